@@ -1,0 +1,60 @@
+# Compiler settings, dependencies and the two functions every folder's CMakeLists.txt uses.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+foreach(backend CUDA MPI)
+  if(QUADRILLE_${backend} STREQUAL "ON")
+    message(FATAL_ERROR "QUADRILLE_${backend}=ON: this version has no ${backend} support; use OFF or AUTO")
+  endif()
+endforeach()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  message(FATAL_ERROR "Quadrille is built with g++ 12 or later (vector extensions); found "
+                      "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}. Set CXX=g++-12.")
+endif()
+
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(spdlog REQUIRED)
+find_package(fmt REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+add_library(quadrille_settings INTERFACE)
+target_include_directories(quadrille_settings INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+target_compile_definitions(quadrille_settings INTERFACE QUADRILLE_VERSION="${PROJECT_VERSION}")
+target_compile_options(quadrille_settings INTERFACE -Wall -Wextra -fno-math-errno -fno-trapping-math)
+target_link_libraries(quadrille_settings INTERFACE OpenMP::OpenMP_CXX spdlog::spdlog fmt::fmt)
+
+# quadrille_add_folder(NAME SOURCE...): the object library quadrille_NAME, part of libquadrille.so.
+function(quadrille_add_folder name)
+  add_library(quadrille_${name} OBJECT ${ARGN})
+  target_link_libraries(quadrille_${name} PUBLIC quadrille_settings)
+  set_property(GLOBAL APPEND PROPERTY QUADRILLE_FOLDERS quadrille_${name})
+endfunction()
+
+# quadrille_add_library(): libquadrille.so (what is exported only) and quadrille_objects (everything, for the tests).
+function(quadrille_add_library)
+  get_property(folders GLOBAL PROPERTY QUADRILLE_FOLDERS)
+  add_library(quadrille_objects INTERFACE)
+  foreach(folder ${folders})
+    target_link_libraries(quadrille_objects INTERFACE ${folder} $<TARGET_OBJECTS:${folder}>)
+  endforeach()
+  add_library(quadrille_shared SHARED)
+  set_target_properties(quadrille_shared PROPERTIES OUTPUT_NAME quadrille VERSION ${PROJECT_VERSION} SOVERSION 0)
+  target_link_libraries(quadrille_shared PRIVATE ${folders})
+  target_link_libraries(quadrille_program PRIVATE quadrille_shared)
+endfunction()

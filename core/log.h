@@ -1,0 +1,12 @@
+// Logging: one spdlog logger to standard error, shared by every folder.
+#pragma once
+
+#include <spdlog/spdlog.h>
+
+namespace quadrille {
+
+/// The logger named "quadrille" (standard error, pattern "quadrille: [level] text"). Thread safe.
+/// Tests may replace its sinks to read what was said.
+spdlog::logger& log();
+
+}  // namespace quadrille

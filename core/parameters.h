@@ -1,0 +1,127 @@
+// Parameters declared as data. Each operator, solver, source and task owns one table; `input` parses, validates,
+// documents, writes the schema and echoes the resolved job from these tables only.
+#pragma once
+
+#include "core/error.h"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace quadrille {
+
+/// A tree of values as a job file holds them, each with its place. Scalars keep their text: the type is
+/// decided by the table that reads them, not by the file.
+struct Value {
+  struct Scalar {
+    std::string text;
+    bool quoted = false;  ///< written in quotes, so never a number, a boolean or null
+  };
+  struct Entry;  ///< one `key: value` of a map
+  using List = std::vector<Value>;
+  using Map = std::vector<Entry>;  ///< in file order; keys are unique
+
+  std::variant<std::monostate, Scalar, List, Map> data;  ///< monostate: null
+  Location where;
+};
+
+struct Value::Entry {
+  std::string key;
+  Location where;  ///< of the key
+  Value value;
+};
+
+enum class ParameterType {
+  boolean,   ///< true | false
+  integer,   ///< 64-bit
+  real,      ///< finite double
+  text,      ///< any string
+  choice,    ///< one of `choices`
+  file_in,   ///< a path relative to the job file
+  file_out,  ///< a path relative to the output folder
+  integer4,  ///< [x, y, z, t]
+  boundary,  ///< four of: periodic | antiperiodic | {phase: theta/pi}
+  group,     ///< a map of `members`
+};
+
+/// One parameter. Unset optionals mean "no bound" and "no default"; a parameter without a default that is not
+/// `required` is simply absent when it is not given.
+struct Parameter {
+  std::string name;
+  ParameterType type = ParameterType::text;
+  std::string help;
+  std::string unit;                        ///< as text, empty when dimensionless
+  std::optional<std::string> default_text; ///< as it would stand in a job (YAML flow syntax)
+  bool required = false;
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+  bool minimum_open = false;               ///< value > minimum rather than >=
+  bool maximum_open = false;
+  bool even = false;                       ///< integers must be even (lattice extents)
+  std::vector<std::string> choices;
+  std::vector<std::string> excludes;       ///< names that may not be given beside this one
+  std::vector<Parameter> members;          ///< of a group
+};
+
+/// A table: the parameters of one entry, and the sets of names of which exactly one must be given.
+struct ParameterTable {
+  std::string name;  ///< what the parameters belong to: "operator wilson"
+  std::string help;
+  std::vector<Parameter> parameters;
+  std::vector<std::vector<std::string>> exactly_one_of;
+};
+
+/// Resolved parameters: validated against a table, defaults filled in. Every accessor throws ErrorCode::internal when
+/// the name is absent or of another type: a mismatch between a table and the code that reads it is a defect.
+class Parameters {
+ public:
+  struct Item;
+
+  bool has(const std::string& name) const;
+  /// True when the job itself named it (false for a default).
+  bool given(const std::string& name) const;
+  bool boolean(const std::string& name) const;
+  std::int64_t integer(const std::string& name) const;
+  double real(const std::string& name) const;
+  /// text, choice, file_in and file_out (as written in the job).
+  const std::string& text(const std::string& name) const;
+  std::array<int, 4> integer4(const std::string& name) const;
+  /// theta/pi for x, y, z, t: 0 periodic, 1 antiperiodic.
+  std::array<double, 4> boundary(const std::string& name) const;
+  const Parameters& group(const std::string& name) const;
+  /// Place of the value (of the enclosing block for a default).
+  const Location& where(const std::string& name) const;
+  const Location& where() const { return where_; }
+  const std::vector<std::pair<std::string, Item>>& items() const { return items_; }
+
+ private:
+  friend class ParameterResolver;
+  const Item& item(const std::string& name, ParameterType type) const;
+  std::vector<std::pair<std::string, Item>> items_;
+  Location where_;
+};
+
+struct Parameters::Item {
+  ParameterType type = ParameterType::text;
+  bool given = false;
+  Location where;
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, std::array<int, 4>, std::array<double, 4>> scalar;
+  std::shared_ptr<const Parameters> group;
+};
+
+/// Validate `block` (a map, or null for an empty one) against `table`. Appends one Error for each thing that is wrong
+/// (unknown key with the nearest name suggested, wrong type, out of range, excluded pair, missing) to `errors` and
+/// goes on, so that one pass finds them all. `skip` lists keys of the block that other tables own.
+Parameters resolve(const ParameterTable& table, const Value& block, std::vector<Error>& errors,
+                   const std::vector<std::string>& skip = {});
+
+/// The name in `candidates` nearest to `word` by edit distance, when it is near enough to suggest; else empty.
+std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates);
+
+}  // namespace quadrille
