@@ -48,7 +48,18 @@ enum class ParameterType {
   integer4,  ///< [x, y, z, t]
   boundary,  ///< four of: periodic | antiperiodic | {phase: theta/pi}
   group,     ///< a map of `members`
+  variant,   ///< a map whose key `selector` names one of `entries`; its other keys are that entry's parameters
 };
+
+struct Parameter;
+
+/// A parameter that has a meaning only in the company of another one, which stands earlier in the same table.
+struct Condition {
+  std::string parameter;
+  std::vector<std::string> values;  ///< its values (as text) that make it so; empty: whenever it is given
+};
+
+struct ParameterEntry;
 
 /// One parameter. Unset optionals mean "no bound" and "no default"; a parameter without a default that is not
 /// `required` is simply absent when it is not given.
@@ -67,6 +78,10 @@ struct Parameter {
   std::vector<std::string> choices;
   std::vector<std::string> excludes;       ///< names that may not be given beside this one
   std::vector<Parameter> members;          ///< of a group
+  /// All must hold: else giving the parameter is an error, and neither its default nor `required` applies.
+  std::vector<Condition> only_if;
+  std::string selector = "type";           ///< of a variant
+  std::vector<ParameterEntry> entries;     ///< of a variant
 };
 
 /// A table: the parameters of one entry, and the sets of names of which exactly one must be given.
@@ -75,6 +90,12 @@ struct ParameterTable {
   std::string help;
   std::vector<Parameter> parameters;
   std::vector<std::vector<std::string>> exactly_one_of;
+};
+
+/// One entry of a registry as a variant sees it: `type: NAME` chooses the table.
+struct ParameterEntry {
+  std::string name;
+  ParameterTable table;
 };
 
 /// Resolved parameters: validated against a table, defaults filled in. Every accessor throws ErrorCode::internal when
@@ -94,6 +115,7 @@ class Parameters {
   std::array<int, 4> integer4(const std::string& name) const;
   /// theta/pi for x, y, z, t: 0 periodic, 1 antiperiodic.
   std::array<double, 4> boundary(const std::string& name) const;
+  /// A group, or a variant: its selector (as a choice), then the parameters of the entry that it names.
   const Parameters& group(const std::string& name) const;
   /// Place of the value (of the enclosing block for a default).
   const Location& where(const std::string& name) const;
@@ -111,7 +133,8 @@ struct Parameters::Item {
   ParameterType type = ParameterType::text;
   bool given = false;
   Location where;
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, std::array<int, 4>, std::array<double, 4>> scalar;
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, std::array<int, 4>, std::array<double, 4>>
+      scalar;
   std::shared_ptr<const Parameters> group;
 };
 
@@ -120,6 +143,19 @@ struct Parameters::Item {
 /// goes on, so that one pass finds them all. `skip` lists keys of the block that other tables own.
 Parameters resolve(const ParameterTable& table, const Value& block, std::vector<Error>& errors,
                    const std::vector<std::string>& skip = {});
+
+/// The same for one value of a variant parameter; null (with one or more errors) when its selector names no entry.
+std::shared_ptr<const Parameters> resolve_variant(const Parameter& parameter, const Value& value,
+                                                  std::vector<Error>& errors);
+
+/// What a value looks like, with an example: "a real number such as 1.0e-10", "one of cg, bicgstab".
+std::string expected_form(const Parameter& parameter);
+
+/// The range of a number: "> 0 and < 1", "even and >= 2"; empty when there is none.
+std::string range_text(const Parameter& parameter);
+
+/// A boundary entry as a job writes it: "periodic", "antiperiodic" or "{phase: 0.5}".
+std::string boundary_text(double phase);
 
 /// The name in `candidates` nearest to `word` by edit distance, when it is near enough to suggest; else empty.
 std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates);

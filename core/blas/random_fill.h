@@ -1,0 +1,14 @@
+// Random spinor fields.
+#pragma once
+
+#include "core/field.h"
+
+#include <cstdint>
+
+namespace quadrille {
+
+/// Each real and imaginary part of the spinor field an independent normal number of mean 0 and variance 1 (times
+/// `sigma`), keyed by seed, global site and component: the same field on any ranks, threads and layout.
+void fill_gaussian(Field& x, std::uint64_t seed, double sigma = 1.0);
+
+}  // namespace quadrille

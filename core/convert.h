@@ -1,0 +1,24 @@
+// Conversions between every precision, reconstruction and layout, and to and from the host's arrays.
+#pragma once
+
+#include "core/field.h"
+#include "core/host_field.h"
+
+namespace quadrille {
+
+/// dst = src for spinor fields of the same lattice and subset, in any two precisions and layouts. dst is overwritten.
+void convert(Field& dst, const Field& src);
+
+/// dst = src for link fields in any two precisions, reconstructions and layouts. dst is overwritten.
+void convert_links(Field& dst, const Field& src);
+
+/// Between a spinor field (full or one parity) and a host array, which changes from and to the DeGrand-Rossi basis.
+/// Sites of a parity that the field does not hold are ignored on import and left alone on export.
+void import_spinor(Field& dst, const HostSpinor& src);
+void export_spinor(HostSpinor& dst, const Field& src);
+
+/// Between links and a host array.
+void import_links(Field& dst, const HostLinks& src);
+void export_links(HostLinks& dst, const Field& src);
+
+}  // namespace quadrille

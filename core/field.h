@@ -1,0 +1,94 @@
+// Fields: memory with a description of what it holds. Typed at run time; kernels see typed views.
+#pragma once
+
+#include "core/backend/backend.h"
+#include "core/lattice.h"
+#include "core/precision.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace quadrille {
+
+enum class FieldKind { Spinor, Links };
+enum class Subset { Even, Odd, Full };
+constexpr Subset subset_of(Parity p) { return p == Parity::Even ? Subset::Even : Subset::Odd; }
+
+/// How sites lie in memory: `lanes` lanes of the CPU layout (core/layout/vector_layout.h).
+struct Layout {
+  int lanes = 1;
+  bool operator==(const Layout&) const = default;
+};
+
+/// What a field holds and how.
+///
+/// Spinor: 24 numbers a site, [spin 4][colour 3][re, im], non-relativistic (UKQCD) spin basis.
+/// Links: `reconstruct` numbers a link; the four directions of a site follow each other. Always both parities.
+/// In memory, for each parity of the subset (even first): numbers as [block][component][lane], and for spinors in half
+/// precision one float norm a site after them as [block][lane]. The component of link mu's number n is
+/// mu * reconstruct + n.
+struct FieldDesc {
+  const Lattice* lattice = nullptr;  ///< outlives every field on it
+  FieldKind kind = FieldKind::Spinor;
+  Subset subset = Subset::Full;
+  Precision precision = Precision::Double;
+  Reconstruct reconstruct = Reconstruct::R18;  ///< of links; ignored for spinors
+  Layout layout;
+  int nrhs = 1;  ///< right-hand sides; 1 until batched solvers arrive
+  Backend* backend = nullptr;
+
+  bool operator==(const FieldDesc&) const = default;
+
+  /// Stored numbers of a site.
+  int components() const { return kind == FieldKind::Spinor ? 24 : 4 * int(reconstruct); }
+  bool has_norms() const { return kind == FieldKind::Spinor && precision == Precision::Half; }
+  int parities() const { return subset == Subset::Full ? 2 : 1; }
+  /// Bytes of one parity, and of the whole field: what the format says, no more.
+  std::size_t parity_bytes() const;
+  std::size_t bytes() const;
+
+  /// The layout that this process uses for a precision: the widest that the instruction set and the extents allow.
+  static Layout default_layout(const Lattice& lattice, Precision precision);
+  static FieldDesc spinor(const Lattice& lattice, Subset subset, Precision precision, Backend& backend = cpu_backend());
+  static FieldDesc links(const Lattice& lattice, Precision precision, Reconstruct reconstruct,
+                         Backend& backend = cpu_backend());
+};
+
+/// A field owns its memory, or is a view of one parity of another field. Fresh memory is not-a-number.
+class Field {
+ public:
+  explicit Field(const FieldDesc& desc);
+  ~Field();
+  Field(Field&& other) noexcept;
+  Field& operator=(Field&& other) noexcept;
+  Field(const Field&) = delete;
+  Field& operator=(const Field&) = delete;
+
+  const FieldDesc& desc() const { return desc_; }
+  const Lattice& lattice() const { return *desc_.lattice; }
+
+  /// One parity of a full field, or the field itself when it is that parity; a view that must not outlive this field.
+  /// ErrorCode::internal when the field does not hold the parity.
+  Field parity(Parity p);
+  const Field parity(Parity p) const;
+
+  /// Start of the numbers, and of the norms, of one parity that the field holds.
+  void* numbers(Parity p) { return const_cast<void*>(std::as_const(*this).numbers(p)); }
+  const void* numbers(Parity p) const;
+  float* norms(Parity p) { return const_cast<float*>(std::as_const(*this).norms(p)); }
+  const float* norms(Parity p) const;
+  bool holds(Parity p) const { return desc_.subset == Subset::Full || desc_.subset == subset_of(p); }
+
+ private:
+  Field(const FieldDesc& desc, std::byte* borrowed) : desc_(desc), memory_(borrowed), owner_(false) {}
+
+  FieldDesc desc_;
+  std::byte* memory_ = nullptr;
+  bool owner_ = true;
+};
+
+/// Throws ErrorCode::internal, naming `what`, unless the two descriptions are equal.
+void require_same(const FieldDesc& a, const FieldDesc& b, const char* what);
+
+}  // namespace quadrille

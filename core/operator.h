@@ -1,0 +1,66 @@
+// What a solver needs of an operator, and what a driver needs of a system of equations.
+#pragma once
+
+#include "core/field.h"
+#include "core/precision.h"
+
+#include <memory>
+#include <string>
+
+namespace quadrille {
+
+enum class Dagger { No, Yes };
+
+/// How an operator stores and applies its links.
+struct OperatorForm {
+  Precision precision = Precision::Double;
+  Reconstruct reconstruct = Reconstruct::R18;
+  bool temporal_gauge = false;
+  bool operator==(const OperatorForm&) const = default;
+};
+
+/// "half 12", "half 12 temporal gauge".
+std::string to_string(const OperatorForm& form);
+
+/// A linear map of spinor fields. apply() allocates nothing and may be called from one thread at a time.
+class LinearOperator {
+ public:
+  virtual ~LinearOperator() = default;
+
+  /// The description of the fields that apply() takes and gives.
+  virtual const FieldDesc& field_desc() const = 0;
+  virtual const OperatorForm& form() const = 0;
+  /// y = A x, or A^dagger x. y is overwritten; y and x must not overlap.
+  virtual void apply(Field& y, const Field& x, Dagger dagger) const = 0;
+  /// Floating-point operations of one apply(), by the standard count.
+  virtual double flops() const = 0;
+
+  /// The same operator in another form. Only an operator in the original gauge can be converted
+  /// (ErrorCode::internal otherwise).
+  virtual std::unique_ptr<LinearOperator> converted(const OperatorForm& form) const = 0;
+
+  /// Carry a field from the original gauge into this operator's own gauge and format, and back. The destination is
+  /// overwritten. Without gauge fixing this is convert().
+  virtual void enter(Field& mine, const Field& original) const = 0;
+  virtual void leave(Field& original, const Field& mine) const = 0;
+};
+
+/// M x = b on the full lattice, reduced to a smaller system for the solver (even-odd preconditioning).
+class LinearSystem {
+ public:
+  virtual ~LinearSystem() = default;
+
+  /// The reduced operator.
+  virtual const LinearOperator& reduced() const = 0;
+  virtual const FieldDesc& full_desc() const = 0;
+  /// rhs of the reduced system from b; rhs is overwritten. |residual| of the reduced system is |residual| of the full one.
+  virtual void prepare(Field& rhs, const Field& b) const = 0;
+  /// The full solution from the reduced one; x is overwritten.
+  virtual void reconstruct(Field& x, const Field& reduced, const Field& b) const = 0;
+  /// r = b - M x on the full lattice; r is overwritten; gives |r|.
+  virtual double full_residual(Field& r, const Field& x, const Field& b) const = 0;
+  /// The same system in another form.
+  virtual std::unique_ptr<LinearSystem> converted(const OperatorForm& form) const = 0;
+};
+
+}  // namespace quadrille
