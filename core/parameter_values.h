@@ -1,4 +1,4 @@
-// The text of single values: numbers, flow syntax of defaults, spelling suggestions. Used by parameters.cpp and by `input`.
+// The text of single values: numbers, the flow syntax of defaults, short forms for messages.
 #pragma once
 
 #include "core/parameters.h"

@@ -397,7 +397,7 @@ std::optional<double> ParameterResolver::boundary_entry(const Value& value, cons
   phase.type = ParameterType::real;
   phase.minimum = -2;
   phase.maximum = 2;
-  phase.default_text = "0.5";
+  phase.default_text.emplace("0.5");
   return number(phase, map->front().value, name + ".phase");
 }
 
@@ -410,66 +410,6 @@ std::shared_ptr<const Parameters> resolve_variant(const Parameter& parameter, co
                                                   std::vector<Error>& errors) {
   const auto item = ParameterResolver(errors).item(parameter, value, parameter.name, true);
   return item ? item->group : nullptr;
-}
-
-bool Parameters::has(const std::string& name) const {
-  return std::any_of(items_.begin(), items_.end(), [&](const auto& pair) { return pair.first == name; });
-}
-
-const Parameters::Item& Parameters::item(const std::string& name, ParameterType type) const {
-  for (const auto& [key, item] : items_) {
-    if (key != name) continue;
-    if (item.type == type) return item;
-    throw Error(ErrorCode::internal, fmt::format("parameter '{}' is read as another type than its table says", name));
-  }
-  throw Error(ErrorCode::internal, fmt::format("parameter '{}' is read but absent", name));
-}
-
-bool Parameters::given(const std::string& name) const {
-  return std::any_of(items_.begin(), items_.end(),
-                     [&](const auto& pair) { return pair.first == name && pair.second.given; });
-}
-
-bool Parameters::boolean(const std::string& name) const {
-  return std::get<bool>(item(name, ParameterType::boolean).scalar);
-}
-
-std::int64_t Parameters::integer(const std::string& name) const {
-  return std::get<std::int64_t>(item(name, ParameterType::integer).scalar);
-}
-
-double Parameters::real(const std::string& name) const {
-  return std::get<double>(item(name, ParameterType::real).scalar);
-}
-
-const std::string& Parameters::text(const std::string& name) const {
-  for (const auto& [key, item] : items_) {
-    const auto* text = std::get_if<std::string>(&item.scalar);
-    if (key == name && text) return *text;
-  }
-  return std::get<std::string>(item(name, ParameterType::text).scalar);  // throws: absent or another type
-}
-
-std::array<int, 4> Parameters::integer4(const std::string& name) const {
-  return std::get<std::array<int, 4>>(item(name, ParameterType::integer4).scalar);
-}
-
-std::array<double, 4> Parameters::boundary(const std::string& name) const {
-  return std::get<std::array<double, 4>>(item(name, ParameterType::boundary).scalar);
-}
-
-const Parameters& Parameters::group(const std::string& name) const {
-  for (const auto& [key, item] : items_) {
-    if (key == name && item.group) return *item.group;
-  }
-  return *item(name, ParameterType::group).group;
-}
-
-const Location& Parameters::where(const std::string& name) const {
-  for (const auto& [key, item] : items_) {
-    if (key == name) return item.where;
-  }
-  throw Error(ErrorCode::internal, fmt::format("parameter '{}' is read but absent", name));
 }
 
 }  // namespace quadrille
