@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Shows what a results.json says: the field, the proof of each solve, the correlators. Needs only Python 3.
+
+    python3 show_results.py JOB.out/results.json
+"""
+
+import json
+import math
+import os
+import sys
+
+
+def number(value, form):
+    return "none" if value is None else format(value, form)
+
+
+def show_gauge(results):
+    gauge = results.get("gauge")
+    if gauge:
+        dims = " x ".join(str(extent) for extent in results["lattice"]["dims"])
+        print(f"gauge field   {gauge.get('file') or 'generated'} ({dims}), plaquette {gauge['plaquette']:.12f}")
+
+
+def show_solves(solves):
+    if not solves:
+        return
+    print("\nEvery solve, with its true residual |b - M x| / |b| recomputed in double precision on the links as read:")
+    print(f"  {'task':<16}{'spin':>5}{'colour':>7}{'iterations':>11}{'updates':>8}{'residual':>11}{'demanded':>10}"
+          f"{'seconds':>9}{'GFLOP/s':>9}")
+    for solve in solves:
+        met = "" if solve["converged"] else f"  NOT CONVERGED: {solve['stop_reason']}"
+        print(f"  {solve['task']:<16}{solve['spin']:>5}{solve['color']:>7}{solve['iterations']:>11}"
+              f"{solve['reliable_updates']:>8}{number(solve['residual'], '.2e'):>11}{solve['tolerance']:>10.0e}"
+              f"{number(solve['seconds'], '.2f'):>9}{number(solve['gflops'], '.1f'):>9}{met}")
+    done = sum(1 for solve in solves if solve["converged"])
+    worst = max((solve["residual"] for solve in solves if solve["residual"] is not None), default=None)
+    print(f"  {done} of {len(solves)} converged; the largest true residual is {number(worst, '.2e')}")
+
+
+def show_correlators(correlators):
+    for name, entry in correlators.items():
+        if not (isinstance(entry, dict) and isinstance(entry.get("pion"), list)):
+            continue  # `pion` itself is an alias of the only mesons task
+        pion, source = entry["pion"], entry.get("source_time", 0)
+        print(f"\nPion correlator of task '{name}', source at t = {source}:")
+        print(f"  {'t':>4}  {'C(t)':>22}  {'log C(t)/C(t+1)':>16}")
+        for t, value in enumerate(pion):
+            following = pion[(t + 1) % len(pion)]
+            mass = math.log(value / following) if value and following and value > 0 and following > 0 else None
+            print(f"  {t:>4}  {number(value, '22.15e')}  {number(mass, '16.8f')}")
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    with open(sys.argv[1]) as stream:
+        results = json.load(stream)
+    print(f"results       {os.path.abspath(sys.argv[1])}")
+    print(f"program       Quadrille {results['version']}, backend {results['backend']}, "
+          f"instruction set {results['isa']}, {results['threads']} threads")
+    show_gauge(results)
+    show_solves(results.get("solves", []))
+    show_correlators(results.get("correlators", {}))
+    for warning in results.get("warnings", []):
+        print(f"warning: {warning}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""The physics of whole jobs: propagators and pions against expected.json and against the independent program.
+
+    QUADRILLE_PROGRAM=build/quadrille end_to_end.py [CLASS...]
+
+Bounds: |S - S_ref| / max |S_ref| and |C - C_ref| / C_ref at most 1e-11 in uniform double at tolerance 1e-14, and at most
+100 times the tolerance with a sloppy inner operator.
+"""
+
+import json
+import os
+import sys
+import unittest
+
+import numpy as np
+
+import harness
+import independent
+from harness import ProgramTest, job_for, sloppy, solver_name, uniform
+
+# What may differ between two runs of one job that gave the same physics.
+NOT_PHYSICS = ("seconds", "gflops", "kernels")
+
+
+def expected_cases():
+    if harness.DATA is None:
+        raise unittest.SkipTest(harness.WITHOUT_DATA)
+    with open(os.path.join(harness.DATA, "expected.json")) as stream:
+        return json.load(stream)["cases"]
+
+
+def params_of(case):
+    params = dict(case["params"])
+    params["phase"] = independent.boundary_phases(params.pop("bc"))
+    return params
+
+
+class Solved(ProgramTest):
+    """Checks that every solve of a job tells the truth about itself."""
+
+    def check_solves(self, results, solver):
+        self.assertEqual(len(results["solves"]), 12)
+        for solve in results["solves"]:
+            self.assertTrue(solve["converged"], solve["stop_reason"])
+            self.assertLessEqual(solve["residual"], solver["tolerance"])
+            self.assertGreater(solve["iterations"], 0)
+            self.assertEqual(solve["solver"], solver["type"])
+            self.assertEqual(solve["scheme"], solver["scheme"])
+            names = [kernel["name"] for kernel in solve["kernels"] if kernel["calls"] > 0]
+            inner = solver.get("sloppy", {}).get("precision", solver.get("precision"))
+            self.assertTrue(any(inner in name for name in names), f"no {inner} kernel ran: {names}")
+            self.assertEqual({kernel["instruction_set"] for kernel in solve["kernels"]}, {results["isa"]})
+        places = {(solve["spin"], solve["color"]) for solve in results["solves"]}
+        self.assertEqual(places, {(spin, color) for spin in range(4) for color in range(3)})
+
+
+class Expected(Solved):
+    """Every case of expected.json."""
+
+    def check_case(self, case, solver, bound, number):
+        job = job_for(os.path.join(harness.DATA, case["file"]), params_of(case), case["at"], solver)
+        results = self.run_job(job, "--threads", "2", out=f"out{number}")
+        gauge = results["gauge"]
+        self.assertEqual(results["lattice"]["dims"], case["dims"])
+        for name in ("plaquette", "link_trace"):
+            self.assertAlmostEqual(gauge[name], case[name], delta=1e-11)
+        for plane, value in case["planes"].items():
+            self.assertAlmostEqual(gauge["planes"][plane], value, delta=1e-11)
+        self.check_solves(results, solver)
+        propagator = self.saved_propagator(results, f"out{number}")
+        correlator = results["correlators"]["pion"]["pion"]
+        self.assertEqual(results["correlators"]["mesons"]["pion"], correlator)
+        element, pion = independent.deviations(case, propagator, correlator)
+        print(f"{case['file']} {case['params']} {solver_name(solver)}: elements {element:.1e}, pion {pion:.1e}")
+        self.assertLessEqual(element, bound)
+        self.assertLessEqual(pion, bound)
+        self.assertAlmostEqual(float(np.max(np.abs(propagator))), case["max_abs_S"], delta=bound)
+
+    def test_uniform_double(self):
+        for number, case in enumerate(expected_cases()):
+            for kind in ("bicgstab", "cg"):
+                with self.subTest(case=case["file"], params=case["params"], kind=kind):
+                    self.check_case(case, uniform(kind), 1e-11, f"{kind}{number}")
+
+    def test_sloppy(self):
+        cases, solvers = expected_cases(), harness.all_sloppy()
+        for number, case in enumerate(cases):
+            # Six combinations a case, so that ten cases use all 48.
+            for step in range(6):
+                solver = solvers[(5 * (6 * number + step)) % len(solvers)]
+                with self.subTest(case=case["file"], params=case["params"], solver=solver_name(solver)):
+                    self.check_case(case, solver, 1e-8, f"{number}-{step}")
+
+
+class Independent(Solved):
+    """The same against the independent program, on a lattice of unequal extents with a phase in each direction."""
+
+    @classmethod
+    def setUpClass(cls):
+        params = {"mass": 0.1, "phase": [0.3, 0.5, -0.2, 1.0], "xi0": 1.7, "nu": 0.9}
+        cls.reference = harness.Reference((4, 2, 6, 8), 0.4, params, (3, 1, 2, 5), harness.SEED)
+        assert cls.reference.residual < 1e-14, cls.reference.residual
+
+    def setUp(self):
+        super().setUp()
+        self.file = self.path("field.lime")
+        independent.lime_files.write_gauge(self.file, self.reference.links, 64, "tmlqcd")
+
+    def solve(self, solver, *args, out="out", env=None):
+        job = job_for(self.file, self.reference.params, self.reference.site, solver)
+        results = self.run_job(job, *args, out=out, env=env)
+        self.check_solves(results, solver)
+        return results
+
+    def check_against_reference(self, results, bound, out="out"):
+        deviations = self.reference.deviations(self.saved_propagator(results, out), results["correlators"]["pion"]["pion"])
+        self.assertLessEqual(max(deviations), bound)
+        return max(deviations)
+
+
+class IndependentUniform(Independent):
+    def test_gluonic(self):
+        results = self.run_job({"gauge": {"file": self.file}})
+        seen = independent.observables(self.reference.links)
+        self.assertAlmostEqual(results["gauge"]["plaquette"], seen["plaquette"], delta=1e-13)
+        self.assertAlmostEqual(results["gauge"]["link_trace"], seen["link_trace"], delta=1e-13)
+        for plane, value in seen["planes"].items():
+            self.assertAlmostEqual(results["gauge"]["planes"][plane], value, delta=1e-13)
+
+    def test_double(self):
+        for kind in ("bicgstab", "cg"):
+            for more in ({}, {"reconstruct": 12}, {"reconstruct": 8}):
+                with self.subTest(kind=kind, **more):
+                    out = kind + "".join(str(word) for word in more.values())
+                    results = self.solve(uniform(kind, **more), out=out)
+                    # The codec of 8 numbers alone costs 1e-8 on its worst links, so only 18 and 12 meet the bound.
+                    self.check_against_reference(results, 1e-11 if more.get("reconstruct") != 8 else 1e-6, out)
+
+    def test_single(self):
+        for kind in ("bicgstab", "cg"):
+            results = self.solve(uniform(kind, 1e-5, "single"), out=kind)
+            self.check_against_reference(results, 1e-3, kind)
+
+    def test_kappa_is_a_mass(self):
+        job = job_for(self.file, self.reference.params, self.reference.site, uniform())
+        mass = job["operator"].pop("mass")
+        job["operator"]["kappa"] = 1 / (2 * (mass + 4))
+        results = self.run_job(job)
+        self.assertAlmostEqual(results["solves"][0]["mass"], mass, delta=1e-14)
+        self.check_against_reference(results, 1e-11)
+
+    def test_instruction_sets(self):
+        present = harness.cpu_instruction_sets()
+        for isa in ("generic", "avx2", "avx512"):
+            if isa not in present:
+                job = self.write_job(job_for(self.file, self.reference.params, self.reference.site, uniform()))
+                process = self.call("run", job, "--out", self.path(isa), env={"QUADRILLE_ISA": isa})
+                self.assertEqual(process.returncode, 1)
+                self.assertIn(isa, process.stderr)
+                continue
+            for solver, bound in ((uniform(), 1e-11), (sloppy("cg", "reliable", "half", 12, True), 1e-8),
+                                  (sloppy("bicgstab", "defect", "single", 8, False), 1e-8)):
+                with self.subTest(isa=isa, solver=solver_name(solver)):
+                    out = f"{isa} {solver_name(solver)}"
+                    results = self.solve(solver, out=out, env={"QUADRILLE_ISA": isa})
+                    self.assertEqual(results["isa"], isa)
+                    self.check_against_reference(results, bound, out)
+
+    def test_threads_give_the_same_bits(self):
+        for solver in (uniform("cg"), sloppy("bicgstab", "reliable", "half", 12, True),
+                       sloppy("cg", "defect", "single", 8, False)):
+            seen = []
+            for threads in ("1", "2", "3"):
+                out = f"{solver_name(solver)} {threads}"
+                results = self.solve(solver, "--threads", threads, out=out)
+                self.assertEqual(results["threads"], int(threads))
+                solves = [{key: value for key, value in solve.items() if key not in NOT_PHYSICS}
+                          for solve in results["solves"]]
+                physics = json.dumps([solves, results["correlators"], results["gauge"]["planes"]], sort_keys=True)
+                seen.append((physics, self.saved_propagator(results, out).tobytes()))
+            with self.subTest(solver=solver_name(solver)):
+                self.assertEqual(seen[0], seen[1])
+                self.assertEqual(seen[0], seen[2])
+
+
+class IndependentSloppy(Independent):
+    def test_every_combination(self):
+        worst = 0.0
+        for solver in harness.all_sloppy():
+            with self.subTest(solver=solver_name(solver)):
+                results = self.solve(solver, out=solver_name(solver))
+                worst = max(worst, self.check_against_reference(results, 1e-8, solver_name(solver)))
+                self.assertEqual(results["solves"][0]["sloppy"]["precision"], solver["sloppy"]["precision"])
+        print(f"worst deviation {worst:.1e}")
+
+    def test_reliable_updates_are_counted(self):
+        results = self.solve(sloppy("cg", "reliable", "half", 12, True))
+        for solve in results["solves"]:
+            # Half precision holds a factor of about 1e-3 of the residual: 1e-10 cannot be reached without updates.
+            self.assertGreaterEqual(solve["reliable_updates"], 2)
+
+
+class IndependentProgram(unittest.TestCase):
+    """The judge is judged: the independent program reproduces expected.json by itself."""
+
+    def test_expected(self):
+        expected_cases()
+        self.assertEqual(independent.compare_with_expected(harness.DATA), 0)
+
+
+del Solved, Independent  # the bases hold no tests of their own
+
+if __name__ == "__main__":
+    sys.exit(harness.main(sys.modules[__name__]))
