@@ -58,3 +58,31 @@ function(quadrille_add_library)
   target_link_libraries(quadrille_shared PRIVATE ${folders})
   target_link_libraries(quadrille_program PRIVATE quadrille_shared)
 endfunction()
+
+# One source, many instruction sets: what each is called, its register bytes and its compiler options.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(QUADRILLE_KERNEL_ISAS "generic;avx2;avx512" CACHE STRING "Instruction sets that CPU kernels are built for")
+else()
+  set(QUADRILLE_KERNEL_ISAS "generic" CACHE STRING "Instruction sets that CPU kernels are built for")
+endif()
+set(quadrille_isa_bytes_generic 16)
+set(quadrille_isa_bytes_avx2 32)
+set(quadrille_isa_bytes_avx512 64)
+set(quadrille_isa_options_generic "")
+set(quadrille_isa_options_avx2 -mavx2 -mfma)
+set(quadrille_isa_options_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512)
+foreach(isa ${QUADRILLE_KERNEL_ISAS})
+  string(TOUPPER ${isa} upper)
+  target_compile_definitions(quadrille_settings INTERFACE QUADRILLE_HAVE_${upper})
+endforeach()
+
+# quadrille_add_kernels(NAME SOURCE...): the sources as object libraries quadrille_NAME_ISA, one for each instruction set.
+function(quadrille_add_kernels name)
+  foreach(isa ${QUADRILLE_KERNEL_ISAS})
+    quadrille_add_folder(${name}_${isa} ${ARGN})
+    target_compile_definitions(quadrille_${name}_${isa} PRIVATE QUADRILLE_ISA=${isa}
+                               QUADRILLE_ISA_BYTES=${quadrille_isa_bytes_${isa}})
+    # Vectors wider than the baseline's registers are passed by value between inlined functions only.
+    target_compile_options(quadrille_${name}_${isa} PRIVATE ${quadrille_isa_options_${isa}} -Wno-psabi)
+  endforeach()
+endfunction()

@@ -1,0 +1,131 @@
+// Field algebra: picks the kernel, divides the sites into chunks, and combines the partial sums.
+#define QUADRILLE_ISA dispatch  // the functors as plain data: no kernel is instantiated here
+#include "core/blas/blas.h"
+
+#include "core/blas/op_table.h"
+#include "core/blas/ops.h"
+#include "core/chunked_sum.h"
+#include "core/error.h"
+#include "core/isa.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+namespace quadrille::blas {
+namespace {
+
+ChunkKernel find_kernel(OpId op, const FieldDesc& desc) {
+  const int lanes = desc.layout.lanes;
+  ChunkKernel kernel = nullptr;
+  switch (isa_of_lanes(lanes, desc.precision)) {
+#ifdef QUADRILLE_HAVE_AVX512
+    case Isa::Avx512: kernel = find_kernel_avx512(op, desc.precision, lanes); break;
+#endif
+#ifdef QUADRILLE_HAVE_AVX2
+    case Isa::Avx2: kernel = find_kernel_avx2(op, desc.precision, lanes); break;
+#endif
+    default: kernel = find_kernel_generic(op, desc.precision, lanes);
+  }
+  if (kernel == nullptr) {
+    throw Error(ErrorCode::unsupported, "no field-algebra kernel for " + to_string(desc.precision) + " in " +
+                                            std::to_string(lanes) + " lanes in this build");
+  }
+  return kernel;
+}
+
+using Sums = std::array<double, max_sums>;
+
+/// Partial sums of the running call; grows to the largest lattice and stays.
+std::vector<Sums>& partial_sums() {
+  static std::vector<Sums> sums;
+  return sums;
+}
+
+template <class Op>
+Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields) {
+  const FieldDesc& desc = fields[0]->desc();
+  for (const Field* field : fields) require_same(field->desc(), desc, "field algebra");
+  const ChunkKernel kernel = find_kernel(id, desc);
+  const std::int64_t blocks = desc.lattice->half_volume() / desc.layout.lanes;
+  const std::int64_t per_chunk = std::max<std::int64_t>(1, sum_chunk / desc.layout.lanes);
+  const std::int64_t chunks = (blocks + per_chunk - 1) / per_chunk;
+
+  Span spans[2][max_fields];
+  int parities = 0;
+  for (Parity p : {Parity::Even, Parity::Odd}) {
+    if (!fields[0]->holds(p)) continue;
+    for (int i = 0; i < Op::fields; ++i) {
+      Field* field = const_cast<Field*>(fields[std::size_t(i)]);  // only the operation's `writes` are written
+      spans[parities][i] = {field->numbers(p), field->norms(p)};
+    }
+    ++parities;
+  }
+
+  std::vector<Sums>& partial = partial_sums();
+  const std::int64_t rows = parities * chunks;
+  if (partial.size() < std::size_t(rows)) partial.resize(std::size_t(rows));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t begin = (row % chunks) * per_chunk;
+    kernel(&op, spans[row / chunks], begin, std::min(blocks, begin + per_chunk), partial[std::size_t(row)].data());
+  }
+  if constexpr (Op::sums == 0) return {};
+  Sums total = combine_partial_sums(std::span(partial).first(std::size_t(rows)));
+  desc.lattice->communicator().sum(total.data(), Op::sums);
+  return total;
+}
+
+Coefficient coefficient(Complex a) { return {a.real(), a.imag()}; }
+
+}  // namespace
+
+void zero(Field& x) { launch(OpId::Zero, Zero{}, {&x}); }
+
+void copy(Field& y, const Field& x) { launch(OpId::Copy, Copy{}, {&x, &y}); }
+
+void scale(double a, Field& x) { launch(OpId::Scale, Scale{a}, {&x}); }
+
+void axpy(double a, const Field& x, Field& y) { launch(OpId::Axpy, Axpy{a}, {&x, &y}); }
+
+void xpay(const Field& x, double a, Field& y) { launch(OpId::Xpay, Xpay{a}, {&x, &y}); }
+
+void caxpy(Complex a, const Field& x, Field& y) { launch(OpId::Caxpy, Caxpy{coefficient(a)}, {&x, &y}); }
+
+double subtract_norm2(const Field& b, Field& r) { return launch(OpId::SubtractNorm2, SubtractNorm2{}, {&b, &r})[0]; }
+
+double norm2(const Field& x) { return launch(OpId::Norm2, Norm2{}, {&x})[0]; }
+
+double real_dot(const Field& x, const Field& y) { return launch(OpId::RealDot, RealDot{}, {&x, &y})[0]; }
+
+Complex dot(const Field& x, const Field& y) {
+  const auto sums = launch(OpId::Dot, Dot{}, {&x, &y});
+  return {sums[0], sums[1]};
+}
+
+double axpy_norm2(double a, const Field& x, Field& y) { return launch(OpId::AxpyNorm2, AxpyNorm2{a}, {&x, &y})[0]; }
+
+void axpy_xpay(double a, Field& p, Field& x, const Field& z, double b) {
+  launch(OpId::AxpyXpay, AxpyXpay{a, b}, {&p, &x, &z});
+}
+
+DotNorm dot_norm2(const Field& t, const Field& s) {
+  const auto sums = launch(OpId::DotNorm2, DotNorm2{}, {&t, &s});
+  return {{sums[0], sums[1]}, sums[2]};
+}
+
+double caxpy_norm2(Complex a, const Field& x, Field& y) {
+  return launch(OpId::CaxpyNorm2, CaxpyNorm2{coefficient(a)}, {&x, &y})[0];
+}
+
+void bicgstab_direction(const Field& r, const Field& v, Complex b, Complex w, Field& p) {
+  launch(OpId::BicgstabDirection, BicgstabDirection{coefficient(b), coefficient(w)}, {&r, &v, &p});
+}
+
+DotNorm bicgstab_update(Complex a, const Field& p, Complex w, const Field& t, const Field& r0, Field& x, Field& r) {
+  const auto sums = launch(OpId::BicgstabUpdate, BicgstabUpdate{coefficient(a), coefficient(w)}, {&p, &t, &r0, &x, &r});
+  return {{sums[0], sums[1]}, sums[2]};
+}
+
+}  // namespace quadrille::blas

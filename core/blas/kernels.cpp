@@ -1,0 +1,106 @@
+// The field-algebra kernels of one instruction set: compiled once for each, with QUADRILLE_ISA its name.
+#include "core/blas/op_table.h"
+#include "core/blas/ops.h"
+
+namespace quadrille::blas {
+inline namespace QUADRILLE_ISA {
+namespace {
+
+using simd::Vec;
+
+constexpr int components = 24;
+
+/// Pairwise sum over the lanes: the same tree whatever runs it.
+template <int V>
+double sum_lanes(Vec<double, V> v) {
+  double lane[V];
+  for (int i = 0; i < V; ++i) lane[i] = v[i];
+  for (int width = V / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
+  }
+  return lane[0];
+}
+
+/// One block: every complex component goes through the operation; half precision is quantised when all are known.
+template <class S, int V, class Op>
+QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, std::int64_t block, Vec<double, V>* sums) {
+  using T = typename S::Real;
+  using Number = typename S::Number;
+  constexpr bool half = sizeof(Number) == 2;
+  Vec<T, V> unit[Op::fields];
+  Number* numbers[Op::fields];
+  for (int i = 0; i < Op::fields; ++i) {
+    numbers[i] = static_cast<Number*>(fields[i].numbers) + block * components * V;
+    if constexpr (half) {
+      if (Op::reads >> i & 1u) unit[i] = simd::load<simd::SingleStorage, V>(fields[i].norms + block * V) * (1.0f / 32767);
+    }
+  }
+  [[maybe_unused]] Vec<T, V> results[half ? Op::fields : 1][half ? components : 1];
+  for (int c = 0; c < components; c += 2) {
+    Lanes<T, V> f[Op::fields];
+    for (int i = 0; i < Op::fields; ++i) {
+      if (!(Op::reads >> i & 1u)) continue;
+      f[i] = {simd::load<S, V>(numbers[i] + c * V), simd::load<S, V>(numbers[i] + (c + 1) * V)};
+      if constexpr (half) f[i] = {f[i].re * unit[i], f[i].im * unit[i]};
+    }
+    op(f, sums);
+    for (int i = 0; i < Op::fields; ++i) {
+      if (!(Op::writes >> i & 1u)) continue;
+      if constexpr (half) {
+        results[i][c] = f[i].re;
+        results[i][c + 1] = f[i].im;
+      } else {
+        simd::store<T, V>(numbers[i] + c * V, f[i].re);
+        simd::store<T, V>(numbers[i] + (c + 1) * V, f[i].im);
+      }
+    }
+  }
+  if constexpr (half) {
+    for (int i = 0; i < Op::fields; ++i) {
+      if (Op::writes >> i & 1u) simd::store_half<V>(numbers[i], fields[i].norms + block * V, results[i], components);
+    }
+  }
+}
+
+template <class S, int V, class Op>
+void run_chunk(const void* op, const Span* fields, std::int64_t begin, std::int64_t end, double* sums) {
+  Vec<double, V> lanes[Op::sums > 0 ? Op::sums : 1] = {};
+  const Op& typed = *static_cast<const Op*>(op);
+  for (std::int64_t block = begin; block < end; ++block) run_block<S, V>(typed, fields, block, lanes);
+  for (int s = 0; s < Op::sums; ++s) sums[s] = sum_lanes<V>(lanes[s]);
+}
+
+template <class S, int V>
+ChunkKernel of_width(OpId op) {
+#define X(name) &run_chunk<S, V, name>,
+  static constexpr ChunkKernel kernels[] = {QUADRILLE_BLAS_OPS(X)};
+#undef X
+  return kernels[int(op)];
+}
+
+template <class S>
+ChunkKernel of_storage(OpId op, int lanes) {
+  constexpr int native = QUADRILLE_ISA_BYTES / int(sizeof(typename S::Real));
+  if (lanes == native) return of_width<S, native>(op);
+#if QUADRILLE_ISA_BYTES == 16
+  if (lanes == 1) return of_width<S, 1>(op);  // lattices that cannot be cut
+#endif
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace QUADRILLE_ISA
+
+#define QUADRILLE_JOIN_(a, b) a##b
+#define QUADRILLE_JOIN(a, b) QUADRILLE_JOIN_(a, b)
+
+ChunkKernel QUADRILLE_JOIN(find_kernel_, QUADRILLE_ISA)(OpId op, Precision precision, int lanes) {
+  switch (precision) {
+    case Precision::Double: return of_storage<simd::DoubleStorage>(op, lanes);
+    case Precision::Single: return of_storage<simd::SingleStorage>(op, lanes);
+    case Precision::Half: return of_storage<simd::HalfStorage>(op, lanes);
+  }
+  return nullptr;
+}
+
+}  // namespace quadrille::blas

@@ -1,0 +1,36 @@
+// The table of fused operations and how the dispatcher (blas.cpp) reaches the kernels of each instruction set.
+#pragma once
+
+#include "core/precision.h"
+
+#include <cstdint>
+
+// One name per functor of core/blas/ops.h.
+#define QUADRILLE_BLAS_OPS(X)                                                                                  \
+  X(Zero) X(Copy) X(Scale) X(Axpy) X(Xpay) X(Caxpy) X(SubtractNorm2) X(Norm2) X(RealDot) X(Dot) X(AxpyNorm2)   \
+  X(AxpyXpay) X(DotNorm2) X(CaxpyNorm2) X(BicgstabDirection) X(BicgstabUpdate)
+
+namespace quadrille::blas {
+
+#define X(name) name,
+enum class OpId : int { QUADRILLE_BLAS_OPS(X) };
+#undef X
+
+/// One parity of one field.
+struct Span {
+  void* numbers;
+  float* norms;
+};
+
+inline constexpr int max_fields = 5;
+inline constexpr int max_sums = 3;
+
+/// Runs an operation over the blocks [begin, end) and overwrites sums[0..Op::sums).
+using ChunkKernel = void (*)(const void* op, const Span* fields, std::int64_t begin, std::int64_t end, double* sums);
+
+/// The kernel of an operation for a precision and a width, or null when this instruction set has none.
+ChunkKernel find_kernel_generic(OpId op, Precision precision, int lanes);
+ChunkKernel find_kernel_avx2(OpId op, Precision precision, int lanes);
+ChunkKernel find_kernel_avx512(OpId op, Precision precision, int lanes);
+
+}  // namespace quadrille::blas

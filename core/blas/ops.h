@@ -1,0 +1,175 @@
+// The fused operations: one functor each, with its fields and traffic. The table at the end names them all.
+//
+// A functor sees the same complex component of each of its fields, V lanes at a time. `reads` and `writes` are bit
+// masks over its fields: their population counts are the traffic in spinor fields. Sums go to `sum` in double.
+#pragma once
+
+#include "core/simd.h"
+
+namespace quadrille::blas::inline QUADRILLE_ISA {
+
+/// One complex component, in V lanes.
+template <class T, int V>
+struct Lanes {
+  simd::Vec<T, V> re, im;
+};
+
+/// A complex coefficient.
+struct Coefficient {
+  double re = 0, im = 0;
+};
+
+template <class T, int V>
+QUADRILLE_INLINE void add_product(Lanes<T, V>& y, Coefficient a, const Lanes<T, V>& x) {
+  const T re = T(a.re), im = T(a.im);
+  const Lanes<T, V> old = x;  // x may be y
+  y.re += re * old.re - im * old.im;
+  y.im += re * old.im + im * old.re;
+}
+
+template <class T, int V>
+QUADRILLE_INLINE void add_product(Lanes<T, V>& y, double a, const Lanes<T, V>& x) {
+  y.re += T(a) * x.re;
+  y.im += T(a) * x.im;
+}
+
+/// Adds |x|^2, Re<x,y>, or the two parts of <x,y>.
+template <class T, int V>
+QUADRILLE_INLINE void add_norm2(simd::Vec<double, V>& sum, const Lanes<T, V>& x) {
+  using D = simd::Vec<double, V>;
+  const D re = __builtin_convertvector(x.re, D), im = __builtin_convertvector(x.im, D);
+  sum += re * re + im * im;
+}
+
+template <class T, int V>
+QUADRILLE_INLINE void add_real_dot(simd::Vec<double, V>& sum, const Lanes<T, V>& x, const Lanes<T, V>& y) {
+  using D = simd::Vec<double, V>;
+  sum += __builtin_convertvector(x.re, D) * __builtin_convertvector(y.re, D) +
+         __builtin_convertvector(x.im, D) * __builtin_convertvector(y.im, D);
+}
+
+template <class T, int V>
+QUADRILLE_INLINE void add_dot(simd::Vec<double, V>* sum, const Lanes<T, V>& x, const Lanes<T, V>& y) {
+  using D = simd::Vec<double, V>;
+  const D xr = __builtin_convertvector(x.re, D), xi = __builtin_convertvector(x.im, D);
+  const D yr = __builtin_convertvector(y.re, D), yi = __builtin_convertvector(y.im, D);
+  sum[0] += xr * yr + xi * yi;
+  sum[1] += xr * yi - xi * yr;
+}
+
+#define QUADRILLE_BLAS_OP(read_mask, write_mask, field_count, sum_count) \
+  static constexpr unsigned reads = read_mask, writes = write_mask;      \
+  static constexpr int fields = field_count, sums = sum_count;           \
+  template <class T, int V>                                              \
+  QUADRILLE_INLINE void operator()([[maybe_unused]] Lanes<T, V>* f, [[maybe_unused]] simd::Vec<double, V>* sum) const
+
+struct Zero {  // f0 = 0
+  QUADRILLE_BLAS_OP(0b0, 0b1, 1, 0) { f[0] = Lanes<T, V>{}; }
+};
+
+struct Copy {  // f1 = f0
+  QUADRILLE_BLAS_OP(0b01, 0b10, 2, 0) { f[1] = f[0]; }
+};
+
+struct Scale {  // f0 = a f0
+  double a;
+  QUADRILLE_BLAS_OP(0b1, 0b1, 1, 0) { f[0] = {T(a) * f[0].re, T(a) * f[0].im}; }
+};
+
+struct Axpy {  // f1 += a f0
+  double a;
+  QUADRILLE_BLAS_OP(0b11, 0b10, 2, 0) { add_product(f[1], a, f[0]); }
+};
+
+struct Xpay {  // f1 = f0 + a f1
+  double a;
+  QUADRILLE_BLAS_OP(0b11, 0b10, 2, 0) {
+    Lanes<T, V> y = f[0];
+    add_product(y, a, f[1]);
+    f[1] = y;
+  }
+};
+
+struct Caxpy {  // f1 += a f0
+  Coefficient a;
+  QUADRILLE_BLAS_OP(0b11, 0b10, 2, 0) { add_product(f[1], a, f[0]); }
+};
+
+struct SubtractNorm2 {  // f1 = f0 - f1, |f1|^2
+  QUADRILLE_BLAS_OP(0b11, 0b10, 2, 1) {
+    f[1] = {f[0].re - f[1].re, f[0].im - f[1].im};
+    add_norm2(sum[0], f[1]);
+  }
+};
+
+struct Norm2 {  // |f0|^2
+  QUADRILLE_BLAS_OP(0b1, 0b0, 1, 1) { add_norm2(sum[0], f[0]); }
+};
+
+struct RealDot {  // Re <f0, f1>
+  QUADRILLE_BLAS_OP(0b11, 0b00, 2, 1) { add_real_dot(sum[0], f[0], f[1]); }
+};
+
+struct Dot {  // <f0, f1>
+  QUADRILLE_BLAS_OP(0b11, 0b00, 2, 2) { add_dot(sum, f[0], f[1]); }
+};
+
+struct AxpyNorm2 {  // f1 += a f0, |f1|^2
+  double a;
+  QUADRILLE_BLAS_OP(0b11, 0b10, 2, 1) {
+    add_product(f[1], a, f[0]);
+    add_norm2(sum[0], f[1]);
+  }
+};
+
+struct AxpyXpay {  // f1 += a f0, f0 = f2 + b f0
+  double a, b;
+  QUADRILLE_BLAS_OP(0b111, 0b011, 3, 0) {
+    add_product(f[1], a, f[0]);
+    Lanes<T, V> p = f[2];
+    add_product(p, b, f[0]);
+    f[0] = p;
+  }
+};
+
+struct DotNorm2 {  // <f0, f1>, |f0|^2
+  QUADRILLE_BLAS_OP(0b11, 0b00, 2, 3) {
+    add_dot(sum, f[0], f[1]);
+    add_norm2(sum[2], f[0]);
+  }
+};
+
+struct CaxpyNorm2 {  // f1 += a f0, |f1|^2
+  Coefficient a;
+  QUADRILLE_BLAS_OP(0b11, 0b10, 2, 1) {
+    add_product(f[1], a, f[0]);
+    add_norm2(sum[0], f[1]);
+  }
+};
+
+struct BicgstabDirection {  // f2 = f0 + b (f2 - w f1)
+  Coefficient b, w;
+  QUADRILLE_BLAS_OP(0b111, 0b100, 3, 0) {
+    const Coefficient minus_w{-w.re, -w.im};
+    add_product(f[2], minus_w, f[1]);
+    Lanes<T, V> p = f[0];
+    add_product(p, b, f[2]);
+    f[2] = p;
+  }
+};
+
+struct BicgstabUpdate {  // f3 += a f0 + w f4, f4 -= w f1, <f2, f4>, |f4|^2
+  Coefficient a, w;
+  QUADRILLE_BLAS_OP(0b11111, 0b11000, 5, 3) {
+    add_product(f[3], a, f[0]);
+    add_product(f[3], w, f[4]);
+    const Coefficient minus_w{-w.re, -w.im};
+    add_product(f[4], minus_w, f[1]);
+    add_dot(sum, f[2], f[4]);
+    add_norm2(sum[2], f[4]);
+  }
+};
+
+#undef QUADRILLE_BLAS_OP
+
+}  // namespace quadrille::blas

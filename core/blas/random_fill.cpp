@@ -1,0 +1,26 @@
+#include "core/blas/random_fill.h"
+
+#include "core/random.h"
+#include "core/site_access.h"
+
+namespace quadrille {
+
+void fill_gaussian(Field& x, std::uint64_t seed, double sigma) {
+  const Lattice& lattice = x.lattice();
+  with_number_type(x.desc().precision, [&](auto number) {
+    using Access = SiteAccess<decltype(number)>;
+    for (Parity p : {Parity::Even, Parity::Odd}) {
+      if (!x.holds(p)) continue;
+      const Access to(x, p);
+#pragma omp parallel for schedule(static)
+      for (std::int64_t site = 0; site < lattice.half_volume(); ++site) {
+        SiteRandom random(seed, RandomPurpose::GaussianSpinor, lattice.global_site(lattice.coordinates(p, site)));
+        typename Access::Real out[24];
+        for (auto& component : out) component = typename Access::Real(sigma * random.normal());
+        to.store(site, out);
+      }
+    }
+  });
+}
+
+}  // namespace quadrille

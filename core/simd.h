@@ -1,0 +1,157 @@
+// Vectors of V lanes by the compiler's vector extensions: one source, compiled for each instruction set.
+//
+// Everything here lives in an inline namespace named after the instruction set that the including file is compiled for
+// (QUADRILLE_ISA), so that the linker never merges code of two of them. Only files compiled once per instruction set
+// may include this header.
+#pragma once
+
+#ifndef QUADRILLE_ISA
+#error "core/simd.h is for files that are compiled once per instruction set: set QUADRILLE_ISA"
+#endif
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include <cstdint>
+#include <type_traits>
+
+#define QUADRILLE_INLINE inline __attribute__((always_inline))
+
+namespace quadrille::simd::inline QUADRILLE_ISA {
+
+template <class T, int V>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(sizeof(T) * V), may_alias));
+};
+template <class T, int V>
+using Vec = typename VectorOf<T, V>::type;
+
+/// Storage formats: the number stored and the type computed in.
+struct DoubleStorage { using Number = double; using Real = double; };
+struct SingleStorage { using Number = float; using Real = float; };
+struct HalfStorage { using Number = std::int16_t; using Real = float; };
+
+template <class T>
+using IntOf = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> broadcast(T a) {
+  return Vec<T, V>{} + a;
+}
+
+/// The V numbers at `p`, as values of the compute type: as they are, or the quanta of half precision as whole numbers.
+template <class S, int V>
+QUADRILLE_INLINE Vec<typename S::Real, V> load(const typename S::Number* p) {
+  using Number = typename S::Number;
+  const auto raw = *reinterpret_cast<const Vec<Number, V>*>(p);
+  if constexpr (std::is_same_v<Number, typename S::Real>) {
+    return raw;
+  } else {
+    return __builtin_convertvector(raw, Vec<typename S::Real, V>);
+  }
+}
+
+template <class T, int V>
+QUADRILLE_INLINE void store(T* p, Vec<T, V> v) {
+  *reinterpret_cast<Vec<T, V>*>(p) = v;
+}
+
+/// Lane l of the result is lane mask[l] of v.
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> permute(Vec<T, V> v, Vec<IntOf<T>, V> mask) {
+  return __builtin_shuffle(v, mask);
+}
+
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> sqrt(Vec<T, V> v) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(v) == 64 && sizeof(T) == 4) return (Vec<T, V>)_mm512_sqrt_ps((__m512)v);
+  if constexpr (sizeof(v) == 64 && sizeof(T) == 8) return (Vec<T, V>)_mm512_sqrt_pd((__m512d)v);
+#endif
+#if defined(__AVX__)
+  if constexpr (sizeof(v) == 32 && sizeof(T) == 4) return (Vec<T, V>)_mm256_sqrt_ps((__m256)v);
+  if constexpr (sizeof(v) == 32 && sizeof(T) == 8) return (Vec<T, V>)_mm256_sqrt_pd((__m256d)v);
+#endif
+#if defined(__SSE2__)
+  if constexpr (sizeof(v) == 16 && sizeof(T) == 4) return (Vec<T, V>)_mm_sqrt_ps((__m128)v);
+  if constexpr (sizeof(v) == 16 && sizeof(T) == 8) return (Vec<T, V>)_mm_sqrt_pd((__m128d)v);
+#endif
+  for (int i = 0; i < V; ++i) v[i] = sizeof(T) == 4 ? T(__builtin_sqrtf(float(v[i]))) : T(__builtin_sqrt(double(v[i])));
+  return v;
+}
+
+/// The square root of max(v, 0).
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> sqrt_positive(Vec<T, V> v) {
+  return sqrt<T, V>(v > T(0) ? v : Vec<T, V>{});
+}
+
+/// Rounds |v| < 2^22 (float) or 2^51 (double) to the nearest whole number, halves to even.
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> round(Vec<T, V> v) {
+  const T magic = sizeof(T) == 4 ? T(0x1.8p23) : T(0x1.8p52);
+  Vec<T, V> shifted = v + magic;
+  return shifted - magic;
+}
+
+/// sin(pi u) and cos(pi u) for u in [-1, 1]: reduced to a quarter of pi around the nearest half, then Taylor series
+/// (remainders below 2e-18 in double, 3e-8 in float).
+template <class T, int V>
+QUADRILLE_INLINE void sincospi(Vec<T, V> u, Vec<T, V>& sine, Vec<T, V>& cosine) {
+  const Vec<T, V> q = round<T, V>(u * T(2));
+  const Vec<T, V> y = (u - q * T(0.5)) * T(3.14159265358979323846);
+  const Vec<T, V> z = y * y;
+  Vec<T, V> s, c;
+  if constexpr (sizeof(T) == 8) {
+    s = z * T(2.8114572543455208e-15) - T(7.6471637318198165e-13);
+    s = s * z + T(1.6059043836821615e-10);
+    s = s * z - T(2.5052108385441719e-08);
+    s = s * z + T(2.7557319223985893e-06);
+    c = z * T(4.7794773323873853e-14) - T(1.1470745597729725e-11);
+    c = c * z + T(2.0876756987868099e-09);
+    c = c * z - T(2.7557319223985888e-07);
+    c = c * z + T(2.4801587301587302e-05);
+  } else {
+    s = broadcast<T, V>(T(2.7557319223985893e-06));
+    c = broadcast<T, V>(T(2.4801587301587302e-05));
+  }
+  s = s * z - T(1.9841269841269841e-04);
+  s = s * z + T(8.3333333333333333e-03);
+  s = s * z - T(1.6666666666666667e-01);
+  s = s * z * y + y;
+  c = c * z - T(1.3888888888888889e-03);
+  c = c * z + T(4.1666666666666667e-02);
+  c = c * z - T(0.5);
+  c = c * z + T(1);
+  const auto quarter = (q == T(1)) | (q == T(-1));
+  const auto half = (q == T(2)) | (q == T(-2));
+  const Vec<T, V> sin_part = quarter ? c : s, cos_part = quarter ? s : c;
+  sine = (half | (q == T(-1))) ? -sin_part : sin_part;
+  cosine = (half | (q == T(1))) ? -cos_part : cos_part;
+}
+
+/// Stores the `count` components of a block in half precision (see core/half.h) and their norms.
+template <int V>
+QUADRILLE_INLINE void store_half(std::int16_t* numbers, float* norms, const Vec<float, V>* x, int count) {
+  using Bits = Vec<std::int32_t, V>;
+  Bits largest{};
+  for (int i = 0; i < count; ++i) {
+    const Bits bits = (Bits)x[i] & 0x7fffffff;
+    largest = bits > largest ? bits : largest;
+  }
+  const auto finite = largest < 0x7f800000;
+  const Vec<float, V> n = (Vec<float, V>)largest;
+  const auto usable = finite & (n >= 0x1p-110f);
+  const Vec<float, V> scale = usable ? 32767.0f / n : Vec<float, V>{};
+  const Vec<float, V> nan = broadcast<float, V>(__builtin_nanf(""));
+  store<float, V>(norms, finite ? (usable ? n : Vec<float, V>{}) : nan);
+  for (int i = 0; i < count; ++i) {
+    // |x scale| is at most 32767 up to rounding, so no clamp; of a lane that is not finite only the norm is read.
+    const Bits shifted = (Bits)(x[i] * scale + 0x1.8p23f);
+    const Bits quanta = shifted - 0x4b400000;
+    store<std::int16_t, V>(numbers + i * V, __builtin_convertvector(quanta, Vec<std::int16_t, V>));
+  }
+}
+
+}  // namespace quadrille::simd

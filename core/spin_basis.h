@@ -1,0 +1,40 @@
+// The two spin bases and the rotation between them.
+//
+// Inside Quadrille spinors are in the non-relativistic (UKQCD) basis, gamma_k = [[0, i s_k], [-i s_k, 0]],
+// gamma_4 = diag(1, 1, -1, -1), gamma_5 = gamma_1 gamma_2 gamma_3 gamma_4 = [[0, 1], [1, 0]], so that the time projection
+// reads two spin components and gamma_5 exchanges the upper and the lower two. Hosts and files use the
+// DeGrand-Rossi basis of Chroma and QIO, gamma_k = [[0, i s'_k], [-i s'_k, 0]] with s' = (s_1, -s_2, s_3) and
+// gamma_4 = [[0, 1], [1, 0]]. With S below, gamma(UKQCD) = S gamma(DeGrand-Rossi) S^+.
+#pragma once
+
+#include <numbers>
+
+namespace quadrille::spin_basis {
+
+inline constexpr double factor = 1 / std::numbers::sqrt2;
+
+/// out = S in, for spinors of `count` numbers a spin component; out and in must not overlap.
+template <class T>
+void from_degrand_rossi(T* out, const T* in, int count) {
+  for (int i = 0; i < count; ++i) {
+    const T p0 = in[i], p1 = in[count + i], p2 = in[2 * count + i], p3 = in[3 * count + i];
+    out[i] = factor * (p1 + p3);
+    out[count + i] = -factor * (p0 + p2);
+    out[2 * count + i] = factor * (p1 - p3);
+    out[3 * count + i] = factor * (p2 - p0);
+  }
+}
+
+/// out = S^+ in; out and in must not overlap.
+template <class T>
+void to_degrand_rossi(T* out, const T* in, int count) {
+  for (int i = 0; i < count; ++i) {
+    const T n0 = in[i], n1 = in[count + i], n2 = in[2 * count + i], n3 = in[3 * count + i];
+    out[i] = -factor * (n1 + n3);
+    out[count + i] = factor * (n0 + n2);
+    out[2 * count + i] = factor * (n3 - n1);
+    out[3 * count + i] = factor * (n0 - n2);
+  }
+}
+
+}  // namespace quadrille::spin_basis
