@@ -1,0 +1,46 @@
+// Output files that are whole or absent: written beside the target, flushed to disk, then renamed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace quadrille {
+
+/// Writes a temporary file `<folder>/.<name>.<process>.<n>.part` and renames it to the target on commit(). Without a
+/// commit the destructor removes it and leaves an older target as it was. A target that is a symbolic link is followed;
+/// one that is a device or a pipe (/dev/stdout) is written in place, as there is nothing to rename.
+///
+/// Errors: ErrorCode::file with the target's path, what failed and the system's reason (missing or unwritable folder,
+/// target is a folder, disk full).
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  /// Appends `bytes` bytes.
+  void write(const void* data, std::size_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  /// Flushes to disk and renames; nothing may be written afterwards.
+  void commit();
+
+  const std::string& path() const { return path_; }
+  /// For a library that writes by itself. It must leave the offset at the end.
+  int descriptor() const { return descriptor_; }
+  /// Throws the error of a failed write: `reason` is an errno value.
+  [[noreturn]] void fail(const std::string& what, int reason) const;
+
+ private:
+  std::string path_;       ///< as the caller gave it
+  std::string target_;     ///< with symbolic links followed
+  std::string temporary_;  ///< empty when written in place
+  int descriptor_ = -1;
+};
+
+/// The whole of `text` as the file `path`.
+void write_file(const std::string& path, std::string_view text);
+
+}  // namespace quadrille
