@@ -31,7 +31,17 @@ find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(pugixml REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+# c-lime is in no Debian suite (liblime-dev is another library); the built-in codec does without it.
+if(NOT QUADRILLE_LIME STREQUAL "OFF")
+  find_package(CLime CONFIG QUIET)
+endif()
+if(QUADRILLE_LIME STREQUAL "ON" AND NOT TARGET CLime::lime)
+  message(FATAL_ERROR "QUADRILLE_LIME=ON, but CMake finds no package CLime (c-lime). Give its folder with "
+                      "-DCMAKE_PREFIX_PATH=..., or set QUADRILLE_LIME to AUTO or OFF")
+endif()
 
 add_library(quadrille_settings INTERFACE)
 target_include_directories(quadrille_settings INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})

@@ -46,7 +46,7 @@ std::string advice(int reason) {
 AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
   std::error_code ignored;
   if (fs::is_symlink(path, ignored)) target_ = fs::weakly_canonical(path, ignored).string();
-  struct stat status{};
+  struct stat status {};
   const bool exists = ::stat(target_.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail("cannot write it", EISDIR);
   if (path.empty()) fail("cannot write it", ENOENT);

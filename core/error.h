@@ -23,7 +23,7 @@ struct Location {
   std::string file;
   int line = 0;
   int column = 0;
-  std::string record;
+  std::string record{};
   std::int64_t byte = -1;
 
   bool known() const { return !file.empty() || line > 0 || byte >= 0; }

@@ -23,9 +23,9 @@ struct Unitarity {
 };
 
 struct GaugeObservables {
-  double plaquette = 0;              ///< Re tr U_p / 3, average over sites and planes
-  std::array<double, 6> planes{};    ///< the same for each plane, in the order of plane_names
-  double link_trace = 0;             ///< Re tr U / 3, average over sites and directions
+  double plaquette = 0;            ///< Re tr U_p / 3, average over sites and planes
+  std::array<double, 6> planes{};  ///< the same for each plane, in the order of plane_names
+  double link_trace = 0;           ///< Re tr U / 3, average over sites and directions
   Unitarity unitarity;
 };
 

@@ -1,0 +1,254 @@
+#include "input/files/gauge_file.h"
+
+#include "core/log.h"
+#include "input/files/lattice_data.h"
+#include "input/files/xml.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace quadrille {
+
+namespace {
+
+constexpr int reals_per_site = 72;
+constexpr const char* ildg_data = "ildg-binary-data";
+constexpr const char* scidac_data = "scidac-binary-data";
+
+[[noreturn]] void fail(const std::string& message, const Location& where) {
+  throw Error(ErrorCode::file, message, where);
+}
+
+/// The ildg-format of the data's own message, else the nearest one before it, else any.
+const LimeRecord* ildg_format_record(const LimeInput& file, const LimeRecord& data) {
+  if (const LimeRecord* record = file.find("ildg-format", data.message)) return record;
+  const LimeRecord* nearest = nullptr;
+  for (const LimeRecord& record : file.records())
+    if (record.type == "ildg-format" && (!nearest || record.number < data.number)) nearest = &record;
+  return nearest;
+}
+
+int extent(const Xml& xml, const char* path) {
+  const std::int64_t value = xml.integer(path, std::numeric_limits<int>::min());
+  if (value > std::numeric_limits<int>::max())
+    fail(fmt::format("<{}> is {}, which cannot be right", path, value), xml.where());
+  return int(value);
+}
+
+void read_ildg_format(const LimeInput& file, GaugeFileInfo& info) {
+  const LimeRecord* record = ildg_format_record(file, info.data);
+  if (!record)
+    fail("there is no ildg-format record, which should say extents and precision of this data",
+         lime_location(file.path(), info.data));
+  const Location where = lime_location(file.path(), *record);
+  const Xml xml(file.text(*record), where);
+  const std::string field = xml.text("ildgFormat/field");
+  if (field != "su3gauge") fail(fmt::format("<field> is '{}'; only su3gauge can be read", field), where);
+  const std::int64_t precision = xml.integer("ildgFormat/precision");
+  if (precision != 32 && precision != 64)
+    fail(fmt::format("<precision> is {}; it should be 32 or 64", precision), where);
+  info.precision = int(precision);
+  info.dims = {extent(xml, "ildgFormat/lx"), extent(xml, "ildgFormat/ly"), extent(xml, "ildgFormat/lz"),
+               extent(xml, "ildgFormat/lt")};
+  check_extents(info.dims, where);
+  if (const std::optional<Dims> scidac = scidac_dims(file); scidac && *scidac != info.dims)
+    fail(fmt::format("the lattice is {} here but {} in scidac-private-file-xml; they should agree",
+                     extents_text(info.dims), extents_text(*scidac)),
+         where);
+}
+
+void read_scidac_format(const LimeInput& file, GaugeFileInfo& info) {
+  const std::optional<ScidacRecord> record = scidac_record(file, info.data);
+  const std::optional<Dims> dims = scidac_dims(file);
+  const Location where = lime_location(file.path(), info.data);
+  if (!record) fail("there is no scidac-private-record-xml in this message, which should say what this data is", where);
+  if (!dims) fail("there is no scidac-private-file-xml, which should give the extents of the lattice", where);
+  const Location private_xml = lime_location(file.path(), *file.find("scidac-private-record-xml", info.data.message));
+  if (!record->is_field)
+    fail("<recordtype> (or <globaldata>) is not 0: this is not a field on the whole lattice", private_xml);
+  if (record->precision == 0) fail("<precision> is neither F (32 bits) nor D (64 bits)", private_xml);
+  if (record->reals_per_site() != reals_per_site)
+    fail(fmt::format("the data are '{}' of {} x {} bytes a site, not a gauge field: four links in {} bits take 4 x {}",
+                     record->datatype, record->datacount, record->typesize, record->precision,
+                     18 * record->precision / 8),
+         private_xml);
+  info.precision = record->precision;
+  info.dims = *dims;
+  check_extents(info.dims, lime_location(file.path(), *file.find("scidac-private-file-xml")));
+}
+
+void check_length(const LimeInput& file, const GaugeFileInfo& info) {
+  const auto needed = [&info](int precision) {
+    return field_bytes({.dims = info.dims, .reals = reals_per_site, .precision = precision});
+  };
+  const std::optional<std::uint64_t> right = needed(info.precision);
+  if (right == info.data.length) return;
+  const int other = 96 - info.precision;
+  fail(fmt::format("this record has {} bytes of data, but the links of a {} lattice in {} bits take {}{}",
+                   info.data.length, extents_text(info.dims), info.precision,
+                   right ? fmt::format("{} bytes", *right) : "more than any file can hold",
+                   needed(other) == info.data.length ? fmt::format("; the length is right for {} bits", other) : ""),
+       lime_location(file.path(), info.data));
+}
+
+/// The first gauge field: ILDG data when there is any, else SciDAC data whose private record says so.
+const LimeRecord* find_data(const LimeInput& file) {
+  std::vector<const LimeRecord*> ildg, scidac, any_scidac;
+  for (const LimeRecord& record : file.records()) {
+    if (record.type == ildg_data) ildg.push_back(&record);
+    if (record.type != scidac_data) continue;
+    any_scidac.push_back(&record);
+    const std::optional<ScidacRecord> kind = scidac_record(file, record);
+    if (kind && kind->is_field && kind->reals_per_site() == reals_per_site) scidac.push_back(&record);
+  }
+  const auto& fields = !ildg.empty() ? ildg : !scidac.empty() ? scidac : any_scidac;
+  if (fields.empty()) return nullptr;
+  if (fields.size() > 1)
+    log().warn("{}: {} gauge fields in this file; the first is taken",
+               to_string(lime_location(file.path(), *fields[0])), fields.size());
+  return fields[0];
+}
+
+std::string real_name(const Dims& dims, std::int64_t real) {
+  const std::int64_t component = real % 18;
+  return fmt::format("{} (row {}, column {})", link_name(dims, real / reals_per_site, int(real % reals_per_site / 18)),
+                     component / 6, component / 2 % 3);
+}
+
+void demand_finite(const GaugeFileInfo& info, const SiteData& found, const HostLinks& links) {
+  if (found.not_finite < 0) return;
+  const auto* reals = reinterpret_cast<const double*>(links.data.data());
+  throw Error(ErrorCode::numerical,
+              fmt::format("the link at {} contains {}; every number of a gauge field should be finite",
+                          real_name(info.dims, found.not_finite), reals[found.not_finite]),
+              lime_location(info.path, info.data, std::uint64_t(found.not_finite) * std::uint64_t(info.precision) / 8));
+}
+
+struct LoadedField {
+  GaugeFile file;
+  SiteData found;
+};
+
+LoadedField load(const LimeInput& file, GaugeFileInfo info) {
+  LoadedField loaded{{std::move(info), {}}, {}};
+  GaugeFileInfo& about = loaded.file.info;
+  loaded.file.links = HostLinks(about.dims);
+  const SiteFormat format{.dims = about.dims, .reals = reals_per_site, .precision = about.precision};
+  loaded.found = read_sites(file, about.data, format, reinterpret_cast<double*>(loaded.file.links.data.data()));
+  about.checksum = judge_checksum(file, about.data, loaded.found.checksum);
+  return loaded;
+}
+
+}  // namespace
+
+GaugeFileInfo locate_gauge_field(const LimeInput& file) {
+  const LimeRecord* data = find_data(file);
+  if (!data) {
+    std::string types;
+    for (const LimeRecord& record : file.records()) types += (types.empty() ? "" : ", ") + record.type;
+    fail(fmt::format("there is no gauge field in this file: it needs a record {} or {}; it has {}", ildg_data,
+                     scidac_data, types),
+         {.file = file.path()});
+  }
+  GaugeFileInfo info;
+  info.path = file.path();
+  info.records = file.records();
+  info.data = *data;
+  info.format = data->type == ildg_data ? "ildg" : "scidac";
+  if (info.format == "ildg")
+    read_ildg_format(file, info);
+  else
+    read_scidac_format(file, info);
+  check_length(file, info);
+  const auto first_text = [&file](const char* type) {
+    const LimeRecord* record = file.find(type);
+    return record ? file.text(*record) : std::string();
+  };
+  info.lfn = first_text("ildg-data-lfn");
+  info.file_xml = first_text("scidac-file-xml");
+  info.record_xml = text_beside(file, *data, "scidac-record-xml");
+  info.xlf_info = first_text("xlf-info");
+  return info;
+}
+
+GaugeFile load_gauge_field(const LimeInput& file, GaugeFileInfo info) {
+  LoadedField loaded = load(file, std::move(info));
+  demand_finite(loaded.file.info, loaded.found, loaded.file.links);
+  return std::move(loaded.file);
+}
+
+GaugeFile read_gauge_file(const std::string& path, const GaugeReadOptions& options) {
+  const LimeInput file(path, options.mover);
+  LoadedField loaded = load(file, locate_gauge_field(file));
+  const GaugeFileInfo& info = loaded.file.info;
+  // The checksum first: a damaged file is the likelier cause of a NaN.
+  demand_checksum(file, info.data, info.checksum, options.verify_checksum,
+                  "gauge.verify_checksum: false makes this a warning");
+  demand_finite(info, loaded.found, loaded.file.links);
+  return std::move(loaded.file);
+}
+
+double link_tolerance(int precision) { return precision == 32 ? 1e-5 : 1e-10; }
+
+void check_links(const GaugeFileInfo& info, const Unitarity& found) {
+  const double tolerance = link_tolerance(info.precision);
+  const bool bad_square = !(found.unitarity <= tolerance);
+  if (!bad_square && found.determinant <= tolerance) return;
+  const std::int64_t site = bad_square ? found.unitarity_site : found.determinant_site;
+  const int direction = bad_square ? found.unitarity_direction : found.determinant_direction;
+  const std::uint64_t offset = std::uint64_t(site * 4 + direction) * 18 * std::uint64_t(info.precision) / 8;
+  throw Error(ErrorCode::numerical,
+              fmt::format("the links are not in SU(3): {} is {:.3g} at {}; at most {:g} is right for a {}-bit file. "
+                          "gauge.reunitarize: true projects the links on SU(3)",
+                          bad_square ? "|U U^+ - 1|" : "|det U - 1|", bad_square ? found.unitarity : found.determinant,
+                          link_name(info.dims, site, direction), tolerance, info.precision),
+              lime_location(info.path, info.data, offset));
+}
+
+void write_gauge_file(const std::string& path, const HostLinks& links, const GaugeWriteOptions& options) {
+  if (options.precision != 32 && options.precision != 64)
+    throw Error(ErrorCode::invalid_input,
+                fmt::format("cannot write {}-bit links; 32 or 64 bits are possible", options.precision));
+  const SiteFormat format{.dims = links.dims, .reals = reals_per_site, .precision = options.precision};
+  const bool single = options.precision == 32;
+  const GaugeObservables observables = gauge_observables(links);
+  // QIO reads its XML records as C strings: each carries its NUL.
+  const auto with_nul = [](std::string text) { return text + '\0'; };
+  const std::string head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
+  const std::string file_xml =
+      head + "<gauge><title>Gauge field written by Quadrille " QUADRILLE_VERSION "</title></gauge>";
+  const std::string record_xml =
+      head + fmt::format("<gauge><plaquette>{:.17g}</plaquette><link_trace>{:.17g}</link_trace></gauge>",
+                         observables.plaquette, observables.link_trace);
+  const std::string ildg_format =
+      head + fmt::format(
+                 "<ildgFormat xmlns=\"http://www.lqcd.org/ildg\" "
+                 "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" "
+                 "xsi:schemaLocation=\"http://www.lqcd.org/ildg/filefmt.xsd\"><version>1.0</version>"
+                 "<field>su3gauge</field><precision>{}</precision><lx>{}</lx><ly>{}</ly><lz>{}</lz><lt>{}</lt>"
+                 "</ildgFormat>",
+                 options.precision, links.dims[0], links.dims[1], links.dims[2], links.dims[3]);
+
+  LimeOutput file(path, options.mover);
+  file.record("scidac-private-file-xml", with_nul(private_file_xml(links.dims)), true, false);
+  file.record("scidac-file-xml", with_nul(file_xml), false, true);
+  file.record("scidac-private-record-xml",
+              with_nul(private_record_xml(single ? "QDP_F3_ColorMatrix" : "QDP_D3_ColorMatrix", options.precision, 1,
+                                          18 * options.precision / 8, 4)),
+              true, false);
+  file.record("scidac-record-xml", with_nul(record_xml), false, false);
+  file.record("ildg-format", with_nul(ildg_format), false, false);
+  if (!options.lfn.empty()) file.record("ildg-data-lfn", with_nul(options.lfn), false, false);
+  file.begin_record(ildg_data, field_bytes(format).value(), false, false);
+  const Checksum sum = write_sites(file, format, reinterpret_cast<const double*>(links.data.data()),
+                                   [&links](std::int64_t real) { return real_name(links.dims, real); });
+  file.end_record();
+  file.record("scidac-checksum", with_nul(checksum_xml(sum)), false, true);
+  file.commit();
+}
+
+}  // namespace quadrille

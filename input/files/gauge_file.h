@@ -1,0 +1,70 @@
+// Gauge fields in LIME files: ILDG (in QIO's or tmLQCD's order of records) and SciDAC without ILDG records.
+//
+// Links are read as they stand, to double precision; nothing is projected on SU(3) unless reunitarize() is called
+// (core/gauge/su3_project.h).
+#pragma once
+
+#include "core/gauge/observables.h"
+#include "core/host_field.h"
+#include "input/files/lime.h"
+#include "input/files/scidac.h"
+
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+/// What a file says of its gauge field, without the links.
+struct GaugeFileInfo {
+  std::string path;
+  std::string format;  ///< "ildg" or "scidac"
+  int precision = 0;   ///< bits of a number: 32 or 64
+  Dims dims{};
+  std::vector<LimeRecord> records;
+  LimeRecord data;  ///< the record that holds the links
+  ChecksumVerdict checksum;
+  std::string lfn;         ///< ildg-data-lfn; this and the others are empty when the file has none
+  std::string file_xml;    ///< scidac-file-xml
+  std::string record_xml;  ///< scidac-record-xml
+  std::string xlf_info;    ///< xlf-info
+};
+
+struct GaugeFile {
+  GaugeFileInfo info;
+  HostLinks links;
+};
+
+struct GaugeReadOptions {
+  bool verify_checksum = true;  ///< false: a mismatch is a warning
+  LimeMover mover = LimeMover::automatic;
+};
+
+/// Reads the gauge field of a file (the first one, with a warning, when there are several).
+///
+/// Errors name file, record and byte: everything that scan_lime() finds; ErrorCode::file for missing records, a field
+/// other than su3gauge, a precision other than 32 or 64, odd extents, a record length that is not the field's, and a
+/// checksum that does not match (unless verify_checksum is false); ErrorCode::numerical naming site and direction for a
+/// number that is not finite.
+GaugeFile read_gauge_file(const std::string& path, const GaugeReadOptions& options = {});
+
+/// The first half of read_gauge_file: finds and checks the records; `checksum` is not filled in.
+GaugeFileInfo locate_gauge_field(const LimeInput& file);
+/// The second half: links and verdict, which is judged but not demanded.
+GaugeFile load_gauge_field(const LimeInput& file, GaugeFileInfo info);
+
+/// The largest |U U^+ - 1| and |det U - 1| that links of a file may have: 1e-5 (32 bits), 1e-10 (64 bits).
+double link_tolerance(int precision);
+/// Throws ErrorCode::numerical naming site and direction when `found` is above the file's tolerance.
+void check_links(const GaugeFileInfo& info, const Unitarity& found);
+
+struct GaugeWriteOptions {
+  int precision = 64;  ///< bits of a number: 32 or 64
+  std::string lfn;     ///< logical file name; no ildg-data-lfn record when empty
+  LimeMover mover = LimeMover::automatic;
+};
+
+/// Writes an ILDG file with QIO's records, checksum and the plaquette in the record XML. A failed write leaves no file
+/// (and an older one as it was). Errors: those of AtomicFile; ErrorCode::numerical for links that are not finite.
+void write_gauge_file(const std::string& path, const HostLinks& links, const GaugeWriteOptions& options = {});
+
+}  // namespace quadrille

@@ -1,0 +1,126 @@
+// LIME files: records of typed data, several to a message (format: c-lime's manual, lime_1p2).
+//
+// A header of 144 bytes, big-endian: u32 magic 0x456789ab, u16 version 1, u8 flags (0x80 begins a message, 0x40 ends
+// one), u8 reserved, u64 data length, 128-byte NUL-padded type. Data is padded with NULs to a multiple of 8 bytes.
+//
+// The built-in codec always scans and validates a file as a whole. The bytes are then moved by it or by c-lime.
+#pragma once
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quadrille {
+
+constexpr std::uint64_t lime_header_bytes = 144;
+
+/// Bytes after data of this length that fill it up to a multiple of 8.
+constexpr std::uint64_t lime_padding(std::uint64_t length) { return (8 - length % 8) % 8; }
+
+struct LimeRecord {
+  int number = 0;   ///< from 1, through the whole file
+  int message = 0;  ///< from 1
+  std::string type;
+  bool begins_message = false;
+  bool ends_message = false;
+  std::uint64_t header_byte = 0;  ///< where its header starts in the file
+  std::uint64_t data_byte = 0;    ///< where its data starts
+  std::uint64_t length = 0;       ///< bytes of data, without padding
+  std::uint64_t padding = 0;
+};
+
+/// Place of an error: file, "4 (ildg-binary-data)" and the byte `offset` of the record's data.
+Location lime_location(const std::string& path, const LimeRecord& record, std::uint64_t offset = 0);
+
+/// All records of a file, in order. Errors: ErrorCode::file when the file cannot be opened, is a folder, is empty or
+/// not LIME, and when any record is not what the format demands (magic, version, flags, type, length and padding within
+/// the file, nothing after the last record, last message ended); each names record, type and byte.
+std::vector<LimeRecord> scan_lime(const std::string& path);
+
+/// Who moves the bytes.
+enum class LimeMover {
+  automatic,  ///< c-lime when built with it
+  builtin,
+  clime,  ///< ErrorCode::unsupported when not built with it
+};
+/// True when this Quadrille was built with c-lime.
+bool lime_has_clime();
+
+/// Moves bytes of records that the scan has found good.
+class LimeSource {
+ public:
+  virtual ~LimeSource() = default;
+  /// Copies data[offset .. offset + bytes) of `record`.
+  virtual void read(const LimeRecord& record, std::uint64_t offset, void* to, std::size_t bytes) = 0;
+};
+
+/// Writes records one after another, padding included.
+class LimeSink {
+ public:
+  virtual ~LimeSink() = default;
+  virtual void begin_record(const LimeRecord& record) = 0;
+  virtual void write(const void* data, std::size_t bytes) = 0;
+  virtual void end_record(const LimeRecord& record) = 0;
+  /// Hands everything to the system.
+  virtual void flush() = 0;
+};
+
+/// A scanned file, open for reading.
+class LimeInput {
+ public:
+  explicit LimeInput(const std::string& path, LimeMover mover = LimeMover::automatic);
+
+  const std::string& path() const { return path_; }
+  const std::vector<LimeRecord>& records() const { return records_; }
+  /// The first record of this type (of message number `message` when it is not 0), or null.
+  const LimeRecord* find(std::string_view type, int message = 0) const;
+  void read(const LimeRecord& record, std::uint64_t offset, void* to, std::size_t bytes) const;
+  /// A record's data as text, without trailing NULs. Errors: ErrorCode::file when it is longer than 16 MiB.
+  std::string text(const LimeRecord& record) const;
+
+ private:
+  std::string path_;
+  std::vector<LimeRecord> records_;
+  std::unique_ptr<LimeSource> source_;
+};
+
+/// A file that exists under its name only after commit() (see AtomicFile, also for the errors of writing).
+class LimeOutput {
+ public:
+  explicit LimeOutput(const std::string& path, LimeMover mover = LimeMover::automatic);
+  LimeOutput(const LimeOutput&) = delete;
+  LimeOutput& operator=(const LimeOutput&) = delete;
+  ~LimeOutput();
+
+  /// The data follows in write() calls of `length` bytes in all. Breaking the rules of the format (flags, type longer
+  /// than 127 bytes, too few or too many bytes) is an ErrorCode::internal.
+  void begin_record(std::string_view type, std::uint64_t length, bool begins_message, bool ends_message);
+  void write(const void* data, std::size_t bytes);
+  void end_record();
+  /// A whole record at once.
+  void record(std::string_view type, std::string_view data, bool begins_message, bool ends_message);
+  void commit();
+  const std::string& path() const { return file_.path(); }
+
+ private:
+  void demand(bool holds, const char* rule) const;
+
+  AtomicFile file_;
+  std::unique_ptr<LimeSink> sink_;
+  LimeRecord record_;
+  std::uint64_t written_ = 0;
+  bool in_record_ = false;
+  bool in_message_ = false;
+};
+
+/// The two movers of c-lime; null when not built with it. (lime_clime.cpp or lime_no_clime.cpp)
+std::unique_ptr<LimeSource> make_clime_source(const std::string& path);
+std::unique_ptr<LimeSink> make_clime_sink(const AtomicFile& file);
+
+}  // namespace quadrille

@@ -1,0 +1,221 @@
+#include "input/files/propagator_file.h"
+
+#include "core/gauge/observables.h"
+#include "input/files/lattice_data.h"
+#include "input/files/xml.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
+namespace quadrille {
+
+namespace {
+
+constexpr int reals_per_site = 288;
+constexpr const char* data_type = "scidac-binary-data";
+
+[[noreturn]] void fail(const std::string& message, const Location& where) {
+  throw Error(ErrorCode::file, message, where);
+}
+
+std::string real_name(const Dims& dims, std::int64_t real) {
+  const Dims x = site_coordinates(dims, real / reals_per_site);
+  const std::int64_t n = real % reals_per_site / 2;
+  return fmt::format("site ({},{},{},{}), sink spin {}, source spin {}, sink colour {}, source colour {}", x[0], x[1],
+                     x[2], x[3], n / 36, n / 9 % 4, n / 3 % 3, n % 3);
+}
+
+std::string element(const char* name, const std::string& text) { return fmt::format("<{0}>{1}</{0}>\n", name, text); }
+std::string element(const char* name, double value) { return element(name, fmt::format("{:.17g}", value)); }
+std::string element(const char* name, int value) { return element(name, std::to_string(value)); }
+
+std::string upper_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return char(std::toupper(c)); });
+  return text;
+}
+
+/// Chroma's simple boundary condition knows signs only; other phases are told in an element of our own.
+std::string boundary_xml(const std::array<double, 4>& boundary) {
+  const bool signs =
+      std::all_of(boundary.begin(), boundary.end(), [](double b) { return b == 0 || b == 1 || b == -1; });
+  std::string numbers;
+  for (const double b : boundary)
+    numbers += fmt::format("{}{:.17g}", numbers.empty() ? "" : " ", signs ? (b == 0 ? 1.0 : -1.0) : b);
+  return signs ? element("FermBC", "SIMPLE_FERMBC") + element("boundary", numbers)
+               : element("FermBC", "PHASE_FERMBC") + element("boundary_phases_by_pi", numbers);
+}
+
+std::string action_xml(const PropagatorHeader& header) {
+  std::string aniso;
+  if (header.xi0 != 1 || header.nu != 1)
+    aniso = "<AnisoParam>\n" + element("anisoP", "true") + element("t_dir", 3) + element("xi_0", header.xi0) +
+            element("nu", header.nu) + "</AnisoParam>\n";
+  return "<FermionAction>\n" + element("FermAct", "WILSON") + element("Mass", header.mass) + aniso + "<FermState>\n" +
+         element("Name", "SIMPLE_FERM_STATE") + "<FermionBC>\n" + boundary_xml(header.boundary) +
+         "</FermionBC>\n</FermState>\n</FermionAction>\n";
+}
+
+std::string inverter_xml(const PropagatorHeader& header) {
+  const bool cg = header.solver == "cg";
+  return "<InvertParam>\n" + element("invType", cg ? "CG_INVERTER" : "BICGSTAB_INVERTER") +
+         element(cg ? "RsdCG" : "RsdBiCGStab", header.tolerance) +
+         element(cg ? "MaxCG" : "MaxBiCGStab", header.max_iterations) + "</InvertParam>\n";
+}
+
+std::string source_xml(const PropagatorHeader& header) {
+  const Dims& at = header.source;
+  return "<PropSource>\n" + element("version", 6) + "<Source>\n" + element("version", 2) +
+         element("SourceType", xml_escaped(upper_case(header.source_type)) + "_SOURCE") +
+         element("j_decay", header.decay_direction) +
+         element("t_srce", fmt::format("{} {} {} {}", at[0], at[1], at[2], at[3])) + "<Displacement>\n" +
+         element("version", 1) + element("DisplacementType", "NONE") + "</Displacement>\n</Source>\n" +
+         element("j_decay", header.decay_direction) + element("t_source", at[std::size_t(header.decay_direction)]) +
+         "</PropSource>\n";
+}
+
+std::string record_xml(const PropagatorHeader& header) {
+  return "<?xml version=\"1.0\"?>\n<Propagator>\n" + element("version", 1) + "<ForwardProp>\n" + element("version", 9) +
+         element("quarkSpinType", "FULL") + element("obsvP", "false") + action_xml(header) + inverter_xml(header) +
+         "</ForwardProp>\n" + source_xml(header) + "<Config_info>\n" +
+         element("gauge_file", xml_escaped(header.gauge_file)) + element("plaquette", header.plaquette) +
+         "</Config_info>\n<StateInfo>\n</StateInfo>\n</Propagator>\n";
+}
+
+const LimeRecord* find_data(const LimeInput& file) {
+  for (const LimeRecord& record : file.records()) {
+    if (record.type != data_type) continue;
+    const std::optional<ScidacRecord> kind = scidac_record(file, record);
+    if (kind && kind->is_field && kind->reals_per_site() == reals_per_site) return &record;
+  }
+  return nullptr;
+}
+
+/// The facts of the record XML that are there; user XML of another program need not even be XML.
+void read_header(const Location& where, PropagatorFileInfo& info) {
+  try {
+    const Xml xml(info.record_xml, where);
+    if (const auto text = xml.find("//t_srce")) {
+      Dims at{};
+      std::istringstream words(*text);
+      if (words >> at[0] >> at[1] >> at[2] >> at[3]) info.source = at;
+    }
+    info.source_type = xml.find("//SourceType").value_or("");
+    if (xml.has("//j_decay")) info.decay_direction = int(xml.integer("//j_decay"));
+    const auto real = [&xml](const char* path) { return std::strtod(xml.text(path).c_str(), nullptr); };
+    if (xml.has("//Mass"))
+      info.mass = real("//Mass");
+    else if (xml.has("//Kappa") && real("//Kappa") != 0)
+      info.mass = 1 / (2 * real("//Kappa")) - 4;
+  } catch (const Error&) {
+    return;
+  }
+}
+
+void demand_finite(const PropagatorFileInfo& info, const SiteData& found, const HostPropagator& propagator) {
+  if (found.not_finite < 0) return;
+  const auto* reals = reinterpret_cast<const double*>(propagator.data.data());
+  throw Error(ErrorCode::numerical,
+              fmt::format("the propagator contains {} at {}; every number should be finite", reals[found.not_finite],
+                          real_name(info.dims, found.not_finite)),
+              lime_location(info.path, info.data, std::uint64_t(found.not_finite) * std::uint64_t(info.precision) / 8));
+}
+
+struct LoadedPropagator {
+  PropagatorFile file;
+  SiteData found;
+};
+
+LoadedPropagator load(const LimeInput& file, PropagatorFileInfo info) {
+  LoadedPropagator loaded{{std::move(info), {}}, {}};
+  PropagatorFileInfo& about = loaded.file.info;
+  loaded.file.propagator = HostPropagator(about.dims);
+  const SiteFormat format{.dims = about.dims, .reals = reals_per_site, .precision = about.precision};
+  loaded.found = read_sites(file, about.data, format, reinterpret_cast<double*>(loaded.file.propagator.data.data()));
+  about.checksum = judge_checksum(file, about.data, loaded.found.checksum);
+  return loaded;
+}
+
+}  // namespace
+
+void write_propagator_file(const std::string& path, const HostPropagator& propagator, const PropagatorHeader& header,
+                           const PropagatorWriteOptions& options) {
+  if (options.precision != 32 && options.precision != 64)
+    throw Error(ErrorCode::invalid_input,
+                fmt::format("cannot write a {}-bit propagator; 32 or 64 bits are possible", options.precision));
+  const SiteFormat format{.dims = propagator.dims, .reals = reals_per_site, .precision = options.precision};
+  // QIO reads its XML records as C strings: each carries its NUL.
+  const auto with_nul = [](std::string text) { return text + '\0'; };
+  const std::string file_xml = "<?xml version=\"1.0\"?>\n<propagator>\n" +
+                               element("program", "Quadrille " QUADRILLE_VERSION) + "</propagator>\n";
+  LimeOutput file(path, options.mover);
+  file.record("scidac-private-file-xml", with_nul(private_file_xml(propagator.dims)), true, false);
+  file.record("scidac-file-xml", with_nul(file_xml), false, true);
+  file.record("scidac-private-record-xml",
+              with_nul(private_record_xml("Lattice", options.precision, 4, int(format.site_bytes()), 1)), true, false);
+  file.record("scidac-record-xml", with_nul(record_xml(header)), false, false);
+  file.begin_record(data_type, field_bytes(format).value(), false, false);
+  const Checksum sum = write_sites(file, format, reinterpret_cast<const double*>(propagator.data.data()),
+                                   [&propagator](std::int64_t real) { return real_name(propagator.dims, real); });
+  file.end_record();
+  file.record("scidac-checksum", with_nul(checksum_xml(sum)), false, true);
+  file.commit();
+}
+
+bool has_propagator(const LimeInput& file) { return find_data(file) != nullptr; }
+
+PropagatorFileInfo locate_propagator(const LimeInput& file) {
+  const LimeRecord* data = find_data(file);
+  if (!data)
+    fail(fmt::format(
+             "there is no propagator in this file: no {} record has a scidac-private-record-xml with {} (64 bits) "
+             "or {} (32 bits) bytes a site",
+             data_type, reals_per_site * 8, reals_per_site * 4),
+         {.file = file.path()});
+  const ScidacRecord kind = scidac_record(file, *data).value();
+  const std::optional<Dims> dims = scidac_dims(file);
+  if (!dims)
+    fail("there is no scidac-private-file-xml, which should give the extents of the lattice",
+         lime_location(file.path(), *data));
+  check_extents(*dims, lime_location(file.path(), *file.find("scidac-private-file-xml")));
+  PropagatorFileInfo info;
+  info.path = file.path();
+  info.precision = kind.precision;
+  info.dims = *dims;
+  info.datatype = kind.datatype;
+  info.records = file.records();
+  info.data = *data;
+  const std::optional<std::uint64_t> right =
+      field_bytes({.dims = info.dims, .reals = reals_per_site, .precision = info.precision});
+  if (right != data->length)
+    fail(fmt::format("this record has {} bytes of data, but a propagator on a {} lattice in {} bits takes {}",
+                     data->length, extents_text(info.dims), info.precision,
+                     right ? fmt::format("{} bytes", *right) : "more than any file can hold"),
+         lime_location(file.path(), *data));
+  if (const LimeRecord* record = file.find("scidac-file-xml")) info.file_xml = file.text(*record);
+  info.record_xml = text_beside(file, *data, "scidac-record-xml");
+  read_header(lime_location(file.path(), *data), info);
+  return info;
+}
+
+PropagatorFile load_propagator(const LimeInput& file, PropagatorFileInfo info) {
+  LoadedPropagator loaded = load(file, std::move(info));
+  demand_finite(loaded.file.info, loaded.found, loaded.file.propagator);
+  return std::move(loaded.file);
+}
+
+PropagatorFile read_propagator_file(const std::string& path, const PropagatorReadOptions& options) {
+  const LimeInput file(path, options.mover);
+  LoadedPropagator loaded = load(file, locate_propagator(file));
+  demand_checksum(file, loaded.file.info.data, loaded.file.info.checksum, options.verify_checksum,
+                  "reading it with verify_checksum off makes this a warning");
+  demand_finite(loaded.file.info, loaded.found, loaded.file.propagator);
+  return std::move(loaded.file);
+}
+
+}  // namespace quadrille

@@ -1,0 +1,81 @@
+// Quark propagators in the QIO form that Chroma (QDP++) writes.
+//
+// Binary record, big-endian: site (x fastest), sink spin, source spin, sink colour, source colour, re/im;
+// DeGrand-Rossi spins; the order of HostPropagator. The record XML is that of Chroma's PROPAGATOR task (root
+// <Propagator> with ForwardProp version 9, PropSource version 6), so that its tasks find source and action.
+#pragma once
+
+#include "core/host_field.h"
+#include "input/files/lime.h"
+#include "input/files/scidac.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+/// What the record XML tells of how the propagator was made.
+struct PropagatorHeader {
+  Dims source{};                      ///< x, y, z, t of the source (<t_srce>)
+  std::string source_type = "point";  ///< "point"; other names are written in capitals with _SOURCE after them
+  int decay_direction = 3;            ///< <j_decay>
+  double mass = 0;                    ///< bare mass of the Wilson operator
+  double xi0 = 1, nu = 1;             ///< anisotropy; <AnisoParam> is written when one of them is not 1
+  std::array<double, 4> boundary{};   ///< theta/pi for x, y, z, t: 0 periodic, 1 antiperiodic
+  std::string solver = "bicgstab";    ///< "bicgstab" or "cg"
+  double tolerance = 0;
+  int max_iterations = 0;
+  std::string gauge_file;  ///< as information in <Config_info>
+  double plaquette = 0;
+};
+
+struct PropagatorWriteOptions {
+  int precision = 64;  ///< bits of a number: 32 or 64
+  LimeMover mover = LimeMover::automatic;
+};
+
+/// A failed write leaves no file (and an older one as it was). Errors: those of AtomicFile; ErrorCode::numerical naming
+/// site, spins and colours of a number that is not finite.
+void write_propagator_file(const std::string& path, const HostPropagator& propagator, const PropagatorHeader& header,
+                           const PropagatorWriteOptions& options = {});
+
+/// What a file says of its propagator, without the numbers.
+struct PropagatorFileInfo {
+  std::string path;
+  int precision = 0;  ///< bits of a number: 32 or 64
+  Dims dims{};
+  std::string datatype;  ///< as the private record names it: "Lattice", "QDP_D3_DiracPropagator", ...
+  std::vector<LimeRecord> records;
+  LimeRecord data;
+  ChecksumVerdict checksum;
+  std::string file_xml, record_xml;
+  // From the record XML, where it says so.
+  std::optional<Dims> source;
+  std::string source_type;  ///< as in the file: "POINT_SOURCE", ...
+  std::optional<int> decay_direction;
+  std::optional<double> mass;  ///< from <Mass> or <Kappa>
+};
+
+struct PropagatorFile {
+  PropagatorFileInfo info;
+  HostPropagator propagator;
+};
+
+struct PropagatorReadOptions {
+  bool verify_checksum = true;  ///< false: a mismatch is a warning
+  LimeMover mover = LimeMover::automatic;
+};
+
+/// Reads the first propagator of a file: any datatype whose site has 288 real numbers. Errors as read_gauge_file's.
+PropagatorFile read_propagator_file(const std::string& path, const PropagatorReadOptions& options = {});
+
+/// True when the file has a record of propagator data.
+bool has_propagator(const LimeInput& file);
+/// The first half of read_propagator_file; `checksum` is not filled in.
+PropagatorFileInfo locate_propagator(const LimeInput& file);
+/// The second half: numbers and verdict, which is judged but not demanded.
+PropagatorFile load_propagator(const LimeInput& file, PropagatorFileInfo info);
+
+}  // namespace quadrille
