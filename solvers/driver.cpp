@@ -1,0 +1,137 @@
+#include "solvers/driver.h"
+
+#include "core/blas/blas.h"
+#include "core/convert.h"
+#include "core/error.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+
+namespace quadrille {
+
+namespace {
+
+constexpr int most_idle_restarts = 2;
+
+std::unique_ptr<LinearSystem> convert_when_needed(const LinearSystem& system, const OperatorForm& form) {
+  return system.reduced().form() == form ? nullptr : system.converted(form);
+}
+
+}  // namespace
+
+SystemSolver::SystemSolver(const LinearSystem& system, const SolverSpec& spec)
+    : system_(system),
+      spec_(spec),
+      outer_(convert_when_needed(system, spec.outer_form())),
+      inner_(spec.scheme == Scheme::uniform ? nullptr : system.reduced().converted(spec.sloppy)),
+      solver_(make_solver(spec, outer().reduced(), inner_.get())),
+      residual_(system.full_desc()),
+      correction_(system.full_desc()),
+      rhs_(outer().reduced().field_desc()),
+      reduced_(outer().reduced().field_desc()) {
+  if (!(outer().full_desc() == system.full_desc())) {
+    low_x_.emplace(outer().full_desc());
+    low_b_.emplace(outer().full_desc());
+    low_e_.emplace(outer().full_desc());
+  }
+}
+
+void SystemSolver::watch(const SolveReport& report, double b_norm) {
+  if (!progress_) {
+    solver_->set_progress({});
+    return;
+  }
+  solver_->set_progress([this, done = report.iterations, b_norm](const Progress& p) {
+    progress_({done + p.iteration, spec_.max_iterations, p.residual / b_norm, spec_.tolerance});
+  });
+}
+
+double SystemSolver::attempt(SolveReport& report, Field& x, const Field& b, double b_norm, double residual) {
+  const bool first = report.history.empty();
+  const Field* what_remains = &residual_;
+  if (low_b_) {
+    convert(*low_b_, residual_);
+    what_remains = &*low_b_;
+  }
+  Field& sum = low_x_ ? *low_x_ : x;
+  Field& part = low_e_ ? *low_e_ : correction_;
+  outer().prepare(rhs_, *what_remains);
+  watch(report, b_norm);
+  last_ = solver_->solve(reduced_, rhs_, {spec_.tolerance * b_norm, spec_.max_iterations - report.iterations});
+  accumulate(report, last_, 1 / b_norm);
+  // prepare, reconstruct and full_residual together are two applications of the reduced operator by their hops.
+  report.flops += 2 * system_.reduced().flops();
+  if (!first) ++report.restarts;
+  if (!(last_.residual < residual)) return residual;
+
+  outer().reconstruct(part, reduced_, *what_remains);
+  blas::axpy(1, part, sum);  // x += e
+  if (low_x_) convert(x, *low_x_);
+  residual = system_.full_residual(residual_, x, b);
+  report.history.back().true_residual = residual / b_norm;
+  return residual;
+}
+
+bool SystemSolver::ended(SolveReport& report, double residual, double before) const {
+  const auto stop = [&](StopReason reason, std::string message) {
+    report.stop_reason = reason;
+    report.message = std::move(message);
+    return true;
+  };
+  if (residual <= spec_.tolerance) return stop(StopReason::converged, "");
+  if (!std::isfinite(residual) || last_.stop_reason == StopReason::not_finite) {
+    return stop(StopReason::not_finite,
+                last_.message.empty()
+                    ? fmt::format("the true residual is not finite after {} iterations", report.iterations)
+                    : last_.message);
+  }
+  if (report.iterations >= spec_.max_iterations) {
+    return stop(
+        StopReason::max_iterations,
+        fmt::format("the residual is {:.3g} after {} iterations, all that were allowed; the tolerance is {:.3g}",
+                    residual, report.iterations, spec_.tolerance));
+  }
+  const bool broken = last_.stop_reason == StopReason::breakdown || last_.stop_reason == StopReason::diverged;
+  if (broken && !(residual <= 0.5 * before)) return stop(last_.stop_reason, last_.message);
+  if (idle_restarts_ < most_idle_restarts) return false;
+  return stop(
+      StopReason::stagnated,
+      fmt::format("stagnated at {:.2g} after {} iterations: {} restarts in a row gained less than a factor of 2",
+                  residual, report.iterations, idle_restarts_));
+}
+
+SolveReport SystemSolver::solve(Field& x, const Field& b) {
+  const auto begin = std::chrono::steady_clock::now();
+  require_same(x.desc(), system_.full_desc(), "the solution and the full system");
+  require_same(b.desc(), system_.full_desc(), "the right-hand side and the full system");
+  const double b_norm = std::sqrt(blas::norm2(b));
+  if (!std::isfinite(b_norm)) throw Error(ErrorCode::numerical, "the right-hand side of a solve is not finite");
+
+  SolveReport report;
+  report.outer_form = to_string(outer().reduced().form());
+  if (inner_) report.inner_form = to_string(inner_->form());
+  blas::zero(x);
+  if (low_x_) blas::zero(*low_x_);
+  blas::copy(residual_, b);
+  if (b_norm == 0) {
+    report.converged = true;
+    report.stop_reason = StopReason::converged;
+    return report;
+  }
+  idle_restarts_ = 0;
+  double residual = b_norm;
+  for (bool first = true, done = false; !done; first = false) {
+    const double before = residual;
+    residual = attempt(report, x, b, b_norm, residual);
+    idle_restarts_ = first || residual <= 0.5 * before ? 0 : idle_restarts_ + 1;
+    done = ended(report, residual / b_norm, before / b_norm);
+  }
+  report.converged = report.stop_reason == StopReason::converged;
+  report.residual = residual / b_norm;
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return report;
+}
+
+}  // namespace quadrille

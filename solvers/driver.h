@@ -1,0 +1,57 @@
+// Solves the full system M x = b to a relative residual, measured in double with the links as they are in the file.
+#pragma once
+
+#include "core/operator.h"
+#include "solvers/registry.h"
+#include "solvers/solver.h"
+
+#include <memory>
+#include <optional>
+
+namespace quadrille {
+
+/// Owns the operators of all forms and every workspace, so that many right-hand sides cost one setup.
+///
+/// The solver of the reduced system is given the absolute target tolerance * |b|. Where the full residual still misses
+/// it, the driver restarts from x with what remains (M e = b - M x, x += e) until it is met, max_iterations is spent,
+/// or two restarts in a row gain less than a factor of 2. What a restart finds is added only when its own solve lowered
+/// the residual.
+///
+/// Scheme uniform holds x in spec.precision throughout: single and half end where x itself cannot be better.
+/// The other schemes hold x in double; the outer operator has spec.reconstruct numbers a link.
+class SystemSolver {
+ public:
+  /// `system` is in double with 18 numbers in the original gauge, and outlives the solver. Forms that it cannot be
+  /// converted to throw what converted() throws.
+  SystemSolver(const LinearSystem& system, const SolverSpec& spec);
+
+  /// x and b are fields of system.full_desc(); x is overwritten, b is left alone. The residuals of the report and of
+  /// its history are relative to |b|; its residual is |b - M x| / |b| of the x handed back. b = 0 gives x = 0,
+  /// converged. A b that is not finite is ErrorCode::numerical.
+  SolveReport solve(Field& x, const Field& b);
+
+  /// Called after every iteration with relative residuals; an empty function turns it off.
+  void set_progress(ProgressCallback callback) { progress_ = std::move(callback); }
+  const SolverSpec& spec() const { return spec_; }
+
+ private:
+  const LinearSystem& outer() const { return outer_ ? *outer_ : system_; }
+  /// Solves M e = rhs for what remains, and adds it to x. Gives the full residual |b - M x|.
+  double attempt(SolveReport& report, Field& x, const Field& b, double b_norm, double residual);
+  bool ended(SolveReport& report, double residual, double before) const;
+  void watch(const SolveReport& report, double b_norm);
+
+  const LinearSystem& system_;
+  SolverSpec spec_;
+  std::unique_ptr<LinearSystem> outer_;    // when its form is not the system's
+  std::unique_ptr<LinearOperator> inner_;  // when the scheme has one
+  std::unique_ptr<Solver> solver_;
+  Field residual_, correction_;                 // full lattice, double
+  Field rhs_, reduced_;                         // of the outer reduced operator
+  std::optional<Field> low_x_, low_b_, low_e_;  // full lattice, uniform in another precision
+  SolveReport last_;                            // of the latest attempt
+  int idle_restarts_ = 0;
+  ProgressCallback progress_;
+};
+
+}  // namespace quadrille

@@ -1,0 +1,73 @@
+#include "solvers/groupwise.h"
+
+#include "core/blas/blas.h"
+#include "solvers/monitor.h"
+
+#include <cmath>
+
+namespace quadrille {
+
+GroupwiseSolution::GroupwiseSolution(const LinearOperator& outer, const LinearOperator* inner, bool updates)
+    : outer_(outer), inner_(inner == &outer ? nullptr : inner), work_(outer.field_desc()) {
+  if (inner_ || updates) partial_.emplace(iterating().field_desc());
+}
+
+double GroupwiseSolution::start(Field& x, const Field& b, Field& r) {
+  require_same(x.desc(), outer_.field_desc(), "the solution and the outer operator");
+  require_same(b.desc(), outer_.field_desc(), "the right-hand side and the outer operator");
+  outer_applications_ = 0;
+  blas::zero(x);
+  if (partial_) blas::zero(*partial_);
+  if (inner_) {
+    inner_->enter(r, b);
+  } else {
+    blas::copy(r, b);
+  }
+  const double b2 = blas::norm2(b);
+  known_residual_ = std::sqrt(b2);
+  return b2;
+}
+
+void GroupwiseSolution::add_partial(Field& x) {
+  if (!partial_) return;
+  if (inner_) {
+    inner_->leave(work_, *partial_);
+    blas::axpy(1, work_, x);
+  } else {
+    blas::axpy(1, *partial_, x);
+  }
+  blas::zero(*partial_);
+}
+
+double GroupwiseSolution::true_residual(const Field& x, const Field& b) {
+  ++outer_applications_;
+  outer_.apply(work_, x, Dagger::No);                // work = A x
+  const double r2 = blas::subtract_norm2(b, work_);  // work = b - work
+  known_residual_ = std::sqrt(r2);
+  return r2;
+}
+
+double GroupwiseSolution::update(Field& x, const Field& b, Field& r) {
+  add_partial(x);
+  const double r2 = true_residual(x, b);
+  if (inner_) {
+    inner_->enter(r, work_);
+  } else {
+    blas::copy(r, work_);
+  }
+  return r2;
+}
+
+SolveReport GroupwiseSolution::finish(Monitor& monitor, Field& x, const Field& b, double applications) {
+  if (!monitor.residual_known()) {
+    if (!monitor.failed()) add_partial(x);
+    true_residual(x, b);
+  }
+  monitor.count_flops(applications * iterating().flops() + outer_applications_ * outer_.flops());
+  SolveReport report = monitor.finish(known_residual_);
+  report.outer_form = to_string(outer_.form());
+  if (inner_) report.inner_form = to_string(inner_->form());
+  return report;
+}
+
+}  // namespace quadrille

@@ -1,0 +1,133 @@
+#include "solvers/monitor.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace quadrille {
+
+namespace {
+
+constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+// BiCGstab's |r| may rise by orders of magnitude and come back; double precision has lost half its digits here.
+constexpr double divergence_factor = 1e6;
+// A few updates may fail to gain while the recurrence recovers from one another; not as many as this.
+constexpr int most_idle_updates = 10;
+
+}  // namespace
+
+Monitor::Monitor(const Stopping& stopping, double delta, const ProgressCallback& progress)
+    : stopping_(stopping),
+      progress_(progress),
+      reliable_(delta, stopping.target),
+      begin_(std::chrono::steady_clock::now()) {
+  reserve_history(report_.history, stopping.max_iterations);
+}
+
+void Monitor::start(double residual) {
+  first_ = best_true_ = restart_residual_ = residual_ = residual;
+  record(report_.history, {0, residual, residual});
+  reliable_.reset(residual);
+  if (!std::isfinite(residual)) {
+    stop(StopReason::not_finite, "the right-hand side is not finite");
+  } else if (residual <= stopping_.target) {
+    stop(StopReason::converged, "");
+  } else if (stopping_.max_iterations <= 0) {
+    stop(StopReason::max_iterations, "no iteration is allowed");
+  }
+}
+
+bool Monitor::failed() const {
+  return !running_ && (report_.stop_reason == StopReason::not_finite || report_.stop_reason == StopReason::diverged);
+}
+
+void Monitor::iterated(double residual) {
+  residual_ = residual;
+  residual_known_ = false;
+  ++report_.iterations;
+  record(report_.history, {report_.iterations, residual, not_known});
+  due_ = reliable_.due(residual);
+  if (!std::isfinite(residual)) {
+    due_ = false;
+    stop(StopReason::not_finite, fmt::format("the residual is not finite at iteration {}", report_.iterations));
+  } else if (residual > divergence_factor * first_) {
+    due_ = false;
+    stop(StopReason::diverged, fmt::format("the residual has grown from {:.3g} to {:.3g} at iteration {}", first_,
+                                           residual, report_.iterations));
+  } else if (!reliable_.enabled() && residual <= stopping_.target) {
+    stop(StopReason::converged, "");
+  } else if (report_.iterations >= stopping_.max_iterations) {
+    stop(StopReason::max_iterations,
+         fmt::format("the residual is {:.3g} after {} iterations, all that were allowed; the target is {:.3g}",
+                     residual, report_.iterations, stopping_.target));
+  }
+  if (progress_) progress_({report_.iterations, stopping_.max_iterations, residual, stopping_.target});
+}
+
+void Monitor::updated(double true_residual) {
+  due_ = false;
+  residual_known_ = true;
+  residual_ = true_residual;
+  ++report_.reliable_updates;
+  report_.history.back().true_residual = true_residual;
+  reliable_.reset(true_residual);
+  if (!std::isfinite(true_residual)) {
+    stop(StopReason::not_finite, fmt::format("the true residual is not finite at iteration {}", report_.iterations));
+    return;
+  }
+  if (true_residual <= stopping_.target) {
+    stop(StopReason::converged, "");
+    return;
+  }
+  idle_updates_ = true_residual < best_true_ ? 0 : idle_updates_ + 1;
+  best_true_ = std::min(best_true_, true_residual);
+  if (running_ && idle_updates_ >= most_idle_updates) {
+    stop(StopReason::stagnated, fmt::format("stagnated at {:.2g} after {} iterations: {} reliable updates in a row did "
+                                            "not lower the true residual",
+                                            best_true_, report_.iterations, idle_updates_));
+  }
+}
+
+bool Monitor::usable(double value, double smallest, const char* what) {
+  if (!std::isfinite(value)) {
+    stop(StopReason::not_finite, fmt::format("{} is not finite at iteration {}", what, report_.iterations + 1));
+    return false;
+  }
+  if (std::abs(value) > smallest) return true;
+  broken_ = fmt::format("{} vanishes ({:.3g}) at iteration {}", what, value, report_.iterations + 1);
+  return false;
+}
+
+bool Monitor::restart() {
+  if (!running_) return false;
+  const bool first_time = report_.restarts == 0 && report_.iterations > 0;
+  if (!first_time && !(residual_ <= 0.5 * restart_residual_)) {
+    stop_broken();
+    return false;
+  }
+  ++report_.restarts;
+  restart_residual_ = residual_;
+  return true;
+}
+
+void Monitor::stop_broken() {
+  if (running_) stop(StopReason::breakdown, broken_);
+}
+
+void Monitor::stop(StopReason reason, std::string message) {
+  running_ = false;
+  report_.stop_reason = reason;
+  report_.message = std::move(message);
+}
+
+SolveReport Monitor::finish(double true_residual) {
+  report_.converged = report_.stop_reason == StopReason::converged;
+  report_.residual = true_residual;
+  report_.iterated_residual = report_.history.back().iterated;
+  if (!failed()) report_.history.back().true_residual = true_residual;
+  report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  return std::move(report_);
+}
+
+}  // namespace quadrille

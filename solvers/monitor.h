@@ -1,0 +1,61 @@
+// The scalars of a running solve that all Krylov methods share: stopping, breakdown, divergence, history, progress.
+#pragma once
+
+#include "solvers/reliable_update.h"
+#include "solvers/solver.h"
+
+#include <chrono>
+
+namespace quadrille {
+
+class Monitor {
+ public:
+  /// `progress` outlives the monitor. delta = 0: convergence is judged on the iterated residual, since no other is
+  /// known.
+  Monitor(const Stopping& stopping, double delta, const ProgressCallback& progress);
+
+  /// |b|, before the first iteration.
+  void start(double residual);
+  bool running() const { return running_; }
+  /// The iterates are not worth keeping: not finite or diverged.
+  bool failed() const;
+  double target() const { return stopping_.target; }
+
+  /// One more iteration has ended with this iterated |r|. Stops the solve when it should.
+  void iterated(double residual);
+  /// Whether the iteration that has just ended asks for a reliable update (also when it was the last one allowed).
+  bool update_due() const { return due_; }
+  /// The update is done, and gave this true residual.
+  void updated(double true_residual);
+
+  /// False when `value` is not finite, which stops the solve, or when |value| <= smallest: a breakdown, for which the
+  /// caller asks for restart() or stops with stop_broken(). `what` names the quantity in the message.
+  bool usable(double value, double smallest, const char* what);
+  /// After a breakdown: true when a new Krylov space may do better (the first breakdown, or |r| has halved since the
+  /// last restart). Otherwise the solve has stopped.
+  bool restart();
+  void stop_broken();
+
+  /// The last iterate's true residual is known: no more work is needed before finish().
+  bool residual_known() const { return residual_known_; }
+  void count_flops(double flops) { report_.flops += flops; }
+  SolveReport finish(double true_residual);
+
+ private:
+  void stop(StopReason reason, std::string message);
+
+  Stopping stopping_;
+  const ProgressCallback& progress_;
+  ReliableUpdate reliable_;
+  SolveReport report_;
+  std::chrono::steady_clock::time_point begin_;
+  std::string broken_;
+  double first_ = 0;             // |r| at the start
+  double best_true_ = 0;         // smallest true residual
+  double restart_residual_ = 0;  // |r| at the last restart
+  double residual_ = 0;
+  int idle_updates_ = 0;  // updates in a row that did not lower the true residual
+  bool running_ = true, due_ = false, residual_known_ = true;
+};
+
+}  // namespace quadrille

@@ -1,0 +1,161 @@
+#include "solvers/registry.h"
+
+#include "solvers/defect_correction.h"
+#include "solvers/methods.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace quadrille {
+
+namespace {
+
+const std::vector<SolverEntry> registry = {
+    {"cg", "conjugate gradients on the normal equations, stopped on the direct residual", make_cg},
+    {"bicgstab", "stabilised bi-conjugate gradients on the operator itself", make_bicgstab},
+};
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const SolverEntry& entry : registry) all.push_back(entry.name);
+  return all;
+}
+
+Parameter choice(std::string name, std::string default_text, std::vector<std::string> choices, std::string help) {
+  Parameter p;
+  p.name = std::move(name);
+  p.type = ParameterType::choice;
+  p.help = std::move(help);
+  p.default_text = std::move(default_text);
+  p.choices = std::move(choices);
+  return p;
+}
+
+Parameter fraction(std::string name, std::string default_text, std::string help) {
+  Parameter p;
+  p.name = std::move(name);
+  p.type = ParameterType::real;
+  p.help = std::move(help);
+  p.default_text = std::move(default_text);
+  p.minimum = 0;
+  p.maximum = 1;
+  p.minimum_open = p.maximum_open = true;
+  return p;
+}
+
+const std::vector<std::string> precisions = {"double", "single", "half"};
+const std::vector<std::string> reconstructions = {"18", "12", "8"};
+
+Parameter sloppy_group() {
+  Parameter temporal;
+  temporal.name = "temporal_gauge";
+  temporal.type = ParameterType::boolean;
+  temporal.help = "fix the temporal gauge, so that almost all time links are the unit matrix and are not loaded";
+  temporal.default_text = "false";
+  Parameter group;
+  group.name = "sloppy";
+  group.type = ParameterType::group;
+  group.help = "the inner operator of the schemes reliable and defect";
+  group.default_text = "{}";
+  group.members = {choice("precision", "single", precisions, "precision of the inner operator and of the iterations"),
+                   choice("reconstruct", "12", reconstructions, "numbers stored for a link"), temporal};
+  return group;
+}
+
+ParameterTable make_table() {
+  Parameter type = choice("type", "", names(), "the method");
+  for (const SolverEntry& entry : registry) type.help += fmt::format("; {}: {}", entry.name, entry.help);
+  type.default_text.reset();
+  type.required = true;
+
+  Parameter iterations;
+  iterations.name = "max_iterations";
+  iterations.type = ParameterType::integer;
+  iterations.help = "iterations allowed for one right-hand side, restarts included";
+  iterations.default_text = "10000";
+  iterations.minimum = 1;
+  iterations.maximum = 1e9;
+
+  ParameterTable table;
+  table.name = "solver";
+  table.help = "how linear systems are solved";
+  table.parameters = {
+      type,
+      fraction("tolerance", "1.0e-10", "|b - M x| / |b| of the full system in double, at which a solve has converged"),
+      iterations,
+      choice(
+          "scheme", "reliable", {"reliable", "defect", "uniform"},
+          "reliable: iterate in sloppy precision and replace the residual by the true one in time; defect: correct in "
+          "double what sloppy solves leave; uniform: everything in `precision`"),
+      choice("precision", "double", precisions, "precision of the outer operator; single and half with uniform only"),
+      choice("reconstruct", "18", reconstructions,
+             "numbers stored for a link of the outer operator; 12 and 8 demand links unitary to 1e-13"),
+      fraction("delta", "0.1",
+               "reliable: |r| may fall by this factor between updates; defect: what one inner solve gains"),
+      sloppy_group(),
+  };
+  return table;
+}
+
+Scheme parse_scheme(const std::string& name) {
+  for (const Scheme scheme : {Scheme::reliable, Scheme::defect, Scheme::uniform}) {
+    if (to_string(scheme) == name) return scheme;
+  }
+  throw Error(ErrorCode::internal, fmt::format("scheme '{}' is in no table", name));
+}
+
+}  // namespace
+
+std::string to_string(Scheme scheme) {
+  switch (scheme) {
+    case Scheme::reliable: return "reliable";
+    case Scheme::defect: return "defect";
+    case Scheme::uniform: return "uniform";
+  }
+  return "unknown";
+}
+
+const ParameterTable& solver_table() {
+  static const ParameterTable table = make_table();
+  return table;
+}
+
+const std::vector<SolverEntry>& solver_registry() { return registry; }
+
+SolverSpec solver_spec(const Parameters& block) {
+  SolverSpec spec;
+  spec.type = block.text("type");
+  spec.tolerance = block.real("tolerance");
+  spec.max_iterations = int(block.integer("max_iterations"));
+  spec.scheme = parse_scheme(block.text("scheme"));
+  spec.precision = parse_precision(block.text("precision"));
+  spec.reconstruct = parse_reconstruct(block.text("reconstruct"));
+  spec.delta = block.real("delta");
+  const Parameters& sloppy = block.group("sloppy");
+  spec.sloppy = {parse_precision(sloppy.text("precision")), parse_reconstruct(sloppy.text("reconstruct")),
+                 sloppy.boolean("temporal_gauge")};
+  if (spec.scheme != Scheme::uniform && spec.precision != Precision::Double) {
+    throw Error(
+        ErrorCode::invalid_input,
+        fmt::format("precision: {} goes with scheme: uniform only; the outer operator of scheme: {} is double, and "
+                    "sloppy.precision sets the inner one",
+                    to_string(spec.precision), to_string(spec.scheme)),
+        block.where("precision"));
+  }
+  return spec;
+}
+
+std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer, const LinearOperator* inner) {
+  for (const SolverEntry& entry : registry) {
+    if (entry.name != spec.type) continue;
+    if (spec.scheme == Scheme::uniform) return entry.make(outer, nullptr, 0);
+    if (!inner)
+      throw Error(ErrorCode::internal, fmt::format("scheme {} needs an inner operator", to_string(spec.scheme)));
+    if (spec.scheme == Scheme::reliable) return entry.make(outer, inner, spec.delta);
+    return make_defect_correction(outer, *inner, entry.make(*inner, nullptr, 0), spec.delta);
+  }
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("unknown solver '{}'; there are {}", spec.type, fmt::join(names(), ", ")));
+}
+
+}  // namespace quadrille

@@ -1,0 +1,54 @@
+// The solvers by name, and the `solver` block of a job.
+#pragma once
+
+#include "core/operator.h"
+#include "core/parameters.h"
+#include "solvers/solver.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+/// How the precisions of a solve work together.
+enum class Scheme {
+  reliable,  ///< Krylov iterations on the inner operator with reliable updates
+  defect,    ///< defect correction around a uniform inner solve
+  uniform,   ///< everything on one operator
+};
+std::string to_string(Scheme scheme);
+
+/// A `solver` block.
+struct SolverSpec {
+  std::string type;            ///< a name in the registry
+  double tolerance = 1e-10;    ///< |b - M x| / |b| of the full system
+  int max_iterations = 10000;  ///< of one right-hand side, restarts included
+  Scheme scheme = Scheme::reliable;
+  Precision precision = Precision::Double;     ///< of the outer operator; all there is when uniform
+  Reconstruct reconstruct = Reconstruct::R18;  ///< of the outer operator
+  double delta = 0.1;                          ///< of reliable updates, or of one cycle of defect correction
+  OperatorForm sloppy{Precision::Single, Reconstruct::R12, false};  ///< of the inner operator
+
+  OperatorForm outer_form() const { return {precision, reconstruct, false}; }
+};
+
+/// The parameters of a `solver` block: the same for every method.
+const ParameterTable& solver_table();
+
+/// What resolved parameters say. ErrorCode::invalid_input with the place when they contradict each other.
+SolverSpec solver_spec(const Parameters& block);
+
+struct SolverEntry {
+  std::string name;
+  std::string help;
+  /// See solvers/methods.h.
+  std::unique_ptr<Solver> (*make)(const LinearOperator& outer, const LinearOperator* inner, double delta);
+};
+const std::vector<SolverEntry>& solver_registry();
+
+/// The solver that a spec describes. `inner` is ignored by the uniform scheme and needed by the others. Both operators
+/// outlive the solver. An unknown type is ErrorCode::invalid_input with the names there are.
+std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer, const LinearOperator* inner);
+
+}  // namespace quadrille

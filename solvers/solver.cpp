@@ -1,0 +1,49 @@
+#include "solvers/solver.h"
+
+#include <algorithm>
+
+namespace quadrille {
+
+std::string to_string(StopReason reason) {
+  switch (reason) {
+    case StopReason::converged: return "converged";
+    case StopReason::max_iterations: return "max_iterations";
+    case StopReason::breakdown: return "breakdown";
+    case StopReason::diverged: return "diverged";
+    case StopReason::not_finite: return "not_finite";
+    case StopReason::stagnated: return "stagnated";
+  }
+  return "unknown";
+}
+
+void reserve_history(std::vector<HistoryEntry>& history, int max_iterations) {
+  constexpr int most = 16384;
+  history.reserve(std::size_t(std::clamp(max_iterations, 1, most - 1)) + 1);
+}
+
+void record(std::vector<HistoryEntry>& history, const HistoryEntry& entry) {
+  if (history.size() == history.capacity()) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < history.size(); i += 2) history[kept++] = history[i];
+    history.resize(kept);
+  }
+  history.push_back(entry);
+}
+
+void accumulate(SolveReport& total, const SolveReport& part, double scale) {
+  for (HistoryEntry entry : part.history) {
+    // A part begins with the residual it was given, which the whole knows as its last entry.
+    if (entry.iteration == 0 && !total.history.empty()) continue;
+    entry.iteration += total.iterations;
+    entry.iterated *= scale;
+    entry.true_residual *= scale;
+    total.history.push_back(entry);
+  }
+  total.iterations += part.iterations;
+  total.reliable_updates += part.reliable_updates;
+  total.restarts += part.restarts;
+  total.flops += part.flops;
+  total.iterated_residual = part.iterated_residual * scale;
+}
+
+}  // namespace quadrille
