@@ -1,0 +1,32 @@
+"""The hopping term of the Wilson operator.
+
+    D psi(x) = sum_mu  c_mu [ (1 - g_mu) U_mu(x) psi(x+mu) + (1 + g_mu) U_mu(x-mu)^+ psi(x-mu) ]
+
+c_mu is `spatial` (nu / xi0, 1 when isotropic) for x, y, z and 1 for t. The operator is M = A - D/2 with a site-local A.
+D^+ = g_5 D g_5, and g_5 exchanges the upper and lower two spin components: the dagger is an exchange of addresses.
+"""
+
+from codegen.spin import AXES, GAMMA, Projector, one_plus
+
+NAME = "wilson"
+FLOPS_PER_SITE = 1320  # the standard count: 8 x (12 projection + 132 link times half spinor) + 7 x 24 accumulation
+
+
+class Hop:
+    """One term: the neighbour's direction (0..3 forward, 4..7 backward), its axis, its projector and its formula."""
+
+    def __init__(self, mu, forward):
+        self.direction = mu if forward else mu + 4
+        self.mu = mu
+        self.forward = forward
+        self.projector = Projector(one_plus(-1 if forward else 1, GAMMA[mu]))
+        axis = AXES[mu]
+        self.formula = (
+            f"(1 - g_{axis}) U_{axis}(x) psi(x+{axis})"
+            if forward
+            else f"(1 + g_{axis}) U_{axis}(x-{axis})^+ psi(x-{axis})"
+        )
+
+
+SPATIAL_HOPS = [Hop(mu, forward) for mu in range(3) for forward in (True, False)]
+TIME_HOPS = [Hop(3, forward) for forward in (True, False)]

@@ -1,0 +1,47 @@
+// What ran: a count of every kernel that a dispatcher launched, as proof of the precision that worked.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+struct KernelRecord {
+  std::string name;          ///< "wilson_half_12"
+  std::string isa;           ///< instruction set, or device architecture
+  double bytes_per_site = 0; ///< compulsory bytes: what must be read and written once
+  std::int64_t calls = 0;
+  std::int64_t sites = 0;    ///< output sites over all calls
+  double seconds = 0;        ///< wall time
+};
+
+/// The record of this name, instruction set and traffic; made on first use, and valid until the program ends.
+/// Called from the dispatching thread only.
+KernelRecord& kernel_record(const std::string& name, const std::string& isa, double bytes_per_site);
+
+/// All records so far, in the order in which they were made; and what was added since an earlier list.
+std::vector<KernelRecord> kernel_records();
+std::vector<KernelRecord> kernel_records_since(const std::vector<KernelRecord>& earlier);
+
+/// Adds one call over `sites` sites, from construction to destruction.
+class KernelTimer {
+ public:
+  KernelTimer(KernelRecord& record, std::int64_t sites)
+      : record_(record), sites_(sites), start_(std::chrono::steady_clock::now()) {}
+  ~KernelTimer() {
+    record_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    record_.sites += sites_;
+    ++record_.calls;
+  }
+  KernelTimer(const KernelTimer&) = delete;
+  KernelTimer& operator=(const KernelTimer&) = delete;
+
+ private:
+  KernelRecord& record_;
+  std::int64_t sites_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace quadrille

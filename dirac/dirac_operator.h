@@ -1,0 +1,37 @@
+// What even-odd preconditioning needs of a Dirac operator: the blocks of M = [[A_ee, H_eo], [H_oe, A_oo]] with a
+// site-local A and hopping terms H that connect the parities.
+#pragma once
+
+#include "core/operator.h"
+#include "dirac/gauge_source.h"
+
+#include <memory>
+
+namespace quadrille {
+
+/// A Dirac operator on full fields; apply() is M or M^dagger. With Dagger::Yes every block below is that of M^dagger.
+/// y is overwritten; the parity of the result is that of y; x and y must not overlap; z may be y.
+class DiracOperator : public LinearOperator {
+ public:
+  /// The mass in M's normalisation, and kappa = 1 / (2 (mass + 4)).
+  virtual double mass() const = 0;
+  double kappa() const { return 0.5 / (mass() + 4); }
+  /// The gauge field that the operator was made from.
+  virtual const GaugeSource& gauge() const = 0;
+
+  /// y = z - H x
+  virtual void subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const = 0;
+  /// y = A^-1 H x
+  virtual void inverse_diagonal_hop(Field& y, const Field& x, Dagger dagger) const = 0;
+  /// y = A z - H x
+  virtual void diagonal_minus_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const = 0;
+  /// y = A^-1 y
+  virtual void inverse_diagonal(Field& y, Dagger dagger) const = 0;
+  /// Flops of one even-odd preconditioned application, by the standard count.
+  virtual double preconditioned_flops() const = 0;
+
+  virtual std::unique_ptr<DiracOperator> converted_dirac(const OperatorForm& form) const = 0;
+  std::unique_ptr<LinearOperator> converted(const OperatorForm& form) const final { return converted_dirac(form); }
+};
+
+}  // namespace quadrille

@@ -1,0 +1,25 @@
+// The generated dslash kernels of this build.
+#pragma once
+
+#include "core/isa.h"
+#include "core/precision.h"
+#include "dirac/kernel_args.h"
+
+#include <string>
+
+namespace quadrille::dirac {
+
+struct KernelInfo {
+  std::string name;  ///< "wilson_half_12"
+  std::string op;
+  Precision precision;
+  Reconstruct reconstruct;
+  Isa isa;
+  DslashKernel run;
+};
+
+/// The kernel for this operator and form on layouts of `lanes` lanes. When there is none: ErrorCode::unsupported naming
+/// those that were built and the line of codegen/kernels.yaml that would add it.
+const KernelInfo& find_kernel(const std::string& op, Precision precision, Reconstruct reconstruct, int lanes);
+
+}  // namespace quadrille::dirac

@@ -1,0 +1,32 @@
+#include "dirac/registry.h"
+
+#include "core/error.h"
+#include "dirac/wilson.h"
+
+namespace quadrille {
+namespace {
+
+std::unique_ptr<DiracOperator> make_wilson(std::shared_ptr<const GaugeSource> gauge, const Parameters& parameters,
+                                           Backend& backend) {
+  return std::make_unique<WilsonOperator>(std::move(gauge), WilsonOperator::from(parameters), OperatorForm{}, backend);
+}
+
+}  // namespace
+
+const std::vector<OperatorEntry>& operator_registry() {
+  static const std::vector<OperatorEntry> entries = {
+      {"wilson", "Wilson fermions, isotropic or anisotropic", &WilsonOperator::table, &make_wilson},
+  };
+  return entries;
+}
+
+const OperatorEntry& find_operator(const std::string& name) {
+  std::string known;
+  for (const OperatorEntry& entry : operator_registry()) {
+    if (entry.name == name) return entry;
+    known += (known.empty() ? "" : ", ") + entry.name;
+  }
+  throw Error(ErrorCode::invalid_input, "unknown operator '" + name + "'; known are " + known);
+}
+
+}  // namespace quadrille

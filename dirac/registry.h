@@ -1,0 +1,27 @@
+// The Dirac operators that a job can name: an explicit table.
+#pragma once
+
+#include "core/parameters.h"
+#include "dirac/dirac_operator.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+struct OperatorEntry {
+  std::string name;
+  std::string help;
+  const ParameterTable& (*table)();
+  /// The operator in the outer form: double, 18 numbers, original gauge.
+  std::unique_ptr<DiracOperator> (*make)(std::shared_ptr<const GaugeSource> gauge, const Parameters& parameters,
+                                         Backend& backend);
+};
+
+const std::vector<OperatorEntry>& operator_registry();
+
+/// The entry of this name; ErrorCode::invalid_input with the known names otherwise.
+const OperatorEntry& find_operator(const std::string& name);
+
+}  // namespace quadrille
