@@ -36,9 +36,11 @@ class ParameterResolver {
     bool given;
   };
 
+  /// Where a name without a path belongs: " in operator wilson".
+  static std::string in_table(const Block& block) { return block.path.empty() ? " in " + block.table.name : ""; }
   void one_parameter(const Parameter& parameter, Block& block);
-  /// The first condition that does not hold; null when all hold, or when one cannot be judged.
-  const Condition* failed_condition(const Parameter& parameter, const Block& block) const;
+  /// The first condition that does not hold; null when all hold, or when one cannot be judged (`unknown`).
+  const Condition* failed_condition(const Parameter& parameter, const Block& block, bool& unknown) const;
   void check_unknown(const Value::Map& map, const Block& block, const std::vector<std::string>& skip);
   void check_exclusions(const Block& block);
   std::optional<double> number(const Parameter& parameter, const Value& value, const std::string& name);
@@ -110,7 +112,8 @@ void ParameterResolver::one_parameter(const Parameter& parameter, Block& block) 
   const bool here = found != block.entries.end();
   State& state = block.states[parameter.name];
   state = here ? State::broken : State::absent;
-  if (const Condition* failed = failed_condition(parameter, block)) {
+  bool unknown = false;
+  if (const Condition* failed = failed_condition(parameter, block, unknown)) {
     if (here) {
       add(found->second->where, fmt::format("'{}' is used only {}", name, condition_text(*failed)));
     }
@@ -121,8 +124,8 @@ void ParameterResolver::one_parameter(const Parameter& parameter, Block& block) 
     item = this->item(parameter, found->second->value, name, block.given);
   } else if (parameter.default_text) {
     item = this->item(parameter, parse_flow(*parameter.default_text, block.out.where_), name, false);
-  } else if (parameter.required) {
-    add(block.out.where_, fmt::format("{} has no '{}': give {}", block.table.name, name, expected_form(parameter)));
+  } else if (parameter.required && !unknown) {
+    add(block.out.where_, fmt::format("'{}' is missing{}: give {}", name, in_table(block), expected_form(parameter)));
     state = State::broken;
   }
   if (!item) return;
@@ -130,7 +133,8 @@ void ParameterResolver::one_parameter(const Parameter& parameter, Block& block) 
   block.out.items_.emplace_back(parameter.name, std::move(*item));
 }
 
-const Condition* ParameterResolver::failed_condition(const Parameter& parameter, const Block& block) const {
+const Condition* ParameterResolver::failed_condition(const Parameter& parameter, const Block& block,
+                                                     bool& unknown) const {
   const Condition* failed = nullptr;
   for (const Condition& condition : parameter.only_if) {
     const auto state = block.states.find(condition.parameter);
@@ -138,7 +142,10 @@ const Condition* ParameterResolver::failed_condition(const Parameter& parameter,
       throw Error(ErrorCode::internal, fmt::format("{}: '{}' depends on '{}', which must stand before it in the table",
                                                    block.table.name, parameter.name, condition.parameter));
     }
-    if (state->second == State::broken) return nullptr;
+    if (state->second == State::broken) {
+      unknown = true;
+      return nullptr;
+    }
     bool holds = state->second == State::present;
     if (holds && !condition.values.empty()) {
       const auto& items = block.out.items_;
@@ -159,7 +166,7 @@ void ParameterResolver::check_unknown(const Value::Map& map, const Block& block,
   for (const auto& entry : map) {
     if (std::find(names.begin(), names.end(), entry.key) != names.end()) continue;
     const std::string near = nearest_name(entry.key, names);
-    add(entry.where, fmt::format("unknown key '{}{}' in {}; {}", block.path, entry.key, block.table.name,
+    add(entry.where, fmt::format("unknown key '{}{}'{}; {}", block.path, entry.key, in_table(block),
                                  near.empty() ? fmt::format("its keys are {}", fmt::join(names, ", "))
                                               : fmt::format("did you mean '{}'?", near)));
   }
@@ -209,7 +216,7 @@ std::optional<Parameters::Item> ParameterResolver::item(const Parameter& paramet
         wrong_type(parameter, value, name);
         return {};
       }
-      const ParameterTable table{name, parameter.help, parameter.members, {}};
+      const ParameterTable table{name, parameter.help, parameter.members, parameter.exactly_one_of};
       const std::size_t before = errors_.size();
       Parameters group = block(table, value, {}, name + ".", given);
       if (errors_.size() > before) return {};
@@ -246,7 +253,7 @@ std::shared_ptr<const Parameters> ParameterResolver::variant(const Parameter& pa
   for (const ParameterEntry& entry : parameter.entries) selector.choices.push_back(entry.name);
   const Value* chosen = find(*map, selector.name);
   if (!chosen) {
-    add(value.where, fmt::format("{} has no '{}': give {}", name, selector.name, expected_form(selector)));
+    add(value.where, fmt::format("'{}' is missing in {}: give {}", selector.name, name, expected_form(selector)));
     return nullptr;
   }
   const auto choice = item(selector, *chosen, selector.name, given);
@@ -393,11 +400,8 @@ std::optional<double> ParameterResolver::boundary_entry(const Value& value, cons
                                  "got {}", name, brief(value)));
     return {};
   }
-  Parameter phase;
-  phase.type = ParameterType::real;
-  phase.minimum = -2;
-  phase.maximum = 2;
-  phase.default_text.emplace("0.5");
+  static const Parameter phase{
+      .type = ParameterType::real, .default_text = std::string("0.5"), .minimum = -2, .maximum = 2};
   return number(phase, map->front().value, name + ".phase");
 }
 

@@ -1,7 +1,122 @@
 #include "input/program.h"
 
+#include "input/commands/check.h"
+#include "input/commands/info.h"
+#include "input/document.h"
+#include "input/overrides.h"
+#include "input/run.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <new>
+
 namespace quadrille {
 
-int run_program(int, char**) { return 2; }
+namespace {
+
+constexpr int done = 0;
+constexpr int failed = 1;
+constexpr int wrong_call = 2;
+
+constexpr const char* about = "Lattice QCD: quark propagators on gauge configurations, in mixed precision.";
+
+struct Call {
+  RunOptions run;
+  std::string file;
+  std::vector<std::string> topic;
+};
+
+void add_set_option(CLI::App& command, RunOptions& options) {
+  command.add_option("--set", options.overrides, "Change the job: run[0].source.site=[1,2,3,5]; null removes a key")
+      ->type_name("KEY=VALUE")
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+void describe(CLI::App& app, Call& call) {
+  app.set_version_flag("--version", std::string("quadrille ") + QUADRILLE_VERSION, "Print the version and exit");
+  app.require_subcommand(1);
+  app.footer("Exit status: 0 done, 1 an error, 2 a wrong call, 3 a solve that did not converge.");
+
+  CLI::App& run = *app.add_subcommand("run", "Run a job; results go to DIR/results.json");
+  run.add_option("JOB", call.run.job, "The job, a YAML file")->required()->type_name("");
+  run.add_option("--out", call.run.out, "Output folder; JOB.out beside the job (without .yaml) when not given")
+      ->type_name("DIR");
+  add_set_option(run, call.run);
+  run.add_option("--backend", call.run.backend, "auto or cpu")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(std::vector<std::string>{"auto", "cpu"}));
+  run.add_option("--threads", call.run.threads, "Threads; as OMP_NUM_THREADS or the machine says when not given")
+      ->type_name("N")
+      ->check(CLI::Range(1, most_threads));
+  run.add_flag("--force", call.run.force, "Start afresh, whatever the output folder holds");
+
+  CLI::App& check = *app.add_subcommand("check", "Validate a job: name every error, change nothing");
+  check.add_option("JOB", call.run.job, "The job, a YAML file")->required()->type_name("");
+  add_set_option(check, call.run);
+
+  CLI::App& info = *app.add_subcommand("info", "Describe a gauge or propagator file");
+  info.add_option("FILE", call.file, "The file")->required()->type_name("");
+
+  CLI::App& help = *app.add_subcommand("help", "Explain a block of a job: help operator wilson");
+  help.add_option("TOPIC", call.topic, "Nothing for a list, or BLOCK [NAME]")->type_name("");
+
+  app.add_subcommand("schema", "Print a JSON Schema of job files, for editors");
+}
+
+int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostream& err) {
+  if (app.got_subcommand("run")) return run_job(call.run, out, err);
+  if (app.got_subcommand("check")) return check(call.run.job, call.run.overrides, out, err);
+  if (app.got_subcommand("info")) info(call.file, out);
+  if (app.got_subcommand("schema")) out << job_schema().dump(2) << '\n';
+  if (app.got_subcommand("help")) {
+    try {
+      out << help_text(call.topic);
+    } catch (const Error& error) {
+      throw WrongCall(error.code(), error.message());
+    }
+  }
+  return done;
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
+  CLI::App app(about, "quadrille");
+  Call call;
+  describe(app, call);
+  try {
+    if (words.empty()) {
+      err << app.help();
+      return wrong_call;
+    }
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them last first
+    const int status = dispatch(app, call, out, err);
+    if (!out.flush()) throw Error(ErrorCode::file, "writing to standard output failed");
+    return status;
+  } catch (const CLI::ParseError& problem) {
+    if (problem.get_exit_code() == 0) return app.exit(problem, out, err);  // --help and --version
+    print_error(err, std::string(problem.what()) + " (see quadrille --help)");
+    return wrong_call;
+  } catch (const WrongCall& error) {
+    print_error(err, error.what());
+    return wrong_call;
+  } catch (const std::bad_alloc&) {
+    print_error(err, "not enough memory");
+  } catch (const std::length_error&) {
+    print_error(err, "not enough memory");
+  } catch (const std::exception& error) {
+    print_error(err, error.what());
+  }
+  return failed;
+}
+
+int run_program(int argc, char** argv) {
+  return run_program(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), std::cout, std::cerr);
+}
 
 }  // namespace quadrille

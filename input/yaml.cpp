@@ -197,14 +197,18 @@ void check_utf8(const std::string& text, const Location& file) {
 Value read_yaml_text(const std::string& text, const std::string& name, bool lines) {
   const Location file{name, 0, 0, {}, -1};
   check_utf8(text, file);
-  std::istringstream stream(text);
+  // yaml-cpp closes a quote by itself when the file ends with a line's end; behind a comment it does not.
+  std::istringstream stream(text + "\n#");
   TreeBuilder builder(name, lines);
   try {
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
     if (builder.documents() > 0) parser.HandleNextDocument(builder);
   } catch (const YAML::Exception& problem) {
-    throw Error(ErrorCode::invalid_input, "not valid YAML: " + problem.msg, builder.place(problem.mark));
+    const bool open_quote = problem.msg == YAML::ErrorMsg::EOF_IN_SCALAR;
+    throw Error(ErrorCode::invalid_input,
+                "not valid YAML: " + (open_quote ? "a quote is opened and not closed" : problem.msg),
+                builder.place(problem.mark));
   }
   auto& root = builder.root();
   if (!root) throw Error(ErrorCode::invalid_input, lines ? "the file is empty" : "there is no value", file);

@@ -1,0 +1,22 @@
+// The blocks of a job as parameters, gathered from the tables of their owners.
+#pragma once
+
+#include "core/parameters.h"
+
+namespace quadrille {
+
+/// `gauge:` where the links come from.
+const Parameter& gauge_block();
+/// `operator:` the entries of dirac/registry.
+const Parameter& operator_block();
+/// `solver:` the entries of solvers/registry.
+const Parameter& solver_block();
+/// `source:` of a task: the entries of input/sources/registry.
+const Parameter& source_block();
+/// One entry of `run:` the entries of input/tasks/registry, each with the keys that every task has: `name`, and its
+/// own `operator` and `solver` when it uses them.
+const Parameter& task_block();
+/// A whole job, but for its list `run`.
+const ParameterTable& job_table();
+
+}  // namespace quadrille

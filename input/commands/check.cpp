@@ -1,0 +1,28 @@
+#include "input/commands/check.h"
+
+#include "input/job.h"
+
+#include <ostream>
+
+namespace quadrille {
+
+void print_error(std::ostream& err, const std::string& what) {
+  std::string line = what;
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  err << "quadrille: error: " << line << std::endl;
+}
+
+int check(const std::string& job_file, const std::vector<std::string>& overrides, std::ostream& out,
+          std::ostream& err) {
+  std::vector<Error> errors;
+  const Job job = read_job(job_file, overrides, errors);
+  if (errors.empty()) check_inputs(job, errors);
+  for (const Error& error : errors) print_error(err, error.what());
+  if (!errors.empty()) return 1;
+  out << job_file << ": no errors" << std::endl;
+  return 0;
+}
+
+}  // namespace quadrille

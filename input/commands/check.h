@@ -1,0 +1,17 @@
+// `quadrille check`: is this job right?
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+/// Validates a job and that the files it reads are there and fit it; writes one line for each error to `err`, and one
+/// line to `out` when there is none. Changes nothing. Gives the exit status 0 or 1; throws WrongCall for `--set`.
+int check(const std::string& job, const std::vector<std::string>& overrides, std::ostream& out, std::ostream& err);
+
+/// "quadrille: error: WHAT", on one line.
+void print_error(std::ostream& err, const std::string& what);
+
+}  // namespace quadrille

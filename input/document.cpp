@@ -1,0 +1,278 @@
+#include "input/document.h"
+
+#include "core/parameter_values.h"
+#include "input/blocks.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+namespace quadrille {
+
+using Json = nlohmann::ordered_json;
+using Type = ParameterType;
+
+namespace {
+
+/// A choice that looks like a whole number is one in JSON ("reconstruct": 12).
+Json choice_json(const std::string& text) {
+  const auto number = parse_integer(text);
+  return number && std::to_string(*number) == text ? Json(*number) : Json(text);
+}
+
+Json item_json(const Parameters::Item& item) {
+  if (item.group) return to_json(*item.group);
+  switch (item.type) {
+    case Type::boolean: return std::get<bool>(item.scalar);
+    case Type::integer: return std::get<std::int64_t>(item.scalar);
+    case Type::real: return std::get<double>(item.scalar);
+    case Type::choice: return choice_json(std::get<std::string>(item.scalar));
+    case Type::integer4: return std::get<std::array<int, 4>>(item.scalar);
+    case Type::boundary: {
+      Json out = Json::array();
+      for (const double phase : std::get<std::array<double, 4>>(item.scalar)) {
+        out.push_back(phase == 0 || phase == 1 ? Json(boundary_text(phase)) : Json{{"phase", phase}});
+      }
+      return out;
+    }
+    default: return std::get<std::string>(item.scalar);
+  }
+}
+
+Json table_schema(const std::vector<Parameter>& parameters, const std::vector<std::vector<std::string>>& one_of);
+
+void add_range(Json& out, const Parameter& parameter, bool even) {
+  if (std::isfinite(parameter.minimum)) out[parameter.minimum_open ? "exclusiveMinimum" : "minimum"] = parameter.minimum;
+  if (std::isfinite(parameter.maximum)) out[parameter.maximum_open ? "exclusiveMaximum" : "maximum"] = parameter.maximum;
+  if (even) out["multipleOf"] = 2;
+}
+
+Json boundary_schema() {
+  Json phase = {{"type", "object"}, {"additionalProperties", false}, {"required", {"phase"}}};
+  phase["properties"] = {{"phase", {{"type", "number"}, {"minimum", -2}, {"maximum", 2}}}};
+  return {{"anyOf", Json::array({Json{{"enum", {"periodic", "antiperiodic"}}}, phase})}};
+}
+
+std::string conditions_text(const Parameter& parameter) {
+  std::string text;
+  for (const Condition& condition : parameter.only_if) {
+    text += condition.values.empty()
+                ? fmt::format("; only beside {}", condition.parameter)
+                : fmt::format("; only with {}: {}", condition.parameter, fmt::join(condition.values, " or "));
+  }
+  return text;
+}
+
+Json variant_schema(const Parameter& parameter) {
+  Json choices = Json::array();
+  for (const ParameterEntry& entry : parameter.entries) {
+    Json one = table_schema(entry.table.parameters, entry.table.exactly_one_of);
+    Json properties = {{parameter.selector, {{"const", entry.name}}}};
+    properties.update(one["properties"]);
+    one["properties"] = properties;
+    one["required"].insert(one["required"].begin(), parameter.selector);
+    one["description"] = entry.table.help;
+    choices.push_back(std::move(one));
+  }
+  return {{"oneOf", choices}};
+}
+
+Json schema(const Parameter& parameter) {
+  Json out = Json::object();
+  switch (parameter.type) {
+    case Type::boolean: out["type"] = "boolean"; break;
+    case Type::integer:
+      out["type"] = "integer";
+      add_range(out, parameter, parameter.even);
+      break;
+    case Type::real:
+      out["type"] = "number";
+      add_range(out, parameter, false);
+      break;
+    case Type::text:
+    case Type::file_in:
+    case Type::file_out:
+      out = {{"type", "string"}, {"minLength", 1}};
+      break;
+    case Type::choice: {
+      Json values = Json::array();
+      for (const std::string& choice : parameter.choices) values.push_back(choice_json(choice));
+      out["enum"] = values;
+      break;
+    }
+    case Type::integer4: {
+      Json item = {{"type", "integer"}};
+      add_range(item, parameter, parameter.even);
+      out = {{"type", "array"}, {"minItems", 4}, {"maxItems", 4}, {"items", item}};
+      break;
+    }
+    case Type::boundary:
+      out = {{"type", "array"}, {"minItems", 4}, {"maxItems", 4}, {"items", boundary_schema()}};
+      break;
+    case Type::group: out = table_schema(parameter.members, parameter.exactly_one_of); break;
+    case Type::variant: out = variant_schema(parameter); break;
+  }
+  out["description"] = parameter.help + conditions_text(parameter);
+  return out;
+}
+
+Json table_schema(const std::vector<Parameter>& parameters, const std::vector<std::vector<std::string>>& one_of) {
+  Json out = {{"type", "object"}, {"additionalProperties", false}};
+  Json properties = Json::object();
+  Json required = Json::array();
+  Json all = Json::array();
+  for (const Parameter& parameter : parameters) {
+    properties[parameter.name] = schema(parameter);
+    if (parameter.required && parameter.only_if.empty()) required.push_back(parameter.name);
+    for (const std::string& other : parameter.excludes) {
+      all.push_back({{"not", {{"required", {parameter.name, other}}}}});
+    }
+  }
+  for (const auto& names : one_of) {
+    Json choices = Json::array();
+    for (const std::string& name : names) choices.push_back({{"required", Json::array({name})}});
+    all.push_back({{"oneOf", choices}});
+  }
+  out["properties"] = properties;
+  out["required"] = required;
+  if (!all.empty()) out["allOf"] = all;
+  return out;
+}
+
+/// "real > 0, 1/a".
+std::string type_text(const Parameter& parameter) {
+  std::string text;
+  switch (parameter.type) {
+    case Type::boolean: text = "true | false"; break;
+    case Type::integer: text = "whole number"; break;
+    case Type::real: text = "real number"; break;
+    case Type::text: text = "text"; break;
+    case Type::choice: text = fmt::format("{}", fmt::join(parameter.choices, " | ")); break;
+    case Type::file_in: text = "file, relative to the job file"; break;
+    case Type::file_out: text = "file, relative to the output folder"; break;
+    case Type::integer4: text = "four whole numbers [x, y, z, t]"; break;
+    case Type::boundary: text = "four of periodic | antiperiodic | {phase: theta/pi}"; break;
+    case Type::group: text = "map"; break;
+    case Type::variant: {
+      std::vector<std::string> names;
+      for (const ParameterEntry& entry : parameter.entries) names.push_back(entry.name);
+      text = fmt::format("map with {}: {}", parameter.selector, fmt::join(names, " | "));
+    }
+  }
+  const std::string range = range_text(parameter);
+  if (!range.empty()) text += ", " + range;
+  if (!parameter.unit.empty()) text += ", in " + parameter.unit;
+  if (parameter.default_text && *parameter.default_text != "{}") text += "; default " + *parameter.default_text;
+  if (parameter.required) text += "; demanded";
+  return text + conditions_text(parameter);
+}
+
+void list_parameters(std::string& out, const std::vector<Parameter>& parameters,
+                     const std::vector<std::vector<std::string>>& one_of, const std::string& indent) {
+  for (const Parameter& parameter : parameters) {
+    out += fmt::format("{}{}: {}\n", indent, parameter.name, type_text(parameter));
+    if (!parameter.help.empty()) out += fmt::format("{}    {}\n", indent, parameter.help);
+    if (parameter.type == Type::group) {
+      list_parameters(out, parameter.members, parameter.exactly_one_of, indent + "  ");
+    }
+  }
+  for (const auto& names : one_of) out += fmt::format("{}Exactly one of {}.\n", indent, fmt::join(names, ", "));
+}
+
+std::string parameter_help(const Parameter& parameter) {
+  std::string out = fmt::format("{}: {}\n", parameter.name, parameter.help);
+  if (parameter.type == Type::variant) {
+    for (const ParameterEntry& entry : parameter.entries) {
+      out += fmt::format("  {}: {}\n      {}\n", parameter.selector, entry.name, entry.table.help);
+    }
+  } else if (parameter.type == Type::group) {
+    list_parameters(out, parameter.members, parameter.exactly_one_of, "  ");
+  } else {
+    out += "  " + type_text(parameter) + "\n";
+  }
+  return out;
+}
+
+[[noreturn]] void no_help(const std::string& word, const std::vector<std::string>& names) {
+  const std::string near = nearest_name(word, names);
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("no help on '{}'; {}", word,
+                          near.empty() ? fmt::format("there is help on {}", fmt::join(names, ", "))
+                                       : fmt::format("did you mean '{}'?", near)));
+}
+
+const Parameter& find_parameter(const std::vector<Parameter>& parameters, const std::string& word) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : parameters) {
+    if (parameter.name == word) return parameter;
+    names.push_back(parameter.name);
+  }
+  no_help(word, names);
+}
+
+const ParameterEntry& find_entry(const Parameter& parameter, const std::string& word) {
+  std::vector<std::string> names;
+  for (const ParameterEntry& entry : parameter.entries) {
+    if (entry.name == word) return entry;
+    names.push_back(entry.name);
+  }
+  no_help(word, names);
+}
+
+std::vector<Parameter> help_topics() {
+  Parameter task = task_block();
+  task.name = "task";
+  return {gauge_block(), operator_block(), solver_block(), task, source_block()};
+}
+
+}  // namespace
+
+Json to_json(const Parameters& parameters) {
+  Json out = Json::object();
+  for (const auto& [name, item] : parameters.items()) out[name] = item_json(item);
+  return out;
+}
+
+Json job_schema() {
+  Json out = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "Quadrille job"}};
+  out.update(table_schema(job_table().parameters, {}));
+  out["properties"]["run"] = {{"type", "array"}, {"items", schema(task_block())}};
+  return out;
+}
+
+std::string help_text(const std::vector<std::string>& words) {
+  const std::vector<Parameter> topics = help_topics();
+  if (words.empty()) {
+    std::string out = "Blocks of a job (`quadrille help BLOCK [NAME]` tells more):\n";
+    for (const Parameter& topic : topics) {
+      out += fmt::format("  {:<10}{}\n", topic.name, topic.help);
+      for (const ParameterEntry& entry : topic.entries) {
+        out += fmt::format("  {:<10}  {}: {}\n", "", entry.name, entry.table.help);
+      }
+    }
+    return out;
+  }
+  std::vector<Parameter> inside = topics;
+  const Parameter* at = nullptr;
+  Parameter found;
+  for (std::size_t k = 0; k < words.size(); ++k) {
+    if (at && at->type == Type::variant) {
+      const ParameterEntry entry = find_entry(*at, words[k]);
+      if (k + 1 == words.size()) {
+        std::string out = fmt::format("{}: {}\n", entry.table.name, entry.table.help);
+        list_parameters(out, entry.table.parameters, entry.table.exactly_one_of, "  ");
+        return out;
+      }
+      inside = entry.table.parameters;
+      at = nullptr;
+      continue;
+    }
+    found = Parameter(find_parameter(inside, words[k]));
+    inside = found.members;
+    at = &found;
+  }
+  return parameter_help(*at);
+}
+
+}  // namespace quadrille

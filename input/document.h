@@ -1,0 +1,24 @@
+// What tables and resolved parameters look like to a reader: JSON echo, JSON Schema, help text.
+#pragma once
+
+#include "core/parameters.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+/// The resolved parameters, defaults filled in, as a map that would be valid in a job.
+nlohmann::ordered_json to_json(const Parameters& parameters);
+
+/// A JSON Schema (2020-12) of job files.
+nlohmann::ordered_json job_schema();
+
+/// Help on a part of a job: {} lists the blocks; {"gauge"}, {"operator"}, {"operator", "wilson"}, {"solver", "cg"},
+/// {"task", "propagator"}, {"source", "point"}, {"solver", "cg", "sloppy"}. Throws ErrorCode::invalid_input, naming
+/// what there is, for anything else.
+std::string help_text(const std::vector<std::string>& words);
+
+}  // namespace quadrille

@@ -1,0 +1,34 @@
+// The gauge field of a job: read or made, measured, saved.
+#pragma once
+
+#include "core/host_field.h"
+#include "core/lattice.h"
+#include "dirac/gauge_source.h"
+#include "input/job.h"
+
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+struct LoadedGauge {
+  std::unique_ptr<const Lattice> lattice;
+  std::shared_ptr<const GaugeSource> source;  ///< the links; never null
+  double plaquette = 0;
+  /// `gauge` of results.json: file (null for a start), format, checksum, plaquette, planes, link_trace, unitarity.
+  nlohmann::ordered_json report;
+  std::string checksum;  ///< of the links as they stand here, in 64 bits: part of what decides every result
+  std::vector<std::string> warnings;
+};
+
+/// Reads or makes the links that `job.gauge` asks for. Errors: those of read_gauge_file and check_links.
+LoadedGauge load_gauge(const Job& job);
+
+/// Extents that the job's gauge block stands for, from its file's records where it names one.
+/// Errors: those of locate_gauge_field.
+Dims gauge_dims(const Job& job);
+
+}  // namespace quadrille

@@ -1,0 +1,257 @@
+#include "input/job.h"
+
+#include "input/blocks.h"
+#include "input/document.h"
+#include "input/gauge.h"
+#include "input/overrides.h"
+#include "input/yaml.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <tuple>
+
+namespace quadrille {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const Value* find(const Value& map, const std::string& key) {
+  const auto* entries = std::get_if<Value::Map>(&map.data);
+  if (!entries) return nullptr;
+  for (const auto& entry : *entries) {
+    if (entry.key == key) return &entry.value;
+  }
+  return nullptr;
+}
+
+BlockPtr block_of(const Parameters& parameters, const std::string& name) {
+  return parameters.has(name) ? std::make_shared<const Parameters>(parameters.group(name)) : nullptr;
+}
+
+bool good_name(const std::string& name) {
+  const auto good = [](unsigned char c) { return c < 0x80 && (std::isalnum(c) || c == '_' || c == '-' || c == '.'); };
+  return !name.empty() && name.size() <= 64 && name[0] != '.' && std::all_of(name.begin(), name.end(), good);
+}
+
+/// Turns the tree of a job into a Job, collecting what is wrong.
+class JobReader {
+ public:
+  JobReader(Job& job, const Value& root, std::vector<Error>& errors) : job_(job), root_(root), errors_(errors) {}
+
+  void read() {
+    const Parameters blocks = resolve(job_table(), root_, errors_, {"run"});
+    job_.gauge = block_of(blocks, "gauge");
+    job_.op = block_of(blocks, "operator");
+    job_.solver = block_of(blocks, "solver");
+    const Value* run = find(root_, "run");
+    if (run) read_tasks(*run);
+    const bool any_task = run && !job_.run.empty();
+    if (!find(root_, "gauge") && errors_.empty()) {
+      add(root_.where, any_task ? "'gauge' is missing: its tasks need links; give a map such as {file: weak_field.lime}"
+                                : "nothing to do: give 'gauge' and a list of tasks 'run'");
+    }
+    check_outputs();
+  }
+
+ private:
+  void add(const Location& where, std::string message) {
+    errors_.emplace_back(ErrorCode::invalid_input, std::move(message), where);
+  }
+
+  void read_tasks(const Value& run) {
+    const auto* list = std::get_if<Value::List>(&run.data);
+    if (!list) {
+      add(run.where, "'run' must be a list of tasks such as [{task: propagator, ...}]");
+      return;
+    }
+    for (std::size_t k = 0; k < list->size(); ++k) {
+      Parameter block = task_block();
+      block.name = fmt::format("run[{}]", k);
+      const BlockPtr parameters = resolve_variant(block, (*list)[k], errors_);
+      if (parameters) {
+        read_task(parameters, (*list)[k]);
+      } else {
+        remember_broken((*list)[k]);
+      }
+    }
+  }
+
+  /// A task that is wrong still has a name, so that one mistake gives one message.
+  void remember_broken(const Value& value) {
+    for (const char* key : {"name", "task"}) {
+      const Value* name = find(value, key);
+      const auto* scalar = name ? std::get_if<Value::Scalar>(&name->data) : nullptr;
+      if (scalar && broken_.insert({scalar->text, {}}).second) return;
+      if (scalar) return;
+    }
+  }
+
+  void read_task(const BlockPtr& parameters, const Value& value) {
+    TaskSpec task;
+    const std::string kind = parameters->text("task");
+    for (const TaskEntry& entry : task_registry()) {
+      if (entry.name == kind) task.entry = &entry;
+    }
+    task.parameters = parameters;
+    const bool named = parameters->has("name");
+    task.name = named ? parameters->text("name") : kind;
+    const Location where = named ? parameters->where("name") : value.where;
+    if (!good_name(task.name)) {
+      add(where, fmt::format("'name' must be letters, digits, '_', '-' or '.', at most 64 of them and no '.' first, "
+                             "got '{}'", task.name));
+    }
+    if (task.name == "pion") add(where, "the name 'pion' is taken by the short name of the only pion in the results");
+    const auto twin = std::find_if(job_.run.begin(), job_.run.end(),
+                                   [&](const TaskSpec& other) { return other.name == task.name; });
+    if (twin != job_.run.end()) {
+      add(where, fmt::format("a task named '{}' exists already ({}); {}", task.name,
+                             to_string(twin->parameters->where()),
+                             named ? "names are unique" : "give this one a 'name'"));
+    }
+    task.op = choose_block("operator", task.entry->needs_operator, job_.op, task, value);
+    task.solver = choose_block("solver", task.entry->needs_solver, job_.solver, task, value);
+    for (const TaskReference& reference : task.entry->references) check_reference(reference, task);
+    job_.run.push_back(std::move(task));
+  }
+
+  BlockPtr choose_block(const std::string& block, bool needed, const BlockPtr& of_job, const TaskSpec& task,
+                        const Value& value) {
+    if (!needed) return nullptr;
+    if (task.parameters->has(block)) return block_of(*task.parameters, block);
+    if (!of_job && !find(root_, block)) {
+      add(value.where, fmt::format("task '{}' needs '{}': give the job or this task a block '{}'; "
+                                   "`quadrille help {}` tells its keys", task.name, block, block, block));
+    }
+    return of_job;
+  }
+
+  void check_reference(const TaskReference& reference, TaskSpec& task) {
+    if (!task.parameters->has(reference.parameter)) return;
+    const std::string& wanted = task.parameters->text(reference.parameter);
+    std::vector<std::string> known;
+    for (const TaskSpec& earlier : job_.run) {
+      if (earlier.entry->name != reference.kind) continue;
+      known.push_back(earlier.name);
+      if (earlier.name != wanted) continue;
+      task.uses.push_back(wanted);
+      return;
+    }
+    if (broken_.count(wanted)) return;
+    add(task.parameters->where(reference.parameter),
+        fmt::format("'{}' must name an earlier {} task, got '{}'; {}", reference.parameter, reference.kind, wanted,
+                    known.empty() ? "there is none" : fmt::format("there are: {}", fmt::join(known, ", "))));
+  }
+
+  /// No two outputs may go to the same file.
+  void check_outputs() {
+    std::map<std::string, Location> seen;
+    if (job_.gauge) collect_outputs(*job_.gauge, seen);
+    for (const TaskSpec& task : job_.run) collect_outputs(*task.parameters, seen);
+  }
+
+  void collect_outputs(const Parameters& parameters, std::map<std::string, Location>& seen) {
+    for (const auto& [name, item] : parameters.items()) {
+      if (item.group) collect_outputs(*item.group, seen);
+      if (item.type != ParameterType::file_out) continue;
+      const auto path = std::filesystem::path(std::get<std::string>(item.scalar)).lexically_normal();
+      if (path == "results.json" || !path.has_filename()) {
+        add(item.where, path == "results.json" ? "'results.json' holds the results; choose another name"
+                                               : fmt::format("'{}' must be a file, not a folder", name));
+      }
+      const auto [first, fresh] = seen.emplace(path.string(), item.where);
+      if (!fresh) {
+        add(item.where, fmt::format("'{}' is written twice (first at {}); choose another name", path.string(),
+                                    to_string(first->second)));
+      }
+    }
+  }
+
+  Job& job_;
+  const Value& root_;
+  std::vector<Error>& errors_;
+  std::map<std::string, Location> broken_;
+};
+
+const TaskSpec& find_task(const Job& job, const std::string& name) {
+  for (const TaskSpec& task : job.run) {
+    if (task.name == name) return task;
+  }
+  throw Error(ErrorCode::internal, "the job has no task '" + name + "'");
+}
+
+}  // namespace
+
+std::filesystem::path Job::input_path(const std::string& name) const { return file.parent_path() / name; }
+
+Job read_job(const std::string& path, const std::vector<std::string>& overrides, std::vector<Error>& errors) {
+  Value root = read_yaml_file(path);
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  Job job;
+  job.file = path;
+  const std::size_t before = errors.size();
+  if (std::holds_alternative<Value::Map>(root.data)) {
+    JobReader(job, root, errors).read();
+  } else {
+    errors.emplace_back(ErrorCode::invalid_input, "a job is a map with the keys gauge, operator, solver, run", root.where);
+  }
+  const auto place = [](const Error& error) { return std::tuple(error.where().line, error.where().column); };
+  std::stable_sort(errors.begin() + std::ptrdiff_t(before), errors.end(),
+                   [&](const Error& a, const Error& b) { return place(a) < place(b); });
+  return job;
+}
+
+void check_inputs(const Job& job, std::vector<Error>& errors) {
+  if (!job.gauge) return;
+  try {
+    check_tasks(job, gauge_dims(job), errors);
+  } catch (const Error& error) {
+    errors.emplace_back(error.code(), fmt::format("'gauge.file': {}", error.what()), job.gauge->where("file"));
+  }
+}
+
+void check_tasks(const Job& job, const Dims& dims, std::vector<Error>& errors) {
+  for (const TaskSpec& task : job.run) {
+    if (task.entry->check) task.entry->check(task, dims, errors);
+  }
+}
+
+Json job_json(const Job& job) {
+  Json out = Json::object();
+  if (job.gauge) out["gauge"] = to_json(*job.gauge);
+  if (job.op) out["operator"] = to_json(*job.op);
+  if (job.solver) out["solver"] = to_json(*job.solver);
+  out["run"] = Json::array();
+  for (const TaskSpec& task : job.run) {
+    Json one = to_json(*task.parameters);
+    if (!one.contains("name")) one["name"] = task.name;
+    out["run"].push_back(std::move(one));
+  }
+  return out;
+}
+
+Json task_json(const Job& job, const TaskSpec& task) {
+  Json out = to_json(*task.parameters);
+  out["name"] = task.name;
+  if (task.op) out["operator"] = to_json(*task.op);
+  if (task.solver) out["solver"] = to_json(*task.solver);
+  if (!task.uses.empty()) {
+    out["uses"] = Json::array();
+    for (const std::string& name : task.uses) out["uses"].push_back(task_json(job, find_task(job, name)));
+  }
+  return out;
+}
+
+std::string json_hash(const Json& value) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : nlohmann::json(value).dump()) {  // keys in alphabetical order, whatever order the job had
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace quadrille

@@ -1,0 +1,62 @@
+// A job: what a YAML file asks for, validated against the tables, defaults filled in.
+#pragma once
+
+#include "core/host_field.h"
+#include "core/parameters.h"
+#include "input/tasks/registry.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+using BlockPtr = std::shared_ptr<const Parameters>;
+
+/// One task, with the operator and the solver that it uses: its own or the job's; null when it uses none.
+struct TaskSpec {
+  const TaskEntry* entry = nullptr;
+  std::string name;
+  BlockPtr parameters;
+  BlockPtr op;
+  BlockPtr solver;
+  std::vector<std::string> uses;  ///< names of the earlier tasks that it refers to
+};
+
+struct Job {
+  std::filesystem::path file;  ///< as given
+  BlockPtr gauge;              ///< null when the job has none, as are the next two
+  BlockPtr op;
+  BlockPtr solver;
+  std::vector<TaskSpec> run;
+
+  /// An input path of the job, taken relative to the job file.
+  std::filesystem::path input_path(const std::string& name) const;
+};
+
+/// Reads the job, applies the `--set` assignments and validates everything that does not need other files. Problems are
+/// appended to `errors`, ordered by place; the job is usable only when there are none. Throws what read_yaml_file and
+/// apply_override throw.
+Job read_job(const std::string& path, const std::vector<std::string>& overrides, std::vector<Error>& errors);
+
+/// Appends what is wrong with the files that the job reads (missing, unreadable, not a gauge file), and what does not
+/// fit the lattice they hold.
+void check_inputs(const Job& job, std::vector<Error>& errors);
+
+/// What is wrong with the tasks on a lattice of `dims`.
+void check_tasks(const Job& job, const Dims& dims, std::vector<Error>& errors);
+
+/// The resolved job, all defaults filled in; itself a valid job.
+nlohmann::ordered_json job_json(const Job& job);
+
+/// What decides the outcome of a task: its parameters, operator and solver, and the same of the tasks that it uses.
+nlohmann::ordered_json task_json(const Job& job, const TaskSpec& task);
+
+/// 64-bit FNV-1a hash of the text of a JSON value, as 16 hexadecimal digits.
+std::string json_hash(const nlohmann::ordered_json& value);
+
+}  // namespace quadrille

@@ -1,0 +1,129 @@
+#include "input/job_run.h"
+
+#include "core/isa.h"
+#include "core/log.h"
+#include "input/document.h"
+
+#include <fmt/format.h>
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace quadrille {
+
+using Json = nlohmann::ordered_json;
+
+JobRun::JobRun(const Job& job, LoadedGauge gauge, OutputFolder& folder, Backend& backend)
+    : job_(job), gauge_(std::move(gauge)), folder_(folder), backend_(backend) {}
+
+std::string JobRun::key_of(const TaskSpec& task) const {
+  return json_hash({{"task", task_json(job_, task)},
+                    {"gauge", to_json(*job_.gauge)},
+                    {"checksum", gauge_.checksum},
+                    {"version", QUADRILLE_VERSION}});
+}
+
+void JobRun::warn(const std::string& text) {
+  log().warn(text);
+  record_.warnings.push_back(text);
+}
+
+bool JobRun::used_after(const std::string& name, std::size_t position) const {
+  return std::any_of(job_.run.begin() + std::ptrdiff_t(position), job_.run.end(), [&](const TaskSpec& later) {
+    return std::find(later.uses.begin(), later.uses.end(), name) != later.uses.end();
+  });
+}
+
+void JobRun::keep(const TaskSpec& task, SolvedPropagator propagator) {
+  // While an earlier task is done again, the task at hand is the one that uses it.
+  if (used_after(task.name, position_)) kept_[task.name] = std::move(propagator);
+}
+
+const SolvedPropagator& JobRun::propagator(const std::string& name) {
+  const auto known = kept_.find(name);
+  if (known != kept_.end()) return known->second;
+  const auto task = std::find_if(job_.run.begin(), job_.run.end(), [&](const TaskSpec& t) { return t.name == name; });
+  if (!task->entry->restore || !task->entry->restore(*this, *task)) {
+    log().info("{}: done by an earlier run, but not kept in double precision; solving again", name);
+    TaskRecord mine;
+    std::swap(mine, record_);
+    do_task(*task);
+    std::swap(mine, record_);
+  }
+  return kept_.at(name);
+}
+
+void JobRun::do_task(const TaskSpec& task) {
+  record_ = {};
+  record_.key = key_of(task);
+  task.entry->run(*this, task);
+  folder_.finish(task.name, record_);
+}
+
+bool JobRun::run() {
+  write_results();
+  for (position_ = 0; position_ < job_.run.size(); ++position_) {
+    const TaskSpec& task = job_.run[position_];
+    if (folder_.finished(task.name, key_of(task))) {
+      log().info("{}: done by an earlier run", task.name);
+    } else {
+      do_task(task);
+      write_results();
+    }
+    std::erase_if(kept_, [&](const auto& kept) { return !used_after(kept.first, position_ + 1); });
+  }
+  bool converged = true;
+  for (const TaskSpec& task : job_.run) {
+    for (const Json& solve : folder_.records().at(task.name).solves) {
+      converged = converged && solve.at("converged").get<bool>();
+    }
+  }
+  return converged;
+}
+
+void JobRun::write_results() const {
+  Json out;
+  out["schema_version"] = 1;
+  out["version"] = QUADRILLE_VERSION;
+  out["backend"] = backend_.name();
+  out["isa"] = to_string(active_isa());
+  out["threads"] = omp_get_max_threads();
+  out["job"] = job_json(job_);
+  out["lattice"] = {{"dims", lattice().global_dims()}};
+  out["gauge"] = gauge_.report;
+  out["solves"] = Json::array();
+  out["correlators"] = Json::object();
+  out["warnings"] = gauge_.warnings;
+  int with_pion = 0;
+  Json pion;
+  for (const TaskSpec& task : job_.run) {
+    const bool counts = task.entry->name == "mesons";
+    with_pion += counts;
+    const TaskRecord* record = folder_.finished(task.name, key_of(task));
+    if (!record) continue;
+    for (const Json& solve : record->solves) out["solves"].push_back(solve);
+    for (const std::string& warning : record->warnings) out["warnings"].push_back(task.name + ": " + warning);
+    if (record->correlators.is_null()) continue;
+    out["correlators"][task.name] = record->correlators;
+    if (counts) pion = record->correlators.at("pion");
+  }
+  if (with_pion == 1 && !pion.is_null()) out["correlators"]["pion"] = pion;
+  folder_.write_results(std::move(out));
+}
+
+std::string data_hash(const HostPropagator& field) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const Complex& number : field.data) {
+    std::uint64_t words[2];
+    std::memcpy(words, &number, sizeof words);
+    for (const std::uint64_t word : words) {
+      hash = (hash ^ word) * 0x100000001b3u;
+      hash ^= hash >> 29;  // FNV by words alone would not carry high bits downwards
+    }
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace quadrille

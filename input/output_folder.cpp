@@ -1,0 +1,183 @@
+#include "input/output_folder.h"
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+namespace quadrille {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int restart_version = 1;
+constexpr const char* way_out = "choose another --out, or --force to start afresh";
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code code;
+  std::filesystem::create_directories(folder, code);
+  if (std::filesystem::is_directory(folder)) return;
+  throw Error(ErrorCode::file,
+              fmt::format("cannot make the output folder: {}", code ? code.message() : "a file of that name exists"),
+              Location{folder.string(), 0, 0, {}, -1});
+}
+
+std::string differing(const std::string& place, const Json* there, const Json* here) {
+  const auto text = [](const Json* value) { return value ? value->dump() : std::string("absent"); };
+  return fmt::format("{} is {} there and {} here", place.empty() ? "the job" : place, text(there), text(here));
+}
+
+std::string difference(const Json& there, const Json& here, const std::string& place) {
+  if (there.is_object() && here.is_object()) {
+    const std::string prefix = place.empty() ? "" : place + ".";
+    for (const auto& [key, value] : there.items()) {
+      const auto other = here.find(key);
+      if (other == here.end()) return differing(prefix + key, &value, nullptr);
+      const std::string inside = difference(value, *other, prefix + key);
+      if (!inside.empty()) return inside;
+    }
+    for (const auto& [key, value] : here.items()) {
+      if (!there.contains(key)) return differing(prefix + key, nullptr, &value);
+    }
+    return {};
+  }
+  if (there.is_array() && here.is_array()) {
+    for (std::size_t k = 0; k < std::max(there.size(), here.size()); ++k) {
+      const std::string entry = fmt::format("{}[{}]", place, k);
+      if (k >= there.size()) return differing(entry, nullptr, &here[k]);
+      if (k >= here.size()) return differing(entry, &there[k], nullptr);
+      const std::string inside = difference(there[k], here[k], entry);
+      if (!inside.empty()) return inside;
+    }
+    return {};
+  }
+  return there == here ? std::string() : differing(place, &there, &here);
+}
+
+void clean(Json& value, const std::string& place, std::vector<std::string>& found) {
+  if (value.is_object()) {
+    for (auto& [key, inside] : value.items()) clean(inside, place.empty() ? key : place + "." + key, found);
+  } else if (value.is_array()) {
+    for (std::size_t k = 0; k < value.size(); ++k) clean(value[k], fmt::format("{}[{}]", place, k), found);
+  } else if (value.is_number_float() && !std::isfinite(value.get<double>())) {
+    found.push_back(fmt::format("{} is {}, which JSON cannot hold; written as null", place, value.get<double>()));
+    value = nullptr;
+  }
+}
+
+bool is_flat(const Json& list) {
+  return std::none_of(list.begin(), list.end(), [](const Json& item) { return item.is_structured(); });
+}
+
+/// Indented, with each list of single values on one line: a history has thousands of them.
+void pretty(std::string& out, const Json& value, const std::string& indent) {
+  if (!value.is_structured() || value.empty() || (value.is_array() && is_flat(value))) {
+    out += value.dump();
+    return;
+  }
+  const bool object = value.is_object();
+  const std::string inside = indent + " ";
+  const char* separator = "\n";
+  out += object ? '{' : '[';
+  for (const auto& [key, item] : value.items()) {
+    out += separator + inside;
+    if (object) out += Json(key).dump() + ": ";
+    pretty(out, item, inside);
+    separator = ",\n";
+  }
+  out += "\n" + indent + (object ? '}' : ']');
+}
+
+std::string pretty(const Json& value) {
+  std::string out;
+  pretty(out, value, "");
+  return out + "\n";
+}
+
+Json record_json(const TaskRecord& record) {
+  return {{"key", record.key},           {"solves", record.solves}, {"correlators", record.correlators},
+          {"warnings", record.warnings}, {"files", record.files},   {"data_hash", record.data_hash}};
+}
+
+TaskRecord record_of(const Json& json) {
+  TaskRecord record;
+  json.at("key").get_to(record.key);
+  record.solves = json.at("solves");
+  record.correlators = json.at("correlators");
+  json.at("warnings").get_to(record.warnings);
+  json.at("files").get_to(record.files);
+  json.at("data_hash").get_to(record.data_hash);
+  return record;
+}
+
+}  // namespace
+
+std::string first_difference(const Json& there, const Json& here) { return difference(there, here, ""); }
+
+std::vector<std::string> remove_not_finite(Json& value) {
+  std::vector<std::string> found;
+  clean(value, "", found);
+  return found;
+}
+
+OutputFolder::OutputFolder(std::filesystem::path folder, const Json& job, bool force)
+    : folder_(std::move(folder)), job_(job) {
+  make_folder(folder_);
+  if (!force) read_earlier();
+  AtomicFile probe(path("results.json").string());  // fails now, rather than after hours, where nothing can be written
+}
+
+void OutputFolder::read_earlier() {
+  const std::string name = path("restart.json").string();
+  const auto fail = [](const std::string& file, const std::string& what) {
+    throw Error(ErrorCode::file, fmt::format("{}; {}", what, way_out), Location{file, 0, 0, {}, -1});
+  };
+  if (!std::filesystem::exists(name)) {
+    const std::string results = path("results.json").string();
+    if (std::filesystem::exists(results)) fail(results, "results of a run that cannot be continued");
+    return;
+  }
+  std::ifstream stream(name);
+  Json earlier = Json::parse(stream, nullptr, false);
+  try {
+    if (earlier.at("schema_version") != restart_version) fail(name, "written by another version");
+    const std::string where = first_difference(earlier.at("job"), job_);
+    if (!where.empty()) fail(name, fmt::format("the output folder holds another job: {}", where));
+    for (const auto& [task, record] : earlier.at("tasks").items()) records_[task] = record_of(record);
+  } catch (const nlohmann::json::exception&) {
+    fail(name, "damaged or no restart file");
+  }
+}
+
+std::filesystem::path OutputFolder::prepare(const std::string& file) const {
+  const std::filesystem::path target = path(file);
+  make_folder(target.parent_path());
+  return target;
+}
+
+const TaskRecord* OutputFolder::finished(const std::string& task, const std::string& key) const {
+  const auto found = records_.find(task);
+  if (found == records_.end() || found->second.key != key) return nullptr;
+  for (const std::string& file : found->second.files) {
+    if (!std::filesystem::exists(path(file))) return nullptr;
+  }
+  return &found->second;
+}
+
+void OutputFolder::finish(const std::string& task, TaskRecord record) {
+  records_[task] = std::move(record);
+  Json out = {{"schema_version", restart_version}, {"job", job_}, {"tasks", Json::object()}};
+  for (const auto& [name, one] : records_) out["tasks"][name] = record_json(one);
+  write_file(path("restart.json").string(), pretty(out));
+}
+
+void OutputFolder::write_results(Json results) const {
+  for (std::string& found : remove_not_finite(results)) results["warnings"].push_back(std::move(found));
+  write_file(path("results.json").string(), pretty(results));
+}
+
+}  // namespace quadrille

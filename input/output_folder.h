@@ -1,0 +1,57 @@
+// The output folder of a job: results.json, and restart.json, by which an interrupted job goes on.
+//
+// restart.json keeps the resolved job and, for each finished task, its key (a hash of the resolved task, the gauge
+// field's checksum and the version) and its results. A task whose key is there, and whose files are, is not done again.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+/// What a task leaves behind.
+struct TaskRecord {
+  std::string key;
+  nlohmann::ordered_json solves = nlohmann::ordered_json::array();
+  nlohmann::ordered_json correlators;  ///< null when it has none
+  std::vector<std::string> warnings;
+  std::vector<std::string> files;  ///< written, relative to the folder
+  std::string data_hash;           ///< of the field it computed, to know a saved one again
+};
+
+class OutputFolder {
+ public:
+  /// Makes the folder and reads what an earlier run of `job` left there; with `force` that is forgotten. Errors
+  /// (ErrorCode::file): a folder that cannot be made or written to; results of another job, naming the first key that
+  /// differs; a damaged restart.json.
+  OutputFolder(std::filesystem::path folder, const nlohmann::ordered_json& job, bool force);
+
+  std::filesystem::path path(const std::string& file) const { return folder_ / file; }
+  /// The same, once the folders on the way to it are there. Errors: ErrorCode::file.
+  std::filesystem::path prepare(const std::string& file) const;
+  /// The record of a finished task whose files are still there; null otherwise.
+  const TaskRecord* finished(const std::string& task, const std::string& key) const;
+  /// Keeps a record; writes restart.json.
+  void finish(const std::string& task, TaskRecord record);
+  const std::map<std::string, TaskRecord>& records() const { return records_; }
+  /// Writes results.json: numbers that are not finite become null, each with a warning.
+  void write_results(nlohmann::ordered_json results) const;
+
+ private:
+  void read_earlier();
+  std::filesystem::path folder_;
+  nlohmann::ordered_json job_;
+  std::map<std::string, TaskRecord> records_;
+};
+
+/// The first place where two JSON values differ, as "operator.kappa is 0.1 there and 0.2 here"; empty when nowhere.
+std::string first_difference(const nlohmann::ordered_json& there, const nlohmann::ordered_json& here);
+
+/// Replaces numbers that are not finite by null and names their places.
+std::vector<std::string> remove_not_finite(nlohmann::ordered_json& value);
+
+}  // namespace quadrille

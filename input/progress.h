@@ -1,0 +1,44 @@
+// A progress line on a terminal.
+#pragma once
+
+#include "solvers/solver.h"
+
+#include <chrono>
+#include <string>
+
+namespace quadrille {
+
+/// One line on standard error that is overwritten in place: solve, iteration, residual, target and time left. Says
+/// nothing unless standard error is a terminal.
+class ProgressLine {
+ public:
+  ProgressLine(std::string task, int solves);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  bool active() const { return active_; }
+  void begin_solve();
+  void update(const Progress& progress);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void show(const std::string& text);
+
+  std::string task_;
+  int solves_;
+  int solve_ = 0;  ///< at work, from 1
+  bool active_;
+  double first_residual_ = 0;
+  Clock::time_point began_, solve_began_, shown_;
+  std::size_t width_ = 0;  ///< of the text now on the line
+};
+
+/// Seconds until a solve ends, from how far it came in `elapsed` seconds with a residual falling exponentially from
+/// `first` to `now` on its way to `target`; negative when nothing can be said.
+double seconds_left(double first, double now, double target, double elapsed);
+
+/// "8 s", "3 min 20 s", "2 h 5 min".
+std::string duration_text(double seconds);
+
+}  // namespace quadrille

@@ -1,0 +1,49 @@
+#include "input/sources/point.h"
+
+#include <fmt/format.h>
+
+namespace quadrille {
+
+namespace {
+
+void check(const Parameters& source, const Dims& dims) {
+  const Dims site = source.integer4("site");
+  for (std::size_t mu = 0; mu < 4; ++mu) {
+    if (site[mu] < dims[mu]) continue;
+    throw Error(ErrorCode::invalid_input,
+                fmt::format("'source.site[{}]' ({}) must be >= 0 and < {} on this lattice of {} x {} x {} x {}, got {}",
+                            mu, "xyzt"[mu], dims[mu], dims[0], dims[1], dims[2], dims[3], site[mu]),
+                source.where("site"));
+  }
+}
+
+HostSpinor make(const Parameters& source, const Dims& dims, int spin, int color) {
+  check(source, dims);
+  HostSpinor out(dims);
+  const Dims at = source.integer4("site");
+  const std::int64_t site = ((std::int64_t(at[3]) * dims[2] + at[2]) * dims[1] + at[1]) * dims[0] + at[0];
+  out.data[std::size_t((site * 4 + spin) * 3 + color)] = 1;
+  return out;
+}
+
+Dims position(const Parameters& source) { return source.integer4("site"); }
+
+}  // namespace
+
+SourceEntry point_source() {
+  SourceEntry entry;
+  entry.name = "point";
+  entry.table.name = "source point";
+  entry.table.help = "1 in one spin and colour at one site, 0 elsewhere";
+  entry.table.parameters = {{.name = "site",
+                             .type = ParameterType::integer4,
+                             .help = "where the 1 stands: x, y, z, t, each from 0",
+                             .required = true,
+                             .minimum = 0}};
+  entry.check = check;
+  entry.make = make;
+  entry.position = position;
+  return entry;
+}
+
+}  // namespace quadrille

@@ -1,0 +1,10 @@
+// A point source: 1 in one spin and colour at one site.
+#pragma once
+
+#include "input/sources/registry.h"
+
+namespace quadrille {
+
+SourceEntry point_source();
+
+}  // namespace quadrille

@@ -1,0 +1,19 @@
+#include "input/sources/registry.h"
+
+#include "input/sources/point.h"
+
+namespace quadrille {
+
+const std::vector<SourceEntry>& source_registry() {
+  static const std::vector<SourceEntry> entries = {point_source()};
+  return entries;
+}
+
+const SourceEntry& source_entry(const Parameters& source) {
+  for (const SourceEntry& entry : source_registry()) {
+    if (entry.name == source.text("type")) return entry;
+  }
+  throw Error(ErrorCode::internal, "no source '" + source.text("type") + "' is registered");
+}
+
+}  // namespace quadrille

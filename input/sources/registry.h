@@ -1,0 +1,29 @@
+// Sources: what stands on the right-hand side of M S = source. One entry each in an explicit table.
+#pragma once
+
+#include "core/host_field.h"
+#include "core/parameters.h"
+
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+/// One kind of source. `source: {type: NAME, ...}` in a task; the other keys are `table`.
+struct SourceEntry {
+  std::string name;
+  ParameterTable table;
+  /// Throws (invalid_input, with the place in the job) when the source does not fit a lattice of `dims`.
+  void (*check)(const Parameters& source, const Dims& dims);
+  /// The source of one spin (0..3, DeGrand-Rossi) and colour (0..2), in double.
+  HostSpinor (*make)(const Parameters& source, const Dims& dims, int spin, int color);
+  /// The site from which correlators of this source are counted.
+  Dims (*position)(const Parameters& source);
+};
+
+const std::vector<SourceEntry>& source_registry();
+
+/// The entry that a resolved `source` block names.
+const SourceEntry& source_entry(const Parameters& source);
+
+}  // namespace quadrille

@@ -1,0 +1,39 @@
+// Tasks: what a job can do. One entry each in an explicit table.
+#pragma once
+
+#include "core/parameters.h"
+
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+struct Job;
+struct TaskSpec;
+class JobRun;
+
+/// A parameter that holds the name of an earlier task of the job.
+struct TaskReference {
+  std::string parameter;
+  std::string kind;  ///< the kind of task it must name
+};
+
+/// One kind of task. `- task: NAME` in a job's `run` list; `table` holds the keys that are its own.
+struct TaskEntry {
+  std::string name;
+  ParameterTable table;
+  bool needs_operator = false;
+  bool needs_solver = false;
+  std::vector<TaskReference> references = {};
+  /// Checks that need the lattice: appends what does not fit `dims` to `errors`. May be null.
+  void (*check)(const TaskSpec& task, const std::array<int, 4>& dims, std::vector<Error>& errors) = nullptr;
+  /// Does the task: its results go into the job's results, its files into the output folder.
+  void (*run)(JobRun& job, const TaskSpec& task) = nullptr;
+  /// For a task that an earlier run has finished: puts what later tasks use of it back without computing it. False
+  /// when that cannot be done; the task is then run again. May be null.
+  bool (*restore)(JobRun& job, const TaskSpec& task) = nullptr;
+};
+
+const std::vector<TaskEntry>& task_registry();
+
+}  // namespace quadrille

@@ -1,0 +1,26 @@
+// One solve as results.json shows it.
+#pragma once
+
+#include "core/kernel_log.h"
+#include "solvers/driver.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+struct SolveLabel {
+  std::string task;
+  int spin = 0;
+  int color = 0;
+  double mass = 0;
+  double kappa = 0;
+};
+
+/// An entry of `solves`. Residuals are relative to |b|; a history entry is [iteration, iterated, true or null].
+nlohmann::ordered_json solve_json(const SolveLabel& label, const SolverSpec& spec, const SolveReport& report,
+                                  const std::vector<KernelRecord>& kernels);
+
+}  // namespace quadrille

@@ -1,0 +1,228 @@
+// Tables as data: what a block resolves to, and what each mistake is called, with its place.
+#include "core/parameter_values.h"
+#include "core/parameters.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+namespace quadrille {
+namespace {
+
+using testing::HasSubstr;
+using Type = ParameterType;
+
+/// A block in flow syntax; each key and value stands in column = its number (from 1) among the keys of its map.
+Value block(const std::string& text) {
+  Value value = parse_flow(text, {"job.yaml", 1, 1, {}, -1});
+  int column = 1;
+  if (auto* map = std::get_if<Value::Map>(&value.data)) {
+    for (auto& entry : *map) entry.where.column = entry.value.where.column = column++;
+  }
+  return value;
+}
+
+ParameterTable table() {
+  ParameterTable out;
+  out.name = "solver test";
+  out.parameters = {
+      {.name = "tolerance",
+       .type = Type::real,
+       .default_text = "1e-10",
+       .minimum = 0,
+       .maximum = 1,
+       .minimum_open = true,
+       .maximum_open = true},
+      {.name = "steps", .type = Type::integer, .default_text = "10", .minimum = 1, .excludes = {"fast"}},
+      {.name = "fast", .type = Type::boolean},
+      {.name = "scheme", .type = Type::choice, .default_text = "plain", .choices = {"plain", "mixed"}},
+      {.name = "numbers", .type = Type::choice, .default_text = "18", .choices = {"18", "12", "8"}},
+      {.name = "delta", .type = Type::real, .default_text = "0.1", .only_if = {{"scheme", {"mixed"}}}},
+      {.name = "extra", .type = Type::text, .required = true, .only_if = {{"scheme", {"mixed"}}}},
+      {.name = "dims", .type = Type::integer4, .minimum = 2, .even = true},
+      {.name = "boundary", .type = Type::boundary},
+      {.name = "sloppy",
+       .type = Type::group,
+       .default_text = "{}",
+       .members = {{.name = "precision", .type = Type::choice, .default_text = "half", .choices = {"single", "half"}},
+                   {.name = "gauge", .type = Type::boolean, .default_text = "false"}}},
+      {.name = "kappa", .type = Type::real},
+      {.name = "mass", .type = Type::real},
+  };
+  out.exactly_one_of = {{"kappa", "mass"}};
+  return out;
+}
+
+/// Resolves and gives the one error's text; empty when there is none.
+std::string one_error(const std::string& text, const ParameterTable& rules = table()) {
+  std::vector<Error> errors;
+  resolve(rules, block(text), errors);
+  EXPECT_LE(errors.size(), 1u) << text;
+  for (std::size_t k = 1; k < errors.size(); ++k) ADD_FAILURE() << errors[k].what();
+  return errors.empty() ? "" : errors[0].what();
+}
+
+Parameters good(const std::string& text) {
+  std::vector<Error> errors;
+  Parameters out = resolve(table(), block(text), errors);
+  for (const Error& error : errors) ADD_FAILURE() << error.what();
+  return out;
+}
+
+TEST(Parameters, DefaultsFillInAndSayThatTheyAreDefaults) {
+  const Parameters p = good("{mass: 0.1, steps: 7}");
+  EXPECT_EQ(p.real("tolerance"), 1e-10);
+  EXPECT_EQ(p.integer("steps"), 7);
+  EXPECT_TRUE(p.given("steps"));
+  EXPECT_FALSE(p.given("tolerance"));
+  EXPECT_EQ(p.text("numbers"), "18");
+  EXPECT_EQ(p.group("sloppy").text("precision"), "half");
+  EXPECT_FALSE(p.group("sloppy").boolean("gauge"));
+  EXPECT_FALSE(p.has("kappa"));
+  EXPECT_FALSE(p.has("delta")) << "a default applies only when its condition holds";
+  EXPECT_THROW(p.real("kappa"), Error);
+  EXPECT_THROW(p.integer("tolerance"), Error);
+  EXPECT_EQ(p.where("steps").column, 2);
+}
+
+TEST(Parameters, UnknownKeySuggestsTheNearestNameOrListsAll) {
+  EXPECT_EQ(one_error("{mass: 0, toleranse: 1e-5}"),
+            "job.yaml:1:2: unknown key 'toleranse' in solver test; did you mean 'tolerance'?");
+  EXPECT_THAT(one_error("{mass: 0, zebra: 1}"), HasSubstr("its keys are tolerance, steps, fast"));
+  EXPECT_THAT(one_error("{mass: 0, sloppy: {precission: half}}"),
+              HasSubstr("unknown key 'sloppy.precission'; did you mean 'precision'?"));
+}
+
+TEST(Parameters, WrongTypesNameTheExpectedForm) {
+  EXPECT_EQ(one_error("{mass: 0, tolerance: small}"),
+            "job.yaml:1:2: 'tolerance' must be a real number such as 1e-10, got 'small'");
+  EXPECT_THAT(one_error("{mass: 0, steps: 1.5}"), HasSubstr("'steps' must be a whole number such as 10, got '1.5'"));
+  EXPECT_THAT(one_error("{mass: 0, steps: [1, 2]}"), HasSubstr("a whole number such as 10, got ['1', '2']"));
+  EXPECT_THAT(one_error("{mass: 0, fast: yes}"), HasSubstr("'fast' must be true or false, got 'yes'"));
+  EXPECT_THAT(one_error("{mass: 0, scheme: mixd}"), HasSubstr("one of plain, mixed, got 'mixd'; did you mean 'mixed'?"));
+  EXPECT_THAT(one_error("{mass: 0, numbers: 9}"), HasSubstr("'numbers' must be one of 18, 12, 8"));
+  EXPECT_THAT(one_error("{mass: 0, sloppy: half}"), HasSubstr("'sloppy' must be a map such as {precision: ..."));
+  EXPECT_THAT(one_error("{mass: nan}"), HasSubstr("'mass' must be a real number"));
+  EXPECT_THAT(one_error("{mass: .inf}"), HasSubstr("'mass' must be a real number"));
+  EXPECT_THAT(one_error("{mass: 1e999}"), HasSubstr("'mass' must be a real number"));
+}
+
+TEST(Parameters, QuotedNumbersAndNullAreRefused) {
+  Value quoted = block("{mass: 0, steps: 5}");
+  auto& steps = std::get<Value::Map>(quoted.data)[1].value;
+  std::get<Value::Scalar>(steps.data).quoted = true;
+  std::vector<Error> errors;
+  resolve(table(), quoted, errors);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].what(), HasSubstr("got '5' in quotes"));
+  steps.data = std::monostate();
+  errors.clear();
+  resolve(table(), quoted, errors);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].what(), HasSubstr("job.yaml:1:2: 'steps' has no value: give a whole number"));
+}
+
+TEST(Parameters, RangesAreNamed) {
+  EXPECT_EQ(one_error("{mass: 0, tolerance: -1.0e-12}"),
+            "job.yaml:1:2: 'tolerance' must be > 0 and < 1, got -1.0e-12");
+  EXPECT_NE(one_error("{mass: 0, tolerance: 0}"), "");
+  EXPECT_NE(one_error("{mass: 0, tolerance: 1}"), "");
+  EXPECT_EQ(one_error("{mass: 0, steps: 1}"), "");
+  EXPECT_THAT(one_error("{mass: 0, steps: 0}"), HasSubstr("'steps' must be >= 1, got 0"));
+  EXPECT_THAT(one_error("{mass: 0, dims: [4, 4, 5, 8]}"), HasSubstr("'dims[2]' must be even and >= 2"));
+  EXPECT_THAT(one_error("{mass: 0, dims: [4, 4, 4]}"), HasSubstr("four whole numbers x, y, z, t"));
+  EXPECT_NE(one_error("{mass: 0, dims: [4, 4, 4, 99999999998]}"), "");
+  EXPECT_THAT(one_error("{mass: 0, steps: 99999999999999999999}"), HasSubstr("whole number"));
+}
+
+TEST(Parameters, CompanyOfOthers) {
+  EXPECT_THAT(one_error("{kappa: 0.1, mass: 0.2}"),
+              HasSubstr("exactly one of 'kappa', 'mass'; 'kappa' is already given (job.yaml:1:1)"));
+  EXPECT_THAT(one_error("{}"), HasSubstr("exactly one of 'kappa', 'mass'; none is given"));
+  EXPECT_THAT(one_error("{mass: 0, steps: 3, fast: true}"), HasSubstr("'steps' may not stand beside 'fast'"));
+  EXPECT_THAT(one_error("{mass: 0, delta: 0.5}"), HasSubstr("'delta' is used only with scheme: mixed"));
+  EXPECT_THAT(one_error("{mass: 0, scheme: mixed}"), HasSubstr("'extra' is missing in solver test: give a text"));
+  EXPECT_EQ(good("{mass: 0, scheme: mixed, extra: e}").real("delta"), 0.1);
+  EXPECT_THAT(one_error("{mass: 0, scheme: wrong, delta: 0.5}"), HasSubstr("'scheme'")) << "one mistake, one message";
+}
+
+TEST(Parameters, BoundaryEntries) {
+  const auto phases = good("{mass: 0, boundary: [periodic, antiperiodic, {phase: 0.5}, {phase: -1}]}").boundary("boundary");
+  EXPECT_EQ(phases, (std::array<double, 4>{0, 1, 0.5, -1}));
+  EXPECT_THAT(one_error("{mass: 0, boundary: [periodic, open, periodic, periodic]}"),
+              HasSubstr("'boundary[1]' must be periodic, antiperiodic or {phase: theta/pi}"));
+  EXPECT_THAT(one_error("{mass: 0, boundary: [{phase: 90}, periodic, periodic, periodic]}"),
+              HasSubstr("'boundary[0].phase' must be >= -2 and <= 2, got 90"));
+  EXPECT_NE(one_error("{mass: 0, boundary: [{phas: 0.5}, periodic, periodic, periodic]}"), "");
+}
+
+TEST(Parameters, AllErrorsOfABlockAreCollected) {
+  std::vector<Error> errors;
+  resolve(table(), block("{toleranse: 1, steps: 0, scheme: none, dims: [1, 3, 4, 4]}"), errors);
+  EXPECT_EQ(errors.size(), 6u);  // unknown, range, choice, two extents, and neither kappa nor mass
+}
+
+TEST(Parameters, VariantsTakeTheTableTheirSelectorNames) {
+  Parameter variant;
+  variant.name = "solver";
+  variant.type = Type::variant;
+  variant.entries = {{"one", table()}, {"two", {"solver two", "", {}, {}}}};
+  std::vector<Error> errors;
+  const auto chosen = resolve_variant(variant, block("{mass: 1, type: one}"), errors);
+  ASSERT_TRUE(chosen);
+  EXPECT_EQ(chosen->text("type"), "one");
+  EXPECT_EQ(chosen->items().front().first, "type");
+  EXPECT_EQ(chosen->real("mass"), 1);
+  EXPECT_FALSE(resolve_variant(variant, block("{mass: 1}"), errors));
+  EXPECT_FALSE(resolve_variant(variant, block("{type: tow}"), errors));
+  EXPECT_FALSE(resolve_variant(variant, block("{type: two, mass: 1}"), errors));
+  ASSERT_EQ(errors.size(), 3u);
+  EXPECT_THAT(errors[0].what(), HasSubstr("'type' is missing in solver: give one of one, two"));
+  EXPECT_THAT(errors[1].what(), HasSubstr("did you mean 'two'?"));
+  EXPECT_THAT(errors[2].what(), HasSubstr("unknown key 'mass' in solver two"));
+}
+
+TEST(ParameterValues, RealsAndIntegersReadExactlyWhatTheyShould) {
+  EXPECT_EQ(parse_real("1.0e-12"), 1e-12);
+  EXPECT_EQ(parse_real("1e-12"), 1e-12);
+  EXPECT_EQ(parse_real(".5"), 0.5);
+  EXPECT_EQ(parse_real("+.5"), 0.5);
+  EXPECT_EQ(parse_real("1"), 1.0);
+  EXPECT_EQ(parse_real("-3."), -3.0);
+  for (const char* text : {"", "-", "+", ".", "e5", "nan", "inf", "-inf", ".inf", ".nan", "0x10", "1e999", "1,5", "1 ",
+                           " 1", "+-1", "1e", "infinity"}) {
+    EXPECT_FALSE(parse_real(text)) << text;
+  }
+  EXPECT_EQ(parse_integer("+12"), 12);
+  EXPECT_EQ(parse_integer("-9223372036854775808"), std::numeric_limits<std::int64_t>::min());
+  for (const char* text : {"", "-", "1.0", "1e3", "0x10", "9223372036854775808", "+-1", "1 "}) {
+    EXPECT_FALSE(parse_integer(text)) << text;
+  }
+}
+
+TEST(ParameterValues, EveryDoubleReadsBack) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> exponent(-300, 300);
+  for (int k = 0; k < 1000; ++k) {
+    const double value = std::uniform_real_distribution<double>(-1, 1)(random) * std::pow(10, exponent(random));
+    EXPECT_EQ(parse_real(real_text(value)), value);
+  }
+}
+
+TEST(ParameterValues, NearestName) {
+  const std::vector<std::string> names = {"tolerance", "max_iterations", "delta", "type"};
+  EXPECT_EQ(nearest_name("toleranse", names), "tolerance");
+  EXPECT_EQ(nearest_name("maxiterations", names), "max_iterations");
+  EXPECT_EQ(nearest_name("Delta", names), "delta");
+  EXPECT_EQ(nearest_name("tyep", names), "type");
+  EXPECT_EQ(nearest_name("zebra", names), "");
+  EXPECT_EQ(nearest_name(std::string(100000, 'x'), names), "");
+}
+
+}  // namespace
+}  // namespace quadrille
