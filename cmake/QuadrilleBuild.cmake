@@ -46,7 +46,8 @@ endif()
 add_library(quadrille_settings INTERFACE)
 target_include_directories(quadrille_settings INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 target_compile_definitions(quadrille_settings INTERFACE QUADRILLE_VERSION="${PROJECT_VERSION}")
-target_compile_options(quadrille_settings INTERFACE -Wall -Wextra -fno-math-errno -fno-trapping-math)
+# g++ 12 reports std::optional<std::string> and its own AVX-512 headers as used uninitialised.
+target_compile_options(quadrille_settings INTERFACE -Wall -Wextra -Wno-maybe-uninitialized -fno-math-errno -fno-trapping-math)
 target_link_libraries(quadrille_settings INTERFACE OpenMP::OpenMP_CXX spdlog::spdlog fmt::fmt)
 
 # quadrille_add_folder(NAME SOURCE...): the object library quadrille_NAME, part of libquadrille.so.

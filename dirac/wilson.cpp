@@ -25,7 +25,7 @@ WilsonOperator::WilsonOperator(std::shared_ptr<const GaugeSource> gauge, const W
 void WilsonOperator::apply(Field& y, const Field& x, Dagger dagger) const {
   for (Parity p : {Parity::Even, Parity::Odd}) {
     Field result = y.parity(p);
-    diagonal_minus_hop(result, x.parity(p), x.parity(opposite(p)), dagger);
+    dslash_.apply(result, x.parity(opposite(p)), dagger, -0.5, parameters_.diagonal(), x.parity(p));
   }
 }
 

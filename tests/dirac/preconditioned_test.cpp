@@ -1,0 +1,94 @@
+// Even-odd preconditioning against the full operator.
+#include "dirac/preconditioned.h"
+
+#include "core/blas/blas.h"
+#include "core/error.h"
+#include "tests/dirac/dirac_testing.h"
+
+#include <gtest/gtest.h>
+
+namespace quadrille {
+namespace {
+
+using namespace testing;
+
+class Preconditioned : public ::testing::TestWithParam<Dims> {};
+INSTANTIATE_TEST_SUITE_P(Extents, Preconditioned, ::testing::ValuesIn(test_extents));
+
+double norm(const Field& x) { return std::sqrt(blas::norm2(x)); }
+
+/// |a - b| / |b|
+double distance(const Field& a, const Field& b) {
+  Field difference(a.desc());
+  blas::copy(difference, a);
+  return std::sqrt(blas::subtract_norm2(b, difference)) / norm(b);
+}
+
+TEST_P(Preconditioned, ReducesAndReconstructsTheFullSystem) {
+  const Scene scene = Scene::hot(GetParam());
+  const EvenOddSystem system(std::make_shared<const WilsonOperator>(scene.gauge, scene.parameters, OperatorForm{}));
+  Field x(system.full_desc()), b(system.full_desc()), again(system.full_desc()), residual(system.full_desc());
+  import_spinor(x, random_spinor(GetParam()));
+  system.dirac().apply(b, x, Dagger::No);
+  Field rhs(system.reduced().field_desc()), reduced(system.reduced().field_desc());
+  system.prepare(rhs, b);
+  system.reduced().apply(reduced, x.parity(Parity::Even), Dagger::No);
+  EXPECT_LT(distance(reduced, rhs), 1e-13);
+  system.reconstruct(again, x.parity(Parity::Even), b);
+  EXPECT_LT(distance(again, x), 1e-13);
+  EXPECT_LT(system.full_residual(residual, again, b), 1e-13 * norm(b));
+}
+
+TEST_P(Preconditioned, HasTheResidualOfTheFullSystem) {
+  const Scene scene = Scene::hot(GetParam());
+  const EvenOddSystem system(std::make_shared<const WilsonOperator>(scene.gauge, scene.parameters, OperatorForm{}));
+  Field x(system.full_desc()), b(system.full_desc()), residual(system.full_desc());
+  Field guess(system.reduced().field_desc()), rhs(guess.desc()), r(guess.desc());
+  import_spinor(b, random_spinor(GetParam()));
+  import_spinor(guess, random_spinor(GetParam()));
+  system.prepare(rhs, b);
+  system.reduced().apply(r, guess, Dagger::No);
+  const double reduced_residual = std::sqrt(blas::subtract_norm2(rhs, r));
+  system.reconstruct(x, guess, b);
+  EXPECT_NEAR(system.full_residual(residual, x, b) / reduced_residual, 1, 1e-13);
+}
+
+TEST_P(Preconditioned, DaggerIsTheAdjointInEveryForm) {
+  const Scene scene = Scene::weak(GetParam(), 0.4);
+  const EvenOddOperator outer(std::make_shared<const WilsonOperator>(scene.gauge, scene.parameters, OperatorForm{}));
+  for (const OperatorForm& form : all_forms()) {
+    const auto a = outer.converted(form);
+    Field x(a->field_desc()), y(a->field_desc()), ax(a->field_desc()), ay(a->field_desc());
+    import_spinor(x, random_spinor(GetParam()));
+    import_spinor(y, random_spinor(GetParam()));
+    a->apply(ax, x, Dagger::No);
+    a->apply(ay, y, Dagger::Yes);
+    const double tolerance = form.precision == Precision::Double ? 1e-14 : form.precision == Precision::Single ? 1e-6 : 1e-3;
+    EXPECT_LT(std::abs(blas::dot(y, ax) - blas::dot(ay, x)), tolerance * norm(y) * norm(ax)) << to_string(form);
+  }
+}
+
+TEST(PreconditionedForms, TwelveNumbersDemandUnitaryLinksOfTheOuterForm) {
+  HostLinks links = weak_start(Lattice({4, 4, 4, 4}), next_seed(), 0.3);
+  Scene good({4, 4, 4, 4}, links);
+  for (int i = 0; i < 9; ++i) links.link(37, 2)[i] *= 1 + 1e-9;
+  Scene bad({4, 4, 4, 4}, links);
+  const auto convert_to_12 = [](const Scene& scene) {
+    const EvenOddSystem system(std::make_shared<const WilsonOperator>(scene.gauge, scene.parameters, OperatorForm{}));
+    system.converted({Precision::Double, Reconstruct::R12});
+    system.converted({Precision::Double, Reconstruct::R18});
+    system.reduced().converted({Precision::Single, Reconstruct::R12});  // an inner operator may be approximate
+  };
+  EXPECT_NO_THROW(convert_to_12(good));
+  try {
+    convert_to_12(bad);
+    FAIL() << "accepted links off SU(3) by 1e-9";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+    EXPECT_NE(error.message().find("site (1,1,2,0), direction z"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("gauge.reunitarize"), std::string::npos) << error.message();
+  }
+}
+
+}  // namespace
+}  // namespace quadrille
