@@ -59,8 +59,9 @@ GaugeObservables gauge_observables(const HostLinks& links) {
   GaugeObservables result;
   for (std::size_t plane = 0; plane < 6; ++plane) {
     result.planes[plane] = sums[plane] / (3.0 * double(sites));
-    result.plaquette += result.planes[plane] / 6;
+    result.plaquette += result.planes[plane];
   }
+  result.plaquette /= 6;
   result.link_trace = sums[6] / (12.0 * double(sites));
   result.unitarity = unitarity(links);
   return result;

@@ -59,7 +59,7 @@ void check_links(const GaugeFileInfo& info, const Unitarity& found);
 
 struct GaugeWriteOptions {
   int precision = 64;  ///< bits of a number: 32 or 64
-  std::string lfn;     ///< logical file name; no ildg-data-lfn record when empty
+  std::string lfn{};   ///< logical file name; no ildg-data-lfn record when empty
   LimeMover mover = LimeMover::automatic;
 };
 

@@ -23,6 +23,7 @@ class Scanner {
   explicit Scanner(const std::string& path) : path_(path), file_(path), size_(file_.size()) {}
 
   std::vector<LimeRecord> scan() {
+    if (size_ == 0) throw not_lime_error(path_);
     std::uint64_t at = 0;
     while (at < size_) {
       records_.push_back(read_header(at));

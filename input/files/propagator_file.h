@@ -27,7 +27,7 @@ struct PropagatorHeader {
   std::string solver = "bicgstab";    ///< "bicgstab" or "cg"
   double tolerance = 0;
   int max_iterations = 0;
-  std::string gauge_file;  ///< as information in <Config_info>
+  std::string gauge_file{};  ///< as information in <Config_info>
   double plaquette = 0;
 };
 

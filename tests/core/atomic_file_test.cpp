@@ -1,0 +1,155 @@
+#include "core/atomic_file.h"
+
+#include "core/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace {
+
+using quadrille::AtomicFile;
+using quadrille::Error;
+using quadrille::ErrorCode;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class AtomicFileTest : public ::testing::Test {
+ protected:
+  AtomicFileTest() {
+    std::string name = (fs::temp_directory_path() / "quadrille-test-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  ~AtomicFileTest() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::size_t files() const {
+    return std::size_t(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  static std::string content(const std::string& name) {
+    std::ifstream stream(name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  template <class Body>
+  static std::string message_of(Body body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::file);
+      return error.what();
+    }
+    return "no error";
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(AtomicFileTest, IsThereOnlyAfterTheCommit) {
+  AtomicFile file(path("a.json"));
+  file.write("one ");
+  file.write("two");
+  EXPECT_FALSE(fs::exists(path("a.json")));
+  file.commit();
+  EXPECT_EQ(content(path("a.json")), "one two");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(AtomicFileTest, LeavesNothingWithoutACommit) {
+  { AtomicFile(path("a.json")).write("half"); }
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(AtomicFileTest, KeepsTheOldFileUntilTheCommit) {
+  quadrille::write_file(path("a.json"), "old");
+  { AtomicFile(path("a.json")).write("new"); }
+  EXPECT_EQ(content(path("a.json")), "old");
+  quadrille::write_file(path("a.json"), "new");
+  EXPECT_EQ(content(path("a.json")), "new");
+}
+
+TEST_F(AtomicFileTest, KeepsThePermissionsOfAReplacedFile) {
+  quadrille::write_file(path("a.json"), "old");
+  fs::permissions(path("a.json"), fs::perms(0640));
+  quadrille::write_file(path("a.json"), "new");
+  EXPECT_EQ(fs::status(path("a.json")).permissions(), fs::perms(0640));
+}
+
+TEST_F(AtomicFileTest, FollowsASymbolicLink) {
+  quadrille::write_file(path("real.json"), "old");
+  fs::create_symlink("real.json", path("link.json"));
+  quadrille::write_file(path("link.json"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link.json")));
+  EXPECT_EQ(content(path("real.json")), "new");
+}
+
+TEST_F(AtomicFileTest, TwoWritersOfOneNameDoNotMeet) {
+  AtomicFile first(path("a.json")), second(path("a.json"));
+  first.write("first");
+  second.write("second");
+  second.commit();
+  first.commit();
+  EXPECT_EQ(content(path("a.json")), "first");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(AtomicFileTest, NamesAFolderThatIsMissing) {
+  const std::string target = path("missing/a.json");
+  const std::string message = message_of([&] { AtomicFile file(target); });
+  EXPECT_THAT(message, HasSubstr(target));
+  EXPECT_THAT(message, HasSubstr("No such file or directory; its folder must exist"));
+}
+
+TEST_F(AtomicFileTest, NamesAFolderThatIsAFile) {
+  quadrille::write_file(path("plain"), "x");
+  EXPECT_THAT(message_of([&] { AtomicFile file(path("plain/a.json")); }), HasSubstr("Not a directory"));
+}
+
+TEST_F(AtomicFileTest, RefusesAFolderAsTarget) {
+  EXPECT_THAT(message_of([&] { AtomicFile file(folder_.string()); }), HasSubstr("Is a directory"));
+}
+
+TEST_F(AtomicFileTest, NamesAFolderThatCannotBeWritten) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  fs::create_directory(path("closed"));
+  fs::permissions(path("closed"), fs::perms(0500));
+  const std::string message = message_of([&] { AtomicFile file(path("closed/a.json")); });
+  EXPECT_THAT(message, HasSubstr("Permission denied; a folder with write permission is needed"));
+}
+
+TEST_F(AtomicFileTest, SaysThatTheDiskIsFull) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  const std::string message = message_of([] {
+    AtomicFile file("/dev/full");
+    file.write("text");
+    file.commit();
+  });
+  EXPECT_THAT(message, HasSubstr("/dev/full: writing failed"));
+  EXPECT_THAT(message, HasSubstr("No space left on device"));
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+TEST_F(AtomicFileTest, LeavesNothingWhenWritingFailsHalfway) {
+  quadrille::write_file(path("a.json"), "old");
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 1000;
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const std::string message = message_of([&] { quadrille::write_file(path("a.json"), std::string(5000, 'x')); });
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(message, HasSubstr("File too large"));
+  EXPECT_EQ(content(path("a.json")), "old");
+  EXPECT_EQ(files(), 1u);
+}
+
+}  // namespace

@@ -1,0 +1,455 @@
+#include "input/files/gauge_file.h"
+
+#include "core/gauge/su3_project.h"
+#include "core/log.h"
+#include "lime_testing.h"
+
+#include <spdlog/sinks/ostream_sink.h>
+#include <sys/resource.h>
+#include <nlohmann/json.hpp>
+
+#include <bit>
+#include <csignal>
+#include <limits>
+#include <memory>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace quadrille {
+namespace {
+
+using namespace quadrille::testing;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// What was logged while it lives.
+class LogCapture {
+ public:
+  LogCapture() : before_(log().sinks()) { log().sinks() = {std::make_shared<spdlog::sinks::ostream_sink_mt>(stream_)}; }
+  ~LogCapture() { log().sinks() = before_; }
+  std::string text() const { return stream_.str(); }
+
+ private:
+  std::ostringstream stream_;
+  std::vector<spdlog::sink_ptr> before_;
+};
+
+class GaugeFileTest : public ::testing::Test {
+ protected:
+  GaugeFileTest() : generator_(fresh_generator()) {}
+
+  /// The records of a good file with unequal extents, to be spoiled.
+  std::vector<RawRecord> good_records(int precision = 64) {
+    write_gauge_file(folder_.file("good.ildg"), random_links({2, 4, 6, 2}, generator_),
+                     {.precision = precision, .lfn = "lfn://test"});
+    return raw_records(read_bytes(folder_.file("good.ildg")));
+  }
+  std::string saved(const std::vector<RawRecord>& records) const {
+    write_bytes(folder_.file("a.ildg"), raw_bytes(records));
+    return folder_.file("a.ildg");
+  }
+  /// Reading a file of these records must fail with all these words and the file's name.
+  std::optional<Error> expect_bad(const std::vector<RawRecord>& records, std::vector<std::string> parts,
+                                  bool verify_checksum = true) const {
+    const std::string path = saved(records);
+    parts.push_back(path);
+    return expect_error([&] { read_gauge_file(path, {.verify_checksum = verify_checksum}); }, parts);
+  }
+  static std::size_t data_at(std::vector<RawRecord> records, const std::string& type = "ildg-binary-data") {
+    return find_raw(records = raw_records(raw_bytes(records)), type).data_at();
+  }
+
+  TemporaryFolder folder_;
+  std::mt19937_64 generator_;
+};
+
+TEST_F(GaugeFileTest, RoundTripInDoubleIsExact) {
+  for (const Dims& dims : {Dims{4, 6, 2, 8}, Dims{12, 4, 2, 6}, Dims{2, 2, 2, 2}}) {
+    const HostLinks links = random_links(dims, generator_);
+    write_gauge_file(folder_.file("a.ildg"), links);
+    const GaugeFile read = read_gauge_file(folder_.file("a.ildg"));
+    EXPECT_EQ(read.links.data, links.data);
+    EXPECT_EQ(read.info.dims, dims);
+    EXPECT_EQ(read.info.precision, 64);
+    EXPECT_EQ(read.info.format, "ildg");
+    EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::ok);
+    EXPECT_NO_THROW(check_links(read.info, unitarity(read.links)));
+  }
+}
+
+TEST_F(GaugeFileTest, RoundTripInSingleRoundsOnce) {
+  const HostLinks links = random_links({4, 2, 6, 8}, generator_);
+  write_gauge_file(folder_.file("a.ildg"), links, {.precision = 32});
+  const GaugeFile read = read_gauge_file(folder_.file("a.ildg"));
+  EXPECT_EQ(read.info.precision, 32);
+  EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::ok);
+  for (std::size_t i = 0; i < links.data.size(); ++i) {
+    EXPECT_EQ(read.links.data[i].real(), double(float(links.data[i].real())));
+    EXPECT_EQ(read.links.data[i].imag(), double(float(links.data[i].imag())));
+  }
+  EXPECT_NO_THROW(check_links(read.info, unitarity(read.links)));
+}
+
+TEST_F(GaugeFileTest, AFieldOfSeveralPieces) {
+  HostLinks links({16, 12, 10, 8});  // 15,360 sites: more than the 8 MiB that are moved at once
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (Complex& number : links.data) number = {uniform(generator_), uniform(generator_)};
+  write_gauge_file(folder_.file("a.ildg"), links);
+  const GaugeFile read = read_gauge_file(folder_.file("a.ildg"));
+  EXPECT_EQ(read.links.data, links.data);
+  EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::ok);
+}
+
+TEST_F(GaugeFileTest, EveryNumberStandsWhereIldgSays) {
+  const Dims dims{2, 4, 6, 2};
+  HostLinks links(dims);
+  for (std::size_t i = 0; i < links.data.size(); ++i) links.data[i] = {double(i) + 0.25, -double(i)};
+  write_gauge_file(folder_.file("a.ildg"), links);
+  std::vector<RawRecord> records = raw_records(read_bytes(folder_.file("a.ildg")));
+  const std::string& data = find_raw(records, "ildg-binary-data").data;
+  for (int trial = 0; trial < 100; ++trial) {
+    const auto below = [this](int n) { return int(generator_() % std::uint64_t(n)); };
+    const int x = below(2), y = below(4), z = below(6), t = below(2), mu = below(4), row = below(3), column = below(3);
+    const std::size_t site = std::size_t(((t * 6 + z) * 4 + y) * 2 + x);
+    const std::size_t at = (((site * 4 + std::size_t(mu)) * 3 + std::size_t(row)) * 3 + std::size_t(column)) * 16;
+    EXPECT_EQ(std::bit_cast<double>(big_number(data, at, 8)),
+              links.link(std::int64_t(site), mu)[3 * row + column].real());
+    EXPECT_EQ(std::bit_cast<double>(big_number(data, at + 8, 8)),
+              links.link(std::int64_t(site), mu)[3 * row + column].imag());
+  }
+}
+
+TEST_F(GaugeFileTest, RecordsAreThoseOfQio) {
+  const std::vector<RawRecord> records = good_records();
+  std::vector<std::string> types;
+  std::vector<int> flags;
+  for (const RawRecord& record : records) types.push_back(record.type), flags.push_back(record.flags);
+  EXPECT_EQ(types, (std::vector<std::string>{"scidac-private-file-xml", "scidac-file-xml", "scidac-private-record-xml",
+                                             "scidac-record-xml", "ildg-format", "ildg-data-lfn", "ildg-binary-data",
+                                             "scidac-checksum"}));
+  EXPECT_EQ(flags, (std::vector<int>{0x80, 0x40, 0x80, 0, 0, 0, 0, 0x40}));
+  for (const RawRecord& record : records) {
+    if (record.type == "ildg-binary-data") continue;
+    EXPECT_EQ(record.data.find('\0'), record.data.size() - 1) << record.type;
+  }
+}
+
+TEST_F(GaugeFileTest, RealFilesReadAndWriteBackTheSame) {
+  QUADRILLE_DATA_FILE(path, "weak_field.lime");
+  const GaugeFile read = read_gauge_file(path);
+  EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::ok);
+  EXPECT_EQ(read.info.checksum.computed, (Checksum{0xa2c41090, 0x11193c39}));
+  write_gauge_file(folder_.file("a.ildg"), read.links);
+  std::vector<RawRecord> theirs = raw_records(read_bytes(path)), ours = raw_records(read_bytes(folder_.file("a.ildg")));
+  ASSERT_EQ(theirs.size(), ours.size());
+  const std::regex date("<date>[^<]*</date>");
+  for (std::size_t i = 0; i < theirs.size(); ++i) {
+    EXPECT_EQ(theirs[i].type, ours[i].type);
+    EXPECT_EQ(theirs[i].flags, ours[i].flags);
+    if (theirs[i].type == "scidac-file-xml" || theirs[i].type == "scidac-record-xml") continue;  // the user's own
+    EXPECT_EQ(std::regex_replace(theirs[i].data, date, ""), std::regex_replace(ours[i].data, date, "")) << ours[i].type;
+  }
+}
+
+TEST_F(GaugeFileTest, RealFilesHaveTheirKnownObservables) {
+  QUADRILLE_DATA_FILE(table, "expected.json");
+  const auto expected = nlohmann::json::parse(read_bytes(table));
+  std::set<std::string> seen;
+  for (const auto& known : expected["cases"]) {
+    const std::string name = known["file"];
+    if (!name.ends_with("ildg") && !name.ends_with("lime")) continue;
+    if (!seen.insert(name).second) continue;
+    const GaugeFile read = read_gauge_file(*data_file(name));
+    EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::ok) << name;
+    EXPECT_NO_THROW(check_links(read.info, unitarity(read.links)));
+    const GaugeObservables found = gauge_observables(read.links);
+    EXPECT_NEAR(found.plaquette, known["plaquette"].get<double>(), 1e-13) << name;
+    EXPECT_NEAR(found.link_trace, known["link_trace"].get<double>(), 1e-13) << name;
+    for (std::size_t plane = 0; plane < 6; ++plane)
+      EXPECT_NEAR(found.planes[plane], known["planes"][plane_names[plane]].get<double>(), 1e-13) << name;
+  }
+  EXPECT_GE(seen.size(), 3u);
+}
+
+TEST_F(GaugeFileTest, ScidacAndIldgFormsOfOneLatticeAgree) {
+  QUADRILLE_DATA_FILE(ildg, "lat.sample.l4444.ildg");
+  const GaugeFile one = read_gauge_file(ildg), other = read_gauge_file(*data_file("lat.sample.l4444.scidac"));
+  EXPECT_EQ(one.links.data, other.links.data);
+  EXPECT_EQ(one.info.format, "ildg");
+  EXPECT_EQ(other.info.format, "scidac");
+  EXPECT_EQ(one.info.precision, 32);
+  EXPECT_EQ(other.info.precision, 32);
+  EXPECT_EQ(other.info.dims, (Dims{4, 4, 4, 4}));
+  EXPECT_EQ(one.info.lfn, "lfn://USQCD/MILC/test/lat.sample.l4444");
+  EXPECT_THAT(one.info.file_xml, HasSubstr("MILC ILDG archival"));
+}
+
+TEST_F(GaugeFileTest, OtherOrdersOfRecordsRead) {
+  QUADRILLE_DATA_FILE(unity, "unity.lime");
+  const GaugeFile read = read_gauge_file(unity);
+  EXPECT_EQ(read.info.dims, (Dims{4, 4, 4, 4}));
+  EXPECT_EQ(gauge_observables(read.links).plaquette, 1.0);
+  EXPECT_THAT(read.info.xlf_info, HasSubstr("hmcversion = 5.2.0"));
+  EXPECT_EQ(read_gauge_file(*data_file("uneven.ildg")).info.dims, (Dims{4, 6, 8, 10}));
+}
+
+TEST_F(GaugeFileTest, FormatInAMessageOfItsOwnAndNoChecksum) {
+  std::vector<RawRecord> all = good_records();
+  std::vector<RawRecord> records{find_raw(all, "ildg-format"), find_raw(all, "ildg-binary-data")};
+  records[0].data =
+      "<?xml version='1.0'?><!-- x --><q:ildgFormat xmlns:q='http://www.lqcd.org/ildg'><q:version>1.0</q:version>"
+      "<q:field> su3gauge</q:field><q:precision>\n64 </q:precision><q:lx> 2 </q:lx><q:ly>4</q:ly><q:lz>6</q:lz>"
+      "<q:lt>2</q:lt></q:ildgFormat>";
+  for (RawRecord& record : records) record.flags = 0xc0;
+  const GaugeFile read = read_gauge_file(saved(records));
+  EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::missing);
+  EXPECT_EQ(read.info.dims, (Dims{2, 4, 6, 2}));
+}
+
+TEST_F(GaugeFileTest, CutAnywhereIsAnErrorThatNamesThePlace) {
+  const std::vector<RawRecord> records = good_records();
+  const std::string path = folder_.file("good.ildg");
+  std::set<std::size_t> cuts;
+  for (const RawRecord& record : records) {
+    for (std::size_t n = 0; n <= 144; n += n < 20 || n > 136 ? 1 : 9) cuts.insert(record.header + n);
+    for (const double part : {0.1, 0.5, 0.9})
+      cuts.insert(record.data_at() + std::size_t(part * double(record.data.size())));
+    for (std::size_t n = record.data_at() + record.data.size() - 1; n <= record.end(); ++n) cuts.insert(n);
+  }
+  cuts.erase(records.back().end());
+  for (auto cut = cuts.rbegin(); cut != cuts.rend(); ++cut) {
+    fs::resize_file(path, *cut);
+    const auto error = expect_error([&path] { read_gauge_file(path); }, {path});
+    ASSERT_TRUE(error) << *cut;
+    // A cut behind the first message leaves a good LIME file without a gauge field.
+    if (*cut == records[2].header) {
+      EXPECT_THAT(error->what(), HasSubstr("no gauge field in this file"));
+      continue;
+    }
+    EXPECT_GE(error->where().byte, 0) << *cut << ": " << error->what();
+    EXPECT_EQ(error->where().record.empty(), *cut < 4) << *cut;
+  }
+}
+
+TEST_F(GaugeFileTest, ALengthThatIsNotTheFields) {
+  for (const int change : {-576, -8, 8, 576}) {
+    std::vector<RawRecord> records = good_records();
+    RawRecord& data = find_raw(records, "ildg-binary-data");
+    data.data.resize(data.data.size() + std::size_t(std::ptrdiff_t(change)));
+    expect_bad(records,
+               {"record 7 (ildg-binary-data), byte " + std::to_string(data_at(records)),
+                "has " + std::to_string(55296 + change) + " bytes", "2x4x6x2 lattice in 64 bits take 55296 bytes"});
+  }
+}
+
+TEST_F(GaugeFileTest, APrecisionThatIsNotTheDatas) {
+  std::vector<RawRecord> records = good_records(32);
+  replace_text(find_raw(records, "ildg-format").data, "<precision>32", "<precision>64");
+  expect_bad(records, {"(ildg-binary-data)", "take 55296 bytes; the length is right for 32 bits"});
+}
+
+TEST_F(GaugeFileTest, ExtentsBeyondAnyFile) {
+  std::vector<RawRecord> records = good_records();
+  std::string& format = find_raw(records, "ildg-format").data;
+  for (const std::string extent : {"<lx>2", "<ly>4", "<lz>6", "<lt>2"})
+    replace_text(format, extent, extent.substr(0, 4) + "2000000000");
+  records.erase(records.begin(), records.begin() + 2);  // whose extents would disagree
+  expect_bad(records, {"(ildg-binary-data)", "more than any file can hold"});
+}
+
+TEST_F(GaugeFileTest, WrongFormatRecords) {
+  const auto spoilt = [this](const std::string& from, const std::string& to, std::vector<std::string> parts) {
+    std::vector<RawRecord> records = good_records();
+    replace_text(find_raw(records, "ildg-format").data, from, to);
+    parts.push_back("record 5 (ildg-format), byte");
+    expect_bad(records, parts);
+  };
+  spoilt("<precision>64", "<precision>16", {"<precision> is 16; it should be 32 or 64"});
+  spoilt("su3gauge", "u1gauge", {"<field> is 'u1gauge'; only su3gauge"});
+  spoilt("<lx>2</lx>", "<lx>two</lx>", {"<ildgFormat/lx> is 'two'"});
+  spoilt("<lx>2</lx>", "", {"<ildgFormat/lx> is missing"});
+  spoilt("<lx>2</lx>", "<lx>99999999999</lx>", {"99999999999"});
+  spoilt("</ildgFormat>", "", {"cannot be read"});
+  spoilt("<lz>6", "<lz>8", {"2x4x8x2 here but 2x4x6x2 in scidac-private-file-xml"});
+  for (const std::string extent : {"5", "0", "-2"})
+    spoilt("<lz>6", "<lz>" + extent, {"its z extent " + extent + " is not an even number", "All extents must be even"});
+}
+
+TEST_F(GaugeFileTest, MissingRecords) {
+  std::vector<RawRecord> records = good_records();
+  const auto without = [&records](const std::string& type) {
+    std::vector<RawRecord> rest;
+    for (const RawRecord& record : records)
+      if (record.type != type) rest.push_back(record);
+    one_message(rest);
+    return rest;
+  };
+  expect_bad(without("ildg-format"), {"(ildg-binary-data), byte", "no ildg-format record"});
+  expect_bad(without("ildg-binary-data"), {"no gauge field in this file", "it has scidac-private-file-xml, "});
+  const GaugeFile read = read_gauge_file(saved(without("scidac-checksum")));
+  EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::missing);
+}
+
+TEST_F(GaugeFileTest, ScidacFormsThatAreNotGaugeFields) {
+  std::vector<RawRecord> records = good_records();
+  records.erase(records.begin() + 4, records.begin() + 6);  // ildg-format and the name
+  find_raw(records, "ildg-binary-data").type = "scidac-binary-data";
+  EXPECT_EQ(read_gauge_file(saved(records)).info.format, "scidac");
+  const auto spoilt = [&](const std::string& type, const std::string& from, const std::string& to,
+                          const std::vector<std::string>& parts) {
+    std::vector<RawRecord> bad = records;
+    replace_text(find_raw(bad, type).data, from, to);
+    expect_bad(bad, parts);
+  };
+  const std::string record = "scidac-private-record-xml", file = "scidac-private-file-xml";
+  spoilt(record, "<precision>D", "<precision>I",
+         {"(scidac-private-record-xml)", "neither F (32 bits) nor D (64 bits)"});
+  spoilt(record, "<datacount>4", "<datacount>1", {"1 x 144 bytes a site, not a gauge field"});
+  spoilt(record, "<recordtype>0", "<recordtype>1", {"not a field on the whole lattice"});
+  spoilt(record, "<typesize>144</typesize>", "", {"<scidacRecord/typesize> is missing"});
+  spoilt(file, "2 4 6 2 ", "2 4 6", {"(scidac-private-file-xml)", "four extents"});
+  spoilt(file, "2 4 6 2 ", "2 4 6 3", {"(scidac-private-file-xml)", "All extents must be even"});
+  spoilt(file, "<volfmt>0", "<volfmt>1", {"(scidac-private-file-xml)", "spread over several files"});
+  spoilt(file, "2 4 6 2 ", "2 4 6 4", {"has 55296 bytes", "take 110592 bytes"});
+  std::vector<RawRecord> bare(records.begin() + 2, records.end());
+  expect_bad(bare, {"no scidac-private-file-xml"});
+  bare.erase(bare.begin());
+  one_message(bare);
+  expect_bad(bare, {"no scidac-private-record-xml"});
+}
+
+TEST_F(GaugeFileTest, AChecksumThatDoesNotMatch) {
+  std::vector<RawRecord> records = good_records();
+  std::string& data = find_raw(records, "ildg-binary-data").data;
+  data[5000] = char(data[5000] ^ 1);  // the last bits of a mantissa: only the checksum can tell
+  data[5007] = char(data[5007] ^ 1);
+  const auto error = expect_bad(
+      records, {"record 7 (ildg-binary-data)", "checksum mismatch", "suma", "sumb", "gauge.verify_checksum: false"});
+  ASSERT_TRUE(error);
+  LogCapture captured;
+  const GaugeFile read = read_gauge_file(folder_.file("a.ildg"), {.verify_checksum = false});
+  EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::mismatch);
+  EXPECT_FALSE(read.info.checksum.computed == read.info.checksum.stored);
+  EXPECT_THAT(captured.text(), HasSubstr("checksum mismatch"));
+  EXPECT_THAT(captured.text(), Not(HasSubstr("verify_checksum")));
+}
+
+TEST_F(GaugeFileTest, EitherHalfOfTheChecksumCounts) {
+  for (const std::string half : {"suma", "sumb"}) {
+    std::vector<RawRecord> records = good_records();
+    std::string& xml = find_raw(records, "scidac-checksum").data;
+    const std::size_t digit = xml.find("<" + half + ">") + 6 + 3;
+    xml[digit] = xml[digit] == '0' ? '1' : '0';
+    expect_bad(records, {"checksum mismatch"});
+  }
+  std::vector<RawRecord> records = good_records();
+  find_raw(records, "scidac-checksum").data = "<scidacChecksum><suma>12</suma></scidacChecksum>";
+  expect_bad(records, {"(scidac-checksum)", "<scidacChecksum/sumb> is missing"});
+}
+
+TEST_F(GaugeFileTest, NumbersThatAreNotFinite) {
+  for (const int precision : {32, 64}) {
+    for (const double value : {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()}) {
+      std::vector<RawRecord> records = good_records(precision);
+      std::string& data = find_raw(records, "ildg-binary-data").data;
+      // Site (1,2,5,1), direction y, row 2, column 0, imaginary part.
+      const std::size_t site = ((1 * 6 + 5) * 4 + 2) * 2 + 1, bytes = std::size_t(precision) / 8;
+      const std::size_t at = ((site * 4 + 1) * 18 + 13) * bytes;
+      if (precision == 64)
+        put_big_number(data, at, std::bit_cast<std::uint64_t>(value), 8);
+      else
+        put_big_number(data, at, std::bit_cast<std::uint32_t>(float(value)), 4);
+      records.pop_back();
+      records.back().flags = 0x40;
+      const auto error = expect_bad(records, {"(ildg-binary-data), byte " + std::to_string(data_at(records) + at),
+                                              "site (1,2,5,1), direction y (row 2, column 0)", "should be finite"});
+      ASSERT_TRUE(error);
+      EXPECT_EQ(error->code(), ErrorCode::numerical);
+    }
+  }
+}
+
+TEST_F(GaugeFileTest, LinksThatAreNotInSu3) {
+  for (const int precision : {32, 64}) {
+    HostLinks links = random_links({4, 2, 2, 4}, generator_);
+    const double size = 3 * link_tolerance(precision);
+    for (int i = 0; i < 9; ++i) links.link(43, 3)[i] *= 1 + size;  // site (3,0,1,2)
+    write_gauge_file(folder_.file("a.ildg"), links, {.precision = precision});
+    GaugeFile read = read_gauge_file(folder_.file("a.ildg"));
+    const auto error =
+        expect_error([&read] { check_links(read.info, unitarity(read.links)); },
+                     {folder_.file("a.ildg"), "(ildg-binary-data), byte", "|U U^+ - 1|", "site (3,0,1,2), direction t",
+                      precision == 32 ? "at most 1e-05" : "at most 1e-10", "gauge.reunitarize: true"});
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->where().byte, std::int64_t(read.info.data.data_byte) + (43 * 4 + 3) * 18 * precision / 8);
+    reunitarize(read.links);
+    EXPECT_NO_THROW(check_links(read.info, unitarity(read.links)));
+  }
+}
+
+TEST_F(GaugeFileTest, UnitaryLinksOfAnotherDeterminant) {
+  HostLinks links = random_links({2, 2, 2, 2}, generator_);
+  for (int i = 0; i < 9; ++i) links.link(6, 0)[i] *= std::polar(1.0, 1e-8);
+  write_gauge_file(folder_.file("a.ildg"), links);
+  const GaugeFile read = read_gauge_file(folder_.file("a.ildg"));
+  expect_error([&read] { check_links(read.info, unitarity(read.links)); },
+               {"|det U - 1|", "site (0,1,1,0), direction x"});
+}
+
+TEST_F(GaugeFileTest, WritingRefusesWhatCannotBeRead) {
+  HostLinks links = random_links({2, 2, 2, 4}, generator_);
+  links.link(3, 2)[7] = {1, std::numeric_limits<double>::quiet_NaN()};
+  expect_error([&] { write_gauge_file(folder_.file("a.ildg"), links); },
+               {folder_.file("a.ildg"), "site (1,1,0,0), direction z (row 2, column 1)", "nan"});
+  links.link(3, 2)[7] = 1e300;
+  expect_error([&] { write_gauge_file(folder_.file("a.ildg"), links, {.precision = 32}); }, {"32-bit", "1e+300"});
+  expect_error([&] { write_gauge_file(folder_.file("a.ildg"), links, {.precision = 16}); }, {"16-bit"});
+  EXPECT_EQ(folder_.count(), 0u);
+}
+
+TEST_F(GaugeFileTest, UnwritablePlacesAndAFullDisk) {
+  const HostLinks links = random_links({4, 4, 4, 4}, generator_);
+  expect_error([&] { write_gauge_file(folder_.file("missing/a.ildg"), links); },
+               {folder_.file("missing/a.ildg"), "No such file or directory"});
+  fs::create_directory(folder_.file("sub"));
+  expect_error([&] { write_gauge_file(folder_.file("sub"), links); }, {folder_.file("sub"), "Is a directory"});
+  fs::remove(folder_.file("sub"));
+  if (fs::exists("/dev/full"))
+    expect_error([&] { write_gauge_file("/dev/full", links); }, {"/dev/full", "No space left on device"});
+  // A limit on the file's size stops writing inside the links.
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 50000;
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const auto error = expect_error([&] { write_gauge_file(folder_.file("a.ildg"), links); },
+                                  {folder_.file("a.ildg"), "File too large"});
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(folder_.count(), 0u);
+}
+
+TEST_F(GaugeFileTest, OfSeveralFieldsTheFirstIsTaken) {
+  std::vector<RawRecord> records = good_records(), again = good_records();
+  records.insert(records.end(), again.begin() + 2, again.end());
+  LogCapture captured;
+  const GaugeFile read = read_gauge_file(saved(records));
+  EXPECT_EQ(read.info.data.number, 7);
+  EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::ok);
+  EXPECT_THAT(captured.text(), HasSubstr("2 gauge fields in this file; the first is taken"));
+}
+
+TEST_F(GaugeFileTest, APropagatorIsNoGaugeField) {
+  std::vector<RawRecord> records = good_records();
+  records.erase(records.begin() + 4, records.begin() + 6);
+  find_raw(records, "ildg-binary-data").type = "scidac-binary-data";
+  std::string& xml = find_raw(records, "scidac-private-record-xml").data;
+  replace_text(xml, "<typesize>144", "<typesize>2304");
+  replace_text(xml, "<datacount>4", "<datacount>1");
+  expect_bad(records, {"1 x 2304 bytes a site, not a gauge field: four links in 64 bits take 4 x 144"});
+}
+
+}  // namespace
+}  // namespace quadrille
