@@ -20,6 +20,7 @@ from harness import ProgramTest, job_for, sloppy, solver_name, uniform
 
 # What may differ between two runs of one job that gave the same physics.
 NOT_PHYSICS = ("seconds", "gflops", "kernels")
+INSTRUCTION_SETS = ("generic", "avx2", "avx512")
 
 
 def expected_cases():
@@ -49,7 +50,10 @@ class Solved(ProgramTest):
             names = [kernel["name"] for kernel in solve["kernels"] if kernel["calls"] > 0]
             inner = solver.get("sloppy", {}).get("precision", solver.get("precision"))
             self.assertTrue(any(inner in name for name in names), f"no {inner} kernel ran: {names}")
-            self.assertEqual({kernel["instruction_set"] for kernel in solve["kernels"]}, {results["isa"]})
+            # Where the extents are too small for the widest vectors, narrower ones work.
+            ran = {kernel["instruction_set"] for kernel in solve["kernels"]}
+            widest = INSTRUCTION_SETS.index(results["isa"])
+            self.assertTrue(ran <= set(INSTRUCTION_SETS[: widest + 1]), ran)
         places = {(solve["spin"], solve["color"]) for solve in results["solves"]}
         self.assertEqual(places, {(spin, color) for spin in range(4) for color in range(3)})
 
@@ -97,7 +101,7 @@ class Independent(Solved):
 
     @classmethod
     def setUpClass(cls):
-        params = {"mass": 0.1, "phase": [0.3, 0.5, -0.2, 1.0], "xi0": 1.7, "nu": 0.9}
+        params = {"mass": -0.3, "phase": [0.3, 0.5, -0.2, 1.0], "xi0": 1.7, "nu": 0.9}
         cls.reference = harness.Reference((4, 2, 6, 8), 0.4, params, (3, 1, 2, 5), harness.SEED)
         assert cls.reference.residual < 1e-14, cls.reference.residual
 
@@ -134,7 +138,7 @@ class IndependentUniform(Independent):
                     out = kind + "".join(str(word) for word in more.values())
                     results = self.solve(uniform(kind, **more), out=out)
                     # The codec of 8 numbers alone costs 1e-8 on its worst links, so only 18 and 12 meet the bound.
-                    self.check_against_reference(results, 1e-11 if more.get("reconstruct") != 8 else 1e-6, out)
+                    self.check_against_reference(results, 1e-11 if more.get("reconstruct") != 8 else 1e-7, out)
 
     def test_single(self):
         for kind in ("bicgstab", "cg"):
@@ -151,7 +155,7 @@ class IndependentUniform(Independent):
 
     def test_instruction_sets(self):
         present = harness.cpu_instruction_sets()
-        for isa in ("generic", "avx2", "avx512"):
+        for isa in INSTRUCTION_SETS:
             if isa not in present:
                 job = self.write_job(job_for(self.file, self.reference.params, self.reference.site, uniform()))
                 process = self.call("run", job, "--out", self.path(isa), env={"QUADRILLE_ISA": isa})
@@ -165,6 +169,20 @@ class IndependentUniform(Independent):
                     results = self.solve(solver, out=out, env={"QUADRILLE_ISA": isa})
                     self.assertEqual(results["isa"], isa)
                     self.check_against_reference(results, bound, out)
+
+    def test_the_instruction_set_asked_for_runs(self):
+        job = job_for("unused", {"mass": 0.3, "phase": [0, 0, 0, 1]}, (0, 0, 0, 0),
+                      sloppy("cg", "reliable", "half", 12, True))
+        # Extents that every vector width fits.
+        job["gauge"] = {"start": "weak", "dims": [8, 8, 8, 8], "seed": harness.SEED, "epsilon": 0.3}
+        pions = []
+        for isa in harness.cpu_instruction_sets():
+            results = self.run_job(job, out=isa, env={"QUADRILLE_ISA": isa})
+            pions.append(np.array(results["correlators"]["mesons"]["pion"]))
+            for solve in results["solves"]:
+                self.assertEqual({kernel["instruction_set"] for kernel in solve["kernels"]}, {isa})
+        for pion in pions:
+            self.assertLess(np.max(np.abs(pion / pions[0] - 1)), 1e-8)
 
     def test_threads_give_the_same_bits(self):
         for solver in (uniform("cg"), sloppy("bicgstab", "reliable", "half", 12, True),
