@@ -21,7 +21,7 @@ using blas::Complex;
 /// An inner product of two fields below this part of the product of their norms is rounding and no more.
 double vanishing(Precision precision) {
   // Rounding errors of the components are independent: over a lattice their sum is far below one rounding unit.
-  return std::max(1e-16, 1e-3 * rounding_unit(precision));
+  return std::max(1e-15, 1e-3 * rounding_unit(precision));
 }
 
 class BiCGstab final : public Solver {
@@ -128,6 +128,10 @@ void BiCGstab::iterate(Monitor& monitor, Field& x, const Field& b) {
   if (monitor.failed()) return;
   const bool updated = update(monitor, x, b);
   if (!monitor.running()) return;
+  if (updated && monitor.lost_touch()) {
+    begin();  // r0, p and rho belong to a residual that is no more
+    return;
+  }
 
   const Complex rho = updated ? blas::dot(r0_, r_) : next.dot;  // <r0, r>
   if (!monitor.usable(std::abs(rho), vanishing_ * std::sqrt(r2_ * r0_norm2_), "rho = <r0, r>")) {

@@ -97,7 +97,9 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
     if (!monitor.running() && update) break;
     const double beta = z2_new / z2;
     z2 = z2_new;
-    if (update) {
+    if (update && monitor.lost_touch()) {
+      blas::copy(p_, z_);  // p = z
+    } else if (update) {
       correct_direction(z2, beta);
     } else {
       blas::axpy_xpay(alpha, p_, y, z_, beta);  // y += alpha p, p = z + beta p

@@ -12,6 +12,7 @@ namespace {
 constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 // BiCGstab's |r| may rise by orders of magnitude and come back; double precision has lost half its digits here.
 constexpr double divergence_factor = 1e6;
+constexpr double lost_touch_factor = 2;
 // A few updates may fail to gain while the recurrence recovers from one another; not as many as this.
 constexpr int most_idle_updates = 10;
 
@@ -68,6 +69,7 @@ void Monitor::iterated(double residual) {
 void Monitor::updated(double true_residual) {
   due_ = false;
   residual_known_ = true;
+  lost_touch_ = !(true_residual <= lost_touch_factor * residual_);
   residual_ = true_residual;
   ++report_.reliable_updates;
   report_.history.back().true_residual = true_residual;
@@ -80,10 +82,14 @@ void Monitor::updated(double true_residual) {
     stop(StopReason::converged, "");
     return;
   }
-  idle_updates_ = true_residual < best_true_ ? 0 : idle_updates_ + 1;
+  if (true_residual < best_true_) {
+    idle_updates_ = 0;
+  } else if (lost_touch_) {  // otherwise it is the method's own residual that has grown, and may come back
+    ++idle_updates_;
+  }
   best_true_ = std::min(best_true_, true_residual);
   if (running_ && idle_updates_ >= most_idle_updates) {
-    stop(StopReason::stagnated, fmt::format("stagnated at {:.2g} after {} iterations: {} reliable updates in a row did "
+    stop(StopReason::stagnated, fmt::format("stagnated at {:.2g} after {} iterations: {} reliable updates did "
                                             "not lower the true residual",
                                             best_true_, report_.iterations, idle_updates_));
   }

@@ -27,6 +27,9 @@ class Monitor {
   bool update_due() const { return due_; }
   /// The update is done, and gave this true residual.
   void updated(double true_residual);
+  /// At the last update the true residual was more than twice the iterated one: below what the inner format resolves,
+  /// or after a peak, the recurrence no longer says anything about the true residual. A new Krylov space should begin.
+  bool lost_touch() const { return lost_touch_; }
 
   /// False when `value` is not finite, which stops the solve, or when |value| <= smallest: a breakdown, for which the
   /// caller asks for restart() or stops with stop_broken(). `what` names the quantity in the message.
@@ -54,8 +57,8 @@ class Monitor {
   double best_true_ = 0;         // smallest true residual
   double restart_residual_ = 0;  // |r| at the last restart
   double residual_ = 0;
-  int idle_updates_ = 0;  // updates in a row that did not lower the true residual
-  bool running_ = true, due_ = false, residual_known_ = true;
+  int idle_updates_ = 0;  // updates in a row that lost touch and did not lower the true residual
+  bool running_ = true, due_ = false, residual_known_ = true, lost_touch_ = false;
 };
 
 }  // namespace quadrille

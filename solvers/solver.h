@@ -66,7 +66,8 @@ class Solver {
   virtual ~Solver() = default;
 
   /// Solves A x = b from x = 0: x is overwritten, b is left alone. Both fit the outer operator's field_desc().
-  /// Not converging is a report, not an exception; x is then the best that the method has.
+  /// Not converging is a report, not an exception; x is then the last that the method has, without what
+  /// diverged or became not finite where an inner operator iterates.
   virtual SolveReport solve(Field& x, const Field& b, const Stopping& stopping) = 0;
 
   /// Called after every iteration; an empty function turns it off.

@@ -1,5 +1,8 @@
 #include "allocation_count.h"
 
+#include <gtest/gtest.h>
+#include <omp.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -16,6 +19,13 @@ void* take(std::size_t bytes, std::size_t alignment) {
   if (!memory) throw std::bad_alloc();
   return memory;
 }
+
+// The lattices of these tests are too small for threads: where cores are shared they would wait for each other most of
+// the time. The tests of threads set their own numbers.
+class OneThread : public testing::Environment {
+  void SetUp() override { omp_set_num_threads(1); }
+};
+[[maybe_unused]] const testing::Environment* const one_thread = testing::AddGlobalTestEnvironment(new OneThread);
 
 }  // namespace
 

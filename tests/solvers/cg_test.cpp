@@ -71,7 +71,7 @@ TEST(Cg, SingularOperatorBreaksDown) {
 TEST(Cg, WrongAdjointDiverges) {
   const std::uint64_t seed = fresh_seed();
   const Lattice lattice({4, 4, 4, 4});
-  const ToyOperator a(lattice, {.smallest = 0.05, .dagger_sign = -1}, seed);
+  const ToyOperator a(lattice, {.smallest = 0.05, .dagger_factor = -1e5}, seed);
   const Field b = gaussian(a.field_desc(), seed);
   Field x(b.desc());
   const SolveReport report = make_cg(a, nullptr, 0)->solve(x, b, {1e-10 * norm(b), 2000});

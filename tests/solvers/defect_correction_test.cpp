@@ -77,7 +77,7 @@ TEST(DefectCorrection, InnerFailureIsSaid) {
   EXPECT_EQ(report.stop_reason, StopReason::breakdown);
   EXPECT_NE(report.message.find("cycle 1: <r0, A p> vanishes"), std::string::npos) << report.message;
 
-  Problem wrong({Precision::Single, Reconstruct::R12, false}, {.dagger_sign = -1});
+  Problem wrong({Precision::Single, Reconstruct::R12, false}, {.dagger_factor = -1e5});
   report = wrong.solve(make_cg, 1e-10);
   EXPECT_EQ(report.stop_reason, StopReason::diverged);
   EXPECT_EQ(norm(wrong.x), 0) << "what diverged is not added";

@@ -6,9 +6,11 @@
 #include "core/blas/blas.h"
 #include "core/blas/random_fill.h"
 #include "core/convert.h"
+#include "core/error.h"
 #include "core/operator.h"
 #include "core/random.h"
 
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -35,9 +37,9 @@ struct ToySpectrum {
   double smallest = 0.05;
   double largest = 1;
   double angle = 0;
-  bool turned = false;     ///< phi = +-angle only: with pi/2 the operator is anti-hermitian
-  int zero_modes = 0;      ///< of the 12 eigenvalues of every site
-  double dagger_sign = 1;  ///< -1: apply(Dagger::Yes) is minus the adjoint
+  bool turned = false;       ///< phi = +-angle only: with pi/2 the operator is anti-hermitian
+  int zero_modes = 0;        ///< of the 12 eigenvalues of every site
+  double dagger_factor = 1;  ///< apply(Dagger::Yes) is the adjoint times this
 };
 
 struct ToyMatrices {
@@ -85,6 +87,16 @@ inline ToyMatrices make_matrices(const Lattice& lattice, const ToySpectrum& spec
   return toy;
 }
 
+inline ToyMatrices repeat_matrix(const Lattice& lattice, const std::array<Complex, 144>& matrix) {
+  ToyMatrices toy;
+  for (std::int64_t index = 0; index < lattice.half_volume(); ++index) {
+    toy.sites.push_back(lattice.site(lattice.coordinates(Parity::Even, index)));
+    toy.matrices.insert(toy.matrices.end(), matrix.begin(), matrix.end());
+    toy.phases.insert(toy.phases.end(), 12, 1);
+  }
+  return toy;
+}
+
 inline double rounded(double x, Precision precision) {
   if (precision == Precision::Double) return x;
   return precision == Precision::Single ? double(float(x)) : std::nearbyint(x * 32767) / 32767;
@@ -96,6 +108,11 @@ class ToyOperator final : public LinearOperator {
               const OperatorForm& form = {Precision::Double, Reconstruct::R18, false})
       : ToyOperator(lattice, spectrum, std::make_shared<ToyMatrices>(make_matrices(lattice, spectrum, seed)), form) {}
 
+  /// The same 12 x 12 matrix (12 * row + column; row and column 3 * spin + colour) on every site.
+  ToyOperator(const Lattice& lattice, const std::array<Complex, 144>& matrix)
+      : ToyOperator(lattice, {}, std::make_shared<ToyMatrices>(repeat_matrix(lattice, matrix)),
+                    {Precision::Double, Reconstruct::R18, false}) {}
+
   const FieldDesc& field_desc() const override { return desc_; }
   const OperatorForm& form() const override { return form_; }
   double flops() const override { return 8.0 * 144 * double(original_->sites.size()); }
@@ -103,7 +120,7 @@ class ToyOperator final : public LinearOperator {
   void apply(Field& y, const Field& x, Dagger dagger) const override {
     require_same(y.desc(), desc_, "the toy operator");
     export_spinor(in_, x);
-    const double sign = dagger == Dagger::Yes ? spectrum_.dagger_sign : 1;
+    const double factor = dagger == Dagger::Yes ? spectrum_.dagger_factor : 1;
 #pragma omp parallel for
     for (std::size_t s = 0; s < original_->sites.size(); ++s) {
       const Complex* a = matrices_.data() + 144 * s;
@@ -116,7 +133,7 @@ class ToyOperator final : public LinearOperator {
           re += m.real() * from[k].real() - m.imag() * from[k].imag();
           im += m.real() * from[k].imag() + m.imag() * from[k].real();
         }
-        to[row] = {sign * re, sign * im};
+        to[row] = {factor * re, factor * im};
       }
     }
     ++applications;
