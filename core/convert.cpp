@@ -62,6 +62,12 @@ void convert_sites(Field& dst, const Field& src) {
     const SiteAccess<From> from(src, p);
     const bool same_numbers = src.desc().kind == FieldKind::Spinor || src.desc().reconstruct == dst.desc().reconstruct;
     const int components = dst.desc().components();
+    if constexpr (std::is_same_v<To, From>) {
+      if (same_numbers) {
+        for_each_site(dst, [&](std::int64_t site) { to.copy(site, from); });
+        return;
+      }
+    }
     for_each_site(dst, [&](std::int64_t site) {
       typename SiteAccess<From>::Real in[72];
       typename SiteAccess<To>::Real out[72];

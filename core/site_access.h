@@ -47,6 +47,14 @@ class SiteAccess {
     }
   }
 
+  /// Copies a site of another field of the same numbers bit by bit.
+  void copy(std::int64_t site, const SiteAccess& from) const {
+    Number* to = const_cast<Number*>(first(site));
+    const Number* source = from.first(site);
+    for (int c = 0; c < components_; ++c) to[c * lanes_] = source[c * from.lanes_];
+    if (norms_ != nullptr) norms_[slots_[site]] = from.norms_[from.slots_[site]];
+  }
+
  private:
   const Number* first(std::int64_t site) const {
     const std::int64_t slot = slots_[site];

@@ -1,6 +1,7 @@
 #include "core/gauge/start.h"
 
 #include "core/gauge/su3.h"
+#include "core/gauge/su3_project.h"
 #include "core/random.h"
 
 namespace quadrille {
@@ -67,7 +68,11 @@ HostLinks hot_start(const Lattice& lattice, std::uint64_t seed) {
 
 HostLinks weak_start(const Lattice& lattice, std::uint64_t seed, double epsilon) {
   return fill(lattice, seed, RandomPurpose::WeakLinks,
-              [epsilon](SiteRandom& random) { return exp_i(Complex(epsilon) * traceless_hermitian(random)); });
+              [epsilon](SiteRandom& random) {
+                Matrix3 u = exp_i(Complex(epsilon) * traceless_hermitian(random));
+                (void)project_su3(u);  // frees it of the series' rounding; an exponential is never singular
+                return u;
+              });
 }
 
 std::vector<Complex> random_transformation(const Lattice& lattice, std::uint64_t seed) {

@@ -1,0 +1,109 @@
+// Temporal gauge fixing, gauge transformations and starting configurations.
+#include "core/gauge/temporal_gauge.h"
+
+#include "core/blas/random_fill.h"
+#include "core/convert.h"
+#include "core/gauge/observables.h"
+#include "core/gauge/start.h"
+#include "core/gauge/su3.h"
+#include "tests/random_seed.h"
+
+#include <gtest/gtest.h>
+
+namespace quadrille {
+namespace {
+
+using testing::next_seed;
+
+TEST(TemporalGauge, TimeLinksAreOneUpToTheLastSlice) {
+  const Lattice lattice({4, 6, 4, 8});
+  const HostLinks links = hot_start(lattice, next_seed());
+  const TemporalGauge gauge(lattice, links);
+  const HostLinks fixed = gauge.fixed(links);
+  bool trivial = true;
+  for (std::int64_t site = 0; site < lattice.volume(); ++site) {
+    const double off = std::abs(fixed.link(site, 3)[0] - 1.0);
+    if (lattice.coordinates(site)[3] < 7) {
+      EXPECT_EQ(off, 0);
+    } else {
+      trivial = trivial && off < 1e-3;
+    }
+  }
+  EXPECT_FALSE(trivial) << "the last slice must carry the Polyakov loop";
+}
+
+TEST(TemporalGauge, KeepsGaugeInvariants) {
+  const Lattice lattice({4, 6, 4, 8});
+  const HostLinks links = weak_start(lattice, next_seed(), 0.5);
+  const HostLinks fixed = TemporalGauge(lattice, links).fixed(links);
+  const GaugeObservables before = gauge_observables(links), after = gauge_observables(fixed);
+  for (int plane = 0; plane < 6; ++plane) EXPECT_NEAR(after.planes[plane], before.planes[plane], 1e-14);
+  EXPECT_GT(std::abs(after.link_trace - before.link_trace), 1e-4) << "nothing was transformed";
+  EXPECT_LT(after.unitarity.unitarity, 1e-14);
+}
+
+TEST(TemporalGauge, RestoreInvertsTransformInEveryPrecision) {
+  const Lattice lattice({4, 6, 4, 8});
+  const TemporalGauge gauge(lattice, hot_start(lattice, next_seed()));
+  Field psi(FieldDesc::spinor(lattice, Subset::Full, Precision::Double)), back(psi.desc());
+  fill_gaussian(psi, next_seed());
+  HostSpinor before({4, 6, 4, 8}), after({4, 6, 4, 8});
+  export_spinor(before, psi);
+  for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
+    Field inside(FieldDesc::spinor(lattice, Subset::Full, p));
+    gauge.transform(inside, psi);
+    export_spinor(after, inside);
+    EXPECT_GT(std::abs(after.data[after.data.size() - 1] - before.data[before.data.size() - 1]), 1e-3);
+    gauge.restore(back, inside);
+    export_spinor(after, back);
+    double largest = 0;
+    for (std::size_t i = 0; i < before.data.size(); ++i) largest = std::max(largest, std::abs(after.data[i] - before.data[i]));
+    EXPECT_LT(largest, 20 * rounding_unit(p)) << to_string(p);
+  }
+}
+
+TEST(Starts, ColdIsTheUnitMatrix) {
+  const Lattice lattice({4, 4, 4, 4});
+  const GaugeObservables seen = gauge_observables(cold_start(lattice));
+  EXPECT_EQ(seen.plaquette, 1);
+  EXPECT_EQ(seen.link_trace, 1);
+}
+
+TEST(Starts, HotIsUniformOnTheGroup) {
+  const Lattice lattice({8, 8, 8, 8});
+  const HostLinks links = hot_start(lattice, next_seed());
+  const GaugeObservables seen = gauge_observables(links);
+  EXPECT_LT(seen.unitarity.unitarity, 1e-14);
+  EXPECT_LT(seen.unitarity.determinant, 1e-14);
+  // Haar: <tr U> = 0, <|tr U|^2> = 1, <(tr U)^3> = 1 (one singlet in 3 x 3 x 3), <|tr U|^4> = 2.
+  const double n = double(lattice.volume()) * 4;
+  Complex first = 0, third = 0;
+  double second = 0, fourth = 0;
+  for (std::int64_t k = 0; k < lattice.volume() * 4; ++k) {
+    const Complex* u = links.data.data() + k * 9;
+    const Complex trace = u[0] + u[4] + u[8];
+    first += trace / n;
+    second += std::norm(trace) / n;
+    third += trace * trace * trace / n;
+    fourth += std::norm(trace) * std::norm(trace) / n;
+  }
+  const double sigma = 1 / std::sqrt(n);
+  EXPECT_LT(std::abs(first), 6 * sigma);
+  EXPECT_NEAR(second, 1, 6 * sigma);
+  EXPECT_LT(std::abs(third - 1.0), 6 * sigma * 3);
+  EXPECT_NEAR(fourth, 2, 6 * sigma * 5);
+}
+
+TEST(Starts, WeakDependsOnSeedAndEpsilonOnly) {
+  const Lattice lattice({4, 4, 4, 8});
+  const std::uint64_t seed = next_seed();
+  EXPECT_EQ(weak_start(lattice, seed, 0.2).data, weak_start(lattice, seed, 0.2).data);
+  EXPECT_NE(weak_start(lattice, seed, 0.2).data, weak_start(lattice, seed + 1, 0.2).data);
+  const GaugeObservables seen = gauge_observables(weak_start(lattice, seed, 0.05));
+  EXPECT_LT(seen.unitarity.unitarity, 1e-14);
+  // Re tr U_p / 3 = 1 - (4 links) epsilon^2 <tr H^2> / 6 + ..., <tr H^2> = 8 / 2
+  EXPECT_NEAR(1 - seen.plaquette, 4 * 0.05 * 0.05 * 4 / 6, 0.1 * 4 * 0.05 * 0.05 * 4 / 6);
+}
+
+}  // namespace
+}  // namespace quadrille
