@@ -32,7 +32,8 @@ void for_each_parity(const Field& field, F&& f) {
 }
 
 void require_dims(const Field& field, const Dims& dims) {
-  if (field.lattice().dims() != dims) throw Error(ErrorCode::internal, "a host array of other extents than the field's");
+  if (field.lattice().dims() != dims)
+    throw Error(ErrorCode::internal, "a host array of other extents than the field's");
 }
 
 /// A link's stored numbers as a matrix, decoded in the arithmetic of Real, and back.
@@ -115,7 +116,8 @@ void import_spinor(Field& dst, const HostSpinor& src) {
         spin_basis::from_degrand_rossi(rotated, src.data.data() + lexicographic(dst.lattice(), p, site) * 12, 3);
         typename SiteAccess<decltype(number)>::Real out[spinor_numbers];
         for (int c = 0; c < spinor_numbers; ++c) {
-          out[c] = typename SiteAccess<decltype(number)>::Real(c % 2 == 0 ? rotated[c / 2].real() : rotated[c / 2].imag());
+          out[c] =
+              typename SiteAccess<decltype(number)>::Real(c % 2 == 0 ? rotated[c / 2].real() : rotated[c / 2].imag());
         }
         to.store(site, out);
       });

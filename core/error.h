@@ -10,11 +10,11 @@
 namespace quadrille {
 
 enum class ErrorCode {
-  invalid_input,    ///< a job, a parameter or a command line that cannot be used as it is
-  file,             ///< a file that is missing, unreadable, unwritable, truncated or corrupt
-  unsupported,      ///< valid in itself, but not built or not possible here (missing kernel, old CPU)
-  numerical,        ///< not-a-number or infinity where a finite value is demanded
-  internal,         ///< a broken promise between two parts of Quadrille
+  invalid_input,  ///< a job, a parameter or a command line that cannot be used as it is
+  file,           ///< a file that is missing, unreadable, unwritable, truncated or corrupt
+  unsupported,    ///< valid in itself, but not built or not possible here (missing kernel, old CPU)
+  numerical,      ///< not-a-number or infinity where a finite value is demanded
+  internal,       ///< a broken promise between two parts of Quadrille
 };
 
 /// Where an error stands. Only what is known is set: line and column (from 1) for YAML,

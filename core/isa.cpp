@@ -65,8 +65,8 @@ Isa active_isa() {
   for (Isa candidate : available) {
     if (candidate == isa) return isa;
   }
-  throw Error(ErrorCode::unsupported, "QUADRILLE_ISA: this " + std::string(built(isa) ? "CPU" : "build") +
-                                          " has no " + to_string(isa) + "; available are " + names(available));
+  throw Error(ErrorCode::unsupported, "QUADRILLE_ISA: this " + std::string(built(isa) ? "CPU" : "build") + " has no " +
+                                          to_string(isa) + "; available are " + names(available));
 }
 
 Isa isa_of_lanes(int lanes, Precision precision) {

@@ -25,9 +25,7 @@ std::vector<Isa> available_isas();
 Isa active_isa();
 
 /// Lanes of a full register of this instruction set in the compute type of `precision`.
-constexpr int native_lanes(Isa isa, Precision precision) {
-  return (16 << int(isa)) / int(compute_bytes(precision));
-}
+constexpr int native_lanes(Isa isa, Precision precision) { return (16 << int(isa)) / int(compute_bytes(precision)); }
 
 /// The instruction set whose kernels work on `lanes` lanes: the narrowest one whose registers they fill.
 Isa isa_of_lanes(int lanes, Precision precision);

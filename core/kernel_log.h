@@ -9,12 +9,12 @@
 namespace quadrille {
 
 struct KernelRecord {
-  std::string name;          ///< "wilson_half_12"
-  std::string isa;           ///< instruction set, or device architecture
-  double bytes_per_site = 0; ///< compulsory bytes: what must be read and written once
+  std::string name;           ///< "wilson_half_12"
+  std::string isa;            ///< instruction set, or device architecture
+  double bytes_per_site = 0;  ///< compulsory bytes: what must be read and written once
   std::int64_t calls = 0;
-  std::int64_t sites = 0;    ///< output sites over all calls
-  double seconds = 0;        ///< wall time
+  std::int64_t sites = 0;  ///< output sites over all calls
+  double seconds = 0;      ///< wall time
 };
 
 /// The record of this name, instruction set and traffic; made on first use, and valid until the program ends.

@@ -53,7 +53,8 @@ class LinearSystem {
   /// The reduced operator.
   virtual const LinearOperator& reduced() const = 0;
   virtual const FieldDesc& full_desc() const = 0;
-  /// rhs of the reduced system from b; rhs is overwritten. |residual| of the reduced system is |residual| of the full one.
+  /// rhs of the reduced system from b; rhs is overwritten. |residual| of the reduced system is |residual| of the full
+  /// one.
   virtual void prepare(Field& rhs, const Field& b) const = 0;
   /// The full solution from the reduced one; x is overwritten.
   virtual void reconstruct(Field& x, const Field& reduced, const Field& b) const = 0;

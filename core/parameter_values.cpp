@@ -130,7 +130,8 @@ std::optional<double> parse_real(const std::string& text) {
   const char* last = text.data() + text.size();
   const char* digits = first + (first != last && *first == '-' && first == text.data());
   // from_chars also reads "inf" and "nan", which are no numbers here.
-  if (digits == last || !(is_digit(*digits) || (*digits == '.' && digits + 1 != last && is_digit(digits[1])))) return {};
+  if (digits == last || !(is_digit(*digits) || (*digits == '.' && digits + 1 != last && is_digit(digits[1]))))
+    return {};
   double value = 0;
   const auto [end, error] = std::from_chars(first, last, value);
   if (error != std::errc() || end != last || !std::isfinite(value)) return {};
@@ -186,7 +187,8 @@ std::string expected_form(const Parameter& parameter) {
       return fmt::format("{}{}", parameter.choices.size() > 1 ? "one of " : "", fmt::join(parameter.choices, ", "));
     case ParameterType::file_in: return "the path of a file, relative to the job file";
     case ParameterType::file_out: return "the path of a file, relative to the output folder";
-    case ParameterType::integer4: return "four whole numbers x, y, z, t such as " + parameter.default_text.value_or("[8, 8, 8, 16]");
+    case ParameterType::integer4:
+      return "four whole numbers x, y, z, t such as " + parameter.default_text.value_or("[8, 8, 8, 16]");
     case ParameterType::boundary:
       return "four of periodic, antiperiodic or {phase: theta/pi} for x, y, z, t, "
              "such as [periodic, periodic, periodic, antiperiodic]";

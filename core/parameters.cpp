@@ -149,8 +149,8 @@ const Condition* ParameterResolver::failed_condition(const Parameter& parameter,
     bool holds = state->second == State::present;
     if (holds && !condition.values.empty()) {
       const auto& items = block.out.items_;
-      const auto other = std::find_if(items.begin(), items.end(),
-                                      [&](const auto& pair) { return pair.first == condition.parameter; });
+      const auto other =
+          std::find_if(items.begin(), items.end(), [&](const auto& pair) { return pair.first == condition.parameter; });
       const auto& values = condition.values;
       holds = std::find(values.begin(), values.end(), text_of(other->second)) != values.end();
     }
@@ -159,8 +159,7 @@ const Condition* ParameterResolver::failed_condition(const Parameter& parameter,
   return failed;
 }
 
-void ParameterResolver::check_unknown(const Value::Map& map, const Block& block,
-                                      const std::vector<std::string>& skip) {
+void ParameterResolver::check_unknown(const Value::Map& map, const Block& block, const std::vector<std::string>& skip) {
   std::vector<std::string> names = skip;
   for (const Parameter& parameter : block.table.parameters) names.push_back(parameter.name);
   for (const auto& entry : map) {
@@ -178,9 +177,9 @@ void ParameterResolver::check_exclusions(const Block& block) {
     if (!here(parameter.name)) continue;
     for (const std::string& other : parameter.excludes) {
       if (here(other)) {
-        add(block.entries.at(parameter.name)->where, fmt::format("'{}{}' may not stand beside '{}{}' ({})", block.path,
-                                                                 parameter.name, block.path, other,
-                                                                 to_string(block.entries.at(other)->where)));
+        add(block.entries.at(parameter.name)->where,
+            fmt::format("'{}{}' may not stand beside '{}{}' ({})", block.path, parameter.name, block.path, other,
+                        to_string(block.entries.at(other)->where)));
       }
     }
   }
@@ -188,8 +187,8 @@ void ParameterResolver::check_exclusions(const Block& block) {
     std::vector<std::string> present;
     std::copy_if(names.begin(), names.end(), std::back_inserter(present), here);
     if (present.empty()) {
-      add(block.out.where_, fmt::format("{} needs exactly one of '{}'; none is given", block.table.name,
-                                        fmt::join(names, "', '")));
+      add(block.out.where_,
+          fmt::format("{} needs exactly one of '{}'; none is given", block.table.name, fmt::join(names, "', '")));
     }
     for (std::size_t k = 1; k < present.size(); ++k) {
       add(block.entries.at(present[k])->where,
@@ -208,9 +207,7 @@ std::optional<Parameters::Item> ParameterResolver::item(const Parameter& paramet
   std::optional<Item> out;
   switch (parameter.type) {
     case ParameterType::integer4:
-    case ParameterType::boundary:
-      out = four(parameter, value, name);
-      break;
+    case ParameterType::boundary: out = four(parameter, value, name); break;
     case ParameterType::group: {
       if (!std::holds_alternative<Value::Map>(value.data)) {
         wrong_type(parameter, value, name);
@@ -230,8 +227,7 @@ std::optional<Parameters::Item> ParameterResolver::item(const Parameter& paramet
       out.emplace().group = std::move(group);
       break;
     }
-    default:
-      out = scalar(parameter, value, name);
+    default: out = scalar(parameter, value, name);
   }
   if (!out) return {};
   out->type = parameter.type;
@@ -343,8 +339,8 @@ std::optional<double> ParameterResolver::number(const Parameter& parameter, cons
   return number;
 }
 
-bool ParameterResolver::in_range(const Parameter& parameter, double number, const std::string& text,
-                                 const Value& value, const std::string& name) {
+bool ParameterResolver::in_range(const Parameter& parameter, double number, const std::string& text, const Value& value,
+                                 const std::string& name) {
   const bool low = parameter.minimum_open ? number > parameter.minimum : number >= parameter.minimum;
   const bool high = parameter.maximum_open ? number < parameter.maximum : number <= parameter.maximum;
   const bool whole_type = parameter.type == ParameterType::integer || parameter.type == ParameterType::integer4;
@@ -397,7 +393,8 @@ std::optional<double> ParameterResolver::boundary_entry(const Value& value, cons
   const auto* map = std::get_if<Value::Map>(&value.data);
   if (!map || map->size() != 1 || map->front().key != "phase") {
     add(value.where, fmt::format("'{}' must be periodic, antiperiodic or {{phase: theta/pi}} such as {{phase: 0.5}}, "
-                                 "got {}", name, brief(value)));
+                                 "got {}",
+                                 name, brief(value)));
     return {};
   }
   static const Parameter phase{

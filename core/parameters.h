@@ -67,22 +67,23 @@ struct Parameter {
   std::string name = {};
   ParameterType type = ParameterType::text;
   std::string help = {};
-  std::string unit = {};                        ///< as text, empty when dimensionless
-  std::optional<std::string> default_text = {}; ///< as it would stand in a job (YAML flow syntax)
+  std::string unit = {};                         ///< as text, empty when dimensionless
+  std::optional<std::string> default_text = {};  ///< as it would stand in a job (YAML flow syntax)
   bool required = false;
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
-  bool minimum_open = false;               ///< value > minimum rather than >=
+  bool minimum_open = false;  ///< value > minimum rather than >=
   bool maximum_open = false;
-  bool even = false;                       ///< integers must be even (lattice extents)
+  bool even = false;  ///< integers must be even (lattice extents)
   std::vector<std::string> choices = {};
-  std::vector<std::string> excludes = {};       ///< names that may not be given beside this one
-  std::vector<Parameter> members = {};          ///< of a group
+  std::vector<std::string> excludes = {};  ///< names that may not be given beside this one
+  std::vector<Parameter> members = {};     ///< of a group
   /// All must hold: else giving the parameter is an error, and neither its default nor `required` applies.
   std::vector<Condition> only_if = {};
-  std::string selector = "type";           ///< of a variant
-  std::vector<ParameterEntry> entries = {};     ///< of a variant
-  std::vector<std::vector<std::string>> exactly_one_of = {};  ///< of a group: sets of members of which one must be given
+  std::string selector = "type";             ///< of a variant
+  std::vector<ParameterEntry> entries = {};  ///< of a variant
+  std::vector<std::vector<std::string>> exactly_one_of =
+      {};  ///< of a group: sets of members of which one must be given
 };
 
 /// A table: the parameters of one entry, and the sets of names of which exactly one must be given.

@@ -15,9 +15,7 @@ enum class Precision { Double, Single, Half };
 enum class Reconstruct : int { R18 = 18, R12 = 12, R8 = 8 };
 
 /// Bytes of one stored real number.
-constexpr std::size_t number_bytes(Precision p) {
-  return p == Precision::Double ? 8 : p == Precision::Single ? 4 : 2;
-}
+constexpr std::size_t number_bytes(Precision p) { return p == Precision::Double ? 8 : p == Precision::Single ? 4 : 2; }
 
 /// Bytes of the type that arithmetic is done in.
 constexpr std::size_t compute_bytes(Precision p) { return p == Precision::Double ? 8 : 4; }

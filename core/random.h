@@ -1,7 +1,7 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC'11, doi:10.1145/2063384.2063405).
 //
-// A draw is a pure function of (seed, purpose, global site, index): the integers and uniforms are the same bits on every
-// machine, for any threads and ranks. Normal numbers agree to rounding (they go through log and sincos).
+// A draw is a pure function of (seed, purpose, global site, index): the integers and uniforms are the same bits on
+// every machine, for any threads and ranks. Normal numbers agree to rounding (they go through log and sincos).
 #pragma once
 
 #include <array>
@@ -11,11 +11,19 @@
 
 namespace quadrille {
 
-/// What random numbers are for: streams of different purpose never share a number. Values are part of what a seed means.
-enum class RandomPurpose : std::uint32_t { Test = 0, WeakLinks = 1, HotLinks = 2, GaussianSpinor = 3, GaugeTransformation = 4 };
+/// What random numbers are for: streams of different purpose never share a number. Values are part of what a seed
+/// means.
+enum class RandomPurpose : std::uint32_t {
+  Test = 0,
+  WeakLinks = 1,
+  HotLinks = 2,
+  GaussianSpinor = 3,
+  GaugeTransformation = 4
+};
 
 /// Ten rounds of Philox4x32.
-constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
+                                                  std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = std::uint64_t(0xD2511F53u) * counter[0];
     const std::uint64_t b = std::uint64_t(0xCD9E8D57u) * counter[2];

@@ -28,9 +28,18 @@ template <class T, int V>
 using Vec = typename VectorOf<T, V>::type;
 
 /// Storage formats: the number stored and the type computed in.
-struct DoubleStorage { using Number = double; using Real = double; };
-struct SingleStorage { using Number = float; using Real = float; };
-struct HalfStorage { using Number = std::int16_t; using Real = float; };
+struct DoubleStorage {
+  using Number = double;
+  using Real = double;
+};
+struct SingleStorage {
+  using Number = float;
+  using Real = float;
+};
+struct HalfStorage {
+  using Number = std::int16_t;
+  using Real = float;
+};
 
 template <class T>
 using IntOf = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
@@ -154,4 +163,4 @@ QUADRILLE_INLINE void store_half(std::int16_t* numbers, float* norms, const Vec<
   }
 }
 
-}  // namespace quadrille::simd
+}  // namespace quadrille::simd::inline QUADRILLE_ISA

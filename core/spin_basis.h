@@ -1,8 +1,8 @@
 // The two spin bases and the rotation between them.
 //
 // Inside Quadrille spinors are in the non-relativistic (UKQCD) basis, gamma_k = [[0, i s_k], [-i s_k, 0]],
-// gamma_4 = diag(1, 1, -1, -1), gamma_5 = gamma_1 gamma_2 gamma_3 gamma_4 = [[0, 1], [1, 0]], so that the time projection
-// reads two spin components and gamma_5 exchanges the upper and the lower two. Hosts and files use the
+// gamma_4 = diag(1, 1, -1, -1), gamma_5 = gamma_1 gamma_2 gamma_3 gamma_4 = [[0, 1], [1, 0]], so that the time
+// projection reads two spin components and gamma_5 exchanges the upper and the lower two. Hosts and files use the
 // DeGrand-Rossi basis of Chroma and QIO, gamma_k = [[0, i s'_k], [-i s'_k, 0]] with s' = (s_1, -s_2, s_3) and
 // gamma_4 = [[0, 1], [1, 0]]. With S below, gamma(UKQCD) = S gamma(DeGrand-Rossi) S^+.
 #pragma once

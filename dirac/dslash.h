@@ -59,9 +59,9 @@ class Dslash {
   Field links_;
   const dirac::KernelInfo* kernel_;
   const VectorLayout* layout_;
-  std::array<std::vector<std::uint8_t>, 2> crossings_;     ///< by parity of the result: DslashArgs::wraps
-  std::array<std::shared_ptr<void>, 8> rotations_, phases_; ///< aligned to 64 bytes
-  KernelRecord* records_[2];                               ///< without and with the xpay term
+  std::array<std::vector<std::uint8_t>, 2> crossings_;       ///< by parity of the result: DslashArgs::wraps
+  std::array<std::shared_ptr<void>, 8> rotations_, phases_;  ///< aligned to 64 bytes
+  KernelRecord* records_[2];                                 ///< without and with the xpay term
 };
 
 }  // namespace quadrille

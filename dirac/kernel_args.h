@@ -9,21 +9,21 @@ namespace quadrille::dirac {
 /// core/layout/vector_layout.h. `in` lies on the other parity; out must not overlap in, and may be z.
 struct DslashArgs {
   void* out;
-  float* out_norms;        ///< half precision only, as the other norms
+  float* out_norms;  ///< half precision only, as the other norms
   const void* in;
   const float* in_norms;
-  const void* z;           ///< null: no xpay term
+  const void* z;  ///< null: no xpay term
   const float* z_norms;
-  const void* links_here;  ///< links of the output's parity: used by forward hops
-  const void* links_there; ///< links of the other parity: used by backward hops
+  const void* links_here;          ///< links of the output's parity: used by forward hops
+  const void* links_there;         ///< links of the other parity: used by backward hops
   const std::int32_t* neighbours;  ///< [block][direction 0..7]
-  const std::uint8_t* wraps;       ///< [block], bit d: direction d crosses the edge of the sub-lattices or needs a phase
-  const void* rotations[8];  ///< lane permutation of each direction: V integers of the compute type's size
-  const void* phases[8];     ///< boundary factor of each direction: V real parts, then V imaginary parts
+  const std::uint8_t* wraps;  ///< [block], bit d: direction d crosses the edge of the sub-lattices or needs a phase
+  const void* rotations[8];   ///< lane permutation of each direction: V integers of the compute type's size
+  const void* phases[8];      ///< boundary factor of each direction: V real parts, then V imaginary parts
   double a, b;
-  double spatial;            ///< factor of the spatial hops: nu / xi0
-  int upper, lower;          ///< first number of spins 0, 1 and of 2, 3: (0, 12), or (12, 0) for the dagger
-  bool temporal_gauge;       ///< time links are 1 wherever direction t does not wrap
+  double spatial;       ///< factor of the spatial hops: nu / xi0
+  int upper, lower;     ///< first number of spins 0, 1 and of 2, 3: (0, 12), or (12, 0) for the dagger
+  bool temporal_gauge;  ///< time links are 1 wherever direction t does not wrap
 };
 
 using DslashKernel = void (*)(const DslashArgs& args, int lanes, std::int64_t begin, std::int64_t end);

@@ -9,7 +9,7 @@
 
 namespace quadrille::dirac {
 
-#define X(name, op, precision, reconstruct, line)                                        \
+#define X(name, op, precision, reconstruct, line)                                          \
   void name##_generic(const DslashArgs&, int lanes, std::int64_t begin, std::int64_t end); \
   void name##_avx2(const DslashArgs&, int lanes, std::int64_t begin, std::int64_t end);    \
   void name##_avx512(const DslashArgs&, int lanes, std::int64_t begin, std::int64_t end);
@@ -53,11 +53,12 @@ const KernelInfo& find_kernel(const std::string& op, Precision precision, Recons
   }
   std::string names;
   for (const std::string& name : built) names += (names.empty() ? "" : ", ") + name;
-  throw Error(ErrorCode::unsupported,
-              fmt::format("no kernel {0}_{1}_{2} for {3} in this build, which has {4}. To add it: codegen/kernels.yaml, "
-                          "entry `operator: {0}`, `backend: cpu`, {1} under `precision:` and {2} under `reconstruct:` "
-                          "(and {3} in the CMake list QUADRILLE_KERNEL_ISAS)",
-                          op, to_string(precision), to_string(reconstruct), to_string(isa), names));
+  throw Error(
+      ErrorCode::unsupported,
+      fmt::format("no kernel {0}_{1}_{2} for {3} in this build, which has {4}. To add it: codegen/kernels.yaml, "
+                  "entry `operator: {0}`, `backend: cpu`, {1} under `precision:` and {2} under `reconstruct:` "
+                  "(and {3} in the CMake list QUADRILLE_KERNEL_ISAS)",
+                  op, to_string(precision), to_string(reconstruct), to_string(isa), names));
 }
 
 }  // namespace quadrille::dirac

@@ -22,13 +22,14 @@ void require_unitary(const GaugeSource& gauge, const OperatorForm& form) {
   const Unitarity found = unitarity(gauge.links());
   if (found.unitarity <= largest && found.determinant <= largest) return;
   const bool by_square = !(found.unitarity <= largest);
-  throw Error(ErrorCode::invalid_input,
-              fmt::format("{} numbers a link as the outer form need links in SU(3) to {:.0e}, but |{} - 1| is {:.3g} at {}: "
-                          "use `reconstruct: 18` for the outer operator, or `gauge.reunitarize: true`",
-                          to_string(form.reconstruct), largest, by_square ? "U U^+" : "det U",
-                          by_square ? found.unitarity : found.determinant,
-                          link_name(gauge.links().dims, by_square ? found.unitarity_site : found.determinant_site,
-                                    by_square ? found.unitarity_direction : found.determinant_direction)));
+  throw Error(
+      ErrorCode::invalid_input,
+      fmt::format("{} numbers a link as the outer form need links in SU(3) to {:.0e}, but |{} - 1| is {:.3g} at {}: "
+                  "use `reconstruct: 18` for the outer operator, or `gauge.reunitarize: true`",
+                  to_string(form.reconstruct), largest, by_square ? "U U^+" : "det U",
+                  by_square ? found.unitarity : found.determinant,
+                  link_name(gauge.links().dims, by_square ? found.unitarity_site : found.determinant_site,
+                            by_square ? found.unitarity_direction : found.determinant_direction)));
 }
 
 }  // namespace
@@ -39,8 +40,8 @@ EvenOddOperator::EvenOddOperator(std::shared_ptr<const DiracOperator> dirac)
       odd_(with_subset(dirac_->field_desc(), Subset::Odd)) {}
 
 void EvenOddOperator::apply(Field& y, const Field& x, Dagger dagger) const {
-  dirac_->inverse_diagonal_hop(odd_, x, dagger);     // odd = A^-1 H_oe x
-  dirac_->diagonal_minus_hop(y, x, odd_, dagger);    // y = A x - H_eo odd
+  dirac_->inverse_diagonal_hop(odd_, x, dagger);   // odd = A^-1 H_oe x
+  dirac_->diagonal_minus_hop(y, x, odd_, dagger);  // y = A x - H_eo odd
 }
 
 std::unique_ptr<LinearOperator> EvenOddOperator::converted(const OperatorForm& form) const {
@@ -52,15 +53,15 @@ EvenOddSystem::EvenOddSystem(std::shared_ptr<const DiracOperator> dirac)
 
 void EvenOddSystem::prepare(Field& rhs, const Field& b) const {
   blas::copy(odd_, b.parity(Parity::Odd));
-  dirac_->inverse_diagonal(odd_, Dagger::No);                              // odd = A^-1 b_o
-  dirac_->subtract_hop(rhs, b.parity(Parity::Even), odd_, Dagger::No);     // rhs = b_e - H_eo odd
+  dirac_->inverse_diagonal(odd_, Dagger::No);                           // odd = A^-1 b_o
+  dirac_->subtract_hop(rhs, b.parity(Parity::Even), odd_, Dagger::No);  // rhs = b_e - H_eo odd
 }
 
 void EvenOddSystem::reconstruct(Field& x, const Field& reduced, const Field& b) const {
   Field even = x.parity(Parity::Even), odd = x.parity(Parity::Odd);
   blas::copy(even, reduced);
-  dirac_->subtract_hop(odd, b.parity(Parity::Odd), even, Dagger::No);      // x_o = b_o - H_oe x_e
-  dirac_->inverse_diagonal(odd, Dagger::No);                               // x_o = A^-1 x_o
+  dirac_->subtract_hop(odd, b.parity(Parity::Odd), even, Dagger::No);  // x_o = b_o - H_oe x_e
+  dirac_->inverse_diagonal(odd, Dagger::No);                           // x_o = A^-1 x_o
 }
 
 double EvenOddSystem::full_residual(Field& r, const Field& x, const Field& b) const {

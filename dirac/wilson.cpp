@@ -98,8 +98,9 @@ const ParameterTable& WilsonOperator::table() {
                                .members = {xi0, nu}};
     const Parameter boundary{.name = "boundary",
                              .type = ParameterType::boundary,
-                             .help = "fermion boundary conditions in x, y, z, t: {phase: theta/pi} stands for the factor "
-                                     "exp(i theta) of the forward link that leaves the last slice",
+                             .help =
+                                 "fermion boundary conditions in x, y, z, t: {phase: theta/pi} stands for the factor "
+                                 "exp(i theta) of the forward link that leaves the last slice",
                              .required = true};
     return ParameterTable{.name = "operator wilson",
                           .help = "Wilson fermions: M = (m + 1 + 3 nu/xi0) - D/2",

@@ -13,8 +13,8 @@ namespace quadrille {
 /// K. G. Wilson, Phys. Rev. D 10 (1974) 2445, in mass normalisation; for xi0 = nu = 1 the diagonal is m + 4.
 struct WilsonParameters {
   double mass = 0;
-  double xi0 = 1, nu = 1;               ///< bare anisotropy and its fermion renormalisation
-  std::array<double, 4> boundary{};     ///< theta/pi for x, y, z, t
+  double xi0 = 1, nu = 1;            ///< bare anisotropy and its fermion renormalisation
+  std::array<double, 4> boundary{};  ///< theta/pi for x, y, z, t
 
   double diagonal() const { return mass + 1 + 3 * nu / xi0; }
 };

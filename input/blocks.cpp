@@ -150,8 +150,7 @@ const Parameter& task_block() {
 }
 
 const ParameterTable& job_table() {
-  static const ParameterTable table{
-      "the job", "a job file", {gauge_block(), operator_block(), solver_block()}, {}};
+  static const ParameterTable table{"the job", "a job file", {gauge_block(), operator_block(), solver_block()}, {}};
   return table;
 }
 

@@ -43,8 +43,10 @@ Json item_json(const Parameters::Item& item) {
 Json table_schema(const std::vector<Parameter>& parameters, const std::vector<std::vector<std::string>>& one_of);
 
 void add_range(Json& out, const Parameter& parameter, bool even) {
-  if (std::isfinite(parameter.minimum)) out[parameter.minimum_open ? "exclusiveMinimum" : "minimum"] = parameter.minimum;
-  if (std::isfinite(parameter.maximum)) out[parameter.maximum_open ? "exclusiveMaximum" : "maximum"] = parameter.maximum;
+  if (std::isfinite(parameter.minimum))
+    out[parameter.minimum_open ? "exclusiveMinimum" : "minimum"] = parameter.minimum;
+  if (std::isfinite(parameter.maximum))
+    out[parameter.maximum_open ? "exclusiveMaximum" : "maximum"] = parameter.maximum;
   if (even) out["multipleOf"] = 2;
 }
 
@@ -92,9 +94,7 @@ Json schema(const Parameter& parameter) {
       break;
     case Type::text:
     case Type::file_in:
-    case Type::file_out:
-      out = {{"type", "string"}, {"minLength", 1}};
-      break;
+    case Type::file_out: out = {{"type", "string"}, {"minLength", 1}}; break;
     case Type::choice: {
       Json values = Json::array();
       for (const std::string& choice : parameter.choices) values.push_back(choice_json(choice));

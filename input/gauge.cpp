@@ -89,7 +89,7 @@ LoadedGauge start_links(const Parameters& block) {
   gauge.lattice = std::make_unique<const Lattice>(block.integer4("dims"));
   const std::string& start = block.text("start");
   const auto seed = [&] { return std::uint64_t(block.integer("seed")); };
-  HostLinks links = start == "cold" ? cold_start(*gauge.lattice)
+  HostLinks links = start == "cold"  ? cold_start(*gauge.lattice)
                     : start == "hot" ? hot_start(*gauge.lattice, seed())
                                      : weak_start(*gauge.lattice, seed(), block.real("epsilon"));
   gauge.report = {{"file", nullptr}, {"format", start + " start"}};

@@ -103,15 +103,16 @@ class JobReader {
     const Location where = named ? parameters->where("name") : value.where;
     if (!good_name(task.name)) {
       add(where, fmt::format("'name' must be letters, digits, '_', '-' or '.', at most 64 of them and no '.' first, "
-                             "got '{}'", task.name));
+                             "got '{}'",
+                             task.name));
     }
     if (task.name == "pion") add(where, "the name 'pion' is taken by the short name of the only pion in the results");
-    const auto twin = std::find_if(job_.run.begin(), job_.run.end(),
-                                   [&](const TaskSpec& other) { return other.name == task.name; });
+    const auto twin =
+        std::find_if(job_.run.begin(), job_.run.end(), [&](const TaskSpec& other) { return other.name == task.name; });
     if (twin != job_.run.end()) {
-      add(where, fmt::format("a task named '{}' exists already ({}); {}", task.name,
-                             to_string(twin->parameters->where()),
-                             named ? "names are unique" : "give this one a 'name'"));
+      add(where,
+          fmt::format("a task named '{}' exists already ({}); {}", task.name, to_string(twin->parameters->where()),
+                      named ? "names are unique" : "give this one a 'name'"));
     }
     task.op = choose_block("operator", task.entry->needs_operator, job_.op, task, value);
     task.solver = choose_block("solver", task.entry->needs_solver, job_.solver, task, value);
@@ -125,7 +126,8 @@ class JobReader {
     if (task.parameters->has(block)) return block_of(*task.parameters, block);
     if (!of_job && !find(root_, block)) {
       add(value.where, fmt::format("task '{}' needs '{}': give the job or this task a block '{}'; "
-                                   "`quadrille help {}` tells its keys", task.name, block, block, block));
+                                   "`quadrille help {}` tells its keys",
+                                   task.name, block, block, block));
     }
     return of_job;
   }
@@ -197,7 +199,8 @@ Job read_job(const std::string& path, const std::vector<std::string>& overrides,
   if (std::holds_alternative<Value::Map>(root.data)) {
     JobReader(job, root, errors).read();
   } else {
-    errors.emplace_back(ErrorCode::invalid_input, "a job is a map with the keys gauge, operator, solver, run", root.where);
+    errors.emplace_back(ErrorCode::invalid_input, "a job is a map with the keys gauge, operator, solver, run",
+                        root.where);
   }
   const auto place = [](const Error& error) { return std::tuple(error.where().line, error.where().column); };
   std::stable_sort(errors.begin() + std::ptrdiff_t(before), errors.end(),

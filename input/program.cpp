@@ -6,8 +6,8 @@
 #include "input/overrides.h"
 #include "input/run.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <iostream>

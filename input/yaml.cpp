@@ -155,9 +155,9 @@ class TreeBuilder : public YAML::EventHandler {
     if (key->text == "<<" && !key->quoted) fail("merge keys (<<) are not supported; write the keys out", where);
     for (const auto& entry : map) {
       if (entry.key != key->text) continue;
-      const std::string first = entry.where.line > 0 ? fmt::format(" (first on line {}, again on line {})",
-                                                                   entry.where.line, where.line)
-                                                     : std::string();
+      const std::string first = entry.where.line > 0
+                                    ? fmt::format(" (first on line {}, again on line {})", entry.where.line, where.line)
+                                    : std::string();
       fail(fmt::format("key '{}' is given twice{}; keep one", key->text, first), where);
     }
   }
@@ -182,8 +182,11 @@ void check_utf8(const std::string& text, const Location& file) {
     const auto byte = static_cast<unsigned char>(text[k]);
     line += byte == '\n';
     if (byte == 0) fail(line, "a NUL byte");
-    const std::size_t length = byte < 0x80 ? 1 : byte >= 0xf0 && byte < 0xf8 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3
-                               : byte >= 0xc2 && byte < 0xe0 ? 2 : 0;
+    const std::size_t length = byte < 0x80                   ? 1
+                               : byte >= 0xf0 && byte < 0xf8 ? 4
+                               : byte >= 0xe0 && byte < 0xf0 ? 3
+                               : byte >= 0xc2 && byte < 0xe0 ? 2
+                                                             : 0;
     if (length == 0 || k + length > text.size()) fail(line, "a byte that is not UTF-8");
     for (std::size_t j = 1; j < length; ++j) {
       if ((static_cast<unsigned char>(text[k + j]) & 0xc0) != 0x80) fail(line, "a byte that is not UTF-8");

@@ -1,9 +1,9 @@
 // Fused field algebra. Every function takes fields of one description (ErrorCode::internal otherwise), and allocates
 // nothing once it has run on a field of the same size.
 //
-// Sums are in double: a partial sum for each chunk of 1,024 sites in layout order, combined in a fixed tree, then over the
-// ranks: the same bits for any number of threads. A component that is not finite makes every sum over it not finite.
-// The traffic of each operation (fields read, fields written) stands with its functor in core/blas/ops.h.
+// Sums are in double: a partial sum for each chunk of 1,024 sites in layout order, combined in a fixed tree, then over
+// the ranks: the same bits for any number of threads. A component that is not finite makes every sum over it not
+// finite. The traffic of each operation (fields read, fields written) stands with its functor in core/blas/ops.h.
 #pragma once
 
 #include "core/field.h"

@@ -32,7 +32,8 @@ QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, std::int64_t b
   for (int i = 0; i < Op::fields; ++i) {
     numbers[i] = static_cast<Number*>(fields[i].numbers) + block * components * V;
     if constexpr (half) {
-      if (Op::reads >> i & 1u) unit[i] = simd::load<simd::SingleStorage, V>(fields[i].norms + block * V) * (1.0f / 32767);
+      if (Op::reads >> i & 1u)
+        unit[i] = simd::load<simd::SingleStorage, V>(fields[i].norms + block * V) * (1.0f / 32767);
     }
   }
   [[maybe_unused]] Vec<T, V> results[half ? Op::fields : 1][half ? components : 1];

@@ -172,4 +172,4 @@ struct BicgstabUpdate {  // f3 += a f0 + w f4, f4 -= w f1, <f2, f4>, |f4|^2
 
 #undef QUADRILLE_BLAS_OP
 
-}  // namespace quadrille::blas
+}  // namespace quadrille::blas::inline QUADRILLE_ISA

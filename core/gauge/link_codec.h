@@ -1,10 +1,10 @@
 // SU(3) links as 18, 12 or 8 real numbers: the scalar codec, in any real type.
 //
 // 18: the matrix, row by row. 12: rows 0 and 1; row 2 is conj(row 0 x row 1).
-// 8 (Bunk and Sommer, Comput. Phys. Commun. 40 (1986) 229): of the matrix V with rows {b, a, -c}, where {a, b, c} are the
-// rows of U, the numbers are arg(v00)/pi, arg(v20)/pi, then re and im of v01, v02, v10. The other elements follow from unit
-// norms, orthogonality and determinant 1, with a division by N = |v01|^2 + |v02|^2. That order of rows keeps the unit
-// matrix regular (there v01 = 1). Where N vanishes the form is singular: see decode_8.
+// 8 (Bunk and Sommer, Comput. Phys. Commun. 40 (1986) 229): of the matrix V with rows {b, a, -c}, where {a, b, c} are
+// the rows of U, the numbers are arg(v00)/pi, arg(v20)/pi, then re and im of v01, v02, v10. The other elements follow
+// from unit norms, orthogonality and determinant 1, with a division by N = |v01|^2 + |v02|^2. That order of rows keeps
+// the unit matrix regular (there v01 = 1). Where N vanishes the form is singular: see decode_8.
 #pragma once
 
 #include "core/gauge/su3.h"
@@ -69,8 +69,8 @@ Matrix3 decode_8(const Real* numbers) {
   const C v11 = -inverse * (a * v01 + b * std::conj(v02)), v12 = -inverse * (a * v02 - b * std::conj(v01));
   const C v21 = -inverse * (c * v01 - d * std::conj(v02)), v22 = -inverse * (c * v02 + d * std::conj(v01));
   Matrix3 u;
-  u.e = {Complex(v10), Complex(v11), Complex(v12), Complex(v00), Complex(v01), Complex(v02),
-         Complex(-v20), Complex(-v21), Complex(-v22)};
+  u.e = {Complex(v10), Complex(v11),  Complex(v12),  Complex(v00), Complex(v01),
+         Complex(v02), Complex(-v20), Complex(-v21), Complex(-v22)};
   return u;
 }
 

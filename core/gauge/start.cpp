@@ -67,12 +67,11 @@ HostLinks hot_start(const Lattice& lattice, std::uint64_t seed) {
 }
 
 HostLinks weak_start(const Lattice& lattice, std::uint64_t seed, double epsilon) {
-  return fill(lattice, seed, RandomPurpose::WeakLinks,
-              [epsilon](SiteRandom& random) {
-                Matrix3 u = exp_i(Complex(epsilon) * traceless_hermitian(random));
-                (void)project_su3(u);  // frees it of the series' rounding; an exponential is never singular
-                return u;
-              });
+  return fill(lattice, seed, RandomPurpose::WeakLinks, [epsilon](SiteRandom& random) {
+    Matrix3 u = exp_i(Complex(epsilon) * traceless_hermitian(random));
+    (void)project_su3(u);  // frees it of the series' rounding; an exponential is never singular
+    return u;
+  });
 }
 
 std::vector<Complex> random_transformation(const Lattice& lattice, std::uint64_t seed) {

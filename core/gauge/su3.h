@@ -40,7 +40,8 @@ struct Matrix3 {
 inline Matrix3 operator*(const Matrix3& a, const Matrix3& b) {
   Matrix3 c;
   for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 3; ++j) c(i, j) = product(a(i, 0), b(0, j)) + product(a(i, 1), b(1, j)) + product(a(i, 2), b(2, j));
+    for (int j = 0; j < 3; ++j)
+      c(i, j) = product(a(i, 0), b(0, j)) + product(a(i, 1), b(1, j)) + product(a(i, 2), b(2, j));
   }
   return c;
 }

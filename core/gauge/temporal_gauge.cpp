@@ -34,7 +34,8 @@ TemporalGauge::TemporalGauge(const Lattice& lattice, const HostLinks& links)
       singular = singular || !project_su3(g);
     }
   }
-  if (singular) throw Error(ErrorCode::numerical, "temporal gauge fixing met a time link that is singular or not finite");
+  if (singular)
+    throw Error(ErrorCode::numerical, "temporal gauge fixing met a time link that is singular or not finite");
 }
 
 HostLinks TemporalGauge::fixed(const HostLinks& links) const {
@@ -50,7 +51,8 @@ namespace {
 void rotate_site(const Complex* g, bool inverse, const Complex* in, Complex* out) {
   const Matrix3 m = inverse ? adjoint(Matrix3::read(g)) : Matrix3::read(g);
   for (int s = 0; s < 4; ++s) {
-    for (int i = 0; i < 3; ++i) out[3 * s + i] = m(i, 0) * in[3 * s] + m(i, 1) * in[3 * s + 1] + m(i, 2) * in[3 * s + 2];
+    for (int i = 0; i < 3; ++i)
+      out[3 * s + i] = m(i, 0) * in[3 * s] + m(i, 1) * in[3 * s + 1] + m(i, 2) * in[3 * s + 2];
   }
 }
 

@@ -21,8 +21,8 @@ class TemporalGauge {
 
   /// The links in the new gauge.
   HostLinks fixed(const HostLinks& links) const;
-  /// dst = g src, and dst = g^+ src, for spinor fields of one subset in any two precisions and layouts: a conversion and
-  /// the rotation in one pass. dst is overwritten and may be src itself.
+  /// dst = g src, and dst = g^+ src, for spinor fields of one subset in any two precisions and layouts: a conversion
+  /// and the rotation in one pass. dst is overwritten and may be src itself.
   void transform(Field& dst, const Field& src) const { rotate(dst, src, false); }
   void restore(Field& dst, const Field& src) const { rotate(dst, src, true); }
   /// g(x) of a lexicographic site: [row][column].

@@ -42,7 +42,8 @@ class VectorLayout {
   const std::vector<std::int32_t>& neighbours(Parity p) const { return neighbours_[int(p)]; }
   /// Bit d is set when the shift crosses the edge of the sub-lattices.
   const std::vector<std::uint8_t>& wraps(Parity p) const { return wraps_[int(p)]; }
-  /// Where a shift in direction d that wraps finds its data: lane l of the result is lane rotation(d)[l] of the neighbour.
+  /// Where a shift in direction d that wraps finds its data: lane l of the result is lane rotation(d)[l] of the
+  /// neighbour.
   const std::vector<std::int32_t>& rotation(int d) const { return rotations_[d]; }
   /// Coordinate in direction mu of each lane's sub-lattice in the lane grid.
   int lane_coordinate(int lane, int mu) const;

@@ -37,8 +37,7 @@ TaskEntry mesons_task() {
   entry.name = "mesons";
   entry.table.name = "task mesons";
   entry.table.help = "meson correlators of a propagator: the pion";
-  entry.table.parameters = {
-      {.name = "from", .help = "name of an earlier propagator task", .required = true}};
+  entry.table.parameters = {{.name = "from", .help = "name of an earlier propagator task", .required = true}};
   entry.references = {{"from", "propagator"}};
   entry.run = run;
   return entry;

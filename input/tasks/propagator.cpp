@@ -72,7 +72,8 @@ HostPropagator solve_all(JobRun& job, const TaskSpec& task, const DiracOperator&
       const SolveLabel label{task.name, spin, color, dirac.mass(), dirac.kappa()};
       job.record().solves.push_back(solve_json(label, solver.spec(), report, kernel_records_since(earlier)));
       if (!report.converged) {
-        job.warn(fmt::format("spin {}, colour {}: {} ({})", spin, color, report.message, to_string(report.stop_reason)));
+        job.warn(
+            fmt::format("spin {}, colour {}: {} ({})", spin, color, report.message, to_string(report.stop_reason)));
       }
       export_spinor(column, x);
       put_column(out, column, spin, color);

@@ -62,7 +62,8 @@ TEST(Convert, EveryPairOfPrecisionsAndLayouts) {
 
 TEST(Convert, HalfToHalfInAnotherLayoutKeepsTheBits) {
   const Lattice lattice({8, 4, 4, 8});
-  Field a(spinor(lattice, Precision::Half, 1)), b(spinor(lattice, Precision::Half, 16)), c(spinor(lattice, Precision::Half, 1));
+  Field a(spinor(lattice, Precision::Half, 1)), b(spinor(lattice, Precision::Half, 16)),
+      c(spinor(lattice, Precision::Half, 1));
   fill_gaussian(a, testing::next_seed());
   convert(b, a);
   convert(c, b);
@@ -97,7 +98,8 @@ TEST(Convert, FreshFieldsAreNotANumber) {
 
 TEST(Convert, RefusesOtherSubsetsAndLattices) {
   const Lattice a({4, 4, 4, 4}), b({4, 4, 4, 4});
-  Field full(spinor(a, Precision::Double, 1)), even(spinor(a, Precision::Single, 1, Subset::Even)), other(spinor(b, Precision::Single, 1));
+  Field full(spinor(a, Precision::Double, 1)), even(spinor(a, Precision::Single, 1, Subset::Even)),
+      other(spinor(b, Precision::Single, 1));
   EXPECT_THROW(convert(even, full), Error);
   EXPECT_THROW(convert(other, full), Error);
   EXPECT_THROW(even.parity(Parity::Odd), Error);

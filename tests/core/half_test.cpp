@@ -11,12 +11,15 @@ namespace {
 
 TEST(Half, GoldenBits) {
   // x, n -> q = round-half-even(x * (32767 / n)); worked out by hand, so every backend can be held to them.
-  struct Case { float x, n; std::int16_t q; };
+  struct Case {
+    float x, n;
+    std::int16_t q;
+  };
   const Case cases[] = {
-      {1.0f, 1.0f, 32767},   {-1.0f, 1.0f, -32767}, {0.0f, 1.0f, 0},       {0.5f, 1.0f, 16384},  // 16383.5 to even
-      {0.25f, 1.0f, 8192},   {-0.5f, 1.0f, -16384}, {2.0f, 4.0f, 16384},   {3.0f, 4.0f, 24575},  // 24575.25
-      {1e-5f, 1.0f, 0},      {1.6e-5f, 1.0f, 1},    {2.5f, 32767.0f, 2},   {3.5f, 32767.0f, 4},
-      {-1.5f, 32767.0f, -2}, {0.5f, 32767.0f, 0},   {7.0f, 2.0f, 32767},   {32766.0f, 32767.0f, 32766},
+      {1.0f, 1.0f, 32767},   {-1.0f, 1.0f, -32767}, {0.0f, 1.0f, 0},     {0.5f, 1.0f, 16384},  // 16383.5 to even
+      {0.25f, 1.0f, 8192},   {-0.5f, 1.0f, -16384}, {2.0f, 4.0f, 16384}, {3.0f, 4.0f, 24575},  // 24575.25
+      {1e-5f, 1.0f, 0},      {1.6e-5f, 1.0f, 1},    {2.5f, 32767.0f, 2}, {3.5f, 32767.0f, 4},
+      {-1.5f, 32767.0f, -2}, {0.5f, 32767.0f, 0},   {7.0f, 2.0f, 32767}, {32766.0f, 32767.0f, 32766},
   };
   for (const Case& c : cases) EXPECT_EQ(half::quantize(c.x, half::scale(c.n)), c.q) << c.x << " of " << c.n;
 }
@@ -50,7 +53,8 @@ TEST(Half, RoundTripIsWithinHalfAQuantum) {
     for (float& c : x) c = size * float(random.normal());
     const float n = half::norm(x, 24);
     for (float c : x) {
-      const double error = std::abs(double(half::restore(half::quantize(c, half::scale(n)), n)) - double(c)) / double(n);
+      const double error =
+          std::abs(double(half::restore(half::quantize(c, half::scale(n)), n)) - double(c)) / double(n);
       worst = std::max(worst, error);
     }
   }

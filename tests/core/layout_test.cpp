@@ -11,7 +11,8 @@
 namespace quadrille {
 namespace {
 
-const Dims extents[] = {{4, 4, 4, 4}, {4, 6, 8, 10}, {12, 4, 2, 6}, {16, 8, 4, 8}, {6, 6, 6, 6}, {2, 2, 2, 2}, {2, 4, 2, 64}};
+const Dims extents[] = {{4, 4, 4, 4}, {4, 6, 8, 10}, {12, 4, 2, 6}, {16, 8, 4, 8},
+                        {6, 6, 6, 6}, {2, 2, 2, 2},  {2, 4, 2, 64}};
 
 TEST(Lattice, EvenOddIndexIsABijection) {
   for (const Dims& dims : extents) {

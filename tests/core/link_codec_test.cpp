@@ -42,8 +42,9 @@ class LinkCodec : public ::testing::Test {
 };
 
 TEST_F(LinkCodec, EighteenAndTwelveAreAccurateToTheFormat) {
-  for (const HostLinks& links : {hot_start(lattice, testing::next_seed()), weak_start(lattice, testing::next_seed(), 1e-3),
-                                 weak_start(lattice, testing::next_seed(), 0.5), cold_start(lattice)}) {
+  for (const HostLinks& links :
+       {hot_start(lattice, testing::next_seed()), weak_start(lattice, testing::next_seed(), 1e-3),
+        weak_start(lattice, testing::next_seed(), 0.5), cold_start(lattice)}) {
     for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
       for (Reconstruct r : {Reconstruct::R18, Reconstruct::R12}) {
         const Deviations d = round_trip(links, lattice, p, r);

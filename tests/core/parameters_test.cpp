@@ -1,6 +1,6 @@
 // Tables as data: what a block resolves to, and what each mistake is called, with its place.
-#include "core/parameter_values.h"
 #include "core/parameters.h"
+#include "core/parameter_values.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -102,7 +102,8 @@ TEST(Parameters, WrongTypesNameTheExpectedForm) {
   EXPECT_THAT(one_error("{mass: 0, steps: 1.5}"), HasSubstr("'steps' must be a whole number such as 10, got '1.5'"));
   EXPECT_THAT(one_error("{mass: 0, steps: [1, 2]}"), HasSubstr("a whole number such as 10, got ['1', '2']"));
   EXPECT_THAT(one_error("{mass: 0, fast: yes}"), HasSubstr("'fast' must be true or false, got 'yes'"));
-  EXPECT_THAT(one_error("{mass: 0, scheme: mixd}"), HasSubstr("one of plain, mixed, got 'mixd'; did you mean 'mixed'?"));
+  EXPECT_THAT(one_error("{mass: 0, scheme: mixd}"),
+              HasSubstr("one of plain, mixed, got 'mixd'; did you mean 'mixed'?"));
   EXPECT_THAT(one_error("{mass: 0, numbers: 9}"), HasSubstr("'numbers' must be one of 18, 12, 8"));
   EXPECT_THAT(one_error("{mass: 0, sloppy: half}"), HasSubstr("'sloppy' must be a map such as {precision: ..."));
   EXPECT_THAT(one_error("{mass: nan}"), HasSubstr("'mass' must be a real number"));
@@ -126,8 +127,7 @@ TEST(Parameters, QuotedNumbersAndNullAreRefused) {
 }
 
 TEST(Parameters, RangesAreNamed) {
-  EXPECT_EQ(one_error("{mass: 0, tolerance: -1.0e-12}"),
-            "job.yaml:1:2: 'tolerance' must be > 0 and < 1, got -1.0e-12");
+  EXPECT_EQ(one_error("{mass: 0, tolerance: -1.0e-12}"), "job.yaml:1:2: 'tolerance' must be > 0 and < 1, got -1.0e-12");
   EXPECT_NE(one_error("{mass: 0, tolerance: 0}"), "");
   EXPECT_NE(one_error("{mass: 0, tolerance: 1}"), "");
   EXPECT_EQ(one_error("{mass: 0, steps: 1}"), "");
@@ -150,7 +150,8 @@ TEST(Parameters, CompanyOfOthers) {
 }
 
 TEST(Parameters, BoundaryEntries) {
-  const auto phases = good("{mass: 0, boundary: [periodic, antiperiodic, {phase: 0.5}, {phase: -1}]}").boundary("boundary");
+  const auto phases =
+      good("{mass: 0, boundary: [periodic, antiperiodic, {phase: 0.5}, {phase: -1}]}").boundary("boundary");
   EXPECT_EQ(phases, (std::array<double, 4>{0, 1, 0.5, -1}));
   EXPECT_THAT(one_error("{mass: 0, boundary: [periodic, open, periodic, periodic]}"),
               HasSubstr("'boundary[1]' must be periodic, antiperiodic or {phase: theta/pi}"));

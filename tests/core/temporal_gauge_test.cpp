@@ -57,7 +57,8 @@ TEST(TemporalGauge, RestoreInvertsTransformInEveryPrecision) {
     gauge.restore(back, inside);
     export_spinor(after, back);
     double largest = 0;
-    for (std::size_t i = 0; i < before.data.size(); ++i) largest = std::max(largest, std::abs(after.data[i] - before.data[i]));
+    for (std::size_t i = 0; i < before.data.size(); ++i)
+      largest = std::max(largest, std::abs(after.data[i] - before.data[i]));
     EXPECT_LT(largest, 20 * rounding_unit(p)) << to_string(p);
   }
 }

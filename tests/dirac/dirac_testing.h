@@ -80,12 +80,12 @@ struct Scene {
     parameters.boundary = {0.3, 1, -0.55, 0.125};
   }
   static Scene hot(const Dims& dims) { return Scene(dims, hot_start(Lattice(dims), next_seed())); }
-  static Scene weak(const Dims& dims, double epsilon) { return Scene(dims, weak_start(Lattice(dims), next_seed(), epsilon)); }
+  static Scene weak(const Dims& dims, double epsilon) {
+    return Scene(dims, weak_start(Lattice(dims), next_seed(), epsilon));
+  }
   Scene(const Scene&) = delete;
 
-  reference::WilsonSetup setup() const {
-    return {parameters.mass, parameters.xi0, parameters.nu, parameters.boundary};
-  }
+  reference::WilsonSetup setup() const { return {parameters.mass, parameters.xi0, parameters.nu, parameters.boundary}; }
   WilsonOperator wilson(const OperatorForm& form = {}) const { return WilsonOperator(gauge, parameters, form); }
 };
 

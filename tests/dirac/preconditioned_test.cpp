@@ -63,7 +63,9 @@ TEST_P(Preconditioned, DaggerIsTheAdjointInEveryForm) {
     import_spinor(y, random_spinor(GetParam()));
     a->apply(ax, x, Dagger::No);
     a->apply(ay, y, Dagger::Yes);
-    const double tolerance = form.precision == Precision::Double ? 1e-14 : form.precision == Precision::Single ? 1e-6 : 1e-3;
+    const double tolerance = form.precision == Precision::Double   ? 1e-14
+                             : form.precision == Precision::Single ? 1e-6
+                                                                   : 1e-3;
     EXPECT_LT(std::abs(blas::dot(y, ax) - blas::dot(ay, x)), tolerance * norm(y) * norm(ax)) << to_string(form);
   }
 }

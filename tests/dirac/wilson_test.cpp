@@ -173,9 +173,11 @@ TEST(WilsonKernels, FieldsHoldTheBytesOfTheirFormat) {
   for (const OperatorForm& form : all_forms()) {
     const std::size_t before = cpu_backend().allocated_bytes();
     const WilsonOperator m = scene.wilson(form);
-    EXPECT_EQ(cpu_backend().allocated_bytes() - before, sites * 4 * std::size_t(form.reconstruct) * number_bytes(form.precision));
+    EXPECT_EQ(cpu_backend().allocated_bytes() - before,
+              sites * 4 * std::size_t(form.reconstruct) * number_bytes(form.precision));
     const Field x(m.field_desc());
-    EXPECT_EQ(x.desc().bytes(), sites * (24 * number_bytes(form.precision) + (form.precision == Precision::Half ? 4 : 0)));
+    EXPECT_EQ(x.desc().bytes(),
+              sites * (24 * number_bytes(form.precision) + (form.precision == Precision::Half ? 4 : 0)));
   }
 }
 

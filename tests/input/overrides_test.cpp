@@ -11,8 +11,10 @@ namespace {
 using testing::HasSubstr;
 
 Value job() {
-  return read_yaml_text("operator: {kappa: 0.1}\nrun:\n  - task: propagator\n    source: {site: [0, 0, 0, 0]}\n"
-                        "  - task: mesons\n", "job.yaml");
+  return read_yaml_text(
+      "operator: {kappa: 0.1}\nrun:\n  - task: propagator\n    source: {site: [0, 0, 0, 0]}\n"
+      "  - task: mesons\n",
+      "job.yaml");
 }
 
 const Value* find(const Value& value, const std::string& key) {
@@ -66,8 +68,8 @@ TEST(Overrides, WrongPathsAndValuesSayWhere) {
   EXPECT_THAT(error_of("operator.kappa"), HasSubstr("write KEY=VALUE"));
   EXPECT_THAT(error_of("operator.kappa="), HasSubstr("no value after '='"));
   EXPECT_THAT(error_of("operator.kappa=[1"), HasSubstr("--set operator.kappa: not valid YAML"));
-  for (const char* path : {"a..b=1", ".a=1", "a.=1", "[0]=1", "run[x]=1", "run[-1]=1", "run[+1]=1", "run[0=1", "run[0]x=1",
-                           "run]=1", "run[99999999999999999999]=1"}) {
+  for (const char* path : {"a..b=1", ".a=1", "a.=1", "[0]=1", "run[x]=1", "run[-1]=1", "run[+1]=1", "run[0=1",
+                           "run[0]x=1", "run]=1", "run[99999999999999999999]=1"}) {
     EXPECT_NE(error_of(path), "") << path;
   }
   EXPECT_THAT(error_of("=1"), HasSubstr("write KEY=VALUE"));

@@ -82,7 +82,10 @@ TEST(Yaml, OneDocumentNoMoreNoLess) {
 }
 
 TEST(Yaml, ByteOrderMarkTabsAndCarriageReturns) {
-  const Value root = read_yaml_text("\xef\xbb\xbf" "a:\t1\t# tab\r\nb:\r\n  c: [1,\t2]\r\n", "a.yaml");
+  const Value root = read_yaml_text(
+      "\xef\xbb\xbf"
+      "a:\t1\t# tab\r\nb:\r\n  c: [1,\t2]\r\n",
+      "a.yaml");
   EXPECT_EQ(text_at(root, "a"), "1");
   EXPECT_EQ(at(root, "a").where.line, 1);
   EXPECT_EQ(at(at(root, "b"), "c").where.line, 3);
