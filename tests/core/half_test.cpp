@@ -49,7 +49,7 @@ TEST(Half, RoundTripIsWithinHalfAQuantum) {
   double worst = 0;
   for (int trial = 0; trial < 10000; ++trial) {
     float x[24];
-    const float size = float(std::exp(20 * random.normal()));
+    const float size = float(std::exp(10 * random.normal()));
     for (float& c : x) c = size * float(random.normal());
     const float n = half::norm(x, 24);
     for (float c : x) {

@@ -1,0 +1,81 @@
+"""The generator: deterministic, held to its golden file, its projectors exact, its errors placed."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+sys.dont_write_bytecode = True
+
+from codegen import gen, spin  # noqa: E402
+from codegen.operators import wilson  # noqa: E402
+
+
+def generated(folder):
+    gen.generate(folder)
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+class Generator(unittest.TestCase):
+    def test_output_is_deterministic_and_matches_the_golden_file(self):
+        with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
+            first, second = generated(pathlib.Path(a)), generated(pathlib.Path(b))
+        self.assertEqual(first, second)
+        golden = sorted((ROOT / "codegen" / "golden").iterdir())
+        self.assertTrue(golden)
+        for path in golden:
+            self.assertEqual(first[path.name], path.read_text(), f"{path.name} differs: see codegen/README.md")
+
+    def test_an_unchanged_file_is_not_rewritten(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            gen.generate(folder)
+            before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+            gen.generate(folder)
+            self.assertEqual(before, {path: path.stat().st_mtime_ns for path in folder.iterdir()})
+
+    def test_spec_errors_name_the_line(self):
+        for text, line, word in (
+            ("- operator: wilson\n  precison: [double]\n", 2, "precison"),
+            ("- operator: wilson\n  precision: [double, quad]\n", 2, "quad"),
+            ("operator wilson\n", 1, "expected"),
+        ):
+            with tempfile.NamedTemporaryFile("w", suffix=".yaml") as spec:
+                spec.write(text)
+                spec.flush()
+                with self.assertRaises(gen.SpecError) as caught:
+                    gen.read_spec(pathlib.Path(spec.name))
+                self.assertIn(f":{line}:", str(caught.exception))
+                self.assertIn(word, str(caught.exception))
+
+
+class Spin(unittest.TestCase):
+    def test_gammas_anticommute_and_gamma5_exchanges_halves(self):
+        for mu in range(4):
+            for nu in range(4):
+                ab = spin.product(spin.GAMMA[mu], spin.GAMMA[nu])
+                ba = spin.product(spin.GAMMA[nu], spin.GAMMA[mu])
+                for i in range(4):
+                    for j in range(4):
+                        expected = (2, 0) if mu == nu and i == j else (0, 0)
+                        self.assertEqual(spin.add(ab[i][j], ba[i][j]), expected)
+        gamma5 = spin.IDENTITY
+        for mu in range(4):
+            gamma5 = spin.product(gamma5, spin.GAMMA[mu])
+        self.assertEqual(gamma5, spin.matrix([[0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]]))
+
+    def test_project_and_reconstruct_give_back_the_projector(self):
+        for hop in wilson.SPATIAL_HOPS + wilson.TIME_HOPS:
+            rows = [[(0, 0)] * 4 for _ in range(4)]
+            for s, a, coefficient in hop.projector.reconstruct:
+                for r, c in hop.projector.project[a]:
+                    value = spin.multiply(coefficient, c)
+                    rows[s][r] = spin.add(rows[s][r], (value[0] * hop.projector.scale, value[1] * hop.projector.scale))
+            expected = spin.one_plus(-1 if hop.forward else 1, spin.GAMMA[hop.mu])
+            self.assertEqual(tuple(map(tuple, rows)), expected, hop.formula)
+
+
+if __name__ == "__main__":
+    unittest.main()
