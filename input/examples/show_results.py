@@ -39,7 +39,7 @@ def show_solves(solves):
 
 def show_correlators(correlators):
     for name, entry in correlators.items():
-        if name == "pion" and any(entry == other for key, other in correlators.items() if key != name):
+        if not isinstance(entry, dict) or name == "pion" and any(entry == other for key, other in correlators.items() if key != name):
             continue  # an alias of the only mesons task
         pion, source = entry["pion"], entry.get("source_time", 0)
         print(f"\nPion correlator of task '{name}', source at t = {source}:")
