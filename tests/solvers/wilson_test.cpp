@@ -1,0 +1,145 @@
+// The solvers on the Wilson operator of a rough gauge field: every scheme, method and form that a job can name.
+#include "core/gauge/start.h"
+#include "core/parameter_values.h"
+#include "dirac/preconditioned.h"
+#include "dirac/registry.h"
+#include "method_checks.h"
+#include "solvers/driver.h"
+#include "solvers/methods.h"
+
+#include <gtest/gtest.h>
+
+namespace quadrille::test {
+namespace {
+
+std::shared_ptr<const DiracOperator> wilson(const Lattice& lattice, HostLinks links, const std::string& mass) {
+  std::vector<Error> errors;
+  const OperatorEntry& entry = find_operator("wilson");
+  const Parameters parameters = resolve(
+      entry.table(), parse_flow("{" + mass + ", boundary: [periodic, {phase: 0.3}, {phase: -0.2}, antiperiodic]}", {}),
+      errors);
+  if (!errors.empty()) throw errors.front();
+  return entry.make(std::make_shared<GaugeSource>(lattice, std::move(links)), parameters, cpu_backend());
+}
+
+struct Rough {
+  explicit Rough(const std::string& mass, std::uint64_t seed = fresh_seed())
+      : dirac(wilson(lattice, hot_start(lattice, seed), mass)),
+        system(dirac),
+        b(gaussian(system.full_desc(), seed)),
+        x(system.full_desc()) {}
+
+  /// |b - M x| / |b| with the full operator, not the preconditioned one.
+  double residual() const { return relative_residual(*dirac, x, b); }
+
+  Lattice lattice{{4, 6, 4, 8}};
+  std::shared_ptr<const DiracOperator> dirac;
+  EvenOddSystem system;
+  Field b, x;
+};
+
+TEST(WilsonSolve, EverySchemeMethodAndForm) {
+  Rough rough("mass: -1.6");
+  for (const std::string type : {"cg", "bicgstab"}) {
+    for (const Scheme scheme : {Scheme::reliable, Scheme::defect}) {
+      for (const Precision precision : {Precision::Double, Precision::Single, Precision::Half}) {
+        for (const Reconstruct reconstruct : {Reconstruct::R18, Reconstruct::R12, Reconstruct::R8}) {
+          for (const bool temporal : {false, true}) {
+            SolverSpec spec;
+            spec.type = type;
+            spec.scheme = scheme;
+            spec.tolerance = 1e-11;
+            spec.sloppy = {precision, reconstruct, temporal};
+            SCOPED_TRACE(type + " " + to_string(scheme) + " " + to_string(spec.sloppy));
+            const SolveReport report = SystemSolver(rough.system, spec).solve(rough.x, rough.b);
+            EXPECT_TRUE(report.converged) << report.message;
+            EXPECT_LE(rough.residual(), 1.0001e-11);
+            EXPECT_NEAR(report.residual, rough.residual(), 1e-15);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(WilsonSolve, UniformInEveryReconstruction) {
+  Rough rough("mass: -0.5");
+  for (const std::string type : {"cg", "bicgstab"}) {
+    for (const Reconstruct reconstruct : {Reconstruct::R18, Reconstruct::R12, Reconstruct::R8}) {
+      for (const auto& [precision, tolerance] :
+           {std::pair{Precision::Double, 1e-12}, std::pair{Precision::Single, 1e-4},
+            std::pair{Precision::Half, 5e-2}}) {
+        SolverSpec spec;
+        spec.type = type;
+        spec.scheme = Scheme::uniform;
+        spec.precision = precision;
+        spec.reconstruct = reconstruct;
+        spec.tolerance = tolerance;
+        SCOPED_TRACE(type + " " + to_string(spec.outer_form()));
+        const SolveReport report = SystemSolver(rough.system, spec).solve(rough.x, rough.b);
+        EXPECT_TRUE(report.converged) << report.message;
+        EXPECT_LE(rough.residual(), 1.0001 * tolerance);
+      }
+    }
+  }
+}
+
+// Near the critical mass of a hot field, -2: a thousand iterations and more of CG.
+TEST(WilsonSolve, DriftOfCg) {
+  for (const Precision precision : {Precision::Single, Precision::Half}) {
+    const std::uint64_t seed = fresh_seed();
+    const Rough rough("mass: -1.93", seed);
+    check_drift(make_cg, rough.system.reduced(), {precision, Reconstruct::R12, true}, seed, 1000);
+  }
+}
+
+TEST(WilsonSolve, DriftOfBiCGstab) {
+  for (const Precision precision : {Precision::Single, Precision::Half}) {
+    const std::uint64_t seed = fresh_seed();
+    const Rough rough("mass: -1.9", seed);
+    check_drift(make_bicgstab, rough.system.reduced(), {precision, Reconstruct::R12, true}, seed, 50);
+  }
+}
+
+// Two methods meet in their solutions, to the residual times the condition of the operator.
+TEST(WilsonSolve, MethodsAgree) {
+  Rough rough("mass: -1.2");
+  SolverSpec spec;
+  spec.type = "cg";
+  spec.scheme = Scheme::uniform;
+  spec.tolerance = 1e-13;
+  EXPECT_TRUE(SystemSolver(rough.system, spec).solve(rough.x, rough.b).converged);
+  Field other(rough.system.full_desc());
+  spec.type = "bicgstab";
+  spec.scheme = Scheme::reliable;
+  spec.sloppy = {Precision::Half, Reconstruct::R8, true};
+  EXPECT_TRUE(SystemSolver(rough.system, spec).solve(other, rough.b).converged);
+  blas::axpy(-1, rough.x, other);
+  EXPECT_LE(norm(other) / norm(rough.x), 1e-11);
+}
+
+TEST(WilsonSolve, AllocatesNothingAndSameBitsForAnyThreads) {
+  Rough rough("mass: -1.6");
+  SolverSpec spec;
+  spec.sloppy = {Precision::Half, Reconstruct::R12, true};
+  const int saved = omp_get_max_threads();
+  for (const std::string type : {"cg", "bicgstab"}) {
+    spec.type = type;
+    SystemSolver solver(rough.system, spec);
+    Field first(rough.system.full_desc());
+    for (const int threads : {1, 2, 3}) {
+      omp_set_num_threads(threads);
+      std::size_t heap[2] = {};
+      solver.set_progress([&](const Progress& p) { heap[p.iteration > 3] = heap_allocations(); });
+      const std::size_t fields = cpu_backend().allocations();
+      EXPECT_TRUE(solver.solve(threads == 1 ? first : rough.x, rough.b).converged);
+      EXPECT_EQ(cpu_backend().allocations(), fields);
+      EXPECT_EQ(heap[0], heap[1]) << type << ", " << threads << " threads";
+      EXPECT_TRUE(threads == 1 || same_bits(first, rough.x)) << type << ", " << threads << " threads";
+    }
+    omp_set_num_threads(saved);
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::test
