@@ -12,7 +12,6 @@
 #include <csignal>
 #include <limits>
 #include <memory>
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -143,12 +142,15 @@ TEST_F(GaugeFileTest, RealFilesReadAndWriteBackTheSame) {
   write_gauge_file(folder_.file("a.ildg"), read.links);
   std::vector<RawRecord> theirs = raw_records(read_bytes(path)), ours = raw_records(read_bytes(folder_.file("a.ildg")));
   ASSERT_EQ(theirs.size(), ours.size());
-  const std::regex date("<date>[^<]*</date>");
+  const auto undated = [](std::string xml) {
+    const std::size_t from = xml.find("<date>"), to = xml.find("</date>");
+    return to == std::string::npos ? xml : xml.erase(from, to - from);
+  };
   for (std::size_t i = 0; i < theirs.size(); ++i) {
     EXPECT_EQ(theirs[i].type, ours[i].type);
     EXPECT_EQ(theirs[i].flags, ours[i].flags);
     if (theirs[i].type == "scidac-file-xml" || theirs[i].type == "scidac-record-xml") continue;  // the user's own
-    EXPECT_EQ(std::regex_replace(theirs[i].data, date, ""), std::regex_replace(ours[i].data, date, "")) << ours[i].type;
+    EXPECT_EQ(undated(theirs[i].data), undated(ours[i].data)) << ours[i].type;
   }
 }
 
