@@ -128,6 +128,7 @@ void BiCGstab::iterate(Monitor& monitor, Field& x, const Field& b) {
   if (monitor.failed()) return;
   const bool updated = update(monitor, x, b);
   if (!monitor.running()) return;
+  solution_.gather(x);
   if (updated && monitor.lost_touch()) {
     begin();  // r0, p and rho belong to a residual that is no more
     return;

@@ -103,6 +103,7 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
       correct_direction(z2, beta);
     } else {
       blas::axpy_xpay(alpha, p_, y, z_, beta);  // y += alpha p, p = z + beta p
+      solution_.gather(x);
     }
   }
   return solution_.finish(monitor, x, b, applications_);

@@ -28,12 +28,15 @@ class GroupwiseSolution {
 
   /// x = 0, partial solution = 0, r = b in the inner format. x, r overwritten. Gives |b|^2.
   double start(Field& x, const Field& b, Field& r);
+  /// Called after every iteration that has added to target(): ends a group, x += partial solution, when rounding in the
+  /// inner format asks for it. Leaves r alone.
+  void gather(Field& x);
   /// x += partial solution; partial solution = 0; r = b - A x with the outer operator, in the inner format.
   /// Gives |b - A x|^2 of the outer format.
   double update(Field& x, const Field& b, Field& r);
 
   /// Ends a solve: adds what is still in the partial solution unless the iterates failed, and completes the report with
-  /// the true residual.
+  /// the true residual of x.
   SolveReport finish(Monitor& monitor, Field& x, const Field& b, double applications);
 
  private:
@@ -46,6 +49,7 @@ class GroupwiseSolution {
   std::optional<Field> partial_;  // inner format
   double known_residual_ = 0;
   double outer_applications_ = 0;
+  int gathered_ = 0;  // iterations in the partial solution
 };
 
 }  // namespace quadrille
