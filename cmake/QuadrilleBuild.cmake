@@ -34,13 +34,30 @@ find_package(ZLIB REQUIRED)
 find_package(pugixml REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# c-lime is in no Debian suite (liblime-dev is another library); the built-in codec does without it.
+# c-lime is in no Debian suite (liblime-dev is another library); the built-in codec does without it. Its own default is a
+# static library that cannot be part of libquadrille.so, so that is tried here rather than found at the end of the build.
+set(quadrille_use_clime OFF)
 if(NOT QUADRILLE_LIME STREQUAL "OFF")
   find_package(CLime CONFIG QUIET)
-endif()
-if(QUADRILLE_LIME STREQUAL "ON" AND NOT TARGET CLime::lime)
-  message(FATAL_ERROR "QUADRILLE_LIME=ON, but CMake finds no package CLime (c-lime). Give its folder with "
-                      "-DCMAKE_PREFIX_PATH=..., or set QUADRILLE_LIME to AUTO or OFF")
+  if(TARGET CLime::lime)
+    file(WRITE ${CMAKE_BINARY_DIR}/clime_probe.cpp
+         "extern \"C\" {\n#include <lime.h>\n}\nvoid* probe() { return limeCreateReader(0) ? limeCreateWriter(0) : nullptr; }\n")
+    try_compile(quadrille_clime_links ${CMAKE_BINARY_DIR}/clime_probe SOURCES ${CMAKE_BINARY_DIR}/clime_probe.cpp
+                COMPILE_DEFINITIONS -fPIC LINK_OPTIONS -shared LINK_LIBRARIES CLime::lime)
+    set(quadrille_use_clime ${quadrille_clime_links})
+    set(quadrille_clime_trouble "c-lime in ${CLime_DIR} cannot be linked into a shared library: build it with "
+        "-DCMAKE_POSITION_INDEPENDENT_CODE=ON or -DBUILD_SHARED_LIBS=ON")
+  else()
+    set(quadrille_clime_trouble "CMake finds no package CLime (c-lime): give its folder with -DCMAKE_PREFIX_PATH=...")
+  endif()
+  string(CONCAT quadrille_clime_trouble ${quadrille_clime_trouble})
+  if(quadrille_use_clime)
+    message(STATUS "c-lime moves the bytes of LIME files: ${CLime_DIR}")
+  elseif(QUADRILLE_LIME STREQUAL "ON")
+    message(FATAL_ERROR "QUADRILLE_LIME=ON: ${quadrille_clime_trouble}, or set QUADRILLE_LIME to AUTO or OFF")
+  else()
+    message(STATUS "The built-in codec moves the bytes of LIME files: ${quadrille_clime_trouble}")
+  endif()
 endif()
 
 add_library(quadrille_settings INTERFACE)
