@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 namespace quadrille {
@@ -368,10 +367,11 @@ std::optional<Parameters::Item> ParameterResolver::four(const Parameter& paramet
       phases[k] = phase.value_or(0);
       continue;
     }
-    Parameter bounded = parameter;
-    bounded.maximum = std::min(bounded.maximum, double(std::numeric_limits<int>::max()));
-    bounded.minimum = std::max(bounded.minimum, double(std::numeric_limits<int>::min()));
-    const auto number = whole(bounded, (*list)[k], entry);
+    auto number = whole(parameter, (*list)[k], entry);
+    if (number && *number != int(*number)) {
+      add((*list)[k].where, fmt::format("'{}' must be a whole number of 32 bits, got {}", entry, *number));
+      number.reset();
+    }
     good = good && number;
     numbers[k] = int(number.value_or(0));
   }

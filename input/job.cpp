@@ -230,8 +230,8 @@ Json job_json(const Job& job) {
   if (job.solver) out["solver"] = to_json(*job.solver);
   out["run"] = Json::array();
   for (const TaskSpec& task : job.run) {
-    Json one = to_json(*task.parameters);
-    if (!one.contains("name")) one["name"] = task.name;
+    Json one = {{"task", task.entry->name}, {"name", task.name}};
+    one.update(to_json(*task.parameters));
     out["run"].push_back(std::move(one));
   }
   return out;

@@ -107,7 +107,7 @@ void JobRun::write_results() const {
     for (const std::string& warning : record->warnings) out["warnings"].push_back(task.name + ": " + warning);
     if (record->correlators.is_null()) continue;
     out["correlators"][task.name] = record->correlators;
-    if (counts) pion = record->correlators.at("pion");
+    if (counts) pion = record->correlators;
   }
   if (with_pion == 1 && !pion.is_null()) out["correlators"]["pion"] = pion;
   folder_.write_results(std::move(out));

@@ -170,6 +170,10 @@ const TaskRecord* OutputFolder::finished(const std::string& task, const std::str
 
 void OutputFolder::finish(const std::string& task, TaskRecord record) {
   records_[task] = std::move(record);
+  begin();
+}
+
+void OutputFolder::begin() const {
   Json out = {{"schema_version", restart_version}, {"job", job_}, {"tasks", Json::object()}};
   for (const auto& [name, one] : records_) out["tasks"][name] = record_json(one);
   write_file(path("restart.json").string(), pretty(out));

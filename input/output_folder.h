@@ -35,6 +35,8 @@ class OutputFolder {
   std::filesystem::path prepare(const std::string& file) const;
   /// The record of a finished task whose files are still there; null otherwise.
   const TaskRecord* finished(const std::string& task, const std::string& key) const;
+  /// Makes this job the one that the folder belongs to: writes restart.json. Before anything else is written.
+  void begin() const;
   /// Keeps a record; writes restart.json.
   void finish(const std::string& task, TaskRecord record);
   const std::map<std::string, TaskRecord>& records() const { return records_; }

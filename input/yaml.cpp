@@ -144,6 +144,8 @@ class TreeBuilder : public YAML::EventHandler {
       top.key->where = where;
     } else {
       auto& key = std::get<Value::Scalar>(top.key->data);
+      // yaml-cpp places a value that is not written at whatever follows; its key is where to look.
+      if (std::holds_alternative<std::monostate>(value.data)) value.where = top.key->where;
       std::get<Value::Map>(top.value.data).push_back({std::move(key.text), top.key->where, std::move(value)});
       top.key.reset();
     }

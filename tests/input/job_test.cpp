@@ -1,0 +1,304 @@
+// Jobs: what a good one resolves to, and the place and words of every mistake.
+#include "input/job.h"
+#include "input/blocks.h"
+#include "input/document.h"
+#include "input/output_folder.h"
+#include "input/overrides.h"
+#include "input/progress.h"
+#include "tests/input/lime_testing.h"
+
+#include <limits>
+
+namespace quadrille {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using testing::TemporaryFolder;
+using testing::write_bytes;
+using Json = nlohmann::ordered_json;
+
+const std::string gauge = "gauge: {start: cold, dims: [4, 4, 4, 8]}\n";
+const std::string op = "operator: {type: wilson, mass: 0.1, boundary: [periodic, periodic, periodic, antiperiodic]}\n";
+const std::string solver = "solver: {type: cg}\n";
+const std::string propagator = "  - {task: propagator, source: {type: point, site: [0, 0, 0, 0]}}\n";
+const std::string mesons = "  - {task: mesons, from: propagator}\n";
+const std::string good = gauge + op + solver + "run:\n" + propagator + mesons;
+
+class JobTest : public ::testing::Test {
+ protected:
+  Job read(const std::string& text, const std::vector<std::string>& set = {}) {
+    write_bytes(folder_.file("job.yaml"), text);
+    errors_.clear();
+    return read_job(folder_.file("job.yaml"), set, errors_);
+  }
+
+  /// Every error, one a line, without the folder's name.
+  std::string errors_of(const std::string& text, const std::vector<std::string>& set = {}, bool inputs = false) {
+    const Job job = read(text, set);
+    if (inputs && errors_.empty()) check_inputs(job, errors_);
+    std::string all;
+    for (const Error& error : errors_) {
+      std::string line = error.what();
+      for (std::size_t at; (at = line.find(folder_.file(""))) != std::string::npos;) {
+        line.erase(at, folder_.file("").size());
+      }
+      all += line + "\n";
+    }
+    return all;
+  }
+
+  TemporaryFolder folder_;
+  std::vector<Error> errors_;
+};
+
+TEST_F(JobTest, AGoodJobResolvesWithItsDefaults) {
+  const Job job = read(good);
+  for (const Error& error : errors_) ADD_FAILURE() << error.what();
+  ASSERT_EQ(job.run.size(), 2u);
+  EXPECT_EQ(job.run[0].name, "propagator");
+  ASSERT_TRUE(job.run[0].op && job.run[0].solver);
+  EXPECT_EQ(job.run[0].op->real("mass"), 0.1);
+  EXPECT_FALSE(job.run[1].op);
+  EXPECT_EQ(job.run[1].uses, std::vector<std::string>{"propagator"});
+  EXPECT_EQ(job.run[0].solver->real("tolerance"), 1e-10);
+  EXPECT_EQ(job.input_path("a.lime").string(), folder_.file("a.lime"));
+  EXPECT_EQ(job.input_path("/b/a.lime").string(), "/b/a.lime");
+}
+
+TEST_F(JobTest, TheEchoIsAValidJobThatResolvesToItself) {
+  const std::string echo = job_json(read(good)).dump(1);
+  EXPECT_EQ(errors_of(echo), "");
+  EXPECT_EQ(job_json(read(echo)).dump(1), echo);
+  EXPECT_THAT(echo, HasSubstr("\"reconstruct\": 12"));
+}
+
+TEST_F(JobTest, ATaskMayCarryItsOwnOperatorAndSolver) {
+  const std::string own =
+      "run:\n  - {task: propagator, name: heavy, source: {type: point, site: [0, 0, 0, 0]},\n"
+      "     operator: {type: wilson, mass: 2, boundary: [periodic, periodic, periodic, periodic]},\n"
+      "     solver: {type: bicgstab, tolerance: 1e-5}}\n";
+  const Job alone = read(gauge + own);
+  EXPECT_EQ(errors_.size(), 0u) << "blocks are demanded only by tasks that use them";
+  EXPECT_EQ(alone.run.at(0).op->real("mass"), 2);
+  const Job both = read(gauge + op + solver + own + propagator);
+  EXPECT_EQ(errors_.size(), 0u);
+  EXPECT_EQ(both.run.at(0).solver->text("type"), "bicgstab");
+  EXPECT_EQ(both.run.at(1).solver->text("type"), "cg");
+}
+
+TEST_F(JobTest, AJobWithoutTasksMeasuresAndSavesItsGaugeField) {
+  EXPECT_EQ(errors_of("gauge: {start: weak, dims: [4, 4, 4, 4], seed: 3, epsilon: 0.2, save: a.lime}\n"), "");
+}
+
+TEST_F(JobTest, MissingBlocksAreDemandedByTheTasksThatUseThem) {
+  EXPECT_THAT(errors_of(gauge + solver + "run:\n" + propagator),
+              MatchesRegex("job.yaml:4:5: task 'propagator' needs 'operator': .*\n"));
+  EXPECT_THAT(errors_of(gauge + op + "run:\n" + propagator), HasSubstr("task 'propagator' needs 'solver'"));
+  EXPECT_THAT(errors_of(op + solver + "run:\n" + propagator), HasSubstr("'gauge' is missing"));
+  EXPECT_THAT(errors_of("run: []\n"), HasSubstr("nothing to do"));
+  EXPECT_THAT(errors_of("[1, 2]\n"), HasSubstr("a job is a map"));
+}
+
+TEST_F(JobTest, MistakesNameTheirPlace) {
+  EXPECT_EQ(errors_of(good + "solvr: {}\n"), "job.yaml:7:1: unknown key 'solvr' in the job; did you mean 'solver'?\n");
+  EXPECT_THAT(
+      errors_of(gauge + "operator:\n  type: wilson\n  mas: 1\n  boundary: [periodic, periodic, periodic, periodic]\n"),
+      HasSubstr("job.yaml:4:3: unknown key 'mas' in operator wilson; did you mean 'mass'?"));
+  EXPECT_THAT(errors_of(gauge + "operator: {type: wilsen}\n"),
+              HasSubstr("job.yaml:2:18: 'type' must be wilson, got 'wilsen'; did you mean 'wilson'?"));
+  EXPECT_THAT(errors_of(gauge + "operator: {type: wilson, kappa: 0.1, mass: 0.2, "
+                                "boundary: [periodic, periodic, periodic, periodic]}\n"),
+              HasSubstr("operator wilson takes exactly one of"));
+  EXPECT_THAT(errors_of(gauge + "operator: {type: wilson, kappa: 0.1}\n"),
+              HasSubstr("job.yaml:2:11: 'boundary' is missing in operator wilson: give four of periodic"));
+  EXPECT_THAT(errors_of(gauge + "solver: {type: cg, tolerance: -1e-8}\n"),
+              HasSubstr("job.yaml:2:31: 'tolerance' must be > 0 and < 1, got -1e-8"));
+  EXPECT_THAT(errors_of(gauge + "solver:\n"), HasSubstr("job.yaml:2:1: 'solver' has no value"));
+  EXPECT_THAT(errors_of(gauge + "run: {task: mesons}\n"), HasSubstr("job.yaml:2:6: 'run' must be a list"));
+  EXPECT_THAT(errors_of(gauge + "run:\n  - task: propogator\n"),
+              HasSubstr("job.yaml:3:11: 'task' must be one of propagator, mesons, got 'propogator'; did you mean"));
+  EXPECT_THAT(errors_of(gauge + op + solver + "run:\n  - {task: propagator}\n"),
+              HasSubstr("'source' is missing in task propagator"));
+}
+
+TEST_F(JobTest, AllMistakesAreNamedInTheirOrder) {
+  const std::string all = errors_of(
+      "gauge: {start: cold, dims: [4, 3, 4, 8]}\n"
+      "solver: {type: cg, toleranse: 1}\n"
+      "operator: {type: wilson, mass: x, boundary: [periodic, 0, periodic, periodic]}\n"
+      "run:\n  - {task: propagator, source: {type: pint, site: [0, 0, 0, 0]}}\n");
+  std::vector<std::string> lines;
+  for (std::size_t at = 0, end; (end = all.find('\n', at)) != std::string::npos; at = end + 1) {
+    lines.push_back(all.substr(at, 11));
+  }
+  EXPECT_EQ(lines,
+            (std::vector<std::string>{"job.yaml:1:", "job.yaml:2:", "job.yaml:3:", "job.yaml:3:", "job.yaml:5:"}))
+      << all;
+}
+
+TEST_F(JobTest, GaugeIsAFileOrAStart) {
+  EXPECT_THAT(errors_of("gauge: {file: a.lime, start: cold, dims: [4, 4, 4, 4]}\n"),
+              HasSubstr("exactly one of 'file', 'start'"));
+  EXPECT_THAT(errors_of("gauge: {file: a.lime, dims: [4, 4, 4, 4]}\n"),
+              HasSubstr("'gauge.dims' is used only beside 'start'"));
+  EXPECT_THAT(errors_of("gauge: {start: cold}\n"), HasSubstr("'gauge.dims' is missing"));
+  EXPECT_THAT(errors_of("gauge: {start: cold, dims: [4, 4, 4, 4], seed: 3}\n"),
+              HasSubstr("'gauge.seed' is used only with start: hot or weak"));
+  EXPECT_THAT(errors_of("gauge: {start: cold, dims: [4, 4, 4, 4], verify_checksum: false}\n"),
+              HasSubstr("'gauge.verify_checksum' is used only beside 'file'"));
+  EXPECT_THAT(errors_of("gauge: {start: cold, dims: [4, 4, 5, 4]}\n"),
+              HasSubstr("job.yaml:1:35: 'gauge.dims[2]' must be even and >= 2"));
+}
+
+TEST_F(JobTest, TaskNamesAreUnique) {
+  EXPECT_THAT(errors_of(good + propagator),
+              MatchesRegex("job.yaml:7:5: a task named 'propagator' exists already .*job.yaml:5:5.; "
+                           "give this one a 'name'\n"));
+  EXPECT_THAT(errors_of(good + "  - {task: mesons, name: propagator, from: propagator}\n"),
+              HasSubstr("names are unique"));
+  EXPECT_THAT(errors_of(good + "  - {task: mesons, name: a/b, from: propagator}\n"),
+              HasSubstr("'name' must be letters"));
+  EXPECT_THAT(errors_of(good + "  - {task: mesons, name: pion, from: propagator}\n"), HasSubstr("'pion' is taken"));
+  EXPECT_EQ(errors_of(good + "  - {task: mesons, name: again, from: propagator}\n"), "");
+}
+
+TEST_F(JobTest, ReferencesNameEarlierTasks) {
+  EXPECT_THAT(errors_of(gauge + op + solver + "run:\n" + mesons + propagator),
+              HasSubstr("'from' must name an earlier propagator task, got 'propagator'; there is none"));
+  EXPECT_THAT(errors_of(good + "  - {task: mesons, name: b, from: mesons}\n"), HasSubstr("there are: propagator"));
+  const std::string broken = "  - {task: propagator, source: {type: point, site: [0, 0, 0, -1]}}\n";
+  EXPECT_THAT(errors_of(gauge + op + solver + "run:\n" + broken + mesons),
+              MatchesRegex("[^\n]*'site\\[3\\]' must be >= 0, got -1\n"))
+      << "one mistake, one message";
+}
+
+TEST_F(JobTest, OutputsDoNotCollide) {
+  const auto save = [](const std::string& file) {
+    return "  - {task: propagator, name: p_" + std::to_string(file.size()) +
+           ", source: {type: point, site: [0, 0, 0, 0]}, save: {file: " + file + "}}\n";
+  };
+  EXPECT_THAT(errors_of(good + save("p.lime") + save("./p.lime")), HasSubstr("'p.lime' is written twice"));
+  EXPECT_THAT(errors_of(good + save("results.json")), HasSubstr("'results.json' holds the results"));
+  EXPECT_THAT(errors_of(good + save("folder/")), HasSubstr("must be a file, not a folder"));
+}
+
+TEST_F(JobTest, InputsAreChecked) {
+  EXPECT_THAT(errors_of("gauge: {file: nowhere.lime}\n", {}, true),
+              MatchesRegex("job.yaml:1:15: 'gauge.file': nowhere.lime: .*\n"));
+  write_bytes(folder_.file("text.lime"), "no gauge field");
+  EXPECT_THAT(errors_of("gauge: {file: text.lime}\n", {}, true), HasSubstr("job.yaml:1:15: 'gauge.file': text.lime"));
+  EXPECT_THAT(errors_of(good, {"run[0].source.site=[0,0,0,8]"}, true),
+              HasSubstr("--set run[0].source.site: 'source.site[3]' (t) must be >= 0 and < 8"));
+  EXPECT_EQ(errors_of(good, {"run[0].source.site=[3,3,3,7]"}, true), "");
+  EXPECT_THAT(errors_of(good, {"solver.precision=half", "solver.scheme=reliable"}, true),
+              HasSubstr("--set solver.precision: "));
+}
+
+TEST_F(JobTest, HashesFollowWhatDecidesAResult) {
+  const auto hashes = [&](const std::vector<std::string>& set) {
+    const Job job = read(good, set);
+    return std::pair(json_hash(task_json(job, job.run.at(0))), json_hash(task_json(job, job.run.at(1))));
+  };
+  const auto first = hashes({});
+  EXPECT_EQ(first, hashes({"solver.tolerance=1.0e-10"})) << "a default that is spelled out is the same job";
+  for (const char* change : {"operator.mass=0.2", "solver.tolerance=1e-9", "run[0].source.site=[1,0,0,0]"}) {
+    const auto other = hashes({change});
+    EXPECT_NE(first.first, other.first) << change;
+    EXPECT_NE(first.second, other.second) << change << ": the correlator depends on the propagator's job";
+  }
+}
+
+TEST_F(JobTest, SchemaAndHelpComeFromTheTables) {
+  const Json schema = job_schema();
+  EXPECT_EQ(schema["properties"]["gauge"]["properties"]["dims"]["items"]["multipleOf"], 2);
+  EXPECT_EQ(schema["properties"]["operator"]["oneOf"][0]["properties"]["type"]["const"], "wilson");
+  EXPECT_EQ(schema["properties"]["solver"]["oneOf"][0]["properties"]["tolerance"]["exclusiveMinimum"], 0);
+  EXPECT_EQ(schema["properties"]["run"]["items"]["oneOf"].size(), task_registry().size());
+  EXPECT_THAT(help_text({}), HasSubstr("bicgstab"));
+  EXPECT_THAT(help_text({"operator", "wilson"}), HasSubstr("Exactly one of mass, kappa."));
+  EXPECT_THAT(help_text({"solver", "cg", "sloppy"}), HasSubstr("temporal_gauge: true | false; default false"));
+  EXPECT_THAT(help_text({"gauge", "dims"}), HasSubstr("even and >= 2"));
+  EXPECT_THROW(help_text({"operator", "wilsen"}), Error);
+  EXPECT_THROW(help_text({"gauge", "dims", "x"}), Error);
+}
+
+TEST(OutputFolder, FirstDifferenceIsNamed) {
+  const Json a = Json::parse(R"({"operator": {"kappa": 0.1}, "run": [{"site": [0, 1]}]})");
+  EXPECT_EQ(first_difference(a, a), "");
+  Json b = a;
+  b["operator"]["kappa"] = 0.2;
+  EXPECT_EQ(first_difference(a, b), "operator.kappa is 0.1 there and 0.2 here");
+  b = a;
+  b["run"][0]["site"][1] = 3;
+  EXPECT_EQ(first_difference(a, b), "run[0].site[1] is 1 there and 3 here");
+  b = a;
+  b["run"].push_back(5);
+  EXPECT_EQ(first_difference(a, b), "run[1] is absent there and 5 here");
+  b = a;
+  b["operator"]["mass"] = 1;
+  EXPECT_EQ(first_difference(a, b), "operator.mass is absent there and 1 here");
+  EXPECT_EQ(first_difference(b, a), "operator.mass is 1 there and absent here");
+}
+
+TEST(OutputFolder, NumbersThatAreNotFiniteBecomeNullAndAreNamed) {
+  Json value = {{"a", {1.5, std::numeric_limits<double>::quiet_NaN()}},
+                {"b", {{"c", std::numeric_limits<double>::infinity()}}}};
+  const auto found = remove_not_finite(value);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_THAT(found[0], HasSubstr("a[1] is nan"));
+  EXPECT_THAT(found[1], HasSubstr("b.c is inf"));
+  EXPECT_EQ(value.dump(), R"({"a":[1.5,null],"b":{"c":null}})");
+}
+
+TEST(OutputFolder, RemembersFinishedTasksOfTheSameJobOnly) {
+  const TemporaryFolder folder;
+  const Json job = {{"kappa", 0.1}};
+  {
+    OutputFolder first(folder.file("out"), job, false);
+    TaskRecord record;
+    record.key = "k1";
+    record.files = {"p.lime"};
+    record.correlators = {{"pion", {1.0 / 3, 2}}};
+    write_bytes(first.path("p.lime").string(), "x");
+    first.finish("p", record);
+  }
+  OutputFolder again(folder.file("out"), job, false);
+  ASSERT_NE(again.finished("p", "k1"), nullptr);
+  EXPECT_EQ(again.finished("p", "k1")->correlators["pion"][0], 1.0 / 3) << "numbers read back exactly";
+  EXPECT_EQ(again.finished("p", "k2"), nullptr);
+  EXPECT_EQ(again.finished("q", "k1"), nullptr);
+  EXPECT_EQ(OutputFolder(folder.file("out"), job, true).finished("p", "k1"), nullptr) << "--force forgets";
+  std::filesystem::remove(again.path("p.lime"));
+  EXPECT_EQ(again.finished("p", "k1"), nullptr) << "its file is gone";
+
+  const auto message = [&](const Json& other) {
+    try {
+      OutputFolder(folder.file("out"), other, false);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(message({{"kappa", 0.2}}), HasSubstr("another job: kappa is 0.1 there and 0.2 here"));
+  write_bytes(again.path("restart.json").string(), "{\"schema_version\": 1,");
+  EXPECT_THAT(message(job), HasSubstr("damaged"));
+  std::filesystem::remove(again.path("restart.json"));
+  EXPECT_EQ(message(job), "");
+  write_bytes(again.path("results.json").string(), "{}");
+  EXPECT_THAT(message(job), HasSubstr("cannot be continued"));
+}
+
+TEST(Progress, TimeLeftFollowsTheFallOfTheResidual) {
+  // From 1 to 1e-4 in 8 s: another 8 s to 1e-8.
+  EXPECT_NEAR(seconds_left(1, 1e-4, 1e-8, 8), 8, 1e-12);
+  EXPECT_EQ(seconds_left(1, 1e-9, 1e-8, 8), 0);
+  EXPECT_LT(seconds_left(1, 2, 1e-8, 8), 0);
+  EXPECT_LT(seconds_left(1, std::numeric_limits<double>::quiet_NaN(), 1e-8, 8), 0);
+  EXPECT_EQ(duration_text(7.2), "8 s");
+  EXPECT_EQ(duration_text(200), "3 min 20 s");
+  EXPECT_EQ(duration_text(7500), "2 h 5 min");
+}
+
+}  // namespace
+}  // namespace quadrille

@@ -1,0 +1,259 @@
+// The program from its command line: exit status, messages, results and restarts.
+#include "input/program.h"
+
+#include "input/files/gauge_file.h"
+#include "input/files/propagator_file.h"
+#include "tests/input/lime_testing.h"
+
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <sstream>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace quadrille {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::read_bytes;
+using ::testing::StartsWith;
+using testing::TemporaryFolder;
+using testing::write_bytes;
+using Json = nlohmann::json;
+
+const std::string job = R"(gauge: {start: weak, dims: [4, 2, 2, 4], seed: 5, epsilon: 0.3, save: field.lime}
+operator:
+  type: wilson
+  mass: 0.3
+  boundary: [periodic, antiperiodic, {phase: 0.5}, antiperiodic]
+solver: {type: bicgstab, tolerance: 1e-9, sloppy: {precision: single}}
+run:
+  - task: propagator
+    source: {type: point, site: [1, 0, 1, 2]}
+    save: {file: p.lime, precision: double}
+  - task: mesons
+    from: propagator
+)";
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  ProgramTest() { write_bytes(folder_.file("job.yaml"), job); }
+
+  int call(std::vector<std::string> words) {
+    out_.str("");
+    err_.str("");
+    return run_program(words, out_, err_);
+  }
+  int run(std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {"run", folder_.file("job.yaml")};
+    words.insert(words.end(), more.begin(), more.end());
+    return call(words);
+  }
+  std::string out() const { return out_.str(); }
+  std::string err() const { return err_.str(); }
+  std::string output(const std::string& name) const { return folder_.file("job.out/" + name); }
+  Json results() const { return Json::parse(read_bytes(output("results.json"))); }
+
+  TemporaryFolder folder_;
+  std::ostringstream out_, err_;
+};
+
+TEST_F(ProgramTest, WrongCallsEndWithTwo) {
+  const std::string file = folder_.file("job.yaml");
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{},
+                                             {"dance"},
+                                             {"run"},
+                                             {"run", file, "--threads", "0"},
+                                             {"run", file, "--threads", "-1"},
+                                             {"run", file, "--threads", "100000"},
+                                             {"run", file, "--threads", "two"},
+                                             {"run", file, "--backend", "gpu"},
+                                             {"run", file, "--set"},
+                                             {"run", file, "--set", "run[9].name=x"},
+                                             {"run", file, "extra"},
+                                             {"check"},
+                                             {"info"},
+                                             {"run", file, "--nonsense"},
+                                             {"help", "nothing"}}) {
+    EXPECT_EQ(call(words), 2) << ::testing::PrintToString(words);
+    EXPECT_NE(err(), "");
+  }
+  EXPECT_EQ(folder_.count(), 1u) << "nothing was written";
+}
+
+TEST_F(ProgramTest, HelpAndVersion) {
+  EXPECT_EQ(call({"--version"}), 0);
+  EXPECT_EQ(out(), "quadrille " QUADRILLE_VERSION "\n");
+  EXPECT_EQ(call({"--help"}), 0);
+  EXPECT_THAT(out(), HasSubstr("check"));
+  EXPECT_EQ(call({"run", "--help"}), 0);
+  EXPECT_THAT(out(), HasSubstr("--force"));
+  EXPECT_EQ(call({"help", "solver", "cg"}), 0);
+  EXPECT_THAT(out(), HasSubstr("tolerance"));
+  EXPECT_EQ(call({"schema"}), 0);
+  EXPECT_TRUE(Json::parse(out()).contains("$schema"));
+}
+
+TEST_F(ProgramTest, CheckNamesEveryErrorAndChangesNothing) {
+  EXPECT_EQ(call({"check", folder_.file("job.yaml")}), 0);
+  EXPECT_THAT(out(), HasSubstr("no errors"));
+  EXPECT_EQ(call({"check", folder_.file("job.yaml"), "--set", "operator.mass=x", "--set", "solver.tolerance=2"}), 1);
+  EXPECT_THAT(err(), HasSubstr("quadrille: error: --set operator.mass: 'mass' must be a real number"));
+  EXPECT_THAT(err(), HasSubstr("quadrille: error: --set solver.tolerance: 'tolerance' must be > 0 and < 1, got 2\n"));
+  EXPECT_EQ(call({"check", folder_.file("none.yaml")}), 1);
+  EXPECT_THAT(err(), StartsWith("quadrille: error: " + folder_.file("none.yaml") + ": no such file"));
+  EXPECT_EQ(folder_.count(), 1u);
+}
+
+TEST_F(ProgramTest, ABadJobWritesNothing) {
+  write_bytes(folder_.file("job.yaml"), job + "extra: 1\n");
+  EXPECT_EQ(run(), 1);
+  EXPECT_THAT(err(), HasSubstr("job.yaml:13:1: unknown key 'extra'"));
+  EXPECT_EQ(folder_.count(), 1u);
+}
+
+TEST_F(ProgramTest, ResultsHoldWhatIsPromised) {
+  ASSERT_EQ(run(), 0) << err();
+  const Json r = results();
+  for (const char* key : {"schema_version", "version", "backend", "isa", "threads", "job", "lattice", "gauge", "solves",
+                          "correlators", "warnings"}) {
+    EXPECT_TRUE(r.contains(key)) << key;
+  }
+  EXPECT_EQ(r["lattice"]["dims"], (Json{4, 2, 2, 4}));
+  EXPECT_EQ(r["job"]["solver"]["max_iterations"], 10000) << "defaults are filled in";
+  ASSERT_EQ(r["solves"].size(), 12u);
+  for (const char* key :
+       {"task", "spin", "color", "mass", "kappa", "solver", "scheme", "precision", "sloppy", "tolerance", "converged",
+        "stop_reason", "iterations", "reliable_updates", "residual", "seconds", "gflops", "kernels", "history"}) {
+    EXPECT_TRUE(r["solves"][7].contains(key)) << key;
+  }
+  for (const Json& solve : r["solves"]) {
+    EXPECT_TRUE(solve["converged"]);
+    EXPECT_LE(solve["residual"], 1e-9);
+    EXPECT_GT(solve["kernels"].size(), 1u);
+  }
+  EXPECT_EQ(r["solves"][4]["spin"], 1);
+  EXPECT_EQ(r["solves"][4]["color"], 1);
+  EXPECT_EQ(r["gauge"]["planes"].size(), 6u);
+  EXPECT_EQ(r["correlators"]["mesons"]["source_time"], 2);
+  EXPECT_EQ(r["correlators"]["pion"], r["correlators"]["mesons"]);
+  ASSERT_EQ(r["correlators"]["mesons"]["pion"].size(), 4u);
+
+  // The correlator is that of the propagator in the file, and the field's file holds the field.
+  const PropagatorFile saved = read_propagator_file(output("p.lime"));
+  for (int t = 0; t < 4; ++t) {
+    double sum = 0;
+    for (std::size_t k = 0; k < 16 * 144; ++k) sum += std::norm(saved.propagator.data[std::size_t(t) * 16 * 144 + k]);
+    EXPECT_NEAR(r["correlators"]["mesons"]["pion"][std::size_t(t)], sum, 1e-14 * sum);
+  }
+  const GaugeObservables seen = gauge_observables(read_gauge_file(output("field.lime")).links);
+  EXPECT_EQ(r["gauge"]["plaquette"], seen.plaquette);
+  EXPECT_EQ(r["gauge"]["checksum"]["suma"].get<std::string>().size(), 8u);
+}
+
+TEST_F(ProgramTest, AFinishedJobIsNotDoneAgainAndALostTaskIs) {
+  ASSERT_EQ(run(), 0) << err();
+  const Json first = results();
+  ASSERT_EQ(run(), 0) << err();
+  EXPECT_EQ(results()["solves"], first["solves"]) << "the very same seconds: nothing was solved";
+
+  // As if interrupted between the tasks: mesons reads the propagator back from its file.
+  Json state = Json::parse(read_bytes(output("restart.json")));
+  state["tasks"].erase("mesons");
+  write_bytes(output("restart.json"), state.dump());
+  ASSERT_EQ(run(), 0) << err();
+  EXPECT_EQ(results()["solves"], first["solves"]);
+  EXPECT_EQ(results()["correlators"], first["correlators"]);
+
+  // The file is no longer what was computed: the propagator is solved again.
+  write_bytes(output("restart.json"), state.dump());
+  PropagatorFile saved = read_propagator_file(output("p.lime"));
+  saved.propagator.data[5] += 1;
+  write_propagator_file(output("p.lime"), saved.propagator, {});
+  ASSERT_EQ(run(), 0) << err();
+  EXPECT_NE(results()["solves"], first["solves"]);
+  EXPECT_EQ(results()["correlators"], first["correlators"]);
+}
+
+TEST_F(ProgramTest, TheFolderOfAnotherJobIsRefused) {
+  ASSERT_EQ(run(), 0) << err();
+  const std::string before = read_bytes(output("results.json"));
+  EXPECT_EQ(run({"--set", "operator.mass=0.4"}), 1);
+  EXPECT_THAT(err(), HasSubstr("another job: operator.mass is 0.3 there and 0.4 here"));
+  EXPECT_EQ(read_bytes(output("results.json")), before);
+  ASSERT_EQ(run({"--set", "operator.mass=0.4", "--force"}), 0) << err();
+  EXPECT_EQ(results()["solves"][0]["mass"], 0.4);
+}
+
+TEST_F(ProgramTest, NoConvergenceEndsWithThreeAndStillWrites) {
+  EXPECT_EQ(run({"--set", "solver.max_iterations=2"}), 3);
+  EXPECT_THAT(err(), HasSubstr("did not converge"));
+  EXPECT_FALSE(results()["solves"][0]["converged"]);
+  EXPECT_EQ(results()["solves"][0]["stop_reason"], "max_iterations");
+  EXPECT_THAT(results()["warnings"].dump(), HasSubstr("propagator: spin 0, colour 0: "));
+  EXPECT_TRUE(results()["correlators"].contains("mesons"));
+  EXPECT_EQ(run({"--set", "solver.max_iterations=2"}), 3) << "a restart says so again";
+}
+
+TEST_F(ProgramTest, OutputsThatCannotBeWritten) {
+  write_bytes(folder_.file("in_the_way"), "a file");
+  EXPECT_EQ(run({"--out", folder_.file("in_the_way")}), 1);
+  EXPECT_THAT(err(), HasSubstr("in_the_way"));
+  EXPECT_EQ(run({"--out", folder_.file("in_the_way/below")}), 1);
+  EXPECT_THAT(err(), HasSubstr("in_the_way"));
+  std::filesystem::create_directories(folder_.file("closed"));
+  std::filesystem::permissions(folder_.file("closed"), std::filesystem::perms::owner_read);
+  if (::access(folder_.file("closed").c_str(), W_OK) != 0) {  // root may write anywhere
+    EXPECT_EQ(run({"--out", folder_.file("closed")}), 1);
+    EXPECT_THAT(err(), HasSubstr("closed"));
+  }
+  std::filesystem::permissions(folder_.file("closed"), std::filesystem::perms::owner_all);
+}
+
+TEST_F(ProgramTest, AFullDiskIsSaidAndLeavesNoHalfFile) {
+  struct rlimit old {};
+  getrlimit(RLIMIT_FSIZE, &old);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit small { 100000, old.rlim_max };
+  setrlimit(RLIMIT_FSIZE, &small);
+  const int status = run();
+  setrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(status, 1);
+  EXPECT_THAT(err(), HasSubstr(output("p.lime") + ": "));
+  EXPECT_FALSE(std::filesystem::exists(output("p.lime")));
+  ASSERT_EQ(run(), 0) << err();
+  EXPECT_TRUE(std::filesystem::exists(output("p.lime")));
+}
+
+TEST_F(ProgramTest, AnInputIsNeverOverwritten) {
+  ASSERT_EQ(run(), 0) << err();
+  const std::string before = read_bytes(output("field.lime"));
+  write_bytes(folder_.file("job.yaml"), "gauge: {file: job.out/field.lime, save: field.lime}\n");
+  EXPECT_EQ(run({"--force"}), 1);
+  EXPECT_THAT(err(), HasSubstr("job.yaml:1:41: 'save' would overwrite the input"));
+  EXPECT_EQ(read_bytes(output("field.lime")), before);
+}
+
+TEST_F(ProgramTest, AChangedGaugeFileIsNoticed) {
+  ASSERT_EQ(run(), 0) << err();
+  std::filesystem::rename(output("field.lime"), folder_.file("field.lime"));
+  std::string reading = job;
+  reading.replace(0, reading.find('\n'), "gauge: {file: field.lime}");
+  write_bytes(folder_.file("job.yaml"), reading);
+  ASSERT_EQ(run({"--force"}), 0) << err();
+  const Json first = results();
+  EXPECT_EQ(first["gauge"]["checksum"]["verdict"], "ok");
+  HostLinks links = read_gauge_file(folder_.file("field.lime")).links;
+  for (std::size_t k = 0; k < 9; ++k) links.data[k] = k % 4 == 0 ? 1 : 0;
+  write_gauge_file(folder_.file("field.lime"), links);
+  ASSERT_EQ(run(), 0) << err();
+  EXPECT_NE(results()["correlators"], first["correlators"]);
+}
+
+}  // namespace
+}  // namespace quadrille
