@@ -3,6 +3,7 @@
 
 #include "core/blas/blas.h"
 #include "core/error.h"
+#include "core/normal_operator.h"
 #include "tests/dirac/dirac_testing.h"
 
 #include <gtest/gtest.h>
@@ -67,6 +68,27 @@ TEST_P(Preconditioned, DaggerIsTheAdjointInEveryForm) {
                              : form.precision == Precision::Single ? 1e-6
                                                                    : 1e-3;
     EXPECT_LT(std::abs(blas::dot(y, ax) - blas::dot(ay, x)), tolerance * norm(y) * norm(ax)) << to_string(form);
+  }
+}
+
+TEST_P(Preconditioned, NormalOperatorIsHermitianAndPositive) {
+  const Scene scene = Scene::hot(GetParam());
+  const auto a = std::make_shared<const EvenOddOperator>(
+      std::make_shared<const WilsonOperator>(scene.gauge, scene.parameters, OperatorForm{}));
+  const NormalOperator outer(a);
+  for (const OperatorForm& form : {OperatorForm{}, OperatorForm{Precision::Single, Reconstruct::R12, true}}) {
+    const auto normal = outer.converted(form);
+    const auto plain = a->converted(form);
+    Field x(normal->field_desc()), y(x.desc()), nx(x.desc()), ny(x.desc()), ax(x.desc());
+    import_spinor(x, random_spinor(GetParam()));
+    import_spinor(y, random_spinor(GetParam()));
+    normal->apply(nx, x, Dagger::No);
+    normal->apply(ny, y, Dagger::Yes);
+    plain->apply(ax, x, Dagger::No);
+    const double tolerance = form.precision == Precision::Double ? 1e-13 : 1e-5;
+    EXPECT_LT(std::abs(blas::dot(y, nx) - blas::dot(ny, x)), tolerance * norm(y) * norm(nx));
+    EXPECT_NEAR(blas::real_dot(x, nx) / blas::norm2(ax), 1, tolerance);  // <x, A^+ A x> = |A x|^2
+    EXPECT_EQ(normal->flops(), 2 * plain->flops());
   }
 }
 
