@@ -137,7 +137,8 @@ void Dslash::run(Field& y, const Field& x, Dagger dagger, double b, double a, co
 
   const KernelTimer timer(*records_[z != nullptr], spinor_.lattice->half_volume());
   const std::int64_t blocks = layout_->blocks();
-#pragma omp parallel
+  const bool worth_sharing = spinor_.lattice->half_volume() >= 1024;  // less takes as long as waking the threads
+#pragma omp parallel if (worth_sharing)
   {
     const std::int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();
     kernel_->run(args, layout_->lanes(), blocks * me / threads, blocks * (me + 1) / threads);

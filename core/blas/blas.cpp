@@ -66,7 +66,7 @@ Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields) 
   std::vector<Sums>& partial = partial_sums();
   const std::int64_t rows = parities * chunks;
   if (partial.size() < std::size_t(rows)) partial.resize(std::size_t(rows));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows > 1)
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t begin = (row % chunks) * per_chunk;
     kernel(&op, spans[row / chunks], begin, std::min(blocks, begin + per_chunk), partial[std::size_t(row)].data());
