@@ -26,10 +26,11 @@ Array values(const Field& x) {
   return host.data;
 }
 
+// A plain sum in double would itself be wrong by more than the tolerances below.
 double norm2(const Array& x) {
-  double sum = 0;
+  long double sum = 0;
   for (const Complex& c : x) sum += std::norm(c);
-  return sum;
+  return double(sum);
 }
 
 Complex dot(const Array& x, const Array& y) {
