@@ -46,7 +46,7 @@ const SolvedPropagator& JobRun::propagator(const std::string& name) {
   if (known != kept_.end()) return known->second;
   const auto task = std::find_if(job_.run.begin(), job_.run.end(), [&](const TaskSpec& t) { return t.name == name; });
   if (!task->entry->restore || !task->entry->restore(*this, *task)) {
-    log().info("{}: done by an earlier run, but not kept in double precision; solving again", name);
+    log().info("{}: done by an earlier run, but not kept in double precision: solving again", name);
     TaskRecord mine;
     std::swap(mine, record_);
     do_task(*task);

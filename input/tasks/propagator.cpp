@@ -146,9 +146,18 @@ void run(JobRun& job, const TaskSpec& task) {
 bool restore(JobRun& job, const TaskSpec& task) {
   const TaskRecord& record = job.folder().records().at(task.name);
   if (record.data_hash.empty() || record.files.empty()) return false;
-  PropagatorFile file = read_propagator_file(job.folder().path(record.files.front()).string());
-  if (data_hash(file.propagator) != record.data_hash) return false;
-  job.keep(task, {std::move(file.propagator), source_time(task)});
+  const std::string path = job.folder().path(record.files.front()).string();
+  try {
+    PropagatorFile file = read_propagator_file(path);
+    if (data_hash(file.propagator) != record.data_hash) {
+      log().warn("{}: no longer what the task '{}' computed", path, task.name);
+      return false;
+    }
+    job.keep(task, {std::move(file.propagator), source_time(task)});
+  } catch (const Error& error) {
+    log().warn("{}", error.what());
+    return false;
+  }
   return true;
 }
 

@@ -175,7 +175,15 @@ TEST_F(ProgramTest, AFinishedJobIsNotDoneAgainAndALostTaskIs) {
   saved.propagator.data[5] += 1;
   write_propagator_file(output("p.lime"), saved.propagator, {});
   ASSERT_EQ(run(), 0) << err();
-  EXPECT_NE(results()["solves"], first["solves"]);
+  const Json second = results();
+  EXPECT_NE(second["solves"], first["solves"]);
+  EXPECT_EQ(second["correlators"], first["correlators"]);
+
+  // The same for a file that is damaged.
+  write_bytes(output("restart.json"), state.dump());
+  write_bytes(output("p.lime"), read_bytes(output("p.lime")).substr(0, 5000));
+  ASSERT_EQ(run(), 0) << err();
+  EXPECT_NE(results()["solves"], second["solves"]);
   EXPECT_EQ(results()["correlators"], first["correlators"]);
 }
 
