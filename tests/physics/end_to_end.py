@@ -9,6 +9,7 @@ Bounds: |S - S_ref| / max |S_ref| and |C - C_ref| / C_ref at most 1e-11 in unifo
 
 import json
 import os
+import shutil
 import sys
 import unittest
 
@@ -58,12 +59,12 @@ class Solved(ProgramTest):
         self.assertEqual(places, {(spin, color) for spin in range(4) for color in range(3)})
 
 
-class Expected(Solved):
-    """Every case of expected.json."""
+class ExpectedCase(Solved):
+    """One case of expected.json."""
 
-    def check_case(self, case, solver, bound, number, threads=1):
+    def check_case(self, case, solver, bound, number, threads=1, env=None):
         job = job_for(os.path.join(harness.DATA, case["file"]), params_of(case), case["at"], solver)
-        results = self.run_job(job, "--threads", str(threads), out=f"out{number}")
+        results = self.run_job(job, "--threads", str(threads), out=f"out{number}", env=env)
         gauge = results["gauge"]
         self.assertEqual(results["lattice"]["dims"], case["dims"])
         for name in ("plaquette", "link_trace"):
@@ -79,6 +80,11 @@ class Expected(Solved):
         self.assertLessEqual(element, bound)
         self.assertLessEqual(pion, bound)
         self.assertAlmostEqual(float(np.max(np.abs(propagator))), case["max_abs_S"], delta=bound)
+        return propagator.tobytes(), correlator
+
+
+class Expected(ExpectedCase):
+    """Every case, in uniform double and in a covering choice of sloppy forms."""
 
     def test_uniform_double(self):
         for number, case in enumerate(expected_cases()):
@@ -94,6 +100,29 @@ class Expected(Solved):
                 solver = solvers[(5 * (6 * number + step)) % len(solvers)]
                 with self.subTest(case=case["file"], params=case["params"], solver=solver_name(solver)):
                     self.check_case(case, solver, 1e-8, f"{number}-{step}", 1 + step % 3)
+
+
+class Thorough(ExpectedCase):
+    """Every case in every form on every instruction set, and the same bits for 1, 2 and 3 threads: thousands of jobs, so
+    only when QUADRILLE_THOROUGH is set."""
+
+    def test_everything(self):
+        if not os.environ.get("QUADRILLE_THOROUGH"):
+            raise unittest.SkipTest("set QUADRILLE_THOROUGH=1 to run some thousands of jobs")
+        solvers = [(uniform(kind), 1e-11) for kind in ("bicgstab", "cg")] + [(s, 1e-8) for s in harness.all_sloppy()]
+        for isa in harness.cpu_instruction_sets():
+            for number, case in enumerate(expected_cases()):
+                for index, (solver, bound) in enumerate(solvers):
+                    with self.subTest(case=case["file"], params=case["params"], solver=solver_name(solver), isa=isa):
+                        seen = [
+                            self.check_case(case, solver, bound, f"{isa}-{number}-{index}-{threads}", threads,
+                                            {"QUADRILLE_ISA": isa})
+                            for threads in (1, 2, 3)
+                        ]
+                        self.assertEqual(seen[0], seen[1])
+                        self.assertEqual(seen[0], seen[2])
+                        for threads in (1, 2, 3):
+                            shutil.rmtree(self.path(f"out{isa}-{number}-{index}-{threads}"))
 
 
 class Independent(Solved):
@@ -226,7 +255,7 @@ class IndependentProgram(unittest.TestCase):
         self.assertEqual(independent.compare_with_expected(harness.DATA), 0)
 
 
-del Solved, Independent  # the bases hold no tests of their own
+del Solved, ExpectedCase, Independent  # the bases hold no tests of their own
 
 if __name__ == "__main__":
     sys.exit(harness.main(sys.modules[__name__]))
