@@ -18,7 +18,7 @@ sys.path.insert(0, str(HERE.parent))
 SPEC = HERE / "kernels.yaml"
 AXES = ("precision", "reconstruct")
 KNOWN = {
-    "operator": {"wilson"},
+    "operator": {path.stem for path in (HERE / "operators").glob("[!_]*.py")},
     "backend": {"cpu"},
     "precision": {"double", "single", "half"},
     "reconstruct": {"18", "12", "8"},

@@ -34,7 +34,6 @@ class Lattice {
   const Dims& origin() const { return origin_; }
   std::int64_t volume() const { return quadrille::volume(local_); }
   std::int64_t half_volume() const { return volume() / 2; }
-  std::int64_t global_volume() const { return quadrille::volume(global_); }
   const Communicator& communicator() const { return *communicator_; }
 
   static int parity(const Dims& x) { return (x[0] + x[1] + x[2] + x[3]) & 1; }

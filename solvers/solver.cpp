@@ -1,6 +1,7 @@
 #include "solvers/solver.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace quadrille {
 
@@ -23,9 +24,13 @@ void reserve_history(std::vector<HistoryEntry>& history, int max_iterations) {
 
 void record(std::vector<HistoryEntry>& history, const HistoryEntry& entry) {
   if (history.size() == history.capacity()) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < history.size(); i += 2) history[kept++] = history[i];
-    history.resize(kept);
+    std::size_t kept = 0, without = 0;
+    for (const HistoryEntry& old : history) {
+      if (!std::isnan(old.true_residual) || without++ % 2 == 0) history[kept++] = old;
+    }
+    // All were true residuals: then those give way.
+    for (std::size_t i = 0; kept == history.size() && 2 * i < kept; ++i) history[i] = history[2 * i];
+    history.resize(kept == history.size() ? (kept + 1) / 2 : kept);
   }
   history.push_back(entry);
 }

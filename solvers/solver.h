@@ -80,7 +80,8 @@ class Solver {
 /// Memory for the history of one solve: an entry an iteration, up to 16,384.
 void reserve_history(std::vector<HistoryEntry>& history, int max_iterations);
 
-/// Adds an entry and allocates nothing: when the reserved memory is full, every second old entry gives way.
+/// Adds an entry and allocates nothing: when the reserved memory is full, every second old entry without a true
+/// residual gives way (or every second one, when all have it).
 void record(std::vector<HistoryEntry>& history, const HistoryEntry& entry);
 
 /// Adds what a further solve (a restart, an inner solve) did to the report of the whole: iterations, updates, flops and

@@ -97,8 +97,6 @@ double subtract_norm2(const Field& b, Field& r) { return launch(OpId::SubtractNo
 
 double norm2(const Field& x) { return launch(OpId::Norm2, Norm2{}, {&x})[0]; }
 
-double real_dot(const Field& x, const Field& y) { return launch(OpId::RealDot, RealDot{}, {&x, &y})[0]; }
-
 Complex dot(const Field& x, const Field& y) {
   const auto sums = launch(OpId::Dot, Dot{}, {&x, &y});
   return {sums[0], sums[1]};

@@ -30,8 +30,6 @@ void caxpy(Complex a, const Field& x, Field& y);
 double subtract_norm2(const Field& b, Field& r);
 /// |x|^2
 double norm2(const Field& x);
-/// Re <x, y>
-double real_dot(const Field& x, const Field& y);
 /// <x, y> = sum over conj(x) y
 Complex dot(const Field& x, const Field& y);
 /// y = y + a x, gives |y|^2

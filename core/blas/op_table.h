@@ -8,7 +8,7 @@
 // One name per functor of core/blas/ops.h.
 // clang-format off
 #define QUADRILLE_BLAS_OPS(X)                                                                                  \
-  X(Zero) X(Copy) X(Scale) X(Axpy) X(Xpay) X(Caxpy) X(SubtractNorm2) X(Norm2) X(RealDot) X(Dot) X(AxpyNorm2)   \
+  X(Zero) X(Copy) X(Scale) X(Axpy) X(Xpay) X(Caxpy) X(SubtractNorm2) X(Norm2) X(Dot) X(AxpyNorm2)   \
   X(AxpyXpay) X(DotNorm2) X(CaxpyNorm2) X(BicgstabDirection) X(BicgstabUpdate)
 // clang-format on
 

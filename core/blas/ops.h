@@ -33,19 +33,12 @@ QUADRILLE_INLINE void add_product(Lanes<T, V>& y, double a, const Lanes<T, V>& x
   y.im += T(a) * x.im;
 }
 
-/// Adds |x|^2, Re<x,y>, or the two parts of <x,y>.
+/// Adds |x|^2, or the two parts of <x,y>.
 template <class T, int V>
 QUADRILLE_INLINE void add_norm2(simd::Vec<double, V>& sum, const Lanes<T, V>& x) {
   using D = simd::Vec<double, V>;
   const D re = __builtin_convertvector(x.re, D), im = __builtin_convertvector(x.im, D);
   sum += re * re + im * im;
-}
-
-template <class T, int V>
-QUADRILLE_INLINE void add_real_dot(simd::Vec<double, V>& sum, const Lanes<T, V>& x, const Lanes<T, V>& y) {
-  using D = simd::Vec<double, V>;
-  sum += __builtin_convertvector(x.re, D) * __builtin_convertvector(y.re, D) +
-         __builtin_convertvector(x.im, D) * __builtin_convertvector(y.im, D);
 }
 
 template <class T, int V>
@@ -104,10 +97,6 @@ struct SubtractNorm2 {  // f1 = f0 - f1, |f1|^2
 
 struct Norm2 {  // |f0|^2
   QUADRILLE_BLAS_OP(0b1, 0b0, 1, 1) { add_norm2(sum[0], f[0]); }
-};
-
-struct RealDot {  // Re <f0, f1>
-  QUADRILLE_BLAS_OP(0b11, 0b00, 2, 1) { add_real_dot(sum[0], f[0], f[1]); }
 };
 
 struct Dot {  // <f0, f1>

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 namespace quadrille {
 
 // Halves the longest sub-lattice extent that stays even, t before z, y and x, until there are `lanes` of them.
@@ -35,6 +37,12 @@ VectorLayout::VectorLayout(const Lattice& lattice, int lanes) : lanes_(lanes) {
   }
   for (int mu = 0; mu < 4; ++mu) block_dims_[mu] = dims[mu] / lane_grid_[mu];
   blocks_ = volume(block_dims_) / 2;
+  if (lattice.half_volume() > std::numeric_limits<std::int32_t>::max()) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("a process holds at most 2^31 sites of each parity, not {}: use more "
+                            "ranks",
+                            lattice.half_volume()));
+  }
   place_sites(lattice);
   connect_blocks();
 }

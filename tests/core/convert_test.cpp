@@ -6,6 +6,7 @@
 #include "core/isa.h"
 #include "core/layout/vector_layout.h"
 #include "core/spin_basis.h"
+#include "tests/extents.h"
 #include "tests/random_seed.h"
 #include "tests/reference/wilson.h"
 
@@ -16,7 +17,6 @@
 namespace quadrille {
 namespace {
 
-const Dims extents[] = {{4, 4, 4, 4}, {4, 6, 8, 10}, {12, 4, 2, 6}, {6, 6, 6, 6}};
 const Precision precisions[] = {Precision::Double, Precision::Single, Precision::Half};
 
 FieldDesc spinor(const Lattice& lattice, Precision p, int lanes, Subset subset = Subset::Full) {
@@ -35,7 +35,7 @@ double largest_difference(const HostSpinor& a, const HostSpinor& b) {
 }
 
 TEST(Convert, EveryPairOfPrecisionsAndLayouts) {
-  for (const Dims& dims : extents) {
+  for (const Dims& dims : testing::test_extents) {
     const Lattice lattice(dims);
     Field original(spinor(lattice, Precision::Double, 1));
     fill_gaussian(original, testing::next_seed());

@@ -3,6 +3,7 @@
 
 #include "core/convert.h"
 #include "core/gauge/start.h"
+#include "tests/extents.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>
@@ -35,13 +36,21 @@ Deviations round_trip(const HostLinks& links, const Lattice& lattice, Precision 
   return {deviations[deviations.size() / 2], deviations.back()};
 }
 
-class LinkCodec : public ::testing::Test {
+/// Every round trip through fields on all extents, and on one with many links.
+class LinkCodec : public ::testing::TestWithParam<Dims> {
  protected:
-  const Lattice lattice{{8, 8, 8, 8}};
+  const Lattice lattice{GetParam()};
   static double unit(Precision p) { return rounding_unit(p); }
 };
 
-TEST_F(LinkCodec, EighteenAndTwelveAreAccurateToTheFormat) {
+std::vector<Dims> extents() {
+  std::vector<Dims> all = testing::test_extents;
+  all.push_back({8, 8, 8, 8});
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Extents, LinkCodec, ::testing::ValuesIn(extents()));
+
+TEST_P(LinkCodec, EighteenAndTwelveAreAccurateToTheFormat) {
   for (const HostLinks& links :
        {hot_start(lattice, testing::next_seed()), weak_start(lattice, testing::next_seed(), 1e-3),
         weak_start(lattice, testing::next_seed(), 0.5), cold_start(lattice)}) {
@@ -55,7 +64,7 @@ TEST_F(LinkCodec, EighteenAndTwelveAreAccurateToTheFormat) {
   }
 }
 
-TEST_F(LinkCodec, EightOnRandomLinks) {
+TEST_P(LinkCodec, EightOnRandomLinks) {
   const HostLinks links = hot_start(lattice, testing::next_seed());
   for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
     const Deviations d = round_trip(links, lattice, p, Reconstruct::R8);
@@ -66,7 +75,7 @@ TEST_F(LinkCodec, EightOnRandomLinks) {
   }
 }
 
-TEST_F(LinkCodec, EightNearTheUnitMatrixLosesHalfTheDigitsAtWorst) {
+TEST_P(LinkCodec, EightNearTheUnitMatrixLosesHalfTheDigitsAtWorst) {
   // |v00| and |v20| are small differences there: sqrt of the format's rounding, the worst case of the design.
   for (double epsilon : {1e-2, 1e-4, 1e-8}) {
     const HostLinks links = weak_start(lattice, testing::next_seed(), epsilon);
@@ -78,13 +87,13 @@ TEST_F(LinkCodec, EightNearTheUnitMatrixLosesHalfTheDigitsAtWorst) {
   }
 }
 
-TEST_F(LinkCodec, EightKeepsTheUnitMatrixExactly) {
+TEST_P(LinkCodec, EightKeepsTheUnitMatrixExactly) {
   for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
     EXPECT_EQ(round_trip(cold_start(lattice), lattice, p, Reconstruct::R8).worst, 0) << to_string(p);
   }
 }
 
-TEST_F(LinkCodec, SingularLinksDecodeToFiniteNumbers) {
+TEST_P(LinkCodec, SingularLinksDecodeToFiniteNumbers) {
   Matrix3 u;  // row 1 is (1, 0, 0): N = 0
   u(0, 1) = u(1, 0) = 1;
   u(2, 2) = -1;
@@ -99,7 +108,7 @@ TEST_F(LinkCodec, SingularLinksDecodeToFiniteNumbers) {
   }
 }
 
-TEST_F(LinkCodec, ConversionBetweenReconstructionsMeetsTheDirectOne) {
+TEST_P(LinkCodec, ConversionBetweenReconstructionsMeetsTheDirectOne) {
   const HostLinks links = weak_start(lattice, testing::next_seed(), 0.4);
   Field wide(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18));
   import_links(wide, links);

@@ -6,6 +6,7 @@
 #include "core/gauge/observables.h"
 #include "core/gauge/start.h"
 #include "core/gauge/su3.h"
+#include "tests/extents.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>
@@ -15,15 +16,20 @@ namespace {
 
 using testing::next_seed;
 
-TEST(TemporalGauge, TimeLinksAreOneUpToTheLastSlice) {
-  const Lattice lattice({4, 6, 4, 8});
+class TemporalGaugeOn : public ::testing::TestWithParam<Dims> {
+ protected:
+  const Lattice lattice{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(Extents, TemporalGaugeOn, ::testing::ValuesIn(testing::test_extents));
+
+TEST_P(TemporalGaugeOn, TimeLinksAreOneUpToTheLastSlice) {
   const HostLinks links = hot_start(lattice, next_seed());
   const TemporalGauge gauge(lattice, links);
   const HostLinks fixed = gauge.fixed(links);
   bool trivial = true;
   for (std::int64_t site = 0; site < lattice.volume(); ++site) {
     const double off = std::abs(fixed.link(site, 3)[0] - 1.0);
-    if (lattice.coordinates(site)[3] < 7) {
+    if (lattice.coordinates(site)[3] < GetParam()[3] - 1) {
       EXPECT_EQ(off, 0);
     } else {
       trivial = trivial && off < 1e-3;
@@ -32,8 +38,7 @@ TEST(TemporalGauge, TimeLinksAreOneUpToTheLastSlice) {
   EXPECT_FALSE(trivial) << "the last slice must carry the Polyakov loop";
 }
 
-TEST(TemporalGauge, KeepsGaugeInvariants) {
-  const Lattice lattice({4, 6, 4, 8});
+TEST_P(TemporalGaugeOn, KeepsGaugeInvariants) {
   const HostLinks links = weak_start(lattice, next_seed(), 0.5);
   const HostLinks fixed = TemporalGauge(lattice, links).fixed(links);
   const GaugeObservables before = gauge_observables(links), after = gauge_observables(fixed);
@@ -42,12 +47,11 @@ TEST(TemporalGauge, KeepsGaugeInvariants) {
   EXPECT_LT(after.unitarity.unitarity, 1e-14);
 }
 
-TEST(TemporalGauge, RestoreInvertsTransformInEveryPrecision) {
-  const Lattice lattice({4, 6, 4, 8});
+TEST_P(TemporalGaugeOn, RestoreInvertsTransformInEveryPrecision) {
   const TemporalGauge gauge(lattice, hot_start(lattice, next_seed()));
   Field psi(FieldDesc::spinor(lattice, Subset::Full, Precision::Double)), back(psi.desc());
   fill_gaussian(psi, next_seed());
-  HostSpinor before({4, 6, 4, 8}), after({4, 6, 4, 8});
+  HostSpinor before(GetParam()), after(GetParam());
   export_spinor(before, psi);
   for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
     Field inside(FieldDesc::spinor(lattice, Subset::Full, p));
@@ -59,7 +63,7 @@ TEST(TemporalGauge, RestoreInvertsTransformInEveryPrecision) {
     double largest = 0;
     for (std::size_t i = 0; i < before.data.size(); ++i)
       largest = std::max(largest, std::abs(after.data[i] - before.data[i]));
-    EXPECT_LT(largest, 20 * rounding_unit(p)) << to_string(p);
+    EXPECT_LT(largest, 40 * rounding_unit(p)) << to_string(p);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "core/isa.h"
 #include "core/random.h"
 #include "dirac/wilson.h"
+#include "tests/extents.h"
 #include "tests/random_seed.h"
 #include "tests/reference/wilson.h"
 
@@ -16,9 +17,6 @@
 #include <vector>
 
 namespace quadrille::testing {
-
-/// Extents that cut into full vectors, into fewer lanes, and not at all.
-inline const std::vector<Dims> test_extents = {{4, 4, 4, 4}, {4, 6, 8, 10}, {12, 4, 2, 6}, {16, 8, 4, 8}, {6, 6, 6, 6}};
 
 /// Sets QUADRILLE_ISA for the life of this object.
 class ForcedIsa {

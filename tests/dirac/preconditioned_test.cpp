@@ -87,7 +87,7 @@ TEST_P(Preconditioned, NormalOperatorIsHermitianAndPositive) {
     plain->apply(ax, x, Dagger::No);
     const double tolerance = form.precision == Precision::Double ? 1e-13 : 1e-5;
     EXPECT_LT(std::abs(blas::dot(y, nx) - blas::dot(ny, x)), tolerance * norm(y) * norm(nx));
-    EXPECT_NEAR(blas::real_dot(x, nx) / blas::norm2(ax), 1, tolerance);  // <x, A^+ A x> = |A x|^2
+    EXPECT_NEAR(blas::dot(x, nx).real() / blas::norm2(ax), 1, tolerance);  // <x, A^+ A x> = |A x|^2
     EXPECT_EQ(normal->flops(), 2 * plain->flops());
   }
 }
