@@ -21,7 +21,7 @@ Parameter make_gauge_block() {
   block.type = Type::group;
   block.help = "where the links come from: a file, or a start";
   block.members = {
-      {.name = "file", .type = Type::file_in, .help = "a gauge file (ILDG/LIME, SciDAC, NERSC, MILC v5)"},
+      {.name = "file", .type = Type::file_in, .help = "a gauge file: ILDG or SciDAC in LIME"},
       {.name = "start",
        .type = Type::choice,
        .help = "make the links: unit links, random links, or exp(i epsilon H) with random Hermitian traceless H",
