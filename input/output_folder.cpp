@@ -169,6 +169,11 @@ const TaskRecord* OutputFolder::finished(const std::string& task, const std::str
 }
 
 void OutputFolder::finish(const std::string& task, TaskRecord record) {
+  // Here, not only in the results: restart.json would forget what stood in the place of null.
+  Json values = {{"solves", std::move(record.solves)}, {"correlators", std::move(record.correlators)}};
+  for (std::string& found : remove_not_finite(values)) record.warnings.push_back(std::move(found));
+  record.solves = std::move(values["solves"]);
+  record.correlators = std::move(values["correlators"]);
   records_[task] = std::move(record);
   begin();
 }

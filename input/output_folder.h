@@ -37,7 +37,7 @@ class OutputFolder {
   const TaskRecord* finished(const std::string& task, const std::string& key) const;
   /// Makes this job the one that the folder belongs to: writes restart.json. Before anything else is written.
   void begin() const;
-  /// Keeps a record; writes restart.json.
+  /// Keeps a record, in which numbers that are not finite become null, each with a warning; writes restart.json.
   void finish(const std::string& task, TaskRecord record);
   const std::map<std::string, TaskRecord>& records() const { return records_; }
   /// Writes results.json: numbers that are not finite become null, each with a warning.
