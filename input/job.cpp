@@ -55,7 +55,6 @@ class JobReader {
       add(root_.where, any_task ? "'gauge' is missing: its tasks need links; give a map such as {file: weak_field.lime}"
                                 : "nothing to do: give 'gauge' and a list of tasks 'run'");
     }
-    check_outputs();
   }
 
  private:
@@ -147,30 +146,6 @@ class JobReader {
     add(task.parameters->where(reference.parameter),
         fmt::format("'{}' must name an earlier {} task, got '{}'; {}", reference.parameter, reference.kind, wanted,
                     known.empty() ? "there is none" : fmt::format("there are: {}", fmt::join(known, ", "))));
-  }
-
-  /// No two outputs may go to the same file.
-  void check_outputs() {
-    std::map<std::string, Location> seen;
-    if (job_.gauge) collect_outputs(*job_.gauge, seen);
-    for (const TaskSpec& task : job_.run) collect_outputs(*task.parameters, seen);
-  }
-
-  void collect_outputs(const Parameters& parameters, std::map<std::string, Location>& seen) {
-    for (const auto& [name, item] : parameters.items()) {
-      if (item.group) collect_outputs(*item.group, seen);
-      if (item.type != ParameterType::file_out) continue;
-      const auto path = std::filesystem::path(std::get<std::string>(item.scalar)).lexically_normal();
-      if (path == "results.json" || !path.has_filename()) {
-        add(item.where, path == "results.json" ? "'results.json' holds the results; choose another name"
-                                               : fmt::format("'{}' must be a file, not a folder", name));
-      }
-      const auto [first, fresh] = seen.emplace(path.string(), item.where);
-      if (!fresh) {
-        add(item.where, fmt::format("'{}' is written twice (first at {}); choose another name", path.string(),
-                                    to_string(first->second)));
-      }
-    }
   }
 
   Job& job_;

@@ -1,6 +1,7 @@
 #include "input/commands/check.h"
 
 #include "input/job.h"
+#include "input/outputs.h"
 
 #include <ostream>
 
@@ -18,6 +19,7 @@ int check(const std::string& job_file, const std::vector<std::string>& overrides
           std::ostream& err) {
   std::vector<Error> errors;
   const Job job = read_job(job_file, overrides, errors);
+  if (errors.empty()) check_outputs(job, default_output_folder(job_file), errors);
   if (errors.empty()) check_inputs(job, errors);
   for (const Error& error : errors) print_error(err, error.what());
   if (!errors.empty()) return 1;

@@ -7,7 +7,8 @@
 
 namespace quadrille {
 
-/// Validates a job and that the files it reads are there and fit it; writes one line for each error to `err`, and one
+/// Validates a job, that the files it reads are there and fit it, and that what it writes into its default output folder
+/// replaces none of them; writes one line for each error to `err`, and one
 /// line to `out` when there is none. Changes nothing. Gives the exit status 0 or 1; throws WrongCall for `--set`.
 int check(const std::string& job, const std::vector<std::string>& overrides, std::ostream& out, std::ostream& err);
 

@@ -3,6 +3,7 @@
 #include "input/blocks.h"
 #include "input/document.h"
 #include "input/output_folder.h"
+#include "input/outputs.h"
 #include "input/overrides.h"
 #include "input/progress.h"
 #include "tests/input/lime_testing.h"
@@ -36,6 +37,7 @@ class JobTest : public ::testing::Test {
   /// Every error, one a line, without the folder's name.
   std::string errors_of(const std::string& text, const std::vector<std::string>& set = {}, bool inputs = false) {
     const Job job = read(text, set);
+    if (errors_.empty()) check_outputs(job, folder_.file("out"), errors_);
     if (inputs && errors_.empty()) check_inputs(job, errors_);
     std::string all;
     for (const Error& error : errors_) {
@@ -174,13 +176,46 @@ TEST_F(JobTest, ReferencesNameEarlierTasks) {
 }
 
 TEST_F(JobTest, OutputsDoNotCollide) {
-  const auto save = [](const std::string& file) {
-    return "  - {task: propagator, name: p_" + std::to_string(file.size()) +
+  int number = 0;
+  const auto save = [&number](const std::string& file) {
+    return "  - {task: propagator, name: p" + std::to_string(number++) +
            ", source: {type: point, site: [0, 0, 0, 0]}, save: {file: " + file + "}}\n";
   };
-  EXPECT_THAT(errors_of(good + save("p.lime") + save("./p.lime")), HasSubstr("'p.lime' is written twice"));
-  EXPECT_THAT(errors_of(good + save("results.json")), HasSubstr("'results.json' holds the results"));
+  EXPECT_EQ(errors_of(good + save("p.lime") + save("a/p.lime") + save("restart.json.lime")), "");
+  for (const std::string& other :
+       std::vector<std::string>{"./p.lime", "a/../p.lime", "../out/p.lime", folder_.file("out/p.lime")}) {
+    EXPECT_THAT(errors_of(good + save("p.lime") + save(other)),
+                MatchesRegex("job.yaml:8:[0-9]+: '.*' is written twice .first at job.yaml:7:[0-9]+.; choose .*\n"))
+        << other;
+  }
+  for (const std::string& other :
+       std::vector<std::string>{"results.json", "./results.json", folder_.file("out/results.json")}) {
+    EXPECT_THAT(errors_of(good + save(other)), HasSubstr("' holds the results")) << other;
+  }
+  EXPECT_THAT(errors_of(good + save("restart.json")), HasSubstr("'restart.json' holds what an interrupted run needs"));
+  EXPECT_THAT(errors_of(good + save("../job.yaml")), HasSubstr("'../job.yaml' is the job file job.yaml"));
+  EXPECT_THAT(errors_of(good + save("p.lime") + save("p.lime/q.lime")), HasSubstr("cannot both be files"));
+  EXPECT_THAT(errors_of(good + save("p.lime/q.lime") + save("p.lime")), HasSubstr("cannot both be files"));
   EXPECT_THAT(errors_of(good + save("folder/")), HasSubstr("must be a file, not a folder"));
+  std::filesystem::create_directories(folder_.file("out/here"));
+  EXPECT_THAT(errors_of(good + save("here")), HasSubstr("'here' must be a file, not a folder"));
+  std::filesystem::create_directory_symlink(folder_.file("out"), folder_.file("other"));
+  EXPECT_THAT(errors_of(good + save("../other/results.json")), HasSubstr("holds the results"));
+}
+
+TEST_F(JobTest, OutputsThatCannotBeWrittenAreFoundBeforehand) {
+  const auto probed = [&](const std::string& file) {
+    const Job job = read("gauge: {start: cold, dims: [4, 4, 4, 8], save: " + file + "}\n");
+    probe_outputs(job, folder_.file("out"), errors_);
+    return errors_.empty() ? std::string() : std::string(errors_.front().what());
+  };
+  write_bytes(folder_.file("in_the_way"), "a file");
+  EXPECT_EQ(probed("a/b/c.lime"), "");
+  EXPECT_EQ(probed("/dev/null"), "");
+  EXPECT_THAT(probed("../in_the_way/c.lime"), HasSubstr("job.yaml:1:48: '../in_the_way/c.lime': "));
+  EXPECT_THAT(probed("../in_the_way/b/c.lime"), HasSubstr("is a file, not a folder"));
+  EXPECT_THAT(probed("/proc/c.lime"), HasSubstr("job.yaml:1:48: '/proc/c.lime': "));
+  EXPECT_EQ(folder_.count(), 2u) << "nothing is left behind but the job and the file in the way";
 }
 
 TEST_F(JobTest, InputsAreChecked) {
@@ -219,6 +254,7 @@ TEST_F(JobTest, SchemaAndHelpComeFromTheTables) {
   EXPECT_THAT(help_text({"operator", "wilson"}), HasSubstr("Exactly one of mass, kappa."));
   EXPECT_THAT(help_text({"solver", "cg", "sloppy"}), HasSubstr("temporal_gauge: true | false; default false"));
   EXPECT_THAT(help_text({"gauge", "dims"}), HasSubstr("even and >= 2"));
+  EXPECT_THAT(help_text({"gauge", "file"}), HasSubstr("ILDG or SciDAC in LIME\n"));
   EXPECT_THROW(help_text({"operator", "wilsen"}), Error);
   EXPECT_THROW(help_text({"gauge", "dims", "x"}), Error);
 }
@@ -249,6 +285,25 @@ TEST(OutputFolder, NumbersThatAreNotFiniteBecomeNullAndAreNamed) {
   EXPECT_THAT(found[0], HasSubstr("a[1] is nan"));
   EXPECT_THAT(found[1], HasSubstr("b.c is inf"));
   EXPECT_EQ(value.dump(), R"({"a":[1.5,null],"b":{"c":null}})");
+}
+
+TEST(OutputFolder, WarningsOfNumbersThatAreNotFiniteOutliveARestart) {
+  const TemporaryFolder folder;
+  const Json job = {{"kappa", 0.1}};
+  TaskRecord record;
+  record.key = "k1";
+  record.warnings = {"first"};
+  record.solves = {{{"residual", std::numeric_limits<double>::quiet_NaN()}}};
+  record.correlators = {{"pion", {1.5, std::numeric_limits<double>::infinity()}}};
+  OutputFolder(folder.file("out"), job, false).finish("p", record);
+  const OutputFolder again(folder.file("out"), job, false);
+  const TaskRecord& kept = again.records().at("p");
+  EXPECT_EQ(kept.solves.dump(), R"([{"residual":null}])");
+  EXPECT_EQ(kept.correlators.dump(), R"({"pion":[1.5,null]})");
+  ASSERT_EQ(kept.warnings.size(), 3u);
+  EXPECT_EQ(kept.warnings[0], "first");
+  EXPECT_THAT(kept.warnings[1], HasSubstr("solves[0].residual is nan"));
+  EXPECT_THAT(kept.warnings[2], HasSubstr("correlators.pion[1] is inf"));
 }
 
 TEST(OutputFolder, RemembersFinishedTasksOfTheSameJobOnly) {

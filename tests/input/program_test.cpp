@@ -243,8 +243,31 @@ TEST_F(ProgramTest, AnInputIsNeverOverwritten) {
   const std::string before = read_bytes(output("field.lime"));
   write_bytes(folder_.file("job.yaml"), "gauge: {file: job.out/field.lime, save: field.lime}\n");
   EXPECT_EQ(run({"--force"}), 1);
-  EXPECT_THAT(err(), HasSubstr("job.yaml:1:41: 'save' would overwrite the input"));
+  EXPECT_THAT(err(), HasSubstr("job.yaml:1:41: 'field.lime' is the input"));
   EXPECT_EQ(read_bytes(output("field.lime")), before);
+}
+
+TEST_F(ProgramTest, NoOutputReplacesTheJobOrTheResults) {
+  for (const std::string& file :
+       {std::string("restart.json"), output("results.json"), std::string("../job.yaml"), std::string("field.lime")}) {
+    const std::vector<std::string> set = {"--set", "run[0].save.file=" + file};
+    EXPECT_EQ(run(set), 1) << file;
+    EXPECT_THAT(err(), StartsWith("quadrille: error: --set run[0].save.file: '" + file + "' ")) << err();
+    EXPECT_EQ(call({"check", folder_.file("job.yaml"), set[0], set[1]}), 1) << file;
+    EXPECT_FALSE(std::filesystem::exists(output("")));
+  }
+  EXPECT_EQ(read_bytes(folder_.file("job.yaml")), job);
+}
+
+TEST_F(ProgramTest, AnOutputThatCannotBeWrittenIsSaidBeforeAnySolve) {
+  EXPECT_EQ(run({"--set", "run[0].save.file=/proc/p.lime"}), 1);
+  EXPECT_THAT(err(), StartsWith("quadrille: error: --set run[0].save.file: '/proc/p.lime': "));
+  EXPECT_FALSE(std::filesystem::exists(output("restart.json")));
+  EXPECT_FALSE(std::filesystem::exists(output("results.json")));
+  std::filesystem::create_directories(output("p.lime"));
+  EXPECT_EQ(run(), 1);
+  EXPECT_THAT(err(), HasSubstr("job.yaml:10:18: 'p.lime' must be a file, not a folder"));
+  EXPECT_FALSE(std::filesystem::exists(output("restart.json")));
 }
 
 TEST_F(ProgramTest, AChangedGaugeFileIsNoticed) {

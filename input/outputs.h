@@ -1,0 +1,24 @@
+// The files that a job writes into its output folder: where they go, that none replaces what must stay, and that all
+// can be written.
+#pragma once
+
+#include "input/job.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace quadrille {
+
+/// The folder of a job file's outputs when none is named: a/job.out for a/job.yaml.
+std::filesystem::path default_output_folder(const std::filesystem::path& job);
+
+/// Appends to `errors` each output (with its place in the job) that would replace the job file, its gauge file,
+/// results.json, restart.json or another output under whatever spelling, or that is a folder. Writes nothing.
+void check_outputs(const Job& job, const std::filesystem::path& folder, std::vector<Error>& errors);
+
+/// Appends to `errors` each output that cannot be written (ErrorCode::file, the place in the job and the system's
+/// reason), so that it is known before any work. Leaves nothing behind.
+void probe_outputs(const Job& job, const std::filesystem::path& folder, std::vector<Error>& errors);
+
+}  // namespace quadrille
