@@ -11,11 +11,13 @@ std::unique_ptr<DiracOperator> make_wilson(std::shared_ptr<const GaugeSource> ga
   return std::make_unique<WilsonOperator>(std::move(gauge), WilsonOperator::from(parameters), OperatorForm{}, backend);
 }
 
+void check_wilson(const Parameters& parameters) { (void)WilsonOperator::from(parameters); }
+
 }  // namespace
 
 const std::vector<OperatorEntry>& operator_registry() {
   static const std::vector<OperatorEntry> entries = {
-      {"wilson", "Wilson fermions, isotropic or anisotropic", &WilsonOperator::table, &make_wilson},
+      {"wilson", "Wilson fermions, isotropic or anisotropic", &WilsonOperator::table, &make_wilson, &check_wilson},
   };
   return entries;
 }

@@ -17,6 +17,8 @@ struct OperatorEntry {
   /// The operator in the outer form: double, 18 numbers, original gauge.
   std::unique_ptr<DiracOperator> (*make)(std::shared_ptr<const GaugeSource> gauge, const Parameters& parameters,
                                          Backend& backend);
+  /// Throws ErrorCode::invalid_input with the place in the job for parameters of which no operator can be made.
+  void (*check)(const Parameters& parameters);
 };
 
 const std::vector<OperatorEntry>& operator_registry();

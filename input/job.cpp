@@ -154,6 +154,15 @@ class JobReader {
   std::map<std::string, Location> broken_;
 };
 
+/// Two tasks that use the job's operator find the same thing wrong with it.
+void add_new(const std::vector<Error>& found, std::vector<Error>& errors) {
+  for (const Error& error : found) {
+    const std::string text = error.what();
+    const bool known = std::any_of(errors.begin(), errors.end(), [&](const Error& e) { return e.what() == text; });
+    if (!known) errors.push_back(error);
+  }
+}
+
 const TaskSpec& find_task(const Job& job, const std::string& name) {
   for (const TaskSpec& task : job.run) {
     if (task.name == name) return task;
@@ -194,7 +203,17 @@ void check_inputs(const Job& job, std::vector<Error>& errors) {
 
 void check_tasks(const Job& job, const Dims& dims, std::vector<Error>& errors) {
   for (const TaskSpec& task : job.run) {
-    if (task.entry->check) task.entry->check(task, dims, errors);
+    std::vector<Error> found;
+    if (task.entry->check) task.entry->check(task, dims, found);
+    add_new(found, errors);
+  }
+}
+
+void check_links(const Job& job, const LoadedGauge& gauge, Backend& backend, std::vector<Error>& errors) {
+  for (const TaskSpec& task : job.run) {
+    std::vector<Error> found;
+    if (task.entry->check_links) task.entry->check_links(task, gauge, backend, found);
+    add_new(found, errors);
   }
 }
 

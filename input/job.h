@@ -47,8 +47,10 @@ Job read_job(const std::string& path, const std::vector<std::string>& overrides,
 /// fit the lattice they hold.
 void check_inputs(const Job& job, std::vector<Error>& errors);
 
-/// What is wrong with the tasks on a lattice of `dims`.
+/// Appends what is wrong with the tasks on a lattice of `dims`; what is wrong with a block that tasks share, once.
 void check_tasks(const Job& job, const Dims& dims, std::vector<Error>& errors);
+/// Appends why tasks cannot be done on these links.
+void check_links(const Job& job, const LoadedGauge& gauge, Backend& backend, std::vector<Error>& errors);
 
 /// The resolved job, all defaults filled in; itself a valid job.
 nlohmann::ordered_json job_json(const Job& job);

@@ -44,6 +44,8 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   LoadedGauge gauge = load_gauge(job);
   const Dims& dims = gauge.lattice->global_dims();
   log().info("gauge field: {} x {} x {} x {}, plaquette {:.12f}", dims[0], dims[1], dims[2], dims[3], gauge.plaquette);
+  check_links(job, gauge, backend, errors);
+  if (print_errors(errors, err)) return 1;
   folder.begin();
   if (job.gauge->has("save")) {
     write_gauge_file(folder.prepare(job.gauge->text("save")).string(), gauge.source->links());

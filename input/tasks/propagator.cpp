@@ -23,17 +23,32 @@ namespace quadrille {
 
 namespace {
 
-void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
-  const Parameters& source = task.parameters->group("source");
+/// Does one check and keeps the error that it throws.
+template <class Check>
+void gather(std::vector<Error>& errors, const Check& check) {
   try {
-    source_entry(source).check(source, dims);
+    check();
   } catch (const Error& error) {
     errors.push_back(error);
   }
+}
+
+void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
+  const Parameters& source = task.parameters->group("source");
+  gather(errors, [&] { source_entry(source).check(source, dims); });
+  gather(errors, [&] { find_operator(task.op->text("type")).check(*task.op); });
+  gather(errors, [&] { (void)solver_spec(*task.solver); });
+}
+
+/// An outer operator with fewer numbers a link demands more of the links than others do.
+void check_links(const TaskSpec& task, const LoadedGauge& gauge, Backend& backend, std::vector<Error>& errors) {
+  const OperatorForm outer = solver_spec(*task.solver).outer_form();
+  if (outer.reconstruct == Reconstruct::R18) return;
   try {
-    solver_spec(*task.solver);
+    const EvenOddSystem system(find_operator(task.op->text("type")).make(gauge.source, *task.op, backend));
+    (void)system.converted(outer);
   } catch (const Error& error) {
-    errors.push_back(error);
+    errors.emplace_back(error.code(), error.what(), task.solver->where("reconstruct"));
   }
 }
 
@@ -184,6 +199,7 @@ TaskEntry propagator_task() {
   entry.needs_operator = true;
   entry.needs_solver = true;
   entry.check = check;
+  entry.check_links = check_links;
   entry.run = run;
   entry.restore = restore;
   return entry;

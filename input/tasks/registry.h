@@ -8,9 +8,11 @@
 
 namespace quadrille {
 
+class Backend;
 struct Job;
-struct TaskSpec;
 class JobRun;
+struct LoadedGauge;
+struct TaskSpec;
 
 /// A parameter that holds the name of an earlier task of the job.
 struct TaskReference {
@@ -27,6 +29,9 @@ struct TaskEntry {
   std::vector<TaskReference> references = {};
   /// Checks that need the lattice: appends what does not fit `dims` to `errors`. May be null.
   void (*check)(const TaskSpec& task, const std::array<int, 4>& dims, std::vector<Error>& errors) = nullptr;
+  /// Checks that need the links: appends why the task cannot be done on them. May be null.
+  void (*check_links)(const TaskSpec& task, const LoadedGauge& gauge, Backend& backend,
+                      std::vector<Error>& errors) = nullptr;
   /// Does the task: its results go into the job's results, its files into the output folder.
   void (*run)(JobRun& job, const TaskSpec& task) = nullptr;
   /// For a task that an earlier run has finished: puts what later tasks use of it back without computing it. False

@@ -230,6 +230,14 @@ TEST_F(JobTest, InputsAreChecked) {
               HasSubstr("--set solver.precision: "));
 }
 
+TEST_F(JobTest, OperatorsThatCannotBeMadeAreFoundByTheCheck) {
+  const std::string twice = good + "  - {task: propagator, name: b, source: {type: point, site: [0, 0, 0, 2]}}\n";
+  EXPECT_THAT(errors_of(twice, {"operator.mass=-4"}, true), MatchesRegex("--set operator.mass: the mass makes .*\n"))
+      << "one mistake, one message";
+  EXPECT_THAT(errors_of(good, {"operator.mass=null", "operator.kappa=1e-320"}, true),
+              MatchesRegex("--set operator.kappa: .*\n"));
+}
+
 TEST_F(JobTest, HashesFollowWhatDecidesAResult) {
   const auto hashes = [&](const std::vector<std::string>& set) {
     const Job job = read(good, set);

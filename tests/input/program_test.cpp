@@ -19,6 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::read_bytes;
+using testing::replace_text;
 using ::testing::StartsWith;
 using testing::TemporaryFolder;
 using testing::write_bytes;
@@ -268,6 +269,22 @@ TEST_F(ProgramTest, AnOutputThatCannotBeWrittenIsSaidBeforeAnySolve) {
   EXPECT_EQ(run(), 1);
   EXPECT_THAT(err(), HasSubstr("job.yaml:10:18: 'p.lime' must be a file, not a folder"));
   EXPECT_FALSE(std::filesystem::exists(output("restart.json")));
+}
+
+TEST_F(ProgramTest, LinksThatAreNotUnitaryEnoughAreSaidBeforeAnySolve) {
+  std::mt19937_64 generator = testing::fresh_generator();
+  HostLinks links = testing::random_links({4, 2, 2, 4}, generator);
+  for (Complex& number : links.data) number *= 1 + 1e-12;
+  write_gauge_file(folder_.file("field.lime"), links);
+  std::string reading = job;
+  reading.replace(0, reading.find('\n'), "gauge: {file: field.lime}");
+  replace_text(reading, "tolerance: 1e-9", "tolerance: 1e-9, reconstruct: 12");
+  write_bytes(folder_.file("job.yaml"), reading);
+  EXPECT_EQ(run(), 1);
+  EXPECT_THAT(err(), HasSubstr("job.yaml:6:56: 12 numbers a link"));
+  EXPECT_FALSE(std::filesystem::exists(output("restart.json")));
+  EXPECT_FALSE(std::filesystem::exists(output("results.json")));
+  EXPECT_EQ(run({"--set", "gauge.reunitarize=true"}), 0) << err();
 }
 
 TEST_F(ProgramTest, AChangedGaugeFileIsNoticed) {
