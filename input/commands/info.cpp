@@ -21,12 +21,16 @@ void line(std::ostream& out, const char* name, fmt::format_string<Args...> text,
   fmt::print(out, "{:<14}{}\n", name, fmt::format(text, std::forward<Args>(args)...));
 }
 
-void print_records(std::ostream& out, const std::vector<LimeRecord>& records) {
+void print_records(std::ostream& out, const LimeInput& input) {
+  const std::vector<LimeRecord>& records = input.records();
   fmt::print(out, "records       number  message  flags  data at byte        bytes  type\n");
   for (const LimeRecord& record : records)
     fmt::print(out, "              {:>6}  {:>7}  {:>5}  {:>12}  {:>11}  {}\n", record.number, record.message,
                fmt::format("{}{}", record.begins_message ? "B" : "-", record.ends_message ? "E" : "-"),
                record.data_byte, record.length, record.type);
+  for (const LimeRecord& record : records)
+    if (!record.warning.empty())
+      line(out, "warning", "{}: {}", to_string(lime_location(input.path(), record, record.length)), record.warning);
 }
 
 void print_dims(std::ostream& out, const Dims& dims) {
@@ -89,7 +93,7 @@ void info(const std::string& path, std::ostream& out) {
     return;
   }
   const LimeInput input(path);
-  print_records(out, input.records());
+  print_records(out, input);
   if (has_gauge_field(input))
     print_gauge(out, input);
   else if (has_propagator(input))

@@ -183,6 +183,7 @@ GaugeFile load_gauge_field(const LimeInput& file, GaugeFileInfo info) {
 
 GaugeFile read_gauge_file(const std::string& path, const GaugeReadOptions& options) {
   const LimeInput file(path, options.mover);
+  file.log_warnings();
   LoadedField loaded = load(file, locate_gauge_field(file));
   const GaugeFileInfo& info = loaded.file.info;
   // The checksum first: a damaged file is the likelier cause of a NaN.

@@ -1,5 +1,6 @@
 #include "input/files/lime.h"
 
+#include "core/log.h"
 #include "input/files/big_endian.h"
 #include "input/files/input_file.h"
 
@@ -73,6 +74,12 @@ void LimeInput::read(const LimeRecord& record, std::uint64_t offset, void* to, s
                 fmt::format("{} bytes from {} on are asked of a record of {} bytes", bytes, offset, record.length),
                 lime_location(path_, record));
   if (bytes > 0) source_->read(record, offset, to, bytes);
+}
+
+void LimeInput::log_warnings() const {
+  for (const LimeRecord& record : records_)
+    if (!record.warning.empty())
+      log().warn("{}: {}", to_string(lime_location(path_, record, record.length)), record.warning);
 }
 
 std::string LimeInput::text(const LimeRecord& record) const {

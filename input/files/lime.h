@@ -33,6 +33,7 @@ struct LimeRecord {
   std::uint64_t data_byte = 0;    ///< where its data starts
   std::uint64_t length = 0;       ///< bytes of data, without padding
   std::uint64_t padding = 0;
+  std::string warning;  ///< what suggests a wrong length field though the record can be read; mostly empty
 };
 
 /// Place of an error: file, "4 (ildg-binary-data)" and the byte `offset` of the record's data.
@@ -41,6 +42,10 @@ Location lime_location(const std::string& path, const LimeRecord& record, std::u
 /// All records of a file, in order. Errors: ErrorCode::file when the file cannot be opened, is a folder, is empty or
 /// not LIME, and when any record is not what the format demands (magic, version, flags, type, length and padding within
 /// the file, nothing after the last record, last message ended); each names record, type and byte.
+///
+/// A length field that is wrong by so little that the padding hides it is no error: the record gets a warning when its
+/// padding is not all NULs or when its XML does not end with '>'. NULs at the end of a text tell nothing: QIO counts
+/// one as data, other programs none.
 std::vector<LimeRecord> scan_lime(const std::string& path);
 
 /// Who moves the bytes.
@@ -81,6 +86,8 @@ class LimeInput {
   /// The first record of this type (of message number `message` when it is not 0), or null.
   const LimeRecord* find(std::string_view type, int message = 0) const;
   void read(const LimeRecord& record, std::uint64_t offset, void* to, std::size_t bytes) const;
+  /// Logs the warnings of all records, with the byte where the data ends by the length field.
+  void log_warnings() const;
   /// A record's data as text, without trailing NULs. Errors: ErrorCode::file when it is longer than 16 MiB.
   std::string text(const LimeRecord& record) const;
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <string_view>
 
 namespace quadrille {
 
@@ -29,6 +30,7 @@ class Scanner {
       records_.push_back(read_header(at));
       check_flags(records_.back());
       check_data(records_.back());
+      records_.back().warning = doubts(records_.back());
       at = records_.back().data_byte + records_.back().length + records_.back().padding;
     }
     const LimeRecord& last = records_.back();
@@ -131,6 +133,35 @@ class Scanner {
           record.number, record.type, record.data_byte + record.length,
           fmt::format("the file ends at byte {} inside the padding: {} bytes of padding should follow {} bytes of data",
                       size_, record.padding, record.length));
+  }
+
+  /// What suggests that the length is wrong by a few bytes.
+  std::string doubts(const LimeRecord& record) const {
+    std::array<char, 8> padding{};
+    if (record.padding > 0) file_.read(record.data_byte + record.length, padding.data(), std::size_t(record.padding));
+    std::string text;
+    if (std::any_of(padding.begin(), padding.end(), [](char c) { return c != 0; }))
+      text = fmt::format("padding holds data: is the length field {} too short?", record.length);
+    if (ends_unlike_xml(record))
+      text += fmt::format("{}the XML does not end with '>': it is cut, or the length field {} is wrong",
+                          text.empty() ? "" : "; ", record.length);
+    return text;
+  }
+
+  /// True for a record that begins as XML and has another end. User records need not hold XML.
+  bool ends_unlike_xml(const LimeRecord& record) const {
+    const std::string& type = record.type;
+    if (!type.ends_with("xml") && type != "ildg-format" && type != "scidac-checksum") return false;
+    constexpr std::string_view blanks(" \t\r\n\0", 5);
+    std::array<char, 256> part{};
+    const std::size_t bytes = std::size_t(std::min<std::uint64_t>(record.length, part.size()));
+    const std::string_view text(part.data(), bytes);
+    if (bytes > 0) file_.read(record.data_byte, part.data(), bytes);
+    if (const std::size_t first = text.find_first_not_of(blanks); first == text.npos || text[first] != '<')
+      return false;
+    file_.read(record.data_byte + record.length - bytes, part.data(), bytes);
+    const std::size_t last = text.find_last_not_of(blanks);
+    return last != text.npos && text[last] != '>';
   }
 
   const std::string& path_;

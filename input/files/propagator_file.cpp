@@ -211,6 +211,7 @@ PropagatorFile load_propagator(const LimeInput& file, PropagatorFileInfo info) {
 
 PropagatorFile read_propagator_file(const std::string& path, const PropagatorReadOptions& options) {
   const LimeInput file(path, options.mover);
+  file.log_warnings();
   LoadedPropagator loaded = load(file, locate_propagator(file));
   demand_checksum(file, loaded.file.info.data, loaded.file.info.checksum, options.verify_checksum,
                   "reading it with verify_checksum off makes this a warning");

@@ -18,6 +18,8 @@ class InfoTest : public ::testing::Test {
     std::ostringstream out;
     info(path, out);
     for (const std::string& part : parts) EXPECT_THAT(out.str(), HasSubstr(part));
+    const bool warned = !parts.empty() && parts[0].starts_with("warning");
+    EXPECT_EQ(out.str().find("\nwarning") != std::string::npos, warned);
   }
   std::vector<RawRecord> gauge_records() {
     auto generator = fresh_generator();
@@ -45,6 +47,15 @@ TEST_F(InfoTest, ReportsABadChecksumAndBadLinks) {
   data[1] = char(data[1] ^ 0x08);  // half or twice the number
   expect_info(saved(records),
               {"checksum      mismatch (the file says suma", "NOT in SU(3)", "site (0,0,0,0), direction x"});
+}
+
+TEST_F(InfoTest, TellsOfALengthThatLooksWrong) {
+  std::vector<RawRecord> records = gauge_records();
+  records.push_back({"xlf-info", "plaquette = 0.5", 0xc0});
+  write_bytes(folder_.file("b.ildg"), with_length_changed(records, records.size() - 1, -1));
+  const std::size_t end = raw_records(read_bytes(folder_.file("b.ildg"))).back().data_at() + 14;
+  expect_info(folder_.file("b.ildg"), {"warning       ", "record 8 (xlf-info), byte " + std::to_string(end),
+                                       "padding holds data: is the length field 14 too short?", "checksum      ok"});
 }
 
 TEST_F(InfoTest, ReportsAMissingChecksum) {

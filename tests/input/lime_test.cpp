@@ -105,6 +105,56 @@ TEST_F(LimeTest, WrongLengthFields) {
                {"record 2 (second), byte 160", "length is " + std::to_string(length) + " bytes"});
 }
 
+/// Texts of every length modulo 8, as XML and as plain text, with QIO's NUL and without it. What cannot be told is a
+/// length that counts a NUL too few or too many after the text.
+TEST_F(LimeTest, LengthsThatThePaddingHides) {
+  int told = 0, hidden = 0;
+  for (const std::string type : {"xlf-info", "scidac-record-xml", "ildg-format", "ildg-data-lfn"}) {
+    for (std::size_t length = 8; length < 16; ++length) {
+      for (const bool nul : {false, true}) {
+        const RawRecord record{type, "<" + std::string(length - 2, 'x') + ">" + (nul ? std::string(1, '\0') : ""),
+                               0xc0};
+        const std::vector<RawRecord> records{record, {"alone", "hello", 0xc0}};
+        EXPECT_EQ(scan_lime(saved(raw_bytes(records)))[0].warning, "");
+        for (const int change : {-1, -2, 1}) {
+          SCOPED_TRACE(type + " of " + std::to_string(record.data.size()) + ": " + std::to_string(change));
+          const std::string bytes = with_length_changed(records, 0, change);
+          if (!padding_hides(record, change)) {
+            expect_bad(bytes, {"record 2, byte", "no LIME header"});
+            continue;
+          }
+          const std::vector<LimeRecord> found = scan_lime(saved(bytes));
+          const std::string field = "length field " + std::to_string(record.data.size() + std::size_t(change));
+          EXPECT_EQ(found[1].warning, "");
+          if (padding_tells(record, change)) {
+            EXPECT_THAT(found[0].warning, HasSubstr("padding holds data: is the " + field + " too short?"));
+            EXPECT_EQ(found[0].warning.find("the XML does not end with '>'") != std::string::npos,
+                      type == "scidac-record-xml" || type == "ildg-format");
+            ++told;
+          } else {
+            EXPECT_EQ(found[0].warning, "");
+            ++hidden;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(told, 0);
+  EXPECT_GT(hidden, 0);
+}
+
+TEST_F(LimeTest, XmlThatIsCutWithoutATraceInThePadding) {
+  const auto warning = [this](const std::string& type, const std::string& text) {
+    return scan_lime(saved(raw_bytes({{type, text, 0xc0}})))[0].warning;
+  };
+  EXPECT_THAT(warning("scidac-record-xml", "<a>b</a"), HasSubstr("the XML does not end with '>'"));
+  EXPECT_THAT(warning("scidac-checksum", " <" + std::string(600, 'a')), HasSubstr("length field 602"));
+  EXPECT_EQ(warning("scidac-record-xml", "<a>" + std::string(600, 'b') + "</a>\n \n" + std::string(3, '\0')), "");
+  EXPECT_EQ(warning("scidac-record-xml", "no XML at all"), "");
+  EXPECT_EQ(warning("scidac-record-xml", ""), "");
+  EXPECT_EQ(warning("xlf-info", "<a>b</a"), "");
+}
+
 TEST_F(LimeTest, WrongHeaders) {
   const auto with = [](std::size_t at, const std::string& patch) {
     std::string bytes = small_file();

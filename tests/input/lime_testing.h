@@ -5,9 +5,11 @@
 #include "core/error.h"
 #include "core/gauge/su3_project.h"
 #include "core/host_field.h"
+#include "core/log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -15,8 +17,10 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -99,6 +103,37 @@ inline std::string raw_bytes(const std::vector<RawRecord>& records) {
   }
   return bytes;
 }
+
+/// The file of these records with the length field of one of them, and nothing else, changed.
+inline std::string with_length_changed(const std::vector<RawRecord>& records, std::size_t index, int change) {
+  std::string bytes = raw_bytes(records);
+  const RawRecord record = raw_records(bytes)[index];
+  put_big_number(bytes, record.header + 8, record.data.size() + std::uint64_t(change), 8);
+  return bytes;
+}
+
+/// True when that file is as long by the changed length as by the right one.
+inline bool padding_hides(const RawRecord& record, int change) {
+  return (record.data.size() + std::uint64_t(change) + 7) / 8 == (record.data.size() + 7) / 8;
+}
+
+/// True when the bytes that a length shorter by `-change` leaves to the padding are not all NULs.
+inline bool padding_tells(const RawRecord& record, int change) {
+  return change < 0 &&
+         record.data.substr(record.data.size() - std::size_t(-change)).find_first_not_of('\0') != std::string::npos;
+}
+
+/// What was logged while it lives.
+class LogCapture {
+ public:
+  LogCapture() : before_(log().sinks()) { log().sinks() = {std::make_shared<spdlog::sinks::ostream_sink_mt>(stream_)}; }
+  ~LogCapture() { log().sinks() = before_; }
+  std::string text() const { return stream_.str(); }
+
+ private:
+  std::ostringstream stream_;
+  std::vector<spdlog::sink_ptr> before_;
+};
 
 inline RawRecord& find_raw(std::vector<RawRecord>& records, const std::string& type) {
   for (RawRecord& record : records)

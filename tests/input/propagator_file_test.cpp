@@ -178,6 +178,31 @@ TEST_F(PropagatorFileTest, BadFilesNameThePlace) {
   EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::mismatch);
 }
 
+/// As for gauge fields: what cannot be told is one NUL less or more after a text.
+TEST_F(PropagatorFileTest, ALengthThatIsWrongByOneOrTwo) {
+  const std::vector<RawRecord> records = good_records();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    for (const int change : {-1, -2, 1}) {
+      SCOPED_TRACE(records[i].type + ": " + std::to_string(change));
+      const std::string path = folder_.file("a.lime"), name = "(" + records[i].type + ")";
+      write_bytes(path, with_length_changed(records, i, change));
+      LogCapture captured;
+      const auto read = [&path] { read_propagator_file(path); };
+      const bool cut = padding_tells(records[i], change);
+      const bool user = records[i].type == "scidac-file-xml" || records[i].type == "scidac-record-xml";
+      if (records[i].type == "scidac-binary-data" || !padding_hides(records[i], change))
+        expect_error(read, {path, "record "});
+      else if (cut && !user)
+        expect_error(read, {path, name, "this XML cannot be read"});
+      else
+        EXPECT_NO_THROW(read());
+      if (records[i].type == "scidac-binary-data" || !padding_hides(records[i], change)) continue;
+      EXPECT_EQ(captured.text().find(name + ", byte") != std::string::npos, cut) << captured.text();
+      EXPECT_EQ(captured.text().empty(), !cut);
+    }
+  }
+}
+
 TEST_F(PropagatorFileTest, NumbersThatAreNotFinite) {
   HostPropagator propagator = random_propagator({2, 2, 4, 2}, generator_);
   const std::size_t site = 13;  // (1,0,3,0)
