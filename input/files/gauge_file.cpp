@@ -119,27 +119,12 @@ std::string real_name(const Dims& dims, std::int64_t real) {
                      component / 6, component / 2 % 3);
 }
 
-void demand_finite(const GaugeFileInfo& info, const SiteData& found, const HostLinks& links) {
-  if (found.not_finite < 0) return;
-  const auto* reals = reinterpret_cast<const double*>(links.data.data());
-  throw Error(ErrorCode::numerical,
-              fmt::format("the link at {} contains {}; every number of a gauge field should be finite",
-                          real_name(info.dims, found.not_finite), reals[found.not_finite]),
-              lime_location(info.path, info.data, std::uint64_t(found.not_finite) * std::uint64_t(info.precision) / 8));
-}
-
-struct LoadedField {
-  GaugeFile file;
-  SiteData found;
-};
-
-LoadedField load(const LimeInput& file, GaugeFileInfo info) {
-  LoadedField loaded{{std::move(info), {}}, {}};
-  GaugeFileInfo& about = loaded.file.info;
-  loaded.file.links = HostLinks(about.dims);
-  const SiteFormat format{.dims = about.dims, .reals = reals_per_site, .precision = about.precision};
-  loaded.found = read_sites(file, about.data, format, reinterpret_cast<double*>(loaded.file.links.data.data()));
-  about.checksum = judge_checksum(file, about.data, loaded.found.checksum);
+GaugeFile load(const LimeInput& file, GaugeFileInfo info, const ChecksumDemand* demand = nullptr) {
+  GaugeFile loaded{std::move(info), {}};
+  loaded.links = HostLinks(loaded.info.dims);
+  const FieldKind kind{{loaded.info.dims, reals_per_site, loaded.info.precision}, "gauge field", real_name};
+  loaded.info.checksum =
+      read_field(file, loaded.info.data, kind, reinterpret_cast<double*>(loaded.links.data.data()), demand);
   return loaded;
 }
 
@@ -175,22 +160,13 @@ GaugeFileInfo locate_gauge_field(const LimeInput& file) {
   return info;
 }
 
-GaugeFile load_gauge_field(const LimeInput& file, GaugeFileInfo info) {
-  LoadedField loaded = load(file, std::move(info));
-  demand_finite(loaded.file.info, loaded.found, loaded.file.links);
-  return std::move(loaded.file);
-}
+GaugeFile load_gauge_field(const LimeInput& file, GaugeFileInfo info) { return load(file, std::move(info)); }
 
 GaugeFile read_gauge_file(const std::string& path, const GaugeReadOptions& options) {
   const LimeInput file(path, options.mover);
   file.log_warnings();
-  LoadedField loaded = load(file, locate_gauge_field(file));
-  const GaugeFileInfo& info = loaded.file.info;
-  // The checksum first: a damaged file is the likelier cause of a NaN.
-  demand_checksum(file, info.data, info.checksum, options.verify_checksum,
-                  "gauge.verify_checksum: false makes this a warning");
-  demand_finite(info, loaded.found, loaded.file.links);
-  return std::move(loaded.file);
+  const ChecksumDemand demand{options.verify_checksum, "gauge.verify_checksum: false makes this a warning"};
+  return load(file, locate_gauge_field(file), &demand);
 }
 
 double link_tolerance(int precision) { return precision == 32 ? 1e-5 : 1e-10; }

@@ -117,27 +117,12 @@ void read_header(const Location& where, PropagatorFileInfo& info) {
   }
 }
 
-void demand_finite(const PropagatorFileInfo& info, const SiteData& found, const HostPropagator& propagator) {
-  if (found.not_finite < 0) return;
-  const auto* reals = reinterpret_cast<const double*>(propagator.data.data());
-  throw Error(ErrorCode::numerical,
-              fmt::format("the propagator contains {} at {}; every number should be finite", reals[found.not_finite],
-                          real_name(info.dims, found.not_finite)),
-              lime_location(info.path, info.data, std::uint64_t(found.not_finite) * std::uint64_t(info.precision) / 8));
-}
-
-struct LoadedPropagator {
-  PropagatorFile file;
-  SiteData found;
-};
-
-LoadedPropagator load(const LimeInput& file, PropagatorFileInfo info) {
-  LoadedPropagator loaded{{std::move(info), {}}, {}};
-  PropagatorFileInfo& about = loaded.file.info;
-  loaded.file.propagator = HostPropagator(about.dims);
-  const SiteFormat format{.dims = about.dims, .reals = reals_per_site, .precision = about.precision};
-  loaded.found = read_sites(file, about.data, format, reinterpret_cast<double*>(loaded.file.propagator.data.data()));
-  about.checksum = judge_checksum(file, about.data, loaded.found.checksum);
+PropagatorFile load(const LimeInput& file, PropagatorFileInfo info, const ChecksumDemand* demand = nullptr) {
+  PropagatorFile loaded{std::move(info), {}};
+  loaded.propagator = HostPropagator(loaded.info.dims);
+  const FieldKind kind{{loaded.info.dims, reals_per_site, loaded.info.precision}, "propagator", real_name};
+  loaded.info.checksum =
+      read_field(file, loaded.info.data, kind, reinterpret_cast<double*>(loaded.propagator.data.data()), demand);
   return loaded;
 }
 
@@ -203,20 +188,13 @@ PropagatorFileInfo locate_propagator(const LimeInput& file) {
   return info;
 }
 
-PropagatorFile load_propagator(const LimeInput& file, PropagatorFileInfo info) {
-  LoadedPropagator loaded = load(file, std::move(info));
-  demand_finite(loaded.file.info, loaded.found, loaded.file.propagator);
-  return std::move(loaded.file);
-}
+PropagatorFile load_propagator(const LimeInput& file, PropagatorFileInfo info) { return load(file, std::move(info)); }
 
 PropagatorFile read_propagator_file(const std::string& path, const PropagatorReadOptions& options) {
   const LimeInput file(path, options.mover);
   file.log_warnings();
-  LoadedPropagator loaded = load(file, locate_propagator(file));
-  demand_checksum(file, loaded.file.info.data, loaded.file.info.checksum, options.verify_checksum,
-                  "reading it with verify_checksum off makes this a warning");
-  demand_finite(loaded.file.info, loaded.found, loaded.file.propagator);
-  return std::move(loaded.file);
+  const ChecksumDemand demand{options.verify_checksum, "reading it with verify_checksum off makes this a warning"};
+  return load(file, locate_propagator(file), &demand);
 }
 
 }  // namespace quadrille

@@ -29,6 +29,17 @@ int to_int(std::int64_t value, const char* what, const Location& where) {
   return int(value);
 }
 
+void demand_checksum(const LimeInput& file, const LimeRecord& data, const ChecksumVerdict& verdict,
+                     const ChecksumDemand& demand) {
+  if (verdict.state != ChecksumVerdict::State::mismatch) return;
+  const Error error(ErrorCode::file,
+                    fmt::format("checksum mismatch: the file says {}, but the data give {}; the file is damaged",
+                                to_string(verdict.stored), to_string(verdict.computed)),
+                    lime_location(file.path(), data));
+  if (demand.verify) throw Error(error.code(), fmt::format("{} ({})", error.message(), demand.way_out), error.where());
+  log().warn("{}", error.what());
+}
+
 }  // namespace
 
 std::optional<ScidacRecord> scidac_record(const LimeInput& file, const LimeRecord& data) {
@@ -94,15 +105,19 @@ ChecksumVerdict judge_checksum(const LimeInput& file, const LimeRecord& data, co
   return verdict;
 }
 
-void demand_checksum(const LimeInput& file, const LimeRecord& data, const ChecksumVerdict& verdict, bool verify,
-                     const char* way_out) {
-  if (verdict.state != ChecksumVerdict::State::mismatch) return;
-  const Error error(ErrorCode::file,
-                    fmt::format("checksum mismatch: the file says {}, but the data give {}; the file is damaged",
-                                to_string(verdict.stored), to_string(verdict.computed)),
-                    lime_location(file.path(), data));
-  if (verify) throw Error(error.code(), fmt::format("{} ({})", error.message(), way_out), error.where());
-  log().warn("{}", error.what());
+ChecksumVerdict read_field(const LimeInput& file, const LimeRecord& record, const FieldKind& kind, double* data,
+                           const ChecksumDemand* demand) {
+  const SiteFormat& format = kind.format;
+  const SiteData found = read_sites(file, record, format, data);
+  const ChecksumVerdict verdict = judge_checksum(file, record, found.checksum);
+  // The checksum first: a damaged file is the likelier cause of a NaN.
+  if (demand) demand_checksum(file, record, verdict, *demand);
+  if (found.not_finite < 0) return verdict;
+  throw Error(
+      ErrorCode::numerical,
+      fmt::format("the {} contains {} at {}; every number should be finite", kind.what, data[found.not_finite],
+                  kind.name(format.dims, found.not_finite)),
+      lime_location(file.path(), record, std::uint64_t(found.not_finite) * std::uint64_t(format.precision) / 8));
 }
 
 std::string checksum_xml(const Checksum& sum) {

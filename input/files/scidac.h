@@ -46,9 +46,22 @@ std::string to_string(const ChecksumVerdict& verdict);
 
 /// Compares with the scidac-checksum record of `data`'s message, or the next one before other data.
 ChecksumVerdict judge_checksum(const LimeInput& file, const LimeRecord& data, const Checksum& computed);
-/// Throws ErrorCode::file on a mismatch, or warns when `verify` is false.
-void demand_checksum(const LimeInput& file, const LimeRecord& data, const ChecksumVerdict& verdict, bool verify,
-                     const char* way_out);
+
+/// What a field is, for reading it and for the words of errors.
+struct FieldKind {
+  SiteFormat format;
+  const char* what;                                ///< "gauge field"
+  std::string (*name)(const Dims&, std::int64_t);  ///< the place of a real number, by its index
+};
+struct ChecksumDemand {
+  bool verify;          ///< false: a mismatch is a warning
+  const char* way_out;  ///< said with the error
+};
+/// Fills data[0 .. volume * reals) from a record of the right length and judges the checksum. Errors: ErrorCode::file
+/// on a mismatch unless `demand` is null or does not verify; ErrorCode::numerical naming the place of a number that is
+/// not finite.
+ChecksumVerdict read_field(const LimeInput& file, const LimeRecord& record, const FieldKind& kind, double* data,
+                           const ChecksumDemand* demand = nullptr);
 
 /// The text of a scidac-checksum record.
 std::string checksum_xml(const Checksum& sum);
