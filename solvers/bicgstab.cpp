@@ -72,7 +72,7 @@ void BiCGstab::begin() {
 
 bool BiCGstab::update(Monitor& monitor, Field& x, const Field& b) {
   if (!monitor.update_due()) return false;
-  r2_ = solution_.update(x, b, r_);  // x += y, y = 0, r = b - A x
+  r2_ = solution_.update(x, b, r_, monitor.target());  // x += y, y = 0, r = the true residual
   monitor.updated(std::sqrt(r2_));
   return true;
 }
@@ -128,7 +128,7 @@ void BiCGstab::iterate(Monitor& monitor, Field& x, const Field& b) {
   if (monitor.failed()) return;
   const bool updated = update(monitor, x, b);
   if (!monitor.running()) return;
-  solution_.gather(x);
+  solution_.gather();
   if (updated && monitor.lost_touch()) {
     begin();  // r0, p and rho belong to a residual that is no more
     return;

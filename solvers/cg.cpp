@@ -88,7 +88,7 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
     const bool update = monitor.update_due();
     if (update || !monitor.running()) blas::axpy(alpha, p_, y);  // y += alpha p
     if (update) {
-      r2 = solution_.update(x, b, r_);  // x += y, y = 0, r = b - A x
+      r2 = solution_.update(x, b, r_, monitor.target());  // x += y, y = 0, r = the true residual
       monitor.updated(std::sqrt(r2));
     }
     if (!monitor.running()) break;
@@ -103,7 +103,7 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
       correct_direction(z2, beta);
     } else {
       blas::axpy_xpay(alpha, p_, y, z_, beta);  // y += alpha p, p = z + beta p
-      solution_.gather(x);
+      solution_.gather();
     }
   }
   return solution_.finish(monitor, x, b, applications_);

@@ -18,16 +18,23 @@ constexpr int half_group = 16;
 
 GroupwiseSolution::GroupwiseSolution(const LinearOperator& outer, const LinearOperator* inner, bool updates)
     : outer_(outer), inner_(inner == &outer ? nullptr : inner), work_(outer.field_desc()) {
-  if (inner_ || updates) partial_.emplace(iterating().field_desc());
+  if (!inner_ && !updates) return;
+  partial_.emplace(iterating().field_desc());
+  gathered_.emplace(outer.field_desc());
+  residual_.emplace(outer.field_desc());
 }
 
 double GroupwiseSolution::start(Field& x, const Field& b, Field& r) {
   require_same(x.desc(), outer_.field_desc(), "the solution and the outer operator");
   require_same(b.desc(), outer_.field_desc(), "the right-hand side and the outer operator");
   outer_applications_ = 0;
-  gathered_ = 0;
+  iterations_in_group_ = 0;
   blas::zero(x);
-  if (partial_) blas::zero(*partial_);
+  if (partial_) {
+    blas::zero(*partial_);
+    blas::zero(*gathered_);
+    blas::copy(*residual_, b);
+  }
   if (inner_) {
     inner_->enter(r, b);
   } else {
@@ -38,18 +45,17 @@ double GroupwiseSolution::start(Field& x, const Field& b, Field& r) {
   return b2;
 }
 
-void GroupwiseSolution::gather(Field& x) {
-  if (partial_ && partial_->desc().precision == Precision::Half && ++gathered_ == half_group) add_partial(x);
+void GroupwiseSolution::gather() {
+  if (partial_ && partial_->desc().precision == Precision::Half && ++iterations_in_group_ == half_group) end_group();
 }
 
-void GroupwiseSolution::add_partial(Field& x) {
-  gathered_ = 0;
-  if (!partial_) return;
+void GroupwiseSolution::end_group() {
+  iterations_in_group_ = 0;
   if (inner_) {
     inner_->leave(work_, *partial_);
-    blas::axpy(1, work_, x);
+    blas::axpy(1, work_, *gathered_);
   } else {
-    blas::axpy(1, *partial_, x);
+    blas::axpy(1, *partial_, *gathered_);
   }
   blas::zero(*partial_);
 }
@@ -62,20 +68,32 @@ double GroupwiseSolution::true_residual(const Field& x, const Field& b) {
   return r2;
 }
 
-double GroupwiseSolution::update(Field& x, const Field& b, Field& r) {
-  add_partial(x);
-  const double r2 = true_residual(x, b);
+double GroupwiseSolution::update(Field& x, const Field& b, Field& r, double target) {
+  end_group();
+  blas::axpy(1, *gathered_, x);  // x += d
+  ++outer_applications_;
+  outer_.apply(work_, *gathered_, Dagger::No);          // work = A d
+  double r2 = blas::axpy_norm2(-1, work_, *residual_);  // r' -= work
+  blas::zero(*gathered_);                               // d = 0
+  known_residual_ = std::sqrt(r2);
+  if (known_residual_ <= target) {
+    r2 = true_residual(x, b);
+    blas::copy(*residual_, work_);  // r' = b - A x
+  }
   if (inner_) {
-    inner_->enter(r, work_);
+    inner_->enter(r, *residual_);
   } else {
-    blas::copy(r, work_);
+    blas::copy(r, *residual_);
   }
   return r2;
 }
 
 SolveReport GroupwiseSolution::finish(Monitor& monitor, Field& x, const Field& b, double applications) {
   if (!monitor.residual_known()) {
-    if (!monitor.failed()) add_partial(x);
+    if (partial_ && !monitor.failed()) {
+      end_group();
+      blas::axpy(1, *gathered_, x);
+    }
     true_residual(x, b);
   }
   monitor.count_flops(applications * iterating().flops() + outer_applications_ * outer_.flops());

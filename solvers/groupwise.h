@@ -2,7 +2,10 @@
 //
 // Updates of the solution are gathered in the inner format in a partial solution, small beside x, and added to x in the
 // outer precision group by group (H. A. van der Vorst and Q. Ye, SIAM J. Sci. Comput. 22 (2000) 835): x loses nothing
-// to the inner format. At the same time the iterated residual is replaced by the true one.
+// to the inner format. At the same time the iterated residual is replaced by the true one, which is not computed as
+// b - A x: that carries an error of rounding times |A| |x|, late in a solve large beside r, and a method that lives on
+// orthogonality pays for it at every update. With d what was added to x since the last update it is r' - A d, r' the
+// residual of that update (Sleijpen and van der Vorst, Computing 56 (1996) 141). b - A x judges convergence.
 #pragma once
 
 #include "core/operator.h"
@@ -28,12 +31,12 @@ class GroupwiseSolution {
 
   /// x = 0, partial solution = 0, r = b in the inner format. x, r overwritten. Gives |b|^2.
   double start(Field& x, const Field& b, Field& r);
-  /// Called after every iteration that has added to target(): ends a group, x += partial solution, when rounding in the
-  /// inner format asks for it. Leaves r alone.
-  void gather(Field& x);
-  /// x += partial solution; partial solution = 0; r = b - A x with the outer operator, in the inner format.
-  /// Gives |b - A x|^2 of the outer format.
-  double update(Field& x, const Field& b, Field& r);
+  /// Called after every iteration that has added to target(): ends a group when rounding in the inner format asks for
+  /// it. Leaves r alone.
+  void gather();
+  /// x += all that was gathered; r = the true residual in the inner format. Gives |r|^2 of the outer format, which is
+  /// |b - A x|^2 to the last digit where it says that `target` is met.
+  double update(Field& x, const Field& b, Field& r, double target);
 
   /// Ends a solve: adds what is still in the partial solution unless the iterates failed, and completes the report with
   /// the true residual of x.
@@ -41,15 +44,17 @@ class GroupwiseSolution {
 
  private:
   double true_residual(const Field& x, const Field& b);
-  void add_partial(Field& x);
+  /// group += partial solution; partial solution = 0.
+  void end_group();
 
   const LinearOperator& outer_;
   const LinearOperator* inner_;
-  Field work_;                    // outer format
-  std::optional<Field> partial_;  // inner format
+  Field work_;                                // outer format
+  std::optional<Field> partial_;              // inner format
+  std::optional<Field> gathered_, residual_;  // outer format: d and r' above
   double known_residual_ = 0;
   double outer_applications_ = 0;
-  int gathered_ = 0;  // iterations in the partial solution
+  int iterations_in_group_ = 0;
 };
 
 }  // namespace quadrille

@@ -48,7 +48,8 @@ TEST(SystemSolver, EverySchemeReachesTheTolerance) {
           EXPECT_NEAR(report.residual, problem.residual(), 1e-15);
           EXPECT_EQ(report.outer_form, "double " + to_string(outer));
           EXPECT_EQ(report.inner_form, scheme == Scheme::uniform ? "" : to_string(form));
-          EXPECT_EQ(report.history.front().iterated * norm(problem.b), norm(Field(problem.b.parity(Parity::Even))));
+          EXPECT_DOUBLE_EQ(report.history.front().iterated * norm(problem.b),
+                           norm(Field(problem.b.parity(Parity::Even))));
           EXPECT_EQ(report.history.back().iteration, report.iterations);
           EXPECT_EQ(report.history.back().true_residual, report.residual);
           EXPECT_GT(report.flops, report.iterations * problem.system.reduced().flops());
