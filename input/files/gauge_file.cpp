@@ -122,9 +122,9 @@ std::string real_name(const Dims& dims, std::int64_t real) {
 GaugeFile load(const LimeInput& file, GaugeFileInfo info, const ChecksumDemand* demand = nullptr) {
   GaugeFile loaded{std::move(info), {}};
   loaded.links = HostLinks(loaded.info.dims);
-  const FieldKind kind{{loaded.info.dims, reals_per_site, loaded.info.precision}, "gauge field", real_name};
+  const FileField field{{loaded.info.dims, reals_per_site, loaded.info.precision}, "gauge field", real_name};
   loaded.info.checksum =
-      read_field(file, loaded.info.data, kind, reinterpret_cast<double*>(loaded.links.data.data()), demand);
+      read_field(file, loaded.info.data, field, reinterpret_cast<double*>(loaded.links.data.data()), demand);
   return loaded;
 }
 

@@ -120,9 +120,9 @@ void read_header(const Location& where, PropagatorFileInfo& info) {
 PropagatorFile load(const LimeInput& file, PropagatorFileInfo info, const ChecksumDemand* demand = nullptr) {
   PropagatorFile loaded{std::move(info), {}};
   loaded.propagator = HostPropagator(loaded.info.dims);
-  const FieldKind kind{{loaded.info.dims, reals_per_site, loaded.info.precision}, "propagator", real_name};
+  const FileField field{{loaded.info.dims, reals_per_site, loaded.info.precision}, "propagator", real_name};
   loaded.info.checksum =
-      read_field(file, loaded.info.data, kind, reinterpret_cast<double*>(loaded.propagator.data.data()), demand);
+      read_field(file, loaded.info.data, field, reinterpret_cast<double*>(loaded.propagator.data.data()), demand);
   return loaded;
 }
 

@@ -105,9 +105,9 @@ ChecksumVerdict judge_checksum(const LimeInput& file, const LimeRecord& data, co
   return verdict;
 }
 
-ChecksumVerdict read_field(const LimeInput& file, const LimeRecord& record, const FieldKind& kind, double* data,
+ChecksumVerdict read_field(const LimeInput& file, const LimeRecord& record, const FileField& field, double* data,
                            const ChecksumDemand* demand) {
-  const SiteFormat& format = kind.format;
+  const SiteFormat& format = field.format;
   const SiteData found = read_sites(file, record, format, data);
   const ChecksumVerdict verdict = judge_checksum(file, record, found.checksum);
   // The checksum first: a damaged file is the likelier cause of a NaN.
@@ -115,8 +115,8 @@ ChecksumVerdict read_field(const LimeInput& file, const LimeRecord& record, cons
   if (found.not_finite < 0) return verdict;
   throw Error(
       ErrorCode::numerical,
-      fmt::format("the {} contains {} at {}; every number should be finite", kind.what, data[found.not_finite],
-                  kind.name(format.dims, found.not_finite)),
+      fmt::format("the {} contains {} at {}; every number should be finite", field.what, data[found.not_finite],
+                  field.name(format.dims, found.not_finite)),
       lime_location(file.path(), record, std::uint64_t(found.not_finite) * std::uint64_t(format.precision) / 8));
 }
 

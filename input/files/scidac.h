@@ -48,7 +48,7 @@ std::string to_string(const ChecksumVerdict& verdict);
 ChecksumVerdict judge_checksum(const LimeInput& file, const LimeRecord& data, const Checksum& computed);
 
 /// What a field is, for reading it and for the words of errors.
-struct FieldKind {
+struct FileField {
   SiteFormat format;
   const char* what;                                ///< "gauge field"
   std::string (*name)(const Dims&, std::int64_t);  ///< the place of a real number, by its index
@@ -60,7 +60,7 @@ struct ChecksumDemand {
 /// Fills data[0 .. volume * reals) from a record of the right length and judges the checksum. Errors: ErrorCode::file
 /// on a mismatch unless `demand` is null or does not verify; ErrorCode::numerical naming the place of a number that is
 /// not finite.
-ChecksumVerdict read_field(const LimeInput& file, const LimeRecord& record, const FieldKind& kind, double* data,
+ChecksumVerdict read_field(const LimeInput& file, const LimeRecord& record, const FileField& field, double* data,
                            const ChecksumDemand* demand = nullptr);
 
 /// The text of a scidac-checksum record.
