@@ -58,6 +58,8 @@ const SolvedPropagator& JobRun::propagator(const std::string& name) {
 void JobRun::do_task(const TaskSpec& task) {
   record_ = {};
   record_.key = key_of(task);
+  record_.isa = to_string(active_isa());
+  record_.threads = omp_get_max_threads();
   task.entry->run(*this, task);
   folder_.finish(task.name, record_);
 }
@@ -105,6 +107,10 @@ void JobRun::write_results() const {
     if (!record) continue;
     for (const Json& solve : record->solves) out["solves"].push_back(solve);
     for (const std::string& warning : record->warnings) out["warnings"].push_back(task.name + ": " + warning);
+    if (!record->solves.empty() && (record->isa != out["isa"] || record->threads != out["threads"])) {
+      out["warnings"].push_back(fmt::format("{}: solved by an earlier run, with {} and threads: {}", task.name,
+                                            record->isa, record->threads));
+    }
     if (record->correlators.is_null()) continue;
     out["correlators"][task.name] = record->correlators;
     if (counts) pion = record->correlators;

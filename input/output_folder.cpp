@@ -14,7 +14,7 @@ namespace quadrille {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int restart_version = 1;
+constexpr int restart_version = 2;
 constexpr const char* way_out = "choose another --out, or --force to start afresh";
 
 void make_folder(const std::filesystem::path& folder) {
@@ -99,7 +99,8 @@ std::string pretty(const Json& value) {
 }
 
 Json record_json(const TaskRecord& record) {
-  return {{"key", record.key},           {"solves", record.solves}, {"correlators", record.correlators},
+  return {{"key", record.key},           {"isa", record.isa},       {"threads", record.threads},
+          {"solves", record.solves},     {"correlators", record.correlators},
           {"warnings", record.warnings}, {"files", record.files},   {"data_hash", record.data_hash}};
 }
 
@@ -111,6 +112,8 @@ TaskRecord record_of(const Json& json) {
   json.at("warnings").get_to(record.warnings);
   json.at("files").get_to(record.files);
   json.at("data_hash").get_to(record.data_hash);
+  json.at("isa").get_to(record.isa);
+  json.at("threads").get_to(record.threads);
   return record;
 }
 

@@ -21,6 +21,8 @@ struct TaskRecord {
   std::vector<std::string> warnings;
   std::vector<std::string> files;  ///< written, relative to the folder
   std::string data_hash;           ///< of the field it computed, to know a saved one again
+  std::string isa;                 ///< the instruction set and the threads that it ran with
+  int threads = 0;
 };
 
 class OutputFolder {
