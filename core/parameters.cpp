@@ -208,6 +208,9 @@ std::optional<Parameters::Item> ParameterResolver::item(const Parameter& paramet
     case ParameterType::integer4:
     case ParameterType::boundary: out = four(parameter, value, name); break;
     case ParameterType::group: {
+      if (!parameter.shorthand.empty() && std::holds_alternative<Value::Scalar>(value.data)) {
+        return item(parameter, Value{Value::Map{{parameter.shorthand, value.where, value}}, value.where}, name, given);
+      }
       if (!std::holds_alternative<Value::Map>(value.data)) {
         wrong_type(parameter, value, name);
         return {};

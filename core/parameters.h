@@ -78,6 +78,7 @@ struct Parameter {
   std::vector<std::string> choices = {};
   std::vector<std::string> excludes = {};  ///< names that may not be given beside this one
   std::vector<Parameter> members = {};     ///< of a group
+  std::string shorthand = {};              ///< of a group: the member that a scalar in place of the map stands for
   /// All must hold: else giving the parameter is an error, and neither its default nor `required` applies.
   std::vector<Condition> only_if = {};
   std::string selector = "type";             ///< of a variant

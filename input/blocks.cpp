@@ -13,6 +13,21 @@ namespace {
 
 using Type = ParameterType;
 
+Parameter make_save_group() {
+  Parameter save;
+  save.name = "save";
+  save.type = Type::group;
+  save.help = "write the links as ILDG, with checksum";
+  save.members = {{.name = "file", .type = Type::file_out, .help = "its name", .required = true},
+                  {.name = "precision",
+                   .type = Type::choice,
+                   .help = "of the numbers in the file",
+                   .default_text = "double",
+                   .choices = {"single", "double"}}};
+  save.shorthand = "file";
+  return save;
+}
+
 Parameter make_gauge_block() {
   const Condition started{"start", {}};
   const Condition from_file{"file", {}};
@@ -47,7 +62,7 @@ Parameter make_gauge_block() {
        .minimum = 0,
        .maximum = 10,
        .only_if = {{"start", {"weak"}}}},
-      {.name = "save", .type = Type::file_out, .help = "write the links as ILDG in double precision, with checksum"},
+      make_save_group(),
       {.name = "verify_checksum",
        .type = Type::boolean,
        .help = "a wrong checksum is an error (true) or a warning (false)",

@@ -41,6 +41,7 @@ Json item_json(const Parameters::Item& item) {
 }
 
 Json table_schema(const std::vector<Parameter>& parameters, const std::vector<std::vector<std::string>>& one_of);
+Json schema(const Parameter& parameter);
 
 void add_range(Json& out, const Parameter& parameter, bool even) {
   if (std::isfinite(parameter.minimum))
@@ -80,6 +81,14 @@ Json variant_schema(const Parameter& parameter) {
   return {{"oneOf", choices}};
 }
 
+Json group_schema(const Parameter& parameter) {
+  Json map = table_schema(parameter.members, parameter.exactly_one_of);
+  for (const Parameter& member : parameter.members) {
+    if (member.name == parameter.shorthand) return {{"anyOf", Json::array({schema(member), map})}};
+  }
+  return map;
+}
+
 Json schema(const Parameter& parameter) {
   Json out = Json::object();
   switch (parameter.type) {
@@ -110,7 +119,7 @@ Json schema(const Parameter& parameter) {
     case Type::boundary:
       out = {{"type", "array"}, {"minItems", 4}, {"maxItems", 4}, {"items", boundary_schema()}};
       break;
-    case Type::group: out = table_schema(parameter.members, parameter.exactly_one_of); break;
+    case Type::group: out = group_schema(parameter); break;
     case Type::variant: out = variant_schema(parameter); break;
   }
   out["description"] = parameter.help + conditions_text(parameter);
@@ -153,7 +162,9 @@ std::string type_text(const Parameter& parameter) {
     case Type::file_out: text = "file, relative to the output folder"; break;
     case Type::integer4: text = "four whole numbers [x, y, z, t]"; break;
     case Type::boundary: text = "four of periodic | antiperiodic | {phase: theta/pi}"; break;
-    case Type::group: text = "map"; break;
+    case Type::group:
+      text = parameter.shorthand.empty() ? "map" : fmt::format("{}, or a map", parameter.shorthand);
+      break;
     case Type::variant: {
       std::vector<std::string> names;
       for (const ParameterEntry& entry : parameter.entries) names.push_back(entry.name);

@@ -4,7 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <signal.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 
 namespace quadrille {
 
@@ -58,6 +62,29 @@ fs::path nearest_place(const fs::path& target) {
     place = place.parent_path();
   }
   return place;
+}
+
+/// True for ".NAME.PROCESS.NUMBER.part" of a process that is no more.
+bool is_leftover(const std::string& file, const std::string& name) {
+  const std::string start = "." + name + ".", end = ".part";
+  if (!file.starts_with(start) || !file.ends_with(end)) return false;
+  const char* first = file.data() + start.size();
+  const char* last = file.data() + file.size() - end.size();
+  pid_t process = 0;
+  int number = 0;
+  auto read = std::from_chars(first, last, process);
+  if (read.ec != std::errc() || process <= 0 || read.ptr == last || *read.ptr != '.') return false;
+  read = std::from_chars(read.ptr + 1, last, number);
+  return read.ec == std::errc() && read.ptr == last && ::kill(process, 0) != 0 && errno == ESRCH;
+}
+
+void remove_leftovers_of(const fs::path& target) {
+  std::error_code ignored;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator entry(target.parent_path(), ignored), end; entry != end; entry.increment(ignored)) {
+    if (is_leftover(entry->path().filename().string(), target.filename().string())) found.push_back(entry->path());
+  }
+  for (const fs::path& leftover : found) fs::remove(leftover, ignored);
 }
 
 }  // namespace
@@ -115,6 +142,11 @@ void probe_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
       errors.emplace_back(error.code(), fmt::format("'{}': {}", output.file, error.what()), output.where);
     }
   }
+}
+
+void remove_leftovers(const Job& job, const fs::path& folder) {
+  for (const char* name : {"results.json", "restart.json"}) remove_leftovers_of(one_spelling(folder / name));
+  for (const Output& output : outputs_of(job)) remove_leftovers_of(one_spelling(folder / output.file));
 }
 
 }  // namespace quadrille

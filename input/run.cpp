@@ -38,6 +38,7 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   if (options.threads > 0) omp_set_num_threads(options.threads);
   active_isa();  // an instruction set that is asked for and cannot be had is said before anything is written
   OutputFolder folder(place, job_json(job), options.force);
+  remove_leftovers(job, place);
   probe_outputs(job, place, errors);
   if (print_errors(errors, err)) return 1;
 
@@ -48,7 +49,9 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   if (print_errors(errors, err)) return 1;
   folder.begin();
   if (job.gauge->has("save")) {
-    write_gauge_file(folder.prepare(job.gauge->text("save")).string(), gauge.source->links());
+    const Parameters& save = job.gauge->group("save");
+    write_gauge_file(folder.prepare(save.text("file")).string(), gauge.source->links(),
+                     {.precision = save.text("precision") == "double" ? 64 : 32});
   }
   const bool converged = JobRun(job, std::move(gauge), folder, backend).run();
   out << folder.path("results.json").string() << std::endl;

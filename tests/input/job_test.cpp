@@ -93,6 +93,24 @@ TEST_F(JobTest, AJobWithoutTasksMeasuresAndSavesItsGaugeField) {
   EXPECT_EQ(errors_of("gauge: {start: weak, dims: [4, 4, 4, 4], seed: 3, epsilon: 0.2, save: a.lime}\n"), "");
 }
 
+TEST_F(JobTest, GaugeSaveIsAFileOrAMap) {
+  const std::string start = "gauge: {start: cold, dims: [4, 4, 4, 4], save: ";
+  const Json echo = job_json(read(start + "a.lime}\n"))["gauge"]["save"];
+  EXPECT_EQ(echo.dump(), R"({"file":"a.lime","precision":"double"})");
+  EXPECT_EQ(job_json(read(start + "{file: a.lime}}\n"))["gauge"]["save"], echo);
+  const Job single = read(start + "{file: a.lime, precision: single}}\n");
+  EXPECT_EQ(single.gauge->group("save").text("precision"), "single");
+  EXPECT_THAT(errors_of(start + "{precision: single}}\n"), HasSubstr("job.yaml:1:48: 'gauge.save.file' is missing"));
+  EXPECT_THAT(errors_of(start + "{file: a.lime, precision: half}}\n"),
+              HasSubstr("'gauge.save.precision' must be one of single, double"));
+  EXPECT_THAT(errors_of(start + "[a.lime]}\n"), HasSubstr("job.yaml:1:48: 'gauge.save' must be"));
+  EXPECT_THAT(errors_of(start + "''}\n"), HasSubstr("job.yaml:1:48: 'gauge.save.file' must be"));
+  EXPECT_THAT(errors_of(start + "results.json}\n"), HasSubstr("job.yaml:1:48: 'results.json' holds the results"));
+  const Json schema = job_schema()["properties"]["gauge"]["properties"]["save"]["anyOf"];
+  EXPECT_EQ(schema[0]["type"], "string");
+  EXPECT_EQ(schema[1]["required"], Json::array({"file"}));
+}
+
 TEST_F(JobTest, MissingBlocksAreDemandedByTheTasksThatUseThem) {
   EXPECT_THAT(errors_of(gauge + solver + "run:\n" + propagator),
               MatchesRegex("job.yaml:4:5: task 'propagator' needs 'operator': .*\n"));

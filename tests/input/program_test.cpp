@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <omp.h>
+
 #include <csignal>
 #include <sstream>
 
@@ -156,6 +158,22 @@ TEST_F(ProgramTest, ResultsHoldWhatIsPromised) {
   EXPECT_EQ(r["gauge"]["checksum"]["suma"].get<std::string>().size(), 8u);
 }
 
+TEST_F(ProgramTest, LinksAreSavedInSinglePrecisionToo) {
+  write_bytes(folder_.file("job.yaml"), job.substr(0, job.find('\n') + 1));
+  ASSERT_EQ(run({"--set", "gauge.save={file: field.lime, precision: single}"}), 0) << err();
+  EXPECT_EQ(call({"info", output("field.lime")}), 0) << err();
+  EXPECT_THAT(out(), HasSubstr("32 bits"));
+  const HostLinks single = read_gauge_file(output("field.lime")).links;
+  ASSERT_EQ(run({"--force"}), 0) << err();
+  EXPECT_EQ(call({"info", output("field.lime")}), 0) << err();
+  EXPECT_THAT(out(), HasSubstr("64 bits"));
+  const HostLinks links = read_gauge_file(output("field.lime")).links;
+  for (std::size_t k = 0; k < links.data.size(); ++k) {
+    EXPECT_EQ(single.data[k].real(), double(float(links.data[k].real()))) << k;
+    EXPECT_EQ(single.data[k].imag(), double(float(links.data[k].imag()))) << k;
+  }
+}
+
 TEST_F(ProgramTest, AFinishedJobIsNotDoneAgainAndALostTaskIs) {
   ASSERT_EQ(run(), 0) << err();
   const Json first = results();
@@ -186,6 +204,34 @@ TEST_F(ProgramTest, AFinishedJobIsNotDoneAgainAndALostTaskIs) {
   ASSERT_EQ(run(), 0) << err();
   EXPECT_NE(results()["solves"], second["solves"]);
   EXPECT_EQ(results()["correlators"], first["correlators"]);
+}
+
+TEST_F(ProgramTest, WhatAKilledRunLeftHalfWrittenIsRemoved) {
+  std::filesystem::create_directories(output(""));
+  // No process has a number that large; this one runs.
+  const std::string mine = output(".p.lime." + std::to_string(::getpid()) + ".77.part");
+  const std::vector<std::string> gone = {output(".p.lime.1999999999.0.part"), output(".restart.json.1999999999.3.part")};
+  const std::vector<std::string> kept = {mine, output(".p.lime.x.0.part"), output(".q.lime.1999999999.0.part")};
+  for (const auto* files : {&gone, &kept}) {
+    for (const std::string& file : *files) write_bytes(file, "half");
+  }
+  ASSERT_EQ(run(), 0) << err();
+  for (const std::string& file : gone) EXPECT_FALSE(std::filesystem::exists(file)) << file;
+  for (const std::string& file : kept) EXPECT_TRUE(std::filesystem::exists(file)) << file;
+}
+
+TEST_F(ProgramTest, ARestartTellsWithHowManyThreadsTheOldSolvesRan) {
+  const int before = omp_get_max_threads();
+  ASSERT_EQ(run({"--threads", "2"}), 0) << err();
+  EXPECT_EQ(results()["warnings"].size(), 0u);
+  ASSERT_EQ(run({"--threads", "1"}), 0) << err();
+  EXPECT_EQ(results()["threads"], 1);
+  ASSERT_EQ(results()["warnings"].size(), 1u);
+  EXPECT_EQ(results()["warnings"][0], "propagator: solved by an earlier run, with " +
+                                          results()["isa"].get<std::string>() + " and threads: 2");
+  ASSERT_EQ(run({"--threads", "2"}), 0) << err();
+  EXPECT_EQ(results()["warnings"].size(), 0u);
+  omp_set_num_threads(before);
 }
 
 TEST_F(ProgramTest, TheFolderOfAnotherJobIsRefused) {
