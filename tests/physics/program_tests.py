@@ -11,8 +11,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import numpy as np
@@ -378,6 +380,62 @@ run:
             self.assertGreaterEqual(iterated, 0)
             self.assertTrue(true is None or true >= 0)
         json.dumps(results, allow_nan=False)
+
+class Interrupted(ProgramTest):
+    """A run that is killed goes on where it stood."""
+
+    def setUp(self):
+        super().setUp()
+        sites = {"first": [0, 0, 0, 0], "second": [1, 2, 3, 4], "third": [4, 4, 4, 4]}
+        self.job = {
+            "gauge": {"start": "weak", "dims": [8, 8, 8, 8], "seed": harness.SEED, "epsilon": 0.3},
+            "operator": {"type": "wilson", "mass": 0.1, "boundary": ["periodic"] * 3 + ["antiperiodic"]},
+            "solver": uniform("cg"),
+            "run": [
+                {"task": "propagator", "name": name, "source": {"type": "point", "site": site},
+                 "save": {"file": name + ".lime", "precision": "double"}}
+                for name, site in sites.items()
+            ] + [{"task": "mesons", "name": "of_" + name, "from": name} for name in sites],
+        }
+        self.wanted = self.run_job(self.job, out="whole")
+
+    def state(self):
+        """Names of the finished tasks; none before the run has begun."""
+        try:
+            with open(self.path("out/restart.json")) as stream:
+                return set(json.load(stream)["tasks"])
+        except FileNotFoundError:
+            return set()
+
+    def kill_when(self, ready):
+        command = [harness.PROGRAM, "run", self.write_job(self.job), "--out", self.path("out")]
+        with subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as process:
+            end = time.monotonic() + 120
+            while not ready() and process.poll() is None and time.monotonic() < end:
+                time.sleep(0.002)
+            process.kill()
+            self.assertEqual(process.wait(), -signal.SIGKILL, "it ended before it was killed")
+
+    def check_rerun(self):
+        results = self.run_job(self.job)
+        self.assertEqual(results["correlators"], self.wanted["correlators"])
+        self.assertEqual(len(results["solves"]), 36)
+        self.assertEqual(sorted(os.listdir(self.path("out"))), sorted(os.listdir(self.path("whole"))))
+        return results
+
+    def test_killed_within_the_first_task(self):
+        self.kill_when(lambda: os.path.exists(self.path("out/results.json")))
+        self.check_rerun()
+
+    def test_killed_between_tasks_and_again(self):
+        self.kill_when(lambda: "first" in self.state())
+        self.assertNotIn("third", self.state())
+        with open(self.path("out/restart.json")) as stream:
+            before = json.load(stream)["tasks"]["first"]["solves"]
+        self.kill_when(lambda: "second" in self.state())
+        results = self.check_rerun()
+        self.assertEqual(results["solves"][:12], before, "the first task was not done again")
 
 
 if __name__ == "__main__":
