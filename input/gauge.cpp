@@ -3,12 +3,10 @@
 #include "core/gauge/observables.h"
 #include "core/gauge/start.h"
 #include "core/gauge/su3_project.h"
-#include "input/files/big_endian.h"
 #include "input/files/gauge_file.h"
+#include "input/files/lattice_data.h"
 
 #include <fmt/format.h>
-
-#include <bit>
 
 namespace quadrille {
 
@@ -18,18 +16,8 @@ using Json = nlohmann::ordered_json;
 
 /// The SciDAC checksum that these links have in a 64-bit file.
 Checksum checksum_of(const HostLinks& links) {
-  constexpr std::size_t reals = 72;
-  Checksum sum;
-  std::vector<char> bytes(reals * sizeof(double));
-  for (std::int64_t site = 0; site < volume(links.dims); ++site) {
-    const Complex* from = links.link(site, 0);
-    for (std::size_t k = 0; k < reals / 2; ++k) {
-      store_big_u64(&bytes[16 * k], std::bit_cast<std::uint64_t>(from[k].real()));
-      store_big_u64(&bytes[16 * k + 8], std::bit_cast<std::uint64_t>(from[k].imag()));
-    }
-    sum.add_site(std::uint64_t(site), bytes.data(), bytes.size());
-  }
-  return sum;
+  return checksum_of_field({.dims = links.dims, .reals = 72, .precision = 64},
+                           reinterpret_cast<const double*>(links.data.data()));
 }
 
 Json checksum_json(const Checksum& sum, const char* verdict) {
@@ -70,7 +58,8 @@ LoadedGauge read_links(const Job& job) {
     gauge.warnings.push_back(fmt::format("{}: has no checksum; nothing vouches for its data", file.info.path));
   }
   GaugeObservables seen = gauge_observables(links);
-  if (block.boolean("reunitarize")) {
+  const bool project = block.boolean("reunitarize");
+  if (project) {
     const double change = reunitarize(links);
     seen = gauge_observables(links);
     gauge.warnings.push_back(
@@ -79,6 +68,8 @@ LoadedGauge read_links(const Job& job) {
     check_links(file.info, seen.unitarity);
   }
   add_observables(gauge, seen);
+  // Links of a 64-bit file that nothing changed: reading has summed up the same bytes.
+  gauge.checksum = to_string(project || file.info.precision != 64 ? checksum_of(links) : verdict.computed);
   gauge.lattice = std::make_unique<const Lattice>(links.dims);
   gauge.source = std::make_shared<const GaugeSource>(*gauge.lattice, std::move(links));
   return gauge;
@@ -93,7 +84,9 @@ LoadedGauge start_links(const Parameters& block) {
                     : start == "hot" ? hot_start(*gauge.lattice, seed())
                                      : weak_start(*gauge.lattice, seed(), block.real("epsilon"));
   gauge.report = {{"file", nullptr}, {"format", start + " start"}};
-  gauge.report["checksum"] = checksum_json(checksum_of(links), "computed");
+  const Checksum sum = checksum_of(links);
+  gauge.report["checksum"] = checksum_json(sum, "computed");
+  gauge.checksum = to_string(sum);
   add_observables(gauge, gauge_observables(links));
   gauge.source = std::make_shared<const GaugeSource>(*gauge.lattice, std::move(links));
   return gauge;
@@ -101,11 +94,7 @@ LoadedGauge start_links(const Parameters& block) {
 
 }  // namespace
 
-LoadedGauge load_gauge(const Job& job) {
-  LoadedGauge gauge = job.gauge->has("file") ? read_links(job) : start_links(*job.gauge);
-  gauge.checksum = to_string(checksum_of(gauge.source->links()));
-  return gauge;
-}
+LoadedGauge load_gauge(const Job& job) { return job.gauge->has("file") ? read_links(job) : start_links(*job.gauge); }
 
 Dims gauge_dims(const Job& job) {
   if (!job.gauge->has("file")) return job.gauge->integer4("dims");

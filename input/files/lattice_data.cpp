@@ -37,6 +37,7 @@ std::int64_t decode(const char* from, double* to, std::int64_t count) {
   return bad;
 }
 
+/// Doubles to big-endian numbers; returns the index of the first that cannot be one, or `count`.
 template <class Word, class Real>
 std::int64_t encode(const double* from, char* to, std::int64_t count) {
   std::int64_t bad = count;
@@ -53,6 +54,12 @@ std::int64_t encode(const double* from, char* to, std::int64_t count) {
       store_big_u32(to + i * 4, word);
   }
   return bad;
+}
+
+/// Big-endian numbers of the format's precision.
+std::int64_t encode(const SiteFormat& format, const double* from, char* to, std::int64_t count) {
+  return format.precision == 64 ? encode<std::uint64_t, double>(from, to, count)
+                                : encode<std::uint32_t, float>(from, to, count);
 }
 
 }  // namespace
@@ -102,8 +109,7 @@ Checksum write_sites(LimeOutput& file, const SiteFormat& format, const double* d
   for (std::int64_t first = 0; first < sites; first += most) {
     const std::int64_t count = std::min(most, sites - first), reals = count * format.reals;
     const double* from = data + first * format.reals;
-    const std::int64_t bad = format.precision == 64 ? encode<std::uint64_t, double>(from, piece.data(), reals)
-                                                    : encode<std::uint32_t, float>(from, piece.data(), reals);
+    const std::int64_t bad = encode(format, from, piece.data(), reals);
     if (bad < reals)
       throw Error(ErrorCode::numerical,
                   fmt::format("the value {} at {} cannot be written as a {}-bit number; no file is left", from[bad],
@@ -111,6 +117,18 @@ Checksum write_sites(LimeOutput& file, const SiteFormat& format, const double* d
                   {.file = file.path()});
     sum.add(checksum_of_sites(piece.data(), format.site_bytes(), first, count));
     file.write(piece.data(), std::size_t(count) * format.site_bytes());
+  }
+  return sum;
+}
+
+Checksum checksum_of_field(const SiteFormat& format, const double* data) {
+  const std::int64_t sites = volume(format.dims), most = sites_per_piece(format);
+  std::vector<char> piece(format.site_bytes() * std::size_t(std::min(sites, most)));
+  Checksum sum;
+  for (std::int64_t first = 0; first < sites; first += most) {
+    const std::int64_t count = std::min(most, sites - first);
+    encode(format, data + first * format.reals, piece.data(), count * format.reals);
+    sum.add(checksum_of_sites(piece.data(), format.site_bytes(), first, count));
   }
   return sum;
 }

@@ -46,4 +46,7 @@ SiteData read_sites(const LimeInput& file, const LimeRecord& record, const SiteF
 Checksum write_sites(LimeOutput& file, const SiteFormat& format, const double* data,
                      const std::function<std::string(std::int64_t)>& name);
 
+/// The checksum that these numbers, all finite, have in a file of this format.
+Checksum checksum_of_field(const SiteFormat& format, const double* data);
+
 }  // namespace quadrille
