@@ -116,6 +116,10 @@ WilsonParameters WilsonOperator::from(const Parameters& job) {
   parameters.xi0 = job.group("anisotropy").real("xi0");
   parameters.nu = job.group("anisotropy").real("nu");
   parameters.boundary = job.boundary("boundary");
+  if (!std::isfinite(parameters.mass)) {
+    throw Error(ErrorCode::invalid_input, "kappa is too small: the mass 1/(2 kappa) - 4 is beyond double precision",
+                job.where("kappa"));
+  }
   const double scale = std::abs(parameters.mass) + 1 + 3 * parameters.nu / parameters.xi0;
   if (std::abs(parameters.diagonal()) <= 1e-12 * scale) {
     throw Error(ErrorCode::invalid_input,
