@@ -99,9 +99,14 @@ std::string pretty(const Json& value) {
 }
 
 Json record_json(const TaskRecord& record) {
-  return {{"key", record.key},           {"isa", record.isa},       {"threads", record.threads},
-          {"solves", record.solves},     {"correlators", record.correlators},
-          {"warnings", record.warnings}, {"files", record.files},   {"data_hash", record.data_hash}};
+  return {{"key", record.key},
+          {"isa", record.isa},
+          {"threads", record.threads},
+          {"solves", record.solves},
+          {"correlators", record.correlators},
+          {"warnings", record.warnings},
+          {"files", record.files},
+          {"data_hash", record.data_hash}};
 }
 
 TaskRecord record_of(const Json& json) {

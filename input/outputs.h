@@ -21,8 +21,8 @@ void check_outputs(const Job& job, const std::filesystem::path& folder, std::vec
 /// reason), so that it is known before any work. Leaves nothing behind.
 void probe_outputs(const Job& job, const std::filesystem::path& folder, std::vector<Error>& errors);
 
-/// Removes the temporary files (see AtomicFile) that a killed run left beside the job's outputs. Those of a process that
-/// still runs stay.
+/// Removes the temporary files (see AtomicFile) that a killed run left beside the job's outputs. Those of a process
+/// that still runs stay.
 void remove_leftovers(const Job& job, const std::filesystem::path& folder);
 
 }  // namespace quadrille

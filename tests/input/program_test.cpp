@@ -210,7 +210,8 @@ TEST_F(ProgramTest, WhatAKilledRunLeftHalfWrittenIsRemoved) {
   std::filesystem::create_directories(output(""));
   // No process has a number that large; this one runs.
   const std::string mine = output(".p.lime." + std::to_string(::getpid()) + ".77.part");
-  const std::vector<std::string> gone = {output(".p.lime.1999999999.0.part"), output(".restart.json.1999999999.3.part")};
+  const std::vector<std::string> gone = {output(".p.lime.1999999999.0.part"),
+                                         output(".restart.json.1999999999.3.part")};
   const std::vector<std::string> kept = {mine, output(".p.lime.x.0.part"), output(".q.lime.1999999999.0.part")};
   for (const auto* files : {&gone, &kept}) {
     for (const std::string& file : *files) write_bytes(file, "half");
@@ -227,8 +228,8 @@ TEST_F(ProgramTest, ARestartTellsWithHowManyThreadsTheOldSolvesRan) {
   ASSERT_EQ(run({"--threads", "1"}), 0) << err();
   EXPECT_EQ(results()["threads"], 1);
   ASSERT_EQ(results()["warnings"].size(), 1u);
-  EXPECT_EQ(results()["warnings"][0], "propagator: solved by an earlier run, with " +
-                                          results()["isa"].get<std::string>() + " and threads: 2");
+  EXPECT_EQ(results()["warnings"][0],
+            "propagator: solved by an earlier run, with " + results()["isa"].get<std::string>() + " and threads: 2");
   ASSERT_EQ(run({"--threads", "2"}), 0) << err();
   EXPECT_EQ(results()["warnings"].size(), 0u);
   omp_set_num_threads(before);
