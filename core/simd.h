@@ -66,6 +66,30 @@ QUADRILLE_INLINE void store(T* p, Vec<T, V> v) {
   *reinterpret_cast<Vec<T, V>*>(p) = v;
 }
 
+/// Stores past the caches when `stream` is set and the instruction set can; stream_fence() ends a run of such stores.
+template <bool stream, class T, int V>
+QUADRILLE_INLINE void store(T* p, Vec<T, V> v) {
+  if constexpr (stream) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(v) == 64) return _mm512_stream_si512((__m512i*)p, (__m512i)v);
+#endif
+#if defined(__AVX__)
+    if constexpr (sizeof(v) == 32) return _mm256_stream_si256((__m256i*)p, (__m256i)v);
+#endif
+#if defined(__SSE2__)
+    if constexpr (sizeof(v) == 16) return _mm_stream_si128((__m128i*)p, (__m128i)v);
+#endif
+  }
+  store<T, V>(p, v);
+}
+
+/// Makes streamed stores visible to other threads in the order in which ordinary stores follow.
+QUADRILLE_INLINE void stream_fence() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
 /// Lane l of the result is lane mask[l] of v.
 template <class T, int V>
 QUADRILLE_INLINE Vec<T, V> permute(Vec<T, V> v, Vec<IntOf<T>, V> mask) {

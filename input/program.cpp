@@ -1,5 +1,6 @@
 #include "input/program.h"
 
+#include "input/bench/bench.h"
 #include "input/commands/check.h"
 #include "input/commands/info.h"
 #include "input/document.h"
@@ -7,6 +8,7 @@
 #include "input/run.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -27,6 +29,7 @@ struct Call {
   RunOptions run;
   std::string file;
   std::vector<std::string> topic;
+  BenchOptions bench;
 };
 
 void add_set_option(CLI::App& command, RunOptions& options) {
@@ -35,6 +38,38 @@ void add_set_option(CLI::App& command, RunOptions& options) {
       ->type_size(1)
       ->allow_extra_args(false)
       ->take_all();
+}
+
+void add_machine_options(CLI::App& command, std::string& backend, int& threads) {
+  command.add_option("--backend", backend, "auto or cpu")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(std::vector<std::string>{"auto", "cpu"}));
+  command.add_option("--threads", threads, "Threads; as OMP_NUM_THREADS or the machine says when not given")
+      ->type_name("N")
+      ->check(CLI::Range(1, most_threads));
+}
+
+void describe_bench(CLI::App& command, BenchOptions& options) {
+  command.add_option("WHAT", options.what, "One of " + fmt::format("{}", fmt::join(bench_names(), ", ")))
+      ->required()
+      ->type_name("")
+      ->check(CLI::IsMember(bench_names()));
+  command.add_option("--dims", options.dims, "Lattice; 8 8 8 16, 16 16 16 32 and 24 24 24 48 when not given")
+      ->type_name("X Y Z T");
+  command
+      .add_option_function<std::string>(
+          "--precision", [&](const std::string& name) { options.precision = parse_precision(name); },
+          "double, single or half; all when not given")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(std::vector<std::string>{"double", "single", "half"}));
+  command
+      .add_option_function<std::string>(
+          "--reconstruct", [&](const std::string& name) { options.reconstruct = parse_reconstruct(name); },
+          "Numbers a link: 18, 12 or 8; all when not given")
+      ->type_name("N")
+      ->check(CLI::IsMember(std::vector<std::string>{"18", "12", "8"}));
+  add_machine_options(command, options.backend, options.threads);
+  command.add_option("--json", options.json, "Write the figures to FILE as well")->type_name("FILE");
 }
 
 void describe(CLI::App& app, Call& call) {
@@ -47,12 +82,7 @@ void describe(CLI::App& app, Call& call) {
   run.add_option("--out", call.run.out, "Output folder; JOB.out beside the job (without .yaml) when not given")
       ->type_name("DIR");
   add_set_option(run, call.run);
-  run.add_option("--backend", call.run.backend, "auto or cpu")
-      ->type_name("NAME")
-      ->check(CLI::IsMember(std::vector<std::string>{"auto", "cpu"}));
-  run.add_option("--threads", call.run.threads, "Threads; as OMP_NUM_THREADS or the machine says when not given")
-      ->type_name("N")
-      ->check(CLI::Range(1, most_threads));
+  add_machine_options(run, call.run.backend, call.run.threads);
   run.add_flag("--force", call.run.force, "Start afresh, whatever the output folder holds");
 
   CLI::App& check = *app.add_subcommand("check", "Validate a job: name every error, change nothing");
@@ -61,6 +91,8 @@ void describe(CLI::App& app, Call& call) {
 
   CLI::App& info = *app.add_subcommand("info", "Describe a gauge or propagator file");
   info.add_option("FILE", call.file, "The file")->required()->type_name("");
+
+  describe_bench(*app.add_subcommand("bench", "Measure kernels and solvers against this machine's memory"), call.bench);
 
   CLI::App& help = *app.add_subcommand("help", "Explain a block of a job: help operator wilson");
   help.add_option("TOPIC", call.topic, "Nothing for a list, or BLOCK [NAME]")->type_name("");
@@ -72,6 +104,7 @@ int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostr
   if (app.got_subcommand("run")) return run_job(call.run, out, err);
   if (app.got_subcommand("check")) return check(call.run.job, call.run.overrides, out, err);
   if (app.got_subcommand("info")) info(call.file, out);
+  if (app.got_subcommand("bench")) run_bench(call.bench, out);
   if (app.got_subcommand("schema")) out << job_schema().dump(2) << '\n';
   if (app.got_subcommand("help")) {
     try {

@@ -7,10 +7,14 @@
 #include "core/chunked_sum.h"
 #include "core/error.h"
 #include "core/isa.h"
+#include "core/kernel_log.h"
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cctype>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace quadrille::blas {
@@ -33,6 +37,33 @@ ChunkKernel find_kernel(OpId op, const FieldDesc& desc) {
                                             std::to_string(lanes) + " lanes in this build");
   }
   return kernel;
+}
+
+/// "AxpyNorm2" -> "axpy_norm2".
+std::string snake_case(const std::string& name) {
+  std::string snake;
+  for (const char c : name) {
+    if (std::isupper(static_cast<unsigned char>(c)) && !snake.empty()) snake += '_';
+    snake += char(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return snake;
+}
+
+/// What the kernel log knows of an operation in one format: "axpy_norm2_half".
+template <class Op>
+KernelRecord& record(OpId id, const FieldDesc& desc) {
+#define X(name) #name,
+  static constexpr const char* names[] = {QUADRILLE_BLAS_OPS(X)};
+#undef X
+  static std::array<std::array<KernelRecord*, 3>, 3> known{};  // by precision and instruction set
+  const Isa isa = isa_of_lanes(desc.layout.lanes, desc.precision);
+  KernelRecord*& found = known[std::size_t(desc.precision)][std::size_t(isa)];
+  if (found == nullptr) {
+    const double spinor = double(desc.parity_bytes()) / double(desc.lattice->half_volume());
+    found = &kernel_record(snake_case(names[int(id)]) + "_" + to_string(desc.precision), to_string(isa),
+                           (std::popcount(Op::reads) + std::popcount(Op::writes)) * spinor);
+  }
+  return *found;
 }
 
 using Sums = std::array<double, max_sums>;
@@ -63,6 +94,7 @@ Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields) 
     ++parities;
   }
 
+  const KernelTimer timer(record<Op>(id, desc), parities * desc.lattice->half_volume());
   std::vector<Sums>& partial = partial_sums();
   const std::int64_t rows = parities * chunks;
   if (partial.size() < std::size_t(rows)) partial.resize(std::size_t(rows));

@@ -1,0 +1,76 @@
+#include "core/blas/blas.h"
+#include "core/blas/op_table.h"
+#include "core/blas/random_fill.h"
+#include "core/convert.h"
+#include "core/kernel_log.h"
+#include "input/bench/measurements.h"
+#include "input/bench/timing.h"
+
+#include <deque>
+#include <functional>
+
+namespace quadrille::bench {
+namespace {
+
+using Fields = std::array<Field*, blas::max_fields>;
+
+/// Coefficients that neither grow nor vanish over many calls.
+const std::vector<std::function<void(const Fields&)>>& operations() {
+  static const Complex w{0.6, 0.8};
+  static const std::vector<std::function<void(const Fields&)>> all = {
+      [](const Fields& f) { blas::zero(*f[0]); },
+      [](const Fields& f) { blas::copy(*f[0], *f[1]); },
+      [](const Fields& f) { blas::scale(-1, *f[0]); },
+      [](const Fields& f) { blas::axpy(1e-3, *f[0], *f[1]); },
+      [](const Fields& f) { blas::xpay(*f[0], 0.5, *f[1]); },
+      [](const Fields& f) { blas::caxpy(1e-3 * w, *f[0], *f[1]); },
+      [](const Fields& f) { blas::norm2(*f[0]); },
+      [](const Fields& f) { blas::dot(*f[0], *f[1]); },
+      [](const Fields& f) { blas::dot_norm2(*f[0], *f[1]); },
+      [](const Fields& f) { blas::subtract_norm2(*f[0], *f[1]); },
+      [](const Fields& f) { blas::axpy_norm2(1e-3, *f[0], *f[1]); },
+      [](const Fields& f) { blas::caxpy_norm2(1e-3 * w, *f[0], *f[1]); },
+      [](const Fields& f) { blas::axpy_xpay(1e-3, *f[0], *f[1], *f[2], 0.5); },
+      [](const Fields& f) { blas::bicgstab_direction(*f[0], *f[1], 0.5 * w, 0.5, *f[2]); },
+      [](const Fields& f) { blas::bicgstab_update(1e-3 * w, *f[0], 1e-3, *f[1], *f[2], *f[3], *f[4]); },
+  };
+  return all;
+}
+
+std::deque<Field> random_fields(const Bench& bench, Precision precision, int count) {
+  Field gaussian(FieldDesc::spinor(bench.lattice, Subset::Even, Precision::Double, bench.backend));
+  fill_gaussian(gaussian, 17);
+  std::deque<Field> fields;
+  for (int i = 0; i < count; ++i) {
+    fields.emplace_back(FieldDesc::spinor(bench.lattice, Subset::Even, precision, bench.backend));
+    convert(fields.back(), gaussian);
+  }
+  return fields;
+}
+
+}  // namespace
+
+void measure_blas(const Bench& bench) {
+  constexpr std::size_t sets = 4;
+  for (Precision precision : bench.precisions()) {
+    for (const auto& operation : operations()) {
+      std::deque<Field> fields = random_fields(bench, precision, int(sets * blas::max_fields));
+      const auto call = [&](std::size_t set) {
+        Fields chosen;
+        for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = &fields[set * chosen.size() + i];
+        operation(chosen);
+      };
+      const auto before = kernel_records();
+      call(0);
+      const KernelRecord record = kernel_records_since(before).front();               // its name and traffic
+      Row row = bench.row(record.name.substr(0, record.name.rfind('_')), precision);  // "axpy_half"
+      row.bytes_per_site = record.bytes_per_site;
+      row.isa = record.isa;
+      std::size_t turn = 0;
+      row.seconds = median_seconds([&] { call(turn++ % sets); });
+      bench.add(row);
+    }
+  }
+}
+
+}  // namespace quadrille::bench

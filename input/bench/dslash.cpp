@@ -1,0 +1,103 @@
+#include "dirac/dslash.h"
+#include "core/blas/blas.h"
+#include "core/blas/random_fill.h"
+#include "core/convert.h"
+#include "core/gauge/start.h"
+#include "input/bench/measurements.h"
+#include "input/bench/timing.h"
+
+#include <deque>
+
+namespace quadrille::bench {
+namespace {
+
+constexpr double wilson_flops = 1320;
+constexpr std::uint64_t seed = 20091107;
+
+struct Pair {
+  Field in, out;
+};
+
+std::deque<Pair> random_pairs(const Bench& bench, Precision precision, int count) {
+  Field gaussian(FieldDesc::spinor(bench.lattice, Subset::Full, Precision::Double, bench.backend));
+  const FieldDesc desc = FieldDesc::spinor(bench.lattice, Subset::Full, precision, bench.backend);
+  std::deque<Pair> pairs;
+  for (int i = 0; i < count; ++i) {
+    fill_gaussian(gaussian, seed + std::uint64_t(i));
+    pairs.push_back({Field(desc), Field(desc)});
+    convert(pairs.back().in, gaussian);
+  }
+  return pairs;
+}
+
+struct Form {
+  bool temporal_gauge, xpay;
+};
+
+/// Calls measure(dslash, form, pairs) for every form on random links.
+template <class Measure>
+void for_every_form(const Bench& bench, std::initializer_list<Form> forms, int pair_count, Measure&& measure) {
+  const auto gauge = std::make_shared<const GaugeSource>(bench.lattice, hot_start(bench.lattice, seed));
+  for (Precision precision : bench.precisions()) {
+    std::deque<Pair> pairs = random_pairs(bench, precision, pair_count);
+    for (Reconstruct reconstruct : bench.reconstructs()) {
+      for (const Form& form : forms) {
+        const Dslash dslash("wilson", gauge, HopScalars{.boundary = {0, 0, 0, 1}},
+                            {precision, reconstruct, form.temporal_gauge}, bench.backend);
+        measure(dslash, form, pairs);
+      }
+    }
+  }
+}
+
+Row row_of(const Bench& bench, const std::string& name, const Dslash& dslash, const Form& form) {
+  Row row = bench.row(name, dslash.form().precision);
+  row.reconstruct = int(dslash.form().reconstruct);
+  row.temporal_gauge = form.temporal_gauge;
+  row.xpay = form.xpay;
+  row.isa = to_string(dslash.kernel().isa);
+  row.bytes_per_site = dslash.bytes_per_site(form.xpay);
+  row.flops_per_site = wilson_flops + (form.xpay ? 48 : 0);
+  return row;
+}
+
+void apply(const Dslash& dslash, Pair& pair, Parity result, bool xpay) {
+  Field y = pair.out.parity(result);
+  const Field x = pair.in.parity(opposite(result));
+  if (xpay) {
+    dslash.apply(y, x, Dagger::No, -0.5, 4.1, pair.in.parity(result));
+  } else {
+    dslash.apply(y, x, Dagger::No, -0.5);
+  }
+}
+
+}  // namespace
+
+void measure_dslash(const Bench& bench) {
+  for_every_form(bench, {{false, false}, {true, false}, {false, true}}, 4,
+                 [&](const Dslash& dslash, const Form& form, std::deque<Pair>& pairs) {
+                   Row row = row_of(bench, "dslash", dslash, form);
+                   unsigned turn = 0;
+                   row.seconds = median_seconds([&] {
+                     apply(dslash, pairs[turn / 2 % 4], turn % 2 == 0 ? Parity::Odd : Parity::Even, form.xpay);
+                     ++turn;
+                   });
+                   bench.add(row);
+                 });
+}
+
+void measure_dslash_full(const Bench& bench) {
+  for_every_form(bench, {{false, false}, {true, false}}, 1,
+                 [&](const Dslash& dslash, const Form& form, std::deque<Pair>& pairs) {
+                   Row row = row_of(bench, "dslash_full", dslash, form);
+                   row.parity = "both";
+                   row.sites *= 2;
+                   row.seconds = median_seconds([&] {
+                     apply(dslash, pairs[0], Parity::Even, form.xpay);
+                     apply(dslash, pairs[0], Parity::Odd, form.xpay);
+                   });
+                   bench.add(row);
+                 });
+}
+
+}  // namespace quadrille::bench

@@ -1,0 +1,41 @@
+// What can be measured on one lattice. Each function calls `add` with a row as soon as it is measured.
+#pragma once
+
+#include "core/backend/backend.h"
+#include "core/lattice.h"
+#include "input/bench/bench.h"
+#include "input/bench/table.h"
+
+#include <functional>
+
+namespace quadrille::bench {
+
+using AddRow = std::function<void(const Row&)>;
+
+/// Everything on one lattice that the measurements share.
+struct Bench {
+  const Lattice& lattice;
+  Backend& backend;
+  const BenchOptions& options;
+  AddRow add;
+
+  /// The precisions and reconstructions that the options leave.
+  std::vector<Precision> precisions() const;
+  std::vector<Reconstruct> reconstructs() const;
+  /// A row with the columns that all rows of this lattice and precision have in common.
+  Row row(const std::string& kernel, Precision precision) const;
+};
+
+/// One parity from the other, even and odd in turn, over four pairs of fields, so that nothing but the links can come
+/// from a cache that holds less than four pairs. Links are random; every form, with temporal gauge fixing and with
+/// xpay.
+void measure_dslash(const Bench& bench);
+/// Both parities, the same two fields again and again: what other programs' benchmarks of the Wilson operator do.
+void measure_dslash_full(const Bench& bench);
+/// Every fused operation of core/blas on one parity, over fields that rotate through four times their number.
+void measure_blas(const Bench& bench);
+/// Seconds of one iteration of every uniform Krylov method (its bytes are those of its kernels), even-odd
+/// preconditioned Wilson operator on random links with a mass that is heavy enough to keep iterating.
+void measure_solver(const Bench& bench);
+
+}  // namespace quadrille::bench

@@ -1,0 +1,86 @@
+#include "input/bench/memory.h"
+
+#include "core/backend/backend.h"
+#include "core/isa.h"
+#include "input/bench/memory_kernels.h"
+#include "input/bench/timing.h"
+
+#include <omp.h>
+
+#include <cstddef>
+
+namespace quadrille::bench {
+namespace {
+
+constexpr std::int64_t count = std::int64_t(256) << 20 >> 3;
+
+MemoryKernels kernels() {
+  switch (active_isa()) {
+#ifdef QUADRILLE_HAVE_AVX512
+    case Isa::Avx512: return memory_kernels_avx512();
+#endif
+#ifdef QUADRILLE_HAVE_AVX2
+    case Isa::Avx2: return memory_kernels_avx2();
+#endif
+    default: return memory_kernels_generic();
+  }
+}
+
+class Array {
+ public:
+  Array() : data_(static_cast<double*>(cpu_backend().allocate(bytes))) {}
+  ~Array() { cpu_backend().release(data_, bytes); }
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+  operator double*() const { return data_; }
+
+ private:
+  static constexpr std::size_t bytes = std::size_t(count) * sizeof(double);
+  double* data_;
+};
+
+/// Calls part(first, numbers) on every thread for its share of the array.
+template <class Part>
+void on_all_threads(Part&& part) {
+#pragma omp parallel
+  {
+    const std::int64_t rows = count / 64, threads = omp_get_num_threads(), me = omp_get_thread_num();
+    const std::int64_t begin = rows * me / threads * 64, end = rows * (me + 1) / threads * 64;
+    part(begin, end - begin);
+  }
+}
+
+double rate(int arrays, double seconds) { return double(arrays) * double(count) * sizeof(double) / seconds * 1e-9; }
+
+}  // namespace
+
+MemoryRates memory_rates() {
+  const MemoryKernels kernel = kernels();
+  const Array a, b, c;
+  on_all_threads([&](std::int64_t first, std::int64_t n) {
+    for (std::int64_t i = first; i < first + n; ++i) {
+      a[i] = double(i % 1000) * 0.1;
+      b[i] = 1;
+    }
+  });
+  MemoryRates rates;
+  volatile double keep = 0;  // the sums are used: the loop cannot be left out
+  rates.read = rate(1, median_seconds([&] {
+                      on_all_threads([&](std::int64_t i, std::int64_t n) { keep = kernel.read(a + i, n); });
+                    }));
+  for (int past_caches = 0; past_caches < 2; ++past_caches) {
+    rates.copy = std::max(rates.copy, rate(2, median_seconds([&] {
+                                             on_all_threads([&](std::int64_t i, std::int64_t n) {
+                                               kernel.copy[past_caches](b + i, a + i, n);
+                                             });
+                                           })));
+    rates.triad = std::max(rates.triad, rate(3, median_seconds([&] {
+                                               on_all_threads([&](std::int64_t i, std::int64_t n) {
+                                                 kernel.triad[past_caches](c + i, a + i, b + i, 0.5, n);
+                                               });
+                                             })));
+  }
+  return rates;
+}
+
+}  // namespace quadrille::bench

@@ -1,0 +1,17 @@
+// The rates of this machine's main memory: what every kernel is measured against.
+#pragma once
+
+namespace quadrille::bench {
+
+/// In 10^9 bytes a second, bytes read plus bytes written by the program (what a write fetches first is not counted).
+struct MemoryRates {
+  double read = 0;   ///< s += a[i]
+  double copy = 0;   ///< b[i] = a[i]
+  double triad = 0;  ///< c[i] = a[i] + s b[i]
+};
+
+/// Measures them with all OpenMP threads on arrays of 256 MiB in the instruction set in use, each thread in its own
+/// part, which it touched first. Writes are made both through the caches and past them; the faster way counts.
+MemoryRates memory_rates();
+
+}  // namespace quadrille::bench

@@ -1,0 +1,19 @@
+// The loops that bench/memory.cpp times. Plain data: this header is compiled for every instruction set.
+#pragma once
+
+#include <cstdint>
+
+namespace quadrille::bench {
+
+/// Counts are multiples of 64, arrays are aligned to 64 bytes. Index 1 writes past the caches.
+struct MemoryKernels {
+  double (*read)(const double* a, std::int64_t count);
+  void (*copy[2])(double* b, const double* a, std::int64_t count);
+  void (*triad[2])(double* c, const double* a, const double* b, double s, std::int64_t count);
+};
+
+MemoryKernels memory_kernels_generic();
+MemoryKernels memory_kernels_avx2();
+MemoryKernels memory_kernels_avx512();
+
+}  // namespace quadrille::bench

@@ -1,0 +1,52 @@
+#include "input/bench/table.h"
+
+#include <fmt/format.h>
+
+namespace quadrille::bench {
+
+std::string text(const MemoryRates& rates) {
+  return fmt::format("memory, GB/s: read {:.2f}, copy {:.2f}, triad {:.2f}\n", rates.read, rates.copy, rates.triad);
+}
+
+std::string heading() {
+  return fmt::format("{:<16} {:<20} {:<34} {:>9} {:>11} {:>9} {:>8} {:>8}\n", "lattice", "kernel", "form", "bytes/site",
+                     "us", "GFLOP/s", "GB/s", "of read");
+}
+
+std::string text(const Table& table, const Row& row) {
+  const std::string lattice = fmt::format("{} {} {} {}", row.dims[0], row.dims[1], row.dims[2], row.dims[3]);
+  const std::string form =
+      fmt::format("{}{}{}{}", row.precision, row.reconstruct ? fmt::format(" {}", *row.reconstruct) : "",
+                  row.temporal_gauge ? " temporal gauge" : "", row.xpay ? " xpay" : "");
+  return fmt::format("{:<16} {:<20} {:<34} {:>9.0f} {:>11.1f} {:>9.2f} {:>8.2f} {:>8.3f}\n", lattice, row.kernel, form,
+                     row.bytes_per_site, row.seconds * 1e6, row.gflops(), row.gbs(), table.fraction(row));
+}
+
+nlohmann::ordered_json json(const Table& table) {
+  nlohmann::ordered_json out;
+  out["memory"] = {{"read_gbs", table.memory.read}, {"copy_gbs", table.memory.copy}, {"triad_gbs", table.memory.triad}};
+  out["kernels"] = nlohmann::ordered_json::array();
+  for (const Row& row : table.rows) {
+    nlohmann::ordered_json entry;
+    entry["kernel"] = row.kernel;
+    entry["precision"] = row.precision;
+    entry["reconstruct"] = row.reconstruct ? nlohmann::ordered_json(*row.reconstruct) : nlohmann::ordered_json(nullptr);
+    entry["temporal_gauge"] = row.temporal_gauge;
+    entry["xpay"] = row.xpay;
+    entry["parity"] = row.parity;
+    entry["dims"] = row.dims;
+    entry["sites"] = row.sites;
+    entry["bytes_per_site"] = row.bytes_per_site;
+    entry["backend"] = row.backend;
+    entry["isa"] = row.isa;
+    entry["threads"] = row.threads;
+    entry["seconds"] = row.seconds;
+    entry["gflops"] = row.gflops();
+    entry["gbs"] = row.gbs();
+    entry["fraction"] = table.fraction(row);
+    out["kernels"].push_back(entry);
+  }
+  return out;
+}
+
+}  // namespace quadrille::bench

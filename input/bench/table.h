@@ -1,0 +1,48 @@
+// The rows that every benchmark gives, as a table on the terminal and as JSON.
+#pragma once
+
+#include "core/host_field.h"
+#include "input/bench/memory.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quadrille::bench {
+
+struct Row {
+  std::string kernel;              ///< "dslash", "axpy_norm2", "bicgstab", ...
+  std::string precision;           ///< "double", "single", "half"
+  std::optional<int> reconstruct;  ///< numbers a link; none where no links are read
+  bool temporal_gauge = false;
+  bool xpay = false;
+  std::string parity;  ///< "one": a result on one parity; "both"
+  Dims dims{};
+  std::int64_t sites = 0;     ///< sites of the result
+  double bytes_per_site = 0;  ///< compulsory: everything read and written once
+  double flops_per_site = 0;  ///< the standard count, 1320 for the Wilson dslash
+  std::string backend, isa;
+  int threads = 0;
+  double seconds = 0;  ///< median of one call; of one iteration for a solver
+
+  double gflops() const { return flops_per_site * double(sites) / seconds * 1e-9; }
+  double gbs() const { return bytes_per_site * double(sites) / seconds * 1e-9; }
+};
+
+struct Table {
+  MemoryRates memory;
+  std::vector<Row> rows;
+
+  /// The rows' share of the measured read rate; over 1 where the data stay in the caches.
+  double fraction(const Row& row) const { return row.gbs() / memory.read; }
+};
+
+std::string text(const MemoryRates& rates);
+std::string heading();
+std::string text(const Table& table, const Row& row);
+nlohmann::ordered_json json(const Table& table);
+
+}  // namespace quadrille::bench

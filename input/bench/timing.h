@@ -1,0 +1,31 @@
+// How a time is measured: warm up, repeat in batches, quote the median.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+namespace quadrille::bench {
+
+/// Median over batches of the seconds of one call. Calls once to warm up (caches, pages, threads), makes batches of at
+/// least 10 ms, and takes 15 of them, or as many (5 at least) as fit into a second.
+template <class Call>
+double median_seconds(Call&& call) {
+  using Clock = std::chrono::steady_clock;
+  const auto timed = [&](int calls) {
+    const auto start = Clock::now();
+    for (int i = 0; i < calls; ++i) call();
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  timed(1);
+  int calls = 1;
+  double last = timed(calls);
+  for (; last < 0.01; last = timed(calls)) calls = std::max(2 * calls, int(0.011 / last * calls));
+  const int batches = std::clamp(int(1.0 / last), 5, 15);
+  std::vector<double> seconds;
+  for (int i = 0; i < batches; ++i) seconds.push_back(timed(calls) / calls);
+  std::nth_element(seconds.begin(), seconds.begin() + batches / 2, seconds.end());
+  return seconds[std::size_t(batches / 2)];
+}
+
+}  // namespace quadrille::bench
