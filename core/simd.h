@@ -49,6 +49,40 @@ QUADRILLE_INLINE Vec<T, V> broadcast(T a) {
   return Vec<T, V>{} + a;
 }
 
+// Conversions between vectors of different size: g++ 12 splits them into pieces of 128 bits, so the instructions that
+// do them whole are named.
+
+template <int V>
+QUADRILLE_INLINE Vec<std::int32_t, V> widen(Vec<std::int16_t, V> q) {
+#if defined(__AVX512F__)
+  if constexpr (V == 16) return (Vec<std::int32_t, V>)_mm512_cvtepi16_epi32((__m256i)q);
+#endif
+#if defined(__AVX2__)
+  if constexpr (V == 8) return (Vec<std::int32_t, V>)_mm256_cvtepi16_epi32((__m128i)q);
+#endif
+  return __builtin_convertvector(q, Vec<std::int32_t, V>);
+}
+
+/// The numbers must fit 16 bits.
+template <int V>
+QUADRILLE_INLINE Vec<std::int16_t, V> narrow(Vec<std::int32_t, V> q) {
+#if defined(__AVX512F__)
+  if constexpr (V == 16) return (Vec<std::int16_t, V>)_mm512_cvtepi32_epi16((__m512i)q);
+#endif
+#if defined(__AVX2__)
+  if constexpr (V == 8) {
+    const __m256i packed = _mm256_packs_epi32((__m256i)q, (__m256i)q);  // within each half of the register
+    return (Vec<std::int16_t, V>)_mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08));
+  }
+#endif
+  return __builtin_convertvector(q, Vec<std::int16_t, V>);
+}
+
+template <int V>
+QUADRILLE_INLINE Vec<float, V> to_float(Vec<std::int32_t, V> q) {
+  return __builtin_convertvector(q, Vec<float, V>);
+}
+
 /// The V numbers at `p`, as values of the compute type: as they are, or the quanta of half precision as whole numbers.
 template <class S, int V>
 QUADRILLE_INLINE Vec<typename S::Real, V> load(const typename S::Number* p) {
@@ -57,8 +91,14 @@ QUADRILLE_INLINE Vec<typename S::Real, V> load(const typename S::Number* p) {
   if constexpr (std::is_same_v<Number, typename S::Real>) {
     return raw;
   } else {
-    return __builtin_convertvector(raw, Vec<typename S::Real, V>);
+    return to_float<V>(widen<V>(raw));
   }
+}
+
+/// The V quanta at `p` as integers: sums of a few need no conversion of each.
+template <int V>
+QUADRILLE_INLINE Vec<std::int32_t, V> load_quanta(const std::int16_t* p) {
+  return widen<V>(*reinterpret_cast<const Vec<std::int16_t, V>*>(p));
 }
 
 template <class T, int V>
@@ -81,6 +121,14 @@ QUADRILLE_INLINE void store(T* p, Vec<T, V> v) {
 #endif
   }
   store<T, V>(p, v);
+}
+
+/// Asks for `count` numbers from p on, whole cache lines, to be brought into the first-level cache.
+template <int count, class T>
+QUADRILLE_INLINE void prefetch(const T* p) {
+  for (int line = 0; line < int(count * sizeof(T) + 63) / 64; ++line) {
+    __builtin_prefetch(reinterpret_cast<const char*>(p) + 64 * line);
+  }
 }
 
 /// Makes streamed stores visible to other threads in the order in which ordinary stores follow.
@@ -165,7 +213,7 @@ QUADRILLE_INLINE void sincospi(Vec<T, V> u, Vec<T, V>& sine, Vec<T, V>& cosine) 
 }
 
 /// Stores the `count` components of a block in half precision (see core/half.h) and their norms.
-template <int V>
+template <bool stream, int V>
 QUADRILLE_INLINE void store_half(std::int16_t* numbers, float* norms, const Vec<float, V>* x, int count) {
   using Bits = Vec<std::int32_t, V>;
   Bits largest{};
@@ -183,7 +231,7 @@ QUADRILLE_INLINE void store_half(std::int16_t* numbers, float* norms, const Vec<
     // |x scale| is at most 32767 up to rounding, so no clamp; of a lane that is not finite only the norm is read.
     const Bits shifted = (Bits)(x[i] * scale + 0x1.8p23f);
     const Bits quanta = shifted - 0x4b400000;
-    store<std::int16_t, V>(numbers + i * V, __builtin_convertvector(quanta, Vec<std::int16_t, V>));
+    store<stream, std::int16_t, V>(numbers + i * V, narrow<V>(quanta));
   }
 }
 

@@ -133,6 +133,8 @@ void Dslash::run(Field& y, const Field& x, Dagger dagger, double b, double a, co
   args.spatial = scalars_.spatial;
   args.upper = dagger == Dagger::Yes ? 12 : 0;
   args.lower = 12 - args.upper;
+  // A result that would not survive in the caches goes past them: its old content need not be fetched then.
+  args.stream = links_.desc().bytes() + 2 * spinor_.bytes() > spinor_.backend->cache_bytes();
   args.temporal_gauge = form_.temporal_gauge;
 
   const KernelTimer timer(*records_[z != nullptr], spinor_.lattice->half_volume());

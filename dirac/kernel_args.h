@@ -23,6 +23,7 @@ struct DslashArgs {
   double a, b;
   double spatial;       ///< factor of the spatial hops: nu / xi0
   int upper, lower;     ///< first number of spins 0, 1 and of 2, 3: (0, 12), or (12, 0) for the dagger
+  bool stream;          ///< the result goes past the caches
   bool temporal_gauge;  ///< time links are 1 wherever direction t does not wrap
 };
 

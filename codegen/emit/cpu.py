@@ -1,7 +1,11 @@
 """Emits CPU kernels: C++ with vector extensions, one block of V sites at a time, straight-line code.
 
 Named temporaries, one term a line: psi components are loaded by the projection, h is the half spinor, u the link, v the
-link times the half spinor, a the accumulated result. A suffix r or i is the real or imaginary part.
+link times the half spinor, a the accumulated result. A suffix r or i is the real or imaginary part. The two spins of a
+half spinor go one after the other, so that what is alive at a time nearly fits 16 registers: three colours of h and v.
+Every hop asks for what it will read in the next block.
+In half precision quanta are added as integers, and links and spinors stay whole numbers until the sum: `unit` carries
+the quanta, the norm of the neighbour and the factor of the hop.
 Crossing the edge of the virtual sub-lattices is a lane rotation of the 12 half-spinor numbers together with the boundary
 phase: before the multiplication by the local link going forward, after it going backward (both the link and the spinor
 then lie in the neighbour's lanes), so links are never rotated.
@@ -56,6 +60,10 @@ def complex_product(target, pairs, conjugate_first=False):
     return [f"{target}r = {joined(re)};", f"{target}i = {joined(im)};"]
 
 
+def load_quanta(pointer, index):
+    return f"load_quanta<V>({pointer} + {index} * V)"
+
+
 # ---- links ---------------------------------------------------------------------------------------------------------
 
 
@@ -63,32 +71,36 @@ def load_number(pointer, index):
     return f"load<S, V>({pointer} + {index} * V)"
 
 
+def whole_numbers(kernel):
+    """Whether links stay in quanta; the codec of 8 numbers needs them as they are."""
+    return kernel["precision"] == "half" and kernel["reconstruct"] != "8"
+
+
 def link_lines(kernel):
     """Declares u00r .. u22i from the numbers at `link`."""
-    half = kernel["precision"] == "half"
-    unit = " * quantum" if half else ""
     numbers = int(kernel["reconstruct"])
     if numbers == 8:
-        return link_lines_8(unit)
+        return link_lines_8(" * quantum" if kernel["precision"] == "half" else "")
     lines = []
     for k in range(numbers // 2):
         u = f"u{k // 3}{k % 3}"
-        lines.append(f"const Real {u}r = {load_number('link', 2 * k)}{unit};")
-        lines.append(f"const Real {u}i = {load_number('link', 2 * k + 1)}{unit};")
+        lines.append(f"const Real {u}r = {load_number('link', 2 * k)};")
+        lines.append(f"const Real {u}i = {load_number('link', 2 * k + 1)};")
     if numbers == 12:
         lines.append("// row 2 = conj(row 0 x row 1)")
         for j in COLOURS:
             k, l = (j + 1) % 3, (j + 2) % 3
-            lines += cross_lines(f"u2{j}", f"u0{k}", f"u1{l}", f"u0{l}", f"u1{k}")
+            lines += cross_lines(f"u2{j}", f"u0{k}", f"u1{l}", f"u0{l}", f"u1{k}", whole_numbers(kernel))
     return lines
 
 
-def cross_lines(target, a, b, c, d):
+def cross_lines(target, a, b, c, d, whole):
     """target = conj(a b - c d)."""
-    return [
-        f"const Real {target}r = {a}r * {b}r - {a}i * {b}i - {c}r * {d}r + {c}i * {d}i;",
-        f"const Real {target}i = {c}r * {d}i + {c}i * {d}r - {a}r * {b}i - {a}i * {b}r;",
-    ]
+    re = f"{a}r * {b}r - {a}i * {b}i - {c}r * {d}r + {c}i * {d}i"
+    im = f"{c}r * {d}i + {c}i * {d}r - {a}r * {b}i - {a}i * {b}r"
+    if whole:
+        re, im = f"({re}) * quantum", f"({im}) * quantum"
+    return [f"const Real {target}r = {re};", f"const Real {target}i = {im};"]
 
 
 def link_lines_8(unit):
@@ -141,29 +153,29 @@ def link_lines_8(unit):
 # ---- one hop -------------------------------------------------------------------------------------------------------
 
 
-def half_spinor(prefix):
-    """The six complex names of a half spinor."""
-    return [f"{prefix}{a}{c}" for a in range(2) for c in COLOURS]
+def spin_names(prefix, a):
+    """The three complex names of spin a of a half spinor."""
+    return [f"{prefix}{a}{c}" for c in COLOURS]
 
 
-def projection_lines(hop, half):
+def projection_lines(kernel, hop, a):
+    half = kernel["precision"] == "half"
     lines = []
-    for a, terms in enumerate(hop.projector.project):
-        for c in COLOURS:
-            parts = ([], [])
-            for spin, coefficient in terms:
-                pointer = "upper" if spin < 2 else "lower"
-                index = ((spin % 2) * 3 + c) * 2
-                loaded = (load_number(pointer, index), load_number(pointer, index + 1))
-                for part, term in zip(parts, times_unit(coefficient, *loaded)):
-                    part.append(term)
-            for part, suffix in zip(parts, "ri"):
-                expression = joined(part)
-                lines.append(f"Real h{a}{c}{suffix} = {f'({expression}) * unit' if half else expression};")
+    for c, h in zip(COLOURS, spin_names("h", a)):
+        parts = ([], [])
+        for spin, coefficient in hop.projector.project[a]:
+            pointer = "upper" if spin < 2 else "lower"
+            index = ((spin % 2) * 3 + c) * 2
+            load = load_quanta if half else load_number
+            loaded = (load(pointer, index), load(pointer, index + 1))
+            for part, term in zip(parts, times_unit(coefficient, *loaded)):
+                part.append(term)
+        for part, suffix in zip(parts, "ri"):
+            lines.append(f"Real {h}{suffix} = {f'to_float<V>({joined(part)})' if half else joined(part)};")
     return lines
 
 
-def crossing_lines(hop, prefix):
+def crossing_lines(hop, names, extra=()):
     """Rotates lanes and multiplies by the boundary phase where the hop crosses the edge of the sub-lattices."""
     d = hop.direction
     lines = [
@@ -171,73 +183,118 @@ def crossing_lines(hop, prefix):
         f"  const Mask rotation = *static_cast<const Mask*>(args.rotations[{d}]);",
         f"  const Real* phase = static_cast<const Real*>(args.phases[{d}]);",
     ]
-    for x in half_spinor(prefix):
+    for x in names:
         lines += [
             f"  const Real {x}s = permute<T, V>({x}r, rotation);",
             f"  const Real {x}t = permute<T, V>({x}i, rotation);",
             f"  {x}r = {x}s * phase[0] - {x}t * phase[1];",
             f"  {x}i = {x}s * phase[1] + {x}t * phase[0];",
         ]
-    return lines + ["}"]
+    return lines + [f"  {line}" for line in extra] + ["}"]
 
 
-def product_lines(hop):
-    """v = U h, or U^+ h."""
-    lines = []
-    for a in range(2):
-        for i in COLOURS:
-            pairs = [(f"u{i}{j}" if hop.forward else f"u{j}{i}", f"h{a}{j}") for j in COLOURS]
-            lines += complex_product(f"v{a}{i}", pairs, conjugate_first=not hop.forward)
+def product_lines(hop, a):
+    """v = U h, or U^+ h, for spin a."""
+    declared = ", ".join(f"{x}{part}" for x in spin_names("v", a) for part in "ri")
+    lines = [f"Real {declared};"]
+    for i in COLOURS:
+        pairs = [(f"u{i}{j}" if hop.forward else f"u{j}{i}", f"h{a}{j}") for j in COLOURS]
+        lines += complex_product(f"v{a}{i}", pairs, conjugate_first=not hop.forward)
     return lines
 
 
-def accumulation_lines(hop, started):
-    scale = f"T({hop.projector.scale}) * " if hop.projector.scale != 1 else ""
+def accumulation_lines(kernel, hop, a, source, started):
+    """Adds the half spinor `source` (v, or h where the link is 1), spin a, to the result."""
+    if kernel["precision"] == "half":
+        scale = "unit * "
+    else:
+        scale = f"T({hop.projector.scale}) * " if hop.projector.scale != 1 else ""
     lines = []
-    for spin, a, coefficient in hop.projector.reconstruct:
+    for spin, half_spin, coefficient in hop.projector.reconstruct:
+        if half_spin != a:
+            continue
         for c in COLOURS:
-            parts = times_unit(coefficient, f"v{a}{c}r", f"v{a}{c}i")
+            parts = times_unit(coefficient, f"{source}{a}{c}r", f"{source}{a}{c}i")
             for (sign, term), suffix in zip(parts, "ri"):
                 target = f"a{spin}{c}{suffix}"
                 if target in started:
                     lines.append(f"{target} {sign}= {scale}{term};")
                 else:
                     lines.append(f"{target} = {'-' if sign == '-' else ''}{scale}{term};")
-                    started.add(target)
+    return lines
+
+
+def start(hop, a, started):
+    started.update(f"a{spin}{c}{part}" for spin, b, _ in hop.projector.reconstruct if b == a for c in COLOURS for part in "ri")
+
+
+def spinor_pointers(hop):
+    """Which of the pointers `upper` and `lower` the projection reads."""
+    spins = [spin for terms in hop.projector.project for spin, _ in terms]
+    return [side for side, wanted in (("upper", min(spins) < 2), ("lower", max(spins) >= 2)) if wanted]
+
+
+def link_address(kernel, hop, block):
+    """The link that this hop multiplies by: of the site itself going forward, of the neighbour going backward."""
+    links, where = ("links_here", block) if hop.forward else ("links_there", "there")
+    return f"{links} + ({where} * 4 + {hop.mu}) * {int(kernel['reconstruct'])} * V"
+
+
+def prefetch_lines(kernel, hop):
+    lines = [f"const std::int64_t there = next_neighbours[{hop.direction}];"]
+    lines += [f"prefetch<12 * V>(in_{side} + there * 24 * V);" for side in spinor_pointers(hop)]
+    if kernel["precision"] == "half":
+        lines.append("prefetch<V>(args.in_norms + there * V);")
+    condition = f"if ({link_needed(hop, 'next_wraps')}) " if hop.mu == 3 else ""
+    lines.append(f"{condition}prefetch<{int(kernel['reconstruct'])} * V>({link_address(kernel, hop, 'next')});")
+    return ["{  // the next block's"] + ["  " + line for line in lines] + ["}"]
+
+
+def link_needed(hop, wraps):
+    """In temporal gauge all time links but those that leave the last slice are the unit matrix."""
+    return f"!args.temporal_gauge || ({wraps} & {1 << hop.direction}u)"
+
+
+def hop_with_link(kernel, hop, started):
+    half = kernel["precision"] == "half"
+    lines = [f"const Number* link = {link_address(kernel, hop, 'block')};"] + link_lines(kernel)
+    if half and whole_numbers(kernel):
+        lines.append("unit *= quantum;  // of the link")
+    for a in range(2):
+        rotate_norm = ["unit = permute<T, V>(unit, rotation);"] if half and a == 0 else []
+        spin = projection_lines(kernel, hop, a)
+        if hop.forward:
+            spin += crossing_lines(hop, spin_names("h", a), rotate_norm)
+        spin += product_lines(hop, a)
+        if not hop.forward:
+            spin += crossing_lines(hop, spin_names("v", a), rotate_norm)
+        spin += accumulation_lines(kernel, hop, a, "v", started)
+        start(hop, a, started)
+        lines += ["{"] + ["  " + line for line in spin] + ["}"]
+    return lines
+
+
+def hop_without_link(kernel, hop, started):
+    lines = []
+    for a in range(2):
+        lines += projection_lines(kernel, hop, a) + accumulation_lines(kernel, hop, a, "h", started)
     return lines
 
 
 def hop_lines(kernel, hop, started):
-    half = kernel["precision"] == "half"
-    d, mu = hop.direction, hop.mu
-    links = "links_here" if hop.forward else "links_there"
-    where = "block" if hop.forward else "there"
-    body = [f"const std::int64_t there = neighbours[{d}];"]
-    projected = [spin for terms in hop.projector.project for spin, _ in terms]
-    if any(spin < 2 for spin in projected):
-        body.append("const Number* upper = in_upper + there * 24 * V;")
-    if any(spin >= 2 for spin in projected):
-        body.append("const Number* lower = in_lower + there * 24 * V;")
-    if half:
-        body.append("const Real unit = load<SingleStorage, V>(args.in_norms + there * V) * quantum;")
-    body += projection_lines(hop, half)
-    if hop.forward:
-        body += crossing_lines(hop, "h")
-    declared = ", ".join(f"{x}{part}" for x in half_spinor("v") for part in "ri")
-    body.append(f"Real {declared};")
-    multiplication = [f"const Number* link = {links} + ({where} * 4 + {mu}) * {int(kernel['reconstruct'])} * V;"]
-    multiplication += link_lines(kernel) + product_lines(hop)
-    if mu == 3:  # in temporal gauge all time links but those that leave the last slice are the unit matrix
-        body.append(f"if (!args.temporal_gauge || (wraps & {1 << d}u)) {{")
-        body += ["  " + line for line in multiplication]
-        body.append("} else {")
-        body += [f"  {v}{part} = {h}{part};" for v, h in zip(half_spinor("v"), half_spinor("h")) for part in "ri"]
-        body.append("}")
+    body = prefetch_lines(kernel, hop)
+    body.append(f"const std::int64_t there = neighbours[{hop.direction}];")
+    body += [f"const Number* {side} = in_{side} + there * 24 * V;" for side in spinor_pointers(hop)]
+    if kernel["precision"] == "half":
+        factor = f"T({hop.projector.scale})" if hop.mu == 3 else "T(args.spatial)"
+        body.append(f"Real unit = load<SingleStorage, V>(args.in_norms + there * V) * (quantum * {factor});")
+    with_link = hop_with_link(kernel, hop, started)
+    if hop.mu == 3:
+        body.append(f"if ({link_needed(hop, 'wraps')}) {{")
+        body += ["  " + line for line in with_link] + ["} else {"]
+        body += ["  " + line for line in hop_without_link(kernel, hop, started)] + ["}"]
     else:
-        body += multiplication
-    if not hop.forward:
-        body += crossing_lines(hop, "v")
-    body += accumulation_lines(hop, started)
+        body += with_link
     return [f"{{  // {hop.formula}"] + ["  " + line for line in body] + ["}"]
 
 
@@ -274,25 +331,41 @@ def result_lines(kernel):
             "Real result[24];",
             "for (int i = 0; i < 12; ++i) result[args.upper + i] = upper_result[i];",
             "for (int i = 0; i < 12; ++i) result[args.lower + i] = lower_result[i];",
-            "store_half<V>(static_cast<Number*>(args.out) + block * 24 * V, args.out_norms + block * V, result, 24);",
+            "Number* numbers = static_cast<Number*>(args.out) + block * 24 * V;",
+            "float* norms = args.out_norms + block * V;",
+            "if (args.stream) {",
+            "  store_half<true, V>(numbers, norms, result, 24);",
+            "} else {",
+            "  store_half<false, V>(numbers, norms, result, 24);",
+            "}",
         ]
         return lines
     for side in ("upper", "lower"):
         lines.append(f"Number* out_{side} = static_cast<Number*>(args.out) + (block * 24 + args.{side}) * V;")
-    for x, side, index in components():
-        lines.append(f"store<T, V>(out_{side} + {index} * V, {x});")
+    lines.append("if (args.stream) {")
+    lines += [f"  store<true, T, V>(out_{side} + {index} * V, {x});" for x, side, index in components()]
+    lines.append("} else {")
+    lines += [f"  store<false, T, V>(out_{side} + {index} * V, {x});" for x, side, index in components()]
+    lines.append("}")
     return lines
 
 
 def kernel_source(operator, kernel):
     half = kernel["precision"] == "half"
     started = set()
-    body = ["const std::int32_t* neighbours = args.neighbours + block * 8;", "const unsigned wraps = args.wraps[block];"]
+    body = [
+        "const std::int32_t* neighbours = args.neighbours + block * 8;",
+        "const unsigned wraps = args.wraps[block];",
+        "const std::int64_t next = block + 1 < end ? block + 1 : block;",
+        "const std::int32_t* next_neighbours = args.neighbours + next * 8;",
+        "const unsigned next_wraps = args.wraps[next];",
+    ]
     body.append("Real " + ", ".join(x for x, _, _ in components()) + ";")
     for hop in operator.SPATIAL_HOPS:
         body += hop_lines(kernel, hop, started)
-    body.append("// spatial hops carry nu / xi0")
-    body += [f"{x} *= T(args.spatial);" for x, _, _ in components()]
+    if not half:
+        body.append("// spatial hops carry nu / xi0")
+        body += [f"{x} *= T(args.spatial);" for x, _, _ in components()]
     for hop in operator.TIME_HOPS:
         body += hop_lines(kernel, hop, started)
     body += result_lines(kernel)
@@ -330,6 +403,7 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {{
   for (std::int64_t block = begin; block < end; ++block) {{
 {code}
   }}
+  if (args.stream) stream_fence();
 }}
 
 }}  // namespace

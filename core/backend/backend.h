@@ -17,6 +17,8 @@ class Backend {
   /// when memory runs out.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory, std::size_t bytes) noexcept = 0;
+  /// What stays close to the cores from one kernel to the next: bytes of the last-level cache.
+  virtual std::size_t cache_bytes() const = 0;
   /// Bytes asked for by fields now alive, and how many allocations there have been.
   virtual std::size_t allocated_bytes() const = 0;
   virtual std::size_t allocations() const = 0;

@@ -58,7 +58,8 @@ QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, std::int64_t b
   }
   if constexpr (half) {
     for (int i = 0; i < Op::fields; ++i) {
-      if (Op::writes >> i & 1u) simd::store_half<V>(numbers[i], fields[i].norms + block * V, results[i], components);
+      if (Op::writes >> i & 1u)
+        simd::store_half<false, V>(numbers[i], fields[i].norms + block * V, results[i], components);
     }
   }
 }

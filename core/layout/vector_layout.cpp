@@ -8,18 +8,25 @@
 
 namespace quadrille {
 
-// Halves the longest sub-lattice extent that stays even, t before z, y and x, until there are `lanes` of them.
+// Halves z and y first, the longer of them, as long as their sub-lattices keep 6 sites; then the longest extent that
+// stays even, t before z, y and x, until there are `lanes` of them. Slices of constant t become small, so that the
+// neighbours in t of a site, two slices apart, are still in a cache; rows along x stay whole.
 bool VectorLayout::cut(const Dims& dims, int lanes, Dims& grid) {
   grid = {1, 1, 1, 1};
   Dims block = dims;
-  for (int made = 1; made < lanes; made *= 2) {
+  const auto longest = [&](int first, int last, int at_least) {
     int best = -1;
-    for (int mu = 3; mu >= 0; --mu) {
-      if (block[mu] % 4 == 0 && (best < 0 || block[mu] > block[best])) best = mu;
+    for (int mu = first; mu >= last; --mu) {
+      if (block[mu] % 4 == 0 && block[mu] >= at_least && (best < 0 || block[mu] > block[best])) best = mu;
     }
-    if (best < 0) return false;
-    block[best] /= 2;
-    grid[best] *= 2;
+    return best;
+  };
+  for (int made = 1; made < lanes; made *= 2) {
+    int mu = longest(2, 1, 12);
+    if (mu < 0) mu = longest(3, 0, 4);
+    if (mu < 0) return false;
+    block[mu] /= 2;
+    grid[mu] *= 2;
   }
   return true;
 }

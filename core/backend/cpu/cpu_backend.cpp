@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 #include <omp.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -13,20 +16,34 @@ namespace quadrille {
 namespace {
 
 constexpr std::size_t alignment = 64;
+constexpr std::size_t huge_page = std::size_t(2) << 20;
+
+std::size_t last_level_cache() {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  for (const int level : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
+    if (const long bytes = sysconf(level); bytes > 0) return std::size_t(bytes);
+  }
+#endif
+  return std::size_t(32) << 20;
+}
 
 class CpuBackend final : public Backend {
  public:
   std::string name() const override { return "cpu"; }
 
   void* allocate(std::size_t bytes) override {
-    const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    void* memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+    const std::size_t rounded = std::max(alignment, (bytes + alignment - 1) / alignment * alignment);
+    const std::size_t page = rounded < huge_page ? alignment : huge_page;
+    void* memory = std::aligned_alloc(page, (rounded + page - 1) / page * page);
     if (memory == nullptr) {
       throw Error(ErrorCode::unsupported, fmt::format("out of memory: a field needs {} bytes, {} are in use by others; "
                                                       "use a smaller lattice or a lower precision",
                                                       bytes, allocated_bytes()));
     }
-    // Pages go to the memory of the thread that touches them first: touch them as kernels will use them.
+#ifdef MADV_HUGEPAGE
+    if (page == huge_page) madvise(memory, rounded, MADV_HUGEPAGE);  // a wish: few entries of the TLB cover a field
+#endif
+      // Pages go to the memory of the thread that touches them first: touch them as kernels will use them.
 #pragma omp parallel
     {
       const std::size_t threads = std::size_t(omp_get_num_threads()), me = std::size_t(omp_get_thread_num());
@@ -43,10 +60,12 @@ class CpuBackend final : public Backend {
     allocated_ -= bytes;
   }
 
+  std::size_t cache_bytes() const override { return cache_bytes_; }
   std::size_t allocated_bytes() const override { return allocated_; }
   std::size_t allocations() const override { return allocations_; }
 
  private:
+  const std::size_t cache_bytes_ = last_level_cache();
   std::atomic<std::size_t> allocated_{0};
   std::atomic<std::size_t> allocations_{0};
 };
