@@ -37,7 +37,8 @@ ChainMean chain_mean(const std::vector<double>& measurements, double s) {
   double tau = 0.5;
   for (std::size_t w = 1; w <= count / 2; ++w) {
     tau += autocovariance(deviations, w) / variance;
-    // tau of a single exponential would be s / log(...); where the sum is below 1/2 there is no correlation to speak of.
+    // tau of a single exponential would be s / log(...); where the sum is below 1/2 there is no correlation to speak
+    // of.
     const double decay = tau > 0.5 ? s / std::log((2 * tau + 1) / (2 * tau - 1)) : std::numeric_limits<double>::min();
     const double window = double(w);
     if (std::exp(-window / decay) - decay / std::sqrt(window * n) >= 0) continue;

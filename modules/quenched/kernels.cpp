@@ -14,6 +14,22 @@ class Surroundings {
   QUADRILLE_INLINE Surroundings(const LinkSites& sites, int parity, std::int64_t block)
       : sites_(sites), parity_(parity), block_(block) {}
 
+  /// Asks for the links that staples() and the update of direction mu will read.
+  QUADRILLE_INLINE void prefetch(int mu) const {
+    const std::int32_t* next = sites_.neighbours[parity_] + block_ * 8;
+    const std::int32_t* beyond = sites_.neighbours[1 - parity_];
+    touch(here(mu));
+    for (int nu = 0; nu < 4; ++nu) {
+      if (nu == mu) continue;
+      touch(here(nu));
+      touch(link(1 - parity_, next[nu], mu));
+      touch(link(1 - parity_, next[mu], nu));
+      touch(link(1 - parity_, next[nu + 4], mu));
+      touch(link(1 - parity_, next[nu + 4], nu));
+      touch(link(parity_, beyond[std::int64_t(next[mu]) * 8 + nu + 4], nu));
+    }
+  }
+
   /// The link of direction nu at the sites of the block.
   QUADRILLE_INLINE const Real<V>* here(int nu) const { return link(parity_, block_, nu); }
 
@@ -35,6 +51,10 @@ class Surroundings {
  private:
   QUADRILLE_INLINE const Real<V>* link(int parity, std::int64_t block, int nu) const {
     return reinterpret_cast<const Real<V>*>(sites_.links[parity] + (block * 72 + nu * 18) * V);
+  }
+  static QUADRILLE_INLINE void touch(const Real<V>* link) {
+    const char* bytes = reinterpret_cast<const char*>(link);
+    for (std::size_t line = 0; line < 18 * sizeof(Real<V>); line += 64) __builtin_prefetch(bytes + line);
   }
   QUADRILLE_INLINE bool wraps(int parity, std::int64_t block, int d) const {
     return (sites_.wraps[parity][block] >> d & 1u) != 0;
@@ -80,6 +100,7 @@ QUADRILLE_INLINE void sweep(const LinkSites& sites, const SweepPart& part, std::
                             const Update& update) {
   for (std::int64_t block = begin; block < end; ++block) {
     Real<V> sum[18], u[18];
+    if (block + 1 < end) Surroundings<V>(sites, part.parity, block + 1).prefetch(part.direction);
     staples<V>(sum, Surroundings<V>(sites, part.parity, block), part);
     auto* link = reinterpret_cast<Real<V>*>(sites.links[part.parity] + (block * 72 + part.direction * 18) * V);
     for (int n = 0; n < 18; ++n) u[n] = link[n];

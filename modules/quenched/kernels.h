@@ -8,11 +8,11 @@ namespace quadrille::quenched {
 /// Links and geometry in the layout with `lanes` lanes (core/layout/vector_layout.h), as the kernels read them.
 /// Directions: 0..3 forward x..t, 4..7 backward.
 struct LinkSites {
-  double* links[2];                    ///< 72 numbers a site in [block][component][lane], by parity
-  const std::int32_t* neighbours[2];   ///< [block][8]
-  const std::uint8_t* wraps[2];        ///< bit d of a block: a shift in direction d rotates lanes
-  const std::int64_t* rotations[8];    ///< [lane] of one such shift
-  const std::int64_t* turns[8][8];     ///< [lane] of a shift in the first direction, then in the second
+  double* links[2];                     ///< 72 numbers a site in [block][component][lane], by parity
+  const std::int32_t* neighbours[2];    ///< [block][8]
+  const std::uint8_t* wraps[2];         ///< bit d of a block: a shift in direction d rotates lanes
+  const std::int64_t* rotations[8];     ///< [lane] of one such shift
+  const std::int64_t* turns[8][8];      ///< [lane] of a shift in the first direction, then in the second
   const std::int64_t* global_sites[2];  ///< [block][lane]
 };
 

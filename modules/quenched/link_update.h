@@ -21,7 +21,8 @@ QUADRILLE_INLINE void multiply(Real<V>* c, const Real<V>* a, const Real<V>* b) {
     for (int j = 0; j < 3; ++j) {
       Real<V> re{}, im{};
       for (int k = 0; k < 3; ++k) {
-        const Real<V> ar = a[6 * i + 2 * k], ai = a[6 * i + 2 * k + 1], br = b[6 * k + 2 * j], bi = b[6 * k + 2 * j + 1];
+        const Real<V> ar = a[6 * i + 2 * k], ai = a[6 * i + 2 * k + 1], br = b[6 * k + 2 * j],
+                      bi = b[6 * k + 2 * j + 1];
         re += ar * br - ai * bi;
         im += ar * bi + ai * br;
       }
@@ -38,7 +39,8 @@ QUADRILLE_INLINE void add_times_adjoint(Real<V>* c, const Real<V>* a, const Real
     for (int j = 0; j < 3; ++j) {
       Real<V> re = c[6 * i + 2 * j], im = c[6 * i + 2 * j + 1];
       for (int k = 0; k < 3; ++k) {
-        const Real<V> ar = a[6 * i + 2 * k], ai = a[6 * i + 2 * k + 1], br = b[6 * j + 2 * k], bi = b[6 * j + 2 * k + 1];
+        const Real<V> ar = a[6 * i + 2 * k], ai = a[6 * i + 2 * k + 1], br = b[6 * j + 2 * k],
+                      bi = b[6 * j + 2 * k + 1];
         re += ar * br + ai * bi;
         im += ai * br - ar * bi;
       }
@@ -55,7 +57,8 @@ QUADRILLE_INLINE void add_adjoint_times(Real<V>* c, const Real<V>* a, const Real
     for (int j = 0; j < 3; ++j) {
       Real<V> re = c[6 * i + 2 * j], im = c[6 * i + 2 * j + 1];
       for (int k = 0; k < 3; ++k) {
-        const Real<V> ar = a[6 * k + 2 * i], ai = a[6 * k + 2 * i + 1], br = b[6 * k + 2 * j], bi = b[6 * k + 2 * j + 1];
+        const Real<V> ar = a[6 * k + 2 * i], ai = a[6 * k + 2 * i + 1], br = b[6 * k + 2 * j],
+                      bi = b[6 * k + 2 * j + 1];
         re += ar * br + ai * bi;
         im += ar * bi - ai * br;
       }
@@ -105,8 +108,8 @@ QUADRILLE_INLINE Real<V> square(const Quaternion<V>& q) {
 /// g = a v^+ with a drawn.
 template <int V>
 struct Heatbath {
-  double scale;        ///< the weight of a link is exp(scale Re tr(U A))
-  std::uint64_t seed;  ///< of the sweep
+  double scale;          ///< the weight of a link is exp(scale Re tr(U A))
+  std::uint64_t seed;    ///< of the sweep
   std::uint32_t stream;  ///< random_stream() of the direction: subgroups take this and the next two
   DrawCounts<V>* counts;
 
@@ -154,8 +157,8 @@ QUADRILLE_INLINE void update_link(Real<V>* u, const Real<V>* staples, const Upda
   }
 }
 
-/// Replaces the links by SU(3) matrices: rows 0 and 1 made orthonormal by Gram and Schmidt, row 2 the conjugate of their
-/// cross product. Raises `largest` to the largest |change| of a number.
+/// Replaces the links by SU(3) matrices: rows 0 and 1 made orthonormal by Gram and Schmidt, row 2 the conjugate of
+/// their cross product. Raises `largest` to the largest |change| of a number.
 template <int V>
 QUADRILLE_INLINE void reunitarize_link(Real<V>* u, Real<V>& largest) {
   Real<V> n[18];

@@ -32,8 +32,7 @@ const UpdateKernels& find_kernels(int lanes) {
     default: kernels = find_kernels_generic(lanes);
   }
   if (kernels == nullptr) {
-    throw Error(ErrorCode::unsupported,
-                "no gauge-update kernel for " + std::to_string(lanes) + " lanes in this build");
+    throw Error(ErrorCode::unsupported, "no gauge-update kernel for " + std::to_string(lanes) + " lanes in this build");
   }
   return *kernels;
 }
@@ -108,8 +107,7 @@ void PureGauge::sweep(std::uint64_t number, int overrelaxations) {
 template <class Part>
 void PureGauge::update_all(const char* name, const Part& part) {
   const int lanes = links_.desc().layout.lanes;
-  KernelRecord& record =
-      kernel_record(name, to_string(isa_of_lanes(lanes, Precision::Double)), pass_bytes_per_site);
+  KernelRecord& record = kernel_record(name, to_string(isa_of_lanes(lanes, Precision::Double)), pass_bytes_per_site);
   const Chunks chunks{lattice_->half_volume() / lanes};
   for (int mu = 0; mu < 4; ++mu) {
     // Temporal planes carry beta xi0, spatial ones beta / xi0; all planes of a time link are temporal.
@@ -193,8 +191,8 @@ double PureGauge::reunitarize() {
 #pragma omp parallel for schedule(static) reduction(max : largest)
   for (std::int64_t row = 0; row < 2 * chunks.count(); ++row) {
     const std::int64_t chunk = row % chunks.count();
-    largest = std::max(largest, kernels_->reunitarize(sites_, int(row / chunks.count()), chunks.begin(chunk),
-                                                      chunks.end(chunk)));
+    largest = std::max(
+        largest, kernels_->reunitarize(sites_, int(row / chunks.count()), chunks.begin(chunk), chunks.end(chunk)));
   }
   return largest;
 }

@@ -1,4 +1,5 @@
-// SU(2) matrices a = a0 + i sum_k a_k sigma_k drawn with density exp(alpha a0) on the group: V independent ones at once.
+// SU(2) matrices a = a0 + i sum_k a_k sigma_k drawn with density exp(alpha a0) on the group: V independent ones at
+// once.
 //
 // The density of a0 is sqrt(1 - a0^2) exp(alpha a0), and (a1, a2, a3) is uniform on the sphere of radius
 // sqrt(1 - a0^2). With delta = 1 - a0:

@@ -122,12 +122,11 @@ double gauge_action(const Lattice& lattice, const HostLinks& links, const GaugeA
 void heatbath_sweep(const Lattice& lattice, HostLinks& links, const GaugeAction& action, std::uint64_t seed,
                     std::uint64_t number) {
   const std::uint64_t mine = step_seed(seed, RandomPurpose::Sweep, number);
-  update(lattice, links, action,
-         [&](const Quaternion& r, int i, int j, std::int64_t site, int mu, int subgroup) {
-           SiteRandom random(mine, RandomPurpose::Heatbath, site, std::uint32_t(4 * mu + subgroup));
-           const Quaternion a = draw_su2(2 * size(r) / 3, random);
-           return embedded(a, i, j) * adjoint(embedded(direction(r), i, j));
-         });
+  update(lattice, links, action, [&](const Quaternion& r, int i, int j, std::int64_t site, int mu, int subgroup) {
+    SiteRandom random(mine, RandomPurpose::Heatbath, site, std::uint32_t(4 * mu + subgroup));
+    const Quaternion a = draw_su2(2 * size(r) / 3, random);
+    return embedded(a, i, j) * adjoint(embedded(direction(r), i, j));
+  });
 }
 
 void overrelaxation_sweep(const Lattice& lattice, HostLinks& links, const GaugeAction& action) {

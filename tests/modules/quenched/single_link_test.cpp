@@ -35,7 +35,8 @@ double log_z_unit(double s, double epsilon) {
   double sum = 0;
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) {
-      const double t[3] = {2 * std::numbers::pi * i / n, 2 * std::numbers::pi * j / n, -2 * std::numbers::pi * (i + j) / n};
+      const double t[3] = {2 * std::numbers::pi * i / n, 2 * std::numbers::pi * j / n,
+                           -2 * std::numbers::pi * (i + j) / n};
       double measure = 1, exponent = 0;
       for (int a = 0; a < 3; ++a) {
         for (int b = 0; b < a; ++b) measure *= 2 - 2 * std::cos(t[a] - t[b]);
@@ -79,9 +80,9 @@ Invariants invariants(Matrix3 a) {
 }
 
 /// The SU(3) integral as a sum over U(3) integrals with det(U)^nu, each a determinant of Bessel functions of the
-/// singular values mu_i of s A (Leutwyler and Smilga, Phys. Rev. D 46 (1992) 5607; Jackson, Sener and Verbaarschot, Phys.
-/// Lett. B 387 (1996) 355, hep-th/9605183):
-/// Z = sum_nu exp(i nu phi) det[mu_i^(j-1) I_(nu+j-1)(mu_i)] / prod_{i<j} (mu_i^2 - mu_j^2), up to a constant.
+/// singular values mu_i of s A (Leutwyler and Smilga, Phys. Rev. D 46 (1992) 5607; Jackson, Sener and Verbaarschot,
+/// Phys. Lett. B 387 (1996) 355, hep-th/9605183): Z = sum_nu exp(i nu phi) det[mu_i^(j-1) I_(nu+j-1)(mu_i)] /
+/// prod_{i<j} (mu_i^2 - mu_j^2), up to a constant.
 double log_z_general(const Invariants& a, double s, double epsilon) {
   double mu[3], sum = 0;
   for (int i = 0; i < 3; ++i) mu[i] = s * a.singular[i];
@@ -266,8 +267,8 @@ TEST(SingleLink, ReunitarizationKeepsSu3AndMendsTheRest) {
   EXPECT_LT(largest[0], 2e-2);
   Matrix3 m;
   for (std::size_t i = 0; i < 9; ++i) m[i] = {u[2 * i][1], u[2 * i + 1][1]};
-  EXPECT_LT(unitarity_defect(m), 1e-15);
-  EXPECT_LT(std::abs(determinant(m) - 1.0), 1e-15);
+  EXPECT_LT(unitarity_defect(m), 3e-15);
+  EXPECT_LT(std::abs(determinant(m) - 1.0), 3e-15);
 }
 
 }  // namespace

@@ -41,9 +41,7 @@ Sample draw(double alpha, std::int64_t count, std::uint64_t seed) {
 std::int64_t total(Mask<lanes> mask) { return mask[0] + mask[1]; }
 
 /// I_2(alpha) / I_1(alpha): the mean of a0.
-double mean_a0(double alpha) {
-  return alpha == 0 ? 0 : std::cyl_bessel_i(2.0, alpha) / std::cyl_bessel_i(1.0, alpha);
-}
+double mean_a0(double alpha) { return alpha == 0 ? 0 : std::cyl_bessel_i(2.0, alpha) / std::cyl_bessel_i(1.0, alpha); }
 
 /// The mean of 1 - a0^2.
 double mean_length2(double alpha) { return alpha == 0 ? 0.75 : 3 * mean_a0(alpha) / alpha; }
