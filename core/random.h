@@ -18,7 +18,9 @@ enum class RandomPurpose : std::uint32_t {
   WeakLinks = 1,
   HotLinks = 2,
   GaussianSpinor = 3,
-  GaugeTransformation = 4
+  GaugeTransformation = 4,
+  Sweep = 5,
+  Heatbath = 6
 };
 
 /// Ten rounds of Philox4x32.
@@ -35,13 +37,25 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
   return counter;
 }
 
+/// The seed of number `number` of a sequence of steps (the sweeps of a Markov chain) that share a seed.
+constexpr std::uint64_t step_seed(std::uint64_t seed, RandomPurpose purpose, std::uint64_t number) {
+  const auto block = philox4x32({std::uint32_t(number), std::uint32_t(number >> 32), std::uint32_t(purpose), 0},
+                                {std::uint32_t(seed), std::uint32_t(seed >> 32)});
+  return std::uint64_t(block[1]) << 32 | block[0];
+}
+
+/// The third word of a counter: what a number is for, and which of the site's streams (below 2^24) it belongs to.
+constexpr std::uint32_t random_stream(RandomPurpose purpose, std::uint32_t stream) {
+  return std::uint32_t(purpose) | stream << 8;
+}
+
 /// The random numbers of one site, drawn one after the other.
 class SiteRandom {
  public:
-  SiteRandom(std::uint64_t seed, RandomPurpose purpose, std::int64_t global_site)
+  SiteRandom(std::uint64_t seed, RandomPurpose purpose, std::int64_t global_site, std::uint32_t stream = 0)
       : key_{std::uint32_t(seed), std::uint32_t(seed >> 32)},
         site_(std::uint64_t(global_site)),
-        purpose_(std::uint32_t(purpose)) {}
+        purpose_(random_stream(purpose, stream)) {}
 
   std::uint32_t integer() {
     if (used_ == 4) {

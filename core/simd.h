@@ -176,6 +176,45 @@ QUADRILLE_INLINE Vec<T, V> round(Vec<T, V> v) {
   return shifted - magic;
 }
 
+/// log of normal numbers v > 0: v = 2^e m with m in [sqrt(1/2), sqrt(2)), and log m = 2 artanh((m - 1)/(m + 1)) by its
+/// series (remainder below 1e-18). Accurate to a few units of the last place, also near v = 1.
+template <int V>
+QUADRILLE_INLINE Vec<double, V> log(Vec<double, V> v) {
+  using Bits = Vec<std::int64_t, V>;
+  // Adding the distance from sqrt(1/2) to 1 carries into the exponent exactly where the mantissa exceeds sqrt(2).
+  const Bits shifted = (Bits)v + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
+  const Bits exponent = (Bits)((Vec<std::uint64_t, V>)shifted >> 52);
+  const Vec<double, V> m = (Vec<double, V>)((shifted & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd);
+  const Vec<double, V> e = (Vec<double, V>)(exponent | 0x4330000000000000) - (0x1p52 + 1023);
+  const Vec<double, V> s = (m - 1.0) / (m + 1.0), z = s * s;
+  Vec<double, V> sum = z * (2.0 / 21) + 2.0 / 19;
+  sum = sum * z + 2.0 / 17;
+  sum = sum * z + 2.0 / 15;
+  sum = sum * z + 2.0 / 13;
+  sum = sum * z + 2.0 / 11;
+  sum = sum * z + 2.0 / 9;
+  sum = sum * z + 2.0 / 7;
+  sum = sum * z + 2.0 / 5;
+  sum = sum * z + 2.0 / 3;
+  sum = sum * z * s + 2.0 * s;
+  // log 2 in two parts, the first with zeros at its end, so that e times it is exact.
+  return e * 0x1.62e42fefa3800p-1 + (e * 0x1.ef35793c76730p-45 + sum);
+}
+
+/// True when a lane of a comparison's result is set.
+template <int V>
+QUADRILLE_INLINE bool any(Vec<std::int64_t, V> mask) {
+#if defined(__AVX__)
+  if constexpr (V == 4) return _mm256_movemask_pd((__m256d)mask) != 0;
+#endif
+#if defined(__SSE2__)
+  if constexpr (V == 2) return _mm_movemask_pd((__m128d)mask) != 0;
+#endif
+  std::int64_t bits = 0;
+  for (int i = 0; i < V; ++i) bits |= mask[i];
+  return bits != 0;
+}
+
 /// sin(pi u) and cos(pi u) for u in [-1, 1]: reduced to a quarter of pi around the nearest half, then Taylor series
 /// (remainders below 2e-18 in double, 3e-8 in float).
 template <class T, int V>

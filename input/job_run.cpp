@@ -97,6 +97,7 @@ void JobRun::write_results() const {
   out["gauge"] = gauge_.report;
   out["solves"] = Json::array();
   out["correlators"] = Json::object();
+  out["reports"] = Json::object();
   out["warnings"] = gauge_.warnings;
   int with_pion = 0;
   Json pion;
@@ -111,6 +112,7 @@ void JobRun::write_results() const {
       out["warnings"].push_back(fmt::format("{}: solved by an earlier run, with {} and threads: {}", task.name,
                                             record->isa, record->threads));
     }
+    if (!record->report.is_null()) out["reports"][task.name] = record->report;
     if (record->correlators.is_null()) continue;
     out["correlators"][task.name] = record->correlators;
     if (counts) pion = record->correlators;

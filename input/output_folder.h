@@ -18,6 +18,7 @@ struct TaskRecord {
   std::string key;
   nlohmann::ordered_json solves = nlohmann::ordered_json::array();
   nlohmann::ordered_json correlators;  ///< null when it has none
+  nlohmann::ordered_json report;       ///< anything else; null when it has none
   std::vector<std::string> warnings;
   std::vector<std::string> files;  ///< written, relative to the folder
   std::string data_hash;           ///< of the field it computed, to know a saved one again

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <map>
+#include <set>
 
 namespace quadrille {
 
@@ -21,12 +23,6 @@ struct Output {
   Location where;
 };
 
-/// A path that an output may not take.
-struct Taken {
-  fs::path path;
-  std::string reason;
-};
-
 void collect(const Parameters& parameters, std::vector<Output>& found) {
   for (const auto& [name, item] : parameters.items()) {
     if (item.group) collect(*item.group, found);
@@ -37,7 +33,14 @@ void collect(const Parameters& parameters, std::vector<Output>& found) {
 std::vector<Output> outputs_of(const Job& job) {
   std::vector<Output> found;
   if (job.gauge) collect(*job.gauge, found);
-  for (const TaskSpec& task : job.run) collect(*task.parameters, found);
+  for (const TaskSpec& task : job.run) {
+    const std::size_t before = found.size();
+    collect(*task.parameters, found);
+    if (!task.entry->outputs || found.size() == before) continue;
+    const Location where = found.back().where;
+    found.resize(before);
+    for (std::string& name : task.entry->outputs(*task.parameters)) found.push_back({std::move(name), where});
+  }
   return found;
 }
 
@@ -64,27 +67,24 @@ fs::path nearest_place(const fs::path& target) {
   return place;
 }
 
-/// True for ".NAME.PROCESS.NUMBER.part" of a process that is no more.
-bool is_leftover(const std::string& file, const std::string& name) {
-  const std::string start = "." + name + ".", end = ".part";
-  if (!file.starts_with(start) || !file.ends_with(end)) return false;
-  const char* first = file.data() + start.size();
-  const char* last = file.data() + file.size() - end.size();
+/// NAME of ".NAME.PROCESS.NUMBER.part" of a process that is no more; empty for any other name.
+std::string name_of_leftover(const std::string& file) {
+  const std::string end = ".part";
+  if (!file.starts_with('.') || !file.ends_with(end)) return {};
+  const std::string_view stem = std::string_view(file).substr(0, file.size() - end.size());
+  const std::size_t number_dot = stem.rfind('.');
+  if (number_dot == 0 || number_dot == stem.npos) return {};
+  const std::size_t process_dot = stem.rfind('.', number_dot - 1);
+  if (process_dot == 0 || process_dot == stem.npos) return {};
+  const auto whole = [&](std::size_t first, std::size_t last, auto& value) {
+    const auto read = std::from_chars(stem.data() + first, stem.data() + last, value);
+    return read.ec == std::errc() && read.ptr == stem.data() + last;
+  };
   pid_t process = 0;
   int number = 0;
-  auto read = std::from_chars(first, last, process);
-  if (read.ec != std::errc() || process <= 0 || read.ptr == last || *read.ptr != '.') return false;
-  read = std::from_chars(read.ptr + 1, last, number);
-  return read.ec == std::errc() && read.ptr == last && ::kill(process, 0) != 0 && errno == ESRCH;
-}
-
-void remove_leftovers_of(const fs::path& target) {
-  std::error_code ignored;
-  std::vector<fs::path> found;
-  for (fs::directory_iterator entry(target.parent_path(), ignored), end; entry != end; entry.increment(ignored)) {
-    if (is_leftover(entry->path().filename().string(), target.filename().string())) found.push_back(entry->path());
-  }
-  for (const fs::path& leftover : found) fs::remove(leftover, ignored);
+  if (!whole(process_dot + 1, number_dot, process) || !whole(number_dot + 1, stem.size(), number)) return {};
+  if (process <= 0 || ::kill(process, 0) == 0 || errno != ESRCH) return {};
+  return std::string(stem.substr(1, process_dot - 1));
 }
 
 }  // namespace
@@ -98,15 +98,16 @@ fs::path default_output_folder(const fs::path& job) {
 }
 
 void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& errors) {
-  std::vector<Taken> taken = {
-      {one_spelling(job.file), fmt::format("is the job file {}", job.file.string())},
+  // Paths that an output may not take, and why. They are ordered by their parts: what lies in a folder follows it.
+  std::map<fs::path, std::string> taken = {
       {one_spelling(folder / "results.json"), "holds the results"},
       {one_spelling(folder / "restart.json"), "holds what an interrupted run needs"},
   };
   if (job.gauge && job.gauge->has("file")) {
     const fs::path input = job.input_path(job.gauge->text("file"));
-    taken.push_back({one_spelling(input), fmt::format("is the input {}", input.string())});
+    taken[one_spelling(input)] = fmt::format("is the input {}", input.string());
   }
+  taken[one_spelling(job.file)] = fmt::format("is the job file {}", job.file.string());
   for (const Output& output : outputs_of(job)) {
     const auto add = [&](const std::string& message) {
       errors.emplace_back(ErrorCode::invalid_input, message + "; choose another name", output.where);
@@ -117,17 +118,20 @@ void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
       add(fmt::format("'{}' must be a file, not a folder", output.file));
       continue;
     }
-    for (const Taken& other : taken) {
-      if (path == other.path) {
-        add(fmt::format("'{}' {}", output.file, other.reason));
-        break;
-      }
-      if (is_inside(path, other.path) || is_inside(other.path, path)) {
-        add(fmt::format("'{}' and {} cannot both be files", output.file, other.path.string()));
-        break;
-      }
+    const auto [place, is_new] =
+        taken.emplace(path, fmt::format("is written twice (first at {})", to_string(output.where)));
+    if (!is_new) {
+      add(fmt::format("'{}' {}", output.file, place->second));
+      continue;
     }
-    taken.push_back({path, fmt::format("is written twice (first at {})", to_string(output.where))});
+    const auto both = [&](const fs::path& other) {
+      add(fmt::format("'{}' and {} cannot both be files", output.file, other.string()));
+    };
+    const auto inside = std::next(place);
+    if (inside != taken.end() && is_inside(inside->first, path)) both(inside->first);
+    for (fs::path above = path.parent_path(); above.has_relative_path(); above = above.parent_path()) {
+      if (taken.count(above)) both(above);
+    }
   }
 }
 
@@ -145,8 +149,18 @@ void probe_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
 }
 
 void remove_leftovers(const Job& job, const fs::path& folder) {
-  for (const char* name : {"results.json", "restart.json"}) remove_leftovers_of(one_spelling(folder / name));
-  for (const Output& output : outputs_of(job)) remove_leftovers_of(one_spelling(folder / output.file));
+  std::map<fs::path, std::set<std::string>> names;  // of the targets in each folder
+  const auto note = [&](const fs::path& target) { names[target.parent_path()].insert(target.filename().string()); };
+  for (const char* name : {"results.json", "restart.json"}) note(one_spelling(folder / name));
+  for (const Output& output : outputs_of(job)) note(one_spelling(folder / output.file));
+  for (const auto& [place, targets] : names) {
+    std::error_code ignored;
+    std::vector<fs::path> found;
+    for (fs::directory_iterator entry(place, ignored), end; entry != end; entry.increment(ignored)) {
+      if (targets.count(name_of_leftover(entry->path().filename().string()))) found.push_back(entry->path());
+    }
+    for (const fs::path& leftover : found) fs::remove(leftover, ignored);
+  }
 }
 
 }  // namespace quadrille

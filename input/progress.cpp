@@ -71,6 +71,13 @@ void ProgressLine::update(const Progress& progress) {
                    left < 0 ? std::string() : fmt::format(", {} left", duration_text(left))));
 }
 
+void ProgressLine::update(const std::string& state, double fraction) {
+  if (!active_ || seconds_since(shown_) < 0.1) return;
+  shown_ = Clock::now();
+  const double left = seconds_since(began_) * (1 / fraction - 1);
+  show(fmt::format("{}: {}, {} left", task_, state, duration_text(left)));
+}
+
 void ProgressLine::show(const std::string& text) {
   fmt::print(stderr, "\r{:<{}}", text, width_);
   std::fflush(stderr);

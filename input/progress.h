@@ -8,8 +8,8 @@
 
 namespace quadrille {
 
-/// One line on standard error that is overwritten in place: solve, iteration, residual, target and time left. Says
-/// nothing unless standard error is a terminal.
+/// One line on standard error that is overwritten in place: solve, iteration, residual, target and time left; or the
+/// state of other work. Says nothing unless standard error is a terminal.
 class ProgressLine {
  public:
   ProgressLine(std::string task, int solves);
@@ -20,6 +20,8 @@ class ProgressLine {
   bool active() const { return active_; }
   void begin_solve();
   void update(const Progress& progress);
+  /// For work that is no solve: `state`, and the time left when `fraction` of it is done.
+  void update(const std::string& state, double fraction);
 
  private:
   using Clock = std::chrono::steady_clock;

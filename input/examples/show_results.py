@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows what a results.json says: the field, the proof of each solve, the correlators. Needs only Python 3.
+"""Shows what a results.json says: the field, the proof of each solve, the correlators, Markov chains. Needs only Python 3.
 
     python3 show_results.py JOB.out/results.json
 """
@@ -50,6 +50,22 @@ def show_correlators(correlators):
             print(f"  {t:>4}  {number(value, '22.15e')}  {number(mass, '16.8f')}")
 
 
+def show_chains(reports):
+    for name, report in reports.items():
+        if "plaquette" not in report:
+            continue
+        chain = report["plaquette"]
+        print(f"\nMarkov chain of task '{name}': {chain['sweeps']} sweeps after thermalization, "
+              f"{report['seconds_per_sweep']:.3g} s each, {report['link_updates_per_second'] / 1e6:.2f} million link updates/s")
+        for plane in ("plaquette", "plaquette_spatial", "plaquette_temporal"):
+            if plane in report:
+                mean = report[plane]
+                print(f"  {plane:<19}{mean['mean']:.6f} +- {number(mean['error'], '.6f')}, "
+                      f"tau_int {number(mean['tau_int'], '.2f')} +- {number(mean['tau_int_error'], '.2f')} sweeps")
+        for file in report["files"]:
+            print(f"  {file}")
+
+
 def main():
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
@@ -62,6 +78,7 @@ def main():
     show_gauge(results)
     show_solves(results.get("solves", []))
     show_correlators(results.get("correlators", {}))
+    show_chains(results.get("reports", {}))
     for warning in results.get("warnings", []):
         print(f"warning: {warning}")
     return 0

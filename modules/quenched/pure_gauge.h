@@ -1,0 +1,74 @@
+// Pure SU(3) gauge theory with the Wilson plaquette action, sampled by heatbath and overrelaxation.
+//
+//   S = beta sum_x [ (1/xi0) sum_{spatial planes} (1 - Re tr P / 3) + xi0 sum_{temporal planes} (1 - Re tr P / 3) ]
+//
+// A sweep updates all links once: direction after direction, in each the even sites and then the odd ones, so that the
+// links updated together do not see each other. The lattice is periodic: boundary conditions of fermions play no part.
+// Random numbers depend on seed, number of the sweep, direction, subgroup and global site only, so the links are the
+// same bits for any number of threads (one instruction set; another one rounds differently).
+#pragma once
+
+#include "core/field.h"
+#include "core/host_field.h"
+#include "core/lattice.h"
+#include "modules/quenched/kernels.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace quadrille::quenched {
+
+struct WilsonGaugeAction {
+  double beta = 0;
+  double xi0 = 1;  ///< bare anisotropy
+};
+
+class PureGauge {
+ public:
+  /// Starts from `links`, which should be unitary to rounding (reunitarize() makes them so). `lattice` outlives this.
+  /// Errors: ErrorCode::unsupported when the lattice is divided over ranks.
+  PureGauge(const Lattice& lattice, const HostLinks& links, const WilsonGaugeAction& action, std::uint64_t seed,
+            Backend& backend = cpu_backend());
+
+  /// The compound sweep: one heatbath sweep, with the random numbers of sweep `number`, and `overrelaxations` sweeps of
+  /// overrelaxation.
+  void sweep(std::uint64_t number, int overrelaxations);
+  void heatbath(std::uint64_t number);
+  void overrelax();
+
+  /// Re tr P / 3, averages over the sites for the planes xy, xz, xt, yz, yt, zt.
+  std::array<double, 6> planes() const;
+  /// The trace of the product of the time links of a site, / 3, averaged over space.
+  Complex polyakov_loop() const;
+  /// Makes every link an SU(3) matrix again and returns the largest |change| of a real or imaginary part: how far
+  /// rounding has carried the links from SU(3).
+  double reunitarize();
+
+  HostLinks links() const;
+  const Field& field() const { return links_; }
+  /// Since the construction.
+  const HeatbathCounts& counts() const { return counts_; }
+
+ private:
+  void connect();
+  template <class Part>
+  void update_all(const char* name, const Part& part);
+
+  const Lattice* lattice_;
+  WilsonGaugeAction action_;
+  std::uint64_t seed_;
+  Field links_;
+  const UpdateKernels* kernels_;
+  LinkSites sites_{};
+  std::vector<std::int64_t> rotations_;
+  std::array<std::vector<std::int64_t>, 2> global_sites_;
+  HeatbathCounts counts_;
+};
+
+/// The average over all planes, over xy xz yz, and over xt yt zt, of what planes() returns.
+double plaquette_of(const std::array<double, 6>& planes);
+double spatial_plaquette_of(const std::array<double, 6>& planes);
+double temporal_plaquette_of(const std::array<double, 6>& planes);
+
+}  // namespace quadrille::quenched

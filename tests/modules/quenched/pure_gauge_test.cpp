@@ -1,0 +1,246 @@
+// Sweeps over a lattice: the kernels against the naive reference, identities, and the strong-coupling limit.
+#include "modules/quenched/pure_gauge.h"
+
+#include "core/gauge/observables.h"
+#include "core/gauge/start.h"
+#include "core/gauge/su3.h"
+#include "core/isa.h"
+#include "modules/quenched/autocorrelation.h"
+#include "tests/dirac/dirac_testing.h"
+#include "tests/reference/heatbath.h"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace quadrille::quenched {
+namespace {
+
+using testing::ForcedIsa;
+using testing::next_seed;
+
+double distance(const HostLinks& a, const HostLinks& b) {
+  double largest = 0;
+  for (std::size_t n = 0; n < a.data.size(); ++n) largest = std::max(largest, std::abs(a.data[n] - b.data[n]));
+  return largest;
+}
+
+class PureGaugeOn : public ::testing::TestWithParam<Dims> {};
+INSTANTIATE_TEST_SUITE_P(Extents, PureGaugeOn,
+                         ::testing::Values(Dims{4, 4, 4, 4}, Dims{4, 6, 8, 2}, Dims{2, 2, 2, 8}, Dims{12, 4, 2, 6},
+                                           Dims{6, 6, 6, 6}, Dims{8, 4, 8, 8}));
+
+TEST_P(PureGaugeOn, EveryLinkIsThatOfTheReference) {
+  const Lattice lattice(GetParam());
+  const WilsonGaugeAction action{5.8, 2.464};
+  const reference::GaugeAction same{action.beta, action.xi0};
+  for (bool hot : {true, false}) {
+    const HostLinks start = hot ? hot_start(lattice, next_seed()) : weak_start(lattice, next_seed(), 0.4);
+    const std::uint64_t seed = next_seed();
+    // Among random links some have staples whose subgroup part nearly vanishes: its direction magnifies rounding.
+    const double rounding = hot ? 1e-10 : 1e-12;
+    HostLinks heated = start, relaxed = start;
+    reference::heatbath_sweep(lattice, heated, same, seed, 12345678901);
+    reference::overrelaxation_sweep(lattice, relaxed, same);
+    EXPECT_GT(distance(heated, start), 0.5);
+    EXPECT_GT(distance(relaxed, start), 0.1);
+    for (Isa isa : available_isas()) {
+      const ForcedIsa forced(isa);
+      PureGauge gauge(lattice, start, action, seed);
+      EXPECT_EQ(distance(gauge.links(), start), 0);
+      gauge.heatbath(12345678901);
+      EXPECT_LT(distance(gauge.links(), heated), rounding) << to_string(isa);
+      PureGauge other(lattice, start, action, seed);
+      other.overrelax();
+      EXPECT_LT(distance(other.links(), relaxed), rounding) << to_string(isa);
+    }
+  }
+}
+
+TEST_P(PureGaugeOn, OverrelaxationKeepsTheAction) {
+  const Lattice lattice(GetParam());
+  const WilsonGaugeAction action{6.1, 1.7};
+  const HostLinks start = weak_start(lattice, next_seed(), 0.5);
+  PureGauge gauge(lattice, start, action, 1);
+  const double before = reference::gauge_action(lattice, start, {action.beta, action.xi0});
+  for (int n = 0; n < 3; ++n) gauge.overrelax();
+  const HostLinks after = gauge.links();
+  EXPECT_NEAR(reference::gauge_action(lattice, after, {action.beta, action.xi0}), before, 1e-12 * std::abs(before));
+  EXPECT_GT(distance(after, start), 0.1);
+  EXPECT_LT(unitarity(after).unitarity, 1e-13);
+  // Of another action it is not the symmetry.
+  EXPECT_GT(std::abs(reference::gauge_action(lattice, after, {action.beta, 1}) -
+                     reference::gauge_action(lattice, start, {action.beta, 1})),
+            1e-6 * std::abs(before));
+}
+
+TEST_P(PureGaugeOn, PlanesAndPolyakovLoopAreThoseOfTheLinks) {
+  const Lattice lattice(GetParam());
+  const HostLinks links = weak_start(lattice, next_seed(), 0.4);
+  const GaugeObservables seen = gauge_observables(links);
+  Complex loops = 0;
+  for (std::int64_t place = 0; place < lattice.volume() / lattice.dims()[3]; ++place) {
+    Matrix3 loop = Matrix3::identity();
+    for (int t = 0; t < lattice.dims()[3]; ++t) {
+      loop = loop * Matrix3::read(links.link(place + t * (lattice.volume() / lattice.dims()[3]), 3));
+    }
+    loops += (loop(0, 0) + loop(1, 1) + loop(2, 2)) / 3.0;
+  }
+  loops /= double(lattice.volume() / lattice.dims()[3]);
+  for (Isa isa : available_isas()) {
+    const ForcedIsa forced(isa);
+    const PureGauge gauge(lattice, links, {6, 1}, 1);
+    const std::array<double, 6> planes = gauge.planes();
+    for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(planes[k], seen.planes[k], 1e-14) << to_string(isa);
+    EXPECT_NEAR(plaquette_of(planes), seen.plaquette, 1e-14);
+    EXPECT_NEAR(spatial_plaquette_of(planes), (seen.planes[0] + seen.planes[1] + seen.planes[3]) / 3, 1e-14);
+    EXPECT_NEAR(temporal_plaquette_of(planes), (seen.planes[2] + seen.planes[4] + seen.planes[5]) / 3, 1e-14);
+    EXPECT_LT(std::abs(gauge.polyakov_loop() - loops), 1e-14);
+  }
+}
+
+TEST_P(PureGaugeOn, BitsDoNotDependOnThreads) {
+  const Lattice lattice(GetParam());
+  const HostLinks start = hot_start(lattice, next_seed());
+  const std::uint64_t seed = next_seed();
+  const int threads = omp_get_max_threads();
+  struct Outcome {
+    std::vector<Complex> links;
+    std::array<double, 6> planes;
+    Complex loop;
+    double change;
+    std::int64_t attempts;
+    bool operator==(const Outcome&) const = default;
+  };
+  const auto run = [&](int n) {
+    omp_set_num_threads(n);
+    PureGauge gauge(lattice, start, {5.9, 1.3}, seed);
+    for (std::uint64_t sweep = 0; sweep < 2; ++sweep) gauge.sweep(sweep, 2);
+    const double change = gauge.reunitarize();
+    return Outcome{gauge.links().data, gauge.planes(), gauge.polyakov_loop(), change, gauge.counts().attempts};
+  };
+  const Outcome one = run(1);
+  for (int n : {2, 3}) EXPECT_TRUE(run(n) == one) << n << " threads";
+  omp_set_num_threads(threads);
+}
+
+TEST(PureGauge, RandomNumbersAreThoseOfSeedAndSweep) {
+  const Lattice lattice({4, 4, 4, 4});
+  const HostLinks start = hot_start(lattice, 1);
+  const auto after = [&](std::uint64_t seed, std::uint64_t number) {
+    PureGauge gauge(lattice, start, {6, 1}, seed);
+    gauge.heatbath(number);
+    return gauge.links();
+  };
+  const HostLinks links = after(5, 7);
+  EXPECT_EQ(distance(after(5, 7), links), 0);
+  EXPECT_GT(distance(after(5, 8), links), 0.1);
+  EXPECT_GT(distance(after(6, 7), links), 0.1);
+  // The same surroundings everywhere: no two links may share their random numbers.
+  PureGauge gauge(lattice, cold_start(lattice), {6, 1}, 5);
+  gauge.heatbath(0);
+  const HostLinks first = gauge.links();
+  std::vector<double> traces;
+  for (std::size_t n = 0; n < first.data.size(); n += 9) traces.push_back(first.data[n].real());
+  std::sort(traces.begin(), traces.end());
+  EXPECT_EQ(std::unique(traces.begin(), traces.end()), traces.end());
+}
+
+TEST(PureGauge, DriftIsRoundingAndReunitarizationTakesItAway) {
+  const Lattice lattice({4, 4, 4, 4});
+  PureGauge gauge(lattice, hot_start(lattice, next_seed()), {6, 1}, next_seed());
+  for (std::uint64_t n = 0; n < 20; ++n) gauge.sweep(n, 4);
+  const double before = unitarity(gauge.links()).unitarity;
+  const double change = gauge.reunitarize();
+  const double after = unitarity(gauge.links()).unitarity;
+  EXPECT_GT(change, 1e-16);
+  EXPECT_LT(change, 1e-12);
+  EXPECT_LT(after, 3e-15);
+  EXPECT_GT(before, after);
+  EXPECT_LT(unitarity(gauge.links()).determinant, 3e-15);
+}
+
+TEST(PureGauge, ALinkThatIsNoNumberIsSeen) {
+  const Lattice lattice({4, 4, 4, 4});
+  HostLinks links = cold_start(lattice);
+  links.data[40] = std::nan("");
+  PureGauge gauge(lattice, links, {6, 1}, 1);
+  gauge.sweep(0, 1);
+  EXPECT_TRUE(std::isnan(plaquette_of(gauge.planes())));
+}
+
+/// The mean of Re tr P / 3 of a plaquette with weight exp(beta Re tr P / 3), by Weyl's integration formula: the
+/// plaquette of the lattice up to terms of its fifth power.
+double one_plaquette(double beta) {
+  constexpr int n = 96;
+  double weights = 0, sum = 0;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      const double t[3] = {2 * std::numbers::pi * i / n, 2 * std::numbers::pi * j / n,
+                           -2 * std::numbers::pi * (i + j) / n};
+      double weight = 1, trace = 0;
+      for (int a = 0; a < 3; ++a) {
+        for (int b = 0; b < a; ++b) weight *= 2 - 2 * std::cos(t[a] - t[b]);
+        trace += std::cos(t[a]);
+      }
+      weight *= std::exp(beta * trace / 3);
+      weights += weight;
+      sum += weight * trace / 3;
+    }
+  }
+  return sum / weights;
+}
+
+struct Measured {
+  ChainMean plaquette, spatial, temporal;
+};
+
+Measured measure(const Lattice& lattice, const WilsonGaugeAction& action, int warm, int sweeps, int overrelaxations) {
+  PureGauge gauge(lattice, cold_start(lattice), action, next_seed());
+  std::vector<double> all, spatial, temporal;
+  for (int n = 0; n < warm + sweeps; ++n) {
+    gauge.sweep(std::uint64_t(n), overrelaxations);
+    if (n < warm) continue;
+    const std::array<double, 6> planes = gauge.planes();
+    all.push_back(plaquette_of(planes));
+    spatial.push_back(spatial_plaquette_of(planes));
+    temporal.push_back(temporal_plaquette_of(planes));
+  }
+  return {chain_mean(all), chain_mean(spatial), chain_mean(temporal)};
+}
+
+TEST(PureGauge, StrongCoupling) {
+  const Lattice lattice({4, 4, 8, 8});
+  EXPECT_NEAR(one_plaquette(0.01), 0.01 / 18 + 1e-4 / 216, 1e-9);
+  for (int overrelaxations : {0, 2}) {
+    for (const WilsonGaugeAction& action : {WilsonGaugeAction{1, 1}, WilsonGaugeAction{0.9, 2}}) {
+      const Measured found = measure(lattice, action, 20, 250, overrelaxations);
+      const double spatial = one_plaquette(action.beta / action.xi0),
+                   temporal = one_plaquette(action.beta * action.xi0);
+      ASSERT_TRUE(found.spatial.reliable && found.temporal.reliable);
+      EXPECT_NEAR(found.spatial.mean, spatial, 7 * found.spatial.error + 2e-5);
+      EXPECT_NEAR(found.temporal.mean, temporal, 7 * found.temporal.error + 5 * std::pow(temporal, 5));
+      EXPECT_LT(found.temporal.error, 6e-4);
+      EXPECT_LT(found.spatial.error, 6e-4);
+    }
+  }
+}
+
+TEST(PureGauge, HeatbathAloneAndWithOverrelaxationAgree) {
+  const Lattice lattice({4, 4, 4, 4});
+  const WilsonGaugeAction action{5.2, 1.5};
+  const Measured alone = measure(lattice, action, 60, 1500, 0), with = measure(lattice, action, 60, 700, 3);
+  const auto compare = [](const ChainMean& a, const ChainMean& b) {
+    ASSERT_TRUE(a.reliable && b.reliable);
+    EXPECT_NEAR(a.mean, b.mean, 7 * std::hypot(a.error, b.error));
+    EXPECT_LT(std::hypot(a.error, b.error), 2e-3);
+  };
+  compare(alone.spatial, with.spatial);
+  compare(alone.temporal, with.temporal);
+  EXPECT_GT(with.temporal.mean - with.spatial.mean, 0.1);
+}
+
+}  // namespace
+}  // namespace quadrille::quenched
