@@ -200,6 +200,11 @@ std::string expected_form(const Parameter& parameter) {
     case ParameterType::variant:
       return fmt::format("a map such as {{{}: {}, ...}}", parameter.selector,
                          parameter.entries.empty() ? "..." : parameter.entries.front().name);
+    case ParameterType::list: {
+      std::string size = fmt::format("{} or more", parameter.fewest);
+      if (parameter.fewest == parameter.most) size = fmt::format("{}", parameter.fewest);
+      return fmt::format("a list [...] of {} entries, each {}", size, expected_form(parameter.element.at(0)));
+    }
   }
   return "a value";
 }
@@ -274,6 +279,41 @@ const Parameters& Parameters::group(const std::string& name) const {
     if (key == name && item.group) return *item.group;
   }
   return *item(name, ParameterType::group).group;
+}
+
+const std::vector<Parameters::Item>& Parameters::list(const std::string& name) const {
+  return item(name, ParameterType::list).list;
+}
+
+std::vector<double> Parameters::real_list(const std::string& name) const {
+  std::vector<double> out;
+  for (const Item& entry : list(name)) out.push_back(std::get<double>(entry.scalar));
+  return out;
+}
+
+std::vector<std::int64_t> Parameters::integer_list(const std::string& name) const {
+  std::vector<std::int64_t> out;
+  for (const Item& entry : list(name)) out.push_back(std::get<std::int64_t>(entry.scalar));
+  return out;
+}
+
+std::vector<std::string> Parameters::text_list(const std::string& name) const {
+  std::vector<std::string> out;
+  for (const Item& entry : list(name)) out.push_back(std::get<std::string>(entry.scalar));
+  return out;
+}
+
+std::vector<std::shared_ptr<const Parameters>> Parameters::group_list(const std::string& name) const {
+  std::vector<std::shared_ptr<const Parameters>> out;
+  for (const Item& entry : list(name)) out.push_back(entry.group);
+  return out;
+}
+
+Parameters Parameters::replaced(const std::string& removed, const std::string& name, const Item& item) const {
+  Parameters out = *this;
+  std::erase_if(out.items_, [&](const auto& pair) { return pair.first == removed || pair.first == name; });
+  out.items_.emplace_back(name, item);
+  return out;
 }
 
 const Location& Parameters::where(const std::string& name) const {

@@ -47,6 +47,7 @@ class ParameterResolver {
   std::optional<Item> scalar(const Parameter& parameter, const Value& value, const std::string& name);
   std::optional<Item> four(const Parameter& parameter, const Value& value, const std::string& name);
   std::optional<double> boundary_entry(const Value& value, const std::string& name);
+  std::optional<Item> list(const Parameter& parameter, const Value& value, const std::string& name, bool given);
   std::shared_ptr<const Parameters> variant(const Parameter& parameter, const Value& value, const std::string& name,
                                             bool given);
   bool in_range(const Parameter& parameter, double number, const std::string& text, const Value& value,
@@ -69,6 +70,24 @@ std::string text_of(const Parameters::Item& item) {
   if (const auto* flag = std::get_if<bool>(&item.scalar)) return *flag ? "true" : "false";
   if (const auto* whole = std::get_if<std::int64_t>(&item.scalar)) return std::to_string(*whole);
   return {};
+}
+
+bool same(const Parameters::Item& a, const Parameters::Item& b);
+
+/// The same keys with the same values, whether given or defaults, in whatever order.
+bool same(const Parameters& a, const Parameters& b) {
+  const auto& others = b.items();
+  return a.items().size() == others.size() && std::all_of(a.items().begin(), a.items().end(), [&](const auto& mine) {
+           return std::any_of(others.begin(), others.end(), [&](const auto& other) {
+             return other.first == mine.first && same(other.second, mine.second);
+           });
+         });
+}
+
+bool same(const Parameters::Item& a, const Parameters::Item& b) {
+  if (a.group || b.group) return a.group && b.group && same(*a.group, *b.group);
+  return a.scalar == b.scalar && std::equal(a.list.begin(), a.list.end(), b.list.begin(), b.list.end(),
+                                            [](const auto& x, const auto& y) { return same(x, y); });
 }
 
 std::string condition_text(const Condition& condition) {
@@ -229,6 +248,7 @@ std::optional<Parameters::Item> ParameterResolver::item(const Parameter& paramet
       out.emplace().group = std::move(group);
       break;
     }
+    case ParameterType::list: out = list(parameter, value, name, given); break;
     default: out = scalar(parameter, value, name);
   }
   if (!out) return {};
@@ -403,6 +423,32 @@ std::optional<double> ParameterResolver::boundary_entry(const Value& value, cons
   static const Parameter phase{
       .type = ParameterType::real, .default_text = std::string("0.5"), .minimum = -2, .maximum = 2};
   return number(phase, map->front().value, name + ".phase");
+}
+
+std::optional<Parameters::Item> ParameterResolver::list(const Parameter& parameter, const Value& value,
+                                                        const std::string& name, bool given) {
+  const auto* values = std::get_if<Value::List>(&value.data);
+  if (!values || values->size() < parameter.fewest || values->size() > parameter.most) {
+    wrong_type(parameter, value, name, values ? fmt::format(" ({} entries)", values->size()).c_str() : "");
+    return {};
+  }
+  Item out;
+  bool good = true;
+  for (std::size_t k = 0; k < values->size(); ++k) {
+    auto entry = item(parameter.element.at(0), (*values)[k], fmt::format("{}[{}]", name, k), given);
+    good = good && entry;
+    if (!entry) continue;
+    const auto twin =
+        std::find_if(out.list.begin(), out.list.end(), [&](const Item& other) { return same(other, *entry); });
+    if (twin != out.list.end()) {
+      add((*values)[k].where, fmt::format("'{}[{}]' stands in the list already ({}): {}", name, k,
+                                          to_string(twin->where), brief((*values)[k])));
+      good = false;
+    }
+    out.list.push_back(std::move(*entry));
+  }
+  if (!good) return {};
+  return out;
 }
 
 Parameters resolve(const ParameterTable& table, const Value& block, std::vector<Error>& errors,

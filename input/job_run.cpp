@@ -97,7 +97,7 @@ void JobRun::write_results() const {
   out["gauge"] = gauge_.report;
   out["solves"] = Json::array();
   out["correlators"] = Json::object();
-  out["warnings"] = gauge_.warnings;
+  Json warnings = gauge_.warnings;
   int with_pion = 0;
   Json pion;
   for (const TaskSpec& task : job_.run) {
@@ -106,15 +106,18 @@ void JobRun::write_results() const {
     const TaskRecord* record = folder_.finished(task.name, key_of(task));
     if (!record) continue;
     for (const Json& solve : record->solves) out["solves"].push_back(solve);
-    for (const std::string& warning : record->warnings) out["warnings"].push_back(task.name + ": " + warning);
-    if (!record->solves.empty() && (record->isa != out["isa"] || record->threads != out["threads"])) {
-      out["warnings"].push_back(fmt::format("{}: solved by an earlier run, with {} and threads: {}", task.name,
-                                            record->isa, record->threads));
+    for (const std::string& warning : record->warnings) warnings.push_back(task.name + ": " + warning);
+    const bool solved = !record->solves.empty() || record->blocks.contains("studies");
+    if (solved && (record->isa != out["isa"] || record->threads != out["threads"])) {
+      warnings.push_back(fmt::format("{}: solved by an earlier run, with {} and threads: {}", task.name, record->isa,
+                                     record->threads));
     }
+    for (const auto& [block, entry] : record->blocks.items()) out[block][task.name] = entry;
     if (record->correlators.is_null()) continue;
     out["correlators"][task.name] = record->correlators;
     if (counts) pion = record->correlators;
   }
+  out["warnings"] = std::move(warnings);
   if (with_pion == 1 && !pion.is_null()) out["correlators"]["pion"] = pion;
   folder_.write_results(std::move(out));
 }

@@ -14,7 +14,7 @@ namespace quadrille {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int restart_version = 2;
+constexpr int restart_version = 3;
 constexpr const char* way_out = "choose another --out, or --force to start afresh";
 
 void make_folder(const std::filesystem::path& folder) {
@@ -104,6 +104,7 @@ Json record_json(const TaskRecord& record) {
           {"threads", record.threads},
           {"solves", record.solves},
           {"correlators", record.correlators},
+          {"blocks", record.blocks},
           {"warnings", record.warnings},
           {"files", record.files},
           {"data_hash", record.data_hash}};
@@ -114,6 +115,7 @@ TaskRecord record_of(const Json& json) {
   json.at("key").get_to(record.key);
   record.solves = json.at("solves");
   record.correlators = json.at("correlators");
+  record.blocks = json.at("blocks");
   json.at("warnings").get_to(record.warnings);
   json.at("files").get_to(record.files);
   json.at("data_hash").get_to(record.data_hash);
@@ -179,9 +181,11 @@ const TaskRecord* OutputFolder::finished(const std::string& task, const std::str
 void OutputFolder::finish(const std::string& task, TaskRecord record) {
   // Here, not only in the results: restart.json would forget what stood in the place of null.
   Json values = {{"solves", std::move(record.solves)}, {"correlators", std::move(record.correlators)}};
+  values.update(record.blocks);
   for (std::string& found : remove_not_finite(values)) record.warnings.push_back(std::move(found));
   record.solves = std::move(values["solves"]);
   record.correlators = std::move(values["correlators"]);
+  for (auto& [name, block] : record.blocks.items()) block = std::move(values[name]);
   records_[task] = std::move(record);
   begin();
 }

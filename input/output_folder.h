@@ -18,6 +18,8 @@ struct TaskRecord {
   std::string key;
   nlohmann::ordered_json solves = nlohmann::ordered_json::array();
   nlohmann::ordered_json correlators;  ///< null when it has none
+  /// What stands under the task's name in other blocks of results.json: {"studies": {...}}.
+  nlohmann::ordered_json blocks = nlohmann::ordered_json::object();
   std::vector<std::string> warnings;
   std::vector<std::string> files;  ///< written, relative to the folder
   std::string data_hash;           ///< of the field it computed, to know a saved one again
