@@ -47,7 +47,7 @@ std::optional<Estimate> squared_mass(JobRun& job, const TaskSpec& task, const st
   for (const double m : all) effective.push_back(std::isnan(m) ? Json(nullptr) : Json(m));
   out.push_back({{"mesons", name}, {"mass", bare_mass(job, name)}, {"effective_mass", effective}});
   Json& point = out.back();
-  point["pion_mass"] = point["pion_mass_spread"] = point["pion_mass_squared"] = nullptr;
+  point.update({{"pion_mass", nullptr}, {"pion_mass_spread", nullptr}, {"pion_mass_squared", nullptr}});
   if (!mass) {
     job.warn(fmt::format("the pion of '{}' does not fall like a cosh for {} <= t <= {}: it is left out", name,
                          window[0], window[1]));
