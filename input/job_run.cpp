@@ -55,6 +55,17 @@ const SolvedPropagator& JobRun::propagator(const std::string& name) {
   return kept_.at(name);
 }
 
+Json JobRun::unfinished(const TaskSpec& task) const {
+  const Json kept = folder_.unfinished(task.name, record_.key);
+  if (kept.is_null() || kept.at("isa") != record_.isa || kept.at("threads") != record_.threads) return nullptr;
+  return kept.at("so_far");
+}
+
+void JobRun::keep_unfinished(const TaskSpec& task, Json so_far) {
+  folder_.keep_unfinished(task.name, record_.key,
+                          {{"isa", record_.isa}, {"threads", record_.threads}, {"so_far", std::move(so_far)}});
+}
+
 void JobRun::do_task(const TaskSpec& task) {
   record_ = {};
   record_.key = key_of(task);

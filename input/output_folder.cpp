@@ -158,6 +158,7 @@ void OutputFolder::read_earlier() {
     const std::string where = first_difference(earlier.at("job"), job_);
     if (!where.empty()) fail(name, fmt::format("the output folder holds another job: {}", where));
     for (const auto& [task, record] : earlier.at("tasks").items()) records_[task] = record_of(record);
+    unfinished_ = earlier.at("unfinished");
   } catch (const nlohmann::json::exception&) {
     fail(name, "damaged or no restart file");
   }
@@ -187,12 +188,25 @@ void OutputFolder::finish(const std::string& task, TaskRecord record) {
   record.correlators = std::move(values["correlators"]);
   for (auto& [name, block] : record.blocks.items()) block = std::move(values[name]);
   records_[task] = std::move(record);
+  unfinished_.erase(task);
+  begin();
+}
+
+Json OutputFolder::unfinished(const std::string& task, const std::string& key) const {
+  const auto found = unfinished_.find(task);
+  return found != unfinished_.end() && found->at("key") == key ? found->at("so_far") : Json();
+}
+
+void OutputFolder::keep_unfinished(const std::string& task, const std::string& key, Json so_far) {
+  remove_not_finite(so_far);
+  unfinished_[task] = {{"key", key}, {"so_far", std::move(so_far)}};
   begin();
 }
 
 void OutputFolder::begin() const {
   Json out = {{"schema_version", restart_version}, {"job", job_}, {"tasks", Json::object()}};
   for (const auto& [name, one] : records_) out["tasks"][name] = record_json(one);
+  out["unfinished"] = unfinished_;
   write_file(path("restart.json").string(), pretty(out));
 }
 

@@ -82,6 +82,8 @@ void make_source(Field& b, const Parameters& source, const Dims& dims, int k) {
   }
 }
 
+constexpr std::chrono::seconds between_keeping(1);
+
 /// The work of one task: its rows, one after the other.
 class Study {
  public:
@@ -90,7 +92,11 @@ class Study {
         task_(task),
         study_(*task.parameters),
         sources_(int(study_.group("source").integer("count"))),
-        line_(task.name, total()) {}
+        line_(task.name, total()),
+        earlier_(job.unfinished(task)),
+        so_far_(earlier_.is_null() ? Json::array() : earlier_) {
+    if (!earlier_.empty()) log().info("{}: {} rows were solved by an earlier run", task.name, earlier_.size());
+  }
 
   void run() {
     // The first conversion to temporal gauge would count among the setups otherwise.
@@ -114,13 +120,18 @@ class Study {
     const Parameters op = operator_at(task_, mass);
     const std::shared_ptr<const DiracOperator> dirac =
         find_operator(op.text("type")).make(job_.gauge().source, op, job_.backend());
-    const EvenOddSystem system(dirac);
+    const EvenOddSystem system(dirac);  // cheap: forms other than the outer one are made where they are used
     for (const double tolerance : study_.real_list("tolerances")) {
       for (const SolverSpec& spec : ways_to_solve(study_, tolerance)) {
         StudyRow row{dirac->mass(), dirac->kappa(), spec, 0, {}};
-        solve(row, system);
+        if (rows_.size() < earlier_.size()) {
+          restore_solved(row, earlier_.at(rows_.size()));
+        } else {
+          solve(row, system);
+        }
         tell(row);
         rows_.push_back(std::move(row));
+        keep();
       }
     }
   }
@@ -139,8 +150,20 @@ class Study {
         line_.begin_solve();
         report.seconds = std::min(report.seconds, solver.solve(x, b).seconds);  // all else is the same
       }
+      if (k > 0) report.history.clear();
+      if (k == 0) thin_history(report.history);
       row.reports.push_back(std::move(report));
     }
+  }
+
+  /// A study may take hours: what is solved is kept for a run that follows when this one is interrupted.
+  void keep() {
+    if (rows_.size() <= earlier_.size()) return;
+    so_far_.push_back(solved_json(rows_.back()));
+    const auto now = std::chrono::steady_clock::now();
+    if (now - kept_ < between_keeping) return;
+    job_.keep_unfinished(task_, so_far_);
+    kept_ = now;
   }
 
   void tell(const StudyRow& row) {
@@ -158,6 +181,9 @@ class Study {
   const Parameters& study_;
   int sources_;
   ProgressLine line_;
+  Json earlier_;  ///< rows that an interrupted run solved
+  Json so_far_;   ///< all that are solved
+  std::chrono::steady_clock::time_point kept_ = std::chrono::steady_clock::now();
   std::vector<StudyRow> rows_;
 };
 

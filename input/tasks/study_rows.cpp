@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace quadrille {
 
@@ -13,6 +14,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr std::size_t points_kept = 500;
+constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
 bool converged(const StudyRow& row) {
   return std::all_of(row.reports.begin(), row.reports.end(), [](const SolveReport& r) { return r.converged; });
@@ -74,6 +76,15 @@ Json row_json(const StudyRow& row) {
   return out;
 }
 
+Json points_json(const std::vector<HistoryEntry>& history) {
+  Json out = Json::array();
+  for (const HistoryEntry& entry : history) {
+    const bool computed = !std::isnan(entry.true_residual);
+    out.push_back({entry.iteration, entry.iterated, computed ? Json(entry.true_residual) : Json(nullptr)});
+  }
+  return out;
+}
+
 bool same_system(const StudyRow& a, const StudyRow& b) {
   return a.mass == b.mass && a.spec.tolerance == b.spec.tolerance;
 }
@@ -124,19 +135,60 @@ std::string study_csv(const Json& rows) {
   return out;
 }
 
+void thin_history(std::vector<HistoryEntry>& history) {
+  const std::size_t step = (history.size() + points_kept - 1) / points_kept;
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < history.size(); ++k) {
+    if (k % step == 0 || !std::isnan(history[k].true_residual)) history[kept++] = history[k];
+  }
+  history.resize(kept);
+  history.shrink_to_fit();
+}
+
 Json study_history(const StudyRow& row) {
   Json out = label_json(row);
-  Json points = Json::array();
-  const std::vector<HistoryEntry>& history = row.reports.front().history;
-  const std::size_t step = (history.size() + points_kept - 1) / points_kept;
-  for (std::size_t k = 0; k < history.size(); ++k) {
-    const HistoryEntry& entry = history[k];
-    const bool computed = !std::isnan(entry.true_residual);
-    if (k % step != 0 && !computed) continue;
-    points.push_back({entry.iteration, entry.iterated, computed ? Json(entry.true_residual) : Json(nullptr)});
-  }
-  out["points"] = std::move(points);
+  out["points"] = points_json(row.reports.front().history);
   return out;
+}
+
+Json solved_json(const StudyRow& row) {
+  Json reports = Json::array();
+  for (const SolveReport& report : row.reports) {
+    reports.push_back({{"iterations", report.iterations},
+                       {"reliable_updates", report.reliable_updates},
+                       {"restarts", report.restarts},
+                       {"converged", report.converged},
+                       {"stop_reason", int(report.stop_reason)},
+                       {"message", report.message},
+                       {"residual", report.residual},
+                       {"seconds", report.seconds},
+                       {"flops", report.flops}});
+  }
+  return {{"setup_seconds", row.setup_seconds},
+          {"reports", std::move(reports)},
+          {"points", points_json(row.reports.front().history)}};
+}
+
+void restore_solved(StudyRow& row, const Json& solved) {
+  const auto number = [](const Json& value) { return value.is_null() ? not_known : value.get<double>(); };
+  row.setup_seconds = solved.at("setup_seconds").get<double>();
+  row.reports.clear();
+  for (const Json& one : solved.at("reports")) {
+    SolveReport report;
+    one.at("iterations").get_to(report.iterations);
+    one.at("reliable_updates").get_to(report.reliable_updates);
+    one.at("restarts").get_to(report.restarts);
+    one.at("converged").get_to(report.converged);
+    report.stop_reason = StopReason(one.at("stop_reason").get<int>());
+    one.at("message").get_to(report.message);
+    report.residual = number(one.at("residual"));
+    one.at("seconds").get_to(report.seconds);
+    one.at("flops").get_to(report.flops);
+    row.reports.push_back(std::move(report));
+  }
+  for (const Json& point : solved.at("points")) {
+    row.reports.front().history.push_back({point[0].get<int>(), number(point[1]), number(point[2])});
+  }
 }
 
 std::string row_name(const StudyRow& row) {

@@ -29,8 +29,16 @@ nlohmann::ordered_json study_json(const std::vector<StudyRow>& rows);
 std::string study_csv(const nlohmann::ordered_json& rows);
 
 /// What names a row, and `points`: [iteration, iterated residual, true residual or null] of the first source, relative
-/// to |b|. Of a long history about 500 points stay, among them all with a true residual.
+/// to |b|.
 nlohmann::ordered_json study_history(const StudyRow& row);
+
+/// Of a long history about 500 entries stay, among them all with a true residual.
+void thin_history(std::vector<HistoryEntry>& history);
+
+/// What a row's solves did, for a run that was interrupted, and back: the rest of a row is known from the job. Of the
+/// histories only that of the first source is kept.
+nlohmann::ordered_json solved_json(const StudyRow& row);
+void restore_solved(StudyRow& row, const nlohmann::ordered_json& solved);
 
 /// "bicgstab reliable half 12 temporal gauge, delta 0.1, mass -0.8" for logs and warnings.
 std::string row_name(const StudyRow& row);

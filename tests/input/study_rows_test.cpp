@@ -93,6 +93,7 @@ TEST(StudyRows, LongHistoriesAreThinnedButKeepTrueResiduals) {
     const bool known = std::count(computed.begin(), computed.end(), k) > 0;
     one.reports[0].history.push_back({k, std::exp(-1e-3 * k), known ? 0.5 : NAN});
   }
+  thin_history(one.reports[0].history);
   const Json points = study_history(one)["points"];
   EXPECT_LE(points.size(), 510u);
   EXPECT_GE(points.size(), 450u);
@@ -102,6 +103,25 @@ TEST(StudyRows, LongHistoriesAreThinnedButKeepTrueResiduals) {
     EXPECT_EQ(point[1], std::exp(-1e-3 * point[0].get<int>()));
   }
   EXPECT_EQ(kept, computed);
+}
+
+TEST(StudyRows, WhatWasSolvedComesBack) {
+  std::vector<StudyRow> before = rows();
+  for (StudyRow& one : before) {
+    one.setup_seconds = 0.25;
+    one.reports[0].history = {{0, 1, 1}, {1, 0.1, NAN}, {2, 0.01, 0.011}};
+    one.reports[0].reliable_updates = 3;
+    one.reports[0].restarts = 2;
+    one.reports[0].message = "a message";
+  }
+  std::vector<StudyRow> after = rows();
+  for (std::size_t k = 0; k < after.size(); ++k) {
+    for (SolveReport& report : after[k].reports) report = {};
+    restore_solved(after[k], Json::parse(solved_json(before[k]).dump()));
+    EXPECT_EQ(study_history(after[k]), study_history(before[k]));
+    EXPECT_EQ(after[k].reports[0].message, "a message");
+  }
+  EXPECT_EQ(study_json(after), study_json(before));
 }
 
 }  // namespace

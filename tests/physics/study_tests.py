@@ -9,8 +9,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -33,9 +35,11 @@ def study_job(**more):
     }
 
 
-def text(value):
-    """A value of JSON as the CSV writes it."""
-    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
+def same(cell, value):
+    """Whether a cell of the CSV file says what a value of JSON does."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(cell) == value
+    return cell == ("" if value is None else value if isinstance(value, str) else json.dumps(value))
 
 
 class Study(ProgramTest):
@@ -81,7 +85,11 @@ class Study(ProgramTest):
         with open(self.path("out/tables/rows.csv"), newline="") as stream:
             lines = list(csv.reader(stream))
         self.assertEqual(lines[0], list(study["rows"][0]))
-        self.assertEqual(lines[1:], [[text(value) for value in row.values()] for row in study["rows"]])
+        self.assertEqual(len(lines), 1 + len(study["rows"]))
+        for line, row in zip(lines[1:], study["rows"]):
+            self.assertEqual(len(line), len(row))
+            for cell, (name, value) in zip(line, row.items()):
+                self.assertTrue(same(cell, value), f"{name}: {cell} and {value}")
 
     def test_same_as_plain_propagators(self):
         """Same iterations, updates and residuals, bit for bit, and the same history."""
@@ -152,6 +160,36 @@ class Study(ProgramTest):
         os.remove(self.path("out/solver_study.csv"))
         self.assertNotEqual(self.run_study()["studies"], before, "a missing file is made again")
         self.assertTrue(os.path.exists(self.path("out/solver_study.csv")))
+
+    def test_killed_study_goes_on_where_it_stood(self):
+        job = study_job(source={"type": "gaussian", "count": 3}, tolerances=[1e-11])
+        job["gauge"]["dims"] = [8, 8, 8, 8]
+        command = [harness.PROGRAM, "run", self.write_job(job), "--out", self.path("out")]
+
+        def rows_kept():
+            try:
+                with open(self.path("out/restart.json")) as stream:
+                    return json.load(stream)["unfinished"]["study"]["so_far"]["so_far"]
+            except (FileNotFoundError, KeyError):
+                return []
+
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            end = time.monotonic() + 120
+            while not rows_kept() and process.poll() is None and time.monotonic() < end:
+                time.sleep(0.01)
+            process.kill()
+            self.assertEqual(process.wait(), -signal.SIGKILL, "it ended before it was killed")
+        kept = rows_kept()
+        self.assertGreater(len(kept), 0)
+        study = self.run_job(job)["studies"]["study"]
+        whole = self.run_job(job, out="whole")["studies"]["study"]
+        self.assertEqual(study["histories"], whole["histories"])
+        for row, other in zip(study["rows"], whole["rows"]):
+            self.assertEqual((row["iterations"], row["residual"]), (other["iterations"], other["residual"]))
+        for row, earlier in zip(study["rows"], kept):
+            self.assertEqual(row["setup_seconds"], earlier["setup_seconds"], "this row was not solved again")
+        self.assertEqual(len(study["rows"]), 36)
+        self.assertEqual(rows_kept(), [])
 
     def refused(self, pattern, **more):
         job = json.dumps(study_job(**more), indent=1)
