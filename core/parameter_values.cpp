@@ -87,6 +87,16 @@ class FlowParser {
   std::size_t at_ = 0;
 };
 
+/// The same keys with the same values, whether given or defaults, in whatever order.
+bool same(const Parameters& a, const Parameters& b) {
+  const auto& others = b.items();
+  return a.items().size() == others.size() && std::all_of(a.items().begin(), a.items().end(), [&](const auto& mine) {
+           return std::any_of(others.begin(), others.end(), [&](const auto& other) {
+             return other.first == mine.first && same(other.second, mine.second);
+           });
+         });
+}
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 char lower(char c) { return char(std::tolower(static_cast<unsigned char>(c))); }
@@ -115,6 +125,12 @@ std::string number_example(const Parameter& parameter) {
 }
 
 }  // namespace
+
+bool same(const Parameters::Item& a, const Parameters::Item& b) {
+  if (a.group || b.group) return a.group && b.group && same(*a.group, *b.group);
+  return a.scalar == b.scalar && std::equal(a.list.begin(), a.list.end(), b.list.begin(), b.list.end(),
+                                            [](const auto& x, const auto& y) { return same(x, y); });
+}
 
 std::optional<std::int64_t> parse_integer(const std::string& text) {
   const std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+');

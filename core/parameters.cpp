@@ -72,24 +72,6 @@ std::string text_of(const Parameters::Item& item) {
   return {};
 }
 
-bool same(const Parameters::Item& a, const Parameters::Item& b);
-
-/// The same keys with the same values, whether given or defaults, in whatever order.
-bool same(const Parameters& a, const Parameters& b) {
-  const auto& others = b.items();
-  return a.items().size() == others.size() && std::all_of(a.items().begin(), a.items().end(), [&](const auto& mine) {
-           return std::any_of(others.begin(), others.end(), [&](const auto& other) {
-             return other.first == mine.first && same(other.second, mine.second);
-           });
-         });
-}
-
-bool same(const Parameters::Item& a, const Parameters::Item& b) {
-  if (a.group || b.group) return a.group && b.group && same(*a.group, *b.group);
-  return a.scalar == b.scalar && std::equal(a.list.begin(), a.list.end(), b.list.begin(), b.list.end(),
-                                            [](const auto& x, const auto& y) { return same(x, y); });
-}
-
 std::string condition_text(const Condition& condition) {
   if (condition.values.empty()) return fmt::format("beside '{}'", condition.parameter);
   return fmt::format("with {}: {}", condition.parameter, fmt::join(condition.values, " or "));
