@@ -24,6 +24,7 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_VERSION VERSIO
                       "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}. Set CXX=g++-12.")
 endif()
 
+include(GNUInstallDirs)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(spdlog REQUIRED)
 find_package(fmt REQUIRED)
@@ -85,6 +86,7 @@ function(quadrille_add_library)
   set_target_properties(quadrille_shared PROPERTIES OUTPUT_NAME quadrille VERSION ${PROJECT_VERSION} SOVERSION 0)
   target_link_libraries(quadrille_shared PRIVATE ${folders})
   target_link_libraries(quadrille_program PRIVATE quadrille_shared)
+  install(TARGETS quadrille_shared DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
 # One source, many instruction sets: what each is called, its register bytes and its compiler options.

@@ -87,6 +87,16 @@ class FlowParser {
   std::size_t at_ = 0;
 };
 
+/// The same keys with the same values, whether given or defaults, in whatever order.
+bool same(const Parameters& a, const Parameters& b) {
+  const auto& others = b.items();
+  return a.items().size() == others.size() && std::all_of(a.items().begin(), a.items().end(), [&](const auto& mine) {
+           return std::any_of(others.begin(), others.end(), [&](const auto& other) {
+             return other.first == mine.first && same(other.second, mine.second);
+           });
+         });
+}
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 char lower(char c) { return char(std::tolower(static_cast<unsigned char>(c))); }
@@ -115,6 +125,12 @@ std::string number_example(const Parameter& parameter) {
 }
 
 }  // namespace
+
+bool same(const Parameters::Item& a, const Parameters::Item& b) {
+  if (a.group || b.group) return a.group && b.group && same(*a.group, *b.group);
+  return a.scalar == b.scalar && std::equal(a.list.begin(), a.list.end(), b.list.begin(), b.list.end(),
+                                            [](const auto& x, const auto& y) { return same(x, y); });
+}
 
 std::optional<std::int64_t> parse_integer(const std::string& text) {
   const std::size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+');
@@ -200,6 +216,11 @@ std::string expected_form(const Parameter& parameter) {
     case ParameterType::variant:
       return fmt::format("a map such as {{{}: {}, ...}}", parameter.selector,
                          parameter.entries.empty() ? "..." : parameter.entries.front().name);
+    case ParameterType::list: {
+      std::string size = fmt::format("{} or more", parameter.fewest);
+      if (parameter.fewest == parameter.most) size = fmt::format("{}", parameter.fewest);
+      return fmt::format("a list [...] of {} entries, each {}", size, expected_form(parameter.element.at(0)));
+    }
   }
   return "a value";
 }
@@ -274,6 +295,41 @@ const Parameters& Parameters::group(const std::string& name) const {
     if (key == name && item.group) return *item.group;
   }
   return *item(name, ParameterType::group).group;
+}
+
+const std::vector<Parameters::Item>& Parameters::list(const std::string& name) const {
+  return item(name, ParameterType::list).list;
+}
+
+std::vector<double> Parameters::real_list(const std::string& name) const {
+  std::vector<double> out;
+  for (const Item& entry : list(name)) out.push_back(std::get<double>(entry.scalar));
+  return out;
+}
+
+std::vector<std::int64_t> Parameters::integer_list(const std::string& name) const {
+  std::vector<std::int64_t> out;
+  for (const Item& entry : list(name)) out.push_back(std::get<std::int64_t>(entry.scalar));
+  return out;
+}
+
+std::vector<std::string> Parameters::text_list(const std::string& name) const {
+  std::vector<std::string> out;
+  for (const Item& entry : list(name)) out.push_back(std::get<std::string>(entry.scalar));
+  return out;
+}
+
+std::vector<std::shared_ptr<const Parameters>> Parameters::group_list(const std::string& name) const {
+  std::vector<std::shared_ptr<const Parameters>> out;
+  for (const Item& entry : list(name)) out.push_back(entry.group);
+  return out;
+}
+
+Parameters Parameters::replaced(const std::string& removed, const std::string& name, const Item& item) const {
+  Parameters out = *this;
+  std::erase_if(out.items_, [&](const auto& pair) { return pair.first == removed || pair.first == name; });
+  out.items_.emplace_back(name, item);
+  return out;
 }
 
 const Location& Parameters::where(const std::string& name) const {

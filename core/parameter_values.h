@@ -23,6 +23,9 @@ Value parse_flow(const std::string& text, const Location& where);
 /// A value in one short line for a message: "[1, 2]", "'text'", "null".
 std::string brief(const Value& value);
 
+/// Whether two resolved values are equal, given or defaults; maps in whatever order.
+bool same(const Parameters::Item& a, const Parameters::Item& b);
+
 /// The shortest text that reads back as the same double ("1e-10").
 std::string real_text(double value);
 

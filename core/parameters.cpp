@@ -47,6 +47,7 @@ class ParameterResolver {
   std::optional<Item> scalar(const Parameter& parameter, const Value& value, const std::string& name);
   std::optional<Item> four(const Parameter& parameter, const Value& value, const std::string& name);
   std::optional<double> boundary_entry(const Value& value, const std::string& name);
+  std::optional<Item> list(const Parameter& parameter, const Value& value, const std::string& name, bool given);
   std::shared_ptr<const Parameters> variant(const Parameter& parameter, const Value& value, const std::string& name,
                                             bool given);
   bool in_range(const Parameter& parameter, double number, const std::string& text, const Value& value,
@@ -229,6 +230,7 @@ std::optional<Parameters::Item> ParameterResolver::item(const Parameter& paramet
       out.emplace().group = std::move(group);
       break;
     }
+    case ParameterType::list: out = list(parameter, value, name, given); break;
     default: out = scalar(parameter, value, name);
   }
   if (!out) return {};
@@ -403,6 +405,32 @@ std::optional<double> ParameterResolver::boundary_entry(const Value& value, cons
   static const Parameter phase{
       .type = ParameterType::real, .default_text = std::string("0.5"), .minimum = -2, .maximum = 2};
   return number(phase, map->front().value, name + ".phase");
+}
+
+std::optional<Parameters::Item> ParameterResolver::list(const Parameter& parameter, const Value& value,
+                                                        const std::string& name, bool given) {
+  const auto* values = std::get_if<Value::List>(&value.data);
+  if (!values || values->size() < parameter.fewest || values->size() > parameter.most) {
+    wrong_type(parameter, value, name, values ? fmt::format(" ({} entries)", values->size()).c_str() : "");
+    return {};
+  }
+  Item out;
+  bool good = true;
+  for (std::size_t k = 0; k < values->size(); ++k) {
+    auto entry = item(parameter.element.at(0), (*values)[k], fmt::format("{}[{}]", name, k), given);
+    good = good && entry;
+    if (!entry) continue;
+    const auto twin =
+        std::find_if(out.list.begin(), out.list.end(), [&](const Item& other) { return same(other, *entry); });
+    if (twin != out.list.end()) {
+      add((*values)[k].where, fmt::format("'{}[{}]' stands in the list already ({}): {}", name, k,
+                                          to_string(twin->where), brief((*values)[k])));
+      good = false;
+    }
+    out.list.push_back(std::move(*entry));
+  }
+  if (!good) return {};
+  return out;
 }
 
 Parameters resolve(const ParameterTable& table, const Value& block, std::vector<Error>& errors,

@@ -49,6 +49,7 @@ enum class ParameterType {
   boundary,  ///< four of: periodic | antiperiodic | {phase: theta/pi}
   group,     ///< a map of `members`
   variant,   ///< a map whose key `selector` names one of `entries`; its other keys are that entry's parameters
+  list,      ///< [..] of values that are all as `element` says, none of them twice
 };
 
 struct Parameter;
@@ -83,6 +84,8 @@ struct Parameter {
   std::vector<Condition> only_if = {};
   std::string selector = "type";             ///< of a variant
   std::vector<ParameterEntry> entries = {};  ///< of a variant
+  std::vector<Parameter> element = {};       ///< of a list: one, what every entry is (not a list itself)
+  std::size_t fewest = 1, most = 1000;       ///< entries of a list
   std::vector<std::vector<std::string>> exactly_one_of =
       {};  ///< of a group: sets of members of which one must be given
 };
@@ -120,10 +123,19 @@ class Parameters {
   std::array<double, 4> boundary(const std::string& name) const;
   /// A group, or a variant: its selector (as a choice), then the parameters of the entry that it names.
   const Parameters& group(const std::string& name) const;
+  /// The entries of a list, each with its place, in the order of the job. See real_list and text_list for their values.
+  const std::vector<Item>& list(const std::string& name) const;
+  std::vector<double> real_list(const std::string& name) const;
+  std::vector<std::int64_t> integer_list(const std::string& name) const;
+  /// Of text, choice, file_in and file_out.
+  std::vector<std::string> text_list(const std::string& name) const;
+  std::vector<std::shared_ptr<const Parameters>> group_list(const std::string& name) const;
   /// Place of the value (of the enclosing block for a default).
   const Location& where(const std::string& name) const;
   const Location& where() const { return where_; }
   const std::vector<std::pair<std::string, Item>>& items() const { return items_; }
+  /// A copy in which `name` is `item` (of its own type and place), put last, and `removed` is absent.
+  Parameters replaced(const std::string& removed, const std::string& name, const Item& item) const;
 
  private:
   friend class ParameterResolver;
@@ -139,6 +151,7 @@ struct Parameters::Item {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, std::array<int, 4>, std::array<double, 4>>
       scalar;
   std::shared_ptr<const Parameters> group;
+  std::vector<Item> list;
 };
 
 /// Validate `block` (a map, or null for an empty one) against `table`. Appends one Error for each thing that is wrong

@@ -36,6 +36,11 @@ Json item_json(const Parameters::Item& item) {
       }
       return out;
     }
+    case Type::list: {
+      Json out = Json::array();
+      for (const auto& entry : item.list) out.push_back(item_json(entry));
+      return out;
+    }
     default: return std::get<std::string>(item.scalar);
   }
 }
@@ -121,6 +126,10 @@ Json schema(const Parameter& parameter) {
       break;
     case Type::group: out = group_schema(parameter); break;
     case Type::variant: out = variant_schema(parameter); break;
+    case Type::list:
+      out = {{"type", "array"}, {"minItems", parameter.fewest}, {"maxItems", parameter.most}, {"uniqueItems", true}};
+      out["items"] = schema(parameter.element.at(0));
+      break;
   }
   out["description"] = parameter.help + conditions_text(parameter);
   return out;
@@ -169,7 +178,9 @@ std::string type_text(const Parameter& parameter) {
       std::vector<std::string> names;
       for (const ParameterEntry& entry : parameter.entries) names.push_back(entry.name);
       text = fmt::format("map with {}: {}", parameter.selector, fmt::join(names, " | "));
+      break;
     }
+    case Type::list: text = "list, each entry: " + type_text(parameter.element.at(0)); break;
   }
   const std::string range = range_text(parameter);
   if (!range.empty()) text += ", " + range;
@@ -184,9 +195,8 @@ void list_parameters(std::string& out, const std::vector<Parameter>& parameters,
   for (const Parameter& parameter : parameters) {
     out += fmt::format("{}{}: {}\n", indent, parameter.name, type_text(parameter));
     if (!parameter.help.empty()) out += fmt::format("{}    {}\n", indent, parameter.help);
-    if (parameter.type == Type::group) {
-      list_parameters(out, parameter.members, parameter.exactly_one_of, indent + "  ");
-    }
+    const Parameter& map = parameter.type == Type::list ? parameter.element.at(0) : parameter;
+    if (map.type == Type::group) list_parameters(out, map.members, map.exactly_one_of, indent + "  ");
   }
   for (const auto& names : one_of) out += fmt::format("{}Exactly one of {}.\n", indent, fmt::join(names, ", "));
 }

@@ -133,7 +133,15 @@ class JobReader {
 
   void check_reference(const TaskReference& reference, TaskSpec& task) {
     if (!task.parameters->has(reference.parameter)) return;
-    const std::string& wanted = task.parameters->text(reference.parameter);
+    for (const auto& [name, item] : task.parameters->items()) {
+      if (name != reference.parameter) continue;
+      if (item.type != ParameterType::list) check_reference(reference, item, task);
+      for (const Parameters::Item& entry : item.list) check_reference(reference, entry, task);
+    }
+  }
+
+  void check_reference(const TaskReference& reference, const Parameters::Item& item, TaskSpec& task) {
+    const std::string& wanted = std::get<std::string>(item.scalar);
     std::vector<std::string> known;
     for (const TaskSpec& earlier : job_.run) {
       if (earlier.entry->name != reference.kind) continue;
@@ -143,7 +151,7 @@ class JobReader {
       return;
     }
     if (broken_.count(wanted)) return;
-    add(task.parameters->where(reference.parameter),
+    add(item.where,
         fmt::format("'{}' must name an earlier {} task, got '{}'; {}", reference.parameter, reference.kind, wanted,
                     known.empty() ? "there is none" : fmt::format("there are: {}", fmt::join(known, ", "))));
   }

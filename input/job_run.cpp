@@ -55,6 +55,17 @@ const SolvedPropagator& JobRun::propagator(const std::string& name) {
   return kept_.at(name);
 }
 
+Json JobRun::unfinished(const TaskSpec& task) const {
+  const Json kept = folder_.unfinished(task.name, record_.key);
+  if (kept.is_null() || kept.at("isa") != record_.isa || kept.at("threads") != record_.threads) return nullptr;
+  return kept.at("so_far");
+}
+
+void JobRun::keep_unfinished(const TaskSpec& task, Json so_far) {
+  folder_.keep_unfinished(task.name, record_.key,
+                          {{"isa", record_.isa}, {"threads", record_.threads}, {"so_far", std::move(so_far)}});
+}
+
 void JobRun::do_task(const TaskSpec& task) {
   record_ = {};
   record_.key = key_of(task);
@@ -97,8 +108,7 @@ void JobRun::write_results() const {
   out["gauge"] = gauge_.report;
   out["solves"] = Json::array();
   out["correlators"] = Json::object();
-  out["reports"] = Json::object();
-  out["warnings"] = gauge_.warnings;
+  Json warnings = gauge_.warnings;
   int with_pion = 0;
   Json pion;
   for (const TaskSpec& task : job_.run) {
@@ -107,16 +117,18 @@ void JobRun::write_results() const {
     const TaskRecord* record = folder_.finished(task.name, key_of(task));
     if (!record) continue;
     for (const Json& solve : record->solves) out["solves"].push_back(solve);
-    for (const std::string& warning : record->warnings) out["warnings"].push_back(task.name + ": " + warning);
-    if (!record->solves.empty() && (record->isa != out["isa"] || record->threads != out["threads"])) {
-      out["warnings"].push_back(fmt::format("{}: solved by an earlier run, with {} and threads: {}", task.name,
-                                            record->isa, record->threads));
+    for (const std::string& warning : record->warnings) warnings.push_back(task.name + ": " + warning);
+    const bool solved = !record->solves.empty() || record->blocks.contains("studies");
+    if (solved && (record->isa != out["isa"] || record->threads != out["threads"])) {
+      warnings.push_back(fmt::format("{}: solved by an earlier run, with {} and threads: {}", task.name, record->isa,
+                                     record->threads));
     }
-    if (!record->report.is_null()) out["reports"][task.name] = record->report;
+    for (const auto& [block, entry] : record->blocks.items()) out[block][task.name] = entry;
     if (record->correlators.is_null()) continue;
     out["correlators"][task.name] = record->correlators;
     if (counts) pion = record->correlators;
   }
+  out["warnings"] = std::move(warnings);
   if (with_pion == 1 && !pion.is_null()) out["correlators"]["pion"] = pion;
   folder_.write_results(std::move(out));
 }

@@ -39,6 +39,12 @@ class JobRun {
   /// again when this run skipped the task.
   const SolvedPropagator& propagator(const std::string& task);
 
+  /// What an earlier run of the task at hand had done when it was interrupted, with the same instruction set and number
+  /// of threads; null when there is nothing.
+  nlohmann::ordered_json unfinished(const TaskSpec& task) const;
+  /// Keeps what the task at hand has done so far for such a run.
+  void keep_unfinished(const TaskSpec& task, nlohmann::ordered_json so_far);
+
   /// Does what is not done yet, and writes the results after each task. True when every solve has converged.
   bool run();
 

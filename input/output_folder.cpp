@@ -104,7 +104,7 @@ Json record_json(const TaskRecord& record) {
           {"threads", record.threads},
           {"solves", record.solves},
           {"correlators", record.correlators},
-          {"report", record.report},
+          {"blocks", record.blocks},
           {"warnings", record.warnings},
           {"files", record.files},
           {"data_hash", record.data_hash}};
@@ -115,7 +115,7 @@ TaskRecord record_of(const Json& json) {
   json.at("key").get_to(record.key);
   record.solves = json.at("solves");
   record.correlators = json.at("correlators");
-  record.report = json.at("report");
+  record.blocks = json.at("blocks");
   json.at("warnings").get_to(record.warnings);
   json.at("files").get_to(record.files);
   json.at("data_hash").get_to(record.data_hash);
@@ -158,6 +158,7 @@ void OutputFolder::read_earlier() {
     const std::string where = first_difference(earlier.at("job"), job_);
     if (!where.empty()) fail(name, fmt::format("the output folder holds another job: {}", where));
     for (const auto& [task, record] : earlier.at("tasks").items()) records_[task] = record_of(record);
+    unfinished_ = earlier.at("unfinished");
   } catch (const nlohmann::json::exception&) {
     fail(name, "damaged or no restart file");
   }
@@ -180,20 +181,32 @@ const TaskRecord* OutputFolder::finished(const std::string& task, const std::str
 
 void OutputFolder::finish(const std::string& task, TaskRecord record) {
   // Here, not only in the results: restart.json would forget what stood in the place of null.
-  Json values = {{"solves", std::move(record.solves)},
-                 {"correlators", std::move(record.correlators)},
-                 {"report", std::move(record.report)}};
+  Json values = {{"solves", std::move(record.solves)}, {"correlators", std::move(record.correlators)}};
+  values.update(record.blocks);
   for (std::string& found : remove_not_finite(values)) record.warnings.push_back(std::move(found));
   record.solves = std::move(values["solves"]);
   record.correlators = std::move(values["correlators"]);
-  record.report = std::move(values["report"]);
+  for (auto& [name, block] : record.blocks.items()) block = std::move(values[name]);
   records_[task] = std::move(record);
+  unfinished_.erase(task);
+  begin();
+}
+
+Json OutputFolder::unfinished(const std::string& task, const std::string& key) const {
+  const auto found = unfinished_.find(task);
+  return found != unfinished_.end() && found->at("key") == key ? found->at("so_far") : Json();
+}
+
+void OutputFolder::keep_unfinished(const std::string& task, const std::string& key, Json so_far) {
+  remove_not_finite(so_far);
+  unfinished_[task] = {{"key", key}, {"so_far", std::move(so_far)}};
   begin();
 }
 
 void OutputFolder::begin() const {
   Json out = {{"schema_version", restart_version}, {"job", job_}, {"tasks", Json::object()}};
   for (const auto& [name, one] : records_) out["tasks"][name] = record_json(one);
+  out["unfinished"] = unfinished_;
   write_file(path("restart.json").string(), pretty(out));
 }
 

@@ -1,7 +1,8 @@
 // The output folder of a job: results.json, and restart.json, by which an interrupted job goes on.
 //
 // restart.json keeps the resolved job and, for each finished task, its key (a hash of the resolved task, the gauge
-// field's checksum and the version) and its results. A task whose key is there, and whose files are, is not done again.
+// field's checksum and the version) and its results; of a long task that is not finished, what it has done so far. A
+// task whose key is there, and whose files are, is not done again.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,8 @@ struct TaskRecord {
   std::string key;
   nlohmann::ordered_json solves = nlohmann::ordered_json::array();
   nlohmann::ordered_json correlators;  ///< null when it has none
-  nlohmann::ordered_json report;       ///< anything else; null when it has none
+  /// What stands under the task's name in other blocks of results.json: {"studies": {...}}.
+  nlohmann::ordered_json blocks = nlohmann::ordered_json::object();
   std::vector<std::string> warnings;
   std::vector<std::string> files;  ///< written, relative to the folder
   std::string data_hash;           ///< of the field it computed, to know a saved one again
@@ -43,6 +45,10 @@ class OutputFolder {
   /// Keeps a record, in which numbers that are not finite become null, each with a warning; writes restart.json.
   void finish(const std::string& task, TaskRecord record);
   const std::map<std::string, TaskRecord>& records() const { return records_; }
+  /// What a task of this key that was interrupted had done; null when there is nothing.
+  nlohmann::ordered_json unfinished(const std::string& task, const std::string& key) const;
+  /// Keeps what a task has done so far, until it is finished; writes restart.json.
+  void keep_unfinished(const std::string& task, const std::string& key, nlohmann::ordered_json so_far);
   /// Writes results.json: numbers that are not finite become null, each with a warning.
   void write_results(nlohmann::ordered_json results) const;
 
@@ -51,6 +57,7 @@ class OutputFolder {
   std::filesystem::path folder_;
   nlohmann::ordered_json job_;
   std::map<std::string, TaskRecord> records_;
+  nlohmann::ordered_json unfinished_ = nlohmann::ordered_json::object();  ///< {task: {key, so_far}}
 };
 
 /// The first place where two JSON values differ, as "operator.kappa is 0.1 there and 0.2 here"; empty when nowhere.

@@ -23,11 +23,16 @@ struct Output {
   Location where;
 };
 
+void collect(const Parameters& parameters, std::vector<Output>& found);
+
+void collect(const Parameters::Item& item, std::vector<Output>& found) {
+  if (item.group) collect(*item.group, found);
+  for (const Parameters::Item& entry : item.list) collect(entry, found);
+  if (item.type == ParameterType::file_out) found.push_back({std::get<std::string>(item.scalar), item.where});
+}
+
 void collect(const Parameters& parameters, std::vector<Output>& found) {
-  for (const auto& [name, item] : parameters.items()) {
-    if (item.group) collect(*item.group, found);
-    if (item.type == ParameterType::file_out) found.push_back({std::get<std::string>(item.scalar), item.where});
-  }
+  for (const auto& [name, item] : parameters.items()) collect(item, found);
 }
 
 std::vector<Output> outputs_of(const Job& job) {

@@ -3,6 +3,7 @@
 #include "input/bench/bench.h"
 #include "input/commands/check.h"
 #include "input/commands/info.h"
+#include "input/commands/report.h"
 #include "input/document.h"
 #include "input/overrides.h"
 #include "input/run.h"
@@ -28,6 +29,7 @@ constexpr const char* about = "Lattice QCD: quark propagators on gauge configura
 struct Call {
   RunOptions run;
   std::string file;
+  ReportOptions report;
   std::vector<std::string> topic;
   BenchOptions bench;
 };
@@ -93,6 +95,15 @@ void describe(CLI::App& app, Call& call) {
   info.add_option("FILE", call.file, "The file")->required()->type_name("");
 
   describe_bench(*app.add_subcommand("bench", "Measure kernels and solvers against this machine's memory"), call.bench);
+  CLI::App& report = *app.add_subcommand("report", "Tables and figures of results: DIR/report.md");
+  report.add_option("RESULTS", call.report.results, "results.json of a job, or its output folder")
+      ->required()
+      ->type_name("");
+  report.add_option("--out", call.report.out, "Folder for the report; `report` beside the results when not given")
+      ->type_name("DIR");
+  report.add_option("--format", call.report.format, "Of the figures: svg or png")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(std::vector<std::string>{"svg", "png"}));
 
   CLI::App& help = *app.add_subcommand("help", "Explain a block of a job: help operator wilson");
   help.add_option("TOPIC", call.topic, "Nothing for a list, or BLOCK [NAME]")->type_name("");
@@ -105,6 +116,7 @@ int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostr
   if (app.got_subcommand("check")) return check(call.run.job, call.run.overrides, out, err);
   if (app.got_subcommand("info")) info(call.file, out);
   if (app.got_subcommand("bench")) run_bench(call.bench, out);
+  if (app.got_subcommand("report")) return report(call.report);
   if (app.got_subcommand("schema")) out << job_schema().dump(2) << '\n';
   if (app.got_subcommand("help")) {
     try {

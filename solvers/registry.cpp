@@ -97,14 +97,14 @@ ParameterTable make_table() {
   return table;
 }
 
+}  // namespace
+
 Scheme parse_scheme(const std::string& name) {
   for (const Scheme scheme : {Scheme::reliable, Scheme::defect, Scheme::uniform}) {
     if (to_string(scheme) == name) return scheme;
   }
   throw Error(ErrorCode::internal, fmt::format("scheme '{}' is in no table", name));
 }
-
-}  // namespace
 
 std::string to_string(Scheme scheme) {
   switch (scheme) {
@@ -122,6 +122,18 @@ const ParameterTable& solver_table() {
 
 const std::vector<SolverEntry>& solver_registry() { return registry; }
 
+const Parameter& solver_parameter(const std::string& name) {
+  for (const Parameter& parameter : solver_table().parameters) {
+    if (parameter.name == name) return parameter;
+  }
+  throw Error(ErrorCode::internal, fmt::format("the table of solvers has no parameter '{}'", name));
+}
+
+OperatorForm operator_form(const Parameters& sloppy) {
+  return {parse_precision(sloppy.text("precision")), parse_reconstruct(sloppy.text("reconstruct")),
+          sloppy.boolean("temporal_gauge")};
+}
+
 SolverSpec solver_spec(const Parameters& block) {
   SolverSpec spec;
   spec.type = block.text("type");
@@ -131,9 +143,7 @@ SolverSpec solver_spec(const Parameters& block) {
   spec.precision = parse_precision(block.text("precision"));
   spec.reconstruct = parse_reconstruct(block.text("reconstruct"));
   spec.delta = block.real("delta");
-  const Parameters& sloppy = block.group("sloppy");
-  spec.sloppy = {parse_precision(sloppy.text("precision")), parse_reconstruct(sloppy.text("reconstruct")),
-                 sloppy.boolean("temporal_gauge")};
+  spec.sloppy = operator_form(block.group("sloppy"));
   if (spec.scheme != Scheme::uniform && spec.precision != Precision::Double) {
     throw Error(
         ErrorCode::invalid_input,

@@ -18,6 +18,8 @@ enum class Scheme {
   uniform,   ///< everything on one operator
 };
 std::string to_string(Scheme scheme);
+/// The inverse; ErrorCode::internal for what no table allows.
+Scheme parse_scheme(const std::string& name);
 
 /// A `solver` block.
 struct SolverSpec {
@@ -38,6 +40,11 @@ const ParameterTable& solver_table();
 
 /// What resolved parameters say. ErrorCode::invalid_input with the place when they contradict each other.
 SolverSpec solver_spec(const Parameters& block);
+
+/// One parameter of solver_table(), for tables that vary it. ErrorCode::internal for a name that it lacks.
+const Parameter& solver_parameter(const std::string& name);
+/// A `sloppy` group.
+OperatorForm operator_form(const Parameters& sloppy);
 
 struct SolverEntry {
   std::string name;

@@ -78,7 +78,7 @@ def main():
     show_gauge(results)
     show_solves(results.get("solves", []))
     show_correlators(results.get("correlators", {}))
-    show_chains(results.get("reports", {}))
+    show_chains(results.get("chains", {}))
     for warning in results.get("warnings", []):
         print(f"warning: {warning}")
     return 0

@@ -213,7 +213,7 @@ void run(JobRun& job, const TaskSpec& task) {
              plan.sweeps(), out["seconds_per_sweep"].get<double>(), out["link_updates_per_second"].get<double>() * 1e-6,
              mean["mean"].get<double>(),
              mean["error"].is_null() ? std::string() : fmt::format(" +- {:.6f}", mean["error"].get<double>()));
-  job.record().report = std::move(out);
+  job.record().blocks["chains"] = std::move(out);
 }
 
 Parameter whole(const char* name, const char* help, const char* default_text, double minimum, double maximum) {

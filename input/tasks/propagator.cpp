@@ -11,6 +11,7 @@
 #include "input/job_run.h"
 #include "input/progress.h"
 #include "input/sources/registry.h"
+#include "input/tasks/checks.h"
 #include "input/tasks/solve_report.h"
 #include "solvers/driver.h"
 
@@ -23,16 +24,6 @@ namespace quadrille {
 
 namespace {
 
-/// Does one check and keeps the error that it throws.
-template <class Check>
-void gather(std::vector<Error>& errors, const Check& check) {
-  try {
-    check();
-  } catch (const Error& error) {
-    errors.push_back(error);
-  }
-}
-
 void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   const Parameters& source = task.parameters->group("source");
   gather(errors, [&] { source_entry(source).check(source, dims); });
@@ -40,16 +31,9 @@ void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   gather(errors, [&] { (void)solver_spec(*task.solver); });
 }
 
-/// An outer operator with fewer numbers a link demands more of the links than others do.
 void check_links(const TaskSpec& task, const LoadedGauge& gauge, Backend& backend, std::vector<Error>& errors) {
   const OperatorForm outer = solver_spec(*task.solver).outer_form();
-  if (outer.reconstruct == Reconstruct::R18) return;
-  try {
-    const EvenOddSystem system(find_operator(task.op->text("type")).make(gauge.source, *task.op, backend));
-    (void)system.converted(outer);
-  } catch (const Error& error) {
-    errors.emplace_back(error.code(), error.what(), task.solver->where("reconstruct"));
-  }
+  check_outer_form(outer, task.solver->where("reconstruct"), *task.op, gauge, backend, errors);
 }
 
 /// The column (source spin, source colour) of S is the solution x.

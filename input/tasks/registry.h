@@ -14,7 +14,7 @@ class JobRun;
 struct LoadedGauge;
 struct TaskSpec;
 
-/// A parameter that holds the name of an earlier task of the job.
+/// A parameter that holds the name of an earlier task of the job, or a list of names.
 struct TaskReference {
   std::string parameter;
   std::string kind;  ///< the kind of task it must name

@@ -149,6 +149,72 @@ TEST(Parameters, CompanyOfOthers) {
   EXPECT_THAT(one_error("{mass: 0, scheme: wrong, delta: 0.5}"), HasSubstr("'scheme'")) << "one mistake, one message";
 }
 
+/// A table with lists: of numbers, of names (exactly two) and of maps.
+ParameterTable table_of_lists() {
+  const Parameter real{.name = "mass", .type = Type::real, .minimum = 0, .minimum_open = true};
+  const Parameter map{
+      .name = "sloppy",
+      .type = Type::group,
+      .members = {{.name = "precision", .type = Type::choice, .default_text = "half", .choices = {"single", "half"}},
+                  {.name = "gauge", .type = Type::boolean, .default_text = "false"}}};
+  ParameterTable out;
+  out.name = "task test";
+  out.parameters = {
+      {.name = "masses", .type = Type::list, .required = true, .element = {real}},
+      {.name = "pair", .type = Type::list, .element = {{.name = "name"}}, .fewest = 2, .most = 2},
+      {.name = "sloppy", .type = Type::list, .default_text = "[{precision: single}, {}]", .element = {map}},
+  };
+  return out;
+}
+
+TEST(Parameters, ListsHoldTheirEntriesInOrder) {
+  std::vector<Error> errors;
+  const Parameters p = resolve(table_of_lists(), block("{masses: [3, 0.5, 1e-3], pair: [b, a]}"), errors);
+  for (const Error& error : errors) ADD_FAILURE() << error.what();
+  EXPECT_EQ(p.real_list("masses"), (std::vector<double>{3, 0.5, 1e-3}));
+  EXPECT_EQ(p.text_list("pair"), (std::vector<std::string>{"b", "a"}));
+  ASSERT_EQ(p.group_list("sloppy").size(), 2u);
+  EXPECT_EQ(p.group_list("sloppy")[0]->text("precision"), "single");
+  EXPECT_EQ(p.group_list("sloppy")[1]->text("precision"), "half");
+  EXPECT_TRUE(p.given("masses"));
+  EXPECT_FALSE(p.given("sloppy"));
+  EXPECT_THROW(p.real("masses"), Error);
+  EXPECT_THROW(p.list("absent"), Error);
+}
+
+TEST(Parameters, MistakesInListsNameTheEntry) {
+  const auto error = [](const std::string& text) { return one_error(text, table_of_lists()); };
+  EXPECT_EQ(error("{masses: 3}"),
+            "job.yaml:1:1: 'masses' must be a list [...] of 1 or more entries, each a real number such as 1, got '3'");
+  EXPECT_THAT(error("{masses: []}"), HasSubstr("of 1 or more entries"));
+  EXPECT_THAT(error("{masses: []}"), HasSubstr("got [] (0 entries)"));
+  EXPECT_THAT(error("{masses: [1, 0]}"), HasSubstr("'masses[1]' must be > 0, got 0"));
+  EXPECT_THAT(error("{masses: [1, light]}"), HasSubstr("'masses[1]' must be a real number such as 1, got 'light'"));
+  EXPECT_THAT(error("{masses: [1, 2, 1.0]}"),
+              HasSubstr("'masses[2]' stands in the list already (job.yaml:1:1): '1.0'"));
+  EXPECT_THAT(error("{masses: [1], pair: [a]}"),
+              HasSubstr("a list [...] of 2 entries, each a text, got ['a'] (1 entries)"));
+  EXPECT_THAT(error("{masses: [1], sloppy: [{precision: haf}]}"), HasSubstr("'sloppy[0].precision' must be one of"));
+  EXPECT_THAT(error("{masses: [1], sloppy: [{precission: half}]}"), HasSubstr("unknown key 'sloppy[0].precission'"));
+  EXPECT_THAT(error("{masses: [1], sloppy: [{}, {precision: half}]}"), HasSubstr("stands in the list already"))
+      << "a default is the same as its value";
+  EXPECT_EQ(error("{}"),
+            "job.yaml:1:1: 'masses' is missing in task test: give a list [...] of 1 or more entries, each a "
+            "real number such as 1");
+}
+
+TEST(Parameters, ReplacedTakesOneAndPutsOne) {
+  std::vector<Error> errors;
+  const Parameters p = resolve(table_of_lists(), block("{masses: [3, 0.5]}"), errors);
+  const Parameters old = good("{kappa: 0.2, steps: 4}");
+  const Parameters with = old.replaced("kappa", "mass", p.list("masses")[1]);
+  EXPECT_FALSE(with.has("kappa"));
+  EXPECT_EQ(with.real("mass"), 0.5);
+  EXPECT_EQ(with.integer("steps"), 4);
+  EXPECT_TRUE(old.has("kappa"));
+  EXPECT_EQ(with.replaced("kappa", "mass", p.list("masses")[0]).real("mass"), 3);
+}
+
 TEST(Parameters, BoundaryEntries) {
   const auto phases =
       good("{mass: 0, boundary: [periodic, antiperiodic, {phase: 0.5}, {phase: -1}]}").boundary("boundary");

@@ -42,7 +42,7 @@ class Generate(ProgramTest):
 
     def test_files_and_histories_agree_with_the_independent_program(self):
         results = self.run_job(self.job())
-        report = results["reports"]["generate"]
+        report = results["chains"]["generate"]
         self.assertEqual(report["files"], ["folder/b_0007.lime", "folder/b_0011.lime"])
         history = report["history"]
         for name in ("plaquette", "plaquette_spatial", "plaquette_temporal"):
@@ -74,7 +74,7 @@ class Generate(ProgramTest):
     def test_the_error_of_the_mean(self):
         """Of many sweeps it is about the spread of the means of their parts."""
         job = self.job(thermalization=50, configurations=1, separation=800, save=None)
-        report = self.run_job(job)["reports"]["generate"]
+        report = self.run_job(job)["chains"]["generate"]
         mean = report["plaquette"]
         parts = np.mean(np.array(report["history"]["plaquette"][50:]).reshape(16, -1), axis=1)
         self.assertAlmostEqual(mean["mean"], np.mean(parts), delta=1e-12)
@@ -115,14 +115,14 @@ class Generate(ProgramTest):
 
     def test_a_finished_task_is_not_done_again(self):
         before = self.run_job(self.job())
-        times = [os.stat(self.path("out/" + file)).st_mtime_ns for file in before["reports"]["generate"]["files"]]
+        times = [os.stat(self.path("out/" + file)).st_mtime_ns for file in before["chains"]["generate"]["files"]]
         after = self.run_job(self.job())
         self.assertEqual(after["reports"], before["reports"])
         self.assertEqual([os.stat(self.path("out/" + file)).st_mtime_ns
-                          for file in before["reports"]["generate"]["files"]], times)
+                          for file in before["chains"]["generate"]["files"]], times)
         os.remove(self.path("out/folder/b_0007.lime"))
         again = self.run_job(self.job())
-        self.assertEqual(again["reports"]["generate"]["history"], before["reports"]["generate"]["history"])
+        self.assertEqual(again["chains"]["generate"]["history"], before["reports"]["generate"]["history"])
         self.assertTrue(os.path.exists(self.path("out/folder/b_0007.lime")))
 
     def refused(self, job, *patterns):
@@ -189,7 +189,7 @@ class Plaquette(ProgramTest):
         job = {"gauge": {"start": start, "dims": dims},
                "run": [{"task": "generate", "beta": beta, "thermalization": thermalization, "separation": sweeps,
                         "overrelaxation": overrelaxation, "seed": harness.SEED}]}
-        report = self.run_job(job, "--force", "--threads", str(os.cpu_count() or 1))["reports"]["generate"]
+        report = self.run_job(job, "--force", "--threads", str(os.cpu_count() or 1))["chains"]["generate"]
         print(f"{dims} beta {beta} {start}: {report['plaquette']}", flush=True)
         return report["plaquette"]["mean"], report["plaquette"]["error"]
 

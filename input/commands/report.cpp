@@ -1,0 +1,69 @@
+#include "input/commands/report.h"
+
+#include "core/error.h"
+
+#include <fmt/format.h>
+
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+extern char** environ;
+
+namespace quadrille {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& what, const std::string& file) {
+  throw Error(ErrorCode::file, what, Location{file, 0, 0, {}, -1});
+}
+
+/// Runs a program found on PATH; gives its exit status.
+int run_program_on_path(std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t process = 0;
+  const int failed = posix_spawnp(&process, arguments[0], nullptr, nullptr, arguments.data(), environ);
+  if (failed != 0) {
+    throw Error(ErrorCode::file, fmt::format("cannot run '{}' ({}): `quadrille report` needs Python 3; "
+                                             "QUADRILLE_PYTHON may name one",
+                                             words[0], std::strerror(failed)));
+  }
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+}  // namespace
+
+fs::path report_folder(const fs::path& program) {
+  const fs::path here = program.parent_path() / "share/quadrille/report";
+  const fs::path beside = program.parent_path().parent_path() / "share/quadrille/report";
+  for (const fs::path& folder : {here, beside}) {
+    if (fs::exists(folder / "report.py")) return folder;
+  }
+  throw Error(ErrorCode::file, fmt::format("the scripts of reports are neither in {} nor in {}: install Quadrille anew",
+                                           here.string(), beside.string()));
+}
+
+int report(const ReportOptions& options) {
+  fs::path results = options.results;
+  if (fs::is_directory(results)) results /= "results.json";
+  if (!fs::exists(results))
+    fail("no such file: give the results.json of a job, or its output folder", results.string());
+  const fs::path out = options.out.empty() ? results.parent_path() / "report" : fs::path(options.out);
+  const fs::path script = report_folder(fs::read_symlink("/proc/self/exe")) / "report.py";
+  const char* python = std::getenv("QUADRILLE_PYTHON");
+  return run_program_on_path({python && *python ? python : "python3", script.string(), results.string(), "--out",
+                              out.string(), "--format", options.format});
+}
+
+}  // namespace quadrille

@@ -1,0 +1,24 @@
+"""Plaquette and Polyakov loop of a Markov chain after every sweep."""
+
+import matplotlib.pyplot as plt
+
+PLANES = {"plaquette": "all planes", "plaquette_spatial": "spatial", "plaquette_temporal": "temporal"}
+
+
+def draw(results, save):
+    for name, chain in results.get("chains", {}).items():
+        history = chain["history"]
+        sweeps = range(history["first_sweep"], history["first_sweep"] + len(history["plaquette"]))
+        figure, (above, below) = plt.subplots(2, 1, figsize=(7, 7), sharex=True)
+        for plane, label in PLANES.items():
+            if plane in history:
+                above.plot(sweeps, history[plane], linewidth=0.8, label=label)
+        mean = chain["plaquette"]["mean"]
+        above.axhline(mean, color="black", linewidth=0.6, linestyle="--", label=f"mean {mean:.6f}")
+        above.set(ylabel="Re tr P / 3")
+        above.legend(fontsize=7)
+        for part in ("re", "im"):
+            below.plot(sweeps, history["polyakov_loop"][part], linewidth=0.8, label=f"{part} tr L / 3")
+        below.set(xlabel="sweep")
+        below.legend(fontsize=7)
+        save(figure, f"chain_{name}", f"Markov chain {name}: plaquette and Polyakov loop")

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Tables (Markdown) and figures of a results.json. `quadrille report` calls it; Python 3 is all that the tables need.
+
+    python3 report.py RESULTS.json --out DIR [--format svg|png]
+
+Writes DIR/report.md and the figures that it shows. Figures need matplotlib (Debian: python3-matplotlib); without it
+there are tables only, which is said on standard error. Each kind of figure is a file of its own: a module with
+`draw(results, save)`, in the list below.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import json
+import os
+import sys
+
+sys.dont_write_bytecode = True  # the scripts may lie where the user may not write, or in a source tree
+import tables  # noqa: E402
+
+KINDS = ("study_iterations", "study_times", "study_history", "correlators", "critical_mass", "chains")
+DEBIAN_PYTHON = "/usr/bin/python3"
+
+
+def have_matplotlib():
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def try_debian_python():
+    """A python3 that comes first on PATH may not see what Debian installed: go on with Debian's own, once."""
+    if not have_matplotlib() and os.path.exists(DEBIAN_PYTHON) and "QUADRILLE_REPORT_AGAIN" not in os.environ:
+        if os.path.realpath(sys.executable) != os.path.realpath(DEBIAN_PYTHON):
+            os.environ["QUADRILLE_REPORT_AGAIN"] = "1"
+            os.execv(DEBIAN_PYTHON, [DEBIAN_PYTHON] + sys.argv)
+
+
+def draw_figures(results, folder, form):
+    """Draws every figure that these results allow; [(file, caption)]."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "quadrille"  # the same results give the same file
+    drawn = []
+
+    def save(figure, name, caption):
+        file = f"{name}.{form}"
+        metadata = {"Date": None} if form == "svg" else None
+        figure.savefig(os.path.join(folder, file), metadata=metadata, bbox_inches="tight", dpi=150)
+        import matplotlib.pyplot as plt
+
+        plt.close(figure)
+        drawn.append((file, caption))
+
+    for kind in KINDS:
+        importlib.import_module(kind).draw(results, save)
+    return drawn
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Tables and figures of a results.json")
+    parser.add_argument("results")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--format", choices=("svg", "png"), default="svg")
+    args = parser.parse_args()
+    try_debian_python()
+    try:
+        with open(args.results) as stream:
+            results = json.load(stream)
+        if not isinstance(results, dict) or "schema_version" not in results:
+            raise ValueError("this is no results.json of Quadrille")
+    except (OSError, ValueError) as error:
+        print(f"quadrille: error: {args.results}: {error}", file=sys.stderr)
+        return 1
+    text = tables.report(results)
+    try:
+        os.makedirs(args.out, exist_ok=True)
+        if have_matplotlib():
+            figures = draw_figures(results, args.out, args.format)
+        else:
+            figures = []
+            print("quadrille: warning: no figures: Python has no matplotlib (Debian: python3-matplotlib); "
+                  "the tables are written", file=sys.stderr)
+        for file, caption in figures:
+            text += f"\n![{caption}]({file})\n\n{caption}\n"
+        path = os.path.join(args.out, "report.md")
+        with open(path + ".part", "w") as stream:
+            stream.write(text)
+        os.replace(path + ".part", path)
+    except OSError as error:
+        print(f"quadrille: error: {error}", file=sys.stderr)
+        return 1
+    print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

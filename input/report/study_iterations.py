@@ -1,0 +1,31 @@
+"""Iterations until convergence against the quark mass: one panel for each method, one line for each way to solve."""
+
+import matplotlib.pyplot as plt
+
+import study
+
+MARKS = {"uniform": "o", "reliable": "s", "defect": "^"}
+LINES = {"uniform": "-", "reliable": "-", "defect": "--"}
+
+
+def panel(axes, rows, title):
+    inners = study.values(rows, "inner")
+    deltas = [delta for delta in study.values(rows, "delta") if delta is not None]
+    for way in dict.fromkeys(study.way_name(row) for row in rows):
+        mine = sorted((row for row in rows if study.way_name(row) == way), key=lambda row: row["mass"])
+        first, good = mine[0], [row for row in mine if row["converged"]]
+        color = "black" if first["scheme"] == "uniform" else f"C{inners.index(first['inner'])}"
+        shade = 1 if first["delta"] is None else 1 - 0.6 * deltas.index(first["delta"]) / max(len(deltas), 1)
+        axes.plot([row["mass"] for row in good], [row["iterations"] for row in good], LINES[first["scheme"]],
+                  marker=MARKS[first["scheme"]], markersize=4, color=color, alpha=shade, label=way)
+    axes.set(xlabel="bare quark mass", ylabel="iterations", yscale="log", title=title)
+    axes.legend(fontsize=5)
+
+
+def draw(results, save):
+    for name, one in study.studies(results):
+        systems = study.systems(one["rows"])
+        figure, axes = plt.subplots(1, len(systems), figsize=(6 * len(systems), 5), squeeze=False)
+        for at, (solver, tolerance, rows) in zip(axes[0], systems):
+            panel(at, rows, f"{solver}, tolerance {tolerance:g}")
+        save(figure, f"{name}_iterations", f"Study {name}: iterations until convergence against the bare quark mass")

@@ -1,0 +1,138 @@
+"""The tables of a report, as Markdown."""
+
+import study
+
+
+def table(head, lines):
+    rows = [head, ["---"] * len(head), *lines]
+    return "".join("| " + " | ".join(str(cell) for cell in row) + " |\n" for row in rows)
+
+
+def number(value, form):
+    return "-" if value is None else format(value, form)
+
+
+def count(value):
+    return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
+
+
+def iterations_cell(row):
+    if not row["converged"]:
+        return row["stop_reason"]
+    updates = row["restarts"] if row["scheme"] == "defect" else row["reliable_updates"]
+    return count(row["iterations"]) + ("" if row["scheme"] == "uniform" else f" ({count(updates)})")
+
+
+def times_cell(row):
+    if not row["converged"]:
+        return row["stop_reason"]
+    return f"{row['seconds']:.3g} s, {number(row['speedup'], '.2f')}, {row['gflops']:.1f} GFLOP/s"
+
+
+def by_mass(rows, cell):
+    """A line for each way to solve, a column for each mass."""
+    masses = sorted(study.values(rows, "mass"), reverse=True)
+    lines = []
+    for way in dict.fromkeys(study.way_name(row) for row in rows):
+        found = {row["mass"]: row for row in rows if study.way_name(row) == way}
+        lines.append([way] + [cell(found[mass]) if mass in found else "-" for mass in masses])
+    return table(["", *(f"m = {mass:g}" for mass in masses)], lines)
+
+
+def best_times(rows):
+    """The fastest delta of each scheme and inner operator against uniform double, for each mass."""
+    head = ["mass", "method", "scheme", "inner", "delta", "iterations", "seconds", "speed-up", "over the best double"]
+    lines = []
+    for mass in sorted(study.values(rows, "mass"), reverse=True):
+        for solver in study.values(rows, "solver"):
+            mine = study.pick(rows, mass=mass, solver=solver, converged=True)
+            for scheme, inner in dict.fromkeys((row["scheme"], row["inner"]) for row in mine):
+                row = min(study.pick(mine, scheme=scheme, inner=inner), key=lambda row: row["seconds"])
+                lines.append([f"{mass:g}", solver, scheme, study.inner_name(inner) if inner else row["outer"],
+                              number(row["delta"], "g"), count(row["iterations"]), f"{row['seconds']:.3g}",
+                              number(row["speedup"], ".2f"), number(row["speedup_best"], ".2f")])
+    return table(head, lines)
+
+
+def statements(rows):
+    """What a study is made to find out, as sentences with their numbers."""
+    out = []
+    single = [row for row in rows if row["scheme"] == "reliable" and row["inner"].startswith("single")]
+    doubles = {(row["mass"], row["tolerance"], row["solver"]): row for row in study.pick(rows, scheme="uniform")}
+
+    def comparable(row):
+        return doubles[row["mass"], row["tolerance"], row["solver"]]["converged"]
+
+    for solver in study.values(rows, "solver"):
+        ratios = [row for row in single if row["solver"] == solver and row["iteration_ratio"] is not None]
+        if ratios:
+            worst = max(ratios, key=lambda row: row["iteration_ratio"])
+            out.append(f"{solver}: reliable updates with single inner precision need at most "
+                       f"{100 * (worst['iteration_ratio'] - 1):.1f} % more iterations than uniform double "
+                       f"({study.way_name(worst)}, mass {worst['mass']:g}).")
+    mixed = [row for row in rows if row["scheme"] != "uniform" and comparable(row)]
+    failed = [row for row in mixed if not row["converged"]]
+    out.append(f"Of {len(mixed)} mixed-precision rows where uniform double converges, {len(mixed) - len(failed)} do.")
+    out += [f"- {row['solver']} {study.way_name(row)}, mass {row['mass']:g}: {row['stop_reason']}." for row in failed]
+    lightest = min(study.values(rows, "mass"), default=None)
+    for row in study.pick(rows, mass=lightest, scheme="defect", converged=True):
+        twin = study.pick(rows, **{**{key: row[key] for key in ("mass", "tolerance", "solver", "inner", "delta")},
+                                   "scheme": "reliable", "converged": True})
+        if twin:
+            out.append(f"At mass {lightest:g} {row['solver']} with {study.inner_name(row['inner'])}, delta "
+                       f"{row['delta']:g}: {count(row['iterations'])} iterations by defect correction, "
+                       f"{count(twin[0]['iterations'])} with reliable updates.")
+    return "".join(f"{line}\n" if line.startswith("-") else f"\n{line}\n" for line in out)
+
+
+def study_text(name, one):
+    rows = one["rows"]
+    out = f"\n## Solver study `{name}`\n\n{rows[0]['sources']} {one['source']} source(s); means over the sources.\n"
+    for solver, tolerance, mine in study.systems(rows):
+        out += (f"\n### {solver}, tolerance {tolerance:g}\n\nIterations until convergence; in brackets the reliable "
+                f"updates, or the cycles of defect correction.\n\n" + by_mass(mine, iterations_cell))
+        out += ("\nTime to solution, speed-up over uniform double of the same method, speed.\n\n"
+                + by_mass(mine, times_cell))
+    for tolerance in study.values(rows, "tolerance"):
+        out += (f"\n### The fastest delta of each, tolerance {tolerance:g}\n\n"
+                + best_times(study.pick(rows, tolerance=tolerance)))
+    return out + "\n### What it shows\n" + statements(rows)
+
+
+def solves_text(solves):
+    lines = []
+    for task in study.values(solves, "task"):
+        mine = study.pick(solves, task=task)
+        residuals = [row["residual"] for row in mine if row["residual"] is not None]
+        lines.append([task, f"{mine[0]['mass']:g}", mine[0]["solver"], mine[0]["scheme"], len(mine),
+                      sum(1 for row in mine if row["converged"]), sum(row["iterations"] for row in mine),
+                      number(max(residuals, default=None), ".2e"), f"{sum(row['seconds'] for row in mine):.3g}"])
+    head = ["task", "mass", "method", "scheme", "solves", "converged", "iterations", "largest residual", "seconds"]
+    return "\n## Solves\n\n" + table(head, lines)
+
+
+def critical_text(name, fit):
+    lines = [[point["mesons"], f"{point['mass']:g}", number(point["pion_mass"], ".5f"),
+              number(point["pion_mass_spread"], ".5f"), number(point["pion_mass_squared"], ".5f")]
+             for point in fit["points"]]
+    return (f"\n## Critical mass `{name}`\n\nm_c = {number(fit['critical_mass'], '.5f')} (spread of the fit "
+            f"{number(fit['critical_mass_spread'], '.5f')}; one configuration says nothing of gauge noise), kappa_c = "
+            f"{number(fit['critical_kappa'], '.6f')}; pions fitted for t = {fit['window'][0]} to {fit['window'][1]}.\n\n"
+            + table(["mesons", "mass", "pion mass", "spread", "squared"], lines))
+
+
+def report(results):
+    gauge = results.get("gauge") or {}
+    dims = " x ".join(str(extent) for extent in results["lattice"]["dims"])
+    out = (f"# Report\n\nQuadrille {results['version']}, backend {results['backend']}, instruction set "
+           f"{results['isa']}, threads: {results['threads']}. Gauge field {gauge.get('file') or gauge.get('format')}, "
+           f"{dims}, plaquette {number(gauge.get('plaquette'), '.9f')}.\n")
+    if results.get("solves"):
+        out += solves_text(results["solves"])
+    for name, one in study.studies(results):
+        out += study_text(name, one)
+    for name, fit in results.get("critical_masses", {}).items():
+        out += critical_text(name, fit)
+    if results.get("warnings"):
+        out += "\n## Warnings\n\n" + "".join(f"- {warning}\n" for warning in results["warnings"])
+    return out

@@ -1,0 +1,19 @@
+#include "input/tasks/checks.h"
+
+#include "dirac/preconditioned.h"
+#include "dirac/registry.h"
+
+namespace quadrille {
+
+void check_outer_form(const OperatorForm& outer, const Location& where, const Parameters& op, const LoadedGauge& gauge,
+                      Backend& backend, std::vector<Error>& errors) {
+  if (outer.reconstruct == Reconstruct::R18) return;
+  try {
+    const EvenOddSystem system(find_operator(op.text("type")).make(gauge.source, op, backend));
+    (void)system.converted(outer);
+  } catch (const Error& error) {
+    errors.emplace_back(error.code(), error.what(), where);
+  }
+}
+
+}  // namespace quadrille

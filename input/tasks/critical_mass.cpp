@@ -1,0 +1,118 @@
+#include "input/tasks/critical_mass.h"
+
+#include "core/log.h"
+#include "input/job.h"
+#include "input/job_run.h"
+#include "input/pion_mass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
+  const std::vector<std::int64_t> window = task.parameters->integer_list("window");
+  if (window[0] < window[1] && window[1] <= dims[3] / 2) return;
+  errors.emplace_back(ErrorCode::invalid_input,
+                      fmt::format("'window' must be two times [first, last] after the source with first < last <= {}, "
+                                  "half of the time extent, got [{}, {}]",
+                                  dims[3] / 2, window[0], window[1]),
+                      task.parameters->where("window"));
+}
+
+/// The bare mass of the propagator that the mesons task `name` is made of: an earlier task has solved it.
+double bare_mass(const JobRun& job, const std::string& name) {
+  for (const TaskSpec& other : job.job().run) {
+    if (other.name == name) return job.folder().records().at(other.uses.at(0)).solves.at(0).at("mass").get<double>();
+  }
+  throw Error(ErrorCode::internal, "the job has no task '" + name + "'");
+}
+
+/// The pion of one mesons task as a point of the fit; empty (with a warning) when it has no mass.
+std::optional<Estimate> squared_mass(JobRun& job, const TaskSpec& task, const std::string& name, Json& out) {
+  const Json& correlators = job.folder().records().at(name).correlators;
+  std::vector<double> pion;
+  for (const Json& value : correlators.at("pion")) pion.push_back(value.is_null() ? NAN : value.get<double>());
+  const int source_time = correlators.at("source_time").get<int>();
+  const std::vector<std::int64_t> window = task.parameters->integer_list("window");
+  const std::vector<double> all = effective_masses(pion, source_time);
+  const auto mass = pion_mass(pion, source_time, int(window[0]), int(window[1]));
+  Json effective = Json::array();
+  for (const double m : all) effective.push_back(std::isnan(m) ? Json(nullptr) : Json(m));
+  out.push_back({{"mesons", name}, {"mass", bare_mass(job, name)}, {"effective_mass", effective}});
+  Json& point = out.back();
+  point.update({{"pion_mass", nullptr}, {"pion_mass_spread", nullptr}, {"pion_mass_squared", nullptr}});
+  if (!mass) {
+    job.warn(fmt::format("the pion of '{}' does not fall like a cosh for {} <= t <= {}: it is left out", name,
+                         window[0], window[1]));
+    return {};
+  }
+  point["pion_mass"] = mass->value;
+  point["pion_mass_spread"] = mass->spread;
+  point["pion_mass_squared"] = mass->value * mass->value;
+  return Estimate{mass->value * mass->value, 2 * mass->value * mass->spread};
+}
+
+void run(JobRun& job, const TaskSpec& task) {
+  std::vector<double> bare;
+  std::vector<Estimate> squared;
+  Json points = Json::array();
+  for (const std::string& name : task.parameters->text_list("from")) {
+    if (const auto square = squared_mass(job, task, name, points)) {
+      bare.push_back(points.back().at("mass").get<double>());
+      squared.push_back(*square);
+    }
+  }
+  const auto line = line_through_zero(bare, squared);
+  Json fit = {
+      {"critical_mass", nullptr}, {"critical_mass_spread", nullptr}, {"critical_kappa", nullptr}, {"slope", nullptr}};
+  if (line) {
+    fit["critical_mass"] = line->zero.value;
+    fit["critical_mass_spread"] = line->zero.spread;
+    fit["critical_kappa"] = 0.5 / (line->zero.value + 4);
+    fit["slope"] = line->slope;
+    log().info("{}: critical mass {:.6f} (spread of the fit {:.6f})", task.name, line->zero.value, line->zero.spread);
+  } else {
+    job.warn(
+        "the squared pion mass does not grow with the bare mass over two or more different masses: no critical mass");
+  }
+  fit["window"] = task.parameters->integer_list("window");
+  fit["points"] = std::move(points);
+  job.record().blocks["critical_masses"] = std::move(fit);
+}
+
+}  // namespace
+
+TaskEntry critical_mass_task() {
+  TaskEntry entry;
+  entry.name = "critical_mass";
+  entry.table.name = "task critical_mass";
+  entry.table.help = "extrapolate the squared pion mass linearly in the bare quark mass to zero";
+  Parameter from;
+  from.name = "from";
+  from.type = ParameterType::list;
+  from.help = "names of earlier mesons tasks, at different masses";
+  from.required = true;
+  from.element = {{.name = "name"}};
+  from.fewest = 2;
+  Parameter window;
+  window.name = "window";
+  window.type = ParameterType::list;
+  window.help = "times after the source between which the pion is taken to fall like a cosh: [first, last]";
+  window.required = true;
+  window.element = {{.name = "time", .type = ParameterType::integer, .minimum = 0, .maximum = 4096}};
+  window.fewest = window.most = 2;
+  entry.table.parameters = {from, window};
+  entry.references = {{"from", "mesons"}};
+  entry.check = check;
+  entry.run = run;
+  return entry;
+}
+
+}  // namespace quadrille

@@ -1,0 +1,319 @@
+#include "input/tasks/solver_study.h"
+
+#include "core/atomic_file.h"
+#include "core/blas/random_fill.h"
+#include "core/convert.h"
+#include "core/log.h"
+#include "dirac/preconditioned.h"
+#include "dirac/registry.h"
+#include "input/job.h"
+#include "input/job_run.h"
+#include "input/progress.h"
+#include "input/sources/point.h"
+#include "input/tasks/checks.h"
+#include "input/tasks/study_rows.h"
+#include "solvers/driver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace quadrille {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The operator of the task at one of its masses.
+Parameters operator_at(const TaskSpec& task, const Parameters::Item& mass) {
+  return task.op->replaced("kappa", "mass", mass);
+}
+
+OperatorForm outer_form(const TaskSpec& task) {
+  return {Precision::Double, parse_reconstruct(task.parameters->text("reconstruct")), false};
+}
+
+void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
+  const Parameters& source = task.parameters->group("source");
+  if (source.text("type") == "point") gather(errors, [&] { point_source().check(source, dims); });
+  const OperatorEntry& entry = find_operator(task.op->text("type"));
+  for (const auto& mass : task.parameters->list("masses")) {
+    gather(errors, [&] { entry.check(operator_at(task, mass)); });
+  }
+}
+
+void check_links(const TaskSpec& task, const LoadedGauge& gauge, Backend& backend, std::vector<Error>& errors) {
+  check_outer_form(outer_form(task), task.parameters->where("reconstruct"), *task.op, gauge, backend, errors);
+}
+
+/// Every way to solve that the task asks for, at one tolerance. Uniform double comes first for each method: it is what
+/// the others are compared with.
+std::vector<SolverSpec> ways_to_solve(const Parameters& study, double tolerance) {
+  std::vector<SolverSpec> out;
+  for (const std::string& type : study.text_list("solvers")) {
+    SolverSpec spec;
+    spec.type = type;
+    spec.tolerance = tolerance;
+    spec.max_iterations = int(study.integer("max_iterations"));
+    spec.reconstruct = parse_reconstruct(study.text("reconstruct"));
+    spec.scheme = Scheme::uniform;
+    out.push_back(spec);
+    for (const std::string& scheme : study.text_list("schemes")) {
+      spec.scheme = parse_scheme(scheme);
+      for (const auto& sloppy : study.group_list("sloppy")) {
+        spec.sloppy = operator_form(*sloppy);
+        for (const double delta : study.real_list("deltas")) {
+          spec.delta = delta;
+          out.push_back(spec);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+/// b = right-hand side number `k` of the study.
+void make_source(Field& b, const Parameters& source, const Dims& dims, int k) {
+  if (source.text("type") == "gaussian") {
+    fill_gaussian(b, std::uint64_t(source.integer("seed")) + std::uint64_t(k));
+  } else {
+    import_spinor(b, point_source().make(source, dims, k / 3, k % 3));
+  }
+}
+
+constexpr std::chrono::seconds between_keeping(1);
+
+/// The work of one task: its rows, one after the other.
+class Study {
+ public:
+  Study(JobRun& job, const TaskSpec& task)
+      : job_(job),
+        task_(task),
+        study_(*task.parameters),
+        sources_(int(study_.group("source").integer("count"))),
+        line_(task.name, total()),
+        earlier_(job.unfinished(task)),
+        so_far_(earlier_.is_null() ? Json::array() : earlier_) {
+    if (!earlier_.empty()) log().info("{}: {} rows were solved by an earlier run", task.name, earlier_.size());
+  }
+
+  void run() {
+    // The first conversion to temporal gauge would count among the setups otherwise.
+    const auto sloppy = study_.group_list("sloppy");
+    if (std::any_of(sloppy.begin(), sloppy.end(), [](const auto& s) { return s->boolean("temporal_gauge"); })) {
+      (void)job_.gauge().source->temporal_gauge();
+    }
+    for (const auto& mass : study_.list("masses")) run_mass(mass);
+  }
+
+  const std::vector<StudyRow>& rows() const { return rows_; }
+
+ private:
+  int total() const {
+    const auto ways = ways_to_solve(study_, 0.5).size();
+    return int(study_.list("masses").size() * study_.list("tolerances").size() * ways) * sources_ *
+           int(study_.integer("repeats"));
+  }
+
+  void run_mass(const Parameters::Item& mass) {
+    const Parameters op = operator_at(task_, mass);
+    const std::shared_ptr<const DiracOperator> dirac =
+        find_operator(op.text("type")).make(job_.gauge().source, op, job_.backend());
+    const EvenOddSystem system(dirac);  // cheap: forms other than the outer one are made where they are used
+    for (const double tolerance : study_.real_list("tolerances")) {
+      for (const SolverSpec& spec : ways_to_solve(study_, tolerance)) {
+        StudyRow row{dirac->mass(), dirac->kappa(), spec, 0, {}};
+        if (rows_.size() < earlier_.size()) {
+          restore_solved(row, earlier_.at(rows_.size()));
+        } else {
+          solve(row, system);
+        }
+        tell(row);
+        rows_.push_back(std::move(row));
+        keep();
+      }
+    }
+  }
+
+  void solve(StudyRow& row, const EvenOddSystem& system) {
+    const auto begin = std::chrono::steady_clock::now();
+    SystemSolver solver(system, row.spec);
+    row.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (line_.active()) solver.set_progress([this](const Progress& progress) { line_.update(progress); });
+    Field b(system.full_desc()), x(system.full_desc());
+    for (int k = 0; k < sources_; ++k) {
+      make_source(b, study_.group("source"), job_.lattice().dims(), k);
+      line_.begin_solve();
+      SolveReport report = solver.solve(x, b);
+      for (int repeat = 1; repeat < study_.integer("repeats"); ++repeat) {
+        line_.begin_solve();
+        report.seconds = std::min(report.seconds, solver.solve(x, b).seconds);  // all else is the same
+      }
+      if (k > 0) report.history.clear();
+      if (k == 0) thin_history(report.history);
+      row.reports.push_back(std::move(report));
+    }
+  }
+
+  /// A study may take hours: what is solved is kept for a run that follows when this one is interrupted.
+  void keep() {
+    if (rows_.size() <= earlier_.size()) return;
+    so_far_.push_back(solved_json(rows_.back()));
+    const auto now = std::chrono::steady_clock::now();
+    if (now - kept_ < between_keeping) return;
+    job_.keep_unfinished(task_, so_far_);
+    kept_ = now;
+  }
+
+  void tell(const StudyRow& row) {
+    for (const SolveReport& report : row.reports) {
+      if (report.converged) continue;
+      job_.warn(fmt::format("{}: {} ({})", row_name(row), report.message, to_string(report.stop_reason)));
+      return;
+    }
+    log().info("{}: {}: {} iterations, {:.2f} s", task_.name, row_name(row), row.reports.front().iterations,
+               row.reports.front().seconds);
+  }
+
+  JobRun& job_;
+  const TaskSpec& task_;
+  const Parameters& study_;
+  int sources_;
+  ProgressLine line_;
+  Json earlier_;  ///< rows that an interrupted run solved
+  Json so_far_;   ///< all that are solved
+  std::chrono::steady_clock::time_point kept_ = std::chrono::steady_clock::now();
+  std::vector<StudyRow> rows_;
+};
+
+Json histories(const Parameters& study, const std::vector<StudyRow>& rows) {
+  Json out = Json::array();
+  const std::string& wanted = study.text("histories");
+  const std::vector<double> masses = study.real_list("masses");
+  const double lightest = *std::min_element(masses.begin(), masses.end());
+  for (const StudyRow& row : rows) {
+    if (wanted == "all" || (wanted == "lightest" && row.mass == lightest)) out.push_back(study_history(row));
+  }
+  return out;
+}
+
+void run(JobRun& job, const TaskSpec& task) {
+  Study study(job, task);
+  study.run();
+  const Json rows = study_json(study.rows());
+  const std::string& csv = task.parameters->text("csv");
+  write_file(job.folder().prepare(csv).string(), study_csv(rows));
+  job.record().files.push_back(csv);
+  job.record().blocks["studies"] = {
+      {"source", task.parameters->group("source").text("type")},
+      {"csv", csv},
+      {"rows", rows},
+      {"histories", histories(*task.parameters, study.rows())},
+  };
+}
+
+Parameter list_of(Parameter element, std::string name, std::string help, const char* default_text) {
+  Parameter list;
+  list.name = std::move(name);
+  list.type = ParameterType::list;
+  list.help = std::move(help);
+  element.default_text.reset();
+  list.element = {std::move(element)};
+  if (default_text) {
+    list.default_text = default_text;
+  } else {
+    list.required = true;
+  }
+  return list;
+}
+
+Parameter choice_of(std::vector<std::string> choices) {
+  return {.name = "choice", .type = ParameterType::choice, .choices = std::move(choices)};
+}
+
+Parameter source_variant() {
+  Parameter count{.name = "count",
+                  .type = ParameterType::integer,
+                  .help = "right-hand sides to average over; of a point the first of its 12 spins and colours",
+                  .default_text = "1",
+                  .minimum = 1,
+                  .maximum = 12};
+  ParameterTable point = point_source().table;
+  point.parameters.push_back(count);
+  count.help = "right-hand sides to average over";
+  count.maximum = 1000;
+  ParameterTable gaussian;
+  gaussian.name = "source gaussian";
+  gaussian.help = "independent normal numbers on all sites, spins and colours";
+  gaussian.parameters = {{.name = "seed",
+                          .type = ParameterType::integer,
+                          .help = "of the first one; each further one has the next seed",
+                          .default_text = "1",
+                          .minimum = 0},
+                         count};
+  Parameter source;
+  source.name = "source";
+  source.type = ParameterType::variant;
+  source.help = "the right-hand sides";
+  source.default_text = "{type: gaussian}";
+  source.entries = {{"point", std::move(point)}, {"gaussian", std::move(gaussian)}};
+  return source;
+}
+
+ParameterTable make_table() {
+  Parameter reconstruct = solver_parameter("reconstruct");
+  reconstruct.default_text = "12";
+  reconstruct.help += "; uniform double is fastest with 12; single-precision gauge files need 18";
+  const Parameter mass{.name = "mass", .type = ParameterType::real, .unit = "1/a"};
+  std::vector<std::string> solvers;
+  for (const SolverEntry& entry : solver_registry()) solvers.push_back(entry.name);
+
+  ParameterTable table;
+  table.name = "task solver_study";
+  table.help = "solve the same systems in many ways: iterations, time to solution, speed-up over uniform double";
+  table.parameters = {
+      list_of(mass, "masses", "bare quark masses, each in place of the operator's mass or kappa", nullptr),
+      list_of(solver_parameter("tolerance"), "tolerances", "|b - M x| / |b| to reach", "[1.0e-10]"),
+      list_of(choice_of(solvers), "solvers", "methods; uniform double of each is always run", "[cg, bicgstab]"),
+      list_of(choice_of({"reliable", "defect"}), "schemes", "mixed-precision schemes", "[reliable, defect]"),
+      list_of(solver_parameter("sloppy"), "sloppy", "inner operators of the schemes",
+              "[{precision: half, reconstruct: 12, temporal_gauge: true}, {precision: single, reconstruct: 8, "
+              "temporal_gauge: true}, {precision: single, reconstruct: 12, temporal_gauge: true}]"),
+      list_of(solver_parameter("delta"), "deltas", solver_parameter("delta").help, "[0.1, 0.01, 0.001]"),
+      reconstruct,
+      solver_parameter("max_iterations"),
+      source_variant(),
+      {.name = "repeats",
+       .type = ParameterType::integer,
+       .help = "times that each solve is done; the fastest one counts",
+       .default_text = "1",
+       .minimum = 1,
+       .maximum = 1000},
+      {.name = "histories",
+       .type = ParameterType::choice,
+       .help = "masses whose residuals are kept, iteration by iteration, for the first source",
+       .default_text = "lightest",
+       .choices = {"lightest", "all", "none"}},
+      {.name = "csv",
+       .type = ParameterType::file_out,
+       .help = "the rows as comma-separated values",
+       .default_text = "solver_study.csv"},
+  };
+  return table;
+}
+
+}  // namespace
+
+TaskEntry solver_study_task() {
+  TaskEntry entry;
+  entry.name = "solver_study";
+  entry.table = make_table();
+  entry.needs_operator = true;
+  entry.check = check;
+  entry.check_links = check_links;
+  entry.run = run;
+  return entry;
+}
+
+}  // namespace quadrille

@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+"""Solver studies, the critical mass, and reports, from outside.
+
+    QUADRILLE_PROGRAM=build/quadrille study_tests.py [CLASS...]
+"""
+
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+import harness
+from harness import ProgramTest
+
+BOUNDARY = ["periodic", "periodic", "periodic", "antiperiodic"]
+SITE = [1, 0, 3, 2]
+SLOPPY = [{"precision": "half", "reconstruct": 12, "temporal_gauge": True},
+          {"precision": "single", "reconstruct": 8, "temporal_gauge": False}]
+
+
+def study_job(**more):
+    return {
+        "gauge": {"start": "weak", "dims": [4, 2, 6, 8], "seed": harness.SEED, "epsilon": 0.3},
+        "operator": {"type": "wilson", "kappa": 0.1, "boundary": BOUNDARY},
+        "run": [{"task": "solver_study", "name": "study", "masses": [0.2, -0.1], "tolerances": [1e-8, 1e-11],
+                 "sloppy": SLOPPY, "deltas": [0.1, 0.02], "source": {"type": "point", "site": SITE, "count": 3},
+                 "histories": "all", **more}],
+    }
+
+
+def same(cell, value):
+    """Whether a cell of the CSV file says what a value of JSON does."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(cell) == value
+    return cell == ("" if value is None else value if isinstance(value, str) else json.dumps(value))
+
+
+class Study(ProgramTest):
+    """The rows of a study are what plain propagators do, written twice."""
+
+    def run_study(self, *args, out="out", **more):
+        return self.run_job(study_job(**more), *args, out=out)
+
+    def test_combinations(self):
+        study = self.run_study()["studies"]["study"]
+        wanted = [
+            (mass, tolerance, solver, scheme, inner, delta)
+            for mass in (0.2, -0.1) for tolerance in (1e-8, 1e-11) for solver in ("cg", "bicgstab")
+            for scheme, inner, delta in [("uniform", None, None)] + [
+                (scheme, inner, delta) for scheme in ("reliable", "defect")
+                for inner in ("half 12 temporal gauge", "single 8") for delta in (0.1, 0.02)]
+        ]
+        keys = ("mass", "tolerance", "solver", "scheme", "inner", "delta")
+        self.assertEqual([tuple(row[key] for key in keys) for row in study["rows"]], wanted)
+        self.assertEqual([tuple(history[key] for key in keys) for history in study["histories"]], wanted)
+        for row in study["rows"]:
+            self.assertTrue(row["converged"], row)
+            self.assertLessEqual(row["residual"], row["tolerance"])
+            self.assertTrue(row["iterations_min"] <= row["iterations"] <= row["iterations_max"])
+            self.assertGreater(row["seconds"], 0)
+            self.assertGreater(row["setup_seconds"], 0)
+            self.assertEqual(row["outer"], "double 12")
+            self.assertEqual(row["reliable_updates"] > 0, row["scheme"] == "reliable", row)
+            self.assertEqual(row["restarts"] > 0, row["scheme"] == "defect", row)
+
+    def test_ratios(self):
+        rows = self.run_study()["studies"]["study"]["rows"]
+        for row in rows:
+            doubles = [other for other in rows if other["scheme"] == "uniform"
+                       and (other["mass"], other["tolerance"]) == (row["mass"], row["tolerance"])]
+            mine = next(other for other in doubles if other["solver"] == row["solver"])
+            self.assertAlmostEqual(row["iteration_ratio"], row["iterations"] / mine["iterations"])
+            self.assertAlmostEqual(row["speedup"], mine["seconds"] / row["seconds"])
+            self.assertAlmostEqual(row["speedup_best"], min(one["seconds"] for one in doubles) / row["seconds"])
+
+    def test_csv_is_json(self):
+        study = self.run_study(csv="tables/rows.csv")["studies"]["study"]
+        with open(self.path("out/tables/rows.csv"), newline="") as stream:
+            lines = list(csv.reader(stream))
+        self.assertEqual(lines[0], list(study["rows"][0]))
+        self.assertEqual(len(lines), 1 + len(study["rows"]))
+        for line, row in zip(lines[1:], study["rows"]):
+            self.assertEqual(len(line), len(row))
+            for cell, (name, value) in zip(line, row.items()):
+                self.assertTrue(same(cell, value), f"{name}: {cell} and {value}")
+
+    def test_same_as_plain_propagators(self):
+        """Same iterations, updates and residuals, bit for bit, and the same history."""
+        study = self.run_study()["studies"]["study"]
+        for row, history in zip(study["rows"], study["histories"]):
+            if row["mass"] != -0.1 or row["tolerance"] != 1e-11 or row["delta"] == 0.02:
+                continue
+            solver = {"type": row["solver"], "scheme": row["scheme"], "tolerance": row["tolerance"], "reconstruct": 12}
+            if row["scheme"] != "uniform":
+                solver.update(delta=row["delta"], sloppy=SLOPPY[0 if row["inner"].startswith("half") else 1])
+            job = study_job()
+            job["operator"] = {"type": "wilson", "mass": row["mass"], "boundary": BOUNDARY}
+            job["solver"] = solver
+            job["run"] = [{"task": "propagator", "source": {"type": "point", "site": SITE}}]
+            solves = self.run_job(job, "--force", out="plain")["solves"][:3]
+            with self.subTest(solver=solver):
+                self.assertEqual(row["kappa"], solves[0]["kappa"])
+                self.assertEqual(row["iterations"], sum(solve["iterations"] for solve in solves) / 3)
+                self.assertEqual(row["iterations_min"], min(solve["iterations"] for solve in solves))
+                self.assertEqual(row["iterations_max"], max(solve["iterations"] for solve in solves))
+                self.assertEqual(row["reliable_updates"], sum(solve["reliable_updates"] for solve in solves) / 3)
+                self.assertEqual(row["residual"], max(solve["residual"] for solve in solves))
+                self.assertEqual(history["points"], solves[0]["history"])
+
+    def test_gaussian_sources(self):
+        def iterations_and_histories(out, **source):
+            study = self.run_study("--force", out=out, source={"type": "gaussian", **source})["studies"]["study"]
+            return ([row["iterations"] for row in study["rows"]], [row["residual"] for row in study["rows"]],
+                    [history["points"] for history in study["histories"]])
+
+        first = iterations_and_histories("a", seed=7)
+        self.assertEqual(first, iterations_and_histories("b", seed=7, count=1))
+        self.assertNotEqual(first[2], iterations_and_histories("c", seed=8)[2])
+        two = iterations_and_histories("d", seed=7, count=2)
+        self.assertEqual(first[2], two[2], "the first source is the same")
+        self.assertNotEqual(first[1], two[1], "the second one is another")
+
+    def test_threads_and_repeats_change_nothing_but_times(self):
+        timed = ("seconds", "setup_seconds", "gflops", "speedup", "speedup_best")
+
+        def untimed(*args, out, **more):
+            study = self.run_study(*args, out=out, tolerances=[1e-9], **more)["studies"]["study"]
+            return [{key: value for key, value in row.items() if key not in timed} for row in study["rows"]], \
+                study["histories"]
+
+        self.assertEqual(untimed("--threads", "1", out="a"), untimed("--threads", "3", out="b", repeats=2))
+
+    def test_what_does_not_converge_is_recorded(self):
+        results = self.run_study(max_iterations=9, masses=[-0.1], tolerances=[0.1, 1e-11])
+        rows = results["studies"]["study"]["rows"]
+        self.assertEqual(len(rows), 2 * 2 * 9)
+        for row in rows:
+            if row["tolerance"] == 0.1:
+                self.assertTrue(row["converged"], row)
+            if row["tolerance"] == 1e-11:
+                self.assertFalse(row["converged"], row)
+                self.assertEqual(row["stop_reason"], "max_iterations")
+                self.assertIsNone(row["speedup"])
+                self.assertLessEqual(row["iterations_max"], 9)
+        said = [warning for warning in results["warnings"] if "max_iterations" in warning]
+        self.assertEqual(len(said), sum(1 for row in rows if not row["converged"]))
+        self.assertTrue(all(warning.startswith("study: mass -0.1, tolerance") for warning in said), said)
+
+    def test_restart_skips_a_finished_study(self):
+        before = self.run_study()["studies"]
+        again = self.run_study()
+        self.assertEqual(again["studies"], before, "its times would differ if it had been done again")
+        os.remove(self.path("out/solver_study.csv"))
+        self.assertNotEqual(self.run_study()["studies"], before, "a missing file is made again")
+        self.assertTrue(os.path.exists(self.path("out/solver_study.csv")))
+
+    def test_killed_study_goes_on_where_it_stood(self):
+        job = study_job(source={"type": "gaussian", "count": 3}, tolerances=[1e-11])
+        job["gauge"]["dims"] = [8, 8, 8, 8]
+        command = [harness.PROGRAM, "run", self.write_job(job), "--out", self.path("out")]
+
+        def rows_kept():
+            try:
+                with open(self.path("out/restart.json")) as stream:
+                    return json.load(stream)["unfinished"]["study"]["so_far"]["so_far"]
+            except (FileNotFoundError, KeyError):
+                return []
+
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            end = time.monotonic() + 120
+            while not rows_kept() and process.poll() is None and time.monotonic() < end:
+                time.sleep(0.01)
+            process.kill()
+            self.assertEqual(process.wait(), -signal.SIGKILL, "it ended before it was killed")
+        kept = rows_kept()
+        self.assertGreater(len(kept), 0)
+        study = self.run_job(job)["studies"]["study"]
+        whole = self.run_job(job, out="whole")["studies"]["study"]
+        self.assertEqual(study["histories"], whole["histories"])
+        for row, other in zip(study["rows"], whole["rows"]):
+            self.assertEqual((row["iterations"], row["residual"]), (other["iterations"], other["residual"]))
+        for row, earlier in zip(study["rows"], kept):
+            self.assertEqual(row["setup_seconds"], earlier["setup_seconds"], "this row was not solved again")
+        self.assertEqual(len(study["rows"]), 36)
+        self.assertEqual(rows_kept(), [])
+
+    def refused(self, pattern, **more):
+        job = json.dumps(study_job(**more), indent=1)
+        path = self.write_job(job)
+        process = self.call("check", path)
+        self.assertEqual(process.returncode, 1, process.stdout)
+        self.assertRegex(process.stderr, r"job\.yaml:\d+:\d+: " + pattern)
+        line = int(re.search(r"job\.yaml:(\d+):", process.stderr).group(1))
+        return job.splitlines()[line - 1]
+
+    def test_bad_lists(self):
+        self.assertIn("masses", self.refused("'masses' must be a list", masses=0.1))
+        self.assertIn("masses", self.refused("'masses' must be a list .* 1 or more", masses=[]))
+        self.assertIn('"heavy"', self.refused(r"'masses\[1\]' must be a real number", masses=[0.1, "heavy"]))
+        self.assertIn("0.1", self.refused(r"'masses\[2\]' stands in the list already", masses=[0.1, 0.2, 0.1]))
+        self.assertIn("-4", self.refused("the mass makes the site-diagonal part", masses=[0.1, -4.0]))
+        self.assertIn("1.5", self.refused(r"'deltas\[1\]' must be > 0 and < 1", deltas=[0.1, 1.5]))
+        self.assertIn("gmres", self.refused(r"'solvers\[0\]' must be one of cg, bicgstab", solvers=["gmres"]))
+        self.assertIn("uniform", self.refused(r"'schemes\[0\]' must be one of reliable, defect", schemes=["uniform"]))
+        self.assertIn("9", self.refused(r"'sloppy\[1\].reconstruct' must be one of 18, 12, 8",
+                                        sloppy=[{}, {"reconstruct": 9}]))
+        self.assertIn("site", self.refused(r"'source.site\[1\]' \(y\) must be", source={"type": "point",
+                                                                                      "site": [0, 2, 0, 0]}))
+        self.refused("'count' must be >= 1 and <= 12", source={"type": "point", "site": SITE, "count": 13})
+        job = study_job()
+        del job["run"][0]["masses"]
+        process = self.call("check", self.write_job(job))
+        self.assertRegex(process.stderr, r"job\.yaml:\d+:\d+: 'masses' is missing in task solver_study")
+        self.assertRegex(self.refused("'results.json' holds the results", csv="results.json"), "results.json")
+
+
+class CriticalMass(ProgramTest):
+    """The critical mass from the correlators of a job, against numpy."""
+
+    MASSES = (0.3, 0.2, 0.1)
+
+    def job(self, window=(2, 6)):
+        run = []
+        for mass in self.MASSES:
+            operator = {"type": "wilson", "mass": mass, "boundary": BOUNDARY}
+            run += [{"task": "propagator", "name": f"quark{mass}", "operator": operator,
+                     "source": {"type": "point", "site": [0, 1, 2, 5]}},
+                    {"task": "mesons", "name": f"pion{mass}", "from": f"quark{mass}"}]
+        run.append({"task": "critical_mass", "from": [f"pion{mass}" for mass in self.MASSES], "window": list(window)})
+        return {"gauge": {"start": "weak", "dims": [4, 4, 4, 12], "seed": harness.SEED, "epsilon": 0.2},
+                "solver": {"type": "bicgstab", "tolerance": 1e-12}, "run": run}
+
+    @staticmethod
+    def mass_of(ratio, n):
+        """m with cosh(m n) / cosh(m (n - 1)) = ratio, by Newton's method on the logarithm."""
+        m = max(np.log(ratio), 1e-3)
+        for _ in range(100):
+            value = np.log(np.cosh(m * n) / np.cosh(m * (n - 1))) - np.log(ratio)
+            m -= value / (n * np.tanh(m * n) - (n - 1) * np.tanh(m * (n - 1)))
+        return m
+
+    def test_against_numpy(self):
+        results = self.run_job(self.job())
+        squares = []
+        for mass in self.MASSES:
+            pion = np.roll(results["correlators"][f"pion{mass}"]["pion"], -5)
+            folded = 0.5 * (pion + np.roll(pion[::-1], 1))[:7]
+            squares.append(np.mean([self.mass_of(folded[t] / folded[t + 1], 6 - t) for t in range(2, 6)]) ** 2)
+        slope, at_zero = np.polyfit(self.MASSES, squares, 1)
+        fit = results["critical_masses"]["critical_mass"]
+        np.testing.assert_allclose([point["pion_mass_squared"] for point in fit["points"]], squares, rtol=1e-9)
+        self.assertEqual([point["mass"] for point in fit["points"]], list(self.MASSES))
+        self.assertAlmostEqual(fit["critical_mass"], -at_zero / slope, delta=1e-8)
+        self.assertAlmostEqual(fit["slope"], slope, delta=1e-8)
+        self.assertAlmostEqual(fit["critical_kappa"], 0.5 / (4 + fit["critical_mass"]), delta=1e-12)
+        self.assertLess(fit["critical_mass"], min(self.MASSES))
+        self.assertGreater(fit["critical_mass_spread"], 0)
+
+    def test_examples(self):
+        """The example jobs are right, but for their configuration, which is not part of the repository."""
+        examples = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../input/examples")
+        for name in ("critical_mass", "solver_study"):
+            process = self.call("check", os.path.join(examples, name + ".yaml"),
+                                "--set", "gauge={start: cold, dims: [16, 16, 16, 32]}")
+            self.assertEqual(process.returncode, 0, process.stderr)
+
+    def test_restart(self):
+        before = self.run_job(self.job())
+        self.assertEqual(self.run_job(self.job())["critical_masses"], before["critical_masses"])
+
+    def test_bad_jobs(self):
+        for window in ((6, 2), (3, 7), (2, 2)):
+            process = self.call("check", self.write_job(self.job(window)))
+            self.assertEqual(process.returncode, 1)
+            self.assertRegex(process.stderr, r"job\.yaml:\d+:\d+: .*window")
+        job = self.job()
+        job["run"][-1]["from"][1] = "pion9"
+        process = self.call("check", self.write_job(job))
+        self.assertRegex(process.stderr, r"job\.yaml:\d+:\d+: 'from' must name an earlier mesons task, got 'pion9'")
+        job["run"][-1]["from"] = ["pion0.3"]
+        process = self.call("check", self.write_job(job))
+        self.assertRegex(process.stderr, r"job\.yaml:\d+:\d+: 'from' must be a list .* 2 or more entries")
+
+
+def python_with_matplotlib():
+    for python in (sys.executable, "/usr/bin/python3", "python3"):
+        if shutil.which(python) and subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL,
+                                                   check=False).returncode == 0:
+            return python
+    return None
+
+
+class Reports(ProgramTest):
+    """`quadrille report`: tables with any Python 3, figures with matplotlib."""
+
+    # A python without matplotlib: a module of that name that cannot be found, whatever is installed.
+    def without_matplotlib(self):
+        with open(self.path("python"), "w") as stream:
+            stream.write(f"#!/bin/sh\nQUADRILLE_REPORT_AGAIN=1 exec {sys.executable} -S -E \"$@\"\n")
+        os.chmod(self.path("python"), 0o755)
+        return {"QUADRILLE_PYTHON": self.path("python")}
+
+    def results(self):
+        job = CriticalMass.job(self)
+        job["operator"] = {"type": "wilson", "mass": 0.1, "boundary": BOUNDARY}
+        job["run"].append({**study_job()["run"][0], "source": {"type": "gaussian"}, "histories": "lightest"})
+        return self.run_job(job)
+
+    MASSES = CriticalMass.MASSES
+
+    def test_tables_without_matplotlib(self):
+        results = self.results()
+        process = self.call("report", self.path("out/results.json"), env=self.without_matplotlib())
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("no matplotlib", process.stderr)
+        self.assertEqual(os.listdir(self.path("out/report")), ["report.md"])
+        with open(self.path("out/report/report.md")) as stream:
+            said = stream.read()
+        rows = results["studies"]["study"]["rows"]
+        for tolerance in (1e-8, 1e-11):
+            section = said.split(f"### cg, tolerance {tolerance:g}")[1].split("###")[0]
+            mine = [row for row in rows if row["solver"] == "cg" and row["tolerance"] == tolerance]
+            double = {row["mass"]: row["iterations"] for row in mine if row["scheme"] == "uniform"}
+            self.assertIn(f"| uniform double 12 | {double[0.2]:.0f} | {double[-0.1]:.0f} |", section)
+            self.assertEqual(section.count("defect half 12, delta 0.1 |"), 2, "iterations and times")
+        self.assertIn(f"m_c = {results['critical_masses']['critical_mass']['critical_mass']:.5f}", said)
+        worst = max(row["iteration_ratio"] for row in rows if row["solver"] == "cg" and row["scheme"] == "reliable"
+                    and row["inner"].startswith("single"))
+        self.assertIn(f"cg: reliable updates with single inner precision need at most {100 * (worst - 1):.1f} %", said)
+
+    def test_figures(self):
+        if python_with_matplotlib() is None:
+            self.skipTest("no Python with matplotlib (Debian: python3-matplotlib)")
+        self.results()
+        env = {"QUADRILLE_PYTHON": python_with_matplotlib()}
+        for form, start in (("svg", b"<?xml"), ("png", b"\x89PNG")):
+            out = self.path("figures_" + form)
+            process = self.call("report", self.path("out"), "--out", out, "--format", form, env=env)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            drawn = {name for name in os.listdir(out) if name.endswith(form)}
+            histories = {f"study_history_{solver}_-0.1_{tolerance}.{form}"
+                         for solver in ("cg", "bicgstab") for tolerance in ("1e-08", "1e-11")}
+            self.assertEqual(drawn, histories | {f"{name}.{form}" for name in (
+                "study_iterations", "study_times", "pions", "critical_mass_pion_mass")})
+            with open(os.path.join(out, "report.md")) as stream:
+                said = stream.read()
+            for name in drawn:
+                self.assertIn(f"]({name})", said)
+                with open(os.path.join(out, name), "rb") as stream:
+                    self.assertTrue(stream.read(5).startswith(start[:4]), name)
+
+    def test_after_an_installation(self):
+        """`cmake --install` of the build tree, moved elsewhere: program, library and scripts find each other."""
+        build = os.path.dirname(harness.PROGRAM)
+        cmake = shutil.which("cmake")
+        if cmake is None or not os.path.exists(os.path.join(build, "cmake_install.cmake")):
+            self.skipTest("no cmake or no build tree beside the program")
+        process = subprocess.run([cmake, "--install", build, "--prefix", self.path("first")], stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(process.returncode, 0, process.stdout)
+        os.rename(self.path("first"), self.path("moved"))
+        self.run_job(CriticalMass.job(self))
+        installed = subprocess.run([self.path("moved/bin/quadrille"), "report", self.path("out")], text=True,
+                                   env={**os.environ, **self.without_matplotlib(), "LD_LIBRARY_PATH": ""},
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(installed.returncode, 0, installed.stderr)
+        self.assertTrue(os.path.exists(self.path("out/report/report.md")))
+        for folder, _, files in os.walk(self.path("moved")):
+            self.assertFalse([file for file in files if file.endswith(".pyc")], folder)
+
+    def test_bad_calls(self):
+        self.assertEqual(self.call("report").returncode, 2)
+        process = self.call("report", self.path("nowhere.json"))
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("nowhere.json", process.stderr)
+        self.write_job("[1, 2]", "list.json")
+        process = self.call("report", self.path("list.json"))
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("no results.json", process.stderr)
+        process = self.call("report", self.path("list.json"), env={"QUADRILLE_PYTHON": self.path("no_python")})
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("no_python", process.stderr)
+        process = self.call("report", self.path("list.json"), "--format", "gif")
+        self.assertEqual(process.returncode, 2)
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main(sys.modules[__name__]))
