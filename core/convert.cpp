@@ -5,12 +5,14 @@
 #include "core/site_access.h"
 #include "core/spin_basis.h"
 
+#include <bit>
 #include <cstring>
 
 namespace quadrille {
 namespace {
 
 constexpr int spinor_numbers = 24;
+constexpr int most_numbers = 8 * 18;  // a site of links for all hops
 
 /// Calls f(even-odd index) for every site of one parity, over the threads.
 template <class F>
@@ -22,6 +24,17 @@ void for_each_site(const Field& field, F&& f) {
 
 std::int64_t lexicographic(const Lattice& lattice, Parity p, std::int64_t site) {
   return lattice.site(lattice.coordinates(p, site));
+}
+
+/// Where the link of one of the `hops` begins: at the site itself going forward, at its neighbour going backward.
+std::int64_t origin_of_link(const Lattice& lattice, Parity p, std::int64_t site, int hop) {
+  Dims x = lattice.coordinates(p, site);
+  if (hop % 2 == 1) {
+    int& coordinate = x[hop / 2];
+    const int extent = lattice.dims()[hop / 2];
+    coordinate = (coordinate + extent - 1) % extent;
+  }
+  return lattice.site(x);
 }
 
 template <class F>
@@ -70,15 +83,15 @@ void convert_sites(Field& dst, const Field& src) {
       }
     }
     for_each_site(dst, [&](std::int64_t site) {
-      typename SiteAccess<From>::Real in[72];
-      typename SiteAccess<To>::Real out[72];
+      typename SiteAccess<From>::Real in[most_numbers];
+      typename SiteAccess<To>::Real out[most_numbers];
       from.load(site, in);
       if (same_numbers) {
         for (int c = 0; c < components; ++c) out[c] = typename SiteAccess<To>::Real(in[c]);
       } else {
-        for (int mu = 0; mu < 4; ++mu) {
-          const Matrix3 u = decode(src.desc().reconstruct, in + mu * int(src.desc().reconstruct));
-          encode(dst.desc().reconstruct, u, out + mu * int(dst.desc().reconstruct));
+        for (int k = 0; k < std::popcount(unsigned(dst.desc().directions)); ++k) {
+          const Matrix3 u = decode(src.desc().reconstruct, in + k * int(src.desc().reconstruct));
+          encode(dst.desc().reconstruct, u, out + k * int(dst.desc().reconstruct));
         }
       }
       to.store(site, out);
@@ -88,8 +101,9 @@ void convert_sites(Field& dst, const Field& src) {
 
 void convert_any(Field& dst, const Field& src, FieldKind kind) {
   const FieldDesc &d = dst.desc(), &s = src.desc();
-  if (d.kind != kind || s.kind != kind || d.lattice != s.lattice || d.subset != s.subset || d.nrhs != s.nrhs) {
-    throw Error(ErrorCode::internal, "conversion between fields of different kinds, lattices or subsets");
+  if (d.kind != kind || s.kind != kind || d.lattice != s.lattice || d.subset != s.subset || d.nrhs != s.nrhs ||
+      d.directions != s.directions) {
+    throw Error(ErrorCode::internal, "conversion between fields of different kinds, lattices, subsets or directions");
   }
   if (d == s) {
     for_each_parity(dst, [&](Parity p) { std::memcpy(dst.numbers(p), src.numbers(p), d.parity_bytes()); });
@@ -147,10 +161,13 @@ void import_links(Field& dst, const HostLinks& src) {
     for_each_parity(dst, [&](Parity p) {
       const SiteAccess<decltype(number)> to(dst, p);
       for_each_site(dst, [&](std::int64_t site) {
-        typename SiteAccess<decltype(number)>::Real out[72];
-        for (int mu = 0; mu < 4; ++mu) {
-          const Matrix3 u = Matrix3::read(src.link(lexicographic(dst.lattice(), p, site), mu));
-          encode(dst.desc().reconstruct, u, out + mu * int(dst.desc().reconstruct));
+        typename SiteAccess<decltype(number)>::Real out[most_numbers];
+        auto* numbers = out;
+        for (int hop = 0; hop < 8; ++hop) {
+          if (!(dst.desc().directions >> hop & 1)) continue;
+          const Matrix3 u = Matrix3::read(src.link(origin_of_link(dst.lattice(), p, site, hop), hop / 2));
+          encode(dst.desc().reconstruct, u, numbers);
+          numbers += int(dst.desc().reconstruct);
         }
         to.store(site, out);
       });
@@ -164,11 +181,16 @@ void export_links(HostLinks& dst, const Field& src) {
     for_each_parity(src, [&](Parity p) {
       const SiteAccess<decltype(number)> from(src, p);
       for_each_site(src, [&](std::int64_t site) {
-        typename SiteAccess<decltype(number)>::Real in[72];
+        typename SiteAccess<decltype(number)>::Real in[most_numbers];
         from.load(site, in);
-        for (int mu = 0; mu < 4; ++mu) {
-          const Matrix3 u = decode(src.desc().reconstruct, in + mu * int(src.desc().reconstruct));
-          u.write(dst.link(lexicographic(src.lattice(), p, site), mu));
+        const auto* numbers = in;
+        for (int hop = 0; hop < 8; ++hop) {
+          if (!(src.desc().directions >> hop & 1)) continue;
+          const bool forward = hop % 2 == 0;  // the backward ones are other sites' forward ones
+          if (forward) {
+            decode(src.desc().reconstruct, numbers).write(dst.link(lexicographic(src.lattice(), p, site), hop / 2));
+          }
+          numbers += int(src.desc().reconstruct);
         }
       });
     });

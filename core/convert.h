@@ -9,7 +9,8 @@ namespace quadrille {
 /// dst = src for spinor fields of the same lattice and subset, in any two precisions and layouts. dst is overwritten.
 void convert(Field& dst, const Field& src);
 
-/// dst = src for link fields in any two precisions, reconstructions and layouts. dst is overwritten.
+/// dst = src for link fields of the same directions in any two precisions, reconstructions and layouts. dst is
+/// overwritten.
 void convert_links(Field& dst, const Field& src);
 
 /// Between a spinor field (full or one parity) and a host array, which changes from and to the DeGrand-Rossi basis.
@@ -17,7 +18,8 @@ void convert_links(Field& dst, const Field& src);
 void import_spinor(Field& dst, const HostSpinor& src);
 void export_spinor(HostSpinor& dst, const Field& src);
 
-/// Between links and a host array.
+/// Between links and a host array. A link that belongs to two hops of the field's directions is stored for each of
+/// them; export reads the forward ones, and leaves alone the links of directions that are not among them.
 void import_links(Field& dst, const HostLinks& src);
 void export_links(HostLinks& dst, const Field& src);
 

@@ -28,10 +28,12 @@ FieldDesc FieldDesc::spinor(const Lattice& lattice, Subset subset, Precision pre
   return desc;
 }
 
-FieldDesc FieldDesc::links(const Lattice& lattice, Precision precision, Reconstruct reconstruct, Backend& backend) {
+FieldDesc FieldDesc::links(const Lattice& lattice, Precision precision, Reconstruct reconstruct, Backend& backend,
+                           std::uint8_t directions) {
   FieldDesc desc = spinor(lattice, Subset::Full, precision, backend);
   desc.kind = FieldKind::Links;
   desc.reconstruct = reconstruct;
+  desc.directions = directions;
   return desc;
 }
 

@@ -5,6 +5,7 @@
 #include "core/lattice.h"
 #include "core/precision.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -12,6 +13,14 @@
 namespace quadrille {
 
 enum class FieldKind { Spinor, Links };
+
+/// Sets of links by the hop that they belong to, as bits: bit 2 mu is U_mu(x), of the hop to x + mu; bit 2 mu + 1 is
+/// U_mu(x - mu), of the hop to x - mu. The order is that in which kernels read them.
+namespace hops {
+constexpr std::uint8_t forward = 0b01010101;  ///< each link once
+constexpr std::uint8_t spatial = 0b00111111, time = 0b11000000;
+}  // namespace hops
+
 enum class Subset { Even, Odd, Full };
 constexpr Subset subset_of(Parity p) { return p == Parity::Even ? Subset::Even : Subset::Odd; }
 
@@ -24,16 +33,18 @@ struct Layout {
 /// What a field holds and how.
 ///
 /// Spinor: 24 numbers a site, [spin 4][colour 3][re, im], non-relativistic (UKQCD) spin basis.
-/// Links: `reconstruct` numbers a link; the four directions of a site follow each other. Always both parities.
+/// Links: `reconstruct` numbers a link; the links of a site's `directions` follow each other in rising order of their
+/// bits. Always both parities.
 /// In memory, for each parity of the subset (even first): numbers as [block][component][lane], and for spinors in half
-/// precision one float norm a site after them as [block][lane]. The component of link mu's number n is
-/// mu * reconstruct + n.
+/// precision one float norm a site after them as [block][lane]. The component of number n of a site's k-th
+/// link is k * reconstruct + n.
 struct FieldDesc {
   const Lattice* lattice = nullptr;  ///< outlives every field on it
   FieldKind kind = FieldKind::Spinor;
   Subset subset = Subset::Full;
   Precision precision = Precision::Double;
   Reconstruct reconstruct = Reconstruct::R18;  ///< of links; ignored for spinors
+  std::uint8_t directions = hops::forward;     ///< of links: a set of `hops`; ignored for spinors
   Layout layout;
   int nrhs = 1;  ///< right-hand sides; 1 until batched solvers arrive
   Backend* backend = nullptr;
@@ -41,7 +52,9 @@ struct FieldDesc {
   bool operator==(const FieldDesc&) const = default;
 
   /// Stored numbers of a site.
-  int components() const { return kind == FieldKind::Spinor ? 24 : 4 * int(reconstruct); }
+  int components() const {
+    return kind == FieldKind::Spinor ? 24 : std::popcount(unsigned(directions)) * int(reconstruct);
+  }
   bool has_norms() const { return kind == FieldKind::Spinor && precision == Precision::Half; }
   int parities() const { return subset == Subset::Full ? 2 : 1; }
   /// Bytes of one parity, and of the whole field: what the format says, no more.
@@ -52,7 +65,7 @@ struct FieldDesc {
   static Layout default_layout(const Lattice& lattice, Precision precision);
   static FieldDesc spinor(const Lattice& lattice, Subset subset, Precision precision, Backend& backend = cpu_backend());
   static FieldDesc links(const Lattice& lattice, Precision precision, Reconstruct reconstruct,
-                         Backend& backend = cpu_backend());
+                         Backend& backend = cpu_backend(), std::uint8_t directions = hops::forward);
 };
 
 /// A field owns its memory, or is a view of one parity of another field. Fresh memory is not-a-number.

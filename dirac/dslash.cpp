@@ -21,14 +21,8 @@ std::shared_ptr<void> aligned(std::size_t bytes) {
   return std::shared_ptr<void>(memory, std::free);
 }
 
-Field import(const GaugeSource& gauge, const OperatorForm& form, Backend& backend) {
-  Field links(FieldDesc::links(gauge.lattice(), form.precision, form.reconstruct, backend));
-  if (form.temporal_gauge) {
-    import_links(links, gauge.temporal_gauge()->fixed(gauge.links()));
-  } else {
-    import_links(links, gauge.links());
-  }
-  return links;
+FieldDesc links_desc(const Lattice& lattice, const OperatorForm& form, Backend& backend, std::uint8_t directions) {
+  return FieldDesc::links(lattice, form.precision, form.reconstruct, backend, directions);
 }
 
 /// exp(i pi phase), exact for multiples of 1/2.
@@ -49,12 +43,14 @@ Dslash::Dslash(std::string op, std::shared_ptr<const GaugeSource> gauge, const H
       scalars_(scalars),
       form_(form),
       spinor_(FieldDesc::spinor(gauge_->lattice(), Subset::Even, form.precision, backend)),
-      links_(import(*gauge_, form, backend)),
+      spatial_links_(links_desc(gauge_->lattice(), form, backend, hops::spatial)),
+      time_links_(links_desc(gauge_->lattice(), form, backend, hops::time)),
       kernel_(&dirac::find_kernel(op_, form.precision, form.reconstruct, spinor_.layout.lanes)),
       layout_(&gauge_->lattice().vector_layout(spinor_.layout.lanes)) {
   if (gauge_->lattice().communicator().size() != 1) {
     throw Error(ErrorCode::unsupported, "this build exchanges no halos: run the operator in one process");
   }
+  import_both();
   if (form.precision == Precision::Double) {
     make_crossings<double, std::int64_t>();
   } else {
@@ -63,6 +59,18 @@ Dslash::Dslash(std::string op, std::shared_ptr<const GaugeSource> gauge, const H
   for (bool xpay : {false, true}) {
     const std::string name = kernel_->name + (form_.temporal_gauge ? "_temporal_gauge" : "") + (xpay ? "_xpay" : "");
     records_[xpay] = &kernel_record(name, to_string(kernel_->isa), bytes_per_site(xpay));
+  }
+}
+
+void Dslash::import_both() {
+  const auto from = [&](const HostLinks& links) {
+    import_links(spatial_links_, links);
+    import_links(time_links_, links);
+  };
+  if (form_.temporal_gauge) {
+    from(gauge_->temporal_gauge()->fixed(gauge_->links()));
+  } else {
+    from(gauge_->links());
   }
 }
 
@@ -120,8 +128,8 @@ void Dslash::run(Field& y, const Field& x, Dagger dagger, double b, double a, co
     args.z = z->numbers(p);
     args.z_norms = z->norms(p);
   }
-  args.links_here = links_.numbers(p);
-  args.links_there = links_.numbers(opposite(p));
+  args.spatial_links = spatial_links_.numbers(p);
+  args.time_links = time_links_.numbers(p);
   args.neighbours = layout_->neighbours(p).data();
   args.wraps = crossings_[std::size_t(p)].data();
   for (std::size_t d = 0; d < 8; ++d) {
@@ -134,7 +142,8 @@ void Dslash::run(Field& y, const Field& x, Dagger dagger, double b, double a, co
   args.upper = dagger == Dagger::Yes ? 12 : 0;
   args.lower = 12 - args.upper;
   // A result that would not survive in the caches goes past them: its old content need not be fetched then.
-  args.stream = links_.desc().bytes() + 2 * spinor_.bytes() > spinor_.backend->cache_bytes();
+  const std::size_t links = spatial_links_.desc().bytes() + (form_.temporal_gauge ? 0 : time_links_.desc().bytes());
+  args.stream = links + 2 * spinor_.bytes() > spinor_.backend->cache_bytes();
   args.temporal_gauge = form_.temporal_gauge;
 
   const KernelTimer timer(*records_[z != nullptr], spinor_.lattice->half_volume());

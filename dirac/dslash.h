@@ -34,8 +34,10 @@ class Dslash {
   const OperatorForm& form() const { return form_; }
   const HopScalars& scalars() const { return scalars_; }
   const std::shared_ptr<const GaugeSource>& gauge() const { return gauge_; }
-  /// The stored links.
-  const Field& links() const { return links_; }
+  /// The stored links, with directions hops::spatial and hops::time: all that a site multiplies by lies together, so
+  /// that a kernel reads one stream (two, where it reads time links), at the price of storing each link twice.
+  const Field& spatial_links() const { return spatial_links_; }
+  const Field& time_links() const { return time_links_; }
   const dirac::KernelInfo& kernel() const { return *kernel_; }
   /// Compulsory bytes a site: the links loaded, one spinor read and one written, one more with the xpay term.
   double bytes_per_site(bool xpay) const;
@@ -48,6 +50,7 @@ class Dslash {
 
  private:
   void run(Field& y, const Field& x, Dagger dagger, double b, double a, const Field* z) const;
+  void import_both();
   template <class Real, class Int>
   void make_crossings();
 
@@ -56,7 +59,7 @@ class Dslash {
   HopScalars scalars_;
   OperatorForm form_;
   FieldDesc spinor_;
-  Field links_;
+  Field spatial_links_, time_links_;
   const dirac::KernelInfo* kernel_;
   const VectorLayout* layout_;
   std::array<std::vector<std::uint8_t>, 2> crossings_;       ///< by parity of the result: DslashArgs::wraps

@@ -14,8 +14,8 @@ struct DslashArgs {
   const float* in_norms;
   const void* z;  ///< null: no xpay term
   const float* z_norms;
-  const void* links_here;          ///< links of the output's parity: used by forward hops
-  const void* links_there;         ///< links of the other parity: used by backward hops
+  const void* spatial_links;       ///< of the output's sites, with directions hops::spatial
+  const void* time_links;          ///< of the output's sites, with directions hops::time
   const std::int32_t* neighbours;  ///< [block][direction 0..7]
   const std::uint8_t* wraps;  ///< [block], bit d: direction d crosses the edge of the sub-lattices or needs a phase
   const void* rotations[8];   ///< lane permutation of each direction: V integers of the compute type's size

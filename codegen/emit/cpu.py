@@ -6,9 +6,9 @@ half spinor go one after the other, so that what is alive at a time nearly fits 
 Every hop asks for what it will read in the next block.
 In half precision quanta are added as integers, and links and spinors stay whole numbers until the sum: `unit` carries
 the quanta, the norm of the neighbour and the factor of the hop.
-Crossing the edge of the virtual sub-lattices is a lane rotation of the 12 half-spinor numbers together with the boundary
-phase: before the multiplication by the local link going forward, after it going backward (both the link and the spinor
-then lie in the neighbour's lanes), so links are never rotated.
+The links of all hops lie with the site that they lead to, backward ones too: they are never rotated, and are read as one
+stream. Crossing the edge of the virtual sub-lattices is a lane rotation of the 12 half-spinor numbers, together with the
+boundary phase.
 """
 
 NUMBER_BYTES = {"double": 8, "single": 4, "half": 2}
@@ -235,9 +235,10 @@ def spinor_pointers(hop):
 
 
 def link_address(kernel, hop, block):
-    """The link that this hop multiplies by: of the site itself going forward, of the neighbour going backward."""
-    links, where = ("links_here", block) if hop.forward else ("links_there", "there")
-    return f"{links} + ({where} * 4 + {hop.mu}) * {int(kernel['reconstruct'])} * V"
+    """The link that this hop multiplies by: they lie in the order of the hops, which the processor takes for a stream."""
+    links, count = ("time_links", 2) if hop.mu == 3 else ("spatial_links", 6)
+    place = 2 * (hop.mu % 3) + (0 if hop.forward else 1)
+    return f"{links} + ({block} * {count} + {place}) * {int(kernel['reconstruct'])} * V"
 
 
 def prefetch_lines(kernel, hop):
@@ -263,11 +264,8 @@ def hop_with_link(kernel, hop, started):
     for a in range(2):
         rotate_norm = ["unit = permute<T, V>(unit, rotation);"] if half and a == 0 else []
         spin = projection_lines(kernel, hop, a)
-        if hop.forward:
-            spin += crossing_lines(hop, spin_names("h", a), rotate_norm)
+        spin += crossing_lines(hop, spin_names("h", a), rotate_norm)
         spin += product_lines(hop, a)
-        if not hop.forward:
-            spin += crossing_lines(hop, spin_names("v", a), rotate_norm)
         spin += accumulation_lines(kernel, hop, a, "v", started)
         start(hop, a, started)
         lines += ["{"] + ["  " + line for line in spin] + ["}"]
@@ -398,8 +396,8 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {{
   using Mask = Vec<IntOf<T>, V>;{quantum}
   const Number* const in_upper = static_cast<const Number*>(args.in) + args.upper * V;
   const Number* const in_lower = static_cast<const Number*>(args.in) + args.lower * V;
-  const Number* const links_here = static_cast<const Number*>(args.links_here);
-  const Number* const links_there = static_cast<const Number*>(args.links_there);
+  const Number* const spatial_links = static_cast<const Number*>(args.spatial_links);
+  const Number* const time_links = static_cast<const Number*>(args.time_links);
   for (std::int64_t block = begin; block < end; ++block) {{
 {code}
   }}

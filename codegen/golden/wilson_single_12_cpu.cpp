@@ -24,8 +24,8 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
   using Mask = Vec<IntOf<T>, V>;
   const Number* const in_upper = static_cast<const Number*>(args.in) + args.upper * V;
   const Number* const in_lower = static_cast<const Number*>(args.in) + args.lower * V;
-  const Number* const links_here = static_cast<const Number*>(args.links_here);
-  const Number* const links_there = static_cast<const Number*>(args.links_there);
+  const Number* const spatial_links = static_cast<const Number*>(args.spatial_links);
+  const Number* const time_links = static_cast<const Number*>(args.time_links);
   for (std::int64_t block = begin; block < end; ++block) {
     const std::int32_t* neighbours = args.neighbours + block * 8;
     const unsigned wraps = args.wraps[block];
@@ -38,12 +38,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         const std::int64_t there = next_neighbours[0];
         prefetch<12 * V>(in_upper + there * 24 * V);
         prefetch<12 * V>(in_lower + there * 24 * V);
-        prefetch<12 * V>(links_here + (next * 4 + 0) * 12 * V);
+        prefetch<12 * V>(spatial_links + (next * 6 + 0) * 12 * V);
       }
       const std::int64_t there = neighbours[0];
       const Number* upper = in_upper + there * 24 * V;
       const Number* lower = in_lower + there * 24 * V;
-      const Number* link = links_here + (block * 4 + 0) * 12 * V;
+      const Number* link = spatial_links + (block * 6 + 0) * 12 * V;
       const Real u00r = load<S, V>(link + 0 * V);
       const Real u00i = load<S, V>(link + 1 * V);
       const Real u01r = load<S, V>(link + 2 * V);
@@ -155,12 +155,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         const std::int64_t there = next_neighbours[4];
         prefetch<12 * V>(in_upper + there * 24 * V);
         prefetch<12 * V>(in_lower + there * 24 * V);
-        prefetch<12 * V>(links_there + (there * 4 + 0) * 12 * V);
+        prefetch<12 * V>(spatial_links + (next * 6 + 1) * 12 * V);
       }
       const std::int64_t there = neighbours[4];
       const Number* upper = in_upper + there * 24 * V;
       const Number* lower = in_lower + there * 24 * V;
-      const Number* link = links_there + (there * 4 + 0) * 12 * V;
+      const Number* link = spatial_links + (block * 6 + 1) * 12 * V;
       const Real u00r = load<S, V>(link + 0 * V);
       const Real u00i = load<S, V>(link + 1 * V);
       const Real u01r = load<S, V>(link + 2 * V);
@@ -187,6 +187,22 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         Real h01i = load<S, V>(upper + 3 * V) + load<S, V>(lower + 8 * V);
         Real h02r = load<S, V>(upper + 4 * V) - load<S, V>(lower + 11 * V);
         Real h02i = load<S, V>(upper + 5 * V) + load<S, V>(lower + 10 * V);
+        if (wraps & 16u) {
+          const Mask rotation = *static_cast<const Mask*>(args.rotations[4]);
+          const Real* phase = static_cast<const Real*>(args.phases[4]);
+          const Real h00s = permute<T, V>(h00r, rotation);
+          const Real h00t = permute<T, V>(h00i, rotation);
+          h00r = h00s * phase[0] - h00t * phase[1];
+          h00i = h00s * phase[1] + h00t * phase[0];
+          const Real h01s = permute<T, V>(h01r, rotation);
+          const Real h01t = permute<T, V>(h01i, rotation);
+          h01r = h01s * phase[0] - h01t * phase[1];
+          h01i = h01s * phase[1] + h01t * phase[0];
+          const Real h02s = permute<T, V>(h02r, rotation);
+          const Real h02t = permute<T, V>(h02i, rotation);
+          h02r = h02s * phase[0] - h02t * phase[1];
+          h02i = h02s * phase[1] + h02t * phase[0];
+        }
         Real v00r, v00i, v01r, v01i, v02r, v02i;
         v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
         v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
@@ -194,22 +210,6 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
         v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
         v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        if (wraps & 16u) {
-          const Mask rotation = *static_cast<const Mask*>(args.rotations[4]);
-          const Real* phase = static_cast<const Real*>(args.phases[4]);
-          const Real v00s = permute<T, V>(v00r, rotation);
-          const Real v00t = permute<T, V>(v00i, rotation);
-          v00r = v00s * phase[0] - v00t * phase[1];
-          v00i = v00s * phase[1] + v00t * phase[0];
-          const Real v01s = permute<T, V>(v01r, rotation);
-          const Real v01t = permute<T, V>(v01i, rotation);
-          v01r = v01s * phase[0] - v01t * phase[1];
-          v01i = v01s * phase[1] + v01t * phase[0];
-          const Real v02s = permute<T, V>(v02r, rotation);
-          const Real v02t = permute<T, V>(v02i, rotation);
-          v02r = v02s * phase[0] - v02t * phase[1];
-          v02i = v02s * phase[1] + v02t * phase[0];
-        }
         a00r += v00r;
         a00i += v00i;
         a01r += v01r;
@@ -230,6 +230,22 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         Real h11i = load<S, V>(upper + 9 * V) + load<S, V>(lower + 2 * V);
         Real h12r = load<S, V>(upper + 10 * V) - load<S, V>(lower + 5 * V);
         Real h12i = load<S, V>(upper + 11 * V) + load<S, V>(lower + 4 * V);
+        if (wraps & 16u) {
+          const Mask rotation = *static_cast<const Mask*>(args.rotations[4]);
+          const Real* phase = static_cast<const Real*>(args.phases[4]);
+          const Real h10s = permute<T, V>(h10r, rotation);
+          const Real h10t = permute<T, V>(h10i, rotation);
+          h10r = h10s * phase[0] - h10t * phase[1];
+          h10i = h10s * phase[1] + h10t * phase[0];
+          const Real h11s = permute<T, V>(h11r, rotation);
+          const Real h11t = permute<T, V>(h11i, rotation);
+          h11r = h11s * phase[0] - h11t * phase[1];
+          h11i = h11s * phase[1] + h11t * phase[0];
+          const Real h12s = permute<T, V>(h12r, rotation);
+          const Real h12t = permute<T, V>(h12i, rotation);
+          h12r = h12s * phase[0] - h12t * phase[1];
+          h12i = h12s * phase[1] + h12t * phase[0];
+        }
         Real v10r, v10i, v11r, v11i, v12r, v12i;
         v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
         v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
@@ -237,22 +253,6 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
         v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
         v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        if (wraps & 16u) {
-          const Mask rotation = *static_cast<const Mask*>(args.rotations[4]);
-          const Real* phase = static_cast<const Real*>(args.phases[4]);
-          const Real v10s = permute<T, V>(v10r, rotation);
-          const Real v10t = permute<T, V>(v10i, rotation);
-          v10r = v10s * phase[0] - v10t * phase[1];
-          v10i = v10s * phase[1] + v10t * phase[0];
-          const Real v11s = permute<T, V>(v11r, rotation);
-          const Real v11t = permute<T, V>(v11i, rotation);
-          v11r = v11s * phase[0] - v11t * phase[1];
-          v11i = v11s * phase[1] + v11t * phase[0];
-          const Real v12s = permute<T, V>(v12r, rotation);
-          const Real v12t = permute<T, V>(v12i, rotation);
-          v12r = v12s * phase[0] - v12t * phase[1];
-          v12i = v12s * phase[1] + v12t * phase[0];
-        }
         a10r += v10r;
         a10i += v10i;
         a11r += v11r;
@@ -272,12 +272,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         const std::int64_t there = next_neighbours[1];
         prefetch<12 * V>(in_upper + there * 24 * V);
         prefetch<12 * V>(in_lower + there * 24 * V);
-        prefetch<12 * V>(links_here + (next * 4 + 1) * 12 * V);
+        prefetch<12 * V>(spatial_links + (next * 6 + 2) * 12 * V);
       }
       const std::int64_t there = neighbours[1];
       const Number* upper = in_upper + there * 24 * V;
       const Number* lower = in_lower + there * 24 * V;
-      const Number* link = links_here + (block * 4 + 1) * 12 * V;
+      const Number* link = spatial_links + (block * 6 + 2) * 12 * V;
       const Real u00r = load<S, V>(link + 0 * V);
       const Real u00i = load<S, V>(link + 1 * V);
       const Real u01r = load<S, V>(link + 2 * V);
@@ -389,12 +389,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         const std::int64_t there = next_neighbours[5];
         prefetch<12 * V>(in_upper + there * 24 * V);
         prefetch<12 * V>(in_lower + there * 24 * V);
-        prefetch<12 * V>(links_there + (there * 4 + 1) * 12 * V);
+        prefetch<12 * V>(spatial_links + (next * 6 + 3) * 12 * V);
       }
       const std::int64_t there = neighbours[5];
       const Number* upper = in_upper + there * 24 * V;
       const Number* lower = in_lower + there * 24 * V;
-      const Number* link = links_there + (there * 4 + 1) * 12 * V;
+      const Number* link = spatial_links + (block * 6 + 3) * 12 * V;
       const Real u00r = load<S, V>(link + 0 * V);
       const Real u00i = load<S, V>(link + 1 * V);
       const Real u01r = load<S, V>(link + 2 * V);
@@ -421,6 +421,22 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         Real h01i = load<S, V>(upper + 3 * V) + load<S, V>(lower + 9 * V);
         Real h02r = load<S, V>(upper + 4 * V) + load<S, V>(lower + 10 * V);
         Real h02i = load<S, V>(upper + 5 * V) + load<S, V>(lower + 11 * V);
+        if (wraps & 32u) {
+          const Mask rotation = *static_cast<const Mask*>(args.rotations[5]);
+          const Real* phase = static_cast<const Real*>(args.phases[5]);
+          const Real h00s = permute<T, V>(h00r, rotation);
+          const Real h00t = permute<T, V>(h00i, rotation);
+          h00r = h00s * phase[0] - h00t * phase[1];
+          h00i = h00s * phase[1] + h00t * phase[0];
+          const Real h01s = permute<T, V>(h01r, rotation);
+          const Real h01t = permute<T, V>(h01i, rotation);
+          h01r = h01s * phase[0] - h01t * phase[1];
+          h01i = h01s * phase[1] + h01t * phase[0];
+          const Real h02s = permute<T, V>(h02r, rotation);
+          const Real h02t = permute<T, V>(h02i, rotation);
+          h02r = h02s * phase[0] - h02t * phase[1];
+          h02i = h02s * phase[1] + h02t * phase[0];
+        }
         Real v00r, v00i, v01r, v01i, v02r, v02i;
         v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
         v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
@@ -428,22 +444,6 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
         v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
         v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        if (wraps & 32u) {
-          const Mask rotation = *static_cast<const Mask*>(args.rotations[5]);
-          const Real* phase = static_cast<const Real*>(args.phases[5]);
-          const Real v00s = permute<T, V>(v00r, rotation);
-          const Real v00t = permute<T, V>(v00i, rotation);
-          v00r = v00s * phase[0] - v00t * phase[1];
-          v00i = v00s * phase[1] + v00t * phase[0];
-          const Real v01s = permute<T, V>(v01r, rotation);
-          const Real v01t = permute<T, V>(v01i, rotation);
-          v01r = v01s * phase[0] - v01t * phase[1];
-          v01i = v01s * phase[1] + v01t * phase[0];
-          const Real v02s = permute<T, V>(v02r, rotation);
-          const Real v02t = permute<T, V>(v02i, rotation);
-          v02r = v02s * phase[0] - v02t * phase[1];
-          v02i = v02s * phase[1] + v02t * phase[0];
-        }
         a00r += v00r;
         a00i += v00i;
         a01r += v01r;
@@ -464,6 +464,22 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         Real h11i = load<S, V>(upper + 9 * V) - load<S, V>(lower + 3 * V);
         Real h12r = load<S, V>(upper + 10 * V) - load<S, V>(lower + 4 * V);
         Real h12i = load<S, V>(upper + 11 * V) - load<S, V>(lower + 5 * V);
+        if (wraps & 32u) {
+          const Mask rotation = *static_cast<const Mask*>(args.rotations[5]);
+          const Real* phase = static_cast<const Real*>(args.phases[5]);
+          const Real h10s = permute<T, V>(h10r, rotation);
+          const Real h10t = permute<T, V>(h10i, rotation);
+          h10r = h10s * phase[0] - h10t * phase[1];
+          h10i = h10s * phase[1] + h10t * phase[0];
+          const Real h11s = permute<T, V>(h11r, rotation);
+          const Real h11t = permute<T, V>(h11i, rotation);
+          h11r = h11s * phase[0] - h11t * phase[1];
+          h11i = h11s * phase[1] + h11t * phase[0];
+          const Real h12s = permute<T, V>(h12r, rotation);
+          const Real h12t = permute<T, V>(h12i, rotation);
+          h12r = h12s * phase[0] - h12t * phase[1];
+          h12i = h12s * phase[1] + h12t * phase[0];
+        }
         Real v10r, v10i, v11r, v11i, v12r, v12i;
         v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
         v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
@@ -471,22 +487,6 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
         v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
         v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        if (wraps & 32u) {
-          const Mask rotation = *static_cast<const Mask*>(args.rotations[5]);
-          const Real* phase = static_cast<const Real*>(args.phases[5]);
-          const Real v10s = permute<T, V>(v10r, rotation);
-          const Real v10t = permute<T, V>(v10i, rotation);
-          v10r = v10s * phase[0] - v10t * phase[1];
-          v10i = v10s * phase[1] + v10t * phase[0];
-          const Real v11s = permute<T, V>(v11r, rotation);
-          const Real v11t = permute<T, V>(v11i, rotation);
-          v11r = v11s * phase[0] - v11t * phase[1];
-          v11i = v11s * phase[1] + v11t * phase[0];
-          const Real v12s = permute<T, V>(v12r, rotation);
-          const Real v12t = permute<T, V>(v12i, rotation);
-          v12r = v12s * phase[0] - v12t * phase[1];
-          v12i = v12s * phase[1] + v12t * phase[0];
-        }
         a10r += v10r;
         a10i += v10i;
         a11r += v11r;
@@ -506,12 +506,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         const std::int64_t there = next_neighbours[2];
         prefetch<12 * V>(in_upper + there * 24 * V);
         prefetch<12 * V>(in_lower + there * 24 * V);
-        prefetch<12 * V>(links_here + (next * 4 + 2) * 12 * V);
+        prefetch<12 * V>(spatial_links + (next * 6 + 4) * 12 * V);
       }
       const std::int64_t there = neighbours[2];
       const Number* upper = in_upper + there * 24 * V;
       const Number* lower = in_lower + there * 24 * V;
-      const Number* link = links_here + (block * 4 + 2) * 12 * V;
+      const Number* link = spatial_links + (block * 6 + 4) * 12 * V;
       const Real u00r = load<S, V>(link + 0 * V);
       const Real u00i = load<S, V>(link + 1 * V);
       const Real u01r = load<S, V>(link + 2 * V);
@@ -623,12 +623,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         const std::int64_t there = next_neighbours[6];
         prefetch<12 * V>(in_upper + there * 24 * V);
         prefetch<12 * V>(in_lower + there * 24 * V);
-        prefetch<12 * V>(links_there + (there * 4 + 2) * 12 * V);
+        prefetch<12 * V>(spatial_links + (next * 6 + 5) * 12 * V);
       }
       const std::int64_t there = neighbours[6];
       const Number* upper = in_upper + there * 24 * V;
       const Number* lower = in_lower + there * 24 * V;
-      const Number* link = links_there + (there * 4 + 2) * 12 * V;
+      const Number* link = spatial_links + (block * 6 + 5) * 12 * V;
       const Real u00r = load<S, V>(link + 0 * V);
       const Real u00i = load<S, V>(link + 1 * V);
       const Real u01r = load<S, V>(link + 2 * V);
@@ -655,6 +655,22 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         Real h01i = load<S, V>(upper + 3 * V) + load<S, V>(lower + 2 * V);
         Real h02r = load<S, V>(upper + 4 * V) - load<S, V>(lower + 5 * V);
         Real h02i = load<S, V>(upper + 5 * V) + load<S, V>(lower + 4 * V);
+        if (wraps & 64u) {
+          const Mask rotation = *static_cast<const Mask*>(args.rotations[6]);
+          const Real* phase = static_cast<const Real*>(args.phases[6]);
+          const Real h00s = permute<T, V>(h00r, rotation);
+          const Real h00t = permute<T, V>(h00i, rotation);
+          h00r = h00s * phase[0] - h00t * phase[1];
+          h00i = h00s * phase[1] + h00t * phase[0];
+          const Real h01s = permute<T, V>(h01r, rotation);
+          const Real h01t = permute<T, V>(h01i, rotation);
+          h01r = h01s * phase[0] - h01t * phase[1];
+          h01i = h01s * phase[1] + h01t * phase[0];
+          const Real h02s = permute<T, V>(h02r, rotation);
+          const Real h02t = permute<T, V>(h02i, rotation);
+          h02r = h02s * phase[0] - h02t * phase[1];
+          h02i = h02s * phase[1] + h02t * phase[0];
+        }
         Real v00r, v00i, v01r, v01i, v02r, v02i;
         v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
         v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
@@ -662,22 +678,6 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
         v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
         v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        if (wraps & 64u) {
-          const Mask rotation = *static_cast<const Mask*>(args.rotations[6]);
-          const Real* phase = static_cast<const Real*>(args.phases[6]);
-          const Real v00s = permute<T, V>(v00r, rotation);
-          const Real v00t = permute<T, V>(v00i, rotation);
-          v00r = v00s * phase[0] - v00t * phase[1];
-          v00i = v00s * phase[1] + v00t * phase[0];
-          const Real v01s = permute<T, V>(v01r, rotation);
-          const Real v01t = permute<T, V>(v01i, rotation);
-          v01r = v01s * phase[0] - v01t * phase[1];
-          v01i = v01s * phase[1] + v01t * phase[0];
-          const Real v02s = permute<T, V>(v02r, rotation);
-          const Real v02t = permute<T, V>(v02i, rotation);
-          v02r = v02s * phase[0] - v02t * phase[1];
-          v02i = v02s * phase[1] + v02t * phase[0];
-        }
         a00r += v00r;
         a00i += v00i;
         a01r += v01r;
@@ -698,6 +698,22 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         Real h11i = load<S, V>(upper + 9 * V) - load<S, V>(lower + 8 * V);
         Real h12r = load<S, V>(upper + 10 * V) + load<S, V>(lower + 11 * V);
         Real h12i = load<S, V>(upper + 11 * V) - load<S, V>(lower + 10 * V);
+        if (wraps & 64u) {
+          const Mask rotation = *static_cast<const Mask*>(args.rotations[6]);
+          const Real* phase = static_cast<const Real*>(args.phases[6]);
+          const Real h10s = permute<T, V>(h10r, rotation);
+          const Real h10t = permute<T, V>(h10i, rotation);
+          h10r = h10s * phase[0] - h10t * phase[1];
+          h10i = h10s * phase[1] + h10t * phase[0];
+          const Real h11s = permute<T, V>(h11r, rotation);
+          const Real h11t = permute<T, V>(h11i, rotation);
+          h11r = h11s * phase[0] - h11t * phase[1];
+          h11i = h11s * phase[1] + h11t * phase[0];
+          const Real h12s = permute<T, V>(h12r, rotation);
+          const Real h12t = permute<T, V>(h12i, rotation);
+          h12r = h12s * phase[0] - h12t * phase[1];
+          h12i = h12s * phase[1] + h12t * phase[0];
+        }
         Real v10r, v10i, v11r, v11i, v12r, v12i;
         v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
         v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
@@ -705,22 +721,6 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
         v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
         v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        if (wraps & 64u) {
-          const Mask rotation = *static_cast<const Mask*>(args.rotations[6]);
-          const Real* phase = static_cast<const Real*>(args.phases[6]);
-          const Real v10s = permute<T, V>(v10r, rotation);
-          const Real v10t = permute<T, V>(v10i, rotation);
-          v10r = v10s * phase[0] - v10t * phase[1];
-          v10i = v10s * phase[1] + v10t * phase[0];
-          const Real v11s = permute<T, V>(v11r, rotation);
-          const Real v11t = permute<T, V>(v11i, rotation);
-          v11r = v11s * phase[0] - v11t * phase[1];
-          v11i = v11s * phase[1] + v11t * phase[0];
-          const Real v12s = permute<T, V>(v12r, rotation);
-          const Real v12t = permute<T, V>(v12i, rotation);
-          v12r = v12s * phase[0] - v12t * phase[1];
-          v12i = v12s * phase[1] + v12t * phase[0];
-        }
         a10r += v10r;
         a10i += v10i;
         a11r += v11r;
@@ -764,12 +764,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
       {  // the next block's
         const std::int64_t there = next_neighbours[3];
         prefetch<12 * V>(in_lower + there * 24 * V);
-        if (!args.temporal_gauge || (next_wraps & 8u)) prefetch<12 * V>(links_here + (next * 4 + 3) * 12 * V);
+        if (!args.temporal_gauge || (next_wraps & 8u)) prefetch<12 * V>(time_links + (next * 2 + 0) * 12 * V);
       }
       const std::int64_t there = neighbours[3];
       const Number* lower = in_lower + there * 24 * V;
       if (!args.temporal_gauge || (wraps & 8u)) {
-        const Number* link = links_here + (block * 4 + 3) * 12 * V;
+        const Number* link = time_links + (block * 2 + 0) * 12 * V;
         const Real u00r = load<S, V>(link + 0 * V);
         const Real u00i = load<S, V>(link + 1 * V);
         const Real u01r = load<S, V>(link + 2 * V);
@@ -894,12 +894,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
       {  // the next block's
         const std::int64_t there = next_neighbours[7];
         prefetch<12 * V>(in_upper + there * 24 * V);
-        if (!args.temporal_gauge || (next_wraps & 128u)) prefetch<12 * V>(links_there + (there * 4 + 3) * 12 * V);
+        if (!args.temporal_gauge || (next_wraps & 128u)) prefetch<12 * V>(time_links + (next * 2 + 1) * 12 * V);
       }
       const std::int64_t there = neighbours[7];
       const Number* upper = in_upper + there * 24 * V;
       if (!args.temporal_gauge || (wraps & 128u)) {
-        const Number* link = links_there + (there * 4 + 3) * 12 * V;
+        const Number* link = time_links + (block * 2 + 1) * 12 * V;
         const Real u00r = load<S, V>(link + 0 * V);
         const Real u00i = load<S, V>(link + 1 * V);
         const Real u01r = load<S, V>(link + 2 * V);
@@ -926,6 +926,22 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
           Real h01i = load<S, V>(upper + 3 * V);
           Real h02r = load<S, V>(upper + 4 * V);
           Real h02i = load<S, V>(upper + 5 * V);
+          if (wraps & 128u) {
+            const Mask rotation = *static_cast<const Mask*>(args.rotations[7]);
+            const Real* phase = static_cast<const Real*>(args.phases[7]);
+            const Real h00s = permute<T, V>(h00r, rotation);
+            const Real h00t = permute<T, V>(h00i, rotation);
+            h00r = h00s * phase[0] - h00t * phase[1];
+            h00i = h00s * phase[1] + h00t * phase[0];
+            const Real h01s = permute<T, V>(h01r, rotation);
+            const Real h01t = permute<T, V>(h01i, rotation);
+            h01r = h01s * phase[0] - h01t * phase[1];
+            h01i = h01s * phase[1] + h01t * phase[0];
+            const Real h02s = permute<T, V>(h02r, rotation);
+            const Real h02t = permute<T, V>(h02i, rotation);
+            h02r = h02s * phase[0] - h02t * phase[1];
+            h02i = h02s * phase[1] + h02t * phase[0];
+          }
           Real v00r, v00i, v01r, v01i, v02r, v02i;
           v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
           v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
@@ -933,22 +949,6 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
           v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
           v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
           v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-          if (wraps & 128u) {
-            const Mask rotation = *static_cast<const Mask*>(args.rotations[7]);
-            const Real* phase = static_cast<const Real*>(args.phases[7]);
-            const Real v00s = permute<T, V>(v00r, rotation);
-            const Real v00t = permute<T, V>(v00i, rotation);
-            v00r = v00s * phase[0] - v00t * phase[1];
-            v00i = v00s * phase[1] + v00t * phase[0];
-            const Real v01s = permute<T, V>(v01r, rotation);
-            const Real v01t = permute<T, V>(v01i, rotation);
-            v01r = v01s * phase[0] - v01t * phase[1];
-            v01i = v01s * phase[1] + v01t * phase[0];
-            const Real v02s = permute<T, V>(v02r, rotation);
-            const Real v02t = permute<T, V>(v02i, rotation);
-            v02r = v02s * phase[0] - v02t * phase[1];
-            v02i = v02s * phase[1] + v02t * phase[0];
-          }
           a00r += T(2) * v00r;
           a00i += T(2) * v00i;
           a01r += T(2) * v01r;
@@ -963,6 +963,22 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
           Real h11i = load<S, V>(upper + 9 * V);
           Real h12r = load<S, V>(upper + 10 * V);
           Real h12i = load<S, V>(upper + 11 * V);
+          if (wraps & 128u) {
+            const Mask rotation = *static_cast<const Mask*>(args.rotations[7]);
+            const Real* phase = static_cast<const Real*>(args.phases[7]);
+            const Real h10s = permute<T, V>(h10r, rotation);
+            const Real h10t = permute<T, V>(h10i, rotation);
+            h10r = h10s * phase[0] - h10t * phase[1];
+            h10i = h10s * phase[1] + h10t * phase[0];
+            const Real h11s = permute<T, V>(h11r, rotation);
+            const Real h11t = permute<T, V>(h11i, rotation);
+            h11r = h11s * phase[0] - h11t * phase[1];
+            h11i = h11s * phase[1] + h11t * phase[0];
+            const Real h12s = permute<T, V>(h12r, rotation);
+            const Real h12t = permute<T, V>(h12i, rotation);
+            h12r = h12s * phase[0] - h12t * phase[1];
+            h12i = h12s * phase[1] + h12t * phase[0];
+          }
           Real v10r, v10i, v11r, v11i, v12r, v12i;
           v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
           v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
@@ -970,22 +986,6 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
           v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
           v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
           v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-          if (wraps & 128u) {
-            const Mask rotation = *static_cast<const Mask*>(args.rotations[7]);
-            const Real* phase = static_cast<const Real*>(args.phases[7]);
-            const Real v10s = permute<T, V>(v10r, rotation);
-            const Real v10t = permute<T, V>(v10i, rotation);
-            v10r = v10s * phase[0] - v10t * phase[1];
-            v10i = v10s * phase[1] + v10t * phase[0];
-            const Real v11s = permute<T, V>(v11r, rotation);
-            const Real v11t = permute<T, V>(v11i, rotation);
-            v11r = v11s * phase[0] - v11t * phase[1];
-            v11i = v11s * phase[1] + v11t * phase[0];
-            const Real v12s = permute<T, V>(v12r, rotation);
-            const Real v12t = permute<T, V>(v12i, rotation);
-            v12r = v12s * phase[0] - v12t * phase[1];
-            v12i = v12s * phase[1] + v12t * phase[0];
-          }
           a10r += T(2) * v10r;
           a10i += T(2) * v10i;
           a11r += T(2) * v11r;

@@ -54,7 +54,9 @@ TEST_P(Wilson, EveryKernelAgreesWithTheReferenceOnItsOwnLinks) {
   const HostSpinor psi = random_spinor(GetParam());
   for (const OperatorForm& form : all_forms()) {
     HostLinks stored(GetParam());
-    export_links(stored, scene.wilson(form).dslash().links());  // with the codec's error: this tests the kernel
+    const WilsonOperator wilson = scene.wilson(form);  // its links, with the codec's error: this tests the kernel
+    export_links(stored, wilson.dslash().spatial_links());
+    export_links(stored, wilson.dslash().time_links());
     for (bool dagger : {false, true}) {
       const HostSpinor reference = reference::wilson(stored, scene.setup(), psi, dagger);
       for (Isa isa : available_isas()) {
@@ -201,7 +203,7 @@ TEST(WilsonKernels, FieldsHoldTheBytesOfTheirFormat) {
     const std::size_t before = cpu_backend().allocated_bytes();
     const WilsonOperator m = scene.wilson(form);
     EXPECT_EQ(cpu_backend().allocated_bytes() - before,
-              sites * 4 * std::size_t(form.reconstruct) * number_bytes(form.precision));
+              sites * 8 * std::size_t(form.reconstruct) * number_bytes(form.precision));
     const Field x(m.field_desc());
     EXPECT_EQ(x.desc().bytes(),
               sites * (24 * number_bytes(form.precision) + (form.precision == Precision::Half ? 4 : 0)));
