@@ -57,8 +57,9 @@ void describe_bench(CLI::App& command, BenchOptions& options) {
       ->type_name("")
       ->check(CLI::IsMember(bench_names()));
   command
-      .add_option("--dims", options.dims,
-                  "Lattice; may be given again; 8 8 8 16, 16 16 16 32 and 24 24 24 48 when not given")
+      .add_option(
+          "--dims", options.dims,
+          "Lattice; may be given again; 8 8 8 16, 16 16 16 32 and 24 24 24 48 when not given (accuracy: the first)")
       ->type_name("X Y Z T");
   command
       .add_option_function<std::string>(

@@ -63,7 +63,7 @@ Json timed(const BenchOptions& options, std::ostream& out, void (*measure)(const
 Json accuracy(const BenchOptions& options, std::ostream& out) {
   Json rows = Json::array();
   out << accuracy_heading();
-  for (const Dims& dims : lattices(options, {{16, 16, 16, 32}})) {
+  for (const Dims& dims : lattices(options, {{8, 8, 8, 16}})) {
     const Lattice lattice(dims);
     Backend& backend = find_backend(options.backend);
     const AccuracyStudy study(lattice, accuracy_seed, backend);

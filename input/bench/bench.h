@@ -13,7 +13,7 @@ namespace quadrille {
 
 struct BenchOptions {
   std::string what;  ///< a name in bench_names()
-  /// Lattices x y z t; empty: 8 8 8 16 (in cache), 16 16 16 32 and 24 24 24 48; the second alone for "accuracy".
+  /// Lattices x y z t; empty: 8 8 8 16 (in cache), 16 16 16 32 and 24 24 24 48; the first alone for "accuracy".
   std::vector<std::array<int, 4>> dims;
   std::optional<Precision> precision;      ///< all when not given
   std::optional<Reconstruct> reconstruct;  ///< all when not given

@@ -29,8 +29,9 @@ Deviations::Deviations(const HostSpinor& result, const std::vector<Extended>& re
   std::sort(sorted_.begin(), sorted_.end());
 }
 
-std::int64_t Deviations::at_most(double epsilon) const {
-  return std::upper_bound(sorted_.begin(), sorted_.end(), epsilon) - sorted_.begin();
+double Deviations::smallest() const {
+  const auto first = std::upper_bound(sorted_.begin(), sorted_.end(), 0.0);
+  return first == sorted_.end() ? 0 : *first;
 }
 
 double Deviations::quantile(double q) const {
@@ -39,14 +40,14 @@ double Deviations::quantile(double q) const {
 
 std::vector<Deviations::Point> Deviations::curve(int per_decade) const {
   std::vector<Point> points;
-  const auto first = std::upper_bound(sorted_.begin(), sorted_.end(), 0.0);
-  if (first == sorted_.end()) return points;
-  int step = int(std::floor(std::log10(*first) * per_decade));
+  if (smallest() == 0) return points;
+  int step = int(std::floor(std::log10(smallest()) * per_decade));
   const auto epsilon = [&] { return std::pow(10.0, double(step) / per_decade); };
-  while (epsilon() >= *first) --step;  // where the logarithm was rounded up
+  while (epsilon() >= smallest()) --step;  // where the logarithm was rounded up
   for (;; ++step) {
-    points.push_back({epsilon(), at_most(epsilon())});
-    if (points.back().at_most == count()) return points;
+    const auto within = std::upper_bound(sorted_.begin(), sorted_.end(), epsilon()) - sorted_.begin();
+    points.push_back({epsilon(), double(within) / double(count())});
+    if (std::size_t(within) == count()) return points;
   }
 }
 

@@ -4,7 +4,7 @@
 #include "core/host_field.h"
 #include "input/bench/extended_hop.h"
 
-#include <cstdint>
+#include <cstddef>
 #include <vector>
 
 namespace quadrille::bench {
@@ -17,18 +17,18 @@ class Deviations {
   Deviations(const HostSpinor& result, const std::vector<Extended>& reference);
 
   /// How many numbers were compared.
-  std::int64_t count() const { return std::int64_t(sorted_.size()); }
-  /// How many deviate by epsilon at most.
-  std::int64_t at_most(double epsilon) const;
-  /// The deviation that a fraction q of the numbers does not exceed: 0 gives the smallest, 1 the largest.
+  std::size_t count() const { return sorted_.size(); }
+  /// The smallest deviation that is not 0, where the curve begins; 0 when all are. Of n numbers with rounding errors it
+  /// is about 2/n of the median, so it tells of n as much as of the format.
+  double smallest() const;
+  /// The deviation that a fraction q of the numbers does not exceed: 0.5 gives the median, 1 the largest.
   double quantile(double q) const;
 
   struct Point {
-    double epsilon;
-    std::int64_t at_most;
+    double epsilon, fraction;
   };
-  /// at_most() at `per_decade` logarithmic steps a decade, from the last step below the smallest deviation that is not
-  /// 0 to the first that all numbers stay within; none when all deviations are 0.
+  /// The fraction of numbers that deviate by epsilon at most, at `per_decade` logarithmic steps a decade: from the last
+  /// step below smallest() to the first that all numbers stay within; none when all deviations are 0.
   std::vector<Point> curve(int per_decade) const;
 
  private:
