@@ -51,6 +51,13 @@ void add_machine_options(CLI::App& command, std::string& backend, int& threads) 
       ->check(CLI::Range(1, most_threads));
 }
 
+/// The message for an extent that is no whole number; empty for one that is.
+std::string whole_number_problem(const std::string& text) {
+  int number = 0;
+  if (CLI::detail::lexical_cast(text, number)) return {};
+  return fmt::format("'{}' is no extent: give four positive even numbers X Y Z T", text);
+}
+
 void describe_bench(CLI::App& command, BenchOptions& options) {
   command.add_option("WHAT", options.what, "One of " + fmt::format("{}", fmt::join(bench_names(), ", ")))
       ->required()
@@ -60,7 +67,8 @@ void describe_bench(CLI::App& command, BenchOptions& options) {
       .add_option(
           "--dims", options.dims,
           "Lattice; may be given again; 8 8 8 16, 16 16 16 32 and 24 24 24 48 when not given (accuracy: the first)")
-      ->type_name("X Y Z T");
+      ->type_name("X Y Z T")
+      ->check(CLI::Validator(whole_number_problem, ""));
   command
       .add_option_function<std::string>(
           "--precision", [&](const std::string& name) { options.precision = parse_precision(name); },
