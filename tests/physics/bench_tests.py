@@ -34,7 +34,7 @@ def dslash_bytes(row):
 
 class BenchTest(ProgramTest):
     def bench(self, *args, out="bench.json"):
-        """`quadrille bench` must end well; what it printed and its JSON file. Little memory is measured: that is fast."""
+        """`quadrille bench` must end well; what it printed and its JSON file. It measures little memory: that is fast."""
         process = self.call("bench", *args, "--memory-mib", "1", "--json", self.path(out))
         self.assertEqual(process.returncode, 0, process.stderr)
         with open(self.path(out)) as stream:
@@ -76,7 +76,8 @@ class Bench(BenchTest):
         said, results = self.bench("memory")
         self.check_rows(results, said)
         self.assertEqual(results["kernels"], [])
-        self.assertIn("read {read_gbs:.2f}, copy {copy_gbs:.2f}, triad {triad_gbs:.2f}".format(**results["memory"]), said)
+        self.assertIn("read {read_gbs:.2f}, copy {copy_gbs:.2f}, triad {triad_gbs:.2f}\n".format(**results["memory"]),
+                      said)
 
     def test_dslash(self):
         said, results = self.bench("dslash", *SMALL, "--precision", "half")
