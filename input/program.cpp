@@ -51,13 +51,24 @@ void add_machine_options(CLI::App& command, std::string& backend, int& threads) 
       ->check(CLI::Range(1, most_threads));
 }
 
+/// The message for an extent that is no whole number; empty for one that is.
+std::string whole_number_problem(const std::string& text) {
+  int number = 0;
+  if (CLI::detail::lexical_cast(text, number)) return {};
+  return fmt::format("'{}' is no extent: give four positive even numbers X Y Z T", text);
+}
+
 void describe_bench(CLI::App& command, BenchOptions& options) {
   command.add_option("WHAT", options.what, "One of " + fmt::format("{}", fmt::join(bench_names(), ", ")))
       ->required()
       ->type_name("")
       ->check(CLI::IsMember(bench_names()));
-  command.add_option("--dims", options.dims, "Lattice; 8 8 8 16, 16 16 16 32 and 24 24 24 48 when not given")
-      ->type_name("X Y Z T");
+  command
+      .add_option(
+          "--dims", options.dims,
+          "Lattice; may be given again; 8 8 8 16, 16 16 16 32 and 24 24 24 48 when not given (accuracy: the first)")
+      ->type_name("X Y Z T")
+      ->check(CLI::Validator(whole_number_problem, ""));
   command
       .add_option_function<std::string>(
           "--precision", [&](const std::string& name) { options.precision = parse_precision(name); },
@@ -72,6 +83,11 @@ void describe_bench(CLI::App& command, BenchOptions& options) {
       ->check(CLI::IsMember(std::vector<std::string>{"18", "12", "8"}));
   add_machine_options(command, options.backend, options.threads);
   command.add_option("--json", options.json, "Write the figures to FILE as well")->type_name("FILE");
+  command
+      .add_option("--memory-mib", options.memory_mib,
+                  "Size of the arrays that the rates of the memory are measured on; 256 when not given")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20));
 }
 
 void describe(CLI::App& app, Call& call) {
@@ -94,9 +110,10 @@ void describe(CLI::App& app, Call& call) {
   CLI::App& info = *app.add_subcommand("info", "Describe a gauge or propagator file");
   info.add_option("FILE", call.file, "The file")->required()->type_name("");
 
-  describe_bench(*app.add_subcommand("bench", "Measure kernels and solvers against this machine's memory"), call.bench);
+  describe_bench(*app.add_subcommand("bench", "Measure kernels and solvers: speed and accuracy"), call.bench);
   CLI::App& report = *app.add_subcommand("report", "Tables and figures of results: DIR/report.md");
-  report.add_option("RESULTS", call.report.results, "results.json of a job, or its output folder")
+  report
+      .add_option("RESULTS", call.report.results, "results.json of a job, its output folder, or a JSON file of bench")
       ->required()
       ->type_name("");
   report.add_option("--out", call.report.out, "Folder for the report; `report` beside the results when not given")

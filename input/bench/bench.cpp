@@ -3,6 +3,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/isa.h"
+#include "input/bench/accuracy.h"
 #include "input/bench/measurements.h"
 
 #include <fmt/format.h>
@@ -14,40 +15,91 @@ namespace quadrille {
 namespace bench {
 namespace {
 
-struct Entry {
-  const char* name;
-  void (*measure)(const Bench& bench);
-};
+using Json = nlohmann::ordered_json;
 
-constexpr Entry entries[] = {{"dslash", &measure_dslash},
-                             {"dslash_full", &measure_dslash_full},
-                             {"blas", &measure_blas},
-                             {"solver", &measure_solver}};
-
-const std::vector<Dims> usual_lattices{{8, 8, 8, 16}, {16, 16, 16, 32}, {24, 24, 24, 48}};
-
-void measure(const Entry& entry, const BenchOptions& options, Table& table, std::ostream& out) {
-  out << heading();
-  for (const Dims& dims : options.dims.empty() ? usual_lattices : options.dims) {
-    const Lattice lattice(dims);
-    entry.measure({lattice, find_backend(options.backend), options, [&](const Row& row) {
-                     table.rows.push_back(row);
-                     out << text(table, row) << std::flush;
-                   }});
-  }
-}
-
-}  // namespace
-
-std::vector<Precision> Bench::precisions() const {
+std::vector<Precision> chosen_precisions(const BenchOptions& options) {
   if (options.precision) return {*options.precision};
   return {Precision::Double, Precision::Single, Precision::Half};
 }
 
-std::vector<Reconstruct> Bench::reconstructs() const {
+std::vector<Reconstruct> chosen_reconstructs(const BenchOptions& options) {
   if (options.reconstruct) return {*options.reconstruct};
   return {Reconstruct::R18, Reconstruct::R12, Reconstruct::R8};
 }
+
+std::vector<OperatorForm> chosen_forms(const BenchOptions& options) {
+  std::vector<OperatorForm> forms;
+  for (Precision precision : chosen_precisions(options)) {
+    for (Reconstruct reconstruct : chosen_reconstructs(options)) {
+      for (bool temporal_gauge : {false, true}) forms.push_back({precision, reconstruct, temporal_gauge});
+    }
+  }
+  return forms;
+}
+
+constexpr std::uint64_t accuracy_seed = 20091116;
+
+std::vector<Dims> lattices(const BenchOptions& options, std::vector<Dims> usual) {
+  return options.dims.empty() ? usual : options.dims;
+}
+
+/// Measures the memory, then calls measure() for each lattice (none: the memory is all).
+Json timed(const BenchOptions& options, std::ostream& out, void (*measure)(const Bench& bench)) {
+  Table table;
+  table.memory = memory_rates(std::int64_t(options.memory_mib) << 20);
+  out << text(table.memory) << std::flush;
+  if (measure == nullptr) return json(table);
+  out << heading();
+  for (const Dims& dims : lattices(options, {{8, 8, 8, 16}, {16, 16, 16, 32}, {24, 24, 24, 48}})) {
+    const Lattice lattice(dims);
+    measure({lattice, find_backend(options.backend), options, [&](const Row& row) {
+               table.rows.push_back(row);
+               out << text(table, row) << std::flush;
+             }});
+  }
+  return json(table);
+}
+
+Json accuracy(const BenchOptions& options, std::ostream& out) {
+  Json rows = Json::array();
+  out << accuracy_heading();
+  for (const Dims& dims : lattices(options, {{8, 8, 8, 16}})) {
+    const Lattice lattice(dims);
+    Backend& backend = find_backend(options.backend);
+    const AccuracyStudy study(lattice, accuracy_seed, backend);
+    for (const OperatorForm& form : chosen_forms(options)) {
+      const AccuracyStudy::Product product = study.product(form);
+      const AccuracyRow row{
+          form, dims, backend.name(), product.isa, omp_get_max_threads(), {product.vector, study.reference()}};
+      rows.push_back(json(row));
+      out << text(row) << std::flush;
+    }
+  }
+  return {{"accuracy", rows}};
+}
+
+struct Entry {
+  const char* name;
+  /// Prints a table; gives what the JSON file is to hold.
+  Json (*run)(const BenchOptions& options, std::ostream& out);
+};
+
+template <void (*measure)(const Bench&)>
+Json timed_entry(const BenchOptions& options, std::ostream& out) {
+  return timed(options, out, measure);
+}
+
+constexpr Entry entries[] = {{"memory", &timed_entry<nullptr>},
+                             {"dslash", &timed_entry<&measure_dslash>},
+                             {"dslash_full", &timed_entry<&measure_dslash_full>},
+                             {"blas", &timed_entry<&measure_blas>},
+                             {"solver", &timed_entry<&measure_solver>},
+                             {"accuracy", &accuracy}};
+
+}  // namespace
+
+std::vector<Precision> Bench::precisions() const { return chosen_precisions(options); }
+std::vector<Reconstruct> Bench::reconstructs() const { return chosen_reconstructs(options); }
 
 Row Bench::row(const std::string& kernel, Precision precision) const {
   Row row;
@@ -65,7 +117,7 @@ Row Bench::row(const std::string& kernel, Precision precision) const {
 }  // namespace bench
 
 std::vector<std::string> bench_names() {
-  std::vector<std::string> names{"memory"};
+  std::vector<std::string> names;
   for (const bench::Entry& entry : bench::entries) names.push_back(entry.name);
   return names;
 }
@@ -77,15 +129,13 @@ void run_bench(const BenchOptions& options, std::ostream& out) {
   if (options.threads > 0) omp_set_num_threads(options.threads);
   out << fmt::format("{} on the backend {}, {}, {} threads\n", options.what, find_backend(options.backend).name(),
                      to_string(active_isa()), omp_get_max_threads());
-  bench::Table table;
-  table.memory = bench::memory_rates();
-  out << bench::text(table.memory) << std::flush;
   for (const bench::Entry& entry : bench::entries) {
-    if (entry.name == options.what) bench::measure(entry, options, table, out);
+    if (entry.name != options.what) continue;
+    const bench::Json results = entry.run(options, out);
+    if (!file) return;
+    file->write(results.dump(2) + "\n");
+    file->commit();
   }
-  if (!file) return;
-  file->write(bench::json(table).dump(2) + "\n");
-  file->commit();
 }
 
 }  // namespace quadrille

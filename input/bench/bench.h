@@ -1,4 +1,4 @@
-// The command `quadrille bench WHAT`: how fast this machine's memory, the kernels and the solvers are.
+// The command `quadrille bench WHAT`: how fast this machine's memory, the kernels and the solvers are, and how exact.
 #pragma once
 
 #include "core/precision.h"
@@ -13,21 +13,22 @@ namespace quadrille {
 
 struct BenchOptions {
   std::string what;  ///< a name in bench_names()
-  /// Lattices x y z t; empty: 8 8 8 16 (in cache), 16 16 16 32 and 24 24 24 48.
+  /// Lattices x y z t; empty: 8 8 8 16 (in cache), 16 16 16 32 and 24 24 24 48; the first alone for "accuracy".
   std::vector<std::array<int, 4>> dims;
   std::optional<Precision> precision;      ///< all when not given
   std::optional<Reconstruct> reconstruct;  ///< all when not given
   std::string backend = "auto";
-  int threads = 0;   ///< 0: what OpenMP would use
-  std::string json;  ///< file to write; empty: none
+  int threads = 0;       ///< 0: what OpenMP would use
+  std::string json;      ///< file to write; empty: none
+  int memory_mib = 256;  ///< size of each array that the memory's rates are measured on
 };
 
-/// "dslash", "dslash_full", "blas", "solver", "memory".
+/// "memory", "dslash", "dslash_full", "blas", "solver", "accuracy".
 std::vector<std::string> bench_names();
 
-/// Measures the machine's memory, then what the options name; prints a table and writes the JSON file. Results are
-/// medians (bench/timing.h); the figures are defined in bench/table.h. Errors: extents that make no lattice, a file
-/// that cannot be written (found before anything is measured).
+/// Does what the options name, prints a table and writes the JSON file. All but "accuracy" (bench/accuracy.h) measure
+/// the machine's memory first; their results are medians (bench/timing.h) of the figures in bench/table.h. Errors:
+/// extents that make no lattice, a file that cannot be written (both found before anything is measured).
 void run_bench(const BenchOptions& options, std::ostream& out);
 
 }  // namespace quadrille

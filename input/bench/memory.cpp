@@ -12,8 +12,6 @@
 namespace quadrille::bench {
 namespace {
 
-constexpr std::int64_t count = std::int64_t(256) << 20 >> 3;
-
 MemoryKernels kernels() {
   switch (active_isa()) {
 #ifdef QUADRILLE_HAVE_AVX512
@@ -28,35 +26,33 @@ MemoryKernels kernels() {
 
 class Array {
  public:
-  Array() : data_(static_cast<double*>(cpu_backend().allocate(bytes))) {}
-  ~Array() { cpu_backend().release(data_, bytes); }
+  explicit Array(std::size_t bytes) : bytes_(bytes), data_(static_cast<double*>(cpu_backend().allocate(bytes))) {}
+  ~Array() { cpu_backend().release(data_, bytes_); }
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
   operator double*() const { return data_; }
 
  private:
-  static constexpr std::size_t bytes = std::size_t(count) * sizeof(double);
+  std::size_t bytes_;
   double* data_;
 };
 
-/// Calls part(first, numbers) on every thread for its share of the array.
-template <class Part>
-void on_all_threads(Part&& part) {
-#pragma omp parallel
-  {
-    const std::int64_t rows = count / 64, threads = omp_get_num_threads(), me = omp_get_thread_num();
-    const std::int64_t begin = rows * me / threads * 64, end = rows * (me + 1) / threads * 64;
-    part(begin, end - begin);
-  }
-}
-
-double rate(int arrays, double seconds) { return double(arrays) * double(count) * sizeof(double) / seconds * 1e-9; }
-
 }  // namespace
 
-MemoryRates memory_rates() {
+MemoryRates memory_rates(std::int64_t bytes) {
   const MemoryKernels kernel = kernels();
-  const Array a, b, c;
+  const Array a{std::size_t(bytes)}, b{std::size_t(bytes)}, c{std::size_t(bytes)};
+  const std::int64_t rows = bytes / std::int64_t(64 * sizeof(double));
+  // Calls part(first, numbers) on every thread for its share of the arrays.
+  const auto on_all_threads = [&](auto&& part) {
+#pragma omp parallel
+    {
+      const std::int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();
+      const std::int64_t begin = rows * me / threads * 64, end = rows * (me + 1) / threads * 64;
+      part(begin, end - begin);
+    }
+  };
+  const auto rate = [&](int arrays, double seconds) { return double(arrays) * double(bytes) / seconds * 1e-9; };
   on_all_threads([&](std::int64_t first, std::int64_t n) {
     for (std::int64_t i = first; i < first + n; ++i) {
       a[i] = double(i % 1000) * 0.1;

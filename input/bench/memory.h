@@ -1,6 +1,8 @@
 // The rates of this machine's main memory: what every kernel is measured against.
 #pragma once
 
+#include <cstdint>
+
 namespace quadrille::bench {
 
 /// In 10^9 bytes a second, bytes read plus bytes written by the program (what a write fetches first is not counted).
@@ -10,8 +12,9 @@ struct MemoryRates {
   double triad = 0;  ///< c[i] = a[i] + s b[i]
 };
 
-/// Measures them with all OpenMP threads on arrays of 256 MiB in the instruction set in use, each thread in its own
-/// part, which it touched first. Writes are made both through the caches and past them; the faster way counts.
-MemoryRates memory_rates();
+/// Measures them with all OpenMP threads on arrays of `bytes` bytes (a multiple of 512; what fits into the caches
+/// measures those) in the instruction set in use, each thread in its own part, which it touched first. Writes are made
+/// both through the caches and past them; the faster way counts.
+MemoryRates memory_rates(std::int64_t bytes);
 
 }  // namespace quadrille::bench

@@ -58,7 +58,7 @@ int report(const ReportOptions& options) {
   fs::path results = options.results;
   if (fs::is_directory(results)) results /= "results.json";
   if (!fs::exists(results))
-    fail("no such file: give the results.json of a job, or its output folder", results.string());
+    fail("no such file: give the results.json of a job, its output folder, or a JSON file of bench", results.string());
   const fs::path out = options.out.empty() ? results.parent_path() / "report" : fs::path(options.out);
   const fs::path script = report_folder(fs::read_symlink("/proc/self/exe")) / "report.py";
   const char* python = std::getenv("QUADRILLE_PYTHON");

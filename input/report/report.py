@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tables (Markdown) and figures of a results.json. `quadrille report` calls it; Python 3 is all that the tables need.
+"""Tables (Markdown) and figures of a results.json, or of a JSON file of `quadrille bench`. `quadrille report` calls it;
+Python 3 is all that the tables need.
 
     python3 report.py RESULTS.json --out DIR [--format svg|png]
 
@@ -16,9 +17,10 @@ import os
 import sys
 
 sys.dont_write_bytecode = True  # the scripts may lie where the user may not write, or in a source tree
+import bench_tables  # noqa: E402
 import tables  # noqa: E402
 
-KINDS = ("study_iterations", "study_times", "study_history", "correlators", "critical_mass", "chains")
+KINDS = ("study_iterations", "study_times", "study_history", "correlators", "critical_mass", "chains", "accuracy")
 DEBIAN_PYTHON = "/usr/bin/python3"
 
 
@@ -57,7 +59,7 @@ def draw_figures(results, folder, form):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Tables and figures of a results.json")
+    parser = argparse.ArgumentParser(description="Tables and figures of a results.json or of bench")
     parser.add_argument("results")
     parser.add_argument("--out", required=True)
     parser.add_argument("--format", choices=("svg", "png"), default="svg")
@@ -66,12 +68,13 @@ def main():
     try:
         with open(args.results) as stream:
             results = json.load(stream)
-        if not isinstance(results, dict) or "schema_version" not in results:
-            raise ValueError("this is no results.json of Quadrille")
+        of_bench = bench_tables.is_bench(results)
+        if not of_bench and (not isinstance(results, dict) or "schema_version" not in results):
+            raise ValueError("this is no results.json of Quadrille, nor a JSON file of its bench")
     except (OSError, ValueError) as error:
         print(f"quadrille: error: {args.results}: {error}", file=sys.stderr)
         return 1
-    text = tables.report(results)
+    text = (bench_tables if of_bench else tables).report(results)
     try:
         os.makedirs(args.out, exist_ok=True)
         if have_matplotlib():

@@ -39,6 +39,15 @@ def cpu_instruction_sets():
     return found
 
 
+def python_with_matplotlib():
+    """A Python that can draw; None without one."""
+    for python in (sys.executable, "/usr/bin/python3", "python3"):
+        if shutil.which(python) and subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL,
+                                                   check=False).returncode == 0:
+            return python
+    return None
+
+
 def limit_file_size(size):
     """For a child process: writing beyond `size` bytes of a file fails, as it does on a full disk."""
 

@@ -289,14 +289,6 @@ class CriticalMass(ProgramTest):
         self.assertRegex(process.stderr, r"job\.yaml:\d+:\d+: 'from' must be a list .* 2 or more entries")
 
 
-def python_with_matplotlib():
-    for python in (sys.executable, "/usr/bin/python3", "python3"):
-        if shutil.which(python) and subprocess.run([python, "-c", "import matplotlib"], stderr=subprocess.DEVNULL,
-                                                   check=False).returncode == 0:
-            return python
-    return None
-
-
 class Reports(ProgramTest):
     """`quadrille report`: tables with any Python 3, figures with matplotlib."""
 
@@ -336,10 +328,10 @@ class Reports(ProgramTest):
         self.assertIn(f"cg: reliable updates with single inner precision need at most {100 * (worst - 1):.1f} %", said)
 
     def test_figures(self):
-        if python_with_matplotlib() is None:
+        if harness.python_with_matplotlib() is None:
             self.skipTest("no Python with matplotlib (Debian: python3-matplotlib)")
         self.results()
-        env = {"QUADRILLE_PYTHON": python_with_matplotlib()}
+        env = {"QUADRILLE_PYTHON": harness.python_with_matplotlib()}
         for form, start in (("svg", b"<?xml"), ("png", b"\x89PNG")):
             out = self.path("figures_" + form)
             process = self.call("report", self.path("out"), "--out", out, "--format", form, env=env)

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""The command `bench` and reports of what it wrote, from outside.
+
+    QUADRILLE_PROGRAM=build/quadrille bench_tests.py [CLASS...]
+
+How fast anything is does not matter here: the figures of a row must agree with each other.
+"""
+
+import json
+import os
+import sys
+
+import harness
+from harness import ProgramTest
+
+SMALL = ("--dims", "4", "4", "4", "8")
+KEYS = ["kernel", "precision", "reconstruct", "temporal_gauge", "xpay", "parity", "dims", "sites", "bytes_per_site",
+        "backend", "isa", "threads", "seconds", "gflops", "gbs", "fraction"]
+NUMBER_BYTES = {"double": 8, "single": 4, "half": 2}
+DSLASH_FLOPS, XPAY_FLOPS = 1320, 48
+
+
+def spinor_bytes(precision):
+    """24 numbers; half has a float norm as well."""
+    return 24 * NUMBER_BYTES[precision] + (4 if precision == "half" else 0)
+
+
+def dslash_bytes(row):
+    """Everything once: eight links (two time links fewer in temporal gauge), a spinor read, one written, one added."""
+    links = 6 if row["temporal_gauge"] else 8
+    return (links * row["reconstruct"] * NUMBER_BYTES[row["precision"]]
+            + (3 if row["xpay"] else 2) * spinor_bytes(row["precision"]))
+
+
+class BenchTest(ProgramTest):
+    def bench(self, *args, out="bench.json"):
+        """`quadrille bench` must end well; what it printed and its JSON file. It measures little memory: that is fast."""
+        process = self.call("bench", *args, "--memory-mib", "1", "--json", self.path(out))
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path(out)) as stream:
+            return process.stdout, json.load(stream)
+
+    def accuracy(self, *args, **more):
+        process = self.call("bench", "accuracy", *args, "--json", self.path("accuracy.json"), **more)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path("accuracy.json")) as stream:
+            return process.stdout, json.load(stream)["accuracy"]
+
+
+class Bench(BenchTest):
+    def check_rows(self, results, said, dims=(4, 4, 4, 8), threads=1):
+        """The keys, and that all figures of a row are of one measurement."""
+        self.assertEqual(list(results), ["memory", "kernels"])
+        self.assertEqual(list(results["memory"]), ["read_gbs", "copy_gbs", "triad_gbs"])
+        for rate in results["memory"].values():
+            self.assertGreater(rate, 0)
+        sites = dims[0] * dims[1] * dims[2] * dims[3] // 2
+        for row in results["kernels"]:
+            with self.subTest(row=row):
+                self.assertEqual(list(row), KEYS)
+                self.assertEqual(row["dims"], list(dims))
+                self.assertEqual((row["backend"], row["threads"]), ("cpu", threads))
+                self.assertEqual(row["sites"], sites * {"one": 1, "both": 2}[row["parity"]])
+                self.assertGreater(row["seconds"], 0)
+                gigabytes = row["bytes_per_site"] * row["sites"] * 1e-9
+                self.assertAlmostEqual(row["gbs"] * row["seconds"] / gigabytes, 1, delta=1e-9)
+                rate = results["memory"]["read_gbs" if row["reconstruct"] else "copy_gbs"]
+                self.assertAlmostEqual(row["fraction"] * rate / row["gbs"], 1, delta=1e-9)
+                self.assertIn(f" {row['gbs']:.2f} {row['fraction']:8.3f}\n", said)
+
+    def check_dslash(self, row):
+        flops = DSLASH_FLOPS + (XPAY_FLOPS if row["xpay"] else 0)
+        self.assertAlmostEqual(row["gflops"] * row["seconds"] * 1e9 / (flops * row["sites"]), 1, delta=1e-9)
+
+    def test_memory(self):
+        said, results = self.bench("memory")
+        self.check_rows(results, said)
+        self.assertEqual(results["kernels"], [])
+        self.assertIn("read {read_gbs:.2f}, copy {copy_gbs:.2f}, triad {triad_gbs:.2f}\n".format(**results["memory"]),
+                      said)
+
+    def test_dslash(self):
+        said, results = self.bench("dslash", *SMALL, "--precision", "half")
+        self.check_rows(results, said)
+        self.assertEqual([(row["reconstruct"], row["temporal_gauge"], row["xpay"]) for row in results["kernels"]],
+                         [(reconstruct, *form) for reconstruct in (18, 12, 8)
+                          for form in ((False, False), (True, False), (False, True))])
+        for row in results["kernels"]:
+            self.assertEqual((row["kernel"], row["precision"], row["parity"]), ("dslash", "half", "one"))
+            self.check_dslash(row)
+            self.assertEqual(row["bytes_per_site"], dslash_bytes(row))
+
+    def test_filters_and_threads(self):
+        said, results = self.bench("dslash_full", "--dims", "4", "2", "6", "4", "--reconstruct", "12", "--threads", "2",
+                                   "--backend", "cpu")
+        self.check_rows(results, said, (4, 2, 6, 4), 2)
+        self.assertEqual([(row["precision"], row["reconstruct"], row["temporal_gauge"]) for row in results["kernels"]],
+                         [(precision, 12, temporal) for precision in ("double", "single", "half")
+                          for temporal in (False, True)])
+        for row in results["kernels"]:
+            self.assertEqual((row["kernel"], row["parity"]), ("dslash_full", "both"))
+            self.check_dslash(row)
+
+    def test_field_algebra(self):
+        said, results = self.bench("blas", *SMALL, "--precision", "single")
+        self.check_rows(results, said)
+        # Numbers a site in and out.
+        fields = {"zero": 1, "copy": 2, "scale": 2, "axpy": 3, "xpay": 3, "caxpy": 3, "norm2": 1, "dot": 2,
+                  "axpy_norm2": 3}
+        found = {row["kernel"]: row for row in results["kernels"]}
+        self.assertEqual(len(found), len(results["kernels"]))
+        for name, count in fields.items():
+            self.assertEqual(found[name]["bytes_per_site"], count * spinor_bytes("single"), name)
+        for row in found.values():
+            self.assertEqual((row["precision"], row["reconstruct"]), ("single", None))
+
+    def test_solvers(self):
+        said, results = self.bench("solver", *SMALL, "--precision", "double", "--reconstruct", "18")
+        self.check_rows(results, said)
+        self.assertEqual([row["kernel"] for row in results["kernels"]], ["cg", "bicgstab"])
+        # An iteration applies M^+ M, or M twice: four hopping terms, and field algebra on top of them.
+        hop = dslash_bytes({"precision": "double", "reconstruct": 18, "temporal_gauge": False, "xpay": False})
+        for row in results["kernels"]:
+            self.assertGreater(row["gflops"] * row["seconds"] * 1e9, 4 * DSLASH_FLOPS * row["sites"])
+            self.assertGreater(row["bytes_per_site"], 4 * hop)
+            self.assertLess(row["bytes_per_site"], 8 * hop)
+
+    def test_bad_calls(self):
+        for status, call, *words in (
+            (2, (), "WHAT"), (2, ("speed",), "speed", "memory", "dslash", "blas", "solver", "accuracy"),
+            (2, ("dslash", "--dims", "4", "4", "4"), "--dims", "X Y Z T"),
+            (2, ("dslash", "--dims", "4", "4", "4", "many"), "--dims", "'many'", "even numbers X Y Z T"),
+            (1, ("dslash", "--dims", "4", "4", "3", "4"), "4 4 3 4", "z is 3", "positive even"),
+            (1, ("accuracy", "--dims", "4", "4", "4", "0"), "4 4 4 0", "t is 0", "positive even"),
+            (1, ("dslash", *SMALL, "--dims", "-4", "4", "4", "4"), "-4 4 4 4", "x is -4", "positive even"),
+            (2, ("dslash", "--precision", "quarter"), "quarter", "double", "single", "half"),
+            (2, ("dslash", "--reconstruct", "9"), "9", "18", "12", "8"),
+            (2, ("dslash", "--threads", "0"), "--threads", "1 to"),
+            (2, ("dslash", "--backend", "abacus"), "abacus", "auto", "cpu"),
+            (2, ("memory", "--memory-mib", "0"), "--memory-mib", "1 to"),
+            (2, ("dslash", "--xpay"), "--xpay"),
+        ):
+            with self.subTest(call=call):
+                process = self.call("bench", *call, "--json", self.path("bench.json"))
+                self.assertEqual(process.returncode, status, process.stderr)
+                self.assertEqual(process.stdout, "", "nothing was begun")
+                for word in words:
+                    self.assertIn(word, process.stderr)
+                self.assertEqual(process.stderr.count("\n"), 1, process.stderr)
+                self.assertEqual(os.listdir(self.folder), [])
+
+    def test_files_that_cannot_be_written(self):
+        os.mkdir(self.path("taken"))
+        for name in ("nowhere/bench.json", "taken"):
+            process = self.call("bench", "accuracy", *SMALL, "--json", self.path(name))
+            self.assertEqual(process.returncode, 1)
+            self.assertIn(self.path(name), process.stderr)
+            self.assertEqual(process.stdout, "", "nothing was begun")
+        process = self.call("bench", "accuracy", *SMALL, "--json", self.path("bench.json"),
+                            preexec=harness.limit_file_size(100))
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("bench.json", process.stderr)
+        self.assertEqual(os.listdir(self.folder), ["taken"])
+
+
+class Accuracy(BenchTest):
+    """What is deduced of the curves themselves is in tests/input/accuracy_test.cpp."""
+
+    def test_rows(self):
+        said, rows = self.accuracy(*SMALL, "--dims", "2", "4", "2", "6")
+        forms = [(precision, reconstruct, temporal) for precision in ("double", "single", "half")
+                 for reconstruct in (18, 12, 8) for temporal in (False, True)]
+        self.assertEqual([(tuple(row["dims"]), row["precision"], row["reconstruct"], row["temporal_gauge"])
+                          for row in rows], [(dims, *form) for dims in ((4, 4, 4, 8), (2, 4, 2, 6)) for form in forms])
+        for row in rows:
+            with self.subTest(row=row):
+                dims = row["dims"]
+                self.assertEqual(row["count"], 24 * dims[0] * dims[1] * dims[2] * dims[3])
+                order = [row[key] for key in ("smallest", "percent_10", "median", "percent_90", "largest")]
+                self.assertEqual(order, sorted(order))
+                self.assertIn(" ".join(f"{value:10.2e}" for value in order) + "\n", said)
+                self.check_curve(row)
+
+    def check_curve(self, row):
+        """It goes from the smallest to the largest deviation in eighths of a decade, and through the percentiles."""
+        epsilons, fractions = zip(*row["curve"])
+        for before, after in zip(epsilons, epsilons[1:]):
+            self.assertAlmostEqual(after / before, 10 ** 0.125, delta=1e-9)
+        self.assertEqual(list(fractions), sorted(fractions))
+        self.assertEqual(fractions[-1], 1)
+        self.assertLess(fractions[-2], 1)
+        self.assertTrue(epsilons[0] < row["smallest"] <= epsilons[1])
+        self.assertTrue(epsilons[-2] < row["largest"] <= epsilons[-1])
+        for key, fraction in (("percent_10", 0.1), ("median", 0.5), ("percent_90", 0.9)):
+            at = next(k for k, epsilon in enumerate(epsilons) if epsilon >= row[key])
+            slack = 1 / row["count"]
+            self.assertTrue(fractions[at - 1] <= fraction + slack and fraction <= fractions[at] + slack, key)
+
+    def test_filters(self):
+        _, rows = self.accuracy(*SMALL, "--precision", "single", "--reconstruct", "8")
+        self.assertEqual([(row["precision"], row["reconstruct"], row["temporal_gauge"]) for row in rows],
+                         [("single", 8, False), ("single", 8, True)])
+
+    def test_instruction_sets_and_threads(self):
+        """The same bits for any number of threads; in every instruction set the same deviations but for rounding."""
+        first = None
+        for isa in harness.cpu_instruction_sets():
+            said, rows = self.accuracy(*SMALL, "--threads", "1", env={"QUADRILLE_ISA": isa})
+            self.assertEqual({row["isa"] for row in rows}, {isa})
+            _, again = self.accuracy(*SMALL, "--threads", "3", env={"QUADRILLE_ISA": isa})
+            self.assertEqual([{**row, "threads": 1} for row in again], rows)
+            first = first or rows
+            for row, other in zip(rows, first):
+                self.assertTrue(0.5 < row["median"] / other["median"] < 2, row)
+
+
+class BenchReports(BenchTest):
+    def report(self, name, python, out="report"):
+        process = self.call("report", self.path(name), "--out", self.path(out), "--format", "png",
+                            env={"QUADRILLE_PYTHON": python, "QUADRILLE_REPORT_AGAIN": "1"})
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path(out + "/report.md")) as stream:
+            return stream.read()
+
+    def test_tables(self):
+        _, results = self.bench("dslash", *SMALL, "--precision", "single", "--reconstruct", "8")
+        said = self.report("bench.json", sys.executable)
+        self.assertIn("read {read_gbs:.2f}, copy {copy_gbs:.2f}".format(**results["memory"]), said)
+        self.assertIn("### 4 x 4 x 4 x 8", said)
+        for row, form in zip(results["kernels"], ("single 8", "single 8 temporal gauge", "single 8 xpay")):
+            self.assertIn(f"| dslash | {form} | {row['bytes_per_site']:.0f} |", said)
+            self.assertIn(f" | {row['gbs']:.2f} | {row['fraction']:.3f} |\n", said)
+        _, rows = self.accuracy(*SMALL)
+        said = self.report("accuracy.json", sys.executable)
+        for row in rows:
+            form = f"{row['precision']} {row['reconstruct']}" + (" temporal gauge" if row["temporal_gauge"] else "")
+            self.assertIn(f"| {form} | {row['smallest']:.2e} | {row['percent_10']:.2e} | {row['median']:.2e} |", said)
+
+    def test_figure(self):
+        python = harness.python_with_matplotlib()
+        if python is None:
+            self.skipTest("no Python with matplotlib (Debian: python3-matplotlib)")
+        self.accuracy(*SMALL, "--dims", "2", "4", "2", "6")
+        said = self.report("accuracy.json", python)
+        for name in ("accuracy_4_4_4_8.png", "accuracy_2_4_2_6.png"):
+            self.assertIn(f"]({name})", said)
+            with open(self.path("report/" + name), "rb") as stream:
+                self.assertEqual(stream.read(4), b"\x89PNG")
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main(sys.modules[__name__]))
