@@ -49,21 +49,23 @@ std::string snake_case(const std::string& name) {
   return snake;
 }
 
-/// What the kernel log knows of an operation in one format: "axpy_norm2_half".
-template <class Op>
-KernelRecord& record(OpId id, const FieldDesc& desc) {
-#define X(name) #name,
-  static constexpr const char* names[] = {QUADRILLE_BLAS_OPS(X)};
+/// The kernel log's records of every operation in one format, by OpId: "axpy_norm2_half".
+std::vector<KernelRecord*> make_records(const FieldDesc& desc, Isa isa) {
+  const double spinor = double(desc.parity_bytes()) / double(desc.lattice->half_volume());
+#define X(op)                                                                       \
+  &kernel_record(snake_case(#op) + "_" + to_string(desc.precision), to_string(isa), \
+                 (std::popcount(op::reads) + std::popcount(op::writes)) * spinor),
+  return {QUADRILLE_BLAS_OPS(X)};
 #undef X
-  static std::array<std::array<KernelRecord*, 3>, 3> known{};  // by precision and instruction set
+}
+
+/// All records of a format are made when the first is asked for: what a solver comes to late must not allocate.
+KernelRecord& record(OpId id, const FieldDesc& desc) {
+  static std::array<std::array<std::vector<KernelRecord*>, 3>, 3> known;  // by precision and instruction set
   const Isa isa = isa_of_lanes(desc.layout.lanes, desc.precision);
-  KernelRecord*& found = known[std::size_t(desc.precision)][std::size_t(isa)];
-  if (found == nullptr) {
-    const double spinor = double(desc.parity_bytes()) / double(desc.lattice->half_volume());
-    found = &kernel_record(snake_case(names[int(id)]) + "_" + to_string(desc.precision), to_string(isa),
-                           (std::popcount(Op::reads) + std::popcount(Op::writes)) * spinor);
-  }
-  return *found;
+  std::vector<KernelRecord*>& of_format = known[std::size_t(desc.precision)][std::size_t(isa)];
+  if (of_format.empty()) of_format = make_records(desc, isa);
+  return *of_format[std::size_t(id)];
 }
 
 using Sums = std::array<double, max_sums>;
@@ -83,6 +85,8 @@ Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields) 
   const std::int64_t per_chunk = std::max<std::int64_t>(1, sum_chunk / desc.layout.lanes);
   const std::int64_t chunks = (blocks + per_chunk - 1) / per_chunk;
 
+  const bool stream = std::size_t(Op::fields) * desc.bytes() > desc.backend->cache_bytes();
+
   Span spans[2][max_fields];
   int parities = 0;
   for (Parity p : {Parity::Even, Parity::Odd}) {
@@ -94,14 +98,15 @@ Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields) 
     ++parities;
   }
 
-  const KernelTimer timer(record<Op>(id, desc), parities * desc.lattice->half_volume());
+  const KernelTimer timer(record(id, desc), parities * desc.lattice->half_volume());
   std::vector<Sums>& partial = partial_sums();
   const std::int64_t rows = parities * chunks;
   if (partial.size() < std::size_t(rows)) partial.resize(std::size_t(rows));
 #pragma omp parallel for schedule(static) if (rows > 1)
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t begin = (row % chunks) * per_chunk;
-    kernel(&op, spans[row / chunks], begin, std::min(blocks, begin + per_chunk), partial[std::size_t(row)].data());
+    kernel(&op, spans[row / chunks], begin, std::min(blocks, begin + per_chunk), stream,
+           partial[std::size_t(row)].data());
   }
   if constexpr (Op::sums == 0) return {};
   Sums total = combine_partial_sums(std::span(partial).first(std::size_t(rows)));

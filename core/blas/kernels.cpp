@@ -21,9 +21,10 @@ double sum_lanes(Vec<double, V> v) {
   return lane[0];
 }
 
-/// One block: every complex component goes through the operation; half precision is quantised when all are known.
-template <class S, int V, class Op>
-QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, std::int64_t block, Vec<double, V>* sums) {
+/// One block: every complex component goes through the operation; half precision is quantised when all are known. Sums
+/// are added to `sums` in the number type A.
+template <class S, class A, bool stream, int V, class Op>
+QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, std::int64_t block, Vec<A, V>* sums) {
   using T = typename S::Real;
   using Number = typename S::Number;
   constexpr bool half = sizeof(Number) == 2;
@@ -44,32 +45,52 @@ QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, std::int64_t b
       f[i] = {simd::load<S, V>(numbers[i] + c * V), simd::load<S, V>(numbers[i] + (c + 1) * V)};
       if constexpr (half) f[i] = {f[i].re * unit[i], f[i].im * unit[i]};
     }
-    op(f, sums);
+    op.template operator()<A, T, V>(f, sums);
     for (int i = 0; i < Op::fields; ++i) {
       if (!(Op::writes >> i & 1u)) continue;
       if constexpr (half) {
         results[i][c] = f[i].re;
         results[i][c + 1] = f[i].im;
       } else {
-        simd::store<T, V>(numbers[i] + c * V, f[i].re);
-        simd::store<T, V>(numbers[i] + (c + 1) * V, f[i].im);
+        simd::store<stream, T, V>(numbers[i] + c * V, f[i].re);
+        simd::store<stream, T, V>(numbers[i] + (c + 1) * V, f[i].im);
       }
     }
   }
   if constexpr (half) {
     for (int i = 0; i < Op::fields; ++i) {
-      if (Op::writes >> i & 1u)
-        simd::store_half<false, V>(numbers[i], fields[i].norms + block * V, results[i], components);
+      if (Op::writes >> i & 1u) {
+        simd::store_half<stream, V>(numbers[i], fields[i].norms + block * V, results[i], components);
+      }
     }
   }
 }
 
-template <class S, int V, class Op>
-void run_chunk(const void* op, const Span* fields, std::int64_t begin, std::int64_t end, double* sums) {
-  Vec<double, V> lanes[Op::sums > 0 ? Op::sums : 1] = {};
-  const Op& typed = *static_cast<const Op*>(op);
-  for (std::int64_t block = begin; block < end; ++block) run_block<S, V>(typed, fields, block, lanes);
+template <class S, bool stream, int V, class Op>
+void run_blocks(const Op& op, const Span* fields, std::int64_t begin, std::int64_t end, double* sums) {
+  constexpr int count = Op::sums > 0 ? Op::sums : 1;
+  using Double = Vec<double, V>;
+  Double lanes[count] = {};
+  for (std::int64_t block = begin; block < end; ++block) {
+    if constexpr (sizeof(typename S::Number) == 2 && Op::sums > 0) {
+      Vec<float, V> of_block[count] = {};
+      run_block<S, float, stream, V>(op, fields, block, of_block);
+      for (int s = 0; s < count; ++s) lanes[s] += __builtin_convertvector(of_block[s], Double);
+    } else {
+      run_block<S, double, stream, V>(op, fields, block, lanes);
+    }
+  }
   for (int s = 0; s < Op::sums; ++s) sums[s] = sum_lanes<V>(lanes[s]);
+  if (stream) simd::stream_fence();
+}
+
+template <class S, int V, class Op>
+void run_chunk(const void* op, const Span* fields, std::int64_t begin, std::int64_t end, bool stream, double* sums) {
+  const Op& typed = *static_cast<const Op*>(op);
+  if constexpr (Op::overwrites) {
+    if (stream) return run_blocks<S, true, V>(typed, fields, begin, end, sums);
+  }
+  run_blocks<S, false, V>(typed, fields, begin, end, sums);
 }
 
 template <class S, int V>

@@ -1,7 +1,9 @@
 // The fused operations: one functor each, with its fields and traffic. The table at the end names them all.
 //
-// A functor sees the same complex component of each of its fields, V lanes at a time. `reads` and `writes` are bit
-// masks over its fields: their population counts are the traffic in spinor fields. Sums go to `sum` in double.
+// An operation that overwrites writes only what it does not read. A functor sees the same complex component of each of
+// its fields, V lanes at a time. `reads` and `writes` are bit masks over its fields: their population counts are the
+// traffic in spinor fields. What it adds to `sum` is in double; in half precision, whose own rounding is far coarser,
+// in float within a site and in double from site to site.
 #pragma once
 
 #include "core/simd.h"
@@ -33,28 +35,29 @@ QUADRILLE_INLINE void add_product(Lanes<T, V>& y, double a, const Lanes<T, V>& x
   y.im += T(a) * x.im;
 }
 
-/// Adds |x|^2, or the two parts of <x,y>.
-template <class T, int V>
-QUADRILLE_INLINE void add_norm2(simd::Vec<double, V>& sum, const Lanes<T, V>& x) {
-  using D = simd::Vec<double, V>;
+/// Adds |x|^2, or the two parts of <x,y>, in the number type A of the sum.
+template <class A, class T, int V>
+QUADRILLE_INLINE void add_norm2(simd::Vec<A, V>& sum, const Lanes<T, V>& x) {
+  using D = simd::Vec<A, V>;
   const D re = __builtin_convertvector(x.re, D), im = __builtin_convertvector(x.im, D);
   sum += re * re + im * im;
 }
 
-template <class T, int V>
-QUADRILLE_INLINE void add_dot(simd::Vec<double, V>* sum, const Lanes<T, V>& x, const Lanes<T, V>& y) {
-  using D = simd::Vec<double, V>;
+template <class A, class T, int V>
+QUADRILLE_INLINE void add_dot(simd::Vec<A, V>* sum, const Lanes<T, V>& x, const Lanes<T, V>& y) {
+  using D = simd::Vec<A, V>;
   const D xr = __builtin_convertvector(x.re, D), xi = __builtin_convertvector(x.im, D);
   const D yr = __builtin_convertvector(y.re, D), yi = __builtin_convertvector(y.im, D);
   sum[0] += xr * yr + xi * yi;
   sum[1] += xr * yi - xi * yr;
 }
 
-#define QUADRILLE_BLAS_OP(read_mask, write_mask, field_count, sum_count) \
-  static constexpr unsigned reads = read_mask, writes = write_mask;      \
-  static constexpr int fields = field_count, sums = sum_count;           \
-  template <class T, int V>                                              \
-  QUADRILLE_INLINE void operator()([[maybe_unused]] Lanes<T, V>* f, [[maybe_unused]] simd::Vec<double, V>* sum) const
+#define QUADRILLE_BLAS_OP(read_mask, write_mask, field_count, sum_count)   \
+  static constexpr unsigned reads = read_mask, writes = write_mask;        \
+  static constexpr int fields = field_count, sums = sum_count;             \
+  static constexpr bool overwrites = (reads & writes) == 0 && writes != 0; \
+  template <class A, class T, int V>                                       \
+  QUADRILLE_INLINE void operator()([[maybe_unused]] Lanes<T, V>* f, [[maybe_unused]] simd::Vec<A, V>* sum) const
 
 struct Zero {  // f0 = 0
   QUADRILLE_BLAS_OP(0b0, 0b1, 1, 0) { f[0] = Lanes<T, V>{}; }
@@ -91,23 +94,23 @@ struct Caxpy {  // f1 += a f0
 struct SubtractNorm2 {  // f1 = f0 - f1, |f1|^2
   QUADRILLE_BLAS_OP(0b11, 0b10, 2, 1) {
     f[1] = {f[0].re - f[1].re, f[0].im - f[1].im};
-    add_norm2(sum[0], f[1]);
+    add_norm2<A, T, V>(sum[0], f[1]);
   }
 };
 
 struct Norm2 {  // |f0|^2
-  QUADRILLE_BLAS_OP(0b1, 0b0, 1, 1) { add_norm2(sum[0], f[0]); }
+  QUADRILLE_BLAS_OP(0b1, 0b0, 1, 1) { add_norm2<A, T, V>(sum[0], f[0]); }
 };
 
 struct Dot {  // <f0, f1>
-  QUADRILLE_BLAS_OP(0b11, 0b00, 2, 2) { add_dot(sum, f[0], f[1]); }
+  QUADRILLE_BLAS_OP(0b11, 0b00, 2, 2) { add_dot<A, T, V>(sum, f[0], f[1]); }
 };
 
 struct AxpyNorm2 {  // f1 += a f0, |f1|^2
   double a;
   QUADRILLE_BLAS_OP(0b11, 0b10, 2, 1) {
     add_product(f[1], a, f[0]);
-    add_norm2(sum[0], f[1]);
+    add_norm2<A, T, V>(sum[0], f[1]);
   }
 };
 
@@ -123,8 +126,8 @@ struct AxpyXpay {  // f1 += a f0, f0 = f2 + b f0
 
 struct DotNorm2 {  // <f0, f1>, |f0|^2
   QUADRILLE_BLAS_OP(0b11, 0b00, 2, 3) {
-    add_dot(sum, f[0], f[1]);
-    add_norm2(sum[2], f[0]);
+    add_dot<A, T, V>(sum, f[0], f[1]);
+    add_norm2<A, T, V>(sum[2], f[0]);
   }
 };
 
@@ -132,7 +135,7 @@ struct CaxpyNorm2 {  // f1 += a f0, |f1|^2
   Coefficient a;
   QUADRILLE_BLAS_OP(0b11, 0b10, 2, 1) {
     add_product(f[1], a, f[0]);
-    add_norm2(sum[0], f[1]);
+    add_norm2<A, T, V>(sum[0], f[1]);
   }
 };
 
@@ -154,8 +157,8 @@ struct BicgstabUpdate {  // f3 += a f0 + w f4, f4 -= w f1, <f2, f4>, |f4|^2
     add_product(f[3], w, f[4]);
     const Coefficient minus_w{-w.re, -w.im};
     add_product(f[4], minus_w, f[1]);
-    add_dot(sum, f[2], f[4]);
-    add_norm2(sum[2], f[4]);
+    add_dot<A, T, V>(sum, f[2], f[4]);
+    add_norm2<A, T, V>(sum[2], f[4]);
   }
 };
 

@@ -10,7 +10,7 @@ std::string text(const MemoryRates& rates) {
 
 std::string heading() {
   return fmt::format("{:<16} {:<20} {:<34} {:>9} {:>11} {:>9} {:>8} {:>8}\n", "lattice", "kernel", "form", "bytes/site",
-                     "us", "GFLOP/s", "GB/s", "of read");
+                     "us", "GFLOP/s", "GB/s", "fraction");
 }
 
 std::string text(const Table& table, const Row& row) {

@@ -36,8 +36,9 @@ struct Table {
   MemoryRates memory;
   std::vector<Row> rows;
 
-  /// The rows' share of the measured read rate; over 1 where the data stay in the caches.
-  double fraction(const Row& row) const { return row.gbs() / memory.read; }
+  /// The rows' share of the measured read rate, and of the copy rate for field algebra, which may write as much as it
+  /// reads; over 1 where the data stay in the caches.
+  double fraction(const Row& row) const { return row.gbs() / (row.reconstruct ? memory.read : memory.copy); }
 };
 
 std::string text(const MemoryRates& rates);

@@ -117,12 +117,12 @@ class Generate(ProgramTest):
         before = self.run_job(self.job())
         times = [os.stat(self.path("out/" + file)).st_mtime_ns for file in before["chains"]["generate"]["files"]]
         after = self.run_job(self.job())
-        self.assertEqual(after["reports"], before["reports"])
+        self.assertEqual(after["chains"], before["chains"])
         self.assertEqual([os.stat(self.path("out/" + file)).st_mtime_ns
                           for file in before["chains"]["generate"]["files"]], times)
         os.remove(self.path("out/folder/b_0007.lime"))
         again = self.run_job(self.job())
-        self.assertEqual(again["chains"]["generate"]["history"], before["reports"]["generate"]["history"])
+        self.assertEqual(again["chains"]["generate"]["history"], before["chains"]["generate"]["history"])
         self.assertTrue(os.path.exists(self.path("out/folder/b_0007.lime")))
 
     def refused(self, job, *patterns):

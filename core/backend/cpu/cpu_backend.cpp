@@ -5,12 +5,15 @@
 #include <fmt/format.h>
 #include <omp.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 namespace quadrille {
 namespace {
@@ -18,13 +21,37 @@ namespace {
 constexpr std::size_t alignment = 64;
 constexpr std::size_t huge_page = std::size_t(2) << 20;
 
-std::size_t last_level_cache() {
-#ifdef _SC_LEVEL3_CACHE_SIZE
-  for (const int level : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
-    if (const long bytes = sysconf(level); bytes > 0) return std::size_t(bytes);
+/// How many CPUs a list like "0-3,8" names; 0 when it is none.
+int count_cpus(const std::string& list) {
+  std::istringstream in(list);
+  int count = 0;
+  for (std::string range; std::getline(in, range, ',');) {
+    int first = 0, last = 0;
+    const int read = std::sscanf(range.c_str(), "%d-%d", &first, &last);
+    if (read > 0) count += read == 2 ? last - first + 1 : 1;
   }
-#endif
-  return std::size_t(32) << 20;
+  return count;
+}
+
+/// The highest cache of the first CPU as Linux describes it, times the number of such caches. (sysconf may tell the
+/// sum over a socket of which a virtual machine has a part.)
+std::size_t last_level_cache() {
+  const std::string cpus = "/sys/devices/system/cpu/";
+  const auto line = [](const std::string& path) {
+    std::string text;
+    std::getline(std::ifstream(path) >> std::ws, text);
+    return text;
+  };
+  std::size_t bytes = std::size_t(32) << 20;  // when nothing is known
+  for (int index = 0; index < 8; ++index) {
+    const std::string cache = cpus + "cpu0/cache/index" + std::to_string(index) + "/";
+    long kib = 0;
+    if (std::sscanf(line(cache + "size").c_str(), "%ldK", &kib) != 1 || kib <= 0) continue;  // levels in rising order
+    const int sharing = std::max(1, count_cpus(line(cache + "shared_cpu_list")));
+    const int all = std::max(sharing, count_cpus(line(cpus + "online")));
+    bytes = (std::size_t(kib) << 10) * std::size_t((all + sharing - 1) / sharing);
+  }
+  return bytes;
 }
 
 class CpuBackend final : public Backend {
