@@ -24,6 +24,13 @@ double vanishing(Precision precision) {
   return std::max(1e-15, 1e-3 * rounding_unit(precision));
 }
 
+/// A reliable update that changes <r0, r> by more than this part of it calls for a new Krylov space.
+// What an update changes is what rounding has done since the last one, so the change is how well rho, and with it beta,
+// was known. Along a search r turns away from the fixed r0 (to a cosine of 1e-6 near a critical mass) until rho is
+// rounding altogether; r as the new r0 makes it exact. The cosine itself would not do as a criterion: that of unrelated
+// vectors depends on the volume.
+constexpr double most_rho_change = 0.01;
+
 class BiCGstab final : public Solver {
  public:
   BiCGstab(const LinearOperator& outer, const LinearOperator* inner, double delta)
@@ -129,12 +136,11 @@ void BiCGstab::iterate(Monitor& monitor, Field& x, const Field& b) {
   const bool updated = update(monitor, x, b);
   if (!monitor.running()) return;
   solution_.gather();
-  if (updated && monitor.lost_touch()) {
+  const Complex rho = updated ? blas::dot(r0_, r_) : next.dot;  // <r0, r>
+  if (updated && (monitor.lost_touch() || std::abs(rho - next.dot) > most_rho_change * std::abs(rho))) {
     begin();  // r0, p and rho belong to a residual that is no more
     return;
   }
-
-  const Complex rho = updated ? blas::dot(r0_, r_) : next.dot;  // <r0, r>
   if (!monitor.usable(std::abs(rho), vanishing_ * std::sqrt(r2_ * r0_norm2_), "rho = <r0, r>")) {
     begin_again(monitor);
     return;
