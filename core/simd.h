@@ -83,6 +83,35 @@ QUADRILLE_INLINE Vec<float, V> to_float(Vec<std::int32_t, V> q) {
   return __builtin_convertvector(q, Vec<float, V>);
 }
 
+/// V numbers of type A made from V of type T, in as many registers as they take: g++ 12 moves a vector that is wider
+/// than a register through memory.
+template <class A, class T, int V>
+struct Widened {
+  static constexpr int parts = V > 1 ? int(sizeof(A) / sizeof(T)) : 1;
+  static constexpr int width = V / parts;
+  Vec<A, width> part[parts];
+};
+
+template <class A, class T, int V>
+QUADRILLE_INLINE Widened<A, T, V> widened(Vec<T, V> v) {
+  if constexpr (std::is_same_v<A, T>) return {{v}};
+#if defined(__AVX512F__)
+  if constexpr (sizeof(v) == 64 && sizeof(A) == 2 * sizeof(T)) {
+    return {{(Vec<A, 8>)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v)),
+             (Vec<A, 8>)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)v, 1))}};
+  }
+#endif
+#if defined(__AVX__)
+  if constexpr (sizeof(v) == 32 && sizeof(A) == 2 * sizeof(T)) {
+    return {{(Vec<A, 4>)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v)),
+             (Vec<A, 4>)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1))}};
+  }
+#endif
+  Widened<A, T, V> result;
+  for (int i = 0; i < V; ++i) result.part[i / result.width][i % result.width] = A(v[i]);
+  return result;
+}
+
 /// The V numbers at `p`, as values of the compute type: as they are, or the quanta of half precision as whole numbers.
 template <class S, int V>
 QUADRILLE_INLINE Vec<typename S::Real, V> load(const typename S::Number* p) {

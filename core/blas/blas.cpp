@@ -85,7 +85,8 @@ Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields) 
   const std::int64_t per_chunk = std::max<std::int64_t>(1, sum_chunk / desc.layout.lanes);
   const std::int64_t chunks = (blocks + per_chunk - 1) / per_chunk;
 
-  const bool stream = std::size_t(Op::fields) * desc.bytes() > desc.backend->cache_bytes();
+  // What is written past half the caches will have left them before it is wanted again.
+  const bool stream = std::size_t(Op::fields) * desc.bytes() > desc.backend->cache_bytes() / 2;
 
   Span spans[2][max_fields];
   int parities = 0;

@@ -7,14 +7,15 @@ inline namespace QUADRILLE_ISA {
 namespace {
 
 using simd::Vec;
+using simd::Widened;
 
 constexpr int components = 24;
 
 /// Pairwise sum over the lanes: the same tree whatever runs it.
-template <int V>
-double sum_lanes(Vec<double, V> v) {
+template <class T, int V>
+double sum_lanes(const Widened<double, T, V>& v) {
   double lane[V];
-  for (int i = 0; i < V; ++i) lane[i] = v[i];
+  for (int i = 0; i < V; ++i) lane[i] = v.part[i / v.width][i % v.width];
   for (int width = V / 2; width > 0; width /= 2) {
     for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
   }
@@ -24,7 +25,8 @@ double sum_lanes(Vec<double, V> v) {
 /// One block: every complex component goes through the operation; half precision is quantised when all are known. Sums
 /// are added to `sums` in the number type A.
 template <class S, class A, bool stream, int V, class Op>
-QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, std::int64_t block, Vec<A, V>* sums) {
+QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, std::int64_t block,
+                                Widened<A, typename S::Real, V>* sums) {
   using T = typename S::Real;
   using Number = typename S::Number;
   constexpr bool half = sizeof(Number) == 2;
@@ -69,18 +71,21 @@ QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, std::int64_t b
 template <class S, bool stream, int V, class Op>
 void run_blocks(const Op& op, const Span* fields, std::int64_t begin, std::int64_t end, double* sums) {
   constexpr int count = Op::sums > 0 ? Op::sums : 1;
-  using Double = Vec<double, V>;
-  Double lanes[count] = {};
+  using T = typename S::Real;
+  Widened<double, T, V> lanes[count] = {};
   for (std::int64_t block = begin; block < end; ++block) {
     if constexpr (sizeof(typename S::Number) == 2 && Op::sums > 0) {
-      Vec<float, V> of_block[count] = {};
+      Widened<float, float, V> of_block[count] = {};
       run_block<S, float, stream, V>(op, fields, block, of_block);
-      for (int s = 0; s < count; ++s) lanes[s] += __builtin_convertvector(of_block[s], Double);
+      for (int s = 0; s < count; ++s) {
+        const auto widened = simd::widened<double, float, V>(of_block[s].part[0]);
+        for (int p = 0; p < widened.parts; ++p) lanes[s].part[p] += widened.part[p];
+      }
     } else {
       run_block<S, double, stream, V>(op, fields, block, lanes);
     }
   }
-  for (int s = 0; s < Op::sums; ++s) sums[s] = sum_lanes<V>(lanes[s]);
+  for (int s = 0; s < Op::sums; ++s) sums[s] = sum_lanes<T, V>(lanes[s]);
   if (stream) simd::stream_fence();
 }
 

@@ -37,27 +37,28 @@ QUADRILLE_INLINE void add_product(Lanes<T, V>& y, double a, const Lanes<T, V>& x
 
 /// Adds |x|^2, or the two parts of <x,y>, in the number type A of the sum.
 template <class A, class T, int V>
-QUADRILLE_INLINE void add_norm2(simd::Vec<A, V>& sum, const Lanes<T, V>& x) {
-  using D = simd::Vec<A, V>;
-  const D re = __builtin_convertvector(x.re, D), im = __builtin_convertvector(x.im, D);
-  sum += re * re + im * im;
+QUADRILLE_INLINE void add_norm2(simd::Widened<A, T, V>& sum, const Lanes<T, V>& x) {
+  const auto re = simd::widened<A, T, V>(x.re), im = simd::widened<A, T, V>(x.im);
+  for (int p = 0; p < sum.parts; ++p) sum.part[p] += re.part[p] * re.part[p] + im.part[p] * im.part[p];
 }
 
 template <class A, class T, int V>
-QUADRILLE_INLINE void add_dot(simd::Vec<A, V>* sum, const Lanes<T, V>& x, const Lanes<T, V>& y) {
-  using D = simd::Vec<A, V>;
-  const D xr = __builtin_convertvector(x.re, D), xi = __builtin_convertvector(x.im, D);
-  const D yr = __builtin_convertvector(y.re, D), yi = __builtin_convertvector(y.im, D);
-  sum[0] += xr * yr + xi * yi;
-  sum[1] += xr * yi - xi * yr;
+QUADRILLE_INLINE void add_dot(simd::Widened<A, T, V>* sum, const Lanes<T, V>& x, const Lanes<T, V>& y) {
+  const auto xr = simd::widened<A, T, V>(x.re), xi = simd::widened<A, T, V>(x.im);
+  const auto yr = simd::widened<A, T, V>(y.re), yi = simd::widened<A, T, V>(y.im);
+  for (int p = 0; p < sum->parts; ++p) {
+    sum[0].part[p] += xr.part[p] * yr.part[p] + xi.part[p] * yi.part[p];
+    sum[1].part[p] += xr.part[p] * yi.part[p] - xi.part[p] * yr.part[p];
+  }
 }
 
-#define QUADRILLE_BLAS_OP(read_mask, write_mask, field_count, sum_count)   \
-  static constexpr unsigned reads = read_mask, writes = write_mask;        \
-  static constexpr int fields = field_count, sums = sum_count;             \
-  static constexpr bool overwrites = (reads & writes) == 0 && writes != 0; \
-  template <class A, class T, int V>                                       \
-  QUADRILLE_INLINE void operator()([[maybe_unused]] Lanes<T, V>* f, [[maybe_unused]] simd::Vec<A, V>* sum) const
+#define QUADRILLE_BLAS_OP(read_mask, write_mask, field_count, sum_count)                                          \
+  static constexpr unsigned reads = read_mask, writes = write_mask;                                               \
+  static constexpr int fields = field_count, sums = sum_count;                                                    \
+  static constexpr bool overwrites = (reads & writes) == 0 && writes != 0;                                        \
+  template <class A, class T, int V>                                                                              \
+  QUADRILLE_INLINE void operator()([[maybe_unused]] Lanes<T, V>* f, [[maybe_unused]] simd::Widened<A, T, V>* sum) \
+      const
 
 struct Zero {  // f0 = 0
   QUADRILLE_BLAS_OP(0b0, 0b1, 1, 0) { f[0] = Lanes<T, V>{}; }

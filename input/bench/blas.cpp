@@ -14,25 +14,30 @@ namespace {
 
 using Fields = std::array<Field*, blas::max_fields>;
 
+struct Operation {
+  std::function<void(const Fields&)> call;
+  bool writes = true;  ///< a field, not only sums
+};
+
 /// Coefficients that neither grow nor vanish over many calls.
-const std::vector<std::function<void(const Fields&)>>& operations() {
+const std::vector<Operation>& operations() {
   static const Complex w{0.6, 0.8};
-  static const std::vector<std::function<void(const Fields&)>> all = {
-      [](const Fields& f) { blas::zero(*f[0]); },
-      [](const Fields& f) { blas::copy(*f[0], *f[1]); },
-      [](const Fields& f) { blas::scale(-1, *f[0]); },
-      [](const Fields& f) { blas::axpy(1e-3, *f[0], *f[1]); },
-      [](const Fields& f) { blas::xpay(*f[0], 0.5, *f[1]); },
-      [](const Fields& f) { blas::caxpy(1e-3 * w, *f[0], *f[1]); },
-      [](const Fields& f) { blas::norm2(*f[0]); },
-      [](const Fields& f) { blas::dot(*f[0], *f[1]); },
-      [](const Fields& f) { blas::dot_norm2(*f[0], *f[1]); },
-      [](const Fields& f) { blas::subtract_norm2(*f[0], *f[1]); },
-      [](const Fields& f) { blas::axpy_norm2(1e-3, *f[0], *f[1]); },
-      [](const Fields& f) { blas::caxpy_norm2(1e-3 * w, *f[0], *f[1]); },
-      [](const Fields& f) { blas::axpy_xpay(1e-3, *f[0], *f[1], *f[2], 0.5); },
-      [](const Fields& f) { blas::bicgstab_direction(*f[0], *f[1], 0.5 * w, 0.5, *f[2]); },
-      [](const Fields& f) { blas::bicgstab_update(1e-3 * w, *f[0], 1e-3, *f[1], *f[2], *f[3], *f[4]); },
+  static const std::vector<Operation> all = {
+      {[](const Fields& f) { blas::zero(*f[0]); }},
+      {[](const Fields& f) { blas::copy(*f[0], *f[1]); }},
+      {[](const Fields& f) { blas::scale(-1, *f[0]); }},
+      {[](const Fields& f) { blas::axpy(1e-3, *f[0], *f[1]); }},
+      {[](const Fields& f) { blas::xpay(*f[0], 0.5, *f[1]); }},
+      {[](const Fields& f) { blas::caxpy(1e-3 * w, *f[0], *f[1]); }},
+      {[](const Fields& f) { blas::norm2(*f[0]); }, false},
+      {[](const Fields& f) { blas::dot(*f[0], *f[1]); }, false},
+      {[](const Fields& f) { blas::dot_norm2(*f[0], *f[1]); }, false},
+      {[](const Fields& f) { blas::subtract_norm2(*f[0], *f[1]); }},
+      {[](const Fields& f) { blas::axpy_norm2(1e-3, *f[0], *f[1]); }},
+      {[](const Fields& f) { blas::caxpy_norm2(1e-3 * w, *f[0], *f[1]); }},
+      {[](const Fields& f) { blas::axpy_xpay(1e-3, *f[0], *f[1], *f[2], 0.5); }},
+      {[](const Fields& f) { blas::bicgstab_direction(*f[0], *f[1], 0.5 * w, 0.5, *f[2]); }},
+      {[](const Fields& f) { blas::bicgstab_update(1e-3 * w, *f[0], 1e-3, *f[1], *f[2], *f[3], *f[4]); }},
   };
   return all;
 }
@@ -58,7 +63,7 @@ void measure_blas(const Bench& bench) {
       const auto call = [&](std::size_t set) {
         Fields chosen;
         for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = &fields[set * chosen.size() + i];
-        operation(chosen);
+        operation.call(chosen);
       };
       const auto before = kernel_records();
       call(0);
@@ -66,6 +71,7 @@ void measure_blas(const Bench& bench) {
       Row row = bench.row(record.name.substr(0, record.name.rfind('_')), precision);  // "axpy_half"
       row.bytes_per_site = record.bytes_per_site;
       row.isa = record.isa;
+      row.copies = operation.writes;
       std::size_t turn = 0;
       row.seconds = median_seconds([&] { call(turn++ % sets); });
       bench.add(row);

@@ -19,7 +19,8 @@ struct Row {
   std::optional<int> reconstruct;  ///< numbers a link; none where no links are read
   bool temporal_gauge = false;
   bool xpay = false;
-  std::string parity;  ///< "one": a result on one parity; "both"
+  bool copies = false;  ///< field algebra that writes: the copy rate is its ceiling, not the read rate
+  std::string parity;   ///< "one": a result on one parity; "both"
   Dims dims{};
   std::int64_t sites = 0;     ///< sites of the result
   double bytes_per_site = 0;  ///< compulsory: everything read and written once
@@ -36,9 +37,9 @@ struct Table {
   MemoryRates memory;
   std::vector<Row> rows;
 
-  /// The rows' share of the measured read rate, and of the copy rate for field algebra, which may write as much as it
-  /// reads; over 1 where the data stay in the caches.
-  double fraction(const Row& row) const { return row.gbs() / (row.reconstruct ? memory.read : memory.copy); }
+  /// The rows' share of the measured read rate, and of the copy rate for field algebra that writes; over 1 where the
+  /// data stay in the caches.
+  double fraction(const Row& row) const { return row.gbs() / (row.copies ? memory.copy : memory.read); }
 };
 
 std::string text(const MemoryRates& rates);
