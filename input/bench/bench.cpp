@@ -43,10 +43,20 @@ std::vector<Dims> lattices(const BenchOptions& options, std::vector<Dims> usual)
   return options.dims.empty() ? usual : options.dims;
 }
 
+/// A machine shared with others may change its mind while the kernels run, and the fractions mean little then.
+void warn_of_other_rates(const MemoryRates& before, const MemoryRates& after, std::ostream& out) {
+  const double change = after.read / before.read;
+  if (change > 0.9 && change < 1.1) return;
+  out << fmt::format(
+      "the memory's read rate went from {:.2f} to {:.2f} GB/s meanwhile: the fractions are of the first\n", before.read,
+      after.read);
+}
+
 /// Measures the memory, then calls measure() for each lattice (none: the memory is all).
 Json timed(const BenchOptions& options, std::ostream& out, void (*measure)(const Bench& bench)) {
+  const std::int64_t memory = std::int64_t(options.memory_mib) << 20;
   Table table;
-  table.memory = memory_rates(std::int64_t(options.memory_mib) << 20);
+  table.memory = memory_rates(memory);
   out << text(table.memory) << std::flush;
   if (measure == nullptr) return json(table);
   out << heading();
@@ -57,6 +67,7 @@ Json timed(const BenchOptions& options, std::ostream& out, void (*measure)(const
                out << text(table, row) << std::flush;
              }});
   }
+  warn_of_other_rates(table.memory, memory_rates(memory), out);
   return json(table);
 }
 
