@@ -7,6 +7,8 @@
 
 #include <omp.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 
 namespace quadrille::bench {
@@ -60,10 +62,11 @@ MemoryRates memory_rates(std::int64_t bytes) {
     }
   });
   MemoryRates rates;
-  volatile double keep = 0;  // the sums are used: the loop cannot be left out
-  rates.read = rate(1, median_seconds([&] {
-                      on_all_threads([&](std::int64_t i, std::int64_t n) { keep = kernel.read(a + i, n); });
-                    }));
+  std::atomic<double> keep = 0;  // the sums are used: the loop cannot be left out
+  for (const auto read : kernel.read) {
+    const auto all = [&](std::int64_t i, std::int64_t n) { keep.store(read(a + i, n), std::memory_order_relaxed); };
+    rates.read = std::max(rates.read, rate(1, median_seconds([&] { on_all_threads(all); })));
+  }
   for (int past_caches = 0; past_caches < 2; ++past_caches) {
     rates.copy = std::max(rates.copy, rate(2, median_seconds([&] {
                                              on_all_threads([&](std::int64_t i, std::int64_t n) {

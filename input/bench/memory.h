@@ -13,8 +13,9 @@ struct MemoryRates {
 };
 
 /// Measures them with all OpenMP threads on arrays of `bytes` bytes (a multiple of 512; what fits into the caches
-/// measures those) in the instruction set in use, each thread in its own part, which it touched first. Writes are made
-/// both through the caches and past them; the faster way counts.
+/// measures those) in the instruction set in use, each thread in its own part, which it touched first. Reads are
+/// made at one place of a thread's part and at eight in turn, writes through the caches and past them; the faster way
+/// counts.
 MemoryRates memory_rates(std::int64_t bytes);
 
 }  // namespace quadrille::bench

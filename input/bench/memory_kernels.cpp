@@ -11,10 +11,16 @@ using Numbers = simd::Vec<double, lanes>;
 using simd::DoubleStorage;
 using simd::load;
 
+/// Reads `streams` parts of the array at a time.
+template <int streams>
 double read(const double* a, std::int64_t count) {
+  constexpr int together = 8 / streams;
+  const std::int64_t part = count / streams;
   Numbers sums[8] = {};
-  for (std::int64_t i = 0; i < count; i += 8 * lanes) {
-    for (int k = 0; k < 8; ++k) sums[k] += load<DoubleStorage, lanes>(a + i + k * lanes);
+  for (std::int64_t i = 0; i < part; i += together * lanes) {
+    for (int k = 0; k < 8; ++k) {
+      sums[k] += load<DoubleStorage, lanes>(a + k / together * part + i + k % together * lanes);
+    }
   }
   double total = 0;
   for (const Numbers& sum : sums) {
@@ -50,7 +56,7 @@ void triad(double* c, const double* a, const double* b, double s, std::int64_t c
 #define QUADRILLE_JOIN(a, b) QUADRILLE_JOIN_(a, b)
 
 MemoryKernels QUADRILLE_JOIN(memory_kernels_, QUADRILLE_ISA)() {
-  return {&read, {&copy<false>, &copy<true>}, {&triad<false>, &triad<true>}};
+  return {{&read<1>, &read<8>}, {&copy<false>, &copy<true>}, {&triad<false>, &triad<true>}};
 }
 
 }  // namespace quadrille::bench

@@ -5,9 +5,10 @@
 
 namespace quadrille::bench {
 
-/// Counts are multiples of 64, arrays are aligned to 64 bytes. Index 1 writes past the caches.
+/// Counts are multiples of 64, arrays are aligned to 64 bytes. Index 1 reads eight places in turn, which keeps a
+/// core's prefetchers busier than one, or writes past the caches.
 struct MemoryKernels {
-  double (*read)(const double* a, std::int64_t count);
+  double (*read[2])(const double* a, std::int64_t count);
   void (*copy[2])(double* b, const double* a, std::int64_t count);
   void (*triad[2])(double* c, const double* a, const double* b, double s, std::int64_t count);
 };
