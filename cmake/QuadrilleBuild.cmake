@@ -3,11 +3,9 @@
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
-foreach(backend CUDA MPI)
-  if(QUADRILLE_${backend} AND NOT QUADRILLE_${backend} STREQUAL "AUTO")
-    message(FATAL_ERROR "QUADRILLE_${backend}=${QUADRILLE_${backend}}: this version has no ${backend} support; use OFF or AUTO")
-  endif()
-endforeach()
+if(QUADRILLE_MPI AND NOT QUADRILLE_MPI STREQUAL "AUTO")
+  message(FATAL_ERROR "QUADRILLE_MPI=${QUADRILLE_MPI}: this version has no MPI support; use OFF or AUTO")
+endif()
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -22,6 +20,30 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
   message(FATAL_ERROR "Quadrille is built with g++ 12 or later (vector extensions); found "
                       "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}. Set CXX=g++-12.")
+endif()
+
+# The CUDA backend: compute capabilities 8.0 and 9.0 unless CMAKE_CUDA_ARCHITECTURES says otherwise.
+set(quadrille_use_cuda OFF)
+if(NOT QUADRILLE_CUDA STREQUAL "OFF")
+  find_program(quadrille_nvcc nvcc HINTS $ENV{CUDACXX} $ENV{CUDA_HOME}/bin $ENV{CUDA_PATH}/bin /usr/local/cuda/bin)
+  if(quadrille_nvcc)
+    set(CMAKE_CUDA_COMPILER ${quadrille_nvcc} CACHE FILEPATH "CUDA compiler")
+    set(CMAKE_CUDA_ARCHITECTURES 80 90 CACHE STRING "Compute capabilities that CUDA kernels are built for")
+    set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER} CACHE FILEPATH "Compiler of the host's part of CUDA sources")
+    enable_language(CUDA)
+    find_package(CUDAToolkit 12 REQUIRED)
+    set(CMAKE_CUDA_STANDARD 20)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 and later have it
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+      set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+    endif()
+    set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+    set(quadrille_use_cuda ON)
+    message(STATUS "CUDA backend: ${quadrille_nvcc} for compute capabilities ${CMAKE_CUDA_ARCHITECTURES}")
+  elseif(QUADRILLE_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "QUADRILLE_CUDA=ON: there is no nvcc; name it with -Dquadrille_nvcc=PATH or the environment "
+                        "variable CUDACXX, or set QUADRILLE_CUDA to AUTO or OFF")
+  endif()
 endif()
 
 include(GNUInstallDirs)
@@ -65,7 +87,14 @@ add_library(quadrille_settings INTERFACE)
 target_include_directories(quadrille_settings INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 target_compile_definitions(quadrille_settings INTERFACE QUADRILLE_VERSION="${PROJECT_VERSION}")
 # g++ 12 reports std::optional<std::string> and its own AVX-512 headers as used uninitialised.
-target_compile_options(quadrille_settings INTERFACE -Wall -Wextra -Wno-maybe-uninitialized -fno-math-errno -fno-trapping-math)
+target_compile_options(quadrille_settings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wno-maybe-uninitialized;-fno-math-errno;-fno-trapping-math>
+  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-Wno-unused-parameter>)
+if(quadrille_use_cuda)
+  target_compile_definitions(quadrille_settings INTERFACE QUADRILLE_HAVE_CUDA)
+  target_include_directories(quadrille_settings SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_libraries(quadrille_settings INTERFACE CUDA::cudart_static)
+endif()
 target_link_libraries(quadrille_settings INTERFACE OpenMP::OpenMP_CXX spdlog::spdlog fmt::fmt)
 
 # quadrille_add_folder(NAME SOURCE...): the object library quadrille_NAME, part of libquadrille.so.

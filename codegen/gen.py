@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the kernel sources that kernels.yaml names, and the table through which C++ finds them.
 
-    python3 codegen/gen.py --output DIR [--list]
+    python3 codegen/gen.py --output DIR
+    python3 codegen/gen.py --list BACKEND
 
 Standard library only. Files are rewritten only when they change, so a build that changes nothing compiles nothing.
 """
@@ -15,14 +16,17 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from codegen.emit.common import table_source  # noqa: E402
+
 SPEC = HERE / "kernels.yaml"
 AXES = ("precision", "reconstruct")
 KNOWN = {
     "operator": {path.stem for path in (HERE / "operators").glob("[!_]*.py")},
-    "backend": {"cpu"},
+    "backend": {path.stem for path in (HERE / "emit").glob("*.py")} - {"__init__", "common"},
     "precision": {"double", "single", "half"},
     "reconstruct": {"18", "12", "8"},
     "arguments": {"temporal_gauge", "dagger", "xpay"},
+    "doubled": {"temporal_gauge"},
 }
 
 
@@ -75,20 +79,21 @@ def generate(output):
         operator = importlib.import_module(f"codegen.operators.{kernel['operator']}")
         emitter = importlib.import_module(f"codegen.emit.{kernel['backend']}")
         write_if_changed(output / emitter.file_name(kernel), emitter.kernel_source(operator, kernel))
-    emitter = importlib.import_module("codegen.emit.cpu")
-    write_if_changed(output / "kernel_table.inc", emitter.table_source(kernels))
+    for backend in KNOWN["backend"]:
+        write_if_changed(output / f"{backend}_kernel_table.inc", table_source(kernels, backend))
     return kernels
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=pathlib.Path, help="folder for the sources")
-    parser.add_argument("--list", action="store_true", help="print the files that would be written, separated by ';'")
+    parser.add_argument("--list", metavar="BACKEND", help="print the kernels' files of a backend, separated by ';'")
     options = parser.parse_args()
     try:
         if options.list:
-            emitter = importlib.import_module("codegen.emit.cpu")
-            names = [emitter.file_name(k) for entry in read_spec(SPEC) for k in kernels_of(entry)]
+            emitter = importlib.import_module(f"codegen.emit.{options.list}")
+            entries = [entry for entry in read_spec(SPEC) if entry["backend"] == options.list]
+            names = [emitter.file_name(k) for entry in entries for k in kernels_of(entry)]
             print(";".join(names))
             return
         if options.output is None:

@@ -2,7 +2,9 @@
 
 #include "core/error.h"
 #include "core/gauge/link_codec.h"
+#include "core/host_image.h"
 #include "core/site_access.h"
+#include "core/site_transfer.h"
 #include "core/spin_basis.h"
 
 #include <bit>
@@ -11,7 +13,6 @@
 namespace quadrille {
 namespace {
 
-constexpr int spinor_numbers = 24;
 constexpr int most_numbers = 8 * 18;  // a site of links for all hops
 
 /// Calls f(even-odd index) for every site of one parity, over the threads.
@@ -69,59 +70,104 @@ void encode(Reconstruct reconstruct, const Matrix3& u, Real* numbers) {
   }
 }
 
+/// Calls f with the number types of the destination and the source.
+template <class F>
+void with_number_types(const Field& dst, const Field& src, F&& f) {
+  with_number_type(dst.desc().precision,
+                   [&](auto to) { with_number_type(src.desc().precision, [&](auto from) { f(to, from); }); });
+}
+
 template <class To, class From>
-void convert_sites(Field& dst, const Field& src) {
+void convert_link_sites(Field& dst, const Field& src) {
+  const Reconstruct d = dst.desc().reconstruct, s = src.desc().reconstruct;
+  const int links = std::popcount(unsigned(dst.desc().directions));
   for_each_parity(dst, [&](Parity p) {
     const SiteAccess<To> to(dst, p);
     const SiteAccess<From> from(src, p);
-    const bool same_numbers = src.desc().kind == FieldKind::Spinor || src.desc().reconstruct == dst.desc().reconstruct;
-    const int components = dst.desc().components();
-    if constexpr (std::is_same_v<To, From>) {
-      if (same_numbers) {
-        for_each_site(dst, [&](std::int64_t site) { to.copy(site, from); });
-        return;
-      }
-    }
     for_each_site(dst, [&](std::int64_t site) {
       typename SiteAccess<From>::Real in[most_numbers];
       typename SiteAccess<To>::Real out[most_numbers];
       from.load(site, in);
-      if (same_numbers) {
-        for (int c = 0; c < components; ++c) out[c] = typename SiteAccess<To>::Real(in[c]);
-      } else {
-        for (int k = 0; k < std::popcount(unsigned(dst.desc().directions)); ++k) {
-          const Matrix3 u = decode(src.desc().reconstruct, in + k * int(src.desc().reconstruct));
-          encode(dst.desc().reconstruct, u, out + k * int(dst.desc().reconstruct));
-        }
-      }
+      for (int k = 0; k < links; ++k) encode(d, decode(s, in + k * int(s)), out + k * int(d));
       to.store(site, out);
     });
   });
 }
 
-void convert_any(Field& dst, const Field& src, FieldKind kind) {
-  const FieldDesc &d = dst.desc(), &s = src.desc();
+void require_convertible(const FieldDesc& d, const FieldDesc& s, FieldKind kind) {
   if (d.kind != kind || s.kind != kind || d.lattice != s.lattice || d.subset != s.subset || d.nrhs != s.nrhs ||
       d.directions != s.directions) {
     throw Error(ErrorCode::internal, "conversion between fields of different kinds, lattices, subsets or directions");
   }
-  if (d == s) {
-    for_each_parity(dst, [&](Parity p) { std::memcpy(dst.numbers(p), src.numbers(p), d.parity_bytes()); });
-    return;
-  }
-  with_number_type(d.precision, [&](auto to) {
-    with_number_type(s.precision, [&](auto from) { convert_sites<decltype(to), decltype(from)>(dst, src); });
+}
+
+/// dst = src for fields of the same numbers, on the host, bit by bit.
+void copy_sites(Field& dst, const Field& src) {
+  with_number_type(dst.desc().precision, [&](auto number) {
+    for_each_parity(dst, [&](Parity p) {
+      if (dst.desc().layout == src.desc().layout) {
+        std::memcpy(dst.numbers(p), src.numbers(p), dst.desc().parity_bytes());
+        return;
+      }
+      const SiteAccess<decltype(number)> to(dst, p), from(src, p);
+      for_each_site(dst, [&](std::int64_t site) { to.copy(site, from); });
+    });
   });
 }
 
 }  // namespace
 
-void convert(Field& dst, const Field& src) { convert_any(dst, src, FieldKind::Spinor); }
+namespace host {
 
-void convert_links(Field& dst, const Field& src) { convert_any(dst, src, FieldKind::Links); }
+void convert(Field& dst, const Field& src) {
+  if (dst.desc().precision == src.desc().precision) return copy_sites(dst, src);
+  with_number_types(dst, src, [&](auto to, auto from) {
+    using To = SiteAccess<decltype(to)>;
+    using From = SiteAccess<decltype(from)>;
+    for_each_parity(dst, [&](Parity p) { for_each_site(dst, ConvertSite<To, From>{To(dst, p), From(src, p)}); });
+  });
+}
 
-void import_spinor(Field& dst, const HostSpinor& src) {
-  require_dims(dst, src.dims);
+void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) {
+  with_number_types(dst, src, [&](auto to, auto from) {
+    using To = SiteAccess<decltype(to)>;
+    using From = SiteAccess<decltype(from)>;
+    using Matrices = SiteAccess<double>;
+    for_each_parity(dst, [&](Parity p) {
+      for_each_site(dst, RotateSite<To, From, Matrices>{To(dst, p), From(src, p), Matrices(g, p), adjoint});
+    });
+  });
+}
+
+}  // namespace host
+
+void convert(Field& dst, const Field& src) {
+  require_convertible(dst.desc(), src.desc(), FieldKind::Spinor);
+  if (dst.desc().backend == src.desc().backend) {
+    dst.desc().backend->convert(dst, src);
+  } else {  // by way of the host
+    HostImage to = HostImage::fresh(dst), from(src);
+    host::convert(to.field(), from.field());
+    to.write_back();
+  }
+}
+
+void convert_links(Field& dst, const Field& src) {
+  require_convertible(dst.desc(), src.desc(), FieldKind::Links);
+  HostImage to = HostImage::fresh(dst), from(src);
+  if (dst.desc().precision == src.desc().precision && dst.desc().reconstruct == src.desc().reconstruct) {
+    copy_sites(to.field(), from.field());
+  } else {
+    with_number_types(dst, src,
+                      [&](auto a, auto b) { convert_link_sites<decltype(a), decltype(b)>(to.field(), from.field()); });
+  }
+  to.write_back();
+}
+
+void import_spinor(Field& field, const HostSpinor& src) {
+  require_dims(field, src.dims);
+  HostImage image = HostImage::fresh(field);
+  Field& dst = image.field();
   with_number_type(dst.desc().precision, [&](auto number) {
     for_each_parity(dst, [&](Parity p) {
       const SiteAccess<decltype(number)> to(dst, p);
@@ -137,10 +183,13 @@ void import_spinor(Field& dst, const HostSpinor& src) {
       });
     });
   });
+  image.write_back();
 }
 
-void export_spinor(HostSpinor& dst, const Field& src) {
-  require_dims(src, dst.dims);
+void export_spinor(HostSpinor& dst, const Field& field) {
+  require_dims(field, dst.dims);
+  HostImage image(field);
+  const Field& src = image.field();
   with_number_type(src.desc().precision, [&](auto number) {
     for_each_parity(src, [&](Parity p) {
       const SiteAccess<decltype(number)> from(src, p);
@@ -155,8 +204,10 @@ void export_spinor(HostSpinor& dst, const Field& src) {
   });
 }
 
-void import_links(Field& dst, const HostLinks& src) {
-  require_dims(dst, src.dims);
+void import_links(Field& field, const HostLinks& src) {
+  require_dims(field, src.dims);
+  HostImage image = HostImage::fresh(field);
+  Field& dst = image.field();
   with_number_type(dst.desc().precision, [&](auto number) {
     for_each_parity(dst, [&](Parity p) {
       const SiteAccess<decltype(number)> to(dst, p);
@@ -173,10 +224,13 @@ void import_links(Field& dst, const HostLinks& src) {
       });
     });
   });
+  image.write_back();
 }
 
-void export_links(HostLinks& dst, const Field& src) {
-  require_dims(src, dst.dims);
+void export_links(HostLinks& dst, const Field& field) {
+  require_dims(field, dst.dims);
+  HostImage image(field);
+  const Field& src = image.field();
   with_number_type(src.desc().precision, [&](auto number) {
     for_each_parity(src, [&](Parity p) {
       const SiteAccess<decltype(number)> from(src, p);

@@ -6,8 +6,16 @@
 
 namespace quadrille {
 
-/// dst = src for spinor fields of the same lattice and subset, in any two precisions and layouts. dst is overwritten.
+/// dst = src for spinor fields of the same lattice and subset, in any two precisions and layouts and on any two
+/// backends. dst is overwritten.
 void convert(Field& dst, const Field& src);
+
+/// What the CPU's backend does for convert() (above) and for TemporalGauge::transform(): fields in this process'
+/// memory, in any layout.
+namespace host {
+void convert(Field& dst, const Field& src);
+void rotate(Field& dst, const Field& src, const Field& g, bool adjoint);
+}  // namespace host
 
 /// dst = src for link fields of the same directions in any two precisions, reconstructions and layouts. dst is
 /// overwritten.

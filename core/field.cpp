@@ -1,21 +1,25 @@
 #include "core/field.h"
 
 #include "core/error.h"
-#include "core/isa.h"
 
 #include <utility>
 
 namespace quadrille {
 
+std::size_t FieldDesc::norms_offset() const {
+  return std::size_t(layout.sites(lattice->half_volume())) * std::size_t(nrhs) *
+         std::size_t(layout.stored(components())) * number_bytes(precision);
+}
+
 std::size_t FieldDesc::parity_bytes() const {
-  const std::size_t sites = std::size_t(lattice->half_volume()) * std::size_t(nrhs);
-  return sites * (std::size_t(components()) * number_bytes(precision) + (has_norms() ? sizeof(float) : 0));
+  const std::size_t sites = std::size_t(layout.sites(lattice->half_volume())) * std::size_t(nrhs);
+  return norms_offset() + (has_norms() ? sites * sizeof(float) : 0);
 }
 
 std::size_t FieldDesc::bytes() const { return parity_bytes() * std::size_t(parities()); }
 
-Layout FieldDesc::default_layout(const Lattice& lattice, Precision precision) {
-  return {choose_lanes(lattice.dims(), precision, active_isa())};
+double FieldDesc::bytes_per_site() const {
+  return double(number_bytes(precision)) * components() + (has_norms() ? double(sizeof(float)) : 0);
 }
 
 FieldDesc FieldDesc::spinor(const Lattice& lattice, Subset subset, Precision precision, Backend& backend) {
@@ -23,7 +27,7 @@ FieldDesc FieldDesc::spinor(const Lattice& lattice, Subset subset, Precision pre
   desc.lattice = &lattice;
   desc.subset = subset;
   desc.precision = precision;
-  desc.layout = default_layout(lattice, precision);
+  desc.layout = backend.layout(lattice, precision);
   desc.backend = &backend;
   return desc;
 }
@@ -70,9 +74,7 @@ const void* Field::numbers(Parity p) const {
 
 const float* Field::norms(Parity p) const {
   if (!desc_.has_norms()) return nullptr;
-  const std::size_t sites = std::size_t(desc_.lattice->half_volume()) * std::size_t(desc_.nrhs);
-  const std::size_t offset = sites * std::size_t(desc_.components()) * number_bytes(desc_.precision);
-  return reinterpret_cast<const float*>(static_cast<const std::byte*>(numbers(p)) + offset);
+  return reinterpret_cast<const float*>(static_cast<const std::byte*>(numbers(p)) + desc_.norms_offset());
 }
 
 void require_same(const FieldDesc& a, const FieldDesc& b, const char* what) {

@@ -3,6 +3,7 @@
 
 #include "core/backend/backend.h"
 #include "core/lattice.h"
+#include "core/layout/layout.h"
 #include "core/precision.h"
 
 #include <bit>
@@ -24,19 +25,13 @@ constexpr std::uint8_t spatial = 0b00111111, time = 0b11000000;
 enum class Subset { Even, Odd, Full };
 constexpr Subset subset_of(Parity p) { return p == Parity::Even ? Subset::Even : Subset::Odd; }
 
-/// How sites lie in memory: `lanes` lanes of the CPU layout (core/layout/vector_layout.h).
-struct Layout {
-  int lanes = 1;
-  bool operator==(const Layout&) const = default;
-};
-
 /// What a field holds and how.
 ///
 /// Spinor: 24 numbers a site, [spin 4][colour 3][re, im], non-relativistic (UKQCD) spin basis.
 /// Links: `reconstruct` numbers a link; the links of a site's `directions` follow each other in rising order of their
 /// bits. Always both parities.
-/// In memory, for each parity of the subset (even first): numbers as [block][component][lane], and for spinors in half
-/// precision one float norm a site after them as [block][lane]. The component of number n of a site's k-th
+/// In memory, for each parity of the subset (even first): the numbers as the layout says, and for spinors in half
+/// precision one float norm a site after them, as [block][lane] or [site]. The component of number n of a site's k-th
 /// link is k * reconstruct + n.
 struct FieldDesc {
   const Lattice* lattice = nullptr;  ///< outlives every field on it
@@ -57,12 +52,15 @@ struct FieldDesc {
   }
   bool has_norms() const { return kind == FieldKind::Spinor && precision == Precision::Half; }
   int parities() const { return subset == Subset::Full ? 2 : 1; }
-  /// Bytes of one parity, and of the whole field: what the format says, no more.
+  /// Bytes of one parity, and of the whole field, padding included.
   std::size_t parity_bytes() const;
   std::size_t bytes() const;
+  /// Bytes that reading or writing one site moves.
+  double bytes_per_site() const;
+  /// From the start of a parity to its norms.
+  std::size_t norms_offset() const;
 
-  /// The layout that this process uses for a precision: the widest that the instruction set and the extents allow.
-  static Layout default_layout(const Lattice& lattice, Precision precision);
+  /// In the layout that the backend uses for the precision.
   static FieldDesc spinor(const Lattice& lattice, Subset subset, Precision precision, Backend& backend = cpu_backend());
   static FieldDesc links(const Lattice& lattice, Precision precision, Reconstruct reconstruct,
                          Backend& backend = cpu_backend(), std::uint8_t directions = hops::forward);

@@ -6,6 +6,8 @@
 // The same bits on every backend: quantize() is compiled without contraction to FMA.
 #pragma once
 
+#include "core/host_device.h"
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -18,7 +20,7 @@ constexpr float smallest_norm = 0x1p-110f;
 
 /// The norm of `count` components: their largest magnitude, 0 when that is below smallest_norm, NaN when one of them
 /// is not finite.
-inline float norm(const float* x, int count) {
+QUADRILLE_HOST_DEVICE float norm(const float* x, int count) {
   std::uint32_t largest = 0;  // magnitudes compare like their bits, and infinity and NaN are above all numbers
   for (int i = 0; i < count; ++i) {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(x[i]) & 0x7fffffffu;
@@ -30,16 +32,16 @@ inline float norm(const float* x, int count) {
 }
 
 /// 32767 / n; 0 for n = 0 or NaN, so that q is 0 there.
-inline float scale(float n) { return n > 0.0f ? quanta / n : 0.0f; }
+QUADRILLE_HOST_DEVICE float scale(float n) { return n > 0.0f ? quanta / n : 0.0f; }
 
 /// The quantum q of component x for scale(n).
-inline std::int16_t quantize(float x, float scale) {
+QUADRILLE_HOST_DEVICE std::int16_t quantize(float x, float scale) {
   const float scaled = std::isfinite(x) ? x * scale : 0.0f;
   const float clamped = scaled > quanta ? quanta : scaled < -quanta ? -quanta : scaled;
   return std::int16_t(std::nearbyint(clamped));
 }
 
 /// x = q n / 32767.
-inline float restore(std::int16_t q, float n) { return float(q) * (n * (1.0f / quanta)); }
+QUADRILLE_HOST_DEVICE float restore(std::int16_t q, float n) { return float(q) * (n * (1.0f / quanta)); }
 
 }  // namespace quadrille::half

@@ -13,7 +13,7 @@ namespace quadrille::dirac {
   void name##_generic(const DslashArgs&, int lanes, std::int64_t begin, std::int64_t end); \
   void name##_avx2(const DslashArgs&, int lanes, std::int64_t begin, std::int64_t end);    \
   void name##_avx512(const DslashArgs&, int lanes, std::int64_t begin, std::int64_t end);
-#include "kernel_table.inc"
+#include "cpu_kernel_table.inc"
 #undef X
 
 namespace {
@@ -22,18 +22,18 @@ const std::vector<KernelInfo>& table() {
   static const std::vector<KernelInfo> kernels = {
 #define X(name, op, precision, reconstruct, line) \
   {#name, op, Precision::precision, Reconstruct::reconstruct, Isa::Generic, &name##_generic},
-#include "kernel_table.inc"
+#include "cpu_kernel_table.inc"
 #undef X
 #ifdef QUADRILLE_HAVE_AVX2
 #define X(name, op, precision, reconstruct, line) \
   {#name, op, Precision::precision, Reconstruct::reconstruct, Isa::Avx2, &name##_avx2},
-#include "kernel_table.inc"
+#include "cpu_kernel_table.inc"
 #undef X
 #endif
 #ifdef QUADRILLE_HAVE_AVX512
 #define X(name, op, precision, reconstruct, line) \
   {#name, op, Precision::precision, Reconstruct::reconstruct, Isa::Avx512, &name##_avx512},
-#include "kernel_table.inc"
+#include "cpu_kernel_table.inc"
 #undef X
 #endif
   };

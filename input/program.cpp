@@ -43,9 +43,9 @@ void add_set_option(CLI::App& command, RunOptions& options) {
 }
 
 void add_machine_options(CLI::App& command, std::string& backend, int& threads) {
-  command.add_option("--backend", backend, "auto or cpu")
+  command.add_option("--backend", backend, "auto (cuda where a GPU answers, cpu elsewhere), cpu or cuda")
       ->type_name("NAME")
-      ->check(CLI::IsMember(std::vector<std::string>{"auto", "cpu"}));
+      ->check(CLI::IsMember(std::vector<std::string>{"auto", "cpu", "cuda"}));
   command.add_option("--threads", threads, "Threads; as OMP_NUM_THREADS or the machine says when not given")
       ->type_name("N")
       ->check(CLI::Range(1, most_threads));

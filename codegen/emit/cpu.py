@@ -11,151 +11,39 @@ stream. Crossing the edge of the virtual sub-lattices is a lane rotation of the 
 boundary phase.
 """
 
-NUMBER_BYTES = {"double": 8, "single": 4, "half": 2}
+from codegen.emit.common import (
+    COLOURS,
+    accumulation_lines,
+    components,
+    joined,
+    link_bytes,
+    link_lines,
+    name,
+    product_lines,
+    spin_names,
+    spinor_bytes,
+    spinor_pointers,
+    start,
+    times_unit,
+    whole_numbers,
+)
+
 STORAGE = {"double": "DoubleStorage", "single": "SingleStorage", "half": "HalfStorage"}
-COLOURS = range(3)
-
-
-def name(kernel):
-    return f"{kernel['operator']}_{kernel['precision']}_{kernel['reconstruct']}"
 
 
 def file_name(kernel):
     return f"{name(kernel)}_cpu.cpp"
 
 
-def spinor_bytes(kernel):
-    return 24 * NUMBER_BYTES[kernel["precision"]] + (4 if kernel["precision"] == "half" else 0)
-
-
-def link_bytes(kernel):
-    return int(kernel["reconstruct"]) * NUMBER_BYTES[kernel["precision"]]
-
-
-# ---- complex expressions -------------------------------------------------------------------------------------------
-
-
-def times_unit(c, re, im):
-    """(sign, name) of the real and imaginary part of c * (re + i im) for c in {1, -1, i, -i}."""
-    return {
-        (1, 0): (("+", re), ("+", im)),
-        (-1, 0): (("-", re), ("-", im)),
-        (0, 1): (("-", im), ("+", re)),
-        (0, -1): (("+", im), ("-", re)),
-    }[c]
-
-
-def joined(terms):
-    """'a + b - c' from (sign, name) pairs."""
-    text = " ".join(f"{sign} {term}" for sign, term in terms)
-    return text[2:] if text.startswith("+ ") else "-" + text[2:]
-
-
-def complex_product(target, pairs, conjugate_first=False):
-    """Two lines: target = sum over pairs of (first * second), the first conjugated on demand."""
-    re, im = [], []
-    for first, second in pairs:
-        re += [("+", f"{first}r * {second}r"), ("+" if conjugate_first else "-", f"{first}i * {second}i")]
-        im += [("+", f"{first}r * {second}i"), ("-" if conjugate_first else "+", f"{first}i * {second}r")]
-    return [f"{target}r = {joined(re)};", f"{target}i = {joined(im)};"]
-
-
 def load_quanta(pointer, index):
     return f"load_quanta<V>({pointer} + {index} * V)"
-
-
-# ---- links ---------------------------------------------------------------------------------------------------------
 
 
 def load_number(pointer, index):
     return f"load<S, V>({pointer} + {index} * V)"
 
 
-def whole_numbers(kernel):
-    """Whether links stay in quanta; the codec of 8 numbers needs them as they are."""
-    return kernel["precision"] == "half" and kernel["reconstruct"] != "8"
-
-
-def link_lines(kernel):
-    """Declares u00r .. u22i from the numbers at `link`."""
-    numbers = int(kernel["reconstruct"])
-    if numbers == 8:
-        return link_lines_8(" * quantum" if kernel["precision"] == "half" else "")
-    lines = []
-    for k in range(numbers // 2):
-        u = f"u{k // 3}{k % 3}"
-        lines.append(f"const Real {u}r = {load_number('link', 2 * k)};")
-        lines.append(f"const Real {u}i = {load_number('link', 2 * k + 1)};")
-    if numbers == 12:
-        lines.append("// row 2 = conj(row 0 x row 1)")
-        for j in COLOURS:
-            k, l = (j + 1) % 3, (j + 2) % 3
-            lines += cross_lines(f"u2{j}", f"u0{k}", f"u1{l}", f"u0{l}", f"u1{k}", whole_numbers(kernel))
-    return lines
-
-
-def cross_lines(target, a, b, c, d, whole):
-    """target = conj(a b - c d)."""
-    re = f"{a}r * {b}r - {a}i * {b}i - {c}r * {d}r + {c}i * {d}i"
-    im = f"{c}r * {d}i + {c}i * {d}r - {a}r * {b}i - {a}i * {b}r"
-    if whole:
-        re, im = f"({re}) * quantum", f"({im}) * quantum"
-    return [f"const Real {target}r = {re};", f"const Real {target}i = {im};"]
-
-
-def link_lines_8(unit):
-    """Eight numbers: core/gauge/link_codec.h has the formulas. Row 0 of V is row 1 of U, row 2 of V is minus row 2 of U."""
-    lines = [f"const Real phase{k} = {load_number('link', k)}{unit};" for k in range(2)]
-    for k, u in enumerate(("u11", "u12", "u00")):
-        lines.append(f"const Real {u}r = {load_number('link', 2 + 2 * k)}{unit};")
-        lines.append(f"const Real {u}i = {load_number('link', 3 + 2 * k)}{unit};")
-    lines += [
-        "// |v00|^2 = 1 - N, |v20|^2 = N - |v10|^2, N = |v01|^2 + |v02|^2",
-        "const Real n = u11r * u11r + u11i * u11i + u12r * u12r + u12i * u12i;",
-        "const Real size0 = sqrt_positive<T, V>(T(1) - n);",
-        "const Real size2 = sqrt_positive<T, V>(n - u00r * u00r - u00i * u00i);",
-        "Real sine0, cosine0, sine2, cosine2;",
-        "sincospi<T, V>(phase0, sine0, cosine0);",
-        "sincospi<T, V>(phase1, sine2, cosine2);",
-        "const Real u10r = size0 * cosine0;",
-        "const Real u10i = size0 * sine0;",
-        "const Real u20r = -size2 * cosine2;",
-        "const Real u20i = -size2 * sine2;",
-        "const Real inverse = T(1) / (n > smallest_n<T> ? n : broadcast<T, V>(smallest_n<T>));",
-        "// v11 = -(conj(v00) v10 v01 + conj(v20) conj(v02)) / N and its three companions",
-    ]
-    for target, conj_sign in (("a", None), ("c", None)):
-        other = "u00" if target == "a" else "u20"
-        product = complex_product(f"{target}", [("u10", other)], conjugate_first=True)
-        sign = "" if target == "a" else "-"  # v20 = -u20
-        for part, line in zip("ri", product):
-            expression = line.split(" = ", 1)[1].rstrip(";")
-            lines.append(f"const Real {target}{part} = {sign}({expression}) * inverse;")
-    lines += [
-        "const Real br = -u20r * inverse;",  # b = conj(v20) / N = -conj(u20) / N
-        "const Real bi = u20i * inverse;",
-        "const Real dr = u00r * inverse;",  # d = conj(v10) / N
-        "const Real di = -u00i * inverse;",
-        # v11 = -(a v01 + b conj(v02)), v12 = -(a v02 - b conj(v01)): row 0 of U
-        "const Real u01r = ai * u11i - ar * u11r - br * u12r - bi * u12i;",
-        "const Real u01i = br * u12i - bi * u12r - ar * u11i - ai * u11r;",
-        "const Real u02r = ai * u12i - ar * u12r + br * u11r + bi * u11i;",
-        "const Real u02i = bi * u11r - br * u11i - ar * u12i - ai * u12r;",
-        # u21 = -v21 = c v01 - d conj(v02), u22 = -v22 = c v02 + d conj(v01)
-        "const Real u21r = cr * u11r - ci * u11i - dr * u12r - di * u12i;",
-        "const Real u21i = cr * u11i + ci * u11r + dr * u12i - di * u12r;",
-        "const Real u22r = cr * u12r - ci * u12i + dr * u11r + di * u11i;",
-        "const Real u22i = cr * u12i + ci * u12r + di * u11r - dr * u11i;",
-    ]
-    return lines
-
-
-# ---- one hop -------------------------------------------------------------------------------------------------------
-
-
-def spin_names(prefix, a):
-    """The three complex names of spin a of a half spinor."""
-    return [f"{prefix}{a}{c}" for c in COLOURS]
+# ---- one hop ------------------------------------------------------------------------------------------------------------
 
 
 def projection_lines(kernel, hop, a):
@@ -193,47 +81,6 @@ def crossing_lines(hop, names, extra=()):
     return lines + [f"  {line}" for line in extra] + ["}"]
 
 
-def product_lines(hop, a):
-    """v = U h, or U^+ h, for spin a."""
-    declared = ", ".join(f"{x}{part}" for x in spin_names("v", a) for part in "ri")
-    lines = [f"Real {declared};"]
-    for i in COLOURS:
-        pairs = [(f"u{i}{j}" if hop.forward else f"u{j}{i}", f"h{a}{j}") for j in COLOURS]
-        lines += complex_product(f"v{a}{i}", pairs, conjugate_first=not hop.forward)
-    return lines
-
-
-def accumulation_lines(kernel, hop, a, source, started):
-    """Adds the half spinor `source` (v, or h where the link is 1), spin a, to the result."""
-    if kernel["precision"] == "half":
-        scale = "unit * "
-    else:
-        scale = f"T({hop.projector.scale}) * " if hop.projector.scale != 1 else ""
-    lines = []
-    for spin, half_spin, coefficient in hop.projector.reconstruct:
-        if half_spin != a:
-            continue
-        for c in COLOURS:
-            parts = times_unit(coefficient, f"{source}{a}{c}r", f"{source}{a}{c}i")
-            for (sign, term), suffix in zip(parts, "ri"):
-                target = f"a{spin}{c}{suffix}"
-                if target in started:
-                    lines.append(f"{target} {sign}= {scale}{term};")
-                else:
-                    lines.append(f"{target} = {'-' if sign == '-' else ''}{scale}{term};")
-    return lines
-
-
-def start(hop, a, started):
-    started.update(f"a{spin}{c}{part}" for spin, b, _ in hop.projector.reconstruct if b == a for c in COLOURS for part in "ri")
-
-
-def spinor_pointers(hop):
-    """Which of the pointers `upper` and `lower` the projection reads."""
-    spins = [spin for terms in hop.projector.project for spin, _ in terms]
-    return [side for side, wanted in (("upper", min(spins) < 2), ("lower", max(spins) >= 2)) if wanted]
-
-
 def link_address(kernel, hop, block):
     """The link that this hop multiplies by: they lie in the order of the hops, which the processor takes for a stream."""
     links, count = ("time_links", 2) if hop.mu == 3 else ("spatial_links", 6)
@@ -258,7 +105,8 @@ def link_needed(hop, wraps):
 
 def hop_with_link(kernel, hop, started):
     half = kernel["precision"] == "half"
-    lines = [f"const Number* link = {link_address(kernel, hop, 'block')};"] + link_lines(kernel)
+    lines = [f"const Number* link = {link_address(kernel, hop, 'block')};"] 
+    lines += link_lines(kernel, lambda k: load_number("link", k))
     if half and whole_numbers(kernel):
         lines.append("unit *= quantum;  // of the link")
     for a in range(2):
@@ -296,15 +144,7 @@ def hop_lines(kernel, hop, started):
     return [f"{{  // {hop.formula}"] + ["  " + line for line in body] + ["}"]
 
 
-# ---- the kernel ----------------------------------------------------------------------------------------------------
-
-
-def components():
-    """(name, half of the spinor, index within it) of the 24 result numbers."""
-    for spin in range(4):
-        for c in COLOURS:
-            for k, part in enumerate("ri"):
-                yield f"a{spin}{c}{part}", "upper" if spin < 2 else "lower", ((spin % 2) * 3 + c) * 2 + k
+# ---- the kernel ---------------------------------------------------------------------------------------------------------
 
 
 def result_lines(kernel):
@@ -420,16 +260,3 @@ void QUADRILLE_JOIN({name(kernel)}_, QUADRILLE_ISA)(const DslashArgs& args, int 
 
 }}  // namespace quadrille::dirac
 """
-
-
-def table_source(kernels):
-    """An X-macro line for each CPU kernel: operator, precision, reconstruction, spec line, flops, bytes, entry points."""
-    lines = ["// Generated by codegen/gen.py: X(name, operator, precision, reconstruct, spec line)."]
-    enums = {"double": "Double", "single": "Single", "half": "Half"}
-    for kernel in kernels:
-        if kernel["backend"] == "cpu":
-            lines.append(
-                f"X({name(kernel)}, \"{kernel['operator']}\", {enums[kernel['precision']]}, "
-                f"R{kernel['reconstruct']}, {kernel['line']})"
-            )
-    return "\n".join(lines) + "\n"

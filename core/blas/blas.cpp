@@ -2,7 +2,7 @@
 #define QUADRILLE_ISA dispatch  // the functors as plain data: no kernel is instantiated here
 #include "core/blas/blas.h"
 
-#include "core/blas/op_table.h"
+#include "core/blas/call.h"
 #include "core/blas/ops.h"
 #include "core/chunked_sum.h"
 #include "core/error.h"
@@ -22,6 +22,9 @@ namespace {
 
 ChunkKernel find_kernel(OpId op, const FieldDesc& desc) {
   const int lanes = desc.layout.lanes;
+  if (desc.layout.grouped()) {
+    throw Error(ErrorCode::internal, "field algebra on a CPU works on the vector layout, not on a device's");
+  }
   ChunkKernel kernel = nullptr;
   switch (isa_of_lanes(lanes, desc.precision)) {
 #ifdef QUADRILLE_HAVE_AVX512
@@ -50,25 +53,33 @@ std::string snake_case(const std::string& name) {
 }
 
 /// The kernel log's records of every operation in one format, by OpId: "axpy_norm2_half".
-std::vector<KernelRecord*> make_records(const FieldDesc& desc, Isa isa) {
-  const double spinor = double(desc.parity_bytes()) / double(desc.lattice->half_volume());
-#define X(op)                                                                       \
-  &kernel_record(snake_case(#op) + "_" + to_string(desc.precision), to_string(isa), \
-                 (std::popcount(op::reads) + std::popcount(op::writes)) * spinor),
+std::vector<KernelRecord*> make_records(const FieldDesc& desc) {
+  const std::string architecture = desc.backend->architecture(desc.layout, desc.precision);
+#define X(op)                                                                     \
+  &kernel_record(snake_case(#op) + "_" + to_string(desc.precision), architecture, \
+                 (std::popcount(op::reads) + std::popcount(op::writes)) * desc.bytes_per_site()),
   return {QUADRILLE_BLAS_OPS(X)};
 #undef X
 }
 
 /// All records of a format are made when the first is asked for: what a solver comes to late must not allocate.
 KernelRecord& record(OpId id, const FieldDesc& desc) {
-  static std::array<std::array<std::vector<KernelRecord*>, 3>, 3> known;  // by precision and instruction set
-  const Isa isa = isa_of_lanes(desc.layout.lanes, desc.precision);
-  std::vector<KernelRecord*>& of_format = known[std::size_t(desc.precision)][std::size_t(isa)];
-  if (of_format.empty()) of_format = make_records(desc, isa);
-  return *of_format[std::size_t(id)];
+  struct Format {
+    const Backend* backend;
+    Precision precision;
+    Layout layout;
+    std::vector<KernelRecord*> records;
+  };
+  static std::vector<Format> known;
+  for (const Format& format : known) {
+    if (format.backend == desc.backend && format.precision == desc.precision &&
+        format.layout.lanes == desc.layout.lanes) {
+      return *format.records[std::size_t(id)];
+    }
+  }
+  known.push_back({desc.backend, desc.precision, desc.layout, make_records(desc)});
+  return *known.back().records[std::size_t(id)];
 }
-
-using Sums = std::array<double, max_sums>;
 
 /// Partial sums of the running call; grows to the largest lattice and stays.
 std::vector<Sums>& partial_sums() {
@@ -79,45 +90,47 @@ std::vector<Sums>& partial_sums() {
 template <class Op>
 Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields) {
   const FieldDesc& desc = fields[0]->desc();
+  Call call{id, &op, Op::fields, Op::sums, Op::overwrites, &desc, 0, {}};
   for (const Field* field : fields) require_same(field->desc(), desc, "field algebra");
-  const ChunkKernel kernel = find_kernel(id, desc);
-  const std::int64_t blocks = desc.lattice->half_volume() / desc.layout.lanes;
-  const std::int64_t per_chunk = std::max<std::int64_t>(1, sum_chunk / desc.layout.lanes);
-  const std::int64_t chunks = (blocks + per_chunk - 1) / per_chunk;
-
-  // What is written past half the caches will have left them before it is wanted again.
-  const bool stream = std::size_t(Op::fields) * desc.bytes() > desc.backend->cache_bytes() / 2;
-
-  Span spans[2][max_fields];
-  int parities = 0;
   for (Parity p : {Parity::Even, Parity::Odd}) {
     if (!fields[0]->holds(p)) continue;
     for (int i = 0; i < Op::fields; ++i) {
       Field* field = const_cast<Field*>(fields[std::size_t(i)]);  // only the operation's `writes` are written
-      spans[parities][i] = {field->numbers(p), field->norms(p)};
+      call.spans[call.parities][i] = {field->numbers(p), field->norms(p)};
     }
-    ++parities;
+    ++call.parities;
   }
-
-  const KernelTimer timer(record(id, desc), parities * desc.lattice->half_volume());
-  std::vector<Sums>& partial = partial_sums();
-  const std::int64_t rows = parities * chunks;
-  if (partial.size() < std::size_t(rows)) partial.resize(std::size_t(rows));
-#pragma omp parallel for schedule(static) if (rows > 1)
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t begin = (row % chunks) * per_chunk;
-    kernel(&op, spans[row / chunks], begin, std::min(blocks, begin + per_chunk), stream,
-           partial[std::size_t(row)].data());
-  }
-  if constexpr (Op::sums == 0) return {};
-  Sums total = combine_partial_sums(std::span(partial).first(std::size_t(rows)));
-  desc.lattice->communicator().sum(total.data(), Op::sums);
+  const KernelTimer timer(record(id, desc), call.parities * desc.lattice->half_volume());
+  Sums total = desc.backend->run(call);
+  if constexpr (Op::sums > 0) desc.lattice->communicator().sum(total.data(), Op::sums);
   return total;
 }
 
 Coefficient coefficient(Complex a) { return {a.real(), a.imag()}; }
 
 }  // namespace
+
+Sums run_on_cpu(const Call& call) {
+  const FieldDesc& desc = *call.desc;
+  const ChunkKernel kernel = find_kernel(call.id, desc);
+  const std::int64_t blocks = desc.lattice->half_volume() / desc.layout.lanes;
+  const std::int64_t per_chunk = std::max<std::int64_t>(1, sum_chunk / desc.layout.lanes);
+  const std::int64_t chunks = (blocks + per_chunk - 1) / per_chunk;
+
+  // What is written past half the caches will have left them before it is wanted again.
+  const bool stream = std::size_t(call.fields) * desc.bytes() > desc.backend->cache_bytes() / 2;
+
+  std::vector<Sums>& partial = partial_sums();
+  const std::int64_t rows = call.parities * chunks;
+  if (partial.size() < std::size_t(rows)) partial.resize(std::size_t(rows));
+#pragma omp parallel for schedule(static) if (rows > 1)
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t begin = (row % chunks) * per_chunk;
+    kernel(call.op, call.spans[row / chunks], begin, std::min(blocks, begin + per_chunk), stream,
+           partial[std::size_t(row)].data());
+  }
+  return call.sums == 0 ? Sums{} : combine_partial_sums(std::span(partial).first(std::size_t(rows)));
+}
 
 void zero(Field& x) { launch(OpId::Zero, Zero{}, {&x}); }
 

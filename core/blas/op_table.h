@@ -3,6 +3,7 @@
 
 #include "core/precision.h"
 
+#include <array>
 #include <cstdint>
 
 // One name per functor of core/blas/ops.h.
@@ -25,7 +26,9 @@ struct Span {
 };
 
 inline constexpr int max_fields = 5;
+
 inline constexpr int max_sums = 3;
+using Sums = std::array<double, max_sums>;
 
 /// Runs an operation over the blocks [begin, end) and overwrites sums[0..Op::sums). `stream`: what is overwritten goes
 /// past the caches.

@@ -6,7 +6,11 @@
 // in float within a site and in double from site to site.
 #pragma once
 
+#ifdef __CUDACC__
+#include "core/simd_scalar.h"
+#else
 #include "core/simd.h"
+#endif
 
 namespace quadrille::blas::inline QUADRILLE_ISA {
 

@@ -1,11 +1,14 @@
 #include "core/blas/random_fill.h"
 
+#include "core/host_image.h"
 #include "core/random.h"
 #include "core/site_access.h"
 
 namespace quadrille {
 
-void fill_gaussian(Field& x, std::uint64_t seed, double sigma) {
+void fill_gaussian(Field& field, std::uint64_t seed, double sigma) {
+  HostImage image = HostImage::fresh(field);
+  Field& x = image.field();
   const Lattice& lattice = x.lattice();
   with_number_type(x.desc().precision, [&](auto number) {
     using Access = SiteAccess<decltype(number)>;
@@ -21,6 +24,7 @@ void fill_gaussian(Field& x, std::uint64_t seed, double sigma) {
       }
     }
   });
+  image.write_back();
 }
 
 }  // namespace quadrille

@@ -3,7 +3,10 @@
 #include "core/error.h"
 #include "core/gauge/su3.h"
 #include "core/gauge/su3_project.h"
+#include "core/host_image.h"
 #include "core/site_access.h"
+
+#include <utility>
 
 namespace quadrille {
 namespace {
@@ -45,53 +48,38 @@ HostLinks TemporalGauge::fixed(const HostLinks& links) const {
   return out;
 }
 
-namespace {
-
-/// out = m in for each spin, m = g or g^+.
-void rotate_site(const Complex* g, bool inverse, const Complex* in, Complex* out) {
-  const Matrix3 m = inverse ? adjoint(Matrix3::read(g)) : Matrix3::read(g);
-  for (int s = 0; s < 4; ++s) {
-    for (int i = 0; i < 3; ++i)
-      out[3 * s + i] = m(i, 0) * in[3 * s] + m(i, 1) * in[3 * s + 1] + m(i, 2) * in[3 * s + 2];
+const Field& TemporalGauge::matrices_on(Backend& backend) const {
+  const std::lock_guard lock(mutex_);
+  for (const Field& field : fields_) {
+    if (field.desc().backend == &backend) return field;
   }
-}
-
-template <class To, class From>
-void rotate_parity(const TemporalGauge& gauge, Field& dst, const Field& src, Parity p, bool inverse) {
-  const SiteAccess<To> to(dst, p);
-  const SiteAccess<From> from(src, p);
-  const Lattice& lattice = src.lattice();
-#pragma omp parallel for schedule(static)
-  for (std::int64_t site = 0; site < lattice.half_volume(); ++site) {
-    typename SiteAccess<From>::Real loaded[24];
-    typename SiteAccess<To>::Real stored[24];
-    Complex in[12], out[12];
-    from.load(site, loaded);
-    for (int c = 0; c < 12; ++c) in[c] = Complex(loaded[2 * c], loaded[2 * c + 1]);
-    rotate_site(gauge.matrix(lattice.site(lattice.coordinates(p, site))), inverse, in, out);
-    for (int c = 0; c < 12; ++c) {
-      stored[2 * c] = typename SiteAccess<To>::Real(out[c].real());
-      stored[2 * c + 1] = typename SiteAccess<To>::Real(out[c].imag());
-    }
-    to.store(site, stored);
-  }
-}
-
-}  // namespace
-
-void TemporalGauge::rotate(Field& dst, const Field& src, bool inverse) const {
-  const FieldDesc &d = dst.desc(), &s = src.desc();
-  if (d.lattice != lattice_ || s.lattice != lattice_ || d.subset != s.subset || d.kind != FieldKind::Spinor ||
-      s.kind != FieldKind::Spinor) {
-    throw Error(ErrorCode::internal, "temporal gauge: fields of other lattices, subsets or kinds");
-  }
+  constexpr std::uint8_t one_link = 1;
+  Field field(FieldDesc::links(*lattice_, Precision::Double, Reconstruct::R18, backend, one_link));
+  HostImage image = HostImage::fresh(field);
   for (Parity p : {Parity::Even, Parity::Odd}) {
-    if (!src.holds(p)) continue;
-    with_number_type(d.precision, [&](auto to) {
-      with_number_type(s.precision,
-                       [&](auto from) { rotate_parity<decltype(to), decltype(from)>(*this, dst, src, p, inverse); });
-    });
+    const SiteAccess<double> to(image.field(), p);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t site = 0; site < lattice_->half_volume(); ++site) {
+      const Complex* g = matrix(lattice_->site(lattice_->coordinates(p, site)));
+      double numbers[18];
+      for (int i = 0; i < 9; ++i) {
+        numbers[2 * i] = g[i].real();
+        numbers[2 * i + 1] = g[i].imag();
+      }
+      to.store(site, numbers);
+    }
   }
+  image.write_back();
+  return fields_.emplace_back(std::move(field));
+}
+
+void TemporalGauge::rotate(Field& dst, const Field& src, bool adjoint) const {
+  const FieldDesc &d = dst.desc(), &s = src.desc();
+  if (d.lattice != lattice_ || s.lattice != lattice_ || d.subset != s.subset || d.backend != s.backend ||
+      d.kind != FieldKind::Spinor || s.kind != FieldKind::Spinor) {
+    throw Error(ErrorCode::internal, "temporal gauge: fields of other lattices, subsets, backends or kinds");
+  }
+  d.backend->rotate(dst, src, matrices_on(*d.backend), adjoint);
 }
 
 HostLinks gauge_transformed(const Lattice& lattice, const HostLinks& links, const std::vector<Complex>& g) {
@@ -113,7 +101,12 @@ HostSpinor gauge_transformed(const HostSpinor& psi, const std::vector<Complex>& 
   const std::int64_t sites = volume(psi.dims);
 #pragma omp parallel for schedule(static)
   for (std::int64_t site = 0; site < sites; ++site) {
-    rotate_site(g.data() + site * 9, false, psi.data.data() + site * 12, out.data.data() + site * 12);
+    const Matrix3 m = Matrix3::read(g.data() + site * 9);
+    for (int s = 0; s < 4; ++s) {
+      const Complex* in = psi.data.data() + site * 12 + 3 * s;
+      Complex* to = out.data.data() + site * 12 + 3 * s;
+      for (int i = 0; i < 3; ++i) to[i] = m(i, 0) * in[0] + m(i, 1) * in[1] + m(i, 2) * in[2];
+    }
   }
   return out;
 }

@@ -53,7 +53,7 @@ AccuracyStudy::Product AccuracyStudy::product(const OperatorForm& form) const {
     wilson.dslash().apply(result, x.parity(opposite(parity)), Dagger::No, 1);
   }
   wilson.leave(original, y);
-  Product out{HostSpinor(lattice_->dims()), to_string(wilson.dslash().kernel().isa)};
+  Product out{HostSpinor(lattice_->dims()), wilson.dslash().architecture()};
   export_spinor(out.vector, original);
   return out;
 }

@@ -56,18 +56,19 @@ void warn_of_other_rates(const MemoryRates& before, const MemoryRates& after, st
 Json timed(const BenchOptions& options, std::ostream& out, void (*measure)(const Bench& bench)) {
   const std::int64_t memory = std::int64_t(options.memory_mib) << 20;
   Table table;
-  table.memory = memory_rates(memory);
+  Backend& backend = find_backend(options.backend);
+  table.memory = memory_rates(backend, memory);
   out << text(table.memory) << std::flush;
   if (measure == nullptr) return json(table);
   out << heading();
   for (const Dims& dims : lattices(options, {{8, 8, 8, 16}, {16, 16, 16, 32}, {24, 24, 24, 48}})) {
     const Lattice lattice(dims);
-    measure({lattice, find_backend(options.backend), options, [&](const Row& row) {
+    measure({lattice, backend, options, [&](const Row& row) {
                table.rows.push_back(row);
                out << text(table, row) << std::flush;
              }});
   }
-  warn_of_other_rates(table.memory, memory_rates(memory), out);
+  warn_of_other_rates(table.memory, memory_rates(backend, memory), out);
   return json(table);
 }
 
@@ -120,7 +121,7 @@ Row Bench::row(const std::string& kernel, Precision precision) const {
   row.dims = lattice.global_dims();
   row.sites = lattice.half_volume();
   row.backend = backend.name();
-  row.isa = to_string(active_isa());
+  row.isa = backend.architecture(backend.layout(lattice, precision), precision);
   row.threads = omp_get_max_threads();
   return row;
 }
@@ -138,8 +139,9 @@ void run_bench(const BenchOptions& options, std::ostream& out) {
   std::optional<AtomicFile> file;
   if (!options.json.empty()) file.emplace(options.json);
   if (options.threads > 0) omp_set_num_threads(options.threads);
-  out << fmt::format("{} on the backend {}, {}, {} threads\n", options.what, find_backend(options.backend).name(),
-                     to_string(active_isa()), omp_get_max_threads());
+  const Backend& backend = find_backend(options.backend);
+  out << fmt::format("{} on the backend {}, {}, {} threads\n", options.what, backend.name(),
+                     backend.host_memory() ? to_string(active_isa()) : backend.device(), omp_get_max_threads());
   for (const bench::Entry& entry : bench::entries) {
     if (entry.name != options.what) continue;
     const bench::Json results = entry.run(options, out);

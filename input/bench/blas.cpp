@@ -73,7 +73,7 @@ void measure_blas(const Bench& bench) {
       row.isa = record.isa;
       row.copies = operation.writes;
       std::size_t turn = 0;
-      row.seconds = median_seconds([&] { call(turn++ % sets); });
+      row.seconds = median_seconds([&] { call(turn++ % sets); }, [&] { bench.backend.synchronize(); });
       bench.add(row);
     }
   }

@@ -55,7 +55,7 @@ Row row_of(const Bench& bench, const std::string& name, const Dslash& dslash, co
   row.reconstruct = int(dslash.form().reconstruct);
   row.temporal_gauge = form.temporal_gauge;
   row.xpay = form.xpay;
-  row.isa = to_string(dslash.kernel().isa);
+  row.isa = dslash.architecture();
   row.bytes_per_site = dslash.bytes_per_site(form.xpay);
   row.flops_per_site = wilson_flops + (form.xpay ? 48 : 0);
   return row;
@@ -78,10 +78,12 @@ void measure_dslash(const Bench& bench) {
                  [&](const Dslash& dslash, const Form& form, std::deque<Pair>& pairs) {
                    Row row = row_of(bench, "dslash", dslash, form);
                    unsigned turn = 0;
-                   row.seconds = median_seconds([&] {
-                     apply(dslash, pairs[turn / 2 % 4], turn % 2 == 0 ? Parity::Odd : Parity::Even, form.xpay);
-                     ++turn;
-                   });
+                   row.seconds = median_seconds(
+                       [&] {
+                         apply(dslash, pairs[turn / 2 % 4], turn % 2 == 0 ? Parity::Odd : Parity::Even, form.xpay);
+                         ++turn;
+                       },
+                       [&] { bench.backend.synchronize(); });
                    bench.add(row);
                  });
 }
@@ -92,10 +94,12 @@ void measure_dslash_full(const Bench& bench) {
                    Row row = row_of(bench, "dslash_full", dslash, form);
                    row.parity = "both";
                    row.sites *= 2;
-                   row.seconds = median_seconds([&] {
-                     apply(dslash, pairs[0], Parity::Even, form.xpay);
-                     apply(dslash, pairs[0], Parity::Odd, form.xpay);
-                   });
+                   row.seconds = median_seconds(
+                       [&] {
+                         apply(dslash, pairs[0], Parity::Even, form.xpay);
+                         apply(dslash, pairs[0], Parity::Odd, form.xpay);
+                       },
+                       [&] { bench.backend.synchronize(); });
                    bench.add(row);
                  });
 }

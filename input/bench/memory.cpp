@@ -2,6 +2,7 @@
 
 #include "core/backend/backend.h"
 #include "core/isa.h"
+#include "input/bench/memory_cuda.h"
 #include "input/bench/memory_kernels.h"
 #include "input/bench/timing.h"
 
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <vector>
 
 namespace quadrille::bench {
 namespace {
@@ -28,22 +30,40 @@ MemoryKernels kernels() {
 
 class Array {
  public:
-  explicit Array(std::size_t bytes) : bytes_(bytes), data_(static_cast<double*>(cpu_backend().allocate(bytes))) {}
-  ~Array() { cpu_backend().release(data_, bytes_); }
+  Array(Backend& backend, std::size_t bytes)
+      : backend_(backend), bytes_(bytes), data_(static_cast<double*>(backend.allocate(bytes))) {}
+  ~Array() { backend_.release(data_, bytes_); }
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
   operator double*() const { return data_; }
 
  private:
+  Backend& backend_;
   std::size_t bytes_;
   double* data_;
 };
 
-}  // namespace
+#ifdef QUADRILLE_HAVE_CUDA
+MemoryRates cuda_rates(Backend& backend, std::int64_t wanted) {
+  const std::int64_t bytes = std::max(wanted, std::int64_t(1) << 30);
+  const Array a(backend, std::size_t(bytes)), b(backend, std::size_t(bytes)), c(backend, std::size_t(bytes));
+  const std::vector<double> random(1 << 20, 0.1);
+  for (double* array : {static_cast<double*>(a), static_cast<double*>(b)}) {
+    for (std::int64_t at = 0; at < bytes / 8; at += 1 << 20) backend.copy_in(array + at, random.data(), 8 << 20);
+  }
+  const auto rate = [&](MemoryPass pass, int arrays) {
+    const double seconds =
+        median_seconds([&] { cuda_memory_pass(pass, a, b, c, bytes); }, [&] { backend.synchronize(); });
+    return double(arrays) * double(bytes) / seconds * 1e-9;
+  };
+  return {rate(MemoryPass::Read, 1), rate(MemoryPass::Copy, 2), rate(MemoryPass::Triad, 3)};
+}
+#endif
 
-MemoryRates memory_rates(std::int64_t bytes) {
+MemoryRates cpu_rates(std::int64_t bytes) {
   const MemoryKernels kernel = kernels();
-  const Array a{std::size_t(bytes)}, b{std::size_t(bytes)}, c{std::size_t(bytes)};
+  Backend& backend = cpu_backend();
+  const Array a(backend, std::size_t(bytes)), b(backend, std::size_t(bytes)), c(backend, std::size_t(bytes));
   const std::int64_t rows = bytes / std::int64_t(64 * sizeof(double));
   // Calls part(first, numbers) on every thread for its share of the arrays.
   const auto on_all_threads = [&](auto&& part) {
@@ -80,6 +100,16 @@ MemoryRates memory_rates(std::int64_t bytes) {
                                              })));
   }
   return rates;
+}
+
+}  // namespace
+
+MemoryRates memory_rates(Backend& backend, std::int64_t bytes) {
+#ifdef QUADRILLE_HAVE_CUDA
+  if (backend.name() == "cuda") return cuda_rates(backend, bytes);
+#endif
+  (void)backend;
+  return cpu_rates(bytes);
 }
 
 }  // namespace quadrille::bench

@@ -1,5 +1,7 @@
-// The rates of this machine's main memory: what every kernel is measured against.
+// The rates of the memory that a backend works on: what every kernel is measured against.
 #pragma once
+
+#include "core/backend/backend.h"
 
 #include <cstdint>
 
@@ -15,7 +17,7 @@ struct MemoryRates {
 /// Measures them with all OpenMP threads on arrays of `bytes` bytes (a multiple of 512; what fits into the caches
 /// measures those) in the instruction set in use, each thread in its own part, which it touched first. Reads are
 /// made at one place of a thread's part and at eight in turn, writes through the caches and past them; the faster way
-/// counts.
-MemoryRates memory_rates(std::int64_t bytes);
+/// counts. On a GPU arrays have a GiB at least, which its caches are small beside.
+MemoryRates memory_rates(Backend& backend, std::int64_t bytes);
 
 }  // namespace quadrille::bench

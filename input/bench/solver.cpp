@@ -37,7 +37,12 @@ void measure(const Bench& bench, const EvenOddSystem& system, const SolverEntry&
   row.reconstruct = int(a.form().reconstruct);
   row.temporal_gauge = a.form().temporal_gauge;
   count_traffic(row, kernel_records_since(before), report);
-  row.seconds = median_seconds([&] { solver->solve(x, b, {0, iterations}); }) / report.iterations;
+  row.seconds = median_seconds(
+                    [&] {
+                      solver->solve(x, b, {0, iterations});
+                    },
+                    [&] { bench.backend.synchronize(); }) /
+                report.iterations;
   bench.add(row);
 }
 

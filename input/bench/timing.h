@@ -8,13 +8,15 @@
 namespace quadrille::bench {
 
 /// Median over batches of the seconds of one call. Calls once to warm up (caches, pages, threads), makes batches of at
-/// least 10 ms, and takes 15 of them, or as many (5 at least) as fit into a second.
-template <class Call>
-double median_seconds(Call&& call) {
+/// least 10 ms, and takes 15 of them, or as many (5 at least) as fit into a second. `finish` ends a batch: it waits for
+/// what calls have only asked for.
+template <class Call, class Finish>
+double median_seconds(Call&& call, Finish&& finish) {
   using Clock = std::chrono::steady_clock;
   const auto timed = [&](int calls) {
     const auto start = Clock::now();
     for (int i = 0; i < calls; ++i) call();
+    finish();
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
   timed(1);
@@ -26,6 +28,11 @@ double median_seconds(Call&& call) {
   for (int i = 0; i < batches; ++i) seconds.push_back(timed(calls) / calls);
   std::nth_element(seconds.begin(), seconds.begin() + batches / 2, seconds.end());
   return seconds[std::size_t(batches / 2)];
+}
+
+template <class Call>
+double median_seconds(Call&& call) {
+  return median_seconds(call, [] {});
 }
 
 }  // namespace quadrille::bench

@@ -179,7 +179,8 @@ void warn_of_operators(JobRun& job, const TaskSpec& task) {
 void run(JobRun& job, const TaskSpec& task) {
   const Plan plan(*task.parameters);
   warn_of_operators(job, task);
-  PureGauge gauge(job.lattice(), job.gauge().source->links(), plan.action, plan.seed, job.backend());
+  // The chain runs on the CPU whatever the backend of the operators is.
+  PureGauge gauge(job.lattice(), job.gauge().source->links(), plan.action, plan.seed, cpu_backend());
   // A file in single precision is unitary to 1e-6 only. One in double that this task wrote stays as it is to the bit.
   if (!(job.gauge().report.at("unitarity").at("unitarity").get<double>() < 1e-13)) (void)gauge.reunitarize();
   History history;

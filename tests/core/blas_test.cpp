@@ -5,6 +5,7 @@
 #include "core/convert.h"
 #include "core/error.h"
 #include "core/isa.h"
+#include "tests/backend_under_test.h"
 #include "tests/extents.h"
 #include "tests/random_seed.h"
 
@@ -64,8 +65,8 @@ class Blas : public ::testing::Test {
       for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
         for (Isa isa : available_isas()) {
           for (Subset subset : {Subset::Even, Subset::Odd, Subset::Full}) {
-            FieldDesc desc = FieldDesc::spinor(lattice, subset, p);
-            desc.layout.lanes = choose_lanes(dims, p, isa);
+            FieldDesc desc = FieldDesc::spinor(lattice, subset, p, testing::backend());
+            if (!desc.layout.grouped()) desc.layout.lanes = choose_lanes(dims, p, isa);
             std::vector<Field> fields;
             for (int i = 0; i < 5; ++i) {
               fields.emplace_back(desc);
@@ -176,7 +177,7 @@ TEST_F(Blas, SumsHaveTheSameBitsForAnyThreads) {
   const int threads = omp_get_max_threads();
   const Lattice lattice({16, 8, 8, 16});
   for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
-    Field x(FieldDesc::spinor(lattice, Subset::Full, p)), y(x.desc());
+    Field x(FieldDesc::spinor(lattice, Subset::Full, p, testing::backend())), y(x.desc());
     fill_gaussian(x, testing::next_seed());
     fill_gaussian(y, testing::next_seed());
     omp_set_num_threads(1);
@@ -192,9 +193,9 @@ TEST_F(Blas, SumsHaveTheSameBitsForAnyThreads) {
 TEST_F(Blas, SingleSumsAreAccumulatedInDouble) {
   // A sum of 400,000 squares in single would be off by 1e-4 or so.
   const Lattice lattice({16, 16, 8, 8});
-  Field x(FieldDesc::spinor(lattice, Subset::Full, Precision::Single));
+  Field x(FieldDesc::spinor(lattice, Subset::Full, Precision::Single, testing::backend()));
   fill_gaussian(x, testing::next_seed());
-  Field wide(FieldDesc::spinor(lattice, Subset::Full, Precision::Double));
+  Field wide(FieldDesc::spinor(lattice, Subset::Full, Precision::Double, testing::backend()));
   convert(wide, x);
   EXPECT_NEAR(blas::norm2(x) / blas::norm2(wide), 1, 1e-14);
 }
@@ -202,7 +203,7 @@ TEST_F(Blas, SingleSumsAreAccumulatedInDouble) {
 TEST_F(Blas, NonFiniteComponentsReachTheSum) {
   const Lattice lattice({4, 4, 4, 4});
   for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
-    Field x(FieldDesc::spinor(lattice, Subset::Full, p));
+    Field x(FieldDesc::spinor(lattice, Subset::Full, p, testing::backend()));
     HostSpinor host({4, 4, 4, 4});
     for (Complex& c : host.data) c = 1;
     host.data[1234] = {0, HUGE_VAL};
@@ -215,17 +216,17 @@ TEST_F(Blas, NonFiniteComponentsReachTheSum) {
 
 TEST_F(Blas, RefusesFieldsOfDifferentDescriptions) {
   const Lattice lattice({4, 4, 4, 4});
-  Field x(FieldDesc::spinor(lattice, Subset::Full, Precision::Double));
-  Field y(FieldDesc::spinor(lattice, Subset::Full, Precision::Single));
+  Field x(FieldDesc::spinor(lattice, Subset::Full, Precision::Double, testing::backend()));
+  Field y(FieldDesc::spinor(lattice, Subset::Full, Precision::Single, testing::backend()));
   EXPECT_THROW(blas::axpy(1, x, y), Error);
 }
 
 TEST_F(Blas, GaussianFieldsDoNotDependOnLayoutOrThreads) {
   const Lattice lattice({4, 6, 8, 10});
   const std::uint64_t seed = testing::next_seed();
-  FieldDesc scalar = FieldDesc::spinor(lattice, Subset::Full, Precision::Double);
+  FieldDesc scalar = FieldDesc::spinor(lattice, Subset::Full, Precision::Double, testing::backend());
   scalar.layout.lanes = 1;
-  Field x(FieldDesc::spinor(lattice, Subset::Full, Precision::Double)), y(scalar);
+  Field x(FieldDesc::spinor(lattice, Subset::Full, Precision::Double, testing::backend())), y(scalar);
   fill_gaussian(x, seed);
   fill_gaussian(y, seed);
   EXPECT_EQ(values(x), values(y));

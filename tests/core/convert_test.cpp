@@ -4,8 +4,10 @@
 #include "core/blas/random_fill.h"
 #include "core/error.h"
 #include "core/isa.h"
+#include "core/layout/grouped_layout.h"
 #include "core/layout/vector_layout.h"
 #include "core/spin_basis.h"
+#include "tests/backend_under_test.h"
 #include "tests/extents.h"
 #include "tests/random_seed.h"
 #include "tests/reference/wilson.h"
@@ -19,9 +21,15 @@ namespace {
 
 const Precision precisions[] = {Precision::Double, Precision::Single, Precision::Half};
 
+constexpr int grouped = 0;  ///< instead of lanes: the layout of devices, in whatever memory
+
 FieldDesc spinor(const Lattice& lattice, Precision p, int lanes, Subset subset = Subset::Full) {
-  FieldDesc desc = FieldDesc::spinor(lattice, subset, p);
-  desc.layout.lanes = lanes;
+  FieldDesc desc = FieldDesc::spinor(lattice, subset, p, testing::backend());
+  if (lanes == grouped) {
+    desc.layout = grouped_layout(lattice.half_volume(), p);
+  } else if (testing::backend().host_memory()) {
+    desc.layout.lanes = lanes;
+  }
   return desc;
 }
 
@@ -43,9 +51,10 @@ TEST(Convert, EveryPairOfPrecisionsAndLayouts) {
     export_spinor(host, original);
     for (Precision from : precisions) {
       for (Precision to : precisions) {
-        for (int from_lanes : {1, 4, 16}) {
-          for (int to_lanes : {1, 2, 8}) {
-            if (!VectorLayout::fits(dims, from_lanes) || !VectorLayout::fits(dims, to_lanes)) continue;
+        for (int from_lanes : {grouped, 1, 4, 16}) {
+          for (int to_lanes : {grouped, 1, 2, 8}) {
+            const auto fits = [&](int lanes) { return lanes == grouped || VectorLayout::fits(dims, lanes); };
+            if (!fits(from_lanes) || !fits(to_lanes)) continue;
             Field a(spinor(lattice, from, from_lanes)), b(spinor(lattice, to, to_lanes));
             import_spinor(a, host);
             convert(b, a);
@@ -63,13 +72,14 @@ TEST(Convert, EveryPairOfPrecisionsAndLayouts) {
 TEST(Convert, HalfToHalfInAnotherLayoutKeepsTheBits) {
   const Lattice lattice({8, 4, 4, 8});
   Field a(spinor(lattice, Precision::Half, 1)), b(spinor(lattice, Precision::Half, 16)),
-      c(spinor(lattice, Precision::Half, 1));
+      c(spinor(lattice, Precision::Half, grouped)), d(spinor(lattice, Precision::Half, 1));
   fill_gaussian(a, testing::next_seed());
   convert(b, a);
   convert(c, b);
+  convert(d, c);
   HostSpinor first({8, 4, 4, 8}), last({8, 4, 4, 8});
   export_spinor(first, a);
-  export_spinor(last, c);
+  export_spinor(last, d);
   EXPECT_EQ(first.data, last.data);
 }
 

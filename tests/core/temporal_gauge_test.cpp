@@ -6,6 +6,7 @@
 #include "core/gauge/observables.h"
 #include "core/gauge/start.h"
 #include "core/gauge/su3.h"
+#include "tests/backend_under_test.h"
 #include "tests/extents.h"
 #include "tests/random_seed.h"
 
@@ -49,12 +50,12 @@ TEST_P(TemporalGaugeOn, KeepsGaugeInvariants) {
 
 TEST_P(TemporalGaugeOn, RestoreInvertsTransformInEveryPrecision) {
   const TemporalGauge gauge(lattice, hot_start(lattice, next_seed()));
-  Field psi(FieldDesc::spinor(lattice, Subset::Full, Precision::Double)), back(psi.desc());
+  Field psi(FieldDesc::spinor(lattice, Subset::Full, Precision::Double, testing::backend())), back(psi.desc());
   fill_gaussian(psi, next_seed());
   HostSpinor before(GetParam()), after(GetParam());
   export_spinor(before, psi);
   for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
-    Field inside(FieldDesc::spinor(lattice, Subset::Full, p));
+    Field inside(FieldDesc::spinor(lattice, Subset::Full, p, testing::backend()));
     gauge.transform(inside, psi);
     export_spinor(after, inside);
     EXPECT_GT(std::abs(after.data[after.data.size() - 1] - before.data[before.data.size() - 1]), 1e-3);

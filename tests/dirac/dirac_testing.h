@@ -6,6 +6,7 @@
 #include "core/isa.h"
 #include "core/random.h"
 #include "dirac/wilson.h"
+#include "tests/backend_under_test.h"
 #include "tests/extents.h"
 #include "tests/random_seed.h"
 #include "tests/reference/wilson.h"
@@ -84,12 +85,14 @@ struct Scene {
   Scene(const Scene&) = delete;
 
   reference::WilsonSetup setup() const { return {parameters.mass, parameters.xi0, parameters.nu, parameters.boundary}; }
-  WilsonOperator wilson(const OperatorForm& form = {}) const { return WilsonOperator(gauge, parameters, form); }
+  WilsonOperator wilson(const OperatorForm& form = {}) const {
+    return WilsonOperator(gauge, parameters, form, backend());
+  }
 };
 
 /// A x (or A^+ x) for an operator on full fields, through the original gauge and the host's arrays.
 inline HostSpinor apply(const LinearOperator& a, const HostSpinor& x, Dagger dagger = Dagger::No) {
-  FieldDesc original = FieldDesc::spinor(*a.field_desc().lattice, Subset::Full, Precision::Double);
+  FieldDesc original = FieldDesc::spinor(*a.field_desc().lattice, Subset::Full, Precision::Double, backend());
   Field outside(original), inside(a.field_desc()), result(a.field_desc());
   import_spinor(outside, x);
   a.enter(inside, outside);

@@ -22,7 +22,7 @@ inline const std::vector<OperatorForm> sloppy_forms = {
     {Precision::Single, Reconstruct::R18, true},  {Precision::Half, Reconstruct::R12, true}};
 
 inline Field gaussian(const FieldDesc& desc, std::uint64_t seed) {
-  Field b(FieldDesc::spinor(*desc.lattice, desc.subset, Precision::Double));
+  Field b(FieldDesc::spinor(*desc.lattice, desc.subset, Precision::Double, *desc.backend));
   fill_gaussian(b, seed);
   Field wanted(desc);
   convert(wanted, b);

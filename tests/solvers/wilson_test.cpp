@@ -6,6 +6,7 @@
 #include "method_checks.h"
 #include "solvers/driver.h"
 #include "solvers/methods.h"
+#include "tests/backend_under_test.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +20,7 @@ std::shared_ptr<const DiracOperator> wilson(const Lattice& lattice, HostLinks li
       entry.table(), parse_flow("{" + mass + ", boundary: [periodic, {phase: 0.3}, {phase: -0.2}, antiperiodic]}", {}),
       errors);
   if (!errors.empty()) throw errors.front();
-  return entry.make(std::make_shared<GaugeSource>(lattice, std::move(links)), parameters, cpu_backend());
+  return entry.make(std::make_shared<GaugeSource>(lattice, std::move(links)), parameters, testing::backend());
 }
 
 struct Rough {
@@ -174,9 +175,9 @@ TEST(WilsonSolve, AllocatesNothingAndSameBitsForAnyThreads) {
       omp_set_num_threads(threads);
       std::size_t heap[2] = {};
       solver.set_progress([&](const Progress& p) { heap[p.iteration > 3] = heap_allocations(); });
-      const std::size_t fields = cpu_backend().allocations();
+      const std::size_t fields = testing::backend().allocations();
       EXPECT_TRUE(solver.solve(threads == 1 ? first : rough.x, rough.b).converged);
-      EXPECT_EQ(cpu_backend().allocations(), fields);
+      EXPECT_EQ(testing::backend().allocations(), fields);
       EXPECT_EQ(heap[0], heap[1]) << type << ", " << threads << " threads";
       EXPECT_TRUE(threads == 1 || same_bits(first, rough.x)) << type << ", " << threads << " threads";
     }

@@ -1,6 +1,10 @@
 // The CPU backend: aligned memory, first touched by the threads that will use it.
 #include "core/backend/backend.h"
+#include "core/blas/call.h"
+#include "core/convert.h"
 #include "core/error.h"
+#include "core/isa.h"
+#include "core/lattice.h"
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -57,6 +61,14 @@ std::size_t last_level_cache() {
 class CpuBackend final : public Backend {
  public:
   std::string name() const override { return "cpu"; }
+  std::string architecture(const Layout& layout, Precision precision) const override {
+    return layout.grouped() ? "host" : to_string(isa_of_lanes(layout.lanes, precision));
+  }
+  std::string device() const override { return "the CPU"; }
+  Layout layout(const Lattice& lattice, Precision precision) const override {
+    return {choose_lanes(lattice.dims(), precision, active_isa())};
+  }
+  bool host_memory() const override { return true; }
 
   void* allocate(std::size_t bytes) override {
     const std::size_t rounded = std::max(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -86,6 +98,16 @@ class CpuBackend final : public Backend {
     std::free(memory);
     allocated_ -= bytes;
   }
+
+  void copy_in(void* to, const void* host, std::size_t bytes) override { std::memcpy(to, host, bytes); }
+  void copy_out(void* host, const void* from, std::size_t bytes) override { std::memcpy(host, from, bytes); }
+  void synchronize() override {}
+
+  void convert(Field& dst, const Field& src) override { host::convert(dst, src); }
+  void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) override {
+    host::rotate(dst, src, g, adjoint);
+  }
+  blas::Sums run(const blas::Call& call) override { return blas::run_on_cpu(call); }
 
   std::size_t cache_bytes() const override { return cache_bytes_; }
   std::size_t allocated_bytes() const override { return allocated_; }

@@ -1,0 +1,59 @@
+// Conversions and gauge rotations of spinors on the device: one thread a site.
+#include "core/backend/cuda/grouped_access.cuh"
+#include "core/backend/cuda/kernels.h"
+#include "core/backend/cuda/runtime.h"
+#include "core/site_transfer.h"
+
+namespace quadrille::cuda {
+namespace {
+
+constexpr int threads = 128;
+
+template <class Body>
+__global__ void __launch_bounds__(threads) for_each_site(Body body, std::int64_t sites) {
+  const std::int64_t site = std::int64_t(blockIdx.x) * threads + threadIdx.x;
+  if (site < sites) body(site);
+}
+
+template <class Body>
+void launch(const Body& body, std::int64_t sites) {
+  for_each_site<<<unsigned((sites + threads - 1) / threads), threads, 0, stream()>>>(body, sites);
+  check(cudaGetLastError(), "a conversion's launch");
+}
+
+template <class Number>
+GroupedAccess<Number, spinor_numbers> access(const Spinor& field) {
+  using Access = GroupedAccess<Number, spinor_numbers>;
+  return {static_cast<typename Access::Group*>(field.numbers), field.norms, field.stride};
+}
+
+/// Calls f with the accesses of dst and src.
+template <class F>
+void with_accesses(const Spinor& dst, const Spinor& src, F&& f) {
+  const auto with = [](const Spinor& field, auto&& g) {
+    switch (field.precision) {
+      case Precision::Double: g(access<double>(field)); break;
+      case Precision::Single: g(access<float>(field)); break;
+      case Precision::Half: g(access<std::int16_t>(field)); break;
+    }
+  };
+  with(dst, [&](auto to) { with(src, [&](auto from) { f(to, from); }); });
+}
+
+}  // namespace
+
+void convert(const Spinor& dst, const Spinor& src, std::int64_t sites) {
+  with_accesses(dst, src, [&](auto to, auto from) {
+    launch(ConvertSite<decltype(to), decltype(from)>{to, from}, sites);
+  });
+}
+
+void rotate(const Spinor& dst, const Spinor& src, const double* g, bool adjoint, std::int64_t sites) {
+  using Matrices = GroupedAccess<double, 18>;
+  const Matrices matrices{reinterpret_cast<double2*>(const_cast<double*>(g)), nullptr, src.stride};
+  with_accesses(dst, src, [&](auto to, auto from) {
+    launch(RotateSite<decltype(to), decltype(from), Matrices>{to, from, matrices, adjoint}, sites);
+  });
+}
+
+}  // namespace quadrille::cuda

@@ -1,0 +1,282 @@
+// Memory, stream, staging and reductions of one GPU.
+#include "core/backend/cuda/cuda_backend.h"
+
+#include "core/backend/cuda/kernels.h"
+#include "core/backend/cuda/runtime.h"
+#include "core/blas/call.h"
+#include "core/error.h"
+#include "core/field.h"
+#include "core/layout/grouped_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace quadrille {
+namespace cuda {
+
+void check(cudaError_t status, const char* call) {
+  if (status == cudaSuccess) return;
+  (void)cudaGetLastError();  // an error that does not stick must not be found again by the next call
+  throw Error(ErrorCode::unsupported,
+              fmt::format("CUDA: {}: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status)));
+}
+
+std::string trouble() {
+  static const std::string reason = [] {
+    int devices = 0;
+    const cudaError_t status = cudaGetDeviceCount(&devices);
+    if (status != cudaSuccess) {
+      (void)cudaGetLastError();
+      return fmt::format("no GPU answers ({})", cudaGetErrorString(status));
+    }
+    return std::string(devices > 0 ? "" : "there is no GPU");
+  }();
+  return reason;
+}
+
+namespace {
+
+constexpr std::size_t staging_bytes = std::size_t(16) << 20;
+constexpr std::size_t no_partial_sums = 0;
+
+Spinor spinor(const Field& field, Parity p) {
+  return {const_cast<void*>(field.numbers(p)), const_cast<float*>(field.norms(p)), field.desc().layout.stride,
+          field.desc().precision};
+}
+
+template <class F>
+void for_each_parity(const Field& field, F&& f) {
+  for (Parity p : {Parity::Even, Parity::Odd}) {
+    if (field.holds(p)) f(p);
+  }
+}
+
+/// Two pinned buffers: one is filled while the other travels.
+class Staging {
+ public:
+  explicit Staging(cudaStream_t stream) : stream_(stream) {
+    for (Buffer& buffer : buffers_) {
+      QUADRILLE_CUDA_CHECK(cudaMallocHost(&buffer.memory, staging_bytes));
+      QUADRILLE_CUDA_CHECK(cudaEventCreateWithFlags(&buffer.travelled, cudaEventDisableTiming));
+    }
+  }
+
+  void in(void* to, const void* host, std::size_t bytes) {
+    for_each_piece(bytes, [&](Buffer& buffer, std::size_t at, std::size_t piece) {
+      QUADRILLE_CUDA_CHECK(cudaEventSynchronize(buffer.travelled));
+      std::memcpy(buffer.memory, static_cast<const char*>(host) + at, piece);
+      QUADRILLE_CUDA_CHECK(
+          cudaMemcpyAsync(static_cast<char*>(to) + at, buffer.memory, piece, cudaMemcpyHostToDevice, stream_));
+      QUADRILLE_CUDA_CHECK(cudaEventRecord(buffer.travelled, stream_));
+    });
+    QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  }
+
+  void out(void* host, const void* from, std::size_t bytes) {
+    Buffer* before = nullptr;
+    std::size_t before_at = 0, before_piece = 0;
+    const auto collect = [&] {
+      if (before == nullptr) return;
+      QUADRILLE_CUDA_CHECK(cudaEventSynchronize(before->travelled));
+      std::memcpy(static_cast<char*>(host) + before_at, before->memory, before_piece);
+    };
+    for_each_piece(bytes, [&](Buffer& buffer, std::size_t at, std::size_t piece) {
+      QUADRILLE_CUDA_CHECK(
+          cudaMemcpyAsync(buffer.memory, static_cast<const char*>(from) + at, piece, cudaMemcpyDeviceToHost, stream_));
+      QUADRILLE_CUDA_CHECK(cudaEventRecord(buffer.travelled, stream_));
+      collect();
+      before = &buffer;
+      before_at = at;
+      before_piece = piece;
+    });
+    collect();
+  }
+
+ private:
+  struct Buffer {
+    void* memory = nullptr;
+    cudaEvent_t travelled = nullptr;
+  };
+
+  template <class F>
+  void for_each_piece(std::size_t bytes, F&& f) {
+    for (std::size_t at = 0, turn = 0; at < bytes; at += staging_bytes, ++turn) {
+      f(buffers_[turn % 2], at, std::min(staging_bytes, bytes - at));
+    }
+  }
+
+  cudaStream_t stream_;
+  Buffer buffers_[2];
+};
+
+class CudaBackend final : public Backend {
+ public:
+  CudaBackend() {
+    const std::string reason = trouble();
+    if (!reason.empty()) throw Error(ErrorCode::unsupported, "CUDA: " + reason);
+    QUADRILLE_CUDA_CHECK(cudaGetDevice(&device_));
+    QUADRILLE_CUDA_CHECK(cudaGetDeviceProperties(&properties_, device_));
+    QUADRILLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    keep_released_memory();
+    staging_ = std::make_unique<Staging>(stream_);
+    void* arrivals = nullptr;
+    QUADRILLE_CUDA_CHECK(cudaHostAlloc(&arrivals, 256, cudaHostAllocMapped));
+    std::memset(arrivals, 0, 256);
+    reduction_.result = static_cast<double*>(arrivals);
+    reduction_.arrived = reinterpret_cast<unsigned*>(static_cast<char*>(arrivals) + 128);
+    QUADRILLE_CUDA_CHECK(cudaMalloc(&reduction_.blocks_done, sizeof(unsigned)));
+    QUADRILLE_CUDA_CHECK(cudaMemset(reduction_.blocks_done, 0, sizeof(unsigned)));
+    QUADRILLE_CUDA_CHECK(cudaDeviceSynchronize());
+  }
+
+  std::string name() const override { return "cuda"; }
+  std::string architecture(const Layout&, Precision) const override {
+    return fmt::format("sm_{}{}", properties_.major, properties_.minor);
+  }
+  std::string device() const override { return properties_.name; }
+  Layout layout(const Lattice& lattice, Precision precision) const override {
+    return grouped_layout(lattice.half_volume(), precision);
+  }
+  bool host_memory() const override { return false; }
+
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory, std::size_t bytes) noexcept override {
+    (void)cudaFreeAsync(memory, stream_);  // fails only after a fatal error, which an earlier call has reported
+    allocated_ -= bytes;
+  }
+  void copy_in(void* to, const void* host, std::size_t bytes) override { staging_->in(to, host, bytes); }
+  void copy_out(void* host, const void* from, std::size_t bytes) override { staging_->out(host, from, bytes); }
+  void synchronize() override { QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(stream_)); }
+
+  void convert(Field& dst, const Field& src) override {
+    for_each_parity(dst, [&](Parity p) {
+      const std::size_t bytes = dst.desc().parity_bytes();
+      if (dst.desc().precision == src.desc().precision) {
+        QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(dst.numbers(p), src.numbers(p), bytes, cudaMemcpyDeviceToDevice, stream_));
+      } else {
+        cuda::convert(spinor(dst, p), spinor(src, p), dst.lattice().half_volume());
+      }
+    });
+  }
+  void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) override {
+    for_each_parity(dst, [&](Parity p) {
+      cuda::rotate(spinor(dst, p), spinor(src, p), static_cast<const double*>(g.numbers(p)), adjoint,
+                   dst.lattice().half_volume());
+    });
+  }
+  blas::Sums run(const blas::Call& call) override {
+    AlgebraCall launch{call.id,
+                       call.op,
+                       call.desc->precision,
+                       call.parities,
+                       {},
+                       call.desc->lattice->half_volume(),
+                       call.desc->layout.stride};
+    std::copy(&call.spans[0][0], &call.spans[0][0] + 2 * blas::max_fields, &launch.spans[0][0]);
+    return cuda::run(launch);
+  }
+
+  std::size_t cache_bytes() const override { return std::size_t(properties_.l2CacheSize); }
+  std::size_t allocated_bytes() const override { return allocated_; }
+  std::size_t allocations() const override { return allocations_; }
+
+  cudaStream_t stream() const { return stream_; }
+  Reduction begin_reduction(std::size_t blocks, int sums);
+  void finish_reduction(const Reduction& reduction, double* sums, int count);
+
+ private:
+  /// Memory that fields give back stays with the process: the next field takes it without a call to the driver.
+  void keep_released_memory() {
+    QUADRILLE_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool_, device_));
+    std::uint64_t threshold = UINT64_MAX;
+    QUADRILLE_CUDA_CHECK(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold));
+  }
+
+  int device_ = 0;
+  cudaDeviceProp properties_{};
+  cudaStream_t stream_ = nullptr;
+  cudaMemPool_t pool_ = nullptr;
+  std::unique_ptr<Staging> staging_;
+  Reduction reduction_{};
+  std::size_t partial_sums_ = no_partial_sums;
+  std::atomic<std::size_t> allocated_{0};
+  std::atomic<std::size_t> allocations_{0};
+};
+
+void* CudaBackend::allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  cudaError_t status = cudaMallocAsync(&memory, std::max<std::size_t>(bytes, 1), stream_);
+  if (status == cudaErrorMemoryAllocation) {  // what the pool keeps may be in the wrong pieces
+    (void)cudaGetLastError();
+    synchronize();
+    QUADRILLE_CUDA_CHECK(cudaMemPoolTrimTo(pool_, 0));
+    status = cudaMallocAsync(&memory, bytes, stream_);
+  }
+  if (status == cudaErrorMemoryAllocation) {
+    (void)cudaGetLastError();
+    std::size_t free = 0, total = 0;
+    QUADRILLE_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("out of memory on the GPU {}: a field needs {} bytes, {} of {} are free and fields hold {}; "
+                    "use a smaller lattice, a lower precision or fewer numbers a link",
+                    properties_.name, bytes, free, total, allocated_bytes()));
+  }
+  check(status, "cudaMallocAsync");
+  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(memory, 0xff, bytes, stream_));
+  allocated_ += bytes;
+  ++allocations_;
+  return memory;
+}
+
+Reduction CudaBackend::begin_reduction(std::size_t blocks, int sums) {
+  const std::size_t wanted = blocks * std::size_t(sums);
+  if (wanted > partial_sums_) {
+    synchronize();
+    QUADRILLE_CUDA_CHECK(cudaFree(reduction_.partial));
+    reduction_.partial = nullptr;
+    partial_sums_ = no_partial_sums;
+    QUADRILLE_CUDA_CHECK(cudaMalloc(&reduction_.partial, wanted * sizeof(double)));
+    partial_sums_ = wanted;
+  }
+  ++reduction_.ticket;
+  return reduction_;
+}
+
+// Looking at memory that the device writes takes a few microseconds less than waiting for the stream. Now and then the
+// stream is asked all the same, so that an error ends the wait.
+void CudaBackend::finish_reduction(const Reduction& reduction, double* sums, int count) {
+  for (unsigned looks = 1; *reduction.arrived != reduction.ticket; ++looks) {
+    if (looks % 65536 != 0) continue;
+    const cudaError_t status = cudaStreamQuery(stream_);
+    if (status == cudaErrorNotReady) continue;
+    check(status, "a kernel with sums");
+    if (*reduction.arrived != reduction.ticket) {
+      throw Error(ErrorCode::internal, "a CUDA kernel ended without its sums");
+    }
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+  for (int s = 0; s < count; ++s) sums[s] = reduction.result[s];
+}
+
+CudaBackend& backend() {
+  static CudaBackend* const the = new CudaBackend;  // lives on: fields of static life may outlive any order of ends
+  return *the;
+}
+
+}  // namespace
+
+cudaStream_t stream() { return backend().stream(); }
+Reduction begin_reduction(std::size_t blocks, int sums) { return backend().begin_reduction(blocks, sums); }
+void finish_reduction(const Reduction& reduction, double* sums, int count) {
+  backend().finish_reduction(reduction, sums, count);
+}
+
+}  // namespace cuda
+
+Backend& cuda_backend() { return cuda::backend(); }
+
+}  // namespace quadrille

@@ -1,0 +1,260 @@
+// Field algebra on the device, made from the functors of core/blas/ops.h.
+//
+// A block works on a chunk of 1,024 sites of one parity, thread i on the sites i, i + 256, i + 512 and i + 768 of it.
+// Sums: each thread in the order of its sites and their numbers, then a binary tree over the threads of the block, then
+// the last block to finish adds the blocks' sums: thread i those of the blocks i, i + 256, ..., and again a tree. So
+// they depend on the number of sites only.
+#define QUADRILLE_ISA cuda
+#include "core/backend/cuda/grouped_access.cuh"
+#include "core/backend/cuda/kernels.h"
+#include "core/backend/cuda/runtime.h"
+#include "core/blas/ops.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace quadrille::cuda {
+namespace {
+
+using blas::Lanes;
+using blas::max_sums;
+using simd::Widened;
+
+constexpr int threads = 256;
+constexpr int warps = threads / 32;
+constexpr int chunk = 1024;  // sites
+constexpr int components = 24;
+
+template <class Op>
+struct Fields {
+  void* numbers[2][Op::fields];
+  float* norms[2][Op::fields];
+};
+
+template <class Op>
+constexpr bool reads(int field) {
+  return (Op::reads >> field & 1u) != 0;
+}
+template <class Op>
+constexpr bool writes(int field) {
+  return (Op::writes >> field & 1u) != 0;
+}
+
+/// The type that sites are computed in.
+template <class Number>
+using RealOf = typename GroupedAccess<Number, components>::Real;
+
+/// Double and single precision. Groups go in batches: all loads of a batch before its stores, as many as registers
+/// allow.
+template <class Number, class Op>
+struct SiteOf {
+  using Group = typename GroupOf<Number>::type;
+  static constexpr int width = int(sizeof(Group) / sizeof(Number));
+  static constexpr int groups = components / width;
+  static constexpr int batch = Op::fields <= 3 ? 6 : 3;
+
+  template <class Sums>
+  static __device__ __forceinline__ void run(const Op& op, const Fields<Op>& fields, int parity, std::int64_t stride,
+                                             std::int64_t site, Sums* sums) {
+#pragma unroll
+    for (int first = 0; first < groups; first += batch) {
+      Group group[Op::fields][batch];
+#pragma unroll
+      for (int i = 0; i < Op::fields; ++i) {
+        if (!reads<Op>(i)) continue;
+        const Group* from = static_cast<const Group*>(fields.numbers[parity][i]) + first * stride + site;
+#pragma unroll
+        for (int g = 0; g < batch; ++g) group[i][g] = from[g * stride];
+      }
+#pragma unroll
+      for (int g = 0; g < batch; ++g) {
+        Lanes<Number, 1> f[Op::fields];
+        on_complex<0>(op, group, g, f, sums);
+        if constexpr (width == 4) on_complex<1>(op, group, g, f, sums);
+      }
+#pragma unroll
+      for (int i = 0; i < Op::fields; ++i) {
+        if (!writes<Op>(i)) continue;
+        Group* to = static_cast<Group*>(fields.numbers[parity][i]) + first * stride + site;
+#pragma unroll
+        for (int g = 0; g < batch; ++g) to[g * stride] = group[i][g];
+      }
+    }
+  }
+
+ private:
+  template <int which, class Sums>
+  static __device__ __forceinline__ void on_complex(const Op& op, Group (&group)[Op::fields][batch], int g,
+                                                    Lanes<Number, 1>* f, Sums* sums) {
+#pragma unroll
+    for (int i = 0; i < Op::fields; ++i) {
+      if (!reads<Op>(i)) continue;
+      if constexpr (which == 0) {
+        f[i] = {group[i][g].x, group[i][g].y};
+      } else {
+        f[i] = {group[i][g].z, group[i][g].w};
+      }
+    }
+    op.template operator()<double, Number, 1>(f, sums);
+#pragma unroll
+    for (int i = 0; i < Op::fields; ++i) {
+      if (!writes<Op>(i)) continue;
+      if constexpr (which == 0) {
+        group[i][g].x = f[i].re;
+        group[i][g].y = f[i].im;
+      } else {
+        group[i][g].z = f[i].re;
+        group[i][g].w = f[i].im;
+      }
+    }
+  }
+};
+
+/// Half precision: whole sites, since what is written has a norm.
+template <class Op>
+struct SiteOf<std::int16_t, Op> {
+  using Access = GroupedAccess<std::int16_t, components>;
+
+  template <class Sums>
+  static __device__ __forceinline__ void run(const Op& op, const Fields<Op>& fields, int parity, std::int64_t stride,
+                                             std::int64_t site, Sums* sums) {
+    float number[Op::fields][components];
+#pragma unroll
+    for (int i = 0; i < Op::fields; ++i) {
+      if (reads<Op>(i)) access(fields, parity, i, stride).load(site, number[i]);
+    }
+    Widened<float, float, 1> of_site[max_sums] = {};
+#pragma unroll
+    for (int c = 0; c < components; c += 2) {
+      Lanes<float, 1> f[Op::fields];
+#pragma unroll
+      for (int i = 0; i < Op::fields; ++i) {
+        if (reads<Op>(i)) f[i] = {number[i][c], number[i][c + 1]};
+      }
+      op.template operator()<float, float, 1>(f, of_site);
+#pragma unroll
+      for (int i = 0; i < Op::fields; ++i) {
+        if (!writes<Op>(i)) continue;
+        number[i][c] = f[i].re;
+        number[i][c + 1] = f[i].im;
+      }
+    }
+#pragma unroll
+    for (int s = 0; s < Op::sums; ++s) sums[s].part[0] += double(of_site[s].part[0]);
+#pragma unroll
+    for (int i = 0; i < Op::fields; ++i) {
+      if (writes<Op>(i)) access(fields, parity, i, stride).store(site, number[i]);
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ Access access(const Fields<Op>& fields, int parity, int i, std::int64_t stride) {
+    return {static_cast<short4*>(fields.numbers[parity][i]), fields.norms[parity][i], stride};
+  }
+};
+
+/// The sum over the threads of a block, in thread 0.
+__device__ __forceinline__ double sum_over_block(double value, double* of_warps) {
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
+  __syncthreads();
+  value = of_warps[threadIdx.x % warps];
+#pragma unroll
+  for (int distance = warps / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
+  __syncthreads();  // of_warps may be used again
+  return value;
+}
+
+template <int count>
+__device__ __forceinline__ void reduce(const double* mine, const Reduction& reduction) {
+  __shared__ double of_warps[warps];
+  __shared__ bool last;
+  const unsigned blocks = gridDim.x;
+  for (int s = 0; s < count; ++s) {
+    const double sum = sum_over_block(mine[s], of_warps);
+    if (threadIdx.x == 0) reduction.partial[s * blocks + blockIdx.x] = sum;
+  }
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(reduction.blocks_done, 1u) == blocks - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  for (int s = 0; s < count; ++s) {
+    double sum = 0;
+    for (unsigned block = threadIdx.x; block < blocks; block += threads) {
+      sum += __ldcg(reduction.partial + s * blocks + block);
+    }
+    sum = sum_over_block(sum, of_warps);
+    if (threadIdx.x == 0) reduction.result[s] = sum;
+  }
+  if (threadIdx.x == 0) {
+    *reduction.blocks_done = 0;
+    __threadfence_system();
+    *reduction.arrived = reduction.ticket;
+  }
+}
+
+template <class Number, class Op>
+__global__ void __launch_bounds__(threads)
+    field_algebra(const __grid_constant__ Op op, const __grid_constant__ Fields<Op> fields, std::int64_t sites,
+                  std::int64_t stride, int chunks, const __grid_constant__ Reduction reduction) {
+  const int parity = int(blockIdx.x) / chunks;
+  const std::int64_t begin = std::int64_t(int(blockIdx.x) - parity * chunks) * chunk;
+  const std::int64_t end = begin + chunk < sites ? begin + chunk : sites;
+  Widened<double, RealOf<Number>, 1> sums[max_sums] = {};
+  for (std::int64_t site = begin + threadIdx.x; site < end; site += threads) {
+    SiteOf<Number, Op>::run(op, fields, parity, stride, site, sums);
+  }
+  if constexpr (Op::sums > 0) {
+    double mine[Op::sums];
+    for (int s = 0; s < Op::sums; ++s) mine[s] = sums[s].part[0];
+    reduce<Op::sums>(mine, reduction);
+  }
+}
+
+template <class Number, class Op>
+blas::Sums launch(const AlgebraCall& call) {
+  Op op;
+  std::memcpy(&op, call.op, sizeof(Op));
+  Fields<Op> fields{};
+  for (int parity = 0; parity < call.parities; ++parity) {
+    for (int i = 0; i < Op::fields; ++i) {
+      fields.numbers[parity][i] = call.spans[parity][i].numbers;
+      fields.norms[parity][i] = call.spans[parity][i].norms;
+    }
+  }
+  const int chunks = int((call.sites + chunk - 1) / chunk);
+  const unsigned blocks = unsigned(chunks * call.parities);
+  Reduction reduction{};
+  if constexpr (Op::sums > 0) reduction = begin_reduction(blocks, Op::sums);
+  field_algebra<Number, Op><<<blocks, threads, 0, stream()>>>(op, fields, call.sites, call.stride, chunks, reduction);
+  check(cudaGetLastError(), "the launch of field algebra");
+  blas::Sums sums{};
+  if constexpr (Op::sums > 0) finish_reduction(reduction, sums.data(), Op::sums);
+  return sums;
+}
+
+template <class Number>
+blas::Sums run_in(const AlgebraCall& call) {
+  using Launch = blas::Sums (*)(const AlgebraCall&);
+#define X(name) &launch<Number, blas::name>,
+  static constexpr Launch launches[] = {QUADRILLE_BLAS_OPS(X)};
+#undef X
+  return launches[int(call.id)](call);
+}
+
+}  // namespace
+
+blas::Sums run(const AlgebraCall& call) {
+  switch (call.precision) {
+    case Precision::Double: return run_in<double>(call);
+    case Precision::Single: return run_in<float>(call);
+    case Precision::Half: return run_in<std::int16_t>(call);
+  }
+  return {};
+}
+
+}  // namespace quadrille::cuda

@@ -1,0 +1,34 @@
+// What host and device code of this backend share: the stream, errors, and where sums arrive.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace quadrille::cuda {
+
+/// Throws ErrorCode::unsupported naming the call when `status` is an error ("cudaMemcpyAsync: an illegal memory ...").
+void check(cudaError_t status, const char* call);
+
+/// The stream that everything is asked for on.
+cudaStream_t stream();
+
+/// Sums of one kernel on their way to the host: partial sums of the blocks, combined by the last block to finish, which
+/// writes the result and then `ticket` into memory that the host sees.
+struct Reduction {
+  double* partial;             ///< on the device: [sum][block]
+  unsigned* blocks_done;       ///< on the device: 0 between kernels
+  volatile double* result;     ///< pinned
+  volatile unsigned* arrived;  ///< pinned
+  unsigned ticket;
+};
+
+/// A reduction over `blocks` blocks of `sums` sums; one at a time.
+Reduction begin_reduction(std::size_t blocks, int sums);
+/// Waits for it and gives sums[0..count). Errors of the device surface here.
+void finish_reduction(const Reduction& reduction, double* sums, int count);
+
+}  // namespace quadrille::cuda
+
+#define QUADRILLE_CUDA_CHECK(call) ::quadrille::cuda::check((call), #call)

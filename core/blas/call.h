@@ -1,0 +1,22 @@
+// One call of field algebra on its way from blas.cpp to the backend that owns the fields.
+#pragma once
+
+#include "core/blas/op_table.h"
+#include "core/field.h"
+
+namespace quadrille::blas {
+
+struct Call {
+  OpId id;
+  const void* op;         ///< the functor of core/blas/ops.h
+  int fields, sums;       ///< of the operation
+  bool overwrites;        ///< it reads nothing of what it writes
+  const FieldDesc* desc;  ///< of every field
+  int parities;
+  Span spans[2][max_fields];  ///< [parity][field]
+};
+
+/// Runs a call on fields in this process' memory, in the vector layout, over the threads.
+Sums run_on_cpu(const Call& call);
+
+}  // namespace quadrille::blas

@@ -1,0 +1,87 @@
+// The layout of devices: one thread works on one site, and consecutive threads read consecutive groups of numbers.
+//
+// Number n of the site with even-odd index s is number n % width of group n / width, at
+// ((n / width) stride + s) width + n % width. Each group array is padded to `stride` sites; the pad is to hold the
+// halo.
+//
+// Widths that won on Hopper: 16-byte groups in double (2) and single (4), and in half 4 numbers of 16 bits, since 12
+// of them, one half of a spinor, make no whole number of 16-byte groups.
+#pragma once
+
+#include "core/host_device.h"
+#include "core/layout/layout.h"
+
+#include <cstdint>
+
+namespace quadrille {
+
+constexpr int group_width(Precision precision) { return precision == Precision::Double ? 2 : 4; }
+
+/// Group arrays begin at multiples of this many sites, so that every group of every parity is aligned to its size.
+constexpr std::int64_t grouped_alignment = 64;
+
+constexpr Layout grouped_layout(std::int64_t half_volume, Precision precision) {
+  return {1, group_width(precision), (half_volume + grouped_alignment - 1) / grouped_alignment * grouped_alignment};
+}
+
+/// Where a launch of one thread a site stands, and the neighbours of that site in even-odd order: the index arithmetic
+/// of every kernel on a grouped layout. A thread block is a tile of the checkerboard: tile_x sites along x (of one
+/// parity), tile_y along y, tile_z along z and tile_t along t; tiles divide the extents. threadIdx.z holds the place
+/// along z in its lowest tile_z_bits bits, above them that along t.
+struct GroupedGeometry {
+  int half_x, y, z, t;  ///< extents of the checkerboard
+  int parity;           ///< of the sites
+  int tiles_x;          ///< tiles along x: blockIdx.x runs over them, then over those along y
+  int tile_x, tile_y;
+  int tile_z, tile_z_bits, tile_t;
+
+  QUADRILLE_HOST_DEVICE int volume() const { return half_x * y * z * t; }
+};
+
+/// Directions: 0..3 forward x..t, 4..7 backward.
+struct GroupedSite {
+  int site, xh, y, z, t;
+  bool odd;  ///< whether the site's x is odd
+
+  /// The site of thread (tx, ty, tz) of block (bx, by, bz).
+  QUADRILLE_HOST_DEVICE GroupedSite(const GroupedGeometry& g, int tx, int ty, int tz, int bx, int by, int bz) {
+    const int row = bx / g.tiles_x;
+    xh = (bx - row * g.tiles_x) * g.tile_x + tx;
+    y = row * g.tile_y + ty;
+    z = by * g.tile_z + (tz & ((1 << g.tile_z_bits) - 1));
+    t = bz * g.tile_t + (tz >> g.tile_z_bits);
+    site = ((t * g.z + z) * g.y + y) * g.half_x + xh;
+    odd = ((y + z + t + g.parity) & 1) != 0;
+  }
+
+  /// Whether the neighbour in direction d lies across the edge of the lattice.
+  template <int d>
+  QUADRILLE_HOST_DEVICE bool edge(const GroupedGeometry& g) const {
+    if constexpr (d == 0) return odd && xh == g.half_x - 1;
+    if constexpr (d == 1) return y == g.y - 1;
+    if constexpr (d == 2) return z == g.z - 1;
+    if constexpr (d == 3) return t == g.t - 1;
+    if constexpr (d == 4) return !odd && xh == 0;
+    if constexpr (d == 5) return y == 0;
+    if constexpr (d == 6) return z == 0;
+    return t == 0;
+  }
+
+  /// The even-odd index, in the other parity, of the neighbour in direction d; `edge` is edge<d>().
+  template <int d>
+  QUADRILLE_HOST_DEVICE int neighbour(const GroupedGeometry& g, bool edge) const {
+    constexpr int mu = d % 4;
+    constexpr bool forward = d < 4;
+    if constexpr (mu == 0) {
+      if (odd != forward) return site;
+      const int around = g.half_x - 1;
+      return forward ? (edge ? site - around : site + 1) : (edge ? site + around : site - 1);
+    }
+    const int step = mu == 1 ? g.half_x : mu == 2 ? g.half_x * g.y : g.half_x * g.y * g.z;
+    const int extent = mu == 1 ? g.y : mu == 2 ? g.z : g.t;
+    if (forward) return edge ? site - step * (extent - 1) : site + step;
+    return edge ? site + step * (extent - 1) : site - step;
+  }
+};
+
+}  // namespace quadrille

@@ -1,0 +1,191 @@
+// What generated CUDA hopping kernels are made of: loads and stores, and the conversions of half precision. Compiled
+// without CUDA the same bodies run on the host, with plain loads and stores.
+#pragma once
+
+#include "dirac/cuda/hop_args.h"
+
+#include <bit>
+#include <cmath>
+
+#ifdef __CUDACC__
+#include <cuda_runtime.h>
+#else
+#include "dirac/cuda/host_device_types.h"
+#endif
+
+namespace quadrille::dirac {
+
+/// Loads of what other threads of the block read too, and of what is read once.
+template <class Vector>
+QUADRILLE_HOST_DEVICE Vector load_shared(const Vector* p) {
+#ifdef __CUDA_ARCH__
+  return __ldg(p);
+#else
+  return *p;
+#endif
+}
+
+#ifdef __CUDA_ARCH__
+__device__ __forceinline__ float4 load_past_l1(const float4* p) {
+  float4 v;
+  asm("ld.global.nc.L1::no_allocate.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(p));
+  return v;
+}
+__device__ __forceinline__ double2 load_past_l1(const double2* p) {
+  double2 v;
+  asm("ld.global.nc.L1::no_allocate.v2.f64 {%0,%1}, [%2];" : "=d"(v.x), "=d"(v.y) : "l"(p));
+  return v;
+}
+__device__ __forceinline__ uint2 load_past_l1(const uint2* p) {
+  uint2 v;
+  asm("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(p));
+  return v;
+}
+#endif
+
+template <class Vector>
+QUADRILLE_HOST_DEVICE Vector load_once(const Vector* p) {
+#ifdef __CUDA_ARCH__
+  return load_past_l1(p);
+#else
+  return *p;
+#endif
+}
+
+/// Of z, which may be the result: not through the read-only path.
+template <class Vector>
+QUADRILLE_HOST_DEVICE Vector load_own(const Vector* p) {
+  return *p;
+}
+
+template <class Vector>
+QUADRILLE_HOST_DEVICE void store_once(Vector* p, Vector v) {
+#ifdef __CUDA_ARCH__
+  __stcs(p, v);
+#else
+  *p = v;
+#endif
+}
+
+// ---- half precision ----
+
+/// 3 * 2^22 as a float and its bits: a whole number added to the bits is one added to the value.
+constexpr float magic_value = 12582912.0f;
+constexpr int magic = 0x4B400000;
+
+QUADRILLE_HOST_DEVICE float float_of_bits(int bits) {
+#ifdef __CUDA_ARCH__
+  return __int_as_float(bits);
+#else
+  return std::bit_cast<float>(bits);
+#endif
+}
+QUADRILLE_HOST_DEVICE unsigned bits_of_float(float x) {
+#ifdef __CUDA_ARCH__
+  return __float_as_uint(x);
+#else
+  return std::bit_cast<unsigned>(x);
+#endif
+}
+QUADRILLE_HOST_DEVICE float from_magic(int bits) { return float_of_bits(bits) - magic_value; }
+
+/// `to` plus or minus number k of four 16-bit integers.
+template <int k, int sign>
+QUADRILLE_HOST_DEVICE int add(uint2 v, int to) {
+  const unsigned word = k < 2 ? v.x : v.y;
+#ifdef __CUDA_ARCH__
+  return __dp2a_lo(int(word), (sign & 0xff) << (8 * (k % 2)), to);
+#else
+  return to + sign * std::int16_t(word >> (16 * (k % 2)));
+#endif
+}
+template <int k>
+QUADRILLE_HOST_DEVICE float whole(uint2 v) {
+  return from_magic(add<k, 1>(v, magic));
+}
+
+/// max(norm, |x|), and not-a-number when one of them is.
+QUADRILLE_HOST_DEVICE float largest(float norm, float x) {
+#ifdef __CUDA_ARCH__
+  float result;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(norm), "f"(fabsf(x)));
+  return result;
+#else
+  return std::isnan(norm) || std::isnan(x) ? norm + x : std::fmax(norm, std::fabs(x));
+#endif
+}
+
+/// 32767 / norm, and the norm itself as it is stored: core/half.h.
+QUADRILLE_HOST_DEVICE float quanta_of(float& norm) {
+  constexpr float smallest_norm = 0x1p-110f, infinity = 3.4028235e38f;
+  if (norm >= smallest_norm && norm <= infinity) return 32767.0f / norm;
+  norm = norm < smallest_norm ? 0.0f : float_of_bits(0x7fc00000);
+  return 0.0f;
+}
+
+/// Rounds to the nearest even integers by adding `magic_value`, whose mantissa then holds them in two's complement. Of
+/// a site that is not finite only the norm is read.
+QUADRILLE_HOST_DEVICE uint2 quantized(float a, float b, float c, float d, float unit) {
+  const auto bits = [unit](float x) {
+#ifdef __CUDA_ARCH__
+    return bits_of_float(fmaf(x, unit, magic_value));
+#else
+    return bits_of_float(std::fma(x, unit, magic_value));
+#endif
+  };
+#ifdef __CUDA_ARCH__
+  return make_uint2(__byte_perm(bits(a), bits(b), 0x5410), __byte_perm(bits(c), bits(d), 0x5410));
+#else
+  const auto pair = [](unsigned low, unsigned high) { return (low & 0xffffu) | (high << 16); };
+  return {pair(bits(a), bits(b)), pair(bits(c), bits(d))};
+#endif
+}
+
+// ---- links of 8 numbers, in the names of core/simd.h ----
+
+template <class T, int V>
+QUADRILLE_HOST_DEVICE T sqrt_positive(T x) {
+  if constexpr (sizeof(T) == 8) {
+    return sqrt(x > 0 ? x : T(0));
+  } else {
+    return sqrtf(fmaxf(x, 0.0f));
+  }
+}
+/// In single precision by the device's fast sine, whose error of 2^-21 of 1 is that of an 8-number link.
+template <class T, int V>
+QUADRILLE_HOST_DEVICE void sincospi(T u, T& sine, T& cosine) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == 8) {
+    ::sincospi(u, &sine, &cosine);
+  } else {
+    __sincosf(u * 3.14159265358979f, &sine, &cosine);
+  }
+#else
+  sine = T(std::sin(double(u) * 3.14159265358979323846));
+  cosine = T(std::cos(double(u) * 3.14159265358979323846));
+#endif
+}
+template <class T, int V>
+QUADRILLE_HOST_DEVICE T broadcast(T x) {
+  return x;
+}
+template <class T>
+constexpr T smallest_n = sizeof(T) == 8 ? T(1e-30) : T(1e-14);
+
+}  // namespace quadrille::dirac
+
+#ifdef __CUDACC__
+/// The kernel of a generated body, without and with temporal gauge fixing, and how the host finds it.
+#define QUADRILLE_CUDA_HOP(name, threads, blocks)                                                                      \
+  template <bool temporal_gauge>                                                                                       \
+  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {         \
+    name##_site<temporal_gauge>(args, GroupedSite(args.geometry, int(threadIdx.x), int(threadIdx.y), int(threadIdx.z), \
+                                                  int(blockIdx.x), int(blockIdx.y), int(blockIdx.z)));                 \
+  }                                                                                                                    \
+  const void* name##_cuda(bool temporal_gauge) {                                                                       \
+    return temporal_gauge ? reinterpret_cast<const void*>(&name##_kernel<true>)                                        \
+                          : reinterpret_cast<const void*>(&name##_kernel<false>);                                      \
+  }
+#else
+#define QUADRILLE_CUDA_HOP(name, threads, blocks)
+#endif

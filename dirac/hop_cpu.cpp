@@ -1,0 +1,123 @@
+// Hopping kernels on the CPU: gathers what a generated kernel needs and runs it over the threads.
+#include "core/error.h"
+#include "core/layout/vector_layout.h"
+#include "dirac/hop_kernel.h"
+#include "dirac/kernel_table.h"
+
+#include <omp.h>
+
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+namespace quadrille {
+namespace {
+
+std::shared_ptr<void> aligned(std::size_t bytes) {
+  void* memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  if (memory == nullptr) throw std::bad_alloc();
+  return std::shared_ptr<void>(memory, std::free);
+}
+
+class CpuHop final : public HopKernel {
+ public:
+  explicit CpuHop(const HopSetup& setup)
+      : setup_(setup),
+        kernel_(dirac::find_kernel(setup.op, setup.form.precision, setup.form.reconstruct, setup.spinor.layout.lanes)),
+        layout_(setup.spinor.lattice->vector_layout(setup.spinor.layout.lanes)) {
+    if (setup.form.precision == Precision::Double) {
+      make_crossings<double, std::int64_t>();
+    } else {
+      make_crossings<float, std::int32_t>();
+    }
+  }
+
+  std::string name() const override { return kernel_.name; }
+  void run(const HopCall& call) const override;
+
+ private:
+  template <class Real, class Int>
+  void make_crossings();
+
+  HopSetup setup_;
+  const dirac::KernelInfo& kernel_;
+  const VectorLayout& layout_;
+  std::array<std::vector<std::uint8_t>, 2> crossings_;       ///< by parity of the result: DslashArgs::wraps
+  std::array<std::shared_ptr<void>, 8> rotations_, phases_;  ///< aligned to 64 bytes
+};
+
+// A block is marked in direction d when the shift changes lanes, meets a boundary factor other than 1, or (for t) may
+// meet a time link that temporal gauge fixing has left; only those blocks take the kernel's slower path.
+template <class Real, class Int>
+void CpuHop::make_crossings() {
+  const int lanes = layout_.lanes();
+  std::uint8_t marked = 0;
+  for (int d = 0; d < 8; ++d) {
+    const int mu = d % 4;
+    const int last = layout_.lane_grid()[std::size_t(mu)] - 1;
+    const std::complex<double> factor = boundary_factor(setup_.scalars, d);
+    if (last > 0 || factor != 1.0 || mu == 3) marked |= std::uint8_t(1u << d);
+    rotations_[std::size_t(d)] = aligned(sizeof(Int) * std::size_t(lanes));
+    phases_[std::size_t(d)] = aligned(2 * sizeof(Real) * std::size_t(lanes));
+    Int* rotation = static_cast<Int*>(rotations_[std::size_t(d)].get());
+    Real* phase = static_cast<Real*>(phases_[std::size_t(d)].get());
+    for (int lane = 0; lane < lanes; ++lane) {
+      rotation[lane] = Int(layout_.rotation(d)[std::size_t(lane)]);
+      const bool at_edge = layout_.lane_coordinate(lane, mu) == (d < 4 ? last : 0);
+      const std::complex<double> here = at_edge ? factor : 1.0;
+      phase[lane] = Real(here.real());
+      phase[lanes + lane] = Real(here.imag());
+    }
+  }
+  for (Parity p : {Parity::Even, Parity::Odd}) {
+    auto& crossings = crossings_[std::size_t(p)];
+    crossings = layout_.wraps(p);
+    for (std::uint8_t& bits : crossings) bits &= marked;
+  }
+}
+
+void CpuHop::run(const HopCall& call) const {
+  const Parity p = call.parity;
+  const FieldDesc& spinor = setup_.spinor;
+  dirac::DslashArgs args{};
+  args.out = call.y->numbers(p);
+  args.out_norms = call.y->norms(p);
+  args.in = call.x->numbers(opposite(p));
+  args.in_norms = call.x->norms(opposite(p));
+  if (call.z != nullptr) {
+    args.z = call.z->numbers(p);
+    args.z_norms = call.z->norms(p);
+  }
+  args.spatial_links = setup_.spatial_links->numbers(p);
+  args.time_links = setup_.time_links->numbers(p);
+  args.neighbours = layout_.neighbours(p).data();
+  args.wraps = crossings_[std::size_t(p)].data();
+  for (std::size_t d = 0; d < 8; ++d) {
+    args.rotations[d] = rotations_[d].get();
+    args.phases[d] = phases_[d].get();
+  }
+  args.a = call.a;
+  args.b = call.b;
+  args.spatial = setup_.scalars.spatial;
+  args.upper = call.dagger == Dagger::Yes ? 12 : 0;
+  args.lower = 12 - args.upper;
+  // A result that would not survive in the caches goes past them: its old content need not be fetched then.
+  const std::size_t links =
+      setup_.spatial_links->desc().bytes() + (setup_.form.temporal_gauge ? 0 : setup_.time_links->desc().bytes());
+  args.stream = links + 2 * spinor.bytes() > spinor.backend->cache_bytes();
+  args.temporal_gauge = setup_.form.temporal_gauge;
+
+  const std::int64_t blocks = layout_.blocks();
+  const bool worth_sharing = spinor.lattice->half_volume() >= 1024;  // less takes as long as waking the threads
+#pragma omp parallel if (worth_sharing)
+  {
+    const std::int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();
+    kernel_.run(args, layout_.lanes(), blocks * me / threads, blocks * (me + 1) / threads);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<HopKernel> make_cpu_hop(const HopSetup& setup) { return std::make_unique<CpuHop>(setup); }
+
+}  // namespace quadrille

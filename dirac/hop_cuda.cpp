@@ -1,0 +1,96 @@
+// Hopping kernels on the GPU: gathers what a generated kernel needs and launches it, a thread a site.
+#include "core/backend/cuda/runtime.h"
+#include "core/error.h"
+#include "dirac/cuda/hop_args.h"
+#include "dirac/cuda/tiles.h"
+#include "dirac/hop_kernel.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <vector>
+
+namespace quadrille {
+
+namespace dirac {
+#define X(name, op, precision, reconstruct, line) const void* name##_cuda(bool temporal_gauge);
+#include "cuda_kernel_table.inc"
+#undef X
+}  // namespace dirac
+
+namespace {
+
+struct KernelEntry {
+  const char* name;
+  const char* op;
+  Precision precision;
+  Reconstruct reconstruct;
+  const void* (*function)(bool temporal_gauge);
+};
+
+constexpr KernelEntry entries[] = {
+#define X(name, op, precision, reconstruct, line) \
+  {#name, op, Precision::precision, Reconstruct::reconstruct, &dirac::name##_cuda},
+#include "cuda_kernel_table.inc"
+#undef X
+};
+
+const KernelEntry& find_entry(const HopSetup& setup) {
+  std::string built;
+  for (const KernelEntry& entry : entries) {
+    if (entry.op == setup.op && entry.precision == setup.form.precision &&
+        entry.reconstruct == setup.form.reconstruct) {
+      return entry;
+    }
+    built += (built.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  throw Error(
+      ErrorCode::unsupported,
+      fmt::format("no CUDA kernel {0}_{1}_{2} in this build, which has {3}. To add it: codegen/kernels.yaml, entry "
+                  "`operator: {0}`, `backend: cuda`, {1} under `precision:` and {2} under `reconstruct:`",
+                  setup.op, to_string(setup.form.precision), to_string(setup.form.reconstruct), built));
+}
+
+class CudaHop final : public HopKernel {
+ public:
+  explicit CudaHop(const HopSetup& setup)
+      : setup_(setup),
+        entry_(find_entry(setup)),
+        function_(entry_.function(setup.form.temporal_gauge)),
+        args_(dirac::unbound_args(setup)) {
+    cudaFuncAttributes attributes{};
+    QUADRILLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, function_));
+    // Nothing is kept in shared memory: all of it serves as first-level cache.
+    QUADRILLE_CUDA_CHECK(
+        cudaFuncSetAttribute(function_, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1));
+    tiles_ = dirac::possible_tiles(setup.spinor.lattice->dims(), attributes.maxThreadsPerBlock);
+  }
+
+  std::string name() const override { return entry_.name; }
+  void run(const HopCall& call) const override { launch(call, tiles_.front()); }
+
+ private:
+  void launch(const HopCall& call, const dirac::Tile& tile) const {
+    const dirac::TiledLaunch launch(setup_.spinor.lattice->dims(), call.parity, tile);
+    dirac::CudaHopArgs args = dirac::bound(args_, setup_, call);
+    args.geometry = launch.geometry;
+    const auto extent = [](const std::array<int, 3>& n) {
+      return dim3(unsigned(n[0]), unsigned(n[1]), unsigned(n[2]));
+    };
+    void* parameters[] = {&args};
+    QUADRILLE_CUDA_CHECK(
+        cudaLaunchKernel(function_, extent(launch.grid), extent(launch.block), parameters, 0, cuda::stream()));
+  }
+
+  HopSetup setup_;
+  const KernelEntry& entry_;
+  const void* function_;
+  std::vector<dirac::Tile> tiles_;
+  dirac::CudaHopArgs args_;
+};
+
+}  // namespace
+
+std::unique_ptr<HopKernel> make_cuda_hop(const HopSetup& setup) { return std::make_unique<CudaHop>(setup); }
+
+}  // namespace quadrille

@@ -1,0 +1,57 @@
+// A generated hopping kernel on one backend, bound to the links and scalars that it works with.
+#pragma once
+
+#include "core/field.h"
+#include "core/operator.h"
+
+#include <array>
+#include <complex>
+#include <memory>
+#include <string>
+
+namespace quadrille {
+
+/// Boundary conditions and anisotropy: scalars that all reconstructions share.
+struct HopScalars {
+  /// theta/pi for x, y, z, t: exp(i theta) multiplies the forward link that leaves the last slice.
+  std::array<double, 4> boundary{};
+  /// Factor of the spatial hops: nu / xi0.
+  double spatial = 1;
+};
+
+/// exp(i theta) of a hop in direction d (0..3 forward x..t, 4..7 backward) across the edge: exact for multiples of
+/// pi/2.
+std::complex<double> boundary_factor(const HopScalars& scalars, int d);
+
+/// What a hopping kernel is made for. The fields outlive it and stay where they are.
+struct HopSetup {
+  std::string op;
+  OperatorForm form;
+  HopScalars scalars;
+  FieldDesc spinor;            ///< of one parity, with the backend
+  const Field* spatial_links;  ///< directions hops::spatial
+  const Field* time_links;     ///< directions hops::time
+};
+
+/// y = b D x, or y = b D x + a z with z not null: fields as Dslash has checked them.
+struct HopCall {
+  Field* y;
+  const Field* x;
+  const Field* z;
+  Parity parity;  ///< of y
+  Dagger dagger;
+  double b, a;
+};
+
+class HopKernel {
+ public:
+  virtual ~HopKernel() = default;
+  virtual std::string name() const = 0;  ///< "wilson_half_12"
+  virtual void run(const HopCall& call) const = 0;
+};
+
+/// One of these for each backend; ErrorCode::unsupported when there is no kernel for the form.
+std::unique_ptr<HopKernel> make_cpu_hop(const HopSetup& setup);
+std::unique_ptr<HopKernel> make_cuda_hop(const HopSetup& setup);
+
+}  // namespace quadrille

@@ -1,0 +1,134 @@
+// The CUDA hopping kernels without a GPU: the bodies of the generated sources and their index arithmetic, on the host.
+#include "core/layout/grouped_layout.h"
+#include "dirac/cuda/tiles.h"
+#include "dirac/hop_kernel.h"
+#include "tests/dirac/dirac_testing.h"
+
+#include "wilson_double_12_cuda.cu"
+#include "wilson_double_18_cuda.cu"
+#include "wilson_double_8_cuda.cu"
+#include "wilson_half_12_cuda.cu"
+#include "wilson_half_18_cuda.cu"
+#include "wilson_half_8_cuda.cu"
+#include "wilson_single_12_cuda.cu"
+#include "wilson_single_18_cuda.cu"
+#include "wilson_single_8_cuda.cu"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace quadrille {
+namespace {
+
+using namespace testing;
+using dirac::CudaHopArgs;
+using dirac::Tile;
+
+using Body = void (*)(const CudaHopArgs&, const GroupedSite&);
+
+Body body_of(const OperatorForm& form) {
+  const bool t = form.temporal_gauge;
+#define X(name, op, precision_, reconstruct_, line)                                               \
+  if (form.precision == Precision::precision_ && form.reconstruct == Reconstruct::reconstruct_) { \
+    return t ? &dirac::name##_site<true> : &dirac::name##_site<false>;                            \
+  }
+#include "cuda_kernel_table.inc"
+#undef X
+  return nullptr;
+}
+
+/// Calls f with the site of every thread of a launch.
+template <class F>
+void for_each_thread(const dirac::TiledLaunch& launch, F&& f) {
+  const auto &g = launch.grid, &b = launch.block;
+  for (int bz = 0; bz < g[2]; ++bz)
+    for (int by = 0; by < g[1]; ++by)
+      for (int bx = 0; bx < g[0]; ++bx)
+        for (int tz = 0; tz < b[2]; ++tz)
+          for (int ty = 0; ty < b[1]; ++ty)
+            for (int tx = 0; tx < b[0]; ++tx) f(GroupedSite(launch.geometry, tx, ty, tz, bx, by, bz));
+}
+
+FieldDesc in_groups(FieldDesc desc) {
+  desc.layout = grouped_layout(desc.lattice->half_volume(), desc.precision);
+  return desc;
+}
+
+class CudaHop : public ::testing::TestWithParam<Dims> {};
+INSTANTIATE_TEST_SUITE_P(Extents, CudaHop, ::testing::ValuesIn(test_extents));
+
+TEST_P(CudaHop, EveryTileVisitsEverySiteOnceAndFindsItsNeighbours) {
+  const Lattice lattice(GetParam());
+  const Dims& dims = lattice.dims();
+  for (int most : {1, 32, 128, 512}) {
+    const std::vector<Tile> tiles = dirac::possible_tiles(dims, most);
+    ASSERT_FALSE(tiles.empty());
+    for (const Tile& tile : tiles) {
+      EXPECT_LE(dirac::volume(tile), most);
+      for (Parity p : {Parity::Even, Parity::Odd}) {
+        const dirac::TiledLaunch launch(dims, p, tile);
+        std::set<int> seen;
+        for_each_thread(launch, [&](const GroupedSite& here) {
+          seen.insert(here.site);
+          const Dims x = lattice.coordinates(p, here.site);
+          const auto check = [&]<int d>() {
+            Dims y = x;
+            y[d % 4] = (x[d % 4] + (d < 4 ? 1 : dims[d % 4] - 1)) % dims[d % 4];
+            const bool edge = here.edge<d>(launch.geometry);
+            EXPECT_EQ(edge, x[d % 4] == (d < 4 ? dims[d % 4] - 1 : 0));
+            EXPECT_EQ(here.neighbour<d>(launch.geometry, edge), lattice.even_odd_index(y));
+          };
+          check.operator()<0>(), check.operator()<1>(), check.operator()<2>(), check.operator()<3>();
+          check.operator()<4>(), check.operator()<5>(), check.operator()<6>(), check.operator()<7>();
+        });
+        EXPECT_EQ(std::int64_t(seen.size()), lattice.half_volume()) << dirac::to_string(tile);
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnItsOwnLinks) {
+  const Scene scene = Scene::hot(GetParam());
+  const WilsonParameters& w = scene.parameters;
+  const HostSpinor psi = random_spinor(GetParam());
+  for (const OperatorForm& form : all_forms()) {
+    const auto links = [&](std::uint8_t directions) {
+      Field field(
+          in_groups(FieldDesc::links(scene.lattice, form.precision, form.reconstruct, cpu_backend(), directions)));
+      import_links(field, form.temporal_gauge ? scene.gauge->temporal_gauge()->fixed(scene.gauge->links())
+                                              : scene.gauge->links());
+      return field;
+    };
+    const Field spatial = links(hops::spatial), time = links(hops::time);
+    HostLinks stored(GetParam());
+    export_links(stored, spatial);
+    export_links(stored, time);
+    const FieldDesc full = in_groups(FieldDesc::spinor(scene.lattice, Subset::Full, form.precision));
+    const HopSetup setup{"wilson", form, {w.boundary, w.nu / w.xi0}, full, &spatial, &time};
+    for (const Dagger dagger : {Dagger::No, Dagger::Yes}) {
+      Field x(full), y(full);
+      import_spinor(x, psi);
+      for (Parity p : {Parity::Even, Parity::Odd}) {  // y = (m + ...) x - D x / 2
+        const HopCall call{&y, &x, &x, p, dagger, -0.5, w.diagonal()};
+        const dirac::TiledLaunch launch(GetParam(), p, dirac::possible_tiles(GetParam(), 128).front());
+        CudaHopArgs args = dirac::bound(dirac::unbound_args(setup), setup, call);
+        args.geometry = launch.geometry;
+        for_each_thread(launch, [&](const GroupedSite& here) { body_of(form)(args, here); });
+      }
+      HostSpinor got(GetParam());
+      export_spinor(got, y);
+      const HostSpinor expected = reference::wilson(stored, scene.setup(), psi, dagger == Dagger::Yes);
+      const bool eight = form.reconstruct == Reconstruct::R8;
+      const double error = relative_distance(got, expected);
+      const double bound = form.precision == Precision::Double   ? (eight ? 1e-12 : 3e-15)
+                           : form.precision == Precision::Single ? (eight ? 1e-4 : 1e-6)
+                                                                 : 1e-3;
+      EXPECT_LT(error, bound) << to_string(form) << " dagger " << int(dagger);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quadrille

@@ -1,0 +1,121 @@
+// The CUDA backend itself: memory and its errors, staging, deterministic sums, the codec's bits.
+#include "core/backend/backend.h"
+
+#include "core/blas/blas.h"
+#include "core/blas/random_fill.h"
+#include "core/convert.h"
+#include "core/error.h"
+#include "core/host_image.h"
+#include "core/site_access.h"
+#include "tests/backend_under_test.h"
+#include "tests/extents.h"
+#include "tests/random_seed.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <vector>
+
+namespace quadrille {
+namespace {
+
+using testing::backend;
+using testing::next_seed;
+
+TEST(CudaBackend, BytesComeBackAsTheyWent) {
+  for (std::size_t bytes : {std::size_t(1), std::size_t(4096), (std::size_t(40) << 20) + 12345}) {
+    std::vector<unsigned char> sent(bytes), received(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) sent[i] = static_cast<unsigned char>((i * 2654435761u) >> 13);
+    void* memory = backend().allocate(bytes);
+    backend().copy_out(received.data(), memory, bytes);
+    EXPECT_EQ(received, std::vector<unsigned char>(bytes, 0xff)) << "fresh memory is not-a-number";
+    backend().copy_in(memory, sent.data(), bytes);
+    backend().copy_out(received.data(), memory, bytes);
+    EXPECT_EQ(received, sent);
+    backend().release(memory, bytes);
+  }
+}
+
+TEST(CudaBackend, MemoryThatRunsOutIsAClearErrorAndTheDeviceWorksOn) {
+  const std::size_t before = backend().allocated_bytes();
+  try {
+    backend().allocate(std::size_t(1) << 50);
+    FAIL() << "a petabyte";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_NE(error.message().find("1125899906842624 bytes"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("are free"), std::string::npos) << error.message();
+  }
+  EXPECT_EQ(backend().allocated_bytes(), before);
+  const Lattice lattice({8, 8, 8, 8});
+  Field x(FieldDesc::spinor(lattice, Subset::Full, Precision::Single, backend()));
+  blas::zero(x);
+  EXPECT_EQ(blas::norm2(x), 0);
+}
+
+TEST(CudaBackend, HostCodeCannotTouchItsFields) {
+  const Lattice lattice({4, 4, 4, 4});
+  const Field x(FieldDesc::spinor(lattice, Subset::Full, Precision::Double, backend()));
+  EXPECT_THROW(SiteAccess<double>(x, Parity::Even), Error);
+}
+
+TEST(CudaBackend, SumsAreTheSameBitsEveryTime) {
+  for (const Dims& dims : {Dims{4, 4, 4, 4}, Dims{16, 16, 16, 32}}) {
+    const Lattice lattice(dims);
+    for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
+      Field x(FieldDesc::spinor(lattice, Subset::Full, p, backend())), y(x.desc());
+      fill_gaussian(x, next_seed());
+      fill_gaussian(y, next_seed());
+      const auto first = blas::dot(x, y);
+      const double norm = blas::norm2(x);
+      for (int i = 0; i < 50; ++i) {
+        ASSERT_EQ(blas::dot(x, y), first);
+        ASSERT_EQ(blas::norm2(x), norm);
+      }
+    }
+  }
+}
+
+TEST(CudaBackend, SumsAgreeWithTheCpu) {
+  for (const Dims& dims : testing::test_extents) {
+    const Lattice lattice(dims);
+    for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
+      Field x(FieldDesc::spinor(lattice, Subset::Full, p, backend()));
+      fill_gaussian(x, next_seed());
+      Field there(FieldDesc::spinor(lattice, Subset::Full, p));
+      convert(there, x);
+      EXPECT_NEAR(blas::norm2(x), blas::norm2(there), (p == Precision::Half ? 1e-6 : 1e-14) * blas::norm2(there));
+    }
+  }
+}
+
+TEST(CudaBackend, ConversionsGiveTheBitsOfTheCpu) {
+  for (const Dims& dims : testing::test_extents) {
+    const Lattice lattice(dims);
+    const std::uint64_t seed = next_seed();
+    for (Precision from : {Precision::Double, Precision::Single, Precision::Half}) {
+      for (Precision to : {Precision::Double, Precision::Single, Precision::Half}) {
+        HostSpinor result[2] = {HostSpinor(dims), HostSpinor(dims)};
+        for (Backend* where : {&cpu_backend(), &backend()}) {
+          Field a(FieldDesc::spinor(lattice, Subset::Full, from, *where)),
+              b(FieldDesc::spinor(lattice, Subset::Full, to, *where));
+          fill_gaussian(a, seed);
+          convert(b, a);
+          export_spinor(result[where == &backend()], b);
+        }
+        EXPECT_EQ(result[0].data, result[1].data) << to_string(from) << " to " << to_string(to);
+      }
+    }
+  }
+}
+
+TEST(CudaBackend, FieldsOfTwoBackendsDoNotMix) {
+  const Lattice lattice({4, 4, 4, 4});
+  Field here(FieldDesc::spinor(lattice, Subset::Full, Precision::Double, backend()));
+  Field there(FieldDesc::spinor(lattice, Subset::Full, Precision::Double));
+  EXPECT_THROW(blas::axpy(1, here, there), Error);
+}
+
+}  // namespace
+}  // namespace quadrille
