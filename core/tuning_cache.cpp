@@ -108,14 +108,13 @@ TuningCache::Reading TuningCache::read(const std::string& file) {
   const auto fail = [](const std::string& reason) { return Reading{.trouble = reason, .foreign = true}; };
   if (status.type() == fs::file_type::none) return fail("it cannot be read: " + error.message());
   if (!fs::is_regular_file(status)) return fail("it is no regular file");  // reading a pipe could wait for ever
-  std::ifstream stream(file, std::ios::binary);
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
   if (!stream) return fail(fmt::format("it cannot be read: {}", std::strerror(errno)));
-  const std::uintmax_t bytes = fs::file_size(file, error);
-  if (error) return fail("it cannot be read: " + error.message());
-  if (bytes > most_bytes) return fail(fmt::format("it is larger than {} MiB", most_bytes >> 20));
-  std::string text(bytes, '\0');
-  stream.read(text.data(), std::streamsize(bytes));
-  text.resize(std::size_t(stream.gcount()));
+  const std::streamoff bytes = stream.tellg();  // of the open file: another may take its name at any moment
+  if (bytes > std::streamoff(most_bytes)) return fail(fmt::format("it is larger than {} MiB", most_bytes >> 20));
+  std::string text(std::size_t(std::max<std::streamoff>(bytes, 0)), '\0');
+  stream.seekg(0);
+  if (!stream.read(text.data(), std::streamsize(text.size()))) return fail("it cannot be read to its end");
   return parse(text);
 }
 
