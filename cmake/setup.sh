@@ -89,6 +89,11 @@ prepare() {
   check_tools
 }
 
+# AUTO where a GPU answers, else OFF: a machine without one is not kept waiting for kernels that it cannot run.
+cuda_wanted() {
+  if command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L 2>/dev/null | grep -q '^GPU '; then echo AUTO; else echo OFF; fi
+}
+
 # configure ARGUMENT...: CMake's preset `default` into build/, afresh when build/ belongs to another folder or generator.
 configure() {
   local cache=$build/CMakeCache.txt fresh=() extra=()
@@ -98,7 +103,7 @@ configure() {
   fi
   read -r -a extra <<<"${QUADRILLE_CMAKE_ARGS:-}" || true
   mkdir -p -- "$build"
-  if ! (cd -- "$root" && cmake --preset default "${fresh[@]}" "$@" "${extra[@]}") >"$build/configure.log" 2>&1; then
+  if ! (cd -- "$root" && cmake --preset default "${fresh[@]}" "-DQUADRILLE_CUDA=$(cuda_wanted)" "$@" "${extra[@]}") >"$build/configure.log" 2>&1; then
     cat -- "$build/configure.log" >&2
     return 1
   fi

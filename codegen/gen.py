@@ -8,6 +8,7 @@ Standard library only. Files are rewritten only when they change, so a build tha
 """
 
 import argparse
+import hashlib
 import importlib
 import itertools
 import pathlib
@@ -75,12 +76,16 @@ def generate(output):
     """Writes every kernel and the table; returns the list of kernels."""
     output.mkdir(parents=True, exist_ok=True)
     kernels = [kernel for entry in read_spec(SPEC) for kernel in kernels_of(entry)]
+    sources = {backend: hashlib.sha256() for backend in KNOWN["backend"]}  # what tells these kernels from others
     for kernel in kernels:
         operator = importlib.import_module(f"codegen.operators.{kernel['operator']}")
         emitter = importlib.import_module(f"codegen.emit.{kernel['backend']}")
-        write_if_changed(output / emitter.file_name(kernel), emitter.kernel_source(operator, kernel))
-    for backend in KNOWN["backend"]:
+        source = emitter.kernel_source(operator, kernel)
+        write_if_changed(output / emitter.file_name(kernel), source)
+        sources[kernel["backend"]].update(source.encode())
+    for backend in sorted(KNOWN["backend"]):
         write_if_changed(output / f"{backend}_kernel_table.inc", table_source(kernels, backend))
+        write_if_changed(output / f"{backend}_kernel_hash.inc", f'"{sources[backend].hexdigest()[:16]}"\n')
     return kernels
 
 

@@ -1,6 +1,7 @@
 // Hopping kernels on the GPU: gathers what a generated kernel needs and launches it, a thread a site.
 #include "core/backend/cuda/runtime.h"
 #include "core/error.h"
+#include "core/tuning.h"
 #include "dirac/cuda/hop_args.h"
 #include "dirac/cuda/tiles.h"
 #include "dirac/hop_kernel.h"
@@ -51,6 +52,37 @@ const KernelEntry& find_entry(const HopSetup& setup) {
                   setup.op, to_string(setup.form.precision), to_string(setup.form.reconstruct), built));
 }
 
+constexpr const char* kernel_hash =
+#include "cuda_kernel_hash.inc"
+    ;
+
+/// Milliseconds between two points of the backend's stream.
+class StreamClock {
+ public:
+  StreamClock() {
+    for (cudaEvent_t& event : events_) QUADRILLE_CUDA_CHECK(cudaEventCreate(&event));
+  }
+  ~StreamClock() {
+    for (cudaEvent_t event : events_) (void)cudaEventDestroy(event);
+  }
+  StreamClock(const StreamClock&) = delete;
+  StreamClock& operator=(const StreamClock&) = delete;
+
+  template <class Call>
+  double seconds(Call&& call) {
+    float milliseconds = 0;
+    QUADRILLE_CUDA_CHECK(cudaEventRecord(events_[0], cuda::stream()));
+    call();
+    QUADRILLE_CUDA_CHECK(cudaEventRecord(events_[1], cuda::stream()));
+    QUADRILLE_CUDA_CHECK(cudaEventSynchronize(events_[1]));
+    QUADRILLE_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, events_[0], events_[1]));
+    return 1e-3 * milliseconds;
+  }
+
+ private:
+  cudaEvent_t events_[2]{};
+};
+
 class CudaHop final : public HopKernel {
  public:
   explicit CudaHop(const HopSetup& setup)
@@ -63,13 +95,42 @@ class CudaHop final : public HopKernel {
     // Nothing is kept in shared memory: all of it serves as first-level cache.
     QUADRILLE_CUDA_CHECK(
         cudaFuncSetAttribute(function_, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1));
-    tiles_ = dirac::possible_tiles(setup.spinor.lattice->dims(), attributes.maxThreadsPerBlock);
+    for (const dirac::Tile& tile : dirac::possible_tiles(setup.spinor.lattice->dims(), attributes.maxThreadsPerBlock)) {
+      tiles_.push_back(tile);
+      tile_names_.push_back(dirac::to_string(tile));
+    }
   }
 
   std::string name() const override { return entry_.name; }
-  void run(const HopCall& call) const override { launch(call, tiles_.front()); }
+  void run(const HopCall& call) const override {
+    std::optional<std::size_t>& chosen = chosen_[call.z != nullptr];
+    if (!chosen) chosen = choose(call);
+    launch(call, tiles_[*chosen]);
+  }
 
  private:
+  /// The fastest tile for calls like this one; measuring overwrites y.
+  std::size_t choose(const HopCall& call) const {
+    const FieldDesc& desc = call.y->desc();
+    const Dims& dims = desc.lattice->dims();
+    const TuningKey key{
+        desc.backend->device() + ", " + desc.backend->architecture(desc.layout, desc.precision),
+        std::string(QUADRILLE_VERSION " ") + kernel_hash,
+        fmt::format("{}{}{} {}x{}x{}x{}", entry_.name, setup_.form.temporal_gauge ? "_temporal_gauge" : "",
+                    call.z != nullptr ? "_xpay" : "", dims[0], dims[1], dims[2], dims[3])};
+    std::optional<StreamClock> clock;
+    std::optional<Field> scratch;  // where y is read too
+    return std::size_t(tuner().choose(key, tile_names_, [&](int candidate) {
+      constexpr int launches = 8;
+      if (!clock) clock.emplace();
+      HopCall trial = call;
+      if (call.z == call.y) trial.y = scratch ? &*scratch : &scratch.emplace(desc);
+      return clock->seconds([&] {
+        for (int i = 0; i < launches; ++i) launch(trial, tiles_[std::size_t(candidate)]);
+      }) / launches;
+    }));
+  }
+
   void launch(const HopCall& call, const dirac::Tile& tile) const {
     const dirac::TiledLaunch launch(setup_.spinor.lattice->dims(), call.parity, tile);
     dirac::CudaHopArgs args = dirac::bound(args_, setup_, call);
@@ -86,7 +147,9 @@ class CudaHop final : public HopKernel {
   const KernelEntry& entry_;
   const void* function_;
   std::vector<dirac::Tile> tiles_;
+  std::vector<std::string> tile_names_;
   dirac::CudaHopArgs args_;
+  mutable std::optional<std::size_t> chosen_[2];  ///< index in tiles_, without and with xpay
 };
 
 }  // namespace

@@ -119,7 +119,7 @@ void JobRun::write_results() const {
     for (const Json& solve : record->solves) out["solves"].push_back(solve);
     for (const std::string& warning : record->warnings) warnings.push_back(task.name + ": " + warning);
     const bool solved = !record->solves.empty() || record->blocks.contains("studies");
-    if (solved && (record->isa != out["isa"] || record->threads != out["threads"])) {
+    if (solved && (Json(record->isa) != out["isa"] || Json(record->threads) != out["threads"])) {
       warnings.push_back(fmt::format("{}: solved by an earlier run, with {} and threads: {}", task.name, record->isa,
                                      record->threads));
     }
