@@ -95,21 +95,26 @@ class CudaHop final : public HopKernel {
     // Nothing is kept in shared memory: all of it serves as first-level cache.
     QUADRILLE_CUDA_CHECK(
         cudaFuncSetAttribute(function_, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1));
-    for (const dirac::Tile& tile : dirac::possible_tiles(setup.spinor.lattice->dims(), attributes.maxThreadsPerBlock)) {
-      tiles_.push_back(tile);
-      tile_names_.push_back(dirac::to_string(tile));
-    }
+    int device = 0, multiprocessors = 0;
+    QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
+    QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    walks_ = dirac::possible_walks(setup.spinor.lattice->dims(), attributes.maxThreadsPerBlock, [&](int threads) {
+      int blocks = 0;
+      QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function_, threads, 0));
+      return blocks * multiprocessors;
+    });
+    for (const dirac::Walk& walk : walks_) walk_names_.push_back(dirac::to_string(walk));
   }
 
   std::string name() const override { return entry_.name; }
   void run(const HopCall& call) const override {
     std::optional<std::size_t>& chosen = chosen_[call.z != nullptr];
     if (!chosen) chosen = choose(call);
-    launch(call, tiles_[*chosen]);
+    launch(call, walks_[*chosen]);
   }
 
  private:
-  /// The fastest tile for calls like this one; measuring overwrites y.
+  /// The fastest walk for calls like this one; measuring overwrites y.
   std::size_t choose(const HopCall& call) const {
     const FieldDesc& desc = call.y->desc();
     const Dims& dims = desc.lattice->dims();
@@ -120,19 +125,19 @@ class CudaHop final : public HopKernel {
                     call.z != nullptr ? "_xpay" : "", dims[0], dims[1], dims[2], dims[3])};
     std::optional<StreamClock> clock;
     std::optional<Field> scratch;  // where y is read too
-    return std::size_t(tuner().choose(key, tile_names_, [&](int candidate) {
+    return std::size_t(tuner().choose(key, walk_names_, [&](int candidate) {
       constexpr int launches = 8;
       if (!clock) clock.emplace();
       HopCall trial = call;
       if (call.z == call.y) trial.y = scratch ? &*scratch : &scratch.emplace(desc);
       return clock->seconds([&] {
-        for (int i = 0; i < launches; ++i) launch(trial, tiles_[std::size_t(candidate)]);
+        for (int i = 0; i < launches; ++i) launch(trial, walks_[std::size_t(candidate)]);
       }) / launches;
     }));
   }
 
-  void launch(const HopCall& call, const dirac::Tile& tile) const {
-    const dirac::TiledLaunch launch(setup_.spinor.lattice->dims(), call.parity, tile);
+  void launch(const HopCall& call, const dirac::Walk& walk) const {
+    const dirac::TiledLaunch launch(setup_.spinor.lattice->dims(), call.parity, walk);
     dirac::CudaHopArgs args = dirac::bound(args_, setup_, call);
     args.geometry = launch.geometry;
     const auto extent = [](const std::array<int, 3>& n) {
@@ -146,10 +151,10 @@ class CudaHop final : public HopKernel {
   HopSetup setup_;
   const KernelEntry& entry_;
   const void* function_;
-  std::vector<dirac::Tile> tiles_;
-  std::vector<std::string> tile_names_;
+  std::vector<dirac::Walk> walks_;
+  std::vector<std::string> walk_names_;
   dirac::CudaHopArgs args_;
-  mutable std::optional<std::size_t> chosen_[2];  ///< index in tiles_, without and with xpay
+  mutable std::optional<std::size_t> chosen_[2];  ///< index in walks_, without and with xpay
 };
 
 }  // namespace

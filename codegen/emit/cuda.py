@@ -93,7 +93,7 @@ def load_links(kernel, hop):
     width, numbers = WIDTH[kernel["precision"]], int(kernel["reconstruct"])
     groups, _ = link_groups(kernel, hop)
     field, before = ("time_links", 0) if hop.mu == 3 else ("spatial_links", hop.mu * 2 * numbers // width)
-    return [f"const Vector l{g} = load_once({field} + {before + g} * args.stride + site);" for g in groups]
+    return [f"const Vector l{g} = load_once({field} + ({before + g} * stride + site));" for g in groups]
 
 
 def link_needed(hop):
@@ -126,10 +126,10 @@ def hop_lines(kernel, hop, started):
     half = kernel["precision"] == "half"
     per_side = 12 // WIDTH[kernel["precision"]]
     body = [f"const bool edge = here.edge<{hop.direction}>(args.geometry);",
-            f"const int there = here.neighbour<{hop.direction}>(args.geometry, edge);"]
+            f"const unsigned there = unsigned(here.neighbour<{hop.direction}>(args.geometry));"]
     for side, group in (("upper", "p"), ("lower", "q")):
         if side in spinor_pointers(hop):
-            body += [f"const Vector {group}{g} = load_shared(in_{side} + {g} * args.stride + there);" for g in range(per_side)]
+            body += [f"const Vector {group}{g} = load_shared(in + ({side} + {g} * stride + there));" for g in range(per_side)]
     if half:
         factor = f"T({hop.projector.scale})" if hop.mu == 3 else "scalars.spatial"
         body.append(f"Real unit = load_shared(args.in_norms + there) * (quantum * {factor});")
@@ -153,9 +153,9 @@ def result_lines(kernel):
     per_side = 12 // width
     lines = [f"{x} *= scalars.b;" for x, _, _ in components()]
     lines.append("if (args.z != nullptr) {")
-    lines.append("  const Vector* const z = static_cast<const Vector*>(args.z) + site;")
+    lines.append("  const Vector* const z = static_cast<const Vector*>(args.z);")
     for side, group in (("upper", "p"), ("lower", "q")):
-        lines += [f"  const Vector {group}{g} = load_own(z + (args.{side} + {g}) * args.stride);" for g in range(per_side)]
+        lines += [f"  const Vector {group}{g} = load_own(z + ({side} + {g} * stride + site));" for g in range(per_side)]
     scale = "scalars.a"
     if half:
         lines.append("  const Real scale = args.z_norms[site] * (quantum * scalars.a);")
@@ -169,12 +169,12 @@ def result_lines(kernel):
         lines += [f"norm = largest(norm, {x});" for x, _, _ in components()]
         lines.append("const Real unit = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none")
         lines.append("args.out_norms[site] = norm;")
-    lines.append("Vector* const out = static_cast<Vector*>(args.out) + site;")
+    lines.append("Vector* const out = static_cast<Vector*>(args.out);")
     for side in ("upper", "lower"):
         for g in range(per_side):
             group = names[side][g * width : (g + 1) * width]
             made = f"quantized({', '.join(group)}, unit)" if half else f"make_{VECTOR[precision]}({', '.join(group)})"
-            lines.append(f"store_once(out + (args.{side} + {g}) * args.stride, {made});")
+            lines.append(f"store_once(out + ({side} + {g} * stride + site), {made});")
     return lines
 
 
@@ -210,10 +210,10 @@ QUADRILLE_HOST_DEVICE void {name(kernel)}_site(const CudaHopArgs& args, const Gr
   using Real = T;
   using Vector = {VECTOR[precision]};
   [[maybe_unused]] constexpr int V = 1;{quantum}
-  const int site = here.site;
+  const unsigned site = unsigned(here.site), stride = fresh(unsigned(args.stride));
   const CudaHopScalars<T>& scalars = args.scalars<T>();
-  const Vector* const in_upper = static_cast<const Vector*>(args.in) + args.upper * args.stride;
-  const Vector* const in_lower = static_cast<const Vector*>(args.in) + args.lower * args.stride;
+  const unsigned upper = unsigned(args.upper) * stride, lower = unsigned(args.lower) * stride;
+  const Vector* const in = static_cast<const Vector*>(args.in);
   const Vector* const spatial_links = static_cast<const Vector*>(args.spatial_links);
   [[maybe_unused]] const Vector* const time_links = static_cast<const Vector*>(args.time_links);
 {code}

@@ -34,8 +34,10 @@ struct GroupedGeometry {
   int tiles_x;          ///< tiles along x: blockIdx.x runs over them, then over those along y
   int tile_x, tile_y;
   int tile_z, tile_z_bits, tile_t;
+  int columns;
 
-  QUADRILLE_HOST_DEVICE int volume() const { return half_x * y * z * t; }
+  /// The slices, tile_t time slices each, of a column: [first_slice(column), first_slice(column + 1)).
+  QUADRILLE_HOST_DEVICE int first_slice(int column) const { return t / tile_t * column / columns; }
 };
 
 /// Directions: 0..3 forward x..t, 4..7 backward.
@@ -43,13 +45,13 @@ struct GroupedSite {
   int site, xh, y, z, t;
   bool odd;  ///< whether the site's x is odd
 
-  /// The site of thread (tx, ty, tz) of block (bx, by, bz).
-  QUADRILLE_HOST_DEVICE GroupedSite(const GroupedGeometry& g, int tx, int ty, int tz, int bx, int by, int bz) {
+  /// The site of thread (tx, ty, tz) of a block with blockIdx (bx, by) at one of its slices.
+  QUADRILLE_HOST_DEVICE GroupedSite(const GroupedGeometry& g, int tx, int ty, int tz, int bx, int by, int slice) {
     const int row = bx / g.tiles_x;
     xh = (bx - row * g.tiles_x) * g.tile_x + tx;
     y = row * g.tile_y + ty;
     z = by * g.tile_z + (tz & ((1 << g.tile_z_bits) - 1));
-    t = bz * g.tile_t + (tz >> g.tile_z_bits);
+    t = slice * g.tile_t + (tz >> g.tile_z_bits);
     site = ((t * g.z + z) * g.y + y) * g.half_x + xh;
     odd = ((y + z + t + g.parity) & 1) != 0;
   }
@@ -67,11 +69,12 @@ struct GroupedSite {
     return t == 0;
   }
 
-  /// The even-odd index, in the other parity, of the neighbour in direction d; `edge` is edge<d>().
+  /// The even-odd index, in the other parity, of the neighbour in direction d.
   template <int d>
-  QUADRILLE_HOST_DEVICE int neighbour(const GroupedGeometry& g, bool edge) const {
+  QUADRILLE_HOST_DEVICE int neighbour(const GroupedGeometry& g) const {
     constexpr int mu = d % 4;
     constexpr bool forward = d < 4;
+    const bool edge = this->edge<d>(g);
     if constexpr (mu == 0) {
       if (odd != forward) return site;
       const int around = g.half_x - 1;

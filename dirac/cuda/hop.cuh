@@ -15,6 +15,15 @@
 
 namespace quadrille::dirac {
 
+/// The same number, for the compiler a new one in each round of a loop: what is computed from it is computed when it is
+/// needed, and not kept in registers, of which a site needs all.
+QUADRILLE_HOST_DEVICE unsigned fresh(unsigned number) {
+#ifdef __CUDA_ARCH__
+  asm volatile("" : "+r"(number));
+#endif
+  return number;
+}
+
 /// Loads of what other threads of the block read too, and of what is read once.
 template <class Vector>
 QUADRILLE_HOST_DEVICE Vector load_shared(const Vector* p) {
@@ -176,15 +185,19 @@ constexpr T smallest_n = sizeof(T) == 8 ? T(1e-30) : T(1e-14);
 
 #ifdef __CUDACC__
 /// The kernel of a generated body, without and with temporal gauge fixing, and how the host finds it.
-#define QUADRILLE_CUDA_HOP(name, threads, blocks)                                                                      \
-  template <bool temporal_gauge>                                                                                       \
-  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {         \
-    name##_site<temporal_gauge>(args, GroupedSite(args.geometry, int(threadIdx.x), int(threadIdx.y), int(threadIdx.z), \
-                                                  int(blockIdx.x), int(blockIdx.y), int(blockIdx.z)));                 \
-  }                                                                                                                    \
-  const void* name##_cuda(bool temporal_gauge) {                                                                       \
-    return temporal_gauge ? reinterpret_cast<const void*>(&name##_kernel<true>)                                        \
-                          : reinterpret_cast<const void*>(&name##_kernel<false>);                                      \
+#define QUADRILLE_CUDA_HOP(name, threads, blocks)                                                                     \
+  template <bool temporal_gauge>                                                                                      \
+  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {        \
+    const int end = args.geometry.first_slice(int(blockIdx.z) + 1);                                                   \
+    _Pragma("unroll 1") for (int slice = args.geometry.first_slice(int(blockIdx.z)); slice < end; ++slice) {          \
+      name##_site<temporal_gauge>(                                                                                    \
+          args, GroupedSite(args.geometry, int(fresh(threadIdx.x)), int(fresh(threadIdx.y)), int(fresh(threadIdx.z)), \
+                            int(fresh(blockIdx.x)), int(fresh(blockIdx.y)), slice));                                  \
+    }                                                                                                                 \
+  }                                                                                                                   \
+  const void* name##_cuda(bool temporal_gauge) {                                                                      \
+    return temporal_gauge ? reinterpret_cast<const void*>(&name##_kernel<true>)                                       \
+                          : reinterpret_cast<const void*>(&name##_kernel<false>);                                     \
   }
 #else
 #define QUADRILLE_CUDA_HOP(name, threads, blocks)

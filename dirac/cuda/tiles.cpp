@@ -10,7 +10,7 @@
 namespace quadrille::dirac {
 namespace {
 
-constexpr std::size_t most_tiles = 24;
+constexpr std::size_t most_tiles = 16;
 constexpr int most_threads_in_z = 64;  // what CUDA allows of blockDim.z
 
 Dims checkerboard(const Dims& dims) { return {dims[0] / 2, dims[1], dims[2], dims[3]}; }
@@ -61,8 +61,26 @@ std::vector<Tile> possible_tiles(const Dims& dims, int most_threads) {
   return tiles;
 }
 
-TiledLaunch::TiledLaunch(const Dims& dims, Parity parity, const Tile& tile) {
+std::string to_string(const Walk& walk) { return fmt::format("{}/{}", to_string(walk.tile), walk.columns); }
+
+std::vector<Walk> possible_walks(const Dims& dims, int most_threads, const std::function<int(int)>& resident) {
   const Dims extents = checkerboard(dims);
+  std::vector<Walk> walks;
+  for (const Tile& tile : possible_tiles(dims, most_threads)) {
+    const int slices = extents[3] / tile[3];
+    const int in_slice = extents[0] / tile[0] * (extents[1] / tile[1]) * (extents[2] / tile[2]);
+    walks.push_back({tile, slices});
+    for (int times : {1, 2}) {
+      const int columns = times * resident(volume(tile)) / in_slice;
+      if (columns >= 1 && columns < slices && columns != walks.back().columns) walks.push_back({tile, columns});
+    }
+  }
+  return walks;
+}
+
+TiledLaunch::TiledLaunch(const Dims& dims, Parity parity, const Walk& walk) {
+  const Dims extents = checkerboard(dims);
+  const Tile& tile = walk.tile;
   for (std::size_t mu = 0; mu < 4; ++mu) {
     if (tile[mu] < 1 || extents[mu] % tile[mu] != 0) {
       throw Error(ErrorCode::internal, "the tile " + to_string(tile) + " does not divide the lattice");
@@ -80,8 +98,9 @@ TiledLaunch::TiledLaunch(const Dims& dims, Parity parity, const Tile& tile) {
               .tile_y = tile[1],
               .tile_z = tile[2],
               .tile_z_bits = one_slice ? 16 : std::countr_zero(unsigned(tile[2])),
-              .tile_t = tile[3]};
-  grid = {geometry.tiles_x * (extents[1] / tile[1]), extents[2] / tile[2], extents[3] / tile[3]};
+              .tile_t = tile[3],
+              .columns = walk.columns};
+  grid = {geometry.tiles_x * (extents[1] / tile[1]), extents[2] / tile[2], walk.columns};
   block = {tile[0], tile[1], tile[2] * tile[3]};
 }
 

@@ -5,6 +5,7 @@
 #include "core/layout/grouped_layout.h"
 
 #include <array>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,28 @@ constexpr int volume(const Tile& tile) { return tile[0] * tile[1] * tile[2] * ti
 /// "16x4x2x2"
 std::string to_string(const Tile& tile);
 
-/// Tiles that divide the lattice and have at most `most_threads` sites, the most promising first, at most 24; there is
+/// A tile and the number of columns of tiles along t, each the work of one thread block: as many as there are tiles
+/// along t, or fewer.
+struct Walk {
+  Tile tile;
+  int columns;
+};
+
+/// "16x4x2x2/32"
+std::string to_string(const Walk& walk);
+
+/// Tiles that divide the lattice and have at most `most_threads` sites, the most promising first, at most 16; there is
 /// always one. What counts: neighbours that a tile's sites share come once through the second-level cache, whole warps,
 /// and rows along x that are long runs of memory.
 std::vector<Tile> possible_tiles(const Dims& dims, int most_threads);
 
-/// The launch of one thread a site in such tiles.
+/// The ways to launch each of possible_tiles(): a block for each tile, and as many columns as fit the device at once or
+/// at twice. `resident(threads)`: how many blocks of that size the device holds. The first is the one to use untuned.
+std::vector<Walk> possible_walks(const Dims& dims, int most_threads, const std::function<int(int)>& resident);
+
+/// The launch of such a walk: threads work on one site after the other.
 struct TiledLaunch {
-  TiledLaunch(const Dims& dims, Parity parity, const Tile& tile);
+  TiledLaunch(const Dims& dims, Parity parity, const Walk& walk);
 
   GroupedGeometry geometry;
   std::array<int, 3> grid, block;

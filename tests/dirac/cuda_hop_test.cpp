@@ -23,7 +23,7 @@ namespace {
 
 using namespace testing;
 using dirac::CudaHopArgs;
-using dirac::Tile;
+using dirac::Walk;
 
 using Body = void (*)(const CudaHopArgs&, const GroupedSite&);
 
@@ -42,12 +42,12 @@ Body body_of(const OperatorForm& form) {
 template <class F>
 void for_each_thread(const dirac::TiledLaunch& launch, F&& f) {
   const auto &g = launch.grid, &b = launch.block;
-  for (int bz = 0; bz < g[2]; ++bz)
+  for (int slice = 0; slice < launch.geometry.first_slice(g[2]); ++slice)
     for (int by = 0; by < g[1]; ++by)
       for (int bx = 0; bx < g[0]; ++bx)
         for (int tz = 0; tz < b[2]; ++tz)
           for (int ty = 0; ty < b[1]; ++ty)
-            for (int tx = 0; tx < b[0]; ++tx) f(GroupedSite(launch.geometry, tx, ty, tz, bx, by, bz));
+            for (int tx = 0; tx < b[0]; ++tx) f(GroupedSite(launch.geometry, tx, ty, tz, bx, by, slice));
 }
 
 FieldDesc in_groups(FieldDesc desc) {
@@ -62,27 +62,30 @@ TEST_P(CudaHop, EveryTileVisitsEverySiteOnceAndFindsItsNeighbours) {
   const Lattice lattice(GetParam());
   const Dims& dims = lattice.dims();
   for (int most : {1, 32, 128, 512}) {
-    const std::vector<Tile> tiles = dirac::possible_tiles(dims, most);
-    ASSERT_FALSE(tiles.empty());
-    for (const Tile& tile : tiles) {
-      EXPECT_LE(dirac::volume(tile), most);
+    const std::vector<Walk> walks = dirac::possible_walks(dims, most, [](int) { return 7; });
+    ASSERT_FALSE(walks.empty());
+    for (const Walk& walk : walks) {
+      EXPECT_LE(dirac::volume(walk.tile), most);
       for (Parity p : {Parity::Even, Parity::Odd}) {
-        const dirac::TiledLaunch launch(dims, p, tile);
+        const dirac::TiledLaunch launch(dims, p, walk);
         std::set<int> seen;
+        std::int64_t visits = 0;
         for_each_thread(launch, [&](const GroupedSite& here) {
           seen.insert(here.site);
+          ++visits;
           const Dims x = lattice.coordinates(p, here.site);
           const auto check = [&]<int d>() {
             Dims y = x;
             y[d % 4] = (x[d % 4] + (d < 4 ? 1 : dims[d % 4] - 1)) % dims[d % 4];
             const bool edge = here.edge<d>(launch.geometry);
             EXPECT_EQ(edge, x[d % 4] == (d < 4 ? dims[d % 4] - 1 : 0));
-            EXPECT_EQ(here.neighbour<d>(launch.geometry, edge), lattice.even_odd_index(y));
+            EXPECT_EQ(here.neighbour<d>(launch.geometry), lattice.even_odd_index(y));
           };
           check.operator()<0>(), check.operator()<1>(), check.operator()<2>(), check.operator()<3>();
           check.operator()<4>(), check.operator()<5>(), check.operator()<6>(), check.operator()<7>();
         });
-        EXPECT_EQ(std::int64_t(seen.size()), lattice.half_volume()) << dirac::to_string(tile);
+        EXPECT_EQ(std::int64_t(seen.size()), lattice.half_volume()) << dirac::to_string(walk);
+        EXPECT_EQ(visits, lattice.half_volume()) << dirac::to_string(walk);
         if (::testing::Test::HasFailure()) return;
       }
     }
@@ -112,7 +115,8 @@ TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnItsOwnLinks) {
       import_spinor(x, psi);
       for (Parity p : {Parity::Even, Parity::Odd}) {  // y = (m + ...) x - D x / 2
         const HopCall call{&y, &x, &x, p, dagger, -0.5, w.diagonal()};
-        const dirac::TiledLaunch launch(GetParam(), p, dirac::possible_tiles(GetParam(), 128).front());
+        const dirac::TiledLaunch launch(GetParam(), p,
+                                        dirac::possible_walks(GetParam(), 128, [](int) { return 7; }).back());
         CudaHopArgs args = dirac::bound(dirac::unbound_args(setup), setup, call);
         args.geometry = launch.geometry;
         for_each_thread(launch, [&](const GroupedSite& here) { body_of(form)(args, here); });
