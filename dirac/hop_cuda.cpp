@@ -14,7 +14,7 @@
 namespace quadrille {
 
 namespace dirac {
-#define X(name, op, precision, reconstruct, line) const void* name##_cuda(bool temporal_gauge);
+#define X(name, op, precision, reconstruct, line) CudaHopKernel name##_cuda(bool temporal_gauge);
 #include "cuda_kernel_table.inc"
 #undef X
 }  // namespace dirac
@@ -26,7 +26,7 @@ struct KernelEntry {
   const char* op;
   Precision precision;
   Reconstruct reconstruct;
-  const void* (*function)(bool temporal_gauge);
+  dirac::CudaHopKernel (*kernel)(bool temporal_gauge);
 };
 
 constexpr KernelEntry entries[] = {
@@ -88,19 +88,20 @@ class CudaHop final : public HopKernel {
   explicit CudaHop(const HopSetup& setup)
       : setup_(setup),
         entry_(find_entry(setup)),
-        function_(entry_.function(setup.form.temporal_gauge)),
+        kernel_(entry_.kernel(setup.form.temporal_gauge)),
         args_(dirac::unbound_args(setup)) {
     cudaFuncAttributes attributes{};
-    QUADRILLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, function_));
+    QUADRILLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel_.function));
     // Nothing is kept in shared memory: all of it serves as first-level cache.
-    QUADRILLE_CUDA_CHECK(
-        cudaFuncSetAttribute(function_, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1));
+    QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(kernel_.function, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                              cudaSharedmemCarveoutMaxL1));
     int device = 0, multiprocessors = 0;
     QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
     QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
     walks_ = dirac::possible_walks(setup.spinor.lattice->dims(), attributes.maxThreadsPerBlock, [&](int threads) {
+      if (!kernel_.walks) return 0;
       int blocks = 0;
-      QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function_, threads, 0));
+      QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_.function, threads, 0));
       return blocks * multiprocessors;
     });
     for (const dirac::Walk& walk : walks_) walk_names_.push_back(dirac::to_string(walk));
@@ -145,12 +146,12 @@ class CudaHop final : public HopKernel {
     };
     void* parameters[] = {&args};
     QUADRILLE_CUDA_CHECK(
-        cudaLaunchKernel(function_, extent(launch.grid), extent(launch.block), parameters, 0, cuda::stream()));
+        cudaLaunchKernel(kernel_.function, extent(launch.grid), extent(launch.block), parameters, 0, cuda::stream()));
   }
 
   HopSetup setup_;
   const KernelEntry& entry_;
-  const void* function_;
+  dirac::CudaHopKernel kernel_;
   std::vector<dirac::Walk> walks_;
   std::vector<std::string> walk_names_;
   dirac::CudaHopArgs args_;

@@ -72,17 +72,24 @@ def link_lines(kernel, number):
         lines.append("// row 2 = conj(row 0 x row 1)")
         for j in COLOURS:
             k, l = (j + 1) % 3, (j + 2) % 3
-            lines += cross_lines(f"u2{j}", f"u0{k}", f"u1{l}", f"u0{l}", f"u1{k}", whole_numbers(kernel))
+            lines += cross_lines(f"u2{j}", f"u0{k}", f"u1{l}", f"u0{l}", f"u1{k}")
     return lines
 
 
-def cross_lines(target, a, b, c, d, whole):
+def cross_lines(target, a, b, c, d):
     """target = conj(a b - c d)."""
     re = f"{a}r * {b}r - {a}i * {b}i - {c}r * {d}r + {c}i * {d}i"
     im = f"{c}r * {d}i + {c}i * {d}r - {a}r * {b}i - {a}i * {b}r"
-    if whole:
-        re, im = f"({re}) * quantum", f"({im}) * quantum"
     return [f"const Real {target}r = {re};", f"const Real {target}i = {im};"]
+
+
+def row_2_is_squared(kernel):
+    """Whether row 2 of a link carries its quantum twice, being the product of two rows of whole numbers."""
+    return whole_numbers(kernel) and kernel["reconstruct"] == "12"
+
+
+def row_2_unit_lines(kernel):
+    return ["const Real unit2 = unit * quantum;  // row 2 is a product of two rows"] if row_2_is_squared(kernel) else []
 
 
 def link_lines_8(number, unit):
@@ -152,10 +159,9 @@ def product_lines(hop, a):
 
 def accumulation_lines(kernel, hop, a, source, started):
     """Adds the half spinor `source` (v, or h where the link is 1), spin a, to the result."""
+    scales = [f"T({hop.projector.scale}) * " if hop.projector.scale != 1 else ""] * 3
     if kernel["precision"] == "half":
-        scale = "unit * "
-    else:
-        scale = f"T({hop.projector.scale}) * " if hop.projector.scale != 1 else ""
+        scales = ["unit * ", "unit * ", "unit2 * " if source == "v" and row_2_is_squared(kernel) else "unit * "]
     lines = []
     for spin, half_spin, coefficient in hop.projector.reconstruct:
         if half_spin != a:
@@ -165,9 +171,9 @@ def accumulation_lines(kernel, hop, a, source, started):
             for (sign, term), suffix in zip(parts, "ri"):
                 target = f"a{spin}{c}{suffix}"
                 if target in started:
-                    lines.append(f"{target} {sign}= {scale}{term};")
+                    lines.append(f"{target} {sign}= {scales[c]}{term};")
                 else:
-                    lines.append(f"{target} = {'-' if sign == '-' else ''}{scale}{term};")
+                    lines.append(f"{target} = {'-' if sign == '-' else ''}{scales[c]}{term};")
     return lines
 
 

@@ -1,8 +1,8 @@
 """Emits CUDA kernels: one thread a site, straight-line register code, a thread block a tile of the checkerboard.
 
 Names of temporaries as in emit/common.py; p and q are the groups of a neighbour's upper and lower spins, l those of the
-links. Numbers lie in groups (core/layout/grouped_layout.h): group g of site s at g * stride + s, so that consecutive
-threads read consecutive groups. The links of all hops lie with the site that they lead to: only spinors are read from
+links. Numbers lie in groups (core/layout/grouped_layout.h), so that consecutive threads read consecutive groups; the
+arguments hold a pointer to each group's array, which costs a load one instruction for its address. The links of all hops lie with the site that they lead to: only spinors are read from
 neighbours. In temporal gauge, which doubles each kernel, the time links of inner sites are not loaded.
 In half precision the sum of quanta that a projection makes is formed in integer arithmetic, two at a time, on the bits of
 a float whose mantissa then holds it (`magic`); quanta stay whole numbers until the sum: `unit` carries the quanta, the
@@ -19,6 +19,7 @@ from codegen.emit.common import (
     link_lines,
     name,
     product_lines,
+    row_2_unit_lines,
     spin_names,
     spinor_bytes,
     spinor_pointers,
@@ -32,11 +33,18 @@ VECTOR = {"double": "double2", "single": "float4", "half": "uint2"}
 REAL = {"double": "double", "single": "float", "half": "float"}
 # Threads of a block at most, and blocks of a multiprocessor at least: the registers that won by measurement (168 in
 # double, 80 in single, 128 in half).
-BOUNDS = {"double": (128, 3), "single": (256, 3), "half": (512, 1)}
+BOUNDS = {"double": (128, 3), "single": (512, 1), "half": (512, 1)}
+# Whether a block walks along t (GroupedGeometry). In double the loop takes registers that the body needs.
+WALKS = {"double": "false", "single": "true", "half": "true"}
 
 
 def file_name(kernel):
     return f"{name(kernel)}_cuda.cu"
+
+
+def pointer(field, group):
+    """A group array's first element; the host has put them into the arguments, the lower spins' first for the dagger."""
+    return f"static_cast<const Vector*>(args.{field}[{group}])"
 
 
 def member(kernel, group, index):
@@ -93,7 +101,7 @@ def load_links(kernel, hop):
     width, numbers = WIDTH[kernel["precision"]], int(kernel["reconstruct"])
     groups, _ = link_groups(kernel, hop)
     field, before = ("time_links", 0) if hop.mu == 3 else ("spatial_links", hop.mu * 2 * numbers // width)
-    return [f"const Vector l{g} = load_once({field} + ({before + g} * stride + site));" for g in groups]
+    return [f"const Vector l{g} = load_once({pointer(field, before + g)} + site);" for g in groups]
 
 
 def link_needed(hop):
@@ -109,7 +117,7 @@ def hop_with_link(kernel, hop, started):
         lines.append("unit *= quantum;  // of the link")
     for a in range(2):
         spin = projection_lines(kernel, hop, a) + phase_lines(hop, spin_names("h", a))
-        spin += product_lines(hop, a) + accumulation_lines(kernel, hop, a, "v", started)
+        spin += product_lines(hop, a) + row_2_unit_lines(kernel) + accumulation_lines(kernel, hop, a, "v", started)
         start(hop, a, started)
         lines += ["{"] + ["  " + line for line in spin] + ["}"]
     return lines
@@ -127,12 +135,12 @@ def hop_lines(kernel, hop, started):
     per_side = 12 // WIDTH[kernel["precision"]]
     body = [f"const bool edge = here.edge<{hop.direction}>(args.geometry);",
             f"const unsigned there = unsigned(here.neighbour<{hop.direction}>(args.geometry));"]
-    for side, group in (("upper", "p"), ("lower", "q")):
+    for side, group, first in (("upper", "p", 0), ("lower", "q", per_side)):
         if side in spinor_pointers(hop):
-            body += [f"const Vector {group}{g} = load_shared(in + ({side} + {g} * stride + there));" for g in range(per_side)]
+            body += [f"const Vector {group}{g} = load_shared({pointer('in', first + g)} + there);" for g in range(per_side)]
     if half:
         factor = f"T({hop.projector.scale})" if hop.mu == 3 else "scalars.spatial"
-        body.append(f"Real unit = load_shared(args.in_norms + there) * (quantum * {factor});")
+        body.append(f"Real unit = load_shared(args.in_norms + there) * (quantum * {factor} * scalars.b);")
     with_link = hop_with_link(kernel, hop, started)
     if hop.mu == 3:
         body.append(f"if ({link_needed(hop)}) {{")
@@ -151,11 +159,10 @@ def result_lines(kernel):
     precision = kernel["precision"]
     half, width = precision == "half", WIDTH[precision]
     per_side = 12 // width
-    lines = [f"{x} *= scalars.b;" for x, _, _ in components()]
-    lines.append("if (args.z != nullptr) {")
-    lines.append("  const Vector* const z = static_cast<const Vector*>(args.z);")
-    for side, group in (("upper", "p"), ("lower", "q")):
-        lines += [f"  const Vector {group}{g} = load_own(z + ({side} + {g} * stride + site));" for g in range(per_side)]
+    lines = [] if half else [f"{x} *= scalars.b;" for x, _, _ in components()]
+    lines.append("if (args.z[0] != nullptr) {")
+    for side, group, first in (("upper", "p", 0), ("lower", "q", per_side)):
+        lines += [f"  const Vector {group}{g} = load_own({pointer('z', first + g)} + site);" for g in range(per_side)]
     scale = "scalars.a"
     if half:
         lines.append("  const Real scale = args.z_norms[site] * (quantum * scalars.a);")
@@ -169,12 +176,11 @@ def result_lines(kernel):
         lines += [f"norm = largest(norm, {x});" for x, _, _ in components()]
         lines.append("const Real unit = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none")
         lines.append("args.out_norms[site] = norm;")
-    lines.append("Vector* const out = static_cast<Vector*>(args.out);")
-    for side in ("upper", "lower"):
+    for side, first in (("upper", 0), ("lower", per_side)):
         for g in range(per_side):
             group = names[side][g * width : (g + 1) * width]
             made = f"quantized({', '.join(group)}, unit)" if half else f"make_{VECTOR[precision]}({', '.join(group)})"
-            lines.append(f"store_once(out + ({side} + {g} * stride + site), {made});")
+            lines.append(f"store_once(static_cast<Vector*>(args.out[{first + g}]) + site, {made});")
     return lines
 
 
@@ -210,16 +216,12 @@ QUADRILLE_HOST_DEVICE void {name(kernel)}_site(const CudaHopArgs& args, const Gr
   using Real = T;
   using Vector = {VECTOR[precision]};
   [[maybe_unused]] constexpr int V = 1;{quantum}
-  const unsigned site = unsigned(here.site), stride = fresh(unsigned(args.stride));
+  const unsigned site = unsigned(here.site);
   const CudaHopScalars<T>& scalars = args.scalars<T>();
-  const unsigned upper = unsigned(args.upper) * stride, lower = unsigned(args.lower) * stride;
-  const Vector* const in = static_cast<const Vector*>(args.in);
-  const Vector* const spatial_links = static_cast<const Vector*>(args.spatial_links);
-  [[maybe_unused]] const Vector* const time_links = static_cast<const Vector*>(args.time_links);
 {code}
 }}
 
-QUADRILLE_CUDA_HOP({name(kernel)}, {threads}, {blocks})
+QUADRILLE_CUDA_HOP({name(kernel)}, {threads}, {blocks}, {WALKS[precision]})
 
 }}  // namespace quadrille::dirac
 """

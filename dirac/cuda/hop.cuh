@@ -184,21 +184,37 @@ constexpr T smallest_n = sizeof(T) == 8 ? T(1e-30) : T(1e-14);
 }  // namespace quadrille::dirac
 
 #ifdef __CUDACC__
+namespace quadrille::dirac {
+
+/// Calls body(here) for the sites of a thread: one after the other in the slices of its block's column, or one.
+template <bool walks, class Body>
+__device__ __forceinline__ void for_each_site(const GroupedGeometry& geometry, Body&& body) {
+  const auto here = [&](int slice) {
+    return GroupedSite(geometry, int(fresh(threadIdx.x)), int(fresh(threadIdx.y)), int(fresh(threadIdx.z)),
+                       int(fresh(blockIdx.x)), int(fresh(blockIdx.y)), slice);
+  };
+  if constexpr (walks) {
+    const int end = geometry.first_slice(int(blockIdx.z) + 1);
+#pragma unroll 1
+    for (int slice = geometry.first_slice(int(blockIdx.z)); slice < end; ++slice) body(here(slice));
+  } else {
+    body(here(int(blockIdx.z)));
+  }
+}
+
+}  // namespace quadrille::dirac
+
 /// The kernel of a generated body, without and with temporal gauge fixing, and how the host finds it.
-#define QUADRILLE_CUDA_HOP(name, threads, blocks)                                                                     \
-  template <bool temporal_gauge>                                                                                      \
-  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {        \
-    const int end = args.geometry.first_slice(int(blockIdx.z) + 1);                                                   \
-    _Pragma("unroll 1") for (int slice = args.geometry.first_slice(int(blockIdx.z)); slice < end; ++slice) {          \
-      name##_site<temporal_gauge>(                                                                                    \
-          args, GroupedSite(args.geometry, int(fresh(threadIdx.x)), int(fresh(threadIdx.y)), int(fresh(threadIdx.z)), \
-                            int(fresh(blockIdx.x)), int(fresh(blockIdx.y)), slice));                                  \
-    }                                                                                                                 \
-  }                                                                                                                   \
-  const void* name##_cuda(bool temporal_gauge) {                                                                      \
-    return temporal_gauge ? reinterpret_cast<const void*>(&name##_kernel<true>)                                       \
-                          : reinterpret_cast<const void*>(&name##_kernel<false>);                                     \
+#define QUADRILLE_CUDA_HOP(name, threads, blocks, walks)                                                            \
+  template <bool temporal_gauge>                                                                                    \
+  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {      \
+    for_each_site<walks>(args.geometry, [&](const GroupedSite& here) { name##_site<temporal_gauge>(args, here); }); \
+  }                                                                                                                 \
+  CudaHopKernel name##_cuda(bool temporal_gauge) {                                                                  \
+    return {temporal_gauge ? reinterpret_cast<const void*>(&name##_kernel<true>)                                    \
+                           : reinterpret_cast<const void*>(&name##_kernel<false>),                                  \
+            walks};                                                                                                 \
   }
 #else
-#define QUADRILLE_CUDA_HOP(name, threads, blocks)
+#define QUADRILLE_CUDA_HOP(name, threads, blocks, walks)
 #endif

@@ -15,11 +15,26 @@ void fill(CudaHopScalars<T>& scalars, const HopScalars& from) {
   }
 }
 
+/// Pointers to the first `count` group arrays of a parity; rotated by `first`.
+template <class Pointer>
+void point(Pointer* to, const Field& field, Parity p, int count, int first = 0) {
+  const Layout& layout = field.desc().layout;
+  const std::size_t bytes =
+      std::size_t(layout.stride) * std::size_t(layout.width) * number_bytes(field.desc().precision);
+  for (int g = 0; g < count; ++g) {
+    const char* start = static_cast<const char*>(field.numbers(p)) + std::size_t((g + first) % count) * bytes;
+    to[g] = const_cast<char*>(start);
+  }
+}
+
+int link_groups(const Field& links) {
+  return links.desc().layout.stored(links.desc().components()) / links.desc().layout.width;
+}
+
 }  // namespace
 
 CudaHopArgs unbound_args(const HopSetup& setup) {
   CudaHopArgs args{};
-  args.stride = setup.spinor.layout.stride;
   fill(args.in_double, setup.scalars);
   fill(args.in_float, setup.scalars);
   for (int d = 0; d < 8; ++d) args.twisted[d] = boundary_factor(setup.scalars, d) != 1.0;
@@ -28,19 +43,18 @@ CudaHopArgs unbound_args(const HopSetup& setup) {
 
 CudaHopArgs bound(CudaHopArgs args, const HopSetup& setup, const HopCall& call) {
   const Parity p = call.parity;
-  args.out = call.y->numbers(p);
+  const int groups = 24 / setup.spinor.layout.width;
+  const int first = call.dagger == Dagger::Yes ? groups / 2 : 0;
+  point(args.out, *call.y, p, groups, first);
+  point(args.in, *call.x, opposite(p), groups, first);
   args.out_norms = call.y->norms(p);
-  args.in = call.x->numbers(opposite(p));
   args.in_norms = call.x->norms(opposite(p));
   if (call.z != nullptr) {
-    args.z = call.z->numbers(p);
+    point(args.z, *call.z, p, groups, first);
     args.z_norms = call.z->norms(p);
   }
-  args.spatial_links = setup.spatial_links->numbers(p);
-  args.time_links = setup.time_links->numbers(p);
-  const int half_groups = 12 / setup.spinor.layout.width;
-  args.upper = call.dagger == Dagger::Yes ? half_groups : 0;
-  args.lower = half_groups - args.upper;
+  point(args.spatial_links, *setup.spatial_links, p, link_groups(*setup.spatial_links));
+  point(args.time_links, *setup.time_links, p, link_groups(*setup.time_links));
   args.in_double.a = call.a;
   args.in_double.b = call.b;
   args.in_float.a = float(call.a);

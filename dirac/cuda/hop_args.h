@@ -23,18 +23,20 @@ struct CudaHopScalars {
 /// out = b D in (+ a z) on one parity of fields in the grouped layout; `in` lies on the other parity. out must not
 /// overlap in, and may be z. The links are those of the output's sites.
 struct CudaHopArgs {
-  void* out;
-  float* out_norms;  ///< half precision only, as the other norms
-  const void* in;
+  static constexpr int most_groups = 12;      ///< of a spinor, in double precision
+  static constexpr int most_link_groups = 9;  ///< of a link, in double precision with 18 numbers
+
+  // Pointers to the group arrays of the numbers, those of the upper spins first; for the dagger the lower ones.
+  void* out[most_groups];
+  const void* in[most_groups];
+  const void* z[most_groups];                       ///< z[0] null: no xpay term
+  const void* spatial_links[6 * most_link_groups];  ///< directions hops::spatial
+  const void* time_links[2 * most_link_groups];     ///< directions hops::time
+  float* out_norms;                                 ///< half precision only, as the other norms
   const float* in_norms;
-  const void* z;  ///< null: no xpay term
   const float* z_norms;
-  const void* spatial_links;  ///< directions hops::spatial
-  const void* time_links;     ///< directions hops::time
-  std::int64_t stride;        ///< of every field
   GroupedGeometry geometry;
-  int upper, lower;  ///< first group of spins 0, 1 and of 2, 3; exchanged for the dagger
-  bool twisted[8];   ///< the boundary factor of a direction is not 1
+  bool twisted[8];  ///< the boundary factor of a direction is not 1
   CudaHopScalars<double> in_double;
   CudaHopScalars<float> in_float;
 
@@ -46,6 +48,12 @@ struct CudaHopArgs {
       return in_float;
     }
   }
+};
+
+/// A kernel as the host finds it.
+struct CudaHopKernel {
+  const void* function;
+  bool walks;  ///< takes fewer columns than there are tiles along t
 };
 
 /// What does not change from call to call, and the rest of one call; the geometry is the launch's.

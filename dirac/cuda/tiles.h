@@ -35,7 +35,8 @@ std::string to_string(const Walk& walk);
 std::vector<Tile> possible_tiles(const Dims& dims, int most_threads);
 
 /// The ways to launch each of possible_tiles(): a block for each tile, and as many columns as fit the device at once or
-/// at twice. `resident(threads)`: how many blocks of that size the device holds. The first is the one to use untuned.
+/// at twice. `resident(threads)`: how many blocks of that size the device holds; 0 for
+/// kernels that do not walk. The first is the one to use untuned.
 std::vector<Walk> possible_walks(const Dims& dims, int most_threads, const std::function<int(int)>& resident);
 
 /// The launch of such a walk: threads work on one site after the other.
