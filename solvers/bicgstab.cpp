@@ -151,7 +151,7 @@ void BiCGstab::iterate(Monitor& monitor, Field& x, const Field& b) {
 }
 
 SolveReport BiCGstab::solve(Field& x, const Field& b, const Stopping& stopping) {
-  Monitor monitor(stopping, delta_, progress_);
+  Monitor monitor(stopping, delta_, a_.field_desc().precision, progress_);
   applications_ = 0;
   r2_ = solution_.start(x, b, r_);  // x = 0, r = b
   monitor.start(std::sqrt(r2_));

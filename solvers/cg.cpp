@@ -1,6 +1,7 @@
 // CG on the normal equations A^+ A x = A^+ b, in the form that iterates the direct residual r = b - A x (CGLS):
 // M. R. Hestenes and E. Stiefel, J. Res. Nat. Bur. Stand. 49 (1952) 409, section 10; A. Bjorck, Numerical Methods for
 // Least Squares Problems (1996), section 7.4. |r| never grows, and it is what stops the solve.
+// Reliable updates also come when the rounding of the inner format asks for them: reliable_update.h.
 //
 // Fields: p, q, r, z and the partial solution in the inner format; x and one workspace in the outer one.
 // Traffic of an iteration beside two operator applications: 7 fields read, 3 written
@@ -62,7 +63,8 @@ void Cg::correct_direction(double z2, double beta) {
 }
 
 SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
-  Monitor monitor(stopping, delta_, progress_);
+  Monitor monitor(stopping, delta_, a_.field_desc().precision, progress_);
+  SolutionGain gain;
   applications_ = largest_ratio_ = 0;
   Field& y = solution_.target(x);
   double r2 = solution_.start(x, b, r_);  // x = 0, r = b
@@ -71,6 +73,7 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
   if (monitor.running()) {
     z2 = gradient(monitor, r2);
     blas::copy(p_, z_);  // p = z
+    gain.begin(z2);
   }
   while (monitor.running()) {
     a_.apply(q_, p_, Dagger::No);  // q = A p
@@ -82,7 +85,8 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
     }
     const double alpha = z2 / q2;
     r2 = blas::axpy_norm2(-alpha, q_, r_);  // r -= alpha q
-    monitor.iterated(std::sqrt(r2));
+    gain.step(alpha);                       // |A| of |A| |d| is what the gradients have shown of it
+    monitor.iterated(std::sqrt(r2), std::sqrt(largest_ratio_) * gain.norm());
     if (monitor.failed()) break;
 
     const bool update = monitor.update_due();
@@ -90,6 +94,7 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
     if (update) {
       r2 = solution_.update(x, b, r_, monitor.target());  // x += y, y = 0, r = the true residual
       monitor.updated(std::sqrt(r2));
+      gain.reset();
     }
     if (!monitor.running()) break;
 
@@ -97,8 +102,10 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
     if (!monitor.running() && update) break;
     const double beta = z2_new / z2;
     z2 = z2_new;
+    gain.turn(z2, beta);
     if (update && monitor.lost_touch()) {
       blas::copy(p_, z_);  // p = z
+      gain.begin(z2);
     } else if (update) {
       correct_direction(z2, beta);
     } else {

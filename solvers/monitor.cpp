@@ -18,10 +18,10 @@ constexpr int most_idle_updates = 10;
 
 }  // namespace
 
-Monitor::Monitor(const Stopping& stopping, double delta, const ProgressCallback& progress)
+Monitor::Monitor(const Stopping& stopping, double delta, Precision inner, const ProgressCallback& progress)
     : stopping_(stopping),
       progress_(progress),
-      reliable_(delta, stopping.target),
+      reliable_(delta, stopping.target, rounding_unit(inner)),
       begin_(std::chrono::steady_clock::now()) {
   reserve_history(report_.history, stopping.max_iterations);
 }
@@ -43,12 +43,12 @@ bool Monitor::failed() const {
   return !running_ && (report_.stop_reason == StopReason::not_finite || report_.stop_reason == StopReason::diverged);
 }
 
-void Monitor::iterated(double residual) {
+void Monitor::iterated(double residual, double gain) {
   residual_ = residual;
   residual_known_ = false;
   ++report_.iterations;
   record(report_.history, {report_.iterations, residual, not_known});
-  due_ = reliable_.due(residual);
+  due_ = reliable_.due(residual, gain);
   if (!std::isfinite(residual)) {
     due_ = false;
     stop(StopReason::not_finite, fmt::format("the residual is not finite at iteration {}", report_.iterations));

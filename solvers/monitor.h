@@ -11,8 +11,8 @@ namespace quadrille {
 class Monitor {
  public:
   /// `progress` outlives the monitor. delta = 0: convergence is judged on the iterated residual, since no other is
-  /// known.
-  Monitor(const Stopping& stopping, double delta, const ProgressCallback& progress);
+  /// known. `inner`: the precision that iterates.
+  Monitor(const Stopping& stopping, double delta, Precision inner, const ProgressCallback& progress);
 
   /// |b|, before the first iteration.
   void start(double residual);
@@ -21,8 +21,9 @@ class Monitor {
   bool failed() const;
   double target() const { return stopping_.target; }
 
-  /// One more iteration has ended with this iterated |r|. Stops the solve when it should.
-  void iterated(double residual);
+  /// One more iteration has ended with this iterated |r|. Stops the solve when it should. `gain`: |A| |d| of
+  /// reliable_update.h, 0 where the method does not know it.
+  void iterated(double residual, double gain = 0);
   /// Whether the iteration that has just ended asks for a reliable update (also when it was the last one allowed).
   bool update_due() const { return due_; }
   /// The update is done, and gave this true residual.

@@ -90,8 +90,10 @@ ParameterTable make_table() {
       choice("precision", "double", precisions, "precision of the outer operator; single and half with uniform only"),
       choice("reconstruct", "18", reconstructions,
              "numbers stored for a link of the outer operator; 12 and 8 demand links unitary to 1e-13"),
-      fraction("delta", "0.1",
-               "reliable: |r| may fall by this factor between updates; defect: what one inner solve gains"),
+      fraction(
+          "delta", "0.1",
+          "reliable: |r| may fall by this factor between updates, and by less where the rounding of CG asks for one; "
+          "defect: what one inner solve gains"),
       sloppy_group(),
   };
   return table;
