@@ -88,8 +88,13 @@ def row_2_is_squared(kernel):
     return whole_numbers(kernel) and kernel["reconstruct"] == "12"
 
 
-def row_2_unit_lines(kernel):
-    return ["const Real unit2 = unit * quantum;  // row 2 is a product of two rows"] if row_2_is_squared(kernel) else []
+def row_2_lines(kernel, hop, a):
+    """Takes row 2's second quantum out of spin a's product: out of what it gives, or for U^+ of what it multiplies."""
+    if not row_2_is_squared(kernel):
+        return []
+    if hop.forward:
+        return ["const Real unit2 = unit * quantum;  // row 2 is a product of two rows"]
+    return [f"h{a}2{part} *= quantum;  // row 2 is a product of two rows" for part in "ri"]
 
 
 def link_lines_8(number, unit):
@@ -161,7 +166,8 @@ def accumulation_lines(kernel, hop, a, source, started):
     """Adds the half spinor `source` (v, or h where the link is 1), spin a, to the result."""
     scales = [f"T({hop.projector.scale}) * " if hop.projector.scale != 1 else ""] * 3
     if kernel["precision"] == "half":
-        scales = ["unit * ", "unit * ", "unit2 * " if source == "v" and row_2_is_squared(kernel) else "unit * "]
+        squared = source == "v" and hop.forward and row_2_is_squared(kernel)
+        scales = ["unit * ", "unit * ", "unit2 * " if squared else "unit * "]
     lines = []
     for spin, half_spin, coefficient in hop.projector.reconstruct:
         if half_spin != a:

@@ -20,7 +20,7 @@ from codegen.emit.common import (
     link_lines,
     name,
     product_lines,
-    row_2_unit_lines,
+    row_2_lines,
     spin_names,
     spinor_bytes,
     spinor_pointers,
@@ -114,7 +114,7 @@ def hop_with_link(kernel, hop, started):
         rotate_norm = ["unit = permute<T, V>(unit, rotation);"] if half and a == 0 else []
         spin = projection_lines(kernel, hop, a)
         spin += crossing_lines(hop, spin_names("h", a), rotate_norm)
-        spin += product_lines(hop, a) + row_2_unit_lines(kernel)
+        spin += row_2_lines(kernel, hop, a) + product_lines(hop, a)
         spin += accumulation_lines(kernel, hop, a, "v", started)
         start(hop, a, started)
         lines += ["{"] + ["  " + line for line in spin] + ["}"]

@@ -13,25 +13,21 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
   using Real = T;
   using Vector = float4;
   [[maybe_unused]] constexpr int V = 1;
-  const int site = here.site;
+  const unsigned site = unsigned(here.site);
   const CudaHopScalars<T>& scalars = args.scalars<T>();
-  const Vector* const in_upper = static_cast<const Vector*>(args.in) + args.upper * args.stride;
-  const Vector* const in_lower = static_cast<const Vector*>(args.in) + args.lower * args.stride;
-  const Vector* const spatial_links = static_cast<const Vector*>(args.spatial_links);
-  [[maybe_unused]] const Vector* const time_links = static_cast<const Vector*>(args.time_links);
   Real a00r, a00i, a01r, a01i, a02r, a02i, a10r, a10i, a11r, a11i, a12r, a12i, a20r, a20i, a21r, a21i, a22r, a22i, a30r, a30i, a31r, a31i, a32r, a32i;
   {  // (1 - g_x) U_x(x) psi(x+x)
     const bool edge = here.edge<0>(args.geometry);
-    const int there = here.neighbour<0>(args.geometry, edge);
-    const Vector p0 = load_shared(in_upper + 0 * args.stride + there);
-    const Vector p1 = load_shared(in_upper + 1 * args.stride + there);
-    const Vector p2 = load_shared(in_upper + 2 * args.stride + there);
-    const Vector q0 = load_shared(in_lower + 0 * args.stride + there);
-    const Vector q1 = load_shared(in_lower + 1 * args.stride + there);
-    const Vector q2 = load_shared(in_lower + 2 * args.stride + there);
-    const Vector l0 = load_once(spatial_links + 0 * args.stride + site);
-    const Vector l1 = load_once(spatial_links + 1 * args.stride + site);
-    const Vector l2 = load_once(spatial_links + 2 * args.stride + site);
+    const unsigned there = unsigned(here.neighbour<0>(args.geometry));
+    const Vector p0 = load_shared(static_cast<const Vector*>(args.in[0]) + there);
+    const Vector p1 = load_shared(static_cast<const Vector*>(args.in[1]) + there);
+    const Vector p2 = load_shared(static_cast<const Vector*>(args.in[2]) + there);
+    const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
+    const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
+    const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Vector l0 = load_once(static_cast<const Vector*>(args.spatial_links[0]) + site);
+    const Vector l1 = load_once(static_cast<const Vector*>(args.spatial_links[1]) + site);
+    const Vector l2 = load_once(static_cast<const Vector*>(args.spatial_links[2]) + site);
     const Real u00r = l0.x;
     const Real u00i = l0.y;
     const Real u01r = l0.z;
@@ -132,16 +128,16 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 + g_x) U_x(x-x)^+ psi(x-x)
     const bool edge = here.edge<4>(args.geometry);
-    const int there = here.neighbour<4>(args.geometry, edge);
-    const Vector p0 = load_shared(in_upper + 0 * args.stride + there);
-    const Vector p1 = load_shared(in_upper + 1 * args.stride + there);
-    const Vector p2 = load_shared(in_upper + 2 * args.stride + there);
-    const Vector q0 = load_shared(in_lower + 0 * args.stride + there);
-    const Vector q1 = load_shared(in_lower + 1 * args.stride + there);
-    const Vector q2 = load_shared(in_lower + 2 * args.stride + there);
-    const Vector l3 = load_once(spatial_links + 3 * args.stride + site);
-    const Vector l4 = load_once(spatial_links + 4 * args.stride + site);
-    const Vector l5 = load_once(spatial_links + 5 * args.stride + site);
+    const unsigned there = unsigned(here.neighbour<4>(args.geometry));
+    const Vector p0 = load_shared(static_cast<const Vector*>(args.in[0]) + there);
+    const Vector p1 = load_shared(static_cast<const Vector*>(args.in[1]) + there);
+    const Vector p2 = load_shared(static_cast<const Vector*>(args.in[2]) + there);
+    const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
+    const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
+    const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Vector l3 = load_once(static_cast<const Vector*>(args.spatial_links[3]) + site);
+    const Vector l4 = load_once(static_cast<const Vector*>(args.spatial_links[4]) + site);
+    const Vector l5 = load_once(static_cast<const Vector*>(args.spatial_links[5]) + site);
     const Real u00r = l3.x;
     const Real u00i = l3.y;
     const Real u01r = l3.z;
@@ -242,16 +238,16 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 - g_y) U_y(x) psi(x+y)
     const bool edge = here.edge<1>(args.geometry);
-    const int there = here.neighbour<1>(args.geometry, edge);
-    const Vector p0 = load_shared(in_upper + 0 * args.stride + there);
-    const Vector p1 = load_shared(in_upper + 1 * args.stride + there);
-    const Vector p2 = load_shared(in_upper + 2 * args.stride + there);
-    const Vector q0 = load_shared(in_lower + 0 * args.stride + there);
-    const Vector q1 = load_shared(in_lower + 1 * args.stride + there);
-    const Vector q2 = load_shared(in_lower + 2 * args.stride + there);
-    const Vector l0 = load_once(spatial_links + 6 * args.stride + site);
-    const Vector l1 = load_once(spatial_links + 7 * args.stride + site);
-    const Vector l2 = load_once(spatial_links + 8 * args.stride + site);
+    const unsigned there = unsigned(here.neighbour<1>(args.geometry));
+    const Vector p0 = load_shared(static_cast<const Vector*>(args.in[0]) + there);
+    const Vector p1 = load_shared(static_cast<const Vector*>(args.in[1]) + there);
+    const Vector p2 = load_shared(static_cast<const Vector*>(args.in[2]) + there);
+    const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
+    const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
+    const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Vector l0 = load_once(static_cast<const Vector*>(args.spatial_links[6]) + site);
+    const Vector l1 = load_once(static_cast<const Vector*>(args.spatial_links[7]) + site);
+    const Vector l2 = load_once(static_cast<const Vector*>(args.spatial_links[8]) + site);
     const Real u00r = l0.x;
     const Real u00i = l0.y;
     const Real u01r = l0.z;
@@ -352,16 +348,16 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 + g_y) U_y(x-y)^+ psi(x-y)
     const bool edge = here.edge<5>(args.geometry);
-    const int there = here.neighbour<5>(args.geometry, edge);
-    const Vector p0 = load_shared(in_upper + 0 * args.stride + there);
-    const Vector p1 = load_shared(in_upper + 1 * args.stride + there);
-    const Vector p2 = load_shared(in_upper + 2 * args.stride + there);
-    const Vector q0 = load_shared(in_lower + 0 * args.stride + there);
-    const Vector q1 = load_shared(in_lower + 1 * args.stride + there);
-    const Vector q2 = load_shared(in_lower + 2 * args.stride + there);
-    const Vector l3 = load_once(spatial_links + 9 * args.stride + site);
-    const Vector l4 = load_once(spatial_links + 10 * args.stride + site);
-    const Vector l5 = load_once(spatial_links + 11 * args.stride + site);
+    const unsigned there = unsigned(here.neighbour<5>(args.geometry));
+    const Vector p0 = load_shared(static_cast<const Vector*>(args.in[0]) + there);
+    const Vector p1 = load_shared(static_cast<const Vector*>(args.in[1]) + there);
+    const Vector p2 = load_shared(static_cast<const Vector*>(args.in[2]) + there);
+    const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
+    const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
+    const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Vector l3 = load_once(static_cast<const Vector*>(args.spatial_links[9]) + site);
+    const Vector l4 = load_once(static_cast<const Vector*>(args.spatial_links[10]) + site);
+    const Vector l5 = load_once(static_cast<const Vector*>(args.spatial_links[11]) + site);
     const Real u00r = l3.x;
     const Real u00i = l3.y;
     const Real u01r = l3.z;
@@ -462,16 +458,16 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 - g_z) U_z(x) psi(x+z)
     const bool edge = here.edge<2>(args.geometry);
-    const int there = here.neighbour<2>(args.geometry, edge);
-    const Vector p0 = load_shared(in_upper + 0 * args.stride + there);
-    const Vector p1 = load_shared(in_upper + 1 * args.stride + there);
-    const Vector p2 = load_shared(in_upper + 2 * args.stride + there);
-    const Vector q0 = load_shared(in_lower + 0 * args.stride + there);
-    const Vector q1 = load_shared(in_lower + 1 * args.stride + there);
-    const Vector q2 = load_shared(in_lower + 2 * args.stride + there);
-    const Vector l0 = load_once(spatial_links + 12 * args.stride + site);
-    const Vector l1 = load_once(spatial_links + 13 * args.stride + site);
-    const Vector l2 = load_once(spatial_links + 14 * args.stride + site);
+    const unsigned there = unsigned(here.neighbour<2>(args.geometry));
+    const Vector p0 = load_shared(static_cast<const Vector*>(args.in[0]) + there);
+    const Vector p1 = load_shared(static_cast<const Vector*>(args.in[1]) + there);
+    const Vector p2 = load_shared(static_cast<const Vector*>(args.in[2]) + there);
+    const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
+    const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
+    const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Vector l0 = load_once(static_cast<const Vector*>(args.spatial_links[12]) + site);
+    const Vector l1 = load_once(static_cast<const Vector*>(args.spatial_links[13]) + site);
+    const Vector l2 = load_once(static_cast<const Vector*>(args.spatial_links[14]) + site);
     const Real u00r = l0.x;
     const Real u00i = l0.y;
     const Real u01r = l0.z;
@@ -572,16 +568,16 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 + g_z) U_z(x-z)^+ psi(x-z)
     const bool edge = here.edge<6>(args.geometry);
-    const int there = here.neighbour<6>(args.geometry, edge);
-    const Vector p0 = load_shared(in_upper + 0 * args.stride + there);
-    const Vector p1 = load_shared(in_upper + 1 * args.stride + there);
-    const Vector p2 = load_shared(in_upper + 2 * args.stride + there);
-    const Vector q0 = load_shared(in_lower + 0 * args.stride + there);
-    const Vector q1 = load_shared(in_lower + 1 * args.stride + there);
-    const Vector q2 = load_shared(in_lower + 2 * args.stride + there);
-    const Vector l3 = load_once(spatial_links + 15 * args.stride + site);
-    const Vector l4 = load_once(spatial_links + 16 * args.stride + site);
-    const Vector l5 = load_once(spatial_links + 17 * args.stride + site);
+    const unsigned there = unsigned(here.neighbour<6>(args.geometry));
+    const Vector p0 = load_shared(static_cast<const Vector*>(args.in[0]) + there);
+    const Vector p1 = load_shared(static_cast<const Vector*>(args.in[1]) + there);
+    const Vector p2 = load_shared(static_cast<const Vector*>(args.in[2]) + there);
+    const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
+    const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
+    const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Vector l3 = load_once(static_cast<const Vector*>(args.spatial_links[15]) + site);
+    const Vector l4 = load_once(static_cast<const Vector*>(args.spatial_links[16]) + site);
+    const Vector l5 = load_once(static_cast<const Vector*>(args.spatial_links[17]) + site);
     const Real u00r = l3.x;
     const Real u00i = l3.y;
     const Real u01r = l3.z;
@@ -707,14 +703,14 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
   a32i *= scalars.spatial;
   {  // (1 - g_t) U_t(x) psi(x+t)
     const bool edge = here.edge<3>(args.geometry);
-    const int there = here.neighbour<3>(args.geometry, edge);
-    const Vector q0 = load_shared(in_lower + 0 * args.stride + there);
-    const Vector q1 = load_shared(in_lower + 1 * args.stride + there);
-    const Vector q2 = load_shared(in_lower + 2 * args.stride + there);
+    const unsigned there = unsigned(here.neighbour<3>(args.geometry));
+    const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
+    const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
+    const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
     if (!temporal_gauge || edge) {
-      const Vector l0 = load_once(time_links + 0 * args.stride + site);
-      const Vector l1 = load_once(time_links + 1 * args.stride + site);
-      const Vector l2 = load_once(time_links + 2 * args.stride + site);
+      const Vector l0 = load_once(static_cast<const Vector*>(args.time_links[0]) + site);
+      const Vector l1 = load_once(static_cast<const Vector*>(args.time_links[1]) + site);
+      const Vector l2 = load_once(static_cast<const Vector*>(args.time_links[2]) + site);
       const Real u00r = l0.x;
       const Real u00i = l0.y;
       const Real u01r = l0.z;
@@ -829,14 +825,14 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 + g_t) U_t(x-t)^+ psi(x-t)
     const bool edge = here.edge<7>(args.geometry);
-    const int there = here.neighbour<7>(args.geometry, edge);
-    const Vector p0 = load_shared(in_upper + 0 * args.stride + there);
-    const Vector p1 = load_shared(in_upper + 1 * args.stride + there);
-    const Vector p2 = load_shared(in_upper + 2 * args.stride + there);
+    const unsigned there = unsigned(here.neighbour<7>(args.geometry));
+    const Vector p0 = load_shared(static_cast<const Vector*>(args.in[0]) + there);
+    const Vector p1 = load_shared(static_cast<const Vector*>(args.in[1]) + there);
+    const Vector p2 = load_shared(static_cast<const Vector*>(args.in[2]) + there);
     if (!temporal_gauge || edge) {
-      const Vector l3 = load_once(time_links + 3 * args.stride + site);
-      const Vector l4 = load_once(time_links + 4 * args.stride + site);
-      const Vector l5 = load_once(time_links + 5 * args.stride + site);
+      const Vector l3 = load_once(static_cast<const Vector*>(args.time_links[3]) + site);
+      const Vector l4 = load_once(static_cast<const Vector*>(args.time_links[4]) + site);
+      const Vector l5 = load_once(static_cast<const Vector*>(args.time_links[5]) + site);
       const Real u00r = l3.x;
       const Real u00i = l3.y;
       const Real u01r = l3.z;
@@ -973,14 +969,13 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
   a31i *= scalars.b;
   a32r *= scalars.b;
   a32i *= scalars.b;
-  if (args.z != nullptr) {
-    const Vector* const z = static_cast<const Vector*>(args.z) + site;
-    const Vector p0 = load_own(z + (args.upper + 0) * args.stride);
-    const Vector p1 = load_own(z + (args.upper + 1) * args.stride);
-    const Vector p2 = load_own(z + (args.upper + 2) * args.stride);
-    const Vector q0 = load_own(z + (args.lower + 0) * args.stride);
-    const Vector q1 = load_own(z + (args.lower + 1) * args.stride);
-    const Vector q2 = load_own(z + (args.lower + 2) * args.stride);
+  if (args.z[0] != nullptr) {
+    const Vector p0 = load_own(static_cast<const Vector*>(args.z[0]) + site);
+    const Vector p1 = load_own(static_cast<const Vector*>(args.z[1]) + site);
+    const Vector p2 = load_own(static_cast<const Vector*>(args.z[2]) + site);
+    const Vector q0 = load_own(static_cast<const Vector*>(args.z[3]) + site);
+    const Vector q1 = load_own(static_cast<const Vector*>(args.z[4]) + site);
+    const Vector q2 = load_own(static_cast<const Vector*>(args.z[5]) + site);
     a00r += scalars.a * p0.x;
     a00i += scalars.a * p0.y;
     a01r += scalars.a * p0.z;
@@ -1006,15 +1001,14 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
     a32r += scalars.a * q2.z;
     a32i += scalars.a * q2.w;
   }
-  Vector* const out = static_cast<Vector*>(args.out) + site;
-  store_once(out + (args.upper + 0) * args.stride, make_float4(a00r, a00i, a01r, a01i));
-  store_once(out + (args.upper + 1) * args.stride, make_float4(a02r, a02i, a10r, a10i));
-  store_once(out + (args.upper + 2) * args.stride, make_float4(a11r, a11i, a12r, a12i));
-  store_once(out + (args.lower + 0) * args.stride, make_float4(a20r, a20i, a21r, a21i));
-  store_once(out + (args.lower + 1) * args.stride, make_float4(a22r, a22i, a30r, a30i));
-  store_once(out + (args.lower + 2) * args.stride, make_float4(a31r, a31i, a32r, a32i));
+  store_once(static_cast<Vector*>(args.out[0]) + site, make_float4(a00r, a00i, a01r, a01i));
+  store_once(static_cast<Vector*>(args.out[1]) + site, make_float4(a02r, a02i, a10r, a10i));
+  store_once(static_cast<Vector*>(args.out[2]) + site, make_float4(a11r, a11i, a12r, a12i));
+  store_once(static_cast<Vector*>(args.out[3]) + site, make_float4(a20r, a20i, a21r, a21i));
+  store_once(static_cast<Vector*>(args.out[4]) + site, make_float4(a22r, a22i, a30r, a30i));
+  store_once(static_cast<Vector*>(args.out[5]) + site, make_float4(a31r, a31i, a32r, a32i));
 }
 
-QUADRILLE_CUDA_HOP(wilson_single_12, 256, 3)
+QUADRILLE_CUDA_HOP(wilson_single_12, 512, 1, true)
 
 }  // namespace quadrille::dirac

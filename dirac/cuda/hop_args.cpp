@@ -35,6 +35,7 @@ int link_groups(const Field& links) {
 
 CudaHopArgs unbound_args(const HopSetup& setup) {
   CudaHopArgs args{};
+  args.stride = setup.spinor.layout.stride;
   fill(args.in_double, setup.scalars);
   fill(args.in_float, setup.scalars);
   for (int d = 0; d < 8; ++d) args.twisted[d] = boundary_factor(setup.scalars, d) != 1.0;

@@ -32,6 +32,7 @@ struct CudaHopArgs {
   const void* z[most_groups];                       ///< z[0] null: no xpay term
   const void* spatial_links[6 * most_link_groups];  ///< directions hops::spatial
   const void* time_links[2 * most_link_groups];     ///< directions hops::time
+  std::int64_t stride;                              ///< groups from one array of a field to the next
   float* out_norms;                                 ///< half precision only, as the other norms
   const float* in_norms;
   const float* z_norms;
