@@ -191,7 +191,7 @@ template <bool walks, class Body>
 __device__ __forceinline__ void for_each_site(const GroupedGeometry& geometry, Body&& body) {
   const auto here = [&](int slice) {
     return GroupedSite(geometry, int(fresh(threadIdx.x)), int(fresh(threadIdx.y)), int(fresh(threadIdx.z)),
-                       int(fresh(blockIdx.x)), int(fresh(blockIdx.y)), slice);
+                       int(blockIdx.x), int(blockIdx.y), slice);
   };
   if constexpr (walks) {
     const int end = geometry.first_slice(int(blockIdx.z) + 1);
