@@ -114,7 +114,7 @@ void PureGauge::update_all(const char* name, const Part& part) {
     SweepPart here{mu, 0, 1 / (action_.xi0 * action_.xi0), action_.beta * action_.xi0 / 3, 0, heatbath_stream(mu)};
     for (Parity p : {Parity::Even, Parity::Odd}) {
       here.parity = int(p);
-      const KernelTimer timer(record, lattice_->half_volume());
+      const KernelTimer timer(record, lattice_->half_volume(), true);
       part(here, chunks);
     }
   }
