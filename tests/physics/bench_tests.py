@@ -67,7 +67,7 @@ class Bench(BenchTest):
                 reads = row["reconstruct"] or row["kernel"] in ("norm2", "dot", "dot_norm2")
                 rate = results["memory"]["read_gbs" if reads else "copy_gbs"]
                 self.assertAlmostEqual(row["fraction"] * rate / row["gbs"], 1, delta=1e-9)
-                self.assertIn(f" {row['gbs']:.2f} {row['fraction']:8.3f}\n", said)
+                self.assertIn(f" {row['gbs']:.2f} {row['fraction']:8.3f}", said)
 
     def check_dslash(self, row):
         flops = DSLASH_FLOPS + (XPAY_FLOPS if row["xpay"] else 0)
