@@ -6,20 +6,24 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
+#include <limits>
 
 namespace quadrille::dirac {
 namespace {
 
-constexpr std::size_t most_tiles = 16;
+constexpr std::size_t most_rows = 3;  // lengths along x, the longest
+constexpr std::size_t tiles_a_class = 2;
 constexpr int most_threads_in_z = 64;  // what CUDA allows of blockDim.z
 
 Dims checkerboard(const Dims& dims) { return {dims[0] / 2, dims[1], dims[2], dims[3]}; }
 
 /// Spinors that come to the tile, a site of it, as if nothing were shared between tiles: the tile's own places and its
-/// surfaces; rows shorter than 16 sites fill their sectors badly, and warps that are not full do nothing.
-double cost(const Tile& tile, const Dims& extents) {
+/// surfaces, but those across t where a block walks; rows shorter than 16 sites fill their sectors badly, and warps
+/// that are not full do nothing.
+double cost(const Tile& tile, const Dims& extents, bool walks) {
   double spinors = 1;
-  for (std::size_t mu = 0; mu < 4; ++mu) {
+  for (std::size_t mu = 0; mu < (walks ? 3 : 4); ++mu) {
     const double surface = mu == 0 ? 1.0 : 2.0;  // along x one neighbour has the site's own index
     if (tile[mu] < extents[mu]) spinors += surface / tile[mu];
   }
@@ -36,43 +40,89 @@ std::vector<int> divisors(int n) {
   return all;
 }
 
+/// All tiles of `x` sites along x whose number of sites is in (least, most].
+std::vector<Tile> tiles_of(const Dims& extents, int x, int least, int most) {
+  std::vector<Tile> tiles;
+  for (int y : divisors(extents[1])) {
+    for (int z : divisors(extents[2])) {
+      for (int t : divisors(extents[3])) {
+        const Tile tile{x, y, z, t};
+        const bool shifts = t == 1 || std::has_single_bit(unsigned(z));
+        if (volume(tile) > least && volume(tile) <= most && z * t <= most_threads_in_z && shifts) tiles.push_back(tile);
+      }
+    }
+  }
+  return tiles;
+}
+
 }  // namespace
 
 std::string to_string(const Tile& tile) { return fmt::format("{}x{}x{}x{}", tile[0], tile[1], tile[2], tile[3]); }
 
-std::vector<Tile> possible_tiles(const Dims& dims, int most_threads) {
-  const Dims extents = checkerboard(dims);
+namespace {
+
+/// The most promising tiles first. How many blocks a device works on at a time, and how much of the last round is idle,
+/// is not in the cost: so there are some of each size, and of several lengths of rows.
+std::vector<Tile> possible_tiles(const Dims& extents, int most_threads, bool walks) {
+  const auto cheaper = [&](const Tile& a, const Tile& b) { return cost(a, extents, walks) < cost(b, extents, walks); };
+  std::vector<int> rows = divisors(extents[0]);
+  std::erase_if(rows, [&](int x) { return x > most_threads; });
+  if (rows.size() > most_rows) rows.erase(rows.begin(), rows.end() - std::ptrdiff_t(most_rows));
   std::vector<Tile> tiles;
-  for (int x : divisors(extents[0])) {
-    for (int y : divisors(extents[1])) {
-      if (x * y > most_threads) break;
-      for (int z : divisors(extents[2])) {
-        if (x * y * z > most_threads || z > most_threads_in_z) break;
-        for (int t : divisors(extents[3])) {
-          if (x * y * z * t > most_threads || z * t > most_threads_in_z) break;
-          if (t == 1 || std::has_single_bit(unsigned(z))) tiles.push_back({x, y, z, t});
-        }
-      }
+  for (int x : rows) {
+    for (int most = most_threads; most > 0; most /= 2) {
+      std::vector<Tile> some = tiles_of(extents, x, most / 2, most);
+      std::stable_sort(some.begin(), some.end(), cheaper);
+      some.resize(std::min(some.size(), tiles_a_class));
+      tiles.insert(tiles.end(), some.begin(), some.end());
+      if (most <= most_threads / 4 && !tiles.empty()) break;
     }
   }
-  std::stable_sort(tiles.begin(), tiles.end(),
-                   [&](const Tile& a, const Tile& b) { return cost(a, extents) < cost(b, extents); });
-  tiles.resize(std::min(tiles.size(), most_tiles));
+  std::stable_sort(tiles.begin(), tiles.end(), cheaper);
   return tiles;
 }
+
+int blocks_of_slice(const Tile& tile, const Dims& extents) {
+  return extents[0] / tile[0] * (extents[1] / tile[1]) * (extents[2] / tile[2]);
+}
+
+/// The number of columns in [least, most] that keeps a device busy best that holds `resident` blocks: the fewest rounds
+/// times slices of a round; of equals the longest walks. 0 where there is none.
+int best_columns(int slices, int in_slice, int resident, int least, int most) {
+  std::int64_t best = std::numeric_limits<std::int64_t>::max();
+  int columns = 0;
+  for (int c = std::max(1, least); c <= most; ++c) {
+    const std::int64_t rounds = (std::int64_t(in_slice) * c + resident - 1) / resident;
+    const std::int64_t time = rounds * ((slices + c - 1) / c);
+    if (time < best) {
+      best = time;
+      columns = c;
+    }
+  }
+  return columns;
+}
+
+}  // namespace
 
 std::string to_string(const Walk& walk) { return fmt::format("{}/{}", to_string(walk.tile), walk.columns); }
 
 std::vector<Walk> possible_walks(const Dims& dims, int most_threads, const std::function<int(int)>& resident) {
   const Dims extents = checkerboard(dims);
+  const std::vector<Tile> still = possible_tiles(extents, most_threads, false);
+  std::vector<Tile> walking = possible_tiles(extents, most_threads, true);
+  for (const Tile& tile : still) {
+    if (std::find(walking.begin(), walking.end(), tile) == walking.end()) walking.push_back(tile);
+  }
   std::vector<Walk> walks;
-  for (const Tile& tile : possible_tiles(dims, most_threads)) {
-    const int slices = extents[3] / tile[3];
-    const int in_slice = extents[0] / tile[0] * (extents[1] / tile[1]) * (extents[2] / tile[2]);
-    walks.push_back({tile, slices});
-    for (int times : {1, 2}) {
-      const int columns = times * resident(volume(tile)) / in_slice;
-      if (columns >= 1 && columns < slices && columns != walks.back().columns) walks.push_back({tile, columns});
+  for (const Tile& tile : still) walks.push_back({tile, extents[3] / tile[3]});
+  for (const Tile& tile : walking) {
+    const int slices = extents[3] / tile[3], blocks = resident(volume(tile));
+    if (blocks == 0) continue;
+    const int in_slice = blocks_of_slice(tile, extents);
+    const int few = best_columns(slices, in_slice, blocks, 1, (slices - 1) / 4);
+    const int many = best_columns(slices, in_slice, blocks, (slices - 1) / 4 + 1, slices / 2);
+    for (int columns : {few, many}) {
+      if (columns > 0 && columns < slices) walks.push_back({tile, columns});
     }
   }
   return walks;

@@ -29,14 +29,11 @@ struct Walk {
 /// "16x4x2x2/32"
 std::string to_string(const Walk& walk);
 
-/// Tiles that divide the lattice and have at most `most_threads` sites, the most promising first, at most 16; there is
-/// always one. What counts: neighbours that a tile's sites share come once through the second-level cache, whole warps,
-/// and rows along x that are long runs of memory.
-std::vector<Tile> possible_tiles(const Dims& dims, int most_threads);
-
-/// The ways to launch each of possible_tiles(): a block for each tile, and as many columns as fit the device at once or
-/// at twice. `resident(threads)`: how many blocks of that size the device holds; 0 for
-/// kernels that do not walk. The first is the one to use untuned.
+/// Ways to launch a kernel in tiles that divide the lattice and have at most `most_threads` sites: first with a block
+/// for each tile, the most promising first, then with blocks that walk. There is always one, and the first is the one
+/// to use untuned. What counts: neighbours that a tile's sites share come once through the second-level cache, whole
+/// warps, rows along x that are long runs of memory, and a device that is busy to the end. `resident(threads)`: how
+/// many blocks of that size the device holds; 0 for kernels that do not walk.
 std::vector<Walk> possible_walks(const Dims& dims, int most_threads, const std::function<int(int)>& resident);
 
 /// The launch of such a walk: threads work on one site after the other.
