@@ -14,7 +14,7 @@ struct KernelRecord {
   double bytes_per_site = 0;  ///< compulsory bytes: what must be read and written once
   std::int64_t calls = 0;
   std::int64_t sites = 0;  ///< output sites over all calls
-  double seconds = 0;      ///< wall time
+  double seconds = 0;      ///< wall time; stays 0 where calls return before their work is done
 };
 
 /// The record of this name, instruction set and traffic; made on first use, and valid until the program ends.
@@ -25,13 +25,14 @@ KernelRecord& kernel_record(const std::string& name, const std::string& isa, dou
 std::vector<KernelRecord> kernel_records();
 std::vector<KernelRecord> kernel_records_since(const std::vector<KernelRecord>& earlier);
 
-/// Adds one call over `sites` sites, from construction to destruction.
+/// Adds one call over `sites` sites, from construction to destruction; its time only if `waits`: the call returns when
+/// its work is done (Backend::host_memory()).
 class KernelTimer {
  public:
-  KernelTimer(KernelRecord& record, std::int64_t sites)
-      : record_(record), sites_(sites), start_(std::chrono::steady_clock::now()) {}
+  KernelTimer(KernelRecord& record, std::int64_t sites, bool waits)
+      : record_(record), sites_(sites), waits_(waits), start_(std::chrono::steady_clock::now()) {}
   ~KernelTimer() {
-    record_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    if (waits_) record_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     record_.sites += sites_;
     ++record_.calls;
   }
@@ -41,6 +42,7 @@ class KernelTimer {
  private:
   KernelRecord& record_;
   std::int64_t sites_;
+  bool waits_;
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -80,7 +80,7 @@ void Dslash::run(Field& y, const Field& x, Dagger dagger, double b, double a, co
   if (z != nullptr) require_same(z->desc(), expected, "dslash xpay term");
   expected.subset = subset_of(opposite(p));
   require_same(x.desc(), expected, "dslash argument");
-  const KernelTimer timer(*records_[z != nullptr], spinor_.lattice->half_volume());
+  const KernelTimer timer(*records_[z != nullptr], spinor_.lattice->half_volume(), spinor_.backend->host_memory());
   kernel_->run({&y, &x, z, p, dagger, b, a});
 }
 

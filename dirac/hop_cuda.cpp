@@ -90,15 +90,14 @@ class CudaHop final : public HopKernel {
         entry_(find_entry(setup)),
         kernel_(entry_.kernel(setup.form.temporal_gauge)),
         args_(dirac::unbound_args(setup)) {
-    cudaFuncAttributes attributes{};
-    QUADRILLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel_.function));
+    QUADRILLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes_, kernel_.function));
     // Nothing is kept in shared memory: all of it serves as first-level cache.
     QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(kernel_.function, cudaFuncAttributePreferredSharedMemoryCarveout,
                                               cudaSharedmemCarveoutMaxL1));
     int device = 0, multiprocessors = 0;
     QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
     QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    walks_ = dirac::possible_walks(setup.spinor.lattice->dims(), attributes.maxThreadsPerBlock, [&](int threads) {
+    walks_ = dirac::possible_walks(setup.spinor.lattice->dims(), attributes_.maxThreadsPerBlock, [&](int threads) {
       if (!kernel_.walks) return 0;
       int blocks = 0;
       QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_.function, threads, 0));
@@ -108,6 +107,19 @@ class CudaHop final : public HopKernel {
   }
 
   std::string name() const override { return entry_.name; }
+  std::string resources() const override {
+    const std::optional<std::size_t> chosen = chosen_[0] ? chosen_[0] : chosen_[1];
+    if (!chosen) return "";
+    const dirac::Walk& walk = walks_[*chosen];
+    const int threads = dirac::volume(walk.tile);
+    int blocks = 0, device = 0, most_threads = 0;
+    QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
+    QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&most_threads, cudaDevAttrMaxThreadsPerMultiProcessor, device));
+    QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_.function, threads, 0));
+    return fmt::format("{} registers, {} bytes local, {} of {} warps, walk {}", attributes_.numRegs,
+                       attributes_.localSizeBytes, blocks * ((threads + 31) / 32), most_threads / 32,
+                       dirac::to_string(walk));
+  }
   void run(const HopCall& call) const override {
     std::optional<std::size_t>& chosen = chosen_[call.z != nullptr];
     if (!chosen) chosen = choose(call);
@@ -152,6 +164,7 @@ class CudaHop final : public HopKernel {
   HopSetup setup_;
   const KernelEntry& entry_;
   dirac::CudaHopKernel kernel_;
+  cudaFuncAttributes attributes_{};
   std::vector<dirac::Walk> walks_;
   std::vector<std::string> walk_names_;
   dirac::CudaHopArgs args_;

@@ -69,7 +69,7 @@ void JobRun::keep_unfinished(const TaskSpec& task, Json so_far) {
 void JobRun::do_task(const TaskSpec& task) {
   record_ = {};
   record_.key = key_of(task);
-  record_.isa = to_string(active_isa());
+  record_.isa = instruction_set();
   record_.threads = omp_get_max_threads();
   task.entry->run(*this, task);
   folder_.finish(task.name, record_);
@@ -96,12 +96,17 @@ bool JobRun::run() {
   return converged;
 }
 
+std::string JobRun::instruction_set() const {
+  if (backend_.host_memory()) return to_string(active_isa());
+  return backend_.architecture(backend_.layout(lattice(), Precision::Double), Precision::Double);
+}
+
 void JobRun::write_results() const {
   Json out;
   out["schema_version"] = 1;
   out["version"] = QUADRILLE_VERSION;
   out["backend"] = backend_.name();
-  out["isa"] = to_string(active_isa());
+  out["isa"] = instruction_set();
   out["threads"] = omp_get_max_threads();
   out["job"] = job_json(job_);
   out["lattice"] = {{"dims", lattice().global_dims()}};

@@ -27,6 +27,8 @@ class JobRun {
   const Lattice& lattice() const { return *gauge_.lattice; }
   const LoadedGauge& gauge() const { return gauge_; }
   Backend& backend() const { return backend_; }
+  /// What the kernels of this run are compiled for: "avx2"; "sm_90" on a GPU.
+  std::string instruction_set() const;
   const OutputFolder& folder() const { return folder_; }
   /// Results of the task at hand.
   TaskRecord& record() { return record_; }

@@ -100,7 +100,7 @@ Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields) 
     }
     ++call.parities;
   }
-  const KernelTimer timer(record(id, desc), call.parities * desc.lattice->half_volume());
+  const KernelTimer timer(record(id, desc), call.parities * desc.lattice->half_volume(), desc.backend->host_memory());
   Sums total = desc.backend->run(call);
   if constexpr (Op::sums > 0) desc.lattice->communicator().sum(total.data(), Op::sums);
   return total;

@@ -63,7 +63,7 @@ Json timed(const BenchOptions& options, std::ostream& out, void (*measure)(const
   out << heading();
   for (const Dims& dims : lattices(options, {{8, 8, 8, 16}, {16, 16, 16, 32}, {24, 24, 24, 48}})) {
     const Lattice lattice(dims);
-    measure({lattice, backend, options, [&](const Row& row) {
+    measure({lattice, backend, options, table.memory, [&](const Row& row) {
                table.rows.push_back(row);
                out << text(table, row) << std::flush;
              }});
@@ -103,6 +103,7 @@ Json timed_entry(const BenchOptions& options, std::ostream& out) {
 
 constexpr Entry entries[] = {{"memory", &timed_entry<nullptr>},
                              {"dslash", &timed_entry<&measure_dslash>},
+                             {"dslash_same", &timed_entry<&measure_dslash_same>},
                              {"dslash_full", &timed_entry<&measure_dslash_full>},
                              {"blas", &timed_entry<&measure_blas>},
                              {"solver", &timed_entry<&measure_solver>},

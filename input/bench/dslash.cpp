@@ -84,6 +84,18 @@ void measure_dslash(const Bench& bench) {
                          ++turn;
                        },
                        [&] { bench.backend.synchronize(); });
+                   row.resources = dslash.kernel_resources();
+                   bench.add(row);
+                 });
+}
+
+void measure_dslash_same(const Bench& bench) {
+  for_every_form(bench, {{false, false}, {true, false}}, 1,
+                 [&](const Dslash& dslash, const Form& form, std::deque<Pair>& pairs) {
+                   Row row = row_of(bench, "dslash_same", dslash, form);
+                   row.seconds = median_seconds([&] { apply(dslash, pairs[0], Parity::Even, form.xpay); },
+                                                [&] { bench.backend.synchronize(); });
+                   row.resources = dslash.kernel_resources();
                    bench.add(row);
                  });
 }

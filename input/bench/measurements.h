@@ -17,6 +17,7 @@ struct Bench {
   const Lattice& lattice;
   Backend& backend;
   const BenchOptions& options;
+  const MemoryRates& memory;
   AddRow add;
 
   /// The precisions and reconstructions that the options leave.
@@ -30,6 +31,9 @@ struct Bench {
 /// from a cache that holds less than four pairs. Links are random; every form, with temporal gauge fixing and with
 /// xpay.
 void measure_dslash(const Bench& bench);
+/// Even from odd, the same two fields again and again, part of which may stay in a cache: what other programs'
+/// benchmarks on a GPU do.
+void measure_dslash_same(const Bench& bench);
 /// Both parities, the same two fields again and again: what other programs' benchmarks of the Wilson operator do.
 void measure_dslash_full(const Bench& bench);
 /// Every fused operation of core/blas on one parity, over fields that rotate through four times their number.

@@ -8,10 +8,45 @@
 #include "input/bench/timing.h"
 #include "solvers/registry.h"
 
+#include <deque>
+
 namespace quadrille::bench {
 namespace {
 
 constexpr int iterations = 20;
+
+/// Seconds of one application of the operator, over four pairs of fields in turn.
+double apply_seconds(const Bench& bench, const LinearOperator& a, const Field& random) {
+  std::deque<Field> x, y;
+  for (int i = 0; i < 4; ++i) {
+    x.emplace_back(a.field_desc());
+    y.emplace_back(a.field_desc());
+    convert(x.back(), random);
+  }
+  std::size_t turn = 0;
+  return median_seconds(
+      [&] {
+        a.apply(y[turn % 4], x[turn % 4], Dagger::No);
+        ++turn;
+      },
+      [&] { bench.backend.synchronize(); });
+}
+
+bool is_hop(const KernelRecord& kernel) { return kernel.name.starts_with("wilson"); }
+
+/// Seconds of an iteration by its traffic: the operator (two hops) as measured, everything else at the copy rate.
+double traffic_seconds(const std::vector<KernelRecord>& kernels, double apply, const MemoryRates& memory,
+                       int iterations) {
+  double hops = 0, bytes = 0;
+  for (const KernelRecord& kernel : kernels) {
+    if (is_hop(kernel)) {
+      hops += double(kernel.calls);
+    } else {
+      bytes += kernel.bytes_per_site * double(kernel.sites);
+    }
+  }
+  return (hops / 2 * apply + bytes * 1e-9 / memory.copy) / iterations;
+}
 
 /// Bytes and flops a site of one parity in one iteration, from the kernels that one solve ran.
 void count_traffic(Row& row, const std::vector<KernelRecord>& kernels, const SolveReport& report) {
@@ -19,7 +54,7 @@ void count_traffic(Row& row, const std::vector<KernelRecord>& kernels, const Sol
   row.bytes_per_site = 0;
   for (const KernelRecord& kernel : kernels) {
     row.bytes_per_site += kernel.bytes_per_site * double(kernel.sites) / site_iterations;
-    if (kernel.name.starts_with("wilson")) row.isa = kernel.isa;
+    if (is_hop(kernel)) row.isa = kernel.isa;
   }
   row.flops_per_site = report.flops / site_iterations;
 }
@@ -36,7 +71,9 @@ void measure(const Bench& bench, const EvenOddSystem& system, const SolverEntry&
   Row row = bench.row(entry.name, a.form().precision);
   row.reconstruct = int(a.form().reconstruct);
   row.temporal_gauge = a.form().temporal_gauge;
-  count_traffic(row, kernel_records_since(before), report);
+  const std::vector<KernelRecord> kernels = kernel_records_since(before);
+  count_traffic(row, kernels, report);
+  row.traffic_seconds = traffic_seconds(kernels, apply_seconds(bench, a, gaussian), bench.memory, report.iterations);
   row.seconds = median_seconds(
                     [&] {
                       solver->solve(x, b, {0, iterations});

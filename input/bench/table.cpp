@@ -18,8 +18,10 @@ std::string text(const Table& table, const Row& row) {
   const std::string form =
       fmt::format("{}{}{}{}", row.precision, row.reconstruct ? fmt::format(" {}", *row.reconstruct) : "",
                   row.temporal_gauge ? " temporal gauge" : "", row.xpay ? " xpay" : "");
-  return fmt::format("{:<16} {:<20} {:<34} {:>9.0f} {:>11.1f} {:>9.2f} {:>8.2f} {:>8.3f}\n", lattice, row.kernel, form,
-                     row.bytes_per_site, row.seconds * 1e6, row.gflops(), row.gbs(), table.fraction(row));
+  std::string more = row.resources.empty() ? "" : "  " + row.resources;
+  if (row.traffic_seconds) more = fmt::format("  {:.3f} of its traffic's rate", *row.traffic_seconds / row.seconds);
+  return fmt::format("{:<16} {:<20} {:<34} {:>9.0f} {:>11.1f} {:>9.2f} {:>8.2f} {:>8.3f}{}\n", lattice, row.kernel,
+                     form, row.bytes_per_site, row.seconds * 1e6, row.gflops(), row.gbs(), table.fraction(row), more);
 }
 
 nlohmann::ordered_json json(const Table& table) {
@@ -44,6 +46,8 @@ nlohmann::ordered_json json(const Table& table) {
     entry["gflops"] = row.gflops();
     entry["gbs"] = row.gbs();
     entry["fraction"] = table.fraction(row);
+    if (row.traffic_seconds) entry["traffic_seconds"] = *row.traffic_seconds;
+    if (!row.resources.empty()) entry["resources"] = row.resources;
     out["kernels"].push_back(entry);
   }
   return out;

@@ -28,6 +28,9 @@ struct Row {
   std::string backend, isa;
   int threads = 0;
   double seconds = 0;  ///< median of one call; of one iteration for a solver
+  /// Of a solver's iteration by its own traffic: its operator at its measured time, field algebra at the copy rate.
+  std::optional<double> traffic_seconds;
+  std::string resources;  ///< of a kernel on a GPU: HopKernel::resources()
 
   double gflops() const { return flops_per_site * double(sites) / seconds * 1e-9; }
   double gbs() const { return bytes_per_site * double(sites) / seconds * 1e-9; }

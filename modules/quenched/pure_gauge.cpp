@@ -57,7 +57,7 @@ void PureGauge::update_all(const char* name, std::uint64_t seed, const Update& u
     SweepPart part{mu, 0, 1 / (action_.xi0 * action_.xi0), action_.beta * action_.xi0 / 3, seed, heatbath_stream(mu)};
     for (int parity : {0, 1}) {
       part.parity = parity;
-      const KernelTimer timer(record, lattice_->half_volume());
+      const KernelTimer timer(record, lattice_->half_volume(), desc.backend->host_memory());
       update(part);
     }
   }

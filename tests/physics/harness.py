@@ -1,7 +1,8 @@
 """What the end-to-end tests share: running the program `quadrille` on jobs in fresh folders and reading its results.
 
 The environment: QUADRILLE_PROGRAM is the program; QUADRILLE_DATA the folder of files by other programs (tests that need
-it skip without it); QUADRILLE_SEED fixes the seed of random fields, which is fresh otherwise and always printed.
+it skip without it); QUADRILLE_TEST_BACKEND the backend that jobs run on (cpu without it; tests of another one skip where
+it cannot be used); QUADRILLE_SEED fixes the seed of random fields, which is fresh otherwise and always printed.
 """
 
 import json
@@ -22,6 +23,7 @@ import lime_files
 
 PROGRAM = os.path.abspath(os.environ.get("QUADRILLE_PROGRAM", "build/quadrille"))
 DATA = os.path.join(os.environ["QUADRILLE_DATA"], "gauge") if os.environ.get("QUADRILLE_DATA") else None
+BACKEND = os.environ.get("QUADRILLE_TEST_BACKEND", "cpu")
 SEED = int(os.environ.get("QUADRILLE_SEED") or random.SystemRandom().randrange(1, 2**31))
 WITHOUT_DATA = "QUADRILLE_DATA does not name the folder of files by other programs"
 SKIPPED = 77
@@ -70,6 +72,8 @@ class ProgramTest(unittest.TestCase):
 
     def call(self, *args, env=None, preexec=None):
         """Run the program; its CompletedProcess with texts."""
+        if args and args[0] in ("run", "bench") and "--backend" not in args:
+            args = (*args, "--backend", BACKEND)
         process = subprocess.run(
             [PROGRAM, *args], cwd=self.folder, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", preexec_fn=preexec, timeout=600,
@@ -160,9 +164,22 @@ class Reference:
         return float(element), float(np.max(np.abs(np.array(correlator) - self.pion) / self.pion))
 
 
+def backend_trouble():
+    """Why BACKEND cannot be used here; empty when it can."""
+    if BACKEND == "cpu":
+        return ""
+    smallest = subprocess.run([PROGRAM, "bench", "accuracy", "--backend", BACKEND, "--dims", "2", "2", "2", "2"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return "" if smallest.returncode == 0 else smallest.stdout
+
+
 def main(module):
     """Run the test classes named on the command line (all without any); status 77 when all of them skipped."""
     names = sys.argv[1:]
+    trouble = backend_trouble()
+    if trouble:
+        print(f"skipped: {trouble}")
+        return SKIPPED
     loader = unittest.defaultTestLoader
     suite = loader.loadTestsFromNames(names, module) if names else loader.loadTestsFromModule(module)
     print(f"program {PROGRAM}; seed {SEED} (QUADRILLE_SEED fixes it)", flush=True)

@@ -24,6 +24,10 @@ constexpr int threads = 256;
 constexpr int chunk = 1024;  // sites
 constexpr int components = 24;
 
+/// Blocks that a multiprocessor must hold, so that enough loads are under way: at most 128 or 80 registers.
+template <class Number, class Op>
+constexpr int least_blocks = Op::fields > (sizeof(Number) == 2 ? 2 : 3) ? 2 : 3;
+
 template <class Op>
 struct Fields {
   void* numbers[2][Op::fields];
@@ -50,7 +54,7 @@ struct SiteOf {
   using Group = typename GroupOf<Number>::type;
   static constexpr int width = int(sizeof(Group) / sizeof(Number));
   static constexpr int groups = components / width;
-  static constexpr int batch = Op::fields <= 3 ? 6 : 3;
+  static constexpr int batch = Op::fields > 3 ? 2 : Op::fields == 3 || sizeof(Number) == 8 ? 3 : 6;
 
   template <class Sums>
   static __device__ __forceinline__ void run(const Op& op, const Fields<Op>& fields, int parity, std::int64_t stride,
@@ -109,7 +113,8 @@ struct SiteOf {
   }
 };
 
-/// Half precision: whole sites, since what is written has a norm.
+/// Half precision: whole sites, since what is written has a norm. What is read stays in quanta, half the registers,
+/// until its turn comes.
 template <class Op>
 struct SiteOf<std::int16_t, Op> {
   using Access = GroupedAccess<std::int16_t, components>;
@@ -117,32 +122,41 @@ struct SiteOf<std::int16_t, Op> {
   template <class Sums>
   static __device__ __forceinline__ void run(const Op& op, const Fields<Op>& fields, int parity, std::int64_t stride,
                                              std::int64_t site, Sums* sums) {
-    float number[Op::fields][components];
+    short4 quanta[Op::fields][Access::groups];
+    float norm[Op::fields];
 #pragma unroll
     for (int i = 0; i < Op::fields; ++i) {
-      if (reads<Op>(i)) access(fields, parity, i, stride).load(site, number[i]);
+      if (!reads<Op>(i)) continue;
+      const Access from = access(fields, parity, i, stride);
+      norm[i] = from.norms[site];
+#pragma unroll
+      for (int g = 0; g < Access::groups; ++g) quanta[i][g] = from.numbers[g * stride + site];
     }
+    float result[Op::fields][components];
     Widened<float, float, 1> of_site[max_sums] = {};
 #pragma unroll
     for (int c = 0; c < components; c += 2) {
       Lanes<float, 1> f[Op::fields];
 #pragma unroll
       for (int i = 0; i < Op::fields; ++i) {
-        if (reads<Op>(i)) f[i] = {number[i][c], number[i][c + 1]};
+        if (!reads<Op>(i)) continue;
+        const short4 four = quanta[i][c / 4];
+        f[i] = {half::restore(c % 4 == 0 ? four.x : four.z, norm[i]),
+                half::restore(c % 4 == 0 ? four.y : four.w, norm[i])};
       }
       op.template operator()<float, float, 1>(f, of_site);
 #pragma unroll
       for (int i = 0; i < Op::fields; ++i) {
         if (!writes<Op>(i)) continue;
-        number[i][c] = f[i].re;
-        number[i][c + 1] = f[i].im;
+        result[i][c] = f[i].re;
+        result[i][c + 1] = f[i].im;
       }
     }
 #pragma unroll
     for (int s = 0; s < Op::sums; ++s) sums[s].part[0] += double(of_site[s].part[0]);
 #pragma unroll
     for (int i = 0; i < Op::fields; ++i) {
-      if (writes<Op>(i)) access(fields, parity, i, stride).store(site, number[i]);
+      if (writes<Op>(i)) access(fields, parity, i, stride).store(site, result[i]);
     }
   }
 
@@ -153,7 +167,7 @@ struct SiteOf<std::int16_t, Op> {
 };
 
 template <class Number, class Op>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, least_blocks<Number, Op>)
     field_algebra(const __grid_constant__ Op op, const __grid_constant__ Fields<Op> fields, std::int64_t sites,
                   std::int64_t stride, int chunks, const __grid_constant__ Reduction reduction) {
   const int parity = int(blockIdx.x) / chunks;
