@@ -54,7 +54,7 @@ class CudaUpdates final : public LinkUpdates {
  private:
   static GroupedLinks grouped(Field& links) {
     const Dims& dims = links.lattice().dims();
-    if (links.lattice().half_volume() > std::numeric_limits<int>::max()) {
+    if (links.lattice().half_volume() >= std::numeric_limits<int>::max() - 1024) {  // room for the last block
       throw Error(ErrorCode::unsupported,
                   fmt::format("a lattice of {} x {} x {} x {} sites has more than 2^32 of them: gauge updates on a GPU "
                               "do not count that far",
