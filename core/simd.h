@@ -26,6 +26,9 @@ struct VectorOf {
 };
 template <class T, int V>
 using Vec = typename VectorOf<T, V>::type;
+/// What comparisons of V numbers of 64 bits give: all bits of a lane, or none.
+template <int V>
+using Mask = Vec<std::int64_t, V>;
 
 /// Storage formats: the number stored and the type computed in.
 struct DoubleStorage {
@@ -232,7 +235,7 @@ QUADRILLE_INLINE Vec<double, V> log(Vec<double, V> v) {
 
 /// True when a lane of a comparison's result is set.
 template <int V>
-QUADRILLE_INLINE bool any(Vec<std::int64_t, V> mask) {
+QUADRILLE_INLINE bool any(Mask<V> mask) {
 #if defined(__AVX__)
   if constexpr (V == 4) return _mm256_movemask_pd((__m256d)mask) != 0;
 #endif
@@ -243,6 +246,46 @@ QUADRILLE_INLINE bool any(Vec<std::int64_t, V> mask) {
   for (int i = 0; i < V; ++i) bits |= mask[i];
   return bits != 0;
 }
+
+/// Every lane set, or none.
+template <int V>
+QUADRILLE_INLINE Mask<V> mask(bool set) {
+  return Mask<V>{} - (set ? 1 : 0);
+}
+
+/// Adds 1 to the lanes of `counts` that are set in `mask`.
+template <int V>
+QUADRILLE_INLINE void count(Vec<std::int64_t, V>& counts, Mask<V> mask) {
+  counts -= mask;
+}
+
+/// One lane, for what has no vector form.
+template <class T, int V>
+QUADRILLE_INLINE T lane_of(Vec<T, V> v, int lane) {
+  return v[lane];
+}
+template <class T, int V>
+QUADRILLE_INLINE void set_lane(Vec<T, V>& v, int lane, T value) {
+  v[lane] = value;
+}
+template <int V>
+QUADRILLE_INLINE bool is_set(Mask<V> mask, int lane) {
+  return mask[lane] != 0;
+}
+template <int V>
+QUADRILLE_INLINE void set_lane(Mask<V>& mask, int lane, bool value) {
+  mask[lane] = value ? -1 : 0;
+}
+
+/// Whole numbers below 2^52 as they are.
+template <int V>
+QUADRILLE_INLINE Vec<double, V> to_double(Vec<std::uint64_t, V> n) {
+  return (Vec<double, V>)(n | 0x4330000000000000u) - 0x1p52;
+}
+
+/// Functions of one number. This header includes no <cmath>: its inline functions must not enter these files.
+QUADRILLE_INLINE double expm1_of(double x) { return __builtin_expm1(x); }
+QUADRILLE_INLINE double log1p_of(double x) { return __builtin_log1p(x); }
 
 /// sin(pi u) and cos(pi u) for u in [-1, 1]: reduced to a quarter of pi around the nearest half, then Taylor series
 /// (remainders below 2e-18 in double, 3e-8 in float).

@@ -1,9 +1,9 @@
 // The random numbers of core/random.h for V sites at once: the same integers and uniforms, lane by lane.
 //
-// Only for files that are compiled once per instruction set (see core/simd.h).
+// Only for files that are compiled once per instruction set (see core/simd.h), or for one lane (core/lanes.h).
 #pragma once
 
-#include "core/simd.h"
+#include "core/lanes.h"
 
 namespace quadrille::simd::inline QUADRILLE_ISA {
 
@@ -14,6 +14,7 @@ using Words = Vec<std::uint64_t, V>;
 /// a b for words a and a word b: 64 bits.
 template <int V>
 QUADRILLE_INLINE Words<V> multiply_words(Words<V> a, std::uint32_t b) {
+#if !defined(QUADRILLE_SCALAR_LANES)
 #if defined(__AVX512F__)
   if constexpr (V == 8) return (Words<V>)_mm512_mul_epu32((__m512i)a, _mm512_set1_epi64(b));
 #endif
@@ -22,6 +23,7 @@ QUADRILLE_INLINE Words<V> multiply_words(Words<V> a, std::uint32_t b) {
 #endif
 #if defined(__SSE2__)
   if constexpr (V == 2) return (Words<V>)_mm_mul_epu32((__m128i)a, _mm_set1_epi64x(b));
+#endif
 #endif
   return (a & 0xffffffffu) * std::uint64_t(b);
 }
@@ -58,11 +60,8 @@ class LaneRandom {
   }
 
  private:
-  static QUADRILLE_INLINE Vec<double, V> to_double(Words<V> word) {
-    return (Vec<double, V>)(word | 0x4330000000000000u) - 0x1p52;
-  }
   static QUADRILLE_INLINE Vec<double, V> uniform(Words<V> high, Words<V> low) {
-    return (to_double((high & 0xffffffffu) >> 5) * 0x1p26 + to_double((low & 0xffffffffu) >> 6)) * 0x1p-53;
+    return (to_double<V>((high & 0xffffffffu) >> 5) * 0x1p26 + to_double<V>((low & 0xffffffffu) >> 6)) * 0x1p-53;
   }
 
   std::uint32_t key_[2];

@@ -6,11 +6,7 @@
 // in float within a site and in double from site to site.
 #pragma once
 
-#ifdef __CUDACC__
-#include "core/simd_scalar.h"
-#else
-#include "core/simd.h"
-#endif
+#include "core/lanes.h"
 
 namespace quadrille::blas::inline QUADRILLE_ISA {
 

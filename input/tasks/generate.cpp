@@ -179,8 +179,7 @@ void warn_of_operators(JobRun& job, const TaskSpec& task) {
 void run(JobRun& job, const TaskSpec& task) {
   const Plan plan(*task.parameters);
   warn_of_operators(job, task);
-  // The chain runs on the CPU whatever the backend of the operators is.
-  PureGauge gauge(job.lattice(), job.gauge().source->links(), plan.action, plan.seed, cpu_backend());
+  PureGauge gauge(job.lattice(), job.gauge().source->links(), plan.action, plan.seed, job.backend());
   // A file in single precision is unitary to 1e-6 only. One in double that this task wrote stays as it is to the bit.
   if (!(job.gauge().report.at("unitarity").at("unitarity").get<double>() < 1e-13)) (void)gauge.reunitarize();
   History history;
@@ -193,6 +192,7 @@ void run(JobRun& job, const TaskSpec& task) {
     gauge.sweep(std::uint64_t(number), plan.overrelaxation);
     // By absolute numbers and before every configuration, so that a chain cut at one goes on with the same bits.
     if ((number + 1) % plan.reunitarize_every == 0 || plan.complete(done)) drift = std::max(drift, gauge.reunitarize());
+    job.backend().synchronize();
     update_seconds += seconds_since(sweep_began);
     history.add(gauge);
     if (!std::isfinite(history.plaquette.back())) {

@@ -2,6 +2,7 @@
 #include "modules/quenched/kernels.h"
 
 #include "modules/quenched/link_update.h"
+#include "modules/quenched/staples.h"
 
 namespace quadrille::quenched {
 inline namespace QUADRILLE_ISA {
@@ -32,6 +33,7 @@ class Surroundings {
 
   /// The link of direction nu at the sites of the block.
   QUADRILLE_INLINE const Real<V>* here(int nu) const { return link(parity_, block_, nu); }
+  QUADRILLE_INLINE const Real<V>* here(int nu, Real<V>*) const { return here(nu); }
 
   /// The same after a shift by one site in direction d: in place, or in `buffer` where lanes rotate.
   QUADRILLE_INLINE const Real<V>* shifted(int d, int nu, Real<V>* buffer) const {
@@ -60,7 +62,7 @@ class Surroundings {
     return (sites_.wraps[parity][block] >> d & 1u) != 0;
   }
   static QUADRILLE_INLINE const Real<V>* rotated(const Real<V>* from, const std::int64_t* lanes, Real<V>* buffer) {
-    Mask<V> mask;
+    simd::Vec<std::int64_t, V> mask;
     __builtin_memcpy(&mask, lanes, sizeof(mask));
     for (int n = 0; n < 18; ++n) buffer[n] = simd::permute<double, V>(from[n], mask);
     return buffer;
@@ -71,37 +73,13 @@ class Surroundings {
   std::int64_t block_;
 };
 
-/// sum += the two staples of the plane mu, nu:
-/// U_nu(x+mu) [U_nu(x) U_mu(x+nu)]^+ + [U_mu(x-nu) U_nu(x+mu-nu)]^+ U_nu(x-nu).
-template <int V>
-QUADRILLE_INLINE void add_staples(Real<V>* sum, const Surroundings<V>& around, int mu, int nu) {
-  Real<V> product[18], first[18], second[18];
-  multiply<V>(product, around.here(nu), around.shifted(nu, mu, first));
-  add_times_adjoint<V>(sum, around.shifted(mu, nu, second), product);
-  multiply<V>(product, around.shifted(nu + 4, mu, first), around.shifted(mu, nu + 4, nu, second));
-  add_adjoint_times<V>(sum, product, around.shifted(nu + 4, nu, first));
-}
-
-/// A in units of the temporal planes' weight.
-template <int V>
-QUADRILLE_INLINE void staples(Real<V>* sum, const Surroundings<V>& around, const SweepPart& part) {
-  for (int n = 0; n < 18; ++n) sum[n] = Real<V>{};
-  const int mu = part.direction;
-  for (int nu = 0; nu < 3; ++nu) {
-    if (nu != mu) add_staples<V>(sum, around, mu, nu);
-  }
-  if (mu == 3) return;
-  for (int n = 0; n < 18; ++n) sum[n] *= part.spatial_weight;
-  add_staples<V>(sum, around, mu, 3);
-}
-
 template <int V, class Update>
 QUADRILLE_INLINE void sweep(const LinkSites& sites, const SweepPart& part, std::int64_t begin, std::int64_t end,
                             const Update& update) {
   for (std::int64_t block = begin; block < end; ++block) {
     Real<V> sum[18], u[18];
     if (block + 1 < end) Surroundings<V>(sites, part.parity, block + 1).prefetch(part.direction);
-    staples<V>(sum, Surroundings<V>(sites, part.parity, block), part);
+    staples<V>(sum, Surroundings<V>(sites, part.parity, block), part.direction, part.spatial_weight);
     auto* link = reinterpret_cast<Real<V>*>(sites.links[part.parity] + (block * 72 + part.direction * 18) * V);
     for (int n = 0; n < 18; ++n) u[n] = link[n];
     update_link<V>(u, sum, update, sites.global_sites[part.parity] + block * V);
@@ -110,7 +88,7 @@ QUADRILLE_INLINE void sweep(const LinkSites& sites, const SweepPart& part, std::
 }
 
 template <int V>
-std::int64_t total(Mask<V> lanes) {
+std::int64_t total(simd::Vec<std::int64_t, V> lanes) {
   std::int64_t sum = 0;
   for (int i = 0; i < V; ++i) sum += lanes[i];
   return sum;
@@ -139,12 +117,7 @@ void planes(const LinkSites& sites, int parity, std::int64_t begin, std::int64_t
     const Surroundings<V> around(sites, parity, block);
     int plane = 0;
     for (int mu = 0; mu < 4; ++mu) {
-      for (int nu = mu + 1; nu < 4; ++nu, ++plane) {
-        Real<V> there[18], back[18], buffer[18];
-        multiply<V>(there, around.here(mu), around.shifted(mu, nu, buffer));
-        multiply<V>(back, around.here(nu), around.shifted(nu, mu, buffer));
-        lanes[plane] += real_trace_adjoint<V>(there, back);
-      }
+      for (int nu = mu + 1; nu < 4; ++nu, ++plane) lanes[plane] += plane_trace<V>(around, mu, nu);
     }
   }
   for (int plane = 0; plane < 6; ++plane) {

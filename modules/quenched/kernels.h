@@ -1,4 +1,4 @@
-// How the dispatcher (pure_gauge.cpp) reaches the update kernels of each instruction set: plain data only.
+// How the dispatcher (updates_cpu.cpp) reaches the update kernels of each instruction set: plain data only.
 #pragma once
 
 #include <cstdint>

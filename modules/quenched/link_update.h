@@ -7,7 +7,8 @@
 // a = g v. The heatbath draws a, and overrelaxation takes g = v^+ v^+, which leaves a0 as it was (Creutz, Phys. Rev. D
 // 36 (1987) 515; Brown and Woch, Phys. Rev. Lett. 58 (1987) 2394).
 //
-// A matrix is 18 vectors: re and im of the elements row by row. For files compiled once per instruction set.
+// A matrix is 18 vectors: re and im of the elements row by row. For files compiled once per instruction set, or for one
+// lane (core/lanes.h).
 #pragma once
 
 #include "modules/quenched/su2_draw.h"
@@ -148,9 +149,9 @@ template <int V, class Update>
 QUADRILLE_INLINE void update_link(Real<V>* u, const Real<V>* staples, const Update& update, const std::int64_t* sites) {
   Real<V> w[18];
   multiply<V>(w, u, staples);
-  constexpr int rows[3][2] = {{0, 1}, {0, 2}, {1, 2}};
+  QUADRILLE_UNROLL
   for (int subgroup = 0; subgroup < 3; ++subgroup) {
-    const int i = rows[subgroup][0], j = rows[subgroup][1];
+    const int i = subgroup == 2 ? 1 : 0, j = subgroup == 0 ? 1 : 2;
     const Quaternion<V> g = update(subgroup_part<V>(w, i, j), subgroup, sites);
     rotate_rows<V>(u, g, i, j);
     if (subgroup < 2) rotate_rows<V>(w, g, i, j);

@@ -5,17 +5,18 @@
 // A sweep updates all links once: direction after direction, in each the even sites and then the odd ones, so that the
 // links updated together do not see each other. The lattice is periodic: boundary conditions of fermions play no part.
 // Random numbers depend on seed, number of the sweep, direction, subgroup and global site only, so the links are the
-// same bits for any number of threads (one instruction set; another one rounds differently).
+// same bits for any number of threads (one backend and instruction set; another one rounds differently).
 #pragma once
 
 #include "core/field.h"
 #include "core/host_field.h"
 #include "core/lattice.h"
 #include "modules/quenched/kernels.h"
+#include "modules/quenched/link_updates.h"
 
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 namespace quadrille::quenched {
 
@@ -30,6 +31,8 @@ class PureGauge {
   /// Errors: ErrorCode::unsupported when the lattice is divided over ranks.
   PureGauge(const Lattice& lattice, const HostLinks& links, const WilsonGaugeAction& action, std::uint64_t seed,
             Backend& backend = cpu_backend());
+  PureGauge(const PureGauge&) = delete;
+  PureGauge& operator=(const PureGauge&) = delete;
 
   /// The compound sweep: one heatbath sweep, with the random numbers of sweep `number`, and `overrelaxations` sweeps of
   /// overrelaxation.
@@ -43,27 +46,22 @@ class PureGauge {
   Complex polyakov_loop() const;
   /// Makes every link an SU(3) matrix again and returns the largest |change| of a real or imaginary part: how far
   /// rounding has carried the links from SU(3).
-  double reunitarize();
+  double reunitarize() { return updates_->reunitarize(); }
 
   HostLinks links() const;
   const Field& field() const { return links_; }
   /// Since the construction.
-  const HeatbathCounts& counts() const { return counts_; }
+  HeatbathCounts counts() const { return updates_->counts(); }
 
  private:
-  void connect();
-  template <class Part>
-  void update_all(const char* name, const Part& part);
+  template <class Update>
+  void update_all(const char* name, std::uint64_t seed, const Update& update);
 
   const Lattice* lattice_;
   WilsonGaugeAction action_;
   std::uint64_t seed_;
   Field links_;
-  const UpdateKernels* kernels_;
-  LinkSites sites_{};
-  std::vector<std::int64_t> rotations_;
-  std::array<std::vector<std::int64_t>, 2> global_sites_;
-  HeatbathCounts counts_;
+  std::unique_ptr<LinkUpdates> updates_;
 };
 
 /// The average over all planes, over xy xz yz, and over xt yt zt, of what planes() returns.

@@ -11,7 +11,7 @@
 // The second is taken below creutz_below, where it accepts more.
 //
 // Numbers of one site's stream: the first two uniforms are for the direction, then four for each attempt (of which
-// Creutz's method uses two). For files that are compiled once per instruction set.
+// Creutz's method uses two). For files that are compiled once per instruction set, or for one lane (core/lanes.h).
 #pragma once
 
 #include "core/simd_random.h"
@@ -21,12 +21,12 @@ namespace quadrille::quenched::inline QUADRILLE_ISA {
 template <int V>
 using Real = simd::Vec<double, V>;
 template <int V>
-using Mask = simd::Vec<std::int64_t, V>;
+using Mask = simd::Mask<V>;
 
 /// Lanes of attempts and draws so far, by method.
 template <int V>
 struct DrawCounts {
-  Mask<V> attempts{}, creutz_attempts{}, creutz_draws{}, draws{};
+  simd::Vec<std::int64_t, V> attempts{}, creutz_attempts{}, creutz_draws{}, draws{};
 };
 
 enum class DrawMethod { automatic, kennedy_pendleton, creutz };
@@ -45,8 +45,8 @@ struct CreutzAttempt {
   double delta;
   bool accepted;
 };
-inline CreutzAttempt creutz_attempt(double alpha, double u1, double u2) {
-  const double delta = alpha > 1e-150 ? -__builtin_log1p(__builtin_expm1(-2 * alpha) * u1) / alpha : 2 * u1;
+QUADRILLE_INLINE CreutzAttempt creutz_attempt(double alpha, double u1, double u2) {
+  const double delta = alpha > 1e-150 ? -simd::log1p_of(simd::expm1_of(-2 * alpha) * u1) / alpha : 2 * u1;
   return {delta, u2 * u2 <= delta * (2 - delta)};
 }
 
@@ -54,10 +54,10 @@ inline CreutzAttempt creutz_attempt(double alpha, double u1, double u2) {
 template <int V, DrawMethod method = DrawMethod::automatic>
 QUADRILLE_INLINE Real<V> draw_delta(Real<V> alpha, const simd::LaneRandom<V>& random, DrawCounts<V>& counts) {
   Mask<V> pending = (alpha >= 0.0) & (alpha < __builtin_inf());
-  const Mask<V> creutz = method == DrawMethod::automatic ? Mask<V>(alpha < creutz_below)
-                                                         : Mask<V>{} - (method == DrawMethod::creutz ? 1 : 0);
-  counts.draws -= pending;
-  counts.creutz_draws -= pending & creutz;
+  const Mask<V> creutz =
+      method == DrawMethod::automatic ? Mask<V>(alpha < creutz_below) : simd::mask<V>(method == DrawMethod::creutz);
+  simd::count<V>(counts.draws, pending);
+  simd::count<V>(counts.creutz_draws, pending & creutz);
   Real<V> result = simd::broadcast<double, V>(__builtin_nan(""));
   for (std::uint32_t block = 1; simd::any<V>(pending); block += 2) {
     Real<V> u1, u2, u3, u4, sine, cosine;
@@ -68,17 +68,19 @@ QUADRILLE_INLINE Real<V> draw_delta(Real<V> alpha, const simd::LaneRandom<V>& ra
     Mask<V> accepted = u4 * u4 <= 1.0 - 0.5 * delta;
     if (simd::any<V>(pending & creutz)) {
       for (int lane = 0; lane < V; ++lane) {
-        if (!creutz[lane]) continue;
-        const CreutzAttempt attempt = creutz_attempt(alpha[lane], u1[lane], u2[lane]);
-        delta[lane] = attempt.delta;
-        accepted[lane] = attempt.accepted ? -1 : 0;
+        if (!simd::is_set<V>(creutz, lane)) continue;
+        const CreutzAttempt attempt =
+            creutz_attempt(simd::lane_of<double, V>(alpha, lane), simd::lane_of<double, V>(u1, lane),
+                           simd::lane_of<double, V>(u2, lane));
+        simd::set_lane<double, V>(delta, lane, attempt.delta);
+        simd::set_lane<V>(accepted, lane, attempt.accepted);
       }
     }
-    counts.attempts -= pending;
-    counts.creutz_attempts -= pending & creutz;
+    simd::count<V>(counts.attempts, pending);
+    simd::count<V>(counts.creutz_attempts, pending & creutz);
     accepted &= pending;
     result = accepted ? delta : result;
-    pending &= ~accepted;
+    pending ^= accepted;
   }
   return result;
 }

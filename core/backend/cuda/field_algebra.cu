@@ -1,12 +1,12 @@
 // Field algebra on the device, made from the functors of core/blas/ops.h.
 //
 // A block works on a chunk of 1,024 sites of one parity, thread i on the sites i, i + 256, i + 512 and i + 768 of it.
-// Sums: each thread in the order of its sites and their numbers, then a binary tree over the threads of the block, then
-// the last block to finish adds the blocks' sums: thread i those of the blocks i, i + 256, ..., and again a tree. So
-// they depend on the number of sites only.
+// Sums: each thread in the order of its sites and their numbers, then core/backend/cuda/reduce.cuh. So they depend on
+// the number of sites only.
 #define QUADRILLE_ISA cuda
 #include "core/backend/cuda/grouped_access.cuh"
 #include "core/backend/cuda/kernels.h"
+#include "core/backend/cuda/reduce.cuh"
 #include "core/backend/cuda/runtime.h"
 #include "core/blas/ops.h"
 
@@ -21,7 +21,6 @@ using blas::max_sums;
 using simd::Widened;
 
 constexpr int threads = 256;
-constexpr int warps = threads / 32;
 constexpr int chunk = 1024;  // sites
 constexpr int components = 24;
 
@@ -167,50 +166,6 @@ struct SiteOf<std::int16_t, Op> {
   }
 };
 
-/// The sum over the threads of a block, in thread 0.
-__device__ __forceinline__ double sum_over_block(double value, double* of_warps) {
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
-  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
-  __syncthreads();
-  value = of_warps[threadIdx.x % warps];
-#pragma unroll
-  for (int distance = warps / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
-  __syncthreads();  // of_warps may be used again
-  return value;
-}
-
-template <int count>
-__device__ __forceinline__ void reduce(const double* mine, const Reduction& reduction) {
-  __shared__ double of_warps[warps];
-  __shared__ bool last;
-  const unsigned blocks = gridDim.x;
-  for (int s = 0; s < count; ++s) {
-    const double sum = sum_over_block(mine[s], of_warps);
-    if (threadIdx.x == 0) reduction.partial[s * blocks + blockIdx.x] = sum;
-  }
-  if (threadIdx.x == 0) {
-    __threadfence();
-    last = atomicAdd(reduction.blocks_done, 1u) == blocks - 1;
-  }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
-  for (int s = 0; s < count; ++s) {
-    double sum = 0;
-    for (unsigned block = threadIdx.x; block < blocks; block += threads) {
-      sum += __ldcg(reduction.partial + s * blocks + block);
-    }
-    sum = sum_over_block(sum, of_warps);
-    if (threadIdx.x == 0) reduction.result[s] = sum;
-  }
-  if (threadIdx.x == 0) {
-    *reduction.blocks_done = 0;
-    __threadfence_system();
-    *reduction.arrived = reduction.ticket;
-  }
-}
-
 template <class Number, class Op>
 __global__ void __launch_bounds__(threads, least_blocks<Number, Op>)
     field_algebra(const __grid_constant__ Op op, const __grid_constant__ Fields<Op> fields, std::int64_t sites,
@@ -225,7 +180,7 @@ __global__ void __launch_bounds__(threads, least_blocks<Number, Op>)
   if constexpr (Op::sums > 0) {
     double mine[Op::sums];
     for (int s = 0; s < Op::sums; ++s) mine[s] = sums[s].part[0];
-    reduce<Op::sums>(mine, reduction);
+    reduce<Op::sums, threads>(mine, reduction);
   }
 }
 

@@ -18,8 +18,14 @@
 namespace quadrille::quenched {
 namespace {
 
+using testing::backend;
 using testing::ForcedIsa;
 using testing::next_seed;
+
+/// The instruction sets to run with: on a GPU they play no part.
+std::vector<Isa> tested_isas() {
+  return backend().host_memory() ? available_isas() : std::vector<Isa>{available_isas().front()};
+}
 
 double distance(const HostLinks& a, const HostLinks& b) {
   double largest = 0;
@@ -46,13 +52,13 @@ TEST_P(PureGaugeOn, EveryLinkIsThatOfTheReference) {
     reference::overrelaxation_sweep(lattice, relaxed, same);
     EXPECT_GT(distance(heated, start), 0.5);
     EXPECT_GT(distance(relaxed, start), 0.1);
-    for (Isa isa : available_isas()) {
+    for (Isa isa : tested_isas()) {
       const ForcedIsa forced(isa);
-      PureGauge gauge(lattice, start, action, seed);
+      PureGauge gauge(lattice, start, action, seed, backend());
       EXPECT_EQ(distance(gauge.links(), start), 0);
       gauge.heatbath(12345678901);
       EXPECT_LT(distance(gauge.links(), heated), rounding) << to_string(isa);
-      PureGauge other(lattice, start, action, seed);
+      PureGauge other(lattice, start, action, seed, backend());
       other.overrelax();
       EXPECT_LT(distance(other.links(), relaxed), rounding) << to_string(isa);
     }
@@ -63,7 +69,7 @@ TEST_P(PureGaugeOn, OverrelaxationKeepsTheAction) {
   const Lattice lattice(GetParam());
   const WilsonGaugeAction action{6.1, 1.7};
   const HostLinks start = weak_start(lattice, next_seed(), 0.5);
-  PureGauge gauge(lattice, start, action, 1);
+  PureGauge gauge(lattice, start, action, 1, backend());
   const double before = reference::gauge_action(lattice, start, {action.beta, action.xi0});
   for (int n = 0; n < 3; ++n) gauge.overrelax();
   const HostLinks after = gauge.links();
@@ -89,9 +95,9 @@ TEST_P(PureGaugeOn, PlanesAndPolyakovLoopAreThoseOfTheLinks) {
     loops += (loop(0, 0) + loop(1, 1) + loop(2, 2)) / 3.0;
   }
   loops /= double(lattice.volume() / lattice.dims()[3]);
-  for (Isa isa : available_isas()) {
+  for (Isa isa : tested_isas()) {
     const ForcedIsa forced(isa);
-    const PureGauge gauge(lattice, links, {6, 1}, 1);
+    const PureGauge gauge(lattice, links, {6, 1}, 1, backend());
     const std::array<double, 6> planes = gauge.planes();
     for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(planes[k], seen.planes[k], 1e-14) << to_string(isa);
     EXPECT_NEAR(plaquette_of(planes), seen.plaquette, 1e-14);
@@ -116,7 +122,7 @@ TEST_P(PureGaugeOn, BitsDoNotDependOnThreads) {
   };
   const auto run = [&](int n) {
     omp_set_num_threads(n);
-    PureGauge gauge(lattice, start, {5.9, 1.3}, seed);
+    PureGauge gauge(lattice, start, {5.9, 1.3}, seed, backend());
     for (std::uint64_t sweep = 0; sweep < 2; ++sweep) gauge.sweep(sweep, 2);
     const double change = gauge.reunitarize();
     return Outcome{gauge.links().data, gauge.planes(), gauge.polyakov_loop(), change, gauge.counts().attempts};
@@ -130,7 +136,7 @@ TEST(PureGauge, RandomNumbersAreThoseOfSeedAndSweep) {
   const Lattice lattice({4, 4, 4, 4});
   const HostLinks start = hot_start(lattice, 1);
   const auto after = [&](std::uint64_t seed, std::uint64_t number) {
-    PureGauge gauge(lattice, start, {6, 1}, seed);
+    PureGauge gauge(lattice, start, {6, 1}, seed, backend());
     gauge.heatbath(number);
     return gauge.links();
   };
@@ -139,7 +145,7 @@ TEST(PureGauge, RandomNumbersAreThoseOfSeedAndSweep) {
   EXPECT_GT(distance(after(5, 8), links), 0.1);
   EXPECT_GT(distance(after(6, 7), links), 0.1);
   // The same surroundings everywhere: no two links may share their random numbers.
-  PureGauge gauge(lattice, cold_start(lattice), {6, 1}, 5);
+  PureGauge gauge(lattice, cold_start(lattice), {6, 1}, 5, backend());
   gauge.heatbath(0);
   const HostLinks first = gauge.links();
   std::vector<double> traces;
@@ -148,9 +154,33 @@ TEST(PureGauge, RandomNumbersAreThoseOfSeedAndSweep) {
   EXPECT_EQ(std::unique(traces.begin(), traces.end()), traces.end());
 }
 
+// What the task `generate` promises of a chain that is cut at a saved configuration.
+TEST(PureGauge, AChainGoesOnWithTheSameBits) {
+  const Lattice lattice({4, 6, 4, 8});
+  const HostLinks start = hot_start(lattice, next_seed());
+  const WilsonGaugeAction action{5.9, 1.2};
+  const std::uint64_t seed = next_seed();
+  PureGauge whole(lattice, start, action, seed, backend());
+  for (std::uint64_t n = 0; n < 3; ++n) whole.sweep(n, 2);
+  whole.reunitarize();
+  const HostLinks saved = whole.links();
+  PureGauge rest(lattice, saved, action, seed, backend());
+  EXPECT_EQ(rest.links().data, saved.data);
+  for (std::uint64_t n = 3; n < 5; ++n) {
+    whole.sweep(n, 2);
+    rest.sweep(n, 2);
+  }
+  EXPECT_EQ(rest.links().data, whole.links().data);
+  EXPECT_EQ(rest.planes(), whole.planes());
+  EXPECT_EQ(rest.polyakov_loop(), whole.polyakov_loop());
+  EXPECT_EQ(rest.counts().draws, 2 * 4 * 3 * lattice.volume());
+  EXPECT_EQ(whole.counts().draws, 5 * 4 * 3 * lattice.volume());
+  EXPECT_GT(whole.counts().attempts, whole.counts().draws);
+}
+
 TEST(PureGauge, DriftIsRoundingAndReunitarizationTakesItAway) {
   const Lattice lattice({4, 4, 4, 4});
-  PureGauge gauge(lattice, hot_start(lattice, next_seed()), {6, 1}, next_seed());
+  PureGauge gauge(lattice, hot_start(lattice, next_seed()), {6, 1}, next_seed(), backend());
   for (std::uint64_t n = 0; n < 20; ++n) gauge.sweep(n, 4);
   const double before = unitarity(gauge.links()).unitarity;
   const double change = gauge.reunitarize();
@@ -166,7 +196,7 @@ TEST(PureGauge, ALinkThatIsNoNumberIsSeen) {
   const Lattice lattice({4, 4, 4, 4});
   HostLinks links = cold_start(lattice);
   links.data[40] = std::nan("");
-  PureGauge gauge(lattice, links, {6, 1}, 1);
+  PureGauge gauge(lattice, links, {6, 1}, 1, backend());
   gauge.sweep(0, 1);
   EXPECT_TRUE(std::isnan(plaquette_of(gauge.planes())));
 }
@@ -198,7 +228,7 @@ struct Measured {
 };
 
 Measured measure(const Lattice& lattice, const WilsonGaugeAction& action, int warm, int sweeps, int overrelaxations) {
-  PureGauge gauge(lattice, cold_start(lattice), action, next_seed());
+  PureGauge gauge(lattice, cold_start(lattice), action, next_seed(), backend());
   std::vector<double> all, spatial, temporal;
   for (int n = 0; n < warm + sweeps; ++n) {
     gauge.sweep(std::uint64_t(n), overrelaxations);
@@ -272,7 +302,7 @@ TEST(PureGauge, SchwingerDysonEquationHolds) {
     int overrelaxations;
   };
   for (const auto& [action, overrelaxations] : {Chain{{5.7, 1}, 3}, Chain{{6, 1}, 0}, Chain{{5.7, 2}, 2}}) {
-    PureGauge gauge(lattice, cold_start(lattice), action, next_seed());
+    PureGauge gauge(lattice, cold_start(lattice), action, next_seed(), backend());
     std::vector<double> misses;
     for (int n = 0; n < 150; ++n) {
       gauge.sweep(std::uint64_t(n), overrelaxations);

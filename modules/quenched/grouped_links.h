@@ -1,0 +1,20 @@
+// Links in double precision in the grouped layout (core/layout/grouped_layout.h), as device code reads them.
+#pragma once
+
+#include <cstdint>
+
+namespace quadrille::quenched {
+
+/// A group of the layout: a complex number, moved whole.
+struct alignas(16) LinkElement {
+  double re, im;
+};
+
+struct GroupedLinks {
+  LinkElement* elements[2];  ///< by parity: element e of direction mu of site s at [(9 mu + e) stride + s]
+  std::int64_t stride;
+  int x, y, z, t;  ///< extents
+  int sites;       ///< of a parity
+};
+
+}  // namespace quadrille::quenched

@@ -1,0 +1,35 @@
+// What PureGauge asks of a backend: updates and sums of the links in its memory.
+#pragma once
+
+#include "core/field.h"
+#include "modules/quenched/kernels.h"
+
+#include <array>
+#include <memory>
+
+namespace quadrille::quenched {
+
+/// Work on one field of links in double precision with 18 numbers, which outlives this. Calls may return before their
+/// work is done, if they give no result; it is done in the order of the calls.
+class LinkUpdates {
+ public:
+  virtual ~LinkUpdates() = default;
+
+  /// Updates the links of one direction and parity.
+  virtual void heatbath(const SweepPart& part) = 0;
+  virtual void overrelax(const SweepPart& part) = 0;
+  /// Of all heatbaths since the construction.
+  virtual HeatbathCounts counts() const = 0;
+
+  /// The sums over the sites of Re tr P for the planes xy, xz, xt, yz, yt, zt.
+  virtual std::array<double, 6> plane_sums() const = 0;
+  /// The sum over space of the trace of the product of the time links: re, im.
+  virtual std::array<double, 2> loop_sum() const = 0;
+  /// Makes every link an SU(3) matrix and returns the largest |change| of a number.
+  virtual double reunitarize() = 0;
+};
+
+std::unique_ptr<LinkUpdates> make_cpu_updates(Field& links);
+std::unique_ptr<LinkUpdates> make_cuda_updates(Field& links);
+
+}  // namespace quadrille::quenched

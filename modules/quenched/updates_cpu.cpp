@@ -1,0 +1,176 @@
+// Updates on the CPU: threads share the blocks of a pass, and kernels.cpp does them.
+#include "core/chunked_sum.h"
+#include "core/error.h"
+#include "core/gauge/su3.h"
+#include "core/isa.h"
+#include "core/layout/vector_layout.h"
+#include "core/site_access.h"
+#include "modules/quenched/link_updates.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace quadrille::quenched {
+
+namespace {
+
+/// Blocks that a thread takes at a time; for sums, part of what they are.
+constexpr std::int64_t chunk_blocks = 64;
+
+const UpdateKernels& find_kernels(int lanes) {
+  const UpdateKernels* kernels = nullptr;
+  switch (isa_of_lanes(lanes, Precision::Double)) {
+#ifdef QUADRILLE_HAVE_AVX512
+    case Isa::Avx512: kernels = find_kernels_avx512(lanes); break;
+#endif
+#ifdef QUADRILLE_HAVE_AVX2
+    case Isa::Avx2: kernels = find_kernels_avx2(lanes); break;
+#endif
+    default: kernels = find_kernels_generic(lanes);
+  }
+  if (kernels == nullptr) {
+    throw Error(ErrorCode::unsupported, "no gauge-update kernel for " + std::to_string(lanes) + " lanes in this build");
+  }
+  return *kernels;
+}
+
+struct Chunks {
+  std::int64_t blocks;
+  std::int64_t count() const { return (blocks + chunk_blocks - 1) / chunk_blocks; }
+  std::int64_t begin(std::int64_t chunk) const { return chunk * chunk_blocks; }
+  std::int64_t end(std::int64_t chunk) const { return std::min(blocks, (chunk + 1) * chunk_blocks); }
+};
+
+class CpuUpdates final : public LinkUpdates {
+ public:
+  explicit CpuUpdates(Field& links)
+      : links_(links),
+        kernels_(find_kernels(links.desc().layout.lanes)),
+        chunks_{links.lattice().half_volume() / links.desc().layout.lanes} {
+    connect();
+  }
+
+  void heatbath(const SweepPart& part) override;
+  void overrelax(const SweepPart& part) override;
+  HeatbathCounts counts() const override { return counts_; }
+  std::array<double, 6> plane_sums() const override;
+  std::array<double, 2> loop_sum() const override;
+  double reunitarize() override;
+
+ private:
+  void connect();
+
+  Field& links_;
+  const UpdateKernels& kernels_;
+  Chunks chunks_;
+  LinkSites sites_{};
+  std::vector<std::int64_t> rotations_;
+  std::array<std::vector<std::int64_t>, 2> global_sites_;
+  HeatbathCounts counts_;
+};
+
+void CpuUpdates::connect() {
+  const Lattice& lattice = links_.lattice();
+  const VectorLayout& layout = lattice.vector_layout(links_.desc().layout.lanes);
+  const auto lanes = std::size_t(layout.lanes());
+  rotations_.resize((8 + 64) * lanes);
+  for (int d = 0; d < 8; ++d) {
+    std::int64_t* one = rotations_.data() + std::size_t(d) * lanes;
+    for (std::size_t lane = 0; lane < lanes; ++lane) one[lane] = layout.rotation(d)[lane];
+    sites_.rotations[d] = one;
+    for (int e = 0; e < 8; ++e) {
+      std::int64_t* both = rotations_.data() + std::size_t(8 + 8 * d + e) * lanes;
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        both[lane] = layout.rotation(e)[std::size_t(layout.rotation(d)[lane])];
+      }
+      sites_.turns[d][e] = both;
+    }
+  }
+  for (Parity p : {Parity::Even, Parity::Odd}) {
+    const int k = int(p);
+    auto& global = global_sites_[std::size_t(k)];
+    global.resize(std::size_t(lattice.half_volume()));
+    for (std::int64_t index = 0; index < lattice.half_volume(); ++index) {
+      global[std::size_t(layout.slots(p)[std::size_t(index)])] = lattice.global_site(lattice.coordinates(p, index));
+    }
+    sites_.links[k] = static_cast<double*>(links_.numbers(p));
+    sites_.neighbours[k] = layout.neighbours(p).data();
+    sites_.wraps[k] = layout.wraps(p).data();
+    sites_.global_sites[k] = global.data();
+  }
+}
+
+void CpuUpdates::heatbath(const SweepPart& part) {
+  std::int64_t attempts = 0, draws = 0, creutz_attempts = 0, creutz_draws = 0;
+#pragma omp parallel for schedule(static) reduction(+ : attempts, draws, creutz_attempts, creutz_draws)
+  for (std::int64_t chunk = 0; chunk < chunks_.count(); ++chunk) {
+    HeatbathCounts mine;
+    kernels_.heatbath(sites_, part, chunks_.begin(chunk), chunks_.end(chunk), mine);
+    attempts += mine.attempts;
+    draws += mine.draws;
+    creutz_attempts += mine.creutz_attempts;
+    creutz_draws += mine.creutz_draws;
+  }
+  counts_.attempts += attempts;
+  counts_.draws += draws;
+  counts_.creutz_attempts += creutz_attempts;
+  counts_.creutz_draws += creutz_draws;
+}
+
+void CpuUpdates::overrelax(const SweepPart& part) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t chunk = 0; chunk < chunks_.count(); ++chunk) {
+    kernels_.overrelax(sites_, part, chunks_.begin(chunk), chunks_.end(chunk));
+  }
+}
+
+std::array<double, 6> CpuUpdates::plane_sums() const {
+  std::vector<std::array<double, 6>> partial(std::size_t(2 * chunks_.count()));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < 2 * chunks_.count(); ++row) {
+    const std::int64_t chunk = row % chunks_.count();
+    kernels_.planes(sites_, int(row / chunks_.count()), chunks_.begin(chunk), chunks_.end(chunk),
+                    partial[std::size_t(row)].data());
+  }
+  return combine_partial_sums(std::span(partial));
+}
+
+std::array<double, 2> CpuUpdates::loop_sum() const {
+  const Lattice& lattice = links_.lattice();
+  const Dims& dims = lattice.dims();
+  const std::int64_t space = lattice.volume() / dims[3];
+  const SiteAccess<double> even(links_, Parity::Even), odd(links_, Parity::Odd);
+  return chunked_sum<2>(space, [&](std::int64_t place, std::array<double, 2>& sum) {
+    Dims x = lattice.coordinates(place);
+    Matrix3 loop = Matrix3::identity();
+    for (x[3] = 0; x[3] < dims[3]; ++x[3]) {
+      double numbers[72];
+      (Lattice::parity(x) == 0 ? even : odd).load(lattice.even_odd_index(x), numbers);
+      Matrix3 link;
+      for (std::size_t i = 0; i < 9; ++i) link[i] = {numbers[54 + 2 * i], numbers[55 + 2 * i]};
+      loop = loop * link;
+    }
+    const Complex trace = loop(0, 0) + loop(1, 1) + loop(2, 2);
+    sum[0] += trace.real();
+    sum[1] += trace.imag();
+  });
+}
+
+double CpuUpdates::reunitarize() {
+  double largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest)
+  for (std::int64_t row = 0; row < 2 * chunks_.count(); ++row) {
+    const std::int64_t chunk = row % chunks_.count();
+    largest = std::max(
+        largest, kernels_.reunitarize(sites_, int(row / chunks_.count()), chunks_.begin(chunk), chunks_.end(chunk)));
+  }
+  return largest;
+}
+
+}  // namespace
+
+std::unique_ptr<LinkUpdates> make_cpu_updates(Field& links) { return std::make_unique<CpuUpdates>(links); }
+
+}  // namespace quadrille::quenched

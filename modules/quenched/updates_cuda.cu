@@ -1,0 +1,140 @@
+// Updates of links on the device: a thread updates the link of one direction at one site.
+#define QUADRILLE_ISA device
+#include "core/backend/cuda/reduce.cuh"
+#include "core/backend/cuda/runtime.h"
+#include "modules/quenched/site_update.h"
+#include "modules/quenched/updates_cuda.h"
+
+namespace quadrille::quenched {
+namespace {
+
+constexpr int threads = 128;
+/// Sites of a partial sum of planes.
+constexpr int chunk = 1024;
+
+int blocks_for(int sites) { return (sites + threads - 1) / threads; }
+
+__device__ __forceinline__ int site_of_thread() { return int(blockIdx.x) * threads + int(threadIdx.x); }
+
+/// Adds the counts of all lanes of a warp to `total`: whole numbers, so that no order matters.
+__device__ __forceinline__ void tally_up(unsigned long long* total, std::int64_t mine) {
+  unsigned sum = unsigned(mine);
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  if (threadIdx.x % 32 == 0 && sum > 0) atomicAdd(total, sum);
+}
+
+template <int mu>
+__global__ void __launch_bounds__(threads)
+    heatbath(const __grid_constant__ GroupedLinks links, const __grid_constant__ SweepPart part, DeviceTally* tally) {
+  const int site = site_of_thread();
+  DrawCounts<1> counts;
+  if (site < links.sites) {
+    update_site<mu>(links, part.parity, site, part.spatial_weight,
+                    Heatbath<1>{part.scale, part.seed, part.stream, &counts});
+  }
+  tally_up(&tally->attempts, counts.attempts);
+  tally_up(&tally->draws, counts.draws);
+  tally_up(&tally->creutz_attempts, counts.creutz_attempts);
+  tally_up(&tally->creutz_draws, counts.creutz_draws);
+}
+
+template <int mu>
+__global__ void __launch_bounds__(threads)
+    overrelax(const __grid_constant__ GroupedLinks links, const __grid_constant__ SweepPart part) {
+  const int site = site_of_thread();
+  if (site >= links.sites) return;
+  update_site<mu>(links, part.parity, site, part.spatial_weight, Overrelaxation<1>{});
+}
+
+__global__ void __launch_bounds__(threads)
+    reunitarize(const __grid_constant__ GroupedLinks links, int parity, DeviceTally* tally) {
+  const int site = site_of_thread();
+  double largest = 0;
+  if (site < links.sites) reunitarize_site(links, parity, site, largest);
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2) {
+    largest = fmax(largest, __shfl_xor_sync(0xffffffffu, largest, distance));
+  }
+  // Numbers that are not negative are in the order of their bits.
+  if (threadIdx.x % 32 == 0) {
+    atomicMax(reinterpret_cast<unsigned long long*>(&tally->largest_change),
+              static_cast<unsigned long long>(__double_as_longlong(largest)));
+  }
+}
+
+/// A block takes a chunk of one parity.
+__global__ void __launch_bounds__(threads) planes(const __grid_constant__ GroupedLinks links, int chunks,
+                                                  const __grid_constant__ cuda::Reduction reduction) {
+  const int parity = int(blockIdx.x) / chunks;
+  const std::int64_t begin = std::int64_t(int(blockIdx.x) - parity * chunks) * chunk;
+  const std::int64_t end = begin + chunk < links.sites ? begin + chunk : links.sites;
+  double sums[6] = {};
+  for (std::int64_t site = begin + threadIdx.x; site < end; site += threads) {
+    add_planes(links, parity, int(site), sums);
+  }
+  cuda::reduce<6, threads>(sums, reduction);
+}
+
+/// A thread takes a place of space.
+__global__ void __launch_bounds__(threads)
+    loops(const __grid_constant__ GroupedLinks links, const __grid_constant__ cuda::Reduction reduction) {
+  const int place = site_of_thread();
+  double sums[2] = {};
+  if (place < links.x * links.y * links.z) add_loop(links, place, sums);
+  cuda::reduce<2, threads>(sums, reduction);
+}
+
+/// Calls f with the direction as a constant.
+template <class F>
+void with_direction(int mu, F&& f) {
+  switch (mu) {
+    case 0: f(std::integral_constant<int, 0>{}); break;
+    case 1: f(std::integral_constant<int, 1>{}); break;
+    case 2: f(std::integral_constant<int, 2>{}); break;
+    default: f(std::integral_constant<int, 3>{});
+  }
+}
+
+}  // namespace
+
+void launch_heatbath(const GroupedLinks& links, const SweepPart& part, DeviceTally* tally) {
+  with_direction(part.direction, [&](auto mu) {
+    heatbath<decltype(mu)::value>
+        <<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, part, tally);
+  });
+  cuda::check(cudaGetLastError(), "the launch of a heatbath");
+}
+
+void launch_overrelaxation(const GroupedLinks& links, const SweepPart& part) {
+  with_direction(part.direction, [&](auto mu) {
+    overrelax<decltype(mu)::value>
+        <<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, part);
+  });
+  cuda::check(cudaGetLastError(), "the launch of an overrelaxation");
+}
+
+void launch_reunitarization(const GroupedLinks& links, DeviceTally* tally) {
+  for (int parity : {0, 1}) {
+    reunitarize<<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, parity, tally);
+    cuda::check(cudaGetLastError(), "the launch of a reunitarization");
+  }
+}
+
+void sum_planes(const GroupedLinks& links, double* sums) {
+  const int chunks = (links.sites + chunk - 1) / chunk;
+  const cuda::Reduction reduction = cuda::begin_reduction(std::size_t(2 * chunks), 6);
+  planes<<<unsigned(2 * chunks), threads, 0, cuda::stream()>>>(links, chunks, reduction);
+  cuda::check(cudaGetLastError(), "the launch of plaquettes");
+  cuda::finish_reduction(reduction, sums, 6);
+}
+
+void sum_loops(const GroupedLinks& links, double* sums) {
+  const int blocks = blocks_for(links.x * links.y * links.z);
+  const cuda::Reduction reduction = cuda::begin_reduction(std::size_t(blocks), 2);
+  loops<<<unsigned(blocks), threads, 0, cuda::stream()>>>(links, reduction);
+  cuda::check(cudaGetLastError(), "the launch of Polyakov loops");
+  cuda::finish_reduction(reduction, sums, 2);
+}
+
+}  // namespace quadrille::quenched
