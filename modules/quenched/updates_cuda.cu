@@ -64,8 +64,8 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// A block takes a chunk of one parity.
-__global__ void __launch_bounds__(threads) planes(const __grid_constant__ GroupedLinks links, int chunks,
-                                                  const __grid_constant__ cuda::Reduction reduction) {
+__global__ void __launch_bounds__(threads)
+    planes(const __grid_constant__ GroupedLinks links, int chunks, const __grid_constant__ cuda::Reduction reduction) {
   const int parity = int(blockIdx.x) / chunks;
   const std::int64_t begin = std::int64_t(int(blockIdx.x) - parity * chunks) * chunk;
   const std::int64_t end = begin + chunk < links.sites ? begin + chunk : links.sites;
@@ -108,8 +108,7 @@ void launch_heatbath(const GroupedLinks& links, const SweepPart& part, DeviceTal
 
 void launch_overrelaxation(const GroupedLinks& links, const SweepPart& part) {
   with_direction(part.direction, [&](auto mu) {
-    overrelax<decltype(mu)::value>
-        <<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, part);
+    overrelax<decltype(mu)::value><<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, part);
   });
   cuda::check(cudaGetLastError(), "the launch of an overrelaxation");
 }
