@@ -27,7 +27,7 @@ KNOWN = {
     "precision": {"double", "single", "half"},
     "reconstruct": {"18", "12", "8"},
     "arguments": {"temporal_gauge", "dagger", "xpay"},
-    "doubled": {"temporal_gauge"},
+    "doubled": {"temporal_gauge", "twisted"},
 }
 
 

@@ -14,7 +14,7 @@
 namespace quadrille {
 
 namespace dirac {
-#define X(name, op, precision, reconstruct, line) CudaHopKernel name##_cuda(bool temporal_gauge);
+#define X(name, op, precision, reconstruct, line) CudaHopKernel name##_cuda(bool temporal_gauge, bool twisted);
 #include "cuda_kernel_table.inc"
 #undef X
 }  // namespace dirac
@@ -26,7 +26,7 @@ struct KernelEntry {
   const char* op;
   Precision precision;
   Reconstruct reconstruct;
-  dirac::CudaHopKernel (*kernel)(bool temporal_gauge);
+  dirac::CudaHopKernel (*kernel)(bool temporal_gauge, bool twisted);
 };
 
 constexpr KernelEntry entries[] = {
@@ -88,7 +88,7 @@ class CudaHop final : public HopKernel {
   explicit CudaHop(const HopSetup& setup)
       : setup_(setup),
         entry_(find_entry(setup)),
-        kernel_(entry_.kernel(setup.form.temporal_gauge)),
+        kernel_(entry_.kernel(setup.form.temporal_gauge, dirac::is_twisted(setup.scalars))),
         args_(dirac::unbound_args(setup)) {
     QUADRILLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes_, kernel_.function));
     // Nothing is kept in shared memory: all of it serves as first-level cache.
@@ -134,8 +134,9 @@ class CudaHop final : public HopKernel {
     const TuningKey key{
         desc.backend->device() + ", " + desc.backend->architecture(desc.layout, desc.precision),
         std::string(QUADRILLE_VERSION " ") + kernel_hash,
-        fmt::format("{}{}{} {}x{}x{}x{}", entry_.name, setup_.form.temporal_gauge ? "_temporal_gauge" : "",
-                    call.z != nullptr ? "_xpay" : "", dims[0], dims[1], dims[2], dims[3])};
+        fmt::format("{}{}{}{} {}x{}x{}x{}", entry_.name, setup_.form.temporal_gauge ? "_temporal_gauge" : "",
+                    call.z != nullptr ? "_xpay" : "", dirac::is_twisted(setup_.scalars) ? "_twisted" : "", dims[0],
+                    dims[1], dims[2], dims[3])};
     std::optional<StreamClock> clock;
     std::optional<Field> scratch;  // where y is read too
     return std::size_t(tuner().choose(key, walk_names_, [&](int candidate) {

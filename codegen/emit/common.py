@@ -162,12 +162,8 @@ def product_lines(hop, a):
     return lines
 
 
-def accumulation_lines(kernel, hop, a, source, started):
-    """Adds the half spinor `source` (v, or h where the link is 1), spin a, to the result."""
-    scales = [f"T({hop.projector.scale}) * " if hop.projector.scale != 1 else ""] * 3
-    if kernel["precision"] == "half":
-        squared = source == "v" and hop.forward and row_2_is_squared(kernel)
-        scales = ["unit * ", "unit * ", "unit2 * " if squared else "unit * "]
+def accumulation_lines(hop, a, source, started, scales):
+    """Adds the half spinor `source` (v, or h where the link is 1), spin a, to the result, times scales[colour]."""
     lines = []
     for spin, half_spin, coefficient in hop.projector.reconstruct:
         if half_spin != a:
@@ -181,6 +177,12 @@ def accumulation_lines(kernel, hop, a, source, started):
                 else:
                     lines.append(f"{target} = {'-' if sign == '-' else ''}{scales[c]}{term};")
     return lines
+
+
+def unit_scales(kernel, hop, source):
+    """The scales of whole numbers: `unit`, and for what row 2 gave the one with its second quantum (row_2_lines)."""
+    squared = source == "v" and hop.forward and row_2_is_squared(kernel)
+    return ["unit * ", "unit * ", "unit2 * " if squared else "unit * "]
 
 
 def start(hop, a, started):

@@ -26,6 +26,7 @@ from codegen.emit.common import (
     spinor_pointers,
     start,
     times_unit,
+    unit_scales,
     whole_numbers,
 )
 
@@ -104,6 +105,12 @@ def link_needed(hop, wraps):
     return f"!args.temporal_gauge || ({wraps} & {1 << hop.direction}u)"
 
 
+def scales(kernel, hop, source):
+    if kernel["precision"] == "half":
+        return unit_scales(kernel, hop, source)
+    return [f"T({hop.projector.scale}) * " if hop.projector.scale != 1 else ""] * 3
+
+
 def hop_with_link(kernel, hop, started):
     half = kernel["precision"] == "half"
     lines = [f"const Number* link = {link_address(kernel, hop, 'block')};"] 
@@ -115,7 +122,7 @@ def hop_with_link(kernel, hop, started):
         spin = projection_lines(kernel, hop, a)
         spin += crossing_lines(hop, spin_names("h", a), rotate_norm)
         spin += row_2_lines(kernel, hop, a) + product_lines(hop, a)
-        spin += accumulation_lines(kernel, hop, a, "v", started)
+        spin += accumulation_lines(hop, a, "v", started, scales(kernel, hop, "v"))
         start(hop, a, started)
         lines += ["{"] + ["  " + line for line in spin] + ["}"]
     return lines
@@ -124,7 +131,7 @@ def hop_with_link(kernel, hop, started):
 def hop_without_link(kernel, hop, started):
     lines = []
     for a in range(2):
-        lines += projection_lines(kernel, hop, a) + accumulation_lines(kernel, hop, a, "h", started)
+        lines += projection_lines(kernel, hop, a) + accumulation_lines(hop, a, "h", started, scales(kernel, hop, "h"))
     return lines
 
 

@@ -3,10 +3,11 @@
 Names of temporaries as in emit/common.py; p and q are the groups of a neighbour's upper and lower spins, l those of the
 links. Numbers lie in groups (core/layout/grouped_layout.h), so that consecutive threads read consecutive groups; the
 arguments hold a pointer to each group's array, which costs a load one instruction for its address. The links of all hops lie with the site that they lead to: only spinors are read from
-neighbours. In temporal gauge, which doubles each kernel, the time links of inner sites are not loaded.
+neighbours. In temporal gauge the time links of inner sites are not loaded; that doubles each kernel, and boundary factors that are not
+real double it again. `factor` is all that a hop is multiplied by: nu / xi0, b, the projector's 2 and a real boundary factor.
 In half precision the sum of quanta that a projection makes is formed in integer arithmetic, two at a time, on the bits of
 a float whose mantissa then holds it (`magic`); quanta stay whole numbers until the sum: `unit` carries the quanta, the
-norm of the neighbour and the factor of the hop.
+norm of the neighbour and `factor`.
 A body is a function of a site, which the host can run too: tests do, where there is no GPU.
 """
 
@@ -25,6 +26,7 @@ from codegen.emit.common import (
     spinor_pointers,
     start,
     times_unit,
+    unit_scales,
     whole_numbers,
 )
 
@@ -92,11 +94,12 @@ def quanta_sum(terms):
 
 
 def phase_lines(hop, names):
+    """A boundary factor that is not real; those that are go into `factor`."""
     d = hop.direction
     lines = [f"if (edge && args.twisted[{d}]) {{", f"  const Real c = scalars.phases[{d}][0], s = scalars.phases[{d}][1];"]
     for x in names:
         lines += [f"  const Real {x}t = {x}r;", f"  {x}r = {x}t * c - {x}i * s;", f"  {x}i = {x}t * s + {x}i * c;"]
-    return lines + ["}"]
+    return ["if constexpr (twisted) {"] + ["  " + line for line in lines] + ["  }", "}"]
 
 
 def link_groups(kernel, hop):
@@ -117,6 +120,10 @@ def link_needed(hop):
     return "!temporal_gauge || edge"
 
 
+def scales(kernel, hop, source):
+    return unit_scales(kernel, hop, source) if kernel["precision"] == "half" else ["factor * "] * 3
+
+
 def hop_with_link(kernel, hop, started):
     half = kernel["precision"] == "half"
     _, first = link_groups(kernel, hop)
@@ -126,7 +133,7 @@ def hop_with_link(kernel, hop, started):
         lines.append("unit *= quantum;  // of the link")
     for a in range(2):
         spin = projection_lines(kernel, hop, a) + phase_lines(hop, spin_names("h", a))
-        spin += row_2_lines(kernel, hop, a) + product_lines(hop, a) + accumulation_lines(kernel, hop, a, "v", started)
+        spin += row_2_lines(kernel, hop, a) + product_lines(hop, a) + accumulation_lines(hop, a, "v", started, scales(kernel, hop, "v"))
         start(hop, a, started)
         lines += ["{"] + ["  " + line for line in spin] + ["}"]
     return lines
@@ -135,7 +142,7 @@ def hop_with_link(kernel, hop, started):
 def hop_without_link(kernel, hop, started):
     lines = []
     for a in range(2):
-        lines += projection_lines(kernel, hop, a) + accumulation_lines(kernel, hop, a, "h", started)
+        lines += projection_lines(kernel, hop, a) + accumulation_lines(hop, a, "h", started, scales(kernel, hop, "h"))
     return lines
 
 
@@ -147,9 +154,10 @@ def hop_lines(kernel, hop, started):
     for side, group, first in (("upper", "p", 0), ("lower", "q", per_side)):
         if side in spinor_pointers(hop):
             body += [f"const Vector {group}{g} = load_shared({element(kernel, 'in', first + g, 'there', first)});" for g in range(per_side)]
+    d = hop.direction
+    body.append(f"const Real factor = edge ? scalars.factors[{d}][1] : scalars.factors[{d}][0];")
     if half:
-        factor = f"T({hop.projector.scale})" if hop.mu == 3 else "scalars.spatial"
-        body.append(f"Real unit = load_shared(args.in_norms + there) * (quantum * {factor} * scalars.b);")
+        body.append("Real unit = load_shared(args.in_norms + there) * (quantum * factor);")
     with_link = hop_with_link(kernel, hop, started)
     if hop.mu == 3:
         body.append(f"if ({link_needed(hop)}) {{")
@@ -164,12 +172,11 @@ def hop_lines(kernel, hop, started):
 
 
 def result_lines(kernel):
-    """out = b a + z_factor z, stored past the caches."""
+    """out = a + z_factor z, stored past the caches."""
     precision = kernel["precision"]
     half, width = precision == "half", WIDTH[precision]
     per_side = 12 // width
-    lines = [] if half else [f"{x} *= scalars.b;" for x, _, _ in components()]
-    lines.append("if (args.z[0] != nullptr) {")
+    lines = ["if (args.z[0] != nullptr) {"]
     for side, group, first in (("upper", "p", 0), ("lower", "q", per_side)):
         lines += [f"  const Vector {group}{g} = load_own({element(kernel, 'z', first + g, 'site', first)});" for g in range(per_side)]
     scale = "scalars.a"
@@ -200,9 +207,6 @@ def kernel_source(operator, kernel):
     body = ["Real " + ", ".join(x for x, _, _ in components()) + ";"]
     for hop in operator.SPATIAL_HOPS:
         body += hop_lines(kernel, hop, started)
-    if not half:
-        body.append("// spatial hops carry nu / xi0")
-        body += [f"{x} *= scalars.spatial;" for x, _, _ in components()]
     for hop in operator.TIME_HOPS:
         body += hop_lines(kernel, hop, started)
     body += result_lines(kernel)
@@ -220,7 +224,7 @@ def kernel_source(operator, kernel):
 
 namespace quadrille::dirac {{
 
-template <bool temporal_gauge>
+template <bool temporal_gauge, bool twisted>
 QUADRILLE_HOST_DEVICE void {name(kernel)}_site(const CudaHopArgs& args, const GroupedSite& here) {{
   using T = {REAL[precision]};
   using Real = T;

@@ -7,7 +7,7 @@
 
 namespace quadrille::dirac {
 
-template <bool temporal_gauge>
+template <bool temporal_gauge, bool twisted>
 QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const GroupedSite& here) {
   using T = float;
   using Real = T;
@@ -25,6 +25,7 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
     const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
     const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
     const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Real factor = edge ? scalars.factors[0][1] : scalars.factors[0][0];
     const Vector l0 = load_once(static_cast<const Vector*>(args.spatial_links[0]) + site);
     const Vector l1 = load_once(static_cast<const Vector*>(args.spatial_links[1]) + site);
     const Vector l2 = load_once(static_cast<const Vector*>(args.spatial_links[2]) + site);
@@ -54,17 +55,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h01i = p0.w - q2.x;
       Real h02r = p1.x + q2.w;
       Real h02i = p1.y - q2.z;
-      if (edge && args.twisted[0]) {
-        const Real c = scalars.phases[0][0], s = scalars.phases[0][1];
-        const Real h00t = h00r;
-        h00r = h00t * c - h00i * s;
-        h00i = h00t * s + h00i * c;
-        const Real h01t = h01r;
-        h01r = h01t * c - h01i * s;
-        h01i = h01t * s + h01i * c;
-        const Real h02t = h02r;
-        h02r = h02t * c - h02i * s;
-        h02i = h02t * s + h02i * c;
+      if constexpr (twisted) {
+        if (edge && args.twisted[0]) {
+          const Real c = scalars.phases[0][0], s = scalars.phases[0][1];
+          const Real h00t = h00r;
+          h00r = h00t * c - h00i * s;
+          h00i = h00t * s + h00i * c;
+          const Real h01t = h01r;
+          h01r = h01t * c - h01i * s;
+          h01i = h01t * s + h01i * c;
+          const Real h02t = h02r;
+          h02r = h02t * c - h02i * s;
+          h02i = h02t * s + h02i * c;
+        }
       }
       Real v00r, v00i, v01r, v01i, v02r, v02i;
       v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
@@ -73,18 +76,18 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
       v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
       v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-      a00r = v00r;
-      a00i = v00i;
-      a01r = v01r;
-      a01i = v01i;
-      a02r = v02r;
-      a02i = v02i;
-      a30r = -v00i;
-      a30i = v00r;
-      a31r = -v01i;
-      a31i = v01r;
-      a32r = -v02i;
-      a32i = v02r;
+      a00r = factor * v00r;
+      a00i = factor * v00i;
+      a01r = factor * v01r;
+      a01i = factor * v01i;
+      a02r = factor * v02r;
+      a02i = factor * v02i;
+      a30r = -factor * v00i;
+      a30i = factor * v00r;
+      a31r = -factor * v01i;
+      a31i = factor * v01r;
+      a32r = -factor * v02i;
+      a32i = factor * v02r;
     }
     {
       Real h10r = p1.z + q0.y;
@@ -93,17 +96,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h11i = p2.y - q0.z;
       Real h12r = p2.z + q1.y;
       Real h12i = p2.w - q1.x;
-      if (edge && args.twisted[0]) {
-        const Real c = scalars.phases[0][0], s = scalars.phases[0][1];
-        const Real h10t = h10r;
-        h10r = h10t * c - h10i * s;
-        h10i = h10t * s + h10i * c;
-        const Real h11t = h11r;
-        h11r = h11t * c - h11i * s;
-        h11i = h11t * s + h11i * c;
-        const Real h12t = h12r;
-        h12r = h12t * c - h12i * s;
-        h12i = h12t * s + h12i * c;
+      if constexpr (twisted) {
+        if (edge && args.twisted[0]) {
+          const Real c = scalars.phases[0][0], s = scalars.phases[0][1];
+          const Real h10t = h10r;
+          h10r = h10t * c - h10i * s;
+          h10i = h10t * s + h10i * c;
+          const Real h11t = h11r;
+          h11r = h11t * c - h11i * s;
+          h11i = h11t * s + h11i * c;
+          const Real h12t = h12r;
+          h12r = h12t * c - h12i * s;
+          h12i = h12t * s + h12i * c;
+        }
       }
       Real v10r, v10i, v11r, v11i, v12r, v12i;
       v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
@@ -112,18 +117,18 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
       v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
       v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-      a10r = v10r;
-      a10i = v10i;
-      a11r = v11r;
-      a11i = v11i;
-      a12r = v12r;
-      a12i = v12i;
-      a20r = -v10i;
-      a20i = v10r;
-      a21r = -v11i;
-      a21i = v11r;
-      a22r = -v12i;
-      a22i = v12r;
+      a10r = factor * v10r;
+      a10i = factor * v10i;
+      a11r = factor * v11r;
+      a11i = factor * v11i;
+      a12r = factor * v12r;
+      a12i = factor * v12i;
+      a20r = -factor * v10i;
+      a20i = factor * v10r;
+      a21r = -factor * v11i;
+      a21i = factor * v11r;
+      a22r = -factor * v12i;
+      a22i = factor * v12r;
     }
   }
   {  // (1 + g_x) U_x(x-x)^+ psi(x-x)
@@ -135,6 +140,7 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
     const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
     const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
     const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Real factor = edge ? scalars.factors[4][1] : scalars.factors[4][0];
     const Vector l3 = load_once(static_cast<const Vector*>(args.spatial_links[3]) + site);
     const Vector l4 = load_once(static_cast<const Vector*>(args.spatial_links[4]) + site);
     const Vector l5 = load_once(static_cast<const Vector*>(args.spatial_links[5]) + site);
@@ -164,17 +170,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h01i = p0.w + q2.x;
       Real h02r = p1.x - q2.w;
       Real h02i = p1.y + q2.z;
-      if (edge && args.twisted[4]) {
-        const Real c = scalars.phases[4][0], s = scalars.phases[4][1];
-        const Real h00t = h00r;
-        h00r = h00t * c - h00i * s;
-        h00i = h00t * s + h00i * c;
-        const Real h01t = h01r;
-        h01r = h01t * c - h01i * s;
-        h01i = h01t * s + h01i * c;
-        const Real h02t = h02r;
-        h02r = h02t * c - h02i * s;
-        h02i = h02t * s + h02i * c;
+      if constexpr (twisted) {
+        if (edge && args.twisted[4]) {
+          const Real c = scalars.phases[4][0], s = scalars.phases[4][1];
+          const Real h00t = h00r;
+          h00r = h00t * c - h00i * s;
+          h00i = h00t * s + h00i * c;
+          const Real h01t = h01r;
+          h01r = h01t * c - h01i * s;
+          h01i = h01t * s + h01i * c;
+          const Real h02t = h02r;
+          h02r = h02t * c - h02i * s;
+          h02i = h02t * s + h02i * c;
+        }
       }
       Real v00r, v00i, v01r, v01i, v02r, v02i;
       v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
@@ -183,18 +191,18 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
       v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
       v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-      a00r += v00r;
-      a00i += v00i;
-      a01r += v01r;
-      a01i += v01i;
-      a02r += v02r;
-      a02i += v02i;
-      a30r += v00i;
-      a30i -= v00r;
-      a31r += v01i;
-      a31i -= v01r;
-      a32r += v02i;
-      a32i -= v02r;
+      a00r += factor * v00r;
+      a00i += factor * v00i;
+      a01r += factor * v01r;
+      a01i += factor * v01i;
+      a02r += factor * v02r;
+      a02i += factor * v02i;
+      a30r += factor * v00i;
+      a30i -= factor * v00r;
+      a31r += factor * v01i;
+      a31i -= factor * v01r;
+      a32r += factor * v02i;
+      a32i -= factor * v02r;
     }
     {
       Real h10r = p1.z - q0.y;
@@ -203,17 +211,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h11i = p2.y + q0.z;
       Real h12r = p2.z - q1.y;
       Real h12i = p2.w + q1.x;
-      if (edge && args.twisted[4]) {
-        const Real c = scalars.phases[4][0], s = scalars.phases[4][1];
-        const Real h10t = h10r;
-        h10r = h10t * c - h10i * s;
-        h10i = h10t * s + h10i * c;
-        const Real h11t = h11r;
-        h11r = h11t * c - h11i * s;
-        h11i = h11t * s + h11i * c;
-        const Real h12t = h12r;
-        h12r = h12t * c - h12i * s;
-        h12i = h12t * s + h12i * c;
+      if constexpr (twisted) {
+        if (edge && args.twisted[4]) {
+          const Real c = scalars.phases[4][0], s = scalars.phases[4][1];
+          const Real h10t = h10r;
+          h10r = h10t * c - h10i * s;
+          h10i = h10t * s + h10i * c;
+          const Real h11t = h11r;
+          h11r = h11t * c - h11i * s;
+          h11i = h11t * s + h11i * c;
+          const Real h12t = h12r;
+          h12r = h12t * c - h12i * s;
+          h12i = h12t * s + h12i * c;
+        }
       }
       Real v10r, v10i, v11r, v11i, v12r, v12i;
       v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
@@ -222,18 +232,18 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
       v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
       v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-      a10r += v10r;
-      a10i += v10i;
-      a11r += v11r;
-      a11i += v11i;
-      a12r += v12r;
-      a12i += v12i;
-      a20r += v10i;
-      a20i -= v10r;
-      a21r += v11i;
-      a21i -= v11r;
-      a22r += v12i;
-      a22i -= v12r;
+      a10r += factor * v10r;
+      a10i += factor * v10i;
+      a11r += factor * v11r;
+      a11i += factor * v11i;
+      a12r += factor * v12r;
+      a12i += factor * v12i;
+      a20r += factor * v10i;
+      a20i -= factor * v10r;
+      a21r += factor * v11i;
+      a21i -= factor * v11r;
+      a22r += factor * v12i;
+      a22i -= factor * v12r;
     }
   }
   {  // (1 - g_y) U_y(x) psi(x+y)
@@ -245,6 +255,7 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
     const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
     const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
     const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Real factor = edge ? scalars.factors[1][1] : scalars.factors[1][0];
     const Vector l0 = load_once(static_cast<const Vector*>(args.spatial_links[6]) + site);
     const Vector l1 = load_once(static_cast<const Vector*>(args.spatial_links[7]) + site);
     const Vector l2 = load_once(static_cast<const Vector*>(args.spatial_links[8]) + site);
@@ -274,17 +285,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h01i = p0.w - q2.y;
       Real h02r = p1.x - q2.z;
       Real h02i = p1.y - q2.w;
-      if (edge && args.twisted[1]) {
-        const Real c = scalars.phases[1][0], s = scalars.phases[1][1];
-        const Real h00t = h00r;
-        h00r = h00t * c - h00i * s;
-        h00i = h00t * s + h00i * c;
-        const Real h01t = h01r;
-        h01r = h01t * c - h01i * s;
-        h01i = h01t * s + h01i * c;
-        const Real h02t = h02r;
-        h02r = h02t * c - h02i * s;
-        h02i = h02t * s + h02i * c;
+      if constexpr (twisted) {
+        if (edge && args.twisted[1]) {
+          const Real c = scalars.phases[1][0], s = scalars.phases[1][1];
+          const Real h00t = h00r;
+          h00r = h00t * c - h00i * s;
+          h00i = h00t * s + h00i * c;
+          const Real h01t = h01r;
+          h01r = h01t * c - h01i * s;
+          h01i = h01t * s + h01i * c;
+          const Real h02t = h02r;
+          h02r = h02t * c - h02i * s;
+          h02i = h02t * s + h02i * c;
+        }
       }
       Real v00r, v00i, v01r, v01i, v02r, v02i;
       v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
@@ -293,18 +306,18 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
       v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
       v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-      a00r += v00r;
-      a00i += v00i;
-      a01r += v01r;
-      a01i += v01i;
-      a02r += v02r;
-      a02i += v02i;
-      a30r -= v00r;
-      a30i -= v00i;
-      a31r -= v01r;
-      a31i -= v01i;
-      a32r -= v02r;
-      a32i -= v02i;
+      a00r += factor * v00r;
+      a00i += factor * v00i;
+      a01r += factor * v01r;
+      a01i += factor * v01i;
+      a02r += factor * v02r;
+      a02i += factor * v02i;
+      a30r -= factor * v00r;
+      a30i -= factor * v00i;
+      a31r -= factor * v01r;
+      a31i -= factor * v01i;
+      a32r -= factor * v02r;
+      a32i -= factor * v02i;
     }
     {
       Real h10r = p1.z + q0.x;
@@ -313,17 +326,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h11i = p2.y + q0.w;
       Real h12r = p2.z + q1.x;
       Real h12i = p2.w + q1.y;
-      if (edge && args.twisted[1]) {
-        const Real c = scalars.phases[1][0], s = scalars.phases[1][1];
-        const Real h10t = h10r;
-        h10r = h10t * c - h10i * s;
-        h10i = h10t * s + h10i * c;
-        const Real h11t = h11r;
-        h11r = h11t * c - h11i * s;
-        h11i = h11t * s + h11i * c;
-        const Real h12t = h12r;
-        h12r = h12t * c - h12i * s;
-        h12i = h12t * s + h12i * c;
+      if constexpr (twisted) {
+        if (edge && args.twisted[1]) {
+          const Real c = scalars.phases[1][0], s = scalars.phases[1][1];
+          const Real h10t = h10r;
+          h10r = h10t * c - h10i * s;
+          h10i = h10t * s + h10i * c;
+          const Real h11t = h11r;
+          h11r = h11t * c - h11i * s;
+          h11i = h11t * s + h11i * c;
+          const Real h12t = h12r;
+          h12r = h12t * c - h12i * s;
+          h12i = h12t * s + h12i * c;
+        }
       }
       Real v10r, v10i, v11r, v11i, v12r, v12i;
       v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
@@ -332,18 +347,18 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
       v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
       v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-      a10r += v10r;
-      a10i += v10i;
-      a11r += v11r;
-      a11i += v11i;
-      a12r += v12r;
-      a12i += v12i;
-      a20r += v10r;
-      a20i += v10i;
-      a21r += v11r;
-      a21i += v11i;
-      a22r += v12r;
-      a22i += v12i;
+      a10r += factor * v10r;
+      a10i += factor * v10i;
+      a11r += factor * v11r;
+      a11i += factor * v11i;
+      a12r += factor * v12r;
+      a12i += factor * v12i;
+      a20r += factor * v10r;
+      a20i += factor * v10i;
+      a21r += factor * v11r;
+      a21i += factor * v11i;
+      a22r += factor * v12r;
+      a22i += factor * v12i;
     }
   }
   {  // (1 + g_y) U_y(x-y)^+ psi(x-y)
@@ -355,6 +370,7 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
     const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
     const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
     const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Real factor = edge ? scalars.factors[5][1] : scalars.factors[5][0];
     const Vector l3 = load_once(static_cast<const Vector*>(args.spatial_links[9]) + site);
     const Vector l4 = load_once(static_cast<const Vector*>(args.spatial_links[10]) + site);
     const Vector l5 = load_once(static_cast<const Vector*>(args.spatial_links[11]) + site);
@@ -384,17 +400,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h01i = p0.w + q2.y;
       Real h02r = p1.x + q2.z;
       Real h02i = p1.y + q2.w;
-      if (edge && args.twisted[5]) {
-        const Real c = scalars.phases[5][0], s = scalars.phases[5][1];
-        const Real h00t = h00r;
-        h00r = h00t * c - h00i * s;
-        h00i = h00t * s + h00i * c;
-        const Real h01t = h01r;
-        h01r = h01t * c - h01i * s;
-        h01i = h01t * s + h01i * c;
-        const Real h02t = h02r;
-        h02r = h02t * c - h02i * s;
-        h02i = h02t * s + h02i * c;
+      if constexpr (twisted) {
+        if (edge && args.twisted[5]) {
+          const Real c = scalars.phases[5][0], s = scalars.phases[5][1];
+          const Real h00t = h00r;
+          h00r = h00t * c - h00i * s;
+          h00i = h00t * s + h00i * c;
+          const Real h01t = h01r;
+          h01r = h01t * c - h01i * s;
+          h01i = h01t * s + h01i * c;
+          const Real h02t = h02r;
+          h02r = h02t * c - h02i * s;
+          h02i = h02t * s + h02i * c;
+        }
       }
       Real v00r, v00i, v01r, v01i, v02r, v02i;
       v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
@@ -403,18 +421,18 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
       v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
       v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-      a00r += v00r;
-      a00i += v00i;
-      a01r += v01r;
-      a01i += v01i;
-      a02r += v02r;
-      a02i += v02i;
-      a30r += v00r;
-      a30i += v00i;
-      a31r += v01r;
-      a31i += v01i;
-      a32r += v02r;
-      a32i += v02i;
+      a00r += factor * v00r;
+      a00i += factor * v00i;
+      a01r += factor * v01r;
+      a01i += factor * v01i;
+      a02r += factor * v02r;
+      a02i += factor * v02i;
+      a30r += factor * v00r;
+      a30i += factor * v00i;
+      a31r += factor * v01r;
+      a31i += factor * v01i;
+      a32r += factor * v02r;
+      a32i += factor * v02i;
     }
     {
       Real h10r = p1.z - q0.x;
@@ -423,17 +441,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h11i = p2.y - q0.w;
       Real h12r = p2.z - q1.x;
       Real h12i = p2.w - q1.y;
-      if (edge && args.twisted[5]) {
-        const Real c = scalars.phases[5][0], s = scalars.phases[5][1];
-        const Real h10t = h10r;
-        h10r = h10t * c - h10i * s;
-        h10i = h10t * s + h10i * c;
-        const Real h11t = h11r;
-        h11r = h11t * c - h11i * s;
-        h11i = h11t * s + h11i * c;
-        const Real h12t = h12r;
-        h12r = h12t * c - h12i * s;
-        h12i = h12t * s + h12i * c;
+      if constexpr (twisted) {
+        if (edge && args.twisted[5]) {
+          const Real c = scalars.phases[5][0], s = scalars.phases[5][1];
+          const Real h10t = h10r;
+          h10r = h10t * c - h10i * s;
+          h10i = h10t * s + h10i * c;
+          const Real h11t = h11r;
+          h11r = h11t * c - h11i * s;
+          h11i = h11t * s + h11i * c;
+          const Real h12t = h12r;
+          h12r = h12t * c - h12i * s;
+          h12i = h12t * s + h12i * c;
+        }
       }
       Real v10r, v10i, v11r, v11i, v12r, v12i;
       v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
@@ -442,18 +462,18 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
       v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
       v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-      a10r += v10r;
-      a10i += v10i;
-      a11r += v11r;
-      a11i += v11i;
-      a12r += v12r;
-      a12i += v12i;
-      a20r -= v10r;
-      a20i -= v10i;
-      a21r -= v11r;
-      a21i -= v11i;
-      a22r -= v12r;
-      a22i -= v12i;
+      a10r += factor * v10r;
+      a10i += factor * v10i;
+      a11r += factor * v11r;
+      a11i += factor * v11i;
+      a12r += factor * v12r;
+      a12i += factor * v12i;
+      a20r -= factor * v10r;
+      a20i -= factor * v10i;
+      a21r -= factor * v11r;
+      a21i -= factor * v11i;
+      a22r -= factor * v12r;
+      a22i -= factor * v12i;
     }
   }
   {  // (1 - g_z) U_z(x) psi(x+z)
@@ -465,6 +485,7 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
     const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
     const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
     const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Real factor = edge ? scalars.factors[2][1] : scalars.factors[2][0];
     const Vector l0 = load_once(static_cast<const Vector*>(args.spatial_links[12]) + site);
     const Vector l1 = load_once(static_cast<const Vector*>(args.spatial_links[13]) + site);
     const Vector l2 = load_once(static_cast<const Vector*>(args.spatial_links[14]) + site);
@@ -494,17 +515,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h01i = p0.w - q0.z;
       Real h02r = p1.x + q1.y;
       Real h02i = p1.y - q1.x;
-      if (edge && args.twisted[2]) {
-        const Real c = scalars.phases[2][0], s = scalars.phases[2][1];
-        const Real h00t = h00r;
-        h00r = h00t * c - h00i * s;
-        h00i = h00t * s + h00i * c;
-        const Real h01t = h01r;
-        h01r = h01t * c - h01i * s;
-        h01i = h01t * s + h01i * c;
-        const Real h02t = h02r;
-        h02r = h02t * c - h02i * s;
-        h02i = h02t * s + h02i * c;
+      if constexpr (twisted) {
+        if (edge && args.twisted[2]) {
+          const Real c = scalars.phases[2][0], s = scalars.phases[2][1];
+          const Real h00t = h00r;
+          h00r = h00t * c - h00i * s;
+          h00i = h00t * s + h00i * c;
+          const Real h01t = h01r;
+          h01r = h01t * c - h01i * s;
+          h01i = h01t * s + h01i * c;
+          const Real h02t = h02r;
+          h02r = h02t * c - h02i * s;
+          h02i = h02t * s + h02i * c;
+        }
       }
       Real v00r, v00i, v01r, v01i, v02r, v02i;
       v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
@@ -513,18 +536,18 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
       v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
       v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-      a00r += v00r;
-      a00i += v00i;
-      a01r += v01r;
-      a01i += v01i;
-      a02r += v02r;
-      a02i += v02i;
-      a20r -= v00i;
-      a20i += v00r;
-      a21r -= v01i;
-      a21i += v01r;
-      a22r -= v02i;
-      a22i += v02r;
+      a00r += factor * v00r;
+      a00i += factor * v00i;
+      a01r += factor * v01r;
+      a01i += factor * v01i;
+      a02r += factor * v02r;
+      a02i += factor * v02i;
+      a20r -= factor * v00i;
+      a20i += factor * v00r;
+      a21r -= factor * v01i;
+      a21i += factor * v01r;
+      a22r -= factor * v02i;
+      a22i += factor * v02r;
     }
     {
       Real h10r = p1.z - q1.w;
@@ -533,17 +556,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h11i = p2.y + q2.x;
       Real h12r = p2.z - q2.w;
       Real h12i = p2.w + q2.z;
-      if (edge && args.twisted[2]) {
-        const Real c = scalars.phases[2][0], s = scalars.phases[2][1];
-        const Real h10t = h10r;
-        h10r = h10t * c - h10i * s;
-        h10i = h10t * s + h10i * c;
-        const Real h11t = h11r;
-        h11r = h11t * c - h11i * s;
-        h11i = h11t * s + h11i * c;
-        const Real h12t = h12r;
-        h12r = h12t * c - h12i * s;
-        h12i = h12t * s + h12i * c;
+      if constexpr (twisted) {
+        if (edge && args.twisted[2]) {
+          const Real c = scalars.phases[2][0], s = scalars.phases[2][1];
+          const Real h10t = h10r;
+          h10r = h10t * c - h10i * s;
+          h10i = h10t * s + h10i * c;
+          const Real h11t = h11r;
+          h11r = h11t * c - h11i * s;
+          h11i = h11t * s + h11i * c;
+          const Real h12t = h12r;
+          h12r = h12t * c - h12i * s;
+          h12i = h12t * s + h12i * c;
+        }
       }
       Real v10r, v10i, v11r, v11i, v12r, v12i;
       v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
@@ -552,18 +577,18 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
       v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
       v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-      a10r += v10r;
-      a10i += v10i;
-      a11r += v11r;
-      a11i += v11i;
-      a12r += v12r;
-      a12i += v12i;
-      a30r += v10i;
-      a30i -= v10r;
-      a31r += v11i;
-      a31i -= v11r;
-      a32r += v12i;
-      a32i -= v12r;
+      a10r += factor * v10r;
+      a10i += factor * v10i;
+      a11r += factor * v11r;
+      a11i += factor * v11i;
+      a12r += factor * v12r;
+      a12i += factor * v12i;
+      a30r += factor * v10i;
+      a30i -= factor * v10r;
+      a31r += factor * v11i;
+      a31i -= factor * v11r;
+      a32r += factor * v12i;
+      a32i -= factor * v12r;
     }
   }
   {  // (1 + g_z) U_z(x-z)^+ psi(x-z)
@@ -575,6 +600,7 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
     const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
     const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
     const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Real factor = edge ? scalars.factors[6][1] : scalars.factors[6][0];
     const Vector l3 = load_once(static_cast<const Vector*>(args.spatial_links[15]) + site);
     const Vector l4 = load_once(static_cast<const Vector*>(args.spatial_links[16]) + site);
     const Vector l5 = load_once(static_cast<const Vector*>(args.spatial_links[17]) + site);
@@ -604,17 +630,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h01i = p0.w + q0.z;
       Real h02r = p1.x - q1.y;
       Real h02i = p1.y + q1.x;
-      if (edge && args.twisted[6]) {
-        const Real c = scalars.phases[6][0], s = scalars.phases[6][1];
-        const Real h00t = h00r;
-        h00r = h00t * c - h00i * s;
-        h00i = h00t * s + h00i * c;
-        const Real h01t = h01r;
-        h01r = h01t * c - h01i * s;
-        h01i = h01t * s + h01i * c;
-        const Real h02t = h02r;
-        h02r = h02t * c - h02i * s;
-        h02i = h02t * s + h02i * c;
+      if constexpr (twisted) {
+        if (edge && args.twisted[6]) {
+          const Real c = scalars.phases[6][0], s = scalars.phases[6][1];
+          const Real h00t = h00r;
+          h00r = h00t * c - h00i * s;
+          h00i = h00t * s + h00i * c;
+          const Real h01t = h01r;
+          h01r = h01t * c - h01i * s;
+          h01i = h01t * s + h01i * c;
+          const Real h02t = h02r;
+          h02r = h02t * c - h02i * s;
+          h02i = h02t * s + h02i * c;
+        }
       }
       Real v00r, v00i, v01r, v01i, v02r, v02i;
       v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
@@ -623,18 +651,18 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
       v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
       v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-      a00r += v00r;
-      a00i += v00i;
-      a01r += v01r;
-      a01i += v01i;
-      a02r += v02r;
-      a02i += v02i;
-      a20r += v00i;
-      a20i -= v00r;
-      a21r += v01i;
-      a21i -= v01r;
-      a22r += v02i;
-      a22i -= v02r;
+      a00r += factor * v00r;
+      a00i += factor * v00i;
+      a01r += factor * v01r;
+      a01i += factor * v01i;
+      a02r += factor * v02r;
+      a02i += factor * v02i;
+      a20r += factor * v00i;
+      a20i -= factor * v00r;
+      a21r += factor * v01i;
+      a21i -= factor * v01r;
+      a22r += factor * v02i;
+      a22i -= factor * v02r;
     }
     {
       Real h10r = p1.z + q1.w;
@@ -643,17 +671,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h11i = p2.y - q2.x;
       Real h12r = p2.z + q2.w;
       Real h12i = p2.w - q2.z;
-      if (edge && args.twisted[6]) {
-        const Real c = scalars.phases[6][0], s = scalars.phases[6][1];
-        const Real h10t = h10r;
-        h10r = h10t * c - h10i * s;
-        h10i = h10t * s + h10i * c;
-        const Real h11t = h11r;
-        h11r = h11t * c - h11i * s;
-        h11i = h11t * s + h11i * c;
-        const Real h12t = h12r;
-        h12r = h12t * c - h12i * s;
-        h12i = h12t * s + h12i * c;
+      if constexpr (twisted) {
+        if (edge && args.twisted[6]) {
+          const Real c = scalars.phases[6][0], s = scalars.phases[6][1];
+          const Real h10t = h10r;
+          h10r = h10t * c - h10i * s;
+          h10i = h10t * s + h10i * c;
+          const Real h11t = h11r;
+          h11r = h11t * c - h11i * s;
+          h11i = h11t * s + h11i * c;
+          const Real h12t = h12r;
+          h12r = h12t * c - h12i * s;
+          h12i = h12t * s + h12i * c;
+        }
       }
       Real v10r, v10i, v11r, v11i, v12r, v12i;
       v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
@@ -662,51 +692,27 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
       v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
       v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-      a10r += v10r;
-      a10i += v10i;
-      a11r += v11r;
-      a11i += v11i;
-      a12r += v12r;
-      a12i += v12i;
-      a30r -= v10i;
-      a30i += v10r;
-      a31r -= v11i;
-      a31i += v11r;
-      a32r -= v12i;
-      a32i += v12r;
+      a10r += factor * v10r;
+      a10i += factor * v10i;
+      a11r += factor * v11r;
+      a11i += factor * v11i;
+      a12r += factor * v12r;
+      a12i += factor * v12i;
+      a30r -= factor * v10i;
+      a30i += factor * v10r;
+      a31r -= factor * v11i;
+      a31i += factor * v11r;
+      a32r -= factor * v12i;
+      a32i += factor * v12r;
     }
   }
-  // spatial hops carry nu / xi0
-  a00r *= scalars.spatial;
-  a00i *= scalars.spatial;
-  a01r *= scalars.spatial;
-  a01i *= scalars.spatial;
-  a02r *= scalars.spatial;
-  a02i *= scalars.spatial;
-  a10r *= scalars.spatial;
-  a10i *= scalars.spatial;
-  a11r *= scalars.spatial;
-  a11i *= scalars.spatial;
-  a12r *= scalars.spatial;
-  a12i *= scalars.spatial;
-  a20r *= scalars.spatial;
-  a20i *= scalars.spatial;
-  a21r *= scalars.spatial;
-  a21i *= scalars.spatial;
-  a22r *= scalars.spatial;
-  a22i *= scalars.spatial;
-  a30r *= scalars.spatial;
-  a30i *= scalars.spatial;
-  a31r *= scalars.spatial;
-  a31i *= scalars.spatial;
-  a32r *= scalars.spatial;
-  a32i *= scalars.spatial;
   {  // (1 - g_t) U_t(x) psi(x+t)
     const bool edge = here.edge<3>(args.geometry);
     const unsigned there = unsigned(here.neighbour<3>(args.geometry));
     const Vector q0 = load_shared(static_cast<const Vector*>(args.in[3]) + there);
     const Vector q1 = load_shared(static_cast<const Vector*>(args.in[4]) + there);
     const Vector q2 = load_shared(static_cast<const Vector*>(args.in[5]) + there);
+    const Real factor = edge ? scalars.factors[3][1] : scalars.factors[3][0];
     if (!temporal_gauge || edge) {
       const Vector l0 = load_once(static_cast<const Vector*>(args.time_links[0]) + site);
       const Vector l1 = load_once(static_cast<const Vector*>(args.time_links[1]) + site);
@@ -737,17 +743,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
         Real h01i = q0.w;
         Real h02r = q1.x;
         Real h02i = q1.y;
-        if (edge && args.twisted[3]) {
-          const Real c = scalars.phases[3][0], s = scalars.phases[3][1];
-          const Real h00t = h00r;
-          h00r = h00t * c - h00i * s;
-          h00i = h00t * s + h00i * c;
-          const Real h01t = h01r;
-          h01r = h01t * c - h01i * s;
-          h01i = h01t * s + h01i * c;
-          const Real h02t = h02r;
-          h02r = h02t * c - h02i * s;
-          h02i = h02t * s + h02i * c;
+        if constexpr (twisted) {
+          if (edge && args.twisted[3]) {
+            const Real c = scalars.phases[3][0], s = scalars.phases[3][1];
+            const Real h00t = h00r;
+            h00r = h00t * c - h00i * s;
+            h00i = h00t * s + h00i * c;
+            const Real h01t = h01r;
+            h01r = h01t * c - h01i * s;
+            h01i = h01t * s + h01i * c;
+            const Real h02t = h02r;
+            h02r = h02t * c - h02i * s;
+            h02i = h02t * s + h02i * c;
+          }
         }
         Real v00r, v00i, v01r, v01i, v02r, v02i;
         v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
@@ -756,12 +764,12 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
         v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
         v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
         v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-        a20r += T(2) * v00r;
-        a20i += T(2) * v00i;
-        a21r += T(2) * v01r;
-        a21i += T(2) * v01i;
-        a22r += T(2) * v02r;
-        a22i += T(2) * v02i;
+        a20r += factor * v00r;
+        a20i += factor * v00i;
+        a21r += factor * v01r;
+        a21i += factor * v01i;
+        a22r += factor * v02r;
+        a22i += factor * v02i;
       }
       {
         Real h10r = q1.z;
@@ -770,17 +778,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
         Real h11i = q2.y;
         Real h12r = q2.z;
         Real h12i = q2.w;
-        if (edge && args.twisted[3]) {
-          const Real c = scalars.phases[3][0], s = scalars.phases[3][1];
-          const Real h10t = h10r;
-          h10r = h10t * c - h10i * s;
-          h10i = h10t * s + h10i * c;
-          const Real h11t = h11r;
-          h11r = h11t * c - h11i * s;
-          h11i = h11t * s + h11i * c;
-          const Real h12t = h12r;
-          h12r = h12t * c - h12i * s;
-          h12i = h12t * s + h12i * c;
+        if constexpr (twisted) {
+          if (edge && args.twisted[3]) {
+            const Real c = scalars.phases[3][0], s = scalars.phases[3][1];
+            const Real h10t = h10r;
+            h10r = h10t * c - h10i * s;
+            h10i = h10t * s + h10i * c;
+            const Real h11t = h11r;
+            h11r = h11t * c - h11i * s;
+            h11i = h11t * s + h11i * c;
+            const Real h12t = h12r;
+            h12r = h12t * c - h12i * s;
+            h12i = h12t * s + h12i * c;
+          }
         }
         Real v10r, v10i, v11r, v11i, v12r, v12i;
         v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
@@ -789,12 +799,12 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
         v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
         v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
         v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-        a30r += T(2) * v10r;
-        a30i += T(2) * v10i;
-        a31r += T(2) * v11r;
-        a31i += T(2) * v11i;
-        a32r += T(2) * v12r;
-        a32i += T(2) * v12i;
+        a30r += factor * v10r;
+        a30i += factor * v10i;
+        a31r += factor * v11r;
+        a31i += factor * v11i;
+        a32r += factor * v12r;
+        a32i += factor * v12i;
       }
     } else {
       Real h00r = q0.x;
@@ -803,24 +813,24 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h01i = q0.w;
       Real h02r = q1.x;
       Real h02i = q1.y;
-      a20r += T(2) * h00r;
-      a20i += T(2) * h00i;
-      a21r += T(2) * h01r;
-      a21i += T(2) * h01i;
-      a22r += T(2) * h02r;
-      a22i += T(2) * h02i;
+      a20r += factor * h00r;
+      a20i += factor * h00i;
+      a21r += factor * h01r;
+      a21i += factor * h01i;
+      a22r += factor * h02r;
+      a22i += factor * h02i;
       Real h10r = q1.z;
       Real h10i = q1.w;
       Real h11r = q2.x;
       Real h11i = q2.y;
       Real h12r = q2.z;
       Real h12i = q2.w;
-      a30r += T(2) * h10r;
-      a30i += T(2) * h10i;
-      a31r += T(2) * h11r;
-      a31i += T(2) * h11i;
-      a32r += T(2) * h12r;
-      a32i += T(2) * h12i;
+      a30r += factor * h10r;
+      a30i += factor * h10i;
+      a31r += factor * h11r;
+      a31i += factor * h11i;
+      a32r += factor * h12r;
+      a32i += factor * h12i;
     }
   }
   {  // (1 + g_t) U_t(x-t)^+ psi(x-t)
@@ -829,6 +839,7 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
     const Vector p0 = load_shared(static_cast<const Vector*>(args.in[0]) + there);
     const Vector p1 = load_shared(static_cast<const Vector*>(args.in[1]) + there);
     const Vector p2 = load_shared(static_cast<const Vector*>(args.in[2]) + there);
+    const Real factor = edge ? scalars.factors[7][1] : scalars.factors[7][0];
     if (!temporal_gauge || edge) {
       const Vector l3 = load_once(static_cast<const Vector*>(args.time_links[3]) + site);
       const Vector l4 = load_once(static_cast<const Vector*>(args.time_links[4]) + site);
@@ -859,17 +870,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
         Real h01i = p0.w;
         Real h02r = p1.x;
         Real h02i = p1.y;
-        if (edge && args.twisted[7]) {
-          const Real c = scalars.phases[7][0], s = scalars.phases[7][1];
-          const Real h00t = h00r;
-          h00r = h00t * c - h00i * s;
-          h00i = h00t * s + h00i * c;
-          const Real h01t = h01r;
-          h01r = h01t * c - h01i * s;
-          h01i = h01t * s + h01i * c;
-          const Real h02t = h02r;
-          h02r = h02t * c - h02i * s;
-          h02i = h02t * s + h02i * c;
+        if constexpr (twisted) {
+          if (edge && args.twisted[7]) {
+            const Real c = scalars.phases[7][0], s = scalars.phases[7][1];
+            const Real h00t = h00r;
+            h00r = h00t * c - h00i * s;
+            h00i = h00t * s + h00i * c;
+            const Real h01t = h01r;
+            h01r = h01t * c - h01i * s;
+            h01i = h01t * s + h01i * c;
+            const Real h02t = h02r;
+            h02r = h02t * c - h02i * s;
+            h02i = h02t * s + h02i * c;
+          }
         }
         Real v00r, v00i, v01r, v01i, v02r, v02i;
         v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
@@ -878,12 +891,12 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
         v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
         v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
         v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a00r += T(2) * v00r;
-        a00i += T(2) * v00i;
-        a01r += T(2) * v01r;
-        a01i += T(2) * v01i;
-        a02r += T(2) * v02r;
-        a02i += T(2) * v02i;
+        a00r += factor * v00r;
+        a00i += factor * v00i;
+        a01r += factor * v01r;
+        a01i += factor * v01i;
+        a02r += factor * v02r;
+        a02i += factor * v02i;
       }
       {
         Real h10r = p1.z;
@@ -892,17 +905,19 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
         Real h11i = p2.y;
         Real h12r = p2.z;
         Real h12i = p2.w;
-        if (edge && args.twisted[7]) {
-          const Real c = scalars.phases[7][0], s = scalars.phases[7][1];
-          const Real h10t = h10r;
-          h10r = h10t * c - h10i * s;
-          h10i = h10t * s + h10i * c;
-          const Real h11t = h11r;
-          h11r = h11t * c - h11i * s;
-          h11i = h11t * s + h11i * c;
-          const Real h12t = h12r;
-          h12r = h12t * c - h12i * s;
-          h12i = h12t * s + h12i * c;
+        if constexpr (twisted) {
+          if (edge && args.twisted[7]) {
+            const Real c = scalars.phases[7][0], s = scalars.phases[7][1];
+            const Real h10t = h10r;
+            h10r = h10t * c - h10i * s;
+            h10i = h10t * s + h10i * c;
+            const Real h11t = h11r;
+            h11r = h11t * c - h11i * s;
+            h11i = h11t * s + h11i * c;
+            const Real h12t = h12r;
+            h12r = h12t * c - h12i * s;
+            h12i = h12t * s + h12i * c;
+          }
         }
         Real v10r, v10i, v11r, v11i, v12r, v12i;
         v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
@@ -911,12 +926,12 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
         v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
         v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
         v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a10r += T(2) * v10r;
-        a10i += T(2) * v10i;
-        a11r += T(2) * v11r;
-        a11i += T(2) * v11i;
-        a12r += T(2) * v12r;
-        a12i += T(2) * v12i;
+        a10r += factor * v10r;
+        a10i += factor * v10i;
+        a11r += factor * v11r;
+        a11i += factor * v11i;
+        a12r += factor * v12r;
+        a12i += factor * v12i;
       }
     } else {
       Real h00r = p0.x;
@@ -925,50 +940,26 @@ QUADRILLE_HOST_DEVICE void wilson_single_12_site(const CudaHopArgs& args, const 
       Real h01i = p0.w;
       Real h02r = p1.x;
       Real h02i = p1.y;
-      a00r += T(2) * h00r;
-      a00i += T(2) * h00i;
-      a01r += T(2) * h01r;
-      a01i += T(2) * h01i;
-      a02r += T(2) * h02r;
-      a02i += T(2) * h02i;
+      a00r += factor * h00r;
+      a00i += factor * h00i;
+      a01r += factor * h01r;
+      a01i += factor * h01i;
+      a02r += factor * h02r;
+      a02i += factor * h02i;
       Real h10r = p1.z;
       Real h10i = p1.w;
       Real h11r = p2.x;
       Real h11i = p2.y;
       Real h12r = p2.z;
       Real h12i = p2.w;
-      a10r += T(2) * h10r;
-      a10i += T(2) * h10i;
-      a11r += T(2) * h11r;
-      a11i += T(2) * h11i;
-      a12r += T(2) * h12r;
-      a12i += T(2) * h12i;
+      a10r += factor * h10r;
+      a10i += factor * h10i;
+      a11r += factor * h11r;
+      a11i += factor * h11i;
+      a12r += factor * h12r;
+      a12i += factor * h12i;
     }
   }
-  a00r *= scalars.b;
-  a00i *= scalars.b;
-  a01r *= scalars.b;
-  a01i *= scalars.b;
-  a02r *= scalars.b;
-  a02i *= scalars.b;
-  a10r *= scalars.b;
-  a10i *= scalars.b;
-  a11r *= scalars.b;
-  a11i *= scalars.b;
-  a12r *= scalars.b;
-  a12i *= scalars.b;
-  a20r *= scalars.b;
-  a20i *= scalars.b;
-  a21r *= scalars.b;
-  a21i *= scalars.b;
-  a22r *= scalars.b;
-  a22i *= scalars.b;
-  a30r *= scalars.b;
-  a30i *= scalars.b;
-  a31r *= scalars.b;
-  a31i *= scalars.b;
-  a32r *= scalars.b;
-  a32i *= scalars.b;
   if (args.z[0] != nullptr) {
     const Vector p0 = load_own(static_cast<const Vector*>(args.z[0]) + site);
     const Vector p1 = load_own(static_cast<const Vector*>(args.z[1]) + site);

@@ -204,16 +204,18 @@ __device__ __forceinline__ void for_each_site(const GroupedGeometry& geometry, B
 
 }  // namespace quadrille::dirac
 
-/// The kernel of a generated body, without and with temporal gauge fixing, and how the host finds it.
-#define QUADRILLE_CUDA_HOP(name, threads, blocks, walks)                                                            \
-  template <bool temporal_gauge>                                                                                    \
-  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {      \
-    for_each_site<walks>(args.geometry, [&](const GroupedSite& here) { name##_site<temporal_gauge>(args, here); }); \
-  }                                                                                                                 \
-  CudaHopKernel name##_cuda(bool temporal_gauge) {                                                                  \
-    return {temporal_gauge ? reinterpret_cast<const void*>(&name##_kernel<true>)                                    \
-                           : reinterpret_cast<const void*>(&name##_kernel<false>),                                  \
-            walks};                                                                                                 \
+/// The kernels of a generated body, and how the host finds them.
+#define QUADRILLE_CUDA_HOP(name, threads, blocks, walks)                                                        \
+  template <bool temporal_gauge, bool twisted>                                                                  \
+  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {  \
+    for_each_site<walks>(args.geometry,                                                                         \
+                         [&](const GroupedSite& here) { name##_site<temporal_gauge, twisted>(args, here); });   \
+  }                                                                                                             \
+  CudaHopKernel name##_cuda(bool temporal_gauge, bool twisted) {                                                \
+    const auto pointer = [](auto* kernel) { return reinterpret_cast<const void*>(kernel); };                    \
+    const void* kernels[2][2] = {{pointer(&name##_kernel<false, false>), pointer(&name##_kernel<false, true>)}, \
+                                 {pointer(&name##_kernel<true, false>), pointer(&name##_kernel<true, true>)}};  \
+    return {kernels[temporal_gauge][twisted], walks};                                                           \
   }
 #else
 #define QUADRILLE_CUDA_HOP(name, threads, blocks, walks)

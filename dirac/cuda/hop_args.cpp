@@ -5,13 +5,28 @@
 namespace quadrille::dirac {
 namespace {
 
+bool is_real(std::complex<double> factor) { return factor.imag() == 0; }
+
+/// The kernels project to the two spins that hops in time leave, and owe them a factor of 2.
+constexpr double projector_scale(int mu) { return mu == 3 ? 2 : 1; }
+
+/// The scalars for b = 1.
 template <class T>
 void fill(CudaHopScalars<T>& scalars, const HopScalars& from) {
-  scalars.spatial = T(from.spatial);
   for (int d = 0; d < 8; ++d) {
-    const std::complex<double> factor = boundary_factor(from, d);
-    scalars.phases[d][0] = T(factor.real());
-    scalars.phases[d][1] = T(factor.imag());
+    const std::complex<double> boundary = boundary_factor(from, d);
+    const double inside = projector_scale(d % 4) * (d % 4 < 3 ? from.spatial : 1);
+    scalars.factors[d][0] = T(inside);
+    scalars.factors[d][1] = T(is_real(boundary) ? inside * boundary.real() : inside);
+    scalars.phases[d][0] = T(boundary.real());
+    scalars.phases[d][1] = T(boundary.imag());
+  }
+}
+
+template <class T>
+void scale(CudaHopScalars<T>& scalars, double b) {
+  for (auto& factors : scalars.factors) {
+    for (T& factor : factors) factor = T(b * factor);
   }
 }
 
@@ -33,12 +48,19 @@ int link_groups(const Field& links) {
 
 }  // namespace
 
+bool is_twisted(const HopScalars& scalars) {
+  for (int d = 0; d < 8; ++d) {
+    if (!is_real(boundary_factor(scalars, d))) return true;
+  }
+  return false;
+}
+
 CudaHopArgs unbound_args(const HopSetup& setup) {
   CudaHopArgs args{};
   args.stride = setup.spinor.layout.stride;
   fill(args.in_double, setup.scalars);
   fill(args.in_float, setup.scalars);
-  for (int d = 0; d < 8; ++d) args.twisted[d] = boundary_factor(setup.scalars, d) != 1.0;
+  for (int d = 0; d < 8; ++d) args.twisted[d] = !is_real(boundary_factor(setup.scalars, d));
   return args;
 }
 
@@ -56,10 +78,10 @@ CudaHopArgs bound(CudaHopArgs args, const HopSetup& setup, const HopCall& call) 
   }
   point(args.spatial_links, *setup.spatial_links, p, link_groups(*setup.spatial_links));
   point(args.time_links, *setup.time_links, p, link_groups(*setup.time_links));
+  scale(args.in_double, call.b);
+  scale(args.in_float, call.b);
   args.in_double.a = call.a;
-  args.in_double.b = call.b;
   args.in_float.a = float(call.a);
-  args.in_float.b = float(call.b);
   return args;
 }
 

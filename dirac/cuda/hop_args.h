@@ -8,6 +8,7 @@
 namespace quadrille {
 struct HopSetup;
 struct HopCall;
+struct HopScalars;
 }  // namespace quadrille
 
 namespace quadrille::dirac {
@@ -15,9 +16,11 @@ namespace quadrille::dirac {
 /// The scalars of a call in the arithmetic of the kernel: converting them there would cost more than the rest of them.
 template <class T>
 struct CudaHopScalars {
-  T a, b;
-  T spatial;       ///< factor of the spatial hops: nu / xi0
-  T phases[8][2];  ///< boundary factor of each direction: real and imaginary part
+  T a;
+  /// All that the hop in a direction is multiplied by, inside the lattice and across its edge: b, nu / xi0 in space,
+  /// the projector's 2 in time, and a boundary factor that is real.
+  T factors[8][2];
+  T phases[8][2];  ///< real and imaginary part of a boundary factor that is not
 };
 
 /// out = b D in (+ a z) on one parity of fields in the grouped layout; `in` lies on the other parity. out must not
@@ -37,7 +40,7 @@ struct CudaHopArgs {
   const float* in_norms;
   const float* z_norms;
   GroupedGeometry geometry;
-  bool twisted[8];  ///< the boundary factor of a direction is not 1
+  bool twisted[8];  ///< the boundary factor of a direction is not real
   CudaHopScalars<double> in_double;
   CudaHopScalars<float> in_float;
 
@@ -51,7 +54,7 @@ struct CudaHopArgs {
   }
 };
 
-/// A kernel as the host finds it.
+/// A kernel as the host finds it: one of the four of a body.
 struct CudaHopKernel {
   const void* function;
   bool walks;  ///< takes fewer columns than there are tiles along t
@@ -59,6 +62,8 @@ struct CudaHopKernel {
 
 /// What does not change from call to call, and the rest of one call; the geometry is the launch's.
 CudaHopArgs unbound_args(const HopSetup& setup);
+/// Whether a boundary factor is not real, so that the kernel must be a twisted one.
+bool is_twisted(const HopScalars& scalars);
 CudaHopArgs bound(CudaHopArgs args, const HopSetup& setup, const HopCall& call);
 
 }  // namespace quadrille::dirac

@@ -27,11 +27,12 @@ using dirac::Walk;
 
 using Body = void (*)(const CudaHopArgs&, const GroupedSite&);
 
+template <bool twisted>
 Body body_of(const OperatorForm& form) {
   const bool t = form.temporal_gauge;
 #define X(name, op, precision_, reconstruct_, line)                                               \
   if (form.precision == Precision::precision_ && form.reconstruct == Reconstruct::reconstruct_) { \
-    return t ? &dirac::name##_site<true> : &dirac::name##_site<false>;                            \
+    return t ? &dirac::name##_site<true, twisted> : &dirac::name##_site<false, twisted>;          \
   }
 #include "cuda_kernel_table.inc"
 #undef X
@@ -92,10 +93,12 @@ TEST_P(CudaHop, EveryTileVisitsEverySiteOnceAndFindsItsNeighbours) {
   }
 }
 
-TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnItsOwnLinks) {
-  const Scene scene = Scene::hot(GetParam());
+template <bool twisted>
+void every_body_agrees(const Scene& scene) {
+  const Dims dims = scene.lattice.dims();
   const WilsonParameters& w = scene.parameters;
-  const HostSpinor psi = random_spinor(GetParam());
+  ASSERT_EQ(dirac::is_twisted({w.boundary, 1}), twisted);
+  const HostSpinor psi = random_spinor(dims);
   for (const OperatorForm& form : all_forms()) {
     const auto links = [&](std::uint8_t directions) {
       Field field(
@@ -105,7 +108,7 @@ TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnItsOwnLinks) {
       return field;
     };
     const Field spatial = links(hops::spatial), time = links(hops::time);
-    HostLinks stored(GetParam());
+    HostLinks stored(dims);
     export_links(stored, spatial);
     export_links(stored, time);
     const FieldDesc full = in_groups(FieldDesc::spinor(scene.lattice, Subset::Full, form.precision));
@@ -115,13 +118,12 @@ TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnItsOwnLinks) {
       import_spinor(x, psi);
       for (Parity p : {Parity::Even, Parity::Odd}) {  // y = (m + ...) x - D x / 2
         const HopCall call{&y, &x, &x, p, dagger, -0.5, w.diagonal()};
-        const dirac::TiledLaunch launch(GetParam(), p,
-                                        dirac::possible_walks(GetParam(), 128, [](int) { return 7; }).back());
+        const dirac::TiledLaunch launch(dims, p, dirac::possible_walks(dims, 128, [](int) { return 7; }).back());
         CudaHopArgs args = dirac::bound(dirac::unbound_args(setup), setup, call);
         args.geometry = launch.geometry;
-        for_each_thread(launch, [&](const GroupedSite& here) { body_of(form)(args, here); });
+        for_each_thread(launch, [&](const GroupedSite& here) { body_of<twisted>(form)(args, here); });
       }
-      HostSpinor got(GetParam());
+      HostSpinor got(dims);
       export_spinor(got, y);
       const HostSpinor expected = reference::wilson(stored, scene.setup(), psi, dagger == Dagger::Yes);
       const bool eight = form.reconstruct == Reconstruct::R8;
@@ -132,6 +134,13 @@ TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnItsOwnLinks) {
       EXPECT_LT(error, bound) << to_string(form) << " dagger " << int(dagger);
     }
   }
+}
+
+TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnItsOwnLinks) {
+  Scene scene = Scene::hot(GetParam());
+  every_body_agrees<true>(scene);
+  scene.parameters.boundary = {0, 1, 0, 1};
+  every_body_agrees<false>(scene);
 }
 
 }  // namespace
