@@ -200,6 +200,12 @@ QUADRILLE_INLINE Vec<T, V> sqrt_positive(Vec<T, V> v) {
   return sqrt<T, V>(v > T(0) ? v : Vec<T, V>{});
 }
 
+/// 1 / max(v, least).
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> inverse_above(Vec<T, V> v, T least) {
+  return T(1) / (v > least ? v : broadcast<T, V>(least));
+}
+
 /// Rounds |v| < 2^22 (float) or 2^51 (double) to the nearest whole number, halves to even.
 template <class T, int V>
 QUADRILLE_INLINE Vec<T, V> round(Vec<T, V> v) {

@@ -115,7 +115,7 @@ def link_lines_8(number, unit):
         "const Real u10i = size0 * sine0;",
         "const Real u20r = -size2 * cosine2;",
         "const Real u20i = -size2 * sine2;",
-        "const Real inverse = T(1) / (n > smallest_n<T> ? n : broadcast<T, V>(smallest_n<T>));",
+        "const Real inverse = inverse_above<T, V>(n, smallest_n<T>);",
         "// v11 = -(conj(v00) v10 v01 + conj(v20) conj(v02)) / N and its three companions",
     ]
     for target, conj_sign in (("a", None), ("c", None)):

@@ -157,7 +157,27 @@ QUADRILLE_HOST_DEVICE T sqrt_positive(T x) {
   if constexpr (sizeof(T) == 8) {
     return sqrt(x > 0 ? x : T(0));
   } else {
-    return sqrtf(fmaxf(x, 0.0f));
+#ifdef __CUDA_ARCH__
+    float root;  // without care for denormal numbers
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(fmaxf(x, 0.0f)));
+    return root;
+#else
+    return std::sqrt(std::fmax(x, 0.0f));
+#endif
+  }
+}
+template <class T, int V>
+QUADRILLE_HOST_DEVICE T inverse_above(T x, T least) {
+  if constexpr (sizeof(T) == 8) {
+    return T(1) / (x > least ? x : least);
+  } else {
+#ifdef __CUDA_ARCH__
+    float inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(fmaxf(x, least)));
+    return inverse;
+#else
+    return 1.0f / std::fmax(x, least);
+#endif
   }
 }
 /// In single precision by the device's fast sine, whose error of 2^-21 of 1 is that of an 8-number link.
@@ -173,10 +193,6 @@ QUADRILLE_HOST_DEVICE void sincospi(T u, T& sine, T& cosine) {
   sine = T(std::sin(double(u) * 3.14159265358979323846));
   cosine = T(std::cos(double(u) * 3.14159265358979323846));
 #endif
-}
-template <class T, int V>
-QUADRILLE_HOST_DEVICE T broadcast(T x) {
-  return x;
 }
 template <class T>
 constexpr T smallest_n = sizeof(T) == 8 ? T(1e-30) : T(1e-14);

@@ -73,8 +73,7 @@ std::vector<Tile> possible_tiles(const Dims& extents, int most_threads, bool wal
     for (int most = most_threads; most > 0; most /= 2) {
       std::vector<Tile> some = tiles_of(extents, x, most / 2, most);
       std::stable_sort(some.begin(), some.end(), cheaper);
-      some.resize(std::min(some.size(), tiles_a_class));
-      tiles.insert(tiles.end(), some.begin(), some.end());
+      for (std::size_t i = 0; i < some.size() && i < tiles_a_class; ++i) tiles.push_back(some[i]);
       if (most <= most_threads / 4 && !tiles.empty()) break;
     }
   }
