@@ -91,7 +91,10 @@ prepare() {
 
 # AUTO where a GPU answers, else OFF: a machine without one is not kept waiting for kernels that it cannot run.
 cuda_wanted() {
-  if command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L 2>/dev/null | grep -q '^GPU '; then echo AUTO; else echo OFF; fi
+  case $(timeout 20 nvidia-smi -L 2>/dev/null || true) in
+    *'GPU '*) echo AUTO ;;
+    *) echo OFF ;;
+  esac
 }
 
 # configure ARGUMENT...: CMake's preset `default` into build/, afresh when build/ belongs to another folder or generator.

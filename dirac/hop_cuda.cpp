@@ -1,6 +1,7 @@
 // Hopping kernels on the GPU: gathers what a generated kernel needs and launches it, a thread a site.
 #include "core/backend/cuda/runtime.h"
 #include "core/error.h"
+#include "core/log.h"
 #include "core/tuning.h"
 #include "dirac/cuda/hop_args.h"
 #include "dirac/cuda/tiles.h"
@@ -8,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -56,6 +58,18 @@ constexpr const char* kernel_hash =
 #include "cuda_kernel_hash.inc"
     ;
 
+/// Kernels count sites and groups of a field in 32 bits.
+void require_indexable(const HopSetup& setup) {
+  const FieldDesc& links = setup.spatial_links->desc();
+  const std::int64_t groups = links.layout.stored(links.components()) / links.layout.width;
+  if (links.layout.stride * groups <= std::numeric_limits<std::int32_t>::max()) return;
+  throw Error(
+      ErrorCode::unsupported,
+      fmt::format("{} sites of a parity with {} groups of numbers a site are more than CUDA kernels count (2^31): use "
+                  "more ranks or fewer numbers a link",
+                  setup.spinor.lattice->half_volume(), groups));
+}
+
 /// Milliseconds between two points of the backend's stream.
 class StreamClock {
  public:
@@ -64,6 +78,7 @@ class StreamClock {
   }
   ~StreamClock() {
     for (cudaEvent_t event : events_) (void)cudaEventDestroy(event);
+    (void)cudaGetLastError();
   }
   StreamClock(const StreamClock&) = delete;
   StreamClock& operator=(const StreamClock&) = delete;
@@ -90,6 +105,7 @@ class CudaHop final : public HopKernel {
         entry_(find_entry(setup)),
         kernel_(entry_.kernel(setup.form.temporal_gauge, dirac::is_twisted(setup.scalars))),
         args_(dirac::unbound_args(setup)) {
+    require_indexable(setup);
     QUADRILLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes_, kernel_.function));
     // Nothing is kept in shared memory: all of it serves as first-level cache.
     QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(kernel_.function, cudaFuncAttributePreferredSharedMemoryCarveout,
@@ -139,15 +155,24 @@ class CudaHop final : public HopKernel {
                     dims[1], dims[2], dims[3])};
     std::optional<StreamClock> clock;
     std::optional<Field> scratch;  // where y is read too
-    return std::size_t(tuner().choose(key, walk_names_, [&](int candidate) {
-      constexpr int launches = 8;
-      if (!clock) clock.emplace();
-      HopCall trial = call;
-      if (call.z == call.y) trial.y = scratch ? &*scratch : &scratch.emplace(desc);
-      return clock->seconds([&] {
-        for (int i = 0; i < launches; ++i) launch(trial, walks_[std::size_t(candidate)]);
-      }) / launches;
-    }));
+    const bool in_place = call.z != nullptr && call.z->numbers(call.parity) == call.y->numbers(call.parity);
+    const auto choice = [&] {
+      return std::size_t(tuner().choose(key, walk_names_, [&](int candidate) {
+        constexpr int launches = 8;
+        if (!clock) clock.emplace();
+        HopCall trial = call;
+        if (in_place) trial.y = scratch ? &*scratch : &scratch.emplace(desc);
+        return clock->seconds([&] {
+          for (int i = 0; i < launches; ++i) launch(trial, walks_[std::size_t(candidate)]);
+        }) / launches;
+      }));
+    };
+    try {
+      return choice();
+    } catch (const Error& error) {  // no memory for scratch, say: a launch that fails as well will say so itself
+      log().debug("{} is not tuned: {}", entry_.name, error.what());
+      return 0;
+    }
   }
 
   void launch(const HopCall& call, const dirac::Walk& walk) const {

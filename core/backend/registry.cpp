@@ -1,10 +1,14 @@
 // The backends of this build. A new one is a folder beside this file and a line here.
 #include "core/backend/backend.h"
 #include "core/error.h"
+#include "core/log.h"
 
 #ifdef QUADRILLE_HAVE_CUDA
 #include "core/backend/cuda/cuda_backend.h"
 #endif
+
+#include <cstddef>
+#include <iterator>
 
 namespace quadrille {
 namespace {
@@ -28,6 +32,20 @@ constexpr Entry entries[] = {
 #endif
 };
 
+/// The last of `entries` that can be used. One that only says so when it is made (a GPU that another process has for
+/// itself) is passed over with a warning.
+Backend& best_backend() {
+  for (std::size_t i = std::size(entries); i-- > 1;) {
+    if (!entries[i].trouble().empty()) continue;
+    try {
+      return entries[i].backend();
+    } catch (const Error& error) {
+      log().warn("the backend {} cannot be used: {}", entries[i].name, error.what());
+    }
+  }
+  return cpu_backend();
+}
+
 }  // namespace
 
 std::string backend_trouble(const std::string& name) {
@@ -40,13 +58,13 @@ std::string backend_trouble(const std::string& name) {
 }
 
 Backend& find_backend(const std::string& name) {
-  const Entry* found = nullptr;
-  for (const Entry& entry : entries) {
-    if (name == "auto" ? entry.trouble().empty() : entry.name == name) found = &entry;
-  }
-  const std::string trouble = name == "auto" ? "" : backend_trouble(name);
+  if (name == "auto") return best_backend();
+  const std::string trouble = backend_trouble(name);
   if (!trouble.empty()) throw Error(ErrorCode::unsupported, "backend " + name + ": " + trouble);
-  return found->backend();
+  for (const Entry& entry : entries) {
+    if (entry.name == name) return entry.backend();
+  }
+  throw Error(ErrorCode::internal, "a backend that is known and not there: " + name);
 }
 
 }  // namespace quadrille

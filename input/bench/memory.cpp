@@ -49,7 +49,9 @@ MemoryRates cuda_rates(Backend& backend, std::int64_t wanted) {
   const Array a(backend, std::size_t(bytes)), b(backend, std::size_t(bytes)), c(backend, std::size_t(bytes));
   const std::vector<double> random(1 << 20, 0.1);
   for (double* array : {static_cast<double*>(a), static_cast<double*>(b)}) {
-    for (std::int64_t at = 0; at < bytes / 8; at += 1 << 20) backend.copy_in(array + at, random.data(), 8 << 20);
+    for (std::int64_t at = 0; at < bytes / 8; at += 1 << 20) {
+      backend.copy_in(array + at, random.data(), std::size_t(std::min<std::int64_t>(8 << 20, bytes - 8 * at)));
+    }
   }
   const auto rate = [&](MemoryPass pass, int arrays) {
     const double seconds =

@@ -257,6 +257,33 @@ class IndependentSloppy(Independent):
             self.assertGreaterEqual(solve["reliable_updates"], 2)
 
 
+class Tuning(Solved):
+    """Tuning chooses how kernels are launched, never what they give: the same bits without it, with it, with what an
+    earlier run kept, with any candidate, and beside a file of choices that is none."""
+
+    GAUGE = {"start": "weak", "dims": [16, 8, 8, 12], "seed": harness.SEED, "epsilon": 0.3}
+    PARAMS = {"mass": 0.5, "phase": [0, 0, 0, 1]}
+
+    def bits(self, solver, out, **env):
+        job = {**job_for("unused", self.PARAMS, (3, 1, 2, 5), solver), "gauge": self.GAUGE}
+        results = self.run_job(job, out=out, env={"QUADRILLE_TUNING_FILE": self.path("tuning.json"), **env})
+        self.check_solves(results, solver)
+        return self.saved_propagator(results, out).tobytes(), [solve["iterations"] for solve in results["solves"]]
+
+    def test_the_same_bits(self):
+        for solver in (sloppy("bicgstab", "reliable", "half", 12, True), sloppy("cg", "reliable", "single", 8, False)):
+            name = solver_name(solver)
+            untuned = self.bits(solver, f"{name} off", QUADRILLE_TUNING="off")
+            settings = [("measured", {}), ("kept", {})]
+            settings += [(f"candidate {k}", {"QUADRILLE_TUNING": f"force:{k}"}) for k in range(1, 40, 3)]
+            with open(self.path("garbage.json"), "w") as stream:
+                stream.write("no choices")
+            settings.append(("garbage", {"QUADRILLE_TUNING_FILE": self.path("garbage.json")}))
+            for what, env in settings:
+                with self.subTest(solver=name, tuning=what):
+                    self.assertTrue(self.bits(solver, f"{name} {what}", **env) == untuned)
+
+
 class IndependentProgram(unittest.TestCase):
     """The judge is judged: the independent program reproduces expected.json by itself."""
 

@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
+#include <memory>
 
 namespace quadrille {
 namespace cuda {
@@ -32,7 +34,15 @@ std::string trouble() {
       (void)cudaGetLastError();
       return fmt::format("no GPU answers ({})", cudaGetErrorString(status));
     }
-    return std::string(devices > 0 ? "" : "there is no GPU");
+    if (devices == 0) return std::string("there is no GPU");
+    int device = 0, major = 0, pools = 0;
+    if (cudaGetDevice(&device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device) != cudaSuccess) {
+      return fmt::format("the GPU cannot be asked what it is ({})", cudaGetErrorString(cudaGetLastError()));
+    }
+    if (major < 8) return fmt::format("the GPU has compute capability {}.x; 8.0 is the least", major);
+    return std::string(pools != 0 ? "" : "the GPU's driver has no memory pools");
   }();
   return reason;
 }
@@ -226,7 +236,10 @@ void* CudaBackend::allocate(std::size_t bytes) {
                     properties_.name, bytes, free, total, allocated_bytes()));
   }
   check(status, "cudaMallocAsync");
-  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(memory, 0xff, bytes, stream_));
+  if (const cudaError_t filled = cudaMemsetAsync(memory, 0xff, bytes, stream_); filled != cudaSuccess) {
+    (void)cudaFreeAsync(memory, stream_);
+    check(filled, "cudaMemsetAsync");
+  }
   allocated_ += bytes;
   ++allocations_;
   return memory;
