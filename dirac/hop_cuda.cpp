@@ -106,6 +106,7 @@ class CudaHop final : public HopKernel {
         kernel_(entry_.kernel(setup.form.temporal_gauge, dirac::is_twisted(setup.scalars))),
         args_(dirac::unbound_args(setup)) {
     require_indexable(setup);
+    (void)tuner();  // a wrong setting in the environment is said before anything runs
     QUADRILLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes_, kernel_.function));
     // Nothing is kept in shared memory: all of it serves as first-level cache.
     QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(kernel_.function, cudaFuncAttributePreferredSharedMemoryCarveout,

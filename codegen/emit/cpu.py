@@ -113,7 +113,7 @@ def scales(kernel, hop, source):
 
 def hop_with_link(kernel, hop, started):
     half = kernel["precision"] == "half"
-    lines = [f"const Number* link = {link_address(kernel, hop, 'block')};"] 
+    lines = [f"const Number* link = {link_address(kernel, hop, 'block')};"]
     lines += link_lines(kernel, lambda k: load_number("link", k))
     if half and whole_numbers(kernel):
         lines.append("unit *= quantum;  // of the link")

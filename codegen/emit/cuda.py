@@ -2,9 +2,10 @@
 
 Names of temporaries as in emit/common.py; p and q are the groups of a neighbour's upper and lower spins, l those of the
 links. Numbers lie in groups (core/layout/grouped_layout.h), so that consecutive threads read consecutive groups; the
-arguments hold a pointer to each group's array, which costs a load one instruction for its address. The links of all hops lie with the site that they lead to: only spinors are read from
-neighbours. In temporal gauge the time links of inner sites are not loaded; that doubles each kernel, and boundary factors that are not
-real double it again. `factor` is all that a hop is multiplied by: nu / xi0, b, the projector's 2 and a real boundary factor.
+arguments hold a pointer to each group's array. The links of all hops lie with the site that they lead to: only spinors are
+read from neighbours. In temporal gauge the time links of inner sites are not loaded; that doubles each kernel, and
+boundary factors that are not real double it again. `factor` is all that a hop is multiplied by: nu / xi0, b, the
+projector's 2 and a real boundary factor.
 In half precision the sum of quanta that a projection makes is formed in integer arithmetic, two at a time, on the bits of
 a float whose mantissa then holds it (`magic`); quanta stay whole numbers until the sum: `unit` carries the quanta, the
 norm of the neighbour and `factor`.
@@ -34,7 +35,7 @@ WIDTH = {"double": 2, "single": 4, "half": 4}
 VECTOR = {"double": "double2", "single": "float4", "half": "uint2"}
 REAL = {"double": "double", "single": "float", "half": "float"}
 # Threads of a block at most, and blocks of a multiprocessor at least: the registers that won by measurement (168 in
-# double, 80 in single, 128 in half).
+# double, 128 in single and half).
 BOUNDS = {"double": (128, 3), "single": (512, 1), "half": (512, 1)}
 # Whether a block walks along t (GroupedGeometry). In double the loop takes registers that the body needs.
 WALKS = {"double": "false", "single": "true", "half": "true"}
@@ -133,7 +134,8 @@ def hop_with_link(kernel, hop, started):
         lines.append("unit *= quantum;  // of the link")
     for a in range(2):
         spin = projection_lines(kernel, hop, a) + phase_lines(hop, spin_names("h", a))
-        spin += row_2_lines(kernel, hop, a) + product_lines(hop, a) + accumulation_lines(hop, a, "v", started, scales(kernel, hop, "v"))
+        spin += row_2_lines(kernel, hop, a) + product_lines(hop, a)
+        spin += accumulation_lines(hop, a, "v", started, scales(kernel, hop, "v"))
         start(hop, a, started)
         lines += ["{"] + ["  " + line for line in spin] + ["}"]
     return lines

@@ -126,8 +126,8 @@ QUADRILLE_HOST_DEVICE float largest(float norm, float x) {
 
 /// 32767 / norm, and the norm itself as it is stored: core/half.h.
 QUADRILLE_HOST_DEVICE float quanta_of(float& norm) {
-  constexpr float smallest_norm = 0x1p-110f, infinity = 3.4028235e38f;
-  if (norm >= smallest_norm && norm <= infinity) return 32767.0f / norm;
+  constexpr float smallest_norm = 0x1p-110f, largest_finite = 0x1.fffffep127f;
+  if (norm >= smallest_norm && norm <= largest_finite) return 32767.0f / norm;
   norm = norm < smallest_norm ? 0.0f : float_of_bits(0x7fc00000);
   return 0.0f;
 }

@@ -47,10 +47,11 @@ class Array {
 MemoryRates cuda_rates(Backend& backend, std::int64_t wanted) {
   const std::int64_t bytes = std::max(wanted, std::int64_t(1) << 30);
   const Array a(backend, std::size_t(bytes)), b(backend, std::size_t(bytes)), c(backend, std::size_t(bytes));
-  const std::vector<double> random(1 << 20, 0.1);
+  std::vector<double> numbers(1 << 20);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = double(i % 1000) * 0.1;
   for (double* array : {static_cast<double*>(a), static_cast<double*>(b)}) {
     for (std::int64_t at = 0; at < bytes / 8; at += 1 << 20) {
-      backend.copy_in(array + at, random.data(), std::size_t(std::min<std::int64_t>(8 << 20, bytes - 8 * at)));
+      backend.copy_in(array + at, numbers.data(), std::size_t(std::min<std::int64_t>(8 << 20, bytes - 8 * at)));
     }
   }
   const auto rate = [&](MemoryPass pass, int arrays) {

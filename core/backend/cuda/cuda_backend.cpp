@@ -50,7 +50,6 @@ std::string trouble() {
 namespace {
 
 constexpr std::size_t staging_bytes = std::size_t(16) << 20;
-constexpr std::size_t no_partial_sums = 0;
 
 Spinor spinor(const Field& field, Parity p) {
   return {const_cast<void*>(field.numbers(p)), const_cast<float*>(field.norms(p)), field.desc().layout.stride,
@@ -211,7 +210,7 @@ class CudaBackend final : public Backend {
   cudaMemPool_t pool_ = nullptr;
   std::unique_ptr<Staging> staging_;
   Reduction reduction_{};
-  std::size_t partial_sums_ = no_partial_sums;
+  std::size_t partial_sums_ = 0;
   std::atomic<std::size_t> allocated_{0};
   std::atomic<std::size_t> allocations_{0};
 };
@@ -251,7 +250,7 @@ Reduction CudaBackend::begin_reduction(std::size_t blocks, int sums) {
     synchronize();
     QUADRILLE_CUDA_CHECK(cudaFree(reduction_.partial));
     reduction_.partial = nullptr;
-    partial_sums_ = no_partial_sums;
+    partial_sums_ = 0;
     QUADRILLE_CUDA_CHECK(cudaMalloc(&reduction_.partial, wanted * sizeof(double)));
     partial_sums_ = wanted;
   }

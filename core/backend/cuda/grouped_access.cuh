@@ -25,8 +25,7 @@ struct GroupOf<std::int16_t> {
   using type = short4;
 };
 
-/// Access to all `components` numbers of a site (core/site_transfer.h). Half precision has a norm a site when `norms`
-/// is not null, and 1 otherwise.
+/// Access to all `components` numbers of a site (core/site_transfer.h); half precision has a norm a site.
 template <class Number, int components>
 struct GroupedAccess {
   using Real = std::conditional_t<std::is_same_v<Number, double>, double, float>;
@@ -51,7 +50,7 @@ struct GroupedAccess {
       }
     }
     if constexpr (std::is_same_v<Number, std::int16_t>) {
-      const float n = norms != nullptr ? norms[site] : 1.0f;
+      const float n = norms[site];
       for (int c = 0; c < components; ++c) out[c] = half::restore(raw[c], n);
     } else {
       for (int c = 0; c < components; ++c) out[c] = raw[c];
