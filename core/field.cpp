@@ -7,8 +7,8 @@
 namespace quadrille {
 
 std::size_t FieldDesc::norms_offset() const {
-  return std::size_t(layout.sites(lattice->half_volume())) * std::size_t(nrhs) *
-         std::size_t(layout.stored(components())) * number_bytes(precision);
+  return std::size_t(layout.sites(lattice->half_volume())) * std::size_t(nrhs) * std::size_t(components()) *
+         number_bytes(precision);
 }
 
 std::size_t FieldDesc::parity_bytes() const {

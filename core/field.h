@@ -50,6 +50,8 @@ struct FieldDesc {
   int components() const {
     return kind == FieldKind::Spinor ? 24 : std::popcount(unsigned(directions)) * int(reconstruct);
   }
+  /// Those that lie together in the grouped layout: of half a spinor, of a link.
+  int section() const { return kind == FieldKind::Spinor ? 12 : int(reconstruct); }
   bool has_norms() const { return kind == FieldKind::Spinor && precision == Precision::Half; }
   int parities() const { return subset == Subset::Full ? 2 : 1; }
   /// Bytes of one parity, and of the whole field, padding included.

@@ -4,9 +4,9 @@
 #include "core/error.h"
 #include "core/field.h"
 #include "core/half.h"
+#include "core/layout/grouped_layout.h"
 #include "core/layout/vector_layout.h"
 
-#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -26,43 +26,38 @@ class SiteAccess {
         components_(field.desc().components()) {
     const Layout& layout = field.desc().layout;
     if (layout.grouped()) {
-      group_ = layout.width;
-      shift_ = std::countr_zero(unsigned(layout.width));
-      step_ = layout.stride * layout.width;
+      width_ = layout.width;
+      section_ = field.desc().section();
     } else {
       slots_ = field.lattice().vector_layout(layout.lanes).slots(p).data();
-      lanes_ = step_ = layout.lanes;
+      lanes_ = layout.lanes;
     }
   }
 
   /// out[0..components) of the site with even-odd index `site`.
   void load(std::int64_t site, Real* out) const {
-    const Number* from = first(site);
     if constexpr (std::is_same_v<Number, std::int16_t>) {
       const float n = norms_ != nullptr ? norms_[slot(site)] : 1.0f;
-      for (int c = 0; c < components_; ++c) out[c] = half::restore(from[place(c)], n);
+      for_each_place(site, [&](int c, std::int64_t place) { out[c] = half::restore(numbers_[place], n); });
     } else {
-      for (int c = 0; c < components_; ++c) out[c] = from[place(c)];
+      for_each_place(site, [&](int c, std::int64_t place) { out[c] = numbers_[place]; });
     }
   }
 
   void store(std::int64_t site, const Real* in) const {
-    Number* to = const_cast<Number*>(first(site));
     if constexpr (std::is_same_v<Number, std::int16_t>) {
       float n = 1.0f;
       if (norms_ != nullptr) norms_[slot(site)] = n = half::norm(in, components_);
       const float scale = half::scale(n);
-      for (int c = 0; c < components_; ++c) to[place(c)] = half::quantize(in[c], scale);
+      for_each_place(site, [&](int c, std::int64_t place) { numbers_[place] = half::quantize(in[c], scale); });
     } else {
-      for (int c = 0; c < components_; ++c) to[place(c)] = in[c];
+      for_each_place(site, [&](int c, std::int64_t place) { numbers_[place] = in[c]; });
     }
   }
 
   /// Copies a site of another field of the same numbers bit by bit.
   void copy(std::int64_t site, const SiteAccess& from) const {
-    Number* to = const_cast<Number*>(first(site));
-    const Number* source = from.first(site);
-    for (int c = 0; c < components_; ++c) to[place(c)] = source[from.place(c)];
+    for_each_place(site, [&](int c, std::int64_t place) { numbers_[place] = from.numbers_[from.place(site, c)]; });
     if (norms_ != nullptr) norms_[slot(site)] = from.norms_[from.slot(site)];
   }
 
@@ -75,20 +70,32 @@ class SiteAccess {
   }
 
   std::int64_t slot(std::int64_t site) const { return slots_ != nullptr ? slots_[site] : site; }
-  const Number* first(std::int64_t site) const {
-    if (slots_ == nullptr) return numbers_ + site * group_;
-    const std::int64_t slot = slots_[site];
-    return numbers_ + slot / lanes_ * components_ * lanes_ + slot % lanes_;
+  std::int64_t place(std::int64_t site, int c) const {
+    if (slots_ == nullptr) return grouped_place(site, c, components_, section_, width_);
+    return first(site) + c * lanes_;
   }
-  /// Where component c stands after the first one.
-  std::int64_t place(int c) const { return (c >> shift_) * step_ + (c & (group_ - 1)); }
+  /// Of component 0 in the vector layout.
+  std::int64_t first(std::int64_t site) const {
+    const std::int64_t slot = slots_[site];
+    return slot / lanes_ * components_ * lanes_ + slot % lanes_;
+  }
+  /// Calls f(component, place).
+  template <class F>
+  void for_each_place(std::int64_t site, F&& f) const {
+    if (slots_ == nullptr) {
+      for (int c = 0; c < components_; ++c) f(c, grouped_place(site, c, components_, section_, width_));
+    } else {
+      std::int64_t place = first(site);
+      for (int c = 0; c < components_; ++c, place += lanes_) f(c, place);
+    }
+  }
 
   Number* numbers_;
   float* norms_;
   int components_;
   const std::int32_t* slots_ = nullptr;  ///< of the vector layout
-  std::int64_t lanes_ = 1, step_ = 1;
-  int group_ = 1, shift_ = 0;
+  std::int64_t lanes_ = 1;
+  int width_ = 0, section_ = 0;  ///< of the grouped layout
 };
 
 /// Calls f with a value of the number type of `precision`.

@@ -92,6 +92,9 @@ Winner fastest(const std::vector<std::string>& candidates, const std::function<d
       run(trial, int(i), candidates[i], measure, false, first_error);
     }
   }
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    log().trace("tuning: candidate {}: {:.3f} us", candidates[i], trials[i].least * 1e6);
+  }
   auto winner = best_of(trials);
   if (winner == trials.end()) {
     winner = std::find_if(trials.begin(), trials.end(), [](const Trial& trial) { return !trial.threw; });

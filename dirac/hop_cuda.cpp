@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -58,16 +59,17 @@ constexpr const char* kernel_hash =
 #include "cuda_kernel_hash.inc"
     ;
 
-/// Kernels count sites and groups of a field in 32 bits.
+/// Kernels count the numbers of a field's sites in 32 bits.
 void require_indexable(const HopSetup& setup) {
   const FieldDesc& links = setup.spatial_links->desc();
-  const std::int64_t groups = links.layout.stored(links.components()) / links.layout.width;
-  if (links.layout.stride * groups <= std::numeric_limits<std::int32_t>::max()) return;
+  const std::int64_t half_volume = setup.spinor.lattice->half_volume();
+  if (links.layout.sites(half_volume) * links.components() <= std::numeric_limits<std::uint32_t>::max()) return;
   throw Error(
       ErrorCode::unsupported,
-      fmt::format("{} sites of a parity with {} groups of numbers a site are more than CUDA kernels count (2^31): use "
-                  "more ranks or fewer numbers a link",
-                  setup.spinor.lattice->half_volume(), groups));
+      fmt::format(
+          "{} sites of a parity with {} numbers a site are more than CUDA kernels count (2^32): use more ranks or "
+          "fewer numbers a link",
+          half_volume, links.components()));
 }
 
 /// Milliseconds between two points of the backend's stream.

@@ -53,16 +53,12 @@ def complex_product(target, pairs, conjugate_first=False):
 # ---- links --------------------------------------------------------------------------------------------------------------
 
 
-def whole_numbers(kernel):
-    """Whether links stay in quanta; the codec of 8 numbers needs them as they are."""
-    return kernel["precision"] == "half" and kernel["reconstruct"] != "8"
-
-
 def link_lines(kernel, number):
-    """Declares u00r .. u22i; number(k) is the expression of the link's k-th number."""
+    """Declares u00r .. u22i; number(k) is the expression of the link's k-th number. In half precision links stay in
+    quanta."""
     numbers = int(kernel["reconstruct"])
     if numbers == 8:
-        return link_lines_8(number, " * quantum" if kernel["precision"] == "half" else "")
+        return link_lines_8(number, kernel["precision"] == "half")
     lines = []
     for k in range(numbers // 2):
         u = f"u{k // 3}{k % 3}"
@@ -85,7 +81,7 @@ def cross_lines(target, a, b, c, d):
 
 def row_2_is_squared(kernel):
     """Whether row 2 of a link carries its quantum twice, being the product of two rows of whole numbers."""
-    return whole_numbers(kernel) and kernel["reconstruct"] == "12"
+    return kernel["precision"] == "half" and kernel["reconstruct"] == "12"
 
 
 def row_2_lines(kernel, hop, a):
@@ -97,16 +93,18 @@ def row_2_lines(kernel, hop, a):
     return [f"h{a}2{part} *= quantum;  // row 2 is a product of two rows" for part in "ri"]
 
 
-def link_lines_8(number, unit):
-    """Eight numbers: core/gauge/link_codec.h has the formulas. Row 0 of V is row 1 of U, row 2 of V is minus row 2 of U."""
-    lines = [f"const Real phase{k} = {number(k)}{unit};" for k in range(2)]
+def link_lines_8(number, half):
+    """Eight numbers: core/gauge/link_codec.h has the formulas. Row 0 of V is row 1 of U, row 2 of V is minus row 2 of U.
+    In half precision U is in quanta, and N in their squares."""
+    lines = [f"const Real phase{k} = {number(k)}{' * quantum' if half else ''};" for k in range(2)]
     for k, u in enumerate(("u11", "u12", "u00")):
-        lines.append(f"const Real {u}r = {number(2 + 2 * k)}{unit};")
-        lines.append(f"const Real {u}i = {number(3 + 2 * k)}{unit};")
+        lines.append(f"const Real {u}r = {number(2 + 2 * k)};")
+        lines.append(f"const Real {u}i = {number(3 + 2 * k)};")
+    one, inverse_root = ("T(32767)", "inverse_root") if half else ("T(1)", "inverse")
     lines += [
         "// |v00|^2 = 1 - N, |v20|^2 = N - |v10|^2, N = |v01|^2 + |v02|^2",
         "const Real n = u11r * u11r + u11i * u11i + u12r * u12r + u12i * u12i;",
-        "const Real size0 = sqrt_positive<T, V>(T(1) - n);",
+        f"const Real size0 = sqrt_positive<T, V>({one} * {one} - n);",
         "const Real size2 = sqrt_positive<T, V>(n - u00r * u00r - u00i * u00i);",
         "Real sine0, cosine0, sine2, cosine2;",
         "sincospi<T, V>(phase0, sine0, cosine0);",
@@ -115,7 +113,7 @@ def link_lines_8(number, unit):
         "const Real u10i = size0 * sine0;",
         "const Real u20r = -size2 * cosine2;",
         "const Real u20i = -size2 * sine2;",
-        "const Real inverse = inverse_above<T, V>(n, smallest_n<T>);",
+        f"const Real inverse = inverse_above<T, V>(n, {one} * {one} * smallest_n<T>);",
         "// v11 = -(conj(v00) v10 v01 + conj(v20) conj(v02)) / N and its three companions",
     ]
     for target, conj_sign in (("a", None), ("c", None)):
@@ -126,10 +124,11 @@ def link_lines_8(number, unit):
             expression = line.split(" = ", 1)[1].rstrip(";")
             lines.append(f"const Real {target}{part} = {sign}({expression}) * inverse;")
     lines += [
-        "const Real br = -u20r * inverse;",  # b = conj(v20) / N = -conj(u20) / N
-        "const Real bi = u20i * inverse;",
-        "const Real dr = u00r * inverse;",  # d = conj(v10) / N
-        "const Real di = -u00i * inverse;",
+        *(["const Real inverse_root = inverse * T(32767);"] if half else []),
+        f"const Real br = -u20r * {inverse_root};",  # b = conj(v20) / N = -conj(u20) / N
+        f"const Real bi = u20i * {inverse_root};",
+        f"const Real dr = u00r * {inverse_root};",  # d = conj(v10) / N
+        f"const Real di = -u00i * {inverse_root};",
         # v11 = -(a v01 + b conj(v02)), v12 = -(a v02 - b conj(v01)): row 0 of U
         "const Real u01r = ai * u11i - ar * u11r - br * u12r - bi * u12i;",
         "const Real u01i = br * u12i - bi * u12r - ar * u11i - ai * u11r;",

@@ -27,7 +27,6 @@ from codegen.emit.common import (
     start,
     times_unit,
     unit_scales,
-    whole_numbers,
 )
 
 STORAGE = {"double": "DoubleStorage", "single": "SingleStorage", "half": "HalfStorage"}
@@ -115,7 +114,7 @@ def hop_with_link(kernel, hop, started):
     half = kernel["precision"] == "half"
     lines = [f"const Number* link = {link_address(kernel, hop, 'block')};"]
     lines += link_lines(kernel, lambda k: load_number("link", k))
-    if half and whole_numbers(kernel):
+    if half:
         lines.append("unit *= quantum;  // of the link")
     for a in range(2):
         rotate_norm = ["unit = permute<T, V>(unit, rotation);"] if half and a == 0 else []

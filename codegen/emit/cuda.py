@@ -1,9 +1,9 @@
 """Emits CUDA kernels: one thread a site, straight-line register code, a thread block a tile of the checkerboard.
 
 Names of temporaries as in emit/common.py; p and q are the groups of a neighbour's upper and lower spins, l those of the
-links. Numbers lie in groups (core/layout/grouped_layout.h), so that consecutive threads read consecutive groups; the
-arguments hold a pointer to each group's array. The links of all hops lie with the site that they lead to: only spinors are
-read from neighbours. In temporal gauge the time links of inner sites are not loaded; that doubles each kernel, and
+links. Numbers lie in groups (core/layout/grouped_layout.h), so that consecutive threads read consecutive groups, at known
+distances from the first of their site. The links of all hops lie with the site that they lead to: only spinors are read
+from neighbours. In temporal gauge the time links of inner sites are not loaded; that doubles each kernel, and
 boundary factors that are not real double it again. `factor` is all that a hop is multiplied by: nu / xi0, b, the
 projector's 2 and a real boundary factor.
 In half precision the sum of quanta that a projection makes is formed in integer arithmetic, two at a time, on the bits of
@@ -14,6 +14,7 @@ A body is a function of a site, which the host can run too: tests do, where ther
 
 from codegen.emit.common import (
     COLOURS,
+    NUMBER_BYTES,
     accumulation_lines,
     components,
     joined,
@@ -28,11 +29,14 @@ from codegen.emit.common import (
     start,
     times_unit,
     unit_scales,
-    whole_numbers,
 )
 
-WIDTH = {"double": 2, "single": 4, "half": 4}
-VECTOR = {"double": "double2", "single": "float4", "half": "uint2"}
+# The type of a group by its numbers, widest first (core/layout/grouped_layout.h).
+VECTORS = {
+    "double": {2: "double2"},
+    "single": {4: "float4", 2: "float2"},
+    "half": {8: "uint4", 4: "uint2", 2: "uint1"},
+}
 REAL = {"double": "double", "single": "float", "half": "float"}
 # Threads of a block at most, and blocks of a multiprocessor at least: the registers that won by measurement (168 in
 # double, 128 in single and half).
@@ -45,27 +49,32 @@ def file_name(kernel):
     return f"{name(kernel)}_cuda.cu"
 
 
-def strided(kernel):
-    """Whether addresses are computed from the first group array's; the others have a pointer to each, which takes fewer
-    registers and more constants. The faster way by measurement."""
-    return kernel["precision"] == "half" and kernel["reconstruct"] != "8"
+def groups(kernel, numbers):
+    """(first number, type) of each group of a section."""
+    found, first = [], 0
+    while first < numbers:
+        width = max(w for w in VECTORS[kernel["precision"]] if w <= numbers - first)
+        found.append((first, VECTORS[kernel["precision"]][width]))
+        first += width
+    return found
 
 
-def element(kernel, field, group, index, first=0):
-    """A pointer to element `index` of a group array of the input; those from `first` on follow each other in memory. The
-    host has put the lower spins' first for the dagger."""
-    if strided(kernel) and group > first:
-        return f"static_cast<const Vector*>(args.{field}[{first}]) + ({group - first} * stride + {index})"
-    return f"static_cast<const Vector*>(args.{field}[{group}]) + {index}"
+def load_lines(kernel, names, load, section, site, section_numbers, site_numbers, before=0):
+    """Loads a section of a field of `site_numbers` numbers a site, `before` numbers into it, as `names`0, `names`1, ..."""
+    number_bytes = NUMBER_BYTES[kernel["precision"]]
+    lines = []
+    for g, (first, vector) in enumerate(groups(kernel, section_numbers)):
+        start = f"groups_of<{vector}, {site_numbers * number_bytes}>({section}, {site})"
+        lines.append(f"const {vector} {names}{g} = {load}(after<{(before + first) * number_bytes}>({start}));")
+    return lines
 
 
-def member(kernel, group, index):
-    """The number `index` of the groups called `group`0, `group`1, ..."""
-    width = WIDTH[kernel["precision"]]
-    where = f"{group}{index // width}"
+def member(kernel, names, numbers, index):
+    """The number `index` of a section of `numbers` loaded as `names`0, `names`1, ..."""
+    g, first = [(g, first) for g, (first, _) in enumerate(groups(kernel, numbers)) if first <= index][-1]
     if kernel["precision"] == "half":
-        return f"whole<{index % width}>({where})"
-    return f"{where}.{'xyzw'[index % width]}"
+        return f"whole<{index % 2}>({names}{g}.{'xyzw'[(index - first) // 2]})"
+    return f"{names}{g}.{'xyzw'[index - first]}"
 
 
 # ---- one hop -------------------------------------------------------------------------------------------------------
@@ -78,7 +87,7 @@ def projection_lines(kernel, hop, a):
         for spin, coefficient in hop.projector.project[a]:
             group = "p" if spin < 2 else "q"
             index = ((spin % 2) * 3 + c) * 2
-            loaded = (member(kernel, group, index), member(kernel, group, index + 1))
+            loaded = (member(kernel, group, 12, index), member(kernel, group, 12, index + 1))
             for part, term in zip(parts, times_unit(coefficient, *loaded)):
                 part.append(term)
         for part, suffix in zip(parts, "ri"):
@@ -103,18 +112,12 @@ def phase_lines(hop, names):
     return ["if constexpr (twisted) {"] + ["  " + line for line in lines] + ["  }", "}"]
 
 
-def link_groups(kernel, hop):
-    """The groups of the pair of links of this hop's direction that this hop's link touches, and its first number."""
-    width, numbers = WIDTH[kernel["precision"]], int(kernel["reconstruct"])
-    first = 0 if hop.forward else numbers
-    return range(first // width, (first + numbers - 1) // width + 1), first
-
-
 def load_links(kernel, hop):
-    width, numbers = WIDTH[kernel["precision"]], int(kernel["reconstruct"])
-    groups, _ = link_groups(kernel, hop)
-    field, before = ("time_links", 0) if hop.mu == 3 else ("spatial_links", hop.mu * 2 * numbers // width)
-    return [f"const Vector l{g} = load_once({element(kernel, field, before + g, 'site')});" for g in groups]
+    numbers = int(kernel["reconstruct"])
+    field, before = ("time_links", 0) if hop.mu == 3 else ("spatial_links", 2 * hop.mu)
+    before = (before + (0 if hop.forward else 1)) * numbers
+    site_numbers = (2 if hop.mu == 3 else 6) * numbers
+    return load_lines(kernel, "l", "load_once", f"args.{field}", "site", numbers, site_numbers, before)
 
 
 def link_needed(hop):
@@ -127,10 +130,9 @@ def scales(kernel, hop, source):
 
 def hop_with_link(kernel, hop, started):
     half = kernel["precision"] == "half"
-    _, first = link_groups(kernel, hop)
     lines = load_links(kernel, hop)
-    lines += link_lines(kernel, lambda k: member(kernel, "l", first + k))
-    if half and whole_numbers(kernel):
+    lines += link_lines(kernel, lambda k: member(kernel, "l", int(kernel["reconstruct"]), k))
+    if half:
         lines.append("unit *= quantum;  // of the link")
     for a in range(2):
         spin = projection_lines(kernel, hop, a) + phase_lines(hop, spin_names("h", a))
@@ -150,12 +152,11 @@ def hop_without_link(kernel, hop, started):
 
 def hop_lines(kernel, hop, started):
     half = kernel["precision"] == "half"
-    per_side = 12 // WIDTH[kernel["precision"]]
     body = [f"const bool edge = here.edge<{hop.direction}>(args.geometry);",
             f"const unsigned there = unsigned(here.neighbour<{hop.direction}>(args.geometry));"]
-    for side, group, first in (("upper", "p", 0), ("lower", "q", per_side)):
+    for k, (side, names) in enumerate((("upper", "p"), ("lower", "q"))):
         if side in spinor_pointers(hop):
-            body += [f"const Vector {group}{g} = load_shared({element(kernel, 'in', first + g, 'there', first)});" for g in range(per_side)]
+            body += load_lines(kernel, names, "load_shared", f"args.in[{k}]", "there", 12, 24)
     d = hop.direction
     body.append(f"const Real factor = edge ? scalars.factors[{d}][1] : scalars.factors[{d}][0];")
     if half:
@@ -176,17 +177,16 @@ def hop_lines(kernel, hop, started):
 def result_lines(kernel):
     """out = a + z_factor z, stored past the caches."""
     precision = kernel["precision"]
-    half, width = precision == "half", WIDTH[precision]
-    per_side = 12 // width
+    half = precision == "half"
     lines = ["if (args.z[0] != nullptr) {"]
-    for side, group, first in (("upper", "p", 0), ("lower", "q", per_side)):
-        lines += [f"  const Vector {group}{g} = load_own({element(kernel, 'z', first + g, 'site', first)});" for g in range(per_side)]
+    for k, names in enumerate("pq"):
+        lines += ["  " + line for line in load_lines(kernel, names, "load_own", f"args.z[{k}]", "site", 12, 24)]
     scale = "scalars.a"
     if half:
         lines.append("  const Real scale = args.z_norms[site] * (quantum * scalars.a);")
         scale = "scale"
     for x, side, index in components():
-        lines.append(f"  {x} += {scale} * {member(kernel, 'p' if side == 'upper' else 'q', index)};")
+        lines.append(f"  {x} += {scale} * {member(kernel, 'p' if side == 'upper' else 'q', 12, index)};")
     lines.append("}")
     names = {side: [x for x, s, _ in components() if s == side] for side in ("upper", "lower")}
     if half:
@@ -194,11 +194,21 @@ def result_lines(kernel):
         lines += [f"norm = largest(norm, {x});" for x, _, _ in components()]
         lines.append("const Real unit = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none")
         lines.append("args.out_norms[site] = norm;")
-    for side, first in (("upper", 0), ("lower", per_side)):
-        for g in range(per_side):
-            group = names[side][g * width : (g + 1) * width]
-            made = f"quantized({', '.join(group)}, unit)" if half else f"make_{VECTOR[precision]}({', '.join(group)})"
-            lines.append(f"store_once(static_cast<Vector*>(args.out[{first + g}]) + site, {made});")
+    for k, side in enumerate(("upper", "lower")):
+        lines += store_lines(kernel, f"args.out[{k}]", [x for x, s, _ in components() if s == side])
+    return lines
+
+
+def store_lines(kernel, section, numbers):
+    half, number_bytes = kernel["precision"] == "half", NUMBER_BYTES[kernel["precision"]]
+    lines = []
+    bounds = groups(kernel, len(numbers)) + [(len(numbers), None)]
+    for (first, vector), (end, _) in zip(bounds, bounds[1:]):
+        made = numbers[first:end]
+        if half:
+            made = [f"packed(rounded_once({low}, unit), rounded_once({high}, unit))" for low, high in zip(made[::2], made[1::2])]
+        start = f"groups_of<{vector}, {24 * number_bytes}>({section}, site)"
+        lines.append(f"store_once(writable(after<{first * number_bytes}>({start})), make_{vector}({', '.join(made)}));")
     return lines
 
 
@@ -216,7 +226,6 @@ def kernel_source(operator, kernel):
     quantum = "\n  constexpr T quantum = T(1) / T(32767);" if half else ""
     spinor, link = spinor_bytes(kernel), link_bytes(kernel)
     threads, blocks = BOUNDS[precision]
-    stride = "\n  const unsigned stride = fresh(unsigned(args.stride));" if strided(kernel) else ""
     return f"""// {name(kernel)}: generated by codegen/gen.py from line {kernel['line']} of codegen/kernels.yaml. Do not edit.
 //
 // out = b D in (+ a z) for every site of one parity, D the hopping term of codegen/operators/{operator.NAME}.py.
@@ -230,9 +239,8 @@ template <bool temporal_gauge, bool twisted>
 QUADRILLE_HOST_DEVICE void {name(kernel)}_site(const CudaHopArgs& args, const GroupedSite& here) {{
   using T = {REAL[precision]};
   using Real = T;
-  using Vector = {VECTOR[precision]};
   [[maybe_unused]] constexpr int V = 1;{quantum}
-  const unsigned site = unsigned(here.site);{stride}
+  const unsigned site = unsigned(here.site);
   const CudaHopScalars<T>& scalars = args.scalars<T>();
 {code}
 }}

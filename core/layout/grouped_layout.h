@@ -1,27 +1,32 @@
 // The layout of devices: one thread works on one site, and consecutive threads read consecutive groups of numbers.
 //
-// Number n of the site with even-odd index s is number n % width of group n / width, at
-// ((n / width) stride + s) width + n % width. Each group array is padded to `stride` sites; the pad is to hold the
-// halo.
-//
-// Widths that won on Hopper: 16-byte groups in double (2) and single (4), and in half 4 numbers of 16 bits, since 12
-// of them, one half of a spinor, make no whole number of 16-byte groups.
+// Sites lie in blocks of Layout::block, whose end is padded; a block holds all numbers of its sites in one piece, so
+// that a thread finds the groups of its site at distances known when the kernel is compiled. The numbers of a site lie
+// in sections, each half of a spinor and each link one; a section lies in groups of 16 bytes and, last, a narrower
+// group of what is left: in half precision 12 numbers are groups of 8 and 4. In a block: [section][group][site][number
+// in group].
 #pragma once
 
 #include "core/host_device.h"
 #include "core/layout/layout.h"
+#include "core/precision.h"
 
 #include <cstdint>
 
 namespace quadrille {
 
-constexpr int group_width(Precision precision) { return precision == Precision::Double ? 2 : 4; }
+constexpr int group_bytes = 16;
 
-/// Group arrays begin at multiples of this many sites, so that every group of every parity is aligned to its size.
-constexpr std::int64_t grouped_alignment = 64;
+constexpr Layout grouped_layout(Precision precision) {
+  return {.lanes = 1, .width = group_bytes / int(number_bytes(precision))};
+}
 
-constexpr Layout grouped_layout(std::int64_t half_volume, Precision precision) {
-  return {1, group_width(precision), (half_volume + grouped_alignment - 1) / grouped_alignment * grouped_alignment};
+/// Where number n stands of a site that has `components` numbers in sections of `section`.
+constexpr std::int64_t grouped_place(std::int64_t site, int n, int components, int section, int width) {
+  const std::int64_t in_block = site % Layout::block, before = site - in_block;
+  const int in_section = n % section, group = in_section / width * width;
+  const int of_group = section - group < width ? section - group : width;
+  return before * components + (n - in_section + group) * Layout::block + in_block * of_group + in_section % width;
 }
 
 /// Where a launch of one thread a site stands, and the neighbours of that site in even-odd order: the index arithmetic

@@ -9,17 +9,18 @@
 namespace quadrille {
 
 /// Vector layout (width 0): [block][component][lane], for CPUs; core/layout/vector_layout.h.
-/// Grouped layout (width > 0): [group][site][number in group], for devices; core/layout/grouped_layout.h.
+/// Grouped layout (width > 0): [block][group][site in block][number in group], for devices;
+/// core/layout/grouped_layout.h.
 struct Layout {
-  int lanes = 1;            ///< of the vector layout
-  int width = 0;            ///< of the grouped layout: numbers of a group
-  std::int64_t stride = 0;  ///< of the grouped layout: sites from one group to the next
+  static constexpr int block = 64;  ///< sites of a block of the grouped layout
+  int lanes = 1;                    ///< of the vector layout
+  int width = 0;                    ///< of the grouped layout: numbers of a whole group
 
   bool grouped() const { return width > 0; }
-  /// Numbers stored for a site that has `components` of them.
-  int stored(int components) const { return grouped() ? (components + width - 1) / width * width : components; }
   /// Sites stored for each parity that has `half_volume` of them.
-  std::int64_t sites(std::int64_t half_volume) const { return grouped() ? stride : half_volume; }
+  std::int64_t sites(std::int64_t half_volume) const {
+    return grouped() ? (half_volume + block - 1) / block * block : half_volume;
+  }
 
   bool operator==(const Layout&) const = default;
 };

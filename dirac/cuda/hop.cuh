@@ -2,10 +2,12 @@
 // without CUDA the same bodies run on the host, with plain loads and stores.
 #pragma once
 
+#include "core/half_words.h"
 #include "dirac/cuda/hop_args.h"
 
-#include <bit>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
 
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
@@ -40,14 +42,29 @@ __device__ __forceinline__ float4 load_past_l1(const float4* p) {
   asm("ld.global.nc.L1::no_allocate.v4.f32 {%0,%1,%2,%3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(p));
   return v;
 }
+__device__ __forceinline__ float2 load_past_l1(const float2* p) {
+  float2 v;
+  asm("ld.global.nc.L1::no_allocate.v2.f32 {%0,%1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(p));
+  return v;
+}
 __device__ __forceinline__ double2 load_past_l1(const double2* p) {
   double2 v;
   asm("ld.global.nc.L1::no_allocate.v2.f64 {%0,%1}, [%2];" : "=d"(v.x), "=d"(v.y) : "l"(p));
   return v;
 }
+__device__ __forceinline__ uint4 load_past_l1(const uint4* p) {
+  uint4 v;
+  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
+  return v;
+}
 __device__ __forceinline__ uint2 load_past_l1(const uint2* p) {
   uint2 v;
   asm("ld.global.nc.L1::no_allocate.v2.u32 {%0,%1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(p));
+  return v;
+}
+__device__ __forceinline__ uint1 load_past_l1(const uint1* p) {
+  uint1 v;
+  asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(v.x) : "l"(p));
   return v;
 }
 #endif
@@ -64,7 +81,11 @@ QUADRILLE_HOST_DEVICE Vector load_once(const Vector* p) {
 /// Of z, which may be the result: not through the read-only path.
 template <class Vector>
 QUADRILLE_HOST_DEVICE Vector load_own(const Vector* p) {
+#ifdef __CUDA_ARCH__
+  return __ldcs(p);
+#else
   return *p;
+#endif
 }
 
 template <class Vector>
@@ -76,79 +97,35 @@ QUADRILLE_HOST_DEVICE void store_once(Vector* p, Vector v) {
 #endif
 }
 
-// ---- half precision ----
-
-/// 3 * 2^22 as a float and its bits: a whole number added to the bits is one added to the value.
-constexpr float magic_value = 12582912.0f;
-constexpr int magic = 0x4B400000;
-
-QUADRILLE_HOST_DEVICE float float_of_bits(int bits) {
+/// Where the groups of type Vector of a site begin, in a section at `section` of a field of `site_bytes` bytes a site.
+template <class Vector, unsigned site_bytes>
+QUADRILLE_HOST_DEVICE const Vector* groups_of(const void* section, unsigned site) {
+  constexpr unsigned unit = std::gcd(site_bytes, unsigned(sizeof(Vector))), last = Layout::block - 1;
+  const unsigned units = (site & ~last) * (site_bytes / unit) + (site & last) * unsigned(sizeof(Vector) / unit);
+  const char* start = static_cast<const char*>(section) + std::size_t(unit) * units;
 #ifdef __CUDA_ARCH__
-  return __int_as_float(bits);
-#else
-  return std::bit_cast<float>(bits);
+  asm("" : "+l"(start));  // or distances known here are added to the index, and not by the load itself
 #endif
+  return reinterpret_cast<const Vector*>(start);
 }
-QUADRILLE_HOST_DEVICE unsigned bits_of_float(float x) {
-#ifdef __CUDA_ARCH__
-  return __float_as_uint(x);
-#else
-  return std::bit_cast<unsigned>(x);
-#endif
+/// The group that begins `bytes` bytes of a site after it: later ones of the site are at distances known here.
+template <unsigned bytes, class Vector>
+QUADRILLE_HOST_DEVICE const Vector* after(const Vector* groups) {
+  return groups + bytes * Layout::block / sizeof(Vector);
 }
-QUADRILLE_HOST_DEVICE float from_magic(int bits) { return float_of_bits(bits) - magic_value; }
-
-/// `to` plus or minus number k of four 16-bit integers.
-template <int k, int sign>
-QUADRILLE_HOST_DEVICE int add(uint2 v, int to) {
-  const unsigned word = k < 2 ? v.x : v.y;
-#ifdef __CUDA_ARCH__
-  return __dp2a_lo(int(word), (sign & 0xff) << (8 * (k % 2)), to);
-#else
-  return to + sign * std::int16_t(word >> (16 * (k % 2)));
-#endif
-}
-template <int k>
-QUADRILLE_HOST_DEVICE float whole(uint2 v) {
-  return from_magic(add<k, 1>(v, magic));
+template <class Vector>
+QUADRILLE_HOST_DEVICE Vector* writable(const Vector* groups) {
+  return const_cast<Vector*>(groups);
 }
 
-/// max(norm, |x|), and not-a-number when one of them is.
-QUADRILLE_HOST_DEVICE float largest(float norm, float x) {
-#ifdef __CUDA_ARCH__
-  float result;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(norm), "f"(fabsf(x)));
-  return result;
-#else
-  return std::isnan(norm) || std::isnan(x) ? norm + x : std::fmax(norm, std::fabs(x));
-#endif
-}
-
-/// 32767 / norm, and the norm itself as it is stored: core/half.h.
-QUADRILLE_HOST_DEVICE float quanta_of(float& norm) {
-  constexpr float smallest_norm = 0x1p-110f, largest_finite = 0x1.fffffep127f;
-  if (norm >= smallest_norm && norm <= largest_finite) return 32767.0f / norm;
-  norm = norm < smallest_norm ? 0.0f : float_of_bits(0x7fc00000);
-  return 0.0f;
-}
-
-/// Rounds to the nearest even integers by adding `magic_value`, whose mantissa then holds them in two's complement. Of
-/// a site that is not finite only the norm is read.
-QUADRILLE_HOST_DEVICE uint2 quantized(float a, float b, float c, float d, float unit) {
-  const auto bits = [unit](float x) {
-#ifdef __CUDA_ARCH__
-    return bits_of_float(fmaf(x, unit, magic_value));
-#else
-    return bits_of_float(std::fma(x, unit, magic_value));
-#endif
-  };
-#ifdef __CUDA_ARCH__
-  return make_uint2(__byte_perm(bits(a), bits(b), 0x5410), __byte_perm(bits(c), bits(d), 0x5410));
-#else
-  const auto pair = [](unsigned low, unsigned high) { return (low & 0xffffu) | (high << 16); };
-  return {pair(bits(a), bits(b)), pair(bits(c), bits(d))};
-#endif
-}
+using half::add;
+using half::from_magic;
+using half::largest;
+using half::magic;
+using half::packed;
+using half::quanta_of;
+using half::rounded_once;
+using half::whole;
 
 // ---- links of 8 numbers, in the names of core/simd.h ----
 

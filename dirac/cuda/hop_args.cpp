@@ -30,20 +30,15 @@ void scale(CudaHopScalars<T>& scalars, double b) {
   }
 }
 
-/// Pointers to the first `count` group arrays of a parity; rotated by `first`.
+/// The sections of the two halves of the spinors of a parity.
 template <class Pointer>
-void point(Pointer* to, const Field& field, Parity p, int count, int first = 0) {
-  const Layout& layout = field.desc().layout;
-  const std::size_t bytes =
-      std::size_t(layout.stride) * std::size_t(layout.width) * number_bytes(field.desc().precision);
-  for (int g = 0; g < count; ++g) {
-    const char* start = static_cast<const char*>(field.numbers(p)) + std::size_t((g + first) % count) * bytes;
-    to[g] = const_cast<char*>(start);
-  }
-}
-
-int link_groups(const Field& links) {
-  return links.desc().layout.stored(links.desc().components()) / links.desc().layout.width;
+void point(Pointer (&to)[2], const Field& field, Parity p, Dagger dagger) {
+  const FieldDesc& desc = field.desc();
+  const std::size_t section_bytes = std::size_t(desc.section()) * Layout::block * number_bytes(desc.precision);
+  char* const first = static_cast<char*>(const_cast<void*>(field.numbers(p)));
+  const int upper = dagger == Dagger::Yes ? 1 : 0;
+  to[upper] = first;
+  to[1 - upper] = first + section_bytes;
 }
 
 }  // namespace
@@ -57,7 +52,6 @@ bool is_twisted(const HopScalars& scalars) {
 
 CudaHopArgs unbound_args(const HopSetup& setup) {
   CudaHopArgs args{};
-  args.stride = setup.spinor.layout.stride;
   fill(args.in_double, setup.scalars);
   fill(args.in_float, setup.scalars);
   for (int d = 0; d < 8; ++d) args.twisted[d] = !is_real(boundary_factor(setup.scalars, d));
@@ -66,18 +60,16 @@ CudaHopArgs unbound_args(const HopSetup& setup) {
 
 CudaHopArgs bound(CudaHopArgs args, const HopSetup& setup, const HopCall& call) {
   const Parity p = call.parity;
-  const int groups = 24 / setup.spinor.layout.width;
-  const int first = call.dagger == Dagger::Yes ? groups / 2 : 0;
-  point(args.out, *call.y, p, groups, first);
-  point(args.in, *call.x, opposite(p), groups, first);
+  point(args.out, *call.y, p, call.dagger);
+  point(args.in, *call.x, opposite(p), call.dagger);
   args.out_norms = call.y->norms(p);
   args.in_norms = call.x->norms(opposite(p));
   if (call.z != nullptr) {
-    point(args.z, *call.z, p, groups, first);
+    point(args.z, *call.z, p, call.dagger);
     args.z_norms = call.z->norms(p);
   }
-  point(args.spatial_links, *setup.spatial_links, p, link_groups(*setup.spatial_links));
-  point(args.time_links, *setup.time_links, p, link_groups(*setup.time_links));
+  args.spatial_links = setup.spatial_links->numbers(p);
+  args.time_links = setup.time_links->numbers(p);
   scale(args.in_double, call.b);
   scale(args.in_float, call.b);
   args.in_double.a = call.a;

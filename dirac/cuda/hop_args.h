@@ -3,8 +3,6 @@
 
 #include "core/layout/grouped_layout.h"
 
-#include <cstdint>
-
 namespace quadrille {
 struct HopSetup;
 struct HopCall;
@@ -26,17 +24,13 @@ struct CudaHopScalars {
 /// out = b D in (+ a z) on one parity of fields in the grouped layout; `in` lies on the other parity. out must not
 /// overlap in, and may be z. The links are those of the output's sites.
 struct CudaHopArgs {
-  static constexpr int most_groups = 12;      ///< of a spinor, in double precision
-  static constexpr int most_link_groups = 9;  ///< of a link, in double precision with 18 numbers
-
-  // Pointers to the group arrays of the numbers, those of the upper spins first; for the dagger the lower ones.
-  void* out[most_groups];
-  const void* in[most_groups];
-  const void* z[most_groups];                       ///< z[0] null: no xpay term
-  const void* spatial_links[6 * most_link_groups];  ///< directions hops::spatial
-  const void* time_links[2 * most_link_groups];     ///< directions hops::time
-  std::int64_t stride;                              ///< groups from one array of a field to the next
-  float* out_norms;                                 ///< half precision only, as the other norms
+  // The sections of the upper and the lower spins; for the dagger the lower ones come first.
+  void* out[2];
+  const void* in[2];
+  const void* z[2];           ///< z[0] null: no xpay term
+  const void* spatial_links;  ///< directions hops::spatial
+  const void* time_links;     ///< directions hops::time
+  float* out_norms;           ///< half precision only, as the other norms
   const float* in_norms;
   const float* z_norms;
   GroupedGeometry geometry;

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <vector>
 
 namespace quadrille::bench {
 
-/// Median over batches of the seconds of one call. Calls once to warm up (caches, pages, threads), makes batches of at
-/// least 10 ms, and takes 15 of them, or as many (5 at least) as fit into a second. `finish` ends a batch: it waits for
-/// what calls have only asked for.
+/// Median over batches of the seconds of one call. Calls once to warm up (caches, pages, threads, tuning), makes
+/// batches of at least 10 ms, and takes 15 of them, or as many (5 at least) as fit into a second. `finish` ends a
+/// batch: it waits for what calls have only asked for. A first call that took long has tuned kernels. That load puts a
+/// GPU over its power limit, and then its clock falls for some hundred milliseconds (an H200's from 1,980 to 1,230
+/// MHz): so the device rests before it is timed.
 template <class Call, class Finish>
 double median_seconds(Call&& call, Finish&& finish) {
   using Clock = std::chrono::steady_clock;
@@ -19,7 +22,7 @@ double median_seconds(Call&& call, Finish&& finish) {
     finish();
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
-  timed(1);
+  if (timed(1) > 0.1) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   int calls = 1;
   double last = timed(calls);
   for (; last < 0.01; last = timed(calls)) calls = std::max(2 * calls, int(0.011 / last * calls));

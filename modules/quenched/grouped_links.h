@@ -1,8 +1,6 @@
 // Links in double precision in the grouped layout (core/layout/grouped_layout.h), as device code reads them.
 #pragma once
 
-#include <cstdint>
-
 namespace quadrille::quenched {
 
 /// A group of the layout: a complex number, moved whole.
@@ -11,10 +9,9 @@ struct alignas(16) LinkElement {
 };
 
 struct GroupedLinks {
-  LinkElement* elements[2];  ///< by parity: element e of direction mu of site s at [(9 mu + e) stride + s]
-  std::int64_t stride;
-  int x, y, z, t;  ///< extents
-  int sites;       ///< of a parity
+  LinkElement* elements[2];  ///< by parity
+  int x, y, z, t;            ///< extents
+  int sites;                 ///< of a parity
 };
 
 }  // namespace quadrille::quenched

@@ -4,6 +4,7 @@
 // direction may be updated in any order.
 #pragma once
 
+#include "core/layout/grouped_layout.h"
 #include "modules/quenched/grouped_links.h"
 #include "modules/quenched/staples.h"
 
@@ -56,7 +57,8 @@ struct SitePlace {
 };
 
 QUADRILLE_INLINE LinkElement* first_element(const GroupedLinks& links, int parity, int site, int mu) {
-  return links.elements[parity] + (9 * mu * links.stride + site);
+  const int in_block = site % Layout::block;
+  return links.elements[parity] + (std::int64_t(site - in_block) * 36 + 9 * mu * Layout::block + in_block);
 }
 
 /// Reads a link into `u` and returns it.
@@ -64,7 +66,7 @@ QUADRILLE_INLINE const double* load_link(const GroupedLinks& links, int parity, 
   const LinkElement* from = first_element(links, parity, site, mu);
   QUADRILLE_UNROLL
   for (int e = 0; e < 9; ++e) {
-    const LinkElement element = from[e * links.stride];
+    const LinkElement element = from[e * Layout::block];
     u[2 * e] = element.re;
     u[2 * e + 1] = element.im;
   }
@@ -74,7 +76,7 @@ QUADRILLE_INLINE const double* load_link(const GroupedLinks& links, int parity, 
 QUADRILLE_INLINE void store_link(const GroupedLinks& links, int parity, int site, int mu, const double* u) {
   LinkElement* to = first_element(links, parity, site, mu);
   QUADRILLE_UNROLL
-  for (int e = 0; e < 9; ++e) to[e * links.stride] = {u[2 * e], u[2 * e + 1]};
+  for (int e = 0; e < 9; ++e) to[e * Layout::block] = {u[2 * e], u[2 * e + 1]};
 }
 
 /// Finds links around one site (modules/quenched/staples.h).

@@ -62,7 +62,6 @@ class CudaUpdates final : public LinkUpdates {
     }
     const auto elements = [&](Parity p) { return static_cast<LinkElement*>(links.numbers(p)); };
     return {{elements(Parity::Even), elements(Parity::Odd)},
-            links.desc().layout.stride,
             dims[0],
             dims[1],
             dims[2],

@@ -26,7 +26,7 @@ constexpr int grouped = 0;  ///< instead of lanes: the layout of devices, in wha
 FieldDesc spinor(const Lattice& lattice, Precision p, int lanes, Subset subset = Subset::Full) {
   FieldDesc desc = FieldDesc::spinor(lattice, subset, p, testing::backend());
   if (lanes == grouped) {
-    desc.layout = grouped_layout(lattice.half_volume(), p);
+    desc.layout = grouped_layout(p);
   } else if (testing::backend().host_memory()) {
     desc.layout.lanes = lanes;
   }

@@ -52,7 +52,7 @@ void for_each_thread(const dirac::TiledLaunch& launch, F&& f) {
 }
 
 FieldDesc in_groups(FieldDesc desc) {
-  desc.layout = grouped_layout(desc.lattice->half_volume(), desc.precision);
+  desc.layout = grouped_layout(desc.precision);
   return desc;
 }
 

@@ -215,6 +215,22 @@ class Accuracy(BenchTest):
                 self.assertTrue(0.5 < row["median"] / other["median"] < 2, row)
 
 
+class AccuracyOfBackends(BenchTest):
+    """On another backend than the CPU every form deviates by the same orders as there."""
+
+    def test_orders(self):
+        if harness.BACKEND == "cpu":
+            self.skipTest("QUADRILLE_TEST_BACKEND names no other backend than the CPU")
+        _, here = self.accuracy(*SMALL, "--backend", "cpu")
+        _, there = self.accuracy(*SMALL)
+        self.assertEqual(len(here), len(there))
+        for row, other in zip(there, here):
+            self.assertEqual((row["backend"], other["backend"]), (harness.BACKEND, "cpu"))
+            for key in ("percent_10", "median", "percent_90", "largest"):
+                with self.subTest(row=row, key=key):
+                    self.assertTrue(0.5 < row[key] / other[key] < 2, other[key])
+
+
 class BenchReports(BenchTest):
     def report(self, name, python, out="report"):
         process = self.call("report", self.path(name), "--out", self.path(out), "--format", "png",

@@ -21,20 +21,14 @@ void launch(const Body& body, std::int64_t sites) {
   check(cudaGetLastError(), "a conversion's launch");
 }
 
-template <class Number>
-GroupedAccess<Number, spinor_numbers> access(const Spinor& field) {
-  using Access = GroupedAccess<Number, spinor_numbers>;
-  return {static_cast<typename Access::Group*>(field.numbers), field.norms, field.stride};
-}
-
 /// Calls f with the accesses of dst and src.
 template <class F>
 void with_accesses(const Spinor& dst, const Spinor& src, F&& f) {
   const auto with = [](const Spinor& field, auto&& g) {
     switch (field.precision) {
-      case Precision::Double: g(access<double>(field)); break;
-      case Precision::Single: g(access<float>(field)); break;
-      case Precision::Half: g(access<std::int16_t>(field)); break;
+      case Precision::Double: g(SpinorAccess<double>{field.numbers, field.norms}); break;
+      case Precision::Single: g(SpinorAccess<float>{field.numbers, field.norms}); break;
+      case Precision::Half: g(SpinorAccess<std::int16_t>{field.numbers, field.norms}); break;
     }
   };
   with(dst, [&](auto to) { with(src, [&](auto from) { f(to, from); }); });
@@ -49,8 +43,8 @@ void convert(const Spinor& dst, const Spinor& src, std::int64_t sites) {
 }
 
 void rotate(const Spinor& dst, const Spinor& src, const double* g, bool adjoint, std::int64_t sites) {
-  using Matrices = GroupedAccess<double, 18>;
-  const Matrices matrices{reinterpret_cast<double2*>(const_cast<double*>(g)), nullptr, src.stride};
+  using Matrices = GroupedAccess<double, 1, 18>;
+  const Matrices matrices{const_cast<double*>(g), nullptr};
   with_accesses(dst, src, [&](auto to, auto from) {
     launch(RotateSite<decltype(to), decltype(from), Matrices>{to, from, matrices, adjoint}, sites);
   });

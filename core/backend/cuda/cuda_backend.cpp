@@ -12,9 +12,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 namespace quadrille {
 namespace cuda {
@@ -52,8 +54,7 @@ namespace {
 constexpr std::size_t staging_bytes = std::size_t(16) << 20;
 
 Spinor spinor(const Field& field, Parity p) {
-  return {const_cast<void*>(field.numbers(p)), const_cast<float*>(field.norms(p)), field.desc().layout.stride,
-          field.desc().precision};
+  return {const_cast<void*>(field.numbers(p)), const_cast<float*>(field.norms(p)), field.desc().precision};
 }
 
 template <class F>
@@ -63,23 +64,40 @@ void for_each_parity(const Field& field, F&& f) {
   }
 }
 
+struct Release {
+  void operator()(std::byte* pinned) const { (void)cudaFreeHost(pinned); }
+  void operator()(cudaEvent_t event) const { (void)cudaEventDestroy(event); }
+  void operator()(cudaStream_t stream) const { (void)cudaStreamDestroy(stream); }
+};
+using Pinned = std::unique_ptr<std::byte, Release>;
+using Event = std::unique_ptr<CUevent_st, Release>;
+using Stream = std::unique_ptr<CUstream_st, Release>;
+
+Pinned pinned(std::size_t bytes) {
+  void* memory = nullptr;
+  QUADRILLE_CUDA_CHECK(cudaHostAlloc(&memory, bytes, cudaHostAllocMapped));
+  return Pinned(static_cast<std::byte*>(memory));
+}
+
 /// Two pinned buffers: one is filled while the other travels.
 class Staging {
  public:
   explicit Staging(cudaStream_t stream) : stream_(stream) {
     for (Buffer& buffer : buffers_) {
-      QUADRILLE_CUDA_CHECK(cudaMallocHost(&buffer.memory, staging_bytes));
-      QUADRILLE_CUDA_CHECK(cudaEventCreateWithFlags(&buffer.travelled, cudaEventDisableTiming));
+      buffer.memory = pinned(staging_bytes);
+      cudaEvent_t event = nullptr;
+      QUADRILLE_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+      buffer.travelled.reset(event);
     }
   }
 
   void in(void* to, const void* host, std::size_t bytes) {
     for_each_piece(bytes, [&](Buffer& buffer, std::size_t at, std::size_t piece) {
-      QUADRILLE_CUDA_CHECK(cudaEventSynchronize(buffer.travelled));
-      std::memcpy(buffer.memory, static_cast<const char*>(host) + at, piece);
+      QUADRILLE_CUDA_CHECK(cudaEventSynchronize(buffer.travelled.get()));
+      std::memcpy(buffer.memory.get(), static_cast<const char*>(host) + at, piece);
       QUADRILLE_CUDA_CHECK(
-          cudaMemcpyAsync(static_cast<char*>(to) + at, buffer.memory, piece, cudaMemcpyHostToDevice, stream_));
-      QUADRILLE_CUDA_CHECK(cudaEventRecord(buffer.travelled, stream_));
+          cudaMemcpyAsync(static_cast<char*>(to) + at, buffer.memory.get(), piece, cudaMemcpyHostToDevice, stream_));
+      QUADRILLE_CUDA_CHECK(cudaEventRecord(buffer.travelled.get(), stream_));
     });
     QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(stream_));
   }
@@ -89,13 +107,13 @@ class Staging {
     std::size_t before_at = 0, before_piece = 0;
     const auto collect = [&] {
       if (before == nullptr) return;
-      QUADRILLE_CUDA_CHECK(cudaEventSynchronize(before->travelled));
-      std::memcpy(static_cast<char*>(host) + before_at, before->memory, before_piece);
+      QUADRILLE_CUDA_CHECK(cudaEventSynchronize(before->travelled.get()));
+      std::memcpy(static_cast<char*>(host) + before_at, before->memory.get(), before_piece);
     };
     for_each_piece(bytes, [&](Buffer& buffer, std::size_t at, std::size_t piece) {
-      QUADRILLE_CUDA_CHECK(
-          cudaMemcpyAsync(buffer.memory, static_cast<const char*>(from) + at, piece, cudaMemcpyDeviceToHost, stream_));
-      QUADRILLE_CUDA_CHECK(cudaEventRecord(buffer.travelled, stream_));
+      QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(buffer.memory.get(), static_cast<const char*>(from) + at, piece,
+                                           cudaMemcpyDeviceToHost, stream_));
+      QUADRILLE_CUDA_CHECK(cudaEventRecord(buffer.travelled.get(), stream_));
       collect();
       before = &buffer;
       before_at = at;
@@ -106,8 +124,8 @@ class Staging {
 
  private:
   struct Buffer {
-    void* memory = nullptr;
-    cudaEvent_t travelled = nullptr;
+    Pinned memory;
+    Event travelled;
   };
 
   template <class F>
@@ -128,17 +146,18 @@ class CudaBackend final : public Backend {
     if (!reason.empty()) throw Error(ErrorCode::unsupported, "CUDA: " + reason);
     QUADRILLE_CUDA_CHECK(cudaGetDevice(&device_));
     QUADRILLE_CUDA_CHECK(cudaGetDeviceProperties(&properties_, device_));
-    QUADRILLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    cudaStream_t made = nullptr;
+    QUADRILLE_CUDA_CHECK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
+    stream_.reset(made);
     keep_released_memory();
-    staging_ = std::make_unique<Staging>(stream_);
-    void* arrivals = nullptr;
-    QUADRILLE_CUDA_CHECK(cudaHostAlloc(&arrivals, 256, cudaHostAllocMapped));
-    std::memset(arrivals, 0, 256);
-    reduction_.result = static_cast<double*>(arrivals);
-    reduction_.arrived = reinterpret_cast<unsigned*>(static_cast<char*>(arrivals) + 128);
-    QUADRILLE_CUDA_CHECK(cudaMalloc(&reduction_.blocks_done, sizeof(unsigned)));
-    QUADRILLE_CUDA_CHECK(cudaMemset(reduction_.blocks_done, 0, sizeof(unsigned)));
-    QUADRILLE_CUDA_CHECK(cudaDeviceSynchronize());
+    staging_.emplace(stream());
+    constexpr std::size_t arrival_bytes = 256, after_result = 128;
+    arrivals_ = pinned(arrival_bytes);
+    std::memset(arrivals_.get(), 0, arrival_bytes);
+    reduction_.result = reinterpret_cast<double*>(arrivals_.get());
+    reduction_.arrived = reinterpret_cast<unsigned*>(arrivals_.get() + after_result);
+    reduction_.blocks_done = static_cast<unsigned*>(take(sizeof(unsigned), "counting blocks"));  // last: nothing throws
+    (void)cudaMemsetAsync(reduction_.blocks_done, 0, sizeof(unsigned), stream());
   }
 
   std::string name() const override { return "cuda"; }
@@ -146,25 +165,24 @@ class CudaBackend final : public Backend {
     return fmt::format("sm_{}{}", properties_.major, properties_.minor);
   }
   std::string device() const override { return properties_.name; }
-  Layout layout(const Lattice& lattice, Precision precision) const override {
-    return grouped_layout(lattice.half_volume(), precision);
-  }
+  Layout layout(const Lattice&, Precision precision) const override { return grouped_layout(precision); }
   bool host_memory() const override { return false; }
 
   void* allocate(std::size_t bytes) override;
   void release(void* memory, std::size_t bytes) noexcept override {
-    (void)cudaFreeAsync(memory, stream_);  // fails only after a fatal error, which an earlier call has reported
+    (void)cudaFreeAsync(memory, stream());  // fails only after a fatal error, which an earlier call has reported
     allocated_ -= bytes;
   }
   void copy_in(void* to, const void* host, std::size_t bytes) override { staging_->in(to, host, bytes); }
   void copy_out(void* host, const void* from, std::size_t bytes) override { staging_->out(host, from, bytes); }
-  void synchronize() override { QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(stream_)); }
+  void synchronize() override { QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(stream())); }
 
   void convert(Field& dst, const Field& src) override {
     for_each_parity(dst, [&](Parity p) {
       const std::size_t bytes = dst.desc().parity_bytes();
       if (dst.desc().precision == src.desc().precision) {
-        QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(dst.numbers(p), src.numbers(p), bytes, cudaMemcpyDeviceToDevice, stream_));
+        QUADRILLE_CUDA_CHECK(
+            cudaMemcpyAsync(dst.numbers(p), src.numbers(p), bytes, cudaMemcpyDeviceToDevice, stream()));
       } else {
         cuda::convert(spinor(dst, p), spinor(src, p), dst.lattice().half_volume());
       }
@@ -177,13 +195,7 @@ class CudaBackend final : public Backend {
     });
   }
   blas::Sums run(const blas::Call& call) override {
-    AlgebraCall launch{call.id,
-                       call.op,
-                       call.desc->precision,
-                       call.parities,
-                       {},
-                       call.desc->lattice->half_volume(),
-                       call.desc->layout.stride};
+    AlgebraCall launch{call.id, call.op, call.desc->precision, call.parities, {}, call.desc->lattice->half_volume()};
     std::copy(&call.spans[0][0], &call.spans[0][0] + 2 * blas::max_fields, &launch.spans[0][0]);
     return cuda::run(launch);
   }
@@ -192,7 +204,7 @@ class CudaBackend final : public Backend {
   std::size_t allocated_bytes() const override { return allocated_; }
   std::size_t allocations() const override { return allocations_; }
 
-  cudaStream_t stream() const { return stream_; }
+  cudaStream_t stream() const { return stream_.get(); }
   Reduction begin_reduction(std::size_t blocks, int sums);
   void finish_reduction(const Reduction& reduction, double* sums, int count);
 
@@ -204,39 +216,47 @@ class CudaBackend final : public Backend {
     QUADRILLE_CUDA_CHECK(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold));
   }
 
+  /// Memory of the pool; ErrorCode::unsupported, saying what needs it, when there is none.
+  void* take(std::size_t bytes, const char* what);
+
   int device_ = 0;
   cudaDeviceProp properties_{};
-  cudaStream_t stream_ = nullptr;
+  Stream stream_;
   cudaMemPool_t pool_ = nullptr;
-  std::unique_ptr<Staging> staging_;
+  std::optional<Staging> staging_;
+  Pinned arrivals_;
   Reduction reduction_{};
   std::size_t partial_sums_ = 0;
   std::atomic<std::size_t> allocated_{0};
   std::atomic<std::size_t> allocations_{0};
 };
 
-void* CudaBackend::allocate(std::size_t bytes) {
+void* CudaBackend::take(std::size_t bytes, const char* what) {
   void* memory = nullptr;
-  cudaError_t status = cudaMallocAsync(&memory, std::max<std::size_t>(bytes, 1), stream_);
+  cudaError_t status = cudaMallocAsync(&memory, std::max<std::size_t>(bytes, 1), stream());
   if (status == cudaErrorMemoryAllocation) {  // what the pool keeps may be in the wrong pieces
     (void)cudaGetLastError();
     synchronize();
     QUADRILLE_CUDA_CHECK(cudaMemPoolTrimTo(pool_, 0));
-    status = cudaMallocAsync(&memory, bytes, stream_);
+    status = cudaMallocAsync(&memory, bytes, stream());
   }
   if (status == cudaErrorMemoryAllocation) {
     (void)cudaGetLastError();
     std::size_t free = 0, total = 0;
     QUADRILLE_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("out of memory on the GPU {}: a field needs {} bytes, {} of {} are free and fields hold {}; "
-                    "use a smaller lattice, a lower precision or fewer numbers a link",
-                    properties_.name, bytes, free, total, allocated_bytes()));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("out of memory on the GPU {}: {} needs {} bytes, {} of {} are free and fields hold {}; "
+                            "use a smaller lattice, a lower precision or fewer numbers a link",
+                            properties_.name, what, bytes, free, total, allocated_bytes()));
   }
   check(status, "cudaMallocAsync");
-  if (const cudaError_t filled = cudaMemsetAsync(memory, 0xff, bytes, stream_); filled != cudaSuccess) {
-    (void)cudaFreeAsync(memory, stream_);
+  return memory;
+}
+
+void* CudaBackend::allocate(std::size_t bytes) {
+  void* memory = take(bytes, "a field");
+  if (const cudaError_t filled = cudaMemsetAsync(memory, 0xff, bytes, stream()); filled != cudaSuccess) {
+    (void)cudaFreeAsync(memory, stream());
     check(filled, "cudaMemsetAsync");
   }
   allocated_ += bytes;
@@ -247,11 +267,10 @@ void* CudaBackend::allocate(std::size_t bytes) {
 Reduction CudaBackend::begin_reduction(std::size_t blocks, int sums) {
   const std::size_t wanted = blocks * std::size_t(sums);
   if (wanted > partial_sums_) {
-    synchronize();
-    QUADRILLE_CUDA_CHECK(cudaFree(reduction_.partial));
+    if (reduction_.partial != nullptr) (void)cudaFreeAsync(reduction_.partial, stream());
     reduction_.partial = nullptr;
     partial_sums_ = 0;
-    QUADRILLE_CUDA_CHECK(cudaMalloc(&reduction_.partial, wanted * sizeof(double)));
+    reduction_.partial = static_cast<double*>(take(wanted * sizeof(double), "a sum"));
     partial_sums_ = wanted;
   }
   ++reduction_.ticket;
@@ -263,7 +282,7 @@ Reduction CudaBackend::begin_reduction(std::size_t blocks, int sums) {
 void CudaBackend::finish_reduction(const Reduction& reduction, double* sums, int count) {
   for (unsigned looks = 1; *reduction.arrived != reduction.ticket; ++looks) {
     if (looks % 65536 != 0) continue;
-    const cudaError_t status = cudaStreamQuery(stream_);
+    const cudaError_t status = cudaStreamQuery(stream());
     if (status == cudaErrorNotReady) continue;
     check(status, "a kernel with sums");
     if (*reduction.arrived != reduction.ticket) {

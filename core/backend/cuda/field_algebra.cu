@@ -45,29 +45,30 @@ constexpr bool writes(int field) {
 
 /// The type that sites are computed in.
 template <class Number>
-using RealOf = typename GroupedAccess<Number, components>::Real;
+using RealOf = typename SpinorAccess<Number>::Real;
 
 /// Double and single precision. Groups go in batches: all loads of a batch before its stores, as many as registers
 /// allow.
 template <class Number, class Op>
 struct SiteOf {
-  using Group = typename GroupOf<Number>::type;
+  using Group = std::conditional_t<std::is_same_v<Number, double>, double2, float4>;
   static constexpr int width = int(sizeof(Group) / sizeof(Number));
   static constexpr int groups = components / width;
   static constexpr int batch = Op::fields > 3 ? 2 : Op::fields == 3 || sizeof(Number) == 8 ? 3 : 6;
 
   template <class Sums>
-  static __device__ __forceinline__ void run(const Op& op, const Fields<Op>& fields, int parity, std::int64_t stride,
-                                             std::int64_t site, Sums* sums) {
+  static __device__ __forceinline__ void run(const Op& op, const Fields<Op>& fields, int parity, std::int64_t site,
+                                             Sums* sums) {
+    const std::int64_t in_block = site % Layout::block, start = (site - in_block) * groups + in_block;
 #pragma unroll
     for (int first = 0; first < groups; first += batch) {
       Group group[Op::fields][batch];
 #pragma unroll
       for (int i = 0; i < Op::fields; ++i) {
         if (!reads<Op>(i)) continue;
-        const Group* from = static_cast<const Group*>(fields.numbers[parity][i]) + first * stride + site;
+        const Group* from = static_cast<const Group*>(fields.numbers[parity][i]) + start;
 #pragma unroll
-        for (int g = 0; g < batch; ++g) group[i][g] = from[g * stride];
+        for (int g = 0; g < batch; ++g) group[i][g] = from[(first + g) * Layout::block];
       }
 #pragma unroll
       for (int g = 0; g < batch; ++g) {
@@ -78,9 +79,9 @@ struct SiteOf {
 #pragma unroll
       for (int i = 0; i < Op::fields; ++i) {
         if (!writes<Op>(i)) continue;
-        Group* to = static_cast<Group*>(fields.numbers[parity][i]) + first * stride + site;
+        Group* to = static_cast<Group*>(fields.numbers[parity][i]) + start;
 #pragma unroll
-        for (int g = 0; g < batch; ++g) to[g * stride] = group[i][g];
+        for (int g = 0; g < batch; ++g) to[(first + g) * Layout::block] = group[i][g];
       }
     }
   }
@@ -117,65 +118,56 @@ struct SiteOf {
 /// until its turn comes.
 template <class Op>
 struct SiteOf<std::int16_t, Op> {
-  using Access = GroupedAccess<std::int16_t, components>;
+  using Access = SpinorAccess<std::int16_t>;
 
   template <class Sums>
-  static __device__ __forceinline__ void run(const Op& op, const Fields<Op>& fields, int parity, std::int64_t stride,
-                                             std::int64_t site, Sums* sums) {
-    short4 quanta[Op::fields][Access::groups];
-    float norm[Op::fields];
+  static __device__ __forceinline__ void run(const Op& op, const Fields<Op>& fields, int parity, std::int64_t site,
+                                             Sums* sums) {
+    unsigned words[Op::fields][Access::count];
+    float quantum[Op::fields];
 #pragma unroll
     for (int i = 0; i < Op::fields; ++i) {
       if (!reads<Op>(i)) continue;
-      const Access from = access(fields, parity, i, stride);
-      norm[i] = from.norms[site];
-#pragma unroll
-      for (int g = 0; g < Access::groups; ++g) quanta[i][g] = from.numbers[g * stride + site];
+      quantum[i] = fields.norms[parity][i][site] * (1.0f / 32767.0f);
+      Access::Words::load(fields.numbers[parity][i], site, words[i]);
     }
     float result[Op::fields][components];
     Widened<float, float, 1> of_site[max_sums] = {};
 #pragma unroll
-    for (int c = 0; c < components; c += 2) {
+    for (int k = 0; k < Access::count; ++k) {
       Lanes<float, 1> f[Op::fields];
 #pragma unroll
       for (int i = 0; i < Op::fields; ++i) {
         if (!reads<Op>(i)) continue;
-        const short4 four = quanta[i][c / 4];
-        f[i] = {half::restore(c % 4 == 0 ? four.x : four.z, norm[i]),
-                half::restore(c % 4 == 0 ? four.y : four.w, norm[i])};
+        f[i] = {half::whole<0>(words[i][k]) * quantum[i], half::whole<1>(words[i][k]) * quantum[i]};
       }
       op.template operator()<float, float, 1>(f, of_site);
 #pragma unroll
       for (int i = 0; i < Op::fields; ++i) {
         if (!writes<Op>(i)) continue;
-        result[i][c] = f[i].re;
-        result[i][c + 1] = f[i].im;
+        result[i][2 * k] = f[i].re;
+        result[i][2 * k + 1] = f[i].im;
       }
     }
 #pragma unroll
     for (int s = 0; s < Op::sums; ++s) sums[s].part[0] += double(of_site[s].part[0]);
 #pragma unroll
     for (int i = 0; i < Op::fields; ++i) {
-      if (writes<Op>(i)) access(fields, parity, i, stride).store(site, result[i]);
+      if (writes<Op>(i)) Access{fields.numbers[parity][i], fields.norms[parity][i]}.store(site, result[i]);
     }
-  }
-
- private:
-  static __device__ __forceinline__ Access access(const Fields<Op>& fields, int parity, int i, std::int64_t stride) {
-    return {static_cast<short4*>(fields.numbers[parity][i]), fields.norms[parity][i], stride};
   }
 };
 
 template <class Number, class Op>
 __global__ void __launch_bounds__(threads, least_blocks<Number, Op>)
     field_algebra(const __grid_constant__ Op op, const __grid_constant__ Fields<Op> fields, std::int64_t sites,
-                  std::int64_t stride, int chunks, const __grid_constant__ Reduction reduction) {
+                  int chunks, const __grid_constant__ Reduction reduction) {
   const int parity = int(blockIdx.x) / chunks;
   const std::int64_t begin = std::int64_t(int(blockIdx.x) - parity * chunks) * chunk;
   const std::int64_t end = begin + chunk < sites ? begin + chunk : sites;
   Widened<double, RealOf<Number>, 1> sums[max_sums] = {};
   for (std::int64_t site = begin + threadIdx.x; site < end; site += threads) {
-    SiteOf<Number, Op>::run(op, fields, parity, stride, site, sums);
+    SiteOf<Number, Op>::run(op, fields, parity, site, sums);
   }
   if constexpr (Op::sums > 0) {
     double mine[Op::sums];
@@ -199,7 +191,7 @@ blas::Sums launch(const AlgebraCall& call) {
   const unsigned blocks = unsigned(chunks * call.parities);
   Reduction reduction{};
   if constexpr (Op::sums > 0) reduction = begin_reduction(blocks, Op::sums);
-  field_algebra<Number, Op><<<blocks, threads, 0, stream()>>>(op, fields, call.sites, call.stride, chunks, reduction);
+  field_algebra<Number, Op><<<blocks, threads, 0, stream()>>>(op, fields, call.sites, chunks, reduction);
   check(cudaGetLastError(), "the launch of field algebra");
   blas::Sums sums{};
   if constexpr (Op::sums > 0) finish_reduction(reduction, sums.data(), Op::sums);

@@ -1,7 +1,8 @@
 // One site of a field in the grouped layout, read and written in whole groups.
 #pragma once
 
-#include "core/half.h"
+#include "core/half_words.h"
+#include "core/layout/grouped_layout.h"
 
 #include <cuda_runtime.h>
 
@@ -10,74 +11,120 @@
 
 namespace quadrille::cuda {
 
-template <class Number>
-struct GroupOf;
-template <>
-struct GroupOf<double> {
-  using type = double2;
-};
-template <>
-struct GroupOf<float> {
-  using type = float4;
-};
-template <>
-struct GroupOf<std::int16_t> {
-  using type = short4;
-};
+/// The words of 32 bits of a site with `sections` sections of `section_words` words.
+template <int sections, int section_words>
+struct GroupedWords {
+  static constexpr int whole_groups = section_words / 4, left = section_words % 4;
+  static_assert(left != 3);
 
-/// Access to all `components` numbers of a site (core/site_transfer.h); half precision has a norm a site.
-template <class Number, int components>
-struct GroupedAccess {
-  using Real = std::conditional_t<std::is_same_v<Number, double>, double, float>;
-  using Group = typename GroupOf<Number>::type;
-  static constexpr int width = int(sizeof(Group) / sizeof(Number));
-  static constexpr int groups = components / width;
-  static_assert(components % width == 0);
+  /// Where the first group of a site begins whose groups are of `width` words.
+  template <int width>
+  static __device__ __forceinline__ unsigned* start(void* numbers, std::int64_t site) {
+    const std::int64_t in_block = site % Layout::block;
+    return static_cast<unsigned*>(numbers) + ((site - in_block) * (sections * section_words) + in_block * width);
+  }
+  /// Distance in words from there to group g of section s.
+  static constexpr int group(int s, int g) { return (s * section_words + 4 * g) * Layout::block; }
 
-  Group* numbers;
-  float* norms;
-  std::int64_t stride;
-
-  __device__ __forceinline__ void load(std::int64_t site, Real* out) const {
-    Number raw[components];
-    for (int g = 0; g < groups; ++g) {
-      const Group group = numbers[g * stride + site];
-      raw[g * width] = group.x;
-      raw[g * width + 1] = group.y;
-      if constexpr (width == 4) {
-        raw[g * width + 2] = group.z;
-        raw[g * width + 3] = group.w;
+  static __device__ __forceinline__ void load(const void* numbers, std::int64_t site, unsigned* words) {
+    const unsigned* const first = start<4>(const_cast<void*>(numbers), site);
+#pragma unroll
+    for (int s = 0; s < sections; ++s) {
+#pragma unroll
+      for (int g = 0; g < whole_groups; ++g) {
+        const uint4 four = *reinterpret_cast<const uint4*>(first + group(s, g));
+        unsigned* const to = words + s * section_words + 4 * g;
+        to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
+      }
+      if constexpr (left == 2) {
+        const unsigned* const narrow = start<2>(const_cast<void*>(numbers), site) + group(s, whole_groups);
+        const uint2 two = *reinterpret_cast<const uint2*>(narrow);
+        unsigned* const to = words + s * section_words + 4 * whole_groups;
+        to[0] = two.x, to[1] = two.y;
+      }
+      if constexpr (left == 1) {
+        words[s * section_words + 4 * whole_groups] =
+            *(start<1>(const_cast<void*>(numbers), site) + group(s, whole_groups));
       }
     }
-    if constexpr (std::is_same_v<Number, std::int16_t>) {
-      const float n = norms[site];
-      for (int c = 0; c < components; ++c) out[c] = half::restore(raw[c], n);
-    } else {
-      for (int c = 0; c < components; ++c) out[c] = raw[c];
+  }
+
+  static __device__ __forceinline__ void store(void* numbers, std::int64_t site, const unsigned* words) {
+    unsigned* const first = start<4>(numbers, site);
+#pragma unroll
+    for (int s = 0; s < sections; ++s) {
+#pragma unroll
+      for (int g = 0; g < whole_groups; ++g) {
+        const unsigned* const from = words + s * section_words + 4 * g;
+        *reinterpret_cast<uint4*>(first + group(s, g)) = make_uint4(from[0], from[1], from[2], from[3]);
+      }
+      const unsigned* const from = words + s * section_words + 4 * whole_groups;
+      if constexpr (left == 2) {
+        *reinterpret_cast<uint2*>(start<2>(numbers, site) + group(s, whole_groups)) = make_uint2(from[0], from[1]);
+      }
+      if constexpr (left == 1) *(start<1>(numbers, site) + group(s, whole_groups)) = from[0];
+    }
+  }
+};
+
+/// Access to all numbers of a site (core/site_transfer.h), `sections` times `section` of them; spinors in half
+/// precision have a norm a site.
+template <class Number, int sections, int section>
+struct GroupedAccess {
+  static constexpr bool in_half = std::is_same_v<Number, std::int16_t>;
+  static constexpr int words_of_number = int(sizeof(Number)) / 4;  // 0: two numbers to a word
+  static constexpr int section_words = section * int(sizeof(Number)) / 4;
+  static constexpr int components = sections * section, count = sections * section_words;
+  using Real = std::conditional_t<std::is_same_v<Number, double>, double, float>;
+  using Words = GroupedWords<sections, section_words>;
+
+  void* numbers;
+  float* norms;
+
+  __device__ __forceinline__ void load(std::int64_t site, Real* out) const {
+    unsigned words[count];
+    Words::load(numbers, site, words);
+    const Real quantum = in_half ? Real(norms[site] * (1.0f / 32767.0f)) : Real(1);
+#pragma unroll
+    for (int c = 0; c < components; ++c) {
+      if constexpr (in_half) {
+        out[c] = (c % 2 == 0 ? half::whole<0>(words[c / 2]) : half::whole<1>(words[c / 2])) * quantum;
+      } else if constexpr (words_of_number == 2) {
+        out[c] = __hiloint2double(int(words[2 * c + 1]), int(words[2 * c]));
+      } else {
+        out[c] = __uint_as_float(words[c]);
+      }
     }
   }
 
   __device__ __forceinline__ void store(std::int64_t site, const Real* in) const {
-    Number raw[components];
-    if constexpr (std::is_same_v<Number, std::int16_t>) {
-      const float n = half::norm(in, components);
-      const float scale = half::scale(n);
-      norms[site] = n;
-      for (int c = 0; c < components; ++c) raw[c] = half::quantize(in[c], scale);
+    unsigned words[count];
+    if constexpr (in_half) {
+      float norm = 0;
+#pragma unroll
+      for (int c = 0; c < components; ++c) norm = half::largest(norm, in[c]);
+      const float quanta = half::quanta_of(norm);
+      norms[site] = norm;
+#pragma unroll
+      for (int k = 0; k < count; ++k)
+        words[k] = half::packed(half::rounded(in[2 * k], quanta), half::rounded(in[2 * k + 1], quanta));
     } else {
-      for (int c = 0; c < components; ++c) raw[c] = in[c];
-    }
-    for (int g = 0; g < groups; ++g) {
-      Group group;
-      group.x = raw[g * width];
-      group.y = raw[g * width + 1];
-      if constexpr (width == 4) {
-        group.z = raw[g * width + 2];
-        group.w = raw[g * width + 3];
+#pragma unroll
+      for (int c = 0; c < components; ++c) {
+        if constexpr (words_of_number == 2) {
+          words[2 * c] = unsigned(__double2loint(in[c]));
+          words[2 * c + 1] = unsigned(__double2hiint(in[c]));
+        } else {
+          words[c] = __float_as_uint(in[c]);
+        }
       }
-      numbers[g * stride + site] = group;
     }
+    Words::store(numbers, site, words);
   }
 };
+
+/// Spinors, in sections of two spins.
+template <class Number>
+using SpinorAccess = GroupedAccess<Number, 2, 12>;
 
 }  // namespace quadrille::cuda

@@ -12,13 +12,12 @@ namespace quadrille::cuda {
 struct Spinor {
   void* numbers;
   float* norms;  ///< half precision only
-  std::int64_t stride;
   Precision precision;
 };
 
 /// dst = src over `sites` sites. dst may be src.
 void convert(const Spinor& dst, const Spinor& src, std::int64_t sites);
-/// dst = g src or g^+ src; g: 18 numbers a site in double, in the grouped layout with the spinors' stride.
+/// dst = g src or g^+ src; g: 18 numbers a site in double, in the grouped layout.
 void rotate(const Spinor& dst, const Spinor& src, const double* g, bool adjoint, std::int64_t sites);
 
 /// One operation of field algebra on the parities of its fields.
@@ -29,7 +28,6 @@ struct AlgebraCall {
   int parities;
   blas::Span spans[2][blas::max_fields];
   std::int64_t sites;  ///< of a parity
-  std::int64_t stride;
 };
 blas::Sums run(const AlgebraCall& call);
 

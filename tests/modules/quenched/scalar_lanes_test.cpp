@@ -119,7 +119,6 @@ class GroupedField {
     const Dims& dims = field_.lattice().dims();
     const auto elements = [&](Parity p) { return static_cast<LinkElement*>(field_.numbers(p)); };
     return {{elements(Parity::Even), elements(Parity::Odd)},
-            field_.desc().layout.stride,
             dims[0],
             dims[1],
             dims[2],
@@ -135,7 +134,7 @@ class GroupedField {
  private:
   static FieldDesc desc(const Lattice& lattice) {
     FieldDesc desc = FieldDesc::links(lattice, Precision::Double, Reconstruct::R18);
-    desc.layout = grouped_layout(lattice.half_volume(), Precision::Double);
+    desc.layout = grouped_layout(Precision::Double);
     return desc;
   }
 
