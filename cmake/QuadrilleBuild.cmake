@@ -124,6 +124,38 @@ function(quadrille_add_folder name)
   set_property(GLOBAL APPEND PROPERTY QUADRILLE_FOLDERS quadrille_${name})
 endfunction()
 
+# quadrille_add_module(NAME): the folder NAME, whose sources define the descriptor quadrille_module_NAME (modules/module.h).
+function(quadrille_add_module name)
+  add_subdirectory(${name})
+  set_property(GLOBAL APPEND PROPERTY QUADRILLE_MODULE_LIST ${name})
+endfunction()
+
+# quadrille_write_module_list(): module_list.inc in the build folder, X(NAME) for each module.
+function(quadrille_write_module_list)
+  get_property(names GLOBAL PROPERTY QUADRILLE_MODULE_LIST)
+  set(lines "// Generated: X(name) for each module of the library.\n")
+  foreach(name ${names})
+    string(APPEND lines "X(${name})\n")
+  endforeach()
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/module_list.inc CONTENT "${lines}")
+endfunction()
+
+# quadrille_install_package(): headers and what find_package(Quadrille) needs, for modules built outside the source tree.
+function(quadrille_install_package)
+  include(CMakePackageConfigHelpers)
+  foreach(folder core dirac solvers modules)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quadrille
+            FILES_MATCHING PATTERN "*.h")
+  endforeach()
+  set(place ${CMAKE_INSTALL_LIBDIR}/cmake/Quadrille)
+  install(EXPORT QuadrilleTargets NAMESPACE Quadrille:: DESTINATION ${place})
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/QuadrilleConfig.cmake.in
+                                ${PROJECT_BINARY_DIR}/QuadrilleConfig.cmake INSTALL_DESTINATION ${place})
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/QuadrilleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${PROJECT_BINARY_DIR}/QuadrilleConfig.cmake ${PROJECT_BINARY_DIR}/QuadrilleConfigVersion.cmake
+          DESTINATION ${place})
+endfunction()
+
 # quadrille_add_library(): libquadrille.so (what is exported only) and quadrille_objects (everything, for the tests).
 function(quadrille_add_library)
   get_property(folders GLOBAL PROPERTY QUADRILLE_FOLDERS)
@@ -132,10 +164,15 @@ function(quadrille_add_library)
     target_link_libraries(quadrille_objects INTERFACE ${folder} $<TARGET_OBJECTS:${folder}>)
   endforeach()
   add_library(quadrille_shared SHARED)
-  set_target_properties(quadrille_shared PROPERTIES OUTPUT_NAME quadrille VERSION ${PROJECT_VERSION} SOVERSION 0)
-  target_link_libraries(quadrille_shared PRIVATE ${folders})
+  set_target_properties(quadrille_shared PROPERTIES OUTPUT_NAME quadrille EXPORT_NAME quadrille
+                        VERSION ${PROJECT_VERSION} SOVERSION 0)
+  foreach(folder ${folders})
+    target_link_libraries(quadrille_shared PRIVATE $<BUILD_INTERFACE:${folder}>)
+  endforeach()
+  target_include_directories(quadrille_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/quadrille>)
+  target_compile_features(quadrille_shared INTERFACE cxx_std_20)
   target_link_libraries(quadrille_program PRIVATE quadrille_shared)
-  install(TARGETS quadrille_shared DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS quadrille_shared EXPORT QuadrilleTargets DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
 # One source, many instruction sets: what each is called, its register bytes and its compiler options.

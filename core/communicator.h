@@ -4,6 +4,7 @@
 // communicator and exchanges halos in the directions that the grid splits.
 #pragma once
 
+#include "core/api.h"
 #include "core/host_field.h"
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace quadrille {
 
-class Communicator {
+class QUADRILLE_API Communicator {
  public:
   virtual ~Communicator() = default;
 
@@ -35,6 +36,6 @@ class Communicator {
 };
 
 /// The communicator of a job that runs in one process.
-std::shared_ptr<const Communicator> single_process();
+QUADRILLE_API std::shared_ptr<const Communicator> single_process();
 
 }  // namespace quadrille

@@ -1,6 +1,7 @@
 // Conversions between every precision, reconstruction and layout, and to and from the host's arrays.
 #pragma once
 
+#include "core/api.h"
 #include "core/field.h"
 #include "core/host_field.h"
 
@@ -8,27 +9,27 @@ namespace quadrille {
 
 /// dst = src for spinor fields of the same lattice and subset, in any two precisions and layouts and on any two
 /// backends. dst is overwritten.
-void convert(Field& dst, const Field& src);
+QUADRILLE_API void convert(Field& dst, const Field& src);
 
 /// What the CPU's backend does for convert() (above) and for TemporalGauge::transform(): fields in this process'
 /// memory, in any layout.
 namespace host {
-void convert(Field& dst, const Field& src);
-void rotate(Field& dst, const Field& src, const Field& g, bool adjoint);
+QUADRILLE_API void convert(Field& dst, const Field& src);
+QUADRILLE_API void rotate(Field& dst, const Field& src, const Field& g, bool adjoint);
 }  // namespace host
 
 /// dst = src for link fields of the same directions in any two precisions, reconstructions and layouts. dst is
 /// overwritten.
-void convert_links(Field& dst, const Field& src);
+QUADRILLE_API void convert_links(Field& dst, const Field& src);
 
 /// Between a spinor field (full or one parity) and a host array, which changes from and to the DeGrand-Rossi basis.
 /// Sites of a parity that the field does not hold are ignored on import and left alone on export.
-void import_spinor(Field& dst, const HostSpinor& src);
-void export_spinor(HostSpinor& dst, const Field& src);
+QUADRILLE_API void import_spinor(Field& dst, const HostSpinor& src);
+QUADRILLE_API void export_spinor(HostSpinor& dst, const Field& src);
 
 /// Between links and a host array. A link that belongs to two hops of the field's directions is stored for each of
 /// them; export reads the forward ones, and leaves alone the links of directions that are not among them.
-void import_links(Field& dst, const HostLinks& src);
-void export_links(HostLinks& dst, const Field& src);
+QUADRILLE_API void import_links(Field& dst, const HostLinks& src);
+QUADRILLE_API void export_links(HostLinks& dst, const Field& src);
 
 }  // namespace quadrille

@@ -1,6 +1,7 @@
 // Fields: memory with a description of what it holds. Typed at run time; kernels see typed views.
 #pragma once
 
+#include "core/api.h"
 #include "core/backend/backend.h"
 #include "core/lattice.h"
 #include "core/layout/layout.h"
@@ -33,7 +34,7 @@ constexpr Subset subset_of(Parity p) { return p == Parity::Even ? Subset::Even :
 /// In memory, for each parity of the subset (even first): the numbers as the layout says, and for spinors in half
 /// precision one float norm a site after them, as [block][lane] or [site]. The component of number n of a site's k-th
 /// link is k * reconstruct + n.
-struct FieldDesc {
+struct QUADRILLE_API FieldDesc {
   const Lattice* lattice = nullptr;  ///< outlives every field on it
   FieldKind kind = FieldKind::Spinor;
   Subset subset = Subset::Full;
@@ -69,7 +70,7 @@ struct FieldDesc {
 };
 
 /// A field owns its memory, or is a view of one parity of another field. Fresh memory is not-a-number.
-class Field {
+class QUADRILLE_API Field {
  public:
   explicit Field(const FieldDesc& desc);
   ~Field();

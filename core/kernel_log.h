@@ -1,6 +1,8 @@
 // What ran: a count of every kernel that a dispatcher launched, as proof of the precision that worked.
 #pragma once
 
+#include "core/api.h"
+
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -19,11 +21,11 @@ struct KernelRecord {
 
 /// The record of this name, instruction set and traffic; made on first use, and valid until the program ends.
 /// Called from the dispatching thread only.
-KernelRecord& kernel_record(const std::string& name, const std::string& isa, double bytes_per_site);
+QUADRILLE_API KernelRecord& kernel_record(const std::string& name, const std::string& isa, double bytes_per_site);
 
 /// All records so far, in the order in which they were made; and what was added since an earlier list.
-std::vector<KernelRecord> kernel_records();
-std::vector<KernelRecord> kernel_records_since(const std::vector<KernelRecord>& earlier);
+QUADRILLE_API std::vector<KernelRecord> kernel_records();
+QUADRILLE_API std::vector<KernelRecord> kernel_records_since(const std::vector<KernelRecord>& earlier);
 
 /// Adds one call over `sites` sites, from construction to destruction; its time only if `waits`: the call returns when
 /// its work is done (Backend::host_memory()).

@@ -1,6 +1,7 @@
 // Lattice geometry: extents, parity, even-odd indexing, and the part of the lattice that this process owns.
 #pragma once
 
+#include "core/api.h"
 #include "core/communicator.h"
 #include "core/host_field.h"
 
@@ -21,7 +22,7 @@ constexpr Parity opposite(Parity p) { return p == Parity::Even ? Parity::Odd : P
 /// Every global extent must be even and at least 2, and every rank's share even (ErrorCode::invalid_input otherwise),
 /// so the parity (x+y+z+t) mod 2 of global coordinates is also that of local ones.
 /// Even-odd index: ((t Lz + z) Ly + y) Lx/2 + x/2 over the local extents, separately for each parity.
-class Lattice {
+class QUADRILLE_API Lattice {
  public:
   explicit Lattice(const Dims& global, std::shared_ptr<const Communicator> communicator = single_process());
   Lattice(const Lattice&) = delete;

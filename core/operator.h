@@ -1,6 +1,7 @@
 // What a solver needs of an operator, and what a driver needs of a system of equations.
 #pragma once
 
+#include "core/api.h"
 #include "core/field.h"
 #include "core/precision.h"
 
@@ -20,10 +21,10 @@ struct OperatorForm {
 };
 
 /// "half 12", "half 12 temporal gauge".
-std::string to_string(const OperatorForm& form);
+QUADRILLE_API std::string to_string(const OperatorForm& form);
 
 /// A linear map of spinor fields. apply() allocates nothing and may be called from one thread at a time.
-class LinearOperator {
+class QUADRILLE_API LinearOperator {
  public:
   virtual ~LinearOperator() = default;
 

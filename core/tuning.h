@@ -3,6 +3,7 @@
 // and nothing that goes wrong with it ends a run.
 #pragma once
 
+#include "core/api.h"
 #include "core/tuning_cache.h"
 
 #include <cstddef>
@@ -28,10 +29,10 @@ struct TuningSettings {
 /// What the environment says. QUADRILLE_TUNING is on (default), off or force:N; anything else is an
 /// ErrorCode::invalid_input. QUADRILLE_TUNING_FILE is the cache file; by default quadrille/tuning.json in
 /// $XDG_CACHE_HOME or else in $HOME/.cache, and none where neither is an absolute path.
-TuningSettings tuning_settings();
+QUADRILLE_API TuningSettings tuning_settings();
 
 /// Thread safe; no lock is held while a candidate is measured.
-class Tuner {
+class QUADRILLE_API Tuner {
  public:
   static constexpr int timings = 3;      ///< of a candidate at most, after one warm-up
   static constexpr double hopeless = 2;  ///< a candidate this many times slower than the best is not timed again
@@ -69,6 +70,6 @@ class Tuner {
 };
 
 /// The tuner of this process, with the environment's settings at its first use.
-Tuner& tuner();
+QUADRILLE_API Tuner& tuner();
 
 }  // namespace quadrille

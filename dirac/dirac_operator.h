@@ -2,6 +2,7 @@
 // site-local A and hopping terms H that connect the parities.
 #pragma once
 
+#include "core/api.h"
 #include "core/operator.h"
 #include "dirac/gauge_source.h"
 
@@ -11,7 +12,7 @@ namespace quadrille {
 
 /// A Dirac operator on full fields; apply() is M or M^dagger. With Dagger::Yes every block below is that of M^dagger.
 /// y is overwritten; the parity of the result is that of y; x and y must not overlap; z may be y.
-class DiracOperator : public LinearOperator {
+class QUADRILLE_API DiracOperator : public LinearOperator {
  public:
   /// The mass in M's normalisation, and kappa = 1 / (2 (mass + 4)).
   virtual double mass() const = 0;

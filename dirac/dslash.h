@@ -1,6 +1,7 @@
 // The hopping term on one parity: the links in one form and the generated kernel that works on them.
 #pragma once
 
+#include "core/api.h"
 #include "core/field.h"
 #include "core/kernel_log.h"
 #include "core/operator.h"
@@ -14,7 +15,7 @@ namespace quadrille {
 
 /// D of codegen/operators, from links stored in one form. In temporal gauge the links are those of
 /// GaugeSource::temporal_gauge(), and so are the spinors that apply() sees.
-class Dslash {
+class QUADRILLE_API Dslash {
  public:
   /// ErrorCode::unsupported when there is no kernel of this form, or when the lattice is split over ranks.
   Dslash(const std::string& op, std::shared_ptr<const GaugeSource> gauge, const HopScalars& scalars,

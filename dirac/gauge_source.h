@@ -1,6 +1,7 @@
 // The gauge field that operators are made from: the links as read, and what is derived from them once.
 #pragma once
 
+#include "core/api.h"
 #include "core/gauge/temporal_gauge.h"
 #include "core/host_field.h"
 #include "core/lattice.h"
@@ -11,7 +12,7 @@
 
 namespace quadrille {
 
-class GaugeSource {
+class QUADRILLE_API GaugeSource {
  public:
   /// `lattice` outlives this; the links' extents are its local extents.
   GaugeSource(const Lattice& lattice, HostLinks links) : lattice_(&lattice), links_(std::move(links)) {}

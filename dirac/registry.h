@@ -1,6 +1,7 @@
 // The Dirac operators that a job can name: an explicit table.
 #pragma once
 
+#include "core/api.h"
 #include "core/parameters.h"
 #include "dirac/dirac_operator.h"
 
@@ -21,7 +22,7 @@ struct OperatorEntry {
   void (*check)(const Parameters& parameters);
 };
 
-const std::vector<OperatorEntry>& operator_registry();
+QUADRILLE_API const std::vector<OperatorEntry>& operator_registry();
 
 /// The entry of this name; ErrorCode::invalid_input with the known names otherwise.
 const OperatorEntry& find_operator(const std::string& name);

@@ -78,6 +78,15 @@ Parameter make_gauge_block() {
   return block;
 }
 
+Parameter make_modules_block() {
+  Parameter block;
+  block.name = "modules";
+  block.type = Type::list;
+  block.help = "shared objects whose tasks the job uses; `run --allow-module PATH` permits each";
+  block.element = {{.name = "module", .type = Type::file_in, .help = "its path"}};
+  return block;
+}
+
 Parameter make_operator_block() {
   Parameter block;
   block.name = "operator";
@@ -160,12 +169,14 @@ const Parameter& source_block() {
 }
 
 const Parameter& task_block() {
-  static const Parameter block = make_task_block();
+  static Parameter block;
+  if (block.entries.size() != task_registry().size()) block = make_task_block();  // a module may have come since
   return block;
 }
 
 const ParameterTable& job_table() {
-  static const ParameterTable table{"the job", "a job file", {gauge_block(), operator_block(), solver_block()}, {}};
+  static const ParameterTable table{
+      "the job", "a job file", {make_modules_block(), gauge_block(), operator_block(), solver_block()}, {}};
   return table;
 }
 

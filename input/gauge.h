@@ -16,7 +16,7 @@ namespace quadrille {
 
 struct LoadedGauge {
   std::unique_ptr<const Lattice> lattice;
-  std::shared_ptr<const GaugeSource> source;  ///< the links; never null
+  std::shared_ptr<const GaugeSource> source;  ///< the links; null as the lattice is in a job without a gauge field
   double plaquette = 0;
   /// `gauge` of results.json: file (null for a start), format, checksum, plaquette, planes, link_trace, unitarity.
   nlohmann::ordered_json report;

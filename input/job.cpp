@@ -5,6 +5,7 @@
 #include "input/gauge.h"
 #include "input/overrides.h"
 #include "input/yaml.h"
+#include "modules/loader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace quadrille {
@@ -41,17 +43,21 @@ bool good_name(const std::string& name) {
 /// Turns the tree of a job into a Job, collecting what is wrong.
 class JobReader {
  public:
-  JobReader(Job& job, const Value& root, std::vector<Error>& errors) : job_(job), root_(root), errors_(errors) {}
+  JobReader(Job& job, const Value& root, std::vector<Error>& errors, const std::vector<std::string>& allowed)
+      : job_(job), root_(root), errors_(errors), allowed_(allowed) {}
 
   void read() {
     const Parameters blocks = resolve(job_table(), root_, errors_, {"run"});
+    if (blocks.has("modules")) load_modules(blocks.list("modules"));
     job_.gauge = block_of(blocks, "gauge");
     job_.op = block_of(blocks, "operator");
     job_.solver = block_of(blocks, "solver");
     const Value* run = find(root_, "run");
     if (run) read_tasks(*run);
     const bool any_task = run && !job_.run.empty();
-    if (!find(root_, "gauge") && errors_.empty()) {
+    const bool links_needed = !any_task || std::any_of(job_.run.begin(), job_.run.end(),
+                                                       [](const TaskSpec& task) { return task.entry->needs_links; });
+    if (!find(root_, "gauge") && links_needed && errors_.empty()) {
       add(root_.where, any_task ? "'gauge' is missing: its tasks need links; give a map such as {file: weak_field.lime}"
                                 : "nothing to do: give 'gauge' and a list of tasks 'run'");
     }
@@ -60,6 +66,28 @@ class JobReader {
  private:
   void add(const Location& where, std::string message) {
     errors_.emplace_back(ErrorCode::invalid_input, std::move(message), where);
+  }
+
+  void load_modules(const std::vector<Parameters::Item>& list) {
+    for (const Parameters::Item& item : list) {
+      const std::string& given = std::get<std::string>(item.scalar);
+      const std::filesystem::path path = job_.input_path(given);
+      job_.modules.push_back(given);
+      const auto same = [&](const std::string& allowed) {
+        std::error_code failed;
+        return std::filesystem::equivalent(path, allowed, failed) || path == allowed;
+      };
+      if (!std::any_of(allowed_.begin(), allowed_.end(), same)) {
+        add(item.where, fmt::format("a module is a program: only `quadrille run --allow-module '{}'` loads this one",
+                                    path.string()));
+        continue;
+      }
+      try {
+        (void)load_module(path.string());
+      } catch (const Error& error) {
+        errors_.emplace_back(error.code(), error.message(), item.where);
+      }
+    }
   }
 
   void read_tasks(const Value& run) {
@@ -97,6 +125,7 @@ class JobReader {
       if (entry.name == kind) task.entry = &entry;
     }
     task.parameters = parameters;
+    task.job_folder = job_.file.parent_path();
     const bool named = parameters->has("name");
     task.name = named ? parameters->text("name") : kind;
     const Location where = named ? parameters->where("name") : value.where;
@@ -104,6 +133,12 @@ class JobReader {
       add(where, fmt::format("'name' must be letters, digits, '_', '-' or '.', at most 64 of them and no '.' first, "
                              "got '{}'",
                              task.name));
+    }
+    static const std::set<std::string> blocks = {
+        "schema_version", "version", "backend",     "isa",      "threads", "job",     "lattice",
+        "gauge",          "solves",  "correlators", "warnings", "chains",  "studies", "critical_masses"};
+    if (task.entry->module != nullptr && blocks.count(task.name)) {
+      add(where, fmt::format("the name '{}' is taken by a block of the results", task.name));
     }
     if (task.name == "pion") add(where, "the name 'pion' is taken by the short name of the only pion in the results");
     const auto twin =
@@ -159,6 +194,7 @@ class JobReader {
   Job& job_;
   const Value& root_;
   std::vector<Error>& errors_;
+  const std::vector<std::string>& allowed_;
   std::map<std::string, Location> broken_;
 };
 
@@ -182,14 +218,15 @@ const TaskSpec& find_task(const Job& job, const std::string& name) {
 
 std::filesystem::path Job::input_path(const std::string& name) const { return file.parent_path() / name; }
 
-Job read_job(const std::string& path, const std::vector<std::string>& overrides, std::vector<Error>& errors) {
+Job read_job(const std::string& path, const std::vector<std::string>& overrides, std::vector<Error>& errors,
+             const std::vector<std::string>& allowed) {
   Value root = read_yaml_file(path);
   for (const std::string& assignment : overrides) apply_override(root, assignment);
   Job job;
   job.file = path;
   const std::size_t before = errors.size();
   if (std::holds_alternative<Value::Map>(root.data)) {
-    JobReader(job, root, errors).read();
+    JobReader(job, root, errors, allowed).read();
   } else {
     errors.emplace_back(ErrorCode::invalid_input, "a job is a map with the keys gauge, operator, solver, run",
                         root.where);
@@ -201,7 +238,7 @@ Job read_job(const std::string& path, const std::vector<std::string>& overrides,
 }
 
 void check_inputs(const Job& job, std::vector<Error>& errors) {
-  if (!job.gauge) return;
+  if (!job.gauge) return check_tasks(job, {}, errors);
   try {
     check_tasks(job, gauge_dims(job), errors);
   } catch (const Error& error) {
@@ -227,6 +264,7 @@ void check_links(const Job& job, const LoadedGauge& gauge, Backend& backend, std
 
 Json job_json(const Job& job) {
   Json out = Json::object();
+  if (!job.modules.empty()) out["modules"] = job.modules;
   if (job.gauge) out["gauge"] = to_json(*job.gauge);
   if (job.op) out["operator"] = to_json(*job.op);
   if (job.solver) out["solver"] = to_json(*job.solver);

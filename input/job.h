@@ -21,6 +21,7 @@ using BlockPtr = std::shared_ptr<const Parameters>;
 struct TaskSpec {
   const TaskEntry* entry = nullptr;
   std::string name;
+  std::filesystem::path job_folder;  ///< what its input paths are relative to
   BlockPtr parameters;
   BlockPtr op;
   BlockPtr solver;
@@ -28,8 +29,9 @@ struct TaskSpec {
 };
 
 struct Job {
-  std::filesystem::path file;  ///< as given
-  BlockPtr gauge;              ///< null when the job has none, as are the next two
+  std::filesystem::path file;        ///< as given
+  std::vector<std::string> modules;  ///< paths of shared objects whose tasks it uses, as the job has them
+  BlockPtr gauge;                    ///< null when the job has none, as are the next two
   BlockPtr op;
   BlockPtr solver;
   std::vector<TaskSpec> run;
@@ -38,10 +40,11 @@ struct Job {
   std::filesystem::path input_path(const std::string& name) const;
 };
 
-/// Reads the job, applies the `--set` assignments and validates everything that does not need other files. Problems are
-/// appended to `errors`, ordered by place; the job is usable only when there are none. Throws what read_yaml_file and
-/// apply_override throw.
-Job read_job(const std::string& path, const std::vector<std::string>& overrides, std::vector<Error>& errors);
+/// Reads the job, applies the `--set` assignments and validates everything that does not need other files. Of the
+/// modules that it names those in `allowed` are loaded, the others are errors. Problems are appended to `errors`,
+/// ordered by place; the job is usable only when there are none. Throws what read_yaml_file and apply_override throw.
+Job read_job(const std::string& path, const std::vector<std::string>& overrides, std::vector<Error>& errors,
+             const std::vector<std::string>& allowed = {});
 
 /// Appends what is wrong with the files that the job reads (missing, unreadable, not a gauge file), and what does not
 /// fit the lattice they hold.

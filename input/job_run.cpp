@@ -3,6 +3,8 @@
 #include "core/isa.h"
 #include "core/log.h"
 #include "input/document.h"
+#include "input/outputs.h"
+#include "modules/loader.h"
 
 #include <fmt/format.h>
 
@@ -19,10 +21,24 @@ JobRun::JobRun(const Job& job, LoadedGauge gauge, OutputFolder& folder, Backend&
     : job_(job), gauge_(std::move(gauge)), folder_(folder), backend_(backend) {}
 
 std::string JobRun::key_of(const TaskSpec& task) const {
-  return json_hash({{"task", task_json(job_, task)},
-                    {"gauge", to_json(*job_.gauge)},
-                    {"checksum", gauge_.checksum},
-                    {"version", QUADRILLE_VERSION}});
+  Json key = {{"task", task_json(job_, task)}, {"version", QUADRILLE_VERSION}};
+  if (task.entry->needs_links) {
+    key["gauge"] = to_json(*job_.gauge);
+    key["checksum"] = gauge_.checksum;
+  }
+  if (task.entry->module != nullptr) key["module"] = module_state(task);
+  return json_hash(key);
+}
+
+Json JobRun::module_state(const TaskSpec& task) const {
+  const quadrille_module& module = task.entry->module->descriptor;
+  Json files = Json::array();
+  for (const std::filesystem::path& file : input_files(task)) {
+    std::error_code failed;
+    files.push_back({std::filesystem::file_size(file, failed),
+                     std::filesystem::last_write_time(file, failed).time_since_epoch().count()});
+  }
+  return {{"name", module.name}, {"version", module.version}, {"build_id", module.build_id}, {"files", files}};
 }
 
 void JobRun::warn(const std::string& text) {
@@ -98,7 +114,7 @@ bool JobRun::run() {
 
 std::string JobRun::instruction_set() const {
   if (backend_.host_memory()) return to_string(active_isa());
-  return backend_.architecture(backend_.layout(lattice(), Precision::Double), Precision::Double);
+  return backend_.architecture({}, Precision::Double);
 }
 
 void JobRun::write_results() const {
@@ -109,8 +125,10 @@ void JobRun::write_results() const {
   out["isa"] = instruction_set();
   out["threads"] = omp_get_max_threads();
   out["job"] = job_json(job_);
-  out["lattice"] = {{"dims", lattice().global_dims()}};
-  out["gauge"] = gauge_.report;
+  if (gauge_.lattice) {
+    out["lattice"] = {{"dims", lattice().global_dims()}};
+    out["gauge"] = gauge_.report;
+  }
   out["solves"] = Json::array();
   out["correlators"] = Json::object();
   Json warnings = gauge_.warnings;
@@ -129,6 +147,7 @@ void JobRun::write_results() const {
                                      record->threads));
     }
     for (const auto& [block, entry] : record->blocks.items()) out[block][task.name] = entry;
+    if (!record->result.is_null()) out[task.name] = record->result;
     if (record->correlators.is_null()) continue;
     out["correlators"][task.name] = record->correlators;
     if (counts) pion = record->correlators;

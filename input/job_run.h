@@ -53,6 +53,9 @@ class JobRun {
  private:
   void do_task(const TaskSpec& task);
   std::string key_of(const TaskSpec& task) const;
+  /// What besides the job decides the outcome of a module's task: the module, and sizes and times of the files it
+  /// reads.
+  nlohmann::ordered_json module_state(const TaskSpec& task) const;
   bool used_after(const std::string& name, std::size_t position) const;
   void write_results() const;
 

@@ -14,7 +14,7 @@ namespace quadrille {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int restart_version = 3;
+constexpr int restart_version = 4;
 constexpr const char* way_out = "choose another --out, or --force to start afresh";
 
 void make_folder(const std::filesystem::path& folder) {
@@ -105,6 +105,7 @@ Json record_json(const TaskRecord& record) {
           {"solves", record.solves},
           {"correlators", record.correlators},
           {"blocks", record.blocks},
+          {"result", record.result},
           {"warnings", record.warnings},
           {"files", record.files},
           {"data_hash", record.data_hash}};
@@ -116,6 +117,7 @@ TaskRecord record_of(const Json& json) {
   record.solves = json.at("solves");
   record.correlators = json.at("correlators");
   record.blocks = json.at("blocks");
+  record.result = json.at("result");
   json.at("warnings").get_to(record.warnings);
   json.at("files").get_to(record.files);
   json.at("data_hash").get_to(record.data_hash);

@@ -21,6 +21,7 @@ struct TaskRecord {
   nlohmann::ordered_json correlators;  ///< null when it has none
   /// What stands under the task's name in other blocks of results.json: {"studies": {...}}.
   nlohmann::ordered_json blocks = nlohmann::ordered_json::object();
+  nlohmann::ordered_json result;  ///< of a module's task: stands under the task's name itself; null when it has none
   std::vector<std::string> warnings;
   std::vector<std::string> files;  ///< written, relative to the folder
   std::string data_hash;           ///< of the field it computed, to know a saved one again

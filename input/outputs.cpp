@@ -18,29 +18,37 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Output {
+struct NamedFile {
   std::string file;  ///< as the job spells it
   Location where;
 };
 
-void collect(const Parameters& parameters, std::vector<Output>& found);
+void collect(const Parameters& parameters, ParameterType type, std::vector<NamedFile>& found);
 
-void collect(const Parameters::Item& item, std::vector<Output>& found) {
-  if (item.group) collect(*item.group, found);
-  for (const Parameters::Item& entry : item.list) collect(entry, found);
-  if (item.type == ParameterType::file_out) found.push_back({std::get<std::string>(item.scalar), item.where});
+void collect(const Parameters::Item& item, ParameterType type, std::vector<NamedFile>& found) {
+  if (item.group) collect(*item.group, type, found);
+  for (const Parameters::Item& entry : item.list) collect(entry, type, found);
+  if (item.type == type) found.push_back({std::get<std::string>(item.scalar), item.where});
 }
 
-void collect(const Parameters& parameters, std::vector<Output>& found) {
-  for (const auto& [name, item] : parameters.items()) collect(item, found);
+void collect(const Parameters& parameters, ParameterType type, std::vector<NamedFile>& found) {
+  for (const auto& [name, item] : parameters.items()) collect(item, type, found);
 }
 
-std::vector<Output> outputs_of(const Job& job) {
-  std::vector<Output> found;
-  if (job.gauge) collect(*job.gauge, found);
+/// The files that parameters of a type name: file_in or file_out.
+std::vector<NamedFile> files_of(const Job& job, ParameterType type) {
+  std::vector<NamedFile> found;
+  if (job.gauge) collect(*job.gauge, type, found);
+  for (const TaskSpec& task : job.run) collect(*task.parameters, type, found);
+  return found;
+}
+
+std::vector<NamedFile> outputs_of(const Job& job) {
+  std::vector<NamedFile> found;
+  if (job.gauge) collect(*job.gauge, ParameterType::file_out, found);
   for (const TaskSpec& task : job.run) {
     const std::size_t before = found.size();
-    collect(*task.parameters, found);
+    collect(*task.parameters, ParameterType::file_out, found);
     if (!task.entry->outputs || found.size() == before) continue;
     const Location where = found.back().where;
     found.resize(before);
@@ -102,18 +110,26 @@ fs::path default_output_folder(const fs::path& job) {
   return folder;
 }
 
+std::vector<fs::path> input_files(const TaskSpec& task) {
+  std::vector<NamedFile> names;
+  collect(*task.parameters, ParameterType::file_in, names);
+  std::vector<fs::path> files;
+  for (const NamedFile& name : names) files.push_back(task.job_folder / name.file);
+  return files;
+}
+
 void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& errors) {
   // Paths that an output may not take, and why. They are ordered by their parts: what lies in a folder follows it.
   std::map<fs::path, std::string> taken = {
       {one_spelling(folder / "results.json"), "holds the results"},
       {one_spelling(folder / "restart.json"), "holds what an interrupted run needs"},
   };
-  if (job.gauge && job.gauge->has("file")) {
-    const fs::path input = job.input_path(job.gauge->text("file"));
+  for (const NamedFile& name : files_of(job, ParameterType::file_in)) {
+    const fs::path input = job.input_path(name.file);
     taken[one_spelling(input)] = fmt::format("is the input {}", input.string());
   }
   taken[one_spelling(job.file)] = fmt::format("is the job file {}", job.file.string());
-  for (const Output& output : outputs_of(job)) {
+  for (const NamedFile& output : outputs_of(job)) {
     const auto add = [&](const std::string& message) {
       errors.emplace_back(ErrorCode::invalid_input, message + "; choose another name", output.where);
     };
@@ -141,7 +157,7 @@ void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
 }
 
 void probe_outputs(const Job& job, const fs::path& folder, std::vector<Error>& errors) {
-  for (const Output& output : outputs_of(job)) {
+  for (const NamedFile& output : outputs_of(job)) {
     const fs::path target = one_spelling(folder / output.file);
     std::error_code ignored;
     if (fs::is_other(target, ignored)) continue;  // opening a device or a pipe may have an effect
@@ -157,7 +173,7 @@ void remove_leftovers(const Job& job, const fs::path& folder) {
   std::map<fs::path, std::set<std::string>> names;  // of the targets in each folder
   const auto note = [&](const fs::path& target) { names[target.parent_path()].insert(target.filename().string()); };
   for (const char* name : {"results.json", "restart.json"}) note(one_spelling(folder / name));
-  for (const Output& output : outputs_of(job)) note(one_spelling(folder / output.file));
+  for (const NamedFile& output : outputs_of(job)) note(one_spelling(folder / output.file));
   for (const auto& [place, targets] : names) {
     std::error_code ignored;
     std::vector<fs::path> found;

@@ -13,6 +13,9 @@ namespace quadrille {
 /// The folder of a job file's outputs when none is named: a/job.out for a/job.yaml.
 std::filesystem::path default_output_folder(const std::filesystem::path& job);
 
+/// The files that a task reads.
+std::vector<std::filesystem::path> input_files(const TaskSpec& task);
+
 /// Appends to `errors` each output (with its place in the job) that would replace the job file, its gauge file,
 /// results.json, restart.json or another output under whatever spelling, or that is a folder. Writes nothing.
 void check_outputs(const Job& job, const std::filesystem::path& folder, std::vector<Error>& errors);

@@ -3,6 +3,7 @@
 #include "input/bench/bench.h"
 #include "input/commands/check.h"
 #include "input/commands/info.h"
+#include "input/commands/modules.h"
 #include "input/commands/report.h"
 #include "input/document.h"
 #include "input/overrides.h"
@@ -101,6 +102,11 @@ void describe(CLI::App& app, Call& call) {
       ->type_name("DIR");
   add_set_option(run, call.run);
   add_machine_options(run, call.run.backend, call.run.threads);
+  run.add_option("--allow-module", call.run.allowed_modules, "A shared object that the job's `modules` may name")
+      ->type_name("PATH")
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->take_all();
   run.add_flag("--force", call.run.force, "Start afresh, whatever the output folder holds");
 
   CLI::App& check = *app.add_subcommand("check", "Validate a job: name every error, change nothing");
@@ -125,6 +131,7 @@ void describe(CLI::App& app, Call& call) {
   CLI::App& help = *app.add_subcommand("help", "Explain a block of a job: help operator wilson");
   help.add_option("TOPIC", call.topic, "Nothing for a list, or BLOCK [NAME]")->type_name("");
 
+  app.add_subcommand("modules", "List the modules that there are, with their versions and tasks");
   app.add_subcommand("schema", "Print a JSON Schema of job files, for editors");
 }
 
@@ -134,6 +141,7 @@ int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostr
   if (app.got_subcommand("info")) info(call.file, out);
   if (app.got_subcommand("bench")) run_bench(call.bench, out);
   if (app.got_subcommand("report")) return report(call.report);
+  if (app.got_subcommand("modules")) return list_modules(out);
   if (app.got_subcommand("schema")) out << job_schema().dump(2) << '\n';
   if (app.got_subcommand("help")) {
     try {

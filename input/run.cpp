@@ -28,7 +28,7 @@ bool print_errors(const std::vector<Error>& errors, std::ostream& err) {
 
 int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   std::vector<Error> errors;
-  const Job job = read_job(options.job, options.overrides, errors);
+  const Job job = read_job(options.job, options.overrides, errors, options.allowed_modules);
   const fs::path place = options.out.empty() ? default_output_folder(options.job) : fs::path(options.out);
   if (errors.empty()) check_outputs(job, place, errors);
   if (errors.empty()) check_inputs(job, errors);
@@ -42,13 +42,17 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   probe_outputs(job, place, errors);
   if (print_errors(errors, err)) return 1;
 
-  LoadedGauge gauge = load_gauge(job);
-  const Dims& dims = gauge.lattice->global_dims();
-  log().info("gauge field: {} x {} x {} x {}, plaquette {:.12f}", dims[0], dims[1], dims[2], dims[3], gauge.plaquette);
-  check_links(job, gauge, backend, errors);
-  if (print_errors(errors, err)) return 1;
+  LoadedGauge gauge;
+  if (job.gauge) {
+    gauge = load_gauge(job);
+    const Dims& dims = gauge.lattice->global_dims();
+    log().info("gauge field: {} x {} x {} x {}, plaquette {:.12f}", dims[0], dims[1], dims[2], dims[3],
+               gauge.plaquette);
+    check_links(job, gauge, backend, errors);
+    if (print_errors(errors, err)) return 1;
+  }
   folder.begin();
-  if (job.gauge->has("save")) {
+  if (job.gauge && job.gauge->has("save")) {
     const Parameters& save = job.gauge->group("save");
     write_gauge_file(folder.prepare(save.text("file")).string(), gauge.source->links(),
                      {.precision = save.text("precision") == "double" ? 64 : 32});

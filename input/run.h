@@ -16,6 +16,7 @@ struct RunOptions {
   std::string backend = "auto";
   int threads = 0;  ///< 0: what OpenMP would use
   bool force = false;
+  std::vector<std::string> allowed_modules;  ///< that the job may have loaded, beside those of QUADRILLE_MODULE_PATH
 };
 
 /// Runs the job and writes its results. Gives the exit status 0, 1 (errors in the job, each one line on `err`) or 3 (a

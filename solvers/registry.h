@@ -1,6 +1,7 @@
 // The solvers by name, and the `solver` block of a job.
 #pragma once
 
+#include "core/api.h"
 #include "core/operator.h"
 #include "core/parameters.h"
 #include "solvers/solver.h"
@@ -52,7 +53,7 @@ struct SolverEntry {
   /// See solvers/methods.h.
   std::unique_ptr<Solver> (*make)(const LinearOperator& outer, const LinearOperator* inner, double delta);
 };
-const std::vector<SolverEntry>& solver_registry();
+QUADRILLE_API const std::vector<SolverEntry>& solver_registry();
 
 /// The solver that a spec describes. `inner` is ignored by the uniform scheme and needed by the others. Both operators
 /// outlive the solver. An unknown type is ErrorCode::invalid_input with the names there are.

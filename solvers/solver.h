@@ -1,6 +1,7 @@
 // What every linear solver takes and tells.
 #pragma once
 
+#include "core/api.h"
 #include "core/field.h"
 
 #include <cstddef>
@@ -32,7 +33,7 @@ enum class StopReason {
 };
 
 /// "converged", "max_iterations", ...
-std::string to_string(StopReason reason);
+QUADRILLE_API std::string to_string(StopReason reason);
 
 /// What a solve did. From a Solver all residuals are absolute norms; from a SystemSolver they are relative to |b|.
 struct SolveReport {
@@ -61,7 +62,7 @@ using ProgressCallback = std::function<void(const Progress&)>;
 
 /// A method for A x = b. It refers to its operators, which must outlive it, and owns its workspace: solve() may be
 /// called many times, and an iteration allocates nothing.
-class Solver {
+class QUADRILLE_API Solver {
  public:
   virtual ~Solver() = default;
 
@@ -78,14 +79,14 @@ class Solver {
 };
 
 /// Memory for the history of one solve: an entry an iteration, up to 16,384.
-void reserve_history(std::vector<HistoryEntry>& history, int max_iterations);
+QUADRILLE_API void reserve_history(std::vector<HistoryEntry>& history, int max_iterations);
 
 /// Adds an entry and allocates nothing: when the reserved memory is full, every second old entry without a true
 /// residual gives way (or every second one, when all have it).
-void record(std::vector<HistoryEntry>& history, const HistoryEntry& entry);
+QUADRILLE_API void record(std::vector<HistoryEntry>& history, const HistoryEntry& entry);
 
 /// Adds what a further solve (a restart, an inner solve) did to the report of the whole: iterations, updates, flops and
 /// history, its residuals multiplied by `scale`.
-void accumulate(SolveReport& total, const SolveReport& part, double scale = 1);
+QUADRILLE_API void accumulate(SolveReport& total, const SolveReport& part, double scale = 1);
 
 }  // namespace quadrille

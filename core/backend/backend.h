@@ -1,6 +1,7 @@
 // A backend owns the memory that fields live in and the kernels that work on it.
 #pragma once
 
+#include "core/api.h"
 #include "core/blas/op_table.h"
 #include "core/layout/layout.h"
 #include "core/precision.h"
@@ -17,7 +18,7 @@ namespace blas {
 struct Call;
 }
 
-class Backend {
+class QUADRILLE_API Backend {
  public:
   virtual ~Backend() = default;
 
@@ -60,12 +61,12 @@ class Backend {
 /// The backend of this name ("cpu", "cuda"; "auto" is cuda where a GPU answers, cpu elsewhere). Throws
 /// ErrorCode::invalid_input for an unknown name, with the known ones, and ErrorCode::unsupported with the reason for
 /// one that this build or this machine has not.
-Backend& find_backend(const std::string& name);
+QUADRILLE_API Backend& find_backend(const std::string& name);
 
 /// Why the backend of this name cannot be used here; empty when it can.
-std::string backend_trouble(const std::string& name);
+QUADRILLE_API std::string backend_trouble(const std::string& name);
 
 /// The CPU backend: always there.
-Backend& cpu_backend();
+QUADRILLE_API Backend& cpu_backend();
 
 }  // namespace quadrille

@@ -6,6 +6,7 @@
 // finite. The traffic of each operation (fields read, fields written) stands with its functor in core/blas/ops.h.
 #pragma once
 
+#include "core/api.h"
 #include "core/field.h"
 
 #include <complex>
@@ -15,39 +16,40 @@ namespace quadrille::blas {
 using Complex = std::complex<double>;
 
 /// x = 0
-void zero(Field& x);
+QUADRILLE_API void zero(Field& x);
 /// y = x
-void copy(Field& y, const Field& x);
+QUADRILLE_API void copy(Field& y, const Field& x);
 /// x = a x
-void scale(double a, Field& x);
+QUADRILLE_API void scale(double a, Field& x);
 /// y = y + a x
-void axpy(double a, const Field& x, Field& y);
+QUADRILLE_API void axpy(double a, const Field& x, Field& y);
 /// y = x + a y
-void xpay(const Field& x, double a, Field& y);
+QUADRILLE_API void xpay(const Field& x, double a, Field& y);
 /// y = y + a x, a complex
-void caxpy(Complex a, const Field& x, Field& y);
+QUADRILLE_API void caxpy(Complex a, const Field& x, Field& y);
 /// r = b - r, gives |r|^2
-double subtract_norm2(const Field& b, Field& r);
+QUADRILLE_API double subtract_norm2(const Field& b, Field& r);
 /// |x|^2
-double norm2(const Field& x);
+QUADRILLE_API double norm2(const Field& x);
 /// <x, y> = sum over conj(x) y
-Complex dot(const Field& x, const Field& y);
+QUADRILLE_API Complex dot(const Field& x, const Field& y);
 /// y = y + a x, gives |y|^2
-double axpy_norm2(double a, const Field& x, Field& y);
+QUADRILLE_API double axpy_norm2(double a, const Field& x, Field& y);
 /// x = x + a p, p = z + b p: CG's two updates in one pass
-void axpy_xpay(double a, Field& p, Field& x, const Field& z, double b);
+QUADRILLE_API void axpy_xpay(double a, Field& p, Field& x, const Field& z, double b);
 
 /// {<t, s>, |t|^2}
 struct DotNorm {
   Complex dot;
   double norm2;
 };
-DotNorm dot_norm2(const Field& t, const Field& s);
+QUADRILLE_API DotNorm dot_norm2(const Field& t, const Field& s);
 /// y = y + a x (complex a), gives |y|^2
-double caxpy_norm2(Complex a, const Field& x, Field& y);
+QUADRILLE_API double caxpy_norm2(Complex a, const Field& x, Field& y);
 /// p = r + b (p - w v): BiCGstab's search direction
-void bicgstab_direction(const Field& r, const Field& v, Complex b, Complex w, Field& p);
+QUADRILLE_API void bicgstab_direction(const Field& r, const Field& v, Complex b, Complex w, Field& p);
 /// x = x + a p + w r, r = r - w t, gives {<r0, r>, |r|^2}: BiCGstab's end of an iteration in one pass
-DotNorm bicgstab_update(Complex a, const Field& p, Complex w, const Field& t, const Field& r0, Field& x, Field& r);
+QUADRILLE_API DotNorm bicgstab_update(Complex a, const Field& p, Complex w, const Field& t, const Field& r0, Field& x,
+                                      Field& r);
 
 }  // namespace quadrille::blas

@@ -1,6 +1,7 @@
 // Random spinor fields.
 #pragma once
 
+#include "core/api.h"
 #include "core/field.h"
 
 #include <cstdint>
@@ -9,6 +10,6 @@ namespace quadrille {
 
 /// Each real and imaginary part of the spinor field an independent normal number of mean 0 and variance 1 (times
 /// `sigma`), keyed by seed, global site and component: the same field on any ranks, threads and layout.
-void fill_gaussian(Field& x, std::uint64_t seed, double sigma = 1.0);
+QUADRILLE_API void fill_gaussian(Field& x, std::uint64_t seed, double sigma = 1.0);
 
 }  // namespace quadrille

@@ -4,6 +4,7 @@
 // Boundary conditions of fermions play no part here: the lattice is periodic.
 #pragma once
 
+#include "core/api.h"
 #include "core/host_field.h"
 
 #include <array>
@@ -32,12 +33,12 @@ struct GaugeObservables {
 /// Planes mu < nu with 0..3 = x, y, z, t.
 inline constexpr std::array<const char*, 6> plane_names{"01", "02", "03", "12", "13", "23"};
 
-GaugeObservables gauge_observables(const HostLinks& links);
-Unitarity unitarity(const HostLinks& links);
+QUADRILLE_API GaugeObservables gauge_observables(const HostLinks& links);
+QUADRILLE_API Unitarity unitarity(const HostLinks& links);
 
 /// Coordinates of a lexicographic site index.
-Dims site_coordinates(const Dims& dims, std::int64_t site);
+QUADRILLE_API Dims site_coordinates(const Dims& dims, std::int64_t site);
 /// "site (1,2,3,0), direction y".
-std::string link_name(const Dims& dims, std::int64_t site, int direction);
+QUADRILLE_API std::string link_name(const Dims& dims, std::int64_t site, int direction);
 
 }  // namespace quadrille

@@ -3,6 +3,7 @@
 
 #include "core/parameters.h"
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ class Backend;
 struct Job;
 class JobRun;
 struct LoadedGauge;
+struct Module;
 struct TaskSpec;
 
 /// A parameter that holds the name of an earlier task of the job, or a list of names.
@@ -24,10 +26,12 @@ struct TaskReference {
 struct TaskEntry {
   std::string name;
   ParameterTable table;
+  bool needs_links = true;  ///< a job of tasks that need none may do without a gauge field
   bool needs_operator = false;
   bool needs_solver = false;
   std::vector<TaskReference> references = {};
-  /// Checks that need the lattice: appends what does not fit `dims` to `errors`. May be null.
+  /// Checks that need the lattice (extents are 0 where there is none) or other files: appends what does not fit to
+  /// `errors`. May be null.
   void (*check)(const TaskSpec& task, const std::array<int, 4>& dims, std::vector<Error>& errors) = nullptr;
   /// Checks that need the links: appends why the task cannot be done on them. May be null.
   void (*check_links)(const TaskSpec& task, const LoadedGauge& gauge, Backend& backend,
@@ -40,8 +44,11 @@ struct TaskEntry {
   /// For a task that an earlier run has finished: puts what later tasks use of it back without computing it. False
   /// when that cannot be done; the task is then run again. May be null.
   bool (*restore)(JobRun& job, const TaskSpec& task) = nullptr;
+  const Module* module = nullptr;  ///< whose task it is; null for one of the program
+  std::size_t module_task = 0;     ///< its number in the module
 };
 
-const std::vector<TaskEntry>& task_registry();
+/// The tasks of the program, then those of all modules that are loaded. Entries stay where they are.
+const std::deque<TaskEntry>& task_registry();
 
 }  // namespace quadrille

@@ -1,0 +1,281 @@
+#include "input/tasks/module_task.h"
+
+#include "input/job.h"
+#include "input/job_run.h"
+#include "input/progress.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <omp.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <optional>
+
+/// What stands behind the handle that a module's functions are given.
+struct quadrille_run {
+  const quadrille::TaskSpec& task;
+  quadrille::JobRun* job;  ///< null while the task is only checked
+  std::optional<quadrille::Error> failure = {};
+  std::deque<std::string> texts = {};  ///< that the module has been given
+  nlohmann::ordered_json result = nlohmann::ordered_json::object();
+  std::optional<quadrille::ProgressLine> line = {};
+};
+
+namespace quadrille {
+namespace {
+
+using Item = Parameters::Item;
+using Json = nlohmann::ordered_json;
+
+/// The parameter that a path such as "save.file" names; null when the job has no value for it.
+const Item* find_item(const Parameters& parameters, const std::string& path) {
+  const std::size_t dot = path.find('.');
+  for (const auto& [name, item] : parameters.items()) {
+    if (name != path.substr(0, dot)) continue;
+    if (dot == std::string::npos) return &item;
+    return item.group ? find_item(*item.group, path.substr(dot + 1)) : nullptr;
+  }
+  return nullptr;
+}
+
+/// The first failure counts: what follows is its consequence.
+void set_failure(quadrille_run* run, Error error) {
+  if (!run->failure) run->failure = std::move(error);
+}
+
+quadrille_status defect(quadrille_run* run, const std::string& what) {
+  set_failure(run, Error(ErrorCode::internal,
+                         fmt::format("the module '{}': {}", run->task.entry->module->descriptor.name, what)));
+  return QUADRILLE_FAILED;
+}
+
+/// Runs a function of the host: none of its exceptions reaches the module.
+template <class Body>
+quadrille_status host_call(quadrille_run* run, Body&& body) noexcept {
+  try {
+    return body();
+  } catch (const Error& error) {
+    set_failure(run, error);
+  } catch (const std::exception& error) {
+    return defect(run, error.what());
+  }
+  return QUADRILLE_FAILED;
+}
+
+/// A value of one of `types`: of a list its entry `index`; null, with a failure, when the module may not ask so.
+const Item* value_of(quadrille_run* run, const char* path, std::size_t index,
+                     std::initializer_list<ParameterType> types) {
+  const Item* item = find_item(*run->task.parameters, path);
+  if (item == nullptr) return defect(run, fmt::format("there is no value for '{}'", path)), nullptr;
+  if (item->type == ParameterType::list) {
+    if (index >= item->list.size()) return defect(run, fmt::format("'{}' has no entry {}", path, index)), nullptr;
+    item = &item->list[index];
+  }
+  if (std::find(types.begin(), types.end(), item->type) == types.end()) {
+    return defect(run, fmt::format("'{}' is of another type", path)), nullptr;
+  }
+  return item;
+}
+
+template <class T, class Out>
+quadrille_status get(quadrille_run* run, const char* path, std::size_t index, ParameterType type, Out* out) {
+  return host_call(run, [&] {
+    const Item* item = value_of(run, path, index, {type});
+    if (item == nullptr) return QUADRILLE_FAILED;
+    *out = Out(std::get<T>(item->scalar));
+    return QUADRILLE_DONE;
+  });
+}
+
+const char* keep_text(quadrille_run* run, std::string text) { return run->texts.emplace_back(std::move(text)).c_str(); }
+
+quadrille_status get_text(quadrille_run* run, const char* path, std::size_t index, const char** out) {
+  return host_call(run, [&] {
+    const Item* item =
+        value_of(run, path, index,
+                 {ParameterType::text, ParameterType::choice, ParameterType::file_in, ParameterType::file_out});
+    if (item == nullptr) return QUADRILLE_FAILED;
+    *out = keep_text(run, std::get<std::string>(item->scalar));
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status input_file(quadrille_run* run, const char* path, std::size_t index, const char** out) {
+  return host_call(run, [&] {
+    const Item* item = value_of(run, path, index, {ParameterType::file_in});
+    if (item == nullptr) return QUADRILLE_FAILED;
+    *out = keep_text(run, (run->task.job_folder / std::get<std::string>(item->scalar)).string());
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status output_file(quadrille_run* run, const char* path, std::size_t index, const char** out) {
+  return host_call(run, [&] {
+    const Item* item = value_of(run, path, index, {ParameterType::file_out});
+    if (item == nullptr) return QUADRILLE_FAILED;
+    if (run->job == nullptr) return defect(run, "it asks for an output file while the job is only checked");
+    const std::string& name = std::get<std::string>(item->scalar);
+    *out = keep_text(run, run->job->folder().prepare(name).string());
+    std::vector<std::string>& files = run->job->record().files;
+    if (std::find(files.begin(), files.end(), name) == files.end()) files.push_back(name);
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status set_result(quadrille_run* run, const char* text) {
+  return host_call(run, [&] {
+    const Json json = Json::parse(text, nullptr, false);
+    if (!json.is_object()) return defect(run, fmt::format("its result is no JSON object: {:.100}", text));
+    run->result.update(json);
+    return QUADRILLE_DONE;
+  });
+}
+
+void warn(quadrille_run* run, const char* text) {
+  (void)host_call(run, [&] {
+    if (run->job != nullptr) run->job->warn(text);
+    return QUADRILLE_DONE;
+  });
+}
+
+void progress(quadrille_run* run, const char* text, double fraction) {
+  (void)host_call(run, [&] {
+    if (run->job == nullptr) return QUADRILLE_DONE;
+    if (!run->line) run->line.emplace(run->task.name, 1);
+    run->line->update(text, fraction);
+    return QUADRILLE_DONE;
+  });
+}
+
+ErrorCode code_of(quadrille_error code) {
+  switch (code) {
+    case QUADRILLE_INVALID_INPUT: return ErrorCode::invalid_input;
+    case QUADRILLE_FILE_ERROR: return ErrorCode::file;
+    case QUADRILLE_UNSUPPORTED: return ErrorCode::unsupported;
+    case QUADRILLE_NUMERICAL: return ErrorCode::numerical;
+    case QUADRILLE_INTERNAL: break;
+  }
+  return ErrorCode::internal;
+}
+
+void fail(quadrille_run* run, quadrille_error code, const char* path, const char* message) {
+  (void)host_call(run, [&] {
+    const Item* item = path == nullptr ? nullptr : find_item(*run->task.parameters, path);
+    const std::string name = path == nullptr ? run->task.name : fmt::format("'{}'", path);
+    set_failure(run, Error(code_of(code), fmt::format("{}: {}", name, message), item ? item->where : Location{}));
+    return QUADRILLE_DONE;
+  });
+}
+
+const quadrille_host host = {
+    .abi_version = QUADRILLE_MODULE_ABI,
+    .struct_size = sizeof(quadrille_host),
+    .has = [](quadrille_run* run, const char* path) { return int(find_item(*run->task.parameters, path) != nullptr); },
+    .count =
+        [](quadrille_run* run, const char* path) {
+          const Item* item = find_item(*run->task.parameters, path);
+          return item == nullptr ? 0 : item->type == ParameterType::list ? item->list.size() : std::size_t(1);
+        },
+    .boolean = [](quadrille_run* run, const char* path, std::size_t index,
+                  int* value) { return get<bool>(run, path, index, ParameterType::boolean, value); },
+    .integer = [](quadrille_run* run, const char* path, std::size_t index,
+                  std::int64_t* value) { return get<std::int64_t>(run, path, index, ParameterType::integer, value); },
+    .real = [](quadrille_run* run, const char* path, std::size_t index,
+               double* value) { return get<double>(run, path, index, ParameterType::real, value); },
+    .text = get_text,
+    .input_file = input_file,
+    .output_file = output_file,
+    .task_name = [](quadrille_run* run) { return run->task.name.c_str(); },
+    .backend = [](quadrille_run* run) { return run->job ? keep_text(run, run->job->backend().name()) : "cpu"; },
+    .threads = [](quadrille_run*) { return omp_get_max_threads(); },
+    .result = set_result,
+    .warn = warn,
+    .progress = progress,
+    .fail = fail,
+};
+
+/// Calls a function of a module and throws what it reports.
+template <class Call>
+void module_call(quadrille_run& run, const char* function, Call&& call) {
+  quadrille_status status = QUADRILLE_FAILED;
+  try {
+    status = call();
+  } catch (...) {
+    (void)defect(&run, fmt::format("an exception left its function '{}'", function));
+  }
+  if (status != QUADRILLE_DONE && !run.failure) {
+    (void)defect(&run, fmt::format("its function '{}' failed without saying why", function));
+  }
+  if (run.failure) throw *run.failure;
+}
+
+/// Every file that the task reads must be there; returns whether all are.
+bool check_files(const Parameters& parameters, const TaskSpec& task, std::vector<Error>& errors) {
+  bool good = true;
+  const auto check = [&](const Item& item, const std::string& name) {
+    if (item.type != ParameterType::file_in) return;
+    const std::filesystem::path file = task.job_folder / std::get<std::string>(item.scalar);
+    std::error_code failed;
+    if (std::filesystem::is_regular_file(file, failed) && std::ifstream(file)) return;
+    good = false;
+    errors.emplace_back(ErrorCode::file, fmt::format("'{}': the file {} cannot be read", name, file.string()),
+                        item.where);
+  };
+  for (const auto& [name, item] : parameters.items()) {
+    check(item, name);
+    for (const Item& entry : item.list) check(entry, name);
+    if (item.group) good = check_files(*item.group, task, errors) && good;
+  }
+  return good;
+}
+
+void check(const TaskSpec& task, const Dims&, std::vector<Error>& errors) {
+  if (!check_files(*task.parameters, task, errors)) return;
+  const quadrille_module& module = task.entry->module->descriptor;
+  if (module.check == nullptr) return;
+  quadrille_run run{task, nullptr};
+  try {
+    module_call(run, "check", [&] { return module.check(&host, &run, task.entry->module_task); });
+  } catch (const Error& error) {
+    errors.push_back(error);
+  }
+}
+
+void run_task(JobRun& job, const TaskSpec& task) {
+  const quadrille_module& module = task.entry->module->descriptor;
+  quadrille_run run{task, &job};
+  void* instance = nullptr;
+  if (module.create != nullptr) {
+    module_call(run, "create", [&] { return module.create(&host, &run, &instance); });
+  }
+  struct Destroy {
+    const quadrille_module& module;
+    void* instance;
+    ~Destroy() {
+      if (module.destroy != nullptr) module.destroy(instance);
+    }
+  } const destroy{module, instance};
+  module_call(run, "run", [&] { return module.run(&host, &run, task.entry->module_task, instance); });
+  job.record().result = std::move(run.result);
+}
+
+}  // namespace
+
+TaskEntry module_task(const Module& module, std::size_t index) {
+  TaskEntry entry;
+  entry.name = module.tasks[index].name;
+  entry.table = module.tasks[index].table;
+  entry.needs_links = false;
+  entry.module = &module;
+  entry.module_task = index;
+  entry.check = check;
+  entry.run = run_task;
+  return entry;
+}
+
+}  // namespace quadrille

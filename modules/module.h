@@ -1,0 +1,143 @@
+/* What a module is to the program: a descriptor of static data and functions of the C calling convention.
+ *
+ * A module built outside the source tree is a shared object that links libquadrille.so and exports
+ *
+ *     const quadrille_module* quadrille_module_descriptor(void);
+ *
+ * One of the source tree is a folder modules/NAME whose sources define `quadrille_module_NAME` in its place. The
+ * descriptor, its tasks and their parameters must stay where they are until the program ends. No exception may leave
+ * any function: in C++, modules/task.h sees to that.
+ *
+ * Structs only grow, at their end: each carries the size that its writer knew, and what lies beyond counts as zero. A
+ * change of anything else is another QUADRILLE_MODULE_ABI. */
+#ifndef QUADRILLE_MODULES_MODULE_H
+#define QUADRILLE_MODULES_MODULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define QUADRILLE_MODULE_ABI 1u
+
+/* ---- parameters, as core/parameters.h has them ---- */
+
+typedef enum quadrille_parameter_type {
+  QUADRILLE_BOOLEAN = 0,
+  QUADRILLE_INTEGER = 1,  /* of 64 bits */
+  QUADRILLE_REAL = 2,     /* finite double */
+  QUADRILLE_TEXT = 3,     /* any string */
+  QUADRILLE_CHOICE = 4,   /* one of `choices` */
+  QUADRILLE_FILE_IN = 5,  /* a path relative to the job file */
+  QUADRILLE_FILE_OUT = 6, /* a path relative to the output folder */
+  QUADRILLE_GROUP = 7,    /* a map of `members` */
+  QUADRILLE_LIST = 8      /* a list of values that are as the one member says; no group and no list */
+} quadrille_parameter_type;
+
+/* Bits of `flags`. Bounds count only where their bit is set. */
+#define QUADRILLE_REQUIRED 1u
+#define QUADRILLE_HAS_MINIMUM 2u
+#define QUADRILLE_HAS_MAXIMUM 4u
+#define QUADRILLE_MINIMUM_OPEN 8u /* value > minimum rather than >= */
+#define QUADRILLE_MAXIMUM_OPEN 16u
+
+typedef struct quadrille_parameter {
+  const char* name;
+  quadrille_parameter_type type;
+  const char* help;
+  const char* unit;         /* as text; null when dimensionless */
+  const char* default_text; /* as it would stand in a job; null when there is none */
+  uint32_t flags;
+  double minimum, maximum;
+  const char* const* choices;  /* ends with null */
+  const char* const* excludes; /* names that may not be given beside this one; ends with null, or is null */
+  const struct quadrille_parameter* members;
+  size_t member_count;
+} quadrille_parameter;
+
+/* ---- a task at work ---- */
+
+typedef enum quadrille_status {
+  QUADRILLE_DONE = 0,
+  QUADRILLE_FAILED = 1 /* quadrille_host.fail has been told why */
+} quadrille_status;
+
+typedef enum quadrille_error {
+  QUADRILLE_INVALID_INPUT = 0, /* the job asks for what cannot be done as it stands */
+  QUADRILLE_FILE_ERROR = 1,    /* a file is missing, unreadable, unwritable or corrupt */
+  QUADRILLE_UNSUPPORTED = 2,   /* valid in itself, but not possible here */
+  QUADRILLE_NUMERICAL = 3,     /* not-a-number or infinity where a finite value is demanded */
+  QUADRILLE_INTERNAL = 4       /* a defect */
+} quadrille_error;
+
+/* One task of a job while it is checked or run. */
+typedef struct quadrille_run quadrille_run;
+
+/* What the program offers to a task. A parameter is named by its path, as in "save.file"; entry `index` of a list by
+ * "deltas" and the index, which is 0 for everything else. A path that the task's schema does not have, or has with
+ * another type, is a defect of the module: the function returns QUADRILLE_FAILED and the task ends with an error.
+ * Texts live until the call of the module's function returns. */
+typedef struct quadrille_host {
+  uint32_t abi_version;
+  uint32_t struct_size;
+  /* Whether a parameter has a value, be it the job's or the default; the number of a list's entries. */
+  int (*has)(quadrille_run* run, const char* path);
+  size_t (*count)(quadrille_run* run, const char* path);
+  quadrille_status (*boolean)(quadrille_run* run, const char* path, size_t index, int* value);
+  quadrille_status (*integer)(quadrille_run* run, const char* path, size_t index, int64_t* value);
+  quadrille_status (*real)(quadrille_run* run, const char* path, size_t index, double* value);
+  quadrille_status (*text)(quadrille_run* run, const char* path, size_t index, const char** value);
+  /* The file that an input parameter names, relative to the folder of the job; and the one that an output parameter
+   * names in the output folder, whose subfolders are made. The file belongs to the task's results. */
+  quadrille_status (*input_file)(quadrille_run* run, const char* path, size_t index, const char** file);
+  quadrille_status (*output_file)(quadrille_run* run, const char* path, size_t index, const char** file);
+  /* The name of the task in the job; the backend ("cpu", "cuda"); the number of threads. */
+  const char* (*task_name)(quadrille_run* run);
+  const char* (*backend)(quadrille_run* run);
+  int (*threads)(quadrille_run* run);
+  /* A JSON object, which stands under the task's name in results.json; a later call adds and replaces keys. */
+  quadrille_status (*result)(quadrille_run* run, const char* json);
+  /* Says something in results.json and in the log. */
+  void (*warn)(quadrille_run* run, const char* text);
+  /* The line on a terminal: how far the task is, 0 to 1. */
+  void (*progress)(quadrille_run* run, const char* text, double fraction);
+  /* Says why the module's function will return QUADRILLE_FAILED. `path` names the parameter that is to blame, whose
+   * place in the job the message then carries; null when there is none. */
+  void (*fail)(quadrille_run* run, quadrille_error code, const char* path, const char* message);
+} quadrille_host;
+
+/* ---- the module ---- */
+
+typedef struct quadrille_task {
+  const char* name; /* `- task: NAME` in a job */
+  const char* help;
+  const quadrille_parameter* parameters;
+  size_t parameter_count;
+} quadrille_task;
+
+typedef struct quadrille_module {
+  uint32_t abi_version; /* QUADRILLE_MODULE_ABI */
+  uint32_t struct_size; /* sizeof(quadrille_module), and of the two structs in the arrays below */
+  uint32_t task_size;
+  uint32_t parameter_size;
+  const char* name;
+  const char* version;
+  const char* build_id; /* what it was built from, as text: a commit, a date; may be empty */
+  const quadrille_task* tasks;
+  size_t task_count;
+  /* Makes what the tasks of one job share, `instance`; may be null when there is nothing. */
+  quadrille_status (*create)(const quadrille_host* host, quadrille_run* run, void** instance);
+  /* Whether task number `task` can be done: what the schema cannot say, without reading large files and without writing
+   * any. `instance` is null. May be null. */
+  quadrille_status (*check)(const quadrille_host* host, quadrille_run* run, size_t task);
+  quadrille_status (*run)(const quadrille_host* host, quadrille_run* run, size_t task, void* instance);
+  void (*destroy)(void* instance); /* null where create is */
+} quadrille_module;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

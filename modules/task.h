@@ -1,0 +1,104 @@
+// For modules in C++: a task's parameters and results without pointers and statuses, over modules/module.h alone.
+//
+//   quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t task, void*) {
+//     return quadrille::guarded(host, run, [&](const quadrille::TaskContext& context) {
+//       context.result(R"({"answer": 42})");
+//     });
+//   }
+#pragma once
+
+#include "core/error.h"
+#include "modules/module.h"
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace quadrille {
+
+/// What a task asks of the program while one of its module's functions runs. Parameters are named by paths
+/// ("save.file"). A name that the schema does not have ends the task.
+class TaskContext {
+ public:
+  TaskContext(const quadrille_host* host, quadrille_run* run) : host_(host), run_(run) {}
+
+  /// An error that a parameter is to blame for: the program adds its place in the job.
+  struct Failure {
+    quadrille_error code;
+    std::string parameter, message;
+  };
+  [[noreturn]] static void fail(quadrille_error code, std::string message, std::string parameter = {}) {
+    throw Failure{code, std::move(parameter), std::move(message)};
+  }
+
+  bool has(const std::string& path) const { return host_->has(run_, path.c_str()) != 0; }
+  bool boolean(const std::string& path) const { return get<int>(host_->boolean, path, 0) != 0; }
+  std::int64_t integer(const std::string& path) const { return get<std::int64_t>(host_->integer, path, 0); }
+  double real(const std::string& path) const { return get<double>(host_->real, path, 0); }
+  /// Of a text or a choice.
+  std::string text(const std::string& path) const { return get<const char*>(host_->text, path, 0); }
+  std::string input_file(const std::string& path) const { return get<const char*>(host_->input_file, path, 0); }
+  std::string output_file(const std::string& path) const { return get<const char*>(host_->output_file, path, 0); }
+  std::vector<double> reals(const std::string& path) const { return list<double>(host_->real, path); }
+  std::vector<std::int64_t> integers(const std::string& path) const { return list<std::int64_t>(host_->integer, path); }
+  std::vector<std::string> texts(const std::string& path) const {
+    const std::vector<const char*> all = list<const char*>(host_->text, path);
+    return {all.begin(), all.end()};
+  }
+
+  std::string task_name() const { return host_->task_name(run_); }
+  std::string backend() const { return host_->backend(run_); }
+  int threads() const { return host_->threads(run_); }
+  /// A JSON object; see quadrille_host.
+  void result(const std::string& json) const {
+    if (host_->result(run_, json.c_str()) != QUADRILLE_DONE) throw Told{};
+  }
+  void warn(const std::string& text) const { host_->warn(run_, text.c_str()); }
+  void progress(const std::string& text, double fraction) const { host_->progress(run_, text.c_str(), fraction); }
+
+  /// The program has been told already.
+  struct Told {};
+
+ private:
+  template <class T>
+  T get(quadrille_status (*ask)(quadrille_run*, const char*, std::size_t, T*), const std::string& path,
+        std::size_t index) const {
+    T value{};
+    if (ask(run_, path.c_str(), index, &value) != QUADRILLE_DONE) throw Told{};
+    return value;
+  }
+  template <class T>
+  std::vector<T> list(quadrille_status (*ask)(quadrille_run*, const char*, std::size_t, T*),
+                      const std::string& path) const {
+    std::vector<T> out;
+    for (std::size_t k = 0; k < host_->count(run_, path.c_str()); ++k) out.push_back(get<T>(ask, path, k));
+    return out;
+  }
+
+  const quadrille_host* host_;
+  quadrille_run* run_;
+};
+
+/// Runs `body(context)` and turns every exception into a report to the program: no exception leaves a module.
+template <class Body>
+quadrille_status guarded(const quadrille_host* host, quadrille_run* run, Body&& body) noexcept {
+  try {
+    body(TaskContext(host, run));
+    return QUADRILLE_DONE;
+  } catch (const TaskContext::Told&) {
+  } catch (const TaskContext::Failure& failure) {
+    const char* parameter = failure.parameter.empty() ? nullptr : failure.parameter.c_str();
+    host->fail(run, failure.code, parameter, failure.message.c_str());
+  } catch (const Error& error) {
+    host->fail(run, quadrille_error(int(error.code())), nullptr, error.what());
+  } catch (const std::exception& error) {
+    host->fail(run, QUADRILLE_INTERNAL, nullptr, error.what());
+  } catch (...) {
+    host->fail(run, QUADRILLE_INTERNAL, nullptr, "an exception of an unknown type");
+  }
+  return QUADRILLE_FAILED;
+}
+
+}  // namespace quadrille

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Modules built outside the source tree: installs Quadrille, builds tests/plugin/outside against it, and uses what comes of
+it in jobs.
+
+    QUADRILLE_BUILD=build plugin_tests.py [CLASS...]        QUADRILLE_BUILD: the build folder to install from
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "physics"))
+
+import harness  # noqa: E402
+from harness import ProgramTest  # noqa: E402
+
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "outside")
+PLACE = tempfile.mkdtemp(prefix="quadrille-outside-")
+SUM = {"task": "sample_sum", "terms": [1.5, 2.25, 3]}
+
+
+def build():
+    """Installs, builds, and makes the harness use the installed program."""
+    prefix, out = os.path.join(PLACE, "installed"), os.path.join(PLACE, "build")
+    quiet = {"check": True, "stdout": subprocess.DEVNULL}
+    subprocess.run(["cmake", "--install", os.environ["QUADRILLE_BUILD"], "--prefix", prefix], **quiet)
+    compilers = [f"-DCMAKE_{language}_COMPILER={os.environ[name]}"
+                 for language, name in (("C", "QUADRILLE_CC"), ("CXX", "QUADRILLE_CXX")) if os.environ.get(name)]
+    subprocess.run(["cmake", "-S", SOURCES, "-B", out, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release",
+                    f"-DCMAKE_CXX_FLAGS={os.environ.get('QUADRILLE_CXX_FLAGS', '')}", *compilers], **quiet)
+    subprocess.run(["cmake", "--build", out], **quiet)
+    harness.PROGRAM = os.path.join(prefix, "bin", "quadrille")
+
+
+def built(name):
+    """The folder of a module, and its file."""
+    folder = os.path.join(PLACE, "build", name)
+    return folder, os.path.join(folder, name + ".so")
+
+
+def search(*names):
+    return {"QUADRILLE_MODULE_PATH": ":".join(built(name)[0] for name in names)}
+
+
+class Modules(ProgramTest):
+    def check(self, job, env, *args):
+        process = self.call("check", self.write_job(job), *args, env=env)
+        return process.returncode, process.stderr
+
+    def test_they_are_listed(self):
+        process = self.call("modules", env=search("sample", "in_c"))
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn(f"sample 1.2 (from tests): {built('sample')[1]}\n  task sample_sum: adds numbers\n", process.stdout)
+        self.assertIn(f"in_c 0.1: {built('in_c')[1]}\n  task c_echo: gives a number back\n", process.stdout)
+        self.assertNotIn("sample", self.call("modules").stdout)
+
+    def test_a_job_without_links(self):
+        with open(self.path("words.txt"), "w") as stream:
+            stream.write("twelve bytes")
+        job = {"run": [{**SUM, "negative": True, "text": "words.txt", "save": {"file": "deep/sum.txt"}},
+                       {"task": "c_echo", "name": "echo", "number": -5}]}
+        results = self.run_job(job, "--threads", "2", env=search("sample", "in_c"))
+        self.assertEqual(results["sample_sum"], {"bytes": 12, "sum": -6.75, "instances": 1, "pool_is_shared": True,
+                                                 "backend": harness.BACKEND, "threads": 2})
+        self.assertEqual(results["echo"], {"number": -5})
+        self.assertIn("sample_sum: added with care", results["warnings"])
+        self.assertNotIn("gauge", results)
+        with open(self.path("out/deep/sum.txt")) as stream:
+            self.assertEqual(stream.read(), "-6.750\n")
+
+    def test_with_links_and_the_programs_own_tasks(self):
+        job = {"gauge": {"start": "cold", "dims": [4, 4, 4, 4]},
+               "run": [{"task": "generate", "beta": 6, "thermalization": 1}, SUM]}
+        results = self.run_job(job, env=search("sample"))
+        self.assertIn("generate", results["chains"])
+        self.assertEqual(results["sample_sum"]["sum"], 6.75)
+
+    def test_a_finished_task_is_not_done_again_until_its_file_changes(self):
+        for text, bytes_, again in (("one", 3, False), ("one", 3, True), ("three", 5, False)):
+            if not again:
+                with open(self.path("words.txt"), "w") as stream:
+                    stream.write(text)
+            process = self.call("run", self.write_job({"run": [{**SUM, "text": "words.txt"}]}), "--out",
+                                self.path("out"), env=search("sample"))
+            self.assertEqual("done by an earlier run" in process.stderr, again, process.stderr)
+            self.assertEqual(self.run_job({"run": [{**SUM, "text": "words.txt"}]},
+                                          env=search("sample"))["sample_sum"]["bytes"], bytes_)
+
+    def test_errors_have_their_place(self):
+        job = self.write_job("run:\n  - task: sample_sum\n    terms: [1, -2]\n    mode: good\n")
+        process = self.call("check", job, env=search("sample"))
+        self.assertEqual(process.returncode, 1)
+        self.assertIn(f"{job}:3:16: 'terms[1]' must be > 0, got -2\n", process.stderr)
+        self.assertIn(f"{job}:4:5: unknown key 'mode' in task sample_sum; its keys are task, name, terms,", process.stderr)
+        job = self.write_job("run:\n  - task: sample_sum\n    terms: [1, 2, 3, 4, 5]\n")
+        process = self.call("check", job, env=search("sample"))
+        self.assertEqual((process.returncode, process.stderr),
+                         (1, f"quadrille: error: {job}:3:12: 'terms': more than 4 terms are too many to add\n"))
+        job = self.write_job("run:\n  - task: sample_sum\n    terms: [1]\n    text: none.txt\n")
+        process = self.call("check", job, env=search("sample"))
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr, r":4:11: 'text': the file .*none.txt cannot be read")
+        job = self.write_job("run:\n  - task: sample_sum\n    name: solves\n    terms: [1]\n")
+        process = self.call("check", job, env=search("sample"))
+        self.assertIn(f"{job}:3:11: the name 'solves' is taken", process.stderr)
+
+    def test_what_goes_wrong_inside(self):
+        for mood, said in (("bad input", r"job.yaml:\d+:\d+: 'mood': the mood is bad"),
+                           ("exception", "sample_sum: thrown in a module"),
+                           ("nothing said", "its function 'run' failed without saying why"),
+                           ("no JSON", "its result is no JSON object")):
+            with self.subTest(mood=mood):
+                job = self.write_job({"run": [{**SUM, "mood": mood}]})
+                process = self.call("run", job, "--out", self.path(mood), env=search("sample"))
+                self.assertEqual(process.returncode, 1)
+                self.assertRegex(process.stderr, said)
+        process = self.call("run", self.write_job({"run": [{"task": "c_echo", "number": 13}]}), "--out",
+                            self.path("13"), env=search("in_c"))
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("the module 'in_c': there is no value for 'no_such_name'", process.stderr)
+
+    def test_an_input_is_not_replaced(self):
+        with open(self.path("words.txt"), "w") as stream:
+            stream.write("mine")
+        job = self.write_job({"run": [{**SUM, "text": "words.txt", "save": {"file": "../words.txt"}}]})
+        process = self.call("run", job, "--out", self.path("out"), env=search("sample"))
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("'../words.txt' is the input", process.stderr)
+
+    def test_paths_in_jobs_need_permission(self):
+        file = built("sample")[1]
+        job = {"modules": [file], "run": [SUM]}
+        self.assertEqual(self.run_job(job, "--allow-module", file)["sample_sum"]["sum"], 6.75)
+        for command in (["check"], ["run"], ["run", "--allow-module", built("in_c")[1]]):
+            process = self.call(*command, self.write_job(job))
+            self.assertEqual(process.returncode, 1)
+            self.assertRegex(process.stderr, "job.yaml:3:.*only `quadrille run --allow-module .*sample.so")
+        shutil.copy(file, self.path("beside.so"))
+        job = {"modules": ["beside.so"], "run": [SUM]}
+        self.assertEqual(self.run_job(job, "--allow-module", self.path("beside.so"), out="beside")["sample_sum"]["sum"],
+                         6.75)
+
+    def test_bad_ones_are_refused_by_name(self):
+        os.mkdir(self.path("folder"))
+        with open(self.path("folder/text.so"), "w") as stream:
+            stream.write("no shared object\n")
+        for folder, name, said in ((built("other_abi")[0], "other_abi.so", "is built for version 2 of the module interface"),
+                                   (built("no_descriptor")[0], "no_descriptor.so",
+                                    "does not export quadrille_module_descriptor"),
+                                   (built("bad_schema")[0], "bad_schema.so", "'x' of task bad_task has the unknown type 99"),
+                                   (self.path("folder"), "text.so", "no shared object that can be loaded")):
+            with self.subTest(name=name):
+                process = self.call("modules", env={"QUADRILLE_MODULE_PATH": folder})
+                self.assertEqual(process.returncode, 1)
+                self.assertRegex(process.stdout, f"refused: the module .*{name}: .*{said}")
+                file = os.path.join(folder, name)
+                job = self.write_job({"modules": [file], "run": [{"task": "bad_task"}]})
+                process = self.call("run", job, "--allow-module", file)
+                self.assertEqual(process.returncode, 1)
+                self.assertRegex(process.stderr, f"job.yaml:3:.*{name}: .*{said}")
+        process = self.call("modules", env=search("in_c", "twin"))
+        self.assertIn("a module 'in_c' exists already", process.stdout)
+        process = self.call("check", self.write_job({"run": [{"task": "c_echo"}]}), env=search("other_abi", "in_c"))
+        self.assertEqual(process.returncode, 0)  # a bad one does not stand in the way of a good one
+        self.assertIn("other_abi.so", process.stderr)
+
+    def test_documents_know_them(self):
+        self.assertIn("terms", self.call("help", "task", "sample_sum", env=search("sample")).stdout)
+        self.assertIn("sample_sum", self.call("schema", env=search("sample")).stdout)
+
+    def test_one_pool_and_one_registry(self):
+        process = subprocess.run([os.path.join(PLACE, "build", "addresses"), built("sample")[1]], text=True,
+                                 capture_output=True, check=False)
+        self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
+        self.assertEqual(len(process.stdout.splitlines()), 5)
+
+
+if __name__ == "__main__":
+    try:
+        build()
+        sys.exit(harness.main(sys.modules[__name__]))
+    finally:
+        shutil.rmtree(PLACE, ignore_errors=True)
