@@ -71,9 +71,10 @@ const SolvedPropagator& JobRun::propagator(const std::string& name) {
   return kept_.at(name);
 }
 
-Json JobRun::unfinished(const TaskSpec& task) const {
+Json JobRun::unfinished(const TaskSpec& task, Threads threads) const {
   const Json kept = folder_.unfinished(task.name, record_.key);
-  if (kept.is_null() || kept.at("isa") != record_.isa || kept.at("threads") != record_.threads) return nullptr;
+  if (kept.is_null() || kept.at("isa") != record_.isa) return nullptr;
+  if (threads == Threads::same && kept.at("threads") != record_.threads) return nullptr;
   return kept.at("so_far");
 }
 

@@ -41,9 +41,10 @@ class JobRun {
   /// again when this run skipped the task.
   const SolvedPropagator& propagator(const std::string& task);
 
+  enum class Threads { same, any };
   /// What an earlier run of the task at hand had done when it was interrupted, with the same instruction set and number
-  /// of threads; null when there is nothing.
-  nlohmann::ordered_json unfinished(const TaskSpec& task) const;
+  /// of threads (or any); null when there is nothing.
+  nlohmann::ordered_json unfinished(const TaskSpec& task, Threads threads = Threads::same) const;
   /// Keeps what the task at hand has done so far for such a run.
   void keep_unfinished(const TaskSpec& task, nlohmann::ordered_json so_far);
 

@@ -52,7 +52,7 @@ std::vector<NamedFile> outputs_of(const Job& job) {
     if (!task.entry->outputs || found.size() == before) continue;
     const Location where = found.back().where;
     found.resize(before);
-    for (std::string& name : task.entry->outputs(*task.parameters)) found.push_back({std::move(name), where});
+    for (std::string& name : task.entry->outputs(task)) found.push_back({std::move(name), where});
   }
   return found;
 }

@@ -85,6 +85,7 @@ class SchemaReader {
     if (out.type == ParameterType::choice && out.choices.empty()) refuse(owner + " is a choice of nothing");
     if (out.type == ParameterType::group) {
       out.members = parameters(from.members, from.member_count, owner);
+      if (from.shorthand != nullptr) out.shorthand = from.shorthand;
     } else if (out.type == ParameterType::list) {
       out.element = parameters(from.members, from.member_count, owner);
       const bool simple = out.element.size() == 1 && out.element[0].type != ParameterType::group &&
@@ -101,7 +102,7 @@ ModuleTask task_of(const quadrille_module& module, std::size_t index) {
   const quadrille_task from = read(module.tasks, index, module.task_size);
   if (!is_name(from.name)) refuse(fmt::format("task {} has no good name", index));
   const std::string owner = std::string("task ") + from.name;
-  ModuleTask task{from.name, {.name = owner, .help = from.help == nullptr ? "" : from.help}};
+  ModuleTask task{from.name, {.name = owner, .help = from.help == nullptr ? "" : from.help}, from.flags};
   task.table.parameters = SchemaReader(module.parameter_size).parameters(from.parameters, from.parameter_count, owner);
   const auto reserved = [](const Parameter& p) { return p.name == "task" || p.name == "name"; };
   if (std::any_of(task.table.parameters.begin(), task.table.parameters.end(), reserved)) {
@@ -120,10 +121,9 @@ Module read_descriptor(const quadrille_module* descriptor, const std::string& fi
                             "with the headers of Quadrille " QUADRILLE_VERSION,
                             descriptor->abi_version, QUADRILLE_MODULE_ABI));
   }
-  // Everything of the first version of the struct must be there.
-  if (descriptor->struct_size < offsetof(quadrille_module, destroy) + sizeof(descriptor->destroy) ||
-      descriptor->task_size < offsetof(quadrille_task, parameter_count) + sizeof(std::size_t) ||
-      descriptor->parameter_size < offsetof(quadrille_parameter, member_count) + sizeof(std::size_t)) {
+  // This is the first version of the interface: nothing of it may be missing.
+  if (descriptor->struct_size < sizeof(quadrille_module) || descriptor->task_size < sizeof(quadrille_task) ||
+      descriptor->parameter_size < sizeof(quadrille_parameter)) {
     refuse("its structs are smaller than those of version 1 of the interface");
   }
   Module out{read(descriptor, 0, descriptor->struct_size), file, {}};

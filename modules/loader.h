@@ -5,6 +5,7 @@
 #include "core/parameters.h"
 #include "modules/module.h"
 
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ namespace quadrille {
 struct ModuleTask {
   std::string name;
   ParameterTable table;
+  std::uint32_t flags;  ///< QUADRILLE_NEEDS_LINKS, QUADRILLE_MAKES_LINKS
 };
 
 /// A module that may be used. Lives until the program ends, as the shared object does.

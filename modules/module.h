@@ -22,6 +22,12 @@ extern "C" {
 
 #define QUADRILLE_MODULE_ABI 1u
 
+#ifdef __cplusplus
+#define QUADRILLE_ZERO = {} /* C++ does without what a list of initializers leaves out */
+#else
+#define QUADRILLE_ZERO
+#endif
+
 /* ---- parameters, as core/parameters.h has them ---- */
 
 typedef enum quadrille_parameter_type {
@@ -44,17 +50,19 @@ typedef enum quadrille_parameter_type {
 #define QUADRILLE_MAXIMUM_OPEN 16u
 
 typedef struct quadrille_parameter {
-  const char* name;
-  quadrille_parameter_type type;
-  const char* help;
-  const char* unit;         /* as text; null when dimensionless */
-  const char* default_text; /* as it would stand in a job; null when there is none */
-  uint32_t flags;
-  double minimum, maximum;
-  const char* const* choices;  /* ends with null */
-  const char* const* excludes; /* names that may not be given beside this one; ends with null, or is null */
-  const struct quadrille_parameter* members;
-  size_t member_count;
+  const char* name QUADRILLE_ZERO;
+  quadrille_parameter_type type QUADRILLE_ZERO;
+  const char* help QUADRILLE_ZERO;
+  const char* unit QUADRILLE_ZERO;         /* as text; null when dimensionless */
+  const char* default_text QUADRILLE_ZERO; /* as it would stand in a job; null when there is none */
+  uint32_t flags QUADRILLE_ZERO;
+  double minimum QUADRILLE_ZERO;
+  double maximum QUADRILLE_ZERO;
+  const char* const* choices QUADRILLE_ZERO;  /* ends with null */
+  const char* const* excludes QUADRILLE_ZERO; /* names that may not be given beside this one; ends with null */
+  const struct quadrille_parameter* members QUADRILLE_ZERO;
+  size_t member_count QUADRILLE_ZERO;
+  const char* shorthand QUADRILLE_ZERO; /* of a group: the member that a scalar in place of the map stands for */
 } quadrille_parameter;
 
 /* ---- a task at work ---- */
@@ -97,8 +105,9 @@ typedef struct quadrille_host {
   const char* (*task_name)(quadrille_run* run);
   const char* (*backend)(quadrille_run* run);
   int (*threads)(quadrille_run* run);
-  /* A JSON object, which stands under the task's name in results.json; a later call adds and replaces keys. */
-  quadrille_status (*result)(quadrille_run* run, const char* json);
+  /* A JSON object for results.json: under the task's name, or under `block` and then the task's name where it is not
+   * null. A later call adds and replaces keys. */
+  quadrille_status (*result)(quadrille_run* run, const char* block, const char* json);
   /* Says something in results.json and in the log. */
   void (*warn)(quadrille_run* run, const char* text);
   /* The line on a terminal: how far the task is, 0 to 1. */
@@ -106,34 +115,57 @@ typedef struct quadrille_host {
   /* Says why the module's function will return QUADRILLE_FAILED. `path` names the parameter that is to blame, whose
    * place in the job the message then carries; null when there is none. */
   void (*fail)(quadrille_run* run, quadrille_error code, const char* path, const char* message);
+
+  /* Links: extents x, y, z, t, and for each site, x fastest, four SU(3) matrices, row by row, of complex doubles. */
+
+  /* Those of the job's gauge block, for a task with QUADRILLE_NEEDS_LINKS. */
+  quadrille_status (*links)(quadrille_run* run, int dims[4], const double** links);
+  /* Writes an ILDG file with checksums into the output folder, whole or not at all, in 32 or 64 bits. It belongs to the
+   * task's results. */
+  quadrille_status (*write_links)(quadrille_run* run, const char* name, const int dims[4], const double* links,
+                                  int bits);
+  /* Keeps a state from which an interrupted task goes on: a JSON value and links. unfinished() gives it back to a later
+   * run of the same task on the same kind of processor; *json is null when there is none. */
+  quadrille_status (*keep_unfinished)(quadrille_run* run, const char* json, const int dims[4], const double* links);
+  quadrille_status (*unfinished)(quadrille_run* run, const char** json, int dims[4], const double** links);
 } quadrille_host;
 
 /* ---- the module ---- */
 
+/* Bits of `flags` of a task. */
+#define QUADRILLE_NEEDS_LINKS 1u /* a job with this task must have a gauge block */
+#define QUADRILLE_MAKES_LINKS 2u /* the user is told that other tasks work on those of the gauge block all the same */
+
 typedef struct quadrille_task {
-  const char* name; /* `- task: NAME` in a job */
-  const char* help;
-  const quadrille_parameter* parameters;
-  size_t parameter_count;
+  const char* name QUADRILLE_ZERO; /* `- task: NAME` in a job */
+  const char* help QUADRILLE_ZERO;
+  const quadrille_parameter* parameters QUADRILLE_ZERO;
+  size_t parameter_count QUADRILLE_ZERO;
+  uint32_t flags QUADRILLE_ZERO;
 } quadrille_task;
 
 typedef struct quadrille_module {
-  uint32_t abi_version; /* QUADRILLE_MODULE_ABI */
-  uint32_t struct_size; /* sizeof(quadrille_module), and of the two structs in the arrays below */
-  uint32_t task_size;
-  uint32_t parameter_size;
-  const char* name;
-  const char* version;
-  const char* build_id; /* what it was built from, as text: a commit, a date; may be empty */
-  const quadrille_task* tasks;
-  size_t task_count;
-  /* Makes what the tasks of one job share, `instance`; may be null when there is nothing. */
-  quadrille_status (*create)(const quadrille_host* host, quadrille_run* run, void** instance);
-  /* Whether task number `task` can be done: what the schema cannot say, without reading large files and without writing
-   * any. `instance` is null. May be null. */
-  quadrille_status (*check)(const quadrille_host* host, quadrille_run* run, size_t task);
-  quadrille_status (*run)(const quadrille_host* host, quadrille_run* run, size_t task, void* instance);
-  void (*destroy)(void* instance); /* null where create is */
+  uint32_t abi_version QUADRILLE_ZERO; /* QUADRILLE_MODULE_ABI */
+  uint32_t struct_size QUADRILLE_ZERO; /* sizeof(quadrille_module), and of the two structs in the arrays below */
+  uint32_t task_size QUADRILLE_ZERO;
+  uint32_t parameter_size QUADRILLE_ZERO;
+  const char* name QUADRILLE_ZERO;
+  const char* version QUADRILLE_ZERO;
+  const char* build_id QUADRILLE_ZERO; /* what it was built from, as text: a commit, a date; may be empty */
+  const quadrille_task* tasks QUADRILLE_ZERO;
+  size_t task_count QUADRILLE_ZERO;
+  /* Makes what task number `task` works with, `instance`; may be null when there is nothing. */
+  quadrille_status (*create)(const quadrille_host* host, quadrille_run* run, size_t task,
+                             void** instance) QUADRILLE_ZERO;
+  /* Whether the task can be done: what the schema cannot say, without reading large files and without writing any. May
+   * be null. */
+  quadrille_status (*check)(const quadrille_host* host, quadrille_run* run, size_t task) QUADRILLE_ZERO;
+  quadrille_status (*run)(const quadrille_host* host, quadrille_run* run, size_t task, void* instance) QUADRILLE_ZERO;
+  void (*destroy)(void* instance) QUADRILLE_ZERO; /* null where create is */
+  /* Gives the names of the files that the task writes to add(to, name), for a task whose output parameters are patterns
+   * of names. Null when each of them is a name. */
+  quadrille_status (*outputs)(const quadrille_host* host, quadrille_run* run, size_t task,
+                              void (*add)(void* to, const char* name), void* to) QUADRILLE_ZERO;
 } quadrille_module;
 
 #ifdef __cplusplus

@@ -8,10 +8,13 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/host_field.h"
 #include "modules/module.h"
 
 #include <cstdint>
+#include <cstring>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,22 +54,58 @@ class TaskContext {
   std::string task_name() const { return host_->task_name(run_); }
   std::string backend() const { return host_->backend(run_); }
   int threads() const { return host_->threads(run_); }
-  /// A JSON object; see quadrille_host.
-  void result(const std::string& json) const {
-    if (host_->result(run_, json.c_str()) != QUADRILLE_DONE) throw Told{};
+  /// A JSON object; see quadrille_host, as for all that follows.
+  void result(const std::string& json) const { demand(host_->result(run_, nullptr, json.c_str())); }
+  void result_in(const std::string& block, const std::string& json) const {
+    demand(host_->result(run_, block.c_str(), json.c_str()));
   }
   void warn(const std::string& text) const { host_->warn(run_, text.c_str()); }
   void progress(const std::string& text, double fraction) const { host_->progress(run_, text.c_str(), fraction); }
+
+  HostLinks links() const {
+    Dims dims{};
+    const double* numbers = nullptr;
+    demand(host_->links(run_, dims.data(), &numbers));
+    return links_of(dims, numbers);
+  }
+  void write_links(const std::string& name, const HostLinks& links, int bits) const {
+    demand(host_->write_links(run_, name.c_str(), links.dims.data(), numbers_of(links), bits));
+  }
+  void keep_unfinished(const std::string& json, const HostLinks& links) const {
+    demand(host_->keep_unfinished(run_, json.c_str(), links.dims.data(), numbers_of(links)));
+  }
+  struct Unfinished {
+    std::string json;
+    HostLinks links;
+  };
+  std::optional<Unfinished> unfinished() const {
+    const char* json = nullptr;
+    Dims dims{};
+    const double* numbers = nullptr;
+    demand(host_->unfinished(run_, &json, dims.data(), &numbers));
+    if (json == nullptr) return std::nullopt;
+    return Unfinished{json, links_of(dims, numbers)};
+  }
 
   /// The program has been told already.
   struct Told {};
 
  private:
+  static void demand(quadrille_status status) {
+    if (status != QUADRILLE_DONE) throw Told{};
+  }
+  static HostLinks links_of(const Dims& dims, const double* numbers) {
+    HostLinks links(dims);
+    std::memcpy(static_cast<void*>(links.data.data()), numbers, links.data.size() * sizeof(Complex));
+    return links;
+  }
+  static const double* numbers_of(const HostLinks& links) { return reinterpret_cast<const double*>(links.data.data()); }
+
   template <class T>
   T get(quadrille_status (*ask)(quadrille_run*, const char*, std::size_t, T*), const std::string& path,
         std::size_t index) const {
     T value{};
-    if (ask(run_, path.c_str(), index, &value) != QUADRILLE_DONE) throw Told{};
+    demand(ask(run_, path.c_str(), index, &value));
     return value;
   }
   template <class T>

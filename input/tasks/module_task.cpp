@@ -1,5 +1,7 @@
 #include "input/tasks/module_task.h"
 
+#include "input/files/checksum.h"
+#include "input/files/gauge_file.h"
 #include "input/job.h"
 #include "input/job_run.h"
 #include "input/progress.h"
@@ -22,7 +24,10 @@ struct quadrille_run {
   quadrille::JobRun* job;  ///< null while the task is only checked
   std::optional<quadrille::Error> failure = {};
   std::deque<std::string> texts = {};  ///< that the module has been given
-  nlohmann::ordered_json result = nlohmann::ordered_json::object();
+  nlohmann::ordered_json result = nullptr;
+  nlohmann::ordered_json blocks = nlohmann::ordered_json::object();
+  quadrille::HostLinks unfinished_links = {};
+  int states_kept = 0;
   std::optional<quadrille::ProgressLine> line = {};
 };
 
@@ -114,6 +119,11 @@ quadrille_status input_file(quadrille_run* run, const char* path, std::size_t in
   });
 }
 
+void add_file(JobRun& job, const std::string& name) {
+  std::vector<std::string>& files = job.record().files;
+  if (std::find(files.begin(), files.end(), name) == files.end()) files.push_back(name);
+}
+
 quadrille_status output_file(quadrille_run* run, const char* path, std::size_t index, const char** out) {
   return host_call(run, [&] {
     const Item* item = value_of(run, path, index, {ParameterType::file_out});
@@ -121,17 +131,18 @@ quadrille_status output_file(quadrille_run* run, const char* path, std::size_t i
     if (run->job == nullptr) return defect(run, "it asks for an output file while the job is only checked");
     const std::string& name = std::get<std::string>(item->scalar);
     *out = keep_text(run, run->job->folder().prepare(name).string());
-    std::vector<std::string>& files = run->job->record().files;
-    if (std::find(files.begin(), files.end(), name) == files.end()) files.push_back(name);
+    add_file(*run->job, name);
     return QUADRILLE_DONE;
   });
 }
 
-quadrille_status set_result(quadrille_run* run, const char* text) {
+quadrille_status set_result(quadrille_run* run, const char* block, const char* text) {
   return host_call(run, [&] {
     const Json json = Json::parse(text, nullptr, false);
     if (!json.is_object()) return defect(run, fmt::format("its result is no JSON object: {:.100}", text));
-    run->result.update(json);
+    Json& target = block == nullptr ? run->result : run->blocks[block];
+    if (target.is_null()) target = Json::object();
+    target.update(json);
     return QUADRILLE_DONE;
   });
 }
@@ -172,6 +183,88 @@ void fail(quadrille_run* run, quadrille_error code, const char* path, const char
   });
 }
 
+HostLinks links_of(const int dims[4], const double* numbers) {
+  HostLinks links({dims[0], dims[1], dims[2], dims[3]});
+  std::memcpy(static_cast<void*>(links.data.data()), numbers, links.data.size() * sizeof(Complex));
+  return links;
+}
+
+void give_links(const HostLinks& links, int dims[4], const double** numbers) {
+  std::copy(links.dims.begin(), links.dims.end(), dims);
+  *numbers = reinterpret_cast<const double*>(links.data.data());
+}
+
+quadrille_status links(quadrille_run* run, int dims[4], const double** numbers) {
+  return host_call(run, [&] {
+    if (run->job == nullptr || !run->task.entry->needs_links) return defect(run, "it asks for links out of turn");
+    give_links(run->job->gauge().source->links(), dims, numbers);
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status write_links(quadrille_run* run, const char* name, const int dims[4], const double* numbers, int bits) {
+  return host_call(run, [&] {
+    if (run->job == nullptr) return defect(run, "it writes links while the job is only checked");
+    write_gauge_file(run->job->folder().prepare(name).string(), links_of(dims, numbers), {.precision = bits});
+    add_file(*run->job, name);
+    return QUADRILLE_DONE;
+  });
+}
+
+std::string checksum_text(const HostLinks& links) {
+  return to_string(checksum_of_sites(links.data.data(), 36 * sizeof(Complex), 0, volume(links.dims)));
+}
+
+/// Two files in turn, so that the one that restart.json names is whole while the other is written.
+std::string unfinished_file(const TaskSpec& task, int turn) {
+  return fmt::format("{}.unfinished.{}.lime", task.name, turn % 2);
+}
+
+quadrille_status keep_unfinished(quadrille_run* run, const char* json, const int dims[4], const double* numbers) {
+  return host_call(run, [&] {
+    if (run->job == nullptr) return defect(run, "it keeps a state while the job is only checked");
+    JobRun& job = *run->job;
+    const std::string name = unfinished_file(run->task, run->states_kept++);
+    const HostLinks links = links_of(dims, numbers);
+    write_gauge_file(job.folder().prepare(name).string(), links);
+    job.keep_unfinished(run->task, {{"state", Json::parse(json)},
+                                    {"links", name},
+                                    {"checksum", checksum_text(links)},
+                                    {"turn", run->states_kept},
+                                    {"files", job.record().files},
+                                    {"warnings", job.record().warnings}});
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status unfinished(quadrille_run* run, const char** json, int dims[4], const double** numbers) {
+  return host_call(run, [&] {
+    *json = nullptr;
+    if (run->job == nullptr) return QUADRILLE_DONE;
+    JobRun& job = *run->job;
+    const Json kept = job.unfinished(run->task, JobRun::Threads::any);
+    if (kept.is_null()) return QUADRILLE_DONE;
+    const std::string file = job.folder().path(kept.at("links").get<std::string>()).string();
+    try {
+      run->unfinished_links = read_gauge_file(file).links;
+    } catch (const Error& error) {
+      job.warn(fmt::format("{} begins anew: the state that an interrupted run kept cannot be read: {}", run->task.name,
+                           error.what()));
+      return QUADRILLE_DONE;
+    }
+    if (checksum_text(run->unfinished_links) != kept.at("checksum").get<std::string>()) {
+      job.warn(fmt::format("{} begins anew: {} is not what the interrupted run kept", run->task.name, file));
+      return QUADRILLE_DONE;
+    }
+    run->states_kept = kept.at("turn").get<int>();
+    kept.at("files").get_to(job.record().files);
+    kept.at("warnings").get_to(job.record().warnings);
+    *json = keep_text(run, kept.at("state").dump());
+    give_links(run->unfinished_links, dims, numbers);
+    return QUADRILLE_DONE;
+  });
+}
+
 const quadrille_host host = {
     .abi_version = QUADRILLE_MODULE_ABI,
     .struct_size = sizeof(quadrille_host),
@@ -197,6 +290,10 @@ const quadrille_host host = {
     .warn = warn,
     .progress = progress,
     .fail = fail,
+    .links = links,
+    .write_links = write_links,
+    .keep_unfinished = keep_unfinished,
+    .unfinished = unfinished,
 };
 
 /// Calls a function of a module and throws what it reports.
@@ -246,12 +343,34 @@ void check(const TaskSpec& task, const Dims&, std::vector<Error>& errors) {
   }
 }
 
+/// The names of a task whose output parameters are patterns.
+std::vector<std::string> outputs(const TaskSpec& task) {
+  const quadrille_module& module = task.entry->module->descriptor;
+  quadrille_run run{task, nullptr};
+  std::vector<std::string> names;
+  const auto add = [](void* to, const char* name) { static_cast<std::vector<std::string>*>(to)->emplace_back(name); };
+  module_call(run, "outputs", [&] { return module.outputs(&host, &run, task.entry->module_task, add, &names); });
+  return names;
+}
+
+/// Operators of the same job see the links of its gauge block, which a reader of the job may not expect.
+void warn_of_operators(JobRun& job, const TaskSpec& task) {
+  for (const TaskSpec& other : job.job().run) {
+    if (!other.op) continue;
+    job.warn(fmt::format("the task '{}' works on the links of the block 'gauge', not on those that '{}' makes",
+                         other.name, task.name));
+  }
+}
+
 void run_task(JobRun& job, const TaskSpec& task) {
   const quadrille_module& module = task.entry->module->descriptor;
   quadrille_run run{task, &job};
+  if ((task.entry->module->tasks[task.entry->module_task].flags & QUADRILLE_MAKES_LINKS) != 0) {
+    warn_of_operators(job, task);
+  }
   void* instance = nullptr;
   if (module.create != nullptr) {
-    module_call(run, "create", [&] { return module.create(&host, &run, &instance); });
+    module_call(run, "create", [&] { return module.create(&host, &run, task.entry->module_task, &instance); });
   }
   struct Destroy {
     const quadrille_module& module;
@@ -262,6 +381,11 @@ void run_task(JobRun& job, const TaskSpec& task) {
   } const destroy{module, instance};
   module_call(run, "run", [&] { return module.run(&host, &run, task.entry->module_task, instance); });
   job.record().result = std::move(run.result);
+  for (const auto& [block, entry] : run.blocks.items()) job.record().blocks[block] = entry;
+  for (int turn = 0; turn < 2; ++turn) {
+    std::error_code gone;
+    std::filesystem::remove(job.folder().path(unfinished_file(task, turn)), gone);
+  }
 }
 
 }  // namespace
@@ -270,10 +394,11 @@ TaskEntry module_task(const Module& module, std::size_t index) {
   TaskEntry entry;
   entry.name = module.tasks[index].name;
   entry.table = module.tasks[index].table;
-  entry.needs_links = false;
+  entry.needs_links = (module.tasks[index].flags & QUADRILLE_NEEDS_LINKS) != 0;
   entry.module = &module;
   entry.module_task = index;
   entry.check = check;
+  if (module.descriptor.outputs != nullptr) entry.outputs = outputs;
   entry.run = run_task;
   return entry;
 }

@@ -1,7 +1,6 @@
 #include "input/tasks/registry.h"
 
 #include "input/tasks/critical_mass.h"
-#include "input/tasks/generate.h"
 #include "input/tasks/mesons.h"
 #include "input/tasks/module_task.h"
 #include "input/tasks/propagator.h"
@@ -10,8 +9,7 @@
 namespace quadrille {
 
 const std::deque<TaskEntry>& task_registry() {
-  static std::deque<TaskEntry> entries = {propagator_task(), mesons_task(), critical_mass_task(), solver_study_task(),
-                                          generate_task()};
+  static std::deque<TaskEntry> entries = {propagator_task(), mesons_task(), critical_mass_task(), solver_study_task()};
   static std::size_t taken = 0;  // modules whose tasks are among them
   for (; taken < modules().size(); ++taken) {
     const Module& module = modules()[taken];

@@ -38,7 +38,7 @@ struct TaskEntry {
                       std::vector<Error>& errors) = nullptr;
   /// Names of the files that the task writes into the output folder, for a task whose parameters of type file_out are
   /// patterns of names. Null when each of them is a name.
-  std::vector<std::string> (*outputs)(const Parameters& parameters) = nullptr;
+  std::vector<std::string> (*outputs)(const TaskSpec& task) = nullptr;
   /// Does the task: its results go into the job's results, its files into the output folder.
   void (*run)(JobRun& job, const TaskSpec& task) = nullptr;
   /// For a task that an earlier run has finished: puts what later tasks use of it back without computing it. False

@@ -5,8 +5,11 @@ published plaquettes.
     QUADRILLE_PROGRAM=build/quadrille generate_tests.py [CLASS...]
 """
 
+import json
 import os
+import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -104,6 +107,58 @@ class Generate(ProgramTest):
         self.assertTrue(np.array_equal(self.links("folder/b_0011.lime", "rest")[0],
                                        self.links("folder/b_0011.lime", "whole")[0]))
 
+    def interrupt(self, job, out, sweeps):
+        """Runs the job, which keeps its state after each sweep, and kills it after at least `sweeps` of them."""
+        process = subprocess.Popen(
+            [harness.PROGRAM, "run", self.write_job(job), "--out", self.path(out), "--threads", "1", "--backend",
+             harness.BACKEND], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        done = 0
+        for _ in range(6000):
+            self.assertIsNone(process.poll(), "the chain ended before it could be interrupted")
+            if os.path.exists(self.path(out + "/restart.json")):
+                with open(self.path(out + "/restart.json")) as stream:
+                    kept = json.load(stream)["unfinished"]
+                done = kept["generate"]["so_far"]["so_far"]["state"]["done"] if kept else 0
+            if done >= sweeps:
+                break
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        self.assertGreaterEqual(done, sweeps)
+        return done
+
+    def test_an_interrupted_chain_goes_on_with_the_same_bits(self):
+        """Killed twice, the last time before the second configuration, and finished with another number of threads."""
+        job = self.job(separation=100, keep_every=0)
+        whole = self.run_job(job, "--threads", "1", out="whole")["chains"]["generate"]
+        self.interrupt(job, "out", 5)
+        self.interrupt(job, "out", 110)
+        process = self.call("run", self.write_job(job), "--out", self.path("out"), "--threads", "2")
+        self.assertRegex(process.stderr, r"going on after \d{3} sweeps of an interrupted run")
+        results = self.run_job(job)
+        rest = results["chains"]["generate"]
+        for key in ("history", "plaquette", "acceptance", "largest_drift", "files"):
+            self.assertEqual(rest[key], whole[key], key)
+        self.assertEqual(len(rest["history"]["plaquette"]), 203)
+        self.assertEqual(rest["files"], ["folder/b_0103.lime", "folder/b_0203.lime"])
+        for file in rest["files"]:
+            self.assertTrue(np.array_equal(self.links(file)[0], self.links(file, "whole")[0]))
+        self.assertEqual([name for name in os.listdir(self.path("out")) if "unfinished" in name], [])
+
+    def test_a_damaged_state_is_not_used(self):
+        job = self.job(separation=100, keep_every=0)
+        self.interrupt(job, "out", 5)
+        for turn in range(2):
+            with open(self.path(f"out/generate.unfinished.{turn}.lime"), "r+b") as stream:
+                stream.seek(-1000, os.SEEK_END)
+                stream.write(b"damaged")
+        results = self.run_job(job)
+        self.assertTrue(any("begins anew" in warning for warning in results["warnings"]), results["warnings"])
+        whole = self.run_job(job, out="whole")
+        self.assertEqual(results["chains"]["generate"]["history"], whole["chains"]["generate"]["history"])
+
     def test_single_precision_and_one_name(self):
         self.run_job(self.job(configurations=1, save={"file": "one.lime", "precision": "single"}))
         links, facts = self.links("one.lime")
@@ -141,7 +196,7 @@ class Generate(ProgramTest):
             ({"configurations": 0}, ["'configurations' must be >= 1"]),
             ({"anisotropy": {"xi0": 0}}, ["xi0"]),
             ({"overrelax": 3}, ["unknown key 'overrelax'", "overrelaxation"]),
-            ({"save": {"file": "b.lime"}}, [r"job\.yaml:\d+:\d+: 'b\.lime' would be the name of 2 configurations"]),
+            ({"save": {"file": "b.lime"}}, [r"job\.yaml:\d+:\d+: 'save\.file': 'b\.lime' would be the name of 2 configurations"]),
             ({"save": {"file": "b_##_#.lime"}}, ["more than one place"]),
         ):
             with self.subTest(more=more):

@@ -15,26 +15,23 @@
 #endif
 
 static const quadrille_parameter parameters[] = {
-    {"x", (quadrille_parameter_type)TYPE, "a number", NULL, NULL, 0, 0, 0, NULL, NULL, NULL, 0}};
-static const quadrille_task tasks[] = {{"bad_task", "never runs", parameters, 1}};
+    {.name = "x", .type = (quadrille_parameter_type)TYPE, .help = "a number"}};
+static const quadrille_task tasks[] = {{.name = "bad_task", .help = "never runs", .parameters = parameters, .parameter_count = 1}};
 
 static quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t task, void* instance) {
   (void)host, (void)run, (void)task, (void)instance;
   return QUADRILLE_DONE;
 }
 
-static const quadrille_module module = {ABI,
-                                        sizeof(quadrille_module),
-                                        sizeof(quadrille_task),
-                                        sizeof(quadrille_parameter),
-                                        NAME,
-                                        "0.1",
-                                        "",
-                                        tasks,
-                                        1,
-                                        NULL,
-                                        NULL,
-                                        run,
-                                        NULL};
+static const quadrille_module module = {.abi_version = ABI,
+                                        .struct_size = sizeof(quadrille_module),
+                                        .task_size = sizeof(quadrille_task),
+                                        .parameter_size = sizeof(quadrille_parameter),
+                                        .name = NAME,
+                                        .version = "0.1",
+                                        .build_id = "",
+                                        .tasks = tasks,
+                                        .task_count = 1,
+                                        .run = run};
 
 __attribute__((visibility("default"))) const quadrille_module* SYMBOL(void) { return &module; }

@@ -19,24 +19,41 @@ using quadrille::TaskContext;
 
 const char* const moods[] = {"good", "bad input", "exception", "nothing said", "no JSON", nullptr};
 const quadrille_parameter inside[] = {
-    {"file", QUADRILLE_FILE_OUT, "where the sum goes", nullptr, nullptr, QUADRILLE_REQUIRED, 0, 0, nullptr, nullptr,
-     nullptr, 0},
-    {"digits", QUADRILLE_INTEGER, "of the sum", nullptr, "3", QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM, 1, 17,
-     nullptr, nullptr, nullptr, 0}};
-const quadrille_parameter term[] = {{"term", QUADRILLE_REAL, "one term", "GeV", nullptr,
-                                     QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN, 0, 0, nullptr, nullptr, nullptr,
-                                     0}};
+    {.name = "file", .type = QUADRILLE_FILE_OUT, .help = "where the sum goes", .flags = QUADRILLE_REQUIRED},
+    {.name = "digits",
+     .type = QUADRILLE_INTEGER,
+     .help = "of the sum",
+     .default_text = "3",
+     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+     .minimum = 1,
+     .maximum = 17}};
+const quadrille_parameter term[] = {{.name = "term",
+                                     .type = QUADRILLE_REAL,
+                                     .help = "one term",
+                                     .unit = "GeV",
+                                     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN}};
 const quadrille_parameter parameters[] = {
-    {"terms", QUADRILLE_LIST, "to be added", nullptr, nullptr, QUADRILLE_REQUIRED, 0, 0, nullptr, nullptr, term, 1},
-    {"negative", QUADRILLE_BOOLEAN, "change the sign", nullptr, "false", 0, 0, 0, nullptr, nullptr, nullptr, 0},
-    {"mood", QUADRILLE_CHOICE, "what happens", nullptr, "good", 0, 0, 0, moods, nullptr, nullptr, 0},
-    {"text", QUADRILLE_FILE_IN, "counted", nullptr, nullptr, 0, 0, 0, nullptr, nullptr, nullptr, 0},
-    {"save", QUADRILLE_GROUP, "write the sum", nullptr, nullptr, 0, 0, 0, nullptr, nullptr, inside, 2}};
-const quadrille_task tasks[] = {{"sample_sum", "adds numbers", parameters, 5}};
+    {.name = "terms",
+     .type = QUADRILLE_LIST,
+     .help = "to be added",
+     .flags = QUADRILLE_REQUIRED,
+     .members = term,
+     .member_count = 1},
+    {.name = "negative", .type = QUADRILLE_BOOLEAN, .help = "change the sign", .default_text = "false"},
+    {.name = "mood", .type = QUADRILLE_CHOICE, .help = "what happens", .default_text = "good", .choices = moods},
+    {.name = "text", .type = QUADRILLE_FILE_IN, .help = "counted"},
+    {.name = "save",
+     .type = QUADRILLE_GROUP,
+     .help = "write the sum",
+     .members = inside,
+     .member_count = 2,
+     .shorthand = "file"}};
+const quadrille_task tasks[] = {
+    {.name = "sample_sum", .help = "adds numbers", .parameters = parameters, .parameter_count = 5}};
 
 int instances = 0;
 
-quadrille_status create(const quadrille_host*, quadrille_run*, void** instance) {
+quadrille_status create(const quadrille_host*, quadrille_run*, size_t, void** instance) {
   ++instances;
   *instance = &instances;
   return QUADRILLE_DONE;
@@ -92,19 +109,19 @@ quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t, voi
   return silent ? QUADRILLE_FAILED : status;
 }
 
-const quadrille_module module = {QUADRILLE_MODULE_ABI,
-                                 sizeof(quadrille_module),
-                                 sizeof(quadrille_task),
-                                 sizeof(quadrille_parameter),
-                                 "sample",
-                                 "1.2",
-                                 "from tests",
-                                 tasks,
-                                 1,
-                                 create,
-                                 check,
-                                 run,
-                                 destroy};
+const quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
+                                 .struct_size = sizeof(quadrille_module),
+                                 .task_size = sizeof(quadrille_task),
+                                 .parameter_size = sizeof(quadrille_parameter),
+                                 .name = "sample",
+                                 .version = "1.2",
+                                 .build_id = "from tests",
+                                 .tasks = tasks,
+                                 .task_count = 1,
+                                 .create = create,
+                                 .check = check,
+                                 .run = run,
+                                 .destroy = destroy};
 
 }  // namespace
 

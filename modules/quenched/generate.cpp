@@ -1,0 +1,398 @@
+// The module quenched: the task `generate`, pure gauge configurations by heatbath and overrelaxation.
+#include "core/gauge/observables.h"
+#include "core/log.h"
+#include "modules/quenched/autocorrelation.h"
+#include "modules/quenched/pure_gauge.h"
+#include "modules/task.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace quadrille::quenched {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What a job asks for. Sweeps have absolute numbers: `first` is the number of the first one.
+struct Plan {
+  WilsonGaugeAction action;
+  std::int64_t thermalization, configurations, separation, first, reunitarize_every;
+  int overrelaxation;
+  std::uint64_t seed;
+  double keep_every;  ///< seconds
+  std::string file, precision;
+
+  explicit Plan(const TaskContext& context)
+      : action{context.real("beta"), context.real("anisotropy.xi0")},
+        thermalization(context.integer("thermalization")),
+        configurations(context.integer("configurations")),
+        separation(context.integer("separation")),
+        first(context.integer("first_sweep")),
+        reunitarize_every(context.integer("reunitarize_every")),
+        overrelaxation(int(context.integer("overrelaxation"))),
+        seed(std::uint64_t(context.integer("seed"))),
+        keep_every(context.real("keep_every")) {
+    if (!context.has("save")) return;
+    file = context.text("save.file");
+    precision = context.text("save.precision");
+  }
+
+  std::int64_t sweeps() const { return thermalization + configurations * separation; }
+  /// True when a configuration is complete after `done` sweeps.
+  bool complete(std::int64_t done) const { return done > thermalization && (done - thermalization) % separation == 0; }
+};
+
+/// The name of the file of the configuration after `sweep` sweeps: '#...#' in the pattern is its number.
+std::string file_name(const std::string& pattern, std::int64_t sweep) {
+  const std::size_t begin = pattern.find('#');
+  if (begin == std::string::npos) return pattern;
+  const std::size_t end = std::min(pattern.find_first_not_of('#', begin), pattern.size());
+  return fmt::format("{}{:0{}}{}", pattern.substr(0, begin), sweep, end - begin, pattern.substr(end));
+}
+
+quadrille_status outputs(const quadrille_host* host, quadrille_run* run, std::size_t,
+                         void (*add)(void* to, const char* name), void* to) {
+  return guarded(host, run, [&](const TaskContext& context) {
+    const Plan plan(context);
+    if (plan.file.empty()) return;
+    // A pattern without a number that should have one: check() says so.
+    const bool numbered = plan.file.find('#') != std::string::npos;
+    for (std::int64_t n = 1; n <= (numbered ? plan.configurations : 1); ++n) {
+      add(to, file_name(plan.file, plan.first + plan.thermalization + n * plan.separation).c_str());
+    }
+  });
+}
+
+quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t) {
+  return guarded(host, run, [](const TaskContext& context) {
+    const Plan plan(context);
+    const std::size_t begin = plan.file.find('#'), end = plan.file.find_first_not_of('#', begin);
+    const auto fail = [](const std::string& message) {
+      TaskContext::fail(QUADRILLE_INVALID_INPUT, message, "save.file");
+    };
+    if (!plan.file.empty() && begin == std::string::npos && plan.configurations > 1) {
+      fail(fmt::format(
+          "'{}' would be the name of {} configurations: put #### where the number of the sweep should stand", plan.file,
+          plan.configurations));
+    }
+    if (begin != std::string::npos && plan.file.find('#', std::min(end, plan.file.size())) != std::string::npos) {
+      fail(fmt::format("'{}' has more than one place for the number of the sweep: leave one row of #", plan.file));
+    }
+  });
+}
+
+/// What was seen after each sweep.
+struct History {
+  std::vector<double> plaquette, spatial, temporal, loop_re, loop_im;
+
+  void add(const PureGauge& gauge) {
+    const std::array<double, 6> planes = gauge.planes();
+    const Complex loop = gauge.polyakov_loop();
+    plaquette.push_back(plaquette_of(planes));
+    spatial.push_back(spatial_plaquette_of(planes));
+    temporal.push_back(temporal_plaquette_of(planes));
+    loop_re.push_back(loop.real());
+    loop_im.push_back(loop.imag());
+  }
+};
+
+/// Mean and error over the sweeps after the thermalization. Where no error can be given it is null, with the reason.
+Json mean_json(const TaskContext& context, const char* what, const std::vector<double>& history, const Plan& plan) {
+  const ChainMean mean = chain_mean({history.begin() + std::ptrdiff_t(plan.thermalization), history.end()});
+  Json out = {{"mean", mean.mean}};
+  const auto number = [&](double x) { return mean.reliable ? Json(x) : Json(nullptr); };
+  out["error"] = number(mean.error);
+  out["tau_int"] = number(mean.tau_int);
+  out["tau_int_error"] = number(mean.tau_int_error);
+  out["window"] = mean.window;
+  out["sweeps"] = mean.count;
+  if (!mean.reliable) {
+    context.warn(
+        fmt::format("{} sweeps after the thermalization are too few for an error of the {}", mean.count, what));
+  }
+  return out;
+}
+
+Json acceptance_json(const HeatbathCounts& counts) {
+  const auto ratio = [](std::int64_t draws, std::int64_t attempts) {
+    return attempts > 0 ? Json(double(draws) / double(attempts)) : Json(nullptr);
+  };
+  const double creutz = counts.draws > 0 ? double(counts.creutz_draws) / double(counts.draws) : 0;
+  return {{"kennedy_pendleton", ratio(counts.draws - counts.creutz_draws, counts.attempts - counts.creutz_attempts)},
+          {"creutz", ratio(counts.creutz_draws, counts.creutz_attempts)},
+          {"fraction_by_creutz", creutz}};
+}
+
+Json report(const TaskContext& context, const History& history, const HeatbathCounts& counts, const Plan& plan) {
+  Json out;
+  out["plaquette"] = mean_json(context, "plaquette", history.plaquette, plan);
+  if (plan.action.xi0 != 1) {
+    out["plaquette_spatial"] = mean_json(context, "spatial plaquette", history.spatial, plan);
+    out["plaquette_temporal"] = mean_json(context, "temporal plaquette", history.temporal, plan);
+  }
+  out["acceptance"] = acceptance_json(counts);
+  return out;
+}
+
+Json history_json(const History& history, const Plan& plan) {
+  Json out = {{"first_sweep", plan.first}, {"plaquette", history.plaquette}};
+  if (plan.action.xi0 != 1) {
+    out["plaquette_spatial"] = history.spatial;
+    out["plaquette_temporal"] = history.temporal;
+  }
+  out["polyakov_loop"] = {{"re", history.loop_re}, {"im", history.loop_im}};
+  return out;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// What a chain carries from sweep to sweep beside its links; a run that was interrupted goes on from it.
+struct Chain {
+  std::int64_t done = 0;  ///< sweeps
+  History history;
+  HeatbathCounts counts;  ///< of earlier runs
+  double drift = 0, update_seconds = 0, seconds = 0;
+
+  Chain() = default;
+  explicit Chain(const Json& kept)
+      : done(kept.at("done")),
+        history{kept.at("plaquette"), kept.at("spatial"), kept.at("temporal"), kept.at("loop_re"), kept.at("loop_im")},
+        counts{kept.at("counts")[0], kept.at("counts")[1], kept.at("counts")[2], kept.at("counts")[3]},
+        drift(kept.at("drift")),
+        update_seconds(kept.at("update_seconds")),
+        seconds(kept.at("seconds")) {}
+
+  Json json(const HeatbathCounts& all, double now) const {
+    return {{"done", done},
+            {"plaquette", history.plaquette},
+            {"spatial", history.spatial},
+            {"temporal", history.temporal},
+            {"loop_re", history.loop_re},
+            {"loop_im", history.loop_im},
+            {"counts", {all.attempts, all.draws, all.creutz_attempts, all.creutz_draws}},
+            {"drift", drift},
+            {"update_seconds", update_seconds},
+            {"seconds", now}};
+  }
+};
+
+HeatbathCounts sum(const HeatbathCounts& a, const HeatbathCounts& b) {
+  return {a.attempts + b.attempts, a.draws + b.draws, a.creutz_attempts + b.creutz_attempts,
+          a.creutz_draws + b.creutz_draws};
+}
+
+/// One run of the task.
+class Generation {
+ public:
+  Generation(const TaskContext& context, const Lattice& lattice, const HostLinks& links, Chain chain)
+      : context_(context),
+        plan_(context),
+        chain_(std::move(chain)),
+        backend_(find_backend(context.backend())),
+        gauge_(lattice, links, plan_.action, plan_.seed, backend_) {
+    // A file in single precision is unitary to 1e-6 only. One in double that this task wrote stays as it is to the bit.
+    if (chain_.done == 0 && !(unitarity(links).unitarity < 1e-13)) (void)gauge_.reunitarize();
+  }
+
+  void run() {
+    while (chain_.done < plan_.sweeps()) {
+      sweep();
+      const std::int64_t done = chain_.done;
+      context_.progress(
+          fmt::format("sweep {}/{}, plaquette {:.6f}", done, plan_.sweeps(), chain_.history.plaquette.back()),
+          double(done) / double(plan_.sweeps()));
+      if (plan_.complete(done)) save();
+      if (done < plan_.sweeps() && seconds_since(kept_) >= plan_.keep_every) keep();
+    }
+  }
+
+  Json results() const {
+    const double sweeps = double(plan_.sweeps());
+    const double updates = sweeps * (1 + plan_.overrelaxation) * 4 * double(volume(gauge_.field().lattice().dims()));
+    Json out = report(context_, chain_.history, counts(), plan_);
+    out["largest_drift"] = chain_.drift;
+    out["files"] = files_;
+    out["seconds"] = seconds();
+    out["seconds_per_sweep"] = chain_.update_seconds / sweeps;
+    out["link_updates_per_second"] = updates / chain_.update_seconds;
+    out["history"] = history_json(chain_.history, plan_);
+    return out;
+  }
+
+ private:
+  HeatbathCounts counts() const { return sum(chain_.counts, gauge_.counts()); }
+  double seconds() const { return chain_.seconds + seconds_since(began_); }
+
+  void sweep() {
+    const std::int64_t number = plan_.first + chain_.done;
+    const auto sweep_began = std::chrono::steady_clock::now();
+    gauge_.sweep(std::uint64_t(number), plan_.overrelaxation);
+    ++chain_.done;
+    // By absolute numbers and before every configuration, so that a chain cut at one goes on with the same bits.
+    if ((number + 1) % plan_.reunitarize_every == 0 || plan_.complete(chain_.done)) {
+      chain_.drift = std::max(chain_.drift, gauge_.reunitarize());
+    }
+    backend_.synchronize();
+    chain_.update_seconds += seconds_since(sweep_began);
+    chain_.history.add(gauge_);
+    if (!std::isfinite(chain_.history.plaquette.back())) {
+      TaskContext::fail(QUADRILLE_NUMERICAL,
+                        fmt::format("the links are no longer finite after sweep {}: start from links "
+                                    "that are in SU(3)",
+                                    number));
+    }
+  }
+
+  std::string name_after(std::int64_t done) const { return file_name(plan_.file, plan_.first + done); }
+
+  void save() {
+    if (plan_.file.empty()) return;
+    context_.write_links(name_after(chain_.done), gauge_.links(), plan_.precision == "double" ? 64 : 32);
+  }
+
+  void keep() {
+    context_.keep_unfinished(chain_.json(counts(), seconds()).dump(), gauge_.links());
+    kept_ = std::chrono::steady_clock::now();
+  }
+
+  std::vector<std::string> all_files() const {
+    std::vector<std::string> files;
+    for (std::int64_t done = 1; !plan_.file.empty() && done <= plan_.sweeps(); ++done) {
+      if (plan_.complete(done)) files.push_back(name_after(done));
+    }
+    return files;
+  }
+
+  const TaskContext& context_;
+  Plan plan_;
+  Chain chain_;
+  Backend& backend_;
+  PureGauge gauge_;
+  std::vector<std::string> files_ = all_files();
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), kept_ = began_;
+};
+
+void generate(const TaskContext& context) {
+  const std::optional<TaskContext::Unfinished> kept = context.unfinished();
+  const HostLinks links = kept ? kept->links : context.links();
+  const Lattice lattice(links.dims);
+  Chain chain = kept ? Chain(Json::parse(kept->json)) : Chain();
+  if (kept) log().info("{}: going on after {} sweeps of an interrupted run", context.task_name(), chain.done);
+  Generation generation(context, lattice, links, std::move(chain));
+  generation.run();
+  const Json out = generation.results();
+  const Json& mean = out["plaquette"];
+  log().info("{}: {:.3g} s a sweep, {:.2f} million link updates/s; plaquette {:.6f}{}", context.task_name(),
+             out["seconds_per_sweep"].get<double>(), out["link_updates_per_second"].get<double>() * 1e-6,
+             mean["mean"].get<double>(),
+             mean["error"].is_null() ? std::string() : fmt::format(" +- {:.6f}", mean["error"].get<double>()));
+  context.result_in("chains", out.dump());
+}
+
+quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t, void*) {
+  return guarded(host, run, generate);
+}
+
+constexpr std::uint32_t bounds = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM;
+
+constexpr quadrille_parameter whole(const char* name, const char* help, const char* default_text, double minimum,
+                                    double maximum) {
+  return {.name = name,
+          .type = QUADRILLE_INTEGER,
+          .help = help,
+          .default_text = default_text,
+          .flags = bounds | (default_text == nullptr ? QUADRILLE_REQUIRED : 0),
+          .minimum = minimum,
+          .maximum = maximum};
+}
+
+constexpr quadrille_parameter anisotropy[] = {
+    {.name = "xi0",
+     .type = QUADRILLE_REAL,
+     .help = "bare anisotropy: spatial planes have beta/xi0, temporal ones beta xi0",
+     .default_text = "1",
+     .flags = bounds,
+     .minimum = 0.01,
+     .maximum = 100}};
+
+constexpr const char* precisions[] = {"single", "double", nullptr};
+constexpr quadrille_parameter saved[] = {
+    {.name = "file",
+     .type = QUADRILLE_FILE_OUT,
+     .help = "their names; a row of # stands for the number of sweeps done, as in b6.0_#####.lime",
+     .flags = QUADRILLE_REQUIRED},
+    {.name = "precision",
+     .type = QUADRILLE_CHOICE,
+     .help = "of the numbers in the files",
+     .default_text = "double",
+     .choices = precisions}};
+
+constexpr quadrille_parameter parameters[] = {
+    {.name = "beta",
+     .type = QUADRILLE_REAL,
+     .help = "inverse coupling 6/g^2",
+     .flags = bounds | QUADRILLE_REQUIRED,
+     .minimum = 0,
+     .maximum = 1000},
+    {.name = "anisotropy",
+     .type = QUADRILLE_GROUP,
+     .help = "anisotropic action",
+     .default_text = "{}",
+     .members = anisotropy,
+     .member_count = std::size(anisotropy)},
+    whole("thermalization", "sweeps before those that count and whose configurations are saved", nullptr, 0, 1e7),
+    whole("configurations", "to make", "1", 1, 100000),
+    whole("separation", "sweeps from one configuration to the next", "1", 1, 1e7),
+    whole("overrelaxation", "sweeps of overrelaxation after each of heatbath", "4", 0, 1000),
+    whole("seed", "of the random numbers", "1", 0, 9e18),
+    whole("first_sweep",
+          "number of the first sweep: to go on from a saved file with the bits of one long run, the number in its name",
+          "0", 0, 1e12),
+    whole("reunitarize_every", "sweeps between projections of the links on SU(3), against rounding", "10", 1, 1e7),
+    {.name = "keep_every",
+     .type = QUADRILLE_REAL,
+     .help = "time between states that are kept, from which a run that is interrupted goes on; 0: after each sweep",
+     .unit = "s",
+     .default_text = "300",
+     .flags = QUADRILLE_HAS_MINIMUM},
+    {.name = "save",
+     .type = QUADRILLE_GROUP,
+     .help = "write the configurations as ILDG, with checksums",
+     .members = saved,
+     .member_count = std::size(saved),
+     .shorthand = "file"}};
+
+constexpr quadrille_task tasks[] = {
+    {.name = "generate",
+     .help =
+         "pure gauge configurations with the Wilson plaquette action, from the links of the block 'gauge'; a sweep is "
+         "one of heatbath and then those of overrelaxation",
+     .parameters = parameters,
+     .parameter_count = std::size(parameters),
+     .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS}};
+
+constexpr quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
+                                     .struct_size = sizeof(quadrille_module),
+                                     .task_size = sizeof(quadrille_task),
+                                     .parameter_size = sizeof(quadrille_parameter),
+                                     .name = "quenched",
+                                     .version = QUADRILLE_VERSION,
+                                     .build_id = "",
+                                     .tasks = tasks,
+                                     .task_count = std::size(tasks),
+                                     .check = check,
+                                     .run = run,
+                                     .outputs = outputs};
+
+}  // namespace
+
+}  // namespace quadrille::quenched
+
+extern "C" const quadrille_module* quadrille_module_quenched(void) { return &quadrille::quenched::module; }
