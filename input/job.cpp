@@ -58,7 +58,7 @@ class JobReader {
     const bool links_needed = !any_task || std::any_of(job_.run.begin(), job_.run.end(),
                                                        [](const TaskSpec& task) { return task.entry->needs_links; });
     if (!find(root_, "gauge") && links_needed && errors_.empty()) {
-      add(root_.where, any_task ? "'gauge' is missing: its tasks need links; give a map such as {file: weak_field.lime}"
+      add(root_.where, any_task ? "'gauge' is missing: its tasks need links; give a map such as {file: field.lime}"
                                 : "nothing to do: give 'gauge' and a list of tasks 'run'");
     }
   }
