@@ -76,6 +76,10 @@ find_package(CLI11 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(pugixml REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
+find_package(OpenBLAS CONFIG REQUIRED)
+add_library(quadrille_openblas INTERFACE)
+target_include_directories(quadrille_openblas SYSTEM INTERFACE ${OpenBLAS_INCLUDE_DIRS})
+target_link_libraries(quadrille_openblas INTERFACE ${OpenBLAS_LIBRARIES})
 
 # c-lime is in no Debian suite (liblime-dev is another library); the built-in codec does without it. Its own default is a
 # static library that cannot be part of libquadrille.so, so that is tried here rather than found at the end of the build.

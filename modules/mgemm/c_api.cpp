@@ -1,0 +1,137 @@
+#include "modules/mgemm/c_api.h"
+
+#include "core/error.h"
+#include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/mgemm.h"
+
+#include <algorithm>
+#include <new>
+#include <string>
+
+namespace {
+
+namespace mg = quadrille::mgemm;
+using quadrille::Error;
+using quadrille::ErrorCode;
+
+thread_local std::string last_message;
+
+int status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_input: return QUADRILLE_MGEMM_INVALID_ARGUMENT;
+    case ErrorCode::numerical: return QUADRILLE_MGEMM_NOT_FINITE;
+    case ErrorCode::unsupported: return QUADRILLE_MGEMM_UNSUPPORTED;
+    default: return QUADRILLE_MGEMM_INTERNAL;
+  }
+}
+
+/// Runs a call and turns what it throws into a status and a message.
+template <class Call>
+int guarded(const char* name, Call call) noexcept {
+  int status = QUADRILLE_MGEMM_OK;
+  try {
+    try {
+      call();
+    } catch (const Error& error) {
+      status = status_of(error.code());
+      last_message = std::string(name) + ": " + error.what();
+    } catch (const std::bad_alloc&) {
+      status = QUADRILLE_MGEMM_OUT_OF_MEMORY;
+      last_message = std::string(name) + ": out of memory; give a memory cap";
+    } catch (const std::exception& error) {
+      status = QUADRILLE_MGEMM_INTERNAL;
+      last_message = std::string(name) + ": " + error.what();
+    }
+  } catch (...) {
+    // There was no memory for the message.
+    status = QUADRILLE_MGEMM_OUT_OF_MEMORY;
+  }
+  return status;
+}
+
+mg::Order order_of(char letter) {
+  if (letter == 'C' || letter == 'c') return mg::Order::columns;
+  if (letter == 'R' || letter == 'r') return mg::Order::rows;
+  throw Error(ErrorCode::invalid_input,
+              std::string("order = '") + letter + "': it must be 'C' (columns) or 'R' (rows)");
+}
+
+mg::Transpose transpose_of(const char* name, char letter) {
+  if (letter == 'N' || letter == 'n') return mg::Transpose::no;
+  if (letter == 'T' || letter == 't' || letter == 'C' || letter == 'c') return mg::Transpose::yes;
+  throw Error(ErrorCode::invalid_input,
+              std::string(name) + " = '" + letter + "': it must be 'N' (as it is) or 'T' (transposed)");
+}
+
+void fill(const mg::MgemmReport& from, quadrille_mgemm_report* to) {
+  if (to == nullptr) return;
+  *to = {};
+  to->split = from.form == mg::MgemmForm::split ? 1 : 0;
+  to->analysed = from.analysed ? 1 : 0;
+  to->delta = from.delta;
+  to->depth = from.depth;
+  to->large_a = from.large_a;
+  to->large_b = from.large_b;
+  to->bound = from.bound;
+  to->probable_bound = from.probable_bound;
+  to->expected_speedup = from.expected_speedup;
+  to->panel_bytes = from.panel_bytes;
+  std::copy_n(from.reason.data(), std::min(from.reason.size(), sizeof(to->reason) - 1), to->reason);
+}
+
+}  // namespace
+
+extern "C" {
+
+int quadrille_cleaver_double(char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                             const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
+                             int64_t ldc, int64_t memory_cap) {
+  return guarded("quadrille_cleaver_double", [&] {
+    mg::cleaver(mg::Gemm<double>{order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m,
+                                 n, k, alpha, a, lda, b, ldb, beta, c, ldc},
+                {memory_cap});
+  });
+}
+
+int quadrille_cleaver_single(char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+                             const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
+                             int64_t ldc, int64_t memory_cap) {
+  return guarded("quadrille_cleaver_single", [&] {
+    mg::cleaver(mg::Gemm<float>{order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m,
+                                n, k, alpha, a, lda, b, ldb, beta, c, ldc},
+                {memory_cap});
+  });
+}
+
+static void mgemm_of(char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                     const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc,
+                     int64_t memory_cap, const mg::Cutoff& cutoff, quadrille_mgemm_report* report) {
+  mg::MgemmOptions options;
+  options.memory_cap = memory_cap;
+  fill(mg::mgemm({order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m, n, k, alpha,
+                  a, lda, b, ldb, beta, c, ldc},
+                 cutoff, options),
+       report);
+}
+
+int quadrille_mgemm(char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                    const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc,
+                    int64_t memory_cap, double delta, quadrille_mgemm_report* report) {
+  return guarded("quadrille_mgemm", [&] {
+    mgemm_of(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, memory_cap, mg::Cutoff::at(delta),
+             report);
+  });
+}
+
+int quadrille_mgemm_auto(char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+                         const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
+                         int64_t ldc, int64_t memory_cap, double target_error, quadrille_mgemm_report* report) {
+  return guarded("quadrille_mgemm_auto", [&] {
+    mgemm_of(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, memory_cap,
+             mg::Cutoff::for_error(target_error), report);
+  });
+}
+
+const char* quadrille_mgemm_message(void) { return last_message.c_str(); }
+
+}  // extern "C"

@@ -1,0 +1,71 @@
+/* The matrix products of the module mgemm for C, and for what calls C. Every call returns a status; no exception
+ * leaves. Matrices are as in BLAS: C = alpha op(A) op(B) + beta C with op(A) m x k, op(B) k x n. */
+#ifndef QUADRILLE_MODULES_MGEMM_C_API_H
+#define QUADRILLE_MODULES_MGEMM_C_API_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum quadrille_mgemm_status {
+  QUADRILLE_MGEMM_OK = 0,
+  QUADRILLE_MGEMM_INVALID_ARGUMENT = 1, /* null pointer, negative size, leading dimension too small, unknown letter */
+  QUADRILLE_MGEMM_NOT_FINITE = 2,       /* NaN or infinity in alpha, beta, A, B, or C when beta != 0 */
+  QUADRILLE_MGEMM_OUT_OF_MEMORY = 3,
+  QUADRILLE_MGEMM_UNSUPPORTED = 4, /* not possible on this machine or in this build */
+  QUADRILLE_MGEMM_INTERNAL = 5
+};
+
+/* What mgemm did. `reason` is cut to the length of the array. */
+typedef struct quadrille_mgemm_report {
+  int32_t split;    /* 1: large elements in double, small ones in single; 0: everything in double */
+  int32_t analysed; /* 1: the fractions are known */
+  double delta;     /* the cutoff */
+  int64_t depth;    /* longest sum in single precision */
+  double large_a;   /* fractions of large elements */
+  double large_b;
+  double bound;          /* no element of op(A) op(B) has a larger absolute error */
+  double probable_bound; /* nor a larger one than this, with probability 1 - 1e-6 in the usual model of rounding */
+  double expected_speedup;
+  int64_t panel_bytes; /* taken by panels */
+  char reason[256];
+} quadrille_mgemm_report;
+
+/* order: 'C' (matrices stored by columns) or 'R' (by rows). trans_a, trans_b: 'N', 'T' or 'C'. memory_cap: bytes that
+ * panels may take, 0 for no limit. beta = 0 does not read C. On an error C is as it was. */
+__attribute__((visibility("default"))) int quadrille_cleaver_double(char order, char trans_a, char trans_b, int64_t m,
+                                                                    int64_t n, int64_t k, double alpha, const double* a,
+                                                                    int64_t lda, const double* b, int64_t ldb,
+                                                                    double beta, double* c, int64_t ldc,
+                                                                    int64_t memory_cap);
+__attribute__((visibility("default"))) int quadrille_cleaver_single(char order, char trans_a, char trans_b, int64_t m,
+                                                                    int64_t n, int64_t k, float alpha, const float* a,
+                                                                    int64_t lda, const float* b, int64_t ldb,
+                                                                    float beta, float* c, int64_t ldc,
+                                                                    int64_t memory_cap);
+
+/* The same with one more argument, the cutoff: elements with |a| > delta are multiplied in double, the others in
+ * single. `report` may be null. */
+__attribute__((visibility("default"))) int quadrille_mgemm(char order, char trans_a, char trans_b, int64_t m, int64_t n,
+                                                           int64_t k, double alpha, const double* a, int64_t lda,
+                                                           const double* b, int64_t ldb, double beta, double* c,
+                                                           int64_t ldc, int64_t memory_cap, double delta,
+                                                           quadrille_mgemm_report* report);
+
+/* The cutoff is chosen such that no element of op(A) op(B) has an absolute error above target_error. */
+__attribute__((visibility("default"))) int quadrille_mgemm_auto(char order, char trans_a, char trans_b, int64_t m,
+                                                                int64_t n, int64_t k, double alpha, const double* a,
+                                                                int64_t lda, const double* b, int64_t ldb, double beta,
+                                                                double* c, int64_t ldc, int64_t memory_cap,
+                                                                double target_error, quadrille_mgemm_report* report);
+
+/* What the last call of this thread that failed had to say; "" when none did. Valid until the next one fails. */
+__attribute__((visibility("default"))) const char* quadrille_mgemm_message(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

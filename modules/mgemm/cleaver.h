@@ -1,0 +1,29 @@
+// Matrix products of any size through a limited memory: C = alpha op(A) op(B) + beta C, panel by panel.
+#pragma once
+
+#include "core/panel_plan.h"
+#include "modules/mgemm/arguments.h"
+
+namespace quadrille::mgemm {
+
+struct CleaverOptions {
+  std::int64_t memory_cap = 0;  ///< bytes that the staged panels may take; 0: the product is done in place
+};
+
+struct CleaverReport {
+  std::int64_t panel_bytes = 0;   ///< taken by the panels; 0: done in place
+  std::int64_t steps = 0;         ///< products of panels
+  std::int64_t staged_bytes = 0;  ///< copied into the panels and out of them
+};
+
+/// The dense products are OpenBLAS's, by as many threads as OpenMP would use. beta = 0 does not read C, and alpha = 0
+/// or k = 0 neither A nor B. T is double or float. Errors: those of check_arguments, check_numbers and plan_panels; C
+/// is as it was then.
+template <class T>
+QUADRILLE_API CleaverReport cleaver(const Gemm<T>& gemm, const CleaverOptions& options = {});
+
+/// The same for operands that are checked and finite.
+template <class T>
+CleaverReport multiply_panels(const Operands<T>& operands, std::int64_t memory_cap);
+
+}  // namespace quadrille::mgemm

@@ -1,0 +1,126 @@
+#include "modules/mgemm/mgemm.h"
+
+#include "core/error.h"
+#include "core/panel_plan.h"
+#include "modules/mgemm/blas.h"
+#include "modules/mgemm/choice.h"
+#include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/large_product.h"
+#include "modules/mgemm/small_product.h"
+
+#include <fmt/format.h>
+
+#include <omp.h>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+namespace quadrille::mgemm {
+namespace {
+
+/// Rows and columns of C that a thread works on at once, where memory allows.
+constexpr std::int64_t full_tile = 512;
+/// Under a cap as many tiles of floats are paid for, and no more threads than that multiply: the tiles' size must not
+/// depend on the number of threads.
+constexpr int capped_threads = 64;
+
+/// How a split passes through a memory cap.
+struct SplitPlan {
+  PanelPlan panels;
+  std::int64_t tile;
+  int threads;
+  std::int64_t bytes;
+};
+
+/// Tiles get a quarter of the cap, lists of large elements what they need, panels the rest. Nothing when less than half
+/// is left for panels, or not enough for any.
+std::optional<SplitPlan> plan_split(const ProductShape& shape, std::int64_t large, std::int64_t cap) {
+  PanelMemory memory;
+  memory.a_bytes = memory.b_bytes = int(sizeof(float));
+  memory.c_bytes = 0;
+  const auto tiles = [](std::int64_t tile, int threads) { return threads * tile * tile * std::int64_t(sizeof(float)); };
+  const std::int64_t lists = large * large_element_bytes;
+  if (cap == 0) {
+    const PanelPlan panels = plan_panels(shape, memory);
+    const int threads = omp_get_max_threads();
+    return SplitPlan{panels, full_tile, threads, panels.bytes(memory) + lists + tiles(full_tile, threads)};
+  }
+  const std::int64_t tile =
+      std::min(full_tile, std::int64_t(std::sqrt(double(cap) / (4 * capped_threads * sizeof(float)))));
+  if (tile < 1) return {};
+  memory.cap = cap - lists - tiles(tile, capped_threads);
+  if (memory.cap < cap / 2) return {};
+  const PanelPlan panels = plan_panels(shape, memory);
+  return SplitPlan{panels, tile, std::min(capped_threads, omp_get_max_threads()),
+                   panels.bytes(memory) + lists + tiles(tile, capped_threads)};
+}
+
+/// The product of finite operands, split at report.delta.
+void multiply_split(const Operands<double>& o, const MgemmReport& report, const SplitPlan& plan) {
+  const PanelPlan& panels = plan.panels;
+  const BlasThreads threads(1);
+  const auto memory_a = std::make_unique_for_overwrite<float[]>(std::size_t(panels.rows() * panels.depth()));
+  const auto memory_b = std::make_unique_for_overwrite<float[]>(std::size_t(panels.depth() * panels.columns()));
+  DenseView<float> small_a, small_b_turned;
+  LargeElements large_a, large_b_turned;
+  for (std::int64_t number = 0; number < panels.steps(); ++number) {
+    const PanelStep s = panels.step(number);
+    const DenseView<const double> a = o.a.block(s.row, s.depth, s.rows, s.depths);
+    const DenseView<const double> b = o.b.block(s.depth, s.column, s.depths, s.columns);
+    const DenseView<double> c = o.c.block(s.row, s.column, s.rows, s.columns);
+    if (s.load_a) small_a = split_by_magnitude(a, report.delta, memory_a.get(), large_a);
+    if (s.load_b) small_b_turned = split_by_magnitude(b.transposed(), report.delta, memory_b.get(), large_b_turned);
+    add_small_product(o.alpha, small_a.constant(), small_b_turned.transposed().constant(), s.begins_c ? o.beta : 1, c,
+                      report.depth, plan.tile, plan.threads);
+    // A_large B, and (A_small B_large)^T = B_large^T A_small^T.
+    add_large_product(o.alpha, large_a, b, std::numeric_limits<double>::infinity(), c);
+    add_large_product(o.alpha, large_b_turned, a.transposed(), report.delta, c.transposed());
+  }
+}
+
+void check_choices(const Cutoff& cutoff, const MgemmOptions& options) {
+  const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_input, message); };
+  if (cutoff.automatic && !(cutoff.target_error > 0)) {
+    refuse(fmt::format("target error = {}: an automatic cutoff needs one above 0", cutoff.target_error));
+  }
+  if (!cutoff.automatic && !(cutoff.delta >= 0)) refuse(fmt::format("delta = {}: it must be 0 or more", cutoff.delta));
+  if (options.memory_cap < 0) refuse(fmt::format("memory cap = {}: it must be 0 or more", options.memory_cap));
+  if (options.depth < 0) refuse(fmt::format("depth = {}: it must be 0 or more", options.depth));
+}
+
+}  // namespace
+
+MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOptions& options) {
+  const Operands<double> operands = check_arguments(gemm);
+  check_choices(cutoff, options);
+  const auto [max_a, max_b] = check_numbers(gemm);
+  if (!gemm.has_product()) {
+    if (gemm.m > 0 && gemm.n > 0) scale(operands.c, operands.beta);
+    MgemmReport report;
+    report.reason = "there is nothing to multiply";
+    return report;
+  }
+  MgemmReport report = operands.swapped ? choose_form(operands, max_b, max_a, cutoff, options)
+                                        : choose_form(operands, max_a, max_b, cutoff, options);
+  if (report.form == MgemmForm::split) {
+    const ProductShape shape{operands.m(), operands.n(), operands.k()};
+    const double large =
+        report.large_a * double(gemm.m) * double(gemm.k) + report.large_b * double(gemm.k) * double(gemm.n);
+    const std::optional<SplitPlan> plan = plan_split(shape, std::llround(large), options.memory_cap);
+    if (plan) {
+      report.panel_bytes = plan->bytes;
+      multiply_split(operands, report, *plan);
+      return report;
+    }
+    report.form = MgemmForm::plain_double;
+    report.bound = report.probable_bound = double_error_bound(gemm.k, max_a, max_b);
+    report.reason = fmt::format("the lists of large elements do not fit a memory cap of {} bytes", options.memory_cap);
+  }
+  report.panel_bytes = multiply_panels(operands, options.memory_cap).panel_bytes;
+  return report;
+}
+
+std::string to_string(MgemmForm form) { return form == MgemmForm::split ? "split" : "plain double"; }
+
+}  // namespace quadrille::mgemm
