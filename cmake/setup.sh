@@ -6,7 +6,7 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build
 
 build_packages=(g++ cmake ninja-build python3 libyaml-cpp-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-                libpugixml-dev zlib1g-dev)
+                libpugixml-dev zlib1g-dev libopenblas-dev libhdf5-dev)
 test_packages=(libgtest-dev libgmock-dev python3-numpy)
 
 say() { printf '%s: %s\n' "$script" "$*"; }

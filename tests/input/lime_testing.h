@@ -6,6 +6,7 @@
 #include "core/gauge/su3_project.h"
 #include "core/host_field.h"
 #include "core/log.h"
+#include "tests/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,25 +28,6 @@
 namespace quadrille::testing {
 
 namespace fs = std::filesystem;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "quadrille-test-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  std::size_t count() const {
-    return std::size_t(std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
-  }
-
- private:
-  fs::path path_;
-};
 
 inline std::string read_bytes(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);

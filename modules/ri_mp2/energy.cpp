@@ -1,0 +1,102 @@
+#include "modules/ri_mp2/energy.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille::ri_mp2 {
+namespace {
+
+constexpr std::int64_t block = 32;  ///< virtual orbitals: two blocks of integrals fit into the first-level cache
+
+/// Of one pair. D is symmetric in a and b, so both orders of a and b go together.
+template <class T>
+SpinSums sum_pair(const System& system, const T* x, std::int64_t stride, double e_ij) {
+  const std::int64_t n = system.virtuals;
+  const double* e = system.eps_virtual.data();
+  SpinSums sums;
+  for (std::int64_t a0 = 0; a0 < n; a0 += block) {
+    for (std::int64_t b0 = 0; b0 <= a0; b0 += block) {
+      for (std::int64_t a = a0; a < std::min(a0 + block, n); ++a) {
+        for (std::int64_t b = b0; b < std::min(b0 + block, a); ++b) {
+          const double one = x[a * stride + b], other = x[b * stride + a];
+          const double inverse = 1 / (e_ij - e[a] - e[b]);
+          const double difference = one - other;
+          sums.opposite += (one * one + other * other) * inverse;
+          sums.same += difference * difference * inverse;
+        }
+      }
+    }
+  }
+  for (std::int64_t a = 0; a < n; ++a) {
+    const double one = x[a * stride + a];
+    sums.opposite += one * one / (e_ij - e[a] - e[a]);
+  }
+  return sums;
+}
+
+}  // namespace
+
+template <class T>
+SpinSums sum_batch(const System& system, const Batch<T>& batch) {
+  const std::int64_t n = system.virtuals, stride = batch.count_j * n, count = batch.count_i * batch.count_j;
+  std::vector<SpinSums> pairs(static_cast<std::size_t>(count));
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t pair = 0; pair < count; ++pair) {
+    const std::int64_t i = pair / batch.count_j, j = pair % batch.count_j;
+    const double e_ij =
+        system.eps_occupied[std::size_t(batch.first_i + i)] + system.eps_occupied[std::size_t(batch.first_j + j)];
+    pairs[std::size_t(pair)] = sum_pair(system, batch.integrals + i * n * stride + j * n, stride, e_ij);
+  }
+  const double times = batch.first_i == batch.first_j ? 1 : 2;
+  SpinSums total;
+  for (const SpinSums& sums : pairs) {
+    total.opposite += times * sums.opposite;
+    total.same += times * sums.same;
+  }
+  return total;
+}
+
+template SpinSums sum_batch(const System&, const Batch<double>&);
+template SpinSums sum_batch(const System&, const Batch<float>&);
+
+double Sensitivity::element_error(double target) const {
+  return 2 * target / (first + std::sqrt(first * first + 4 * second * target));
+}
+
+Sensitivity energy_sensitivity(const System& system, const std::vector<double>& b) {
+  const std::int64_t pairs = system.pairs();
+  std::vector<double> norms(static_cast<std::size_t>(pairs));
+#pragma omp parallel for
+  for (std::int64_t ia = 0; ia < pairs; ++ia) {
+    double sum = 0;
+    for (std::int64_t q = 0; q < system.auxiliary; ++q) {
+      const double x = b[std::size_t(ia * system.auxiliary + q)];
+      sum += x * x;
+    }
+    norms[std::size_t(ia)] = std::sqrt(sum);
+  }
+  const auto gap = [&](std::int64_t ia) {
+    return system.eps_virtual[std::size_t(ia % system.virtuals)] -
+           system.eps_occupied[std::size_t(ia / system.virtuals)];
+  };
+  std::vector<Sensitivity> rows(static_cast<std::size_t>(pairs));
+#pragma omp parallel for
+  for (std::int64_t ia = 0; ia < pairs; ++ia) {
+    const double gap_ia = gap(ia);
+    Sensitivity& row = rows[std::size_t(ia)];
+    for (std::int64_t jb = 0; jb < pairs; ++jb) {
+      const double inverse = 1 / (gap_ia + gap(jb));
+      row.first += norms[std::size_t(jb)] * inverse;
+      row.second += inverse;
+    }
+  }
+  Sensitivity total;
+  for (std::int64_t ia = 0; ia < pairs; ++ia) {
+    total.first += 6 * norms[std::size_t(ia)] * rows[std::size_t(ia)].first;
+    total.second += 3 * rows[std::size_t(ia)].second;
+    total.largest_norm = std::max(total.largest_norm, norms[std::size_t(ia)]);
+  }
+  return total;
+}
+
+}  // namespace quadrille::ri_mp2

@@ -1,0 +1,36 @@
+// The sums over virtual orbitals of a batch of integrals.
+#pragma once
+
+#include "modules/ri_mp2/ri_mp2.h"
+
+namespace quadrille::ri_mp2 {
+
+/// Integrals (ia|jb) of the occupied orbitals [first_i, first_i + count_i) and [first_j, ...), stored as
+/// [i][a][j][b].
+template <class T>
+struct Batch {
+  const T* integrals;
+  std::int64_t first_i, count_i, first_j, count_j;
+};
+
+/// Sums of x^2 / D and x (x - y) / D, x = (ia|jb), y = (ib|ja), over the ordered pairs i, j of the batch and, where
+/// they are two different batches, over the swapped pairs too. In double, each pair by one thread and all in a fixed
+/// order: the same bits for any number of threads.
+struct SpinSums {
+  double opposite = 0, same = 0;
+};
+template <class T>
+SpinSums sum_batch(const System& system, const Batch<T>& batch);
+
+/// By Cauchy and Schwarz |(ia|jb)| <= |B_ia| |B_jb|: bounds of sum |4 x - 2 y| / |D| and of 3 sum 1 / |D| over all
+/// ordered pairs. An error of every integral below e changes the energy by at most first e + second e^2.
+struct Sensitivity {
+  double first = 0, second = 0;
+  double largest_norm = 0;  ///< of a row B_ia
+
+  /// The largest error of an element that keeps the energy within `target`.
+  double element_error(double target) const;
+};
+Sensitivity energy_sensitivity(const System& system, const std::vector<double>& b);
+
+}  // namespace quadrille::ri_mp2

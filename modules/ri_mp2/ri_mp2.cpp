@@ -1,0 +1,213 @@
+#include "modules/ri_mp2/ri_mp2.h"
+
+#include "core/error.h"
+#include "modules/mgemm/cleaver.h"
+#include "modules/ri_mp2/energy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace quadrille::ri_mp2 {
+namespace {
+
+using mgemm::Gemm;
+using mgemm::Transpose;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+void require_length(const std::vector<double>& array, std::int64_t length, const char* name) {
+  if (std::int64_t(array.size()) == length) return;
+  throw Error(ErrorCode::invalid_input, fmt::format("{} must hold {} numbers, holds {}", name, length, array.size()));
+}
+
+void require_finite(const std::vector<double>& array, const char* name) {
+  const auto bad = std::find_if(array.begin(), array.end(), [](double x) { return !std::isfinite(x); });
+  if (bad == array.end()) return;
+  throw Error(ErrorCode::numerical, fmt::format("{}: number {} is {}", name, bad - array.begin(), *bad));
+}
+
+void check(const System& system) {
+  if (system.occupied < 1 || system.virtuals < 1 || system.auxiliary < 1) {
+    throw Error(ErrorCode::invalid_input,
+                fmt::format("there must be occupied, virtual and auxiliary functions, there are {}, {} and {}",
+                            system.occupied, system.virtuals, system.auxiliary));
+  }
+  require_length(system.ia_p, system.pairs() * system.auxiliary, "(ia|P)");
+  require_length(system.p_q, system.auxiliary * system.auxiliary, "(P|Q)");
+  require_length(system.eps_occupied, system.occupied, "the occupied orbital energies");
+  require_length(system.eps_virtual, system.virtuals, "the virtual orbital energies");
+  require_finite(system.ia_p, "(ia|P)");
+  require_finite(system.p_q, "(P|Q)");
+  require_finite(system.eps_occupied, "the occupied orbital energies");
+  require_finite(system.eps_virtual, "the virtual orbital energies");
+  const double highest = *std::max_element(system.eps_occupied.begin(), system.eps_occupied.end());
+  const double lowest = *std::min_element(system.eps_virtual.begin(), system.eps_virtual.end());
+  if (lowest > highest) return;
+  throw Error(
+      ErrorCode::invalid_input,
+      fmt::format("the gap must be positive: the highest occupied orbital has {} Hartree, the lowest virtual one "
+                  "{}",
+                  highest, lowest));
+}
+
+std::vector<float> in_single(const std::vector<double>& from) { return {from.begin(), from.end()}; }
+
+std::string form_text(const mgemm::MgemmReport& report) {
+  if (report.form == mgemm::MgemmForm::plain_double) return "double: " + report.reason;
+  return fmt::format("mgemm, delta {:.3g}, large {:.2e} and {:.2e}", report.delta, report.large_a, report.large_b);
+}
+
+mgemm::MgemmOptions mgemm_options(const Options& options) {
+  mgemm::MgemmOptions out;
+  out.always_split = options.always_split;
+  return out;
+}
+
+mgemm::Cutoff cutoff_for(const mgemm::Cutoff& wanted, double element_error) {
+  return wanted.automatic ? mgemm::Cutoff::for_error(element_error) : wanted;
+}
+
+/// The integrals of one batch, in the precision that the products are done in.
+template <class T>
+Gemm<T> batch_product(const System& system, const T* b, const Batch<T>& batch, T* integrals) {
+  Gemm<T> gemm;
+  gemm.order = mgemm::Order::rows;
+  gemm.trans_b = Transpose::yes;
+  gemm.m = batch.count_i * system.virtuals;
+  gemm.n = gemm.ldc = batch.count_j * system.virtuals;
+  gemm.k = gemm.lda = gemm.ldb = system.auxiliary;
+  gemm.a = b + batch.first_i * system.virtuals * system.auxiliary;
+  gemm.b = b + batch.first_j * system.virtuals * system.auxiliary;
+  gemm.c = integrals;
+  return gemm;
+}
+
+/// Step 4 and the sums: batches of occupied orbitals i, and of j up to that of i.
+template <class T, class Multiply>
+void sum_over_batches(const System& system, const Options& options, const T* b, Multiply&& multiply, Energy& energy) {
+  const std::int64_t n = energy.batch * system.virtuals;
+  std::vector<T> integrals(static_cast<std::size_t>(n * n));
+  const std::int64_t batches = (system.occupied + energy.batch - 1) / energy.batch;
+  for (std::int64_t i = 0; i < batches; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      const auto count = [&](std::int64_t k) { return std::min(energy.batch, system.occupied - k * energy.batch); };
+      const Batch<T> batch{integrals.data(), i * energy.batch, count(i), j * energy.batch, count(j)};
+      const Gemm<T> gemm = batch_product(system, b, batch, integrals.data());
+      const double began = now();
+      multiply(gemm);
+      const double multiplied = now();
+      const SpinSums sums = sum_batch(system, batch);
+      energy.opposite_spin += sums.opposite;
+      energy.same_spin += sums.same;
+      energy.step4.seconds += multiplied - began;
+      energy.step4.flops += 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
+      energy.energy_seconds += now() - multiplied;
+      if (options.progress) options.progress(double(i * (i + 1) / 2 + j + 1) / double(batches * (batches + 1) / 2));
+    }
+  }
+}
+
+/// Occupied orbitals of a batch: as many as memory holds the integrals of, but no more than let the symmetry of i and j
+/// save nearly half of the work, in products that are not too small.
+std::int64_t batch_size(const System& system, const Options& options) {
+  const double one = double(system.virtuals) * double(system.virtuals) * sizeof(double);
+  const auto fits = std::int64_t(std::sqrt(double(options.memory) / one));
+  const auto least = [](std::int64_t n, std::int64_t parts) { return (n + parts - 1) / parts; };
+  constexpr std::int64_t batches = 8, rows = 512;
+  const std::int64_t useful = std::max(least(system.occupied, batches), least(rows, system.virtuals));
+  if (fits >= 1) return std::min({fits, useful, system.occupied});
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("the integrals of one pair of occupied orbitals need {:.0f} bytes, {} are given", one,
+                          options.memory));
+}
+
+void multiply_step3(const System& system, const Gemm<double>& gemm, const std::vector<double>& root,
+                    const Options& options, Step& step) {
+  if (options.precision == ProductPrecision::single) {
+    const std::vector<float> a = in_single(system.ia_p), x = in_single(root);
+    std::vector<float> c(static_cast<std::size_t>(gemm.m * gemm.n));
+    Gemm<float> single;
+    single.order = gemm.order;
+    single.m = gemm.m;
+    single.n = single.k = single.lda = single.ldb = single.ldc = gemm.n;
+    single.a = a.data();
+    single.b = x.data();
+    single.c = c.data();
+    (void)mgemm::cleaver(single);
+    std::copy(c.begin(), c.end(), gemm.c);
+    step.form = "single";
+  } else if (options.precision == ProductPrecision::mgemm && !options.step3.automatic) {
+    step.form = form_text(mgemm::mgemm(gemm, options.step3, mgemm_options(options)));
+  } else {  // an automatic cutoff has no error to give away here, where a tenth of the work is
+    (void)mgemm::cleaver(gemm);
+    step.form = "double";
+  }
+}
+
+}  // namespace
+
+std::vector<double> make_b(const System& system, const Options& options, Energy& report) {
+  check(system);
+  const double began = now();
+  const std::vector<double> root = inverse_square_root(system.p_q, system.auxiliary);
+  const double diagonalized = now();
+  std::vector<double> b(system.ia_p.size());
+  Gemm<double> gemm;
+  gemm.order = mgemm::Order::rows;
+  gemm.m = system.pairs();
+  gemm.n = gemm.k = gemm.lda = gemm.ldb = gemm.ldc = system.auxiliary;
+  gemm.a = system.ia_p.data();
+  gemm.b = root.data();
+  gemm.c = b.data();
+  multiply_step3(system, gemm, root, options, report.step3);
+  report.metric_seconds = diagonalized - began;
+  report.step3.seconds = now() - diagonalized;
+  report.step3.flops = 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
+  return b;
+}
+
+Energy correlation_energy(const System& system, const Options& options) {
+  Energy energy;
+  check(system);
+  energy.batch = batch_size(system, options);
+  const std::vector<double> b = make_b(system, options, energy);
+  switch (options.precision) {
+    case ProductPrecision::double_:
+      energy.step4.form = "double";
+      sum_over_batches(
+          system, options, b.data(), [](const Gemm<double>& gemm) { (void)mgemm::cleaver(gemm); }, energy);
+      break;
+    case ProductPrecision::single: {
+      energy.step4.form = "single";
+      const std::vector<float> single = in_single(b);
+      sum_over_batches(
+          system, options, single.data(), [](const Gemm<float>& gemm) { (void)mgemm::cleaver(gemm); }, energy);
+      break;
+    }
+    case ProductPrecision::mgemm: {
+      double element_error = 0;
+      if (options.step4.automatic) {
+        element_error = energy_sensitivity(system, b).element_error(options.target_error);
+        energy.step4.target_error = element_error;
+      }
+      const mgemm::Cutoff cutoff = cutoff_for(options.step4, element_error);
+      sum_over_batches(
+          system, options, b.data(),
+          [&](const Gemm<double>& gemm) {
+            energy.step4.form = form_text(mgemm::mgemm(gemm, cutoff, mgemm_options(options)));
+          },
+          energy);
+      break;
+    }
+  }
+  energy.correlation = energy.opposite_spin + energy.same_spin;
+  if (!std::isfinite(energy.correlation)) {
+    throw Error(ErrorCode::numerical, "the correlation energy is not finite: integrals overflow in this precision");
+  }
+  return energy;
+}
+
+}  // namespace quadrille::ri_mp2

@@ -1,0 +1,70 @@
+// The closed-shell MP2 correlation energy with the resolution of the identity (Feyereisen, Fitzgerald, Komornicki,
+// Chem. Phys. Lett. 208 (1993) 359), its matrix products in double, single or mixed precision (Olivares-Amaya et al.,
+// JCTC 6 (2010) 135):
+//
+//   step 3   B_ia^Q = sum_P (ia|P) (P|Q)^{-1/2}
+//   step 4   (ia|jb) = sum_Q B_ia^Q B_jb^Q
+//   energy   E = sum_{ijab} (ia|jb) [2 (ia|jb) - (ib|ja)] / (e_i + e_j - e_a - e_b)
+//
+// i, j are occupied and a, b virtual orbitals, P and Q functions of the auxiliary basis. Integrals are made for batches
+// of occupied orbitals and never stored whole. Energies are in Hartree.
+#pragma once
+
+#include "core/api.h"
+#include "modules/mgemm/mgemm.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace quadrille::ri_mp2 {
+
+struct System {
+  std::int64_t occupied = 0, virtuals = 0, auxiliary = 0;
+  std::vector<double> ia_p;                       ///< (ia|P): [occupied][virtuals][auxiliary]
+  std::vector<double> p_q;                        ///< (P|Q): [auxiliary][auxiliary], symmetric and positive definite
+  std::vector<double> eps_occupied, eps_virtual;  ///< orbital energies; all of the first below all of the second
+
+  std::int64_t pairs() const { return occupied * virtuals; }
+};
+
+enum class ProductPrecision { double_, single, mgemm };
+
+struct Options {
+  ProductPrecision precision = ProductPrecision::double_;
+  /// Of mgemm: cutoffs of the two steps. Automatic ones are chosen for `target_error`.
+  mgemm::Cutoff step3 = mgemm::Cutoff::for_error(0), step4 = mgemm::Cutoff::for_error(0);
+  double target_error = 1e-7;                   ///< Hartree, of the energy
+  bool always_split = false;                    ///< also where mgemm expects no gain (for studies of errors)
+  std::int64_t memory = std::int64_t(1) << 30;  ///< bytes for a batch of integrals
+  /// Called after each batch with the fraction of the work that is done. May be empty.
+  std::function<void(double)> progress = {};
+};
+
+struct Step {
+  double seconds = 0, flops = 0;
+  std::string form;         ///< "double", "single", "mgemm ..."
+  double target_error = 0;  ///< of an element, where a cutoff was automatic
+};
+
+struct Energy {
+  double correlation = 0;                         ///< opposite_spin + same_spin
+  double opposite_spin = 0, same_spin = 0;        ///< sums of x^2 / D and x (x - y) / D
+  double metric_seconds = 0, energy_seconds = 0;  ///< of (P|Q)^{-1/2}, and of the sums
+  Step step3, step4;
+  std::int64_t batch = 0;  ///< occupied orbitals of a batch
+};
+
+/// Errors: ErrorCode::invalid_input for arrays of wrong lengths, a gap e_a - e_i that is not positive, a metric that is
+/// not symmetric, memory that does not hold the integrals of one pair; ErrorCode::numerical for numbers that are not
+/// finite and for a metric whose smallest eigenvalue is below 1e-12 of its largest.
+QUADRILLE_API Energy correlation_energy(const System& system, const Options& options);
+
+/// (P|Q)^{-1/2} by diagonalization, n x n; errors as above.
+QUADRILLE_API std::vector<double> inverse_square_root(const std::vector<double>& metric, std::int64_t n);
+
+/// B_ia^Q, [occupied][virtuals][auxiliary].
+QUADRILLE_API std::vector<double> make_b(const System& system, const Options& options, Energy& report);
+
+}  // namespace quadrille::ri_mp2

@@ -1,0 +1,172 @@
+// The module ri_mp2: the task `ri_mp2`.
+#include "modules/task.h"
+#include "core/log.h"
+#include "modules/hdf5_file.h"
+#include "modules/ri_mp2/ri_mp2.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+
+namespace quadrille::ri_mp2 {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void require_dims(const Hdf5Reader& file, const char* name, const std::vector<std::int64_t>& dims,
+                  const std::vector<std::int64_t>& wanted) {
+  if (dims == wanted) return;
+  throw Error(
+      ErrorCode::file,
+      fmt::format("must be of shape [{}], as ia_P has it, is of [{}]", fmt::join(wanted, ", "), fmt::join(dims, ", ")),
+      Location{file.path(), 0, 0, name, -1});
+}
+
+System read_system(const Hdf5Reader& file) {
+  Hdf5Array ia_p = file.read("ia_P", 3), p_q = file.read("P_Q", 2);
+  Hdf5Array occupied = file.read("eps_occ", 1), virtuals = file.read("eps_vir", 1);
+  System system{ia_p.dims[0], ia_p.dims[1], ia_p.dims[2], {}, {}, {}, {}};
+  require_dims(file, "P_Q", p_q.dims, {system.auxiliary, system.auxiliary});
+  require_dims(file, "eps_occ", occupied.dims, {system.occupied});
+  require_dims(file, "eps_vir", virtuals.dims, {system.virtuals});
+  system.ia_p = std::move(ia_p.data);
+  system.p_q = std::move(p_q.data);
+  system.eps_occupied = std::move(occupied.data);
+  system.eps_virtual = std::move(virtuals.data);
+  return system;
+}
+
+/// "auto" or a number.
+mgemm::Cutoff cutoff(const TaskContext& context, const std::string& name) {
+  const std::string text = context.text(name);
+  if (text == "auto") return mgemm::Cutoff::for_error(0);
+  double delta = 0;
+  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), delta);
+  if (trouble != std::errc() || end != text.data() + text.size() || !(delta >= 0) || delta > 1e300) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, fmt::format("must be auto or a number >= 0, got {}", text), name);
+  }
+  return mgemm::Cutoff::at(delta);
+}
+
+Options read_options(const TaskContext& context) {
+  Options options;
+  const std::string precision = context.text("precision");
+  options.precision = precision == "double"   ? ProductPrecision::double_
+                      : precision == "single" ? ProductPrecision::single
+                                              : ProductPrecision::mgemm;
+  options.step4 = cutoff(context, "delta");
+  options.step3 = context.has("delta_step3") ? cutoff(context, "delta_step3") : options.step4;
+  options.target_error = context.real("target_error");
+  options.always_split = context.boolean("always_split");
+  options.memory = context.integer("memory") << 20;
+  return options;
+}
+
+quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t) {
+  return guarded(host, run, [](const TaskContext& context) {
+    (void)read_options(context);
+    const Hdf5Reader file(context.input_file("file"));
+    const std::vector<std::int64_t> ia_p = file.dims("ia_P", 3);
+    require_dims(file, "P_Q", file.dims("P_Q", 2), {ia_p[2], ia_p[2]});
+    require_dims(file, "eps_occ", file.dims("eps_occ", 1), {ia_p[0]});
+    require_dims(file, "eps_vir", file.dims("eps_vir", 1), {ia_p[1]});
+  });
+}
+
+Json step_json(const Step& step) {
+  Json out = {{"form", step.form}, {"seconds", step.seconds}, {"gflops", step.flops / step.seconds * 1e-9}};
+  if (step.target_error > 0) out["element_error"] = step.target_error;
+  return out;
+}
+
+void compute(const TaskContext& context) {
+  const Hdf5Reader file(context.input_file("file"));
+  const System system = read_system(file);
+  Options options = read_options(context);
+  options.progress = [&](double fraction) { context.progress("integrals and energy", fraction); };
+  const Energy energy = correlation_energy(system, options);
+  Json out = {{"e_corr", energy.correlation},
+              {"opposite_spin", energy.opposite_spin},
+              {"same_spin", energy.same_spin},
+              {"occupied", system.occupied},
+              {"virtual", system.virtuals},
+              {"auxiliary", system.auxiliary},
+              {"precision", context.text("precision")},
+              {"batch", energy.batch},
+              {"metric", {{"seconds", energy.metric_seconds}}},
+              {"step3", step_json(energy.step3)},
+              {"step4", step_json(energy.step4)},
+              {"energy", {{"seconds", energy.energy_seconds}}}};
+  if (const std::optional<double> known = file.attribute("e_mp2_corr")) {
+    out["of_file"] = *known;
+    out["deviation"] = energy.correlation - *known;
+  }
+  log().info("{}: {} occupied, {} virtual, {} auxiliary functions: correlation energy {:.10f} Hartree",
+             context.task_name(), system.occupied, system.virtuals, system.auxiliary, energy.correlation);
+  context.result(out.dump());
+}
+
+quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t, void*) {
+  return guarded(host, run, compute);
+}
+
+constexpr const char* precisions[] = {"double", "single", "mgemm", nullptr};
+constexpr quadrille_parameter parameters[] = {
+    {.name = "file",
+     .type = QUADRILLE_FILE_IN,
+     .help = "HDF5: ia_P [occupied, virtual, auxiliary] = (ia|P), P_Q = (P|Q), eps_occ, eps_vir",
+     .flags = QUADRILLE_REQUIRED},
+    {.name = "precision",
+     .type = QUADRILLE_CHOICE,
+     .help = "of the matrix products; mgemm multiplies large elements in double and the others in single",
+     .default_text = "double",
+     .choices = precisions},
+    {.name = "delta",
+     .type = QUADRILLE_TEXT,
+     .help = "of mgemm: elements above it are large; auto chooses it for `target_error`",
+     .default_text = "auto"},
+    {.name = "delta_step3",
+     .type = QUADRILLE_TEXT,
+     .help = "the same for B = (ia|P) (P|Q)^{-1/2}; `delta` when not given"},
+    {.name = "target_error",
+     .type = QUADRILLE_REAL,
+     .help = "largest error of the energy that an automatic delta may make",
+     .unit = "Hartree",
+     .default_text = "1.0e-7",
+     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN},
+    {.name = "always_split",
+     .type = QUADRILLE_BOOLEAN,
+     .help = "split products where mgemm expects no gain, too: for studies of errors",
+     .default_text = "false"},
+    {.name = "memory",
+     .type = QUADRILLE_INTEGER,
+     .help = "for a batch of integrals",
+     .unit = "MiB",
+     .default_text = "1024",
+     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+     .minimum = 1,
+     .maximum = 1 << 30}};
+
+constexpr quadrille_task tasks[] = {
+    {.name = "ri_mp2",
+     .help = "the closed-shell MP2 correlation energy with the resolution of the identity",
+     .parameters = parameters,
+     .parameter_count = std::size(parameters)}};
+
+constexpr quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
+                                     .struct_size = sizeof(quadrille_module),
+                                     .task_size = sizeof(quadrille_task),
+                                     .parameter_size = sizeof(quadrille_parameter),
+                                     .name = "ri_mp2",
+                                     .version = QUADRILLE_VERSION,
+                                     .build_id = "",
+                                     .tasks = tasks,
+                                     .task_count = std::size(tasks),
+                                     .check = check,
+                                     .run = run};
+
+}  // namespace
+}  // namespace quadrille::ri_mp2
+
+extern "C" const quadrille_module* quadrille_module_ri_mp2(void) { return &quadrille::ri_mp2::module; }

@@ -1,0 +1,160 @@
+#include "modules/ri_mp2/ri_mp2.h"
+
+#include "core/error.h"
+#include "modules/ri_mp2/energy.h"
+#include "tests/modules/ri_mp2/systems.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <omp.h>
+
+#include <cmath>
+#include <limits>
+
+namespace quadrille::ri_mp2 {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace quadrille::testing;
+
+std::string message_of(const System& system, const Options& options = {}) {
+  try {
+    (void)correlation_energy(system, options);
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "no error";
+}
+
+TEST(RiMp2, TheEnergyIsThatOfItsDefinition) {
+  for (const auto& [o, v, n] : {std::array{1, 1, 1}, std::array{1, 5, 7}, std::array{4, 3, 9}, std::array{5, 40, 30}}) {
+    const System system = random_system(o, v, n);
+    const double expected = energy_of(system, integrals_of(system));
+    const Energy energy = correlation_energy(system, {});
+    EXPECT_NEAR(energy.correlation, expected, 1e-11 * std::abs(expected)) << o << ' ' << v << ' ' << n;
+    EXPECT_EQ(energy.correlation, energy.opposite_spin + energy.same_spin);
+    EXPECT_LT(energy.opposite_spin, 0);
+    EXPECT_LE(energy.same_spin, 0);
+  }
+}
+
+TEST(RiMp2, MemoryChangesTheBatchesOnly) {
+  const System system = random_system(7, 6, 20);
+  const double expected = energy_of(system, integrals_of(system));
+  for (const std::int64_t orbitals : {1, 2, 3, 6, 7}) {
+    Options options;
+    options.memory = orbitals * orbitals * 36 * 8;
+    const Energy energy = correlation_energy(system, options);
+    EXPECT_EQ(energy.batch, orbitals);
+    EXPECT_NEAR(energy.correlation, expected, 1e-11 * std::abs(expected));
+  }
+  Options options;
+  options.memory = 36 * 8 - 1;
+  EXPECT_THAT(message_of(system, options), HasSubstr("need 288 bytes, 287 are given"));
+}
+
+TEST(RiMp2, BIsASquareRootOfTheIntegrals) {
+  const System system = random_system(3, 8, 12);
+  Energy report;
+  const std::vector<double> b = make_b(system, {}, report), integrals = integrals_of(system);
+  for (std::int64_t ia = 0; ia < 24; ++ia) {
+    for (std::int64_t jb = 0; jb < 24; ++jb) {
+      double sum = 0;
+      for (std::int64_t q = 0; q < 12; ++q) sum += b[std::size_t(ia * 12 + q)] * b[std::size_t(jb * 12 + q)];
+      EXPECT_NEAR(sum, integrals[std::size_t(ia * 24 + jb)], 1e-12);
+    }
+  }
+}
+
+TEST(RiMp2, OtherPrecisionsKeepTheirErrors) {
+  const System system = random_system(6, 50, 60);
+  const double expected = energy_of(system, integrals_of(system));
+  Options single;
+  single.precision = ProductPrecision::single;
+  const double in_single = correlation_energy(system, single).correlation;
+  EXPECT_NE(in_single, expected);
+  EXPECT_NEAR(in_single, expected, 1e-5 * std::abs(expected));
+  for (const double delta : {0.02, 0.1, 1.0}) {
+    Options mixed;
+    mixed.precision = ProductPrecision::mgemm;
+    mixed.step3 = mixed.step4 = mgemm::Cutoff::at(delta);
+    mixed.always_split = true;
+    const Energy energy = correlation_energy(system, mixed);
+    EXPECT_THAT(energy.step3.form, HasSubstr("mgemm")) << delta;
+    EXPECT_THAT(energy.step4.form, HasSubstr("mgemm")) << delta;
+    EXPECT_NEAR(energy.correlation, expected, 1e-5 * std::abs(expected)) << delta;
+  }
+}
+
+TEST(RiMp2, AnAutomaticCutoffKeepsTheTarget) {
+  const System system = random_system(8, 60, 70);
+  const double expected = correlation_energy(system, {}).correlation;
+  for (const double target : {1e-2, 1e-4, 1e-6, 1e-8}) {
+    Options mixed;
+    mixed.precision = ProductPrecision::mgemm;
+    mixed.always_split = true;
+    mixed.target_error = target;
+    const Energy energy = correlation_energy(system, mixed);
+    EXPECT_LT(std::abs(energy.correlation - expected), target) << energy.step4.form;
+    EXPECT_GT(energy.step4.target_error, 0);
+  }
+}
+
+TEST(RiMp2, ErrorsOfIntegralsMoveTheEnergyWithinTheBound) {
+  const System system = random_system(4, 12, 20);
+  Energy report;
+  const Sensitivity sensitivity = energy_sensitivity(system, make_b(system, {}, report));
+  const std::vector<double> exact = integrals_of(system);
+  const double energy = energy_of(system, exact);
+  for (const double target : {1e-6, 1e-1, 1e2}) {
+    const double e = sensitivity.element_error(target);
+    std::vector<double> wrong = exact;  // the worst signs to first order: along the derivative
+    for (std::size_t k = 0; k < wrong.size(); ++k) wrong[k] += exact[k] > 0 ? e : -e;
+    const double change = std::abs(energy_of(system, wrong) - energy);
+    EXPECT_LE(change, target);
+    EXPECT_GT(change, target * 1e-3);  // and the bound is no empty one
+  }
+}
+
+TEST(RiMp2, TheNumberOfThreadsDoesNotMatterForTheSums) {
+  const System system = random_system(5, 33, 10);
+  const std::vector<double> integrals = integrals_of(system);
+  const Batch<double> batch{integrals.data(), 0, 5, 0, 5};
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(1);
+  const SpinSums one = sum_batch(system, batch);
+  omp_set_num_threads(3);
+  const SpinSums three = sum_batch(system, batch);
+  omp_set_num_threads(before);
+  EXPECT_EQ(one.opposite, three.opposite);
+  EXPECT_EQ(one.same, three.same);
+  EXPECT_NEAR(one.opposite + one.same, energy_of(system, integrals), 1e-12 * std::abs(one.opposite));
+}
+
+TEST(RiMp2, WhatMakesNoSenseIsSaid) {
+  const System good = random_system(3, 4, 5);
+  ASSERT_EQ(message_of(good), "no error");
+  System bad = good;
+  bad.eps_virtual[2] = good.eps_occupied[0] - 3;
+  EXPECT_THAT(message_of(bad), HasSubstr("the gap must be positive"));
+  bad = good;
+  bad.eps_occupied.pop_back();
+  EXPECT_THAT(message_of(bad), HasSubstr("the occupied orbital energies must hold 3 numbers, holds 2"));
+  bad = good;
+  bad.ia_p[7] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(message_of(bad), HasSubstr("(ia|P): number 7 is nan"));
+  bad = good;
+  bad.p_q[3] += 0.01;
+  EXPECT_THAT(message_of(bad), HasSubstr("elements [3, 0] and [0, 3] differ by 0.01"));
+  bad = good;
+  for (std::size_t q = 0; q < 5; ++q) bad.p_q[5 + q] = bad.p_q[q];  // two functions that are one
+  for (std::size_t p = 0; p < 5; ++p) bad.p_q[5 * p + 1] = bad.p_q[5 * p];
+  EXPECT_THAT(message_of(bad), HasSubstr("not positive definite to working precision"));
+  bad = good;
+  bad.auxiliary = 0;
+  EXPECT_THAT(message_of(bad), HasSubstr("there are 3, 4 and 0"));
+}
+
+}  // namespace
+}  // namespace quadrille::ri_mp2

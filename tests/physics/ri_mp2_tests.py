@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""The task ri_mp2 on files of another program (QUADRILLE_DATA/rimp2).
+
+    QUADRILLE_PROGRAM=build/quadrille ri_mp2_tests.py [CLASS...]
+"""
+
+import os
+import shutil
+import sys
+import unittest
+
+import harness
+from harness import ProgramTest
+
+FOLDER = os.path.join(os.environ["QUADRILLE_DATA"], "rimp2") if os.environ.get("QUADRILLE_DATA") else None
+
+
+@unittest.skipUnless(FOLDER, harness.WITHOUT_DATA)
+class RiMp2(ProgramTest):
+    def energy(self, name, **more):
+        job = {"run": [{"task": "ri_mp2", "file": os.path.join(FOLDER, name + ".h5"), **more}]}
+        return self.run_job(job, "--force")["ri_mp2"]
+
+    def test_energies_are_those_of_the_other_program(self):
+        for name in ("water", "butane", "octane"):
+            with self.subTest(name=name):
+                found = self.energy(name)
+                self.assertLess(abs(found["e_corr"] - found["of_file"]), 1e-9)
+                self.assertEqual(found["deviation"], found["e_corr"] - found["of_file"])
+                self.assertAlmostEqual(found["e_corr"], found["opposite_spin"] + found["same_spin"], delta=1e-14)
+                for step in ("step3", "step4"):
+                    self.assertEqual(found[step]["form"], "double")
+                    self.assertGreater(found[step]["gflops"], 0)
+
+    def test_small_memory(self):
+        self.assertLess(abs(self.energy("butane", memory=1)["deviation"]), 1e-9)
+
+    def test_single_precision_is_worse_and_mixed_precision_is_not(self):
+        for name in ("water", "butane"):
+            with self.subTest(name=name):
+                single = abs(self.energy(name, precision="single")["deviation"])
+                self.assertTrue(1e-9 < single < 1e-4, single)
+                mixed = self.energy(name, precision="mgemm", delta="0.01", always_split=True)
+                self.assertIn("mgemm", mixed["step4"]["form"])
+                self.assertLess(abs(mixed["deviation"]), 0.1 * single)
+
+    def test_automatic_cutoffs_keep_their_targets(self):
+        for name in ("water", "butane", "octane"):
+            for target in (1e-6, 1e-7, 1e-8):
+                with self.subTest(name=name, target=target):
+                    found = self.energy(name, precision="mgemm", target_error=target)
+                    self.assertLess(abs(found["deviation"]), target)
+
+    def test_bad_input(self):
+        water = os.path.join(FOLDER, "water.h5")
+        for job, pattern in (
+            ({"file": "none.h5"}, r"job.yaml:\d+:\d+: 'file': the file .*none.h5 cannot be read"),
+            ({"file": "text.h5"}, "text.h5: cannot be opened as an HDF5 file"),
+            ({"file": "half.h5"}, "half.h5"),
+            ({"file": water, "delta": "much"}, r"job.yaml:\d+:\d+: 'delta': must be auto or a number >= 0, got much"),
+            ({"file": water, "delta": "-1"}, r"'delta': must be auto or a number >= 0, got -1"),
+            ({"file": water, "target_error": 0}, r"'target_error' must be > 0"),
+            ({"file": water, "memory": 0}, r"'memory' must be >= 1"),
+            ({}, "'file' is missing"),
+        ):
+            with self.subTest(job=job):
+                with open(self.path("text.h5"), "w") as stream:
+                    stream.write("no HDF5")
+                shutil.copyfile(water, self.path("half.h5"))
+                os.truncate(self.path("half.h5"), os.path.getsize(water) // 2)
+                process = self.call("check", self.write_job({"run": [{"task": "ri_mp2", **job}]}))
+                self.assertEqual(process.returncode, 1)
+                self.assertRegex(process.stderr, pattern)
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main(sys.modules[__name__]))
