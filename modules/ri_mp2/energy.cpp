@@ -59,8 +59,9 @@ SpinSums sum_batch(const System& system, const Batch<T>& batch) {
 template SpinSums sum_batch(const System&, const Batch<double>&);
 template SpinSums sum_batch(const System&, const Batch<float>&);
 
-double Sensitivity::element_error(double target) const {
-  return 2 * target / (first + std::sqrt(first * first + 4 * second * target));
+double Sensitivity::element_error(double target, mgemm::Assurance assurance) const {
+  const double linear = assurance == mgemm::Assurance::certain ? first : 6 * std::sqrt(2 * square);
+  return 2 * target / (linear + std::sqrt(linear * linear + 4 * second * target));
 }
 
 Sensitivity energy_sensitivity(const System& system, const std::vector<double>& b) {
@@ -86,15 +87,17 @@ Sensitivity energy_sensitivity(const System& system, const std::vector<double>& 
     Sensitivity& row = rows[std::size_t(ia)];
     for (std::int64_t jb = 0; jb < pairs; ++jb) {
       const double inverse = 1 / (gap_ia + gap(jb));
-      row.first += norms[std::size_t(jb)] * inverse;
-      row.second += inverse;
+      const double derivative = 6 * norms[std::size_t(ia)] * norms[std::size_t(jb)] * inverse;
+      row.first += derivative;
+      row.square += derivative * derivative;
+      row.second += 3 * inverse;
     }
   }
   Sensitivity total;
-  for (std::int64_t ia = 0; ia < pairs; ++ia) {
-    total.first += 6 * norms[std::size_t(ia)] * rows[std::size_t(ia)].first;
-    total.second += 3 * rows[std::size_t(ia)].second;
-    total.largest_norm = std::max(total.largest_norm, norms[std::size_t(ia)]);
+  for (const Sensitivity& row : rows) {
+    total.first += row.first;
+    total.square += row.square;
+    total.second += row.second;
   }
   return total;
 }

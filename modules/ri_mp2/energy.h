@@ -22,14 +22,17 @@ struct SpinSums {
 template <class T>
 SpinSums sum_batch(const System& system, const Batch<T>& batch);
 
-/// By Cauchy and Schwarz |(ia|jb)| <= |B_ia| |B_jb|: bounds of sum |4 x - 2 y| / |D| and of 3 sum 1 / |D| over all
-/// ordered pairs. An error of every integral below e changes the energy by at most first e + second e^2.
+/// How errors of integrals move the energy. By Cauchy and Schwarz |(ia|jb)| <= |B_ia| |B_jb|, which bounds the
+/// derivative c = (4 x - 2 y) / D of the energy by each integral. Sums are over all ordered pairs.
 struct Sensitivity {
-  double first = 0, second = 0;
-  double largest_norm = 0;  ///< of a row B_ia
+  double first = 0;   ///< bound of sum |c|
+  double square = 0;  ///< bound of sum c^2
+  double second = 0;  ///< 3 sum 1 / |D|
 
-  /// The largest error of an element that keeps the energy within `target`.
-  double element_error(double target) const;
+  /// The largest error e of an element that keeps the energy within `target`: certainly, by first e + second e^2 <=
+  /// target; or, errors of different integrals being independent and of mean 0, but for six standard deviations, by
+  /// 6 sqrt(2 square) e + second e^2 <= target, where 2 stands for (ia|jb) = (jb|ia), whose errors are the same.
+  double element_error(double target, mgemm::Assurance assurance) const;
 };
 Sensitivity energy_sensitivity(const System& system, const std::vector<double>& b);
 

@@ -66,10 +66,6 @@ mgemm::MgemmOptions mgemm_options(const Options& options) {
   return out;
 }
 
-mgemm::Cutoff cutoff_for(const mgemm::Cutoff& wanted, double element_error) {
-  return wanted.automatic ? mgemm::Cutoff::for_error(element_error) : wanted;
-}
-
 /// The integrals of one batch, in the precision that the products are done in.
 template <class T>
 Gemm<T> batch_product(const System& system, const T* b, const Batch<T>& batch, T* integrals) {
@@ -188,12 +184,12 @@ Energy correlation_energy(const System& system, const Options& options) {
       break;
     }
     case ProductPrecision::mgemm: {
-      double element_error = 0;
-      if (options.step4.automatic) {
-        element_error = energy_sensitivity(system, b).element_error(options.target_error);
-        energy.step4.target_error = element_error;
+      mgemm::Cutoff cutoff = options.step4;
+      if (cutoff.automatic) {
+        const Sensitivity sensitivity = energy_sensitivity(system, b);
+        energy.step4.target_error = sensitivity.element_error(options.target_error, options.assurance);
+        cutoff = mgemm::Cutoff::for_error(energy.step4.target_error, options.assurance);
       }
-      const mgemm::Cutoff cutoff = cutoff_for(options.step4, element_error);
       sum_over_batches(
           system, options, b.data(),
           [&](const Gemm<double>& gemm) {

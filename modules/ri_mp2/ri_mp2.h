@@ -35,7 +35,8 @@ struct Options {
   ProductPrecision precision = ProductPrecision::double_;
   /// Of mgemm: cutoffs of the two steps. Automatic ones are chosen for `target_error`.
   mgemm::Cutoff step3 = mgemm::Cutoff::for_error(0), step4 = mgemm::Cutoff::for_error(0);
-  double target_error = 1e-7;                   ///< Hartree, of the energy
+  double target_error = 1e-7;                               ///< Hartree, of the energy
+  mgemm::Assurance assurance = mgemm::Assurance::probable;  ///< of the target: Sensitivity in energy.h
   bool always_split = false;                    ///< also where mgemm expects no gain (for studies of errors)
   std::int64_t memory = std::int64_t(1) << 30;  ///< bytes for a batch of integrals
   /// Called after each batch with the fraction of the work that is done. May be empty.

@@ -58,6 +58,7 @@ Options read_options(const TaskContext& context) {
   options.step4 = cutoff(context, "delta");
   options.step3 = context.has("delta_step3") ? cutoff(context, "delta_step3") : options.step4;
   options.target_error = context.real("target_error");
+  options.assurance = context.text("assurance") == "certain" ? mgemm::Assurance::certain : mgemm::Assurance::probable;
   options.always_split = context.boolean("always_split");
   options.memory = context.integer("memory") << 20;
   return options;
@@ -111,6 +112,7 @@ quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t
   return guarded(host, run, compute);
 }
 
+constexpr const char* assurances[] = {"certain", "probable", nullptr};
 constexpr const char* precisions[] = {"double", "single", "mgemm", nullptr};
 constexpr quadrille_parameter parameters[] = {
     {.name = "file",
@@ -135,6 +137,12 @@ constexpr quadrille_parameter parameters[] = {
      .unit = "Hartree",
      .default_text = "1.0e-7",
      .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN},
+    {.name = "assurance",
+     .type = QUADRILLE_CHOICE,
+     .help = "of the target: certain for all rounding errors, or probable, for independent ones within six standard "
+             "deviations",
+     .default_text = "probable",
+     .choices = assurances},
     {.name = "always_split",
      .type = QUADRILLE_BOOLEAN,
      .help = "split products where mgemm expects no gain, too: for studies of errors",

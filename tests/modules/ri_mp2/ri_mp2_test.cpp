@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 namespace quadrille::ri_mp2 {
 namespace {
@@ -90,13 +91,14 @@ TEST(RiMp2, OtherPrecisionsKeepTheirErrors) {
 TEST(RiMp2, AnAutomaticCutoffKeepsTheTarget) {
   const System system = random_system(8, 60, 70);
   const double expected = correlation_energy(system, {}).correlation;
-  for (const double target : {1e-2, 1e-4, 1e-6, 1e-8}) {
+  for (const double target : {1e-2, 1e-4, 1e-6, 1e-8, -1e-4}) {  // negative: certainly
     Options mixed;
+    if (target < 0) mixed.assurance = mgemm::Assurance::certain;
     mixed.precision = ProductPrecision::mgemm;
     mixed.always_split = true;
-    mixed.target_error = target;
+    mixed.target_error = std::abs(target);
     const Energy energy = correlation_energy(system, mixed);
-    EXPECT_LT(std::abs(energy.correlation - expected), target) << energy.step4.form;
+    EXPECT_LT(std::abs(energy.correlation - expected), std::abs(target)) << energy.step4.form;
     EXPECT_GT(energy.step4.target_error, 0);
   }
 }
@@ -108,13 +110,39 @@ TEST(RiMp2, ErrorsOfIntegralsMoveTheEnergyWithinTheBound) {
   const std::vector<double> exact = integrals_of(system);
   const double energy = energy_of(system, exact);
   for (const double target : {1e-6, 1e-1, 1e2}) {
-    const double e = sensitivity.element_error(target);
+    const double e = sensitivity.element_error(target, mgemm::Assurance::certain);
     std::vector<double> wrong = exact;  // the worst signs to first order: along the derivative
     for (std::size_t k = 0; k < wrong.size(); ++k) wrong[k] += exact[k] > 0 ? e : -e;
     const double change = std::abs(energy_of(system, wrong) - energy);
     EXPECT_LE(change, target);
     EXPECT_GT(change, target * 1e-3);  // and the bound is no empty one
   }
+}
+
+TEST(RiMp2, RandomErrorsOfIntegralsMoveTheEnergyWithinTheProbableBound) {
+  const System system = random_system(4, 12, 20);
+  Energy report;
+  const Sensitivity sensitivity = energy_sensitivity(system, make_b(system, {}, report));
+  const std::vector<double> exact = integrals_of(system);
+  const double energy = energy_of(system, exact), target = 1e-6;
+  const double e = sensitivity.element_error(target, mgemm::Assurance::probable);
+  EXPECT_GT(e, 3 * sensitivity.element_error(target, mgemm::Assurance::certain));
+  std::mt19937_64 random(next_seed());
+  std::bernoulli_distribution up;
+  double largest = 0;
+  for (int trial = 0; trial < 50; ++trial) {
+    std::vector<double> wrong = exact;
+    for (std::int64_t ia = 0; ia < 48; ++ia) {
+      for (std::int64_t jb = 0; jb <= ia; ++jb) {
+        const double error = up(random) ? e : -e;
+        wrong[std::size_t(ia * 48 + jb)] += error;
+        if (ia != jb) wrong[std::size_t(jb * 48 + ia)] += error;
+      }
+    }
+    largest = std::max(largest, std::abs(energy_of(system, wrong) - energy));
+  }
+  EXPECT_LE(largest, target);
+  EXPECT_GT(largest, target * 1e-3);
 }
 
 TEST(RiMp2, TheNumberOfThreadsDoesNotMatterForTheSums) {
