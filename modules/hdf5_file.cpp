@@ -1,5 +1,6 @@
 #include "modules/hdf5_file.h"
 
+#include "core/atomic_file.h"
 #include "core/error.h"
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 
 #include <hdf5.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace quadrille {
@@ -114,6 +116,33 @@ std::optional<double> Hdf5Reader::attribute(const std::string& name) const {
     return std::nullopt;
   }
   return value;
+}
+
+// The file is made in memory, since HDF5 writes here and there, and then written in one piece.
+void write_hdf5(const std::string& path, const std::string& dataset, const Hdf5Array& array) {
+  (void)H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  constexpr std::size_t piece = std::size_t(1) << 24;
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  (void)H5Pset_fapl_core(access.id(), piece, 0);
+  const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose);
+  const std::vector<hsize_t> dims(array.dims.begin(), array.dims.end());
+  const Handle space(H5Screate_simple(int(dims.size()), dims.data(), nullptr), H5Sclose);
+  const Handle set(
+      H5Dcreate2(file.id(), dataset.c_str(), H5T_IEEE_F64LE, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+      H5Dclose);
+  if (!file.good() || !space.good() || !set.good() ||
+      H5Dwrite(set.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.data.data()) < 0 ||
+      H5Fflush(file.id(), H5F_SCOPE_GLOBAL) < 0) {
+    fail(ErrorCode::file, path, dataset, "cannot be made" + last_message());
+  }
+  const ssize_t bytes = H5Fget_file_image(file.id(), nullptr, 0);
+  std::vector<char> image(std::size_t(std::max<ssize_t>(bytes, 0)));
+  if (bytes < 0 || H5Fget_file_image(file.id(), image.data(), image.size()) != bytes) {
+    fail(ErrorCode::file, path, dataset, "cannot be made" + last_message());
+  }
+  AtomicFile target(path);
+  target.write(image.data(), image.size());
+  target.commit();
 }
 
 }  // namespace quadrille

@@ -37,4 +37,7 @@ class Hdf5Reader {
   std::int64_t file_ = -1;
 };
 
+/// Writes a file of one dataset of doubles, whole or not at all. Errors: ErrorCode::file.
+void write_hdf5(const std::string& path, const std::string& dataset, const Hdf5Array& array);
+
 }  // namespace quadrille

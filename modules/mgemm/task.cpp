@@ -1,0 +1,213 @@
+// The module mgemm: the task `matrix_product`.
+#include "modules/task.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "modules/hdf5_file.h"
+#include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/mgemm.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace quadrille::mgemm {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// op(A) or op(B) of a job; rows one after the other.
+struct Factor {
+  Hdf5Array array;
+  Transpose transpose;
+  std::int64_t rows, columns;  ///< of op
+
+  Factor(const TaskContext& context, const std::string& name)
+      : array(Hdf5Reader(context.input_file(name + ".file")).read(context.text(name + ".dataset"), 2)),
+        transpose(context.boolean(name + ".transpose") ? Transpose::yes : Transpose::no),
+        rows(array.dims[transpose == Transpose::yes ? 1 : 0]),
+        columns(array.dims[transpose == Transpose::yes ? 0 : 1]) {}
+};
+
+Gemm<double> product_of(const Factor& a, const Factor& b, double alpha, Hdf5Array& c) {
+  if (a.columns != b.rows) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      fmt::format("op(B) must have {} rows, as op(A) has columns, has {}", a.columns, b.rows),
+                      "b.file");
+  }
+  c.dims = {a.rows, b.columns};
+  c.data.resize(std::size_t(a.rows * b.columns));
+  Gemm<double> gemm;
+  gemm.order = Order::rows;
+  gemm.trans_a = a.transpose;
+  gemm.trans_b = b.transpose;
+  gemm.m = a.rows;
+  gemm.n = gemm.ldc = b.columns;
+  gemm.k = a.columns;
+  gemm.alpha = alpha;
+  gemm.a = a.array.data.data();
+  gemm.lda = std::max<std::int64_t>(1, a.array.dims[1]);
+  gemm.b = b.array.data.data();
+  gemm.ldb = std::max<std::int64_t>(1, b.array.dims[1]);
+  gemm.c = c.data.data();
+  return gemm;
+}
+
+std::int64_t memory_cap(const TaskContext& context) { return context.integer("memory") << 20; }
+
+Json multiply_single(const TaskContext& context, const Gemm<double>& gemm, const Factor& a, const Factor& b) {
+  const std::vector<float> left(a.array.data.begin(), a.array.data.end()),
+      right(b.array.data.begin(), b.array.data.end());
+  std::vector<float> c(std::size_t(gemm.m * gemm.n));
+  Gemm<float> single{gemm.order,  gemm.trans_a, gemm.trans_b, gemm.m,   gemm.n, gemm.k,   float(gemm.alpha),
+                     left.data(), gemm.lda,     right.data(), gemm.ldb, 0.0f,   c.data(), gemm.ldc};
+  (void)cleaver(single, {memory_cap(context)});
+  std::copy(c.begin(), c.end(), gemm.c);
+  return {{"form", "single"}};
+}
+
+Json multiply_mixed(const TaskContext& context, const Gemm<double>& gemm) {
+  MgemmOptions options;
+  options.memory_cap = memory_cap(context);
+  options.always_split = context.boolean("always_split");
+  const bool automatic = !context.has("delta");
+  const Cutoff cutoff =
+      automatic ? Cutoff::for_error(context.real("target_error"),
+                                    context.text("assurance") == "certain" ? Assurance::certain : Assurance::probable)
+                : Cutoff::at(context.real("delta"));
+  const MgemmReport report = mgemm(gemm, cutoff, options);
+  Json out = {{"form", to_string(report.form)}, {"reason", report.reason}};
+  if (report.analysed) out.update({{"large_a", report.large_a}, {"large_b", report.large_b}});
+  if (report.form == MgemmForm::split) {
+    out.update({{"delta", report.delta}, {"bound", report.bound}, {"probable_bound", report.probable_bound}});
+  }
+  return out;
+}
+
+void multiply(const TaskContext& context) {
+  const Factor a(context, "a"), b(context, "b");
+  Hdf5Array c;
+  const Gemm<double> gemm = product_of(a, b, context.real("alpha"), c);
+  const std::string precision = context.text("precision");
+  const auto began = std::chrono::steady_clock::now();
+  Json out;
+  if (precision == "double") {
+    (void)cleaver(gemm, {memory_cap(context)});
+    out["form"] = "double";
+  } else {
+    out = precision == "single" ? multiply_single(context, gemm, a, b) : multiply_mixed(context, gemm);
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  write_hdf5(context.output_file("c.file"), context.text("c.dataset"), c);
+  const double flops = 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
+  out.update({{"m", gemm.m}, {"n", gemm.n}, {"k", gemm.k}, {"seconds", seconds}, {"gflops", flops / seconds * 1e-9}});
+  log().info("{}: {} x {} x {}, {}: {:.3g} s", context.task_name(), gemm.m, gemm.n, gemm.k,
+             out["form"].get<std::string>(), seconds);
+  context.result(out.dump());
+}
+
+quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t, void*) {
+  return guarded(host, run, multiply);
+}
+
+quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t) {
+  return guarded(host, run, [](const TaskContext& context) {
+    const auto sizes = [&](const std::string& name) {
+      std::vector<std::int64_t> dims =
+          Hdf5Reader(context.input_file(name + ".file")).dims(context.text(name + ".dataset"), 2);
+      if (context.boolean(name + ".transpose")) std::swap(dims[0], dims[1]);
+      return dims;
+    };
+    const std::vector<std::int64_t> a = sizes("a"), b = sizes("b");
+    if (a[1] == b[0]) return;
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      fmt::format("op(B) must have {} rows, as op(A) has columns, has {}", a[1], b[0]), "b.file");
+  });
+}
+
+constexpr quadrille_parameter file_in{
+    .name = "file", .type = QUADRILLE_FILE_IN, .help = "an HDF5 file", .flags = QUADRILLE_REQUIRED};
+constexpr quadrille_parameter transpose{
+    .name = "transpose", .type = QUADRILLE_BOOLEAN, .help = "use the transpose", .default_text = "false"};
+constexpr quadrille_parameter dataset(const char* name) {
+  return {.name = "dataset", .type = QUADRILLE_TEXT, .help = "its matrix", .default_text = name};
+}
+constexpr quadrille_parameter a_members[] = {file_in, dataset("A"), transpose};
+constexpr quadrille_parameter b_members[] = {file_in, dataset("B"), transpose};
+constexpr quadrille_parameter c_members[] = {
+    {.name = "file", .type = QUADRILLE_FILE_OUT, .help = "an HDF5 file", .flags = QUADRILLE_REQUIRED}, dataset("C")};
+
+constexpr quadrille_parameter matrix(const char* name, const char* help, const quadrille_parameter* members,
+                                     std::size_t count) {
+  return {.name = name,
+          .type = QUADRILLE_GROUP,
+          .help = help,
+          .flags = QUADRILLE_REQUIRED,
+          .members = members,
+          .member_count = count,
+          .shorthand = "file"};
+}
+
+constexpr const char* precisions[] = {"double", "single", "mgemm", nullptr};
+constexpr const char* assurances[] = {"certain", "probable", nullptr};
+constexpr quadrille_parameter parameters[] = {
+    matrix("a", "the left factor", a_members, std::size(a_members)),
+    matrix("b", "the right factor", b_members, std::size(b_members)),
+    matrix("c", "alpha op(A) op(B), written in double", c_members, std::size(c_members)),
+    {.name = "alpha", .type = QUADRILLE_REAL, .help = "what the product is multiplied by", .default_text = "1"},
+    {.name = "precision",
+     .type = QUADRILLE_CHOICE,
+     .help = "of the products; mgemm multiplies large elements in double and the others in single",
+     .default_text = "double",
+     .choices = precisions},
+    {.name = "delta",
+     .type = QUADRILLE_REAL,
+     .help = "of mgemm: elements above it are large; chosen for `target_error` when not given",
+     .flags = QUADRILLE_HAS_MINIMUM},
+    {.name = "target_error",
+     .type = QUADRILLE_REAL,
+     .help = "of mgemm: the largest absolute error of an element of op(A) op(B) that a chosen delta may make",
+     .default_text = "1.0e-6",
+     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN},
+    {.name = "assurance",
+     .type = QUADRILLE_CHOICE,
+     .help = "of the target: certain for all rounding errors, or probable, for independent ones",
+     .default_text = "certain",
+     .choices = assurances},
+    {.name = "always_split",
+     .type = QUADRILLE_BOOLEAN,
+     .help = "split where mgemm expects no gain, too: for studies of errors",
+     .default_text = "false"},
+    {.name = "memory",
+     .type = QUADRILLE_INTEGER,
+     .help = "that panels may take; 0: no limit",
+     .unit = "MiB",
+     .default_text = "0",
+     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+     .minimum = 0,
+     .maximum = 1 << 30}};
+
+constexpr quadrille_task tasks[] = {
+    {.name = "matrix_product",
+     .help = "the product of two matrices of HDF5 files, through limited memory or in mixed "
+             "precision",
+     .parameters = parameters,
+     .parameter_count = std::size(parameters)}};
+
+constexpr quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
+                                     .struct_size = sizeof(quadrille_module),
+                                     .task_size = sizeof(quadrille_task),
+                                     .parameter_size = sizeof(quadrille_parameter),
+                                     .name = "mgemm",
+                                     .version = QUADRILLE_VERSION,
+                                     .build_id = "",
+                                     .tasks = tasks,
+                                     .task_count = std::size(tasks),
+                                     .check = check,
+                                     .run = run};
+
+}  // namespace
+}  // namespace quadrille::mgemm
+
+extern "C" const quadrille_module* quadrille_module_mgemm(void) { return &quadrille::mgemm::module; }
