@@ -13,14 +13,13 @@
 #include <omp.h>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 
 namespace quadrille::mgemm {
 namespace {
 
-/// Rows and columns of C that a thread works on at once, where memory allows.
-constexpr std::int64_t full_tile = 512;
 /// Under a cap as many tiles of floats are paid for, and no more threads than that multiply: the tiles' size must not
 /// depend on the number of threads.
 constexpr int capped_threads = 64;
@@ -28,7 +27,7 @@ constexpr int capped_threads = 64;
 /// How a split passes through a memory cap.
 struct SplitPlan {
   PanelPlan panels;
-  std::int64_t tile;
+  Tile tile;
   int threads;
   std::int64_t bytes;
 };
@@ -39,21 +38,25 @@ std::optional<SplitPlan> plan_split(const ProductShape& shape, std::int64_t larg
   PanelMemory memory;
   memory.a_bytes = memory.b_bytes = int(sizeof(float));
   memory.c_bytes = 0;
-  const auto tiles = [](std::int64_t tile, int threads) { return threads * tile * tile * std::int64_t(sizeof(float)); };
   const std::int64_t lists = large * large_element_bytes;
+  const auto tiles = [](const Tile& tile, int threads) {
+    return threads * tile.rows * tile.cols * std::int64_t(sizeof(float));
+  };
+  const int threads = omp_get_max_threads();
   if (cap == 0) {
+    // As long as a slab of large elements: longer ones gain nothing, and cost the system more fresh pages.
+    memory.max_k = large_slab;
     const PanelPlan panels = plan_panels(shape, memory);
-    const int threads = omp_get_max_threads();
-    return SplitPlan{panels, full_tile, threads, panels.bytes(memory) + lists + tiles(full_tile, threads)};
+    const Tile tile = choose_tile(shape.m, shape.n, std::numeric_limits<std::int64_t>::max());
+    return SplitPlan{panels, tile, threads, panels.bytes(memory) + lists + tiles(tile, threads)};
   }
-  const std::int64_t tile =
-      std::min(full_tile, std::int64_t(std::sqrt(double(cap) / (4 * capped_threads * sizeof(float)))));
-  if (tile < 1) return {};
-  memory.cap = cap - lists - tiles(tile, capped_threads);
-  if (memory.cap < cap / 2) return {};
+  const std::int64_t tile_numbers = cap / (4 * capped_threads * std::int64_t(sizeof(float)));
+  const Tile tile = choose_tile(shape.m, shape.n, std::max<std::int64_t>(1, tile_numbers));
+  const std::int64_t rest = lists + tiles(tile, capped_threads);
+  memory.cap = cap - rest;
+  if (memory.cap < cap / 2 || memory.cap < 2 * memory.a_bytes) return {};
   const PanelPlan panels = plan_panels(shape, memory);
-  return SplitPlan{panels, tile, std::min(capped_threads, omp_get_max_threads()),
-                   panels.bytes(memory) + lists + tiles(tile, capped_threads)};
+  return SplitPlan{panels, tile, std::min(capped_threads, threads), panels.bytes(memory) + rest};
 }
 
 /// The product of finite operands, split at report.delta.

@@ -9,6 +9,7 @@
 #include "tests/random_seed.h"
 
 #include <omp.h>
+#include <thread>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -20,8 +21,10 @@ namespace {
 
 using namespace quadrille;
 
+/// Of a call after the threads that waited for the one before have gone to sleep.
 template <class Call>
 double seconds(Call call) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
   const auto start = std::chrono::steady_clock::now();
   call();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -6,9 +6,11 @@
 #include "modules/mgemm/arguments.h"
 #include "tests/random_seed.h"
 
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace quadrille::testing {
