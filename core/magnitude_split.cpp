@@ -165,8 +165,9 @@ double profile_row(const T* line, std::int64_t length, double delta, std::int32_
   }
   for (; i < length; ++i) add(0, double(line[i]));
   const std::int64_t count = std::accumulate(large, large + lanes, std::int64_t(0));
-  list_large(line, length, delta, count, max_listed, profile,
-             [&](std::int64_t, double x) { profile.larger.push_back({x, row}); });
+  list_large(line, length, delta, count, max_listed, profile, [&](std::int64_t, double x) {
+    profile.larger.push_back({x, row});
+  });
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
@@ -246,8 +247,7 @@ MagnitudeProfile profile_magnitudes(DenseView<const T> a, double delta, std::int
     if (!a.by_rows) part.row_squares.assign(std::size_t(a.rows), 0.0);
     for (std::int64_t n = number * each; n < std::min(a.lines(), (number + 1) * each); ++n) {
       if (a.by_rows) {
-        profile.row_squares[std::size_t(n)] =
-            profile_row(a.line(n), a.cols, delta, std::int32_t(n), max_listed, part);
+        profile.row_squares[std::size_t(n)] = profile_row(a.line(n), a.cols, delta, std::int32_t(n), max_listed, part);
       } else {
         profile_column(a.line(n), a.rows, delta, part.row_squares.data(), max_listed, part);
       }

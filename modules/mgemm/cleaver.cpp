@@ -3,9 +3,9 @@
 #include "core/error.h"
 #include "modules/mgemm/blas.h"
 
-#include <memory>
 #include <omp.h>
 #include <algorithm>
+#include <memory>
 
 namespace quadrille::mgemm {
 namespace {

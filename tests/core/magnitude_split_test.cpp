@@ -32,9 +32,9 @@ struct Case {
   std::int64_t rows, cols, gap;
   bool by_rows;
 };
-const Case cases[] = {{1, 1, 0, false},      {1, 1, 0, true},      {130, 70, 3, false},    {130, 70, 3, true},
-                      {64, 4500, 0, false},  {64, 4500, 5, true},  {5000, 33, 1, false},   {5000, 33, 0, true},
-                      {300, 2049, 0, false}, {3, 4096, 0, true},   {0, 5, 0, false},       {5, 0, 0, true}};
+const Case cases[] = {{1, 1, 0, false},      {1, 1, 0, true},     {130, 70, 3, false},  {130, 70, 3, true},
+                      {64, 4500, 0, false},  {64, 4500, 5, true}, {5000, 33, 1, false}, {5000, 33, 0, true},
+                      {300, 2049, 0, false}, {3, 4096, 0, true},  {0, 5, 0, false},     {5, 0, 0, true}};
 
 DenseView<const double> view_of(const Case& c, std::vector<double>& memory) {
   const std::int64_t length = c.by_rows ? c.cols : c.rows, lines = c.by_rows ? c.rows : c.cols;

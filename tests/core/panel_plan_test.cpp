@@ -77,7 +77,8 @@ TEST(PanelPlan, EveryProductIsDoneOnceAndNothingExceedsTheCap) {
       EXPECT_LE(std::max(s.rows, s.columns), memory.max_extent);
       for (std::int64_t i = s.row; i < s.row + s.rows; ++i)
         for (std::int64_t j = s.column; j < s.column + s.columns; ++j)
-          for (std::int64_t l = s.depth; l < s.depth + s.depths; ++l) ++done[std::size_t((i * shape.n + j) * shape.k + l)];
+          for (std::int64_t l = s.depth; l < s.depth + s.depths; ++l)
+            ++done[std::size_t((i * shape.n + j) * shape.k + l)];
     }
     for (int count : done) ASSERT_EQ(count, 1) << "trial " << trial;
     const Replay seen = replay(shape, plan, memory);

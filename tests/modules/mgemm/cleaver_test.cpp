@@ -119,7 +119,8 @@ TEST(Cleaver, BadArgumentsSayWhatIsWrong) {
   using P = Problem<double>;
   expect_refused([](P& p) { p.gemm.m = -1; }, invalid, "m = -1");
   expect_refused([](P& p) { p.gemm.k = std::int64_t(1) << 31; }, invalid, "k = 2147483648");
-  expect_refused([](P& p) { p.gemm.lda = 6; }, invalid, "lda = 6: A is stored by columns as a 7 x 5 matrix, so lda must be at least 7");
+  expect_refused([](P& p) { p.gemm.lda = 6; }, invalid,
+                 "lda = 6: A is stored by columns as a 7 x 5 matrix, so lda must be at least 7");
   expect_refused([](P& p) { p.gemm.ldb = 6; }, invalid, "ldb must be at least 7");
   expect_refused([](P& p) { p.gemm.ldc = 0; }, invalid, "ldc must be at least 5");
   expect_refused([](P& p) { p.gemm.order = Order::rows, p.gemm.ldc = 5; }, invalid, "ldc must be at least 6");
@@ -127,9 +128,12 @@ TEST(Cleaver, BadArgumentsSayWhatIsWrong) {
   expect_refused([](P& p) { p.gemm.b = nullptr; }, invalid, "B is a null pointer");
   expect_refused([](P& p) { p.gemm.c = nullptr; }, invalid, "C is a null pointer");
   expect_refused([](P& p) { p.gemm.alpha = std::nan(""); }, bad, "alpha = nan");
-  expect_refused([](P& p) { p.a[std::size_t(p.gemm.lda * 3 + 2)] = std::nan(""); }, bad, "A: the element in row 2, column 3 (from 0) is NaN");
-  expect_refused([](P& p) { p.b[std::size_t(p.gemm.ldb * 1 + 6)] = HUGE_VAL; }, bad, "B: the element in row 6, column 1 (from 0) is infinite");
-  expect_refused([](P& p) { p.c[std::size_t(p.gemm.ldc * 5 + 4)] = -HUGE_VAL; }, bad, "C: the element in row 4, column 5 (from 0) is infinite");
+  expect_refused([](P& p) { p.a[std::size_t(p.gemm.lda * 3 + 2)] = std::nan(""); }, bad,
+                 "A: the element in row 2, column 3 (from 0) is NaN");
+  expect_refused([](P& p) { p.b[std::size_t(p.gemm.ldb * 1 + 6)] = HUGE_VAL; }, bad,
+                 "B: the element in row 6, column 1 (from 0) is infinite");
+  expect_refused([](P& p) { p.c[std::size_t(p.gemm.ldc * 5 + 4)] = -HUGE_VAL; }, bad,
+                 "C: the element in row 4, column 5 (from 0) is infinite");
 }
 
 TEST(Cleaver, ACapThatHoldsNothingIsAnError) {

@@ -9,12 +9,12 @@
 #include "tests/random_seed.h"
 
 #include <omp.h>
-#include <thread>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 #include <vector>
 
 namespace {

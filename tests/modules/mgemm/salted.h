@@ -6,7 +6,6 @@
 #include "modules/mgemm/arguments.h"
 #include "tests/random_seed.h"
 
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
