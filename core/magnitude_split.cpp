@@ -178,7 +178,7 @@ DenseView<float> split_by_magnitude(DenseView<const T> a, double delta, float* s
   const std::int64_t length = a.line_length();
   const Chunks<T> chunks(a);
   std::vector<std::vector<Found>> found(static_cast<std::size_t>(chunks.count));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (chunks.count > 1)
   for (std::int64_t chunk = 0; chunk < chunks.count; ++chunk) {
     std::vector<Found> here;
     for (std::int64_t n = chunks.begin(chunk); n < chunks.end(chunk); ++n) {
@@ -194,7 +194,7 @@ template <class T>
 FiniteCheck check_finite(DenseView<const T> a) {
   const Chunks<T> chunks(a);
   std::vector<double> largest(static_cast<std::size_t>(chunks.count));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (chunks.count > 1)
   for (std::int64_t chunk = 0; chunk < chunks.count; ++chunk) {
     // x - x is 0 unless x is infinite or not a number, and that stays in a sum.
     T largest_of[8] = {}, poison[8] = {};
@@ -241,7 +241,7 @@ MagnitudeProfile profile_magnitudes(DenseView<const T> a, double delta, std::int
   profile.delta = delta;
   profile.row_squares.assign(std::size_t(a.rows), 0.0);
   std::vector<MagnitudeProfile> parts(static_cast<std::size_t>(count));
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (count > 1)
   for (std::int64_t number = 0; number < count; ++number) {
     MagnitudeProfile& part = parts[std::size_t(number)];
     if (!a.by_rows) part.row_squares.assign(std::size_t(a.rows), 0.0);

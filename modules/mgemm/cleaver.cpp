@@ -10,18 +10,21 @@
 namespace quadrille::mgemm {
 namespace {
 
+/// Panels below this many numbers are copied by one thread: waking others takes longer.
+constexpr std::int64_t worth_threads = 1 << 14;
+
 /// Copies into a panel without gaps, in the storage order of `from`.
 template <class T>
 DenseView<T> copy_in(DenseView<const T> from, T* panel) {
   const std::int64_t length = from.line_length();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (from.rows * from.cols > worth_threads)
   for (std::int64_t n = 0; n < from.lines(); ++n) std::copy_n(from.line(n), length, panel + n * length);
   return {panel, from.rows, from.cols, length, from.by_rows};
 }
 
 template <class T>
 void copy_out(DenseView<const T> panel, DenseView<T> to) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (to.rows * to.cols > worth_threads)
   for (std::int64_t n = 0; n < to.lines(); ++n) std::copy_n(panel.line(n), to.line_length(), to.line(n));
 }
 

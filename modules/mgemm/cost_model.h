@@ -11,8 +11,8 @@ namespace quadrille::mgemm {
 struct CostModel {
   double single_flop = 0.5;           ///< of the dense product in single
   double large_flop = 6;              ///< of the sparse products
-  double split_element = 120;         ///< analysis and conversion of an element of A or B
-  double add_element = 40;            ///< adding a sum in single to an element of C
+  double split_element = 200;         ///< analysis and conversion of an element of A or B
+  double add_element = 70;            ///< adding a sum in single to an element of C
   double smallest_product = 1 << 24;  ///< m n k below which a product is done in double without analysis
 
   double plain(const ProductShape& s) const { return 2 * double(s.m) * double(s.n) * double(s.k); }

@@ -30,7 +30,7 @@ void add_tile(double alpha, const float* tile, double beta, const DenseView<doub
 Tile choose_tile(std::int64_t m, std::int64_t n, std::int64_t max_numbers) {
   constexpr std::int64_t largest = 1024, smallest = 256, enough = 16;
   Tile tile{largest, largest};
-  while (tile.cols > smallest && divide_up(m, tile.rows) * divide_up(n, tile.cols) < enough) {
+  while (std::max(tile.rows, tile.cols) > smallest && divide_up(m, tile.rows) * divide_up(n, tile.cols) < enough) {
     (tile.rows > tile.cols ? tile.rows : tile.cols) /= 2;
   }
   while (tile.rows * tile.cols > max_numbers && tile.rows > 1) (tile.rows > tile.cols ? tile.rows : tile.cols) /= 2;

@@ -104,8 +104,10 @@ TEST(Mgemm, BetaZeroDoesNotReadCAndEmptySumsScale) {
   }
 }
 
+constexpr std::int64_t error_sample = 40000;
+
 /// The error of an unsalted product by sgemm.
-double single_precision_error(std::int64_t n, std::int64_t sample) {
+double single_precision_error(std::int64_t n) {
   Problem<double> problem(Order::columns, Transpose::no, Transpose::no, n, n, n, 0, 1, 0);
   const std::vector<float> a(problem.a.begin(), problem.a.end()), b(problem.b.begin(), problem.b.end());
   std::vector<float> c(std::size_t(n * n));
@@ -114,31 +116,36 @@ double single_precision_error(std::int64_t n, std::int64_t sample) {
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < n; ++i)
       problem.c[std::size_t(problem.place_in_c(i, j))] = double(c[std::size_t(j * n + i)]);
-  return problem.largest_error(sample);
+  return problem.largest_error(error_sample);
 }
 
 /// Whatever the salt, the error is that of single precision without salt, and below the bound. Sums in single are never
-/// longer than `depth`, so the error may be less.
+/// longer than 1024, so of long sums the error may be less.
+void check_salted(std::int64_t n, double fraction, double salt, double single) {
+  Problem<double> problem(Order::columns, Transpose::no, Transpose::yes, n, n, n, fraction, salt, 0);
+  const MgemmReport report = mgemm(problem.gemm, Cutoff::at(1), always_split());
+  const double error = problem.largest_error(error_sample);
+  // Two maxima over 40,000 errors of like distribution differ by less.
+  EXPECT_LT(error, 1.5 * single) << "n " << n << ", fraction " << fraction << ", salt " << salt;
+  EXPECT_GT(error, single / 3) << "n " << n << ", fraction " << fraction << ", salt " << salt;
+  EXPECT_LE(error, report.bound);
+  EXPECT_LE(error, report.probable_bound);
+  EXPECT_LE(report.probable_bound, report.bound);
+  EXPECT_NEAR(report.large_a, fraction, 6 * std::sqrt(fraction) / double(n) + 1e-5);
+}
+
 TEST(Mgemm, TheErrorIsThatOfSinglePrecisionWhateverTheSalt) {
-  constexpr std::int64_t sample = 40000;
-  for (std::int64_t n : {1000, 1777}) {
-    const double single = single_precision_error(n, sample);
-    EXPECT_GT(single, 0);
-    for (double fraction : {1e-2, 1e-3, 1e-4}) {
-      for (double salt : {100.0, 10000.0}) {
-        Problem<double> problem(Order::columns, Transpose::no, Transpose::yes, n, n, n, fraction, salt, 0);
-        const MgemmReport report = mgemm(problem.gemm, Cutoff::at(1), always_split());
-        const double error = problem.largest_error(sample);
-        // Two maxima over 40,000 errors of like distribution differ by less.
-        EXPECT_LT(error, 1.5 * single) << "n " << n << ", fraction " << fraction << ", salt " << salt;
-        EXPECT_GT(error, single / 3) << "n " << n << ", fraction " << fraction << ", salt " << salt;
-        EXPECT_LE(error, report.bound);
-        EXPECT_LE(error, report.probable_bound);
-        EXPECT_LE(report.probable_bound, report.bound);
-        EXPECT_NEAR(report.large_a, fraction, 6 * std::sqrt(fraction) / double(n) + 1e-5);
-      }
-    }
-  }
+  const double single = single_precision_error(1000);
+  EXPECT_GT(single, 0);
+  for (double fraction : {1e-2, 1e-3, 1e-4})
+    for (double salt : {100.0, 10000.0}) check_salted(1000, fraction, salt, single);
+}
+
+TEST(Mgemm, AndWhateverTheSize) {
+  SiteRandom random(testing::next_seed(), RandomPurpose::Test, 0);
+  const std::int64_t n = 1001 + std::int64_t(3096 * random.uniform());
+  const double fraction = std::pow(10, -2 - std::floor(3 * random.uniform()));
+  check_salted(n, fraction, random.uniform() < 0.5 ? 100 : 10000, single_precision_error(n));
 }
 
 TEST(Mgemm, ShorterSumsAreMoreExact) {

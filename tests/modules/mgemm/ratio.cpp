@@ -24,7 +24,7 @@ using namespace quadrille;
 /// Of a call after the threads that waited for the one before have gone to sleep.
 template <class Call>
 double seconds(Call call) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   const auto start = std::chrono::steady_clock::now();
   call();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
