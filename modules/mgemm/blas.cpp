@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 #include <algorithm>
+#include <limits>
 
 namespace quadrille::mgemm {
 namespace {
@@ -36,5 +37,31 @@ void dense_product(float alpha, DenseView<const float> a, DenseView<const float>
   cblas_sgemm(CblasColMajor, transpose(a), transpose(b), blasint(c.rows), blasint(c.cols), blasint(a.cols), alpha,
               a.data, leading(a), b.data, leading(b), beta, c.data, leading(c));
 }
+
+Tile choose_tile(std::int64_t m, std::int64_t n, std::int64_t max_numbers) {
+  constexpr std::int64_t largest = 1024, smallest = 256, enough = 16;
+  Tile tile{largest, largest};
+  while (std::max(tile.rows, tile.cols) > smallest && tiles_along(m, tile.rows) * tiles_along(n, tile.cols) < enough) {
+    (tile.rows > tile.cols ? tile.rows : tile.cols) /= 2;
+  }
+  while (tile.rows * tile.cols > max_numbers && tile.rows > 1) (tile.rows > tile.cols ? tile.rows : tile.cols) /= 2;
+  return tile;
+}
+
+template <class T>
+void shared_product(T alpha, DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c) {
+  const BlasThreads one(1);
+  const Tile tile = choose_tile(c.rows, c.cols, std::numeric_limits<std::int64_t>::max());
+  const std::int64_t row_tiles = tiles_along(c.rows, tile.rows), tiles = row_tiles * tiles_along(c.cols, tile.cols);
+#pragma omp parallel for schedule(dynamic) if (tiles > 1)
+  for (std::int64_t number = 0; number < tiles; ++number) {
+    const std::int64_t i = number % row_tiles * tile.rows, j = number / row_tiles * tile.cols;
+    const std::int64_t rows = std::min(tile.rows, c.rows - i), cols = std::min(tile.cols, c.cols - j);
+    dense_product(alpha, a.block(i, 0, rows, a.cols), b.block(0, j, b.rows, cols), beta, c.block(i, j, rows, cols));
+  }
+}
+
+template void shared_product(double, DenseView<const double>, DenseView<const double>, double, DenseView<double>);
+template void shared_product(float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
 
 }  // namespace quadrille::mgemm

@@ -14,7 +14,7 @@ namespace {
 constexpr double largest_fraction = 0.04;
 
 /// Lengths of sums in single precision that are tried for a target error; the first is used where there is none.
-constexpr std::int64_t depths[] = {1024, 512, 256, 128};
+constexpr std::int64_t depths[] = {2048, 1024, 512, 256, 128};
 
 double relevant(const ErrorBound& bound, Assurance assurance) {
   return assurance == Assurance::certain ? bound.certain : bound.probable;

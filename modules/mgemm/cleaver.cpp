@@ -3,7 +3,6 @@
 #include "core/error.h"
 #include "modules/mgemm/blas.h"
 
-#include <omp.h>
 #include <algorithm>
 #include <memory>
 
@@ -72,7 +71,7 @@ class Staging {
     } else if (s.begins_c) {
       c_ = {c_memory_.get(), s.rows, s.columns, s.rows, false};
     }
-    dense_product(operands_.alpha, a_.constant(), b_.constant(), s.begins_c ? operands_.beta : T(1), c_);
+    shared_product(operands_.alpha, a_.constant(), b_.constant(), s.begins_c ? operands_.beta : T(1), c_);
     if (s.ends_c) {
       copy_out(c_.constant(), c);
       count(s.rows, s.columns);
@@ -90,12 +89,11 @@ class Staging {
 
 template <class T>
 CleaverReport multiply_panels(const Operands<T>& o, std::int64_t memory_cap) {
-  const BlasThreads threads(omp_get_max_threads());
   const bool leading_fits = std::max({o.a.ld, o.b.ld, o.c.ld}) <= max_blas_extent;
   if (memory_cap > 0) return Staging<T>(o, memory_cap).run();
   // OpenBLAS counts in 32 bits: matrices that lie too far apart for it pass through panels of 1 GiB.
   if (!leading_fits) return Staging<T>(o, std::int64_t(1) << 30).run();
-  dense_product(o.alpha, o.a, o.b, o.beta, o.c);
+  shared_product(o.alpha, o.a, o.b, o.beta, o.c);
   return {0, 1, 0};
 }
 

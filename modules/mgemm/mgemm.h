@@ -43,7 +43,7 @@ struct Cutoff {
 struct MgemmOptions {
   SmallForm small_form = SmallForm::single;
   std::int64_t memory_cap = 0;  ///< bytes that panels and lists of large elements may take; 0: no limit
-  std::int64_t depth = 0;       ///< longest sum in single precision; 0: chosen (1024, or less for the target error)
+  std::int64_t depth = 0;       ///< longest sum in single precision; 0: chosen (2048, or less for the target error)
   bool always_split = false;    ///< also where it is not expected to be faster, or the product is small
   CostModel cost{};
 };
@@ -62,9 +62,9 @@ struct MgemmReport {
 };
 
 /// C = alpha op(A) op(B) + beta C. beta = 0 does not read C, and alpha = 0 or k = 0 neither A nor B. Uses as many
-/// threads as OpenMP would; every dense product in single is one thread's, so that the result depends on their number
-/// only if the product is done in plain double (and by OpenBLAS). Errors: those of check_arguments and check_numbers,
-/// ErrorCode::invalid_input for a cutoff, a cap or a depth that cannot be; C is as it was then.
+/// threads as OpenMP would; every dense product is one thread's, so that their number does not enter the result.
+/// Errors: those of check_arguments and check_numbers, ErrorCode::invalid_input for a cutoff, a cap or a depth that
+/// cannot be; C is as it was then.
 QUADRILLE_API MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOptions& options = {});
 
 std::string to_string(MgemmForm form);

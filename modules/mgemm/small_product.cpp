@@ -1,14 +1,10 @@
 #include "modules/mgemm/small_product.h"
 
-#include "modules/mgemm/blas.h"
-
 #include <algorithm>
 #include <memory>
 
 namespace quadrille::mgemm {
 namespace {
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// C = beta C + alpha T.
 void add_tile(double alpha, const float* tile, double beta, const DenseView<double>& c) {
@@ -27,19 +23,9 @@ void add_tile(double alpha, const float* tile, double beta, const DenseView<doub
 
 }  // namespace
 
-Tile choose_tile(std::int64_t m, std::int64_t n, std::int64_t max_numbers) {
-  constexpr std::int64_t largest = 1024, smallest = 256, enough = 16;
-  Tile tile{largest, largest};
-  while (std::max(tile.rows, tile.cols) > smallest && divide_up(m, tile.rows) * divide_up(n, tile.cols) < enough) {
-    (tile.rows > tile.cols ? tile.rows : tile.cols) /= 2;
-  }
-  while (tile.rows * tile.cols > max_numbers && tile.rows > 1) (tile.rows > tile.cols ? tile.rows : tile.cols) /= 2;
-  return tile;
-}
-
 void add_small_product(double alpha, DenseView<const float> a, DenseView<const float> b, double beta,
                        DenseView<double> c, std::int64_t depth, Tile tile, int threads) {
-  const std::int64_t row_tiles = divide_up(c.rows, tile.rows), column_tiles = divide_up(c.cols, tile.cols);
+  const std::int64_t row_tiles = tiles_along(c.rows, tile.rows), column_tiles = tiles_along(c.cols, tile.cols);
 #pragma omp parallel num_threads(threads)
   {
     const std::int64_t size = std::min(tile.rows, c.rows) * std::min(tile.cols, c.cols);

@@ -2,19 +2,11 @@
 #pragma once
 
 #include "core/dense_view.h"
+#include "modules/mgemm/blas.h"
 
 #include <cstdint>
 
 namespace quadrille::mgemm {
-
-/// Rows and columns of C that a thread works on at once.
-struct Tile {
-  std::int64_t rows, cols;
-};
-
-/// At most 1024 x 1024, cut until there are 16 of them but not below 256 x 256, and with at most `max_numbers` floats.
-/// Depends on the sizes only, never on the number of threads.
-Tile choose_tile(std::int64_t m, std::int64_t n, std::int64_t max_numbers);
 
 /// C = beta C + alpha A B, the product in sums of at most `depth` terms in single precision, which are added up in
 /// double. A is m x k, B k x n, C m x n and stored by columns; beta = 0 does not read C. C is worked on in tiles; a

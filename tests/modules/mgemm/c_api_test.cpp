@@ -38,7 +38,7 @@ TEST(MgemmCApi, CallsAreThoseOfTheLibrary) {
 }
 
 TEST(MgemmCApi, ALargeProductIsSplit) {
-  Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 900, 1000, 1100, 1e-4);
+  Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 1200, 1300, 1100, 1e-4);
   const Gemm<double>& g = problem.gemm;
   quadrille_mgemm_report report{};
   ASSERT_EQ(quadrille_mgemm('C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 0, 1.0, &report),

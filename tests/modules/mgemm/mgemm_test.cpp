@@ -120,7 +120,7 @@ double single_precision_error(std::int64_t n) {
 }
 
 /// Whatever the salt, the error is that of single precision without salt, and below the bound. Sums in single are never
-/// longer than 1024, so of long sums the error may be less.
+/// longer than 2048, so of long sums the error may be less.
 void check_salted(std::int64_t n, double fraction, double salt, double single) {
   Problem<double> problem(Order::columns, Transpose::no, Transpose::yes, n, n, n, fraction, salt, 0);
   const MgemmReport report = mgemm(problem.gemm, Cutoff::at(1), always_split());

@@ -4,6 +4,7 @@
 //
 // Both products in one process, in alternating order; times of the whole call, analysis and split included.
 #include "modules/mgemm/blas.h"
+#include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/mgemm.h"
 #include "tests/modules/mgemm/salted.h"
 #include "tests/random_seed.h"
@@ -49,29 +50,36 @@ int main(int argc, char** argv) {
   gemm.a = a.data();
   gemm.b = b.data();
   gemm.c = mixed.data();
-  std::vector<double> double_times, mixed_times;
+  mgemm::Gemm<double> gemm_double = gemm;
+  gemm_double.c = in_double.data();
+  std::vector<double> double_times, mixed_times, cleaver_times;
   mgemm::MgemmReport report;
+  mgemm::MgemmOptions options;
+  options.always_split = true;
   for (int repetition = 0; repetition <= repetitions; ++repetition) {
     const auto plain = [&] {
       const mgemm::BlasThreads threads(omp_get_max_threads());
       mgemm::dense_product(1.0, {a.data(), n, n, n, false}, {b.data(), n, n, n, false}, 0.0,
                            {in_double.data(), n, n, n, false});
     };
-    const auto split = [&] { report = mgemm::mgemm(gemm, mgemm::Cutoff::at(1)); };
+    const auto split = [&] { report = mgemm::mgemm(gemm, mgemm::Cutoff::at(1), options); };
     const bool double_first = repetition % 2 == 0;
     double time = 0;
     if (double_first) time = seconds(plain);
     const double split_time = seconds(split);
     if (!double_first) time = seconds(plain);
+    const double cleaver_time = seconds([&] { mgemm::cleaver(gemm_double); });
     if (repetition == 0) continue;  // the first touch of memory
     double_times.push_back(time);
     mixed_times.push_back(split_time);
+    cleaver_times.push_back(cleaver_time);
   }
   double error = 0;
   for (std::size_t i = 0; i < mixed.size(); ++i) error = std::max(error, std::abs(mixed[i] - in_double[i]));
   std::printf("n = %lld, salt %g of magnitude %g, %d threads, median of %d: double %.3f s, mixed %.3f s, ratio %.3f\n",
               (long long)n, fraction, salt, omp_get_max_threads(), repetitions, median(double_times),
               median(mixed_times), median(double_times) / median(mixed_times));
+  std::printf("plain double through this module %.3f s\n", median(cleaver_times));
   std::printf("largest difference %.3g, bound %.3g, probable bound %.3g; %s: %s\n", error, report.bound,
               report.probable_bound, mgemm::to_string(report.form).c_str(), report.reason.c_str());
   return 0;
