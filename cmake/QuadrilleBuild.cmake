@@ -76,7 +76,12 @@ find_package(CLI11 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(pugixml REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-find_package(OpenBLAS CONFIG REQUIRED)
+
+# OpenBLAS multiplies dense matrices. Its own package file is used, as that names the header and the library of one flavour.
+find_package(OpenBLAS CONFIG)
+if(NOT OpenBLAS_FOUND)
+  message(FATAL_ERROR "CMake finds no package OpenBLAS: install libopenblas-dev, or give its folder with -DOpenBLAS_DIR=...")
+endif()
 add_library(quadrille_openblas INTERFACE)
 target_include_directories(quadrille_openblas SYSTEM INTERFACE ${OpenBLAS_INCLUDE_DIRS})
 target_link_libraries(quadrille_openblas INTERFACE ${OpenBLAS_LIBRARIES})

@@ -74,8 +74,12 @@ void multiply_split(const Operands<double>& o, const MgemmReport& report, const 
     const DenseView<double> c = o.c.block(s.row, s.column, s.rows, s.columns);
     if (s.load_a) small_a = split_by_magnitude(a, report.delta, memory_a.get(), large_a);
     if (s.load_b) small_b_turned = split_by_magnitude(b.transposed(), report.delta, memory_b.get(), large_b_turned);
-    add_small_product(o.alpha, small_a.constant(), small_b_turned.transposed().constant(), s.begins_c ? o.beta : 1, c,
-                      report.depth, plan.tile, plan.threads);
+    switch (report.small_form) {
+      case SmallForm::single:
+        add_small_product(o.alpha, small_a.constant(), small_b_turned.transposed().constant(), s.begins_c ? o.beta : 1,
+                          c, report.depth, plan.tile, plan.threads);
+        break;
+    }
     // A_large B, and (A_small B_large)^T = B_large^T A_small^T.
     add_large_product(o.alpha, large_a, b, std::numeric_limits<double>::infinity(), c);
     add_large_product(o.alpha, large_b_turned, a.transposed(), report.delta, c.transposed());
@@ -106,6 +110,7 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
   }
   MgemmReport report = operands.swapped ? choose_form(operands, max_b, max_a, cutoff, options)
                                         : choose_form(operands, max_a, max_b, cutoff, options);
+  report.small_form = options.small_form;
   if (report.form == MgemmForm::split) {
     const ProductShape shape{operands.m(), operands.n(), operands.k()};
     const double large =

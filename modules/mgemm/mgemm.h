@@ -50,15 +50,16 @@ struct MgemmOptions {
 
 struct MgemmReport {
   MgemmForm form = MgemmForm::plain_double;
-  double delta = 0;                 ///< of the split
-  std::int64_t depth = 0;           ///< longest sum in single precision
-  bool analysed = false;            ///< the fractions below are known
-  double large_a = 0, large_b = 0;  ///< fractions of large elements, for that delta or the smallest one tried
-  double bound = 0;                 ///< no element of op(A) op(B) has a larger absolute error
-  double probable_bound = 0;        ///< see error_bound.h
-  double expected_speedup = 1;      ///< of the split over plain double, by the cost model
-  std::int64_t panel_bytes = 0;     ///< taken by panels and lists of large elements
-  std::string reason;               ///< why this form
+  SmallForm small_form = SmallForm::single;  ///< of the split
+  double delta = 0;                          ///< of the split
+  std::int64_t depth = 0;                    ///< longest sum in single precision
+  bool analysed = false;                     ///< the fractions below are known
+  double large_a = 0, large_b = 0;           ///< fractions of large elements, for that delta or the smallest one tried
+  double bound = 0;                          ///< no element of op(A) op(B) has a larger absolute error
+  double probable_bound = 0;                 ///< see error_bound.h
+  double expected_speedup = 1;               ///< of the split over plain double, by the cost model
+  std::int64_t panel_bytes = 0;              ///< taken by panels and lists of large elements
+  std::string reason;                        ///< why this form
 };
 
 /// C = alpha op(A) op(B) + beta C. beta = 0 does not read C, and alpha = 0 or k = 0 neither A nor B. Uses as many

@@ -197,11 +197,26 @@ TEST(Mgemm, SmallProductsAreNotAnalysed) {
 
 TEST(Mgemm, ManyLargeElementsMeanDouble) {
   Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 600, 600, 600, 0.4);
-  const MgemmReport report = mgemm(problem.gemm, Cutoff::at(1));
+  MgemmOptions options;
+  options.cost.smallest_product = 1;
+  const MgemmReport report = mgemm(problem.gemm, Cutoff::at(1), options);
+  EXPECT_TRUE(report.analysed);
+  EXPECT_NEAR(report.large_a, 0.4, 0.02);
   EXPECT_EQ(report.form, MgemmForm::plain_double);
   EXPECT_LT(report.expected_speedup, 1);
   EXPECT_NE(report.reason.find("times as long as plain double"), std::string::npos) << report.reason;
   EXPECT_LE(problem.largest_error(1000), report.bound);
+}
+
+TEST(Mgemm, FewLargeElementsMeanASplit) {
+  Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 600, 600, 600, 1e-4);
+  MgemmOptions options;
+  options.cost.smallest_product = 1;
+  const MgemmReport report = mgemm(problem.gemm, Cutoff::at(1), options);
+  EXPECT_EQ(report.form, MgemmForm::split);
+  EXPECT_GT(report.expected_speedup, 1);
+  options.cost.single_flop = 2;  // a machine whose single precision is slower
+  EXPECT_EQ(mgemm(problem.gemm, Cutoff::at(1), options).form, MgemmForm::plain_double);
 }
 
 TEST(Mgemm, AnAutomaticCutoffKeepsItsTarget) {
