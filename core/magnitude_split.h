@@ -32,7 +32,7 @@ struct LargeElements {
 
 constexpr std::int64_t large_slab = 2048;
 /// An upper bound of what LargeElements takes for each element, with what the split needs on the way.
-constexpr std::int64_t large_element_bytes = 64;
+constexpr std::int64_t large_element_bytes = 80;
 
 /// Writes fl32(a) of each small element and 0 of each large one to `small`, in the storage order of `a` and without
 /// gaps (rows x cols floats), and overwrites `large`. Elements must be finite (check_finite); rows and cols are below

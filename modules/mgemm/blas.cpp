@@ -1,8 +1,10 @@
 #include "modules/mgemm/blas.h"
 
 #include <cblas.h>
+#include <omp.h>
 #include <algorithm>
 #include <limits>
+#include <mutex>
 
 namespace quadrille::mgemm {
 namespace {
@@ -17,14 +19,31 @@ CBLAS_TRANSPOSE transpose(const DenseView<const T>& view) {
   return view.by_rows ? CblasTrans : CblasNoTrans;
 }
 
-}  // namespace
+struct BlasUsers {
+  std::mutex mutex;
+  int count = 0, before = 1;
+} blas_users;
 
-BlasThreads::BlasThreads(int threads) : before_(openblas_get_num_threads()) {
-  if (threads != before_) openblas_set_num_threads(threads);
+void set_blas_threads(int threads) {
+  if (threads == openblas_get_num_threads()) return;
+  // OpenBLAS's flavour for OpenMP may set the number of OpenMP's threads along with its own.
+  const int own = omp_get_max_threads();
+  openblas_set_num_threads(threads);
+  if (omp_get_max_threads() != own) omp_set_num_threads(own);
 }
 
-BlasThreads::~BlasThreads() {
-  if (openblas_get_num_threads() != before_) openblas_set_num_threads(before_);
+}  // namespace
+
+OneBlasThread::OneBlasThread() {
+  const std::lock_guard lock(blas_users.mutex);
+  if (blas_users.count++ > 0) return;
+  blas_users.before = openblas_get_num_threads();
+  set_blas_threads(1);
+}
+
+OneBlasThread::~OneBlasThread() {
+  const std::lock_guard lock(blas_users.mutex);
+  if (--blas_users.count == 0) set_blas_threads(blas_users.before);
 }
 
 void dense_product(double alpha, DenseView<const double> a, DenseView<const double> b, double beta,
@@ -50,7 +69,7 @@ Tile choose_tile(std::int64_t m, std::int64_t n, std::int64_t max_numbers) {
 
 template <class T>
 void shared_product(T alpha, DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c) {
-  const BlasThreads one(1);
+  const OneBlasThread one;
   const Tile tile = choose_tile(c.rows, c.cols, std::numeric_limits<std::int64_t>::max());
   const std::int64_t row_tiles = tiles_along(c.rows, tile.rows), tiles = row_tiles * tiles_along(c.cols, tile.cols);
 #pragma omp parallel for schedule(dynamic) if (tiles > 1)

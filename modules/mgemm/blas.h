@@ -7,17 +7,14 @@
 
 namespace quadrille::mgemm {
 
-/// While it lives, OpenBLAS uses this many threads; then as many as before. The number is one of the whole process:
-/// other threads that use OpenBLAS meanwhile see it.
-class BlasThreads {
+/// While one lives, OpenBLAS uses one thread a call; after the last of them as many as before the first. The number is
+/// one of the whole process: other threads that use OpenBLAS meanwhile see it.
+class OneBlasThread {
  public:
-  explicit BlasThreads(int threads);
-  ~BlasThreads();
-  BlasThreads(const BlasThreads&) = delete;
-  BlasThreads& operator=(const BlasThreads&) = delete;
-
- private:
-  int before_;
+  OneBlasThread();
+  ~OneBlasThread();
+  OneBlasThread(const OneBlasThread&) = delete;
+  OneBlasThread& operator=(const OneBlasThread&) = delete;
 };
 
 /// The longest extent and leading dimension that dense_product takes.

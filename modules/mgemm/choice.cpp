@@ -75,6 +75,7 @@ class Choice {
     large_ = count_large(profile_, delta);
     report_.large_a = double(large_.a) / (double(shape_.m) * double(shape_.k));
     report_.large_b = double(large_.b) / (double(shape_.k) * double(shape_.n));
+    report_.large_elements = large_.a + large_.b;
     if (operands_.swapped) std::swap(report_.large_a, report_.large_b);
   }
 

@@ -62,7 +62,7 @@ std::optional<SplitPlan> plan_split(const ProductShape& shape, std::int64_t larg
 /// The product of finite operands, split at report.delta.
 void multiply_split(const Operands<double>& o, const MgemmReport& report, const SplitPlan& plan) {
   const PanelPlan& panels = plan.panels;
-  const BlasThreads threads(1);
+  const OneBlasThread threads;
   const auto memory_a = std::make_unique_for_overwrite<float[]>(std::size_t(panels.rows() * panels.depth()));
   const auto memory_b = std::make_unique_for_overwrite<float[]>(std::size_t(panels.depth() * panels.columns()));
   DenseView<float> small_a, small_b_turned;
@@ -113,9 +113,7 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
   report.small_form = options.small_form;
   if (report.form == MgemmForm::split) {
     const ProductShape shape{operands.m(), operands.n(), operands.k()};
-    const double large =
-        report.large_a * double(gemm.m) * double(gemm.k) + report.large_b * double(gemm.k) * double(gemm.n);
-    const std::optional<SplitPlan> plan = plan_split(shape, std::llround(large), options.memory_cap);
+    const std::optional<SplitPlan> plan = plan_split(shape, report.large_elements, options.memory_cap);
     if (plan) {
       report.panel_bytes = plan->bytes;
       multiply_split(operands, report, *plan);
@@ -123,7 +121,9 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
     }
     report.form = MgemmForm::plain_double;
     report.bound = report.probable_bound = double_error_bound(gemm.k, max_a, max_b);
-    report.reason = fmt::format("the lists of large elements do not fit a memory cap of {} bytes", options.memory_cap);
+    report.reason =
+        fmt::format("lists of large elements and tiles leave too little for panels of a memory cap of {} bytes",
+                    options.memory_cap);
   }
   report.panel_bytes = multiply_panels(operands, options.memory_cap).panel_bytes;
   return report;

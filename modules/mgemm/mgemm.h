@@ -55,6 +55,7 @@ struct MgemmReport {
   std::int64_t depth = 0;                    ///< longest sum in single precision
   bool analysed = false;                     ///< the fractions below are known
   double large_a = 0, large_b = 0;           ///< fractions of large elements, for that delta or the smallest one tried
+  std::int64_t large_elements = 0;           ///< their number in both
   double bound = 0;                          ///< no element of op(A) op(B) has a larger absolute error
   double probable_bound = 0;                 ///< see error_bound.h
   double expected_speedup = 1;               ///< of the split over plain double, by the cost model

@@ -97,7 +97,7 @@ TEST(SmallProduct, ShortSumsInSingleAreAddedInDouble) {
   SiteRandom random(testing::next_seed(), RandomPurpose::Test, 0);
   for (float& x : a) x = float(2 * random.uniform() - 1);
   for (float& x : b) x = float(2 * random.uniform() - 1);
-  const BlasThreads one(1);
+  const OneBlasThread one;
   for (double beta : {0.0, 1.0, -0.5}) {
     std::vector<double> c(m * n, beta == 0 ? std::nan("") : 3.0);
     const DenseView<const float> view_a{a.data(), m, k, k, true}, view_b{b.data(), k, n, k, false};

@@ -63,7 +63,18 @@ TEST(Mgemm, FractionsAreThoseOfTheCaller) {
     const MgemmReport report = mgemm(problem.gemm, Cutoff::at(1), always_split());
     EXPECT_DOUBLE_EQ(report.large_a, 1.0 / (60 * 40));
     EXPECT_EQ(report.large_b, 0);
+    EXPECT_EQ(report.large_elements, 1);
     EXPECT_TRUE(report.analysed);
+  }
+}
+
+TEST(Mgemm, ZerosAreZeros) {
+  for (const Cutoff& cutoff : {Cutoff::at(0), Cutoff::at(1), Cutoff::for_error(1e-3)}) {
+    Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 20, 30, 40);
+    std::fill(problem.a.begin(), problem.a.end(), 0.0);
+    problem.scalars(2, -1);
+    mgemm(problem.gemm, cutoff, always_split());
+    EXPECT_EQ(problem.largest_error(), 0);
   }
 }
 

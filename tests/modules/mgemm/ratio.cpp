@@ -9,6 +9,7 @@
 #include "tests/modules/mgemm/salted.h"
 #include "tests/random_seed.h"
 
+#include <cblas.h>
 #include <omp.h>
 #include <algorithm>
 #include <chrono>
@@ -39,6 +40,7 @@ double median(std::vector<double> times) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  openblas_set_num_threads(omp_get_max_threads());
   const std::int64_t n = argc > 1 ? std::atoll(argv[1]) : 4096;
   const double fraction = argc > 2 ? std::atof(argv[2]) : 1e-4;
   const int repetitions = argc > 3 ? std::atoi(argv[3]) : 3;
@@ -58,7 +60,6 @@ int main(int argc, char** argv) {
   options.always_split = true;
   for (int repetition = 0; repetition <= repetitions; ++repetition) {
     const auto plain = [&] {
-      const mgemm::BlasThreads threads(omp_get_max_threads());
       mgemm::dense_product(1.0, {a.data(), n, n, n, false}, {b.data(), n, n, n, false}, 0.0,
                            {in_double.data(), n, n, n, false});
     };
