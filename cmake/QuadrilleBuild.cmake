@@ -76,13 +76,19 @@ find_package(CLI11 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(pugixml REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-find_package(OpenBLAS CONFIG REQUIRED)
+
 # CMake's own FindHDF5 needs the language C. Debian keeps the serial library in folders of its own.
 find_path(QUADRILLE_HDF5_INCLUDE hdf5.h PATH_SUFFIXES hdf5/serial REQUIRED)
 find_library(QUADRILLE_HDF5_LIBRARY NAMES hdf5_serial hdf5 PATH_SUFFIXES hdf5/serial REQUIRED)
 add_library(quadrille_hdf5 INTERFACE)
 target_include_directories(quadrille_hdf5 SYSTEM INTERFACE ${QUADRILLE_HDF5_INCLUDE})
 target_link_libraries(quadrille_hdf5 INTERFACE ${QUADRILLE_HDF5_LIBRARY})
+
+# OpenBLAS multiplies dense matrices. Its own package file is used, as that names the header and the library of one flavour.
+find_package(OpenBLAS CONFIG)
+if(NOT OpenBLAS_FOUND)
+  message(FATAL_ERROR "CMake finds no package OpenBLAS: install libopenblas-dev, or give its folder with -DOpenBLAS_DIR=...")
+endif()
 add_library(quadrille_openblas INTERFACE)
 target_include_directories(quadrille_openblas SYSTEM INTERFACE ${OpenBLAS_INCLUDE_DIRS})
 target_link_libraries(quadrille_openblas INTERFACE ${OpenBLAS_LIBRARIES})

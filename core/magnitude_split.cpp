@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numeric>
 
 namespace quadrille {
 namespace {
 
 /// Elements are looked at in pieces of this many: a piece with no large element is done by vector instructions alone.
-constexpr std::int64_t piece = 32;
+constexpr std::int64_t piece = 64;
+/// Independent maxima and sums, so that a loop over a piece is one of vectors.
+constexpr std::int64_t lanes = 8;
 /// Lines are shared out to threads in chunks that hold about this many elements.
 constexpr std::int64_t chunk_elements = std::int64_t(1) << 16;
 
@@ -33,18 +35,24 @@ struct Chunks {
 template <class T>
 void split_line(const T* line, std::int64_t length, double delta, float* small, std::int32_t number,
                 std::vector<Found>& found) {
-  const T limit = T(delta);
+  const auto whole = [&](std::int64_t begin) {
+    T most[lanes] = {};
+    for (std::int64_t i = begin; i < begin + piece; i += lanes) {
+      for (std::int64_t v = 0; v < lanes; ++v) {
+        const T x = line[i + v], magnitude = std::abs(x);
+        small[i + v] = float(x);
+        most[v] = magnitude > most[v] ? magnitude : most[v];
+      }
+    }
+    return *std::max_element(most, most + lanes) <= delta;
+  };
   for (std::int64_t begin = 0; begin < length; begin += piece) {
     const std::int64_t end = std::min(length, begin + piece);
-    int large = 0;
+    if (end == begin + piece && whole(begin)) continue;
     for (std::int64_t i = begin; i < end; ++i) {
-      const bool is_small = std::abs(line[i]) <= limit;
+      const bool is_small = std::abs(line[i]) <= delta;
       small[i] = is_small ? float(line[i]) : 0.0f;
-      large += is_small ? 0 : 1;
-    }
-    if (large == 0) continue;
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (!(std::abs(line[i]) <= limit)) found.push_back({number, std::int32_t(i), double(line[i])});
+      if (!is_small) found.push_back({number, std::int32_t(i), double(line[i])});
     }
   }
 }
@@ -68,13 +76,12 @@ void counting_sort(std::vector<Element>& elements, std::int64_t keys, Key key) {
 /// Numbers the columns of elements [begin, end) and groups them by rows.
 void add_slab(const std::vector<Element>& elements, std::size_t begin, std::size_t end, LargeElements& large) {
   LargeElements::Slab slab;
-  std::int32_t slot_of[large_slab];
-  std::fill_n(slot_of, large_slab, -1);
+  std::vector<std::int32_t> slot_of(large_slab, -1);
   const std::int32_t start = std::int32_t(elements[begin].column / large_slab * large_slab);
-  for (std::size_t i = begin; i < end; ++i) slot_of[elements[i].column - start] = 0;
+  for (std::size_t i = begin; i < end; ++i) slot_of[std::size_t(elements[i].column - start)] = 0;
   for (std::int32_t column = 0; column < large_slab; ++column) {
-    if (slot_of[column] < 0) continue;
-    slot_of[column] = std::int32_t(slab.columns.size());
+    if (slot_of[std::size_t(column)] < 0) continue;
+    slot_of[std::size_t(column)] = std::int32_t(slab.columns.size());
     slab.columns.push_back(start + column);
   }
   for (std::size_t i = begin; i < end; ++i) {
@@ -82,7 +89,7 @@ void add_slab(const std::vector<Element>& elements, std::size_t begin, std::size
       slab.rows.push_back({elements[i].row, 0, std::int64_t(i)});
     }
     ++slab.rows.back().count;
-    large.slots.push_back(slot_of[elements[i].column - start]);
+    large.slots.push_back(slot_of[std::size_t(elements[i].column - start)]);
     large.values.push_back(elements[i].value);
   }
   large.slabs.push_back(std::move(slab));
@@ -112,58 +119,56 @@ void gather(std::vector<std::vector<Found>>& found, std::int64_t rows, std::int6
   }
 }
 
-/// Small squares of a block of rows of a matrix stored by columns; `squares` holds the block.
-template <class T>
-void profile_columns(const DenseView<const T>& block, double delta, double* squares, std::int32_t first_row,
-                     std::int64_t max_listed, MagnitudeProfile& profile) {
-  for (std::int64_t number = 0; number < block.cols; ++number) {
-    const T* line = block.line(number);
-    std::int64_t large = 0;
-    for (std::int64_t i = 0; i < block.rows; ++i) {
-      const double x = std::abs(double(line[i]));
-      const bool is_small = x <= delta;
-      squares[i] += is_small ? x * x : 0.0;
-      large += is_small ? 0 : 1;
-    }
-    if (large == 0) continue;
-    profile.count += large;
-    if (!profile.listed || profile.count > max_listed) {
-      profile.listed = false;
-      continue;
-    }
-    for (std::int64_t i = 0; i < block.rows; ++i) {
-      const double x = std::abs(double(line[i]));
-      if (!(x <= delta)) profile.larger.push_back({x, first_row + std::int32_t(i)});
-    }
+/// Looks for the large elements of a line of which `large` are; `found(place, magnitude)` for each unless they are too
+/// many.
+template <class T, class Add>
+void list_large(const T* line, std::int64_t length, double delta, std::int64_t large, std::int64_t max_listed,
+                MagnitudeProfile& profile, Add add) {
+  profile.count += large;
+  profile.listed = profile.listed && profile.count <= max_listed;
+  if (large == 0 || !profile.listed) return;
+  for (std::int64_t i = 0; i < length; ++i) {
+    const double x = std::abs(double(line[i]));
+    if (!(x <= delta)) add(i, x);
   }
 }
 
-/// The same of one row of a matrix stored by rows: eight partial sums, so that the loop is one of vectors.
+/// Adds the squares of the small elements of a column to `squares`.
 template <class T>
-void profile_row(const T* line, std::int64_t length, double delta, double& squares, std::int32_t row,
-                 std::int64_t max_listed, MagnitudeProfile& profile) {
-  double sums[8] = {};
+void profile_column(const T* line, std::int64_t rows, double delta, double* squares, std::int64_t max_listed,
+                    MagnitudeProfile& profile) {
   std::int64_t large = 0;
-  for (std::int64_t begin = 0; begin < length; begin += 8) {
-    const std::int64_t count = std::min<std::int64_t>(8, length - begin);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double x = std::abs(double(line[begin + i]));
-      const bool is_small = x <= delta;
-      sums[i] += is_small ? x * x : 0.0;
-      large += is_small ? 0 : 1;
-    }
-  }
-  squares = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-  profile.count += large;
-  if (large == 0) return;
-  if (!profile.listed || profile.count > max_listed) {
-    profile.listed = false;
-    return;
-  }
-  for (std::int64_t i = 0; i < length; ++i) {
+  for (std::int64_t i = 0; i < rows; ++i) {
     const double x = std::abs(double(line[i]));
-    if (!(x <= delta)) profile.larger.push_back({x, row});
+    squares[i] += x <= delta ? x * x : 0.0;
+    large += x <= delta ? 0 : 1;
   }
+  list_large(line, rows, delta, large, max_listed, profile, [&](std::int64_t i, double x) {
+    profile.larger.push_back({x, std::int32_t(i)});
+  });
+}
+
+/// The sum of the squares of the small elements of a row, in partial sums so that the loop is one of vectors.
+template <class T>
+double profile_row(const T* line, std::int64_t length, double delta, std::int32_t row, std::int64_t max_listed,
+                   MagnitudeProfile& profile) {
+  double sums[lanes] = {};
+  std::int64_t large[lanes] = {};
+  const auto add = [&](std::int64_t v, double value) {
+    const double x = std::abs(value);
+    sums[v] += x <= delta ? x * x : 0.0;
+    large[v] += x <= delta ? 0 : 1;
+  };
+  std::int64_t i = 0;
+  for (; i + lanes <= length; i += lanes) {
+    for (std::int64_t v = 0; v < lanes; ++v) add(v, double(line[i + v]));
+  }
+  for (; i < length; ++i) add(0, double(line[i]));
+  const std::int64_t count = std::accumulate(large, large + lanes, std::int64_t(0));
+  list_large(line, length, delta, count, max_listed, profile, [&](std::int64_t, double x) {
+    profile.larger.push_back({x, row});
+  });
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 }  // namespace
@@ -173,7 +178,7 @@ DenseView<float> split_by_magnitude(DenseView<const T> a, double delta, float* s
   const std::int64_t length = a.line_length();
   const Chunks<T> chunks(a);
   std::vector<std::vector<Found>> found(static_cast<std::size_t>(chunks.count));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (chunks.count > 1)
   for (std::int64_t chunk = 0; chunk < chunks.count; ++chunk) {
     std::vector<Found> here;
     for (std::int64_t n = chunks.begin(chunk); n < chunks.end(chunk); ++n) {
@@ -189,7 +194,7 @@ template <class T>
 FiniteCheck check_finite(DenseView<const T> a) {
   const Chunks<T> chunks(a);
   std::vector<double> largest(static_cast<std::size_t>(chunks.count));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (chunks.count > 1)
   for (std::int64_t chunk = 0; chunk < chunks.count; ++chunk) {
     // x - x is 0 unless x is infinite or not a number, and that stays in a sum.
     T largest_of[8] = {}, poison[8] = {};
@@ -229,26 +234,27 @@ FiniteCheck check_finite(DenseView<const T> a) {
 
 template <class T>
 MagnitudeProfile profile_magnitudes(DenseView<const T> a, double delta, std::int64_t max_listed) {
-  constexpr std::int64_t block_rows = 512;
-  const std::int64_t blocks = (a.rows + block_rows - 1) / block_rows;
+  // Lines of a fixed number are one part: columns add to squares of their own, so parts of them must not be short.
+  const std::int64_t each = std::max<std::int64_t>(128, (a.lines() + 63) / 64);
+  const std::int64_t count = (a.lines() + each - 1) / each;
   MagnitudeProfile profile;
   profile.delta = delta;
   profile.row_squares.assign(std::size_t(a.rows), 0.0);
-  std::vector<MagnitudeProfile> parts(static_cast<std::size_t>(blocks));
-#pragma omp parallel for schedule(static)
-  for (std::int64_t number = 0; number < blocks; ++number) {
+  std::vector<MagnitudeProfile> parts(static_cast<std::size_t>(count));
+#pragma omp parallel for schedule(dynamic) if (count > 1)
+  for (std::int64_t number = 0; number < count; ++number) {
     MagnitudeProfile& part = parts[std::size_t(number)];
-    const std::int64_t first = number * block_rows, rows = std::min(block_rows, a.rows - first);
-    double* squares = profile.row_squares.data() + first;
-    if (!a.by_rows) {
-      profile_columns(a.block(first, 0, rows, a.cols), delta, squares, std::int32_t(first), max_listed, part);
-      continue;
-    }
-    for (std::int64_t i = 0; i < rows; ++i) {
-      profile_row(a.line(first + i), a.cols, delta, squares[i], std::int32_t(first + i), max_listed, part);
+    if (!a.by_rows) part.row_squares.assign(std::size_t(a.rows), 0.0);
+    for (std::int64_t n = number * each; n < std::min(a.lines(), (number + 1) * each); ++n) {
+      if (a.by_rows) {
+        profile.row_squares[std::size_t(n)] = profile_row(a.line(n), a.cols, delta, std::int32_t(n), max_listed, part);
+      } else {
+        profile_column(a.line(n), a.rows, delta, part.row_squares.data(), max_listed, part);
+      }
     }
   }
-  for (MagnitudeProfile& part : parts) {
+  for (const MagnitudeProfile& part : parts) {
+    for (std::size_t i = 0; i < part.row_squares.size(); ++i) profile.row_squares[i] += part.row_squares[i];
     profile.count += part.count;
     profile.listed = profile.listed && part.listed && profile.count <= max_listed;
     if (profile.listed) profile.larger.insert(profile.larger.end(), part.larger.begin(), part.larger.end());

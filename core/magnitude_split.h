@@ -30,13 +30,13 @@ struct LargeElements {
   std::int64_t count() const { return std::int64_t(values.size()); }
 };
 
-constexpr std::int64_t large_slab = 512;
+constexpr std::int64_t large_slab = 2048;
 /// An upper bound of what LargeElements takes for each element, with what the split needs on the way.
-constexpr std::int64_t large_element_bytes = 64;
+constexpr std::int64_t large_element_bytes = 80;
 
 /// Writes fl32(a) of each small element and 0 of each large one to `small`, in the storage order of `a` and without
-/// gaps (rows x cols floats), and overwrites `large`. Elements that are not finite count as large. rows and cols are
-/// below 2^31. The result does not depend on the number of threads.
+/// gaps (rows x cols floats), and overwrites `large`. Elements must be finite (check_finite); rows and cols are below
+/// 2^31. The result does not depend on the number of threads.
 template <class T>
 QUADRILLE_API DenseView<float> split_by_magnitude(DenseView<const T> a, double delta, float* small,
                                                   LargeElements& large);

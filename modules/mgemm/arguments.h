@@ -1,7 +1,6 @@
 // The arguments that the matrix products of this module share, as in BLAS, and how they are checked.
 #pragma once
 
-#include "core/api.h"
 #include "core/dense_view.h"
 
 #include <cstdint>
@@ -47,7 +46,7 @@ struct Operands {
 /// Checks sizes, leading dimensions, pointers, alpha and beta. Errors: ErrorCode::invalid_input, naming the argument,
 /// what it is and what it must be; nothing has been written.
 template <class T>
-QUADRILLE_API Operands<T> check_arguments(const Gemm<T>& gemm);
+Operands<T> check_arguments(const Gemm<T>& gemm);
 
 /// Errors: ErrorCode::numerical, naming matrix, row and column (from 0, of the matrix as the caller stores it) of the
 /// first element of A, of B, or of C if beta != 0, that is not finite. Returns the largest magnitudes of A and B.
@@ -55,7 +54,7 @@ struct LargestMagnitudes {
   double a = 0, b = 0;
 };
 template <class T>
-QUADRILLE_API LargestMagnitudes check_numbers(const Gemm<T>& gemm);
+LargestMagnitudes check_numbers(const Gemm<T>& gemm);
 
 /// C = beta C; beta = 0 does not read C.
 template <class T>

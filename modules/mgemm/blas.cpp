@@ -1,7 +1,10 @@
 #include "modules/mgemm/blas.h"
 
 #include <cblas.h>
+#include <omp.h>
 #include <algorithm>
+#include <limits>
+#include <mutex>
 
 namespace quadrille::mgemm {
 namespace {
@@ -16,14 +19,31 @@ CBLAS_TRANSPOSE transpose(const DenseView<const T>& view) {
   return view.by_rows ? CblasTrans : CblasNoTrans;
 }
 
-}  // namespace
+struct BlasUsers {
+  std::mutex mutex;
+  int count = 0, before = 1;
+} blas_users;
 
-BlasThreads::BlasThreads(int threads) : before_(openblas_get_num_threads()) {
-  if (threads != before_) openblas_set_num_threads(threads);
+void set_blas_threads(int threads) {
+  if (threads == openblas_get_num_threads()) return;
+  // OpenBLAS's flavour for OpenMP may set the number of OpenMP's threads along with its own.
+  const int own = omp_get_max_threads();
+  openblas_set_num_threads(threads);
+  if (omp_get_max_threads() != own) omp_set_num_threads(own);
 }
 
-BlasThreads::~BlasThreads() {
-  if (openblas_get_num_threads() != before_) openblas_set_num_threads(before_);
+}  // namespace
+
+OneBlasThread::OneBlasThread() {
+  const std::lock_guard lock(blas_users.mutex);
+  if (blas_users.count++ > 0) return;
+  blas_users.before = openblas_get_num_threads();
+  set_blas_threads(1);
+}
+
+OneBlasThread::~OneBlasThread() {
+  const std::lock_guard lock(blas_users.mutex);
+  if (--blas_users.count == 0) set_blas_threads(blas_users.before);
 }
 
 void dense_product(double alpha, DenseView<const double> a, DenseView<const double> b, double beta,
@@ -36,5 +56,31 @@ void dense_product(float alpha, DenseView<const float> a, DenseView<const float>
   cblas_sgemm(CblasColMajor, transpose(a), transpose(b), blasint(c.rows), blasint(c.cols), blasint(a.cols), alpha,
               a.data, leading(a), b.data, leading(b), beta, c.data, leading(c));
 }
+
+Tile choose_tile(std::int64_t m, std::int64_t n, std::int64_t max_numbers) {
+  constexpr std::int64_t largest = 1024, smallest = 256, enough = 16;
+  Tile tile{largest, largest};
+  while (std::max(tile.rows, tile.cols) > smallest && tiles_along(m, tile.rows) * tiles_along(n, tile.cols) < enough) {
+    (tile.rows > tile.cols ? tile.rows : tile.cols) /= 2;
+  }
+  while (tile.rows * tile.cols > max_numbers && tile.rows > 1) (tile.rows > tile.cols ? tile.rows : tile.cols) /= 2;
+  return tile;
+}
+
+template <class T>
+void shared_product(T alpha, DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c) {
+  const OneBlasThread one;
+  const Tile tile = choose_tile(c.rows, c.cols, std::numeric_limits<std::int64_t>::max());
+  const std::int64_t row_tiles = tiles_along(c.rows, tile.rows), tiles = row_tiles * tiles_along(c.cols, tile.cols);
+#pragma omp parallel for schedule(dynamic) if (tiles > 1)
+  for (std::int64_t number = 0; number < tiles; ++number) {
+    const std::int64_t i = number % row_tiles * tile.rows, j = number / row_tiles * tile.cols;
+    const std::int64_t rows = std::min(tile.rows, c.rows - i), cols = std::min(tile.cols, c.cols - j);
+    dense_product(alpha, a.block(i, 0, rows, a.cols), b.block(0, j, b.rows, cols), beta, c.block(i, j, rows, cols));
+  }
+}
+
+template void shared_product(double, DenseView<const double>, DenseView<const double>, double, DenseView<double>);
+template void shared_product(float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
 
 }  // namespace quadrille::mgemm

@@ -14,7 +14,7 @@ namespace {
 constexpr double largest_fraction = 0.04;
 
 /// Lengths of sums in single precision that are tried for a target error; the first is used where there is none.
-constexpr std::int64_t depths[] = {1024, 512, 256, 128};
+constexpr std::int64_t depths[] = {2048, 1024, 512, 256, 128};
 
 double relevant(const ErrorBound& bound, Assurance assurance) {
   return assurance == Assurance::certain ? bound.certain : bound.probable;
@@ -75,6 +75,7 @@ class Choice {
     large_ = count_large(profile_, delta);
     report_.large_a = double(large_.a) / (double(shape_.m) * double(shape_.k));
     report_.large_b = double(large_.b) / (double(shape_.k) * double(shape_.n));
+    report_.large_elements = large_.a + large_.b;
     if (operands_.swapped) std::swap(report_.large_a, report_.large_b);
   }
 

@@ -3,25 +3,27 @@
 #include "core/error.h"
 #include "modules/mgemm/blas.h"
 
-#include <omp.h>
 #include <algorithm>
 #include <memory>
 
 namespace quadrille::mgemm {
 namespace {
 
+/// Panels below this many numbers are copied by one thread: waking others takes longer.
+constexpr std::int64_t worth_threads = 1 << 14;
+
 /// Copies into a panel without gaps, in the storage order of `from`.
 template <class T>
 DenseView<T> copy_in(DenseView<const T> from, T* panel) {
   const std::int64_t length = from.line_length();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (from.rows * from.cols > worth_threads)
   for (std::int64_t n = 0; n < from.lines(); ++n) std::copy_n(from.line(n), length, panel + n * length);
   return {panel, from.rows, from.cols, length, from.by_rows};
 }
 
 template <class T>
 void copy_out(DenseView<const T> panel, DenseView<T> to) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (to.rows * to.cols > worth_threads)
   for (std::int64_t n = 0; n < to.lines(); ++n) std::copy_n(panel.line(n), to.line_length(), to.line(n));
 }
 
@@ -69,7 +71,7 @@ class Staging {
     } else if (s.begins_c) {
       c_ = {c_memory_.get(), s.rows, s.columns, s.rows, false};
     }
-    dense_product(operands_.alpha, a_.constant(), b_.constant(), s.begins_c ? operands_.beta : T(1), c_);
+    shared_product(operands_.alpha, a_.constant(), b_.constant(), s.begins_c ? operands_.beta : T(1), c_);
     if (s.ends_c) {
       copy_out(c_.constant(), c);
       count(s.rows, s.columns);
@@ -87,12 +89,11 @@ class Staging {
 
 template <class T>
 CleaverReport multiply_panels(const Operands<T>& o, std::int64_t memory_cap) {
-  const BlasThreads threads(omp_get_max_threads());
   const bool leading_fits = std::max({o.a.ld, o.b.ld, o.c.ld}) <= max_blas_extent;
   if (memory_cap > 0) return Staging<T>(o, memory_cap).run();
   // OpenBLAS counts in 32 bits: matrices that lie too far apart for it pass through panels of 1 GiB.
   if (!leading_fits) return Staging<T>(o, std::int64_t(1) << 30).run();
-  dense_product(o.alpha, o.a, o.b, o.beta, o.c);
+  shared_product(o.alpha, o.a, o.b, o.beta, o.c);
   return {0, 1, 0};
 }
 

@@ -16,9 +16,9 @@ struct CleaverReport {
   std::int64_t staged_bytes = 0;  ///< copied into the panels and out of them
 };
 
-/// The dense products are OpenBLAS's, by as many threads as OpenMP would use. beta = 0 does not read C, and alpha = 0
-/// or k = 0 neither A nor B. T is double or float. Errors: those of check_arguments, check_numbers and plan_panels; C
-/// is as it was then.
+/// The dense products are OpenBLAS's, each by one thread, shared out to as many threads as OpenMP would use: their
+/// number does not enter the result. beta = 0 does not read C, and alpha = 0 or k = 0 neither A nor B. T is double or
+/// float. Errors: those of check_arguments, check_numbers and plan_panels; C is as it was then.
 template <class T>
 QUADRILLE_API CleaverReport cleaver(const Gemm<T>& gemm, const CleaverOptions& options = {});
 

@@ -9,11 +9,11 @@ namespace quadrille::mgemm {
 /// Costs in units of a flop of OpenBLAS's double-precision product. The defaults are those of an AVX2 processor (AMD
 /// EPYC 7003, 2 cores).
 struct CostModel {
-  double single_flop = 0.5;           ///< of the dense product in single
-  double large_flop = 6;              ///< of the sparse products
-  double split_element = 120;         ///< analysis and conversion of an element of A or B
-  double add_element = 40;            ///< adding a sum in single to an element of C
-  double smallest_product = 1 << 24;  ///< m n k below which a product is done in double without analysis
+  double single_flop = 0.5;         ///< of the dense product in single
+  double large_flop = 6;            ///< of the sparse products
+  double split_element = 200;       ///< analysis and conversion of an element of A or B
+  double add_element = 70;          ///< adding a sum in single to an element of C
+  double smallest_product = 1.5e9;  ///< m n k below which a product is done in double without analysis
 
   double plain(const ProductShape& s) const { return 2 * double(s.m) * double(s.n) * double(s.k); }
   double split(const ProductShape& s, const LargeCounts& large, std::int64_t depth) const {

@@ -13,7 +13,6 @@
 // in one pass over each matrix. Short sums make it sharp: a single sum over k would have gamma_{k+2}.
 #pragma once
 
-#include "core/api.h"
 #include "core/magnitude_split.h"
 #include "core/panel_plan.h"
 
@@ -22,7 +21,7 @@
 namespace quadrille::mgemm {
 
 /// gamma_n = n u / (1 - n u); infinite when n u >= 1.
-QUADRILLE_API double gamma_bound(double n, double unit_roundoff);
+double gamma_bound(double n, double unit_roundoff);
 
 /// Largest absolute error of an element of A B.
 struct ErrorBound {
@@ -43,10 +42,10 @@ struct ProductProfile {
 /// For a cutoff `delta` not below that of the profiles, whose large elements must be listed unless it is that one (then
 /// 2-norms with large elements are replaced by sqrt(k) times the largest magnitude). Infinite where single precision
 /// could overflow.
-QUADRILLE_API ErrorBound error_bound(const ProductProfile& profile, double delta, std::int64_t depth);
+ErrorBound error_bound(const ProductProfile& profile, double delta, std::int64_t depth);
 
 /// The bound of a product in double: gamma_{k+2}(2^-53) k max|A| max|B|, and the underflow of k products.
-QUADRILLE_API double double_error_bound(std::int64_t k, double max_a, double max_b);
+double double_error_bound(std::int64_t k, double max_a, double max_b);
 
 /// Large elements of A and B for that cutoff.
 struct LargeCounts {

@@ -6,15 +6,14 @@
 namespace quadrille::mgemm {
 
 /// Columns of the dense matrix that are worked on at once.
-constexpr int large_lanes = 32;
+constexpr int large_lanes = 16;
 
-/// c[lane * lane_step] += alpha sum_e values[e] packed[slots[e] * large_lanes + lane], e in [0, count), for the first
-/// `lanes` lanes.
-using AddRow = void (*)(const double* packed, const std::int32_t* slots, const double* values, std::int32_t count,
-                        double alpha, double* c, std::int64_t lane_step, int lanes);
+/// result[lane] = alpha sum_e values[e] packed[slots[e] * large_lanes + lane], e in [0, count).
+using MultiplyRow = void (*)(const double* packed, const std::int32_t* slots, const double* values, std::int32_t count,
+                             double alpha, double* result);
 
-AddRow find_add_row_generic();
-AddRow find_add_row_avx2();
-AddRow find_add_row_avx512();
+MultiplyRow find_multiply_row_generic();
+MultiplyRow find_multiply_row_avx2();
+MultiplyRow find_multiply_row_avx512();
 
 }  // namespace quadrille::mgemm

@@ -9,15 +9,15 @@
 namespace quadrille::mgemm {
 namespace {
 
-AddRow find_kernel() {
+MultiplyRow find_kernel() {
   switch (active_isa()) {
 #ifdef QUADRILLE_HAVE_AVX512
-    case Isa::Avx512: return find_add_row_avx512();
+    case Isa::Avx512: return find_multiply_row_avx512();
 #endif
 #ifdef QUADRILLE_HAVE_AVX2
-    case Isa::Avx2: return find_add_row_avx2();
+    case Isa::Avx2: return find_multiply_row_avx2();
 #endif
-    default: return find_add_row_generic();
+    default: return find_multiply_row_generic();
   }
 }
 
@@ -33,19 +33,59 @@ void pack(const std::vector<std::int32_t>& columns, const DenseView<const double
     }
     return;
   }
-  for (int lane = 0; lane < lanes; ++lane) {
-    const double* from = d.line(first + lane);
-    for (std::size_t slot = 0; slot < columns.size(); ++slot)
-      packed[slot * large_lanes + lane] = keep(from[columns[slot]]);
+  // A few lines of D at a time: more would push each other out of the cache when they lie a power of 2 apart.
+  constexpr int group = 4;
+  for (int begin = 0; begin < lanes; begin += group) {
+    const int end = std::min(lanes, begin + group);
+    for (std::size_t slot = 0; slot < columns.size(); ++slot) {
+      double* to = packed + slot * large_lanes;
+      for (int lane = begin; lane < end; ++lane) to[lane] = keep(d.line(first + lane)[columns[slot]]);
+    }
   }
 }
+
+/// Rows of results on their way to columns of C. Where C is stored by columns, they are added a column at a time: lines
+/// of C that lie a power of 2 apart share few places of the cache.
+class Results {
+ public:
+  Results(const DenseView<double>& c, std::int64_t first, int lanes) : c_(c), first_(first), lanes_(lanes) {}
+
+  double* next(std::int32_t row) {
+    if (count_ == capacity) flush();
+    rows_[count_] = row;
+    return numbers_[count_++];
+  }
+  void flush() {
+    if (c_.by_rows) {
+      for (int i = 0; i < count_; ++i) {
+        double* to = c_.line(rows_[i]) + first_;
+        for (int lane = 0; lane < lanes_; ++lane) to[lane] += numbers_[i][lane];
+      }
+    } else {
+      for (int lane = 0; lane < lanes_; ++lane) {
+        double* to = c_.line(first_ + lane);
+        for (int i = 0; i < count_; ++i) to[rows_[i]] += numbers_[i][lane];
+      }
+    }
+    count_ = 0;
+  }
+
+ private:
+  static constexpr int capacity = 64;
+  alignas(64) double numbers_[capacity][large_lanes];
+  std::int32_t rows_[capacity];
+  int count_ = 0;
+  const DenseView<double>& c_;
+  std::int64_t first_;
+  int lanes_;
+};
 
 }  // namespace
 
 void add_large_product(double alpha, const LargeElements& large, DenseView<const double> d, double skip_above,
                        DenseView<double> c) {
   if (large.count() == 0) return;
-  const AddRow add_row = find_kernel();
+  const MultiplyRow multiply_row = find_kernel();
   const std::int64_t blocks = (d.cols + large_lanes - 1) / large_lanes;
 #pragma omp parallel
   {
@@ -58,12 +98,14 @@ void add_large_product(double alpha, const LargeElements& large, DenseView<const
     for (std::int64_t block = 0; block < blocks; ++block) {
       const std::int64_t first = block * large_lanes;
       const int lanes = int(std::min<std::int64_t>(large_lanes, d.cols - first));
+      Results results(c, first, lanes);
       for (const LargeElements::Slab& slab : large.slabs) {
         pack(slab.columns, d, first, lanes, skip_above, numbers);
         for (const LargeElements::Row& row : slab.rows) {
-          add_row(numbers, large.slots.data() + row.first, large.values.data() + row.first, row.count, alpha,
-                  &c(row.row, first), c.by_rows ? 1 : c.ld, lanes);
+          multiply_row(numbers, large.slots.data() + row.first, large.values.data() + row.first, row.count, alpha,
+                       results.next(row.row));
         }
+        results.flush();
       }
     }
   }

@@ -13,14 +13,13 @@
 #include <omp.h>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 
 namespace quadrille::mgemm {
 namespace {
 
-/// Rows and columns of C that a thread works on at once, where memory allows.
-constexpr std::int64_t full_tile = 512;
 /// Under a cap as many tiles of floats are paid for, and no more threads than that multiply: the tiles' size must not
 /// depend on the number of threads.
 constexpr int capped_threads = 64;
@@ -28,7 +27,7 @@ constexpr int capped_threads = 64;
 /// How a split passes through a memory cap.
 struct SplitPlan {
   PanelPlan panels;
-  std::int64_t tile;
+  Tile tile;
   int threads;
   std::int64_t bytes;
 };
@@ -39,27 +38,31 @@ std::optional<SplitPlan> plan_split(const ProductShape& shape, std::int64_t larg
   PanelMemory memory;
   memory.a_bytes = memory.b_bytes = int(sizeof(float));
   memory.c_bytes = 0;
-  const auto tiles = [](std::int64_t tile, int threads) { return threads * tile * tile * std::int64_t(sizeof(float)); };
   const std::int64_t lists = large * large_element_bytes;
+  const auto tiles = [](const Tile& tile, int threads) {
+    return threads * tile.rows * tile.cols * std::int64_t(sizeof(float));
+  };
+  const int threads = omp_get_max_threads();
   if (cap == 0) {
+    // As long as a slab of large elements: longer ones gain nothing, and cost the system more fresh pages.
+    memory.max_k = large_slab;
     const PanelPlan panels = plan_panels(shape, memory);
-    const int threads = omp_get_max_threads();
-    return SplitPlan{panels, full_tile, threads, panels.bytes(memory) + lists + tiles(full_tile, threads)};
+    const Tile tile = choose_tile(shape.m, shape.n, std::numeric_limits<std::int64_t>::max());
+    return SplitPlan{panels, tile, threads, panels.bytes(memory) + lists + tiles(tile, threads)};
   }
-  const std::int64_t tile =
-      std::min(full_tile, std::int64_t(std::sqrt(double(cap) / (4 * capped_threads * sizeof(float)))));
-  if (tile < 1) return {};
-  memory.cap = cap - lists - tiles(tile, capped_threads);
-  if (memory.cap < cap / 2) return {};
+  const std::int64_t tile_numbers = cap / (4 * capped_threads * std::int64_t(sizeof(float)));
+  const Tile tile = choose_tile(shape.m, shape.n, std::max<std::int64_t>(1, tile_numbers));
+  const std::int64_t rest = lists + tiles(tile, capped_threads);
+  memory.cap = cap - rest;
+  if (memory.cap < cap / 2 || memory.cap < 2 * memory.a_bytes) return {};
   const PanelPlan panels = plan_panels(shape, memory);
-  return SplitPlan{panels, tile, std::min(capped_threads, omp_get_max_threads()),
-                   panels.bytes(memory) + lists + tiles(tile, capped_threads)};
+  return SplitPlan{panels, tile, std::min(capped_threads, threads), panels.bytes(memory) + rest};
 }
 
 /// The product of finite operands, split at report.delta.
 void multiply_split(const Operands<double>& o, const MgemmReport& report, const SplitPlan& plan) {
   const PanelPlan& panels = plan.panels;
-  const BlasThreads threads(1);
+  const OneBlasThread threads;
   const auto memory_a = std::make_unique_for_overwrite<float[]>(std::size_t(panels.rows() * panels.depth()));
   const auto memory_b = std::make_unique_for_overwrite<float[]>(std::size_t(panels.depth() * panels.columns()));
   DenseView<float> small_a, small_b_turned;
@@ -71,8 +74,12 @@ void multiply_split(const Operands<double>& o, const MgemmReport& report, const 
     const DenseView<double> c = o.c.block(s.row, s.column, s.rows, s.columns);
     if (s.load_a) small_a = split_by_magnitude(a, report.delta, memory_a.get(), large_a);
     if (s.load_b) small_b_turned = split_by_magnitude(b.transposed(), report.delta, memory_b.get(), large_b_turned);
-    add_small_product(o.alpha, small_a.constant(), small_b_turned.transposed().constant(), s.begins_c ? o.beta : 1, c,
-                      report.depth, plan.tile, plan.threads);
+    switch (report.small_form) {
+      case SmallForm::single:
+        add_small_product(o.alpha, small_a.constant(), small_b_turned.transposed().constant(), s.begins_c ? o.beta : 1,
+                          c, report.depth, plan.tile, plan.threads);
+        break;
+    }
     // A_large B, and (A_small B_large)^T = B_large^T A_small^T.
     add_large_product(o.alpha, large_a, b, std::numeric_limits<double>::infinity(), c);
     add_large_product(o.alpha, large_b_turned, a.transposed(), report.delta, c.transposed());
@@ -103,11 +110,10 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
   }
   MgemmReport report = operands.swapped ? choose_form(operands, max_b, max_a, cutoff, options)
                                         : choose_form(operands, max_a, max_b, cutoff, options);
+  report.small_form = options.small_form;
   if (report.form == MgemmForm::split) {
     const ProductShape shape{operands.m(), operands.n(), operands.k()};
-    const double large =
-        report.large_a * double(gemm.m) * double(gemm.k) + report.large_b * double(gemm.k) * double(gemm.n);
-    const std::optional<SplitPlan> plan = plan_split(shape, std::llround(large), options.memory_cap);
+    const std::optional<SplitPlan> plan = plan_split(shape, report.large_elements, options.memory_cap);
     if (plan) {
       report.panel_bytes = plan->bytes;
       multiply_split(operands, report, *plan);
@@ -115,7 +121,9 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
     }
     report.form = MgemmForm::plain_double;
     report.bound = report.probable_bound = double_error_bound(gemm.k, max_a, max_b);
-    report.reason = fmt::format("the lists of large elements do not fit a memory cap of {} bytes", options.memory_cap);
+    report.reason =
+        fmt::format("lists of large elements and tiles leave too little for panels of a memory cap of {} bytes",
+                    options.memory_cap);
   }
   report.panel_bytes = multiply_panels(operands, options.memory_cap).panel_bytes;
   return report;

@@ -43,28 +43,30 @@ struct Cutoff {
 struct MgemmOptions {
   SmallForm small_form = SmallForm::single;
   std::int64_t memory_cap = 0;  ///< bytes that panels and lists of large elements may take; 0: no limit
-  std::int64_t depth = 0;       ///< longest sum in single precision; 0: chosen (1024, or less for the target error)
+  std::int64_t depth = 0;       ///< longest sum in single precision; 0: chosen (2048, or less for the target error)
   bool always_split = false;    ///< also where it is not expected to be faster, or the product is small
   CostModel cost{};
 };
 
 struct MgemmReport {
   MgemmForm form = MgemmForm::plain_double;
-  double delta = 0;                 ///< of the split
-  std::int64_t depth = 0;           ///< longest sum in single precision
-  bool analysed = false;            ///< the fractions below are known
-  double large_a = 0, large_b = 0;  ///< fractions of large elements, for that delta or the smallest one tried
-  double bound = 0;                 ///< no element of op(A) op(B) has a larger absolute error
-  double probable_bound = 0;        ///< see error_bound.h
-  double expected_speedup = 1;      ///< of the split over plain double, by the cost model
-  std::int64_t panel_bytes = 0;     ///< taken by panels and lists of large elements
-  std::string reason;               ///< why this form
+  SmallForm small_form = SmallForm::single;  ///< of the split
+  double delta = 0;                          ///< of the split
+  std::int64_t depth = 0;                    ///< longest sum in single precision
+  bool analysed = false;                     ///< the fractions below are known
+  double large_a = 0, large_b = 0;           ///< fractions of large elements, for that delta or the smallest one tried
+  std::int64_t large_elements = 0;           ///< their number in both
+  double bound = 0;                          ///< no element of op(A) op(B) has a larger absolute error
+  double probable_bound = 0;                 ///< see error_bound.h
+  double expected_speedup = 1;               ///< of the split over plain double, by the cost model
+  std::int64_t panel_bytes = 0;              ///< taken by panels and lists of large elements
+  std::string reason;                        ///< why this form
 };
 
 /// C = alpha op(A) op(B) + beta C. beta = 0 does not read C, and alpha = 0 or k = 0 neither A nor B. Uses as many
-/// threads as OpenMP would; every dense product in single is one thread's, so that the result depends on their number
-/// only if the product is done in plain double (and by OpenBLAS). Errors: those of check_arguments and check_numbers,
-/// ErrorCode::invalid_input for a cutoff, a cap or a depth that cannot be; C is as it was then.
+/// threads as OpenMP would; every dense product is one thread's, so that their number does not enter the result.
+/// Errors: those of check_arguments and check_numbers, ErrorCode::invalid_input for a cutoff, a cap or a depth that
+/// cannot be; C is as it was then.
 QUADRILLE_API MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOptions& options = {});
 
 std::string to_string(MgemmForm form);

@@ -1,7 +1,5 @@
 #include "modules/mgemm/small_product.h"
 
-#include "modules/mgemm/blas.h"
-
 #include <algorithm>
 #include <memory>
 
@@ -26,16 +24,16 @@ void add_tile(double alpha, const float* tile, double beta, const DenseView<doub
 }  // namespace
 
 void add_small_product(double alpha, DenseView<const float> a, DenseView<const float> b, double beta,
-                       DenseView<double> c, std::int64_t depth, std::int64_t tile, int threads) {
-  const std::int64_t row_tiles = (c.rows + tile - 1) / tile, column_tiles = (c.cols + tile - 1) / tile;
+                       DenseView<double> c, std::int64_t depth, Tile tile, int threads) {
+  const std::int64_t row_tiles = tiles_along(c.rows, tile.rows), column_tiles = tiles_along(c.cols, tile.cols);
 #pragma omp parallel num_threads(threads)
   {
-    const std::int64_t size = std::min(tile, c.rows) * std::min(tile, c.cols);
+    const std::int64_t size = std::min(tile.rows, c.rows) * std::min(tile.cols, c.cols);
     const auto sums = std::make_unique_for_overwrite<float[]>(std::size_t(size));
 #pragma omp for schedule(dynamic)
     for (std::int64_t number = 0; number < row_tiles * column_tiles; ++number) {
-      const std::int64_t i = number % row_tiles * tile, j = number / row_tiles * tile;
-      const std::int64_t rows = std::min(tile, c.rows - i), cols = std::min(tile, c.cols - j);
+      const std::int64_t i = number % row_tiles * tile.rows, j = number / row_tiles * tile.cols;
+      const std::int64_t rows = std::min(tile.rows, c.rows - i), cols = std::min(tile.cols, c.cols - j);
       for (std::int64_t l = 0; l < a.cols; l += depth) {
         const std::int64_t terms = std::min(depth, a.cols - l);
         dense_product(1.0f, a.block(i, l, rows, terms), b.block(l, j, terms, cols), 0.0f,

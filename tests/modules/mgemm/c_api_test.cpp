@@ -1,0 +1,93 @@
+// The C calls: results, status codes and messages.
+#include "modules/mgemm/c_api.h"
+
+#include "tests/modules/mgemm/problem.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+namespace quadrille::mgemm {
+namespace {
+
+using testing::Problem;
+
+TEST(MgemmCApi, CallsAreThoseOfTheLibrary) {
+  Problem<double> problem(Order::rows, Transpose::yes, Transpose::no, 41, 33, 57, 0.02);
+  const Gemm<double>& g = problem.gemm;
+  ASSERT_EQ(quadrille_cleaver_double('R', 't', 'n', g.m, g.n, g.k, 1.5, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 9000),
+            0);
+  problem.scalars(1.5, 0);
+  EXPECT_LE(problem.largest_error(), 1e-9);
+  quadrille_mgemm_report report{};
+  problem.poison();
+  ASSERT_EQ(quadrille_mgemm('r', 'T', 'N', g.m, g.n, g.k, 1.5, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 0, 1.0, &report),
+            0);
+  EXPECT_LE(problem.largest_error(), 1.5 * report.bound);
+  EXPECT_EQ(report.split, 0);
+  EXPECT_NE(std::string(report.reason).find("too small"), std::string::npos) << report.reason;
+  EXPECT_EQ(
+      quadrille_mgemm_auto('R', 'C', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 0, 1e-3, nullptr),
+      0);
+
+  Problem<float> single(Order::columns, Transpose::no, Transpose::yes, 20, 30, 40);
+  const Gemm<float>& s = single.gemm;
+  ASSERT_EQ(quadrille_cleaver_single('C', 'N', 'T', s.m, s.n, s.k, 1, s.a, s.lda, s.b, s.ldb, 0, s.c, s.ldc, 0), 0);
+  EXPECT_LE(single.largest_error(), 40 * 42 * 0x1p-24);
+}
+
+TEST(MgemmCApi, ALargeProductIsSplit) {
+  Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 1200, 1300, 1100, 1e-4);
+  const Gemm<double>& g = problem.gemm;
+  quadrille_mgemm_report report{};
+  ASSERT_EQ(quadrille_mgemm('C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 0, 1.0, &report),
+            0);
+  EXPECT_EQ(report.split, 1) << report.reason;
+  EXPECT_EQ(report.analysed, 1);
+  EXPECT_EQ(report.delta, 1.0);
+  EXPECT_GT(report.panel_bytes, 0);
+  EXPECT_NEAR(report.large_a, 1e-4, 1e-4);
+  EXPECT_LE(problem.largest_error(3000), report.bound);
+  ASSERT_EQ(
+      quadrille_mgemm_auto('C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 0, 0.01, &report),
+      0);
+  EXPECT_EQ(report.split, 1) << report.reason;
+  EXPECT_LE(report.bound, 0.01);
+  EXPECT_LE(problem.largest_error(3000), 0.01);
+}
+
+TEST(MgemmCApi, ErrorsHaveCodesAndMessages) {
+  double a[4] = {1, 2, 3, 4}, b[4] = {1, 0, 0, 1}, c[4] = {};
+  const auto call = [&](char order, char trans, std::int64_t m, const double* pa, std::int64_t lda, std::int64_t cap,
+                        double delta) {
+    return quadrille_mgemm(order, trans, 'N', m, 2, 2, 1, pa, lda, b, 2, 0, c, 2, cap, delta, nullptr);
+  };
+  const auto said = [](const char* what) {
+    return std::string(quadrille_mgemm_message()).find(what) != std::string::npos;
+  };
+  EXPECT_EQ(call('C', 'N', 2, a, 2, 0, 1), QUADRILLE_MGEMM_OK);
+  EXPECT_EQ(c[1], 2);
+  EXPECT_EQ(call('X', 'N', 2, a, 2, 0, 1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("quadrille_mgemm: order = 'X'")) << quadrille_mgemm_message();
+  EXPECT_EQ(call('C', 'Q', 2, a, 2, 0, 1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("trans_a = 'Q'")) << quadrille_mgemm_message();
+  EXPECT_EQ(call('C', 'N', -2, a, 2, 0, 1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("m = -2")) << quadrille_mgemm_message();
+  EXPECT_EQ(call('C', 'N', 2, nullptr, 2, 0, 1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("A is a null pointer")) << quadrille_mgemm_message();
+  EXPECT_EQ(call('C', 'N', 2, a, 1, 0, 1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("lda must be at least 2")) << quadrille_mgemm_message();
+  EXPECT_EQ(call('C', 'N', 2, a, 2, 7, 1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("7 bytes")) << quadrille_mgemm_message();
+  EXPECT_EQ(call('C', 'N', 2, a, 2, 0, -1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("delta = -1")) << quadrille_mgemm_message();
+  a[3] = std::nan("");
+  EXPECT_EQ(call('C', 'N', 2, a, 2, 0, 1), QUADRILLE_MGEMM_NOT_FINITE);
+  EXPECT_TRUE(said("A: the element in row 1, column 1 (from 0) is NaN")) << quadrille_mgemm_message();
+  EXPECT_EQ(quadrille_cleaver_double('C', 'N', 'N', 2, 2, 2, 1, a, 2, b, 2, 0, c, 2, 0), QUADRILLE_MGEMM_NOT_FINITE);
+  EXPECT_TRUE(said("quadrille_cleaver_double")) << quadrille_mgemm_message();
+}
+
+}  // namespace
+}  // namespace quadrille::mgemm
