@@ -110,6 +110,10 @@ fs::path default_output_folder(const fs::path& job) {
   return folder;
 }
 
+std::string unfinished_file(const TaskSpec& task, int turn) {
+  return fmt::format("{}.unfinished.{}.lime", task.name, turn % 2);
+}
+
 std::vector<fs::path> input_files(const TaskSpec& task) {
   std::vector<NamedFile> names;
   collect(*task.parameters, ParameterType::file_in, names);
@@ -124,6 +128,11 @@ void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
       {one_spelling(folder / "results.json"), "holds the results"},
       {one_spelling(folder / "restart.json"), "holds what an interrupted run needs"},
   };
+  for (const TaskSpec& task : job.run) {
+    for (int turn = 0; turn < 2 && task.entry->module != nullptr; ++turn) {
+      taken[one_spelling(folder / unfinished_file(task, turn))] = "holds what an interrupted run needs";
+    }
+  }
   for (const NamedFile& name : files_of(job, ParameterType::file_in)) {
     const fs::path input = job.input_path(name.file);
     taken[one_spelling(input)] = fmt::format("is the input {}", input.string());
@@ -174,6 +183,11 @@ void remove_leftovers(const Job& job, const fs::path& folder) {
   const auto note = [&](const fs::path& target) { names[target.parent_path()].insert(target.filename().string()); };
   for (const char* name : {"results.json", "restart.json"}) note(one_spelling(folder / name));
   for (const NamedFile& output : outputs_of(job)) note(one_spelling(folder / output.file));
+  for (const TaskSpec& task : job.run) {
+    for (int turn = 0; turn < 2 && task.entry->module != nullptr; ++turn) {
+      note(one_spelling(folder / unfinished_file(task, turn)));
+    }
+  }
   for (const auto& [place, targets] : names) {
     std::error_code ignored;
     std::vector<fs::path> found;

@@ -13,6 +13,10 @@ namespace quadrille {
 /// The folder of a job file's outputs when none is named: a/job.out for a/job.yaml.
 std::filesystem::path default_output_folder(const std::filesystem::path& job);
 
+/// The two files that a module's task keeps its state in, in turn, so that the one that restart.json names is whole
+/// while the other is written.
+std::string unfinished_file(const TaskSpec& task, int turn);
+
 /// The files that a task reads.
 std::vector<std::filesystem::path> input_files(const TaskSpec& task);
 

@@ -4,6 +4,7 @@
 #include "input/files/gauge_file.h"
 #include "input/job.h"
 #include "input/job_run.h"
+#include "input/outputs.h"
 #include "input/progress.h"
 
 #include <fmt/format.h>
@@ -213,11 +214,6 @@ quadrille_status write_links(quadrille_run* run, const char* name, const int dim
 
 std::string checksum_text(const HostLinks& links) {
   return to_string(checksum_of_sites(links.data.data(), 36 * sizeof(Complex), 0, volume(links.dims)));
-}
-
-/// Two files in turn, so that the one that restart.json names is whole while the other is written.
-std::string unfinished_file(const TaskSpec& task, int turn) {
-  return fmt::format("{}.unfinished.{}.lime", task.name, turn % 2);
 }
 
 quadrille_status keep_unfinished(quadrille_run* run, const char* json, const int dims[4], const double* numbers) {

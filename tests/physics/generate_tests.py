@@ -204,6 +204,7 @@ class Generate(ProgramTest):
 
     def test_outputs_are_known_before_the_work(self):
         self.refused(self.job(save={"file": "#/../results.json"}, configurations=1), "holds the results")
+        self.refused(self.job(save={"file": "generate.unfinished.1.lime"}, configurations=1), "an interrupted run needs")
         job = self.job()
         job["gauge"]["save"] = "folder/b_0011.lime"
         self.refused(job, r"'folder/b_0011\.lime' is written twice")
