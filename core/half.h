@@ -3,7 +3,7 @@
 // n is the largest |component| of the site in float; q = round-half-even(x (32767 / n)), clamped to +-32767.
 // n below `smallest_norm` (2^-110, where 32767 / n would overflow) counts as zero: q = 0, n = 0. A component that is
 // not finite gives n = NaN, which the next reduction meets. Links have no norm of their own: n = 1.
-// The same bits on every backend: quantize() is compiled without contraction to FMA.
+// The same bits on every backend: quantize() is compiled without contraction to FMA. Devices: core/half_words.h.
 #pragma once
 
 #include "core/host_device.h"
