@@ -5,16 +5,19 @@
 #include "modules/mgemm/blas.h"
 #include "tests/modules/mgemm/problem.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 namespace quadrille::mgemm {
 namespace {
 
+using testing::Errors;
 using testing::for_all_storages;
 using testing::Problem;
 
@@ -117,8 +120,8 @@ TEST(Mgemm, BetaZeroDoesNotReadCAndEmptySumsScale) {
 
 constexpr std::int64_t error_sample = 40000;
 
-/// The error of an unsalted product by sgemm.
-double single_precision_error(std::int64_t n) {
+/// The errors of an unsalted product by sgemm.
+Errors single_precision_errors(std::int64_t n) {
   Problem<double> problem(Order::columns, Transpose::no, Transpose::no, n, n, n, 0, 1, 0);
   const std::vector<float> a(problem.a.begin(), problem.a.end()), b(problem.b.begin(), problem.b.end());
   std::vector<float> c(std::size_t(n * n));
@@ -127,27 +130,29 @@ double single_precision_error(std::int64_t n) {
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < n; ++i)
       problem.c[std::size_t(problem.place_in_c(i, j))] = double(c[std::size_t(j * n + i)]);
-  return problem.largest_error(error_sample);
+  return problem.errors(error_sample);
 }
 
 /// Whatever the salt, the error is that of single precision without salt, and below the bound. Sums in single are never
 /// longer than 2048, so of long sums the error may be less.
-void check_salted(std::int64_t n, double fraction, double salt, double single) {
+void check_salted(std::int64_t n, double fraction, double salt, const Errors& single) {
   Problem<double> problem(Order::columns, Transpose::no, Transpose::yes, n, n, n, fraction, salt, 0);
   const MgemmReport report = mgemm(problem.gemm, Cutoff::at(1), always_split());
-  const double error = problem.largest_error(error_sample);
-  // Two maxima over 40,000 errors of like distribution differ by less.
-  EXPECT_LT(error, 1.5 * single) << "n " << n << ", fraction " << fraction << ", salt " << salt;
-  EXPECT_GT(error, single / 3) << "n " << n << ", fraction " << fraction << ", salt " << salt;
-  EXPECT_LE(error, report.bound);
-  EXPECT_LE(error, report.probable_bound);
-  EXPECT_LE(report.probable_bound, report.bound);
-  EXPECT_NEAR(report.large_a, fraction, 6 * std::sqrt(fraction) / double(n) + 1e-5);
+  const Errors errors = problem.errors(error_sample);
+  const std::string name = fmt::format("n {}, fraction {}, salt {}", n, fraction, salt);
+  // A root mean square over 40,000 elements is sharp. The largest one is not: it was seen to differ by 1.6.
+  EXPECT_LT(errors.rms, 1.15 * single.rms) << name;
+  EXPECT_GT(errors.rms, single.rms / 3) << name;
+  EXPECT_LT(errors.largest, 3 * single.largest) << name;
+  EXPECT_LE(errors.largest, report.bound) << name;
+  EXPECT_LE(errors.largest, report.probable_bound) << name;
+  EXPECT_LE(report.probable_bound, report.bound) << name;
+  EXPECT_NEAR(report.large_a, fraction, 6 * std::sqrt(fraction) / double(n) + 1e-5) << name;
 }
 
 TEST(Mgemm, TheErrorIsThatOfSinglePrecisionWhateverTheSalt) {
-  const double single = single_precision_error(1000);
-  EXPECT_GT(single, 0);
+  const Errors single = single_precision_errors(1000);
+  EXPECT_GT(single.rms, 0);
   for (double fraction : {1e-2, 1e-3, 1e-4})
     for (double salt : {100.0, 10000.0}) check_salted(1000, fraction, salt, single);
 }
@@ -156,23 +161,24 @@ TEST(Mgemm, AndWhateverTheSize) {
   SiteRandom random(testing::next_seed(), RandomPurpose::Test, 0);
   const std::int64_t n = 1001 + std::int64_t(3096 * random.uniform());
   const double fraction = std::pow(10, -2 - std::floor(3 * random.uniform()));
-  check_salted(n, fraction, random.uniform() < 0.5 ? 100 : 10000, single_precision_error(n));
+  check_salted(n, fraction, random.uniform() < 0.5 ? 100 : 10000, single_precision_errors(n));
 }
 
 TEST(Mgemm, ShorterSumsAreMoreExact) {
   Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 200, 200, 4000, 1e-3);
-  std::vector<double> bounds, errors;
+  std::vector<double> bounds;
+  std::vector<Errors> errors;
   for (std::int64_t depth : {4000, 64}) {
     MgemmOptions options = always_split();
     options.depth = depth;
     const MgemmReport report = mgemm(problem.gemm, Cutoff::at(1), options);
     EXPECT_EQ(report.depth, depth);
     bounds.push_back(report.bound);
-    errors.push_back(problem.largest_error(10000));
-    EXPECT_LE(errors.back(), bounds.back());
+    errors.push_back(problem.errors(10000));
+    EXPECT_LE(errors.back().largest, bounds.back());
   }
   EXPECT_LT(bounds[1], bounds[0] / 20);
-  EXPECT_LT(errors[1], 0.85 * errors[0]);
+  EXPECT_LT(errors[1].rms, 0.85 * errors[0].rms);
 }
 
 TEST(Mgemm, ThreadsDoNotChangeABit) {

@@ -13,6 +13,10 @@
 
 namespace quadrille::testing {
 
+struct Errors {
+  double largest, rms;
+};
+
 /// A product with its matrices, which lie in longer memory than they need; the rest is poisoned with NaN.
 template <class T>
 struct Problem {
@@ -49,21 +53,23 @@ struct Problem {
     return gemm.order == mgemm::Order::rows ? i * gemm.ldc + j : j * gemm.ldc + i;
   }
 
-  /// The largest distance of C from the naive product, over all elements or about `sample` of them.
-  double largest_error(std::int64_t sample = 0) const {
+  /// Distances of C from the naive product, over all elements or about `sample` of them.
+  Errors errors(std::int64_t sample = 0) const {
     mgemm::Gemm<T> old = gemm;
     old.c = const_cast<T*>(before.data());
     const std::int64_t total = gemm.m * gemm.n, step = sample == 0 ? 1 : std::max<std::int64_t>(1, total / sample) | 1;
-    double most = 0;
-#pragma omp parallel for schedule(dynamic) reduction(max : most)
+    double most = 0, squares = 0;
+#pragma omp parallel for schedule(dynamic) reduction(max : most) reduction(+ : squares)
     for (std::int64_t e = 0; e < total; e += step) {
       const std::int64_t i = e % gemm.m, j = e / gemm.m;
       const long double exact = naive_element(old, i, j);
       const double error = double(std::abs(static_cast<long double>(c[std::size_t(place_in_c(i, j))]) - exact));
       most = std::max(most, std::isnan(error) ? HUGE_VAL : error);
+      squares += error * error;
     }
-    return most;
+    return {most, std::sqrt(squares / double(std::max<std::int64_t>(1, (total + step - 1) / step)))};
   }
+  double largest_error(std::int64_t sample = 0) const { return errors(sample).largest; }
   /// What lies between the lines of C has been left alone.
   void expect_gaps_untouched() const {
     const bool by_rows = gemm.order == mgemm::Order::rows;
