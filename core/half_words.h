@@ -2,6 +2,7 @@
 // without the slow conversion instructions. Also runs on the host.
 #pragma once
 
+#include "core/half.h"
 #include "core/host_device.h"
 
 #include <bit>
@@ -51,28 +52,28 @@ QUADRILLE_HOST_DEVICE float largest(float norm, float x) {
 
 /// 32767 / norm for the largest magnitude of a site, and the norm itself as it is stored.
 QUADRILLE_HOST_DEVICE float quanta_of(float& norm) {
-  constexpr float least = 0x1p-110f, largest_finite = 0x1.fffffep127f;  // least: half::smallest_norm
-  if (norm >= least && norm <= largest_finite) return 32767.0f / norm;
-  norm = norm < least ? 0.0f : float_of_bits(0x7fc00000);
+  constexpr float largest_finite = 0x1.fffffep127f;
+  if (norm >= smallest_norm && norm <= largest_finite) return quanta / norm;
+  norm = norm < smallest_norm ? 0.0f : float_of_bits(0x7fc00000);
   return 0.0f;
 }
 
 /// The nearest even integer of x times quanta_of(norm), in the lowest bits of the result in two's complement: those of
 /// the mantissa when `magic_value` is added. Of a site that is not finite only the norm means something.
-QUADRILLE_HOST_DEVICE unsigned rounded(float x, float quanta) {
+QUADRILLE_HOST_DEVICE unsigned rounded(float x, float scale) {
 #ifdef __CUDA_ARCH__
-  return __float_as_uint(__fadd_rn(__fmul_rn(x, quanta), magic_value));
+  return __float_as_uint(__fadd_rn(__fmul_rn(x, scale), magic_value));
 #else
-  const float scaled = x * quanta;
+  const float scaled = x * scale;
   return std::bit_cast<unsigned>(scaled + magic_value);
 #endif
 }
-/// The same without rounding the product, so not always the quanta that half::quantize() finds.
-QUADRILLE_HOST_DEVICE unsigned rounded_once(float x, float quanta) {
+/// The same without rounding the product, so not always the quanta that quantize() finds.
+QUADRILLE_HOST_DEVICE unsigned rounded_once(float x, float scale) {
 #ifdef __CUDA_ARCH__
-  return __float_as_uint(fmaf(x, quanta, magic_value));
+  return __float_as_uint(fmaf(x, scale, magic_value));
 #else
-  return std::bit_cast<unsigned>(std::fma(x, quanta, magic_value));
+  return std::bit_cast<unsigned>(std::fma(x, scale, magic_value));
 #endif
 }
 /// The word of two such quanta.

@@ -140,4 +140,21 @@ quadrille_status guarded(const quadrille_host* host, quadrille_run* run, Body&& 
   return QUADRILLE_FAILED;
 }
 
+/// The descriptor of a module, without what only some of them have.
+template <std::size_t count>
+constexpr quadrille_module module_of(const char* name, const char* version, const quadrille_task (&tasks)[count],
+                                     decltype(quadrille_module::check) check, decltype(quadrille_module::run) run) {
+  return {.abi_version = QUADRILLE_MODULE_ABI,
+          .struct_size = sizeof(quadrille_module),
+          .task_size = sizeof(quadrille_task),
+          .parameter_size = sizeof(quadrille_parameter),
+          .name = name,
+          .version = version,
+          .build_id = "",
+          .tasks = tasks,
+          .task_count = count,
+          .check = check,
+          .run = run};
+}
+
 }  // namespace quadrille

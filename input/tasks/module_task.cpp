@@ -73,6 +73,15 @@ quadrille_status host_call(quadrille_run* run, Body&& body) noexcept {
   return QUADRILLE_FAILED;
 }
 
+/// The same for what makes no sense while the job is only checked: `what` a module then does wrong.
+template <class Body>
+quadrille_status running_call(quadrille_run* run, const char* what, Body&& body) noexcept {
+  return host_call(run, [&] {
+    if (run->job == nullptr) return defect(run, fmt::format("it {} while the job is only checked", what));
+    return body(*run->job);
+  });
+}
+
 /// A value of one of `types`: of a list its entry `index`; null, with a failure, when the module may not ask so.
 const Item* value_of(quadrille_run* run, const char* path, std::size_t index,
                      std::initializer_list<ParameterType> types) {
@@ -126,13 +135,12 @@ void add_file(JobRun& job, const std::string& name) {
 }
 
 quadrille_status output_file(quadrille_run* run, const char* path, std::size_t index, const char** out) {
-  return host_call(run, [&] {
+  return running_call(run, "asks for an output file", [&](JobRun& job) {
     const Item* item = value_of(run, path, index, {ParameterType::file_out});
     if (item == nullptr) return QUADRILLE_FAILED;
-    if (run->job == nullptr) return defect(run, "it asks for an output file while the job is only checked");
     const std::string& name = std::get<std::string>(item->scalar);
-    *out = keep_text(run, run->job->folder().prepare(name).string());
-    add_file(*run->job, name);
+    *out = keep_text(run, job.folder().prepare(name).string());
+    add_file(job, name);
     return QUADRILLE_DONE;
   });
 }
@@ -196,18 +204,17 @@ void give_links(const HostLinks& links, int dims[4], const double** numbers) {
 }
 
 quadrille_status links(quadrille_run* run, int dims[4], const double** numbers) {
-  return host_call(run, [&] {
-    if (run->job == nullptr || !run->task.entry->needs_links) return defect(run, "it asks for links out of turn");
-    give_links(run->job->gauge().source->links(), dims, numbers);
+  return running_call(run, "asks for links", [&](JobRun& job) {
+    if (!run->task.entry->needs_links) return defect(run, "it asks for links without QUADRILLE_NEEDS_LINKS");
+    give_links(job.gauge().source->links(), dims, numbers);
     return QUADRILLE_DONE;
   });
 }
 
 quadrille_status write_links(quadrille_run* run, const char* name, const int dims[4], const double* numbers, int bits) {
-  return host_call(run, [&] {
-    if (run->job == nullptr) return defect(run, "it writes links while the job is only checked");
-    write_gauge_file(run->job->folder().prepare(name).string(), links_of(dims, numbers), {.precision = bits});
-    add_file(*run->job, name);
+  return running_call(run, "writes links", [&](JobRun& job) {
+    write_gauge_file(job.folder().prepare(name).string(), links_of(dims, numbers), {.precision = bits});
+    add_file(job, name);
     return QUADRILLE_DONE;
   });
 }
@@ -217,9 +224,7 @@ std::string checksum_text(const HostLinks& links) {
 }
 
 quadrille_status keep_unfinished(quadrille_run* run, const char* json, const int dims[4], const double* numbers) {
-  return host_call(run, [&] {
-    if (run->job == nullptr) return defect(run, "it keeps a state while the job is only checked");
-    JobRun& job = *run->job;
+  return running_call(run, "keeps a state", [&](JobRun& job) {
     const std::string name = unfinished_file(run->task, run->states_kept++);
     const HostLinks links = links_of(dims, numbers);
     write_gauge_file(job.folder().prepare(name).string(), links);

@@ -1,5 +1,6 @@
 // The 16-bit format: its bits, its bounds, its edge cases.
 #include "core/half.h"
+#include "core/half_words.h"
 
 #include "core/random.h"
 #include "tests/random_seed.h"
@@ -60,6 +61,52 @@ TEST(Half, RoundTripIsWithinHalfAQuantum) {
   }
   EXPECT_LT(worst, 0.5 / 32767 * 1.01);
   EXPECT_GT(worst, 0.4 / 32767);
+}
+
+TEST(HalfWords, AreTheFormatOfASite) {
+  SiteRandom random(testing::next_seed(), RandomPurpose::Test, 0);
+  for (int trial = 0; trial < 10000; ++trial) {
+    const float x[] = {float(std::exp(10 * random.normal())), -float(std::exp(10 * random.normal()))};
+    float norm = half::largest(half::largest(0.0f, x[0]), x[1]);
+    ASSERT_EQ(norm, half::norm(x, 2));
+    const float scale = half::quanta_of(norm);
+    ASSERT_EQ(scale, half::scale(norm));
+    const std::int16_t q[] = {half::quantize(x[0], scale), half::quantize(x[1], scale)};
+    const unsigned word = half::packed(half::rounded(x[0], scale), half::rounded(x[1], scale));
+    ASSERT_EQ(std::int16_t(word), q[0]) << x[0] << ' ' << x[1];
+    ASSERT_EQ(std::int16_t(word >> 16), q[1]) << x[0] << ' ' << x[1];
+    ASSERT_EQ(half::whole<0>(word), float(q[0]));
+    ASSERT_EQ(half::whole<1>(word), float(q[1]));
+    const unsigned once = half::packed(half::rounded_once(x[0], scale), half::rounded_once(x[1], scale));
+    ASSERT_LE(std::abs(half::whole<0>(once) - float(q[0])), 1);
+    ASSERT_LE(std::abs(half::whole<1>(once) - float(q[1])), 1);
+  }
+}
+
+TEST(HalfWords, SumsOfQuantaAreExact) {
+  for (const int low : {-32767, -1, 0, 1, 255, 256, 32767}) {
+    for (const int high : {-32767, -256, 0, 77, 32767}) {
+      const unsigned word = half::packed(unsigned(low), unsigned(high));
+      EXPECT_EQ((half::add<0, 1>(word, 5)), 5 + low);
+      EXPECT_EQ((half::add<0, -1>(word, 5)), 5 - low);
+      EXPECT_EQ((half::add<1, 1>(word, -5)), -5 + high);
+      EXPECT_EQ((half::add<1, -1>(word, -5)), -5 - high);
+      EXPECT_EQ(half::from_magic(half::add<1, -1>(word, half::add<0, 1>(word, half::magic))), float(low - high));
+    }
+  }
+}
+
+TEST(HalfWords, EdgesOfTheNormAreThoseOfTheFormat) {
+  for (const float edge : {0.0f, 0x1p-111f, 0x1p-110f, 0x1.fffffep127f}) {
+    float norm = edge;
+    EXPECT_EQ(half::quanta_of(norm), half::scale(half::norm(&edge, 1)));
+    EXPECT_EQ(norm, half::norm(&edge, 1));
+  }
+  for (float bad : {HUGE_VALF, std::nanf("")}) {
+    float norm = half::largest(1.0f, bad);
+    EXPECT_EQ(half::quanta_of(norm), 0.0f);
+    EXPECT_TRUE(std::isnan(norm));
+  }
 }
 
 }  // namespace
