@@ -20,7 +20,8 @@ enum class RandomPurpose : std::uint32_t {
   GaussianSpinor = 3,
   GaugeTransformation = 4,
   Sweep = 5,
-  Heatbath = 6
+  Heatbath = 6,
+  Sample = 7
 };
 
 /// Ten rounds of Philox4x32.

@@ -1,9 +1,12 @@
 #include "modules/mgemm/choice.h"
 
+#include "modules/mgemm/sampled_error.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 namespace quadrille::mgemm {
@@ -15,10 +18,6 @@ constexpr double largest_fraction = 0.04;
 
 /// Lengths of sums in single precision that are tried for a target error; the first is used where there is none.
 constexpr std::int64_t depths[] = {2048, 1024, 512, 256, 128};
-
-double relevant(const ErrorBound& bound, Assurance assurance) {
-  return assurance == Assurance::certain ? bound.certain : bound.probable;
-}
 
 class Choice {
  public:
@@ -40,9 +39,10 @@ class Choice {
     report_.depth = options_.depth > 0 ? options_.depth : depths[0];
     bound_ = error_bound(profile_, report_.delta, report_.depth);
     if (cutoff_.automatic && !meet_target()) {
-      return plain(fmt::format("with delta = {:.3g} the {} error bound is {:.3g}, above the target {:.3g}",
-                               report_.delta, cutoff_.assurance == Assurance::certain ? "certain" : "probable",
-                               relevant(bound_, cutoff_.assurance), cutoff_.target_error));
+      const bool certain = cutoff_.assurance == Assurance::certain;
+      return plain(fmt::format("with delta = {:.3g} the {} is {:.3g}, above the target {:.3g}", report_.delta,
+                               certain ? "certain error bound" : "measured error",
+                               certain ? bound_.certain : report_.measured, cutoff_.target_error));
     }
     return weigh();
   }
@@ -51,6 +51,7 @@ class Choice {
   MgemmReport plain(std::string reason) {
     report_.form = MgemmForm::plain_double;
     report_.bound = report_.probable_bound = double_error_bound(shape_.k, profile_.max_a, profile_.max_b);
+    report_.measured = 0;
     report_.depth = 0;
     report_.reason = std::move(reason);
     return report_;
@@ -81,11 +82,17 @@ class Choice {
 
   bool within(double delta, std::int64_t depth) {
     bound_ = error_bound(profile_, delta, depth);
-    return relevant(bound_, cutoff_.assurance) <= cutoff_.target_error;
+    if (cutoff_.assurance == Assurance::certain) return bound_.certain <= cutoff_.target_error;
+    if (!std::isfinite(bound_.certain)) return false;
+    report_.measured = sample_->relative(delta, depth) * bound_.small_norms + bound_.in_double;
+    return report_.measured <= cutoff_.target_error;
   }
 
   /// The longest sums that the smallest cutoff allows, and then the largest cutoff that these allow.
   bool meet_target() {
+    if (cutoff_.assurance == Assurance::measured) {
+      sample_.emplace(operands_.a, operands_.b, profile_.a.row_squares, profile_.b.row_squares);
+    }
     const std::int64_t wanted = options_.depth;
     bool met = false;
     for (std::int64_t depth : depths) {
@@ -95,7 +102,7 @@ class Choice {
     }
     if (!met || !profile_.a.listed || !profile_.b.listed) return met;
     const std::vector<double> deltas = candidates();
-    // The bound grows with delta.
+    // The error grows with delta.
     std::size_t good = 0, bad = deltas.size();
     while (bad - good > 1) {
       const std::size_t middle = (good + bad) / 2;
@@ -141,6 +148,7 @@ class Choice {
   ProductProfile profile_;
   LargeCounts large_;
   ErrorBound bound_;
+  std::optional<SampledError> sample_;  ///< where the assurance is measured
   MgemmReport report_;
 };
 

@@ -16,11 +16,15 @@ struct CostModel {
   double smallest_product = 1.5e9;  ///< m n k below which a product is done in double without analysis
 
   double plain(const ProductShape& s) const { return 2 * double(s.m) * double(s.n) * double(s.k); }
-  double split(const ProductShape& s, const LargeCounts& large, std::int64_t depth) const {
+  /// Of a product whose factors are split already.
+  double split_product(const ProductShape& s, const LargeCounts& large, std::int64_t depth) const {
     const double m = double(s.m), n = double(s.n), k = double(s.k);
     const double sums = double((s.k + depth - 1) / depth);
     return single_flop * 2 * m * n * k + large_flop * 2 * (double(large.a) * n + double(large.b) * m) +
-           split_element * (m * k + k * n) + add_element * m * n * sums;
+           add_element * m * n * sums;
+  }
+  double split(const ProductShape& s, const LargeCounts& large, std::int64_t depth) const {
+    return split_product(s, large, depth) + split_element * double(s.k) * double(s.m + s.n);
   }
 };
 

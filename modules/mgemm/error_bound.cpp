@@ -74,14 +74,14 @@ ErrorBound error_bound(const ProductProfile& profile, double delta, std::int64_t
   const RowExtremes b = row_extremes(profile.b, delta, shape.k, profile.max_b);
   const double small = a.small * b.small, all = a.all * b.all;
   // Sums of single precision must stay in its range, with room for rounding.
-  if (!(small < FLT_MAX / 4) || small_a > FLT_MAX || small_b > FLT_MAX) return {infinity, infinity};
+  if (!(small < FLT_MAX / 4) || small_a > FLT_MAX || small_b > FLT_MAX) return {infinity, infinity, infinity, infinity};
   const double k = double(shape.k);
   const double n = double(std::min(depth, shape.k)) + 2;
   const double single_gamma = gamma_bound(n, single_roundoff);
   const double roundings = k + 2 * double(a.large + b.large) + 8;
   const double rest =
       (1 + single_gamma) * gamma_bound(roundings, double_roundoff) * all + k * 0x1p-149 * (1 + small_a + small_b);
-  ErrorBound bound{single_gamma * small + rest, probable_gamma(n, shape) * small + rest};
+  ErrorBound bound{single_gamma * small + rest, probable_gamma(n, shape) * small + rest, small, rest};
   bound.probable = std::min(bound.probable, bound.certain);
   return bound;
 }

@@ -25,10 +25,12 @@ double gamma_bound(double n, double unit_roundoff);
 
 /// Largest absolute error of an element of A B.
 struct ErrorBound {
-  double certain = 0;   ///< always holds
-  double probable = 0;  ///< with probability 1 - 1e-6 if rounding errors in single are independent and of mean 0
-                        ///< (Higham, Mary, SIAM J. Sci. Comput. 41 (2019) A2815, doi:10.1137/18M1226312: gamma_n
-                        ///< becomes exp(lambda sqrt(n) u + n u^2 / (1 - u)) - 1)
+  double certain = 0;      ///< always holds
+  double probable = 0;     ///< with probability 1 - 1e-6 if rounding errors in single are independent and of mean 0
+                           ///< (Higham, Mary, SIAM J. Sci. Comput. 41 (2019) A2815, doi:10.1137/18M1226312: gamma_n
+                           ///< becomes exp(lambda sqrt(n) u + n u^2 / (1 - u)) - 1)
+  double small_norms = 0;  ///< the product of the largest 2-norms of small elements
+  double in_double = 0;    ///< the part of both bounds that single precision has nothing to do with
 };
 
 /// Profiles of A by rows and of B by columns (profile_magnitudes of its transpose), with the same delta, and what the

@@ -5,8 +5,7 @@
 #include "modules/mgemm/blas.h"
 #include "modules/mgemm/choice.h"
 #include "modules/mgemm/cleaver.h"
-#include "modules/mgemm/large_product.h"
-#include "modules/mgemm/small_product.h"
+#include "modules/mgemm/split_product.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <optional>
 
 namespace quadrille::mgemm {
@@ -63,26 +61,17 @@ std::optional<SplitPlan> plan_split(const ProductShape& shape, std::int64_t larg
 void multiply_split(const Operands<double>& o, const MgemmReport& report, const SplitPlan& plan) {
   const PanelPlan& panels = plan.panels;
   const OneBlasThread threads;
-  const auto memory_a = std::make_unique_for_overwrite<float[]>(std::size_t(panels.rows() * panels.depth()));
-  const auto memory_b = std::make_unique_for_overwrite<float[]>(std::size_t(panels.depth() * panels.columns()));
-  DenseView<float> small_a, small_b_turned;
-  LargeElements large_a, large_b_turned;
+  SplitFactor a, b_turned;
   for (std::int64_t number = 0; number < panels.steps(); ++number) {
     const PanelStep s = panels.step(number);
-    const DenseView<const double> a = o.a.block(s.row, s.depth, s.rows, s.depths);
-    const DenseView<const double> b = o.b.block(s.depth, s.column, s.depths, s.columns);
     const DenseView<double> c = o.c.block(s.row, s.column, s.rows, s.columns);
-    if (s.load_a) small_a = split_by_magnitude(a, report.delta, memory_a.get(), large_a);
-    if (s.load_b) small_b_turned = split_by_magnitude(b.transposed(), report.delta, memory_b.get(), large_b_turned);
+    if (s.load_a) a.assign(o.a.block(s.row, s.depth, s.rows, s.depths), report.delta);
+    if (s.load_b) b_turned.assign(o.b.block(s.depth, s.column, s.depths, s.columns).transposed(), report.delta);
     switch (report.small_form) {
       case SmallForm::single:
-        add_small_product(o.alpha, small_a.constant(), small_b_turned.transposed().constant(), s.begins_c ? o.beta : 1,
-                          c, report.depth, plan.tile, plan.threads);
+        multiply_split(o.alpha, a, b_turned, s.begins_c ? o.beta : 1, c, report.depth, plan.tile, plan.threads);
         break;
     }
-    // A_large B, and (A_small B_large)^T = B_large^T A_small^T.
-    add_large_product(o.alpha, large_a, b, std::numeric_limits<double>::infinity(), c);
-    add_large_product(o.alpha, large_b_turned, a.transposed(), report.delta, c.transposed());
   }
 }
 
@@ -121,6 +110,7 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
     }
     report.form = MgemmForm::plain_double;
     report.bound = report.probable_bound = double_error_bound(gemm.k, max_a, max_b);
+    report.measured = 0;
     report.reason =
         fmt::format("lists of large elements and tiles leave too little for panels of a memory cap of {} bytes",
                     options.memory_cap);

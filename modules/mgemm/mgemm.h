@@ -25,8 +25,9 @@ enum class MgemmForm {
   plain_double,  ///< everything in double
 };
 
-/// Which of the two error bounds (error_bound.h) an automatic cutoff must keep below its target.
-enum class Assurance { certain, probable };
+/// What an automatic cutoff must keep below its target: the bound of all rounding errors (error_bound.h), which is far
+/// above those of most products, or what a sample of the product shows (sampled_error.h).
+enum class Assurance { certain, measured };
 
 struct Cutoff {
   bool automatic = false;
@@ -58,6 +59,7 @@ struct MgemmReport {
   std::int64_t large_elements = 0;           ///< their number in both
   double bound = 0;                          ///< no element of op(A) op(B) has a larger absolute error
   double probable_bound = 0;                 ///< see error_bound.h
+  double measured = 0;                       ///< see sampled_error.h; 0 where nothing was measured
   double expected_speedup = 1;               ///< of the split over plain double, by the cost model
   std::int64_t panel_bytes = 0;              ///< taken by panels and lists of large elements
   std::string reason;                        ///< why this form

@@ -5,6 +5,7 @@
 #include "modules/hdf5_file.h"
 #include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/mgemm.h"
+#include "modules/mgemm/precision.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -67,36 +68,37 @@ Json multiply_single(const TaskContext& context, const Gemm<double>& gemm, const
   return {{"form", "single"}};
 }
 
-Json multiply_mixed(const TaskContext& context, const Gemm<double>& gemm) {
+Json multiply_mixed(const TaskContext& context, const PrecisionChoice& choice, const Gemm<double>& gemm) {
   MgemmOptions options;
   options.memory_cap = memory_cap(context);
-  options.always_split = context.boolean("always_split");
-  const bool automatic = !context.has("delta");
-  const Cutoff cutoff =
-      automatic ? Cutoff::for_error(context.real("target_error"),
-                                    context.text("assurance") == "certain" ? Assurance::certain : Assurance::probable)
-                : Cutoff::at(context.real("delta"));
-  const MgemmReport report = mgemm(gemm, cutoff, options);
+  options.always_split = choice.always_split;
+  const MgemmReport report = mgemm(gemm, choice.cutoff, options);
   Json out = {{"form", to_string(report.form)}, {"reason", report.reason}};
   if (report.analysed) out.update({{"large_a", report.large_a}, {"large_b", report.large_b}});
   if (report.form == MgemmForm::split) {
-    out.update({{"delta", report.delta}, {"bound", report.bound}, {"probable_bound", report.probable_bound}});
+    out.update({{"delta", report.delta},
+                {"depth", report.depth},
+                {"bound", report.bound},
+                {"probable_bound", report.probable_bound}});
+    if (report.measured > 0) out["measured"] = report.measured;
   }
   return out;
 }
 
 void multiply(const TaskContext& context) {
+  const PrecisionChoice choice = read_precision(context);
   const Factor a(context, "a"), b(context, "b");
   Hdf5Array c;
   const Gemm<double> gemm = product_of(a, b, context.real("alpha"), c);
-  const std::string precision = context.text("precision");
   const auto began = std::chrono::steady_clock::now();
   Json out;
-  if (precision == "double") {
-    (void)cleaver(gemm, {memory_cap(context)});
-    out["form"] = "double";
-  } else {
-    out = precision == "single" ? multiply_single(context, gemm, a, b) : multiply_mixed(context, gemm);
+  switch (choice.precision) {
+    case ProductPrecision::double_:
+      (void)cleaver(gemm, {memory_cap(context)});
+      out["form"] = "double";
+      break;
+    case ProductPrecision::single: out = multiply_single(context, gemm, a, b); break;
+    case ProductPrecision::mgemm: out = multiply_mixed(context, choice, gemm); break;
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   write_hdf5(context.output_file("c.file"), context.text("c.dataset"), c);
@@ -113,6 +115,7 @@ quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t
 
 quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t) {
   return guarded(host, run, [](const TaskContext& context) {
+    (void)read_precision(context);
     const auto sizes = [&](const std::string& name) {
       std::vector<std::int64_t> dims =
           Hdf5Reader(context.input_file(name + ".file")).dims(context.text(name + ".dataset"), 2);
@@ -149,36 +152,19 @@ constexpr quadrille_parameter matrix(const char* name, const char* help, const q
           .shorthand = "file"};
 }
 
-constexpr const char* precisions[] = {"double", "single", "mgemm", nullptr};
-constexpr const char* assurances[] = {"certain", "probable", nullptr};
 constexpr quadrille_parameter parameters[] = {
     matrix("a", "the left factor", a_members, std::size(a_members)),
     matrix("b", "the right factor", b_members, std::size(b_members)),
     matrix("c", "alpha op(A) op(B), written in double", c_members, std::size(c_members)),
     {.name = "alpha", .type = QUADRILLE_REAL, .help = "what the product is multiplied by", .default_text = "1"},
-    {.name = "precision",
-     .type = QUADRILLE_CHOICE,
-     .help = "of the products; mgemm multiplies large elements in double and the others in single",
-     .default_text = "double",
-     .choices = precisions},
-    {.name = "delta",
-     .type = QUADRILLE_REAL,
-     .help = "of mgemm: elements above it are large; chosen for `target_error` when not given",
-     .flags = QUADRILLE_HAS_MINIMUM},
-    {.name = "target_error",
-     .type = QUADRILLE_REAL,
-     .help = "of mgemm: the largest absolute error of an element of op(A) op(B) that a chosen delta may make",
-     .default_text = "1.0e-6",
-     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN},
-    {.name = "assurance",
-     .type = QUADRILLE_CHOICE,
-     .help = "of the target: certain for all rounding errors, or probable, for independent ones",
-     .default_text = "certain",
-     .choices = assurances},
-    {.name = "always_split",
-     .type = QUADRILLE_BOOLEAN,
-     .help = "split where mgemm expects no gain, too: for studies of errors",
-     .default_text = "false"},
+    precision_parameter,
+    delta_parameter,
+    target_error_parameter(
+        "of mgemm: the largest absolute error of an element of op(A) op(B) that an automatic delta may "
+        "make",
+        nullptr, "1.0e-6"),
+    assurance_parameter("certain"),
+    always_split_parameter,
     {.name = "memory",
      .type = QUADRILLE_INTEGER,
      .help = "that panels may take; 0: no limit",
@@ -195,17 +181,7 @@ constexpr quadrille_task tasks[] = {
      .parameters = parameters,
      .parameter_count = std::size(parameters)}};
 
-constexpr quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
-                                     .struct_size = sizeof(quadrille_module),
-                                     .task_size = sizeof(quadrille_task),
-                                     .parameter_size = sizeof(quadrille_parameter),
-                                     .name = "mgemm",
-                                     .version = QUADRILLE_VERSION,
-                                     .build_id = "",
-                                     .tasks = tasks,
-                                     .task_count = std::size(tasks),
-                                     .check = check,
-                                     .run = run};
+constexpr quadrille_module module = module_of("mgemm", QUADRILLE_VERSION, tasks, check, run);
 
 }  // namespace
 }  // namespace quadrille::mgemm

@@ -59,44 +59,41 @@ SpinSums sum_batch(const System& system, const Batch<T>& batch) {
 template SpinSums sum_batch(const System&, const Batch<double>&);
 template SpinSums sum_batch(const System&, const Batch<float>&);
 
-double Sensitivity::element_error(double target, mgemm::Assurance assurance) const {
-  const double linear = assurance == mgemm::Assurance::certain ? first : 6 * std::sqrt(2 * square);
-  return 2 * target / (linear + std::sqrt(linear * linear + 4 * second * target));
+double Sensitivity::element_error(double target) const {
+  return 2 * target / (first + std::sqrt(first * first + 4 * second * target));
 }
 
-Sensitivity energy_sensitivity(const System& system, const std::vector<double>& b) {
-  const std::int64_t pairs = system.pairs();
-  std::vector<double> norms(static_cast<std::size_t>(pairs));
+std::vector<double> squares_of_rows(const System& system, const std::vector<double>& b) {
+  std::vector<double> squares(static_cast<std::size_t>(system.pairs()));
 #pragma omp parallel for
-  for (std::int64_t ia = 0; ia < pairs; ++ia) {
+  for (std::int64_t ia = 0; ia < system.pairs(); ++ia) {
     double sum = 0;
     for (std::int64_t q = 0; q < system.auxiliary; ++q) {
       const double x = b[std::size_t(ia * system.auxiliary + q)];
       sum += x * x;
     }
-    norms[std::size_t(ia)] = std::sqrt(sum);
+    squares[std::size_t(ia)] = sum;
   }
-  const auto gap = [&](std::int64_t ia) {
-    return system.eps_virtual[std::size_t(ia % system.virtuals)] -
-           system.eps_occupied[std::size_t(ia / system.virtuals)];
-  };
+  return squares;
+}
+
+Sensitivity energy_sensitivity(const System& system, const std::vector<double>& b) {
+  const std::int64_t pairs = system.pairs();
+  const std::vector<double> squares = squares_of_rows(system, b);
   std::vector<Sensitivity> rows(static_cast<std::size_t>(pairs));
 #pragma omp parallel for
   for (std::int64_t ia = 0; ia < pairs; ++ia) {
-    const double gap_ia = gap(ia);
+    const double gap_ia = gap(system, ia);
     Sensitivity& row = rows[std::size_t(ia)];
     for (std::int64_t jb = 0; jb < pairs; ++jb) {
-      const double inverse = 1 / (gap_ia + gap(jb));
-      const double derivative = 6 * norms[std::size_t(ia)] * norms[std::size_t(jb)] * inverse;
-      row.first += derivative;
-      row.square += derivative * derivative;
+      const double inverse = 1 / (gap_ia + gap(system, jb));
+      row.first += 6 * std::sqrt(squares[std::size_t(ia)] * squares[std::size_t(jb)]) * inverse;
       row.second += 3 * inverse;
     }
   }
   Sensitivity total;
   for (const Sensitivity& row : rows) {
     total.first += row.first;
-    total.square += row.square;
     total.second += row.second;
   }
   return total;

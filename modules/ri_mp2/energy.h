@@ -26,14 +26,19 @@ SpinSums sum_batch(const System& system, const Batch<T>& batch);
 /// derivative c = (4 x - 2 y) / D of the energy by each integral. Sums are over all ordered pairs.
 struct Sensitivity {
   double first = 0;   ///< bound of sum |c|
-  double square = 0;  ///< bound of sum c^2
   double second = 0;  ///< 3 sum 1 / |D|
 
-  /// The largest error e of an element that keeps the energy within `target`: certainly, by first e + second e^2 <=
-  /// target; or, errors of different integrals being independent and of mean 0, but for six standard deviations, by
-  /// 6 sqrt(2 square) e + second e^2 <= target, where 2 stands for (ia|jb) = (jb|ia), whose errors are the same.
-  double element_error(double target, mgemm::Assurance assurance) const;
+  /// The largest error e of an element that keeps the energy within `target`: first e + second e^2 <= target.
+  double element_error(double target) const;
 };
 Sensitivity energy_sensitivity(const System& system, const std::vector<double>& b);
+
+/// e_a - e_i of the pair ia.
+inline double gap(const System& system, std::int64_t ia) {
+  return system.eps_virtual[std::size_t(ia % system.virtuals)] - system.eps_occupied[std::size_t(ia / system.virtuals)];
+}
+
+/// |B_ia|^2 of every pair.
+std::vector<double> squares_of_rows(const System& system, const std::vector<double>& b);
 
 }  // namespace quadrille::ri_mp2

@@ -2,7 +2,9 @@
 
 #include "core/error.h"
 #include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/split_product.h"
 #include "modules/ri_mp2/energy.h"
+#include "modules/ri_mp2/step4.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +16,7 @@ namespace quadrille::ri_mp2 {
 namespace {
 
 using mgemm::Gemm;
-using mgemm::Transpose;
+using mgemm::ProductPrecision;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -62,48 +64,82 @@ std::string form_text(const mgemm::MgemmReport& report) {
 
 mgemm::MgemmOptions mgemm_options(const Options& options) {
   mgemm::MgemmOptions out;
-  out.always_split = options.always_split;
+  out.always_split = options.products.always_split;
   return out;
 }
 
-/// The integrals of one batch, in the precision that the products are done in.
+/// The rows of B of every batch of occupied orbitals.
 template <class T>
-Gemm<T> batch_product(const System& system, const T* b, const Batch<T>& batch, T* integrals) {
-  Gemm<T> gemm;
-  gemm.order = mgemm::Order::rows;
-  gemm.trans_b = Transpose::yes;
-  gemm.m = batch.count_i * system.virtuals;
-  gemm.n = gemm.ldc = batch.count_j * system.virtuals;
-  gemm.k = gemm.lda = gemm.ldb = system.auxiliary;
-  gemm.a = b + batch.first_i * system.virtuals * system.auxiliary;
-  gemm.b = b + batch.first_j * system.virtuals * system.auxiliary;
-  gemm.c = integrals;
-  return gemm;
+std::vector<DenseView<const T>> batches_of(const System& system, const T* b, std::int64_t batch) {
+  std::vector<DenseView<const T>> batches;
+  const std::int64_t n = system.auxiliary;
+  for (std::int64_t i = 0; i < system.occupied; i += batch) {
+    const std::int64_t first = i * system.virtuals, rows = std::min(batch, system.occupied - i) * system.virtuals;
+    batches.push_back({b + first * n, rows, n, n, true});
+  }
+  return batches;
 }
 
-/// Step 4 and the sums: batches of occupied orbitals i, and of j up to that of i.
+/// Step 4 and the sums: batches of occupied orbitals i, and of j up to that of i. multiply(i, j, integrals) writes the
+/// products of the rows of B of batch i with those of batch j, by rows.
 template <class T, class Multiply>
-void sum_over_batches(const System& system, const Options& options, const T* b, Multiply&& multiply, Energy& energy) {
+void sum_over_batches(const System& system, const Options& options, Multiply&& multiply, Energy& energy) {
   const std::int64_t n = energy.batch * system.virtuals;
-  std::vector<T> integrals(static_cast<std::size_t>(n * n));
+  std::vector<T> memory(static_cast<std::size_t>(n * n));
   const std::int64_t batches = (system.occupied + energy.batch - 1) / energy.batch;
   for (std::int64_t i = 0; i < batches; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
       const auto count = [&](std::int64_t k) { return std::min(energy.batch, system.occupied - k * energy.batch); };
-      const Batch<T> batch{integrals.data(), i * energy.batch, count(i), j * energy.batch, count(j)};
-      const Gemm<T> gemm = batch_product(system, b, batch, integrals.data());
+      const Batch<T> batch{memory.data(), i * energy.batch, count(i), j * energy.batch, count(j)};
+      const std::int64_t rows = batch.count_i * system.virtuals, columns = batch.count_j * system.virtuals;
       const double began = now();
-      multiply(gemm);
+      multiply(std::size_t(i), std::size_t(j), DenseView<T>{memory.data(), rows, columns, columns, true});
       const double multiplied = now();
       const SpinSums sums = sum_batch(system, batch);
       energy.opposite_spin += sums.opposite;
       energy.same_spin += sums.same;
       energy.step4.seconds += multiplied - began;
-      energy.step4.flops += 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
+      energy.step4.flops += 2.0 * double(rows) * double(columns) * double(system.auxiliary);
       energy.energy_seconds += now() - multiplied;
       if (options.progress) options.progress(double(i * (i + 1) / 2 + j + 1) / double(batches * (batches + 1) / 2));
     }
   }
+}
+
+/// Step 4 and the sums with all products in the precision of T.
+template <class T>
+void sum_in_one_precision(const System& system, const Options& options, const T* b, Energy& energy) {
+  const std::vector<DenseView<const T>> rows = batches_of(system, b, energy.batch);
+  sum_over_batches<T>(
+      system, options,
+      [&](std::size_t i, std::size_t j, const DenseView<T>& integrals) {
+        // The transpose of the integrals is stored by columns.
+        mgemm::shared_product(T(1), rows[j], rows[i].transposed(), T(0), integrals.transposed());
+      },
+      energy);
+}
+
+void sum_in_mixed_precision(const System& system, const Options& options, const std::vector<double>& b,
+                            Energy& energy) {
+  const double began = now();
+  const SplitChoice choice = choose_split(system, b, options, energy.batch);
+  energy.step4.form = choice.form;
+  energy.step4.energy_error = choice.error;
+  if (!choice.split) {
+    energy.step4.seconds += now() - began;
+    return sum_in_one_precision(system, options, b.data(), energy);
+  }
+  std::vector<mgemm::SplitFactor> factors;
+  for (const DenseView<const double>& rows : batches_of(system, b.data(), energy.batch)) {
+    factors.emplace_back().assign(rows, choice.delta);
+  }
+  energy.step4.seconds += now() - began;
+  sum_over_batches<double>(
+      system, options,
+      [&](std::size_t i, std::size_t j, const DenseView<double>& integrals) {
+        mgemm::multiply_split(1.0, factors[i], factors[j], 0.0, integrals, choice.depth);
+      },
+      energy);
 }
 
 /// Occupied orbitals of a batch: as many as memory holds the integrals of, but no more than let the symmetry of i and j
@@ -122,7 +158,7 @@ std::int64_t batch_size(const System& system, const Options& options) {
 
 void multiply_step3(const System& system, const Gemm<double>& gemm, const std::vector<double>& root,
                     const Options& options, Step& step) {
-  if (options.precision == ProductPrecision::single) {
+  if (options.products.precision == ProductPrecision::single) {
     const std::vector<float> a = in_single(system.ia_p), x = in_single(root);
     std::vector<float> c(static_cast<std::size_t>(gemm.m * gemm.n));
     Gemm<float> single;
@@ -135,7 +171,7 @@ void multiply_step3(const System& system, const Gemm<double>& gemm, const std::v
     (void)mgemm::cleaver(single);
     std::copy(c.begin(), c.end(), gemm.c);
     step.form = "single";
-  } else if (options.precision == ProductPrecision::mgemm && !options.step3.automatic) {
+  } else if (options.products.precision == ProductPrecision::mgemm && !options.step3.automatic) {
     step.form = form_text(mgemm::mgemm(gemm, options.step3, mgemm_options(options)));
   } else {  // an automatic cutoff has no error to give away here, where a tenth of the work is
     (void)mgemm::cleaver(gemm);
@@ -170,34 +206,20 @@ Energy correlation_energy(const System& system, const Options& options) {
   check(system);
   energy.batch = batch_size(system, options);
   const std::vector<double> b = make_b(system, options, energy);
-  switch (options.precision) {
+  switch (options.products.precision) {
     case ProductPrecision::double_:
       energy.step4.form = "double";
-      sum_over_batches(
-          system, options, b.data(), [](const Gemm<double>& gemm) { (void)mgemm::cleaver(gemm); }, energy);
+      sum_in_one_precision(system, options, b.data(), energy);
       break;
     case ProductPrecision::single: {
       energy.step4.form = "single";
+      const double began = now();
       const std::vector<float> single = in_single(b);
-      sum_over_batches(
-          system, options, single.data(), [](const Gemm<float>& gemm) { (void)mgemm::cleaver(gemm); }, energy);
+      energy.step4.seconds += now() - began;
+      sum_in_one_precision(system, options, single.data(), energy);
       break;
     }
-    case ProductPrecision::mgemm: {
-      mgemm::Cutoff cutoff = options.step4;
-      if (cutoff.automatic) {
-        const Sensitivity sensitivity = energy_sensitivity(system, b);
-        energy.step4.target_error = sensitivity.element_error(options.target_error, options.assurance);
-        cutoff = mgemm::Cutoff::for_error(energy.step4.target_error, options.assurance);
-      }
-      sum_over_batches(
-          system, options, b.data(),
-          [&](const Gemm<double>& gemm) {
-            energy.step4.form = form_text(mgemm::mgemm(gemm, cutoff, mgemm_options(options)));
-          },
-          energy);
-      break;
-    }
+    case ProductPrecision::mgemm: sum_in_mixed_precision(system, options, b, energy); break;
   }
   energy.correlation = energy.opposite_spin + energy.same_spin;
   if (!std::isfinite(energy.correlation)) {

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "modules/mgemm/mgemm.h"
+#include "modules/mgemm/precision.h"
 
 #include <cstdint>
 #include <functional>
@@ -29,24 +29,20 @@ struct System {
   std::int64_t pairs() const { return occupied * virtuals; }
 };
 
-enum class ProductPrecision { double_, single, mgemm };
-
 struct Options {
-  ProductPrecision precision = ProductPrecision::double_;
-  /// Of mgemm: cutoffs of the two steps. Automatic ones are chosen for `target_error`.
-  mgemm::Cutoff step3 = mgemm::Cutoff::for_error(0), step4 = mgemm::Cutoff::for_error(0);
-  double target_error = 1e-7;                               ///< Hartree, of the energy
-  mgemm::Assurance assurance = mgemm::Assurance::probable;  ///< of the target: Sensitivity in energy.h
-  bool always_split = false;                    ///< also where mgemm expects no gain (for studies of errors)
-  std::int64_t memory = std::int64_t(1) << 30;  ///< bytes for a batch of integrals
+  /// Of step 4, and of step 3 unless in mgemm. The target error of an automatic cutoff is that of the energy, in
+  /// Hartree (step4.h).
+  mgemm::PrecisionChoice products;
+  mgemm::Cutoff step3 = mgemm::Cutoff::for_error(0);  ///< of mgemm; automatic: double, a small part of the work
+  std::int64_t memory = std::int64_t(1) << 30;        ///< bytes for a batch of integrals
   /// Called after each batch with the fraction of the work that is done. May be empty.
   std::function<void(double)> progress = {};
 };
 
 struct Step {
-  double seconds = 0, flops = 0;
-  std::string form;         ///< "double", "single", "mgemm ..."
-  double target_error = 0;  ///< of an element, where a cutoff was automatic
+  double seconds = 0, flops = 0;  ///< all that the step took: choices and conversions too
+  std::string form;               ///< "double", "single", "mgemm ..."
+  double energy_error = 0;        ///< expected, in Hartree, where a cutoff was automatic (step4.h)
 };
 
 struct Energy {

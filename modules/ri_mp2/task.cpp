@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <charconv>
+#include <optional>
 
 namespace quadrille::ri_mp2 {
 namespace {
@@ -37,29 +37,10 @@ System read_system(const Hdf5Reader& file) {
   return system;
 }
 
-/// "auto" or a number.
-mgemm::Cutoff cutoff(const TaskContext& context, const std::string& name) {
-  const std::string text = context.text(name);
-  if (text == "auto") return mgemm::Cutoff::for_error(0);
-  double delta = 0;
-  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), delta);
-  if (trouble != std::errc() || end != text.data() + text.size() || !(delta >= 0) || delta > 1e300) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, fmt::format("must be auto or a number >= 0, got {}", text), name);
-  }
-  return mgemm::Cutoff::at(delta);
-}
-
 Options read_options(const TaskContext& context) {
   Options options;
-  const std::string precision = context.text("precision");
-  options.precision = precision == "double"   ? ProductPrecision::double_
-                      : precision == "single" ? ProductPrecision::single
-                                              : ProductPrecision::mgemm;
-  options.step4 = cutoff(context, "delta");
-  options.step3 = context.has("delta_step3") ? cutoff(context, "delta_step3") : options.step4;
-  options.target_error = context.real("target_error");
-  options.assurance = context.text("assurance") == "certain" ? mgemm::Assurance::certain : mgemm::Assurance::probable;
-  options.always_split = context.boolean("always_split");
+  options.products = mgemm::read_precision(context);
+  options.step3 = context.has("delta_step3") ? mgemm::read_cutoff(context, "delta_step3") : options.products.cutoff;
   options.memory = context.integer("memory") << 20;
   return options;
 }
@@ -77,7 +58,7 @@ quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size
 
 Json step_json(const Step& step) {
   Json out = {{"form", step.form}, {"seconds", step.seconds}, {"gflops", step.flops / step.seconds * 1e-9}};
-  if (step.target_error > 0) out["element_error"] = step.target_error;
+  if (step.energy_error > 0) out["energy_error"] = step.energy_error;
   return out;
 }
 
@@ -112,41 +93,19 @@ quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t
   return guarded(host, run, compute);
 }
 
-constexpr const char* assurances[] = {"certain", "probable", nullptr};
-constexpr const char* precisions[] = {"double", "single", "mgemm", nullptr};
 constexpr quadrille_parameter parameters[] = {
     {.name = "file",
      .type = QUADRILLE_FILE_IN,
      .help = "HDF5: ia_P [occupied, virtual, auxiliary] = (ia|P), P_Q = (P|Q), eps_occ, eps_vir",
      .flags = QUADRILLE_REQUIRED},
-    {.name = "precision",
-     .type = QUADRILLE_CHOICE,
-     .help = "of the matrix products; mgemm multiplies large elements in double and the others in single",
-     .default_text = "double",
-     .choices = precisions},
-    {.name = "delta",
-     .type = QUADRILLE_TEXT,
-     .help = "of mgemm: elements above it are large; auto chooses it for `target_error`",
-     .default_text = "auto"},
+    mgemm::precision_parameter,
+    mgemm::delta_parameter,
     {.name = "delta_step3",
      .type = QUADRILLE_TEXT,
      .help = "the same for B = (ia|P) (P|Q)^{-1/2}; `delta` when not given"},
-    {.name = "target_error",
-     .type = QUADRILLE_REAL,
-     .help = "largest error of the energy that an automatic delta may make",
-     .unit = "Hartree",
-     .default_text = "1.0e-7",
-     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN},
-    {.name = "assurance",
-     .type = QUADRILLE_CHOICE,
-     .help = "of the target: certain for all rounding errors, or probable, for independent ones within six standard "
-             "deviations",
-     .default_text = "probable",
-     .choices = assurances},
-    {.name = "always_split",
-     .type = QUADRILLE_BOOLEAN,
-     .help = "split products where mgemm expects no gain, too: for studies of errors",
-     .default_text = "false"},
+    mgemm::target_error_parameter("largest error of the energy that an automatic delta may make", "Hartree", "1.0e-7"),
+    mgemm::assurance_parameter("measured"),
+    mgemm::always_split_parameter,
     {.name = "memory",
      .type = QUADRILLE_INTEGER,
      .help = "for a batch of integrals",
@@ -162,17 +121,7 @@ constexpr quadrille_task tasks[] = {
      .parameters = parameters,
      .parameter_count = std::size(parameters)}};
 
-constexpr quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
-                                     .struct_size = sizeof(quadrille_module),
-                                     .task_size = sizeof(quadrille_task),
-                                     .parameter_size = sizeof(quadrille_parameter),
-                                     .name = "ri_mp2",
-                                     .version = QUADRILLE_VERSION,
-                                     .build_id = "",
-                                     .tasks = tasks,
-                                     .task_count = std::size(tasks),
-                                     .check = check,
-                                     .run = run};
+constexpr quadrille_module module = module_of("ri_mp2", QUADRILLE_VERSION, tasks, check, run);
 
 }  // namespace
 }  // namespace quadrille::ri_mp2

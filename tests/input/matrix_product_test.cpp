@@ -79,7 +79,10 @@ TEST_F(MatrixProduct, EveryPrecisionAndTransposeGivesTheProduct) {
     for (const char* right : {"b.h5", "{file: bt.h5, transpose: true}"}) {
       for (const auto& [more, error] : {std::pair{"precision: double", 1e-14}, std::pair{"precision: single", 1e-5},
                                         std::pair{"precision: mgemm, delta: 0.5, always_split: true", 1e-5},
-                                        std::pair{"precision: mgemm, target_error: 1.0e-9", 1e-9}}) {
+                                        std::pair{"precision: mgemm, target_error: 1.0e-9", 1e-9},
+                                        std::pair{"precision: mgemm, delta: auto, target_error: 1.0e-4, "
+                                                  "assurance: measured, always_split: true",
+                                                  1e-4}}) {
         ASSERT_EQ(run(fmt::format("a: {}, b: {}, c: deep/c.h5, alpha: -1.5, {}", left, right, more)), "");
         const Hdf5Array c = Hdf5Reader(folder_.file("out/deep/c.h5")).read("C", 2);
         EXPECT_EQ(c.dims, (std::vector<std::int64_t>{17, 23}));
@@ -87,6 +90,10 @@ TEST_F(MatrixProduct, EveryPrecisionAndTransposeGivesTheProduct) {
         const nlohmann::json& report = results_["matrix_product"];
         EXPECT_EQ(report["k"], 40);
         EXPECT_GT(report["gflops"], 0);
+        if (std::string(more).find("measured") != std::string::npos) {
+          EXPECT_EQ(report["form"], "split");
+          EXPECT_LE(report["measured"], error);
+        }
         if (std::string(more).find("0.5") != std::string::npos) {
           EXPECT_EQ(report["form"], "split");
           EXPECT_NEAR(report["large_a"], 0.5, 0.15);
@@ -103,6 +110,8 @@ TEST_F(MatrixProduct, WhatDoesNotFitIsSaidWithItsPlace) {
   EXPECT_THAT(run("a: a.h5, b: {file: b.h5, dataset: X}, c: c.h5"),
               HasSubstr("b.h5: record X: there is no such dataset"));
   EXPECT_THAT(run("a: a.h5, c: c.h5"), HasSubstr("'b' is missing"));
+  EXPECT_THAT(run("a: a.h5, b: b.h5, c: c.h5, delta: much"),
+              HasSubstr("'delta': must be auto or a number >= 0, got much"));
   Hdf5Array bad = random_matrix(4, 2);
   bad.data[5] = std::nan("");
   write_hdf5(folder_.file("bad.h5"), "B", bad);

@@ -48,8 +48,19 @@ class RiMp2(ProgramTest):
         for name in ("water", "butane", "octane"):
             for target in (1e-6, 1e-7, 1e-8):
                 with self.subTest(name=name, target=target):
-                    found = self.energy(name, precision="mgemm", target_error=target)
+                    found = self.energy(name, precision="mgemm", target_error=target, always_split=True)
                     self.assertLess(abs(found["deviation"]), target)
+                    step = found["step4"]
+                    self.assertIn("mgemm", step["form"])
+                    self.assertLessEqual(step["energy_error"], target)
+                    self.assertGreater(step["energy_error"], abs(found["deviation"]))
+
+    def test_a_certain_target_is_kept_too(self):
+        found = self.energy("water", precision="mgemm", target_error=1e-6, assurance="certain", always_split=True)
+        self.assertLess(abs(found["deviation"]), 1e-6)
+
+    def test_small_systems_are_not_split(self):
+        self.assertIn("double: no cutoff", self.energy("water", precision="mgemm")["step4"]["form"])
 
     def test_bad_input(self):
         water = os.path.join(FOLDER, "water.h5")

@@ -238,12 +238,12 @@ TEST(Mgemm, FewLargeElementsMeanASplit) {
 
 TEST(Mgemm, AnAutomaticCutoffKeepsItsTarget) {
   for (double salt : {100.0, 10000.0}) {
-    for (Assurance assurance : {Assurance::certain, Assurance::probable}) {
+    for (Assurance assurance : {Assurance::certain, Assurance::measured}) {
       Problem<double> problem(Order::rows, Transpose::no, Transpose::yes, 700, 650, 800, 1e-3, salt);
       for (double target : {1e-1, 1e-2, 4e-3}) {
         const MgemmReport report = mgemm(problem.gemm, Cutoff::for_error(target, assurance), always_split());
         ASSERT_EQ(report.form, MgemmForm::split) << report.reason;
-        EXPECT_LE(assurance == Assurance::certain ? report.bound : report.probable_bound, target);
+        EXPECT_LE(assurance == Assurance::certain ? report.bound : report.measured, target);
         EXPECT_LE(problem.largest_error(20000), target);
         // The background is small and the salt is large, but where all may be single.
         EXPECT_GE(report.delta, 1);
@@ -252,6 +252,34 @@ TEST(Mgemm, AnAutomaticCutoffKeepsItsTarget) {
         }
       }
     }
+  }
+}
+
+/// Sums of squares are as long as sums can be, and stand in a row each where only some rows are measured.
+TEST(Mgemm, AMeasuredTargetIsKeptOnTheDiagonalToo) {
+  constexpr std::int64_t n = 900, k = 700;
+  Problem<double> problem(Order::columns, Transpose::no, Transpose::yes, n, n, k, 1e-3, 100, 0);
+  problem.b = problem.a;
+  problem.gemm.b = problem.b.data();
+  for (double target : {1e-1, 5e-3, 4e-4}) {
+    const MgemmReport report = mgemm(problem.gemm, Cutoff::for_error(target, Assurance::measured), always_split());
+    EXPECT_EQ(report.form, MgemmForm::split) << target << ": " << report.reason;
+    EXPECT_LE(problem.largest_error(), target);
+    EXPECT_LE(problem.largest_error(), report.measured);
+    EXPECT_LT(report.measured, 30 * problem.largest_error());
+  }
+}
+
+TEST(Mgemm, WhatIsMeasuredIsNearTheTruth) {
+  for (double sign : {0.0, 1.0}) {  // numbers of both signs, and of one
+    Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 500, 600, 900, 0, 1, 0);
+    for (double& x : problem.a) x = sign > 0 ? std::abs(x) : x;
+    for (double& x : problem.b) x = sign > 0 ? std::abs(x) : x;
+    const MgemmReport report = mgemm(problem.gemm, Cutoff::for_error(1, Assurance::measured), always_split());
+    const double error = problem.largest_error();
+    EXPECT_LE(error, report.measured);
+    EXPECT_LT(report.measured, 10 * error);
+    EXPECT_LT(report.measured, report.bound);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "modules/ri_mp2/energy.h"
+#include "modules/ri_mp2/sampled_energy.h"
 #include "tests/modules/ri_mp2/systems.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +12,6 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 
 namespace quadrille::ri_mp2 {
 namespace {
@@ -72,15 +72,15 @@ TEST(RiMp2, OtherPrecisionsKeepTheirErrors) {
   const System system = random_system(6, 50, 60);
   const double expected = energy_of(system, integrals_of(system));
   Options single;
-  single.precision = ProductPrecision::single;
+  single.products.precision = mgemm::ProductPrecision::single;
   const double in_single = correlation_energy(system, single).correlation;
   EXPECT_NE(in_single, expected);
   EXPECT_NEAR(in_single, expected, 1e-5 * std::abs(expected));
   for (const double delta : {0.02, 0.1, 1.0}) {
     Options mixed;
-    mixed.precision = ProductPrecision::mgemm;
-    mixed.step3 = mixed.step4 = mgemm::Cutoff::at(delta);
-    mixed.always_split = true;
+    mixed.products.precision = mgemm::ProductPrecision::mgemm;
+    mixed.step3 = mixed.products.cutoff = mgemm::Cutoff::at(delta);
+    mixed.products.always_split = true;
     const Energy energy = correlation_energy(system, mixed);
     EXPECT_THAT(energy.step3.form, HasSubstr("mgemm")) << delta;
     EXPECT_THAT(energy.step4.form, HasSubstr("mgemm")) << delta;
@@ -91,15 +91,49 @@ TEST(RiMp2, OtherPrecisionsKeepTheirErrors) {
 TEST(RiMp2, AnAutomaticCutoffKeepsTheTarget) {
   const System system = random_system(8, 60, 70);
   const double expected = correlation_energy(system, {}).correlation;
-  for (const double target : {1e-2, 1e-4, 1e-6, 1e-8, -1e-4}) {  // negative: certainly
-    Options mixed;
-    if (target < 0) mixed.assurance = mgemm::Assurance::certain;
-    mixed.precision = ProductPrecision::mgemm;
-    mixed.always_split = true;
-    mixed.target_error = std::abs(target);
-    const Energy energy = correlation_energy(system, mixed);
-    EXPECT_LT(std::abs(energy.correlation - expected), std::abs(target)) << energy.step4.form;
-    EXPECT_GT(energy.step4.target_error, 0);
+  for (const mgemm::Assurance assurance : {mgemm::Assurance::certain, mgemm::Assurance::measured}) {
+    for (const double target : {1.0, 1e-4, 1e-6, 1e-8}) {
+      Options mixed;
+      mixed.products = {mgemm::ProductPrecision::mgemm, mgemm::Cutoff::for_error(target, assurance), true};
+      const Energy energy = correlation_energy(system, mixed);
+      EXPECT_LT(std::abs(energy.correlation - expected), target) << energy.step4.form;
+      if (energy.step4.form.starts_with("mgemm")) {
+        EXPECT_LE(energy.step4.energy_error, target);
+        EXPECT_GT(energy.step4.energy_error, std::abs(energy.correlation - expected));
+      }
+    }
+  }
+}
+
+TEST(RiMp2, AMeasuredTargetIsMetWithASplitAndAnUnreachableOneInDouble) {
+  const System system = random_system(8, 60, 70);
+  Options mixed;
+  mixed.products = {mgemm::ProductPrecision::mgemm, mgemm::Cutoff::for_error(0.1, mgemm::Assurance::measured), true};
+  EXPECT_THAT(correlation_energy(system, mixed).step4.form, HasSubstr("mgemm"));
+  mixed.products.cutoff.target_error = 1e-13;
+  EXPECT_THAT(correlation_energy(system, mixed).step4.form, HasSubstr("double: no cutoff"));
+}
+
+/// The estimate against errors of the energy, in units of which it stands for about twelve.
+TEST(RiMp2, ASampleShowsTheErrorOfTheEnergy) {
+  for (const auto& [o, v] : {std::pair{2, 20}, std::pair{6, 60}}) {  // all rows, and a sample
+    const System system = random_system(o, v, 80);
+    Energy report;
+    const std::vector<double> b = make_b(system, {}, report);
+    const SampledEnergyError sample(system, b);
+    const double expected = correlation_energy(system, {}).correlation;
+    double squares = 0, estimates = 0;
+    const std::vector<double> deltas{0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 1e9};
+    for (const double delta : deltas) {
+      Options mixed;
+      mixed.products = {mgemm::ProductPrecision::mgemm, mgemm::Cutoff::at(delta), true};
+      const double error = correlation_energy(system, mixed).correlation - expected,
+                   estimate = sample.error(delta, 2048);
+      EXPECT_LT(std::abs(error), estimate) << delta;
+      squares += error * error;
+      estimates += estimate * estimate;
+    }
+    EXPECT_LT(std::sqrt(estimates / squares), 300);
   }
 }
 
@@ -110,39 +144,13 @@ TEST(RiMp2, ErrorsOfIntegralsMoveTheEnergyWithinTheBound) {
   const std::vector<double> exact = integrals_of(system);
   const double energy = energy_of(system, exact);
   for (const double target : {1e-6, 1e-1, 1e2}) {
-    const double e = sensitivity.element_error(target, mgemm::Assurance::certain);
+    const double e = sensitivity.element_error(target);
     std::vector<double> wrong = exact;  // the worst signs to first order: along the derivative
     for (std::size_t k = 0; k < wrong.size(); ++k) wrong[k] += exact[k] > 0 ? e : -e;
     const double change = std::abs(energy_of(system, wrong) - energy);
     EXPECT_LE(change, target);
     EXPECT_GT(change, target * 1e-3);  // and the bound is no empty one
   }
-}
-
-TEST(RiMp2, RandomErrorsOfIntegralsMoveTheEnergyWithinTheProbableBound) {
-  const System system = random_system(4, 12, 20);
-  Energy report;
-  const Sensitivity sensitivity = energy_sensitivity(system, make_b(system, {}, report));
-  const std::vector<double> exact = integrals_of(system);
-  const double energy = energy_of(system, exact), target = 1e-6;
-  const double e = sensitivity.element_error(target, mgemm::Assurance::probable);
-  EXPECT_GT(e, 3 * sensitivity.element_error(target, mgemm::Assurance::certain));
-  std::mt19937_64 random(next_seed());
-  std::bernoulli_distribution up;
-  double largest = 0;
-  for (int trial = 0; trial < 50; ++trial) {
-    std::vector<double> wrong = exact;
-    for (std::int64_t ia = 0; ia < 48; ++ia) {
-      for (std::int64_t jb = 0; jb <= ia; ++jb) {
-        const double error = up(random) ? e : -e;
-        wrong[std::size_t(ia * 48 + jb)] += error;
-        if (ia != jb) wrong[std::size_t(jb * 48 + ia)] += error;
-      }
-    }
-    largest = std::max(largest, std::abs(energy_of(system, wrong) - energy));
-  }
-  EXPECT_LE(largest, target);
-  EXPECT_GT(largest, target * 1e-3);
 }
 
 TEST(RiMp2, TheNumberOfThreadsDoesNotMatterForTheSums) {

@@ -1,0 +1,42 @@
+// How exact a split product is, as some of its elements show.
+#pragma once
+
+#include "modules/mgemm/arguments.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace quadrille::mgemm {
+
+/// Multiplies some rows of A with some columns of B in double, and then as a split product with cutoffs that are tried.
+/// The error of an element is taken relative to |a_i| |b_j|, the 2-norms of the small elements of its row and column
+/// (error_bound.h), which rids it of their sizes; twice the largest of the sample is what `measured` takes for all
+/// elements. It covers every source of error in its true size, but no row or column unlike those of the sample. Rows
+/// are drawn evenly from all in the order of their norms, with the one of the largest, and columns likewise; those
+/// columns are added that have the largest |a_i . b_j| / (|a_i| |b_j|) with one of the rows: where terms are of one
+/// sign, as on the diagonal of A A^T, sums are long and errors large.
+class SampledError {
+ public:
+  static constexpr std::int64_t rows = 64, columns = 448;
+
+  /// The squares are of the 2-norms of A's rows and B's columns, of the profile, which order them. Multiplies the rows
+  /// with all of B.
+  SampledError(DenseView<const double> a, DenseView<const double> b, const std::vector<double>& row_squares,
+               const std::vector<double>& column_squares);
+
+  /// The largest |error_ij| / (|a_i| |b_j|) of the sample, times 2.
+  double relative(double delta, std::int64_t depth) const;
+
+ private:
+  struct Sample {
+    std::vector<double> numbers;
+    DenseView<const double> view;  ///< by rows
+    std::vector<double> norms;     ///< of its rows
+  };
+  static Sample take_rows(DenseView<const double> from, const std::vector<std::int64_t>& chosen);
+
+  Sample a_, b_turned_;
+  std::vector<double> exact_;  ///< by columns
+};
+
+}  // namespace quadrille::mgemm

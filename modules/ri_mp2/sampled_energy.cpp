@@ -1,0 +1,116 @@
+#include "modules/ri_mp2/sampled_energy.h"
+
+#include "core/random.h"
+#include "modules/mgemm/blas.h"
+#include "modules/mgemm/split_product.h"
+#include "modules/ri_mp2/energy.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille::ri_mp2 {
+namespace {
+
+/// Rows of B that are split at a time, so that a trial takes little memory.
+constexpr std::int64_t block = 2048;
+constexpr double deviations = 6;
+/// Standard errors of its estimate that a mean must be away from 0 to count.
+constexpr double significant = 4;
+
+/// Of one row: first and second order.
+struct Moved {
+  double first = 0, second = 0;
+};
+
+}  // namespace
+
+SampledEnergyError::SampledEnergyError(const System& system, const std::vector<double>& b)
+    : system_(system), b_(b), rows_(draw(squares_of_rows(system, b))) {
+  const std::int64_t pairs = system.pairs(), n = system.auxiliary, count = std::int64_t(rows_.size());
+  sample_.resize(std::size_t(count * n));
+  for (std::int64_t r = 0; r < count; ++r) {
+    std::copy_n(b.begin() + rows_[std::size_t(r)].pair * n, n, sample_.begin() + r * n);
+  }
+  exact_.resize(std::size_t(count * pairs));
+  derivatives_.resize(exact_.size());
+  // By columns: (B B_r^T)[jb, r].
+  mgemm::shared_product(1.0, DenseView<const double>{b.data(), pairs, n, n, true},
+                        DenseView<const double>{sample_.data(), n, count, n, false}, 0.0,
+                        {exact_.data(), pairs, count, pairs, false});
+  for (std::int64_t r = 0; r < count; ++r) {
+    double* c = derivatives_.data() + r * pairs;
+    const double* x = exact_.data() + r * pairs;
+    const std::int64_t pair = rows_[std::size_t(r)].pair;
+    exchange_row(pair, c);
+    for (std::int64_t s = 0; s < pairs; ++s) c[s] = (2 * c[s] - 4 * x[s]) / (gap(system, pair) + gap(system, s));
+  }
+}
+
+std::vector<SampledEnergyError::Row> SampledEnergyError::draw(const std::vector<double>& squares) const {
+  const std::int64_t pairs = system_.pairs();
+  std::vector<Row> drawn;
+  if (pairs <= rows) {
+    for (std::int64_t r = 0; r < pairs; ++r) drawn.push_back({r, 1});
+    return drawn;
+  }
+  // Half of the probability is even, so that no row counts for much more than its share.
+  std::vector<double> sums(squares.size());
+  double total = 0;
+  for (std::int64_t r = 0; r < pairs; ++r) sums[std::size_t(r)] = total += squares[std::size_t(r)] / gap(system_, r);
+  for (std::int64_t r = 0; r < pairs; ++r) {
+    sums[std::size_t(r)] = (total > 0 ? sums[std::size_t(r)] / total : 0) + double(r + 1) / double(pairs);
+  }
+  SiteRandom random(0, RandomPurpose::Sample, 0);
+  for (std::int64_t draw = 0; draw < rows; ++draw) {
+    const auto found = std::upper_bound(sums.begin(), sums.end(), random.uniform() * sums.back());
+    const std::int64_t r = std::min<std::int64_t>(found - sums.begin(), pairs - 1);
+    const double share = (sums[std::size_t(r)] - (r > 0 ? sums[std::size_t(r - 1)] : 0)) / sums.back();
+    drawn.push_back({r, 1 / (double(rows) * share)});
+  }
+  return drawn;
+}
+
+void SampledEnergyError::exchange_row(std::int64_t pair, double* out) const {
+  const std::int64_t n = system_.auxiliary, v = system_.virtuals, i = pair / v, a = pair % v;
+  // (ib|ja) for all b and j: rows ib of B with rows ja.
+  const DenseView<const double> ib{b_.data() + i * v * n, v, n, n, true};
+  const DenseView<const double> ja{b_.data() + a * n, system_.occupied, n, v * n, true};
+  mgemm::shared_product(1.0, ib, ja.transposed(), 0.0, {out, v, system_.occupied, v, false});
+}
+
+double SampledEnergyError::error(double delta, std::int64_t depth) const {
+  const std::int64_t pairs = system_.pairs(), n = system_.auxiliary, count = std::int64_t(rows_.size());
+  mgemm::SplitFactor sample, others;
+  sample.assign({sample_.data(), count, n, n, true}, delta);
+  std::vector<double> mixed(static_cast<std::size_t>(count * std::min(block, pairs)));
+  std::vector<Moved> moved(rows_.size());
+  for (std::int64_t first = 0; first < pairs; first += block) {
+    const std::int64_t some = std::min(block, pairs - first);
+    others.assign({b_.data() + first * n, some, n, n, true}, delta);
+    mgemm::multiply_split(1.0, others, sample, 0.0, {mixed.data(), some, count, some, false}, depth);
+#pragma omp parallel for
+    for (std::int64_t r = 0; r < count; ++r) {
+      const double gap_r = gap(system_, rows_[std::size_t(r)].pair);
+      for (std::int64_t s = 0; s < some; ++s) {
+        const std::size_t place = std::size_t(r * pairs + first + s);
+        const double d = mixed[std::size_t(r * some + s)] - exact_[place];
+        moved[std::size_t(r)].first += derivatives_[place] * d;
+        moved[std::size_t(r)].second += 3 * d * d / (gap_r + gap(system_, first + s));
+      }
+    }
+  }
+  double mean = 0, squares = 0, spread = 0, second = 0;
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    const double weight = rows_[r].weight, first = moved[r].first;
+    mean += weight * first;
+    squares += weight * first * first;
+    spread += weight * weight * first * first;
+    second += weight * moved[r].second;
+  }
+  // The variance of a mean of `count` numbers count w dE_r; spread is the sum of their squares / count^2.
+  const double standard_error = std::sqrt(std::max(0.0, spread - mean * mean / double(count)));
+  const double bias = std::abs(mean) > significant * standard_error ? std::abs(mean) : 0;
+  return 2 * deviations * std::sqrt(squares) + bias + second;
+}
+
+}  // namespace quadrille::ri_mp2

@@ -1,0 +1,44 @@
+// How far the rounding errors of step 4 move the energy, as some rows of the integrals show.
+#pragma once
+
+#include "modules/ri_mp2/ri_mp2.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace quadrille::ri_mp2 {
+
+/// With errors d of the integrals x, the energy moves by dE = sum_{r s} c_rs d_rs + O(d^2), r = ia, s = jb, c = (4 x -
+/// 2 y) / D. For a sample of rows r, x, y and c are computed in double, and d by the split product itself, so that dE_r
+/// = sum_s c_rs d_rs contains every source of error in its true size. Where errors have mean 0 and the rows' own are
+/// independent, dE^2 is expected to be at most 4 sum_r dE_r^2: the conversion of B_r to single acts on row r and, by
+/// symmetry, as much on column r, and each other error stands in x_rs and x_sr. Rows are drawn with probabilities that
+/// favour large |B_r|^2 / gap, which makes the sum over all rows an average over those drawn.
+class SampledEnergyError {
+ public:
+  static constexpr std::int64_t rows = 128;
+
+  /// B and the system must stay.
+  SampledEnergyError(const System& system, const std::vector<double>& b);
+
+  /// What the energy is not expected to be wrong by, in Hartree: six standard deviations, the mean of the errors where
+  /// the sample shows that it is not 0, and the second order.
+  double error(double delta, std::int64_t depth) const;
+
+ private:
+  struct Row {
+    std::int64_t pair;
+    double weight;  ///< of its part in the sum over all rows
+  };
+  std::vector<Row> draw(const std::vector<double>& squares) const;
+  /// (jb|ia) with the virtual orbitals exchanged, for all jb.
+  void exchange_row(std::int64_t pair, double* out) const;
+
+  const System& system_;
+  const std::vector<double>& b_;
+  std::vector<Row> rows_;
+  std::vector<double> sample_;               ///< their rows of B
+  std::vector<double> exact_, derivatives_;  ///< x and c, [row][jb]
+};
+
+}  // namespace quadrille::ri_mp2

@@ -1,0 +1,153 @@
+#include "modules/ri_mp2/step4.h"
+
+#include "modules/mgemm/cost_model.h"
+#include "modules/mgemm/error_bound.h"
+#include "modules/ri_mp2/energy.h"
+#include "modules/ri_mp2/sampled_energy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+
+namespace quadrille::ri_mp2 {
+namespace {
+
+using mgemm::CostModel;
+
+/// Cutoffs that more elements exceed are not tried: they cost more than single precision gains.
+constexpr double largest_fraction = 0.04;
+constexpr std::int64_t depths[] = {2048, 1024, 512, 256, 128, 64};
+
+struct Candidate {
+  double delta;
+  std::int64_t depth;
+  double fraction;  ///< of large elements
+  double gain;      ///< expected, over double
+};
+
+class Choice {
+ public:
+  Choice(const System& system, const std::vector<double>& b, const Options& options, std::int64_t batch)
+      : system_(system), b_(b), options_(options), batch_(batch) {}
+
+  SplitChoice decide() {
+    const mgemm::Cutoff& cutoff = options_.products.cutoff;
+    analyse(cutoff.automatic ? smallest_cutoff() : cutoff.delta);
+    if (!cutoff.automatic) return result(candidate(cutoff.delta, depths[0]), 0);
+    const std::function<double(const Candidate&)> error = error_of_energy(cutoff.assurance);
+    double least = HUGE_VAL;
+    for (const Candidate& c : candidates()) {
+      const double e = error(c);
+      if (e <= cutoff.target_error) return result(c, e);
+      least = std::min(least, e);
+    }
+    if (std::isinf(least)) return in_double("no cutoff is expected to be faster");
+    return in_double(
+        fmt::format("no cutoff that is expected to be faster keeps the energy within {:.3g} Hartree: {:.3g} "
+                    "at best",
+                    cutoff.target_error, least));
+  }
+
+ private:
+  DenseView<const double> view() const {
+    return {b_.data(), system_.pairs(), system_.auxiliary, system_.auxiliary, true};
+  }
+
+  /// A power of 2 that few elements exceed.
+  double smallest_cutoff() const {
+    const double most = sampled_quantile(view(), 1 - largest_fraction / 2);
+    return most > 0 ? std::exp2(std::ceil(std::log2(most))) : 0;
+  }
+
+  void analyse(double delta) {
+    const auto listed = std::int64_t(largest_fraction * double(b_.size())) + 1;
+    profile_.shape = {system_.pairs(), system_.pairs(), system_.auxiliary};
+    profile_.a = profile_magnitudes(view(), delta, listed);
+    profile_.b = profile_.a;
+    profile_.max_a = profile_.max_b = check_finite(view()).max_abs;
+  }
+
+  /// The work of all products of batches, with a split of B that serves them all.
+  Candidate candidate(double delta, std::int64_t depth) const {
+    const CostModel cost;
+    const double rows = double(batch_ * system_.virtuals), total = double(system_.pairs());
+    const double batches = std::max(1.0, total / rows), products = batches * (batches + 1) / 2;
+    const ProductShape shape{std::int64_t(rows), std::int64_t(rows), system_.auxiliary};
+    const std::int64_t large = count_large(profile_, delta).a, each = std::int64_t(double(large) / batches);
+    const double split = cost_of_sample() + products * cost.split_product(shape, {each, each}, depth) +
+                         cost.split_element * double(b_.size());
+    return {delta, depth, double(large) / double(b_.size()), products * cost.plain(shape) / split};
+  }
+
+  /// What SampledEnergyError takes for a choice: two products of its rows in double, and about one in single.
+  double cost_of_sample() const {
+    const mgemm::Cutoff& cutoff = options_.products.cutoff;
+    if (!cutoff.automatic || cutoff.assurance == mgemm::Assurance::certain) return 0;
+    return 2.5 * 2 * double(SampledEnergyError::rows) * double(b_.size());
+  }
+
+  /// Those that promise a gain, the best first. Shorter sums than all there are change nothing.
+  std::vector<Candidate> candidates() const {
+    std::vector<double> deltas{profile_.a.delta};
+    while (profile_.a.listed && deltas.back() < profile_.max_a) deltas.push_back(2 * deltas.back());
+    std::vector<Candidate> all;
+    for (std::size_t d = 0; d < std::size(depths); ++d) {
+      if (d + 1 < std::size(depths) && depths[d + 1] >= system_.auxiliary) continue;
+      for (double delta : deltas) all.push_back(candidate(delta, depths[d]));
+    }
+    if (!options_.products.always_split) std::erase_if(all, [](const Candidate& c) { return c.gain <= 1; });
+    std::stable_sort(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) { return x.gain > y.gain; });
+    return all;
+  }
+
+  std::function<double(const Candidate&)> error_of_energy(mgemm::Assurance assurance) {
+    if (assurance == mgemm::Assurance::certain) {
+      return [this, sensitivity = energy_sensitivity(system_, b_)](const Candidate& c) {
+        const double element = error_bound(profile_, c.delta, c.depth).certain;
+        return sensitivity.first * element + sensitivity.second * element * element;
+      };
+    }
+    sample_.emplace(system_, b_);
+    return [this](const Candidate& c) {
+      const bool overflows = !std::isfinite(error_bound(profile_, c.delta, c.depth).certain);
+      return overflows ? HUGE_VAL : sample_->error(c.delta, c.depth);
+    };
+  }
+
+  static SplitChoice in_double(const std::string& reason) {
+    SplitChoice choice;
+    choice.form = "double: " + reason;
+    return choice;
+  }
+
+  SplitChoice result(const Candidate& c, double error) const {
+    if (!std::isfinite(error_bound(profile_, c.delta, c.depth).certain)) {
+      return in_double(fmt::format("with delta = {:.3g} single precision could overflow", c.delta));
+    }
+    if (c.gain <= 1 && !options_.products.always_split) {
+      return in_double(fmt::format("with delta = {:.3g} a split would take {:.2f} times as long", c.delta, 1 / c.gain));
+    }
+    return {true, c.delta, c.depth, error,
+            fmt::format("mgemm: delta {:.3g}, {:.2e} of B large, sums of {}", c.delta, c.fraction,
+                        std::min(c.depth, system_.auxiliary))};
+  }
+
+  const System& system_;
+  const std::vector<double>& b_;
+  const Options& options_;
+  std::int64_t batch_;
+  mgemm::ProductProfile profile_;
+  std::optional<SampledEnergyError> sample_;
+};
+
+}  // namespace
+
+SplitChoice choose_split(const System& system, const std::vector<double>& b, const Options& options,
+                         std::int64_t batch) {
+  return Choice(system, b, options, batch).decide();
+}
+
+}  // namespace quadrille::ri_mp2
