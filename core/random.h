@@ -20,7 +20,9 @@ enum class RandomPurpose : std::uint32_t {
   GaussianSpinor = 3,
   GaugeTransformation = 4,
   Sweep = 5,
-  Heatbath = 6
+  Heatbath = 6,
+  SaltedMatrix = 7,
+  GeneratedSystem = 8
 };
 
 /// Ten rounds of Philox4x32.
