@@ -81,6 +81,13 @@ Gemm<T> batch_product(const System& system, const T* b, const Batch<T>& batch, T
   return gemm;
 }
 
+void show(const Options& options, const Batch<double>& batch) {
+  if (options.see_batch) options.see_batch(batch);
+}
+void show(const Options& options, const Batch<float>& batch) {
+  if (options.see_single_batch) options.see_single_batch(batch);
+}
+
 /// Step 4 and the sums: batches of occupied orbitals i, and of j up to that of i.
 template <class T, class Multiply>
 void sum_over_batches(const System& system, const Options& options, const T* b, Multiply&& multiply, Energy& energy) {
@@ -94,11 +101,12 @@ void sum_over_batches(const System& system, const Options& options, const T* b, 
       const Gemm<T> gemm = batch_product(system, b, batch, integrals.data());
       const double began = now();
       multiply(gemm);
+      energy.step4.seconds += now() - began;
+      show(options, batch);
       const double multiplied = now();
       const SpinSums sums = sum_batch(system, batch);
       energy.opposite_spin += sums.opposite;
       energy.same_spin += sums.same;
-      energy.step4.seconds += multiplied - began;
       energy.step4.flops += 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
       energy.energy_seconds += now() - multiplied;
       if (options.progress) options.progress(double(i * (i + 1) / 2 + j + 1) / double(batches * (batches + 1) / 2));
