@@ -122,7 +122,6 @@ const quadrille_parameter study_parameters[study_parameter_count] = {
     {.name = "files",
      .type = QUADRILLE_LIST,
      .help = "systems, as `file` of the task ri_mp2",
-     .default_text = "[]",
      .members = &file,
      .member_count = 1},
     {.name = "generated",
