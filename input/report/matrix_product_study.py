@@ -19,8 +19,9 @@ def salted(axes, rows, product, key, style):
     fractions, salts = study.values(mine, "fraction"), study.values(mine, "salt")
     for at, salt in enumerate(salts):
         for color, fraction in enumerate(fractions):
-            line(axes, study.pick(mine, salt=salt, fraction=fraction), key, f"{product}, {fraction:g} salted with {salt:g}",
-                 marker=MARKS[at % len(MARKS)], color=f"C{color}", **style)
+            line(axes, study.pick(mine, salt=salt, fraction=fraction), key,
+                 f"{product}, {fraction:g} salted with {salt:g}", marker=MARKS[at % len(MARKS)], color=f"C{color}",
+                 **style)
 
 
 def unsalted(axes, rows, key):
@@ -36,12 +37,13 @@ def draw(results, save):
         axes.axhline(1, color="black", linewidth=0.5)
         axes.set(xlabel="n", ylabel="speed-up over dgemm", ylim=(0, None))
         axes.legend(fontsize=6)
-        save(figure, f"{name}_speedup", f"Study {name}: speed-up over OpenBLAS's dgemm against the size of the matrices")
+        save(figure, f"{name}_speedup",
+             f"Study {name}: speed-up over OpenBLAS's dgemm against the size of the matrices")
         figure, axes = plt.subplots(figsize=(7, 5))
         salted(axes, one["rows"], "mgemm", "max_error", {"linestyle": "-"})
         salted(axes, one["rows"], "sgemm", "max_error", {"linestyle": "--", "alpha": 0.6})
         unsalted(axes, one["rows"], "max_error")
         axes.set(xlabel="n", ylabel="largest error of an element", yscale="log")
         axes.legend(fontsize=5)
-        save(figure, f"{name}_error", f"Study {name}: the largest difference of an element from dgemm's against the size "
-             "of the matrices, in mixed and in single precision")
+        save(figure, f"{name}_error", f"Study {name}: the largest difference of an element from dgemm's against the "
+             "size of the matrices, in mixed and in single precision")

@@ -19,9 +19,9 @@ def held(rows, key):
 
 def matrix_product_text(name, one, table):
     rows = one["rows"]
-    out = (f"\n## Matrix products `{name}`\n\nSpeed-ups are over OpenBLAS's dgemm (threads: {one['threads']}), which took "
-           f"turns with the others; medians of {one['repeats']}. sgemm multiplies factors that are in single precision already. "
-           "Errors are differences from dgemm, of all elements. Salted elements are within "
+    out = (f"\n## Matrix products `{name}`\n\nSpeed-ups are over OpenBLAS's dgemm (threads: {one['threads']}), which "
+           f"took turns with the others; medians of {one['repeats']}. sgemm multiplies factors that are in single "
+           "precision already. Errors are differences from dgemm, of all elements. Salted elements are within "
            f"{one['salt_spread']:g} of the number given, the others in [-1, 1].\n")
     head = ["matrices", "product", "GFLOP/s", "speed-up", "analysis", "largest error", "rms error", "probable bound",
             "certain bound"]
@@ -44,15 +44,15 @@ def way_name(row):
 
 def ri_mp2_text(name, one, table):
     out = (f"\n## RI-MP2 `{name}`\n\nErrors are differences from the run in double precision; speed-ups are over it, "
-           f"and `of single` over the run in single precision; all runs took turns, medians of {one['repeats']} (threads: "
-           f"{one['threads']}).\n")
+           f"and `of single` over the run in single precision; all runs took turns, medians of {one['repeats']} "
+           f"(threads: {one['threads']}).\n")
     for system in study.values(one["rows"], "system"):
         rows = study.pick(one["rows"], system=system)
         first = rows[0]
         errors = ("energy_error", "b_max_error", "b_rms_error", "integral_max_error", "integral_rms_error")
         large = ("large_ia_p", "large_root", "large_b")
-        out += (f"\n### {system}: {first['occupied']} occupied, {first['virtual']} virtual, {first['auxiliary']} auxiliary "
-                f"functions\n\nCorrelation energy in double: {first['e_corr']:.10f} Hartree.\n\n")
+        out += (f"\n### {system}: {first['occupied']} occupied, {first['virtual']} virtual, {first['auxiliary']} "
+                f"auxiliary functions\n\nCorrelation energy in double: {first['e_corr']:.10f} Hartree.\n\n")
         out += table(["", "error of the energy", "of B: largest", "rms", "of (ia\\|jb): largest", "rms",
                       "large in (ia\\|P)", "in (P\\|Q)^-1/2", "in B"],
                      [[way_name(row), *(number(row[key], ".2e") for key in errors),

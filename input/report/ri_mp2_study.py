@@ -1,5 +1,5 @@
-"""What delta does to RI-MP2: errors of the energy and of elements, large elements, speed (figures 3 to 6 of JCTC 6 (2010)
-135)."""
+"""What delta does to RI-MP2: errors of the energy and of elements, large elements, speed (figures 3 to 6 of
+doi:10.1021/ct900543q)."""
 
 import matplotlib.pyplot as plt
 
