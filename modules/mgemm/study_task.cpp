@@ -83,7 +83,7 @@ constexpr quadrille_parameter salt{
 const quadrille_parameter study_parameters[study_parameter_count] = {
     {.name = "sizes",
      .type = QUADRILLE_LIST,
-     .help = "n of the n x n matrices; 44 n^2 bytes and what mgemm takes must fit into memory",
+     .help = "n of the n x n matrices; 44 n^2 bytes and what mgemm takes must fit into the host's memory",
      .default_text = "[1000, 2000, 4096]",
      .members = &size,
      .member_count = 1},

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace quadrille::ri_mp2 {
@@ -96,6 +97,17 @@ void study_one(const TaskContext& context, const std::string& name, const System
   }
 }
 
+/// A file without its folder and its ending, or as the job names it where others are called the same.
+std::vector<std::string> names_of(const std::vector<std::string>& files) {
+  std::vector<std::string> stems{"generated"}, names;
+  for (const std::string& file : files) stems.push_back(std::filesystem::path(file).stem().string());
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    const bool alone = std::count(stems.begin(), stems.end(), stems[k + 1]) == 1;
+    names.push_back(alone ? stems[k + 1] : files[k]);
+  }
+  return names;
+}
+
 constexpr quadrille_parameter file{.name = "file", .type = QUADRILLE_FILE_IN};
 constexpr quadrille_parameter delta{.name = "delta", .type = QUADRILLE_REAL, .flags = QUADRILLE_HAS_MINIMUM};
 
@@ -174,12 +186,12 @@ void check_study(const TaskContext& context) {
 void run_study(const TaskContext& context) {
   check_study(context);
   const std::vector<std::string> files = context.input_files("files");
+  const std::vector<std::string> names = names_of(context.texts("files"));
   const bool generated = context.has("generated");
   const std::size_t count = files.size() + (generated ? 1 : 0);
   Json rows = Json::array();
   for (std::size_t k = 0; k < files.size(); ++k) {
-    study_one(context, std::filesystem::path(files[k]).stem().string(), read_system(Hdf5Reader(files[k])), k, count,
-              rows);
+    study_one(context, names[k], read_system(Hdf5Reader(files[k])), k, count, rows);
   }
   if (generated) {
     const System system =

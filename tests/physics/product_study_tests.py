@@ -10,6 +10,7 @@ import csv
 import math
 import os
 import re
+import shutil
 import sys
 import unittest
 
@@ -93,6 +94,11 @@ def errors(found, exact):
 
 
 class StudyTest(ProgramTest):
+    def assert_example(self, name):
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../input/examples")
+        process = self.call("check", os.path.join(folder, name))
+        self.assertEqual(process.returncode, 0, process.stderr)
+
     def assert_errors(self, found, expected, what):
         """Sums of other orders: root mean squares agree, the largest errors roughly."""
         self.assertTrue(0.7 < found[1] / expected[1] < 1.4, f"{what}: rms {found[1]}, by numpy {expected[1]}")
@@ -202,6 +208,7 @@ class MatrixProductStudy(StudyTest):
         self.refused(place + "'fractions.*' must be > 0", **task, fractions=[0])
         self.refused(place + "'delta' must be >= 0", **task, delta=-1)
         self.refused(place + "'repeats' must be >= 1", **task, repeats=0)
+        self.assert_example("matrix_product_study.yaml")
         self.refused(place + "'salt_spread': must be below all of `salts`, is 10, and one of them 5", **task,
                      salts=[100, 5], salt_spread=10)
 
@@ -317,6 +324,17 @@ class RiMp2Study(StudyTest):
             rms = [row["integral_rms_error"] for row in rows if row["system"] == system][1:]
             self.assertEqual(rms, sorted(rms, reverse=True), "single, delta 0.1, delta 0.01")
 
+    @unittest.skipUnless(RIMP2, harness.WITHOUT_DATA)
+    def test_files_of_one_name(self):
+        os.makedirs(self.path("other"))
+        names = ["water.h5", os.path.join("other", "water.h5"), "alone.h5"]
+        for name in names:
+            shutil.copyfile(os.path.join(RIMP2, "water.h5"), self.path(name))
+        rows = self.study(files=names, deltas=[0.1])
+        self.assert_complete(rows, [names[0], names[1], "alone", "generated"], [0.1])
+        energies = {row["e_corr"] for row in rows if row["precision"] == "double" and row["system"] != "generated"}
+        self.assertEqual(len(energies), 1)
+
     def test_report(self):
         rows = self.study()
         said = self.report("ri_energy_error", "ri_element_errors", "ri_large", "ri_speedup")
@@ -334,6 +352,7 @@ class RiMp2Study(StudyTest):
         self.refused(place + "'generated.occupied' must be >= 1", **task, generated={**self.SIZES, "occupied": 0})
         self.refused(place + "'deltas.*' must be >= 0", **task, generated=self.SIZES, deltas=[0.1, -1])
         self.refused(place + "'memory' must be >= 1", **task, generated=self.SIZES, memory=0)
+        self.assert_example("ri_mp2_study.yaml")
         with open(self.path("text.h5"), "w") as stream:
             stream.write("no HDF5")
         self.refused("text.h5: cannot be opened as an HDF5 file", **task, files=["text.h5"])
