@@ -21,7 +21,9 @@ enum class RandomPurpose : std::uint32_t {
   GaugeTransformation = 4,
   Sweep = 5,
   Heatbath = 6,
-  Sample = 7
+  SaltedMatrix = 7,
+  GeneratedSystem = 8,
+  Sample = 9
 };
 
 /// Ten rounds of Philox4x32.

@@ -43,6 +43,10 @@ class TaskContext {
   /// Of a text or a choice.
   std::string text(const std::string& path) const { return get<const char*>(host_->text, path, 0); }
   std::string input_file(const std::string& path) const { return get<const char*>(host_->input_file, path, 0); }
+  std::vector<std::string> input_files(const std::string& path) const {
+    const std::vector<const char*> all = list<const char*>(host_->input_file, path);
+    return {all.begin(), all.end()};
+  }
   std::string output_file(const std::string& path) const { return get<const char*>(host_->output_file, path, 0); }
   std::vector<double> reals(const std::string& path) const { return list<double>(host_->real, path); }
   std::vector<std::int64_t> integers(const std::string& path) const { return list<std::int64_t>(host_->integer, path); }

@@ -20,7 +20,8 @@ sys.dont_write_bytecode = True  # the scripts may lie where the user may not wri
 import bench_tables  # noqa: E402
 import tables  # noqa: E402
 
-KINDS = ("study_iterations", "study_times", "study_history", "correlators", "critical_mass", "chains", "accuracy")
+KINDS = ("study_iterations", "study_times", "study_history", "correlators", "critical_mass", "chains", "accuracy",
+         "matrix_product_study", "ri_mp2_study")
 DEBIAN_PYTHON = "/usr/bin/python3"
 
 

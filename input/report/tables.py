@@ -1,5 +1,6 @@
 """The tables of a report, as Markdown."""
 
+import product_tables
 import study
 
 
@@ -121,18 +122,26 @@ def critical_text(name, fit):
             + table(["mesons", "mass", "pion mass", "spread", "squared"], lines))
 
 
-def report(results):
+def gauge_text(results):
+    """Of a job with a gauge field."""
+    if "lattice" not in results:
+        return ""
     gauge = results.get("gauge") or {}
     dims = " x ".join(str(extent) for extent in results["lattice"]["dims"])
+    return (f" Gauge field {gauge.get('file') or gauge.get('format')}, {dims}, plaquette "
+            f"{number(gauge.get('plaquette'), '.9f')}.")
+
+
+def report(results):
     out = (f"# Report\n\nQuadrille {results['version']}, backend {results['backend']}, instruction set "
-           f"{results['isa']}, threads: {results['threads']}. Gauge field {gauge.get('file') or gauge.get('format')}, "
-           f"{dims}, plaquette {number(gauge.get('plaquette'), '.9f')}.\n")
+           f"{results['isa']}, threads: {results['threads']}.{gauge_text(results)}\n")
     if results.get("solves"):
         out += solves_text(results["solves"])
     for name, one in study.studies(results):
         out += study_text(name, one)
     for name, fit in results.get("critical_masses", {}).items():
         out += critical_text(name, fit)
+    out += product_tables.text(results, table)
     if results.get("warnings"):
         out += "\n## Warnings\n\n" + "".join(f"- {warning}\n" for warning in results["warnings"])
     return out

@@ -187,7 +187,8 @@ void fail(quadrille_run* run, quadrille_error code, const char* path, const char
   (void)host_call(run, [&] {
     const Item* item = path == nullptr ? nullptr : find_item(*run->task.parameters, path);
     const std::string name = path == nullptr ? run->task.name : fmt::format("'{}'", path);
-    set_failure(run, Error(code_of(code), fmt::format("{}: {}", name, message), item ? item->where : Location{}));
+    set_failure(run, Error(code_of(code), fmt::format("{}: {}", name, message),
+                           item ? item->where : run->task.parameters->where()));
     return QUADRILLE_DONE;
   });
 }

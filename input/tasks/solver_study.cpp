@@ -3,6 +3,7 @@
 #include "core/atomic_file.h"
 #include "core/blas/random_fill.h"
 #include "core/convert.h"
+#include "core/csv.h"
 #include "core/log.h"
 #include "dirac/preconditioned.h"
 #include "dirac/registry.h"
@@ -203,7 +204,7 @@ void run(JobRun& job, const TaskSpec& task) {
   study.run();
   const Json rows = study_json(study.rows());
   const std::string& csv = task.parameters->text("csv");
-  write_file(job.folder().prepare(csv).string(), study_csv(rows));
+  write_file(job.folder().prepare(csv).string(), csv_of_rows(rows));
   job.record().files.push_back(csv);
   job.record().blocks["studies"] = {
       {"source", task.parameters->group("source").text("type")},

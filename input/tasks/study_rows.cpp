@@ -1,7 +1,6 @@
 #include "input/tasks/study_rows.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -113,24 +112,6 @@ Json study_json(const std::vector<StudyRow>& rows) {
     one["speedup"] = ratio(mine, &row, seconds_of);
     one["speedup_best"] = ratio(best, &row, seconds_of);
     out.push_back(std::move(one));
-  }
-  return out;
-}
-
-std::string study_csv(const Json& rows) {
-  const auto cell = [](const Json& value) {
-    if (value.is_null() || (value.is_number_float() && !std::isfinite(value.get<double>()))) return std::string();
-    return value.is_string() ? value.get<std::string>() : value.dump();
-  };
-  std::string out;
-  for (const Json& row : rows) {
-    std::vector<std::string> names, cells;
-    for (const auto& [name, value] : row.items()) {
-      names.push_back(name);
-      cells.push_back(cell(value));
-    }
-    if (out.empty()) out = fmt::format("{}\n", fmt::join(names, ","));
-    out += fmt::format("{}\n", fmt::join(cells, ","));
   }
   return out;
 }

@@ -25,9 +25,6 @@ struct StudyRow {
 /// of any method: `speedup_best`. Null where one of the two did not converge or is not there.
 nlohmann::ordered_json study_json(const std::vector<StudyRow>& rows);
 
-/// The same as comma-separated values with a line of names; null is an empty cell. Numbers are written as in JSON.
-std::string study_csv(const nlohmann::ordered_json& rows);
-
 /// What names a row, and `points`: [iteration, iterated residual, true residual or null] of the first source, relative
 /// to |b|.
 nlohmann::ordered_json study_history(const StudyRow& row);

@@ -1,4 +1,4 @@
-// The module mgemm: the task `matrix_product`.
+// The module mgemm: the task `matrix_product`; `matrix_product_study` is in study_task.h.
 #include "modules/task.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -6,6 +6,7 @@
 #include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/mgemm.h"
 #include "modules/mgemm/precision.h"
+#include "modules/mgemm/study_task.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -109,11 +110,12 @@ void multiply(const TaskContext& context) {
   context.result(out.dump());
 }
 
-quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t, void*) {
-  return guarded(host, run, multiply);
+quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t task, void*) {
+  return guarded(host, run, task == 0 ? multiply : run_study);
 }
 
-quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t) {
+quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t task) {
+  if (task == 1) return guarded(host, run, check_study);
   return guarded(host, run, [](const TaskContext& context) {
     (void)read_precision(context);
     const auto sizes = [&](const std::string& name) {
@@ -179,7 +181,11 @@ constexpr quadrille_task tasks[] = {
      .help = "the product of two matrices of HDF5 files, through limited memory or in mixed "
              "precision",
      .parameters = parameters,
-     .parameter_count = std::size(parameters)}};
+     .parameter_count = std::size(parameters)},
+    {.name = "matrix_product_study",
+     .help = "speed and errors of mixed-precision products against OpenBLAS, on random matrices",
+     .parameters = study_parameters,
+     .parameter_count = study_parameter_count}};
 
 constexpr quadrille_module module = module_of("mgemm", QUADRILLE_VERSION, tasks, check, run);
 

@@ -80,6 +80,13 @@ std::vector<DenseView<const T>> batches_of(const System& system, const T* b, std
   return batches;
 }
 
+void show(const Options& options, const Batch<double>& batch) {
+  if (options.see_batch) options.see_batch(batch);
+}
+void show(const Options& options, const Batch<float>& batch) {
+  if (options.see_single_batch) options.see_single_batch(batch);
+}
+
 /// Step 4 and the sums: batches of occupied orbitals i, and of j up to that of i. multiply(i, j, integrals) writes the
 /// products of the rows of B of batch i with those of batch j, by rows.
 template <class T, class Multiply>
@@ -94,11 +101,12 @@ void sum_over_batches(const System& system, const Options& options, Multiply&& m
       const std::int64_t rows = batch.count_i * system.virtuals, columns = batch.count_j * system.virtuals;
       const double began = now();
       multiply(std::size_t(i), std::size_t(j), DenseView<T>{memory.data(), rows, columns, columns, true});
+      energy.step4.seconds += now() - began;
+      show(options, batch);
       const double multiplied = now();
       const SpinSums sums = sum_batch(system, batch);
       energy.opposite_spin += sums.opposite;
       energy.same_spin += sums.same;
-      energy.step4.seconds += multiplied - began;
       energy.step4.flops += 2.0 * double(rows) * double(columns) * double(system.auxiliary);
       energy.energy_seconds += now() - multiplied;
       if (options.progress) options.progress(double(i * (i + 1) / 2 + j + 1) / double(batches * (batches + 1) / 2));

@@ -29,6 +29,9 @@ struct System {
   std::int64_t pairs() const { return occupied * virtuals; }
 };
 
+template <class T>
+struct Batch;  // energy.h
+
 struct Options {
   /// Of step 4, and of step 3 unless in mgemm. The target error of an automatic cutoff is that of the energy, in
   /// Hartree (step4.h).
@@ -37,6 +40,10 @@ struct Options {
   std::int64_t memory = std::int64_t(1) << 30;        ///< bytes for a batch of integrals
   /// Called after each batch with the fraction of the work that is done. May be empty.
   std::function<void(double)> progress = {};
+  /// Called with the integrals of each batch, in the precision that they are made in, before they are summed: for
+  /// studies of their errors. May be empty.
+  std::function<void(const Batch<double>&)> see_batch = {};
+  std::function<void(const Batch<float>&)> see_single_batch = {};
 };
 
 struct Step {

@@ -1,8 +1,9 @@
-// The module ri_mp2: the task `ri_mp2`.
+// The module ri_mp2: the task `ri_mp2`; `ri_mp2_study` is in study_task.h.
 #include "modules/task.h"
 #include "core/log.h"
-#include "modules/hdf5_file.h"
 #include "modules/ri_mp2/ri_mp2.h"
+#include "modules/ri_mp2/study_task.h"
+#include "modules/ri_mp2/system_file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,29 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void require_dims(const Hdf5Reader& file, const char* name, const std::vector<std::int64_t>& dims,
-                  const std::vector<std::int64_t>& wanted) {
-  if (dims == wanted) return;
-  throw Error(
-      ErrorCode::file,
-      fmt::format("must be of shape [{}], as ia_P has it, is of [{}]", fmt::join(wanted, ", "), fmt::join(dims, ", ")),
-      Location{file.path(), 0, 0, name, -1});
-}
-
-System read_system(const Hdf5Reader& file) {
-  Hdf5Array ia_p = file.read("ia_P", 3), p_q = file.read("P_Q", 2);
-  Hdf5Array occupied = file.read("eps_occ", 1), virtuals = file.read("eps_vir", 1);
-  System system{ia_p.dims[0], ia_p.dims[1], ia_p.dims[2], {}, {}, {}, {}};
-  require_dims(file, "P_Q", p_q.dims, {system.auxiliary, system.auxiliary});
-  require_dims(file, "eps_occ", occupied.dims, {system.occupied});
-  require_dims(file, "eps_vir", virtuals.dims, {system.virtuals});
-  system.ia_p = std::move(ia_p.data);
-  system.p_q = std::move(p_q.data);
-  system.eps_occupied = std::move(occupied.data);
-  system.eps_virtual = std::move(virtuals.data);
-  return system;
-}
-
 Options read_options(const TaskContext& context) {
   Options options;
   options.products = mgemm::read_precision(context);
@@ -45,14 +23,11 @@ Options read_options(const TaskContext& context) {
   return options;
 }
 
-quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t) {
+quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t task) {
+  if (task == 1) return guarded(host, run, check_study);
   return guarded(host, run, [](const TaskContext& context) {
     (void)read_options(context);
-    const Hdf5Reader file(context.input_file("file"));
-    const std::vector<std::int64_t> ia_p = file.dims("ia_P", 3);
-    require_dims(file, "P_Q", file.dims("P_Q", 2), {ia_p[2], ia_p[2]});
-    require_dims(file, "eps_occ", file.dims("eps_occ", 1), {ia_p[0]});
-    require_dims(file, "eps_vir", file.dims("eps_vir", 1), {ia_p[1]});
+    check_system(Hdf5Reader(context.input_file("file")));
   });
 }
 
@@ -89,8 +64,8 @@ void compute(const TaskContext& context) {
   context.result(out.dump());
 }
 
-quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t, void*) {
-  return guarded(host, run, compute);
+quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t task, void*) {
+  return guarded(host, run, task == 0 ? compute : run_study);
 }
 
 constexpr quadrille_parameter parameters[] = {
@@ -119,7 +94,11 @@ constexpr quadrille_task tasks[] = {
     {.name = "ri_mp2",
      .help = "the closed-shell MP2 correlation energy with the resolution of the identity",
      .parameters = parameters,
-     .parameter_count = std::size(parameters)}};
+     .parameter_count = std::size(parameters)},
+    {.name = "ri_mp2_study",
+     .help = "errors and speed of RI-MP2 in mixed and single precision against double",
+     .parameters = study_parameters,
+     .parameter_count = study_parameter_count}};
 
 constexpr quadrille_module module = module_of("ri_mp2", QUADRILLE_VERSION, tasks, check, run);
 

@@ -1,6 +1,8 @@
 // The rows of a solver study: means, ratios and their two written forms, from made-up reports.
 #include "input/tasks/study_rows.h"
 
+#include "core/csv.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,7 +78,7 @@ TEST(StudyRows, WhatDidNotConvergeIsComparedWithNothing) {
 TEST(StudyRows, CommaSeparated) {
   Json json = study_json(rows());
   json[1]["residual"] = NAN;
-  const std::string text = study_csv(json);
+  const std::string text = csv_of_rows(json);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7);
   EXPECT_THAT(text, ::testing::StartsWith("mass,kappa,tolerance,solver,scheme,outer,inner,delta,sources,converged,"));
   EXPECT_THAT(text,

@@ -1,0 +1,14 @@
+// Rows of a study as comma-separated values.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace quadrille {
+
+/// A line of names and a line for each of `rows`, flat JSON objects with the same keys. Null and numbers that are not
+/// finite are empty cells; other numbers are written as in JSON; texts that need it stand in quotes (RFC 4180).
+std::string csv_of_rows(const nlohmann::ordered_json& rows);
+
+}  // namespace quadrille

@@ -1,0 +1,175 @@
+#include "modules/mgemm/study_task.h"
+
+#include "core/atomic_file.h"
+#include "core/csv.h"
+#include "core/log.h"
+#include "modules/mgemm/product_study.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+namespace quadrille::mgemm {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// One pair of matrices; `salt` is the middle of the salted numbers.
+struct Case {
+  std::int64_t n;
+  bool salted;
+  double salt, fraction;
+};
+
+std::vector<Case> cases_of(const TaskContext& context) {
+  std::vector<Case> out;
+  for (const std::int64_t n : context.integers("sizes")) {
+    out.push_back({n, false, 0, 0});
+    for (const double salt : context.reals("salts")) {
+      for (const double fraction : context.reals("fractions")) out.push_back({n, true, salt, fraction});
+    }
+  }
+  return out;
+}
+
+Json known(bool is_known, double value) { return is_known ? Json(value) : Json(nullptr); }
+
+Json row_json(const Case& one, const ProductMeasurement& m, double seconds_of_dgemm) {
+  const bool mixed = m.product == "mgemm", reference = m.product == "dgemm";
+  const bool split = mixed && m.report.form == MgemmForm::split;
+  const double n = double(one.n);
+  return {{"n", one.n},
+          {"salt", known(one.salted, one.salt)},
+          {"fraction", one.fraction},
+          {"product", m.product},
+          {"form", mixed ? Json(to_string(m.report.form)) : Json(nullptr)},
+          {"delta", known(split, m.report.delta)},
+          {"large_a", known(mixed && m.report.analysed, m.report.large_a)},
+          {"large_b", known(mixed && m.report.analysed, m.report.large_b)},
+          {"seconds", m.seconds},
+          {"gflops", 2 * n * n * n / m.seconds * 1e-9},
+          {"speedup", seconds_of_dgemm / m.seconds},
+          {"expected_speedup", known(split, m.report.expected_speedup)},
+          {"analysis_seconds", known(mixed, m.analysis_seconds)},
+          {"max_error", known(!reference, m.max_error)},
+          {"rms_error", known(!reference, m.rms_error)},
+          {"bound", known(mixed, m.report.bound)},
+          {"probable_bound", known(mixed, m.report.probable_bound)},
+          {"within_bound", mixed ? Json(m.max_error <= m.report.bound) : Json(nullptr)},
+          {"within_probable_bound", mixed ? Json(m.max_error <= m.report.probable_bound) : Json(nullptr)}};
+}
+
+std::string name_of(const Case& one) {
+  if (!one.salted) return fmt::format("n = {}, no salt", one.n);
+  return fmt::format("n = {}, {:g} salted with {:g}", one.n, one.fraction, one.salt);
+}
+
+constexpr quadrille_parameter size{.name = "size",
+                                   .type = QUADRILLE_INTEGER,
+                                   .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+                                   .minimum = 1,
+                                   .maximum = 1 << 16};
+constexpr quadrille_parameter fraction{.name = "fraction",
+                                       .type = QUADRILLE_REAL,
+                                       .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN | QUADRILLE_HAS_MAXIMUM,
+                                       .minimum = 0,
+                                       .maximum = 1};
+constexpr quadrille_parameter salt{
+    .name = "salt", .type = QUADRILLE_REAL, .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN, .minimum = 0};
+
+}  // namespace
+
+const quadrille_parameter study_parameters[study_parameter_count] = {
+    {.name = "sizes",
+     .type = QUADRILLE_LIST,
+     .help = "n of the n x n matrices; 44 n^2 bytes and what mgemm takes must fit into the host's memory",
+     .default_text = "[1000, 2000, 4096]",
+     .members = &size,
+     .member_count = 1},
+    {.name = "fractions",
+     .type = QUADRILLE_LIST,
+     .help = "of the elements that are salted; the others are uniform in [-1, 1]",
+     .default_text = "[1.0e-2, 1.0e-3, 1.0e-4]",
+     .members = &fraction,
+     .member_count = 1},
+    {.name = "salts",
+     .type = QUADRILLE_LIST,
+     .help = "middles of the intervals that salted elements are uniform in",
+     .default_text = "[100, 10000]",
+     .members = &salt,
+     .member_count = 1},
+    {.name = "salt_spread",
+     .type = QUADRILLE_REAL,
+     .help = "half the length of those intervals",
+     .default_text = "10",
+     .flags = QUADRILLE_HAS_MINIMUM},
+    {.name = "delta",
+     .type = QUADRILLE_REAL,
+     .help = "of mgemm: elements above it are large",
+     .default_text = "1",
+     .flags = QUADRILLE_HAS_MINIMUM},
+    {.name = "always_split",
+     .type = QUADRILLE_BOOLEAN,
+     .help = "split where mgemm expects no gain, too",
+     .default_text = "true"},
+    {.name = "repeats",
+     .type = QUADRILLE_INTEGER,
+     .help = "times that each product is timed; the median counts",
+     .default_text = "3",
+     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+     .minimum = 1,
+     .maximum = 1000},
+    {.name = "seed",
+     .type = QUADRILLE_INTEGER,
+     .help = "of the matrices",
+     .default_text = "1",
+     .flags = QUADRILLE_HAS_MINIMUM},
+    {.name = "csv",
+     .type = QUADRILLE_FILE_OUT,
+     .help = "the rows as comma-separated values",
+     .default_text = "matrix_product_study.csv"}};
+
+void check_study(const TaskContext& context) {
+  const double spread = context.real("salt_spread");
+  for (const double middle : context.reals("salts")) {
+    if (middle > spread) continue;
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      fmt::format("must be below all of `salts`, is {:g}, and one of them {:g}", spread, middle),
+                      "salt_spread");
+  }
+}
+
+void run_study(const TaskContext& context) {
+  check_study(context);
+  ProductStudyOptions options;
+  options.cutoff = Cutoff::at(context.real("delta"));
+  options.always_split = context.boolean("always_split");
+  options.repeats = int(context.integer("repeats"));
+  const double spread = context.real("salt_spread");
+  const std::vector<Case> cases = cases_of(context);
+  double work = 0, done = 0;
+  for (const Case& one : cases) work += std::pow(double(one.n), 3);
+  Json rows = Json::array();
+  for (const Case& one : cases) {
+    context.progress(name_of(one), done / work);
+    const Salt salt{one.fraction, one.salt - spread, one.salt + spread};
+    const std::vector<ProductMeasurement> found =
+        measure_products({one.n, salt, std::uint64_t(context.integer("seed"))}, options, one.salted);
+    for (const ProductMeasurement& m : found) rows.push_back(row_json(one, m, found.front().seconds));
+    done += std::pow(double(one.n), 3);
+    const ProductMeasurement& last = found.back();
+    log().info("{}: {}: {} {:.3g} s, {:.2f} times as fast as dgemm, largest error {:.2g}", context.task_name(),
+               name_of(one), last.product, last.seconds, found.front().seconds / last.seconds, last.max_error);
+  }
+  const std::string file = context.output_file("csv");
+  write_file(file, csv_of_rows(rows));
+  context.result_in("matrix_product_studies", Json({{"csv", context.text("csv")},
+                                                    {"threads", context.threads()},
+                                                    {"salt_spread", spread},
+                                                    {"repeats", options.repeats},
+                                                    {"rows", rows}})
+                                                  .dump());
+}
+
+}  // namespace quadrille::mgemm

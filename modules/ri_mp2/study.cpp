@@ -1,0 +1,186 @@
+#include "modules/ri_mp2/study.h"
+
+#include "modules/mgemm/cleaver.h"
+#include "modules/ri_mp2/energy.h"
+#include "modules/take_turns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille::ri_mp2 {
+namespace {
+
+/// Differences of many numbers, row by row: the same bits for any number of threads.
+class Differences {
+ public:
+  /// `weight`: how often each of them counts.
+  template <class T>
+  void add(const T* found, const double* exact, std::int64_t rows, std::int64_t length, double weight) {
+    std::vector<double> largest(static_cast<std::size_t>(rows)), squares(static_cast<std::size_t>(rows));
+#pragma omp parallel for
+    for (std::int64_t row = 0; row < rows; ++row) {
+      double most = 0, sum = 0;
+      for (std::int64_t at = row * length; at < (row + 1) * length; ++at) {
+        const double error = std::abs(double(found[at]) - exact[at]);
+        if (!(error <= most)) most = error;  // not-a-number is the worst
+        sum += error * error;
+      }
+      largest[std::size_t(row)] = most;
+      squares[std::size_t(row)] = sum;
+    }
+    for (std::size_t row = 0; row < largest.size(); ++row) {
+      if (!(largest[row] <= largest_)) largest_ = largest[row];
+      squares_ += weight * squares[row];
+    }
+    count_ += weight * double(rows) * double(length);
+  }
+
+  ElementErrors errors() const { return {largest_, count_ > 0 ? std::sqrt(squares_ / count_) : 0}; }
+
+ private:
+  double largest_ = 0, squares_ = 0, count_ = 0;
+};
+
+double fraction_above(const std::vector<double>& numbers, double delta) {
+  const auto large = std::count_if(numbers.begin(), numbers.end(), [&](double x) { return std::abs(x) > delta; });
+  return double(large) / double(numbers.size());
+}
+
+class Study {
+ public:
+  Study(const System& system, const StudyOptions& options) : system_(system), options_(options) {
+    rows_.resize(2 + options.deltas.size());
+    rows_[1].precision = mgemm::ProductPrecision::single;
+    for (std::size_t k = 0; k < options.deltas.size(); ++k) {
+      rows_[2 + k].precision = mgemm::ProductPrecision::mgemm;
+      rows_[2 + k].delta = options.deltas[k];
+    }
+  }
+
+  std::vector<StudyRow> run() {
+    Energy ignored;
+    exact_b_ = make_b(system_, options_of(rows_[0]), ignored);
+    root_ = inverse_square_root(system_.p_q, system_.auxiliary);
+    for (StudyRow& row : rows_) look_at(row);
+    measure();
+    return std::move(rows_);
+  }
+
+ private:
+  Options options_of(const StudyRow& row) const {
+    Options options;
+    options.products.precision = row.precision;
+    options.step3 = options.products.cutoff = mgemm::Cutoff::at(row.delta);
+    options.products.always_split = options_.always_split;
+    options.memory = options_.memory;
+    return options;
+  }
+
+  void tell(const StudyRow& row) {
+    if (!options_.progress) return;
+    const double all = double(rows_.size()) * (1 + options_.repeats);
+    options_.progress(row.precision == mgemm::ProductPrecision::mgemm ? fmt::format("delta {:g}", row.delta)
+                                                                      : to_string(row.precision),
+                      double(runs_++) / all);
+  }
+
+  /// A batch's integrals in double, in exact_integrals_.
+  template <class T>
+  void make_exact(const Batch<T>& batch) {
+    const std::int64_t v = system_.virtuals, n = system_.auxiliary;
+    exact_integrals_.resize(std::size_t(batch.count_i * v * batch.count_j * v));
+    mgemm::Gemm<double> gemm;
+    gemm.order = mgemm::Order::rows;
+    gemm.trans_b = mgemm::Transpose::yes;
+    gemm.m = batch.count_i * v;
+    gemm.n = gemm.ldc = batch.count_j * v;
+    gemm.k = gemm.lda = gemm.ldb = n;
+    gemm.a = exact_b_.data() + batch.first_i * v * n;
+    gemm.b = exact_b_.data() + batch.first_j * v * n;
+    gemm.c = exact_integrals_.data();
+    (void)mgemm::cleaver(gemm);
+  }
+
+  /// The energy and its errors, untimed: this run touches the memory first, too.
+  void look_at(StudyRow& row) {
+    tell(row);
+    Options options = options_of(row);
+    const bool compared = options_.element_errors && row.precision != mgemm::ProductPrecision::double_;
+    Differences integrals;
+    const auto compare = [&](const auto& batch) {
+      make_exact(batch);
+      const std::int64_t v = system_.virtuals;
+      // Batches of different orbitals stand for (jb|ia), too.
+      integrals.add(batch.integrals, exact_integrals_.data(), batch.count_i * v, batch.count_j * v,
+                    batch.first_i == batch.first_j ? 1 : 2);
+    };
+    if (compared) {
+      options.see_batch = compare;
+      options.see_single_batch = compare;
+    }
+    row.energy = correlation_energy(system_, options);
+    row.energy_error = row.energy.correlation - rows_[0].energy.correlation;
+    if (compared) {
+      row.integrals = integrals.errors();
+      Energy ignored;
+      const std::vector<double> b = make_b(system_, options, ignored);
+      Differences differences;
+      differences.add(b.data(), exact_b_.data(), system_.pairs(), system_.auxiliary, 1);
+      row.b = differences.errors();
+    }
+    if (row.precision != mgemm::ProductPrecision::mgemm) return;
+    row.large_ia_p = fraction_above(system_.ia_p, row.delta);
+    row.large_root = fraction_above(root_, row.delta);
+    row.large_b = fraction_above(exact_b_, row.delta);
+  }
+
+  void measure() {
+    struct Times {
+      std::vector<double> metric, step3, step4, energy, all;
+    };
+    std::vector<Times> times(rows_.size());
+    take_turns(options_.repeats, rows_.size(), [&](std::size_t which) {
+      tell(rows_[which]);
+      Energy energy;
+      Times& to = times[which];
+      to.all.push_back(seconds_of([&] { energy = correlation_energy(system_, options_of(rows_[which])); }));
+      to.metric.push_back(energy.metric_seconds);
+      to.step3.push_back(energy.step3.seconds);
+      to.step4.push_back(energy.step4.seconds);
+      to.energy.push_back(energy.energy_seconds);
+    });
+    for (std::size_t which = 0; which < rows_.size(); ++which) {
+      StudyRow& row = rows_[which];
+      row.metric_seconds = median(times[which].metric);
+      row.step3_seconds = median(times[which].step3);
+      row.step4_seconds = median(times[which].step4);
+      row.energy_seconds = median(times[which].energy);
+      row.seconds = median(times[which].all);
+    }
+  }
+
+  const System& system_;
+  const StudyOptions& options_;
+  std::vector<StudyRow> rows_;
+  std::vector<double> exact_b_, root_, exact_integrals_;
+  int runs_ = 0;
+};
+
+}  // namespace
+
+std::vector<StudyRow> study_system(const System& system, const StudyOptions& options) {
+  return Study(system, options).run();
+}
+
+std::string to_string(mgemm::ProductPrecision precision) {
+  switch (precision) {
+    case mgemm::ProductPrecision::double_: return "double";
+    case mgemm::ProductPrecision::single: return "single";
+    case mgemm::ProductPrecision::mgemm: break;
+  }
+  return "mgemm";
+}
+
+}  // namespace quadrille::ri_mp2

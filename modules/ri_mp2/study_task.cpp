@@ -1,0 +1,210 @@
+#include "modules/ri_mp2/study_task.h"
+
+#include "core/atomic_file.h"
+#include "core/csv.h"
+#include "core/log.h"
+#include "modules/ri_mp2/generated_system.h"
+#include "modules/ri_mp2/study.h"
+#include "modules/ri_mp2/system_file.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace quadrille::ri_mp2 {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json errors_json(bool known, const ElementErrors& errors, double ElementErrors::*which) {
+  return known ? Json(errors.*which) : Json(nullptr);
+}
+
+/// "mgemm" or "double" of what a step says that it did.
+std::string first_word(const std::string& form) { return form.substr(0, form.find_first_of(",:")); }
+
+/// One row; ratios to those of double, the first, and of single, the second.
+Json row_json(const std::string& name, const System& system, const std::vector<StudyRow>& rows, std::size_t which,
+              bool element_errors) {
+  const StudyRow& row = rows[which];
+  const bool mixed = row.precision == mgemm::ProductPrecision::mgemm;
+  const bool compared = element_errors && row.precision != mgemm::ProductPrecision::double_;
+  const auto known = [](bool is_known, double value) { return is_known ? Json(value) : Json(nullptr); };
+  const auto over = [&](std::size_t other, double StudyRow::*seconds) { return rows[other].*seconds / row.*seconds; };
+  return {{"system", name},
+          {"occupied", system.occupied},
+          {"virtual", system.virtuals},
+          {"auxiliary", system.auxiliary},
+          {"precision", to_string(row.precision)},
+          {"delta", known(mixed, row.delta)},
+          {"step3_form", first_word(row.energy.step3.form)},
+          {"step4_form", first_word(row.energy.step4.form)},
+          {"large_ia_p", known(mixed, row.large_ia_p)},
+          {"large_root", known(mixed, row.large_root)},
+          {"large_b", known(mixed, row.large_b)},
+          {"e_corr", row.energy.correlation},
+          {"energy_error", row.energy_error},
+          {"b_max_error", errors_json(compared, row.b, &ElementErrors::largest)},
+          {"b_rms_error", errors_json(compared, row.b, &ElementErrors::rms)},
+          {"integral_max_error", errors_json(compared, row.integrals, &ElementErrors::largest)},
+          {"integral_rms_error", errors_json(compared, row.integrals, &ElementErrors::rms)},
+          {"metric_seconds", row.metric_seconds},
+          {"step3_seconds", row.step3_seconds},
+          {"step4_seconds", row.step4_seconds},
+          {"energy_seconds", row.energy_seconds},
+          {"seconds", row.seconds},
+          {"step3_gflops", row.energy.step3.flops / row.step3_seconds * 1e-9},
+          {"step4_gflops", row.energy.step4.flops / row.step4_seconds * 1e-9},
+          {"step3_speedup", over(0, &StudyRow::step3_seconds)},
+          {"step4_speedup", over(0, &StudyRow::step4_seconds)},
+          {"speedup", over(0, &StudyRow::seconds)},
+          {"step3_of_single", over(1, &StudyRow::step3_seconds)},
+          {"step4_of_single", over(1, &StudyRow::step4_seconds)},
+          {"of_single", over(1, &StudyRow::seconds)}};
+}
+
+StudyOptions read_options(const TaskContext& context) {
+  StudyOptions options;
+  options.deltas = context.reals("deltas");
+  options.always_split = context.boolean("always_split");
+  options.element_errors = context.boolean("element_errors");
+  options.repeats = int(context.integer("repeats"));
+  options.memory = context.integer("memory") << 20;
+  return options;
+}
+
+/// Studies one system and appends its rows. Of `count` systems it is number `number`.
+void study_one(const TaskContext& context, const std::string& name, const System& system, std::size_t number,
+               std::size_t count, Json& rows) {
+  StudyOptions options = read_options(context);
+  options.progress = [&](const std::string& what, double fraction) {
+    context.progress(name + ", " + what, (double(number) + fraction) / double(count));
+  };
+  const std::vector<StudyRow> found = study_system(system, options);
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    const Json row = row_json(name, system, found, k, options.element_errors);
+    const std::string delta =
+        found[k].precision == mgemm::ProductPrecision::mgemm ? fmt::format(", delta {:g}", found[k].delta) : "";
+    log().info(
+        "{}: {} in {}{}: energy {:.10f}, {:+.1e}; step 4 {:.3g} s, {:.2f} times as fast as double, {:.2f} times "
+        "as single",
+        context.task_name(), name, to_string(found[k].precision), delta, found[k].energy.correlation,
+        found[k].energy_error, found[k].step4_seconds, row["step4_speedup"].get<double>(),
+        row["step4_of_single"].get<double>());
+    rows.push_back(row);
+  }
+}
+
+/// A file without its folder and its ending, or as the job names it where others are called the same.
+std::vector<std::string> names_of(const std::vector<std::string>& files) {
+  std::vector<std::string> stems{"generated"}, names;
+  for (const std::string& file : files) stems.push_back(std::filesystem::path(file).stem().string());
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    const bool alone = std::count(stems.begin(), stems.end(), stems[k + 1]) == 1;
+    names.push_back(alone ? stems[k + 1] : files[k]);
+  }
+  return names;
+}
+
+constexpr quadrille_parameter file{.name = "file", .type = QUADRILLE_FILE_IN};
+constexpr quadrille_parameter delta{.name = "delta", .type = QUADRILLE_REAL, .flags = QUADRILLE_HAS_MINIMUM};
+
+constexpr quadrille_parameter size(const char* name, const char* help) {
+  return {.name = name,
+          .type = QUADRILLE_INTEGER,
+          .help = help,
+          .flags = QUADRILLE_REQUIRED | QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+          .minimum = 1,
+          .maximum = 1 << 16};
+}
+constexpr quadrille_parameter generated_members[] = {size("occupied", "orbitals"),
+                                                     size("virtual", "orbitals"),
+                                                     size("auxiliary", "functions"),
+                                                     {.name = "seed",
+                                                      .type = QUADRILLE_INTEGER,
+                                                      .help = "of the integrals",
+                                                      .default_text = "1",
+                                                      .flags = QUADRILLE_HAS_MINIMUM}};
+
+}  // namespace
+
+const quadrille_parameter study_parameters[study_parameter_count] = {
+    {.name = "files",
+     .type = QUADRILLE_LIST,
+     .help = "systems, as `file` of the task ri_mp2",
+     .members = &file,
+     .member_count = 1},
+    {.name = "generated",
+     .type = QUADRILLE_GROUP,
+     .help = "a system with made-up integrals of realistic magnitudes, of these sizes",
+     .members = generated_members,
+     .member_count = std::size(generated_members)},
+    {.name = "deltas",
+     .type = QUADRILLE_LIST,
+     .help = "cutoffs of mgemm, for both steps; double and single precision are always run",
+     .default_text = "[1, 0.1, 0.03, 0.01, 0.003]",
+     .members = &delta,
+     .member_count = 1},
+    {.name = "always_split",
+     .type = QUADRILLE_BOOLEAN,
+     .help = "split products where mgemm expects no gain, too",
+     .default_text = "true"},
+    {.name = "element_errors",
+     .type = QUADRILLE_BOOLEAN,
+     .help = "compare all elements of B and all integrals with those in double, which costs a run of each",
+     .default_text = "true"},
+    {.name = "repeats",
+     .type = QUADRILLE_INTEGER,
+     .help = "times that each run is timed; the median counts",
+     .default_text = "3",
+     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+     .minimum = 1,
+     .maximum = 1000},
+    {.name = "memory",
+     .type = QUADRILLE_INTEGER,
+     .help = "for a batch of integrals; as much again for those that they are compared with",
+     .unit = "MiB",
+     .default_text = "1024",
+     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+     .minimum = 1,
+     .maximum = 1 << 30},
+    {.name = "csv",
+     .type = QUADRILLE_FILE_OUT,
+     .help = "the rows as comma-separated values",
+     .default_text = "ri_mp2_study.csv"}};
+
+void check_study(const TaskContext& context) {
+  const std::vector<std::string> files = context.input_files("files");
+  if (files.empty() && !context.has("generated")) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "there must be a system to study: `files`, or one that is `generated`");
+  }
+  for (const std::string& name : files) check_system(Hdf5Reader(name));
+}
+
+void run_study(const TaskContext& context) {
+  check_study(context);
+  const std::vector<std::string> files = context.input_files("files");
+  const std::vector<std::string> names = names_of(context.texts("files"));
+  const bool generated = context.has("generated");
+  const std::size_t count = files.size() + (generated ? 1 : 0);
+  Json rows = Json::array();
+  for (std::size_t k = 0; k < files.size(); ++k) {
+    study_one(context, names[k], read_system(Hdf5Reader(files[k])), k, count, rows);
+  }
+  if (generated) {
+    const System system =
+        generated_system(context.integer("generated.occupied"), context.integer("generated.virtual"),
+                         context.integer("generated.auxiliary"), std::uint64_t(context.integer("generated.seed")));
+    study_one(context, "generated", system, count - 1, count, rows);
+  }
+  write_file(context.output_file("csv"), csv_of_rows(rows));
+  context.result_in("ri_mp2_studies", Json({{"csv", context.text("csv")},
+                                            {"threads", context.threads()},
+                                            {"repeats", context.integer("repeats")},
+                                            {"rows", rows}})
+                                          .dump());
+}
+
+}  // namespace quadrille::ri_mp2

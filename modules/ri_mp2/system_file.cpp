@@ -1,0 +1,43 @@
+#include "modules/ri_mp2/system_file.h"
+
+#include "core/error.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace quadrille::ri_mp2 {
+namespace {
+
+void require_dims(const Hdf5Reader& file, const char* name, const std::vector<std::int64_t>& dims,
+                  const std::vector<std::int64_t>& wanted) {
+  if (dims == wanted) return;
+  throw Error(
+      ErrorCode::file,
+      fmt::format("must be of shape [{}], as ia_P has it, is of [{}]", fmt::join(wanted, ", "), fmt::join(dims, ", ")),
+      Location{file.path(), 0, 0, name, -1});
+}
+
+}  // namespace
+
+System read_system(const Hdf5Reader& file) {
+  Hdf5Array ia_p = file.read("ia_P", 3), p_q = file.read("P_Q", 2);
+  Hdf5Array occupied = file.read("eps_occ", 1), virtuals = file.read("eps_vir", 1);
+  System system{ia_p.dims[0], ia_p.dims[1], ia_p.dims[2], {}, {}, {}, {}};
+  require_dims(file, "P_Q", p_q.dims, {system.auxiliary, system.auxiliary});
+  require_dims(file, "eps_occ", occupied.dims, {system.occupied});
+  require_dims(file, "eps_vir", virtuals.dims, {system.virtuals});
+  system.ia_p = std::move(ia_p.data);
+  system.p_q = std::move(p_q.data);
+  system.eps_occupied = std::move(occupied.data);
+  system.eps_virtual = std::move(virtuals.data);
+  return system;
+}
+
+void check_system(const Hdf5Reader& file) {
+  const std::vector<std::int64_t> ia_p = file.dims("ia_P", 3);
+  require_dims(file, "P_Q", file.dims("P_Q", 2), {ia_p[2], ia_p[2]});
+  require_dims(file, "eps_occ", file.dims("eps_occ", 1), {ia_p[0]});
+  require_dims(file, "eps_vir", file.dims("eps_vir", 1), {ia_p[1]});
+}
+
+}  // namespace quadrille::ri_mp2

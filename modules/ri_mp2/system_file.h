@@ -1,0 +1,15 @@
+// Systems in HDF5 files: ia_P [occupied, virtual, auxiliary] = (ia|P), P_Q = (P|Q), eps_occ and eps_vir.
+#pragma once
+
+#include "modules/hdf5_file.h"
+#include "modules/ri_mp2/ri_mp2.h"
+
+namespace quadrille::ri_mp2 {
+
+/// Errors: those of Hdf5Reader; ErrorCode::file, naming file and dataset, for extents that do not fit together.
+System read_system(const Hdf5Reader& file);
+
+/// The same without reading the numbers.
+void check_system(const Hdf5Reader& file);
+
+}  // namespace quadrille::ri_mp2
