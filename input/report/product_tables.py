@@ -39,7 +39,10 @@ def matrix_product_text(name, one, table):
 
 
 def way_name(row):
-    return row["precision"] if row["delta"] is None else f"delta {row['delta']:g}"
+    chosen = "double" if row["delta"] is None else f"delta {row['delta']:g}"
+    if row["target_error"] is not None:
+        return f"auto, {row['target_error']:g}: {chosen}"
+    return row["precision"] if row["delta"] is None else chosen
 
 
 def ri_mp2_text(name, one, table):

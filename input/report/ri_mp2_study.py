@@ -8,7 +8,8 @@ import study
 
 def points(axes, rows, key, label, color, mark, single):
     """Against delta, with what single precision gives as a dashed line."""
-    known = sorted((row["delta"], abs(row[key])) for row in rows if row["delta"] and row[key] is not None)
+    known = sorted((row["delta"], abs(row[key])) for row in rows
+                   if row["delta"] and row["target_error"] is None and row[key] is not None)
     if known:
         axes.plot(*zip(*known), color=color, marker=mark, markersize=4, label=label)
     if single is not None and single[key] is not None:

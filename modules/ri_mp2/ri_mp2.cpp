@@ -133,6 +133,7 @@ void sum_in_mixed_precision(const System& system, const Options& options, const 
   const SplitChoice choice = choose_split(system, b, options, energy.batch);
   energy.step4.form = choice.form;
   energy.step4.energy_error = choice.error;
+  energy.step4.delta = choice.delta;
   if (!choice.split) {
     energy.step4.seconds += now() - began;
     return sum_in_one_precision(system, options, b.data(), energy);

@@ -49,6 +49,7 @@ struct Options {
 struct Step {
   double seconds = 0, flops = 0;  ///< all that the step took: choices and conversions too
   std::string form;               ///< "double", "single", "mgemm ..."
+  double delta = 0;               ///< of a split of step 4
   double energy_error = 0;        ///< expected, in Hartree, where a cutoff was automatic (step4.h)
 };
 

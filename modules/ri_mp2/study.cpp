@@ -51,12 +51,16 @@ double fraction_above(const std::vector<double>& numbers, double delta) {
 class Study {
  public:
   Study(const System& system, const StudyOptions& options) : system_(system), options_(options) {
-    rows_.resize(2 + options.deltas.size());
+    rows_.resize(2);
     rows_[1].precision = mgemm::ProductPrecision::single;
-    for (std::size_t k = 0; k < options.deltas.size(); ++k) {
-      rows_[2 + k].precision = mgemm::ProductPrecision::mgemm;
-      rows_[2 + k].delta = options.deltas[k];
-    }
+    const auto add = [&](double delta, double target_error) {
+      StudyRow& row = rows_.emplace_back();
+      row.precision = mgemm::ProductPrecision::mgemm;
+      row.delta = delta;
+      row.target_error = target_error;
+    };
+    for (const double delta : options.deltas) add(delta, 0);
+    for (const double target : options.target_errors) add(0, target);
   }
 
   std::vector<StudyRow> run() {
@@ -72,7 +76,9 @@ class Study {
   Options options_of(const StudyRow& row) const {
     Options options;
     options.products.precision = row.precision;
-    options.step3 = options.products.cutoff = mgemm::Cutoff::at(row.delta);
+    options.step3 = options.products.cutoff =
+        row.target_error > 0 ? mgemm::Cutoff::for_error(row.target_error, mgemm::Assurance::measured)
+                             : mgemm::Cutoff::at(row.delta);
     options.products.always_split = options_.always_split;
     options.memory = options_.memory;
     return options;
@@ -81,9 +87,7 @@ class Study {
   void tell(const StudyRow& row) {
     if (!options_.progress) return;
     const double all = double(rows_.size()) * (1 + options_.repeats);
-    options_.progress(row.precision == mgemm::ProductPrecision::mgemm ? fmt::format("delta {:g}", row.delta)
-                                                                      : to_string(row.precision),
-                      double(runs_++) / all);
+    options_.progress(to_string(row), double(runs_++) / all);
   }
 
   /// A batch's integrals in double, in exact_integrals_.
@@ -122,6 +126,7 @@ class Study {
     }
     row.energy = correlation_energy(system_, options);
     row.energy_error = row.energy.correlation - rows_[0].energy.correlation;
+    if (row.target_error > 0) row.delta = row.energy.step4.delta;
     if (compared) {
       row.integrals = integrals.errors();
       Energy ignored;
@@ -131,8 +136,10 @@ class Study {
       row.b = differences.errors();
     }
     if (row.precision != mgemm::ProductPrecision::mgemm) return;
-    row.large_ia_p = fraction_above(system_.ia_p, row.delta);
-    row.large_root = fraction_above(root_, row.delta);
+    if (row.target_error == 0) {
+      row.large_ia_p = fraction_above(system_.ia_p, row.delta);
+      row.large_root = fraction_above(root_, row.delta);
+    }
     row.large_b = fraction_above(exact_b_, row.delta);
   }
 
@@ -174,13 +181,14 @@ std::vector<StudyRow> study_system(const System& system, const StudyOptions& opt
   return Study(system, options).run();
 }
 
-std::string to_string(mgemm::ProductPrecision precision) {
-  switch (precision) {
+std::string to_string(const StudyRow& row) {
+  switch (row.precision) {
     case mgemm::ProductPrecision::double_: return "double";
     case mgemm::ProductPrecision::single: return "single";
     case mgemm::ProductPrecision::mgemm: break;
   }
-  return "mgemm";
+  return row.target_error > 0 ? fmt::format("mgemm for {:g} Hartree", row.target_error)
+                              : fmt::format("mgemm, delta {:g}", row.delta);
 }
 
 }  // namespace quadrille::ri_mp2

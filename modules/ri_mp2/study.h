@@ -11,8 +11,9 @@
 namespace quadrille::ri_mp2 {
 
 struct StudyOptions {
-  std::vector<double> deltas;  ///< cutoffs of mgemm, of both steps
-  bool always_split = true;    ///< Options
+  std::vector<double> deltas;         ///< cutoffs of mgemm, of both steps
+  std::vector<double> target_errors;  ///< of the energy, in Hartree, for cutoffs that mgemm chooses, as measured
+  bool always_split = true;           ///< Options
   bool element_errors =
       true;         ///< else those of B and of the integrals are not computed: they cost a run in double each
   int repeats = 3;  ///< times that each run is timed
@@ -29,8 +30,9 @@ struct ElementErrors {
 /// A run in one precision. Seconds are medians.
 struct StudyRow {
   mgemm::ProductPrecision precision = mgemm::ProductPrecision::double_;
-  double delta = 0;  ///< of mgemm
-  Energy energy;     ///< of the run that was looked at; its times say nothing
+  double delta = 0;         ///< of mgemm
+  double target_error = 0;  ///< of mgemm where it is not 0: delta is what was chosen for step 4, 0 for double
+  Energy energy;            ///< of the run that was looked at; its times say nothing
   double energy_error = 0;
   ElementErrors b, integrals;                          ///< of all B_ia^Q and all ordered pairs ia, jb
   double large_ia_p = 0, large_root = 0, large_b = 0;  ///< fractions above delta: in (ia|P), (P|Q)^{-1/2}, B
@@ -38,10 +40,11 @@ struct StudyRow {
   double seconds = 0;  ///< of the whole call of correlation_energy
 };
 
-/// Double first, then single, then mgemm with each delta; they take turns while they are timed. Errors: those of
-/// correlation_energy.
+/// Double first, then single, then mgemm with each delta and for each target; they take turns while they are timed.
+/// Errors: those of correlation_energy.
 QUADRILLE_API std::vector<StudyRow> study_system(const System& system, const StudyOptions& options);
 
-std::string to_string(mgemm::ProductPrecision precision);
+/// "double", "single", "mgemm, delta 0.1", "mgemm for 1e-07 Hartree".
+std::string to_string(const StudyRow& row);
 
 }  // namespace quadrille::ri_mp2

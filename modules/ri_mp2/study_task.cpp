@@ -37,13 +37,15 @@ Json row_json(const std::string& name, const System& system, const std::vector<S
           {"occupied", system.occupied},
           {"virtual", system.virtuals},
           {"auxiliary", system.auxiliary},
-          {"precision", to_string(row.precision)},
-          {"delta", known(mixed, row.delta)},
+          {"precision", mixed ? "mgemm" : to_string(row)},
+          {"delta", known(mixed && (row.target_error == 0 || row.delta > 0), row.delta)},
+          {"target_error", known(row.target_error > 0, row.target_error)},
+          {"expected_error", known(row.energy.step4.energy_error > 0, row.energy.step4.energy_error)},
           {"step3_form", first_word(row.energy.step3.form)},
           {"step4_form", first_word(row.energy.step4.form)},
-          {"large_ia_p", known(mixed, row.large_ia_p)},
-          {"large_root", known(mixed, row.large_root)},
-          {"large_b", known(mixed, row.large_b)},
+          {"large_ia_p", known(mixed && row.target_error == 0, row.large_ia_p)},
+          {"large_root", known(mixed && row.target_error == 0, row.large_root)},
+          {"large_b", known(mixed && (row.target_error == 0 || row.delta > 0), row.large_b)},
           {"e_corr", row.energy.correlation},
           {"energy_error", row.energy_error},
           {"b_max_error", errors_json(compared, row.b, &ElementErrors::largest)},
@@ -68,6 +70,7 @@ Json row_json(const std::string& name, const System& system, const std::vector<S
 StudyOptions read_options(const TaskContext& context) {
   StudyOptions options;
   options.deltas = context.reals("deltas");
+  options.target_errors = context.has("target_errors") ? context.reals("target_errors") : std::vector<double>();
   options.always_split = context.boolean("always_split");
   options.element_errors = context.boolean("element_errors");
   options.repeats = int(context.integer("repeats"));
@@ -85,14 +88,11 @@ void study_one(const TaskContext& context, const std::string& name, const System
   const std::vector<StudyRow> found = study_system(system, options);
   for (std::size_t k = 0; k < found.size(); ++k) {
     const Json row = row_json(name, system, found, k, options.element_errors);
-    const std::string delta =
-        found[k].precision == mgemm::ProductPrecision::mgemm ? fmt::format(", delta {:g}", found[k].delta) : "";
     log().info(
-        "{}: {} in {}{}: energy {:.10f}, {:+.1e}; step 4 {:.3g} s, {:.2f} times as fast as double, {:.2f} times "
+        "{}: {} in {}: energy {:.10f}, {:+.1e}; step 4 {:.3g} s, {:.2f} times as fast as double, {:.2f} times "
         "as single",
-        context.task_name(), name, to_string(found[k].precision), delta, found[k].energy.correlation,
-        found[k].energy_error, found[k].step4_seconds, row["step4_speedup"].get<double>(),
-        row["step4_of_single"].get<double>());
+        context.task_name(), name, to_string(found[k]), found[k].energy.correlation, found[k].energy_error,
+        found[k].step4_seconds, row["step4_speedup"].get<double>(), row["step4_of_single"].get<double>());
     rows.push_back(row);
   }
 }
@@ -110,6 +110,9 @@ std::vector<std::string> names_of(const std::vector<std::string>& files) {
 
 constexpr quadrille_parameter file{.name = "file", .type = QUADRILLE_FILE_IN};
 constexpr quadrille_parameter delta{.name = "delta", .type = QUADRILLE_REAL, .flags = QUADRILLE_HAS_MINIMUM};
+
+constexpr quadrille_parameter target_error{
+    .name = "target_error", .type = QUADRILLE_REAL, .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN};
 
 constexpr quadrille_parameter size(const char* name, const char* help) {
   return {.name = name,
@@ -146,6 +149,12 @@ const quadrille_parameter study_parameters[study_parameter_count] = {
      .help = "cutoffs of mgemm, for both steps; double and single precision are always run",
      .default_text = "[1, 0.1, 0.03, 0.01, 0.003]",
      .members = &delta,
+     .member_count = 1},
+    {.name = "target_errors",
+     .type = QUADRILLE_LIST,
+     .help = "errors of the energy for which `delta: auto` is run",
+     .unit = "Hartree",
+     .members = &target_error,
      .member_count = 1},
     {.name = "always_split",
      .type = QUADRILLE_BOOLEAN,

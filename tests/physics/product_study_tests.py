@@ -326,6 +326,26 @@ class RiMp2Study(StudyTest):
             self.assertEqual(rms, sorted(rms, reverse=True), "single, delta 0.1, delta 0.01")
 
     @unittest.skipUnless(RIMP2, harness.WITHOUT_DATA)
+    def test_targets_are_kept_with_elements_ten_times_as_exact_as_in_single(self):
+        files = [os.path.join(RIMP2, name) for name in ("water.h5", "butane.h5", "octane.h5")]
+        results = self.run_job({"run": [{"task": "ri_mp2_study", "files": files, "deltas": [0.1], "repeats": 1,
+                                         "target_errors": [1e-6, 1e-7, 1e-8]}]})
+        rows = results["ri_mp2_studies"]["ri_mp2_study"]["rows"]
+        for system in ("water", "butane", "octane"):
+            _, single, _, *targets = [row for row in rows if row["system"] == system]
+            self.assertEqual([row["target_error"] for row in targets], [1e-6, 1e-7, 1e-8])
+            for row in targets:
+                with self.subTest(system=system, target=row["target_error"]):
+                    self.assertEqual((row["step3_form"], row["step4_form"]), ("double", "mgemm"))
+                    self.assertGreater(row["delta"], 0)
+                    self.assertLess(abs(row["energy_error"]), row["expected_error"])
+                    self.assertLessEqual(row["expected_error"], row["target_error"])
+                    for key in ("b_max_error", "integral_max_error"):
+                        self.assertLess(row[key], 0.1 * single[key])
+        said = self.report(*(f"ri_mp2_study_{name}" for name in ("energy_error", "element_errors", "large", "speedup")))
+        self.assertEqual(len(re.findall(r"^\| auto, 1e-0[678]: delta [0-9.]+ \|", said, re.M)), 18)
+
+    @unittest.skipUnless(RIMP2, harness.WITHOUT_DATA)
     def test_files_of_one_name(self):
         os.makedirs(self.path("other"))
         names = ["water.h5", os.path.join("other", "water.h5"), "alone.h5"]
