@@ -318,10 +318,14 @@ QUADRILLE_INLINE Vec<std::uint32_t, V> low_words(const Vec<std::uint64_t, (V > 1
   }
 }
 
-/// 1 / v.
+/// 1 / v and a / b: the operators, but on a device in float (core/simd_scalar.h).
 template <class T, int V>
 QUADRILLE_INLINE Vec<T, V> reciprocal(Vec<T, V> v) {
   return T(1) / v;
+}
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> quotient(Vec<T, V> a, Vec<T, V> b) {
+  return a / b;
 }
 
 /// sum + a b + c d, with two multiply-adds; in double as sum + (a b + c d), the order in which chains have been

@@ -70,6 +70,14 @@ QUADRILLE_INLINE T reciprocal(T v) {
   return T(1) / v;
 }
 
+template <class T, int V>
+QUADRILLE_INLINE T quotient(T a, T b) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == 4) return a * reciprocal<T, V>(b);
+#endif
+  return a / b;
+}
+
 /// Of v in (0, 1]; in float on a device within 4e-7 or 3 units of the last place.
 template <class T, int V>
 QUADRILLE_INLINE T log(T v) {

@@ -74,13 +74,6 @@ class Surroundings {
   std::int64_t block_;
 };
 
-/// u[0..18) = a link, with its third row.
-template <class T, int V, int numbers>
-QUADRILLE_INLINE void load_link(Real<T, V>* u, const Real<T, V>* link) {
-  for (int n = 0; n < numbers; ++n) u[n] = link[n];
-  if constexpr (numbers == 12) third_row<T, V>(u + 12, u);
-}
-
 template <class T, int V, int numbers, class Update>
 QUADRILLE_INLINE void sweep(const LinkSites& sites, const SweepPart& part, std::int64_t begin, std::int64_t end,
                             const Update& update) {
@@ -91,7 +84,8 @@ QUADRILLE_INLINE void sweep(const LinkSites& sites, const SweepPart& part, std::
     staples<T, V, numbers>(sum, around, part.direction, T(part.spatial_weight));
     auto* link = reinterpret_cast<Real<T, V>*>(static_cast<T*>(sites.links[part.parity]) +
                                                (block * 4 + part.direction) * numbers * V);
-    load_link<T, V, numbers>(u, link);
+    for (int n = 0; n < numbers; ++n) u[n] = link[n];
+    if constexpr (numbers == 12) add_unit_third_row<T, V>(u);
     update_link<T, V>(u, sum, update, sites.global_sites[part.parity] + block * V);
     for (int n = 0; n < numbers; ++n) link[n] = u[n];
   }
@@ -151,7 +145,8 @@ double reunitarize(const LinkSites& sites, int parity, std::int64_t begin, std::
   for (std::int64_t number = begin * 4; number < end * 4; ++number) {
     auto* link = reinterpret_cast<Real<T, V>*>(static_cast<T*>(sites.links[parity]) + number * numbers * V);
     Real<T, V> u[18];
-    load_link<T, V, numbers>(u, link);
+    for (int n = 0; n < numbers; ++n) u[n] = link[n];
+    if constexpr (numbers == 12) third_row<T, V>(u + 12, u);
     reunitarize_link<T, V>(u, lanes);
     for (int n = 0; n < numbers; ++n) link[n] = u[n];
   }

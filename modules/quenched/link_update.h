@@ -107,6 +107,20 @@ QUADRILLE_INLINE void third_row(Real<T, V>* row, const Real<T, V>* upper) {
   }
 }
 
+/// m[12..18) = the third row of length 1 (to first order) of a matrix that is in SU(3) up to rounding: for links that
+/// are updated. Were it as long as the product of the other two, then mixing rows would let errors of length grow
+/// exponentially from update to update; of length 1 it lets them only add up, as 18 numbers do.
+template <class T, int V>
+QUADRILLE_INLINE void add_unit_third_row(Real<T, V>* m) {
+  Real<T, V> length2{};
+  third_row<T, V>(m + 12, m);
+  QUADRILLE_UNROLL
+  for (int n = 12; n < 18; ++n) length2 += m[n] * m[n];
+  const Real<T, V> scale = T(1.5) - T(0.5) * length2;
+  QUADRILLE_UNROLL
+  for (int n = 12; n < 18; ++n) m[n] *= scale;
+}
+
 /// All rows of a link of which `numbers` numbers are stored, 18 or 12; the third row, when it is not stored, in
 /// `third`.
 template <class T, int V, int numbers>

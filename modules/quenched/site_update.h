@@ -159,7 +159,8 @@ QUADRILLE_INLINE void update_site(const GroupedLinks& links, int parity, int sit
   const std::int64_t counter = around.place().lexicographic(links);
   T sum[18], u[18];
   staples<T, 1, numbers>(sum, around, mu, spatial_weight);
-  load_whole_link<T, numbers>(links, parity, site, mu, u);
+  load_link<T, numbers>(links, parity, site, mu, u);
+  if constexpr (numbers == 12) add_unit_third_row<T, 1>(u);
   update_link<T, 1>(u, sum, update, &counter);
   store_link<T, numbers>(links, parity, site, mu, u);
 }

@@ -70,7 +70,7 @@ QUADRILLE_INLINE Real<T, V> draw_delta(Real<T, V> alpha, const simd::LaneRandom<
     random.complements(block, v1, v2);
     random.uniforms(block + 1, u3, u4);
     simd::sincospi<T, V>(T(2) * u3 - T(1), sine, cosine);
-    Real<T, V> delta = (simd::log<T, V>(v1) * cosine * cosine + simd::log<T, V>(v2)) / -alpha;
+    Real<T, V> delta = simd::quotient<T, V>(simd::log<T, V>(v1) * cosine * cosine + simd::log<T, V>(v2), -alpha);
     Mask<T, V> accepted = u4 * u4 <= T(1) - T(0.5) * delta;
     if (simd::any<T, V>(pending & creutz)) {
       for (int lane = 0; lane < V; ++lane) {

@@ -9,9 +9,10 @@ namespace quadrille::quenched {
 namespace {
 
 constexpr int threads = 128;
-/// Blocks that a multiprocessor shall hold at once: in single precision the registers of a thread suffice for four.
-template <class T>
-constexpr int resident = sizeof(T) == 4 ? 4 : 1;
+/// Blocks that a multiprocessor shall hold at once: what leaves a thread the registers to ask for links some 280
+/// instructions before it needs them, for all memory to be on its way while others compute.
+template <class T, int numbers>
+constexpr int resident = sizeof(T) == 8 ? 2 : numbers == 18 ? 3 : 4;
 /// Sites of a partial sum of planes.
 constexpr int chunk = 1024;
 
@@ -28,7 +29,7 @@ __device__ __forceinline__ void tally_up(unsigned long long* total, std::int64_t
 }
 
 template <class T, int numbers, int mu>
-__global__ void __launch_bounds__(threads, resident<T>)
+__global__ void __launch_bounds__(threads, resident<T, numbers>)
     heatbath(const __grid_constant__ GroupedLinks links, const __grid_constant__ SweepPart part, DeviceTally* tally) {
   const int site = site_of_thread();
   DrawCounts<T, 1> counts;
@@ -43,7 +44,7 @@ __global__ void __launch_bounds__(threads, resident<T>)
 }
 
 template <class T, int numbers, int mu>
-__global__ void __launch_bounds__(threads, resident<T>)
+__global__ void __launch_bounds__(threads, resident<T, numbers>)
     overrelax(const __grid_constant__ GroupedLinks links, const __grid_constant__ SweepPart part) {
   const int site = site_of_thread();
   if (site >= links.sites) return;
