@@ -63,8 +63,8 @@ class LaneRandom {
     } else {
       Words<width> c[4][parts];
       philox(block, c);
-      first = complement(c[0]);
-      second = complement(c[2]);
+      first = complement(c[0], c[1]);
+      second = complement(c[2], c[3]);
     }
   }
 
@@ -98,12 +98,20 @@ class LaneRandom {
       return (to_double<V>((high[0] & 0xffffffffu) >> 5) * 0x1p26 + to_double<V>((low[0] & 0xffffffffu) >> 6)) *
              0x1p-53;
     } else {
-      return to_float<V>((Vec<std::int32_t, V>)(low_words<V>(high) >> 1)) * 0x1p-31f;
+      return to_float<V>((Vec<std::int32_t, V>)(first_bits(high, low) >> 1)) * 0x1p-31f;
     }
   }
   /// The bits that are left out count as their mean.
-  static QUADRILLE_INLINE Vec<T, V> complement(const Words<width>* high) {
-    return to_float<V>((Vec<std::int32_t, V>)(~low_words<V>(high) >> 1)) * 0x1p-31f + 0x1p-32f;
+  static QUADRILLE_INLINE Vec<T, V> complement(const Words<width>* high, const Words<width>* low) {
+    return to_float<V>((Vec<std::int32_t, V>)(~first_bits(high, low) >> 1)) * 0x1p-31f + 0x1p-32f;
+  }
+  /// The first 32 of a uniform's 53 bits, of which `high` has 27.
+  static QUADRILLE_INLINE Vec<std::uint32_t, V> first_bits(const Words<width>* high, const Words<width>* low) {
+    Words<width> bits[parts];
+    for (int part = 0; part < parts; ++part) {
+      bits[part] = (high[part] & 0xffffffe0u) | ((low[part] & 0xffffffffu) >> 27);
+    }
+    return low_words<V>(bits);
   }
 
   std::uint32_t key_[2];

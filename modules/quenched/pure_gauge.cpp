@@ -5,6 +5,8 @@
 #include "core/kernel_log.h"
 #include "core/random.h"
 
+#include <fmt/format.h>
+
 namespace quadrille::quenched {
 
 namespace {
@@ -22,8 +24,9 @@ double pass_bytes_per_site(const FieldDesc& desc) {
 FieldDesc links_desc(const Lattice& lattice, const LinkForm& form, Backend& backend) {
   if (form.precision == Precision::Half || form.reconstruct == Reconstruct::R8) {
     throw Error(ErrorCode::unsupported,
-                "gauge updates work in double or single precision with 18 or 12 numbers a link, not in " +
-                    to_string(form.precision) + " with " + to_string(form.reconstruct));
+                fmt::format("gauge updates work in double or single precision with 18 or 12 numbers a link, not in {} "
+                            "with {}",
+                            to_string(form.precision), to_string(form.reconstruct)));
   }
   return FieldDesc::links(lattice, form.precision, form.reconstruct, backend);
 }
@@ -56,10 +59,10 @@ void PureGauge::sweep(std::uint64_t number, int overrelaxations) {
 
 /// Calls `update(part)` with the SweepPart of each direction and parity in turn.
 template <class Update>
-void PureGauge::update_all(const std::string& name, std::uint64_t seed, const Update& update) {
+void PureGauge::update_all(const char* name, std::uint64_t seed, const Update& update) {
   const FieldDesc& desc = links_.desc();
   KernelRecord& record =
-      kernel_record("quenched_" + name + "_" + to_string(desc.precision) + "_" + to_string(desc.reconstruct),
+      kernel_record(fmt::format("quenched_{}_{}_{}", name, to_string(desc.precision), to_string(desc.reconstruct)),
                     desc.backend->architecture(desc.layout, desc.precision), pass_bytes_per_site(desc));
   for (int mu = 0; mu < 4; ++mu) {
     // Temporal planes carry beta xi0, spatial ones beta / xi0; all planes of a time link are temporal.

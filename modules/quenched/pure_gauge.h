@@ -19,7 +19,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <string>
 
 namespace quadrille::quenched {
 
@@ -68,7 +67,7 @@ class PureGauge {
 
  private:
   template <class Update>
-  void update_all(const std::string& name, std::uint64_t seed, const Update& update);
+  void update_all(const char* name, std::uint64_t seed, const Update& update);
 
   const Lattice* lattice_;
   WilsonGaugeAction action_;
