@@ -22,9 +22,7 @@ __device__ __forceinline__ int site_of_thread() { return int(blockIdx.x) * threa
 
 /// Adds the counts of all lanes of a warp to `total`: whole numbers, so that no order matters.
 __device__ __forceinline__ void tally_up(unsigned long long* total, std::int64_t mine) {
-  unsigned sum = unsigned(mine);
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  const unsigned sum = __reduce_add_sync(0xffffffffu, unsigned(mine));
   if (threadIdx.x % 32 == 0 && sum > 0) atomicAdd(total, sum);
 }
 
@@ -117,7 +115,8 @@ void launch_heatbath(const GroupedLinks& links, const SweepPart& part, DeviceTal
 
 void launch_overrelaxation(const GroupedLinks& links, const SweepPart& part) {
   with_direction(links.of, part.direction, [&](auto number, auto numbers, auto mu) {
-    overrelax<decltype(number), decltype(numbers)::value, decltype(mu)::value><<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, part);
+    overrelax<decltype(number), decltype(numbers)::value, decltype(mu)::value>
+        <<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, part);
   });
   cuda::check(cudaGetLastError(), "the launch of an overrelaxation");
 }
