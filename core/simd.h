@@ -26,9 +26,6 @@ struct VectorOf {
 };
 template <class T, int V>
 using Vec = typename VectorOf<T, V>::type;
-/// What comparisons of V numbers of 64 bits give: all bits of a lane, or none.
-template <int V>
-using Mask = Vec<std::int64_t, V>;
 
 /// Storage formats: the number stored and the type computed in.
 struct DoubleStorage {
@@ -46,6 +43,9 @@ struct HalfStorage {
 
 template <class T>
 using IntOf = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+/// What comparisons of V numbers of type T give: all bits of a lane, or none.
+template <class T, int V>
+using Mask = Vec<IntOf<T>, V>;
 
 template <class T, int V>
 QUADRILLE_INLINE Vec<T, V> broadcast(T a) {
@@ -215,53 +215,69 @@ QUADRILLE_INLINE Vec<T, V> round(Vec<T, V> v) {
 }
 
 /// log of normal numbers v > 0: v = 2^e m with m in [sqrt(1/2), sqrt(2)), and log m = 2 artanh((m - 1)/(m + 1)) by its
-/// series (remainder below 1e-18). Accurate to a few units of the last place, also near v = 1.
-template <int V>
-QUADRILLE_INLINE Vec<double, V> log(Vec<double, V> v) {
-  using Bits = Vec<std::int64_t, V>;
-  // Adding the distance from sqrt(1/2) to 1 carries into the exponent exactly where the mantissa exceeds sqrt(2).
-  const Bits shifted = (Bits)v + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
-  const Bits exponent = (Bits)((Vec<std::uint64_t, V>)shifted >> 52);
-  const Vec<double, V> m = (Vec<double, V>)((shifted & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd);
-  const Vec<double, V> e = (Vec<double, V>)(exponent | 0x4330000000000000) - (0x1p52 + 1023);
-  const Vec<double, V> s = (m - 1.0) / (m + 1.0), z = s * s;
-  Vec<double, V> sum = z * (2.0 / 21) + 2.0 / 19;
-  sum = sum * z + 2.0 / 17;
-  sum = sum * z + 2.0 / 15;
-  sum = sum * z + 2.0 / 13;
-  sum = sum * z + 2.0 / 11;
-  sum = sum * z + 2.0 / 9;
-  sum = sum * z + 2.0 / 7;
-  sum = sum * z + 2.0 / 5;
-  sum = sum * z + 2.0 / 3;
-  sum = sum * z * s + 2.0 * s;
-  // log 2 in two parts, the first with zeros at its end, so that e times it is exact.
-  return e * 0x1.62e42fefa3800p-1 + (e * 0x1.ef35793c76730p-45 + sum);
+/// series (remainder below 1e-18 in double, 1e-9 in float). Accurate to a few units of the last place, also near v = 1.
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> log(Vec<T, V> v) {
+  using Bits = Vec<IntOf<T>, V>;
+  if constexpr (sizeof(T) == 8) {
+    // Adding the distance from sqrt(1/2) to 1 carries into the exponent exactly where the mantissa exceeds sqrt(2).
+    const Bits shifted = (Bits)v + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
+    const Bits exponent = (Bits)((Vec<std::uint64_t, V>)shifted >> 52);
+    const Vec<T, V> m = (Vec<T, V>)((shifted & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd);
+    const Vec<T, V> e = (Vec<T, V>)(exponent | 0x4330000000000000) - (0x1p52 + 1023);
+    const Vec<T, V> s = (m - 1.0) / (m + 1.0), z = s * s;
+    Vec<T, V> sum = z * (2.0 / 21) + 2.0 / 19;
+    sum = sum * z + 2.0 / 17;
+    sum = sum * z + 2.0 / 15;
+    sum = sum * z + 2.0 / 13;
+    sum = sum * z + 2.0 / 11;
+    sum = sum * z + 2.0 / 9;
+    sum = sum * z + 2.0 / 7;
+    sum = sum * z + 2.0 / 5;
+    sum = sum * z + 2.0 / 3;
+    sum = sum * z * s + 2.0 * s;
+    // log 2 in two parts, the first with zeros at its end, so that e times it is exact.
+    return e * 0x1.62e42fefa3800p-1 + (e * 0x1.ef35793c76730p-45 + sum);
+  } else {
+    const Bits shifted = (Bits)v + (0x3f800000 - 0x3f3504f3);
+    const Bits exponent = (Bits)((Vec<std::uint32_t, V>)shifted >> 23);
+    const Vec<T, V> m = (Vec<T, V>)((shifted & 0x007fffff) + 0x3f3504f3);
+    const Vec<T, V> e = (Vec<T, V>)(exponent | 0x4b000000) - (0x1p23f + 127);
+    const Vec<T, V> s = (m - 1.0f) / (m + 1.0f), z = s * s;
+    Vec<T, V> sum = z * (2.0f / 9) + 2.0f / 7;
+    sum = sum * z + 2.0f / 5;
+    sum = sum * z + 2.0f / 3;
+    sum = sum * z * s + 2.0f * s;
+    return e * 0x1.62e400p-1f + (e * 0x1.7f7d1cp-20f + sum);
+  }
 }
 
 /// True when a lane of a comparison's result is set.
-template <int V>
-QUADRILLE_INLINE bool any(Mask<V> mask) {
+template <class T, int V>
+QUADRILLE_INLINE bool any(Mask<T, V> mask) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(mask) == 64) return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#endif
 #if defined(__AVX__)
-  if constexpr (V == 4) return _mm256_movemask_pd((__m256d)mask) != 0;
+  if constexpr (sizeof(mask) == 32) return _mm256_movemask_ps((__m256)mask) != 0;
 #endif
 #if defined(__SSE2__)
-  if constexpr (V == 2) return _mm_movemask_pd((__m128d)mask) != 0;
+  if constexpr (sizeof(mask) == 16) return _mm_movemask_ps((__m128)mask) != 0;
 #endif
-  std::int64_t bits = 0;
+  IntOf<T> bits = 0;
   for (int i = 0; i < V; ++i) bits |= mask[i];
   return bits != 0;
 }
 
 /// Every lane set, or none.
-template <int V>
-QUADRILLE_INLINE Mask<V> mask(bool set) {
-  return Mask<V>{} - (set ? 1 : 0);
+template <class T, int V>
+QUADRILLE_INLINE Mask<T, V> mask(bool set) {
+  return Mask<T, V>{} - (set ? 1 : 0);
 }
 
 /// Adds 1 to the lanes of `counts` that are set in `mask`.
-template <int V>
-QUADRILLE_INLINE void count(Vec<std::int64_t, V>& counts, Mask<V> mask) {
+template <class T, int V>
+QUADRILLE_INLINE void count(Vec<IntOf<T>, V>& counts, Mask<T, V> mask) {
   counts -= mask;
 }
 
@@ -274,12 +290,12 @@ template <class T, int V>
 QUADRILLE_INLINE void set_lane(Vec<T, V>& v, int lane, T value) {
   v[lane] = value;
 }
-template <int V>
-QUADRILLE_INLINE bool is_set(Mask<V> mask, int lane) {
+template <class T, int V>
+QUADRILLE_INLINE bool is_set(Mask<T, V> mask, int lane) {
   return mask[lane] != 0;
 }
-template <int V>
-QUADRILLE_INLINE void set_lane(Mask<V>& mask, int lane, bool value) {
+template <class T, int V>
+QUADRILLE_INLINE void set_mask(Mask<T, V>& mask, int lane, bool value) {
   mask[lane] = value ? -1 : 0;
 }
 
@@ -289,9 +305,48 @@ QUADRILLE_INLINE Vec<double, V> to_double(Vec<std::uint64_t, V> n) {
   return (Vec<double, V>)(n | 0x4330000000000000u) - 0x1p52;
 }
 
+/// The low words of V/2 and V/2 lanes of 64 bits, one after the other; of one lane of 64 bits (V = 1).
+template <int V>
+QUADRILLE_INLINE Vec<std::uint32_t, V> low_words(const Vec<std::uint64_t, (V > 1 ? V / 2 : 1)>* parts) {
+  if constexpr (V == 1) {
+    return Vec<std::uint32_t, 1>{} + std::uint32_t(parts[0][0]);
+  } else {
+    using Both = Vec<std::uint32_t, V>;
+    Both even{};
+    for (int i = 0; i < V; ++i) even[i] = std::uint32_t(2 * i);
+    return __builtin_shuffle((Both)parts[0], (Both)parts[1], even);
+  }
+}
+
+/// 1 / v and a / b: the operators, but on a device in float (core/simd_scalar.h).
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> reciprocal(Vec<T, V> v) {
+  return T(1) / v;
+}
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> quotient(Vec<T, V> a, Vec<T, V> b) {
+  return a / b;
+}
+
+/// sum + a b + c d, with two multiply-adds; in double as sum + (a b + c d), the order in which chains have been
+/// computed since the first: they go on with the same bits.
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> add_products(Vec<T, V> sum, Vec<T, V> a, Vec<T, V> b, Vec<T, V> c, Vec<T, V> d) {
+  if constexpr (sizeof(T) == 8) return sum + (a * b + c * d);
+  return sum + a * b + c * d;
+}
+/// The same for sum + a b - c d.
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> add_difference(Vec<T, V> sum, Vec<T, V> a, Vec<T, V> b, Vec<T, V> c, Vec<T, V> d) {
+  if constexpr (sizeof(T) == 8) return sum + (a * b - c * d);
+  return sum + a * b - c * d;
+}
+
 /// Functions of one number. This header includes no <cmath>: its inline functions must not enter these files.
 QUADRILLE_INLINE double expm1_of(double x) { return __builtin_expm1(x); }
 QUADRILLE_INLINE double log1p_of(double x) { return __builtin_log1p(x); }
+QUADRILLE_INLINE float expm1_of(float x) { return __builtin_expm1f(x); }
+QUADRILLE_INLINE float log1p_of(float x) { return __builtin_log1pf(x); }
 
 /// sin(pi u) and cos(pi u) for u in [-1, 1]: reduced to a quarter of pi around the nearest half, then Taylor series
 /// (remainders below 2e-18 in double, 3e-8 in float).

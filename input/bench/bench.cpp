@@ -107,6 +107,7 @@ constexpr Entry entries[] = {{"memory", &timed_entry<nullptr>},
                              {"dslash_full", &timed_entry<&measure_dslash_full>},
                              {"blas", &timed_entry<&measure_blas>},
                              {"solver", &timed_entry<&measure_solver>},
+                             {"generate", &timed_entry<&measure_generate>},
                              {"accuracy", &accuracy}};
 
 }  // namespace

@@ -41,5 +41,8 @@ void measure_blas(const Bench& bench);
 /// Seconds of one iteration of every uniform Krylov method (its bytes are those of its kernels), even-odd
 /// preconditioned Wilson operator on random links with a mass that is heavy enough to keep iterating.
 void measure_solver(const Bench& bench);
+/// Updates of all links of pure gauge theory at beta 6 (modules/quenched), by heatbath and by overrelaxation, in double
+/// and single precision with 18 and 12 numbers a link.
+void measure_generate(const Bench& bench);
 
 }  // namespace quadrille::bench

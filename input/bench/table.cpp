@@ -20,6 +20,7 @@ std::string text(const Table& table, const Row& row) {
                   row.temporal_gauge ? " temporal gauge" : "", row.xpay ? " xpay" : "");
   std::string more = row.resources.empty() ? "" : "  " + row.resources;
   if (row.traffic_seconds) more = fmt::format("  {:.3f} of its traffic's rate", *row.traffic_seconds / row.seconds);
+  if (row.link_updates) more = fmt::format("  {:.1f} million link updates/s", row.link_updates_per_second() * 1e-6);
   return fmt::format("{:<16} {:<20} {:<34} {:>9.0f} {:>11.1f} {:>9.2f} {:>8.2f} {:>8.3f}{}\n", lattice, row.kernel,
                      form, row.bytes_per_site, row.seconds * 1e6, row.gflops(), row.gbs(), table.fraction(row), more);
 }
@@ -47,6 +48,7 @@ nlohmann::ordered_json json(const Table& table) {
     entry["gbs"] = row.gbs();
     entry["fraction"] = table.fraction(row);
     if (row.traffic_seconds) entry["traffic_seconds"] = *row.traffic_seconds;
+    if (row.link_updates) entry["link_updates_per_second"] = row.link_updates_per_second();
     if (!row.resources.empty()) entry["resources"] = row.resources;
     out["kernels"].push_back(entry);
   }

@@ -30,9 +30,11 @@ struct Row {
   double seconds = 0;  ///< median of one call; of one iteration for a solver
   /// Of a solver's iteration by its own traffic: its operator at its measured time, field algebra at the copy rate.
   std::optional<double> traffic_seconds;
-  std::string resources;  ///< of a kernel on a GPU: HopKernel::resources()
+  std::optional<std::int64_t> link_updates;  ///< of a gauge update: in one call
+  std::string resources;                     ///< of a kernel on a GPU: HopKernel::resources()
 
   double gflops() const { return flops_per_site * double(sites) / seconds * 1e-9; }
+  double link_updates_per_second() const { return double(link_updates.value_or(0)) / seconds; }
   double gbs() const { return bytes_per_site * double(sites) / seconds * 1e-9; }
 };
 

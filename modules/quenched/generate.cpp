@@ -1,5 +1,6 @@
 // The module quenched: the task `generate`, pure gauge configurations by heatbath and overrelaxation.
 #include "core/gauge/observables.h"
+#include "core/gauge/su3_project.h"
 #include "core/log.h"
 #include "modules/quenched/autocorrelation.h"
 #include "modules/quenched/pure_gauge.h"
@@ -25,7 +26,9 @@ struct Plan {
   int overrelaxation;
   std::uint64_t seed;
   double keep_every;  ///< seconds
-  std::string file, precision;
+  LinkForm form;
+  std::string file;
+  int bits = 0;  ///< of a number in the file
 
   explicit Plan(const TaskContext& context)
       : action{context.real("beta"), context.real("anisotropy.xi0")},
@@ -36,11 +39,14 @@ struct Plan {
         reunitarize_every(context.integer("reunitarize_every")),
         overrelaxation(int(context.integer("overrelaxation"))),
         seed(std::uint64_t(context.integer("seed"))),
-        keep_every(context.real("keep_every")) {
+        keep_every(context.real("keep_every")),
+        form{parse_precision(context.text("precision")), parse_reconstruct(context.text("reconstruct"))} {
     if (!context.has("save")) return;
     file = context.text("save.file");
-    precision = context.text("save.precision");
+    bits = context.text("save.precision") == "double" ? 64 : 32;
   }
+
+  bool single() const { return form.precision == Precision::Single; }
 
   std::int64_t sweeps() const { return thermalization + configurations * separation; }
   /// True when a configuration is complete after `done` sweeps.
@@ -196,9 +202,11 @@ class Generation {
         plan_(context),
         chain_(std::move(chain)),
         backend_(find_backend(context.backend())),
-        gauge_(lattice, links, plan_.action, plan_.seed, backend_) {
-    // A file in single precision is unitary to 1e-6 only. One in double that this task wrote stays as it is to the bit.
-    if (chain_.done == 0 && !(unitarity(links).unitarity < 1e-13)) (void)gauge_.reunitarize();
+        gauge_(lattice, links, plan_.action, plan_.seed, backend_, plan_.form) {
+    // Links in SU(3) to the rounding of the precision stay as they are, to the bit: this task may have written them. A
+    // file in single precision is unitary to 1e-6 only.
+    const double rounding = plan_.single() ? 2e-6 : 1e-13;
+    if (chain_.done == 0 && !(unitarity(links).unitarity < rounding)) (void)gauge_.reunitarize();
   }
 
   void run() {
@@ -222,6 +230,8 @@ class Generation {
     out["seconds"] = seconds();
     out["seconds_per_sweep"] = chain_.update_seconds / sweeps;
     out["link_updates_per_second"] = updates / chain_.update_seconds;
+    out["precision"] = to_string(plan_.form.precision);
+    out["reconstruct"] = int(plan_.form.reconstruct);
     out["history"] = history_json(chain_.history, plan_);
     return out;
   }
@@ -254,7 +264,11 @@ class Generation {
 
   void save() {
     if (plan_.file.empty()) return;
-    context_.write_links(name_after(chain_.done), gauge_.links(), plan_.precision == "double" ? 64 : 32);
+    HostLinks links = gauge_.links();
+    // A file of 64 bits promises links in SU(3) to the rounding of double; one of 32 bits holds those of a chain in
+    // single precision as they are.
+    if (plan_.single() && plan_.bits == 64) (void)quadrille::reunitarize(links);
+    context_.write_links(name_after(chain_.done), links, plan_.bits);
   }
 
   void keep() {
@@ -323,6 +337,7 @@ constexpr quadrille_parameter anisotropy[] = {
      .maximum = 100}};
 
 constexpr const char* precisions[] = {"single", "double", nullptr};
+constexpr const char* reconstructions[] = {"18", "12", nullptr};
 constexpr quadrille_parameter saved[] = {
     {.name = "file",
      .type = QUADRILLE_FILE_OUT,
@@ -330,7 +345,9 @@ constexpr quadrille_parameter saved[] = {
      .flags = QUADRILLE_REQUIRED},
     {.name = "precision",
      .type = QUADRILLE_CHOICE,
-     .help = "of the numbers in the files",
+     .help =
+         "of the numbers in the files; a chain in single precision goes on from a file in single precision with the "
+         "bits of one long run, and its links are projected on SU(3) for one in double",
      .default_text = "double",
      .choices = precisions}};
 
@@ -356,6 +373,16 @@ constexpr quadrille_parameter parameters[] = {
           "number of the first sweep: to go on from a saved file with the bits of one long run, the number in its name",
           "0", 0, 1e12),
     whole("reunitarize_every", "sweeps between projections of the links on SU(3), against rounding", "10", 1, 1e7),
+    {.name = "precision",
+     .type = QUADRILLE_CHOICE,
+     .help = "in which links are kept and updated; averages are summed in double",
+     .default_text = "double",
+     .choices = precisions},
+    {.name = "reconstruct",
+     .type = QUADRILLE_CHOICE,
+     .help = "numbers stored for a link; of 12, the third row is made from the other two. single with 12 is fastest",
+     .default_text = "18",
+     .choices = reconstructions},
     {.name = "keep_every",
      .type = QUADRILLE_REAL,
      .help = "time between states that are kept, from which a run that is interrupted goes on; 0: after each sweep",

@@ -9,7 +9,7 @@ inline namespace QUADRILLE_ISA {
 namespace {
 
 /// Finds links around one block.
-template <int V>
+template <class T, int V, int numbers>
 class Surroundings {
  public:
   QUADRILLE_INLINE Surroundings(const LinkSites& sites, int parity, std::int64_t block)
@@ -32,39 +32,40 @@ class Surroundings {
   }
 
   /// The link of direction nu at the sites of the block.
-  QUADRILLE_INLINE const Real<V>* here(int nu) const { return link(parity_, block_, nu); }
-  QUADRILLE_INLINE const Real<V>* here(int nu, Real<V>*) const { return here(nu); }
+  QUADRILLE_INLINE const Real<T, V>* here(int nu) const { return link(parity_, block_, nu); }
+  QUADRILLE_INLINE const Real<T, V>* here(int nu, Real<T, V>*) const { return here(nu); }
 
   /// The same after a shift by one site in direction d: in place, or in `buffer` where lanes rotate.
-  QUADRILLE_INLINE const Real<V>* shifted(int d, int nu, Real<V>* buffer) const {
-    const Real<V>* from = link(1 - parity_, sites_.neighbours[parity_][block_ * 8 + d], nu);
+  QUADRILLE_INLINE const Real<T, V>* shifted(int d, int nu, Real<T, V>* buffer) const {
+    const Real<T, V>* from = link(1 - parity_, sites_.neighbours[parity_][block_ * 8 + d], nu);
     return wraps(parity_, block_, d) ? rotated(from, sites_.rotations[d], buffer) : from;
   }
 
   /// The same after shifts in the directions d and e.
-  QUADRILLE_INLINE const Real<V>* shifted(int d, int e, int nu, Real<V>* buffer) const {
+  QUADRILLE_INLINE const Real<T, V>* shifted(int d, int e, int nu, Real<T, V>* buffer) const {
     const std::int64_t middle = sites_.neighbours[parity_][block_ * 8 + d];
-    const Real<V>* from = link(parity_, sites_.neighbours[1 - parity_][middle * 8 + e], nu);
+    const Real<T, V>* from = link(parity_, sites_.neighbours[1 - parity_][middle * 8 + e], nu);
     const bool first = wraps(parity_, block_, d), second = wraps(1 - parity_, middle, e);
     if (!first && !second) return from;
     return rotated(from, first && second ? sites_.turns[d][e] : sites_.rotations[first ? d : e], buffer);
   }
 
  private:
-  QUADRILLE_INLINE const Real<V>* link(int parity, std::int64_t block, int nu) const {
-    return reinterpret_cast<const Real<V>*>(sites_.links[parity] + (block * 72 + nu * 18) * V);
+  QUADRILLE_INLINE const Real<T, V>* link(int parity, std::int64_t block, int nu) const {
+    return reinterpret_cast<const Real<T, V>*>(static_cast<T*>(sites_.links[parity]) + (block * 4 + nu) * numbers * V);
   }
-  static QUADRILLE_INLINE void touch(const Real<V>* link) {
+  static QUADRILLE_INLINE void touch(const Real<T, V>* link) {
     const char* bytes = reinterpret_cast<const char*>(link);
-    for (std::size_t line = 0; line < 18 * sizeof(Real<V>); line += 64) __builtin_prefetch(bytes + line);
+    for (std::size_t line = 0; line < numbers * sizeof(Real<T, V>); line += 64) __builtin_prefetch(bytes + line);
   }
   QUADRILLE_INLINE bool wraps(int parity, std::int64_t block, int d) const {
     return (sites_.wraps[parity][block] >> d & 1u) != 0;
   }
-  static QUADRILLE_INLINE const Real<V>* rotated(const Real<V>* from, const std::int64_t* lanes, Real<V>* buffer) {
-    simd::Vec<std::int64_t, V> mask;
-    __builtin_memcpy(&mask, lanes, sizeof(mask));
-    for (int n = 0; n < 18; ++n) buffer[n] = simd::permute<double, V>(from[n], mask);
+  static QUADRILLE_INLINE const Real<T, V>* rotated(const Real<T, V>* from, const std::int64_t* lanes,
+                                                    Real<T, V>* buffer) {
+    simd::Vec<simd::IntOf<T>, V> mask;
+    for (int i = 0; i < V; ++i) mask[i] = simd::IntOf<T>(lanes[i]);
+    for (int n = 0; n < numbers; ++n) buffer[n] = simd::permute<T, V>(from[n], mask);
     return buffer;
   }
 
@@ -73,56 +74,64 @@ class Surroundings {
   std::int64_t block_;
 };
 
-template <int V, class Update>
+template <class T, int V, int numbers, class Update>
 QUADRILLE_INLINE void sweep(const LinkSites& sites, const SweepPart& part, std::int64_t begin, std::int64_t end,
                             const Update& update) {
   for (std::int64_t block = begin; block < end; ++block) {
-    Real<V> sum[18], u[18];
-    if (block + 1 < end) Surroundings<V>(sites, part.parity, block + 1).prefetch(part.direction);
-    staples<V>(sum, Surroundings<V>(sites, part.parity, block), part.direction, part.spatial_weight);
-    auto* link = reinterpret_cast<Real<V>*>(sites.links[part.parity] + (block * 72 + part.direction * 18) * V);
-    for (int n = 0; n < 18; ++n) u[n] = link[n];
-    update_link<V>(u, sum, update, sites.global_sites[part.parity] + block * V);
-    for (int n = 0; n < 18; ++n) link[n] = u[n];
+    Real<T, V> sum[18], u[18];
+    const Surroundings<T, V, numbers> around(sites, part.parity, block);
+    if (block + 1 < end) Surroundings<T, V, numbers>(sites, part.parity, block + 1).prefetch(part.direction);
+    staples<T, V, numbers>(sum, around, part.direction, T(part.spatial_weight));
+    auto* link = reinterpret_cast<Real<T, V>*>(static_cast<T*>(sites.links[part.parity]) +
+                                               (block * 4 + part.direction) * numbers * V);
+    for (int n = 0; n < numbers; ++n) u[n] = link[n];
+    if constexpr (numbers == 12) add_unit_third_row<T, V>(u);
+    update_link<T, V>(u, sum, update, sites.global_sites[part.parity] + block * V);
+    for (int n = 0; n < numbers; ++n) link[n] = u[n];
   }
 }
 
-template <int V>
-std::int64_t total(simd::Vec<std::int64_t, V> lanes) {
+template <class T, int V>
+std::int64_t total(simd::Vec<simd::IntOf<T>, V> lanes) {
   std::int64_t sum = 0;
   for (int i = 0; i < V; ++i) sum += lanes[i];
   return sum;
 }
 
-template <int V>
+template <class T, int V, int numbers>
 void heatbath(const LinkSites& sites, const SweepPart& part, std::int64_t begin, std::int64_t end,
               HeatbathCounts& counts) {
-  DrawCounts<V> mine;
-  sweep<V>(sites, part, begin, end, Heatbath<V>{part.scale, part.seed, part.stream, &mine});
-  counts.attempts += total<V>(mine.attempts);
-  counts.draws += total<V>(mine.draws);
-  counts.creutz_attempts += total<V>(mine.creutz_attempts);
-  counts.creutz_draws += total<V>(mine.creutz_draws);
+  DrawCounts<T, V> mine;
+  sweep<T, V, numbers>(sites, part, begin, end, Heatbath<T, V>{T(part.scale), part.seed, part.stream, &mine});
+  counts.attempts += total<T, V>(mine.attempts);
+  counts.draws += total<T, V>(mine.draws);
+  counts.creutz_attempts += total<T, V>(mine.creutz_attempts);
+  counts.creutz_draws += total<T, V>(mine.creutz_draws);
 }
 
-template <int V>
+template <class T, int V, int numbers>
 void overrelax(const LinkSites& sites, const SweepPart& part, std::int64_t begin, std::int64_t end) {
-  sweep<V>(sites, part, begin, end, Overrelaxation<V>{});
+  sweep<T, V, numbers>(sites, part, begin, end, Overrelaxation<T, V>{});
 }
 
-template <int V>
+// A trace is computed as the updates compute; sums are in double.
+template <class T, int V, int numbers>
 void planes(const LinkSites& sites, int parity, std::int64_t begin, std::int64_t end, double* sums) {
-  Real<V> lanes[6] = {};
+  using Wide = simd::Widened<double, T, V>;
+  simd::Vec<double, Wide::width> lanes[6][Wide::parts] = {};
   for (std::int64_t block = begin; block < end; ++block) {
-    const Surroundings<V> around(sites, parity, block);
+    const Surroundings<T, V, numbers> around(sites, parity, block);
     int plane = 0;
     for (int mu = 0; mu < 4; ++mu) {
-      for (int nu = mu + 1; nu < 4; ++nu, ++plane) lanes[plane] += plane_trace<V>(around, mu, nu);
+      for (int nu = mu + 1; nu < 4; ++nu, ++plane) {
+        const Wide trace = simd::widened<double, T, V>(plane_trace<T, V, numbers>(around, mu, nu));
+        for (int part = 0; part < Wide::parts; ++part) lanes[plane][part] += trace.part[part];
+      }
     }
   }
   for (int plane = 0; plane < 6; ++plane) {
     double lane[V];
-    for (int i = 0; i < V; ++i) lane[i] = lanes[plane][i];
+    for (int i = 0; i < V; ++i) lane[i] = lanes[plane][i / Wide::width][i % Wide::width];
     for (int width = V / 2; width > 0; width /= 2) {
       for (int i = 0; i < width; ++i) lane[i] += lane[i + width];
     }
@@ -130,21 +139,39 @@ void planes(const LinkSites& sites, int parity, std::int64_t begin, std::int64_t
   }
 }
 
-template <int V>
+template <class T, int V, int numbers>
 double reunitarize(const LinkSites& sites, int parity, std::int64_t begin, std::int64_t end) {
-  Real<V> lanes{};
-  for (std::int64_t link = begin * 4; link < end * 4; ++link) {
-    reunitarize_link<V>(reinterpret_cast<Real<V>*>(sites.links[parity] + link * 18 * V), lanes);
+  Real<T, V> lanes{};
+  for (std::int64_t number = begin * 4; number < end * 4; ++number) {
+    auto* link = reinterpret_cast<Real<T, V>*>(static_cast<T*>(sites.links[parity]) + number * numbers * V);
+    Real<T, V> u[18];
+    for (int n = 0; n < numbers; ++n) u[n] = link[n];
+    if constexpr (numbers == 12) third_row<T, V>(u + 12, u);
+    reunitarize_link<T, V>(u, lanes);
+    for (int n = 0; n < numbers; ++n) link[n] = u[n];
   }
   double largest = 0;
   for (int i = 0; i < V; ++i) largest = lanes[i] > largest ? lanes[i] : largest;
   return largest;
 }
 
-template <int V>
-const UpdateKernels* of_width() {
-  static constexpr UpdateKernels kernels{&heatbath<V>, &overrelax<V>, &planes<V>, &reunitarize<V>};
-  return &kernels;
+template <class T, int V, int numbers>
+constexpr UpdateKernels kernels{&heatbath<T, V, numbers>, &overrelax<T, V, numbers>, &planes<T, V, numbers>,
+                                &reunitarize<T, V, numbers>};
+
+template <class T, int numbers>
+const UpdateKernels* of_lanes(int lanes) {
+  constexpr int native = QUADRILLE_ISA_BYTES / int(sizeof(T));
+  if (lanes == native) return &kernels<T, native, numbers>;
+#if QUADRILLE_ISA_BYTES == 16
+  if (lanes == 1) return &kernels<T, 1, numbers>;  // lattices that cannot be cut
+#endif
+  return nullptr;
+}
+
+template <class T>
+const UpdateKernels* of_numbers(int numbers, int lanes) {
+  return numbers == 18 ? of_lanes<T, 18>(lanes) : numbers == 12 ? of_lanes<T, 12>(lanes) : nullptr;
 }
 
 }  // namespace
@@ -153,13 +180,10 @@ const UpdateKernels* of_width() {
 #define QUADRILLE_JOIN_(a, b) a##b
 #define QUADRILLE_JOIN(a, b) QUADRILLE_JOIN_(a, b)
 
-const UpdateKernels* QUADRILLE_JOIN(find_kernels_, QUADRILLE_ISA)(int lanes) {
-  constexpr int native = QUADRILLE_ISA_BYTES / int(sizeof(double));
-  if (lanes == native) return of_width<native>();
-#if QUADRILLE_ISA_BYTES == 16
-  if (lanes == 1) return of_width<1>();  // lattices that cannot be cut
-#endif
-  return nullptr;
+const UpdateKernels* QUADRILLE_JOIN(find_kernels_, QUADRILLE_ISA)(const LinkNumbers& of, int lanes) {
+  return of.bytes == 8   ? of_numbers<double>(of.numbers, lanes)
+         : of.bytes == 4 ? of_numbers<float>(of.numbers, lanes)
+                         : nullptr;
 }
 
 }  // namespace quadrille::quenched

@@ -5,10 +5,16 @@
 
 namespace quadrille::quenched {
 
+/// What the links of a field are made of.
+struct LinkNumbers {
+  int bytes;    ///< of a number: 8 (double) or 4 (float)
+  int numbers;  ///< of a link: 18, or 12 (two rows; core/gauge/link_codec.h)
+};
+
 /// Links and geometry in the layout with `lanes` lanes (core/layout/vector_layout.h), as the kernels read them.
 /// Directions: 0..3 forward x..t, 4..7 backward.
 struct LinkSites {
-  double* links[2];                     ///< 72 numbers a site in [block][component][lane], by parity
+  void* links[2];                       ///< of four links a site in [block][component][lane], by parity
   const std::int32_t* neighbours[2];    ///< [block][8]
   const std::uint8_t* wraps[2];         ///< bit d of a block: a shift in direction d rotates lanes
   const std::int64_t* rotations[8];     ///< [lane] of one such shift
@@ -41,9 +47,9 @@ struct UpdateKernels {
   double (*reunitarize)(const LinkSites&, int parity, std::int64_t begin, std::int64_t end);
 };
 
-/// The kernels for a number of lanes, or null when this instruction set has none.
-const UpdateKernels* find_kernels_generic(int lanes);
-const UpdateKernels* find_kernels_avx2(int lanes);
-const UpdateKernels* find_kernels_avx512(int lanes);
+/// The kernels for these links and number of lanes, or null when this instruction set has none.
+const UpdateKernels* find_kernels_generic(const LinkNumbers& of, int lanes);
+const UpdateKernels* find_kernels_avx2(const LinkNumbers& of, int lanes);
+const UpdateKernels* find_kernels_avx512(const LinkNumbers& of, int lanes);
 
 }  // namespace quadrille::quenched

@@ -9,8 +9,8 @@
 
 namespace quadrille::quenched {
 
-/// Work on one field of links in double precision with 18 numbers, which outlives this. Calls may return before their
-/// work is done, if they give no result; it is done in the order of the calls.
+/// Work on one field of links in double or single precision with 18 or 12 numbers, which outlives this. Calls may
+/// return before their work is done, if they give no result; it is done in the order of the calls.
 class LinkUpdates {
  public:
   virtual ~LinkUpdates() = default;

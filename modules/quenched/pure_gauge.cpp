@@ -5,6 +5,8 @@
 #include "core/kernel_log.h"
 #include "core/random.h"
 
+#include <fmt/format.h>
+
 namespace quadrille::quenched {
 
 namespace {
@@ -14,8 +16,20 @@ std::uint32_t heatbath_stream(int direction) {
   return random_stream(RandomPurpose::Heatbath, std::uint32_t(4 * direction));
 }
 
-/// A pass over one direction and parity reads almost every link and writes one in eight.
-constexpr double pass_bytes_per_site = (2 * 72 + 18) * sizeof(double);
+/// A pass over one direction and parity reads every link once, eight for each that it writes.
+double pass_bytes_per_site(const FieldDesc& desc) {
+  return 9.0 * double(desc.reconstruct) * double(number_bytes(desc.precision));
+}
+
+FieldDesc links_desc(const Lattice& lattice, const LinkForm& form, Backend& backend) {
+  if (form.precision == Precision::Half || form.reconstruct == Reconstruct::R8) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("gauge updates work in double or single precision with 18 or 12 numbers a link, not in {} "
+                            "with {}",
+                            to_string(form.precision), to_string(form.reconstruct)));
+  }
+  return FieldDesc::links(lattice, form.precision, form.reconstruct, backend);
+}
 
 std::unique_ptr<LinkUpdates> make_updates(Field& links) {
   const std::string backend = links.desc().backend->name();
@@ -29,11 +43,8 @@ std::unique_ptr<LinkUpdates> make_updates(Field& links) {
 }  // namespace
 
 PureGauge::PureGauge(const Lattice& lattice, const HostLinks& links, const WilsonGaugeAction& action,
-                     std::uint64_t seed, Backend& backend)
-    : lattice_(&lattice),
-      action_(action),
-      seed_(seed),
-      links_(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18, backend)) {
+                     std::uint64_t seed, Backend& backend, const LinkForm& form)
+    : lattice_(&lattice), action_(action), seed_(seed), links_(links_desc(lattice, form, backend)) {
   if (lattice.communicator().size() != 1) {
     throw Error(ErrorCode::unsupported, "this build exchanges no halos: generate gauge fields in one process");
   }
@@ -51,7 +62,8 @@ template <class Update>
 void PureGauge::update_all(const char* name, std::uint64_t seed, const Update& update) {
   const FieldDesc& desc = links_.desc();
   KernelRecord& record =
-      kernel_record(name, desc.backend->architecture(desc.layout, desc.precision), pass_bytes_per_site);
+      kernel_record(fmt::format("quenched_{}_{}_{}", name, to_string(desc.precision), to_string(desc.reconstruct)),
+                    desc.backend->architecture(desc.layout, desc.precision), pass_bytes_per_site(desc));
   for (int mu = 0; mu < 4; ++mu) {
     // Temporal planes carry beta xi0, spatial ones beta / xi0; all planes of a time link are temporal.
     SweepPart part{mu, 0, 1 / (action_.xi0 * action_.xi0), action_.beta * action_.xi0 / 3, seed, heatbath_stream(mu)};
@@ -64,12 +76,12 @@ void PureGauge::update_all(const char* name, std::uint64_t seed, const Update& u
 }
 
 void PureGauge::heatbath(std::uint64_t number) {
-  update_all("quenched_heatbath", step_seed(seed_, RandomPurpose::Sweep, number),
+  update_all("heatbath", step_seed(seed_, RandomPurpose::Sweep, number),
              [&](const SweepPart& part) { updates_->heatbath(part); });
 }
 
 void PureGauge::overrelax() {
-  update_all("quenched_overrelaxation", 0, [&](const SweepPart& part) { updates_->overrelax(part); });
+  update_all("overrelaxation", 0, [&](const SweepPart& part) { updates_->overrelax(part); });
 }
 
 std::array<double, 6> PureGauge::planes() const {

@@ -4,8 +4,10 @@
 //
 // A sweep updates all links once: direction after direction, in each the even sites and then the odd ones, so that the
 // links updated together do not see each other. The lattice is periodic: boundary conditions of fermions play no part.
-// Random numbers depend on seed, number of the sweep, direction, subgroup and global site only, so the links are the
-// same bits for any number of threads (one backend and instruction set; another one rounds differently).
+// Links are kept and updated in double or single precision, by 18 or 12 numbers a link (Precision, Reconstruct); what
+// is measured of them is summed in double. Random numbers depend on seed, number of the sweep, direction, subgroup and
+// global site only, so the links are the same bits for any number of threads (one backend and instruction set; another
+// one rounds differently).
 #pragma once
 
 #include "core/field.h"
@@ -25,12 +27,21 @@ struct WilsonGaugeAction {
   double xi0 = 1;  ///< bare anisotropy
 };
 
+/// How links are kept, and in which precision they are updated.
+struct LinkForm {
+  Precision precision = Precision::Double;     ///< or Single
+  Reconstruct reconstruct = Reconstruct::R18;  ///< or R12
+
+  bool operator==(const LinkForm&) const = default;
+};
+
 class PureGauge {
  public:
-  /// Starts from `links`, which should be unitary to rounding (reunitarize() makes them so). `lattice` outlives this.
-  /// Errors: ErrorCode::unsupported when the lattice is divided over ranks.
+  /// Starts from `links`, rounded to the form, which should be unitary to its rounding (reunitarize() makes them so; of
+  /// 12 numbers the third row is made from the others). `lattice` outlives this. Errors: ErrorCode::unsupported when
+  /// the lattice is divided over ranks, or for half precision or 8 numbers.
   PureGauge(const Lattice& lattice, const HostLinks& links, const WilsonGaugeAction& action, std::uint64_t seed,
-            Backend& backend = cpu_backend());
+            Backend& backend = cpu_backend(), const LinkForm& form = {});
   PureGauge(const PureGauge&) = delete;
   PureGauge& operator=(const PureGauge&) = delete;
 
@@ -48,6 +59,7 @@ class PureGauge {
   /// rounding has carried the links from SU(3).
   double reunitarize() { return updates_->reunitarize(); }
 
+  /// Exactly as they are kept: another PureGauge of the same form that starts from them goes on with the same bits.
   HostLinks links() const;
   const Field& field() const { return links_; }
   /// Since the construction.

@@ -56,30 +56,77 @@ struct SitePlace {
   }
 };
 
-QUADRILLE_INLINE LinkElement* first_element(const GroupedLinks& links, int parity, int site, int mu) {
-  const int in_block = site % Layout::block;
-  return links.elements[parity] + (std::int64_t(site - in_block) * 36 + 9 * mu * Layout::block + in_block);
-}
+/// `count` numbers that lie together and are moved at once.
+template <class T, int count>
+struct alignas(count * sizeof(T)) NumberGroup {
+  T n[count];
+};
 
-/// Reads a link into `u` and returns it.
-QUADRILLE_INLINE const double* load_link(const GroupedLinks& links, int parity, int site, int mu, double* u) {
-  const LinkElement* from = first_element(links, parity, site, mu);
+/// Where the numbers of the links of a site lie: in groups of 16 bytes and a narrower one of what is left.
+template <class T, int numbers>
+struct LinkGroups {
+  static constexpr int width = group_bytes / int(sizeof(T)), whole = numbers / width, left = numbers % width;
+  static_assert(left == 0 || left == 2);
+  using Group = NumberGroup<T, width>;
+  using Left = NumberGroup<T, 2>;
+
+  T* block;      ///< the first number of the link at the first site of the site's block
+  int in_block;  ///< the site's place there
+
+  QUADRILLE_INLINE LinkGroups(const GroupedLinks& links, int parity, int site, int mu)
+      : block(static_cast<T*>(links.links[parity]) +
+              (std::int64_t(site / Layout::block) * (4 * numbers * Layout::block) + mu * numbers * Layout::block)),
+        in_block(site % Layout::block) {}
+
+  QUADRILLE_INLINE Group& group(int g) const { return reinterpret_cast<Group*>(block)[g * Layout::block + in_block]; }
+  QUADRILLE_INLINE Left& rest() const {
+    return reinterpret_cast<Left*>(block + whole * width * Layout::block)[in_block];
+  }
+};
+
+/// Reads the stored numbers of a link into `u` and returns it.
+template <class T, int numbers>
+QUADRILLE_INLINE const T* load_link(const GroupedLinks& links, int parity, int site, int mu, T* u) {
+  using Groups = LinkGroups<T, numbers>;
+  const Groups from(links, parity, site, mu);
   QUADRILLE_UNROLL
-  for (int e = 0; e < 9; ++e) {
-    const LinkElement element = from[e * Layout::block];
-    u[2 * e] = element.re;
-    u[2 * e + 1] = element.im;
+  for (int g = 0; g < Groups::whole; ++g) {
+    const typename Groups::Group group = from.group(g);
+    QUADRILLE_UNROLL
+    for (int n = 0; n < Groups::width; ++n) u[g * Groups::width + n] = group.n[n];
+  }
+  if constexpr (Groups::left > 0) {
+    const typename Groups::Left rest = from.rest();
+    u[numbers - 2] = rest.n[0];
+    u[numbers - 1] = rest.n[1];
   }
   return u;
 }
 
-QUADRILLE_INLINE void store_link(const GroupedLinks& links, int parity, int site, int mu, const double* u) {
-  LinkElement* to = first_element(links, parity, site, mu);
+/// The same with the third row: u[0..18).
+template <class T, int numbers>
+QUADRILLE_INLINE const T* load_whole_link(const GroupedLinks& links, int parity, int site, int mu, T* u) {
+  load_link<T, numbers>(links, parity, site, mu, u);
+  if constexpr (numbers == 12) third_row<T, 1>(u + 12, u);
+  return u;
+}
+
+template <class T, int numbers>
+QUADRILLE_INLINE void store_link(const GroupedLinks& links, int parity, int site, int mu, const T* u) {
+  using Groups = LinkGroups<T, numbers>;
+  const Groups to(links, parity, site, mu);
   QUADRILLE_UNROLL
-  for (int e = 0; e < 9; ++e) to[e * Layout::block] = {u[2 * e], u[2 * e + 1]};
+  for (int g = 0; g < Groups::whole; ++g) {
+    typename Groups::Group group;
+    QUADRILLE_UNROLL
+    for (int n = 0; n < Groups::width; ++n) group.n[n] = u[g * Groups::width + n];
+    to.group(g) = group;
+  }
+  if constexpr (Groups::left > 0) to.rest() = {{u[numbers - 2], u[numbers - 1]}};
 }
 
 /// Finds links around one site (modules/quenched/staples.h).
+template <class T, int numbers>
 class GroupedSurroundings {
  public:
   QUADRILLE_INLINE GroupedSurroundings(const GroupedLinks& links, int parity, int site)
@@ -87,15 +134,15 @@ class GroupedSurroundings {
 
   QUADRILLE_INLINE const SitePlace& place() const { return place_; }
 
-  QUADRILLE_INLINE const double* here(int nu, double* buffer) const {
-    return load_link(links_, parity_, site_, nu, buffer);
+  QUADRILLE_INLINE const T* here(int nu, T* buffer) const {
+    return load_link<T, numbers>(links_, parity_, site_, nu, buffer);
   }
-  QUADRILLE_INLINE const double* shifted(int d, int nu, double* buffer) const {
-    return load_link(links_, 1 - parity_, place_.neighbour(links_, d).site(links_), nu, buffer);
+  QUADRILLE_INLINE const T* shifted(int d, int nu, T* buffer) const {
+    return load_link<T, numbers>(links_, 1 - parity_, place_.neighbour(links_, d).site(links_), nu, buffer);
   }
-  QUADRILLE_INLINE const double* shifted(int d, int e, int nu, double* buffer) const {
+  QUADRILLE_INLINE const T* shifted(int d, int e, int nu, T* buffer) const {
     const SitePlace to = place_.neighbour(links_, d).neighbour(links_, e);
-    return load_link(links_, parity_, to.site(links_), nu, buffer);
+    return load_link<T, numbers>(links_, parity_, to.site(links_), nu, buffer);
   }
 
  private:
@@ -104,40 +151,50 @@ class GroupedSurroundings {
   int parity_, site_;
 };
 
-/// Replaces the link of direction mu; `update` is a Heatbath<1> or an Overrelaxation<1>.
-template <int mu, class Update>
-QUADRILLE_INLINE void update_site(const GroupedLinks& links, int parity, int site, double spatial_weight,
+/// Replaces the link of direction mu; `update` is a Heatbath<T, 1> or an Overrelaxation<T, 1>.
+template <class T, int numbers, int mu, class Update>
+QUADRILLE_INLINE void update_site(const GroupedLinks& links, int parity, int site, T spatial_weight,
                                   const Update& update) {
-  const GroupedSurroundings around(links, parity, site);
+  const GroupedSurroundings<T, numbers> around(links, parity, site);
   const std::int64_t counter = around.place().lexicographic(links);
-  double sum[18], u[18];
-  staples<1>(sum, around, mu, spatial_weight);
-  around.here(mu, u);
-  update_link<1>(u, sum, update, &counter);
-  store_link(links, parity, site, mu, u);
+  T sum[18], u[18];
+  staples<T, 1, numbers>(sum, around, mu, spatial_weight);
+  load_link<T, numbers>(links, parity, site, mu, u);
+  if constexpr (numbers == 12) add_unit_third_row<T, 1>(u);
+  update_link<T, 1>(u, sum, update, &counter);
+  store_link<T, numbers>(links, parity, site, mu, u);
 }
 
 /// sums[0..6) += Re tr P of the planes xy, xz, xt, yz, yt, zt.
+template <class T, int numbers>
 QUADRILLE_INLINE void add_planes(const GroupedLinks& links, int parity, int site, double* sums) {
-  const GroupedSurroundings around(links, parity, site);
+  const GroupedSurroundings<T, numbers> around(links, parity, site);
   for (int plane = 0; plane < 6; ++plane) {
     const int mu = plane < 3 ? 0 : plane < 5 ? 1 : 2, nu = plane < 3 ? plane + 1 : plane < 5 ? plane - 1 : 3;
-    const double trace = plane_trace<1>(around, mu, nu);
+    const double trace = plane_trace<T, 1, numbers>(around, mu, nu);
     QUADRILLE_UNROLL
     for (int k = 0; k < 6; ++k) sums[k] += k == plane ? trace : 0;
   }
 }
 
-/// sums[0..2) += re and im of the trace of the product of the time links at one of the x y z places of space.
+/// sums[0..2) += re and im of the trace of the product of the time links at one of the x y z places of space, which is
+/// computed in double.
+template <class T, int numbers>
 QUADRILLE_INLINE void add_loop(const GroupedLinks& links, int place, double* sums) {
   // Of the two sites of time 0 that share an even-odd index, x is even and odd.
   const int pair = place / 2, x = place & 1;
   SitePlace at(links, 0, pair);
   at.x = at.x / 2 * 2 + x;
-  double loop[18], u[18], product[18];
-  load_link(links, at.parity(), pair, 3, loop);
+  T u[18];
+  double loop[18], next[18], product[18];
+  load_whole_link<T, numbers>(links, at.parity(), pair, 3, u);
+  QUADRILLE_UNROLL
+  for (int n = 0; n < 18; ++n) loop[n] = u[n];
   for (at.t = 1; at.t < links.t; ++at.t) {
-    multiply<1>(product, loop, load_link(links, at.parity(), at.site(links), 3, u));
+    load_whole_link<T, numbers>(links, at.parity(), at.site(links), 3, u);
+    QUADRILLE_UNROLL
+    for (int n = 0; n < 18; ++n) next[n] = u[n];
+    multiply<double, 1>(product, loop, next);
     QUADRILLE_UNROLL
     for (int n = 0; n < 18; ++n) loop[n] = product[n];
   }
@@ -146,13 +203,16 @@ QUADRILLE_INLINE void add_loop(const GroupedLinks& links, int place, double* sum
 }
 
 /// Makes the site's four links SU(3) matrices and raises `largest` to the largest |change| of a number.
+template <class T, int numbers>
 QUADRILLE_INLINE void reunitarize_site(const GroupedLinks& links, int parity, int site, double& largest) {
+  T most = T(largest);
   for (int mu = 0; mu < 4; ++mu) {
-    double u[18];
-    load_link(links, parity, site, mu, u);
-    reunitarize_link<1>(u, largest);
-    store_link(links, parity, site, mu, u);
+    T u[18];
+    load_whole_link<T, numbers>(links, parity, site, mu, u);
+    reunitarize_link<T, 1>(u, most);
+    store_link<T, numbers>(links, parity, site, mu, u);
   }
+  largest = most;
 }
 
 }  // namespace quadrille::quenched::inline QUADRILLE_ISA

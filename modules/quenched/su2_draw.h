@@ -11,22 +11,24 @@
 // The second is taken below creutz_below, where it accepts more.
 //
 // Numbers of one site's stream: the first two uniforms are for the direction, then four for each attempt (of which
-// Creutz's method uses two). For files that are compiled once per instruction set, or for one lane (core/lanes.h).
+// Creutz's method uses two). Numbers are double or float (T); in float the same uniforms are rounded, and logarithms
+// see them by their distance from 1, so that the tail of delta is that of 32 bits, not of float's 24 (simd_random.h).
+// For files that are compiled once per instruction set, or for one lane (core/lanes.h).
 #pragma once
 
 #include "core/simd_random.h"
 
 namespace quadrille::quenched::inline QUADRILLE_ISA {
 
-template <int V>
-using Real = simd::Vec<double, V>;
-template <int V>
-using Mask = simd::Mask<V>;
+template <class T, int V>
+using Real = simd::Vec<T, V>;
+template <class T, int V>
+using Mask = simd::Mask<T, V>;
 
 /// Lanes of attempts and draws so far, by method.
-template <int V>
+template <class T, int V>
 struct DrawCounts {
-  simd::Vec<std::int64_t, V> attempts{}, creutz_attempts{}, creutz_draws{}, draws{};
+  simd::Vec<simd::IntOf<T>, V> attempts{}, creutz_attempts{}, creutz_draws{}, draws{};
 };
 
 enum class DrawMethod { automatic, kennedy_pendleton, creutz };
@@ -35,49 +37,53 @@ enum class DrawMethod { automatic, kennedy_pendleton, creutz };
 inline constexpr double creutz_below = 1.68;
 
 /// Components a0..a3.
-template <int V>
+template <class T, int V>
 struct Quaternion {
-  Real<V> a[4];
+  Real<T, V> a[4];
 };
 
 /// One attempt of Creutz's method on a lane.
+template <class T>
 struct CreutzAttempt {
-  double delta;
+  T delta;
   bool accepted;
 };
-QUADRILLE_INLINE CreutzAttempt creutz_attempt(double alpha, double u1, double u2) {
-  const double delta = alpha > 1e-150 ? -simd::log1p_of(simd::expm1_of(-2 * alpha) * u1) / alpha : 2 * u1;
+template <class T>
+QUADRILLE_INLINE CreutzAttempt<T> creutz_attempt(T alpha, T u1, T u2) {
+  constexpr T negligible = sizeof(T) == 8 ? T(1e-150) : T(1e-30);
+  const T delta = alpha > negligible ? -simd::log1p_of(simd::expm1_of(-2 * alpha) * u1) / alpha : 2 * u1;
   return {delta, u2 * u2 <= delta * (2 - delta)};
 }
 
 /// delta = 1 - a0 of each lane; not-a-number where alpha is not finite, so that a broken field ends the loop too.
-template <int V, DrawMethod method = DrawMethod::automatic>
-QUADRILLE_INLINE Real<V> draw_delta(Real<V> alpha, const simd::LaneRandom<V>& random, DrawCounts<V>& counts) {
-  Mask<V> pending = (alpha >= 0.0) & (alpha < __builtin_inf());
-  const Mask<V> creutz =
-      method == DrawMethod::automatic ? Mask<V>(alpha < creutz_below) : simd::mask<V>(method == DrawMethod::creutz);
-  simd::count<V>(counts.draws, pending);
-  simd::count<V>(counts.creutz_draws, pending & creutz);
-  Real<V> result = simd::broadcast<double, V>(__builtin_nan(""));
-  for (std::uint32_t block = 1; simd::any<V>(pending); block += 2) {
-    Real<V> u1, u2, u3, u4, sine, cosine;
-    random.uniforms(block, u1, u2);
+template <class T, int V, DrawMethod method = DrawMethod::automatic>
+QUADRILLE_INLINE Real<T, V> draw_delta(Real<T, V> alpha, const simd::LaneRandom<T, V>& random,
+                                       DrawCounts<T, V>& counts) {
+  Mask<T, V> pending = (alpha >= T(0)) & (alpha < T(__builtin_inf()));
+  const Mask<T, V> creutz = method == DrawMethod::automatic ? Mask<T, V>(alpha < T(creutz_below))
+                                                            : simd::mask<T, V>(method == DrawMethod::creutz);
+  simd::count<T, V>(counts.draws, pending);
+  simd::count<T, V>(counts.creutz_draws, pending & creutz);
+  Real<T, V> result = simd::broadcast<T, V>(T(__builtin_nan("")));
+  for (std::uint32_t block = 1; simd::any<T, V>(pending); block += 2) {
+    Real<T, V> v1, v2, u3, u4, sine, cosine;  // v1 = 1 - u1, v2 = 1 - u2
+    random.complements(block, v1, v2);
     random.uniforms(block + 1, u3, u4);
-    simd::sincospi<double, V>(2.0 * u3 - 1.0, sine, cosine);
-    Real<V> delta = (simd::log<V>(1.0 - u1) * cosine * cosine + simd::log<V>(1.0 - u2)) / -alpha;
-    Mask<V> accepted = u4 * u4 <= 1.0 - 0.5 * delta;
-    if (simd::any<V>(pending & creutz)) {
+    simd::sincospi<T, V>(T(2) * u3 - T(1), sine, cosine);
+    Real<T, V> delta = simd::quotient<T, V>(simd::log<T, V>(v1) * cosine * cosine + simd::log<T, V>(v2), -alpha);
+    Mask<T, V> accepted = u4 * u4 <= T(1) - T(0.5) * delta;
+    if (simd::any<T, V>(pending & creutz)) {
       for (int lane = 0; lane < V; ++lane) {
-        if (!simd::is_set<V>(creutz, lane)) continue;
-        const CreutzAttempt attempt =
-            creutz_attempt(simd::lane_of<double, V>(alpha, lane), simd::lane_of<double, V>(u1, lane),
-                           simd::lane_of<double, V>(u2, lane));
-        simd::set_lane<double, V>(delta, lane, attempt.delta);
-        simd::set_lane<V>(accepted, lane, attempt.accepted);
+        if (!simd::is_set<T, V>(creutz, lane)) continue;
+        const CreutzAttempt<T> attempt =
+            creutz_attempt<T>(simd::lane_of<T, V>(alpha, lane), T(1) - simd::lane_of<T, V>(v1, lane),
+                              T(1) - simd::lane_of<T, V>(v2, lane));
+        simd::set_lane<T, V>(delta, lane, attempt.delta);
+        simd::set_mask<T, V>(accepted, lane, attempt.accepted);
       }
     }
-    simd::count<V>(counts.attempts, pending);
-    simd::count<V>(counts.creutz_attempts, pending & creutz);
+    simd::count<T, V>(counts.attempts, pending);
+    simd::count<T, V>(counts.creutz_attempts, pending & creutz);
     accepted &= pending;
     result = accepted ? delta : result;
     pending ^= accepted;
@@ -85,15 +91,16 @@ QUADRILLE_INLINE Real<V> draw_delta(Real<V> alpha, const simd::LaneRandom<V>& ra
   return result;
 }
 
-template <int V, DrawMethod method = DrawMethod::automatic>
-QUADRILLE_INLINE Quaternion<V> draw_su2(Real<V> alpha, const simd::LaneRandom<V>& random, DrawCounts<V>& counts) {
-  const Real<V> delta = draw_delta<V, method>(alpha, random, counts);
-  Real<V> u1, u2, sine, cosine;
+template <class T, int V, DrawMethod method = DrawMethod::automatic>
+QUADRILLE_INLINE Quaternion<T, V> draw_su2(Real<T, V> alpha, const simd::LaneRandom<T, V>& random,
+                                           DrawCounts<T, V>& counts) {
+  const Real<T, V> delta = draw_delta<T, V, method>(alpha, random, counts);
+  Real<T, V> u1, u2, sine, cosine;
   random.uniforms(0, u1, u2);
-  simd::sincospi<double, V>(2.0 * u2 - 1.0, sine, cosine);
-  const Real<V> length = simd::sqrt_positive<double, V>(delta * (2.0 - delta));
-  const Real<V> z = 2.0 * u1 - 1.0, across = length * simd::sqrt_positive<double, V>(1.0 - z * z);
-  return {{1.0 - delta, across * cosine, across * sine, length * z}};
+  simd::sincospi<T, V>(T(2) * u2 - T(1), sine, cosine);
+  const Real<T, V> length = simd::sqrt_positive<T, V>(delta * (T(2) - delta));
+  const Real<T, V> z = T(2) * u1 - T(1), across = length * simd::sqrt_positive<T, V>(T(1) - z * z);
+  return {{T(1) - delta, across * cosine, across * sine, length * z}};
 }
 
 }  // namespace quadrille::quenched::inline QUADRILLE_ISA

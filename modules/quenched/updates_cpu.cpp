@@ -1,6 +1,7 @@
 // Updates on the CPU: threads share the blocks of a pass, and kernels.cpp does them.
 #include "core/chunked_sum.h"
 #include "core/error.h"
+#include "core/gauge/link_codec.h"
 #include "core/gauge/su3.h"
 #include "core/isa.h"
 #include "core/layout/vector_layout.h"
@@ -19,19 +20,23 @@ namespace {
 /// Blocks that a thread takes at a time; for sums, part of what they are.
 constexpr std::int64_t chunk_blocks = 64;
 
-const UpdateKernels& find_kernels(int lanes) {
+const UpdateKernels& find_kernels(const FieldDesc& desc) {
   const UpdateKernels* kernels = nullptr;
-  switch (isa_of_lanes(lanes, Precision::Double)) {
+  const LinkNumbers of{int(number_bytes(desc.precision)), int(desc.reconstruct)};
+  const int lanes = desc.layout.lanes;
+  switch (isa_of_lanes(lanes, desc.precision)) {
 #ifdef QUADRILLE_HAVE_AVX512
-    case Isa::Avx512: kernels = find_kernels_avx512(lanes); break;
+    case Isa::Avx512: kernels = find_kernels_avx512(of, lanes); break;
 #endif
 #ifdef QUADRILLE_HAVE_AVX2
-    case Isa::Avx2: kernels = find_kernels_avx2(lanes); break;
+    case Isa::Avx2: kernels = find_kernels_avx2(of, lanes); break;
 #endif
-    default: kernels = find_kernels_generic(lanes);
+    default: kernels = find_kernels_generic(of, lanes);
   }
   if (kernels == nullptr) {
-    throw Error(ErrorCode::unsupported, "no gauge-update kernel for " + std::to_string(lanes) + " lanes in this build");
+    throw Error(ErrorCode::unsupported, "no gauge-update kernel for " + to_string(desc.precision) + " precision, " +
+                                            to_string(desc.reconstruct) + " numbers a link and " +
+                                            std::to_string(lanes) + " lanes in this build");
   }
   return *kernels;
 }
@@ -47,7 +52,7 @@ class CpuUpdates final : public LinkUpdates {
  public:
   explicit CpuUpdates(Field& links)
       : links_(links),
-        kernels_(find_kernels(links.desc().layout.lanes)),
+        kernels_(find_kernels(links.desc())),
         chunks_{links.lattice().half_volume() / links.desc().layout.lanes} {
     connect();
   }
@@ -95,7 +100,7 @@ void CpuUpdates::connect() {
     for (std::int64_t index = 0; index < lattice.half_volume(); ++index) {
       global[std::size_t(layout.slots(p)[std::size_t(index)])] = lattice.global_site(lattice.coordinates(p, index));
     }
-    sites_.links[k] = static_cast<double*>(links_.numbers(p));
+    sites_.links[k] = links_.numbers(p);
     sites_.neighbours[k] = layout.neighbours(p).data();
     sites_.wraps[k] = layout.wraps(p).data();
     sites_.global_sites[k] = global.data();
@@ -137,25 +142,39 @@ std::array<double, 6> CpuUpdates::plane_sums() const {
   return combine_partial_sums(std::span(partial));
 }
 
-std::array<double, 2> CpuUpdates::loop_sum() const {
-  const Lattice& lattice = links_.lattice();
+/// A link of direction mu among the numbers of its site.
+template <class T>
+Matrix3 read_link(const T* site, Reconstruct reconstruct, int mu) {
+  const T* numbers = site + mu * int(reconstruct);
+  if (reconstruct == Reconstruct::R12) return link_codec::decode_12(numbers);
+  Matrix3 link;
+  for (std::size_t i = 0; i < 9; ++i) link[i] = {numbers[2 * i], numbers[2 * i + 1]};
+  return link;
+}
+
+/// LinkUpdates::loop_sum() of links whose numbers are of type T; products are in double.
+template <class T>
+std::array<double, 2> sum_loops(const Field& links) {
+  const Lattice& lattice = links.lattice();
   const Dims& dims = lattice.dims();
   const std::int64_t space = lattice.volume() / dims[3];
-  const SiteAccess<double> even(links_, Parity::Even), odd(links_, Parity::Odd);
+  const SiteAccess<T> even(links, Parity::Even), odd(links, Parity::Odd);
   return chunked_sum<2>(space, [&](std::int64_t place, std::array<double, 2>& sum) {
     Dims x = lattice.coordinates(place);
     Matrix3 loop = Matrix3::identity();
     for (x[3] = 0; x[3] < dims[3]; ++x[3]) {
-      double numbers[72];
+      T numbers[72];
       (Lattice::parity(x) == 0 ? even : odd).load(lattice.even_odd_index(x), numbers);
-      Matrix3 link;
-      for (std::size_t i = 0; i < 9; ++i) link[i] = {numbers[54 + 2 * i], numbers[55 + 2 * i]};
-      loop = loop * link;
+      loop = loop * read_link(numbers, links.desc().reconstruct, 3);
     }
     const Complex trace = loop(0, 0) + loop(1, 1) + loop(2, 2);
     sum[0] += trace.real();
     sum[1] += trace.imag();
   });
+}
+
+std::array<double, 2> CpuUpdates::loop_sum() const {
+  return links_.desc().precision == Precision::Double ? sum_loops<double>(links_) : sum_loops<float>(links_);
 }
 
 double CpuUpdates::reunitarize() {

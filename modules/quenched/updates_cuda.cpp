@@ -60,8 +60,8 @@ class CudaUpdates final : public LinkUpdates {
                               "do not count that far",
                               dims[0], dims[1], dims[2], dims[3]));
     }
-    const auto elements = [&](Parity p) { return static_cast<LinkElement*>(links.numbers(p)); };
-    return {{elements(Parity::Even), elements(Parity::Odd)},
+    return {{links.numbers(Parity::Even), links.numbers(Parity::Odd)},
+            {int(number_bytes(links.desc().precision)), int(links.desc().reconstruct)},
             dims[0],
             dims[1],
             dims[2],

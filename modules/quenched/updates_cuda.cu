@@ -9,6 +9,10 @@ namespace quadrille::quenched {
 namespace {
 
 constexpr int threads = 128;
+/// Blocks that a multiprocessor shall hold at once: what leaves a thread the registers to ask for links some 280
+/// instructions before it needs them, for all memory to be on its way while others compute.
+template <class T, int numbers>
+constexpr int resident = sizeof(T) == 8 ? 2 : numbers == 18 ? 3 : 4;
 /// Sites of a partial sum of planes.
 constexpr int chunk = 1024;
 
@@ -18,20 +22,18 @@ __device__ __forceinline__ int site_of_thread() { return int(blockIdx.x) * threa
 
 /// Adds the counts of all lanes of a warp to `total`: whole numbers, so that no order matters.
 __device__ __forceinline__ void tally_up(unsigned long long* total, std::int64_t mine) {
-  unsigned sum = unsigned(mine);
-#pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  const unsigned sum = __reduce_add_sync(0xffffffffu, unsigned(mine));
   if (threadIdx.x % 32 == 0 && sum > 0) atomicAdd(total, sum);
 }
 
-template <int mu>
-__global__ void __launch_bounds__(threads)
+template <class T, int numbers, int mu>
+__global__ void __launch_bounds__(threads, resident<T, numbers>)
     heatbath(const __grid_constant__ GroupedLinks links, const __grid_constant__ SweepPart part, DeviceTally* tally) {
   const int site = site_of_thread();
-  DrawCounts<1> counts;
+  DrawCounts<T, 1> counts;
   if (site < links.sites) {
-    update_site<mu>(links, part.parity, site, part.spatial_weight,
-                    Heatbath<1>{part.scale, part.seed, part.stream, &counts});
+    update_site<T, numbers, mu>(links, part.parity, site, T(part.spatial_weight),
+                                Heatbath<T, 1>{T(part.scale), part.seed, part.stream, &counts});
   }
   tally_up(&tally->attempts, counts.attempts);
   tally_up(&tally->draws, counts.draws);
@@ -39,19 +41,20 @@ __global__ void __launch_bounds__(threads)
   tally_up(&tally->creutz_draws, counts.creutz_draws);
 }
 
-template <int mu>
-__global__ void __launch_bounds__(threads)
+template <class T, int numbers, int mu>
+__global__ void __launch_bounds__(threads, resident<T, numbers>)
     overrelax(const __grid_constant__ GroupedLinks links, const __grid_constant__ SweepPart part) {
   const int site = site_of_thread();
   if (site >= links.sites) return;
-  update_site<mu>(links, part.parity, site, part.spatial_weight, Overrelaxation<1>{});
+  update_site<T, numbers, mu>(links, part.parity, site, T(part.spatial_weight), Overrelaxation<T, 1>{});
 }
 
+template <class T, int numbers>
 __global__ void __launch_bounds__(threads)
     reunitarize(const __grid_constant__ GroupedLinks links, int parity, DeviceTally* tally) {
   const int site = site_of_thread();
   double largest = 0;
-  if (site < links.sites) reunitarize_site(links, parity, site, largest);
+  if (site < links.sites) reunitarize_site<T, numbers>(links, parity, site, largest);
 #pragma unroll
   for (int distance = 16; distance > 0; distance /= 2) {
     largest = fmax(largest, __shfl_xor_sync(0xffffffffu, largest, distance));
@@ -64,6 +67,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// A block takes a chunk of one parity.
+template <class T, int numbers>
 __global__ void __launch_bounds__(threads)
     planes(const __grid_constant__ GroupedLinks links, int chunks, const __grid_constant__ cuda::Reduction reduction) {
   const int parity = int(blockIdx.x) / chunks;
@@ -71,51 +75,58 @@ __global__ void __launch_bounds__(threads)
   const std::int64_t end = begin + chunk < links.sites ? begin + chunk : links.sites;
   double sums[6] = {};
   for (std::int64_t site = begin + threadIdx.x; site < end; site += threads) {
-    add_planes(links, parity, int(site), sums);
+    add_planes<T, numbers>(links, parity, int(site), sums);
   }
   cuda::reduce<6, threads>(sums, reduction);
 }
 
 /// A thread takes a place of space.
+template <class T, int numbers>
 __global__ void __launch_bounds__(threads)
     loops(const __grid_constant__ GroupedLinks links, const __grid_constant__ cuda::Reduction reduction) {
   const int place = site_of_thread();
   double sums[2] = {};
-  if (place < links.x * links.y * links.z) add_loop(links, place, sums);
+  if (place < links.x * links.y * links.z) add_loop<T, numbers>(links, place, sums);
   cuda::reduce<2, threads>(sums, reduction);
 }
 
-/// Calls f with the direction as a constant.
+/// Calls f as with_numbers() does, and with the direction as a constant.
 template <class F>
-void with_direction(int mu, F&& f) {
-  switch (mu) {
-    case 0: f(std::integral_constant<int, 0>{}); break;
-    case 1: f(std::integral_constant<int, 1>{}); break;
-    case 2: f(std::integral_constant<int, 2>{}); break;
-    default: f(std::integral_constant<int, 3>{});
-  }
+void with_direction(const LinkNumbers& of, int mu, F&& f) {
+  with_numbers(of, [&](auto number, auto numbers) {
+    switch (mu) {
+      case 0: f(number, numbers, std::integral_constant<int, 0>{}); break;
+      case 1: f(number, numbers, std::integral_constant<int, 1>{}); break;
+      case 2: f(number, numbers, std::integral_constant<int, 2>{}); break;
+      default: f(number, numbers, std::integral_constant<int, 3>{});
+    }
+  });
 }
 
 }  // namespace
 
 void launch_heatbath(const GroupedLinks& links, const SweepPart& part, DeviceTally* tally) {
-  with_direction(part.direction, [&](auto mu) {
-    heatbath<decltype(mu)::value>
+  with_direction(links.of, part.direction, [&](auto number, auto numbers, auto mu) {
+    heatbath<decltype(number), decltype(numbers)::value, decltype(mu)::value>
         <<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, part, tally);
   });
   cuda::check(cudaGetLastError(), "the launch of a heatbath");
 }
 
 void launch_overrelaxation(const GroupedLinks& links, const SweepPart& part) {
-  with_direction(part.direction, [&](auto mu) {
-    overrelax<decltype(mu)::value><<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, part);
+  with_direction(links.of, part.direction, [&](auto number, auto numbers, auto mu) {
+    overrelax<decltype(number), decltype(numbers)::value, decltype(mu)::value>
+        <<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, part);
   });
   cuda::check(cudaGetLastError(), "the launch of an overrelaxation");
 }
 
 void launch_reunitarization(const GroupedLinks& links, DeviceTally* tally) {
   for (int parity : {0, 1}) {
-    reunitarize<<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, parity, tally);
+    with_numbers(links.of, [&](auto number, auto numbers) {
+      reunitarize<decltype(number), decltype(numbers)::value>
+          <<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, parity, tally);
+    });
     cuda::check(cudaGetLastError(), "the launch of a reunitarization");
   }
 }
@@ -123,7 +134,10 @@ void launch_reunitarization(const GroupedLinks& links, DeviceTally* tally) {
 void sum_planes(const GroupedLinks& links, double* sums) {
   const int chunks = (links.sites + chunk - 1) / chunk;
   const cuda::Reduction reduction = cuda::begin_reduction(std::size_t(2 * chunks), 6);
-  planes<<<unsigned(2 * chunks), threads, 0, cuda::stream()>>>(links, chunks, reduction);
+  with_numbers(links.of, [&](auto number, auto numbers) {
+    planes<decltype(number), decltype(numbers)::value>
+        <<<unsigned(2 * chunks), threads, 0, cuda::stream()>>>(links, chunks, reduction);
+  });
   cuda::check(cudaGetLastError(), "the launch of plaquettes");
   cuda::finish_reduction(reduction, sums, 6);
 }
@@ -131,7 +145,10 @@ void sum_planes(const GroupedLinks& links, double* sums) {
 void sum_loops(const GroupedLinks& links, double* sums) {
   const int blocks = blocks_for(links.x * links.y * links.z);
   const cuda::Reduction reduction = cuda::begin_reduction(std::size_t(blocks), 2);
-  loops<<<unsigned(blocks), threads, 0, cuda::stream()>>>(links, reduction);
+  with_numbers(links.of, [&](auto number, auto numbers) {
+    loops<decltype(number), decltype(numbers)::value>
+        <<<unsigned(blocks), threads, 0, cuda::stream()>>>(links, reduction);
+  });
   cuda::check(cudaGetLastError(), "the launch of Polyakov loops");
   cuda::finish_reduction(reduction, sums, 2);
 }

@@ -57,7 +57,9 @@ class Bench(BenchTest):
         sites = dims[0] * dims[1] * dims[2] * dims[3] // 2
         for row in results["kernels"]:
             with self.subTest(row=row):
-                self.assertEqual(list(row), KEYS + (["traffic_seconds"] if row["kernel"] in ("cg", "bicgstab") else []))
+                more = {"cg": ["traffic_seconds"], "bicgstab": ["traffic_seconds"],
+                        "heatbath": ["link_updates_per_second"], "overrelaxation": ["link_updates_per_second"]}
+                self.assertEqual(list(row), KEYS + more.get(row["kernel"], []))
                 self.assertEqual(row["dims"], list(dims))
                 self.assertEqual((row["backend"], row["threads"]), ("cpu", threads))
                 self.assertEqual(row["sites"], sites * {"one": 1, "both": 2}[row["parity"]])
@@ -126,9 +128,23 @@ class Bench(BenchTest):
             self.assertGreater(row["bytes_per_site"], 4 * hop)
             self.assertLess(row["bytes_per_site"], 8 * hop)
 
+    def test_gauge_updates(self):
+        said, results = self.bench("generate", *SMALL)
+        self.check_rows(results, said)
+        self.assertEqual([(row["precision"], row["reconstruct"], row["kernel"]) for row in results["kernels"]],
+                         [(precision, reconstruct, kernel) for precision in ("double", "single")
+                          for reconstruct in (18, 12) for kernel in ("heatbath", "overrelaxation")])
+        for row in results["kernels"]:
+            self.assertEqual(row["parity"], "both")
+            # Of four links a site: eight links read and one written for each.
+            self.assertEqual(row["bytes_per_site"], 4 * 9 * row["reconstruct"] * NUMBER_BYTES[row["precision"]])
+            self.assertAlmostEqual(row["link_updates_per_second"] * row["seconds"] / (4 * row["sites"]), 1, delta=1e-9)
+            self.assertIn(f"{row['link_updates_per_second'] * 1e-6:.1f} million link updates/s", said)
+
     def test_bad_calls(self):
         for status, call, *words in (
-            (2, (), "WHAT"), (2, ("speed",), "speed", "memory", "dslash", "blas", "solver", "accuracy"),
+            (2, (), "WHAT"),
+            (2, ("speed",), "speed", "memory", "dslash", "blas", "solver", "generate", "accuracy"),
             (2, ("dslash", "--dims", "4", "4", "4"), "--dims", "X Y Z T"),
             (2, ("dslash", "--dims", "4", "4", "4", "many"), "--dims", "'many'", "even numbers X Y Z T"),
             (1, ("dslash", "--dims", "4", "4", "3", "4"), "4 4 3 4", "z is 3", "positive even"),

@@ -107,6 +107,41 @@ class Generate(ProgramTest):
         self.assertTrue(np.array_equal(self.links("folder/b_0011.lime", "rest")[0],
                                        self.links("folder/b_0011.lime", "whole")[0]))
 
+    def test_forms(self):
+        """Single precision and 12 numbers: the same random numbers, so the first sweeps agree to rounding; files are in
+        SU(3) to that of their format; a chain goes on from its files in single precision with the same bits."""
+        first = None
+        for precision, reconstruct in (("double", 18), ("double", 12), ("single", 18), ("single", 12)):
+            with self.subTest(precision=precision, reconstruct=reconstruct):
+                # A fixed seed: of 10^7 attempts rounding of float decides about one, and none may be among these.
+                form = {"precision": precision, "reconstruct": reconstruct, "seed": 7}
+                single = precision == "single"
+                report = self.run_job(self.job(**form), out=f"{precision}{reconstruct}")["chains"]["generate"]
+                self.assertEqual((report["precision"], report["reconstruct"]), (precision, reconstruct))
+                history = np.array(report["history"]["plaquette"])
+                first = history if first is None else first
+                self.assertAlmostEqual(history[0], first[0], delta=1e-5 if single else 1e-12)
+                drift = report["largest_drift"]
+                self.assertTrue(1e-8 < drift < 1e-4 if single else 1e-17 < drift < 1e-12, drift)
+                for bits in (64, 32):
+                    out = f"{precision}{reconstruct}in{bits}"
+                    save = {"file": "b_####.lime", "precision": {64: "double", 32: "single"}[bits]}
+                    self.run_job(self.job(save=save, **form), out=out)
+                    links = self.links("b_0007.lime", out)[0]
+                    unit = np.max(np.abs(links @ independent.adjoint(links) - np.eye(3)))
+                    self.assertLess(unit, 1e-14 if bits == 64 else 2e-6)
+                    seen = independent.observables(links)["plaquette"]
+                    self.assertAlmostEqual(history[6], seen, delta=1e-6 if single or bits == 32 else 1e-13)
+                    rest = self.job(gauge={"file": self.path(out + "/b_0007.lime")}, thermalization=0, configurations=1,
+                                    first_sweep=7, save=save, **form)
+                    goes_on = self.run_job(rest, out=out + "rest")["chains"]["generate"]["history"]["plaquette"]
+                    if bits == (32 if single else 64):
+                        self.assertEqual(goes_on, list(history[7:]))
+                        self.assertTrue(np.array_equal(self.links("b_0011.lime", out + "rest")[0],
+                                                       self.links("b_0011.lime", out)[0]))
+                    else:
+                        self.assertAlmostEqual(goes_on[0], history[7], delta=1e-3)
+
     def interrupt(self, job, out, sweeps):
         """Runs the job, which keeps its state after each sweep, and kills it after at least `sweeps` of them."""
         process = subprocess.Popen(
@@ -131,7 +166,15 @@ class Generate(ProgramTest):
 
     def test_an_interrupted_chain_goes_on_with_the_same_bits(self):
         """Killed twice, the last time before the second configuration, and finished with another number of threads."""
-        job = self.job(separation=100, keep_every=0)
+        self.check_interrupted_chain()
+
+    def test_an_interrupted_chain_in_single_precision_goes_on_with_the_same_bits(self):
+        """What is kept is in double and holds float's numbers exactly; of 12 of them the third row follows."""
+        self.check_interrupted_chain(precision="single", reconstruct=12,
+                                     save={"file": "folder/b_####.lime", "precision": "single"})
+
+    def check_interrupted_chain(self, **more):
+        job = self.job(separation=100, keep_every=0, **more)
         whole = self.run_job(job, "--threads", "1", out="whole")["chains"]["generate"]
         self.interrupt(job, "out", 5)
         self.interrupt(job, "out", 110)
@@ -195,6 +238,8 @@ class Generate(ProgramTest):
             ({"thermalization": None}, ["'thermalization' is missing"]),
             ({"configurations": 0}, ["'configurations' must be >= 1"]),
             ({"anisotropy": {"xi0": 0}}, ["xi0"]),
+            ({"precision": "half"}, [r"job\.yaml:\d+:\d+: .*'half'", "single", "double"]),
+            ({"reconstruct": 8}, [r"job\.yaml:\d+:\d+: .*'8'", "18", "12"]),
             ({"overrelax": 3}, ["unknown key 'overrelax'", "overrelaxation"]),
             ({"save": {"file": "b.lime"}}, [r"job\.yaml:\d+:\d+: 'save\.file': 'b\.lime' would be the name of 2 configurations"]),
             ({"save": {"file": "b_##_#.lime"}}, ["more than one place"]),
@@ -241,10 +286,10 @@ FINITE_SIZE_8 = {6.0: 0.0006}
 class Plaquette(ProgramTest):
     """Average plaquettes of the Wilson action."""
 
-    def measure(self, dims, beta, sweeps, thermalization, start="hot", overrelaxation=4):
+    def measure(self, dims, beta, sweeps, thermalization, start="hot", overrelaxation=4, **form):
         job = {"gauge": {"start": start, "dims": dims},
                "run": [{"task": "generate", "beta": beta, "thermalization": thermalization, "separation": sweeps,
-                        "overrelaxation": overrelaxation, "seed": harness.SEED}]}
+                        "overrelaxation": overrelaxation, "seed": harness.SEED, **form}]}
         report = self.run_job(job, "--force", "--threads", str(os.cpu_count() or 1))["chains"]["generate"]
         print(f"{dims} beta {beta} {start}: {report['plaquette']}", flush=True)
         return report["plaquette"]["mean"], report["plaquette"]["error"]
@@ -260,6 +305,10 @@ class Plaquette(ProgramTest):
     def test_beta_6(self):
         """A short chain on a small lattice."""
         self.check([8, 8, 8, 8], 6.0, 6e-4, FINITE_SIZE_8[6.0], sweeps=500, thermalization=60)
+
+    def test_beta_6_in_single_precision(self):
+        self.check([8, 8, 8, 8], 6.0, 6e-4, FINITE_SIZE_8[6.0], sweeps=500, thermalization=60, precision="single",
+                   reconstruct=12)
 
     def test_beta_6_long(self):
         self.thorough()

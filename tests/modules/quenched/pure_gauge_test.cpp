@@ -1,19 +1,24 @@
 // Sweeps over a lattice: the kernels against the naive reference, identities, and the strong-coupling limit.
 #include "modules/quenched/pure_gauge.h"
 
+#include "core/error.h"
 #include "core/gauge/observables.h"
 #include "core/gauge/start.h"
 #include "core/gauge/su3.h"
 #include "core/isa.h"
 #include "modules/quenched/autocorrelation.h"
 #include "tests/dirac/dirac_testing.h"
+#include "tests/modules/quenched/link_forms.h"
 #include "tests/reference/heatbath.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <tuple>
 
 namespace quadrille::quenched {
 namespace {
@@ -33,57 +38,86 @@ double distance(const HostLinks& a, const HostLinks& b) {
   return largest;
 }
 
-class PureGaugeOn : public ::testing::TestWithParam<Dims> {};
+/// Of the largest |difference| of a number of each link, the quantile q.
+double quantile(const HostLinks& a, const HostLinks& b, double q) {
+  std::vector<double> of_links;
+  for (std::size_t link = 0; link < a.data.size(); link += 9) {
+    double largest = 0;
+    for (std::size_t n = link; n < link + 9; ++n) largest = std::max(largest, std::abs(a.data[n] - b.data[n]));
+    of_links.push_back(largest);
+  }
+  const auto place = of_links.begin() + std::ptrdiff_t(q * double(of_links.size() - 1));
+  std::nth_element(of_links.begin(), place, of_links.end());
+  return *place;
+}
+
+class PureGaugeOn : public ::testing::TestWithParam<std::tuple<Dims, LinkForm>> {
+ protected:
+  PureGauge pure_gauge(const HostLinks& start, const WilsonGaugeAction& action, std::uint64_t seed) const {
+    return PureGauge(lattice, start, action, seed, backend(), form);
+  }
+
+  const Lattice lattice{std::get<0>(GetParam())};
+  const LinkForm form = std::get<1>(GetParam());
+  const bool single = form.precision == Precision::Single;
+};
 INSTANTIATE_TEST_SUITE_P(Extents, PureGaugeOn,
-                         ::testing::Values(Dims{4, 4, 4, 4}, Dims{4, 6, 8, 2}, Dims{2, 2, 2, 8}, Dims{12, 4, 2, 6},
-                                           Dims{6, 6, 6, 6}, Dims{8, 4, 8, 8}));
+                         ::testing::Combine(::testing::Values(Dims{4, 4, 4, 4}, Dims{4, 6, 8, 2}, Dims{2, 2, 2, 8},
+                                                              Dims{12, 4, 2, 6}, Dims{6, 6, 6, 6}, Dims{8, 4, 8, 8}),
+                                            ::testing::ValuesIn(tested_forms)));
 
 TEST_P(PureGaugeOn, EveryLinkIsThatOfTheReference) {
-  const Lattice lattice(GetParam());
   const WilsonGaugeAction action{5.8, 2.464};
   const reference::GaugeAction same{action.beta, action.xi0};
   for (bool hot : {true, false}) {
     const HostLinks start = hot ? hot_start(lattice, next_seed()) : weak_start(lattice, next_seed(), 0.4);
     const std::uint64_t seed = next_seed();
     // Among random links some have staples whose subgroup part nearly vanishes: its direction magnifies rounding.
-    const double rounding = hot ? 1e-10 : 1e-12;
+    const double rounding = (hot ? 1e-10 : 1e-12) * (single ? 1e8 : 1);
     HostLinks heated = start, relaxed = start;
     reference::heatbath_sweep(lattice, heated, same, seed, 12345678901);
     reference::overrelaxation_sweep(lattice, relaxed, same);
+    PureGauge exact(lattice, start, action, seed);
+    exact.heatbath(12345678901);
     EXPECT_GT(distance(heated, start), 0.5);
     EXPECT_GT(distance(relaxed, start), 0.1);
     for (Isa isa : tested_isas()) {
       const ForcedIsa forced(isa);
-      PureGauge gauge(lattice, start, action, seed, backend());
-      EXPECT_EQ(distance(gauge.links(), start), 0);
+      PureGauge gauge = pure_gauge(start, action, seed);
+      EXPECT_LT(distance(gauge.links(), start), single ? 5e-7 : form.reconstruct == Reconstruct::R18 ? 1e-300 : 2e-15);
       gauge.heatbath(12345678901);
-      EXPECT_LT(distance(gauge.links(), heated), rounding) << to_string(isa);
-      PureGauge other(lattice, start, action, seed, backend());
+      // In float about one in 10^7 attempts is accepted or not by its rounding; the links that see its link part.
+      if (!single || gauge.counts().attempts == exact.counts().attempts) {
+        EXPECT_LT(distance(gauge.links(), heated), rounding) << to_string(isa);
+        EXPECT_LT(quantile(gauge.links(), heated, 0.5), single ? 1e-5 : 1e-13) << to_string(isa);
+      }
+      PureGauge other = pure_gauge(start, action, seed);
       other.overrelax();
       EXPECT_LT(distance(other.links(), relaxed), rounding) << to_string(isa);
+      EXPECT_LT(quantile(other.links(), relaxed, 0.5), single ? 1e-5 : 1e-13) << to_string(isa);
     }
   }
 }
 
 TEST_P(PureGaugeOn, OverrelaxationKeepsTheAction) {
-  const Lattice lattice(GetParam());
   const WilsonGaugeAction action{6.1, 1.7};
   const HostLinks start = weak_start(lattice, next_seed(), 0.5);
-  PureGauge gauge(lattice, start, action, 1, backend());
+  PureGauge gauge = pure_gauge(start, action, 1);
   const double before = reference::gauge_action(lattice, start, {action.beta, action.xi0});
   for (int n = 0; n < 3; ++n) gauge.overrelax();
   const HostLinks after = gauge.links();
-  EXPECT_NEAR(reference::gauge_action(lattice, after, {action.beta, action.xi0}), before, 1e-12 * std::abs(before));
+  EXPECT_NEAR(reference::gauge_action(lattice, after, {action.beta, action.xi0}), before,
+              (single ? 3e-6 : 1e-12) * std::abs(before));
   EXPECT_GT(distance(after, start), 0.1);
-  EXPECT_LT(unitarity(after).unitarity, 1e-13);
+  EXPECT_LT(unitarity(after).unitarity, single ? 2e-5 : 1e-13);
   // Of another action it is not the symmetry.
   EXPECT_GT(std::abs(reference::gauge_action(lattice, after, {action.beta, 1}) -
                      reference::gauge_action(lattice, start, {action.beta, 1})),
-            1e-6 * std::abs(before));
+            (single ? 1e-5 : 1e-6) * std::abs(before));
 }
 
 TEST_P(PureGaugeOn, PlanesAndPolyakovLoopAreThoseOfTheLinks) {
-  const Lattice lattice(GetParam());
+  const double rounding = single ? 2e-6 : 1e-14;
   const HostLinks links = weak_start(lattice, next_seed(), 0.4);
   const GaugeObservables seen = gauge_observables(links);
   Complex loops = 0;
@@ -97,18 +131,17 @@ TEST_P(PureGaugeOn, PlanesAndPolyakovLoopAreThoseOfTheLinks) {
   loops /= double(lattice.volume() / lattice.dims()[3]);
   for (Isa isa : tested_isas()) {
     const ForcedIsa forced(isa);
-    const PureGauge gauge(lattice, links, {6, 1}, 1, backend());
+    const PureGauge gauge = pure_gauge(links, {6, 1}, 1);
     const std::array<double, 6> planes = gauge.planes();
-    for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(planes[k], seen.planes[k], 1e-14) << to_string(isa);
-    EXPECT_NEAR(plaquette_of(planes), seen.plaquette, 1e-14);
-    EXPECT_NEAR(spatial_plaquette_of(planes), (seen.planes[0] + seen.planes[1] + seen.planes[3]) / 3, 1e-14);
-    EXPECT_NEAR(temporal_plaquette_of(planes), (seen.planes[2] + seen.planes[4] + seen.planes[5]) / 3, 1e-14);
-    EXPECT_LT(std::abs(gauge.polyakov_loop() - loops), 1e-14);
+    for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(planes[k], seen.planes[k], rounding) << to_string(isa);
+    EXPECT_NEAR(plaquette_of(planes), seen.plaquette, rounding);
+    EXPECT_NEAR(spatial_plaquette_of(planes), (seen.planes[0] + seen.planes[1] + seen.planes[3]) / 3, rounding);
+    EXPECT_NEAR(temporal_plaquette_of(planes), (seen.planes[2] + seen.planes[4] + seen.planes[5]) / 3, rounding);
+    EXPECT_LT(std::abs(gauge.polyakov_loop() - loops), rounding);
   }
 }
 
 TEST_P(PureGaugeOn, BitsDoNotDependOnThreads) {
-  const Lattice lattice(GetParam());
   const HostLinks start = hot_start(lattice, next_seed());
   const std::uint64_t seed = next_seed();
   const int threads = omp_get_max_threads();
@@ -122,7 +155,7 @@ TEST_P(PureGaugeOn, BitsDoNotDependOnThreads) {
   };
   const auto run = [&](int n) {
     omp_set_num_threads(n);
-    PureGauge gauge(lattice, start, {5.9, 1.3}, seed, backend());
+    PureGauge gauge = pure_gauge(start, {5.9, 1.3}, seed);
     for (std::uint64_t sweep = 0; sweep < 2; ++sweep) gauge.sweep(sweep, 2);
     const double change = gauge.reunitarize();
     return Outcome{gauge.links().data, gauge.planes(), gauge.polyakov_loop(), change, gauge.counts().attempts};
@@ -130,6 +163,23 @@ TEST_P(PureGaugeOn, BitsDoNotDependOnThreads) {
   const Outcome one = run(1);
   for (int n : {2, 3}) EXPECT_TRUE(run(n) == one) << n << " threads";
   omp_set_num_threads(threads);
+}
+
+class PureGaugeIn : public ::testing::TestWithParam<LinkForm> {};
+INSTANTIATE_TEST_SUITE_P(Forms, PureGaugeIn, ::testing::ValuesIn(tested_forms));
+
+TEST(PureGauge, FormsWithoutKernelsAreRefused) {
+  const Lattice lattice({4, 4, 4, 4});
+  for (const LinkForm& form :
+       {LinkForm{Precision::Half, Reconstruct::R18}, LinkForm{Precision::Single, Reconstruct::R8}}) {
+    try {
+      const PureGauge gauge(lattice, cold_start(lattice), {6, 1}, 1, backend(), form);
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::unsupported);
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("double or single precision with 18 or 12 numbers a link"));
+    }
+  }
 }
 
 TEST(PureGauge, RandomNumbersAreThoseOfSeedAndSweep) {
@@ -155,16 +205,16 @@ TEST(PureGauge, RandomNumbersAreThoseOfSeedAndSweep) {
 }
 
 // What the task `generate` promises of a chain that is cut at a saved configuration.
-TEST(PureGauge, AChainGoesOnWithTheSameBits) {
+TEST_P(PureGaugeIn, AChainGoesOnWithTheSameBits) {
   const Lattice lattice({4, 6, 4, 8});
   const HostLinks start = hot_start(lattice, next_seed());
   const WilsonGaugeAction action{5.9, 1.2};
   const std::uint64_t seed = next_seed();
-  PureGauge whole(lattice, start, action, seed, backend());
+  PureGauge whole(lattice, start, action, seed, backend(), GetParam());
   for (std::uint64_t n = 0; n < 3; ++n) whole.sweep(n, 2);
   whole.reunitarize();
   const HostLinks saved = whole.links();
-  PureGauge rest(lattice, saved, action, seed, backend());
+  PureGauge rest(lattice, saved, action, seed, backend(), GetParam());
   EXPECT_EQ(rest.links().data, saved.data);
   for (std::uint64_t n = 3; n < 5; ++n) {
     whole.sweep(n, 2);
@@ -178,25 +228,27 @@ TEST(PureGauge, AChainGoesOnWithTheSameBits) {
   EXPECT_GT(whole.counts().attempts, whole.counts().draws);
 }
 
-TEST(PureGauge, DriftIsRoundingAndReunitarizationTakesItAway) {
+// Of single precision it is that much larger. With 12 numbers it must not grow from update to update.
+TEST_P(PureGaugeIn, DriftIsRoundingAndReunitarizationTakesItAway) {
   const Lattice lattice({4, 4, 4, 4});
-  PureGauge gauge(lattice, hot_start(lattice, next_seed()), {6, 1}, next_seed(), backend());
+  const double unit = GetParam().precision == Precision::Single ? 0x1p29 : 1;
+  PureGauge gauge(lattice, hot_start(lattice, next_seed()), {6, 1}, next_seed(), backend(), GetParam());
   for (std::uint64_t n = 0; n < 20; ++n) gauge.sweep(n, 4);
   const double before = unitarity(gauge.links()).unitarity;
   const double change = gauge.reunitarize();
   const double after = unitarity(gauge.links()).unitarity;
-  EXPECT_GT(change, 1e-16);
-  EXPECT_LT(change, 1e-12);
-  EXPECT_LT(after, 3e-15);
+  EXPECT_GT(change, 1e-16 * unit);
+  EXPECT_LT(change, (unit == 1 ? 1e-12 : 4e-14) * unit);
+  EXPECT_LT(after, 3e-15 * unit);
   EXPECT_GT(before, after);
-  EXPECT_LT(unitarity(gauge.links()).determinant, 3e-15);
+  EXPECT_LT(unitarity(gauge.links()).determinant, 3e-15 * unit);
 }
 
-TEST(PureGauge, ALinkThatIsNoNumberIsSeen) {
+TEST_P(PureGaugeIn, ALinkThatIsNoNumberIsSeen) {
   const Lattice lattice({4, 4, 4, 4});
   HostLinks links = cold_start(lattice);
   links.data[40] = std::nan("");
-  PureGauge gauge(lattice, links, {6, 1}, 1, backend());
+  PureGauge gauge(lattice, links, {6, 1}, 1, backend(), GetParam());
   gauge.sweep(0, 1);
   EXPECT_TRUE(std::isnan(plaquette_of(gauge.planes())));
 }
@@ -227,8 +279,9 @@ struct Measured {
   ChainMean plaquette, spatial, temporal;
 };
 
-Measured measure(const Lattice& lattice, const WilsonGaugeAction& action, int warm, int sweeps, int overrelaxations) {
-  PureGauge gauge(lattice, cold_start(lattice), action, next_seed(), backend());
+Measured measure(const Lattice& lattice, const WilsonGaugeAction& action, int warm, int sweeps, int overrelaxations,
+                 const LinkForm& form = {}) {
+  PureGauge gauge(lattice, cold_start(lattice), action, next_seed(), backend(), form);
   std::vector<double> all, spatial, temporal;
   for (int n = 0; n < warm + sweeps; ++n) {
     gauge.sweep(std::uint64_t(n), overrelaxations);
@@ -255,6 +308,20 @@ TEST(PureGauge, StrongCoupling) {
       EXPECT_LT(found.temporal.error, 6e-4);
       EXPECT_LT(found.spatial.error, 6e-4);
     }
+  }
+}
+
+TEST(PureGauge, FormsAgreeAtBeta6) {
+  const Lattice lattice({4, 4, 4, 8});
+  const WilsonGaugeAction action{6, 1};
+  const Measured in_double = measure(lattice, action, 60, 700, 3);
+  ASSERT_TRUE(in_double.plaquette.reliable);
+  for (Reconstruct reconstruct : {Reconstruct::R18, Reconstruct::R12}) {
+    const Measured in_single = measure(lattice, action, 60, 700, 3, {Precision::Single, reconstruct});
+    ASSERT_TRUE(in_single.plaquette.reliable);
+    const double error = std::hypot(in_single.plaquette.error, in_double.plaquette.error);
+    EXPECT_NEAR(in_single.plaquette.mean, in_double.plaquette.mean, 6 * error) << to_string(reconstruct);
+    EXPECT_LT(error, 2e-3);
   }
 }
 
@@ -300,9 +367,13 @@ TEST(PureGauge, SchwingerDysonEquationHolds) {
   struct Chain {
     WilsonGaugeAction action;
     int overrelaxations;
+    LinkForm form;
   };
-  for (const auto& [action, overrelaxations] : {Chain{{5.7, 1}, 3}, Chain{{6, 1}, 0}, Chain{{5.7, 2}, 2}}) {
-    PureGauge gauge(lattice, cold_start(lattice), action, next_seed(), backend());
+  for (const auto& [action, overrelaxations, form] :
+       {Chain{{5.7, 1}, 3, {}}, Chain{{6, 1}, 0, {}}, Chain{{5.7, 2}, 2, {}},
+        Chain{{5.7, 1}, 3, {Precision::Single, Reconstruct::R12}},
+        Chain{{6, 1.5}, 1, {Precision::Single, Reconstruct::R18}}}) {
+    PureGauge gauge(lattice, cold_start(lattice), action, next_seed(), backend(), form);
     std::vector<double> misses;
     for (int n = 0; n < 150; ++n) {
       gauge.sweep(std::uint64_t(n), overrelaxations);

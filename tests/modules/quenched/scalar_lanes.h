@@ -15,13 +15,20 @@ struct Draw {
   HeatbathCounts counts;
 };
 
-std::array<double, 2> uniforms(std::uint64_t seed, std::uint32_t stream, std::int64_t site, std::uint32_t block);
-Draw draw_su2(double alpha, std::uint64_t seed, std::uint32_t stream, std::int64_t site);
+template <class T>
+std::array<T, 2> uniforms(std::uint64_t seed, std::uint32_t stream, std::int64_t site, std::uint32_t block);
+template <class T>
+std::array<T, 2> complements(std::uint64_t seed, std::uint32_t stream, std::int64_t site, std::uint32_t block);
+template <class T>
+Draw draw_su2(T alpha, std::uint64_t seed, std::uint32_t stream, std::int64_t site);
 
-/// One link of 18 numbers in the surroundings `staples`.
-void heatbath(double* u, const double* staples, const SweepPart& part, std::int64_t site, HeatbathCounts& counts);
-void overrelax(double* u, const double* staples);
-double reunitarize(double* u);
+/// One link of 18 numbers in the surroundings `staples`. T is double or float in all of these.
+template <class T>
+void heatbath(T* u, const T* staples, const SweepPart& part, std::int64_t site, HeatbathCounts& counts);
+template <class T>
+void overrelax(T* u, const T* staples);
+template <class T>
+double reunitarize(T* u);
 
 /// All sites of a direction and parity, as a device's threads would take them.
 void heatbath(const GroupedLinks& links, const SweepPart& part, HeatbathCounts& counts);

@@ -10,115 +10,161 @@
 #include "core/random.h"
 #include "modules/quenched/link_update.h"
 #include "modules/quenched/pure_gauge.h"
+#include "tests/modules/quenched/link_forms.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace quadrille::quenched {
 namespace {
 
 using testing::next_seed;
 
-constexpr int lanes = 2;
+template <class T>
+constexpr int lanes = 16 / int(sizeof(T));
 
-TEST(ScalarLanes, UniformsAreThoseOfTheVectors) {
+/// One lane and several round differently: in float that may, about once in 10^7 draws, turn an attempt that one
+/// accepts into one that the other does not. In double that is never seen.
+template <class T>
+constexpr int most_turns = sizeof(T) == 8 ? 0 : 3;
+
+template <class T>
+class ScalarLanes : public ::testing::Test {};
+using Numbers = ::testing::Types<double, float>;
+TYPED_TEST_SUITE(ScalarLanes, Numbers);
+
+TYPED_TEST(ScalarLanes, UniformsAreThoseOfTheVectors) {
+  using T = TypeParam;
+  constexpr int V = lanes<T>;
   const std::uint64_t seed = next_seed();
   const std::uint32_t stream = random_stream(RandomPurpose::Test, 9);
-  alignas(16) const std::int64_t sites[lanes] = {12345, (std::int64_t(1) << 47) + 3};
-  const simd::LaneRandom<lanes> random(seed, stream, sites);
+  const std::int64_t sites[] = {12345, (std::int64_t(1) << 47) + 3, 0, 77};
+  const simd::LaneRandom<T, V> random(seed, stream, sites);
   for (std::uint32_t block = 0; block < 100; ++block) {
-    Real<lanes> first, second;
+    Real<T, V> first, second, first_rest, second_rest;
     random.uniforms(block, first, second);
-    for (int lane = 0; lane < lanes; ++lane) {
-      const auto found = scalar::uniforms(seed, stream, sites[lane], block);
+    random.complements(block, first_rest, second_rest);
+    for (int lane = 0; lane < V; ++lane) {
+      const auto found = scalar::uniforms<T>(seed, stream, sites[lane], block);
       EXPECT_EQ(found[0], first[lane]);
       EXPECT_EQ(found[1], second[lane]);
+      const auto rest = scalar::complements<T>(seed, stream, sites[lane], block);
+      EXPECT_EQ(rest[0], first_rest[lane]);
+      EXPECT_EQ(rest[1], second_rest[lane]);
     }
   }
 }
 
-TEST(ScalarLanes, DrawsAreThoseOfTheVectors) {
+TYPED_TEST(ScalarLanes, DrawsAreThoseOfTheVectors) {
+  using T = TypeParam;
+  constexpr int V = lanes<T>;
   const std::uint64_t seed = next_seed();
   const std::uint32_t stream = random_stream(RandomPurpose::Test, 9);
-  // Both lanes by one method, each by another, and one of no finite alpha.
+  const T tolerance = sizeof(T) == 8 ? T(2e-13) : T(2e-5);
+  int turned = 0;
+  // All lanes by one method, each by another, and one of no finite alpha.
   for (const auto& [one, two] : {std::pair{0.0, 1e-9}, std::pair{0.7, 1.5}, std::pair{1.2, 3.0}, std::pair{5.0, 20.0},
                                  std::pair{1e5, 0.3}, std::pair{2.0, HUGE_VAL}, std::pair{std::nan(""), 1.0}}) {
-    for (std::int64_t first = 0; first < 2000; first += lanes) {
-      alignas(16) const std::int64_t sites[lanes] = {first, first + 1};
-      const double alpha[lanes] = {one, two};
-      DrawCounts<lanes> counts;
-      const Quaternion<lanes> expected =
-          draw_su2<lanes>(Real<lanes>{one, two}, simd::LaneRandom<lanes>(seed, stream, sites), counts);
-      for (int lane = 0; lane < lanes; ++lane) {
-        const scalar::Draw found = scalar::draw_su2(alpha[lane], seed, stream, sites[lane]);
-        ASSERT_EQ(found.counts.attempts, counts.attempts[lane]);
+    for (std::int64_t first = 0; first < 2000; first += V) {
+      std::int64_t sites[V];
+      Real<T, V> alpha;
+      for (int lane = 0; lane < V; ++lane) {
+        sites[lane] = first + lane;
+        alpha[lane] = T(lane % 2 == 0 ? one : two);
+      }
+      DrawCounts<T, V> counts;
+      const Quaternion<T, V> expected = draw_su2<T, V>(alpha, simd::LaneRandom<T, V>(seed, stream, sites), counts);
+      for (int lane = 0; lane < V; ++lane) {
+        const scalar::Draw found = scalar::draw_su2<T>(alpha[lane], seed, stream, sites[lane]);
         ASSERT_EQ(found.counts.draws, counts.draws[lane]);
-        ASSERT_EQ(found.counts.creutz_attempts, counts.creutz_attempts[lane]);
         ASSERT_EQ(found.counts.creutz_draws, counts.creutz_draws[lane]);
+        if (found.counts.attempts != counts.attempts[lane]) {
+          ++turned;
+          continue;
+        }
+        ASSERT_EQ(found.counts.creutz_attempts, counts.creutz_attempts[lane]);
         if (!std::isfinite(alpha[lane])) {
           EXPECT_TRUE(std::isnan(found.a[0]) && std::isnan(expected.a[0][lane]));
           continue;
         }
         for (std::size_t i = 0; i < 4; ++i) {
-          EXPECT_NEAR(found.a[i], expected.a[i][lane], 2e-13) << "alpha " << alpha[lane];
+          EXPECT_NEAR(found.a[i], expected.a[i][lane], tolerance) << "alpha " << alpha[lane];
         }
       }
     }
   }
+  EXPECT_LE(turned, most_turns<T>);
 }
 
-TEST(ScalarLanes, UpdatesAreThoseOfTheVectors) {
+TYPED_TEST(ScalarLanes, UpdatesAreThoseOfTheVectors) {
+  using T = TypeParam;
+  constexpr int V = lanes<T>;
+  const double unit = sizeof(T) == 8 ? 1 : 1e6;  // of the tolerances
   SiteRandom random(next_seed(), RandomPurpose::Test, 0);
   const std::uint64_t seed = next_seed();
+  int turned = 0;
   for (int trial = 0; trial < 300; ++trial) {
     const SweepPart part{0, 0, 1, 0.1 + 3 * random.uniform(), seed, random_stream(RandomPurpose::Heatbath, 0)};
-    alignas(16) const std::int64_t sites[lanes] = {2 * trial, 2 * trial + 1};
-    Real<lanes> u[18], staples[18], largest{};
-    double one[lanes][18], around[lanes][18];
-    for (int n = 0; n < 18; ++n) {
-      for (int lane = 0; lane < lanes; ++lane) {
-        u[n][lane] = one[lane][n] = random.normal();
-        // Every seventh pair has surroundings without direction.
-        staples[n][lane] = around[lane][n] = trial % 7 == 0 ? 0 : random.normal();
+    std::int64_t sites[V];
+    Real<T, V> u[18], staples[18], largest{};
+    T one[V][18], around[V][18];
+    for (int lane = 0; lane < V; ++lane) {
+      sites[lane] = V * trial + lane;
+      for (int n = 0; n < 18; ++n) {
+        u[n][lane] = one[lane][n] = T(random.normal());
+        // Every seventh group has surroundings without direction.
+        staples[n][lane] = around[lane][n] = trial % 7 == 0 ? T(0) : T(random.normal());
       }
     }
     const auto expect_same = [&](const char* what, double tolerance) {
-      for (int lane = 0; lane < lanes; ++lane) {
+      for (int lane = 0; lane < V; ++lane) {
         for (int n = 0; n < 18; ++n) EXPECT_NEAR(one[lane][n], u[n][lane], tolerance) << what;
       }
     };
-    reunitarize_link<lanes>(u, largest);
-    for (int lane = 0; lane < lanes; ++lane) {
-      EXPECT_NEAR(scalar::reunitarize(one[lane]), largest[lane], 1e-12 * largest[lane]);
+    reunitarize_link<T, V>(u, largest);
+    for (int lane = 0; lane < V; ++lane) {
+      EXPECT_NEAR(scalar::reunitarize(one[lane]), largest[lane], 1e-12 * unit * largest[lane]);
     }
-    expect_same("reunitarize", 1e-12);
-    DrawCounts<lanes> counts;
-    update_link<lanes>(u, staples, Heatbath<lanes>{part.scale, part.seed, part.stream, &counts}, sites);
-    for (int lane = 0; lane < lanes; ++lane) {
+    expect_same("reunitarize", 1e-12 * (sizeof(T) == 8 ? 1 : 1e9));  // the rows may be nearly parallel
+    for (int lane = 0; lane < V; ++lane) {
+      for (int n = 0; n < 18; ++n) one[lane][n] = u[n][lane];
+    }
+    DrawCounts<T, V> counts;
+    update_link<T, V>(u, staples, Heatbath<T, V>{T(part.scale), part.seed, part.stream, &counts}, sites);
+    for (int lane = 0; lane < V; ++lane) {
       HeatbathCounts mine;
       scalar::heatbath(one[lane], around[lane], part, sites[lane], mine);
-      EXPECT_EQ(mine.attempts, counts.attempts[lane]);
       EXPECT_EQ(mine.draws, 3);
+      if (mine.attempts == counts.attempts[lane]) continue;
+      ++turned;
+      for (int n = 0; n < 18; ++n) one[lane][n] = u[n][lane];
     }
-    expect_same("heatbath", 1e-9);
-    update_link<lanes>(u, staples, Overrelaxation<lanes>{}, nullptr);
-    for (int lane = 0; lane < lanes; ++lane) scalar::overrelax(one[lane], around[lane]);
-    expect_same("overrelaxation", 1e-8);
+    expect_same("heatbath", 1e-9 * unit);
+    for (int lane = 0; lane < V; ++lane) {
+      for (int n = 0; n < 18; ++n) one[lane][n] = u[n][lane];
+    }
+    update_link<T, V>(u, staples, Overrelaxation<T, V>{}, nullptr);
+    for (int lane = 0; lane < V; ++lane) scalar::overrelax(one[lane], around[lane]);
+    expect_same("overrelaxation", 1e-8 * unit);
   }
+  EXPECT_LE(turned, most_turns<T>);
 }
 
 /// Links in the device's layout in this machine's memory.
 class GroupedField {
  public:
-  GroupedField(const Lattice& lattice, const HostLinks& links) : field_(desc(lattice)) { import_links(field_, links); }
+  GroupedField(const Lattice& lattice, const HostLinks& links, const LinkForm& form) : field_(desc(lattice, form)) {
+    import_links(field_, links);
+  }
 
   GroupedLinks links() {
     const Dims& dims = field_.lattice().dims();
-    const auto elements = [&](Parity p) { return static_cast<LinkElement*>(field_.numbers(p)); };
-    return {{elements(Parity::Even), elements(Parity::Odd)},
+    return {{field_.numbers(Parity::Even), field_.numbers(Parity::Odd)},
+            {int(number_bytes(field_.desc().precision)), int(field_.desc().reconstruct)},
             dims[0],
             dims[1],
             dims[2],
@@ -132,9 +178,9 @@ class GroupedField {
   }
 
  private:
-  static FieldDesc desc(const Lattice& lattice) {
-    FieldDesc desc = FieldDesc::links(lattice, Precision::Double, Reconstruct::R18);
-    desc.layout = grouped_layout(Precision::Double);
+  static FieldDesc desc(const Lattice& lattice, const LinkForm& form) {
+    FieldDesc desc = FieldDesc::links(lattice, form.precision, form.reconstruct);
+    desc.layout = grouped_layout(form.precision);
     return desc;
   }
 
@@ -147,17 +193,22 @@ double distance(const HostLinks& a, const HostLinks& b) {
   return largest;
 }
 
-class GroupedUpdates : public ::testing::TestWithParam<Dims> {};
+class GroupedUpdates : public ::testing::TestWithParam<std::tuple<Dims, LinkForm>> {
+ protected:
+  const Lattice lattice{std::get<0>(GetParam())};
+  const LinkForm form = std::get<1>(GetParam());
+  const bool single = form.precision == Precision::Single;
+};
 INSTANTIATE_TEST_SUITE_P(Extents, GroupedUpdates,
-                         ::testing::Values(Dims{4, 4, 4, 4}, Dims{4, 6, 8, 2}, Dims{2, 2, 2, 8}, Dims{12, 4, 2, 6},
-                                           Dims{6, 10, 6, 4}));
+                         ::testing::Combine(::testing::Values(Dims{4, 4, 4, 4}, Dims{4, 6, 8, 2}, Dims{2, 2, 2, 8},
+                                                              Dims{12, 4, 2, 6}, Dims{6, 10, 6, 4}),
+                                            ::testing::ValuesIn(tested_forms)));
 
 TEST_P(GroupedUpdates, SweepsAreThoseOfTheCpu) {
-  const Lattice lattice(GetParam());
   const WilsonGaugeAction action{5.8, 2.464};
   const HostLinks start = weak_start(lattice, next_seed(), 0.4);
   const std::uint64_t seed = next_seed(), number = 77;
-  GroupedField relaxed(lattice, start), heated(lattice, start);
+  GroupedField relaxed(lattice, start, form), heated(lattice, start, form);
   HeatbathCounts counts;
   for (int mu = 0; mu < 4; ++mu) {
     for (int parity : {0, 1}) {
@@ -171,34 +222,40 @@ TEST_P(GroupedUpdates, SweepsAreThoseOfTheCpu) {
       scalar::heatbath(heated.links(), part, counts);
     }
   }
-  PureGauge other(lattice, start, action, seed);
+  const double tolerance = single ? 5e-5 : 1e-12;
+  PureGauge other(lattice, start, action, seed, cpu_backend(), form);
   other.overrelax();
-  EXPECT_LT(distance(relaxed.values(), other.links()), 1e-12);
+  EXPECT_LT(distance(relaxed.values(), other.links()), tolerance);
   EXPECT_GT(distance(relaxed.values(), start), 0.1);
-  PureGauge gauge(lattice, start, action, seed);
+  PureGauge gauge(lattice, start, action, seed, cpu_backend(), form);
   gauge.heatbath(number);
-  EXPECT_LT(distance(heated.values(), gauge.links()), 1e-12);
-  EXPECT_EQ(counts.attempts, gauge.counts().attempts);
   EXPECT_EQ(counts.draws, gauge.counts().draws);
+  // Where an attempt turned (most_turns), the links that saw its link part.
+  if (single && counts.attempts != gauge.counts().attempts) {
+    EXPECT_LE(std::abs(counts.attempts - gauge.counts().attempts), 6);
+    return;
+  }
+  EXPECT_LT(distance(heated.values(), gauge.links()), tolerance);
+  EXPECT_EQ(counts.attempts, gauge.counts().attempts);
   EXPECT_EQ(counts.creutz_attempts, gauge.counts().creutz_attempts);
   EXPECT_EQ(counts.creutz_draws, gauge.counts().creutz_draws);
 }
 
 TEST_P(GroupedUpdates, SumsAndReunitarizationAreThoseOfTheCpu) {
-  const Lattice lattice(GetParam());
   HostLinks start = weak_start(lattice, next_seed(), 0.4);
-  start.data[17] += 1e-4;
-  GroupedField field(lattice, start);
-  PureGauge gauge(lattice, start, {6, 1}, 1);
+  start.data[4] += 1e-4;
+  const double rounding = single ? 2e-6 : 1e-14;
+  GroupedField field(lattice, start, form);
+  PureGauge gauge(lattice, start, {6, 1}, 1, cpu_backend(), form);
   const std::array<double, 6> sums = scalar::plane_sums(field.links()), planes = gauge.planes();
-  for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(sums[k] / (3.0 * double(lattice.volume())), planes[k], 1e-14);
+  for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(sums[k] / (3.0 * double(lattice.volume())), planes[k], rounding);
   const std::array<double, 2> loops = scalar::loop_sum(field.links());
   const double space = 3.0 * double(lattice.volume() / lattice.dims()[3]);
-  EXPECT_LT(std::abs(Complex(loops[0], loops[1]) / space - gauge.polyakov_loop()), 1e-14);
+  EXPECT_LT(std::abs(Complex(loops[0], loops[1]) / space - gauge.polyakov_loop()), rounding);
   const double change = scalar::reunitarize(field.links());
-  EXPECT_NEAR(change, gauge.reunitarize(), 1e-14);
+  EXPECT_NEAR(change, gauge.reunitarize(), rounding);
   EXPECT_GT(change, 1e-5);
-  EXPECT_LT(distance(field.values(), gauge.links()), 1e-14);
+  EXPECT_LT(distance(field.values(), gauge.links()), rounding);
 }
 
 }  // namespace
