@@ -1,10 +1,12 @@
 #include "modules/mgemm/mgemm.h"
 
+#include "core/backend/backend.h"
 #include "core/error.h"
 #include "core/panel_plan.h"
 #include "modules/mgemm/blas.h"
 #include "modules/mgemm/choice.h"
 #include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/device.h"
 #include "modules/mgemm/large_product.h"
 #include "modules/mgemm/small_product.h"
 
@@ -74,17 +76,15 @@ void multiply_split(const Operands<double>& o, const MgemmReport& report, const 
     const DenseView<double> c = o.c.block(s.row, s.column, s.rows, s.columns);
     if (s.load_a) small_a = split_by_magnitude(a, report.delta, memory_a.get(), large_a);
     if (s.load_b) small_b_turned = split_by_magnitude(b.transposed(), report.delta, memory_b.get(), large_b_turned);
-    switch (report.small_form) {
-      case SmallForm::single:
-        add_small_product(o.alpha, small_a.constant(), small_b_turned.transposed().constant(), s.begins_c ? o.beta : 1,
-                          c, report.depth, plan.tile, plan.threads);
-        break;
-    }
+    add_small_product(o.alpha, small_a.constant(), small_b_turned.transposed().constant(), s.begins_c ? o.beta : 1, c,
+                      report.depth, plan.tile, plan.threads);
     // A_large B, and (A_small B_large)^T = B_large^T A_small^T.
     add_large_product(o.alpha, large_a, b, std::numeric_limits<double>::infinity(), c);
     add_large_product(o.alpha, large_b_turned, a.transposed(), report.delta, c.transposed());
   }
 }
+
+}  // namespace
 
 void check_choices(const Cutoff& cutoff, const MgemmOptions& options) {
   const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_input, message); };
@@ -94,13 +94,19 @@ void check_choices(const Cutoff& cutoff, const MgemmOptions& options) {
   if (!cutoff.automatic && !(cutoff.delta >= 0)) refuse(fmt::format("delta = {}: it must be 0 or more", cutoff.delta));
   if (options.memory_cap < 0) refuse(fmt::format("memory cap = {}: it must be 0 or more", options.memory_cap));
   if (options.depth < 0) refuse(fmt::format("depth = {}: it must be 0 or more", options.depth));
+  const bool device = options.backend != nullptr && !options.backend->host_memory();
+  if (!device && options.small_form != SmallForm::automatic && options.small_form != SmallForm::single) {
+    refuse(fmt::format("the form {} of the small product needs the backend cuda; the CPU has single",
+                       to_string(options.small_form)));
+  }
 }
-
-}  // namespace
 
 MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOptions& options) {
   const Operands<double> operands = check_arguments(gemm);
   check_choices(cutoff, options);
+  if (options.backend != nullptr && !options.backend->host_memory()) {
+    return mgemm_through_device(gemm, cutoff, options);
+  }
   const auto [max_a, max_b] = check_numbers(gemm);
   if (!gemm.has_product()) {
     if (gemm.m > 0 && gemm.n > 0) scale(operands.c, operands.beta);
@@ -110,7 +116,6 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
   }
   MgemmReport report = operands.swapped ? choose_form(operands, max_b, max_a, cutoff, options)
                                         : choose_form(operands, max_a, max_b, cutoff, options);
-  report.small_form = options.small_form;
   if (report.form == MgemmForm::split) {
     const ProductShape shape{operands.m(), operands.n(), operands.k()};
     const std::optional<SplitPlan> plan = plan_split(shape, report.large_elements, options.memory_cap);
