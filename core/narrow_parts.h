@@ -7,9 +7,9 @@
 //   |x - sum of the parts| <= s^parts |x| + tiny,     |part r| <= s^r (1 + s) |x| + 2 tiny.
 //
 // Digits: x in [-1, 1] is rounded to a multiple of 2^(2 - 8 S) and that integer written with S balanced digits of base
-// 256, so that sums of products of digits are exact integers (Ozaki, Ogita, Oishi, Rump, Numer. Algorithms 59 (2012) 95,
-// doi:10.1007/s11075-011-9478-1; with integers: Ootomo, Ozaki, Yokota, Int. J. High Perform. Comput. Appl. 38 (2024)
-// 297, doi:10.1177/10943420241239588):
+// 256, so that sums of products of digits are exact integers (Ozaki, Ogita, Oishi, Rump, Numer. Algorithms 59 (2012)
+// 95, doi:10.1007/s11075-011-9478-1; with integers: Ootomo, Ozaki, Yokota, Int. J. High Perform. Comput. Appl. 38
+// (2024) 297, doi:10.1177/10943420241239588):
 //
 //   |x - 2^(2 - 8 S) sum_r digit_r 256^(S-1-r)| <= 2^(1 - 8 S),     |digit_r| <= 128, |digit_0| <= 65.
 //

@@ -24,12 +24,12 @@ class DeviceChooser {
       for (std::int64_t depth : depths(form)) consider(form, depth);
     }
     if (!std::isfinite(least_)) {
-      best_.reason = std::isfinite(target_)
-                         ? fmt::format("with delta = {:.3g} the {} error bound is {:.3g}, above the target {:.3g}",
-                                       a_.deltas.front(),
-                                       cutoff_.assurance == Assurance::certain ? "certain" : "probable", closest_,
-                                       target_)
-                         : fmt::format("with delta = {:.3g} there is no bound on the error", a_.deltas.front());
+      best_.reason =
+          std::isfinite(target_)
+              ? fmt::format("with delta = {:.3g} the {} error bound is {:.3g}, above the target {:.3g}",
+                            a_.deltas.front(), cutoff_.assurance == Assurance::certain ? "certain" : "probable",
+                            closest_, target_)
+              : fmt::format("with delta = {:.3g} there is no bound on the error", a_.deltas.front());
       return best_;
     }
     weigh();
@@ -81,8 +81,8 @@ class DeviceChooser {
     best_.expected_speedup = gain;
     const CutoffExtremesOfLines &a = a_.extremes[best_.cutoff], &b = b_.extremes[best_.cutoff];
     const std::string what =
-        fmt::format("{} of the elements of op(A) and {} of op(B) are large, the others in the form {}", a.large, b.large,
-                    to_string(best_.form));
+        fmt::format("{} of the elements of op(A) and {} of op(B) are large, the others in the form {}", a.large,
+                    b.large, to_string(best_.form));
     best_.split = gain > 1 || options_.always_split;
     if (options_.always_split) {
       best_.reason = what + ": a split was asked for";

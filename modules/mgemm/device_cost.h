@@ -16,10 +16,10 @@ struct DeviceCostModel {
   double half_flops = 680e12;  ///< half precision and bfloat16
   double tensor_float_flops = 370e12;
   double integer_flops = 1250e12;
-  double bytes = 3.8e12;         ///< of large matrices, read or written
-  double cached_bytes = 5.0e12;  ///< of panels that the cache holds
-  double call = 5e-6;            ///< seconds of one kernel that does nothing
-  double wait = 40e-6;           ///< seconds until the host knows what an analysis found
+  double bytes = 3.8e12;             ///< of large matrices, read or written
+  double cached_bytes = 5.0e12;      ///< of panels that the cache holds
+  double call = 5e-6;                ///< seconds of one kernel that does nothing
+  double wait = 40e-6;               ///< seconds until the host knows what an analysis found
   double smallest_product = 2.7e10;  ///< m n k below which a product is done in double without analysis
 
   double flops_of(SmallForm form) const {
@@ -32,7 +32,9 @@ struct DeviceCostModel {
       default: return integer_flops;
     }
   }
-  double plain(const ProductShape& s) const { return call + 2 * double(s.m) * double(s.n) * double(s.k) / double_flops; }
+  double plain(const ProductShape& s) const {
+    return call + 2 * double(s.m) * double(s.n) * double(s.k) / double_flops;
+  }
   double analysis(const ProductShape& s) const {
     return 2 * wait + 8 * double(s.k) * (double(s.m) + double(s.n)) / bytes;
   }

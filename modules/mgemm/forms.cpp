@@ -19,9 +19,7 @@ FormTraits floats(SmallForm form, const char* name, int parts, bool truncates) {
           Format::tiny};
 }
 
-FormTraits digits(SmallForm form, const char* name, int parts) {
-  return {form, name, parts, 1, 8, true, false, 1, 0};
-}
+FormTraits digits(SmallForm form, const char* name, int parts) { return {form, name, parts, 1, 8, true, false, 1, 0}; }
 
 }  // namespace
 

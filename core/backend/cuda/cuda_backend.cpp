@@ -157,7 +157,8 @@ class CudaBackend final : public Backend {
     std::memset(arrivals_.get(), 0, arrival_bytes);
     reduction_.result = reinterpret_cast<double*>(arrivals_.get());
     reduction_.arrived = reinterpret_cast<unsigned*>(arrivals_.get() + after_result);
-    reduction_.blocks_done = static_cast<unsigned*>(take(sizeof(unsigned), "counting blocks", field_advice));  // last: nothing throws
+    reduction_.blocks_done =
+        static_cast<unsigned*>(take(sizeof(unsigned), "counting blocks", field_advice));  // last: nothing throws
     (void)cudaMemsetAsync(reduction_.blocks_done, 0, sizeof(unsigned), stream());
   }
 
