@@ -140,7 +140,7 @@ struct Digits {
   }
 };
 
-/// The least power of two that is not below `most`, as an exponent in [-1000, 1023]; 0 for 0.
+/// The least power of two that is not below `most`, as an exponent in [-1000, 1024]; 0 for 0.
 inline int exponent_above(double most) {
   if (!(most > 0)) return 0;
   int exponent = 0;

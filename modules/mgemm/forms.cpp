@@ -45,6 +45,16 @@ const FormTraits& traits_of(SmallForm form) {
   throw Error(ErrorCode::internal, "the automatic form of the small product has no traits");
 }
 
+SmallForm form_named(const std::string& name) {
+  std::string known = to_string(SmallForm::automatic);
+  if (name == known) return SmallForm::automatic;
+  for (const FormTraits& traits : all_forms()) {
+    if (name == traits.name) return traits.form;
+    known += std::string(", ") + traits.name;
+  }
+  throw Error(ErrorCode::invalid_input, "unknown form '" + name + "' of the small product; known are " + known);
+}
+
 std::string to_string(SmallForm form) { return form == SmallForm::automatic ? "automatic" : traits_of(form).name; }
 
 }  // namespace quadrille::mgemm

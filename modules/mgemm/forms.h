@@ -41,6 +41,8 @@ struct FormTraits {
 const std::vector<FormTraits>& all_forms();
 const FormTraits& traits_of(SmallForm form);
 std::string to_string(SmallForm form);
+/// Errors: ErrorCode::invalid_input, with the known names.
+SmallForm form_named(const std::string& name);
 
 /// Terms of a sum of products of digits that fit 32 bits, whatever the digits are.
 constexpr std::int64_t longest_integer_sum = 131008;  // 2^31 / 2^14, less a few, a multiple of 64

@@ -1,5 +1,6 @@
 // The module mgemm: the task `matrix_product`.
 #include "modules/task.h"
+#include "core/backend/backend.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "modules/hdf5_file.h"
@@ -55,6 +56,9 @@ Gemm<double> product_of(const Factor& a, const Factor& b, double alpha, Hdf5Arra
 }
 
 std::int64_t memory_cap(const TaskContext& context) { return context.integer("memory") << 20; }
+CleaverOptions cleaver_options(const TaskContext& context) {
+  return {memory_cap(context), &find_backend(context.backend())};
+}
 
 Json multiply_single(const TaskContext& context, const Gemm<double>& gemm, const Factor& a, const Factor& b) {
   const std::vector<float> left(a.array.data.begin(), a.array.data.end()),
@@ -62,13 +66,15 @@ Json multiply_single(const TaskContext& context, const Gemm<double>& gemm, const
   std::vector<float> c(std::size_t(gemm.m * gemm.n));
   Gemm<float> single{gemm.order,  gemm.trans_a, gemm.trans_b, gemm.m,   gemm.n, gemm.k,   float(gemm.alpha),
                      left.data(), gemm.lda,     right.data(), gemm.ldb, 0.0f,   c.data(), gemm.ldc};
-  (void)cleaver(single, {memory_cap(context)});
+  (void)cleaver(single, cleaver_options(context));
   std::copy(c.begin(), c.end(), gemm.c);
   return {{"form", "single"}};
 }
 
 Json multiply_mixed(const TaskContext& context, const Gemm<double>& gemm) {
   MgemmOptions options;
+  options.backend = &find_backend(context.backend());
+  options.small_form = form_named(context.text("form"));
   options.memory_cap = memory_cap(context);
   options.always_split = context.boolean("always_split");
   const bool automatic = !context.has("delta");
@@ -80,7 +86,10 @@ Json multiply_mixed(const TaskContext& context, const Gemm<double>& gemm) {
   Json out = {{"form", to_string(report.form)}, {"reason", report.reason}};
   if (report.analysed) out.update({{"large_a", report.large_a}, {"large_b", report.large_b}});
   if (report.form == MgemmForm::split) {
-    out.update({{"delta", report.delta}, {"bound", report.bound}, {"probable_bound", report.probable_bound}});
+    out.update({{"small_form", to_string(report.small_form)},
+                {"delta", report.delta},
+                {"bound", report.bound},
+                {"probable_bound", report.probable_bound}});
   }
   return out;
 }
@@ -93,7 +102,7 @@ void multiply(const TaskContext& context) {
   const auto began = std::chrono::steady_clock::now();
   Json out;
   if (precision == "double") {
-    (void)cleaver(gemm, {memory_cap(context)});
+    (void)cleaver(gemm, cleaver_options(context));
     out["form"] = "double";
   } else {
     out = precision == "single" ? multiply_single(context, gemm, a, b) : multiply_mixed(context, gemm);
@@ -150,6 +159,8 @@ constexpr quadrille_parameter matrix(const char* name, const char* help, const q
 }
 
 constexpr const char* precisions[] = {"double", "single", "mgemm", nullptr};
+constexpr const char* forms[] = {"automatic", "single",  "half2",   "bfloat2", "bfloat3", "tensor_float2",
+                                 "digits3",   "digits4", "digits5", "digits6", nullptr};
 constexpr const char* assurances[] = {"certain", "probable", nullptr};
 constexpr quadrille_parameter parameters[] = {
     matrix("a", "the left factor", a_members, std::size(a_members)),
@@ -175,13 +186,18 @@ constexpr quadrille_parameter parameters[] = {
      .help = "of the target: certain for all rounding errors, or probable, for independent ones",
      .default_text = "certain",
      .choices = assurances},
+    {.name = "form",
+     .type = QUADRILLE_CHOICE,
+     .help = "of mgemm: how small elements are multiplied; a GPU has all forms, a CPU single, and automatic chooses",
+     .default_text = "automatic",
+     .choices = forms},
     {.name = "always_split",
      .type = QUADRILLE_BOOLEAN,
      .help = "split where mgemm expects no gain, too: for studies of errors",
      .default_text = "false"},
     {.name = "memory",
      .type = QUADRILLE_INTEGER,
-     .help = "that panels may take; 0: no limit",
+     .help = "that panels may take, on a GPU of its own memory; 0: no limit",
      .unit = "MiB",
      .default_text = "0",
      .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
