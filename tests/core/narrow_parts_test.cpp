@@ -92,8 +92,8 @@ void check_floats() {
     EXPECT_LE(error, std::pow(s, count) * std::abs(x) + Format::tiny) << x;
     if (std::abs(x) > Format::largest / 4) most = std::max(most, error / std::abs(x));
   }
-  // The bound is no wide one.
-  EXPECT_GE(most, 0.3 * std::pow(s, count));
+  // The bound is no wide one: a part errs by half of it on average, and seldom do all err much.
+  EXPECT_GE(most, 0.1 * std::pow(s, count));
 }
 
 TEST(NarrowParts, TwoHalves) { check_floats<HalfFormat, 2>(); }

@@ -201,8 +201,10 @@ TEST_P(Forms, TheBoundIsNoWideOne) {
   const FormTraits& form = traits_of(GetParam());
   const Example e = example(1, 1400, 1.0);
   const double error = e.error(form, 2048, 4), bound = e.bound(form, 2048).certain;
-  // Digits err like random numbers, about sqrt(k) times less than the worst.
-  EXPECT_LE(bound, (form.truncates ? 30 : 600) * error) << bound << " " << error;
+  // Digits err like random numbers, about sqrt(k) times less than the worst; with six of them what is left of the bound
+  // is that of sums in double.
+  const double times = form.truncates ? 30 : form.form == SmallForm::digits6 ? 1e6 : 600;
+  EXPECT_LE(bound, times * error) << bound << " " << error;
 }
 
 TEST_P(Forms, OrdersOfPartsMatterLessAndLess) {
