@@ -193,7 +193,7 @@ MgemmReport multiply_copied(const Operands<double>& o, Order order, const Cutoff
 PanelMemory staged_split_memory(const FormTraits& form, std::int64_t cap) {
   PanelMemory memory = cuda::pipeline_memory(cap, int(sizeof(double)));
   // Two panels in double each, and the parts of one.
-  memory.a_bytes = memory.b_bytes = int(sizeof(double)) + (form.parts * form.bytes + 2) / 2;
+  memory.a_bytes = memory.b_bytes = int(sizeof(double)) + (padded_part_bytes(form) + 1) / 2;
   memory.c_bytes = int(sizeof(double)) + 5;
   memory.max_k = large_slab;
   return memory;

@@ -57,7 +57,7 @@ std::optional<PanelPlan> plan_device_split(const ProductShape& shape, std::int64
   const std::int64_t rest = split_bytes({0, 0, std::min(shape.k, large_slab)}, large, form);
   memory.max_k = large_slab;
   memory.cap = bytes - rest;
-  memory.a_bytes = memory.b_bytes = form.parts * form.bytes + 1;
+  memory.a_bytes = memory.b_bytes = padded_part_bytes(form);
   // Sums in single precision, which come in multiples of 16 lines: twice as much is more than enough.
   memory.c_bytes = 8;
   if (memory.cap < bytes / 2) return {};

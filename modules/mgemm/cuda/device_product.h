@@ -36,6 +36,9 @@ void multiply_split_panels(const DeviceSplit& split, double alpha, DenseView<con
 /// What a split product of panels of this shape takes besides A, B and C, `large` being the large elements in both.
 std::int64_t split_bytes(const ProductShape& shape, std::int64_t large, const FormTraits& form);
 
+/// Bytes that a staged number takes in parts, with its share of the analysis and of what lines are padded with.
+inline int padded_part_bytes(const FormTraits& form) { return form.parts * form.bytes * 5 / 4 + 2; }
+
 /// The panels through which a split product of operands on the device passes, for that many bytes besides them;
 /// nothing where less than half is left for panels.
 std::optional<PanelPlan> plan_device_split(const ProductShape& shape, std::int64_t large, const FormTraits& form,
