@@ -14,8 +14,8 @@ namespace quadrille::mgemm {
 /// for on the backend's stream and done when Backend::synchronize returns. Waits for the analysis, so that the report
 /// is whole. The memory cap is of what is taken besides A, B and C. Errors: those of check_arguments;
 /// ErrorCode::numerical where the analysis meets an element of A or B that is not finite (products that are too small
-/// are not analysed: what is not finite passes into C there, as an element of C does when beta != 0); C is as it was
-/// then.
+/// are not analysed: what is not finite passes into C there, as an element of C does when beta != 0, and the bound of
+/// the report is infinite); C is as it was then.
 QUADRILLE_API MgemmReport mgemm_on_device(const Gemm<double>& gemm, const Cutoff& cutoff,
                                           const MgemmOptions& options = {});
 

@@ -28,7 +28,7 @@ namespace quadrille::mgemm {
 /// Of all lines of a factor, for one cutoff: rows of the left factor, columns of the right one.
 struct CutoffExtremesOfLines {
   double small_squares = 0;     ///< largest sum of squares of a line's small elements
-  double all_squares = 0;       ///< of all its elements; infinite when unknown
+  double all_squares = 0;       ///< of all its elements; infinite when unknown, or too large
   std::int64_t large = 0;       ///< elements above the cutoff
   std::int64_t most_large = 0;  ///< in one line
 };

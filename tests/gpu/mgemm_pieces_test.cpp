@@ -89,6 +89,9 @@ TEST(CudaMagnitudeSplit, AnalysisIsThatOfTheHost) {
           EXPECT_EQ(f.large, e.large) << shape.count << " x " << shape.length << (contiguous ? "" : ", across");
           EXPECT_EQ(f.most_large, e.most_large);
         }
+        const CutoffExtremesOfLines first = factor.profile({1}).extremes[0];
+        EXPECT_NEAR(first.all_squares, expected.extremes[0].all_squares, 1e-12 * first.all_squares);
+        EXPECT_NEAR(first.small_squares, expected.extremes[0].small_squares, 1e-12 * first.small_squares);
         EXPECT_EQ(std::int64_t(factor.totals().large), expected.extremes[0].large);
         EXPECT_EQ(std::int64_t(factor.totals().most_large), expected.extremes[0].most_large);
       }
@@ -135,10 +138,12 @@ void check_parts(cuda::NarrowParts format, bool reversed) {
       const std::int64_t padded = padded_length(x.length), segments = cuda::segments_of(x.lines());
       const OnDevice<std::int32_t> in_segments{std::size_t(segments * x.count)}, in_lines{std::size_t(x.count)};
       const OnDevice<double> square_parts{std::size_t(segments * x.count)}, squares{std::size_t(x.count)};
+      const OnDevice<double> large_square_parts{std::size_t(segments * x.count)};
       const OnDevice<std::int64_t> offsets{std::size_t(x.count + 1)};
       const OnDevice<cuda::SplitTotals> totals{std::size_t(1)};
-      const cuda::LineCounts counts{in_segments.get(), square_parts.get(), squares.get(),
-                                    in_lines.get(),    offsets.get(),      totals.get()};
+      const cuda::LineCounts counts{in_segments.get(), square_parts.get(), large_square_parts.get(),
+                                    squares.get(),     in_lines.get(),     offsets.get(),
+                                    totals.get()};
       cuda::analyse_lines(x.lines(), 1, counts);
       const std::vector<std::int64_t> first = offsets.numbers();
       const OnDevice<std::int32_t> positions{std::size_t(first.back())};

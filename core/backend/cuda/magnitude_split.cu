@@ -49,7 +49,7 @@ __device__ __forceinline__ double warp_sum(double value) {
 /// What one thread has seen.
 struct Seen {
   unsigned long long largest = 0, first_bad = nowhere;
-  double squares = 0;
+  double squares = 0, large_squares = 0;
   int large = 0;
 
   __device__ __forceinline__ void add(double x, double delta, std::int64_t place) {
@@ -58,14 +58,23 @@ struct Seen {
     largest = bits > largest ? bits : largest;
     if (bits >= infinity_bits && static_cast<unsigned long long>(place) < first_bad) first_bad = place;
     const bool small = magnitude <= delta;
-    squares += small ? magnitude * magnitude : 0.0;
+    const double square = magnitude * magnitude;
+    squares += small ? square : 0.0;
+    large_squares += small ? 0.0 : square;
     large += small ? 0 : 1;
   }
 };
 
+/// All threads of a block call this.
 __device__ __forceinline__ void report(const Seen& seen, SplitTotals* totals) {
-  const unsigned long long most = warp_max(seen.largest);
-  if (threadIdx.x % 32 == 0) raise(&totals->largest_bits, most);
+  __shared__ unsigned long long of_warps[warps];
+  const unsigned long long of_warp = warp_max(seen.largest);
+  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = of_warp;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    const unsigned long long most = warp_max(threadIdx.x < warps ? of_warps[threadIdx.x] : 0);
+    if (threadIdx.x == 0) raise(&totals->largest_bits, most);
+  }
   if (seen.first_bad != nowhere) lower(&totals->first_bad, seen.first_bad);
 }
 
@@ -73,20 +82,23 @@ __global__ void __launch_bounds__(threads)
     analyse_contiguous(const Lines lines, std::int64_t segments, double delta, const LineCounts counts) {
   const std::int64_t item = std::int64_t(blockIdx.x) * warps + threadIdx.x / 32;
   const int lane = int(threadIdx.x % 32);
-  if (item >= lines.count * segments) return;
-  const std::int64_t line = item / segments, number = item - line * segments, begin = number * segment;
-  const double* data = lines.data + line * lines.ld;
   Seen seen;
+  if (item < lines.count * segments) {  // the same for all threads of a warp
+    const std::int64_t line = item / segments, number = item - line * segments, begin = number * segment;
+    const double* data = lines.data + line * lines.ld;
 #pragma unroll
-  for (int i = 0; i < segment; i += 32) {
-    const std::int64_t l = begin + i + lane;
-    if (l < lines.length) seen.add(data[l], delta, line * lines.length + l);
-  }
-  const double squares = warp_sum(seen.squares);
-  const int large = __reduce_add_sync(all_lanes, seen.large);
-  if (lane == 0) {
-    counts.in_segments[number * lines.count + line] = large;
-    counts.square_parts[number * lines.count + line] = squares;
+    for (int i = 0; i < segment; i += 32) {
+      const std::int64_t l = begin + i + lane;
+      if (l < lines.length) seen.add(data[l], delta, line * lines.length + l);
+    }
+    const double squares = warp_sum(seen.squares), large_squares = warp_sum(seen.large_squares);
+    const int large = __reduce_add_sync(all_lanes, seen.large);
+    if (lane == 0) {
+      const std::int64_t place = number * lines.count + line;
+      counts.in_segments[place] = large;
+      counts.square_parts[place] = squares;
+      counts.large_square_parts[place] = large_squares;
+    }
   }
   report(seen, counts.totals);
 }
@@ -104,6 +116,7 @@ __global__ void __launch_bounds__(threads)
     for (int i = 0; i < length; ++i) seen.add(data[i * lines.ld], delta, (begin + i) * lines.count + line);
     counts.in_segments[number * lines.count + line] = seen.large;
     counts.square_parts[number * lines.count + line] = seen.squares;
+    counts.large_square_parts[number * lines.count + line] = seen.large_squares;
   }
   report(seen, counts.totals);
 }
@@ -113,7 +126,7 @@ __global__ void __launch_bounds__(threads)
     finish_lines(std::int64_t lines, std::int64_t segments, const LineCounts counts) {
   const std::int64_t line = std::int64_t(blockIdx.x) * threads + threadIdx.x;
   int large = 0;
-  double squares = 0;
+  double squares = 0, large_squares = 0;
   if (line < lines) {
     for (std::int64_t number = 0; number < segments; ++number) {
       const std::int64_t place = number * lines + line;
@@ -121,13 +134,16 @@ __global__ void __launch_bounds__(threads)
       counts.in_segments[place] = large;
       large += here;
       squares += counts.square_parts[place];
+      large_squares += counts.large_square_parts[place];
     }
     counts.in_lines[line] = large;
     counts.squares[line] = squares;
   }
   const unsigned long long most_squares = warp_max(bits_of(squares)), most_large = warp_max(large);
+  const unsigned long long most_all = warp_max(bits_of(squares + large_squares));
   if (threadIdx.x % 32 != 0) return;
   raise(&counts.totals->small_square_bits, most_squares);
+  raise(&counts.totals->all_square_bits, most_all);
   raise(&counts.totals->most_large, most_large);
 }
 

@@ -29,16 +29,18 @@ struct SplitTotals {
   unsigned long long first_bad;          ///< place in storage (line ld + position, without gaps) of the first such
   unsigned long long large;              ///< elements above the cutoff, or not finite
   unsigned long long small_square_bits;  ///< largest sum of squares of a line's small elements
+  unsigned long long all_square_bits;    ///< and of all its elements
   unsigned long long most_large;         ///< in one line
 };
 
 /// What the analysis of lines leaves, in the device's memory, and what the conversion needs to place large elements.
 struct LineCounts {
-  std::int32_t* in_segments;  ///< [segment][line]: large elements of the line in the segments before
-  double* square_parts;       ///< [segment][line]: sum of squares of the segment's small elements
-  double* squares;            ///< [line]: of the line's small elements
-  std::int32_t* in_lines;     ///< [line]: large elements
-  std::int64_t* offsets;      ///< [line], and one more: large elements in the lines before
+  std::int32_t* in_segments;   ///< [segment][line]: large elements of the line in the segments before
+  double* square_parts;        ///< [segment][line]: sum of squares of the segment's small elements
+  double* large_square_parts;  ///< [segment][line]: of its large elements
+  double* squares;             ///< [line]: of the line's small elements
+  std::int32_t* in_lines;      ///< [line]: large elements
+  std::int64_t* offsets;       ///< [line], and one more: large elements in the lines before
   SplitTotals* totals;
 };
 

@@ -53,6 +53,7 @@ DeviceFactor::DeviceFactor(DenseView<const double> matrix, Side side)
   const std::int64_t in_segments = cuda::segments_of(lines_) * lines_.count;
   in_segments_ = array<std::int32_t>(in_segments, what);
   square_parts_ = array<double>(in_segments, what);
+  large_square_parts_ = array<double>(in_segments, what);
   in_lines_ = array<std::int32_t>(lines_.count, what);
   squares_ = array<double>(lines_.count, what);
   offsets_ = array<std::int64_t>(lines_.count + 1, what);
@@ -60,7 +61,7 @@ DeviceFactor::DeviceFactor(DenseView<const double> matrix, Side side)
 }
 
 cuda::LineCounts DeviceFactor::counts() const {
-  return {in_segments_.get(), square_parts_.get(), squares_.get(),
+  return {in_segments_.get(), square_parts_.get(), large_square_parts_.get(), squares_.get(),
           in_lines_.get(),    offsets_.get(),      totals_there_.get()};
 }
 
@@ -125,9 +126,8 @@ FactorProfile DeviceFactor::profile(const std::vector<double>& deltas) {
   profile.deltas = deltas;
   const cuda::SplitTotals& t = totals();
   if (deltas.size() == 1) {
-    const double unknown = std::numeric_limits<double>::infinity();
-    profile.extremes = {{from_bits(t.small_square_bits), t.large == 0 ? from_bits(t.small_square_bits) : unknown,
-                         std::int64_t(t.large), std::int64_t(t.most_large)}};
+    profile.extremes = {{from_bits(t.small_square_bits), from_bits(t.all_square_bits), std::int64_t(t.large),
+                         std::int64_t(t.most_large)}};
     return profile;
   }
   const auto there = array<double>(std::int64_t(deltas.size()), "a table of cutoffs");
@@ -145,7 +145,7 @@ FactorProfile DeviceFactor::profile(const std::vector<double>& deltas) {
 
 std::int64_t DeviceFactor::bytes(std::int64_t lines, std::int64_t length, const FormTraits& form) {
   const std::int64_t segments = (length + cuda::segment_length - 1) / cuda::segment_length;
-  return (lines + lines_behind) * form.parts * form.bytes * padded_length(length) + lines * (segments * 12 + 20) + 4096;
+  return (lines + lines_behind) * form.parts * form.bytes * padded_length(length) + lines * (segments * 20 + 20) + 4096;
 }
 
 void DeviceFactor::convert(const FormTraits& form) {

@@ -65,7 +65,7 @@ class DeviceFactor {
   const FormTraits* form_ = nullptr;
   int unit_exponent_ = 0;
   cuda::DeviceArray<std::int32_t> in_segments_, in_lines_;
-  cuda::DeviceArray<double> square_parts_, squares_;
+  cuda::DeviceArray<double> square_parts_, large_square_parts_, squares_;
   cuda::DeviceArray<std::int64_t> offsets_;
   cuda::DeviceArray<cuda::SplitTotals> totals_there_;
   cuda::DeviceArray<std::int32_t> positions_;

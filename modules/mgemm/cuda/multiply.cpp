@@ -46,15 +46,17 @@ class PartProduct {
 
   void run() {
     // Small terms first. Sums in single precision are added up in place, those of integers in C, in double.
-    bool begun = false;
+    bool begun = false, merged = false;
     for (int order = form_.parts - 1; order >= 0; --order) {
       const std::int64_t terms = (order + 1) * padded_, longest = depth_of_order(form_, depth_, order);
       for (std::int64_t first = 0; first < terms; first += longest) {
         const std::int64_t count = std::min(longest, terms - first);
         multiply(order, first, count, begun && !form_.integer);
         const bool last = order == 0 && first + count == terms;
-        if (last || form_.integer) merge(order, last, begun ? 1 : beta_);
         begun = true;
+        if (!last && !form_.integer) continue;
+        merge(order, last, merged ? 1 : beta_);
+        merged = true;
       }
     }
     add_multiplied_left(alpha_, a_.factor->large(a_.first), lines_of_b(), c_);
