@@ -1,10 +1,13 @@
 #include "modules/mgemm/c_api.h"
 
+#include "core/backend/backend.h"
 #include "core/error.h"
 #include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/device.h"
 #include "modules/mgemm/mgemm.h"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <string>
 
@@ -61,6 +64,44 @@ mg::Transpose transpose_of(const char* name, char letter) {
   if (letter == 'T' || letter == 't' || letter == 'C' || letter == 'c') return mg::Transpose::yes;
   throw Error(ErrorCode::invalid_input,
               std::string(name) + " = '" + letter + "': it must be 'N' (as it is) or 'T' (transposed)");
+}
+
+quadrille::Backend* backend_named(const char* name) {
+  return name == nullptr ? nullptr : &quadrille::find_backend(name);
+}
+
+/// What the writer of a program that was built with an older header knew, and zeros.
+quadrille_mgemm_options known_options(const quadrille_mgemm_options* given) {
+  quadrille_mgemm_options options{};
+  if (given == nullptr) throw Error(ErrorCode::invalid_input, "options is a null pointer");
+  if (given->struct_size < sizeof given->struct_size || given->struct_size > sizeof options) {
+    throw Error(ErrorCode::invalid_input, "options: struct_size = " + std::to_string(given->struct_size) +
+                                              ": it must be the size of the struct, " + std::to_string(sizeof options) +
+                                              " in this version");
+  }
+  std::memcpy(&options, given, given->struct_size);
+  return options;
+}
+
+mg::MgemmReport multiply_with(const quadrille_mgemm_options& given, const mg::Gemm<double>& gemm) {
+  mg::MgemmOptions options;
+  options.memory_cap = given.memory_cap;
+  options.depth = given.depth;
+  options.always_split = given.always_split != 0;
+  if (given.form != nullptr) options.small_form = mg::form_named(given.form);
+  const mg::Cutoff cutoff =
+      given.target_error > 0 ? mg::Cutoff::for_error(given.target_error) : mg::Cutoff::at(given.delta);
+  if (given.on_device == 0) {
+    options.backend = backend_named(given.backend);
+    return mg::mgemm(gemm, cutoff, options);
+  }
+  quadrille::Backend& backend = quadrille::find_backend(given.backend == nullptr ? "cuda" : given.backend);
+  if (backend.host_memory()) {
+    throw Error(ErrorCode::invalid_input, "on_device = 1 needs the backend cuda, not " + backend.name());
+  }
+  const mg::MgemmReport report = mg::mgemm_on_device(gemm, cutoff, options);
+  backend.synchronize();
+  return report;
 }
 
 void fill(const mg::MgemmReport& from, quadrille_mgemm_report* to) {
@@ -129,6 +170,37 @@ int quadrille_mgemm_auto(char order, char trans_a, char trans_b, int64_t m, int6
   return guarded("quadrille_mgemm_auto", [&] {
     mgemm_of(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, memory_cap,
              mg::Cutoff::for_error(target_error), report);
+  });
+}
+
+int quadrille_mgemm_with(const quadrille_mgemm_options* options, char order, char trans_a, char trans_b, int64_t m,
+                         int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
+                         double beta, double* c, int64_t ldc, quadrille_mgemm_report* report) {
+  return guarded("quadrille_mgemm_with", [&] {
+    fill(multiply_with(known_options(options),
+                       {order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m, n, k,
+                        alpha, a, lda, b, ldb, beta, c, ldc}),
+         report);
+  });
+}
+
+int quadrille_cleaver_double_on(const char* backend, char order, char trans_a, char trans_b, int64_t m, int64_t n,
+                                int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
+                                double beta, double* c, int64_t ldc, int64_t memory_cap) {
+  return guarded("quadrille_cleaver_double_on", [&] {
+    mg::cleaver(mg::Gemm<double>{order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m,
+                                 n, k, alpha, a, lda, b, ldb, beta, c, ldc},
+                {memory_cap, backend_named(backend)});
+  });
+}
+
+int quadrille_cleaver_single_on(const char* backend, char order, char trans_a, char trans_b, int64_t m, int64_t n,
+                                int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
+                                float beta, float* c, int64_t ldc, int64_t memory_cap) {
+  return guarded("quadrille_cleaver_single_on", [&] {
+    mg::cleaver(mg::Gemm<float>{order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m,
+                                n, k, alpha, a, lda, b, ldb, beta, c, ldc},
+                {memory_cap, backend_named(backend)});
   });
 }
 

@@ -61,6 +61,39 @@ __attribute__((visibility("default"))) int quadrille_mgemm_auto(char order, char
                                                                 double* c, int64_t ldc, int64_t memory_cap,
                                                                 double target_error, quadrille_mgemm_report* report);
 
+/* What mgemm may be told. Zero the struct, then set `struct_size` to its size. */
+typedef struct quadrille_mgemm_options {
+  uint32_t struct_size;
+  int32_t on_device;    /* 1: A, B and C are in the memory of the GPU, and the result is there when the call returns */
+  const char* backend;  /* "cpu", "cuda" or "auto"; null: the CPU, or the GPU where on_device is 1 */
+  const char* form;     /* of the small product, as in the job's parameter `form`; null: automatic */
+  int64_t memory_cap;   /* bytes of panels, on a GPU of its own memory; 0: no limit */
+  int64_t depth;        /* longest sum in single precision; 0: chosen */
+  double delta;         /* the cutoff; counts where target_error is 0 */
+  double target_error;  /* above 0: the cutoff is chosen such that no absolute error is larger */
+  int32_t always_split; /* 1: also where no gain is expected */
+} quadrille_mgemm_options;
+
+/* mgemm with these options; `report` may be null. */
+__attribute__((visibility("default"))) int quadrille_mgemm_with(const quadrille_mgemm_options* options, char order,
+                                                                char trans_a, char trans_b, int64_t m, int64_t n,
+                                                                int64_t k, double alpha, const double* a, int64_t lda,
+                                                                const double* b, int64_t ldb, double beta, double* c,
+                                                                int64_t ldc, quadrille_mgemm_report* report);
+
+/* The two products through a memory cap with a backend by name: on "cuda", panels pass through the memory of the GPU,
+ * and the cap is of that. */
+__attribute__((visibility("default"))) int quadrille_cleaver_double_on(const char* backend, char order, char trans_a,
+                                                                       char trans_b, int64_t m, int64_t n, int64_t k,
+                                                                       double alpha, const double* a, int64_t lda,
+                                                                       const double* b, int64_t ldb, double beta,
+                                                                       double* c, int64_t ldc, int64_t memory_cap);
+__attribute__((visibility("default"))) int quadrille_cleaver_single_on(const char* backend, char order, char trans_a,
+                                                                       char trans_b, int64_t m, int64_t n, int64_t k,
+                                                                       float alpha, const float* a, int64_t lda,
+                                                                       const float* b, int64_t ldb, float beta,
+                                                                       float* c, int64_t ldc, int64_t memory_cap);
+
 /* What the last call of this thread that failed had to say; "" when none did. Valid until the next one fails. */
 __attribute__((visibility("default"))) const char* quadrille_mgemm_message(void);
 

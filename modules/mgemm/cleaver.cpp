@@ -1,7 +1,9 @@
 #include "modules/mgemm/cleaver.h"
 
+#include "core/backend/backend.h"
 #include "core/error.h"
 #include "modules/mgemm/blas.h"
+#include "modules/mgemm/device.h"
 
 #include <algorithm>
 #include <memory>
@@ -102,7 +104,11 @@ CleaverReport cleaver(const Gemm<T>& gemm, const CleaverOptions& options) {
   const Operands<T> operands = check_arguments(gemm);
   if (options.memory_cap < 0) throw Error(ErrorCode::invalid_input, "the memory cap cannot be negative");
   check_numbers(gemm);
-  if (gemm.has_product()) return multiply_panels(operands, options.memory_cap);
+  const bool on_device = options.backend != nullptr && !options.backend->host_memory();
+  if (gemm.has_product()) {
+    return on_device ? multiply_panels_on_device(operands, options.memory_cap)
+                     : multiply_panels(operands, options.memory_cap);
+  }
   if (gemm.m > 0 && gemm.n > 0) scale(operands.c, operands.beta);
   return {};
 }

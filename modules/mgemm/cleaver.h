@@ -4,10 +4,17 @@
 #include "core/panel_plan.h"
 #include "modules/mgemm/arguments.h"
 
+namespace quadrille {
+class Backend;
+}
+
 namespace quadrille::mgemm {
 
 struct CleaverOptions {
   std::int64_t memory_cap = 0;  ///< bytes that the staged panels may take; 0: the product is done in place
+  /// Who multiplies: the CPU where null; with the CUDA backend panels pass through the memory of the device, and the
+  /// cap is of that (0: what is free).
+  Backend* backend = nullptr;
 };
 
 struct CleaverReport {

@@ -52,19 +52,18 @@ RowExtremes row_extremes(const MagnitudeProfile& profile, double delta, std::int
   return most;
 }
 
-/// gamma_n of the probabilistic model, for all sums of the product at once.
-double probable_gamma(double n, const ProductShape& shape) {
-  constexpr double u = single_roundoff, failure = 1e-6;
-  const double roundings = 2 * (double(shape.k) + 2) * double(shape.m) * double(shape.n);
-  const double lambda = std::sqrt(2 * std::log(roundings / failure)) / (1 - u);
-  return std::expm1(lambda * std::sqrt(n) * u + n * u * u / (1 - u));
-}
-
 }  // namespace
 
 double gamma_bound(double n, double unit_roundoff) {
   const double nu = n * unit_roundoff;
   return nu < 1 ? nu / (1 - nu) * (1 + 4 * double_roundoff) : infinity;
+}
+
+double probable_gamma(double n, const ProductShape& shape) {
+  constexpr double u = single_roundoff, failure = 1e-6;
+  const double roundings = 2 * (double(shape.k) + 2) * double(shape.m) * double(shape.n);
+  const double lambda = std::sqrt(2 * std::log(roundings / failure)) / (1 - u);
+  return std::expm1(lambda * std::sqrt(n) * u + n * u * u / (1 - u));
 }
 
 ErrorBound error_bound(const ProductProfile& profile, double delta, std::int64_t depth) {

@@ -23,6 +23,9 @@ namespace quadrille::mgemm {
 /// gamma_n = n u / (1 - n u); infinite when n u >= 1.
 double gamma_bound(double n, double unit_roundoff);
 
+/// gamma_n of single precision in the probabilistic model (see ErrorBound), for all sums of the product at once.
+double probable_gamma(double n, const ProductShape& shape);
+
 /// Largest absolute error of an element of A B.
 struct ErrorBound {
   double certain = 0;      ///< always holds

@@ -1,10 +1,12 @@
 #include "modules/mgemm/mgemm.h"
 
+#include "core/backend/backend.h"
 #include "core/error.h"
 #include "core/panel_plan.h"
 #include "modules/mgemm/blas.h"
 #include "modules/mgemm/choice.h"
 #include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/device.h"
 #include "modules/mgemm/split_product.h"
 
 #include <fmt/format.h>
@@ -67,13 +69,11 @@ void multiply_split(const Operands<double>& o, const MgemmReport& report, const 
     const DenseView<double> c = o.c.block(s.row, s.column, s.rows, s.columns);
     if (s.load_a) a.assign(o.a.block(s.row, s.depth, s.rows, s.depths), report.delta);
     if (s.load_b) b_turned.assign(o.b.block(s.depth, s.column, s.depths, s.columns).transposed(), report.delta);
-    switch (report.small_form) {
-      case SmallForm::single:
-        multiply_split(o.alpha, a, b_turned, s.begins_c ? o.beta : 1, c, report.depth, plan.tile, plan.threads);
-        break;
-    }
+    multiply_split(o.alpha, a, b_turned, s.begins_c ? o.beta : 1, c, report.depth, plan.tile, plan.threads);
   }
 }
+
+}  // namespace
 
 void check_choices(const Cutoff& cutoff, const MgemmOptions& options) {
   const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_input, message); };
@@ -83,13 +83,19 @@ void check_choices(const Cutoff& cutoff, const MgemmOptions& options) {
   if (!cutoff.automatic && !(cutoff.delta >= 0)) refuse(fmt::format("delta = {}: it must be 0 or more", cutoff.delta));
   if (options.memory_cap < 0) refuse(fmt::format("memory cap = {}: it must be 0 or more", options.memory_cap));
   if (options.depth < 0) refuse(fmt::format("depth = {}: it must be 0 or more", options.depth));
+  const bool device = options.backend != nullptr && !options.backend->host_memory();
+  if (!device && options.small_form != SmallForm::automatic && options.small_form != SmallForm::single) {
+    refuse(fmt::format("the form {} of the small product needs the backend cuda; the CPU has single",
+                       to_string(options.small_form)));
+  }
 }
-
-}  // namespace
 
 MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOptions& options) {
   const Operands<double> operands = check_arguments(gemm);
   check_choices(cutoff, options);
+  if (options.backend != nullptr && !options.backend->host_memory()) {
+    return mgemm_through_device(gemm, cutoff, options);
+  }
   const auto [max_a, max_b] = check_numbers(gemm);
   if (!gemm.has_product()) {
     if (gemm.m > 0 && gemm.n > 0) scale(operands.c, operands.beta);
@@ -99,7 +105,6 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
   }
   MgemmReport report = operands.swapped ? choose_form(operands, max_b, max_a, cutoff, options)
                                         : choose_form(operands, max_a, max_b, cutoff, options);
-  report.small_form = options.small_form;
   if (report.form == MgemmForm::split) {
     const ProductShape shape{operands.m(), operands.n(), operands.k()};
     const std::optional<SplitPlan> plan = plan_split(shape, report.large_elements, options.memory_cap);

@@ -8,16 +8,17 @@
 #include "core/api.h"
 #include "modules/mgemm/arguments.h"
 #include "modules/mgemm/cost_model.h"
+#include "modules/mgemm/device_cost.h"
+#include "modules/mgemm/forms.h"
 
 #include <cstdint>
 #include <string>
 
-namespace quadrille::mgemm {
+namespace quadrille {
+class Backend;
+}
 
-/// What multiplies the small elements.
-enum class SmallForm {
-  single,  ///< OpenBLAS sgemm
-};
+namespace quadrille::mgemm {
 
 /// What was done in the end.
 enum class MgemmForm {
@@ -26,7 +27,8 @@ enum class MgemmForm {
 };
 
 /// What an automatic cutoff must keep below its target: the bound of all rounding errors (error_bound.h), which is far
-/// above those of most products, or what a sample of the product shows (sampled_error.h).
+/// above those of most products, or what a sample of the product shows (sampled_error.h). A GPU takes
+/// no sample yet, but the bound of independent rounding errors, which is above.
 enum class Assurance { certain, measured };
 
 struct Cutoff {
@@ -42,11 +44,15 @@ struct Cutoff {
 };
 
 struct MgemmOptions {
-  SmallForm small_form = SmallForm::single;
+  SmallForm small_form = SmallForm::automatic;
+  /// Who multiplies: the CPU where null; with the CUDA backend operands pass through the memory of the device, and the
+  /// memory cap is of that.
+  Backend* backend = nullptr;
   std::int64_t memory_cap = 0;  ///< bytes that panels and lists of large elements may take; 0: no limit
   std::int64_t depth = 0;       ///< longest sum in single precision; 0: chosen (2048, or less for the target error)
   bool always_split = false;    ///< also where it is not expected to be faster, or the product is small
   CostModel cost{};
+  DeviceCostModel device_cost{};
 };
 
 struct MgemmReport {
@@ -67,9 +73,12 @@ struct MgemmReport {
 
 /// C = alpha op(A) op(B) + beta C. beta = 0 does not read C, and alpha = 0 or k = 0 neither A nor B. Uses as many
 /// threads as OpenMP would; every dense product is one thread's, so that their number does not enter the result.
-/// Errors: those of check_arguments and check_numbers, ErrorCode::invalid_input for a cutoff, a cap or a depth that
-/// cannot be; C is as it was then.
+/// Errors: those of check_arguments and check_numbers, ErrorCode::invalid_input for a cutoff, a cap, a depth or a form
+/// that cannot be; C is as it was then. ErrorCode::unsupported for what fails on the device.
 QUADRILLE_API MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOptions& options = {});
+
+/// Errors: ErrorCode::invalid_input for what mgemm refuses.
+void check_choices(const Cutoff& cutoff, const MgemmOptions& options);
 
 std::string to_string(MgemmForm form);
 

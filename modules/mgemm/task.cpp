@@ -1,5 +1,6 @@
 // The module mgemm: the task `matrix_product`; `matrix_product_study` is in study_task.h.
 #include "modules/task.h"
+#include "core/backend/backend.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "modules/hdf5_file.h"
@@ -57,6 +58,9 @@ Gemm<double> product_of(const Factor& a, const Factor& b, double alpha, Hdf5Arra
 }
 
 std::int64_t memory_cap(const TaskContext& context) { return context.integer("memory") << 20; }
+CleaverOptions cleaver_options(const TaskContext& context) {
+  return {memory_cap(context), &find_backend(context.backend())};
+}
 
 Json multiply_single(const TaskContext& context, const Gemm<double>& gemm, const Factor& a, const Factor& b) {
   const std::vector<float> left(a.array.data.begin(), a.array.data.end()),
@@ -64,20 +68,23 @@ Json multiply_single(const TaskContext& context, const Gemm<double>& gemm, const
   std::vector<float> c(std::size_t(gemm.m * gemm.n));
   Gemm<float> single{gemm.order,  gemm.trans_a, gemm.trans_b, gemm.m,   gemm.n, gemm.k,   float(gemm.alpha),
                      left.data(), gemm.lda,     right.data(), gemm.ldb, 0.0f,   c.data(), gemm.ldc};
-  (void)cleaver(single, {memory_cap(context)});
+  (void)cleaver(single, cleaver_options(context));
   std::copy(c.begin(), c.end(), gemm.c);
   return {{"form", "single"}};
 }
 
 Json multiply_mixed(const TaskContext& context, const PrecisionChoice& choice, const Gemm<double>& gemm) {
   MgemmOptions options;
+  options.backend = &find_backend(context.backend());
+  options.small_form = form_named(context.text("form"));
   options.memory_cap = memory_cap(context);
   options.always_split = choice.always_split;
   const MgemmReport report = mgemm(gemm, choice.cutoff, options);
   Json out = {{"form", to_string(report.form)}, {"reason", report.reason}};
   if (report.analysed) out.update({{"large_a", report.large_a}, {"large_b", report.large_b}});
   if (report.form == MgemmForm::split) {
-    out.update({{"delta", report.delta},
+    out.update({{"small_form", to_string(report.small_form)},
+                {"delta", report.delta},
                 {"depth", report.depth},
                 {"bound", report.bound},
                 {"probable_bound", report.probable_bound}});
@@ -95,7 +102,7 @@ void multiply(const TaskContext& context) {
   Json out;
   switch (choice.precision) {
     case ProductPrecision::double_:
-      (void)cleaver(gemm, {memory_cap(context)});
+      (void)cleaver(gemm, cleaver_options(context));
       out["form"] = "double";
       break;
     case ProductPrecision::single: out = multiply_single(context, gemm, a, b); break;
@@ -154,6 +161,8 @@ constexpr quadrille_parameter matrix(const char* name, const char* help, const q
           .shorthand = "file"};
 }
 
+constexpr const char* forms[] = {"automatic", "single",  "half2",   "bfloat2", "bfloat3", "tensor_float2",
+                                 "digits3",   "digits4", "digits5", "digits6", nullptr};
 constexpr quadrille_parameter parameters[] = {
     matrix("a", "the left factor", a_members, std::size(a_members)),
     matrix("b", "the right factor", b_members, std::size(b_members)),
@@ -166,10 +175,15 @@ constexpr quadrille_parameter parameters[] = {
         "make",
         nullptr, "1.0e-6"),
     assurance_parameter("certain"),
+    {.name = "form",
+     .type = QUADRILLE_CHOICE,
+     .help = "of mgemm: how small elements are multiplied; a GPU has all forms, a CPU single, and automatic chooses",
+     .default_text = "automatic",
+     .choices = forms},
     always_split_parameter,
     {.name = "memory",
      .type = QUADRILLE_INTEGER,
-     .help = "that panels may take; 0: no limit",
+     .help = "that panels may take, on a GPU of its own memory; 0: no limit",
      .unit = "MiB",
      .default_text = "0",
      .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,

@@ -405,18 +405,11 @@ constexpr quadrille_task tasks[] = {
      .parameter_count = std::size(parameters),
      .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS}};
 
-constexpr quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
-                                     .struct_size = sizeof(quadrille_module),
-                                     .task_size = sizeof(quadrille_task),
-                                     .parameter_size = sizeof(quadrille_parameter),
-                                     .name = "quenched",
-                                     .version = QUADRILLE_VERSION,
-                                     .build_id = "",
-                                     .tasks = tasks,
-                                     .task_count = std::size(tasks),
-                                     .check = check,
-                                     .run = run,
-                                     .outputs = outputs};
+constexpr quadrille_module module = [] {
+  quadrille_module filled = module_of("quenched", QUADRILLE_VERSION, tasks, check, run);
+  filled.outputs = outputs;
+  return filled;
+}();
 
 }  // namespace
 

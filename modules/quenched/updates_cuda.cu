@@ -12,7 +12,9 @@ constexpr int threads = 128;
 /// Blocks that a multiprocessor shall hold at once: what leaves a thread the registers to ask for links some 280
 /// instructions before it needs them, for all memory to be on its way while others compute.
 template <class T, int numbers>
-constexpr int resident = sizeof(T) == 8 ? 2 : numbers == 18 ? 3 : 4;
+constexpr int resident = sizeof(T) == 8  ? 2
+                         : numbers == 18 ? 3
+                                         : 4;
 /// Sites of a partial sum of planes.
 constexpr int chunk = 1024;
 

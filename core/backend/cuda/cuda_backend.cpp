@@ -52,6 +52,7 @@ std::string trouble() {
 namespace {
 
 constexpr std::size_t staging_bytes = std::size_t(16) << 20;
+constexpr const char* field_advice = "use a smaller lattice, a lower precision or fewer numbers a link";
 
 Spinor spinor(const Field& field, Parity p) {
   return {const_cast<void*>(field.numbers(p)), const_cast<float*>(field.norms(p)), field.desc().precision};
@@ -156,7 +157,8 @@ class CudaBackend final : public Backend {
     std::memset(arrivals_.get(), 0, arrival_bytes);
     reduction_.result = reinterpret_cast<double*>(arrivals_.get());
     reduction_.arrived = reinterpret_cast<unsigned*>(arrivals_.get() + after_result);
-    reduction_.blocks_done = static_cast<unsigned*>(take(sizeof(unsigned), "counting blocks"));  // last: nothing throws
+    reduction_.blocks_done =
+        static_cast<unsigned*>(take(sizeof(unsigned), "counting blocks", field_advice));  // last: nothing throws
     (void)cudaMemsetAsync(reduction_.blocks_done, 0, sizeof(unsigned), stream());
   }
 
@@ -205,6 +207,9 @@ class CudaBackend final : public Backend {
   std::size_t allocations() const override { return allocations_; }
 
   cudaStream_t stream() const { return stream_.get(); }
+  /// Memory of the pool; ErrorCode::unsupported, saying what needs it and what to do, when there is none.
+  void* take(std::size_t bytes, const char* what, const char* advice);
+  std::size_t available_bytes() const;
   Reduction begin_reduction(std::size_t blocks, int sums);
   void finish_reduction(const Reduction& reduction, double* sums, int count);
 
@@ -215,9 +220,6 @@ class CudaBackend final : public Backend {
     std::uint64_t threshold = UINT64_MAX;
     QUADRILLE_CUDA_CHECK(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold));
   }
-
-  /// Memory of the pool; ErrorCode::unsupported, saying what needs it, when there is none.
-  void* take(std::size_t bytes, const char* what);
 
   int device_ = 0;
   cudaDeviceProp properties_{};
@@ -231,7 +233,7 @@ class CudaBackend final : public Backend {
   std::atomic<std::size_t> allocations_{0};
 };
 
-void* CudaBackend::take(std::size_t bytes, const char* what) {
+void* CudaBackend::take(std::size_t bytes, const char* what, const char* advice) {
   void* memory = nullptr;
   cudaError_t status = cudaMallocAsync(&memory, std::max<std::size_t>(bytes, 1), stream());
   if (status == cudaErrorMemoryAllocation) {  // what the pool keeps may be in the wrong pieces
@@ -245,16 +247,15 @@ void* CudaBackend::take(std::size_t bytes, const char* what) {
     std::size_t free = 0, total = 0;
     QUADRILLE_CUDA_CHECK(cudaMemGetInfo(&free, &total));
     throw Error(ErrorCode::unsupported,
-                fmt::format("out of memory on the GPU {}: {} needs {} bytes, {} of {} are free and fields hold {}; "
-                            "use a smaller lattice, a lower precision or fewer numbers a link",
-                            properties_.name, what, bytes, free, total, allocated_bytes()));
+                fmt::format("out of memory on the GPU {}: {} needs {} bytes, {} of {} are free and fields hold {}; {}",
+                            properties_.name, what, bytes, free, total, allocated_bytes(), advice));
   }
   check(status, "cudaMallocAsync");
   return memory;
 }
 
 void* CudaBackend::allocate(std::size_t bytes) {
-  void* memory = take(bytes, "a field");
+  void* memory = take(bytes, "a field", field_advice);
   if (const cudaError_t filled = cudaMemsetAsync(memory, 0xff, bytes, stream()); filled != cudaSuccess) {
     (void)cudaFreeAsync(memory, stream());
     check(filled, "cudaMemsetAsync");
@@ -264,13 +265,22 @@ void* CudaBackend::allocate(std::size_t bytes) {
   return memory;
 }
 
+std::size_t CudaBackend::available_bytes() const {
+  std::size_t free = 0, total = 0;
+  std::uint64_t reserved = 0, used = 0;
+  QUADRILLE_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  QUADRILLE_CUDA_CHECK(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  QUADRILLE_CUDA_CHECK(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used));
+  return free + std::size_t(reserved - std::min(used, reserved));
+}
+
 Reduction CudaBackend::begin_reduction(std::size_t blocks, int sums) {
   const std::size_t wanted = blocks * std::size_t(sums);
   if (wanted > partial_sums_) {
     if (reduction_.partial != nullptr) (void)cudaFreeAsync(reduction_.partial, stream());
     reduction_.partial = nullptr;
     partial_sums_ = 0;
-    reduction_.partial = static_cast<double*>(take(wanted * sizeof(double), "a sum"));
+    reduction_.partial = static_cast<double*>(take(wanted * sizeof(double), "a sum", field_advice));
     partial_sums_ = wanted;
   }
   ++reduction_.ticket;
@@ -301,6 +311,9 @@ CudaBackend& backend() {
 }  // namespace
 
 cudaStream_t stream() { return backend().stream(); }
+void* take(std::size_t bytes, const char* what, const char* advice) { return backend().take(bytes, what, advice); }
+void give_back(void* memory) noexcept { (void)cudaFreeAsync(memory, stream()); }
+std::size_t available_bytes() { return backend().available_bytes(); }
 Reduction begin_reduction(std::size_t blocks, int sums) { return backend().begin_reduction(blocks, sums); }
 void finish_reduction(const Reduction& reduction, double* sums, int count) {
   backend().finish_reduction(reduction, sums, count);

@@ -14,6 +14,14 @@ void check(cudaError_t status, const char* call);
 /// The stream that everything is asked for on.
 cudaStream_t stream();
 
+/// Memory of the backend's pool for work on that stream; its bytes are left as they are. Throws ErrorCode::unsupported
+/// with the bytes needed and free, saying what needs them and what could be done, when there is none.
+void* take(std::size_t bytes, const char* what, const char* advice);
+/// Takes it back when what has been asked for on the stream so far is done.
+void give_back(void* memory) noexcept;
+/// What take() could have at most.
+std::size_t available_bytes();
+
 /// Sums of one kernel on their way to the host: partial sums of the blocks, combined by the last block to finish, which
 /// writes the result and then `ticket` into memory that the host sees.
 struct Reduction {

@@ -89,5 +89,64 @@ TEST(MgemmCApi, ErrorsHaveCodesAndMessages) {
   EXPECT_TRUE(said("quadrille_cleaver_double")) << quadrille_mgemm_message();
 }
 
+TEST(MgemmCApi, OptionsAreThoseOfTheLibrary) {
+  Problem<double> problem(Order::columns, Transpose::no, Transpose::yes, 60, 50, 70, 0.01);
+  const Gemm<double>& g = problem.gemm;
+  const auto call = [&](const quadrille_mgemm_options* options, quadrille_mgemm_report* report) {
+    return quadrille_mgemm_with(options, 'C', 'N', 'T', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc,
+                                report);
+  };
+  const auto said = [](const char* what) {
+    return std::string(quadrille_mgemm_message()).find(what) != std::string::npos;
+  };
+  quadrille_mgemm_options options{};
+  options.struct_size = sizeof options;
+  options.backend = "cpu";
+  options.form = "single";
+  options.delta = 1;
+  options.always_split = 1;
+  quadrille_mgemm_report report{};
+  ASSERT_EQ(call(&options, &report), QUADRILLE_MGEMM_OK) << quadrille_mgemm_message();
+  EXPECT_EQ(report.split, 1);
+  EXPECT_EQ(report.delta, 1.0);
+  EXPECT_LE(problem.largest_error(), report.bound);
+  options.target_error = 1e-3;
+  ASSERT_EQ(call(&options, &report), QUADRILLE_MGEMM_OK) << quadrille_mgemm_message();
+  EXPECT_LE(report.bound, 1e-3);
+  EXPECT_EQ(call(nullptr, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  options.form = "half2";
+  EXPECT_EQ(call(&options, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("the form half2 of the small product needs the backend cuda")) << quadrille_mgemm_message();
+  options.form = "half3";
+  EXPECT_EQ(call(&options, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("unknown form 'half3'")) << quadrille_mgemm_message();
+  options.form = nullptr;
+  options.backend = "gpu";
+  EXPECT_EQ(call(&options, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("unknown backend 'gpu'")) << quadrille_mgemm_message();
+  options.backend = "cpu";
+  options.on_device = 1;
+  EXPECT_EQ(call(&options, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("on_device = 1 needs the backend cuda")) << quadrille_mgemm_message();
+  options.struct_size = 10000;
+  EXPECT_EQ(call(&options, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_TRUE(said("struct_size = 10000")) << quadrille_mgemm_message();
+}
+
+TEST(MgemmCApi, ProductsThroughACapTakeABackend) {
+  Problem<double> problem(Order::rows, Transpose::no, Transpose::no, 21, 22, 23);
+  const Gemm<double>& g = problem.gemm;
+  ASSERT_EQ(
+      quadrille_cleaver_double_on("cpu", 'R', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 3000),
+      QUADRILLE_MGEMM_OK);
+  EXPECT_LE(problem.largest_error(), 1e-12);
+  Problem<float> single(Order::rows, Transpose::no, Transpose::no, 21, 22, 23);
+  const Gemm<float>& s = single.gemm;
+  ASSERT_EQ(
+      quadrille_cleaver_single_on(nullptr, 'R', 'N', 'N', s.m, s.n, s.k, 1, s.a, s.lda, s.b, s.ldb, 0, s.c, s.ldc, 0),
+      QUADRILLE_MGEMM_OK);
+  EXPECT_LE(single.largest_error(), 23 * 25 * 0x1p-24);
+}
+
 }  // namespace
 }  // namespace quadrille::mgemm

@@ -1,0 +1,36 @@
+#include "core/backend/cuda/cublas.h"
+
+#include "core/backend/cuda/runtime.h"
+#include "core/error.h"
+
+#include <fmt/format.h>
+
+namespace quadrille::cuda {
+namespace {
+
+cublasHandle_t make_handle() {
+  cublasHandle_t handle = nullptr;
+  QUADRILLE_CUBLAS_CHECK(cublasCreate(&handle));
+  QUADRILLE_CUBLAS_CHECK(cublasSetStream(handle, stream()));
+  // After the stream, which resets it.
+  void* workspace = take(cublas_workspace_bytes, "the workspace of cuBLAS", "end other programs on this GPU");
+  QUADRILLE_CUBLAS_CHECK(cublasSetWorkspace(handle, workspace, cublas_workspace_bytes));
+  QUADRILLE_CUBLAS_CHECK(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST));
+  QUADRILLE_CUBLAS_CHECK(cublasSetAtomicsMode(handle, CUBLAS_ATOMICS_NOT_ALLOWED));
+  return handle;
+}
+
+}  // namespace
+
+void check(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw Error(ErrorCode::unsupported,
+              fmt::format("CUDA: {}: {} ({})", call, cublasGetStatusString(status), cublasGetStatusName(status)));
+}
+
+cublasHandle_t cublas() {
+  static const cublasHandle_t the = make_handle();  // lives on, as the backend does
+  return the;
+}
+
+}  // namespace quadrille::cuda

@@ -1,0 +1,20 @@
+// cuBLAS on the backend's stream.
+#pragma once
+
+#include <cublas_v2.h>
+
+namespace quadrille::cuda {
+
+/// Throws ErrorCode::unsupported naming the call when `status` is an error.
+void check(cublasStatus_t status, const char* call);
+
+/// The handle of the backend's stream, with scalars on the host and a workspace of its own, so that the same call gives
+/// the same bits. Kernels that add up in no fixed order (atomics) are off.
+cublasHandle_t cublas();
+
+/// What cublas() itself takes from the device's memory.
+constexpr std::size_t cublas_workspace_bytes = std::size_t(32) << 20;
+
+}  // namespace quadrille::cuda
+
+#define QUADRILLE_CUBLAS_CHECK(call) ::quadrille::cuda::check((call), #call)

@@ -1,0 +1,83 @@
+// Matrices on their way between the host's memory and the device's, on streams of their own, so that they travel while
+// the backend's stream works.
+#pragma once
+
+#include "core/backend/cuda/runtime.h"
+#include "core/dense_view.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace quadrille::cuda {
+
+struct EventDeleter {
+  void operator()(cudaEvent_t event) const { (void)cudaEventDestroy(event); }
+};
+using OwnedEvent = std::unique_ptr<CUevent_st, EventDeleter>;
+/// Without times.
+OwnedEvent make_event();
+
+/// Memory that the driver has pinned (cudaHostAlloc, cudaHostRegister) is copied from and to where it is; other memory
+/// passes through pinned buffers of 16 MiB, into and out of which OpenMP's threads copy. Panels on the device have no
+/// gaps and the storage order of the matrix.
+class HostLink {
+ public:
+  HostLink();
+  /// Waits for everything that travels.
+  ~HostLink();
+  HostLink(const HostLink&) = delete;
+  HostLink& operator=(const HostLink&) = delete;
+
+  cudaStream_t up() const { return up_.get(); }
+  cudaStream_t down() const { return down_.get(); }
+
+  /// Asks for the copy on up(); the matrix may be changed when this returns, unless it is pinned.
+  template <class T>
+  void send(DenseView<const T> matrix, T* panel);
+  /// Asks for the copy on down(). Parts of it may wait until progress() or finish_receiving().
+  template <class T>
+  void receive(const T* panel, DenseView<T> matrix);
+
+  /// Takes what has arrived out of the buffers and asks for what comes next; does not wait. send() does this, too.
+  void progress();
+  /// All of what receive() was called for is asked for on down() when this returns.
+  void finish_asking();
+  /// All of it is where it belongs when this returns.
+  void finish_receiving();
+
+ private:
+  struct StreamDeleter {
+    void operator()(cudaStream_t stream) const { (void)cudaStreamDestroy(stream); }
+  };
+  struct PinnedDeleter {
+    void operator()(std::byte* memory) const { (void)cudaFreeHost(memory); }
+  };
+  struct Buffer {
+    std::unique_ptr<std::byte, PinnedDeleter> memory;
+    OwnedEvent travelled;
+    std::function<void(const std::byte*)> unpack;  ///< set while something is on its way down into it
+  };
+  /// A piece of a matrix that has not been asked for yet.
+  struct Piece {
+    const std::byte* from;
+    std::size_t bytes;
+    std::function<void(const std::byte*)> unpack;
+  };
+  void make_buffers(std::vector<Buffer>& buffers);
+  void ask(Piece& piece, Buffer& buffer);
+  void take_out(Buffer& buffer);
+
+  std::unique_ptr<CUstream_st, StreamDeleter> up_, down_;
+  std::vector<Buffer> up_buffers_, down_buffers_;
+  std::vector<Piece> waiting_;  ///< to be asked for, in order, from first_waiting_ on
+  std::size_t first_waiting_ = 0;
+  std::size_t up_turn_ = 0, down_turn_ = 0, oldest_down_ = 0;  ///< buffers are used in turn
+};
+
+/// Whether the driver knows the memory as pinned.
+bool is_pinned(const void* memory);
+
+}  // namespace quadrille::cuda

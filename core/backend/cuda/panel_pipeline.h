@@ -1,0 +1,67 @@
+// Products of matrices in the host's memory, whose panels pass through the device's in the order of a PanelPlan.
+#pragma once
+
+#include "core/backend/cuda/device_array.h"
+#include "core/backend/cuda/host_link.h"
+#include "core/dense_view.h"
+#include "core/panel_plan.h"
+
+#include <cstdint>
+#include <functional>
+
+namespace quadrille::cuda {
+
+/// How panels are kept: those of A and B in two buffers each, so that one is filled while the other is worked on; C in
+/// one, as a block of it stays for many products.
+inline PanelMemory pipeline_memory(std::int64_t cap, int number_bytes) {
+  PanelMemory memory;
+  memory.cap = cap;
+  memory.a_bytes = memory.b_bytes = memory.c_bytes = number_bytes;
+  memory.ab_buffers = 2;
+  memory.c_buffers = 1;
+  return memory;
+}
+
+/// Asks, on the backend's stream, for C = beta C + (a product of the panels a and b). beta is 0 where C has just begun
+/// and is not read, 1 where it holds the products before, and that of the call where C has come from the host.
+template <class T>
+using PanelProduct =
+    std::function<void(const PanelStep& step, DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c)>;
+
+/// Bytes that travelled, both ways.
+struct PipelineTraffic {
+  std::int64_t up = 0, down = 0;
+};
+
+/// Runs a plan. C is stored by columns; beta = 0 does not read it. The result is in C when this returns.
+template <class T>
+class PanelPipeline {
+ public:
+  PanelPipeline(DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c, const PanelPlan& plan);
+  PipelineTraffic run(const PanelProduct<T>& product);
+
+ private:
+  struct Buffers {
+    DeviceArray<T> memory[2];
+    OwnedEvent arrived[2], read[2];  ///< the panel is there; the last product that reads it has been done
+    DenseView<T> panel[2];
+    int current = 1;  ///< the buffer of the panel that was asked for last
+  };
+  void make(Buffers& buffers, std::int64_t numbers);
+  void load(Buffers& buffers, DenseView<const T> block);
+  void send_panels(const PanelStep& step);
+  void begin_c(const PanelStep& step);
+
+  DenseView<const T> a_, b_;
+  T beta_;
+  DenseView<T> c_;
+  PanelPlan plan_;
+  PipelineTraffic traffic_;
+  Buffers a_panels_, b_panels_;
+  DeviceArray<T> c_memory_;
+  DenseView<T> c_panel_;
+  OwnedEvent made_, c_sent_, c_arrived_, multiplied_;
+  HostLink link_;  ///< last: waits for what travels before buffers go
+};
+
+}  // namespace quadrille::cuda

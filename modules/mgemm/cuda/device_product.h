@@ -1,0 +1,64 @@
+// Products of operands that are on the device: in double by cuBLAS, and split, panel by panel where memory is short.
+#pragma once
+
+#include "modules/mgemm/arguments.h"
+#include "modules/mgemm/cuda/factor.h"
+#include "modules/mgemm/device_choice.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace quadrille::mgemm {
+
+/// C = alpha A B + beta C by one call of cuBLAS; asked for on the backend's stream.
+template <class T>
+void dense_product_on_device(T alpha, DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c);
+
+/// The split of one product and of the next ones with the same panels.
+struct DeviceSplit {
+  SmallForm form;
+  double delta;
+  std::int64_t depth;
+};
+
+/// The factors of the step before, if any: panels that did not change keep them.
+struct DevicePanels {
+  std::optional<DeviceFactor> a, b;
+};
+
+/// C = beta C + alpha A B for panels on the device. `load_a`, `load_b`: the panel is another one than the one before.
+/// Waits for the analysis of such panels.
+void multiply_split_panels(const DeviceSplit& split, double alpha, DenseView<const double> a, bool load_a,
+                           DenseView<const double> b, bool load_b, double beta, DenseView<double> c,
+                           DevicePanels& panels);
+
+/// What a split product of panels of this shape takes besides A, B and C, `large` being the large elements in both.
+std::int64_t split_bytes(const ProductShape& shape, std::int64_t large, const FormTraits& form);
+
+/// Bytes that a staged number takes in parts, with its share of the analysis and of what lines are padded with.
+inline int padded_part_bytes(const FormTraits& form) { return form.parts * form.bytes * 5 / 4 + 2; }
+
+/// The panels through which a split product of operands on the device passes, for that many bytes besides them;
+/// nothing where less than half is left for panels.
+std::optional<PanelPlan> plan_device_split(const ProductShape& shape, std::int64_t large, const FormTraits& form,
+                                           std::int64_t bytes);
+
+/// The bytes that may be taken: the cap; where there is none, nearly all that is free.
+std::int64_t device_budget(std::int64_t memory_cap);
+
+/// Cutoffs that are tried, from the smallest: its doubles, up to the first that leaves no large element.
+std::vector<double> rising_cutoffs(double smallest, double largest_magnitude);
+
+/// An automatic cutoff is not sought below the magnitude that half of this fraction of a sample exceeds. Where more
+/// elements than this are large, larger cutoffs are not looked at.
+constexpr double most_listed = 0.04;
+
+/// The power of two that is not below the quantiles of samples of A and B.
+double smallest_cutoff(double quantile_a, double quantile_b);
+
+/// What the report says of a choice.
+void describe(const DeviceChoice& choice, const FactorProfile& a, const FactorProfile& b, const ProductShape& shape,
+              bool swapped, MgemmReport& report);
+
+}  // namespace quadrille::mgemm

@@ -1,0 +1,36 @@
+// What a build without CUDA has in place of products on a GPU.
+#include "core/error.h"
+#include "modules/mgemm/device.h"
+
+namespace quadrille::mgemm {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw Error(ErrorCode::unsupported,
+              "products on a GPU: this build has no CUDA kernels; configure it with -DQUADRILLE_CUDA=ON");
+}
+
+}  // namespace
+
+class PreparedFactor::Body {};
+
+MgemmReport mgemm_on_device(const Gemm<double>&, const Cutoff&, const MgemmOptions&) { refuse(); }
+MgemmReport mgemm_through_device(const Gemm<double>&, const Cutoff&, const MgemmOptions&) { refuse(); }
+template <class T>
+CleaverReport multiply_panels_on_device(const Operands<T>&, std::int64_t) {
+  refuse();
+}
+template CleaverReport multiply_panels_on_device(const Operands<double>&, std::int64_t);
+template CleaverReport multiply_panels_on_device(const Operands<float>&, std::int64_t);
+
+PreparedFactor::PreparedFactor(DenseView<const double>, Side, double, SmallForm) { refuse(); }
+PreparedFactor::~PreparedFactor() = default;
+PreparedFactor::PreparedFactor(PreparedFactor&&) noexcept = default;
+PreparedFactor& PreparedFactor::operator=(PreparedFactor&&) noexcept = default;
+std::int64_t PreparedFactor::lines() const { return 0; }
+std::int64_t PreparedFactor::large_elements() const { return 0; }
+void multiply_prepared(double, const FactorRange&, const FactorRange&, double, DenseView<double>, std::int64_t) {
+  refuse();
+}
+
+}  // namespace quadrille::mgemm

@@ -1,0 +1,410 @@
+// Products on the GPU against the definition: every form, storage and way to the device, and their bounds.
+#include "modules/mgemm/mgemm.h"
+
+#include "core/error.h"
+#include "modules/mgemm/c_api.h"
+#include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/device.h"
+#include "modules/mgemm/form_bound.h"
+#include "tests/gpu/on_device.h"
+#include "tests/modules/mgemm/problem.h"
+
+#include <cuda_runtime.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace quadrille::mgemm {
+namespace {
+
+using testing::backend;
+using testing::DeviceProblem;
+using testing::for_all_storages;
+using testing::OnDevice;
+using testing::Problem;
+
+MgemmOptions in_form(SmallForm form, std::int64_t cap = 0) {
+  MgemmOptions options;
+  options.small_form = form;
+  options.always_split = true;
+  options.memory_cap = cap;
+  options.backend = &backend();
+  return options;
+}
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+}
+
+class CudaMgemm : public ::testing::TestWithParam<SmallForm> {};
+INSTANTIATE_TEST_SUITE_P(Forms, CudaMgemm,
+                         ::testing::Values(SmallForm::single, SmallForm::half2, SmallForm::bfloat2, SmallForm::bfloat3,
+                                           SmallForm::tensor_float2, SmallForm::digits3, SmallForm::digits4,
+                                           SmallForm::digits5, SmallForm::digits6),
+                         [](const auto& info) { return to_string(info.param); });
+
+TEST_P(CudaMgemm, AllStoragesAndScalars) {
+  for_all_storages([](Order order, Transpose trans_a, Transpose trans_b) {
+    for (const auto& [alpha, beta] : {std::pair(1.0, 0.0), {-0.75, 1.0}, {2.5, -0.3}, {0.0, 0.5}}) {
+      Problem<double> problem(order, trans_a, trans_b, 145, 170, 283, 0.03);
+      problem.scalars(alpha, beta);
+      if (beta == 0) problem.poison();
+      DeviceProblem there(problem);
+      const MgemmReport report =
+          there.run([](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), in_form(GetParam())); });
+      if (alpha != 0) {
+        EXPECT_EQ(report.form, MgemmForm::split) << report.reason;
+        EXPECT_EQ(report.small_form, GetParam());
+        EXPECT_GT(report.bound, 0);
+      }
+      EXPECT_LE(problem.largest_error(), std::abs(alpha) * report.bound + 1e-15) << problem.name();
+      problem.expect_gaps_untouched();
+    }
+  });
+}
+
+TEST_P(CudaMgemm, RandomShapesKeepTheBound) {
+  SiteRandom random(testing::next_seed(), RandomPurpose::Test, 0);
+  for (int turn = 0; turn < 12; ++turn) {
+    const auto size = [&](double most) { return 1 + std::int64_t(most * random.uniform()); };
+    const auto any = [&](auto one, auto other) { return random.uniform() < 0.5 ? one : other; };
+    const double salt = any(100.0, 10000.0), fraction = turn % 3 == 0 ? 0.0 : 0.05 * random.uniform();
+    Problem<double> problem(any(Order::rows, Order::columns), any(Transpose::no, Transpose::yes),
+                            any(Transpose::no, Transpose::yes), size(400), size(400), size(turn < 6 ? 100 : 3000),
+                            fraction, salt, size(9));
+    problem.scalars(1, turn % 2);
+    DeviceProblem there(problem);
+    const MgemmReport report =
+        there.run([](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), in_form(GetParam())); });
+    ASSERT_EQ(report.form, MgemmForm::split) << report.reason;
+    EXPECT_LE(problem.largest_error(20000), report.bound + 1e-15) << problem.name() << ", fraction " << fraction;
+  }
+}
+
+TEST_P(CudaMgemm, SumsThatErrToOneSideKeepTheBound) {
+  Problem<double> problem(Order::columns, Transpose::yes, Transpose::no, 120, 130, 6000);
+  for (auto* matrix : {&problem.a, &problem.b}) {
+    for (double& x : *matrix) x = std::abs(x);
+  }
+  DeviceProblem there(problem);
+  for (std::int64_t depth : {64, 512, 4096}) {
+    MgemmOptions options = in_form(GetParam());
+    options.depth = depth;
+    const MgemmReport report =
+        there.run([&](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), options); });
+    EXPECT_LE(problem.largest_error(), report.bound) << "depth " << depth;
+    if (!traits_of(GetParam()).integer) {
+      EXPECT_EQ(report.depth, depth);
+    }
+  }
+}
+
+TEST_P(CudaMgemm, MagnitudesFarFromOneKeepTheBound) {
+  for (double scale : {0x1p-300, 1e-30, 1e40}) {
+    Problem<double> problem(Order::rows, Transpose::no, Transpose::no, 70, 90, 500, 0.01);
+    for (double& x : problem.a) x *= scale;
+    DeviceProblem there(problem);
+    const MgemmReport report =
+        there.run([&](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(scale), in_form(GetParam())); });
+    // One cutoff for both: elements of B are all large, or all small.
+    ASSERT_EQ(report.form, MgemmForm::split) << report.reason;
+    EXPECT_LE(problem.largest_error(), report.bound) << scale;
+  }
+}
+
+TEST_P(CudaMgemm, TheSameBitsInEveryRun) {
+  Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 700, 500, 1900, 0.01);
+  problem.scalars(1, 1);
+  DeviceProblem there(problem);
+  std::vector<double> first;
+  for (int run = 0; run < 5; ++run) {
+    there.run([](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), in_form(GetParam())); });
+    if (run == 0) first = problem.c;
+    EXPECT_TRUE(same_bits(first, problem.c)) << "run " << run;
+  }
+}
+
+TEST_P(CudaMgemm, APanelAtATimeUnderACap) {
+  for (const bool yes : {false, true}) {
+    Problem<double> problem(Order::columns, yes ? Transpose::yes : Transpose::no, yes ? Transpose::no : Transpose::yes,
+                            900, 800, 2500, 1e-3);
+    problem.scalars(1, yes ? -1.0 : 0.0);
+    if (!yes) problem.poison();
+    DeviceProblem there(problem);
+    const std::int64_t cap = std::int64_t(8) << 20;
+    const MgemmReport report =
+        there.run([&](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), in_form(GetParam(), cap)); });
+    ASSERT_EQ(report.form, MgemmForm::split) << report.reason;
+    EXPECT_LE(report.panel_bytes, cap);
+    EXPECT_LE(problem.largest_error(30000), report.bound + 1e-15);
+    problem.expect_gaps_untouched();
+  }
+}
+
+TEST_P(CudaMgemm, OperandsOfTheHostPassThroughTheDevice) {
+  for_all_storages([](Order order, Transpose trans_a, Transpose trans_b) {
+    for (std::int64_t cap : {std::int64_t(0), std::int64_t(9) << 20}) {
+      Problem<double> problem(order, trans_a, trans_b, 700, 750, 1300, 1e-3);
+      problem.scalars(-1.5, cap == 0 ? 0.0 : 0.5);
+      if (cap == 0) problem.poison();
+      const MgemmReport report = mgemm(problem.gemm, Cutoff::at(1), in_form(GetParam(), cap));
+      ASSERT_EQ(report.form, MgemmForm::split) << report.reason;
+      if (cap > 0) {
+        EXPECT_LE(report.panel_bytes, cap);
+      }
+      EXPECT_LE(problem.largest_error(20000), 1.5 * report.bound + 1e-15) << problem.name() << ", cap " << cap;
+      problem.expect_gaps_untouched();
+    }
+  });
+}
+
+TEST_P(CudaMgemm, PreparedFactorsServeManyProducts) {
+  const std::int64_t m = 333, n = 210, k = 450;
+  const std::vector<double> a = testing::salted_matrix(m * k, 0.01, 100), b = testing::salted_matrix(n * k, 0.01, 100);
+  const OnDevice<double> a_there(a), b_there(b);
+  const DenseView<const double> left{a_there.get(), m, k, k, true}, right{b_there.get(), k, n, k, false};
+  const PreparedFactor of_a(left, PreparedFactor::Side::left, 1, GetParam());
+  const PreparedFactor of_b(right, PreparedFactor::Side::right, 1, GetParam());
+  EXPECT_GT(of_a.large_elements(), 0);
+  Problem<double> problem(Order::columns, Transpose::yes, Transpose::no, m, n, k, 0, 1, 0);
+  problem.a = a;
+  problem.b = b;
+  problem.gemm.a = problem.a.data();
+  problem.gemm.b = problem.b.data();
+  DeviceProblem whole(problem);
+  const MgemmReport report =
+      whole.run([](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), in_form(GetParam())); });
+  for (const auto& [first_a, count_a, first_b, count_b] :
+       {std::array<std::int64_t, 4>{0, m, 0, n}, {17, 100, 0, n}, {m - 1, 1, 5, 64}, {3, 50, n - 33, 33}}) {
+    const OnDevice<double> c(std::vector<double>(std::size_t(count_a * count_b), HUGE_VAL));
+    multiply_prepared(2, {&of_a, first_a, count_a}, {&of_b, first_b, count_b}, 0,
+                      {c.get(), count_a, count_b, count_a, false});
+    const std::vector<double> found = c.numbers();
+    for (std::int64_t j = 0; j < count_b; ++j) {
+      for (std::int64_t i = 0; i < count_a; ++i) {
+        const double exact = double(testing::naive_element(problem.gemm, first_a + i, first_b + j));
+        ASSERT_NEAR(found[std::size_t(j * count_a + i)], 2 * exact, 2 * report.bound) << i << ", " << j;
+      }
+    }
+  }
+  const OnDevice<double> c(std::vector<double>(4));
+  const DenseView<double> small{c.get(), 2, 2, 2, false};
+  EXPECT_THROW(multiply_prepared(1, {&of_b, 0, 2}, {&of_b, 0, 2}, 0, small), Error);
+  EXPECT_THROW(multiply_prepared(1, {&of_a, 0, 2}, {&of_b, n - 1, 2}, 0, small), Error);
+  EXPECT_THROW(multiply_prepared(1, {&of_a, 0, 3}, {&of_b, 0, 2}, 0, small), Error);
+}
+
+/// The bound of the form is used: an automatic cutoff meets its target with every form that can.
+TEST_P(CudaMgemm, AnAutomaticCutoffKeepsItsTarget) {
+  Problem<double> problem(Order::rows, Transpose::no, Transpose::yes, 700, 650, 800, 1e-3);
+  DeviceProblem there(problem);
+  for (double target : {1.0, 1e-2, 1e-5}) {
+    const MgemmReport report = there.run(
+        [&](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::for_error(target), in_form(GetParam())); });
+    if (report.form == MgemmForm::split) {
+      EXPECT_LE(report.bound, target);
+      EXPECT_GE(report.delta, 1);
+    } else {
+      EXPECT_NE(report.reason.find("above the target"), std::string::npos) << report.reason;
+      EXPECT_LT(target, 1);
+    }
+    EXPECT_LE(problem.largest_error(20000), target);
+  }
+}
+
+TEST(CudaMgemmChoice, TargetsTakeTheFormThatKeepsThem) {
+  Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 500, 600, 700, 1e-3);
+  DeviceProblem there(problem);
+  for (double target : {1.0, 1e-3, 1e-6, 1e-8}) {
+    const MgemmReport report = there.run([&](const auto& gemm) {
+      return mgemm_on_device(gemm, Cutoff::for_error(target), in_form(SmallForm::automatic));
+    });
+    ASSERT_EQ(report.form, MgemmForm::split) << report.reason;
+    EXPECT_LE(report.bound, target);
+    EXPECT_LE(problem.largest_error(20000), target);
+  }
+}
+
+/// Of products of salted matrices the error is about that of single precision without salt, or less. Matrix units cut
+/// sums: the longer the product, the better they compare, as sums in single are 512 terms long.
+TEST(CudaMgemmChoice, ErrorsAreThoseOfSinglePrecisionWithoutSalt) {
+  const std::int64_t n = 2048;
+  Problem<double> plain(Order::columns, Transpose::no, Transpose::no, n, n, n, 0, 1, 0);
+  const std::vector<float> a(plain.a.begin(), plain.a.end()), b(plain.b.begin(), plain.b.end());
+  std::vector<float> c(plain.c.size());
+  Gemm<float> single{
+      Order::columns, Transpose::no, Transpose::no, n, n, n, 1, a.data(), plain.gemm.lda, b.data(), plain.gemm.ldb, 0,
+      c.data(),       plain.gemm.ldc};
+  CleaverOptions on_device;
+  on_device.backend = &backend();
+  cleaver(single, on_device);
+  std::copy(c.begin(), c.end(), plain.c.begin());
+  const testing::Errors of_single = plain.errors(20000);
+  for (double salt : {100.0, 10000.0}) {
+    Problem<double> problem(Order::columns, Transpose::no, Transpose::no, n, n, n, 1e-3, salt, 0);
+    DeviceProblem there(problem);
+    const MgemmReport report =
+        there.run([](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), in_form(SmallForm::automatic)); });
+    ASSERT_EQ(report.form, MgemmForm::split) << report.reason;
+    const testing::Errors errors = problem.errors(20000);
+    EXPECT_LT(errors.rms, 1.5 * of_single.rms) << to_string(report.small_form);
+    EXPECT_LE(errors.largest, report.bound);
+  }
+}
+
+TEST(CudaMgemmChoice, SmallProductsAndManyLargeElementsAreDoneInDouble) {
+  Problem<double> problem(Order::columns, Transpose::no, Transpose::yes, 300, 310, 320, 0.4);
+  DeviceProblem there(problem);
+  const MgemmReport small = there.run([](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1)); });
+  EXPECT_EQ(small.form, MgemmForm::plain_double);
+  EXPECT_FALSE(small.analysed);
+  EXPECT_NE(small.reason.find("too small"), std::string::npos) << small.reason;
+  EXPECT_LE(problem.largest_error(), 1e-9);
+  MgemmOptions options;
+  options.device_cost.smallest_product = 1;
+  const MgemmReport many = there.run([&](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), options); });
+  EXPECT_EQ(many.form, MgemmForm::plain_double);
+  EXPECT_NEAR(many.large_a, 0.4, 0.03);
+  EXPECT_LE(problem.largest_error(), many.bound);
+}
+
+TEST(CudaMgemmChoice, NumbersThatAreNotFiniteAreNamed) {
+  for (Order order : {Order::rows, Order::columns}) {
+    Problem<double> problem(order, Transpose::no, Transpose::yes, 50, 60, 70);
+    const std::size_t place = std::size_t(5 * problem.gemm.ldb + 9);
+    problem.b[place] = std::numeric_limits<double>::quiet_NaN();
+    DeviceProblem there(problem);
+    try {
+      there.run([](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), in_form(SmallForm::half2)); });
+      FAIL() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::numerical);
+      const std::string where = order == Order::rows ? "row 5, column 9" : "row 9, column 5";
+      EXPECT_EQ(error.message(), "B: the element in " + where + " (from 0) is NaN; it must be finite");
+    }
+  }
+}
+
+TEST(CudaMgemmChoice, ACapThatHoldsNothingMeansDouble) {
+  Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 300, 300, 300, 0.01);
+  DeviceProblem there(problem);
+  const MgemmReport report =
+      there.run([](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), in_form(SmallForm::half2, 1000)); });
+  EXPECT_EQ(report.form, MgemmForm::plain_double);
+  EXPECT_NE(report.reason.find("do not fit 1000 bytes"), std::string::npos) << report.reason;
+  EXPECT_LE(problem.largest_error(), report.bound);
+}
+
+TEST(CudaMgemmChoice, EmptyProducts) {
+  for (double beta : {0.0, 0.25}) {
+    Problem<double> problem(Order::rows, Transpose::no, Transpose::no, 6, 5, 0);
+    problem.scalars(1, beta);
+    DeviceProblem there(problem);
+    there.run([](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1)); });
+    EXPECT_LE(problem.largest_error(), 1e-16);
+    problem.expect_gaps_untouched();
+  }
+}
+
+template <class T>
+void check_cleaver(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, bool pinned) {
+  for_all_storages([&](Order order, Transpose trans_a, Transpose trans_b) {
+    for (const auto& [alpha, beta] : {std::pair(T(1), T(0)), {T(-0.75), T(1)}, {T(2.5), T(-0.3)}, {T(0), T(0.5)}}) {
+      Problem<T> problem(order, trans_a, trans_b, m, n, k);
+      problem.scalars(alpha, beta);
+      if (beta == T(0)) problem.poison();
+      CleaverOptions options;
+      options.memory_cap = cap;
+      options.backend = &backend();
+      std::vector<T>* const matrices[] = {&problem.a, &problem.b, &problem.c};
+      for (auto* x : matrices) {
+        if (!pinned) continue;
+        ASSERT_EQ(cudaHostRegister(x->data(), x->size() * sizeof(T), cudaHostRegisterDefault), cudaSuccess);
+      }
+      const CleaverReport report = cleaver(problem.gemm, options);
+      for (auto* x : matrices) {
+        if (!pinned) continue;
+        ASSERT_EQ(cudaHostUnregister(x->data()), cudaSuccess);
+      }
+      const double tolerance = (3 * double(k) + 8) * double(std::numeric_limits<T>::epsilon()) *
+                               (std::abs(double(alpha)) * double(k) + std::abs(double(beta)));
+      EXPECT_LE(problem.largest_error(), tolerance) << problem.name() << ", cap " << cap;
+      if (cap > 0) {
+        EXPECT_LE(report.panel_bytes, cap);
+      }
+      problem.expect_gaps_untouched();
+    }
+  });
+}
+
+TEST(CudaCleaver, AllAtOnce) {
+  check_cleaver<double>(137, 153, 141, 0, false);
+  check_cleaver<float>(153, 129, 167, 0, false);
+}
+TEST(CudaCleaver, ThroughPanels) {
+  for (std::int64_t cap : {4000, 30000, 200000}) check_cleaver<double>(123, 131, 147, cap, false);
+  check_cleaver<float>(131, 126, 119, 20000, false);
+}
+TEST(CudaCleaver, FromPinnedMemory) {
+  check_cleaver<double>(123, 131, 147, 60000, true);
+  check_cleaver<float>(131, 126, 119, 20000, true);
+}
+
+/// Panels of many megabytes, several buffers each, in every run the same bits.
+TEST(CudaCleaver, LargePanelsOverlapWithoutHarm) {
+  Problem<double> problem(Order::columns, Transpose::no, Transpose::yes, 3001, 2900, 2700);
+  problem.scalars(1, 0.5);
+  CleaverOptions options;
+  options.memory_cap = std::int64_t(48) << 20;
+  options.backend = &backend();
+  std::vector<double> first;
+  for (int run = 0; run < 3; ++run) {
+    problem.c = problem.before;
+    problem.gemm.c = problem.c.data();
+    const CleaverReport report = cleaver(problem.gemm, options);
+    EXPECT_GT(report.steps, 4);
+    EXPECT_LE(report.panel_bytes, options.memory_cap);
+    if (run == 0) first = problem.c;
+    EXPECT_TRUE(same_bits(first, problem.c)) << "run " << run;
+  }
+  EXPECT_LE(problem.largest_error(20000), 2700 * 2702 * 0x1p-53);
+}
+
+TEST(CudaCApi, OperandsOnTheDeviceAndBackendsByName) {
+  Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 200, 210, 220, 0.01);
+  quadrille_mgemm_options options{};
+  options.struct_size = sizeof options;
+  options.on_device = 1;
+  options.form = "digits4";
+  options.delta = 1;
+  options.always_split = 1;
+  quadrille_mgemm_report report{};
+  DeviceProblem there(problem);
+  const auto call = [&](const Gemm<double>& g) {
+    return quadrille_mgemm_with(&options, 'C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc,
+                                &report);
+  };
+  EXPECT_EQ(there.run(call), QUADRILLE_MGEMM_OK) << quadrille_mgemm_message();
+  EXPECT_EQ(report.split, 1);
+  EXPECT_LE(problem.largest_error(), report.bound);
+  problem.poison();
+  options.on_device = 0;
+  options.backend = "cuda";
+  EXPECT_EQ(call(problem.gemm), QUADRILLE_MGEMM_OK) << quadrille_mgemm_message();
+  EXPECT_LE(problem.largest_error(), report.bound);
+  problem.poison();
+  const Gemm<double>& g = problem.gemm;
+  EXPECT_EQ(quadrille_cleaver_double_on("cuda", 'C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc,
+                                        200000),
+            QUADRILLE_MGEMM_OK)
+      << quadrille_mgemm_message();
+  EXPECT_LE(problem.largest_error(), 1e-9);
+}
+
+}  // namespace
+}  // namespace quadrille::mgemm
