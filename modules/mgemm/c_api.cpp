@@ -89,8 +89,9 @@ mg::MgemmReport multiply_with(const quadrille_mgemm_options& given, const mg::Ge
   options.depth = given.depth;
   options.always_split = given.always_split != 0;
   if (given.form != nullptr) options.small_form = mg::form_named(given.form);
+  const mg::Assurance assurance = given.measured != 0 ? mg::Assurance::measured : mg::Assurance::certain;
   const mg::Cutoff cutoff =
-      given.target_error > 0 ? mg::Cutoff::for_error(given.target_error) : mg::Cutoff::at(given.delta);
+      given.target_error > 0 ? mg::Cutoff::for_error(given.target_error, assurance) : mg::Cutoff::at(given.delta);
   if (given.on_device == 0) {
     options.backend = backend_named(given.backend);
     return mg::mgemm(gemm, cutoff, options);
@@ -115,6 +116,7 @@ void fill(const mg::MgemmReport& from, quadrille_mgemm_report* to) {
   to->large_b = from.large_b;
   to->bound = from.bound;
   to->probable_bound = from.probable_bound;
+  to->measured = from.measured;
   to->expected_speedup = from.expected_speedup;
   to->panel_bytes = from.panel_bytes;
   std::copy_n(from.reason.data(), std::min(from.reason.size(), sizeof(to->reason) - 1), to->reason);

@@ -28,6 +28,7 @@ typedef struct quadrille_mgemm_report {
   double large_b;
   double bound;          /* no element of op(A) op(B) has a larger absolute error */
   double probable_bound; /* nor a larger one than this, with probability 1 - 1e-6 in the usual model of rounding */
+  double measured;       /* what a sample of the product showed, where the target was to be kept so; else 0 */
   double expected_speedup;
   int64_t panel_bytes; /* taken by panels */
   char reason[256];
@@ -72,6 +73,7 @@ typedef struct quadrille_mgemm_options {
   double delta;         /* the cutoff; counts where target_error is 0 */
   double target_error;  /* above 0: the cutoff is chosen such that no absolute error is larger */
   int32_t always_split; /* 1: also where no gain is expected */
+  int32_t measured;     /* 1: the target is kept as a sample of the product shows; 0: by a bound of all errors */
 } quadrille_mgemm_options;
 
 /* mgemm with these options; `report` may be null. */

@@ -113,6 +113,14 @@ TEST(MgemmCApi, OptionsAreThoseOfTheLibrary) {
   options.target_error = 1e-3;
   ASSERT_EQ(call(&options, &report), QUADRILLE_MGEMM_OK) << quadrille_mgemm_message();
   EXPECT_LE(report.bound, 1e-3);
+  EXPECT_EQ(report.measured, 0);
+  options.measured = 1;
+  options.target_error = 1e-4;
+  ASSERT_EQ(call(&options, &report), QUADRILLE_MGEMM_OK) << quadrille_mgemm_message();
+  EXPECT_EQ(report.split, 1);
+  EXPECT_GT(report.measured, 0);
+  EXPECT_LE(report.measured, 1e-4);
+  EXPECT_LE(problem.largest_error(), report.measured);
   EXPECT_EQ(call(nullptr, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
   options.form = "half2";
   EXPECT_EQ(call(&options, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
