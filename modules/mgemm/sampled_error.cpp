@@ -65,7 +65,8 @@ SampledError::Sample SampledError::take_rows(DenseView<const double> from, const
 
 SampledError::SampledError(DenseView<const double> a, DenseView<const double> b, const std::vector<double>& row_squares,
                            const std::vector<double>& column_squares)
-    : a_(take_rows(a, evenly_by_norm(row_squares, rows))) {
+    : a_(take_rows(a, evenly_by_norm(row_squares, rows))),
+      deviations_(std::sqrt(2 * std::log(2e6 * double(a.rows + b.cols)))) {
   const std::int64_t count = a_.view.rows;
   std::vector<double> products(static_cast<std::size_t>(count * b.cols));
   const DenseView<double> exact{products.data(), count, b.cols, count, false};
@@ -88,16 +89,19 @@ double SampledError::relative(double delta, std::int64_t depth) const {
   const std::vector<double> small_a = norms_of_rows(a_.view, delta), small_b = norms_of_rows(b_turned_.view, delta);
   // What both products may differ by although nothing was in single.
   const double in_double = 2 * gamma_bound(2 * double(a_.view.cols) + 8, 0x1p-53);
-  double largest = 0;
+  double largest = 0, coherent = 0;
   for (std::int64_t j = 0; j < others; ++j) {
     for (std::int64_t i = 0; i < count; ++i) {
       const std::size_t place = std::size_t(j * count + i), row = std::size_t(i), column = std::size_t(j);
       const double excess =
           std::abs(mixed[place] - exact_[place]) - in_double * a_.norms[row] * b_turned_.norms[column];
-      if (excess > 0) largest = std::max(largest, excess / (small_a[row] * small_b[column]));
+      if (!(excess > 0)) continue;
+      const double share = excess / (small_a[row] * small_b[column]);
+      largest = std::max(largest, share);
+      if (j - i == others - count) coherent += share * share;  // the columns added for the rows come last
     }
   }
-  return 2 * largest;
+  return std::max(2 * largest, deviations_ * std::sqrt(coherent / double(count)));
 }
 
 }  // namespace quadrille::mgemm

@@ -11,10 +11,11 @@ namespace quadrille::mgemm {
 /// Multiplies some rows of A with some columns of B in double, and then as a split product with cutoffs that are tried.
 /// The error of an element is taken relative to |a_i| |b_j|, the 2-norms of the small elements of its row and column
 /// (error_bound.h), which rids it of their sizes; twice the largest of the sample is what `measured` takes for all
-/// elements. It covers every source of error in its true size, but no row or column unlike those of the sample. Rows
-/// are drawn evenly from all in the order of their norms, with the one of the largest, and columns likewise; those
-/// columns are added that have the largest |a_i . b_j| / (|a_i| |b_j|) with one of the rows: where terms are of one
-/// sign, as on the diagonal of A A^T, sums are long and errors large.
+/// elements, or more where long sums ask for it. It covers every source of error in its true size, but no row or column
+/// unlike those of the sample. Rows are drawn evenly from all in the order of their norms, with the one of the largest,
+/// and columns likewise; those columns are added that have the largest |a_i . b_j| / (|a_i| |b_j|) with one of the
+/// rows: where terms are of one sign, as on the diagonal of A A^T, sums are long and errors large. Of these, one a row,
+/// the root mean square counts, times what the largest of m + n normal numbers exceeds with a probability of 1e-6.
 class SampledError {
  public:
   static constexpr std::int64_t rows = 64, columns = 448;
@@ -24,7 +25,7 @@ class SampledError {
   SampledError(DenseView<const double> a, DenseView<const double> b, const std::vector<double>& row_squares,
                const std::vector<double>& column_squares);
 
-  /// The largest |error_ij| / (|a_i| |b_j|) of the sample, times 2.
+  /// What no |error_ij| / (|a_i| |b_j|) is expected to exceed.
   double relative(double delta, std::int64_t depth) const;
 
  private:
@@ -37,6 +38,7 @@ class SampledError {
 
   Sample a_, b_turned_;
   std::vector<double> exact_;  ///< by columns
+  double deviations_;          ///< of a normal number, for all long sums at once
 };
 
 }  // namespace quadrille::mgemm

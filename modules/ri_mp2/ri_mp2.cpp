@@ -213,6 +213,9 @@ std::vector<double> make_b(const System& system, const Options& options, Energy&
 Energy correlation_energy(const System& system, const Options& options) {
   Energy energy;
   check(system);
+  if (options.products.precision == ProductPrecision::mgemm) {
+    mgemm::check_choices(options.products.cutoff, mgemm_options(options));
+  }
   energy.batch = batch_size(system, options);
   const std::vector<double> b = make_b(system, options, energy);
   switch (options.products.precision) {

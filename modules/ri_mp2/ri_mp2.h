@@ -62,7 +62,8 @@ struct Energy {
 };
 
 /// Errors: ErrorCode::invalid_input for arrays of wrong lengths, a gap e_a - e_i that is not positive, a metric that is
-/// not symmetric, memory that does not hold the integrals of one pair; ErrorCode::numerical for numbers that are not
+/// not symmetric, memory that does not hold the integrals of one pair, a
+/// cutoff or a target error that cannot be; ErrorCode::numerical for numbers that are not
 /// finite and for a metric whose smallest eigenvalue is below 1e-12 of its largest.
 QUADRILLE_API Energy correlation_energy(const System& system, const Options& options);
 

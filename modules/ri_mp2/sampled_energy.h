@@ -22,7 +22,8 @@ class SampledEnergyError {
   SampledEnergyError(const System& system, const std::vector<double>& b);
 
   /// What the energy is not expected to be wrong by, in Hartree: six standard deviations, the mean of the errors where
-  /// the sample shows that it is not 0, and the second order.
+  /// the sample shows that it is not 0, and the second order. A mean that is small beside the errors of single rows
+  /// (below a third of them) is not seen, though over very many rows it could count.
   double error(double delta, std::int64_t depth) const;
 
  private:

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <utility>
 
 namespace quadrille::ri_mp2 {
 namespace {
@@ -38,13 +39,23 @@ class Choice {
     analyse(cutoff.automatic ? smallest_cutoff() : cutoff.delta);
     if (!cutoff.automatic) return result(candidate(cutoff.delta, depths[0]), 0);
     const std::function<double(const Candidate&)> error = error_of_energy(cutoff.assurance);
-    double least = HUGE_VAL;
-    for (const Candidate& c : candidates()) {
-      const double e = error(c);
-      if (e <= cutoff.target_error) return result(c, e);
-      least = std::min(least, e);
+    const std::vector<Candidate> all = candidates();
+    if (all.empty()) return in_double("no cutoff is expected to be faster");
+    // The most exact one first: where it fails no other needs a trial.
+    const Candidate& last = *std::min_element(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) {
+      return std::pair(x.delta, x.depth) < std::pair(y.delta, y.depth);
+    });
+    const double least = error(last);
+    double tried = least, bound = certain_bound(last);
+    for (const Candidate& c : all) {
+      if (!(least <= cutoff.target_error)) break;
+      // Errors change less than their bounds do: what these do not promise is not tried.
+      if (tried > cutoff.target_error && tried * certain_bound(c) > 2 * cutoff.target_error * bound) continue;
+      tried = error(c);
+      bound = certain_bound(c);
+      if (tried <= cutoff.target_error) return result(c, tried);
     }
-    if (std::isinf(least)) return in_double("no cutoff is expected to be faster");
+    if (std::isinf(least)) return in_double("single precision could overflow");
     return in_double(
         fmt::format("no cutoff that is expected to be faster keeps the energy within {:.3g} Hartree: {:.3g} "
                     "at best",
@@ -82,7 +93,7 @@ class Choice {
     return {delta, depth, double(large) / double(b_.size()), products * cost.plain(shape) / split};
   }
 
-  /// What SampledEnergyError takes for a choice: two products of its rows in double, and about one in single.
+  /// What SampledEnergyError takes at least: two products of its rows in double, and one trial.
   double cost_of_sample() const {
     const mgemm::Cutoff& cutoff = options_.products.cutoff;
     if (!cutoff.automatic || cutoff.assurance == mgemm::Assurance::certain) return 0;
@@ -92,7 +103,9 @@ class Choice {
   /// Those that promise a gain, the best first. Shorter sums than all there are change nothing.
   std::vector<Candidate> candidates() const {
     std::vector<double> deltas{profile_.a.delta};
-    while (profile_.a.listed && deltas.back() < profile_.max_a) deltas.push_back(2 * deltas.back());
+    while (profile_.a.listed && deltas.back() < profile_.max_a) {
+      deltas.push_back(deltas.back() > 0 ? 2 * deltas.back() : profile_.max_a);
+    }
     std::vector<Candidate> all;
     for (std::size_t d = 0; d < std::size(depths); ++d) {
       if (d + 1 < std::size(depths) && depths[d + 1] >= system_.auxiliary) continue;
@@ -103,17 +116,19 @@ class Choice {
     return all;
   }
 
+  /// Of an element of B B^T; infinite where single precision could overflow.
+  double certain_bound(const Candidate& c) const { return error_bound(profile_, c.delta, c.depth).certain; }
+
   std::function<double(const Candidate&)> error_of_energy(mgemm::Assurance assurance) {
     if (assurance == mgemm::Assurance::certain) {
       return [this, sensitivity = energy_sensitivity(system_, b_)](const Candidate& c) {
-        const double element = error_bound(profile_, c.delta, c.depth).certain;
+        const double element = certain_bound(c);
         return sensitivity.first * element + sensitivity.second * element * element;
       };
     }
     sample_.emplace(system_, b_);
     return [this](const Candidate& c) {
-      const bool overflows = !std::isfinite(error_bound(profile_, c.delta, c.depth).certain);
-      return overflows ? HUGE_VAL : sample_->error(c.delta, c.depth);
+      return std::isfinite(certain_bound(c)) ? sample_->error(c.delta, c.depth) : HUGE_VAL;
     };
   }
 
@@ -124,7 +139,7 @@ class Choice {
   }
 
   SplitChoice result(const Candidate& c, double error) const {
-    if (!std::isfinite(error_bound(profile_, c.delta, c.depth).certain)) {
+    if (!std::isfinite(certain_bound(c))) {
       return in_double(fmt::format("with delta = {:.3g} single precision could overflow", c.delta));
     }
     if (c.gain <= 1 && !options_.products.always_split) {

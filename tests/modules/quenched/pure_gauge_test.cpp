@@ -86,11 +86,13 @@ TEST_P(PureGaugeOn, EveryLinkIsThatOfTheReference) {
       PureGauge gauge = pure_gauge(start, action, seed);
       EXPECT_LT(distance(gauge.links(), start), single ? 5e-7 : form.reconstruct == Reconstruct::R18 ? 1e-300 : 2e-15);
       gauge.heatbath(12345678901);
-      // In float about one in 10^7 attempts is accepted or not by its rounding; the links that see its link part.
-      if (!single || gauge.counts().attempts == exact.counts().attempts) {
+      // In float a draw may turn by its rounding, about one in 10^7, and so do links that see it after it.
+      if (!single) {
         EXPECT_LT(distance(gauge.links(), heated), rounding) << to_string(isa);
-        EXPECT_LT(quantile(gauge.links(), heated, 0.5), single ? 1e-5 : 1e-13) << to_string(isa);
+        EXPECT_EQ(gauge.counts().attempts, exact.counts().attempts) << to_string(isa);
       }
+      EXPECT_LT(quantile(gauge.links(), heated, 0.7), rounding) << to_string(isa);
+      EXPECT_LT(quantile(gauge.links(), heated, 0.5), single ? 1e-5 : 1e-13) << to_string(isa);
       PureGauge other = pure_gauge(start, action, seed);
       other.overrelax();
       EXPECT_LT(distance(other.links(), relaxed), rounding) << to_string(isa);
@@ -321,7 +323,7 @@ TEST(PureGauge, FormsAgreeAtBeta6) {
     ASSERT_TRUE(in_single.plaquette.reliable);
     const double error = std::hypot(in_single.plaquette.error, in_double.plaquette.error);
     EXPECT_NEAR(in_single.plaquette.mean, in_double.plaquette.mean, 6 * error) << to_string(reconstruct);
-    EXPECT_LT(error, 2e-3);
+    EXPECT_LT(error, 4e-3);
   }
 }
 
@@ -382,7 +384,7 @@ TEST(PureGauge, SchwingerDysonEquationHolds) {
     const ChainMean found = chain_mean(misses);
     ASSERT_TRUE(found.reliable);
     EXPECT_LT(std::abs(found.mean), 6 * found.error) << "beta " << action.beta << " xi0 " << action.xi0;
-    EXPECT_LT(found.error, 2.5e-3);
+    EXPECT_LT(found.error, 4e-3);
   }
 }
 

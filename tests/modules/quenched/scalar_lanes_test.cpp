@@ -193,6 +193,20 @@ double distance(const HostLinks& a, const HostLinks& b) {
   return largest;
 }
 
+/// The fraction of links of which a number differs by more than `tolerance`, or is none.
+double links_apart(const HostLinks& a, const HostLinks& b, double tolerance) {
+  std::int64_t apart = 0;
+  for (std::size_t link = 0; link < a.data.size(); link += 9) {
+    double largest = 0;
+    for (std::size_t n = link; n < link + 9; ++n) {
+      const double difference = std::abs(a.data[n] - b.data[n]);
+      largest = std::isnan(difference) ? difference : std::max(difference, largest);
+    }
+    apart += largest <= tolerance ? 0 : 1;
+  }
+  return double(apart) / double(a.data.size() / 9);
+}
+
 class GroupedUpdates : public ::testing::TestWithParam<std::tuple<Dims, LinkForm>> {
  protected:
   const Lattice lattice{std::get<0>(GetParam())};
@@ -230,9 +244,8 @@ TEST_P(GroupedUpdates, SweepsAreThoseOfTheCpu) {
   PureGauge gauge(lattice, start, action, seed, cpu_backend(), form);
   gauge.heatbath(number);
   EXPECT_EQ(counts.draws, gauge.counts().draws);
-  // Where an attempt turned (most_turns), the links that saw its link part.
-  if (single && counts.attempts != gauge.counts().attempts) {
-    EXPECT_LE(std::abs(counts.attempts - gauge.counts().attempts), 6);
+  if (single) {  // a draw may turn by its rounding, and so do links that see it after it
+    EXPECT_LT(links_apart(heated.values(), gauge.links(), tolerance), 0.3);
     return;
   }
   EXPECT_LT(distance(heated.values(), gauge.links()), tolerance);

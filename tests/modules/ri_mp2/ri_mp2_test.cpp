@@ -114,6 +114,22 @@ TEST(RiMp2, AMeasuredTargetIsMetWithASplitAndAnUnreachableOneInDouble) {
   EXPECT_THAT(correlation_energy(system, mixed).step4.form, HasSubstr("double: no cutoff"));
 }
 
+/// Most of B is zero, so that no power of 2 is a smallest cutoff.
+TEST(RiMp2, ACutoffIsFoundForFewNumbersToo) {
+  System system = random_system(6, 30, 50);
+  for (std::size_t k = 0; k < system.ia_p.size(); ++k) {
+    if (k / 50 % 60 != 0) system.ia_p[k] = 0;
+  }
+  const double expected = correlation_energy(system, {}).correlation;
+  for (const mgemm::Assurance assurance : {mgemm::Assurance::certain, mgemm::Assurance::measured}) {
+    for (const double target : {1.0, 1e-5, 1e-12}) {
+      Options mixed;
+      mixed.products = {mgemm::ProductPrecision::mgemm, mgemm::Cutoff::for_error(target, assurance), true};
+      EXPECT_LT(std::abs(correlation_energy(system, mixed).correlation - expected), target);
+    }
+  }
+}
+
 /// The estimate against errors of the energy, in units of which it stands for about twelve.
 TEST(RiMp2, ASampleShowsTheErrorOfTheEnergy) {
   for (const auto& [o, v] : {std::pair{2, 20}, std::pair{6, 60}}) {  // all rows, and a sample
@@ -187,6 +203,11 @@ TEST(RiMp2, WhatMakesNoSenseIsSaid) {
   for (std::size_t q = 0; q < 5; ++q) bad.p_q[5 + q] = bad.p_q[q];  // two functions that are one
   for (std::size_t p = 0; p < 5; ++p) bad.p_q[5 * p + 1] = bad.p_q[5 * p];
   EXPECT_THAT(message_of(bad), HasSubstr("not positive definite to working precision"));
+  Options mixed;
+  mixed.products = {mgemm::ProductPrecision::mgemm, mgemm::Cutoff::at(-1), true};
+  EXPECT_THAT(message_of(good, mixed), HasSubstr("delta = -1"));
+  mixed.products.cutoff = mgemm::Cutoff::for_error(0);
+  EXPECT_THAT(message_of(good, mixed), HasSubstr("target error = 0"));
   bad = good;
   bad.auxiliary = 0;
   EXPECT_THAT(message_of(bad), HasSubstr("there are 3, 4 and 0"));
