@@ -12,7 +12,8 @@ namespace quadrille::mgemm {
 
 /// mgemm() with A, B and C in the memory of the CUDA backend (Backend::allocate, or any memory of its device); asked
 /// for on the backend's stream and done when Backend::synchronize returns. Waits for the analysis, so that the report
-/// is whole. The memory cap is of what is taken besides A, B and C. Errors: those of check_arguments;
+/// is whole. The memory cap is of what is taken besides A, B and C, the sums of the analysis
+/// (20 bytes for 256 elements) and the lists of large elements. Errors: those of check_arguments;
 /// ErrorCode::numerical where the analysis meets an element of A or B that is not finite (products that are too small
 /// are not analysed: what is not finite passes into C there, as an element of C does when beta != 0, and the bound of
 /// the report is infinite); C is as it was then.
@@ -33,7 +34,8 @@ class QUADRILLE_API PreparedFactor {
  public:
   enum class Side { left, right };
   /// The left factor op(A) is rows x cols = lines x k, the right one op(B) k x lines; `matrix` must stay as it is while
-  /// the factor lives (the sparse products read it). Errors: ErrorCode::numerical for an element that is not finite.
+  /// the factor lives (the sparse products read it). Errors: ErrorCode::numerical for an element that is not finite,
+  /// ErrorCode::invalid_input for a matrix without elements.
   PreparedFactor(DenseView<const double> matrix, Side side, double delta, SmallForm form);
   ~PreparedFactor();
   PreparedFactor(PreparedFactor&&) noexcept;

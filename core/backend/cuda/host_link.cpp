@@ -133,7 +133,10 @@ void HostLink::progress() {
   while (oldest_down_ < down_turn_) {
     Buffer& oldest = down_buffers_[oldest_down_ % buffers_each_way];
     const cudaError_t status = cudaEventQuery(oldest.travelled.get());
-    if (status == cudaErrorNotReady) break;
+    if (status == cudaErrorNotReady) {
+      (void)cudaGetLastError();  // else the next kernel would be blamed
+      break;
+    }
     check(status, "cudaEventQuery");
     take_out(oldest);
     ++oldest_down_;

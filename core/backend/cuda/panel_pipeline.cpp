@@ -77,24 +77,29 @@ void PanelPipeline<T>::begin_c(const PanelStep& s) {
 }
 
 template <class T>
+void PanelPipeline<T>::end_c(const PanelStep& s) {
+  record(multiplied_, stream());
+  wait(link_.down(), multiplied_);
+  link_.receive(static_cast<const T*>(c_memory_.get()), c_.block(s.row, s.column, s.rows, s.columns));
+  traffic_.down += s.rows * s.columns * std::int64_t(sizeof(T));
+}
+
+template <class T>
 PipelineTraffic PanelPipeline<T>::run(const PanelProduct<T>& product) {
   if (plan_.steps() > 0) send_panels(plan_.step(0));
   for (std::int64_t number = 0; number < plan_.steps(); ++number) {
     const PanelStep s = plan_.step(number);
     const int of_a = a_panels_.current, of_b = b_panels_.current;
-    // The next panels are on their way before this product, which may wait for the device, is asked for.
-    if (number + 1 < plan_.steps()) send_panels(plan_.step(number + 1));
     if (s.begins_c) begin_c(s);
     wait(stream(), a_panels_.arrived[of_a]);
     wait(stream(), b_panels_.arrived[of_b]);
     product(s, a_panels_.panel[of_a].constant(), b_panels_.panel[of_b].constant(), s.begins_c ? beta_ : T(1), c_panel_);
     record(a_panels_.read[of_a], stream());
     record(b_panels_.read[of_b], stream());
-    if (!s.ends_c) continue;
-    record(multiplied_, stream());
-    wait(link_.down(), multiplied_);
-    link_.receive(static_cast<const T*>(c_memory_.get()), c_.block(s.row, s.column, s.rows, s.columns));
-    traffic_.down += s.rows * s.columns * std::int64_t(sizeof(T));
+    if (s.ends_c) end_c(s);
+    // Only now: sending waits for the product before this one, whose panels it overwrites, and packs while this one
+    // runs.
+    if (number + 1 < plan_.steps()) send_panels(plan_.step(number + 1));
   }
   link_.finish_receiving();
   return traffic_;

@@ -51,6 +51,7 @@ class PanelPipeline {
   void load(Buffers& buffers, DenseView<const T> block);
   void send_panels(const PanelStep& step);
   void begin_c(const PanelStep& step);
+  void end_c(const PanelStep& step);
 
   DenseView<const T> a_, b_;
   T beta_;

@@ -316,6 +316,10 @@ PreparedFactor::PreparedFactor(DenseView<const double> matrix, Side side, double
     : body_(std::make_unique<Body>(matrix, side)) {
   if (!(delta >= 0)) throw Error(ErrorCode::invalid_input, fmt::format("delta = {}: it must be 0 or more", delta));
   if (form == SmallForm::automatic) throw Error(ErrorCode::invalid_input, "a prepared factor needs a form by name");
+  if (matrix.rows < 1 || matrix.cols < 1) {
+    throw Error(ErrorCode::invalid_input,
+                fmt::format("a prepared factor must have elements, is {} x {}", matrix.rows, matrix.cols));
+  }
   body_->factor.analyse(delta);
   body_->factor.check_finite(side == Side::left ? "the left factor" : "the right factor",
                              matrix.by_rows ? Order::rows : Order::columns);
