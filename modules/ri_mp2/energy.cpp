@@ -19,17 +19,13 @@ SpinSums sum_pair(const System& system, const T* x, std::int64_t stride, double 
       for (std::int64_t a = a0; a < std::min(a0 + block, n); ++a) {
         for (std::int64_t b = b0; b < std::min(b0 + block, a); ++b) {
           const double one = x[a * stride + b], other = x[b * stride + a];
-          const double inverse = 1 / (e_ij - e[a] - e[b]);
-          const double difference = one - other;
-          sums.opposite += (one * one + other * other) * inverse;
-          sums.same += difference * difference * inverse;
+          add_pair(sums, one, other, e_ij - e[a] - e[b]);
         }
       }
     }
   }
   for (std::int64_t a = 0; a < n; ++a) {
-    const double one = x[a * stride + a];
-    sums.opposite += one * one / (e_ij - e[a] - e[a]);
+    add_diagonal(sums, x[a * stride + a], e_ij - e[a] - e[a]);
   }
   return sums;
 }
@@ -77,9 +73,8 @@ std::vector<double> squares_of_rows(const System& system, const std::vector<doub
   return squares;
 }
 
-Sensitivity energy_sensitivity(const System& system, const std::vector<double>& b) {
+Sensitivity energy_sensitivity(const System& system, const std::vector<double>& squares) {
   const std::int64_t pairs = system.pairs();
-  const std::vector<double> squares = squares_of_rows(system, b);
   std::vector<Sensitivity> rows(static_cast<std::size_t>(pairs));
 #pragma omp parallel for
   for (std::int64_t ia = 0; ia < pairs; ++ia) {

@@ -1,6 +1,7 @@
 // The sums over virtual orbitals of a batch of integrals.
 #pragma once
 
+#include "modules/ri_mp2/pair_sums.h"
 #include "modules/ri_mp2/ri_mp2.h"
 
 namespace quadrille::ri_mp2 {
@@ -13,12 +14,8 @@ struct Batch {
   std::int64_t first_i, count_i, first_j, count_j;
 };
 
-/// Sums of x^2 / D and x (x - y) / D, x = (ia|jb), y = (ib|ja), over the ordered pairs i, j of the batch and, where
-/// they are two different batches, over the swapped pairs too. In double, each pair by one thread and all in a fixed
-/// order: the same bits for any number of threads.
-struct SpinSums {
-  double opposite = 0, same = 0;
-};
+/// Over the ordered pairs i, j of the batch and, where they are two different batches, over the swapped pairs too. In
+/// double, each pair by one thread and all in a fixed order: the same bits for any number of threads.
 template <class T>
 SpinSums sum_batch(const System& system, const Batch<T>& batch);
 
@@ -31,7 +28,8 @@ struct Sensitivity {
   /// The largest error e of an element that keeps the energy within `target`: first e + second e^2 <= target.
   double element_error(double target) const;
 };
-Sensitivity energy_sensitivity(const System& system, const std::vector<double>& b);
+/// `squares`: |B_ia|^2 of every pair.
+Sensitivity energy_sensitivity(const System& system, const std::vector<double>& squares);
 
 /// e_a - e_i of the pair ia.
 inline double gap(const System& system, std::int64_t ia) {

@@ -1,8 +1,11 @@
 #include "modules/ri_mp2/ri_mp2.h"
 
+#include "core/backend/backend.h"
 #include "core/error.h"
 #include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/split_product.h"
+#include "modules/ri_mp2/batches.h"
+#include "modules/ri_mp2/device.h"
 #include "modules/ri_mp2/energy.h"
 #include "modules/ri_mp2/step4.h"
 
@@ -57,10 +60,7 @@ void check(const System& system) {
 
 std::vector<float> in_single(const std::vector<double>& from) { return {from.begin(), from.end()}; }
 
-std::string form_text(const mgemm::MgemmReport& report) {
-  if (report.form == mgemm::MgemmForm::plain_double) return "double: " + report.reason;
-  return fmt::format("mgemm, delta {:.3g}, large {:.2e} and {:.2e}", report.delta, report.large_a, report.large_b);
-}
+bool on_device(const Options& options) { return options.backend != nullptr && !options.backend->host_memory(); }
 
 mgemm::MgemmOptions mgemm_options(const Options& options) {
   mgemm::MgemmOptions out;
@@ -80,38 +80,26 @@ std::vector<DenseView<const T>> batches_of(const System& system, const T* b, std
   return batches;
 }
 
-void show(const Options& options, const Batch<double>& batch) {
-  if (options.see_batch) options.see_batch(batch);
-}
-void show(const Options& options, const Batch<float>& batch) {
-  if (options.see_single_batch) options.see_single_batch(batch);
-}
-
-/// Step 4 and the sums: batches of occupied orbitals i, and of j up to that of i. multiply(i, j, integrals) writes the
-/// products of the rows of B of batch i with those of batch j, by rows.
+/// Step 4 and the sums. multiply(i, j, integrals) writes the products of the rows of B of batch i with those of batch j,
+/// by rows.
 template <class T, class Multiply>
 void sum_over_batches(const System& system, const Options& options, Multiply&& multiply, Energy& energy) {
   const std::int64_t n = energy.batch * system.virtuals;
   std::vector<T> memory(static_cast<std::size_t>(n * n));
-  const std::int64_t batches = (system.occupied + energy.batch - 1) / energy.batch;
-  for (std::int64_t i = 0; i < batches; ++i) {
-    for (std::int64_t j = 0; j <= i; ++j) {
-      const auto count = [&](std::int64_t k) { return std::min(energy.batch, system.occupied - k * energy.batch); };
-      const Batch<T> batch{memory.data(), i * energy.batch, count(i), j * energy.batch, count(j)};
-      const std::int64_t rows = batch.count_i * system.virtuals, columns = batch.count_j * system.virtuals;
-      const double began = now();
-      multiply(std::size_t(i), std::size_t(j), DenseView<T>{memory.data(), rows, columns, columns, true});
-      energy.step4.seconds += now() - began;
-      show(options, batch);
-      const double multiplied = now();
-      const SpinSums sums = sum_batch(system, batch);
-      energy.opposite_spin += sums.opposite;
-      energy.same_spin += sums.same;
-      energy.step4.flops += 2.0 * double(rows) * double(columns) * double(system.auxiliary);
-      energy.energy_seconds += now() - multiplied;
-      if (options.progress) options.progress(double(i * (i + 1) / 2 + j + 1) / double(batches * (batches + 1) / 2));
-    }
-  }
+  for_each_batch<T>(system, options, memory.data(), energy.batch, [&](const Batch<T>& batch) {
+    const std::int64_t rows = batch.count_i * system.virtuals, columns = batch.count_j * system.virtuals;
+    const double began = now();
+    multiply(std::size_t(batch.first_i / energy.batch), std::size_t(batch.first_j / energy.batch),
+             DenseView<T>{memory.data(), rows, columns, columns, true});
+    energy.step4.seconds += now() - began;
+    show_batch(options, batch);
+    const double multiplied = now();
+    const SpinSums sums = sum_batch(system, batch);
+    energy.opposite_spin += sums.opposite;
+    energy.same_spin += sums.same;
+    energy.step4.flops += 2.0 * double(rows) * double(columns) * double(system.auxiliary);
+    energy.energy_seconds += now() - multiplied;
+  });
 }
 
 /// Step 4 and the sums with all products in the precision of T.
@@ -181,20 +169,23 @@ void multiply_step3(const System& system, const Gemm<double>& gemm, const std::v
     std::copy(c.begin(), c.end(), gemm.c);
     step.form = "single";
   } else if (options.products.precision == ProductPrecision::mgemm && !options.step3.automatic) {
-    step.form = form_text(mgemm::mgemm(gemm, options.step3, mgemm_options(options)));
+    step.form = step3_form(mgemm::mgemm(gemm, options.step3, mgemm_options(options)));
   } else {  // an automatic cutoff has no error to give away here, where a tenth of the work is
     (void)mgemm::cleaver(gemm);
     step.form = "double";
   }
 }
 
-}  // namespace
-
-std::vector<double> make_b(const System& system, const Options& options, Energy& report) {
-  check(system);
+std::vector<double> timed_root(const System& system, Energy& energy) {
   const double began = now();
-  const std::vector<double> root = inverse_square_root(system.p_q, system.auxiliary);
-  const double diagonalized = now();
+  std::vector<double> root = inverse_square_root(system.p_q, system.auxiliary);
+  energy.metric_seconds = now() - began;
+  return root;
+}
+
+std::vector<double> make_b_here(const System& system, const Options& options, const std::vector<double>& root,
+                                Step& step) {
+  const double began = now();
   std::vector<double> b(system.ia_p.size());
   Gemm<double> gemm;
   gemm.order = mgemm::Order::rows;
@@ -203,11 +194,44 @@ std::vector<double> make_b(const System& system, const Options& options, Energy&
   gemm.a = system.ia_p.data();
   gemm.b = root.data();
   gemm.c = b.data();
-  multiply_step3(system, gemm, root, options, report.step3);
-  report.metric_seconds = diagonalized - began;
-  report.step3.seconds = now() - diagonalized;
-  report.step3.flops = 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
+  multiply_step3(system, gemm, root, options, step);
+  step.seconds = now() - began;
+  step.flops = 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
   return b;
+}
+
+void sum_here(const System& system, const Options& options, const std::vector<double>& root, Energy& energy) {
+  const std::vector<double> b = make_b_here(system, options, root, energy.step3);
+  switch (options.products.precision) {
+    case ProductPrecision::double_:
+      energy.step4.form = "double";
+      return sum_in_one_precision(system, options, b.data(), energy);
+    case ProductPrecision::single: {
+      energy.step4.form = "single";
+      const double began = now();
+      const std::vector<float> single = in_single(b);
+      energy.step4.seconds += now() - began;
+      return sum_in_one_precision(system, options, single.data(), energy);
+    }
+    case ProductPrecision::mgemm: return sum_in_mixed_precision(system, options, b, energy);
+  }
+}
+
+}  // namespace
+
+std::string step3_form(const mgemm::MgemmReport& report) {
+  if (report.form == mgemm::MgemmForm::plain_double) return "double: " + report.reason;
+  const std::string small =
+      report.small_form == mgemm::SmallForm::single ? "" : fmt::format(", small elements in {}", mgemm::to_string(report.small_form));
+  return fmt::format("mgemm{}, delta {:.3g}, large {:.2e} and {:.2e}", small, report.delta, report.large_a,
+                     report.large_b);
+}
+
+std::vector<double> make_b(const System& system, const Options& options, Energy& report) {
+  check(system);
+  const std::vector<double> root = timed_root(system, report);
+  return on_device(options) ? make_b_on_device(system, options, root, report.step3)
+                            : make_b_here(system, options, root, report.step3);
 }
 
 Energy correlation_energy(const System& system, const Options& options) {
@@ -217,22 +241,8 @@ Energy correlation_energy(const System& system, const Options& options) {
     mgemm::check_choices(options.products.cutoff, mgemm_options(options));
   }
   energy.batch = batch_size(system, options);
-  const std::vector<double> b = make_b(system, options, energy);
-  switch (options.products.precision) {
-    case ProductPrecision::double_:
-      energy.step4.form = "double";
-      sum_in_one_precision(system, options, b.data(), energy);
-      break;
-    case ProductPrecision::single: {
-      energy.step4.form = "single";
-      const double began = now();
-      const std::vector<float> single = in_single(b);
-      energy.step4.seconds += now() - began;
-      sum_in_one_precision(system, options, single.data(), energy);
-      break;
-    }
-    case ProductPrecision::mgemm: sum_in_mixed_precision(system, options, b, energy); break;
-  }
+  const std::vector<double> root = timed_root(system, energy);
+  (on_device(options) ? sum_on_device : sum_here)(system, options, root, energy);
   energy.correlation = energy.opposite_spin + energy.same_spin;
   if (!std::isfinite(energy.correlation)) {
     throw Error(ErrorCode::numerical, "the correlation energy is not finite: integrals overflow in this precision");

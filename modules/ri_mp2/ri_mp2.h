@@ -18,6 +18,10 @@
 #include <string>
 #include <vector>
 
+namespace quadrille {
+class Backend;
+}
+
 namespace quadrille::ri_mp2 {
 
 struct System {
@@ -37,7 +41,10 @@ struct Options {
   /// Hartree (step4.h).
   mgemm::PrecisionChoice products;
   mgemm::Cutoff step3 = mgemm::Cutoff::for_error(0);  ///< of mgemm; automatic: double, a small part of the work
-  std::int64_t memory = std::int64_t(1) << 30;        ///< bytes for a batch of integrals
+  std::int64_t memory = std::int64_t(1) << 30;        ///< bytes for a batch of integrals, where they are made
+  /// Who does steps 3 and 4 and the sums: the CPU where null; with the CUDA backend B and the integrals stay in the
+  /// memory of the device.
+  Backend* backend = nullptr;
   /// Called after each batch with the fraction of the work that is done. May be empty.
   std::function<void(double)> progress = {};
   /// Called with the integrals of each batch, in the precision that they are made in, before they are summed: for
@@ -64,7 +71,8 @@ struct Energy {
 /// Errors: ErrorCode::invalid_input for arrays of wrong lengths, a gap e_a - e_i that is not positive, a metric that is
 /// not symmetric, memory that does not hold the integrals of one pair, a
 /// cutoff or a target error that cannot be; ErrorCode::numerical for numbers that are not
-/// finite and for a metric whose smallest eigenvalue is below 1e-12 of its largest.
+/// finite and for a metric whose smallest eigenvalue is below 1e-12 of its largest; ErrorCode::unsupported, with the
+/// bytes needed and free, where the memory of a GPU runs out.
 QUADRILLE_API Energy correlation_energy(const System& system, const Options& options);
 
 /// (P|Q)^{-1/2} by diagonalization, n x n; errors as above.

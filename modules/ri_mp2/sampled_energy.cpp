@@ -17,15 +17,49 @@ constexpr double deviations = 6;
 /// Standard errors of its estimate that a mean must be away from 0 to count.
 constexpr double significant = 4;
 
-/// Of one row: first and second order.
-struct Moved {
-  double first = 0, second = 0;
-};
-
 }  // namespace
 
+std::vector<SampledRow> draw_rows(const System& system, const std::vector<double>& squares, std::int64_t most) {
+  const std::int64_t pairs = system.pairs();
+  std::vector<SampledRow> drawn;
+  if (pairs <= most) {
+    for (std::int64_t r = 0; r < pairs; ++r) drawn.push_back({r, 1});
+    return drawn;
+  }
+  // Half of the probability is even, so that no row counts for much more than its share.
+  std::vector<double> sums(squares.size());
+  double total = 0;
+  for (std::int64_t r = 0; r < pairs; ++r) sums[std::size_t(r)] = total += squares[std::size_t(r)] / gap(system, r);
+  for (std::int64_t r = 0; r < pairs; ++r) {
+    sums[std::size_t(r)] = (total > 0 ? sums[std::size_t(r)] / total : 0) + double(r + 1) / double(pairs);
+  }
+  SiteRandom random(0, RandomPurpose::Sample, 0);
+  for (std::int64_t draw = 0; draw < most; ++draw) {
+    const auto found = std::upper_bound(sums.begin(), sums.end(), random.uniform() * sums.back());
+    const std::int64_t r = std::min<std::int64_t>(found - sums.begin(), pairs - 1);
+    const double share = (sums[std::size_t(r)] - (r > 0 ? sums[std::size_t(r - 1)] : 0)) / sums.back();
+    drawn.push_back({r, 1 / (double(most) * share)});
+  }
+  return drawn;
+}
+
+double expected_error(const std::vector<SampledRow>& rows, const std::vector<MovedEnergy>& moved) {
+  double mean = 0, squares = 0, spread = 0, second = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const double weight = rows[r].weight, first = moved[r].first;
+    mean += weight * first;
+    squares += weight * first * first;
+    spread += weight * weight * first * first;
+    second += weight * moved[r].second;
+  }
+  // The variance of a mean of `count` numbers count w dE_r; spread is the sum of their squares / count^2.
+  const double standard_error = std::sqrt(std::max(0.0, spread - mean * mean / double(rows.size())));
+  const double bias = std::abs(mean) > significant * standard_error ? std::abs(mean) : 0;
+  return 2 * deviations * std::sqrt(squares) + bias + second;
+}
+
 SampledEnergyError::SampledEnergyError(const System& system, const std::vector<double>& b)
-    : system_(system), b_(b), rows_(draw(squares_of_rows(system, b))) {
+    : system_(system), b_(b), rows_(draw_rows(system, squares_of_rows(system, b), rows)) {
   const std::int64_t pairs = system.pairs(), n = system.auxiliary, count = std::int64_t(rows_.size());
   sample_.resize(std::size_t(count * n));
   for (std::int64_t r = 0; r < count; ++r) {
@@ -42,32 +76,8 @@ SampledEnergyError::SampledEnergyError(const System& system, const std::vector<d
     const double* x = exact_.data() + r * pairs;
     const std::int64_t pair = rows_[std::size_t(r)].pair;
     exchange_row(pair, c);
-    for (std::int64_t s = 0; s < pairs; ++s) c[s] = (2 * c[s] - 4 * x[s]) / (gap(system, pair) + gap(system, s));
+    for (std::int64_t s = 0; s < pairs; ++s) c[s] = energy_derivative(x[s], c[s], gap(system, pair) + gap(system, s));
   }
-}
-
-std::vector<SampledEnergyError::Row> SampledEnergyError::draw(const std::vector<double>& squares) const {
-  const std::int64_t pairs = system_.pairs();
-  std::vector<Row> drawn;
-  if (pairs <= rows) {
-    for (std::int64_t r = 0; r < pairs; ++r) drawn.push_back({r, 1});
-    return drawn;
-  }
-  // Half of the probability is even, so that no row counts for much more than its share.
-  std::vector<double> sums(squares.size());
-  double total = 0;
-  for (std::int64_t r = 0; r < pairs; ++r) sums[std::size_t(r)] = total += squares[std::size_t(r)] / gap(system_, r);
-  for (std::int64_t r = 0; r < pairs; ++r) {
-    sums[std::size_t(r)] = (total > 0 ? sums[std::size_t(r)] / total : 0) + double(r + 1) / double(pairs);
-  }
-  SiteRandom random(0, RandomPurpose::Sample, 0);
-  for (std::int64_t draw = 0; draw < rows; ++draw) {
-    const auto found = std::upper_bound(sums.begin(), sums.end(), random.uniform() * sums.back());
-    const std::int64_t r = std::min<std::int64_t>(found - sums.begin(), pairs - 1);
-    const double share = (sums[std::size_t(r)] - (r > 0 ? sums[std::size_t(r - 1)] : 0)) / sums.back();
-    drawn.push_back({r, 1 / (double(rows) * share)});
-  }
-  return drawn;
 }
 
 void SampledEnergyError::exchange_row(std::int64_t pair, double* out) const {
@@ -83,7 +93,7 @@ double SampledEnergyError::error(double delta, std::int64_t depth) const {
   mgemm::SplitFactor sample, others;
   sample.assign({sample_.data(), count, n, n, true}, delta);
   std::vector<double> mixed(static_cast<std::size_t>(count * std::min(block, pairs)));
-  std::vector<Moved> moved(rows_.size());
+  std::vector<MovedEnergy> moved(rows_.size());
   for (std::int64_t first = 0; first < pairs; first += block) {
     const std::int64_t some = std::min(block, pairs - first);
     others.assign({b_.data() + first * n, some, n, n, true}, delta);
@@ -94,23 +104,11 @@ double SampledEnergyError::error(double delta, std::int64_t depth) const {
       for (std::int64_t s = 0; s < some; ++s) {
         const std::size_t place = std::size_t(r * pairs + first + s);
         const double d = mixed[std::size_t(r * some + s)] - exact_[place];
-        moved[std::size_t(r)].first += derivatives_[place] * d;
-        moved[std::size_t(r)].second += 3 * d * d / (gap_r + gap(system_, first + s));
+        add_error(moved[std::size_t(r)], derivatives_[place], d, gap_r + gap(system_, first + s));
       }
     }
   }
-  double mean = 0, squares = 0, spread = 0, second = 0;
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    const double weight = rows_[r].weight, first = moved[r].first;
-    mean += weight * first;
-    squares += weight * first * first;
-    spread += weight * weight * first * first;
-    second += weight * moved[r].second;
-  }
-  // The variance of a mean of `count` numbers count w dE_r; spread is the sum of their squares / count^2.
-  const double standard_error = std::sqrt(std::max(0.0, spread - mean * mean / double(count)));
-  const double bias = std::abs(mean) > significant * standard_error ? std::abs(mean) : 0;
-  return 2 * deviations * std::sqrt(squares) + bias + second;
+  return expected_error(rows_, moved);
 }
 
 }  // namespace quadrille::ri_mp2

@@ -1,12 +1,26 @@
 // How far the rounding errors of step 4 move the energy, as some rows of the integrals show.
 #pragma once
 
+#include "modules/ri_mp2/pair_sums.h"
 #include "modules/ri_mp2/ri_mp2.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace quadrille::ri_mp2 {
+
+/// A row of the integrals that stands for others.
+struct SampledRow {
+  std::int64_t pair;
+  double weight;  ///< of its part in the sum over all rows
+};
+
+/// All rows where there are at most `most`; else `most` draws with probabilities that favour large |B_r|^2 / gap, half of
+/// the probability being even. `squares`: |B_r|^2.
+std::vector<SampledRow> draw_rows(const System& system, const std::vector<double>& squares, std::int64_t most);
+
+/// What the energy is not expected to be wrong by, in Hartree: see SampledEnergyError::error.
+double expected_error(const std::vector<SampledRow>& rows, const std::vector<MovedEnergy>& moved);
 
 /// With errors d of the integrals x, the energy moves by dE = sum_{r s} c_rs d_rs + O(d^2), r = ia, s = jb, c = (4 x -
 /// 2 y) / D. For a sample of rows r, x, y and c are computed in double, and d by the split product itself, so that dE_r
@@ -27,17 +41,12 @@ class SampledEnergyError {
   double error(double delta, std::int64_t depth) const;
 
  private:
-  struct Row {
-    std::int64_t pair;
-    double weight;  ///< of its part in the sum over all rows
-  };
-  std::vector<Row> draw(const std::vector<double>& squares) const;
   /// (jb|ia) with the virtual orbitals exchanged, for all jb.
   void exchange_row(std::int64_t pair, double* out) const;
 
   const System& system_;
   const std::vector<double>& b_;
-  std::vector<Row> rows_;
+  std::vector<SampledRow> rows_;
   std::vector<double> sample_;               ///< their rows of B
   std::vector<double> exact_, derivatives_;  ///< x and c, [row][jb]
 };

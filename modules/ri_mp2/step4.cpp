@@ -2,6 +2,7 @@
 
 #include "modules/mgemm/cost_model.h"
 #include "modules/mgemm/error_bound.h"
+#include "modules/ri_mp2/cutoff_search.h"
 #include "modules/ri_mp2/energy.h"
 #include "modules/ri_mp2/sampled_energy.h"
 
@@ -41,25 +42,17 @@ class Choice {
     const std::function<double(const Candidate&)> error = error_of_energy(cutoff.assurance);
     const std::vector<Candidate> all = candidates();
     if (all.empty()) return in_double("no cutoff is expected to be faster");
-    // The most exact one first: where it fails no other needs a trial.
     const Candidate& last = *std::min_element(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) {
       return std::pair(x.delta, x.depth) < std::pair(y.delta, y.depth);
     });
-    const double least = error(last);
-    double tried = least, bound = certain_bound(last);
-    for (const Candidate& c : all) {
-      if (!(least <= cutoff.target_error)) break;
-      // Errors change less than their bounds do: what these do not promise is not tried.
-      if (tried > cutoff.target_error && tried * certain_bound(c) > 2 * cutoff.target_error * bound) continue;
-      tried = error(c);
-      bound = certain_bound(c);
-      if (tried <= cutoff.target_error) return result(c, tried);
-    }
-    if (std::isinf(least)) return in_double("single precision could overflow");
+    const auto found = find_cutoff(all, last, cutoff.target_error, error,
+                                   [this](const Candidate& c) { return certain_bound(c); });
+    if (found.candidate != nullptr) return result(*found.candidate, found.error);
+    if (std::isinf(found.error)) return in_double("single precision could overflow");
     return in_double(
         fmt::format("no cutoff that is expected to be faster keeps the energy within {:.3g} Hartree: {:.3g} "
                     "at best",
-                    cutoff.target_error, least));
+                    cutoff.target_error, found.error));
   }
 
  private:
@@ -121,7 +114,7 @@ class Choice {
 
   std::function<double(const Candidate&)> error_of_energy(mgemm::Assurance assurance) {
     if (assurance == mgemm::Assurance::certain) {
-      return [this, sensitivity = energy_sensitivity(system_, b_)](const Candidate& c) {
+      return [this, sensitivity = energy_sensitivity(system_, squares_of_rows(system_, b_))](const Candidate& c) {
         const double element = certain_bound(c);
         return sensitivity.first * element + sensitivity.second * element * element;
       };

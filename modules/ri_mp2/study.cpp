@@ -81,6 +81,7 @@ class Study {
                              : mgemm::Cutoff::at(row.delta);
     options.products.always_split = options_.always_split;
     options.memory = options_.memory;
+    options.backend = options_.backend;
     return options;
   }
 
@@ -104,7 +105,7 @@ class Study {
     gemm.a = exact_b_.data() + batch.first_i * v * n;
     gemm.b = exact_b_.data() + batch.first_j * v * n;
     gemm.c = exact_integrals_.data();
-    (void)mgemm::cleaver(gemm);
+    (void)mgemm::cleaver(gemm, {0, options_.backend});
   }
 
   /// The energy and its errors, untimed: this run touches the memory first, too.

@@ -18,6 +18,7 @@ struct StudyOptions {
       true;         ///< else those of B and of the integrals are not computed: they cost a run in double each
   int repeats = 3;  ///< times that each run is timed
   std::int64_t memory = std::int64_t(1) << 30;  ///< Options; the integrals compared with take as much again
+  Backend* backend = nullptr;                   ///< Options
   /// Called before each run with what it is, and the fraction of all runs that is done. May be empty.
   std::function<void(const std::string&, double)> progress = {};
 };

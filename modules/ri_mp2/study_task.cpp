@@ -1,6 +1,7 @@
 #include "modules/ri_mp2/study_task.h"
 
 #include "core/atomic_file.h"
+#include "core/backend/backend.h"
 #include "core/csv.h"
 #include "core/log.h"
 #include "modules/ri_mp2/generated_system.h"
@@ -75,6 +76,7 @@ StudyOptions read_options(const TaskContext& context) {
   options.element_errors = context.boolean("element_errors");
   options.repeats = int(context.integer("repeats"));
   options.memory = context.integer("memory") << 20;
+  options.backend = &find_backend(context.backend());
   return options;
 }
 
@@ -210,6 +212,7 @@ void run_study(const TaskContext& context) {
   }
   write_file(context.output_file("csv"), csv_of_rows(rows));
   context.result_in("ri_mp2_studies", Json({{"csv", context.text("csv")},
+                                            {"backend", context.backend()},
                                             {"threads", context.threads()},
                                             {"repeats", context.integer("repeats")},
                                             {"rows", rows}})

@@ -1,5 +1,6 @@
 // The module ri_mp2: the task `ri_mp2`; `ri_mp2_study` is in study_task.h.
 #include "modules/task.h"
+#include "core/backend/backend.h"
 #include "core/log.h"
 #include "modules/ri_mp2/ri_mp2.h"
 #include "modules/ri_mp2/study_task.h"
@@ -41,6 +42,7 @@ void compute(const TaskContext& context) {
   const Hdf5Reader file(context.input_file("file"));
   const System system = read_system(file);
   Options options = read_options(context);
+  options.backend = &find_backend(context.backend());
   options.progress = [&](double fraction) { context.progress("integrals and energy", fraction); };
   const Energy energy = correlation_energy(system, options);
   Json out = {{"e_corr", energy.correlation},
@@ -50,6 +52,7 @@ void compute(const TaskContext& context) {
               {"virtual", system.virtuals},
               {"auxiliary", system.auxiliary},
               {"precision", context.text("precision")},
+              {"backend", context.backend()},
               {"batch", energy.batch},
               {"metric", {{"seconds", energy.metric_seconds}}},
               {"step3", step_json(energy.step3)},

@@ -1,0 +1,30 @@
+// Steps 3 and 4 and the sums on a GPU. In a build without CUDA every call throws ErrorCode::unsupported.
+#pragma once
+
+#include "modules/mgemm/mgemm.h"
+#include "modules/ri_mp2/energy.h"
+
+#include <string>
+#include <vector>
+
+namespace quadrille::ri_mp2 {
+
+/// What Step::form says of step 3 in mixed precision, wherever it was done.
+std::string step3_form(const mgemm::MgemmReport& report);
+
+/// Steps 3 and 4, and the sums, of a system that is checked; `root` is (P|Q)^{-1/2}, energy.batch is set. Overwrites
+/// energy.step3 and energy.step4 and adds to the sums. B, or its parts, and the integrals of one batch stay in the
+/// device's memory; a batch is copied to the host only for who sees it. Every step is waited for, and its seconds count
+/// until then. Errors: those of correlation_energy.
+void sum_on_device(const System& system, const Options& options, const std::vector<double>& root, Energy& energy);
+
+/// Step 3 there, with B copied to the host.
+std::vector<double> make_b_on_device(const System& system, const Options& options, const std::vector<double>& root,
+                                     Step& step);
+
+/// sum_batch() of integrals in the device's memory: the same bits in every run. Waits. Errors: ErrorCode::unsupported
+/// for more pairs of occupied orbitals than 2^30, or of tiles of virtual ones.
+template <class T>
+SpinSums sum_batch_on_device(const System& system, const Batch<T>& batch);
+
+}  // namespace quadrille::ri_mp2
