@@ -11,8 +11,8 @@ struct FoundCutoff {
   double error = 0;                      ///< of it; of the most exact one where there is none
 };
 
-/// The first of `all`, the best first, with error(candidate) <= target. bound(candidate) is a bound of the same kind for
-/// each, cheap to find. The most exact one is tried first: where it fails no other needs a trial.
+/// The first of `all`, the best first, with error(candidate) <= target. bound(candidate) is a bound of the same kind
+/// for each, cheap to find. The most exact one is tried first: where it fails no other needs a trial.
 template <class Candidate, class Error, class Bound>
 FoundCutoff<Candidate> find_cutoff(const std::vector<Candidate>& all, const Candidate& most_exact, double target,
                                    const Error& error, const Bound& bound_of) {

@@ -23,7 +23,7 @@ std::vector<double> make_b_on_device(const System& system, const Options& option
                                      Step& step);
 
 /// sum_batch() of integrals in the device's memory: the same bits in every run. Waits. Errors: ErrorCode::unsupported
-/// for more pairs of occupied orbitals than 2^30, or of tiles of virtual ones.
+/// for more than 2^30 pairs of occupied orbitals or 2^20 virtual ones.
 template <class T>
 SpinSums sum_batch_on_device(const System& system, const Batch<T>& batch);
 

@@ -43,8 +43,8 @@ struct TilePlace {
 /// The tiles on and below the diagonal, `tiles` in a row.
 QUADRILLE_HOST_DEVICE unsigned tiles_below(unsigned tiles) { return tiles * (tiles + 1) / 2; }
 
-/// Tile `number` of tiles_below(tiles): the triangle is folded into a rectangle, whose row r is row tiles - 1 - r of the
-/// triangle and behind it row r, or r - 1 where there is an odd number of them.
+/// Tile `number` of tiles_below(tiles): the triangle is folded into a rectangle, whose row r is row tiles - 1 - r of
+/// the triangle and behind it row r, or r - 1 where there is an odd number of them.
 QUADRILLE_HOST_DEVICE TilePlace tile_of(unsigned tiles, unsigned number) {
   const unsigned odd = tiles % 2, length = tiles + 1 - odd;
   const unsigned row = number / length, column = number % length, first = tiles - row;

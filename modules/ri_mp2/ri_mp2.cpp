@@ -80,8 +80,8 @@ std::vector<DenseView<const T>> batches_of(const System& system, const T* b, std
   return batches;
 }
 
-/// Step 4 and the sums. multiply(i, j, integrals) writes the products of the rows of B of batch i with those of batch j,
-/// by rows.
+/// Step 4 and the sums. multiply(i, j, integrals) writes the products of the rows of B of batch i with those of batch
+/// j, by rows.
 template <class T, class Multiply>
 void sum_over_batches(const System& system, const Options& options, Multiply&& multiply, Energy& energy) {
   const std::int64_t n = energy.batch * system.virtuals;
@@ -221,8 +221,9 @@ void sum_here(const System& system, const Options& options, const std::vector<do
 
 std::string step3_form(const mgemm::MgemmReport& report) {
   if (report.form == mgemm::MgemmForm::plain_double) return "double: " + report.reason;
-  const std::string small =
-      report.small_form == mgemm::SmallForm::single ? "" : fmt::format(", small elements in {}", mgemm::to_string(report.small_form));
+  const std::string small = report.small_form == mgemm::SmallForm::single
+                                ? ""
+                                : fmt::format(", small elements in {}", mgemm::to_string(report.small_form));
   return fmt::format("mgemm{}, delta {:.3g}, large {:.2e} and {:.2e}", small, report.delta, report.large_a,
                      report.large_b);
 }

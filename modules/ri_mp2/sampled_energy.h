@@ -15,8 +15,8 @@ struct SampledRow {
   double weight;  ///< of its part in the sum over all rows
 };
 
-/// All rows where there are at most `most`; else `most` draws with probabilities that favour large |B_r|^2 / gap, half of
-/// the probability being even. `squares`: |B_r|^2.
+/// All rows where there are at most `most`; else `most` draws with probabilities that favour large |B_r|^2 / gap, half
+/// of the probability being even. `squares`: |B_r|^2.
 std::vector<SampledRow> draw_rows(const System& system, const std::vector<double>& squares, std::int64_t most);
 
 /// What the energy is not expected to be wrong by, in Hartree: see SampledEnergyError::error.

@@ -10,13 +10,13 @@ namespace quadrille::ri_mp2 {
 namespace {
 
 constexpr int threads = 256;
-constexpr int tile_rows = threads / tile;       ///< rows of a tile that the threads of a block take at once
-constexpr int each_thread = tile / tile_rows;   ///< elements of a tile that a thread takes
+constexpr int tile_rows = threads / tile;      ///< rows of a tile that the threads of a block take at once
+constexpr int each_thread = tile / tile_rows;  ///< elements of a tile that a thread takes
 /// A fixed number, for the same bits on every device: four times what 132 multiprocessors hold.
 constexpr unsigned most_blocks = 4 * 4 * 132;
 
-/// Blocks take tiles (a, b <= a) of pairs i, j in turn, each with the tile (b, a) that is its mirror image, which passes
-/// through shared memory, so that both are read along rows.
+/// Blocks take tiles (a, b <= a) of pairs i, j in turn, each with the tile (b, a) that is its mirror image, which
+/// passes through shared memory, so that both are read along rows.
 template <class T>
 __global__ void __launch_bounds__(threads, 4)
     sum_tiles(const __grid_constant__ DeviceBatch<T> batch, const __grid_constant__ cuda::Reduction reduction) {
@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(threads, 4)
   cuda::reduce<2, threads>(mine, reduction);
 }
 
-__global__ void __launch_bounds__(threads) narrow_all(const double* __restrict__ from, std::int64_t count,
-                                                      float* __restrict__ to) {
+__global__ void __launch_bounds__(threads)
+    narrow_all(const double* __restrict__ from, std::int64_t count, float* __restrict__ to) {
   const std::int64_t step = std::int64_t(gridDim.x) * threads;
   for (std::int64_t k = std::int64_t(blockIdx.x) * threads + threadIdx.x; k < count; k += step) to[k] = float(from[k]);
 }

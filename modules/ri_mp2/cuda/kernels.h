@@ -16,8 +16,8 @@ struct DeviceBatch {
   unsigned count_i, count_j, virtuals;
 };
 
-/// Largest number of pairs i, j of a batch, and of tiles of one pair on and below the diagonal.
-constexpr std::int64_t most_pairs = std::int64_t(1) << 30, most_tiles = std::int64_t(1) << 30;
+/// Largest numbers of pairs i, j of a batch and of virtual orbitals, whose tiles are then counted in 32 bits.
+constexpr std::int64_t most_pairs = std::int64_t(1) << 30, most_virtuals = std::int64_t(1) << 20;
 /// Virtual orbitals of a tile.
 constexpr int tile = 32;
 

@@ -1,0 +1,289 @@
+#include "modules/ri_mp2/cuda/device_step4.h"
+
+#include "core/backend/cuda/cuda_backend.h"
+#include "modules/mgemm/cuda/device_product.h"
+#include "modules/ri_mp2/cutoff_search.h"
+#include "modules/ri_mp2/energy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+namespace quadrille::ri_mp2 {
+namespace {
+
+using mgemm::FormTraits;
+
+constexpr std::int64_t depths[] = {2048, 1024, 512, 256, 128, 64};
+
+struct Candidate {
+  const FormTraits* form;
+  std::size_t cutoff;  ///< number in the profile
+  std::int64_t depth;
+  double gain;  ///< expected, over double
+};
+
+template <class T>
+cuda::DeviceArray<T> array(std::int64_t count, const char* what) {
+  return {count, what, device_advice};
+}
+
+template <class T>
+void send(const std::vector<T>& numbers, T* there) {
+  cuda_backend().copy_in(there, numbers.data(), numbers.size() * sizeof(T));
+}
+
+template <class T>
+std::vector<T> fetch(const cuda::DeviceArray<T>& there) {
+  std::vector<T> numbers(static_cast<std::size_t>(there.count()));
+  cuda_backend().copy_out(numbers.data(), there.get(), numbers.size() * sizeof(T));
+  return numbers;
+}
+
+std::vector<double> squares_on_device(const System& system, const double* b) {
+  const auto squares = array<double>(system.pairs(), "the norms of the rows of B");
+  square_rows(b, system.pairs(), system.auxiliary, squares.get());
+  return fetch(squares);
+}
+
+class Choice {
+ public:
+  Choice(const System& system, const double* b, const Options& options, std::int64_t batch)
+      : system_(system),
+        b_(b),
+        options_(options),
+        cutoff_(options.products.cutoff),
+        rows_(batch * system.virtuals),
+        batches_(std::max(1.0, double(system.occupied) / double(batch))),
+        shape_{rows_, rows_, system.auxiliary} {}
+
+  DeviceSplitChoice decide() {
+    const double size = double(shape_.m) * double(shape_.n) * double(shape_.k);
+    if (!options_.products.always_split && size < cost_.smallest_product) {
+      return in_double(fmt::format("products of {:.3g} multiplications are too small to split", size));
+    }
+    analyse();
+    const std::vector<Candidate> all = candidates();
+    if (all.empty()) return in_double("no form is expected to be faster");
+    if (!cutoff_.automatic) return result(all.front(), 0);
+    const std::function<double(const Candidate&)> error = error_of_energy();
+    const Candidate& last = *std::min_element(
+        all.begin(), all.end(), [this](const Candidate& x, const Candidate& y) { return bound(x) < bound(y); });
+    const auto found =
+        find_cutoff(all, last, cutoff_.target_error, error, [this](const Candidate& c) { return bound(c); });
+    if (found.candidate != nullptr) return result(*found.candidate, found.error);
+    return in_double(
+        fmt::format("no form that is expected to be faster keeps the energy within {:.3g} Hartree: {:.3g} at best",
+                    cutoff_.target_error, found.error));
+  }
+
+ private:
+  void analyse() {
+    mgemm::DeviceFactor factor({b_, system_.pairs(), system_.auxiliary, system_.auxiliary, true}, mgemm::Side::left);
+    const double quantile = factor_quantile(factor);
+    const double delta = cutoff_.automatic ? mgemm::smallest_cutoff(quantile, quantile) : cutoff_.delta;
+    factor.analyse(delta);
+    factor.check_finite("B", mgemm::Order::rows);
+    std::vector<double> deltas{delta};
+    const double elements = double(system_.pairs()) * double(system_.auxiliary);
+    if (cutoff_.automatic && double(factor.totals().large) <= mgemm::most_listed * elements + 1) {
+      deltas = mgemm::rising_cutoffs(delta, factor.max_abs());
+      if (deltas.size() > 1) factor.list_large();
+    }
+    profile_ = factor.profile(deltas);
+  }
+
+  double factor_quantile(const mgemm::DeviceFactor& factor) const {
+    return cutoff_.automatic ? factor.sampled_quantile(1 - mgemm::most_listed / 2) : 0;
+  }
+
+  double bound(const FormTraits& form, std::size_t cutoff, std::int64_t depth) const {
+    return mgemm::form_error_bound(shape_, profile_, profile_, cutoff, form, depth).certain;
+  }
+  double bound(const Candidate& c) const { return bound(*c.form, c.cutoff, c.depth); }
+
+  /// Conversion and analysis of the two factors of a batch, which all its products share.
+  double once(const FormTraits& form) const {
+    const double numbers = 2 * double(rows_) * double(system_.auxiliary);
+    return cost_.analysis(shape_) + (8.0 + form.bytes * form.parts) * numbers / cost_.bytes;
+  }
+
+  double gain(const FormTraits& form, std::size_t cutoff, std::int64_t depth) const {
+    const double products = batches_ * (batches_ + 1) / 2;
+    const auto large = std::int64_t(double(profile_.extremes[cutoff].large) / batches_);
+    const double each = cost_.split(shape_, {large, large}, form, depth) - once(form);
+    return products * cost_.plain(shape_) / (products * each + batches_ * once(form) + cost_of_sample(form));
+  }
+
+  /// What DeviceEnergySample takes at least: two products of its rows in double, and one trial.
+  double cost_of_sample(const FormTraits& form) const {
+    if (!cutoff_.automatic || cutoff_.assurance == mgemm::Assurance::certain) return 0;
+    const double numbers = double(system_.pairs()) * double(system_.auxiliary);
+    const double flops = 2 * double(SampledEnergyError::rows) * numbers;
+    return 2 * flops / cost_.double_flops + form.products() * flops / cost_.flops_of(form.form) +
+           (3 * 8 + 2 * form.bytes * form.parts) * numbers / cost_.bytes + 2 * cost_.wait;
+  }
+
+  /// The parts of B for both sides, the lists of large elements and what a product takes.
+  bool fits(const FormTraits& form, std::size_t cutoff, std::int64_t bytes) const {
+    const std::int64_t large = profile_.extremes[cutoff].large;
+    const std::int64_t factors = 2 * mgemm::DeviceFactor::bytes(system_.pairs(), system_.auxiliary, form) + 24 * large;
+    return factors + mgemm::multiply_bytes(rows_, rows_, system_.auxiliary) + 8 * rows_ * rows_ <= bytes;
+  }
+
+  /// Those that promise a gain, the best first.
+  std::vector<Candidate> candidates() const {
+    const std::int64_t bytes = mgemm::device_budget(0);
+    const FormTraits& single = mgemm::traits_of(mgemm::SmallForm::single);
+    std::vector<Candidate> all;
+    for (const FormTraits& form : mgemm::all_forms()) {
+      for (const std::int64_t depth : depths_of(form)) {
+        for (std::size_t cutoff = 0; cutoff < profile_.deltas.size(); ++cutoff) {
+          const double here = bound(form, cutoff, depth);
+          // A given cutoff stands for what single precision makes of it.
+          const double most = cutoff_.automatic ? std::numeric_limits<double>::max()
+                                                : bound(single, cutoff, mgemm::usual_depth(single));
+          if (!(here <= most) || !std::isfinite(here) || !fits(form, cutoff, bytes)) continue;
+          all.push_back({&form, cutoff, depth, gain(form, cutoff, depth)});
+        }
+      }
+    }
+    if (!options_.products.always_split) std::erase_if(all, [](const Candidate& c) { return c.gain <= 1; });
+    std::stable_sort(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) { return x.gain > y.gain; });
+    return all;
+  }
+
+  /// Shorter sums than all there are change nothing.
+  std::vector<std::int64_t> depths_of(const FormTraits& form) const {
+    if (form.integer) return {mgemm::usual_depth(form)};
+    std::vector<std::int64_t> useful;
+    for (std::size_t d = 0; d < std::size(depths); ++d) {
+      if (d + 1 == std::size(depths) || depths[d + 1] < form.parts * system_.auxiliary) useful.push_back(depths[d]);
+    }
+    return useful;
+  }
+
+  std::function<double(const Candidate&)> error_of_energy() {
+    const std::vector<double> squares = squares_on_device(system_, b_);
+    if (cutoff_.assurance == mgemm::Assurance::certain) {
+      return [this, sensitivity = energy_sensitivity(system_, squares)](const Candidate& c) {
+        const double element = bound(c);
+        return sensitivity.first * element + sensitivity.second * element * element;
+      };
+    }
+    sample_.emplace(system_, b_, squares, profile_.max_abs);
+    return [this](const Candidate& c) { return sample_->error(c.form->form, profile_.deltas[c.cutoff], c.depth); };
+  }
+
+  static DeviceSplitChoice in_double(const std::string& reason) {
+    DeviceSplitChoice choice;
+    choice.form = "double: " + reason;
+    return choice;
+  }
+
+  DeviceSplitChoice result(const Candidate& c, double error) const {
+    DeviceSplitChoice choice;
+    choice.split = true;
+    choice.delta = profile_.deltas[c.cutoff];
+    choice.depth = c.depth;
+    choice.error = error;
+    choice.small_form = c.form->form;
+    const double elements = double(system_.pairs()) * double(system_.auxiliary);
+    choice.form = fmt::format("mgemm: delta {:.3g}, {:.2e} of B large, small elements in {}", choice.delta,
+                              double(profile_.extremes[c.cutoff].large) / elements, c.form->name);
+    if (!c.form->integer) choice.form += fmt::format(", sums of {}", c.depth);
+    return choice;
+  }
+
+  const System& system_;
+  const double* b_;
+  const Options& options_;
+  const mgemm::Cutoff& cutoff_;
+  std::int64_t rows_;
+  double batches_;
+  mgemm::ProductShape shape_;  ///< of a product of batches
+  mgemm::DeviceCostModel cost_;
+  mgemm::FactorProfile profile_;
+  std::optional<DeviceEnergySample> sample_;
+};
+
+}  // namespace
+
+DeviceSplitChoice choose_split_on_device(const System& system, const double* b, const Options& options,
+                                         std::int64_t batch) {
+  return Choice(system, b, options, batch).decide();
+}
+
+DeviceEnergySample::DeviceEnergySample(const System& system, const double* b, const std::vector<double>& squares,
+                                       double max_abs)
+    : system_(system), b_(b), rows_(draw_rows(system, squares, SampledEnergyError::rows)) {
+  const std::int64_t pairs = system.pairs(), count = std::int64_t(rows_.size());
+  const char* what = "a sample of the integrals";
+  gaps_ = array<double>(pairs, what);
+  gaps_of_rows_ = array<double>(count, what);
+  std::vector<double> gaps(static_cast<std::size_t>(pairs)), gaps_of_rows;
+  for (std::int64_t ia = 0; ia < pairs; ++ia) gaps[std::size_t(ia)] = gap(system, ia);
+  for (const SampledRow& row : rows_) gaps_of_rows.push_back(gap(system, row.pair));
+  send(gaps, gaps_.get());
+  send(gaps_of_rows, gaps_of_rows_.get());
+  sample_ = array<double>((count + 1) * system.auxiliary, what);
+  exact_ = array<double>(count * pairs, what);
+  derivatives_ = array<double>(count * pairs, what);
+  mixed_ = array<double>(count * pairs, what);
+  moved_ = array<MovedEnergy>(count, what);
+  gather(max_abs);
+  multiply_exactly();
+}
+
+/// The last line has the largest magnitude of B and is multiplied with nothing: it gives the sample the scale of B.
+void DeviceEnergySample::gather(double max_abs) {
+  const std::int64_t n = system_.auxiliary, count = std::int64_t(rows_.size());
+  for (std::int64_t r = 0; r < count; ++r) {
+    QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(sample_.get() + r * n, b_ + rows_[std::size_t(r)].pair * n,
+                                         std::size_t(n) * sizeof(double), cudaMemcpyDeviceToDevice, cuda::stream()));
+  }
+  std::vector<double> scale(static_cast<std::size_t>(n));
+  scale[0] = max_abs;
+  send(scale, sample_.get() + count * n);
+}
+
+void DeviceEnergySample::multiply_exactly() {
+  const std::int64_t pairs = system_.pairs(), n = system_.auxiliary, v = system_.virtuals;
+  const std::int64_t count = std::int64_t(rows_.size());
+  // By columns: (B B_r^T)[jb, r].
+  mgemm::dense_product_on_device<double>(1, {b_, pairs, n, n, true}, {sample_.get(), n, count, n, false}, 0,
+                                         {exact_.get(), pairs, count, pairs, false});
+  for (std::int64_t r = 0; r < count; ++r) {
+    // (ib|ja) for all b and j: rows ib of B with rows ja.
+    const std::int64_t i = rows_[std::size_t(r)].pair / v, a = rows_[std::size_t(r)].pair % v;
+    mgemm::dense_product_on_device<double>(1, {b_ + i * v * n, v, n, n, true},
+                                           {b_ + a * n, n, system_.occupied, v * n, false}, 0,
+                                           {derivatives_.get() + r * pairs, v, system_.occupied, v, false});
+  }
+  make_derivatives(rows_there(), exact_.get(), derivatives_.get());
+}
+
+DeviceRows DeviceEnergySample::rows_there() const {
+  return {gaps_.get(), gaps_of_rows_.get(), system_.pairs(), unsigned(rows_.size())};
+}
+
+double DeviceEnergySample::error(mgemm::SmallForm form, double delta, std::int64_t depth) {
+  const std::int64_t pairs = system_.pairs(), n = system_.auxiliary, count = std::int64_t(rows_.size());
+  if (!all_ || form != form_ || delta != delta_) {
+    all_.reset();  // its memory is needed
+    some_.reset();
+    all_.emplace(DenseView<const double>{b_, pairs, n, n, true}, mgemm::Side::left, delta, form);
+    some_.emplace(DenseView<const double>{sample_.get(), n, count + 1, n, false}, mgemm::Side::right, delta, form);
+    form_ = form;
+    delta_ = delta;
+  }
+  mgemm::multiply_prepared(1, {&*all_, 0, pairs}, {&*some_, 0, count}, 0, {mixed_.get(), pairs, count, pairs, false},
+                           depth);
+  sum_errors(rows_there(), mixed_.get(), exact_.get(), derivatives_.get(), moved_.get());
+  return expected_error(rows_, fetch(moved_));
+}
+
+}  // namespace quadrille::ri_mp2
