@@ -65,6 +65,8 @@ bool on_device(const Options& options) { return options.backend != nullptr && !o
 mgemm::MgemmOptions mgemm_options(const Options& options) {
   mgemm::MgemmOptions out;
   out.always_split = options.products.always_split;
+  out.small_form = options.small_form;
+  out.backend = options.backend;
   return out;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "core/api.h"
+#include "modules/mgemm/forms.h"
 #include "modules/mgemm/precision.h"
 
 #include <cstdint>
@@ -45,6 +46,8 @@ struct Options {
   /// Who does steps 3 and 4 and the sums: the CPU where null; with the CUDA backend B and the integrals stay in the
   /// memory of the device.
   Backend* backend = nullptr;
+  /// Of mgemm on a GPU; automatic: chosen. A form by name is taken whatever its error with a given cutoff.
+  mgemm::SmallForm small_form = mgemm::SmallForm::automatic;
   /// Called after each batch with the fraction of the work that is done. May be empty.
   std::function<void(double)> progress = {};
   /// Called with the integrals of each batch, in the precision that they are made in, before they are summed: for

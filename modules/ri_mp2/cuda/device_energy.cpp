@@ -150,6 +150,7 @@ DeviceArray<double> b_in_mixed_precision(const System& system, const Options& op
   gemm.c = b.get();
   mgemm::MgemmOptions mixed;
   mixed.always_split = options.products.always_split;
+  mixed.small_form = options.small_form;
   form = step3_form(mgemm::mgemm_on_device(gemm, options.step3, mixed));
   return b;
 }

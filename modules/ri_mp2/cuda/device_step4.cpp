@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 namespace quadrille::ri_mp2 {
 namespace {
@@ -67,7 +66,7 @@ class Choice {
     }
     analyse();
     const std::vector<Candidate> all = candidates();
-    if (all.empty()) return in_double("no form is expected to be faster");
+    if (all.empty()) return in_double("no form that the device's memory holds is expected to be faster");
     if (!cutoff_.automatic) return result(all.front(), 0);
     const std::function<double(const Candidate&)> error = error_of_energy();
     const Candidate& last = *std::min_element(
@@ -134,18 +133,23 @@ class Choice {
     return factors + mgemm::multiply_bytes(rows_, rows_, system_.auxiliary) + 8 * rows_ * rows_ <= bytes;
   }
 
+  /// A given cutoff stands for what single precision makes of it.
+  double largest_bound(std::size_t cutoff) const {
+    if (cutoff_.automatic || options_.small_form != mgemm::SmallForm::automatic) return HUGE_VAL;
+    const FormTraits& single = mgemm::traits_of(mgemm::SmallForm::single);
+    return bound(single, cutoff, mgemm::usual_depth(single));
+  }
+
   /// Those that promise a gain, the best first.
   std::vector<Candidate> candidates() const {
     const std::int64_t bytes = mgemm::device_budget(0);
-    const FormTraits& single = mgemm::traits_of(mgemm::SmallForm::single);
     std::vector<Candidate> all;
     for (const FormTraits& form : mgemm::all_forms()) {
+      if (options_.small_form != mgemm::SmallForm::automatic && options_.small_form != form.form) continue;
       for (const std::int64_t depth : depths_of(form)) {
         for (std::size_t cutoff = 0; cutoff < profile_.deltas.size(); ++cutoff) {
           const double here = bound(form, cutoff, depth);
-          // A given cutoff stands for what single precision makes of it.
-          const double most = cutoff_.automatic ? std::numeric_limits<double>::max()
-                                                : bound(single, cutoff, mgemm::usual_depth(single));
+          const double most = largest_bound(cutoff);
           if (!(here <= most) || !std::isfinite(here) || !fits(form, cutoff, bytes)) continue;
           all.push_back({&form, cutoff, depth, gain(form, cutoff, depth)});
         }

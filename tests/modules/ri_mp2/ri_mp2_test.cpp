@@ -184,6 +184,46 @@ TEST(RiMp2, TheNumberOfThreadsDoesNotMatterForTheSums) {
   EXPECT_NEAR(one.opposite + one.same, energy_of(system, integrals), 1e-12 * std::abs(one.opposite));
 }
 
+TEST(RiMp2, TilesOfATriangleAreCountedOnce) {
+  for (unsigned tiles = 1; tiles < 80; ++tiles) {
+    std::vector<int> seen(tiles * tiles);
+    for (unsigned number = 0; number < tiles_below(tiles); ++number) {
+      const TilePlace place = tile_of(tiles, number);
+      ASSERT_LT(place.a, tiles);
+      ASSERT_LE(place.b, place.a);
+      ++seen[place.a * tiles + place.b];
+    }
+    for (unsigned a = 0; a < tiles; ++a) {
+      for (unsigned b = 0; b <= a; ++b) EXPECT_EQ(seen[a * tiles + b], 1) << tiles << ": " << a << ' ' << b;
+    }
+  }
+}
+
+/// What moves the energy, against its difference by definition.
+TEST(RiMp2, DerivativesAndSecondOrderAreThoseOfTheEnergy) {
+  const System system = random_system(2, 4, 9);
+  std::vector<double> integrals = integrals_of(system);
+  const std::int64_t pairs = system.pairs(), v = system.virtuals;
+  const double energy = energy_of(system, integrals), step = 1e-4;
+  for (std::int64_t ia = 0; ia < pairs; ++ia) {
+    for (std::int64_t jb = 0; jb < pairs; ++jb) {
+      const std::int64_t ib = ia / v * v + jb % v, ja = jb / v * v + ia % v;
+      double& x = integrals[std::size_t(ia * pairs + jb)];
+      const double gaps = gap(system, ia) + gap(system, jb);
+      const double slope = energy_derivative(x, integrals[std::size_t(ib * pairs + ja)], gaps);
+      MovedEnergy moved;
+      add_error(moved, slope, step, gaps);
+      const double before = x;
+      x += step;
+      const double change = energy_of(system, integrals) - energy;
+      x = before;
+      EXPECT_NEAR(moved.first, slope * step, 1e-15);
+      EXPECT_NEAR(change, moved.first, moved.second + 1e-13) << ia << ' ' << jb;
+      EXPECT_GT(moved.second, 0);
+    }
+  }
+}
+
 TEST(RiMp2, WhatMakesNoSenseIsSaid) {
   const System good = random_system(3, 4, 5);
   ASSERT_EQ(message_of(good), "no error");
