@@ -53,7 +53,7 @@ constexpr quadrille_parameter assurance_parameter(const char* value) {
           .type = QUADRILLE_CHOICE,
           .help =
               "that the target is kept: certain by a bound of all rounding errors, which is far above them; measured "
-              "by a sample of the product in double, on a GPU by the bound of independent errors",
+              "by a sample of the product in double, for a matrix product on a GPU by the bound of independent errors",
           .default_text = value,
           .choices = assurance_choices};
 }

@@ -236,7 +236,7 @@ TEST(CudaRiMp2, AnAutomaticCutoffKeepsTheTarget) {
   const System system = random_system(8, 60, 70);
   const double expected = correlation_energy(system, {}).correlation;
   for (const Assurance assurance : {Assurance::certain, Assurance::measured}) {
-    for (const double target : {1.0, 1e-4, 1e-6, 1e-8, 1e-15}) {
+    for (const double target : {1.0, 1e-4, 1e-6, 1e-8, 1e-18}) {
       const Energy energy = correlation_energy(system, mixed(Cutoff::for_error(target, assurance)));
       if (!energy.step4.form.starts_with("mgemm")) {
         EXPECT_THAT(energy.step4.form, HasSubstr("double: no form"));
@@ -250,7 +250,7 @@ TEST(CudaRiMp2, AnAutomaticCutoffKeepsTheTarget) {
   }
   EXPECT_THAT(correlation_energy(system, mixed(Cutoff::for_error(0.1, Assurance::measured))).step4.form,
               HasSubstr("mgemm"));
-  EXPECT_THAT(correlation_energy(system, mixed(Cutoff::for_error(1e-15, Assurance::measured))).step4.form,
+  EXPECT_THAT(correlation_energy(system, mixed(Cutoff::for_error(1e-18, Assurance::measured))).step4.form,
               HasSubstr("double: no form"));
 }
 
