@@ -45,8 +45,9 @@ class Choice {
     const Candidate& last = *std::min_element(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) {
       return std::pair(x.delta, x.depth) < std::pair(y.delta, y.depth);
     });
-    const auto found =
-        find_cutoff(all, last, cutoff.target_error, error, [this](const Candidate& c) { return certain_bound(c); });
+    const auto found = find_cutoff(
+        all, last, cutoff.target_error, error, [this](const Candidate& c) { return certain_bound(c); },
+        [](const Candidate&) { return 0; });
     if (found.candidate != nullptr) return result(*found.candidate, found.error);
     if (std::isinf(found.error)) return in_double("single precision could overflow");
     return in_double(

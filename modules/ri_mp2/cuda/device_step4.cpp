@@ -71,8 +71,9 @@ class Choice {
     const std::function<double(const Candidate&)> error = error_of_energy();
     const Candidate& last = *std::min_element(
         all.begin(), all.end(), [this](const Candidate& x, const Candidate& y) { return bound(x) < bound(y); });
-    const auto found =
-        find_cutoff(all, last, cutoff_.target_error, error, [this](const Candidate& c) { return bound(c); });
+    const auto found = find_cutoff(
+        all, last, cutoff_.target_error, error, [this](const Candidate& c) { return bound(c); },
+        [](const Candidate& c) { return int(c.form->form); });
     if (found.candidate != nullptr) return result(*found.candidate, found.error);
     return in_double(
         fmt::format("no form that is expected to be faster keeps the energy within {:.3g} Hartree: {:.3g} at best",
