@@ -209,7 +209,7 @@ class Choice {
   const mgemm::Cutoff& cutoff_;
   std::int64_t rows_;
   double batches_;
-  mgemm::ProductShape shape_;  ///< of a product of batches
+  ProductShape shape_;  ///< of a product of batches
   mgemm::DeviceCostModel cost_;
   mgemm::FactorProfile profile_;
   std::optional<DeviceEnergySample> sample_;
