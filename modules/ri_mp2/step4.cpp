@@ -49,12 +49,13 @@ class Choice {
     double tried = least, bound = certain_bound(last);
     for (const Candidate& c : all) {
       if (!(least <= cutoff.target_error)) break;
-      // Errors change less than their bounds do: what these do not promise is not tried.
+      // What the bounds make unlikely is not tried: a trial costs, and the most exact one will do.
       if (tried > cutoff.target_error && tried * certain_bound(c) > 2 * cutoff.target_error * bound) continue;
       tried = error(c);
       bound = certain_bound(c);
       if (tried <= cutoff.target_error) return result(c, tried);
     }
+    if (least <= cutoff.target_error) return result(last, least);
     if (std::isinf(least)) return in_double("single precision could overflow");
     return in_double(
         fmt::format("no cutoff that is expected to be faster keeps the energy within {:.3g} Hartree: {:.3g} "
