@@ -14,7 +14,7 @@ struct FoundCutoff {
 
 /// The first of `all`, the best first, with error(candidate) <= target. bound(candidate) is cheap to find, and of the
 /// same nature as those of all candidates of the same kind(candidate), an integer. The most exact one is tried first:
-/// where it fails no other needs a trial.
+/// where it fails no other needs a trial, and where it keeps the target it is there to fall back on.
 template <class Candidate, class Error, class Bound, class Kind>
 FoundCutoff<Candidate> find_cutoff(const std::vector<Candidate>& all, const Candidate& most_exact, double target,
                                    const Error& error, const Bound& bound, const Kind& kind) {
@@ -36,7 +36,7 @@ FoundCutoff<Candidate> find_cutoff(const std::vector<Candidate>& all, const Cand
     if (trial.error <= target) return {&c, trial.error};
     last[kind(c)] = trial;
   }
-  return {nullptr, least};
+  return {&most_exact, least};
 }
 
 }  // namespace quadrille::ri_mp2

@@ -17,9 +17,9 @@ struct SplitChoice {
   std::string form;        ///< in words, with the reason
 };
 
-/// For batches of `batch` occupied orbitals. An automatic cutoff is the cheapest whose error of the energy is below the
-/// target: by the bounds of error_bound.h and energy.h where the assurance is certain, by SampledEnergyError where it
-/// is measured.
+/// For batches of `batch` occupied orbitals. An automatic cutoff is the cheapest of those tried whose error of the
+/// energy is below the target: by the bounds of error_bound.h and energy.h where the assurance is certain, by
+/// SampledEnergyError where it is measured.
 SplitChoice choose_split(const System& system, const std::vector<double>& b, const Options& options,
                          std::int64_t batch);
 

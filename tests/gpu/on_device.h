@@ -5,6 +5,7 @@
 #include "tests/backend_under_test.h"
 #include "tests/modules/mgemm/problem.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -52,7 +53,8 @@ class DeviceProblem {
   auto run(Multiply multiply) {
     c_.send(problem_.before);
     const auto report = multiply(gemm());
-    problem_.c = c_.numbers();
+    const std::vector<double> result = c_.numbers();
+    std::copy(result.begin(), result.end(), problem_.c.begin());  // the gemm points to where C is
     return report;
   }
 

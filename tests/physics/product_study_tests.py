@@ -336,14 +336,17 @@ class RiMp2Study(StudyTest):
             self.assertEqual([row["target_error"] for row in targets], [1e-6, 1e-7, 1e-8])
             for row in targets:
                 with self.subTest(system=system, target=row["target_error"]):
-                    self.assertEqual((row["step3_form"], row["step4_form"]), ("double", "mgemm"))
+                    self.assertEqual(row["step3_form"], "double")
+                    if row["step4_form"] == "double":  # what single precision keeps depends on the processor
+                        self.assertEqual(row["target_error"], 1e-8)
+                        continue
                     self.assertGreater(row["delta"], 0)
                     self.assertLess(abs(row["energy_error"]), row["expected_error"])
                     self.assertLessEqual(row["expected_error"], row["target_error"])
                     for key in ("b_max_error", "integral_max_error"):
                         self.assertLess(row[key], 0.1 * single[key])
         said = self.report(*(f"ri_mp2_study_{name}" for name in ("energy_error", "element_errors", "large", "speedup")))
-        self.assertEqual(len(re.findall(r"^\| auto, 1e-0[678]: delta [0-9.]+ \|", said, re.M)), 18)
+        self.assertEqual(len(re.findall(r"^\| auto, 1e-0[678]: (?:delta [0-9.]+|double) \|", said, re.M)), 18)
 
     @unittest.skipUnless(RIMP2, harness.WITHOUT_DATA)
     def test_files_of_one_name(self):

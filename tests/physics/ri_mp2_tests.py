@@ -51,7 +51,9 @@ class RiMp2(ProgramTest):
                     found = self.energy(name, precision="mgemm", target_error=target, always_split=True)
                     self.assertLess(abs(found["deviation"]), target)
                     step = found["step4"]
-                    self.assertIn("mgemm", step["form"])
+                    if "double" in step["form"]:  # what single precision keeps depends on the processor
+                        self.assertEqual(target, 1e-8)
+                        continue
                     self.assertLessEqual(step["energy_error"], target)
                     self.assertGreater(step["energy_error"], abs(found["deviation"]))
 
