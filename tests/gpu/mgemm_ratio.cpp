@@ -1,10 +1,11 @@
 // Measures what split products gain over cuBLAS's double precision on a GPU, and how near products through a memory cap
 // come to their floor:
 //
-//   mgemm_ratio_cuda [n = 16384] [salt fraction = 1e-4] [repetitions = 3] [salt magnitude = 100]
+//   mgemm_ratio_cuda [n = 16384] [salt fraction = 1e-4] [repetitions = 3] [salt magnitude = 100] [form = all]
 //   mgemm_ratio_cuda cleaver [n = 10048] [cap in MiB = 256] [repetitions = 3]
 //
-// Operands of the first are on the device; times are of the whole call, with those of its steps behind. Errors are
+// Operands of the first are on the device; a form is a name of forms.h, "automatic" for the one that mgemm chooses, or
+// "all". Times are of the whole call, with those of its steps behind. Errors are
 // distances from the product in double, over 64 columns. The constants of device_cost.h come from here.
 #include "core/backend/cuda/cublas.h"
 #include "core/backend/cuda/device_array.h"
@@ -173,7 +174,7 @@ void steps(const Matrices& m, const FormTraits& form, int repetitions) {
               conversion, products, left, right);
 }
 
-void split(std::int64_t n, double fraction, int repetitions, double salt) {
+void split(std::int64_t n, double fraction, int repetitions, double salt, const std::string& wanted) {
   single_precision(n, repetitions);
   const Matrices m(n, fraction, salt);
   const double native = median(repetitions, [&] { m.native(); });
@@ -191,13 +192,14 @@ void split(std::int64_t n, double fraction, int repetitions, double salt) {
   };
   run({}, "as chosen");
   for (const FormTraits& form : all_forms()) {
+    if (wanted != "all" && wanted != form.name) continue;
     MgemmOptions options;
     options.always_split = true;
     options.small_form = form.form;
     run(options, form.name);
     steps(m, form, repetitions);
   }
-  emulation(m, native, exact, repetitions);
+  if (wanted == "all") emulation(m, native, exact, repetitions);
 }
 
 void cleaver_times(std::int64_t n, std::int64_t cap, int repetitions) {
@@ -251,7 +253,8 @@ int main(int argc, char** argv) {
   if (cleaver) {
     cleaver_times(std::int64_t(argument(1, 10048)), std::int64_t(argument(2, 256)) << 20, int(argument(3, 3)));
   } else {
-    split(std::int64_t(argument(1, 16384)), argument(2, 1e-4), int(argument(3, 3)), argument(4, 100));
+    split(std::int64_t(argument(1, 16384)), argument(2, 1e-4), int(argument(3, 3)), argument(4, 100),
+          argc > 5 ? argv[5] : "all");
   }
   return 0;
 }
