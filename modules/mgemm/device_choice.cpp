@@ -14,9 +14,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class DeviceChooser {
  public:
-  DeviceChooser(const ProductShape& shape, const FactorProfile& a, const FactorProfile& b, const Cutoff& cutoff,
-                const MgemmOptions& options)
-      : shape_(shape), a_(a), b_(b), cutoff_(cutoff), options_(options), target_(target()) {}
+  DeviceChooser(const ProductShape& shape, const FactorProfile& a, const FactorProfile& b, Known known,
+                const Cutoff& cutoff, const MgemmOptions& options)
+      : shape_(shape), a_(a), b_(b), known_(known), cutoff_(cutoff), options_(options), target_(target()) {}
 
   DeviceChoice choose() {
     for (const FormTraits& form : all_forms()) {
@@ -77,8 +77,9 @@ class DeviceChooser {
   }
 
   void weigh() {
-    const double gain = options_.device_cost.plain(shape_) / least_;
-    best_.expected_speedup = gain;
+    const double plain = options_.device_cost.plain(shape_), all = least_ + options_.device_cost.analysis(shape_);
+    const double gain = plain / (known_ == Known::analysed ? least_ : all);
+    best_.expected_speedup = plain / all;
     const CutoffExtremesOfLines &a = a_.extremes[best_.cutoff], &b = b_.extremes[best_.cutoff];
     const std::string what =
         fmt::format("{} of the elements of op(A) and {} of op(B) are large, the others in the form {}", a.large,
@@ -95,6 +96,7 @@ class DeviceChooser {
 
   const ProductShape& shape_;
   const FactorProfile &a_, &b_;
+  Known known_;
   const Cutoff& cutoff_;
   const MgemmOptions& options_;
   double target_, least_ = infinity, closest_ = infinity;
@@ -103,9 +105,9 @@ class DeviceChooser {
 
 }  // namespace
 
-DeviceChoice choose_on_device(const ProductShape& shape, const FactorProfile& a, const FactorProfile& b,
+DeviceChoice choose_on_device(const ProductShape& shape, const FactorProfile& a, const FactorProfile& b, Known known,
                               const Cutoff& cutoff, const MgemmOptions& options) {
-  return DeviceChooser(shape, a, b, cutoff, options).choose();
+  return DeviceChooser(shape, a, b, known, cutoff, options).choose();
 }
 
 std::int64_t usual_depth(const FormTraits& form) {

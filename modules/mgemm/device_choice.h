@@ -20,10 +20,14 @@ struct DeviceChoice {
   std::string reason;
 };
 
+/// Where profiles come from: of a sample (magnitude_sample.h), an analysis is still to come and counts; of that it is
+/// done, and a split is taken that is faster than double from there on.
+enum class Known { sampled, analysed };
+
 /// Of the forms, lengths of sums and cutoffs of the profiles (the same in both, rising) whose bound is below what is
 /// asked for, the one that is expected to take least. What is asked for: of an automatic cutoff its target error; of a
 /// given one what the form `single` with sums of 2048 terms keeps; of a given cutoff and form nothing.
-DeviceChoice choose_on_device(const ProductShape& shape, const FactorProfile& a, const FactorProfile& b,
+DeviceChoice choose_on_device(const ProductShape& shape, const FactorProfile& a, const FactorProfile& b, Known known,
                               const Cutoff& cutoff, const MgemmOptions& options);
 
 /// Terms of sums where nothing asks for others: matrix units cut sums, which must be shorter for the same error.

@@ -11,11 +11,11 @@ namespace quadrille::mgemm {
 
 /// Rates that large products reach, in units a second. The defaults are those of an H200.
 struct DeviceCostModel {
-  double double_flops = 54e12;
+  double double_flops = 57e12;
   double single_flops = 48e12;
-  double half_flops = 680e12;  ///< half precision and bfloat16
-  double tensor_float_flops = 370e12;
-  double integer_flops = 1250e12;
+  double half_flops = 560e12;  ///< half precision and bfloat16
+  double tensor_float_flops = 325e12;
+  double integer_flops = 1080e12;
   double bytes = 3.8e12;             ///< of large matrices, read or written
   double cached_bytes = 5.0e12;      ///< of panels that the cache holds
   double call = 5e-6;                ///< seconds of one kernel that does nothing
@@ -38,7 +38,10 @@ struct DeviceCostModel {
   double analysis(const ProductShape& s) const {
     return 2 * wait + 8 * double(s.k) * (double(s.m) + double(s.n)) / bytes;
   }
-  /// Everything, the analysis too.
+  double conversion(const ProductShape& s, const FormTraits& form) const {
+    return (8 + form.bytes * form.parts) * double(s.k) * (double(s.m) + double(s.n)) / bytes;
+  }
+  /// Everything but the analysis.
   double split(const ProductShape& s, const LargeCounts& large, const FormTraits& form, std::int64_t depth) const;
 };
 
@@ -56,10 +59,9 @@ inline std::int64_t padded_length(std::int64_t k) { return (k + 63) / 64 * 64; }
 inline double DeviceCostModel::split(const ProductShape& s, const LargeCounts& large, const FormTraits& form,
                                      std::int64_t depth) const {
   const double m = double(s.m), n = double(s.n), k = double(s.k);
-  const double factors = (m + n) * k, calls = double(dense_calls(form, depth, padded_length(s.k)));
+  const double calls = double(dense_calls(form, depth, padded_length(s.k)));
   const double merges = form.integer ? form.parts : 1;
-  double seconds = analysis(s) + (8 + form.bytes * form.parts) * factors / bytes;
-  seconds += form.products() * 2 * m * n * k / flops_of(form.form);
+  double seconds = conversion(s, form) + form.products() * 2 * m * n * k / flops_of(form.form);
   // Half of what the calls move hides behind their work.
   seconds += calls * (call + 0.5 * 8 * m * n / bytes) + merges * (call + 20 * m * n / bytes);
   seconds += 8 * (double(large.a) * n + double(large.b) * m) / cached_bytes;

@@ -77,7 +77,7 @@ std::vector<double> draw_b(std::int64_t pairs, std::int64_t auxiliary, std::uint
 
 /// A B, B being n x n; both stored by rows.
 std::vector<double> product(const std::vector<double>& a, const std::vector<double>& b, std::int64_t rows,
-                            std::int64_t n) {
+                            std::int64_t n, Backend* backend) {
   std::vector<double> c(static_cast<std::size_t>(rows * n));
   mgemm::Gemm<double> gemm;
   gemm.order = mgemm::Order::rows;
@@ -86,13 +86,14 @@ std::vector<double> product(const std::vector<double>& a, const std::vector<doub
   gemm.a = a.data();
   gemm.b = b.data();
   gemm.c = c.data();
-  (void)mgemm::cleaver(gemm);
+  (void)mgemm::cleaver(gemm, {0, backend});
   return c;
 }
 
 }  // namespace
 
-System generated_system(std::int64_t occupied, std::int64_t virtuals, std::int64_t auxiliary, std::uint64_t seed) {
+System generated_system(std::int64_t occupied, std::int64_t virtuals, std::int64_t auxiliary, std::uint64_t seed,
+                        Backend* backend) {
   if (occupied < 1 || virtuals < 1 || auxiliary < 1) {
     throw Error(ErrorCode::invalid_input, fmt::format("a system needs occupied, virtual and auxiliary functions, {}, "
                                                       "{} and {} are asked for",
@@ -103,8 +104,8 @@ System generated_system(std::int64_t occupied, std::int64_t virtuals, std::int64
   system.eps_virtual = make_energies(virtuals, 0, seed, of_virtuals, 0.18, 3.2);
   system.p_q = make_metric(auxiliary, seed);
   const std::vector<double> root =
-      product(system.p_q, inverse_square_root(system.p_q, auxiliary), auxiliary, auxiliary);
-  system.ia_p = product(draw_b(system.pairs(), auxiliary, seed), root, system.pairs(), auxiliary);
+      product(system.p_q, inverse_square_root(system.p_q, auxiliary), auxiliary, auxiliary, nullptr);
+  system.ia_p = product(draw_b(system.pairs(), auxiliary, seed), root, system.pairs(), auxiliary, backend);
   return system;
 }
 

@@ -21,8 +21,9 @@
 
 namespace quadrille::ri_mp2 {
 
-/// Sizes must be 1 or more (ErrorCode::invalid_input). The same seed gives the same system, but for rounding.
+/// Sizes must be 1 or more (ErrorCode::invalid_input). The same seed gives the same system, but for rounding. The large
+/// product is done by the backend, the CPU where null.
 QUADRILLE_API System generated_system(std::int64_t occupied, std::int64_t virtuals, std::int64_t auxiliary,
-                                      std::uint64_t seed);
+                                      std::uint64_t seed, Backend* backend = nullptr);
 
 }  // namespace quadrille::ri_mp2

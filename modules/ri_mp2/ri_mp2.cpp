@@ -29,9 +29,14 @@ void require_length(const std::vector<double>& array, std::int64_t length, const
 }
 
 void require_finite(const std::vector<double>& array, const char* name) {
-  const auto bad = std::find_if(array.begin(), array.end(), [](double x) { return !std::isfinite(x); });
-  if (bad == array.end()) return;
-  throw Error(ErrorCode::numerical, fmt::format("{}: number {} is {}", name, bad - array.begin(), *bad));
+  const auto total = std::int64_t(array.size());
+  std::int64_t bad = total;
+#pragma omp parallel for reduction(min : bad)
+  for (std::int64_t number = 0; number < total; ++number) {
+    if (!std::isfinite(array[std::size_t(number)])) bad = std::min(bad, number);
+  }
+  if (bad == total) return;
+  throw Error(ErrorCode::numerical, fmt::format("{}: number {} is {}", name, bad, array[std::size_t(bad)]));
 }
 
 void check(const System& system) {
@@ -178,11 +183,17 @@ void multiply_step3(const System& system, const Gemm<double>& gemm, const std::v
   }
 }
 
-std::vector<double> timed_root(const System& system, Energy& energy) {
+/// The root: the caller's, or what `computed` becomes.
+const std::vector<double>& find_root(const System& system, const Options& options, std::vector<double>& computed,
+                                     Energy& energy) {
+  if (options.root != nullptr) {
+    require_length(*options.root, system.auxiliary * system.auxiliary, "(P|Q)^-1/2");
+    return *options.root;
+  }
   const double began = now();
-  std::vector<double> root = inverse_square_root(system.p_q, system.auxiliary);
+  computed = inverse_square_root(system.p_q, system.auxiliary);
   energy.metric_seconds = now() - began;
-  return root;
+  return computed;
 }
 
 std::vector<double> make_b_here(const System& system, const Options& options, const std::vector<double>& root,
@@ -232,7 +243,8 @@ std::string step3_form(const mgemm::MgemmReport& report) {
 
 std::vector<double> make_b(const System& system, const Options& options, Energy& report) {
   check(system);
-  const std::vector<double> root = timed_root(system, report);
+  std::vector<double> computed;
+  const std::vector<double>& root = find_root(system, options, computed, report);
   return on_device(options) ? make_b_on_device(system, options, root, report.step3)
                             : make_b_here(system, options, root, report.step3);
 }
@@ -244,7 +256,8 @@ Energy correlation_energy(const System& system, const Options& options) {
     mgemm::check_choices(options.products.cutoff, mgemm_options(options));
   }
   energy.batch = batch_size(system, options);
-  const std::vector<double> root = timed_root(system, energy);
+  std::vector<double> computed;
+  const std::vector<double>& root = find_root(system, options, computed, energy);
   (on_device(options) ? sum_on_device : sum_here)(system, options, root, energy);
   energy.correlation = energy.opposite_spin + energy.same_spin;
   if (!std::isfinite(energy.correlation)) {

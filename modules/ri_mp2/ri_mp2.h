@@ -46,6 +46,8 @@ struct Options {
   /// Who does steps 3 and 4 and the sums: the CPU where null; with the CUDA backend B and the integrals stay in the
   /// memory of the device.
   Backend* backend = nullptr;
+  /// (P|Q)^{-1/2} where it is known already; computed where null.
+  const std::vector<double>* root = nullptr;
   /// Of mgemm on a GPU; automatic: chosen. A form by name is taken whatever its error with a given cutoff.
   mgemm::SmallForm small_form = mgemm::SmallForm::automatic;
   /// Called after each batch with the fraction of the work that is done. May be empty.
@@ -72,10 +74,9 @@ struct Energy {
 };
 
 /// Errors: ErrorCode::invalid_input for arrays of wrong lengths, a gap e_a - e_i that is not positive, a metric that is
-/// not symmetric, memory that does not hold the integrals of one pair, a
-/// cutoff or a target error that cannot be; ErrorCode::numerical for numbers that are not
-/// finite and for a metric whose smallest eigenvalue is below 1e-12 of its largest; ErrorCode::unsupported, with the
-/// bytes needed and free, where the memory of a GPU runs out.
+/// not symmetric, memory that does not hold the integrals of one pair, a cutoff or a target error that cannot be;
+/// ErrorCode::numerical for numbers that are not finite and for a metric whose smallest eigenvalue is below 1e-12 of
+/// its largest; ErrorCode::unsupported, with the bytes needed and free, where the memory of a GPU runs out.
 QUADRILLE_API Energy correlation_energy(const System& system, const Options& options);
 
 /// (P|Q)^{-1/2} by diagonalization, n x n; errors as above.

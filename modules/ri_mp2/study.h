@@ -37,8 +37,9 @@ struct StudyRow {
   double energy_error = 0;
   ElementErrors b, integrals;                          ///< of all B_ia^Q and all ordered pairs ia, jb
   double large_ia_p = 0, large_root = 0, large_b = 0;  ///< fractions above delta: in (ia|P), (P|Q)^{-1/2}, B
-  double metric_seconds = 0, step3_seconds = 0, step4_seconds = 0, energy_seconds = 0;
-  double seconds = 0;  ///< of the whole call of correlation_energy
+  double step3_seconds = 0, step4_seconds = 0, energy_seconds = 0;
+  double metric_seconds = 0;  ///< of (P|Q)^{-1/2}, which is made once for all rows
+  double seconds = 0;         ///< of the whole call of correlation_energy, and of that
 };
 
 /// Double first, then single, then mgemm with each delta and for each target; they take turns while they are timed.

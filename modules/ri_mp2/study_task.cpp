@@ -207,7 +207,8 @@ void run_study(const TaskContext& context) {
   if (generated) {
     const System system =
         generated_system(context.integer("generated.occupied"), context.integer("generated.virtual"),
-                         context.integer("generated.auxiliary"), std::uint64_t(context.integer("generated.seed")));
+                         context.integer("generated.auxiliary"), std::uint64_t(context.integer("generated.seed")),
+                         &find_backend(context.backend()));
     study_one(context, "generated", system, count - 1, count, rows);
   }
   write_file(context.output_file("csv"), csv_of_rows(rows));

@@ -119,12 +119,19 @@ TEST(CudaMagnitudeSplit, WhatIsNotFiniteIsFound) {
   }
 }
 
-TEST(CudaMagnitudeSplit, QuantilesAreThoseOfTheHost) {
+TEST(CudaMagnitudeSplit, SamplesAreOfTheMatrix) {
   for (const Shape& shape : {Shape{64, 256}, Shape{300, 700}, Shape{7, 3}}) {
     for (bool contiguous : {true, false}) {
       const StoredLines x(shape.count, shape.length, contiguous, 0.1);
-      const DeviceFactor factor(x.view_there(), Side::left);
-      for (double q : {0.5, 0.98}) EXPECT_EQ(factor.sampled_quantile(q), quadrille::sampled_quantile(x.view(), q));
+      const std::int64_t stored = contiguous ? shape.length : shape.count, total = shape.count * shape.length;
+      std::vector<double> places;
+      for (std::int64_t place = 0; place < total; place += sample_step(total)) {
+        places.push_back(std::abs(x.numbers[std::size_t(place / stored * x.ld + place % stored)]));
+      }
+      const MagnitudeSample found = DeviceFactor(x.view_there(), Side::left).sample();
+      const MagnitudeSample expected(places, shape.count, shape.length);
+      EXPECT_EQ(found.largest(), expected.largest());
+      for (double q : {0.1, 0.5, 0.98}) EXPECT_EQ(found.quantile(q), expected.quantile(q));
     }
   }
 }

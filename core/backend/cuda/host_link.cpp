@@ -1,12 +1,16 @@
 #include "core/backend/cuda/host_link.h"
 
 #include <algorithm>
+#include <mutex>
+#include <utility>
 
 namespace quadrille::cuda {
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t(16) << 20;
 constexpr std::size_t buffers_each_way = 3;
+/// Buffers that are kept while nobody uses them.
+constexpr std::size_t most_kept = 3 * buffers_each_way;
 /// Pieces below this many numbers are copied by one thread: waking others takes longer.
 constexpr std::int64_t worth_threads = 1 << 14;
 
@@ -20,6 +24,36 @@ void for_each_part(std::int64_t length, std::int64_t begin, std::int64_t end, Co
     copy(line, from - line * length, to - from, from - begin);
   }
 }
+
+/// Pinned buffers that nobody uses.
+class KeptBuffers {
+ public:
+  static KeptBuffers& shared() {
+    static KeptBuffers kept;
+    return kept;
+  }
+  PinnedMemory take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!kept_.empty()) {
+        PinnedMemory memory = std::move(kept_.back());
+        kept_.pop_back();
+        return memory;
+      }
+    }
+    void* memory = nullptr;
+    QUADRILLE_CUDA_CHECK(cudaHostAlloc(&memory, buffer_bytes, cudaHostAllocDefault));
+    return PinnedMemory(static_cast<std::byte*>(memory));
+  }
+  void keep(PinnedMemory memory) {
+    const std::lock_guard lock(mutex_);
+    if (kept_.size() < most_kept) kept_.push_back(std::move(memory));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<PinnedMemory> kept_;
+};
 
 }  // namespace
 
@@ -50,17 +84,21 @@ HostLink::HostLink() {
 HostLink::~HostLink() {
   (void)cudaStreamSynchronize(up_.get());
   (void)cudaStreamSynchronize(down_.get());
+  keep_buffers(up_buffers_);
+  keep_buffers(down_buffers_);
 }
 
 void HostLink::make_buffers(std::vector<Buffer>& buffers) {
   while (buffers.size() < buffers_each_way) {
     Buffer buffer;
-    void* memory = nullptr;
-    QUADRILLE_CUDA_CHECK(cudaHostAlloc(&memory, buffer_bytes, cudaHostAllocDefault));
-    buffer.memory.reset(static_cast<std::byte*>(memory));
+    buffer.memory = KeptBuffers::shared().take();
     buffer.travelled = make_event();
     buffers.push_back(std::move(buffer));
   }
+}
+
+void HostLink::keep_buffers(std::vector<Buffer>& buffers) {
+  for (Buffer& buffer : buffers) KeptBuffers::shared().keep(std::move(buffer.memory));
 }
 
 template <class T>

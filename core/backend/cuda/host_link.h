@@ -20,9 +20,14 @@ using OwnedEvent = std::unique_ptr<CUevent_st, EventDeleter>;
 /// Without times.
 OwnedEvent make_event();
 
+struct PinnedDeleter {
+  void operator()(std::byte* memory) const { (void)cudaFreeHost(memory); }
+};
+using PinnedMemory = std::unique_ptr<std::byte, PinnedDeleter>;
+
 /// Memory that the driver has pinned (cudaHostAlloc, cudaHostRegister) is copied from and to where it is; other memory
-/// passes through pinned buffers of 16 MiB, into and out of which OpenMP's threads copy. Panels on the device have no
-/// gaps and the storage order of the matrix.
+/// passes through pinned buffers, into and out of which OpenMP's threads copy. To pin memory takes longer than to fill
+/// it: buffers are kept for the next link. Panels on the device have no gaps and the storage order of the matrix.
 class HostLink {
  public:
   HostLink();
@@ -52,11 +57,8 @@ class HostLink {
   struct StreamDeleter {
     void operator()(cudaStream_t stream) const { (void)cudaStreamDestroy(stream); }
   };
-  struct PinnedDeleter {
-    void operator()(std::byte* memory) const { (void)cudaFreeHost(memory); }
-  };
   struct Buffer {
-    std::unique_ptr<std::byte, PinnedDeleter> memory;
+    PinnedMemory memory;
     OwnedEvent travelled;
     std::function<void(const std::byte*)> unpack;  ///< set while something is on its way down into it
   };
@@ -66,7 +68,8 @@ class HostLink {
     std::size_t bytes;
     std::function<void(const std::byte*)> unpack;
   };
-  void make_buffers(std::vector<Buffer>& buffers);
+  static void make_buffers(std::vector<Buffer>& buffers);
+  static void keep_buffers(std::vector<Buffer>& buffers);
   void ask(Piece& piece, Buffer& buffer);
   void take_out(Buffer& buffer);
 

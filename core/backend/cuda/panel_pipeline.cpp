@@ -30,6 +30,7 @@ PanelPipeline<T>::PanelPipeline(DenseView<const T> a, DenseView<const T> b, T be
   // The pool gives memory in the order of the backend's stream: the others must not use it before.
   record(made_, stream());
   wait(link_.up(), made_);
+  wait(link_of_b_.up(), made_);
   wait(link_.down(), made_);
 }
 
@@ -43,20 +44,21 @@ void PanelPipeline<T>::make(Buffers& buffers, std::int64_t numbers) {
 }
 
 template <class T>
-void PanelPipeline<T>::load(Buffers& buffers, DenseView<const T> block) {
+void PanelPipeline<T>::load(Buffers& buffers, HostLink& link, DenseView<const T> block) {
   buffers.current = 1 - buffers.current;
   const int i = buffers.current;
-  wait(link_.up(), buffers.read[i]);  // an event that was never recorded is not waited for
-  link_.send(block, buffers.memory[i].get());
-  record(buffers.arrived[i], link_.up());
+  wait(link.up(), buffers.read[i]);  // an event that was never recorded is not waited for
+  link.send(block, buffers.memory[i].get());
+  record(buffers.arrived[i], link.up());
   buffers.panel[i] = {buffers.memory[i].get(), block.rows, block.cols, block.line_length(), block.by_rows};
   traffic_.up += block.rows * block.cols * std::int64_t(sizeof(T));
 }
 
 template <class T>
 void PanelPipeline<T>::send_panels(const PanelStep& s) {
-  if (s.load_a) load(a_panels_, a_.block(s.row, s.depth, s.rows, s.depths));
-  if (s.load_b) load(b_panels_, b_.block(s.depth, s.column, s.depths, s.columns));
+  if (s.load_a) load(a_panels_, link_, a_.block(s.row, s.depth, s.rows, s.depths));
+  if (s.load_b) load(b_panels_, link_of_b_, b_.block(s.depth, s.column, s.depths, s.columns));
+  link_.progress();
 }
 
 template <class T>

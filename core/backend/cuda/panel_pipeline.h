@@ -48,7 +48,7 @@ class PanelPipeline {
     int current = 1;  ///< the buffer of the panel that was asked for last
   };
   void make(Buffers& buffers, std::int64_t numbers);
-  void load(Buffers& buffers, DenseView<const T> block);
+  void load(Buffers& buffers, HostLink& link, DenseView<const T> block);
   void send_panels(const PanelStep& step);
   void begin_c(const PanelStep& step);
   void end_c(const PanelStep& step);
@@ -62,7 +62,9 @@ class PanelPipeline {
   DeviceArray<T> c_memory_;
   DenseView<T> c_panel_;
   OwnedEvent made_, c_sent_, c_arrived_, multiplied_;
-  HostLink link_;  ///< last: waits for what travels before buffers go
+  // Last: they wait for what travels before buffers go. Panels of B have a link of their own: where lines are short,
+  // neither matrix fills the link alone.
+  HostLink link_, link_of_b_;
 };
 
 }  // namespace quadrille::cuda

@@ -49,7 +49,7 @@ class DeviceSplitProduct {
 
   MgemmReport run() {
     MgemmReport report;
-    analyse(report);
+    if (look(report)) analyse(report);
     if (report.form == MgemmForm::split) multiply(report);
     if (report.form == MgemmForm::plain_double) {
       a_.reset();
@@ -60,11 +60,27 @@ class DeviceSplitProduct {
   }
 
  private:
-  void analyse(MgemmReport& report) {
+  /// A look at a few elements: where cutoffs begin, and whether an analysis is worth its while.
+  bool look(MgemmReport& report) {
+    if (!cutoff_.automatic) smallest_ = cutoff_.delta;
+    if (!cutoff_.automatic && options_.always_split) return true;
+    const MagnitudeSample a = a_->sample(), b = b_->sample();
     const double quantile = 1 - most_listed / 2;
-    const double delta = cutoff_.automatic
-                             ? smallest_cutoff(a_->sampled_quantile(quantile), b_->sampled_quantile(quantile))
-                             : cutoff_.delta;
+    if (cutoff_.automatic) smallest_ = smallest_cutoff(a.quantile(quantile), b.quantile(quantile));
+    if (options_.always_split || !a.finite() || !b.finite()) return true;
+    std::vector<double> deltas{smallest_};
+    if (cutoff_.automatic) deltas = rising_cutoffs(smallest_, std::max(a.largest(), b.largest()));
+    const DeviceChoice choice =
+        choose_on_device(shape_, a.profile(deltas), b.profile(deltas), Known::sampled, cutoff_, options_);
+    if (choice.split) return true;
+    report.expected_speedup = choice.expected_speedup;
+    report.reason = "by a sample of the elements: " + choice.reason;
+    report.bound = report.probable_bound = std::numeric_limits<double>::infinity();
+    return false;
+  }
+
+  void analyse(MgemmReport& report) {
+    const double delta = smallest_;
     a_->analyse(delta);
     b_->analyse(delta);
     a_->check_finite(o_.swapped ? "B" : "A", order_);
@@ -81,7 +97,7 @@ class DeviceSplitProduct {
       }
     }
     const FactorProfile a = a_->profile(deltas), b = b_->profile(deltas);
-    const DeviceChoice choice = choose_on_device(shape_, a, b, cutoff_, options_);
+    const DeviceChoice choice = choose_on_device(shape_, a, b, Known::analysed, cutoff_, options_);
     describe(choice, a, b, shape_, o_.swapped, report);
     plain_bound_ = double_error_bound(shape_.k, a.max_abs, b.max_abs);
     if (choice.split && report.delta != delta) {
@@ -131,6 +147,7 @@ class DeviceSplitProduct {
   const MgemmOptions& options_;
   ProductShape shape_;
   std::optional<DeviceFactor> a_, b_;
+  double smallest_ = 0;  ///< cutoff
   double plain_bound_ = 0;
 };
 
@@ -215,7 +232,7 @@ MgemmReport multiply_staged(const Operands<double>& o, const LargestMagnitudes& 
   FactorProfile same = a;
   same.deltas.resize(std::min(a.deltas.size(), b.deltas.size()));
   b.deltas.resize(same.deltas.size());
-  const DeviceChoice choice = choose_on_device(shape, same, b, cutoff, options);
+  const DeviceChoice choice = choose_on_device(shape, same, b, Known::analysed, cutoff, options);
   MgemmReport report;
   describe(choice, same, b, shape, o.swapped, report);
   if (report.form == MgemmForm::split) {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 namespace quadrille::mgemm {
 namespace {
@@ -93,18 +93,13 @@ void DeviceFactor::check_finite(const char* name, Order order) {
                           by_rows ? line : within, by_rows ? within : line, std::isnan(value) ? "NaN" : "infinite"));
 }
 
-double DeviceFactor::sampled_quantile(double quantile) const {
-  // The places of core/magnitude_split.cpp.
-  const std::int64_t total = lines_.count * lines_.length, step = std::max<std::int64_t>(1, total >> 15) | 1;
-  const std::int64_t count = (total + step - 1) / step;
+MagnitudeSample DeviceFactor::sample() const {
+  const std::int64_t total = lines_.count * lines_.length, step = sample_step(total), count = (total + step - 1) / step;
   const auto there = array<double>(count, "a sample of a factor");
   cuda::sample_magnitudes(lines_, step, count, there.get());
   std::vector<double> sample(static_cast<std::size_t>(count));
   cuda_backend().copy_out(sample.data(), there.get(), sample.size() * sizeof(double));
-  for (double& x : sample) x = std::isnan(x) ? std::numeric_limits<double>::infinity() : x;
-  const std::size_t place = std::min(sample.size() - 1, std::size_t(quantile * double(sample.size())));
-  std::nth_element(sample.begin(), sample.begin() + std::ptrdiff_t(place), sample.end());
-  return sample[place];
+  return {std::move(sample), lines_.count, lines_.length};
 }
 
 void DeviceFactor::make_room_for_large() {

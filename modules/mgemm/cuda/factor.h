@@ -6,6 +6,7 @@
 #include "modules/mgemm/cuda/sparse.h"
 #include "modules/mgemm/device.h"
 #include "modules/mgemm/form_bound.h"
+#include "modules/mgemm/magnitude_sample.h"
 
 #include <cstdint>
 #include <vector>
@@ -27,8 +28,8 @@ class DeviceFactor {
   /// element that is not finite.
   void check_finite(const char* name, Order order);
 
-  /// The quantile of a sample of about 2^15 magnitudes (fixed places). Waits.
-  double sampled_quantile(double quantile) const;
+  /// Of about 2^12 magnitudes, at fixed places. Waits.
+  MagnitudeSample sample() const;
   /// For these cutoffs, the first of which is that of the analysis: waits; more than one cutoff needs list_large().
   FactorProfile profile(const std::vector<double>& deltas);
   void list_large();

@@ -97,7 +97,7 @@ class Choice {
   }
 
   double factor_quantile(const mgemm::DeviceFactor& factor) const {
-    return cutoff_.automatic ? factor.sampled_quantile(1 - mgemm::most_listed / 2) : 0;
+    return cutoff_.automatic ? factor.sample().quantile(1 - mgemm::most_listed / 2) : 0;
   }
 
   double bound(const FormTraits& form, std::size_t cutoff, std::int64_t depth) const {
@@ -107,14 +107,13 @@ class Choice {
 
   /// Conversion and analysis of the two factors of a batch, which all its products share.
   double once(const FormTraits& form) const {
-    const double numbers = 2 * double(rows_) * double(system_.auxiliary);
-    return cost_.analysis(shape_) + (8.0 + form.bytes * form.parts) * numbers / cost_.bytes;
+    return cost_.analysis(shape_) + cost_.conversion(shape_, form);
   }
 
   double gain(const FormTraits& form, std::size_t cutoff, std::int64_t depth) const {
     const double products = batches_ * (batches_ + 1) / 2;
     const auto large = std::int64_t(double(profile_.extremes[cutoff].large) / batches_);
-    const double each = cost_.split(shape_, {large, large}, form, depth) - once(form);
+    const double each = cost_.split(shape_, {large, large}, form, depth) - cost_.conversion(shape_, form);
     return products * cost_.plain(shape_) / (products * each + batches_ * once(form) + cost_of_sample(form));
   }
 

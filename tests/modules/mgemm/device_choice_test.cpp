@@ -3,6 +3,7 @@
 
 #include "core/magnitude_split.h"
 #include "modules/mgemm/host_profile.h"
+#include "modules/mgemm/magnitude_sample.h"
 #include "tests/modules/mgemm/salted.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,7 @@ DeviceChoice choose(std::int64_t n, double fraction, const Cutoff& cutoff, const
     p.deltas.resize(1);
     p.extremes.resize(1);
   }
-  return choose_on_device({n, n, n}, p, p, cutoff, options);
+  return choose_on_device({n, n, n}, p, p, Known::analysed, cutoff, options);
 }
 
 TEST(DeviceChoice, AGivenCutoffKeepsWhatSinglePrecisionWould) {
@@ -107,7 +108,54 @@ TEST(DeviceChoice, TheFasterFormWins) {
 TEST(DeviceChoice, WithoutABoundThereIsNoSplit) {
   FactorProfile p = salted_profile(100, 100, 0);
   for (auto& e : p.extremes) e.small_squares = infinity;
-  EXPECT_FALSE(choose_on_device({100, 100, 100}, p, p, Cutoff::for_error(1), {}).split);
+  EXPECT_FALSE(choose_on_device({100, 100, 100}, p, p, Known::analysed, Cutoff::for_error(1), {}).split);
+}
+
+TEST(DeviceChoice, AnAnalysisThatIsDoneCostsNothingMore) {
+  const FactorProfile p = salted_profile(4096, 4096, 1e-4);
+  MgemmOptions options;
+  options.device_cost.wait = 1;  // seconds: an analysis never pays
+  const auto with = [&](Known known) {
+    return choose_on_device({4096, 4096, 4096}, p, p, known, Cutoff::for_error(1), options);
+  };
+  EXPECT_FALSE(with(Known::sampled).split);
+  EXPECT_TRUE(with(Known::analysed).split);
+  EXPECT_LT(with(Known::analysed).expected_speedup, 1);
+}
+
+TEST(MagnitudeSample, OfAllElementsSaysWhatIsTrueOfAllLinesTogether) {
+  const std::int64_t lines = 30, length = 100;
+  const std::vector<double> x = testing::salted_matrix(lines * length, 0.05, 100);
+  std::vector<double> magnitudes;
+  for (const double element : x) magnitudes.push_back(std::abs(element));
+  const MagnitudeSample sample(magnitudes, lines, length);
+  const std::vector<double> deltas{0.5, 1, 97, 100, 200};
+  const FactorProfile profile = sample.profile(deltas);
+  EXPECT_EQ(profile.max_abs, *std::max_element(magnitudes.begin(), magnitudes.end()));
+  for (std::size_t d = 0; d < deltas.size(); ++d) {
+    double small = 0, all = 0;
+    std::int64_t large = 0;
+    for (const double m : magnitudes) {
+      all += m * m;
+      small += m <= deltas[d] ? m * m : 0;
+      large += m > deltas[d] ? 1 : 0;
+    }
+    EXPECT_NEAR(profile.extremes[d].small_squares * double(lines), small, 1e-12 * small);
+    EXPECT_NEAR(profile.extremes[d].all_squares * double(lines), all, 1e-12 * all);
+    EXPECT_NEAR(double(profile.extremes[d].large), double(large), 1);
+    EXPECT_NEAR(double(profile.extremes[d].most_large), double(large) / double(lines), 1);
+  }
+}
+
+TEST(MagnitudeSample, QuantilesAndWhatIsNotANumber) {
+  std::vector<double> magnitudes;
+  for (int i = 0; i < 100; ++i) magnitudes.push_back((37 * i) % 100);
+  EXPECT_EQ(MagnitudeSample(magnitudes, 10, 10).quantile(0.98), 98);
+  EXPECT_TRUE(MagnitudeSample(magnitudes, 10, 10).finite());
+  magnitudes[50] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(MagnitudeSample(magnitudes, 10, 10).finite());
+  EXPECT_EQ(MagnitudeSample(magnitudes, 10, 10).quantile(0.995), infinity);
+  EXPECT_EQ(MagnitudeSample({}, 0, 3).quantile(0.5), 0);
 }
 
 TEST(HostProfile, IsWhatTheDefinitionSays) {
