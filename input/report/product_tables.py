@@ -19,8 +19,11 @@ def held(rows, key):
 
 def matrix_product_text(name, one, table):
     rows = one["rows"]
-    out = (f"\n## Matrix products `{name}`\n\nSpeed-ups are over OpenBLAS's dgemm (threads: {one['threads']}), which "
-           f"took turns with the others; medians of {one['repeats']}. sgemm multiplies factors that are in single "
+    on_gpu = one["backend"] != "cpu"
+    dgemm = ("cuBLAS's dgemm of operands in the GPU's memory, where those of all but cleaver are" if on_gpu else
+             f"OpenBLAS's dgemm (threads: {one['threads']})")
+    out = (f"\n## Matrix products `{name}`\n\nSpeed-ups are over {dgemm}; the products took turns, medians of "
+           f"{one['repeats']}. sgemm multiplies factors that are in single "
            "precision already. Errors are differences from dgemm, of all elements. Salted elements are within "
            f"{one['salt_spread']:g} of the number given, the others in [-1, 1].\n")
     head = ["matrices", "product", "GFLOP/s", "speed-up", "analysis", "largest error", "rms error", "probable bound",
@@ -29,7 +32,8 @@ def matrix_product_text(name, one, table):
         lines = []
         for row in study.pick(rows, n=n):
             analysis = row["analysis_seconds"]
-            lines.append([salt_name(row), row["product"], f"{row['gflops']:.1f}", f"{row['speedup']:.2f}",
+            product = row["product"] if row["small_form"] in (None, "single") else f"mgemm, {row['small_form']}"
+            lines.append([salt_name(row), product, f"{row['gflops']:.1f}", f"{row['speedup']:.2f}",
                           "-" if analysis is None else f"{100 * analysis / row['seconds']:.0f} %",
                           *(number(row[key], ".2e") for key in ("max_error", "rms_error", "probable_bound", "bound"))])
         out += f"\n### n = {n}\n\n" + table(head, lines)

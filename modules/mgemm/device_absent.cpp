@@ -1,5 +1,6 @@
 // What a build without CUDA has in place of products on a GPU.
 #include "core/error.h"
+#include "modules/mgemm/compared_products.h"
 #include "modules/mgemm/device.h"
 
 namespace quadrille::mgemm {
@@ -22,6 +23,8 @@ CleaverReport multiply_panels_on_device(const Operands<T>&, std::int64_t) {
 }
 template CleaverReport multiply_panels_on_device(const Operands<double>&, std::int64_t);
 template CleaverReport multiply_panels_on_device(const Operands<float>&, std::int64_t);
+
+std::unique_ptr<ComparedProducts> products_on_device(ComparedCase) { refuse(); }
 
 PreparedFactor::PreparedFactor(DenseView<const double>, Side, double, SmallForm) { refuse(); }
 PreparedFactor::~PreparedFactor() = default;

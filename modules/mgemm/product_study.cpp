@@ -3,6 +3,7 @@
 #include "modules/mgemm/blas.h"
 #include "modules/mgemm/choice.h"
 #include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/compared_products.h"
 #include "modules/take_turns.h"
 
 #include <cblas.h>
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 namespace quadrille::mgemm {
 namespace {
@@ -54,88 +57,98 @@ void compare(const std::vector<T>& c, const std::vector<double>& reference, std:
   to.rms_error = std::sqrt(sum / (double(n) * double(n)));
 }
 
-class Comparison {
+class HostProducts : public ComparedProducts {
  public:
-  Comparison(const ProductCase& one, const ProductStudyOptions& options)
-      : n_(one.n),
-        cutoff_(options.cutoff),
-        a_(salted_matrix(n_ * n_, one.salt, one.seed, 0)),
-        b_(salted_matrix(n_ * n_, one.salt, one.seed, 1)),
-        single_a_(in_single(a_)),
-        single_b_(in_single(b_)),
-        reference_(a_.size()),
-        c_(a_.size()),
-        single_c_(a_.size()) {
-    options_.always_split = options.always_split;
-    gemm_.m = gemm_.n = gemm_.k = gemm_.lda = gemm_.ldb = gemm_.ldc = n_;
-    gemm_.a = a_.data();
-    gemm_.b = b_.data();
+  explicit HostProducts(ComparedCase one)
+      : one_(std::move(one)),
+        single_a_(in_single(one_.a)),
+        single_b_(in_single(one_.b)),
+        reference_(one_.a.size()),
+        c_(one_.a.size()),
+        single_c_(one_.a.size()) {
+    gemm_.m = gemm_.n = gemm_.k = gemm_.lda = gemm_.ldb = gemm_.ldc = one_.n;
+    gemm_.a = one_.a.data();
+    gemm_.b = one_.b.data();
     gemm_.c = c_.data();
   }
 
-  void dgemm() { dense_product(1.0, view(a_), view(b_), 0.0, {reference_.data(), n_, n_, n_, false}); }
-  void sgemm() { dense_product(1.0f, view(single_a_), view(single_b_), 0.0f, {single_c_.data(), n_, n_, n_, false}); }
-  void panels() { (void)cleaver(gemm_); }
-  void mixed() { report_ = mgemm(gemm_, cutoff_, options_); }
-
-  /// What mgemm does before it multiplies.
-  void analyse() const {
+  void dgemm() override { dense_product(1.0, view(one_.a), view(one_.b), 0.0, to(reference_)); }
+  void sgemm() override { dense_product(1.0f, view(single_a_), view(single_b_), 0.0f, to(single_c_)); }
+  void panels() override { (void)cleaver(gemm_); }
+  MgemmReport mixed() override { return mgemm(gemm_, one_.cutoff, one_.options); }
+  void analyse() override {
     const auto [max_a, max_b] = check_numbers(gemm_);
-    (void)choose_form(check_arguments(gemm_), max_a, max_b, cutoff_, options_);
+    (void)choose_form(check_arguments(gemm_), max_a, max_b, one_.cutoff, one_.options);
   }
 
-  void errors_of_single(ProductMeasurement& to) const { compare(single_c_, reference_, n_, to); }
-  void errors_of_c(ProductMeasurement& to) const { compare(c_, reference_, n_, to); }
-  const MgemmReport& report() const { return report_; }
+  const std::vector<double>& of_dgemm() override { return reference_; }
+  const std::vector<float>& of_sgemm() override { return single_c_; }
+  const std::vector<double>& of_module() override { return c_; }
 
  private:
   template <class T>
   DenseView<const T> view(const std::vector<T>& matrix) const {
-    return {matrix.data(), n_, n_, n_, false};
+    return {matrix.data(), one_.n, one_.n, one_.n, false};
+  }
+  template <class T>
+  DenseView<T> to(std::vector<T>& matrix) const {
+    return {matrix.data(), one_.n, one_.n, one_.n, false};
   }
 
-  std::int64_t n_;
-  Cutoff cutoff_;
-  MgemmOptions options_;
-  std::vector<double> a_, b_;
+  ComparedCase one_;
   std::vector<float> single_a_, single_b_;
   std::vector<double> reference_, c_;
   std::vector<float> single_c_;
   Gemm<double> gemm_;
-  MgemmReport report_;
 };
+
+std::unique_ptr<ComparedProducts> make_products(const ProductCase& one, const ProductStudyOptions& options) {
+  ComparedCase made;
+  made.n = one.n;
+  made.a = salted_matrix(one.n * one.n, one.salt, one.seed, 0);
+  made.b = salted_matrix(one.n * one.n, one.salt, one.seed, 1);
+  made.cutoff = options.cutoff;
+  made.options.always_split = options.always_split;
+  made.options.backend = options.backend;
+  const bool here = options.backend == nullptr || options.backend->host_memory();
+  if (here) return std::make_unique<HostProducts>(std::move(made));
+  return products_on_device(std::move(made));
+}
 
 }  // namespace
 
 std::vector<ProductMeasurement> measure_products(const ProductCase& one, const ProductStudyOptions& options,
                                                  bool with_module) {
   const AllBlasThreads threads;
-  Comparison work(one, options);
+  const std::unique_ptr<ComparedProducts> work = make_products(one, options);
   std::vector<ProductMeasurement> out(with_module ? 4 : 2);
+  MgemmReport report;
   const auto multiply = [&](std::size_t which) {
     switch (which) {
-      case 0: return work.dgemm();
-      case 1: return work.sgemm();
-      case 2: return work.panels();
-      default: return work.mixed();
+      case 0: return work->dgemm();
+      case 1: return work->sgemm();
+      case 2: return work->panels();
+      default: report = work->mixed();
     }
   };
   constexpr const char* names[] = {"dgemm", "sgemm", "cleaver", "mgemm"};
+  const std::vector<double>* reference = nullptr;
   for (std::size_t which = 0; which < out.size(); ++which) {  // touches the memory, too, before anything is timed
     out[which].product = names[which];
     multiply(which);
-    if (which == 1) work.errors_of_single(out[which]);
-    if (which >= 2) work.errors_of_c(out[which]);
+    if (which == 0) reference = &work->of_dgemm();
+    if (which == 1) compare(work->of_sgemm(), *reference, one.n, out[which]);
+    if (which >= 2) compare(work->of_module(), *reference, one.n, out[which]);
   }
   std::vector<std::vector<double>> times(out.size());
   std::vector<double> analyses;
   take_turns(options.repeats, out.size(), [&](std::size_t which) {
     times[which].push_back(seconds_of([&] { multiply(which); }));
-    if (which == 3) analyses.push_back(seconds_of([&] { work.analyse(); }));
+    if (which == 3) analyses.push_back(seconds_of([&] { work->analyse(); }));
   });
   for (std::size_t which = 0; which < out.size(); ++which) out[which].seconds = median(times[which]);
   if (with_module) {
-    out[3].report = work.report();
+    out[3].report = report;
     out[3].analysis_seconds = median(analyses);
   }
   return out;

@@ -1,5 +1,5 @@
-// What mixed precision gains and loses on one product of salted matrices: speed against OpenBLAS and errors against
-// double (figures 1 and 2 of the papers of mgemm.h).
+// What mixed precision gains and loses on one product of salted matrices: speed against OpenBLAS, or cuBLAS, and errors
+// against double (figures 1 and 2 of the papers of mgemm.h).
 #pragma once
 
 #include "modules/mgemm/mgemm.h"
@@ -19,15 +19,18 @@ struct ProductCase {
 
 struct ProductStudyOptions {
   Cutoff cutoff = Cutoff::at(1);
-  bool always_split = true;  ///< MgemmOptions
-  int repeats = 3;           ///< times that each product is timed
+  bool always_split = true;    ///< MgemmOptions
+  int repeats = 3;             ///< times that each product is timed
+  Backend* backend = nullptr;  ///< who multiplies: the CPU where null
 };
 
 /// One way to multiply. Errors are the largest and the root mean square of all elements' differences from dgemm's,
 /// whose own errors are smaller by a factor of the order of 2^29: nothing beside those of single precision.
 struct ProductMeasurement {
   std::string product;  ///< "dgemm", "sgemm": OpenBLAS with all threads, sgemm of factors that are in single already;
-                        ///< "cleaver", "mgemm": those of this module, in double, from the call to its return
+                        ///< "cleaver", "mgemm": those of this module, in double, from the call to its return. On a GPU
+                        ///< operands are in its memory, and dgemm and sgemm are cuBLAS's; only those of cleaver are in
+                        ///< the host's
   double seconds = 0;   ///< the median
   double max_error = 0, rms_error = 0;
   MgemmReport report{};         ///< of mgemm
@@ -35,7 +38,7 @@ struct ProductMeasurement {
 };
 
 /// dgemm, sgemm, cleaver and mgemm, in this order; they take turns while they are timed. `with_module` leaves out the
-/// last two when false. Takes 44 n^2 bytes, and what mgemm takes.
+/// last two when false. Takes 44 n^2 bytes, and what mgemm takes; on a GPU of its memory, and nearly as much here.
 QUADRILLE_API std::vector<ProductMeasurement> measure_products(const ProductCase& one,
                                                                const ProductStudyOptions& options, bool with_module);
 

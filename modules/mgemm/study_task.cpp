@@ -1,6 +1,7 @@
 #include "modules/mgemm/study_task.h"
 
 #include "core/atomic_file.h"
+#include "core/backend/backend.h"
 #include "core/csv.h"
 #include "core/log.h"
 #include "modules/mgemm/product_study.h"
@@ -37,6 +38,7 @@ Json known(bool is_known, double value) { return is_known ? Json(value) : Json(n
 
 Json row_json(const Case& one, const ProductMeasurement& m, double seconds_of_dgemm) {
   const bool mixed = m.product == "mgemm", reference = m.product == "dgemm";
+  const bool bounded = mixed && std::isfinite(m.report.bound);  // what is not analysed has no bound
   const bool split = mixed && m.report.form == MgemmForm::split;
   const double n = double(one.n);
   return {{"n", one.n},
@@ -44,6 +46,7 @@ Json row_json(const Case& one, const ProductMeasurement& m, double seconds_of_dg
           {"fraction", one.fraction},
           {"product", m.product},
           {"form", mixed ? Json(to_string(m.report.form)) : Json(nullptr)},
+          {"small_form", split ? Json(to_string(m.report.small_form)) : Json(nullptr)},
           {"delta", known(split, m.report.delta)},
           {"large_a", known(mixed && m.report.analysed, m.report.large_a)},
           {"large_b", known(mixed && m.report.analysed, m.report.large_b)},
@@ -54,10 +57,10 @@ Json row_json(const Case& one, const ProductMeasurement& m, double seconds_of_dg
           {"analysis_seconds", known(mixed, m.analysis_seconds)},
           {"max_error", known(!reference, m.max_error)},
           {"rms_error", known(!reference, m.rms_error)},
-          {"bound", known(mixed, m.report.bound)},
-          {"probable_bound", known(mixed, m.report.probable_bound)},
-          {"within_bound", mixed ? Json(m.max_error <= m.report.bound) : Json(nullptr)},
-          {"within_probable_bound", mixed ? Json(m.max_error <= m.report.probable_bound) : Json(nullptr)}};
+          {"bound", known(bounded, m.report.bound)},
+          {"probable_bound", known(bounded, m.report.probable_bound)},
+          {"within_bound", bounded ? Json(m.max_error <= m.report.bound) : Json(nullptr)},
+          {"within_probable_bound", bounded ? Json(m.max_error <= m.report.probable_bound) : Json(nullptr)}};
 }
 
 std::string name_of(const Case& one) {
@@ -146,6 +149,7 @@ void run_study(const TaskContext& context) {
   options.cutoff = Cutoff::at(context.real("delta"));
   options.always_split = context.boolean("always_split");
   options.repeats = int(context.integer("repeats"));
+  options.backend = &find_backend(context.backend());
   const double spread = context.real("salt_spread");
   const std::vector<Case> cases = cases_of(context);
   double work = 0, done = 0;
@@ -165,6 +169,7 @@ void run_study(const TaskContext& context) {
   const std::string file = context.output_file("csv");
   write_file(file, csv_of_rows(rows));
   context.result_in("matrix_product_studies", Json({{"csv", context.text("csv")},
+                                                    {"backend", context.backend()},
                                                     {"threads", context.threads()},
                                                     {"salt_spread", spread},
                                                     {"repeats", options.repeats},

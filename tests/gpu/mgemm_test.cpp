@@ -1,6 +1,7 @@
 // Products on the GPU against the definition: every form, storage and way to the device, and their bounds.
 #include "modules/mgemm/mgemm.h"
 
+#include "core/backend/cuda/strip_pipeline.h"
 #include "core/error.h"
 #include "modules/mgemm/c_api.h"
 #include "modules/mgemm/cleaver.h"
@@ -373,6 +374,35 @@ TEST(CudaCleaver, LargePanelsOverlapWithoutHarm) {
     EXPECT_TRUE(same_bits(first, problem.c)) << "run " << run;
   }
   EXPECT_LE(problem.largest_error(20000), 2700 * 2702 * 0x1p-53);
+}
+
+/// Blocks and strips that do not divide the matrices; partial sums that come back from the host.
+TEST(CudaCleaver, PinnedMatricesPassInStrips) {
+  const StripPlan plan{{2101, 90, 2203}, 1051, 1102, 32};
+  for (Transpose trans_a : {Transpose::no, Transpose::yes}) {
+    for (double beta : {0.0, 1.0, -0.3}) {
+      Problem<double> problem(Order::columns, trans_a, Transpose::no, plan.shape.m, plan.shape.n, plan.shape.k);
+      problem.scalars(0.75, beta);
+      if (beta == 0) problem.poison();
+      std::vector<double>* const matrices[] = {&problem.a, &problem.b, &problem.c};
+      for (auto* x : matrices) {
+        ASSERT_EQ(cudaHostRegister(x->data(), x->size() * sizeof(double), cudaHostRegisterDefault), cudaSuccess);
+      }
+      const Operands<double> o = check_arguments(problem.gemm);
+      using Pipeline = cuda::StripPipeline<double>;
+      EXPECT_TRUE(Pipeline::suits(o.a, o.b, o.c, plan));
+      const cuda::PipelineTraffic traffic =
+          Pipeline(o.a, o.b, o.beta, o.c, plan)
+              .run([&](DenseView<const double> a, DenseView<const double> b, double scale, DenseView<double> c) {
+                dense_product_on_device(o.alpha, a, b, scale, c);
+              });
+      for (auto* x : matrices) ASSERT_EQ(cudaHostUnregister(x->data()), cudaSuccess);
+      EXPECT_EQ(double(traffic.up), 8 * plan.up(beta != 0));
+      EXPECT_EQ(double(traffic.down), 8 * plan.down());
+      EXPECT_LE(problem.largest_error(20000), 2203 * 2205 * 0x1p-53) << problem.name();
+      problem.expect_gaps_untouched();
+    }
+  }
 }
 
 TEST(CudaCApi, OperandsOnTheDeviceAndBackendsByName) {

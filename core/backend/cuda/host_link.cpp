@@ -1,6 +1,7 @@
 #include "core/backend/cuda/host_link.h"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -13,6 +14,11 @@ constexpr std::size_t buffers_each_way = 3;
 constexpr std::size_t most_kept = 3 * buffers_each_way;
 /// Pieces below this many numbers are copied by one thread: waking others takes longer.
 constexpr std::int64_t worth_threads = 1 << 14;
+
+/// Shorter lines, in bytes, travel slower than threads copy them (33 GB/s where long ones have 55, H200).
+constexpr std::int64_t shortest_line = 8192;
+/// The driver's longest distance of lines.
+constexpr std::int64_t longest_pitch = std::numeric_limits<std::int32_t>::max();
 
 /// Calls copy(line, first, count, at) for the parts of lines that elements [begin, end) of a matrix without gaps are.
 template <class Copy>
@@ -63,6 +69,14 @@ OwnedEvent make_event() {
   return OwnedEvent(event);
 }
 
+void record(const OwnedEvent& event, cudaStream_t stream) {
+  QUADRILLE_CUDA_CHECK(cudaEventRecord(event.get(), stream));
+}
+
+void wait(cudaStream_t stream, const OwnedEvent& event) {
+  QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(stream, event.get(), 0));
+}
+
 bool is_pinned(const void* memory) {
   cudaPointerAttributes attributes{};
   if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
@@ -102,10 +116,17 @@ void HostLink::keep_buffers(std::vector<Buffer>& buffers) {
 }
 
 template <class T>
+bool HostLink::is_direct(DenseView<const T> matrix) {
+  const auto bytes = [](std::int64_t count) { return count * std::int64_t(sizeof(T)); };
+  const bool short_lines = matrix.lines() > 1 && bytes(matrix.line_length()) < shortest_line;
+  return !short_lines && bytes(matrix.ld) <= longest_pitch && is_pinned(matrix.data);
+}
+
+template <class T>
 void HostLink::send(DenseView<const T> matrix, T* panel) {
   const std::int64_t length = matrix.line_length(), total = matrix.rows * matrix.cols;
   if (total == 0) return;
-  if (is_pinned(matrix.data)) {
+  if (is_direct(matrix)) {
     QUADRILLE_CUDA_CHECK(cudaMemcpy2DAsync(panel, std::size_t(length) * sizeof(T), matrix.data,
                                            std::size_t(matrix.ld) * sizeof(T), std::size_t(length) * sizeof(T),
                                            std::size_t(matrix.lines()), cudaMemcpyHostToDevice, up_.get()));
@@ -132,7 +153,7 @@ template <class T>
 void HostLink::receive(const T* panel, DenseView<T> matrix) {
   const std::int64_t length = matrix.line_length(), total = matrix.rows * matrix.cols;
   if (total == 0) return;
-  if (is_pinned(matrix.data)) {
+  if (is_direct(matrix.constant())) {
     QUADRILLE_CUDA_CHECK(cudaMemcpy2DAsync(matrix.data, std::size_t(matrix.ld) * sizeof(T), panel,
                                            std::size_t(length) * sizeof(T), std::size_t(length) * sizeof(T),
                                            std::size_t(matrix.lines()), cudaMemcpyDeviceToHost, down_.get()));
@@ -202,6 +223,8 @@ void HostLink::finish_receiving() {
   progress();
 }
 
+template bool HostLink::is_direct(DenseView<const double>);
+template bool HostLink::is_direct(DenseView<const float>);
 template void HostLink::send(DenseView<const double>, double*);
 template void HostLink::send(DenseView<const float>, float*);
 template void HostLink::receive(const double*, DenseView<double>);

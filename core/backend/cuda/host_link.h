@@ -19,15 +19,19 @@ struct EventDeleter {
 using OwnedEvent = std::unique_ptr<CUevent_st, EventDeleter>;
 /// Without times.
 OwnedEvent make_event();
+void record(const OwnedEvent& event, cudaStream_t stream);
+/// What the stream is asked for from now on waits for the event as it was last recorded.
+void wait(cudaStream_t stream, const OwnedEvent& event);
 
 struct PinnedDeleter {
   void operator()(std::byte* memory) const { (void)cudaFreeHost(memory); }
 };
 using PinnedMemory = std::unique_ptr<std::byte, PinnedDeleter>;
 
-/// Memory that the driver has pinned (cudaHostAlloc, cudaHostRegister) is copied from and to where it is; other memory
-/// passes through pinned buffers, into and out of which OpenMP's threads copy. To pin memory takes longer than to fill
-/// it: buffers are kept for the next link. Panels on the device have no gaps and the storage order of the matrix.
+/// Memory that the driver has pinned (cudaHostAlloc, cudaHostRegister) is copied from and to where it is, unless its
+/// lines are short; other memory passes through pinned buffers, into and out of which OpenMP's threads copy. To pin
+/// memory takes longer than to fill it: buffers are kept for the next link. Panels on the device have no gaps and the
+/// storage order of the matrix.
 class HostLink {
  public:
   HostLink();
@@ -35,6 +39,10 @@ class HostLink {
   ~HostLink();
   HostLink(const HostLink&) = delete;
   HostLink& operator=(const HostLink&) = delete;
+
+  /// Whether a matrix is copied from and to where it is.
+  template <class T>
+  static bool is_direct(DenseView<const T> matrix);
 
   cudaStream_t up() const { return up_.get(); }
   cudaStream_t down() const { return down_.get(); }

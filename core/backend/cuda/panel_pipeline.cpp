@@ -1,5 +1,6 @@
 #include "core/backend/cuda/panel_pipeline.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace quadrille::cuda {
@@ -7,21 +8,14 @@ namespace {
 
 constexpr const char* advice = "use a smaller memory cap, or free memory of the device";
 
-void record(const OwnedEvent& event, cudaStream_t stream) {
-  QUADRILLE_CUDA_CHECK(cudaEventRecord(event.get(), stream));
-}
-void wait(cudaStream_t stream, const OwnedEvent& event) {
-  QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(stream, event.get(), 0));
-}
-
 }  // namespace
 
 template <class T>
 PanelPipeline<T>::PanelPipeline(DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c,
-                                const PanelPlan& plan)
+                                const PanelPlan& plan, const PanelMemory& memory)
     : a_(a), b_(b), beta_(beta), c_(c), plan_(plan) {
-  make(a_panels_, plan_.rows() * plan_.depth());
-  make(b_panels_, plan_.depth() * plan_.columns());
+  make(a_panels_, memory.ab_buffers, plan_.rows() * plan_.depth());
+  make(b_panels_, memory.ab_buffers, plan_.depth() * plan_.columns());
   c_memory_ = DeviceArray<T>(plan_.rows() * plan_.columns(), "a block of a staged product", advice);
   made_ = make_event();
   c_sent_ = make_event();
@@ -35,30 +29,30 @@ PanelPipeline<T>::PanelPipeline(DenseView<const T> a, DenseView<const T> b, T be
 }
 
 template <class T>
-void PanelPipeline<T>::make(Buffers& buffers, std::int64_t numbers) {
-  for (int i = 0; i < 2; ++i) {
-    buffers.memory[i] = DeviceArray<T>(numbers, "a panel of a staged product", advice);
-    buffers.arrived[i] = make_event();
-    buffers.read[i] = make_event();
+void PanelPipeline<T>::make(Buffers& buffers, int count, std::int64_t numbers) {
+  for (int i = 0; i < count; ++i) {
+    buffers.all.push_back(
+        {DeviceArray<T>(numbers, "a panel of a staged product", advice), make_event(), make_event(), {}});
   }
 }
 
 template <class T>
 void PanelPipeline<T>::load(Buffers& buffers, HostLink& link, DenseView<const T> block) {
-  buffers.current = 1 - buffers.current;
-  const int i = buffers.current;
-  wait(link.up(), buffers.read[i]);  // an event that was never recorded is not waited for
-  link.send(block, buffers.memory[i].get());
-  record(buffers.arrived[i], link.up());
-  buffers.panel[i] = {buffers.memory[i].get(), block.rows, block.cols, block.line_length(), block.by_rows};
+  buffers.current = (buffers.current + 1) % buffers.all.size();
+  Buffer& buffer = buffers.all[buffers.current];
+  wait(link.up(), buffer.read);  // an event that was never recorded is not waited for
+  link.send(block, buffer.memory.get());
+  record(buffer.arrived, link.up());
+  buffer.panel = {buffer.memory.get(), block.rows, block.cols, block.line_length(), block.by_rows};
   traffic_.up += block.rows * block.cols * std::int64_t(sizeof(T));
 }
 
 template <class T>
-void PanelPipeline<T>::send_panels(const PanelStep& s) {
+typename PanelPipeline<T>::Sent PanelPipeline<T>::send_panels(const PanelStep& s) {
   if (s.load_a) load(a_panels_, link_, a_.block(s.row, s.depth, s.rows, s.depths));
   if (s.load_b) load(b_panels_, link_of_b_, b_.block(s.depth, s.column, s.depths, s.columns));
   link_.progress();
+  return {&a_panels_.all[a_panels_.current], &b_panels_.all[b_panels_.current]};
 }
 
 template <class T>
@@ -88,20 +82,24 @@ void PanelPipeline<T>::end_c(const PanelStep& s) {
 
 template <class T>
 PipelineTraffic PanelPipeline<T>::run(const PanelProduct<T>& product) {
-  if (plan_.steps() > 0) send_panels(plan_.step(0));
+  // Panels are sent as many steps ahead as there are buffers. Those of step n overwrite what step n - ahead has read,
+  // for which its product must have been asked for: the link waits for it, and panels are packed while it runs.
+  const auto ahead = std::int64_t(a_panels_.all.size());
+  std::vector<Sent> sent;
+  for (std::int64_t number = 0; number < std::min(ahead, plan_.steps()); ++number) {
+    sent.push_back(send_panels(plan_.step(number)));
+  }
   for (std::int64_t number = 0; number < plan_.steps(); ++number) {
     const PanelStep s = plan_.step(number);
-    const int of_a = a_panels_.current, of_b = b_panels_.current;
+    Sent& panels = sent[std::size_t(number % ahead)];
     if (s.begins_c) begin_c(s);
-    wait(stream(), a_panels_.arrived[of_a]);
-    wait(stream(), b_panels_.arrived[of_b]);
-    product(s, a_panels_.panel[of_a].constant(), b_panels_.panel[of_b].constant(), s.begins_c ? beta_ : T(1), c_panel_);
-    record(a_panels_.read[of_a], stream());
-    record(b_panels_.read[of_b], stream());
+    wait(stream(), panels.a->arrived);
+    wait(stream(), panels.b->arrived);
+    product(s, panels.a->panel.constant(), panels.b->panel.constant(), s.begins_c ? beta_ : T(1), c_panel_);
+    record(panels.a->read, stream());
+    record(panels.b->read, stream());
     if (s.ends_c) end_c(s);
-    // Only now: sending waits for the product before this one, whose panels it overwrites, and packs while this one
-    // runs.
-    if (number + 1 < plan_.steps()) send_panels(plan_.step(number + 1));
+    if (number + ahead < plan_.steps()) panels = send_panels(plan_.step(number + ahead));
   }
   link_.finish_receiving();
   return traffic_;

@@ -8,11 +8,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace quadrille::cuda {
 
-/// How panels are kept: those of A and B in two buffers each, so that one is filled while the other is worked on; C in
-/// one, as a block of it stays for many products.
+/// How panels are kept: those of A and B in two buffers each, so that one is filled while the other is worked on, or in
+/// more (use_the_rest); C in one, as a block of it stays for many products.
 inline PanelMemory pipeline_memory(std::int64_t cap, int number_bytes) {
   PanelMemory memory;
   memory.cap = cap;
@@ -20,6 +21,17 @@ inline PanelMemory pipeline_memory(std::int64_t cap, int number_bytes) {
   memory.ab_buffers = 2;
   memory.c_buffers = 1;
   return memory;
+}
+
+/// As many buffers as the plan leaves memory for: more panels can arrive while a block of C leaves.
+inline void use_the_rest(const PanelPlan& plan, PanelMemory& memory) {
+  constexpr int most = 4;
+  while (memory.ab_buffers < most) {
+    ++memory.ab_buffers;
+    if (memory.cap == 0 || plan.bytes(memory) <= memory.cap) continue;
+    --memory.ab_buffers;
+    return;
+  }
 }
 
 /// Asks, on the backend's stream, for C = beta C + (a product of the panels a and b). beta is 0 where C has just begun
@@ -37,19 +49,28 @@ struct PipelineTraffic {
 template <class T>
 class PanelPipeline {
  public:
-  PanelPipeline(DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c, const PanelPlan& plan);
+  PanelPipeline(DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c, const PanelPlan& plan,
+                const PanelMemory& memory);
   PipelineTraffic run(const PanelProduct<T>& product);
 
  private:
-  struct Buffers {
-    DeviceArray<T> memory[2];
-    OwnedEvent arrived[2], read[2];  ///< the panel is there; the last product that reads it has been done
-    DenseView<T> panel[2];
-    int current = 1;  ///< the buffer of the panel that was asked for last
+  struct Buffer {
+    DeviceArray<T> memory;
+    OwnedEvent arrived, read;  ///< the panel is there; the last product that reads it has been done
+    DenseView<T> panel;
   };
-  void make(Buffers& buffers, std::int64_t numbers);
+  /// Buffers of one matrix, which are filled in turn.
+  struct Buffers {
+    std::vector<Buffer> all;
+    std::size_t current = 0;  ///< of the panel that was asked for last
+  };
+  /// The panels of a step that are on their way or there.
+  struct Sent {
+    Buffer *a, *b;
+  };
+  void make(Buffers& buffers, int count, std::int64_t numbers);
   void load(Buffers& buffers, HostLink& link, DenseView<const T> block);
-  void send_panels(const PanelStep& step);
+  Sent send_panels(const PanelStep& step);
   void begin_c(const PanelStep& step);
   void end_c(const PanelStep& step);
 

@@ -2,6 +2,7 @@
 #include "core/backend/cuda/cublas.h"
 #include "core/backend/cuda/cuda_backend.h"
 #include "core/backend/cuda/panel_pipeline.h"
+#include "core/backend/cuda/strip_pipeline.h"
 #include "core/error.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/device.h"
@@ -211,7 +212,7 @@ PanelMemory staged_split_memory(const FormTraits& form, std::int64_t cap) {
   PanelMemory memory = cuda::pipeline_memory(cap, int(sizeof(double)));
   // Two panels in double each, and the parts of one.
   memory.a_bytes = memory.b_bytes = int(sizeof(double)) + (padded_part_bytes(form) + 1) / 2;
-  memory.c_bytes = int(sizeof(double)) + 5;
+  memory.c_bytes = int(sizeof(double)) + 9;
   memory.max_k = large_slab;
   return memory;
 }
@@ -244,7 +245,7 @@ MgemmReport multiply_staged(const Operands<double>& o, const LargestMagnitudes& 
       report.panel_bytes = plan.bytes(memory) + rest;
       const DeviceSplit split{report.small_form, report.delta, report.depth};
       DevicePanels panels;
-      cuda::PanelPipeline<double>(o.a, o.b, o.beta, o.c, plan)
+      cuda::PanelPipeline<double>(o.a, o.b, o.beta, o.c, plan, memory)
           .run([&](const PanelStep& s, DenseView<const double> pa, DenseView<const double> pb, double beta,
                    DenseView<double> pc) {
             multiply_split_panels(split, o.alpha, pa, s.load_a, pb, s.load_b, beta, pc, panels);
@@ -311,6 +312,17 @@ MgemmReport mgemm_through_device(const Gemm<double>& gemm, const Cutoff& cutoff,
   return multiply_staged(o, most, cutoff, here, budget);
 }
 
+/// Strips, where C does not stay as a whole and strips take the link for less time than panels do.
+template <class T>
+std::optional<StripPlan> better_strips(const Operands<T>& o, const PanelPlan& panels, const PanelMemory& memory) {
+  if (panels.rows() >= o.m() && panels.columns() >= o.n()) return {};
+  const bool read_c = o.beta != T(0);
+  std::optional<StripPlan> strips = plan_strips({o.m(), o.n(), o.k()}, memory.cap / std::int64_t(sizeof(T)), read_c);
+  if (!strips || double(sizeof(T)) * strips->longest_way(read_c) >= panels.traffic(memory, read_c)) return {};
+  if (!cuda::StripPipeline<T>::suits(o.a, o.b, o.c, *strips)) return {};
+  return strips;
+}
+
 template <class T>
 CleaverReport multiply_panels_on_device(const Operands<T>& o, std::int64_t memory_cap) {
   const ProductShape shape{o.m(), o.n(), o.k()};
@@ -318,11 +330,17 @@ CleaverReport multiply_panels_on_device(const Operands<T>& o, std::int64_t memor
   // Where everything fits, panels are still short enough that the first is multiplied while others travel.
   if (memory_cap == 0) memory.max_k = std::max<std::int64_t>(256, (shape.k + 15) / 16);
   const PanelPlan plan = plan_panels(shape, memory, o.beta != T(0));
-  cuda::PanelPipeline<T> pipeline(o.a, o.b, o.beta, o.c, plan);
-  const cuda::PipelineTraffic traffic =
-      pipeline.run([&](const PanelStep&, DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c) {
-        dense_product_on_device(o.alpha, a, b, beta, c);
-      });
+  const auto multiply = [&](DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c) {
+    dense_product_on_device(o.alpha, a, b, beta, c);
+  };
+  if (const auto strips = better_strips(o, plan, memory)) {
+    const cuda::PipelineTraffic traffic = cuda::StripPipeline<T>(o.a, o.b, o.beta, o.c, *strips).run(multiply);
+    return {strips->held() * std::int64_t(sizeof(T)), strips->steps(), traffic.up + traffic.down};
+  }
+  cuda::use_the_rest(plan, memory);
+  cuda::PanelPipeline<T> pipeline(o.a, o.b, o.beta, o.c, plan, memory);
+  const cuda::PipelineTraffic traffic = pipeline.run([&](const PanelStep&, DenseView<const T> a, DenseView<const T> b,
+                                                         T beta, DenseView<T> c) { multiply(a, b, beta, c); });
   return {plan.bytes(memory), plan.steps(), traffic.up + traffic.down};
 }
 

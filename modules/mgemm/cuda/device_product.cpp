@@ -58,8 +58,8 @@ std::optional<PanelPlan> plan_device_split(const ProductShape& shape, std::int64
   memory.max_k = large_slab;
   memory.cap = bytes - rest;
   memory.a_bytes = memory.b_bytes = padded_part_bytes(form);
-  // Sums in single precision, which come in multiples of 16 lines: twice as much is more than enough.
-  memory.c_bytes = 8;
+  // Sums in single precision, which come in multiples of 16 lines, and what is turned for sparse products.
+  memory.c_bytes = 9;
   if (memory.cap < bytes / 2) return {};
   const PanelPlan plan = plan_panels(shape, memory);
   if (split_bytes({plan.rows(), plan.columns(), plan.depth()}, large, form) > bytes) return {};

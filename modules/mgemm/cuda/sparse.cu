@@ -1,7 +1,7 @@
 // Sparse products on the device. The threads of a warp have neighbouring lines of the dense matrix, so that each large
 // element meets contiguous numbers; blocks run through the sparse matrix first, so that the panel of the dense one that
-// they share (128 lines, 16 MiB for k = 16,384) stays in the cache. Where those lines are not contiguous in memory,
-// panels are turned first.
+// they share (128 lines, 16 MiB for k = 16,384) stays in the cache. Where those lines are not contiguous in memory, as
+// many panels as the cache holds are turned first.
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/runtime.h"
 #include "modules/mgemm/cuda/sparse.h"
@@ -152,9 +152,10 @@ __global__ void __launch_bounds__(threads)
 unsigned blocks(std::int64_t count) { return unsigned(count); }
 std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-void launch_turn(const double* from, std::int64_t ld, std::int64_t lines, std::int64_t length, double* to) {
+void launch_turn(const double* from, std::int64_t ld, std::int64_t lines, std::int64_t length, double* to,
+                 std::int64_t to_ld) {
   const std::int64_t line_blocks = up(lines, turned);
-  turn<<<blocks(line_blocks * up(length, turned)), threads, 0, cuda::stream()>>>(from, ld, lines, length, to, panel,
+  turn<<<blocks(line_blocks * up(length, turned)), threads, 0, cuda::stream()>>>(from, ld, lines, length, to, to_ld,
                                                                                  line_blocks);
   launched("the launch of a turned panel");
 }
@@ -176,8 +177,16 @@ void launch_left(LeftProduct task) {
   launched("the launch of a sparse product");
 }
 
-cuda::DeviceArray<double> turned_panel(std::int64_t k) {
-  return {panel * k, "a panel of a sparse product", "use a smaller memory cap"};
+/// Lines of k numbers that are turned at a time for an m x n product: whole panels, more than one where the cache holds
+/// them and they take no more memory than the product in single precision.
+std::int64_t turned_lines(std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t cached = std::int64_t(32) << 20;
+  const std::int64_t one = panel * std::max<std::int64_t>(1, k) * std::int64_t(sizeof(double));
+  return panel * std::max<std::int64_t>(1, std::min(cached, 4 * m * n) / one);
+}
+
+cuda::DeviceArray<double> turned_panels(std::int64_t lines, std::int64_t k) {
+  return {lines * k, "panels of a sparse product", "use a smaller memory cap"};
 }
 
 const void* advanced(const void* sums, bool integer, std::int64_t by) {
@@ -198,14 +207,15 @@ void merge_and_multiply_right(double alpha, const PartSums& sums, DenseView<cons
     launch_merge(task, sums.integer);
     return;
   }
-  const cuda::DeviceArray<double> memory = turned_panel(d.cols);
-  for (std::int64_t row = 0; row < c.rows; row += panel) {
-    const std::int64_t rows = std::min<std::int64_t>(panel, c.rows - row);
-    launch_turn(d.data + row * d.ld, d.ld, rows, d.cols, memory.get());
+  const std::int64_t each_time = std::min(turned_lines(c.rows, c.cols, d.cols), c.rows);
+  const cuda::DeviceArray<double> memory = turned_panels(each_time, d.cols);
+  for (std::int64_t row = 0; row < c.rows; row += each_time) {
+    const std::int64_t rows = std::min(each_time, c.rows - row);
+    launch_turn(d.data + row * d.ld, d.ld, rows, d.cols, memory.get(), each_time);
     Merge part = task;
     part.rows = rows;
     part.data = memory.get();
-    part.ld = panel;
+    part.ld = each_time;
     part.sums = advanced(sums.data, sums.integer, row);
     part.c = c.data + row;
     launch_merge(part, sums.integer);
@@ -219,19 +229,22 @@ void add_multiplied_left(double alpha, const LargeLines& large, DenseView<const 
     launch_left(task);
     return;
   }
-  const cuda::DeviceArray<double> memory = turned_panel(d.rows);
-  for (std::int64_t column = 0; column < c.cols; column += panel) {
-    const std::int64_t columns = std::min<std::int64_t>(panel, c.cols - column);
-    launch_turn(d.data + column * d.ld, d.ld, columns, d.rows, memory.get());
+  const std::int64_t each_time = std::min(turned_lines(c.rows, c.cols, d.rows), c.cols);
+  const cuda::DeviceArray<double> memory = turned_panels(each_time, d.rows);
+  for (std::int64_t column = 0; column < c.cols; column += each_time) {
+    const std::int64_t columns = std::min(each_time, c.cols - column);
+    launch_turn(d.data + column * d.ld, d.ld, columns, d.rows, memory.get(), each_time);
     LeftProduct part = task;
     part.columns = columns;
     part.data = memory.get();
-    part.ld = panel;
+    part.ld = each_time;
     part.c = c.data + column * c.ld;
     launch_left(part);
   }
 }
 
-std::int64_t turned_panel_bytes(std::int64_t k) { return panel * k * std::int64_t(sizeof(double)); }
+std::int64_t turned_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return turned_lines(m, n, k) * k * std::int64_t(sizeof(double));
+}
 
 }  // namespace quadrille::mgemm
