@@ -11,4 +11,9 @@ namespace quadrille {
 /// finite are empty cells; other numbers are written as in JSON; texts that need it stand in quotes (RFC 4180).
 std::string csv_of_rows(const nlohmann::ordered_json& rows);
 
+/// What a row has where a number may be missing: null then.
+inline nlohmann::ordered_json known(bool is_known, double value) {
+  return is_known ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
 }  // namespace quadrille

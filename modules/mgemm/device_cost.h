@@ -53,6 +53,10 @@ std::int64_t depth_of_order(const FormTraits& form, std::int64_t depth, int orde
 /// Calls of cuBLAS that a product takes; `padded` is the length of lines of one part.
 std::int64_t dense_calls(const FormTraits& form, std::int64_t depth, std::int64_t padded);
 
+/// Panels along k that a split product passes through are no shorter, but for the last one and where k is: each adds to
+/// C once more.
+constexpr std::int64_t shortest_split_panel = 64;
+
 /// Lines of parts are a multiple of this long.
 inline std::int64_t padded_length(std::int64_t k) { return (k + 63) / 64 * 64; }
 

@@ -100,7 +100,9 @@ ErrorBound form_error_bound(const ProductShape& shape, const FactorProfile& a, c
     bound = parts_error(form, shape, of_a, of_b, depth);
   }
   // Sums in double: the sparse products, and the parts of the result that are added up.
-  const double merges = form.integer ? double(dense_calls(form, depth, padded_length(shape.k))) : 1;
+  const double panels = k / double(shortest_split_panel) + 1;
+  const double merges =
+      form.integer ? double(dense_calls(form, depth, padded_length(shape.k))) + form.parts * panels : panels;
   const double roundings =
       k + 2 * double(a.extremes[cutoff].most_large + b.extremes[cutoff].most_large) + 4 * merges + 8;
   const double magnitudes = of_a.all * of_b.all + bound.certain;

@@ -1,5 +1,6 @@
 #include "modules/mgemm/product_study.h"
 
+#include "modules/differences.h"
 #include "modules/mgemm/blas.h"
 #include "modules/mgemm/choice.h"
 #include "modules/mgemm/cleaver.h"
@@ -31,30 +32,13 @@ class AllBlasThreads {
 
 std::vector<float> in_single(const std::vector<double>& from) { return {from.begin(), from.end()}; }
 
-/// Largest and root mean square difference of n x n numbers, the squares summed column by column: the same bits for any
-/// number of threads.
+/// Errors of all elements.
 template <class T>
 void compare(const std::vector<T>& c, const std::vector<double>& reference, std::int64_t n, ProductMeasurement& to) {
-  std::vector<double> largest(static_cast<std::size_t>(n)), squares(static_cast<std::size_t>(n));
-#pragma omp parallel for
-  for (std::int64_t j = 0; j < n; ++j) {
-    double most = 0, sum = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const std::size_t at = std::size_t(j * n + i);
-      const double error = std::abs(double(c[at]) - reference[at]);
-      if (!(error <= most)) most = error;  // not-a-number is the worst
-      sum += error * error;
-    }
-    largest[std::size_t(j)] = most;
-    squares[std::size_t(j)] = sum;
-  }
-  double most = 0, sum = 0;
-  for (std::size_t j = 0; j < largest.size(); ++j) {
-    if (!(largest[j] <= most)) most = largest[j];
-    sum += squares[j];
-  }
-  to.max_error = most;
-  to.rms_error = std::sqrt(sum / (double(n) * double(n)));
+  Differences differences;
+  differences.add(c.data(), reference.data(), n, n);
+  to.max_error = differences.largest();
+  to.rms_error = differences.rms();
 }
 
 class HostProducts : public ComparedProducts {

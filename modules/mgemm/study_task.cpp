@@ -34,8 +34,6 @@ std::vector<Case> cases_of(const TaskContext& context) {
   return out;
 }
 
-Json known(bool is_known, double value) { return is_known ? Json(value) : Json(nullptr); }
-
 Json row_json(const Case& one, const ProductMeasurement& m, double seconds_of_dgemm) {
   const bool mixed = m.product == "mgemm", reference = m.product == "dgemm";
   const bool bounded = mixed && std::isfinite(m.report.bound);  // what is not analysed has no bound

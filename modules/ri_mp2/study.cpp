@@ -1,5 +1,6 @@
 #include "modules/ri_mp2/study.h"
 
+#include "modules/differences.h"
 #include "modules/mgemm/cleaver.h"
 #include "modules/ri_mp2/energy.h"
 #include "modules/take_turns.h"
@@ -11,37 +12,6 @@
 
 namespace quadrille::ri_mp2 {
 namespace {
-
-/// Differences of many numbers, row by row: the same bits for any number of threads.
-class Differences {
- public:
-  /// `weight`: how often each of them counts.
-  template <class T>
-  void add(const T* found, const double* exact, std::int64_t rows, std::int64_t length, double weight) {
-    std::vector<double> largest(static_cast<std::size_t>(rows)), squares(static_cast<std::size_t>(rows));
-#pragma omp parallel for
-    for (std::int64_t row = 0; row < rows; ++row) {
-      double most = 0, sum = 0;
-      for (std::int64_t at = row * length; at < (row + 1) * length; ++at) {
-        const double error = std::abs(double(found[at]) - exact[at]);
-        if (!(error <= most)) most = error;  // not-a-number is the worst
-        sum += error * error;
-      }
-      largest[std::size_t(row)] = most;
-      squares[std::size_t(row)] = sum;
-    }
-    for (std::size_t row = 0; row < largest.size(); ++row) {
-      if (!(largest[row] <= largest_)) largest_ = largest[row];
-      squares_ += weight * squares[row];
-    }
-    count_ += weight * double(rows) * double(length);
-  }
-
-  ElementErrors errors() const { return {largest_, count_ > 0 ? std::sqrt(squares_ / count_) : 0}; }
-
- private:
-  double largest_ = 0, squares_ = 0, count_ = 0;
-};
 
 double fraction_above(const std::vector<double>& numbers, double delta) {
   const auto large = std::count_if(numbers.begin(), numbers.end(), [&](double x) { return std::abs(x) > delta; });
@@ -130,12 +100,12 @@ class Study {
     row.energy_error = row.energy.correlation - rows_[0].energy.correlation;
     if (row.target_error > 0) row.delta = row.energy.step4.delta;
     if (compared) {
-      row.integrals = integrals.errors();
+      row.integrals = {integrals.largest(), integrals.rms()};
       Energy ignored;
       const std::vector<double> b = make_b(system_, options, ignored);
       Differences differences;
-      differences.add(b.data(), exact_b_.data(), system_.pairs(), system_.auxiliary, 1);
-      row.b = differences.errors();
+      differences.add(b.data(), exact_b_.data(), system_.pairs(), system_.auxiliary);
+      row.b = {differences.largest(), differences.rms()};
     }
     if (row.precision != mgemm::ProductPrecision::mgemm) return;
     if (row.target_error == 0) {

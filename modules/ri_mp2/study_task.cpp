@@ -19,10 +19,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json errors_json(bool known, const ElementErrors& errors, double ElementErrors::*which) {
-  return known ? Json(errors.*which) : Json(nullptr);
-}
-
 /// "mgemm" or "double" of what a step says that it did.
 std::string first_word(const std::string& form) { return form.substr(0, form.find_first_of(",:")); }
 
@@ -32,7 +28,6 @@ Json row_json(const std::string& name, const System& system, const std::vector<S
   const StudyRow& row = rows[which];
   const bool mixed = row.precision == mgemm::ProductPrecision::mgemm;
   const bool compared = element_errors && row.precision != mgemm::ProductPrecision::double_;
-  const auto known = [](bool is_known, double value) { return is_known ? Json(value) : Json(nullptr); };
   const auto over = [&](std::size_t other, double StudyRow::*seconds) { return rows[other].*seconds / row.*seconds; };
   return {{"system", name},
           {"occupied", system.occupied},
@@ -49,10 +44,10 @@ Json row_json(const std::string& name, const System& system, const std::vector<S
           {"large_b", known(mixed && (row.target_error == 0 || row.delta > 0), row.large_b)},
           {"e_corr", row.energy.correlation},
           {"energy_error", row.energy_error},
-          {"b_max_error", errors_json(compared, row.b, &ElementErrors::largest)},
-          {"b_rms_error", errors_json(compared, row.b, &ElementErrors::rms)},
-          {"integral_max_error", errors_json(compared, row.integrals, &ElementErrors::largest)},
-          {"integral_rms_error", errors_json(compared, row.integrals, &ElementErrors::rms)},
+          {"b_max_error", known(compared, row.b.largest)},
+          {"b_rms_error", known(compared, row.b.rms)},
+          {"integral_max_error", known(compared, row.integrals.largest)},
+          {"integral_rms_error", known(compared, row.integrals.rms)},
           {"metric_seconds", row.metric_seconds},
           {"step3_seconds", row.step3_seconds},
           {"step4_seconds", row.step4_seconds},

@@ -240,12 +240,13 @@ MgemmReport multiply_staged(const Operands<double>& o, const LargestMagnitudes& 
     const FormTraits& form = traits_of(report.small_form);
     const std::int64_t rest = split_bytes({0, 0, std::min(shape.k, large_slab)}, report.large_elements, form);
     const PanelMemory memory = staged_split_memory(form, budget - rest);
-    if (memory.cap >= budget / 2) {
-      const PanelPlan plan = plan_panels(shape, memory, o.beta != 0);
-      report.panel_bytes = plan.bytes(memory) + rest;
+    std::optional<PanelPlan> plan;
+    if (memory.cap >= budget / 2) plan = plan_panels(shape, memory, o.beta != 0);
+    if (plan && !too_short_for_split(*plan, shape)) {
+      report.panel_bytes = plan->bytes(memory) + rest;
       const DeviceSplit split{report.small_form, report.delta, report.depth};
       DevicePanels panels;
-      cuda::PanelPipeline<double>(o.a, o.b, o.beta, o.c, plan, memory)
+      cuda::PanelPipeline<double>(o.a, o.b, o.beta, o.c, *plan, memory)
           .run([&](const PanelStep& s, DenseView<const double> pa, DenseView<const double> pb, double beta,
                    DenseView<double> pc) {
             multiply_split_panels(split, o.alpha, pa, s.load_a, pb, s.load_b, beta, pc, panels);

@@ -49,6 +49,10 @@ std::int64_t split_bytes(const ProductShape& s, std::int64_t large, const FormTr
          12 * large;
 }
 
+bool too_short_for_split(const PanelPlan& plan, const ProductShape& shape) {
+  return plan.depth() < std::min(shape.k, shortest_split_panel);
+}
+
 std::optional<PanelPlan> plan_device_split(const ProductShape& shape, std::int64_t large, const FormTraits& form,
                                            std::int64_t bytes) {
   if (split_bytes(shape, large, form) <= bytes) return PanelPlan(shape, shape.m, shape.n, shape.k, true);
@@ -62,6 +66,7 @@ std::optional<PanelPlan> plan_device_split(const ProductShape& shape, std::int64
   memory.c_bytes = 9;
   if (memory.cap < bytes / 2) return {};
   const PanelPlan plan = plan_panels(shape, memory);
+  if (too_short_for_split(plan, shape)) return {};
   if (split_bytes({plan.rows(), plan.columns(), plan.depth()}, large, form) > bytes) return {};
   return plan;
 }
