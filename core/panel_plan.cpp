@@ -130,25 +130,28 @@ double PanelPlan::traffic(const PanelMemory& memory, bool read_c) const {
   return memory.a_bytes * a + memory.b_bytes * b + memory.c_bytes * m * n * (read_c ? 2 : 1);
 }
 
-PanelPlan plan_panels(const ProductShape& shape, const PanelMemory& memory, bool read_c) {
+std::optional<PanelPlan> find_panels(const ProductShape& shape, const PanelMemory& memory, bool read_c) {
   Search search{shape, memory, read_c};
-  const std::int64_t longest = std::max<std::int64_t>(1, std::min(shape.k, memory.max_k));
+  const std::int64_t k = std::max<std::int64_t>(1, shape.k), longest = std::min(k, memory.max_k);
+  const std::int64_t shortest = std::min(memory.min_k, longest);
   // Panels of equal length: those of the last one would else be wasted memory.
-  const auto balanced = [&](std::int64_t depth) {
-    const std::int64_t k = std::max<std::int64_t>(1, shape.k);
-    return divide_up(k, divide_up(k, depth));
+  const auto try_near = [&](std::int64_t depth) {
+    const std::int64_t equal = divide_up(k, divide_up(k, depth));
+    search.try_depth(equal < shortest ? depth : equal);
   };
-  std::int64_t depth = shortest_depth(shape, memory);
-  for (std::int64_t longer = depth; longer < longest; longer *= 2) search.try_depth(balanced(longer));
-  search.try_depth(balanced(longest));
-  while (!search.best && depth > 1) search.try_depth(balanced(depth /= 2));
-  if (!search.best) {
-    const std::int64_t least = PanelPlan({1, 1, 1}, 1, 1, 1, true).bytes(memory);
-    throw Error(ErrorCode::invalid_input,
-                fmt::format("a memory cap of {} bytes holds no panels: give at least {} (and much more for speed)",
-                            memory.cap, least));
-  }
-  return *search.best;
+  std::int64_t depth = std::max(shortest, shortest_depth(shape, memory));
+  for (std::int64_t longer = depth; longer < longest; longer *= 2) try_near(longer);
+  try_near(longest);
+  while (!search.best && depth > shortest) try_near(depth = std::max(shortest, depth / 2));
+  return search.best;
+}
+
+PanelPlan plan_panels(const ProductShape& shape, const PanelMemory& memory, bool read_c) {
+  if (const std::optional<PanelPlan> found = find_panels(shape, memory, read_c)) return *found;
+  const std::int64_t least = PanelPlan({1, 1, 1}, 1, 1, 1, true).bytes(memory);
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("a memory cap of {} bytes holds no panels: give at least {} (and much more for speed)",
+                          memory.cap, least));
 }
 
 }  // namespace quadrille

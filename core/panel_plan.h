@@ -9,6 +9,7 @@
 #include "core/api.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace quadrille {
 
@@ -22,7 +23,8 @@ struct PanelMemory {
   std::int64_t cap = 0;                             ///< bytes of all panels together; 0: no limit
   int a_bytes = 8, b_bytes = 8, c_bytes = 8;        ///< of one staged number; c_bytes = 0: C is not staged
   int ab_buffers = 1, c_buffers = 1;                ///< 2: one is filled while the other is worked on
-  std::int64_t max_k = std::int64_t(1) << 30;       ///< longest panel along k
+  std::int64_t min_k = 1;                           ///< shortest panel along k, where k is not shorter
+  std::int64_t max_k = std::int64_t(1) << 30;       ///< longest
   std::int64_t max_extent = std::int64_t(1) << 30;  ///< most rows and columns of a block of C
 };
 
@@ -68,5 +70,7 @@ class QUADRILLE_API PanelPlan {
 /// The plan that moves least among those within `memory`. Panels along k are kept as long as sqrt(M) / 16 or 256 where
 /// k allows, so that the products are efficient. Errors: ErrorCode::invalid_input when not even 1 x 1 panels fit.
 QUADRILLE_API PanelPlan plan_panels(const ProductShape& shape, const PanelMemory& memory, bool read_c = true);
+/// The same, or nothing when no panels fit.
+QUADRILLE_API std::optional<PanelPlan> find_panels(const ProductShape& shape, const PanelMemory& memory, bool read_c);
 
 }  // namespace quadrille

@@ -20,14 +20,14 @@ class Differences {
       double most = 0, sum = 0;
       for (std::int64_t at = row * length; at < (row + 1) * length; ++at) {
         const double error = std::abs(double(found[at]) - exact[at]);
-        if (!(error <= most)) most = error;  // not-a-number is the worst
+        most = worse(most, error);
         sum += error * error;
       }
       largest[std::size_t(row)] = most;
       squares[std::size_t(row)] = sum;
     }
     for (std::size_t row = 0; row < largest.size(); ++row) {
-      if (!(largest[row] <= largest_)) largest_ = largest[row];
+      largest_ = worse(largest_, largest[row]);
       squares_ += weight * squares[row];
     }
     count_ += weight * double(rows) * double(length);
@@ -37,6 +37,9 @@ class Differences {
   double rms() const { return count_ > 0 ? std::sqrt(squares_ / count_) : 0; }
 
  private:
+  /// Not-a-number is the worst.
+  static double worse(double a, double b) { return std::isnan(a) || b <= a ? a : b; }
+
   double largest_ = 0, squares_ = 0, count_ = 0;
 };
 

@@ -19,7 +19,7 @@ def held(rows, key):
 
 def matrix_product_text(name, one, table):
     rows = one["rows"]
-    on_gpu = one["backend"] != "cpu"
+    on_gpu = one.get("backend", "cpu") != "cpu"
     dgemm = ("cuBLAS's dgemm of operands in the GPU's memory, where those of all but cleaver are" if on_gpu else
              f"OpenBLAS's dgemm (threads: {one['threads']})")
     out = (f"\n## Matrix products `{name}`\n\nSpeed-ups are over {dgemm}; the products took turns, medians of "
@@ -32,7 +32,8 @@ def matrix_product_text(name, one, table):
         lines = []
         for row in study.pick(rows, n=n):
             analysis = row["analysis_seconds"]
-            product = row["product"] if row["small_form"] in (None, "single") else f"mgemm, {row['small_form']}"
+            small = row.get("small_form")
+            product = row["product"] if small in (None, "single") else f"mgemm, {small}"
             lines.append([salt_name(row), product, f"{row['gflops']:.1f}", f"{row['speedup']:.2f}",
                           "-" if analysis is None else f"{100 * analysis / row['seconds']:.0f} %",
                           *(number(row[key], ".2e") for key in ("max_error", "rms_error", "probable_bound", "bound"))])

@@ -138,14 +138,15 @@ class Study {
   }
 
   void solve(StudyRow& row, const EvenOddSystem& system) {
+    Field b(system.full_desc()), x(system.full_desc());
+    make_source(b, study_.group("source"), job_.lattice().dims(), 0);
+    warm_up(system, row.spec, x, b);
     const auto begin = std::chrono::steady_clock::now();
     SystemSolver solver(system, row.spec);
     row.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (line_.active()) solver.set_progress([this](const Progress& progress) { line_.update(progress); });
-    Field b(system.full_desc()), x(system.full_desc());
     for (int k = 0; k < sources_; ++k) {
-      make_source(b, study_.group("source"), job_.lattice().dims(), k);
-      if (k == 0) warm_up(system, row.spec, x, b);
+      if (k > 0) make_source(b, study_.group("source"), job_.lattice().dims(), k);
       line_.begin_solve();
       SolveReport report = solver.solve(x, b);
       for (int repeat = 1; repeat < study_.integer("repeats"); ++repeat) {

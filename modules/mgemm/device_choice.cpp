@@ -88,7 +88,8 @@ class DeviceChooser {
     if (options_.always_split) {
       best_.reason = what + ": a split was asked for";
     } else if (best_.split) {
-      best_.reason = fmt::format("{}: {:.2f} times as fast as plain double", what, gain);
+      best_.reason = fmt::format("{}: {:.2f} times as fast as plain double{}", what, gain,
+                                 known_ == Known::analysed ? ", the analysis apart" : "");
     } else {
       best_.reason = fmt::format("{}: the split would take {:.2f} times as long as plain double", what, 1 / gain);
     }

@@ -12,7 +12,7 @@ namespace quadrille::mgemm {
 
 class MagnitudeSample {
  public:
-  /// |x| of elements at evenly spread places of `lines` lines of `length` elements.
+  /// |x| of elements spread over `lines` lines of `length` elements.
   MagnitudeSample(std::vector<double> magnitudes, std::int64_t lines, std::int64_t length)
       : magnitudes_(std::move(magnitudes)), lines_(double(lines)), length_(double(length)) {}
 
@@ -29,7 +29,7 @@ class MagnitudeSample {
   double lines_, length_;
 };
 
-/// Elements that are looked at in a factor of `total`: every step-th.
-inline std::int64_t sample_step(std::int64_t total) { return std::max<std::int64_t>(1, total >> 12) | 1; }
+/// Of a factor of `total` elements one of each so many is looked at.
+inline std::int64_t sample_step(std::int64_t total) { return std::max<std::int64_t>(1, total >> 12); }
 
 }  // namespace quadrille::mgemm

@@ -52,7 +52,7 @@ Json row_json(const Case& one, const ProductMeasurement& m, double seconds_of_dg
           {"gflops", 2 * n * n * n / m.seconds * 1e-9},
           {"speedup", seconds_of_dgemm / m.seconds},
           {"expected_speedup", known(split, m.report.expected_speedup)},
-          {"analysis_seconds", known(mixed, m.analysis_seconds)},
+          {"analysis_seconds", known(mixed && m.report.analysed, m.analysis_seconds)},
           {"max_error", known(!reference, m.max_error)},
           {"rms_error", known(!reference, m.rms_error)},
           {"bound", known(bounded, m.report.bound)},

@@ -13,9 +13,9 @@ namespace quadrille::ri_mp2 {
 std::string step3_form(const mgemm::MgemmReport& report);
 
 /// Steps 3 and 4, and the sums, of a system that is checked; `root` is (P|Q)^{-1/2}, energy.batch is set. Overwrites
-/// energy.step3 and energy.step4 and adds to the sums. B, or its parts, and the integrals of one batch stay in the
-/// device's memory; a batch is copied to the host only for who sees it. Every step is waited for, and its seconds count
-/// until then. Errors: those of correlation_energy.
+/// energy.step3 and energy.step4 and adds to the sums. B, with its parts for mgemm, and the integrals of one batch stay
+/// in the device's memory; a batch is copied to the host only for who sees it. Every step is waited for, and its
+/// seconds count until then. Errors: those of correlation_energy.
 void sum_on_device(const System& system, const Options& options, const std::vector<double>& root, Energy& energy);
 
 /// Step 3 there, with B copied to the host.

@@ -76,15 +76,22 @@ std::vector<double> squares_of_rows(const System& system, const std::vector<doub
 Sensitivity energy_sensitivity(const System& system, const std::vector<double>& squares) {
   const std::int64_t pairs = system.pairs();
   std::vector<Sensitivity> rows(static_cast<std::size_t>(pairs));
+  std::vector<double> gaps(rows.size()), norms(rows.size());
+  for (std::int64_t ia = 0; ia < pairs; ++ia) {
+    gaps[std::size_t(ia)] = gap(system, ia);
+    norms[std::size_t(ia)] = std::sqrt(squares[std::size_t(ia)]);
+  }
 #pragma omp parallel for
   for (std::int64_t ia = 0; ia < pairs; ++ia) {
-    const double gap_ia = gap(system, ia);
-    Sensitivity& row = rows[std::size_t(ia)];
+    const double gap_ia = gaps[std::size_t(ia)];
+    double first = 0, second = 0;
+#pragma omp simd reduction(+ : first, second)
     for (std::int64_t jb = 0; jb < pairs; ++jb) {
-      const double inverse = 1 / (gap_ia + gap(system, jb));
-      row.first += 6 * std::sqrt(squares[std::size_t(ia)] * squares[std::size_t(jb)]) * inverse;
-      row.second += 3 * inverse;
+      const double inverse = 1 / (gap_ia + gaps[std::size_t(jb)]);
+      first += norms[std::size_t(jb)] * inverse;
+      second += inverse;
     }
+    rows[std::size_t(ia)] = {6 * norms[std::size_t(ia)] * first, 3 * second};
   }
   Sensitivity total;
   for (const Sensitivity& row : rows) {

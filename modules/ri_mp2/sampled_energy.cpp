@@ -14,7 +14,7 @@ namespace {
 /// Rows of B that are split at a time, so that a trial takes little memory.
 constexpr std::int64_t block = 2048;
 constexpr double deviations = 6;
-/// Standard errors of its estimate that a mean must be away from 0 to count.
+/// Standard errors of its estimate that a mean must be away from 0 to count, and that are added to one that counts.
 constexpr double significant = 4;
 
 }  // namespace
@@ -43,7 +43,7 @@ std::vector<SampledRow> draw_rows(const System& system, const std::vector<double
   return drawn;
 }
 
-double expected_error(const std::vector<SampledRow>& rows, const std::vector<MovedEnergy>& moved) {
+double expected_error(const std::vector<SampledRow>& rows, const std::vector<MovedEnergy>& moved, bool biased) {
   double mean = 0, squares = 0, spread = 0, second = 0;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const double weight = rows[r].weight, first = moved[r].first;
@@ -52,9 +52,12 @@ double expected_error(const std::vector<SampledRow>& rows, const std::vector<Mov
     spread += weight * weight * first * first;
     second += weight * moved[r].second;
   }
-  // The variance of a mean of `count` numbers count w dE_r; spread is the sum of their squares / count^2.
-  const double standard_error = std::sqrt(std::max(0.0, spread - mean * mean / double(rows.size())));
-  const double bias = std::abs(mean) > significant * standard_error ? std::abs(mean) : 0;
+  // The variance of a mean of `count` numbers count w dE_r; spread is the sum of their squares / count^2. All rows have
+  // their exact mean.
+  const bool drawn = std::any_of(rows.begin(), rows.end(), [](const SampledRow& row) { return row.weight != 1; });
+  const double variance = drawn ? std::max(0.0, spread - mean * mean / double(rows.size())) : 0;
+  const double uncertain = significant * std::sqrt(variance);
+  const double bias = biased || std::abs(mean) > uncertain ? std::abs(mean) + uncertain : 0;
   return 2 * deviations * std::sqrt(squares) + bias + second;
 }
 
@@ -108,7 +111,7 @@ double SampledEnergyError::error(double delta, std::int64_t depth) const {
       }
     }
   }
-  return expected_error(rows_, moved);
+  return expected_error(rows_, moved, false);
 }
 
 }  // namespace quadrille::ri_mp2

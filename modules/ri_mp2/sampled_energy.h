@@ -19,8 +19,9 @@ struct SampledRow {
 /// of the probability being even. `squares`: |B_r|^2.
 std::vector<SampledRow> draw_rows(const System& system, const std::vector<double>& squares, std::int64_t most);
 
-/// What the energy is not expected to be wrong by, in Hartree: see SampledEnergyError::error.
-double expected_error(const std::vector<SampledRow>& rows, const std::vector<MovedEnergy>& moved);
+/// What the energy is not expected to be wrong by, in Hartree: see SampledEnergyError::error. `biased`: errors are
+/// known not to have the mean 0 (FormTraits::truncates), so that it counts even where the sample does not show it.
+double expected_error(const std::vector<SampledRow>& rows, const std::vector<MovedEnergy>& moved, bool biased);
 
 /// With errors d of the integrals x, the energy moves by dE = sum_{r s} c_rs d_rs + O(d^2), r = ia, s = jb, c = (4 x -
 /// 2 y) / D. For a sample of rows r, x, y and c are computed in double, and d by the split product itself, so that dE_r
@@ -35,9 +36,9 @@ class SampledEnergyError {
   /// B and the system must stay.
   SampledEnergyError(const System& system, const std::vector<double>& b);
 
-  /// What the energy is not expected to be wrong by, in Hartree: six standard deviations, the mean of the errors where
-  /// the sample shows that it is not 0, and the second order. A mean that is small beside the errors of single rows
-  /// (below a third of them) is not seen, though over very many rows it could count.
+  /// What the energy is not expected to be wrong by, in Hartree: six standard deviations; the mean of the errors where
+  /// the sample shows that it is not 0, and four standard errors of it; and the second order. A mean that is small
+  /// beside the errors of single rows (below a third of them) is not seen, though over very many rows it could count.
   double error(double delta, std::int64_t depth) const;
 
  private:

@@ -163,5 +163,26 @@ TEST(PanelPlan, ACapThatHoldsNothingIsAnError) {
   }
 }
 
+TEST(PanelPlan, PanelsAreAsLongAsTheyMustBe) {
+  SiteRandom random(testing::next_seed(), RandomPurpose::Test, 1);
+  int found = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    const auto size = [&] { return 20 + std::int64_t(random.uniform() * 6000); };
+    const ProductShape shape{size(), size(), size()};
+    PanelMemory memory;
+    memory.a_bytes = memory.b_bytes = 12;
+    memory.c_bytes = 9;
+    memory.min_k = 64;
+    memory.max_k = 2048;
+    memory.cap = std::int64_t(4 + 12 * random.uniform()) << 20;
+    const auto plan = find_panels(shape, memory, true);
+    if (!plan) continue;
+    ++found;
+    EXPECT_GE(plan->depth(), std::min<std::int64_t>(64, shape.k));
+    EXPECT_LE(plan->bytes(memory), memory.cap);
+  }
+  EXPECT_GT(found, 50);
+}
+
 }  // namespace
 }  // namespace quadrille

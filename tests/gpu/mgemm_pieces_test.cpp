@@ -125,7 +125,9 @@ TEST(CudaMagnitudeSplit, SamplesAreOfTheMatrix) {
       const StoredLines x(shape.count, shape.length, contiguous, 0.1);
       const std::int64_t stored = contiguous ? shape.length : shape.count, total = shape.count * shape.length;
       std::vector<double> places;
-      for (std::int64_t place = 0; place < total; place += sample_step(total)) {
+      const std::int64_t step = sample_step(total);
+      for (std::int64_t i = 0; i < total / step; ++i) {
+        const std::int64_t place = cuda::sampled_place(i, step);
         places.push_back(std::abs(x.numbers[std::size_t(place / stored * x.ld + place % stored)]));
       }
       const MagnitudeSample found = DeviceFactor(x.view_there(), Side::left).sample();

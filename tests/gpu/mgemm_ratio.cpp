@@ -175,6 +175,7 @@ void steps(const Matrices& m, const FormTraits& form, int repetitions) {
 }
 
 void split(std::int64_t n, double fraction, int repetitions, double salt, const std::string& wanted) {
+  if (wanted != "all") (void)form_named(wanted);  // an unknown name ends here
   single_precision(n, repetitions);
   const Matrices m(n, fraction, salt);
   const double native = median(repetitions, [&] { m.native(); });

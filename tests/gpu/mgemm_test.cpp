@@ -267,11 +267,17 @@ TEST(CudaMgemmChoice, SmallProductsAndManyLargeElementsAreDoneInDouble) {
   EXPECT_LE(problem.largest_error(), 1e-9);
   MgemmOptions options;
   options.device_cost.smallest_product = 1;
+  options.device_cost.double_flops = 1;  // all but sparse products is worth its while
+  options.device_cost.cached_bytes = 1e-3;
   const MgemmReport many = there.run([&](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), options); });
   EXPECT_EQ(many.form, MgemmForm::plain_double);
   EXPECT_FALSE(many.analysed);
   EXPECT_NE(many.reason.find("by a sample"), std::string::npos) << many.reason;
   EXPECT_LE(problem.largest_error(), 1e-9);
+  Problem<double> without(Order::columns, Transpose::no, Transpose::yes, 300, 310, 320, 0);
+  DeviceProblem too(without);
+  EXPECT_EQ(too.run([&](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), options); }).form,
+            MgemmForm::split);
 }
 
 TEST(CudaMgemmChoice, NumbersThatAreNotFiniteAreNamed) {
@@ -376,30 +382,67 @@ TEST(CudaCleaver, LargePanelsOverlapWithoutHarm) {
   EXPECT_LE(problem.largest_error(20000), 2700 * 2702 * 0x1p-53);
 }
 
-/// Blocks and strips that do not divide the matrices; partial sums that come back from the host.
+/// While it lives, the matrices of a problem are pinned.
+class Pinned {
+ public:
+  explicit Pinned(Problem<double>& problem) : matrices_{&problem.a, &problem.b, &problem.c} {
+    for (auto* x : matrices_) {
+      EXPECT_EQ(cudaHostRegister(x->data(), x->size() * sizeof(double), cudaHostRegisterDefault), cudaSuccess);
+    }
+  }
+  ~Pinned() {
+    for (auto* x : matrices_) EXPECT_EQ(cudaHostUnregister(x->data()), cudaSuccess);
+  }
+  Pinned(const Pinned&) = delete;
+
+ private:
+  std::vector<double>* matrices_[3];
+};
+
+/// Blocks and strips that do not divide the matrices; partial sums that come back from the host, in fewer strips than
+/// there are buffers too; and a last block whose lines are too short to travel alone.
 TEST(CudaCleaver, PinnedMatricesPassInStrips) {
-  const StripPlan plan{{2101, 90, 2203}, 1051, 1102, 32};
-  for (Transpose trans_a : {Transpose::no, Transpose::yes}) {
-    for (double beta : {0.0, 1.0, -0.3}) {
-      Problem<double> problem(Order::columns, trans_a, Transpose::no, plan.shape.m, plan.shape.n, plan.shape.k);
-      problem.scalars(0.75, beta);
-      if (beta == 0) problem.poison();
-      std::vector<double>* const matrices[] = {&problem.a, &problem.b, &problem.c};
-      for (auto* x : matrices) {
-        ASSERT_EQ(cudaHostRegister(x->data(), x->size() * sizeof(double), cudaHostRegisterDefault), cudaSuccess);
+  const StripPlan plans[] = {
+      {{2101, 90, 2203}, 1051, 1102, 32}, {{2101, 60, 2203}, 1051, 1102, 32}, {{2047, 400, 2100}, 1024, 1050, 32}};
+  for (const StripPlan& plan : plans) {
+    for (Transpose trans_a : {Transpose::no, Transpose::yes}) {
+      for (double beta : {0.0, 1.0, -0.3}) {
+        Problem<double> problem(Order::columns, trans_a, Transpose::no, plan.shape.m, plan.shape.n, plan.shape.k);
+        problem.scalars(0.75, beta);
+        if (beta == 0) problem.poison();
+        const Operands<double> o = check_arguments(problem.gemm);
+        using Pipeline = cuda::StripPipeline<double>;
+        cuda::PipelineTraffic traffic;
+        {
+          const Pinned pinned(problem);
+          EXPECT_EQ(Pipeline::suits(o.a, o.b, o.c, plan), plan.shape.m == 2101);
+          traffic = Pipeline(o.a, o.b, o.beta, o.c, plan)
+                        .run([&](DenseView<const double> a, DenseView<const double> b, double scale,
+                                 DenseView<double> c) { dense_product_on_device(o.alpha, a, b, scale, c); });
+        }
+        EXPECT_EQ(double(traffic.up), 8 * plan.up(beta != 0));
+        EXPECT_EQ(double(traffic.down), 8 * plan.down());
+        EXPECT_LE(problem.largest_error(20000), 2203 * 2205 * 0x1p-53) << problem.name();
+        problem.expect_gaps_untouched();
       }
-      const Operands<double> o = check_arguments(problem.gemm);
-      using Pipeline = cuda::StripPipeline<double>;
-      EXPECT_TRUE(Pipeline::suits(o.a, o.b, o.c, plan));
-      const cuda::PipelineTraffic traffic =
-          Pipeline(o.a, o.b, o.beta, o.c, plan)
-              .run([&](DenseView<const double> a, DenseView<const double> b, double scale, DenseView<double> c) {
-                dense_product_on_device(o.alpha, a, b, scale, c);
-              });
-      for (auto* x : matrices) ASSERT_EQ(cudaHostUnregister(x->data()), cudaSuccess);
-      EXPECT_EQ(double(traffic.up), 8 * plan.up(beta != 0));
-      EXPECT_EQ(double(traffic.down), 8 * plan.down());
-      EXPECT_LE(problem.largest_error(20000), 2203 * 2205 * 0x1p-53) << problem.name();
+    }
+  }
+}
+
+/// Long lines of all three: they are copied where they are, in panels and, where B is by columns, in strips.
+TEST(CudaCleaver, LongLinesOfPinnedMatricesTravelAlone) {
+  for (Transpose trans_b : {Transpose::no, Transpose::yes}) {
+    for (std::int64_t numbers : {std::int64_t(4000000), std::int64_t(2600000)}) {
+      Problem<double> problem(Order::columns, Transpose::no, trans_b, 2050, 1100, 2060);
+      problem.scalars(-0.5, 2);
+      CleaverOptions options;
+      options.memory_cap = 8 * numbers;
+      options.backend = &backend();
+      {
+        const Pinned pinned(problem);
+        EXPECT_LE(cleaver(problem.gemm, options).panel_bytes, options.memory_cap);
+      }
+      EXPECT_LE(problem.largest_error(20000), 2060 * 2066 * 0x1p-53) << problem.name();
       problem.expect_gaps_untouched();
     }
   }

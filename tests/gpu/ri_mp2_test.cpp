@@ -113,9 +113,9 @@ TEST(CudaRiMp2, EnergiesInDoubleAreThoseOfTheCpu) {
   }
 }
 
-/// Several panels of (ia|P): 128 MiB each.
+/// Three panels of (ia|P), of 128 MiB, in two buffers.
 TEST(CudaRiMp2, PanelsOfStep3AndB) {
-  const System system = generated_system(20, 300, 3000, next_seed());
+  const System system = generated_system(40, 300, 3000, next_seed());
   Energy here, there;
   const std::vector<double> expected = make_b(system, {}, here), found = make_b(system, on_gpu(), there);
   ASSERT_EQ(found.size(), expected.size());

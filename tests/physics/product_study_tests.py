@@ -186,7 +186,8 @@ class MatrixProductStudy(StudyTest):
         job = {"run": [{"task": "matrix_product_study", "sizes": [100], "always_split": False}]}
         for row in self.run_job(job, out="plain")["matrix_product_studies"]["matrix_product_study"]["rows"]:
             if row["product"] == "mgemm":
-                self.assertEqual((row["form"], row["within_bound"]), ("plain double", True))
+                known = None if harness.BACKEND == "cuda" else True  # a GPU does not look at what is so small
+                self.assertEqual((row["form"], row["within_bound"]), ("plain double", known))
                 self.assertLess(row["max_error"], 1e-6)
 
     def test_report(self):

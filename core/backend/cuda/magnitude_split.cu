@@ -337,7 +337,7 @@ __global__ void __launch_bounds__(threads)
     sample(const Lines lines, std::int64_t step, std::int64_t count, double* magnitudes) {
   const std::int64_t i = std::int64_t(blockIdx.x) * threads + threadIdx.x;
   if (i >= count) return;
-  const std::int64_t stored = lines.contiguous ? lines.length : lines.count, place = i * step;
+  const std::int64_t stored = lines.contiguous ? lines.length : lines.count, place = sampled_place(i, step);
   const std::int64_t row = place / stored;
   magnitudes[i] = fabs(lines.data[row * lines.ld + (place - row * stored)]);
 }

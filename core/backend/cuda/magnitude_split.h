@@ -2,6 +2,7 @@
 // Everything is asked for on the backend's stream; nothing here waits.
 #pragma once
 
+#include "core/host_device.h"
 #include "core/narrow_parts.h"
 
 #include <cstdint>
@@ -79,7 +80,18 @@ struct CutoffExtremes {
 void tabulate_cutoffs(std::int64_t lines, const LineCounts& counts, const LargeList& large, const double* deltas,
                       std::int64_t count, CutoffExtremes* extremes);
 
-/// magnitudes[i] = |element i step| in storage order without gaps, i in [0, count), in the device's memory.
+/// The place of sample i among the elements [i step, (i + 1) step): one of no pattern, as even distances would fall on
+/// a diagonal, or on one row, of some matrices. The mixing is that of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+QUADRILLE_HOST_DEVICE std::int64_t sampled_place(std::int64_t i, std::int64_t step) {
+  std::uint64_t x = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  x ^= x >> 31;
+  return i * step + static_cast<std::int64_t>(x % static_cast<std::uint64_t>(step));
+}
+
+/// magnitudes[i] = |element sampled_place(i, step)| in storage order without gaps, i in [0, count), in the device's
+/// memory. There are at least count step elements.
 void sample_magnitudes(const Lines& lines, std::int64_t step, std::int64_t count, double* magnitudes);
 
 }  // namespace quadrille::cuda

@@ -11,9 +11,16 @@ constexpr const char* advice = "use a smaller memory cap, or free memory of the 
 
 template <class T>
 bool StripPipeline<T>::suits(DenseView<const T> a, DenseView<const T> b, DenseView<T> c, const StripPlan& plan) {
+  // The last blocks are the smallest.
+  const std::int64_t row = (plan.row_blocks() - 1) * plan.rows, rows = plan.shape.m - row;
+  const std::int64_t first = (plan.depth_blocks() - 1) * plan.depth, depth = plan.shape.k - first;
+  const std::int64_t column = (plan.strips() - 1) * plan.columns, columns = plan.shape.n - column;
   return HostLink::is_direct(a.block(0, 0, plan.rows, plan.depth)) &&
+         HostLink::is_direct(a.block(row, first, rows, depth)) &&
          HostLink::is_direct(b.block(0, 0, plan.depth, plan.columns)) &&
-         HostLink::is_direct(c.block(0, 0, plan.rows, plan.columns).constant());
+         HostLink::is_direct(b.block(first, column, depth, columns)) &&
+         HostLink::is_direct(c.block(0, 0, plan.rows, plan.columns).constant()) &&
+         HostLink::is_direct(c.block(row, column, rows, columns).constant());
 }
 
 template <class T>
@@ -75,6 +82,8 @@ void StripPipeline<T>::pass_strip(const Block& rows, const Block& depth, std::in
   record(multiplied_, stream());
   wait(link_.down(), multiplied_);
   link_.receive(static_cast<const T*>(c.memory.get()), c_here);
+  // What passes through buffers is asked for, and taken out of them, by this thread.
+  if (!HostLink::is_direct(c_here.constant())) link_.finish_receiving();
   record(c.free, link_.down());
   record(written_[std::size_t(strip)], link_.down());
   traffic_.down += rows.count * columns * std::int64_t(sizeof(T));

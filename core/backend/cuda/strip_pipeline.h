@@ -17,8 +17,9 @@ namespace quadrille::cuda {
 template <class T>
 using StripProduct = std::function<void(DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c)>;
 
-/// Runs a plan for matrices whose pieces the driver copies from and to where they are (HostLink::is_direct): nothing is
-/// waited for until the end. C is stored by columns; beta = 0 does not read it. The result is in C when this returns.
+/// Runs a plan for matrices whose pieces the driver copies from and to where they are (HostLink::is_direct), so that
+/// nothing is waited for until the end; with others it is slow. C is stored by columns; beta = 0 does not read it. The
+/// result is in C when this returns.
 template <class T>
 class StripPipeline {
  public:

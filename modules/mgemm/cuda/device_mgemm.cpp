@@ -213,6 +213,7 @@ PanelMemory staged_split_memory(const FormTraits& form, std::int64_t cap) {
   // Two panels in double each, and the parts of one.
   memory.a_bytes = memory.b_bytes = int(sizeof(double)) + (padded_part_bytes(form) + 1) / 2;
   memory.c_bytes = int(sizeof(double)) + 9;
+  memory.min_k = shortest_split_panel;
   memory.max_k = large_slab;
   return memory;
 }
@@ -241,8 +242,8 @@ MgemmReport multiply_staged(const Operands<double>& o, const LargestMagnitudes& 
     const std::int64_t rest = split_bytes({0, 0, std::min(shape.k, large_slab)}, report.large_elements, form);
     const PanelMemory memory = staged_split_memory(form, budget - rest);
     std::optional<PanelPlan> plan;
-    if (memory.cap >= budget / 2) plan = plan_panels(shape, memory, o.beta != 0);
-    if (plan && !too_short_for_split(*plan, shape)) {
+    if (memory.cap >= budget / 2) plan = find_panels(shape, memory, o.beta != 0);
+    if (plan) {
       report.panel_bytes = plan->bytes(memory) + rest;
       const DeviceSplit split{report.small_form, report.delta, report.depth};
       DevicePanels panels;

@@ -49,25 +49,21 @@ std::int64_t split_bytes(const ProductShape& s, std::int64_t large, const FormTr
          12 * large;
 }
 
-bool too_short_for_split(const PanelPlan& plan, const ProductShape& shape) {
-  return plan.depth() < std::min(shape.k, shortest_split_panel);
-}
-
 std::optional<PanelPlan> plan_device_split(const ProductShape& shape, std::int64_t large, const FormTraits& form,
                                            std::int64_t bytes) {
   if (split_bytes(shape, large, form) <= bytes) return PanelPlan(shape, shape.m, shape.n, shape.k, true);
   PanelMemory memory;
   // What belongs to neither panels nor sums, for panels as long as they may be.
   const std::int64_t rest = split_bytes({0, 0, std::min(shape.k, large_slab)}, large, form);
+  memory.min_k = shortest_split_panel;
   memory.max_k = large_slab;
   memory.cap = bytes - rest;
   memory.a_bytes = memory.b_bytes = padded_part_bytes(form);
   // Sums in single precision, which come in multiples of 16 lines, and what is turned for sparse products.
   memory.c_bytes = 9;
   if (memory.cap < bytes / 2) return {};
-  const PanelPlan plan = plan_panels(shape, memory);
-  if (too_short_for_split(plan, shape)) return {};
-  if (split_bytes({plan.rows(), plan.columns(), plan.depth()}, large, form) > bytes) return {};
+  const std::optional<PanelPlan> plan = find_panels(shape, memory, true);
+  if (!plan || split_bytes({plan->rows(), plan->columns(), plan->depth()}, large, form) > bytes) return {};
   return plan;
 }
 

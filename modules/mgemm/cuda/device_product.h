@@ -39,9 +39,6 @@ std::int64_t split_bytes(const ProductShape& shape, std::int64_t large, const Fo
 /// Bytes that a staged number takes in parts, with its share of the analysis and of what lines are padded with.
 inline int padded_part_bytes(const FormTraits& form) { return form.parts * form.bytes * 5 / 4 + 2; }
 
-/// Whether the bound does not hold for the plan (device_cost.h).
-bool too_short_for_split(const PanelPlan& plan, const ProductShape& shape);
-
 /// The panels through which a split product of operands on the device passes, for that many bytes besides them;
 /// nothing where less than half is left for panels.
 std::optional<PanelPlan> plan_device_split(const ProductShape& shape, std::int64_t large, const FormTraits& form,

@@ -94,7 +94,7 @@ void DeviceFactor::check_finite(const char* name, Order order) {
 }
 
 MagnitudeSample DeviceFactor::sample() const {
-  const std::int64_t total = lines_.count * lines_.length, step = sample_step(total), count = (total + step - 1) / step;
+  const std::int64_t total = lines_.count * lines_.length, step = sample_step(total), count = total / step;
   const auto there = array<double>(count, "a sample of a factor");
   cuda::sample_magnitudes(lines_, step, count, there.get());
   std::vector<double> sample(static_cast<std::size_t>(count));

@@ -17,6 +17,8 @@ namespace {
 using mgemm::FormTraits;
 
 constexpr std::int64_t depths[] = {2048, 1024, 512, 256, 128, 64};
+/// Terms of energy_sensitivity that the host adds up in a second.
+constexpr double sensitivity_terms = 1e10;
 
 struct Candidate {
   const FormTraits* form;
@@ -66,7 +68,7 @@ class Choice {
     }
     analyse();
     const std::vector<Candidate> all = candidates();
-    if (all.empty()) return in_double("no form that the device's memory holds is expected to be faster");
+    if (all.empty()) return in_double("no form keeps the bound, fits the device's memory and is expected to be faster");
     if (!cutoff_.automatic) return result(all.front(), 0);
     const std::function<double(const Candidate&)> error = error_of_energy();
     const Candidate& last = *std::min_element(
@@ -106,9 +108,7 @@ class Choice {
   double bound(const Candidate& c) const { return bound(*c.form, c.cutoff, c.depth); }
 
   /// Conversion and analysis of the two factors of a batch, which all its products share.
-  double once(const FormTraits& form) const {
-    return cost_.analysis(shape_) + cost_.conversion(shape_, form);
-  }
+  double once(const FormTraits& form) const { return cost_.analysis(shape_) + cost_.conversion(shape_, form); }
 
   double gain(const FormTraits& form, std::size_t cutoff, std::int64_t depth) const {
     const double products = batches_ * (batches_ + 1) / 2;
@@ -117,9 +117,11 @@ class Choice {
     return products * cost_.plain(shape_) / (products * each + batches_ * once(form) + cost_of_sample(form));
   }
 
-  /// What DeviceEnergySample takes at least: two products of its rows in double, and one trial.
+  /// What DeviceEnergySample takes at least: two products of its rows in double, and one trial. Or energy_sensitivity.
   double cost_of_sample(const FormTraits& form) const {
-    if (!cutoff_.automatic || cutoff_.assurance == mgemm::Assurance::certain) return 0;
+    if (!cutoff_.automatic) return 0;
+    const double pairs = double(system_.pairs());
+    if (cutoff_.assurance == mgemm::Assurance::certain) return pairs * pairs / sensitivity_terms;
     const double numbers = double(system_.pairs()) * double(system_.auxiliary);
     const double flops = 2 * double(SampledEnergyError::rows) * numbers;
     return 2 * flops / cost_.double_flops + form.products() * flops / cost_.flops_of(form.form) +
@@ -130,7 +132,9 @@ class Choice {
   bool fits(const FormTraits& form, std::size_t cutoff, std::int64_t bytes) const {
     const std::int64_t large = profile_.extremes[cutoff].large;
     const std::int64_t factors = 2 * mgemm::DeviceFactor::bytes(system_.pairs(), system_.auxiliary, form) + 24 * large;
-    return factors + mgemm::multiply_bytes(rows_, rows_, system_.auxiliary) + 8 * rows_ * rows_ <= bytes;
+    const std::int64_t sample = cutoff_.automatic ? 3 * 8 * SampledEnergyError::rows * system_.pairs() : 0;
+    const std::int64_t product = mgemm::multiply_bytes(rows_, rows_, system_.auxiliary) + 8 * rows_ * rows_;
+    return factors + std::max(product, sample) <= bytes;
   }
 
   /// A given cutoff stands for what single precision makes of it.
@@ -287,7 +291,7 @@ double DeviceEnergySample::error(mgemm::SmallForm form, double delta, std::int64
   mgemm::multiply_prepared(1, {&*all_, 0, pairs}, {&*some_, 0, count}, 0, {mixed_.get(), pairs, count, pairs, false},
                            depth);
   sum_errors(rows_there(), mixed_.get(), exact_.get(), derivatives_.get(), moved_.get());
-  return expected_error(rows_, fetch(moved_));
+  return expected_error(rows_, fetch(moved_), mgemm::traits_of(form).truncates);
 }
 
 }  // namespace quadrille::ri_mp2

@@ -23,7 +23,7 @@ struct DeviceSplitChoice : SplitChoice {
 /// For batches of `batch` occupied orbitals; B, [pairs][auxiliary], is on the device. As choose_split(), with the forms
 /// and costs of a GPU: a given cutoff takes the form that is expected to be fastest of those whose bound is no worse
 /// than that of single precision with sums of 2048 terms. Forms that the device's free memory does not hold are left
-/// out. Errors: ErrorCode::numerical where B is not finite.
+/// out. Errors: ErrorCode::numerical where B is not finite and is looked at.
 DeviceSplitChoice choose_split_on_device(const System& system, const double* b, const Options& options,
                                          std::int64_t batch);
 

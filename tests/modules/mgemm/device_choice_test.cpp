@@ -1,6 +1,7 @@
 // The choice of a form for a GPU: host arithmetic.
 #include "modules/mgemm/device_choice.h"
 
+#include "core/backend/cuda/magnitude_split.h"
 #include "core/magnitude_split.h"
 #include "modules/mgemm/host_profile.h"
 #include "modules/mgemm/magnitude_sample.h"
@@ -11,6 +12,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace quadrille::mgemm {
@@ -144,6 +147,27 @@ TEST(MagnitudeSample, OfAllElementsSaysWhatIsTrueOfAllLinesTogether) {
     EXPECT_NEAR(profile.extremes[d].all_squares * double(lines), all, 1e-12 * all);
     EXPECT_NEAR(double(profile.extremes[d].large), double(large), 1);
     EXPECT_NEAR(double(profile.extremes[d].most_large), double(large) / double(lines), 1);
+  }
+}
+
+/// Of matrices with a pattern, as a strong diagonal or a row unlike the others, too.
+TEST(MagnitudeSample, PlacesHaveNoPattern) {
+  for (const auto& [lines, length] : {std::pair<std::int64_t, std::int64_t>{4096, 4096}, {4096, 3001}, {12288, 3001}}) {
+    const std::int64_t total = lines * length, step = sample_step(total);
+    std::set<std::int64_t> rows, columns;
+    std::int64_t diagonal = 0, last = -1;
+    for (std::int64_t i = 0; i < total / step; ++i) {
+      const std::int64_t place = cuda::sampled_place(i, step);
+      EXPECT_GT(place, last);
+      EXPECT_LT(place, total);
+      rows.insert(place / length);
+      columns.insert(place % length);
+      diagonal += place / length == place % length ? 1 : 0;
+      last = place;
+    }
+    EXPECT_LT(diagonal, 10);
+    EXPECT_GT(rows.size(), 1500u);
+    EXPECT_GT(columns.size(), 1500u);
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 namespace quadrille::ri_mp2 {
 namespace {
@@ -151,6 +152,25 @@ TEST(RiMp2, ASampleShowsTheErrorOfTheEnergy) {
     }
     EXPECT_LT(std::sqrt(estimates / squares), 300);
   }
+}
+
+/// Very many rows, each of which moves the energy by about as much, in one direction.
+TEST(RiMp2, AMeanErrorOfManyRowsIsInTheEstimate) {
+  constexpr int drawn = 128, trials = 200;
+  const double pairs = 275724;
+  int missed = 0, missed_if_known = 0;
+  for (int trial = 0; trial < trials; ++trial) {
+    std::mt19937 generator(static_cast<unsigned>(trial));
+    std::normal_distribution<double> one(1, 1), weak(0.1, 1);
+    std::vector<SampledRow> rows(drawn, {0, pairs / drawn});
+    std::vector<MovedEnergy> strong_moves(drawn), weak_moves(drawn);
+    for (auto& moved : strong_moves) moved.first = one(generator);
+    for (auto& moved : weak_moves) moved.first = weak(generator);
+    missed += expected_error(rows, strong_moves, false) < pairs ? 1 : 0;
+    missed_if_known += expected_error(rows, weak_moves, true) < 0.1 * pairs ? 1 : 0;
+  }
+  EXPECT_LE(missed, 1);
+  EXPECT_LE(missed_if_known, 1);
 }
 
 TEST(RiMp2, ErrorsOfIntegralsMoveTheEnergyWithinTheBound) {
