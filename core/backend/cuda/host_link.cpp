@@ -77,6 +77,11 @@ void wait(cudaStream_t stream, const OwnedEvent& event) {
   QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(stream, event.get(), 0));
 }
 
+void pass(const OwnedEvent& event, cudaStream_t from, cudaStream_t to) {
+  record(event, from);
+  wait(to, event);
+}
+
 bool is_pinned(const void* memory) {
   cudaPointerAttributes attributes{};
   if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {

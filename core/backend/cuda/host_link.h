@@ -22,6 +22,8 @@ OwnedEvent make_event();
 void record(const OwnedEvent& event, cudaStream_t stream);
 /// What the stream is asked for from now on waits for the event as it was last recorded.
 void wait(cudaStream_t stream, const OwnedEvent& event);
+/// What `to` is asked for from now on waits for what `from` has been asked for. The event may be used again at once.
+void pass(const OwnedEvent& event, cudaStream_t from, cudaStream_t to);
 
 struct PinnedDeleter {
   void operator()(std::byte* memory) const { (void)cudaFreeHost(memory); }

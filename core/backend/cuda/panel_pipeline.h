@@ -23,15 +23,11 @@ inline PanelMemory pipeline_memory(std::int64_t cap, int number_bytes) {
   return memory;
 }
 
-/// As many buffers as the plan leaves memory for: more panels can arrive while a block of C leaves.
+/// As many buffers as the plan leaves of the cap, which must be given: more panels can arrive while a block of C
+/// leaves.
 inline void use_the_rest(const PanelPlan& plan, PanelMemory& memory) {
   constexpr int most = 4;
-  while (memory.ab_buffers < most) {
-    ++memory.ab_buffers;
-    if (memory.cap == 0 || plan.bytes(memory) <= memory.cap) continue;
-    --memory.ab_buffers;
-    return;
-  }
+  for (PanelMemory more = memory; ++more.ab_buffers <= most && plan.bytes(more) <= more.cap;) memory = more;
 }
 
 /// Asks, on the backend's stream, for C = beta C + (a product of the panels a and b). beta is 0 where C has just begun
@@ -83,8 +79,8 @@ class PanelPipeline {
   DeviceArray<T> c_memory_;
   DenseView<T> c_panel_;
   OwnedEvent made_, c_sent_, c_arrived_, multiplied_;
-  // Last: they wait for what travels before buffers go. Panels of B have a link of their own: where lines are short,
-  // neither matrix fills the link alone.
+  // Last: they wait for what travels before buffers go. Panels of B have a link of their own, and so pinned buffers of
+  // their own to be packed into while those of A travel.
   HostLink link_, link_of_b_;
 };
 

@@ -187,21 +187,17 @@ MgemmReport multiply_copied(const Operands<double>& o, Order order, const Cutoff
   const Copied a(o.a.rows * o.a.cols), b(o.b.rows * o.b.cols), c(o.c.rows * o.c.cols);
   cuda::HostLink link;
   const cuda::OwnedEvent event = cuda::make_event();
-  const auto pass = [&](cudaStream_t from, cudaStream_t to) {
-    QUADRILLE_CUDA_CHECK(cudaEventRecord(event.get(), from));
-    QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(to, event.get(), 0));
-  };
-  pass(cuda::stream(), link.up());  // the memory is there in the order of the backend's stream
+  cuda::pass(event, cuda::stream(), link.up());  // the memory is there in the order of the backend's stream
   link.send(o.a, a.get());
   link.send(o.b, b.get());
   if (o.beta != 0) link.send(o.c.constant(), c.get());
-  pass(link.up(), cuda::stream());
+  cuda::pass(event, link.up(), cuda::stream());
   Operands<double> there = o;
   there.a = a.like(o.a);
   there.b = b.like(o.b);
   there.c = c.like(o.c);
   const MgemmReport report = multiply_on_device(there, order, cutoff, options);
-  pass(cuda::stream(), link.down());
+  cuda::pass(event, cuda::stream(), link.down());
   link.receive(static_cast<const double*>(c.get()), o.c);
   link.finish_receiving();
   return report;

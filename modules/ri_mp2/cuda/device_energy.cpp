@@ -43,12 +43,6 @@ std::vector<T> fetched(const T* there, std::int64_t count) {
   return numbers;
 }
 
-/// What `to` is asked for from now on waits for what `from` has been asked for.
-void pass(cudaEvent_t event, cudaStream_t from, cudaStream_t to) {
-  QUADRILLE_CUDA_CHECK(cudaEventRecord(event, from));
-  QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(to, event, 0));
-}
-
 /// (ia|P) on its way to the device, one of two panels of rows while the other is multiplied.
 class RowPanels {
  public:
@@ -57,7 +51,7 @@ class RowPanels {
       panel.memory = array<double>(most_ * system.auxiliary, "a panel of (ia|P)");
       panel.there = cuda::make_event();
       panel.used = cuda::make_event();
-      QUADRILLE_CUDA_CHECK(cudaEventRecord(panel.used.get(), cuda::stream()));  // the memory is there from here on
+      cuda::record(panel.used, cuda::stream());  // the memory is there from here on
     }
   }
 
@@ -71,11 +65,11 @@ class RowPanels {
     for (std::int64_t first = 0, turn = 0; first < system_.pairs(); first += most_, ++turn) {
       Panel& panel = panels_[turn % 2];
       const std::int64_t rows = std::min(most_, system_.pairs() - first);
-      QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(link.up(), panel.used.get(), 0));
+      cuda::wait(link.up(), panel.used);
       link.send(DenseView<const double>{system_.ia_p.data() + first * n, rows, n, n, true}, panel.memory.get());
-      pass(panel.there.get(), link.up(), cuda::stream());
+      cuda::pass(panel.there, link.up(), cuda::stream());
       use(panel.memory.get(), first, rows);
-      QUADRILLE_CUDA_CHECK(cudaEventRecord(panel.used.get(), cuda::stream()));
+      cuda::record(panel.used, cuda::stream());
     }
   }
 
@@ -136,10 +130,10 @@ DeviceArray<double> b_in_mixed_precision(const System& system, const Options& op
   {
     cuda::HostLink link;
     const cuda::OwnedEvent event = cuda::make_event();
-    pass(event.get(), cuda::stream(), link.up());
+    cuda::pass(event, cuda::stream(), link.up());
     link.send(DenseView<const double>{system.ia_p.data(), system.pairs(), system.auxiliary, system.auxiliary, true},
               ia_p.get());
-    pass(event.get(), link.up(), cuda::stream());
+    cuda::pass(event, link.up(), cuda::stream());
   }
   mgemm::Gemm<double> gemm;
   gemm.order = mgemm::Order::rows;
