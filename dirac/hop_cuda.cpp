@@ -1,5 +1,5 @@
 // Hopping kernels on the GPU: gathers what a generated kernel needs and launches it, a thread a site.
-#include "core/backend/cuda/runtime.h"
+#include "core/backend/cuda/stream_clock.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/tuning.h"
@@ -72,34 +72,6 @@ void require_indexable(const HopSetup& setup) {
           half_volume, links.components()));
 }
 
-/// Milliseconds between two points of the backend's stream.
-class StreamClock {
- public:
-  StreamClock() {
-    for (cudaEvent_t& event : events_) QUADRILLE_CUDA_CHECK(cudaEventCreate(&event));
-  }
-  ~StreamClock() {
-    for (cudaEvent_t event : events_) (void)cudaEventDestroy(event);
-    (void)cudaGetLastError();
-  }
-  StreamClock(const StreamClock&) = delete;
-  StreamClock& operator=(const StreamClock&) = delete;
-
-  template <class Call>
-  double seconds(Call&& call) {
-    float milliseconds = 0;
-    QUADRILLE_CUDA_CHECK(cudaEventRecord(events_[0], cuda::stream()));
-    call();
-    QUADRILLE_CUDA_CHECK(cudaEventRecord(events_[1], cuda::stream()));
-    QUADRILLE_CUDA_CHECK(cudaEventSynchronize(events_[1]));
-    QUADRILLE_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, events_[0], events_[1]));
-    return 1e-3 * milliseconds;
-  }
-
- private:
-  cudaEvent_t events_[2]{};
-};
-
 class CudaHop final : public HopKernel {
  public:
   explicit CudaHop(const HopSetup& setup)
@@ -156,7 +128,7 @@ class CudaHop final : public HopKernel {
         fmt::format("{}{}{}{} {}x{}x{}x{}", entry_.name, setup_.form.temporal_gauge ? "_temporal_gauge" : "",
                     call.z != nullptr ? "_xpay" : "", dirac::is_twisted(setup_.scalars) ? "_twisted" : "", dims[0],
                     dims[1], dims[2], dims[3])};
-    std::optional<StreamClock> clock;
+    std::optional<cuda::StreamClock> clock;
     std::optional<Field> scratch;  // where y is read too
     const bool in_place = call.z != nullptr && call.z->numbers(call.parity) == call.y->numbers(call.parity);
     const auto choice = [&] {

@@ -151,23 +151,23 @@ def spin_names(prefix, a):
     return [f"{prefix}{a}{c}" for c in COLOURS]
 
 
-def product_lines(hop, a):
+def product_lines(hop, a, colours=COLOURS):
     """v = U h, or U^+ h, for spin a."""
-    declared = ", ".join(f"{x}{part}" for x in spin_names("v", a) for part in "ri")
+    declared = ", ".join(f"v{a}{i}{part}" for i in colours for part in "ri")
     lines = [f"Real {declared};"]
-    for i in COLOURS:
+    for i in colours:
         pairs = [(f"u{i}{j}" if hop.forward else f"u{j}{i}", f"h{a}{j}") for j in COLOURS]
         lines += complex_product(f"v{a}{i}", pairs, conjugate_first=not hop.forward)
     return lines
 
 
-def accumulation_lines(hop, a, source, started, scales):
+def accumulation_lines(hop, a, source, started, scales, colours=COLOURS):
     """Adds the half spinor `source` (v, or h where the link is 1), spin a, to the result, times scales[colour]."""
     lines = []
     for spin, half_spin, coefficient in hop.projector.reconstruct:
         if half_spin != a:
             continue
-        for c in COLOURS:
+        for c in colours:
             parts = times_unit(coefficient, f"{source}{a}{c}r", f"{source}{a}{c}i")
             for (sign, term), suffix in zip(parts, "ri"):
                 target = f"a{spin}{c}{suffix}"

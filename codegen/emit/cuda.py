@@ -41,6 +41,9 @@ REAL = {"double": "double", "single": "float", "half": "float"}
 # Threads of a block at most, and blocks of a multiprocessor at least: the registers that won by measurement (168 in
 # double, 128 in single and half).
 BOUNDS = {"double": (128, 3), "single": (512, 1), "half": (512, 1)}
+# The order in which a link's rows are multiplied. Of all six it is the one with which no kernel in double needs local
+# memory, where the registers are full.
+ROWS = (0, 2, 1)
 # Whether a block walks along t (GroupedGeometry). In double the loop takes registers that the body needs.
 WALKS = {"double": "false", "single": "true", "half": "true"}
 
@@ -135,9 +138,12 @@ def hop_with_link(kernel, hop, started):
     if half:
         lines.append("unit *= quantum;  // of the link")
     for a in range(2):
-        spin = projection_lines(kernel, hop, a) + phase_lines(hop, spin_names("h", a))
-        spin += row_2_lines(kernel, hop, a) + product_lines(hop, a)
-        spin += accumulation_lines(hop, a, "v", started, scales(kernel, hop, "v"))
+        lines += projection_lines(kernel, hop, a)
+    lines += phase_lines(hop, spin_names("h", 0) + spin_names("h", 1))
+    for a in range(2):
+        spin = row_2_lines(kernel, hop, a)
+        for c in ROWS:
+            spin += product_lines(hop, a, [c]) + accumulation_lines(hop, a, "v", started, scales(kernel, hop, "v"), [c])
         start(hop, a, started)
         lines += ["{"] + ["  " + line for line in spin] + ["}"]
     return lines

@@ -12,6 +12,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <numbers>
 
 namespace quadrille {
@@ -239,6 +240,24 @@ TEST(WilsonKernels, TheLogSaysWhatRan) {
     EXPECT_EQ(ran[0].calls, 2);
     EXPECT_EQ(ran[0].sites, 4096);
     EXPECT_EQ(ran[0].bytes_per_site, 6 * 24 + 3 * 52);
+  }
+}
+
+TEST(WilsonKernels, StayInRegistersOnAGpu) {
+  Scene scene = Scene::weak({8, 8, 8, 8}, 0.3);
+  const HostSpinor psi = random_spinor({8, 8, 8, 8});
+  for (const std::array<double, 4>& boundary : {std::array<double, 4>{0.3, 1, -0.55, 0.125}, {0, 1, 0, 1}}) {
+    scene.parameters.boundary = boundary;
+    for (const OperatorForm& form : all_forms()) {
+      const WilsonOperator m = scene.wilson(form);
+      apply(m, psi);
+      const std::string resources = m.dslash().kernel_resources();
+      if (backend().host_memory()) {
+        EXPECT_EQ(resources, "");
+      } else if (m.dslash().architecture() == "sm_90") {  // what the kernels are laid out for
+        EXPECT_NE(resources.find(" registers, 0 bytes local, "), std::string::npos) << to_string(form) << resources;
+      }
+    }
   }
 }
 

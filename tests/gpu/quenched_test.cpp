@@ -68,7 +68,11 @@ INSTANTIATE_TEST_SUITE_P(Extents, CudaPureGauge,
 /// What links may differ by after a sweep or two, and what half of them may. On the host one lane and several differ by
 /// 6e-15 at most among 49,152 links in double and by 2.4e-6 in single (half of them by 1e-15 and 5e-7): rounding of
 /// 6e-8 passes through up to eight links of a sweep. The device's logarithm in single has an error of 4e-7.
-constexpr double largest_difference(bool single) { return single ? 1e-4 : 1e-12; }
+///
+/// At small beta links soon point anywhere, the staples of some cancel nearly, and what they said of the direction
+/// carries rounding on enlarged: at beta 0.3 sweeps with 18 and with 12 numbers in single differ by up to 7e-4 (the
+/// largest of 4,040 on the host, where beta 5.9 gave 9e-7).
+constexpr double largest_difference(bool single, double beta) { return (single ? 1e-4 : 1e-12) * (beta < 1 ? 100 : 1); }
 constexpr double usual_difference(bool single) { return single ? 5e-6 : 1e-14; }
 
 TEST_P(CudaPureGauge, OverrelaxationIsThatOfTheCpu) {
@@ -79,7 +83,7 @@ TEST_P(CudaPureGauge, OverrelaxationIsThatOfTheCpu) {
   here.overrelax();
   there.overrelax();
   const HostLinks expected = here.links(), found = there.links();
-  EXPECT_LT(distance(found, expected), largest_difference(single));
+  EXPECT_LT(distance(found, expected), largest_difference(single, action.beta));
   EXPECT_LE(differing_links(found, expected, usual_difference(single)), 2 * lattice.volume());
   EXPECT_GT(distance(expected, start), 0.1);
   expect_same_sums(here, there);
@@ -113,7 +117,7 @@ TEST_P(CudaPureGauge, HeatbathIsThatOfTheCpuLinkByLink) {
       EXPECT_EQ(b.creutz_attempts, a.creutz_attempts);
       EXPECT_EQ(b.creutz_draws, a.creutz_draws);
     }
-    EXPECT_LT(distance(found, expected), largest_difference(single)) << "beta " << action.beta;
+    EXPECT_LT(distance(found, expected), largest_difference(single, action.beta)) << "beta " << action.beta;
     EXPECT_LE(differing_links(found, expected, usual_difference(single)), 2 * lattice.volume());
   }
 }
@@ -129,7 +133,7 @@ TEST_P(CudaPureGauge, TheFirstSweepIsThatOfTheCpu) {
   const bool parted = here.counts().attempts != there.counts().attempts;
   EXPECT_FALSE(parted && !single);
   if (!parted) {
-    EXPECT_LT(distance(there.links(), here.links()), largest_difference(single));
+    EXPECT_LT(distance(there.links(), here.links()), largest_difference(single, action.beta));
   }
   EXPECT_NEAR(plaquette_of(here.planes()), plaquette_of(there.planes()), parted ? 0.1 : single ? 1e-5 : 1e-13);
 }

@@ -100,9 +100,12 @@ class StudyTest(ProgramTest):
         self.assertEqual(process.returncode, 0, process.stderr)
 
     def assert_errors(self, found, expected, what):
-        """Sums of other orders: root mean squares agree, the largest errors roughly."""
-        self.assertTrue(0.7 < found[1] / expected[1] < 1.4, f"{what}: rms {found[1]}, by numpy {expected[1]}")
-        self.assertTrue(0.4 < found[0] / expected[0] < 2.5, f"{what}: largest {found[0]}, by numpy {expected[0]}")
+        """Sums of other orders: root mean squares agree, the largest errors roughly. A GPU's orders are others still,
+        and its forms of small elements may be more exact."""
+        least, most = (0.05, 3) if harness.BACKEND == "cuda" else (0.7, 1.4)
+        self.assertTrue(least < found[1] / expected[1] < most, f"{what}: rms {found[1]}, by numpy {expected[1]}")
+        least, most = (0.05, 5) if harness.BACKEND == "cuda" else (0.4, 2.5)
+        self.assertTrue(least < found[0] / expected[0] < most, f"{what}: largest {found[0]}, by numpy {expected[0]}")
 
     def assert_csv(self, file, rows):
         with open(self.path(file), newline="") as stream:

@@ -13,8 +13,7 @@ cublasHandle_t make_handle() {
   QUADRILLE_CUBLAS_CHECK(cublasCreate(&handle));
   QUADRILLE_CUBLAS_CHECK(cublasSetStream(handle, stream()));
   // After the stream, which resets it.
-  void* workspace = take(cublas_workspace_bytes, "the workspace of cuBLAS", "end other programs on this GPU");
-  QUADRILLE_CUBLAS_CHECK(cublasSetWorkspace(handle, workspace, cublas_workspace_bytes));
+  QUADRILLE_CUBLAS_CHECK(cublasSetWorkspace(handle, cublas_workspace(), cublas_workspace_bytes));
   QUADRILLE_CUBLAS_CHECK(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST));
   QUADRILLE_CUBLAS_CHECK(cublasSetAtomicsMode(handle, CUBLAS_ATOMICS_NOT_ALLOWED));
   return handle;
@@ -30,6 +29,13 @@ void check(cublasStatus_t status, const char* call) {
 
 cublasHandle_t cublas() {
   static const cublasHandle_t the = make_handle();  // lives on, as the backend does
+  return the;
+}
+
+cublasLtHandle_t cublas_lt() { return reinterpret_cast<cublasLtHandle_t>(cublas()); }  // as cuBLAS's manual has it
+
+void* cublas_workspace() {
+  static void* const the = take(cublas_workspace_bytes, "the workspace of cuBLAS", "end other programs on this GPU");
   return the;
 }
 

@@ -1,7 +1,10 @@
 // cuBLAS on the backend's stream.
 #pragma once
 
+#include <cublasLt.h>
 #include <cublas_v2.h>
+
+#include <cstddef>
 
 namespace quadrille::cuda {
 
@@ -12,8 +15,12 @@ void check(cublasStatus_t status, const char* call);
 /// the same bits. Kernels that add up in no fixed order (atomics) are off.
 cublasHandle_t cublas();
 
-/// What cublas() itself takes from the device's memory.
+/// The same handle for the calls of cublasLt, which take stream and workspace themselves.
+cublasLtHandle_t cublas_lt();
+
+/// What cublas() itself takes from the device's memory: calls of cublasLt on the backend's stream may share it.
 constexpr std::size_t cublas_workspace_bytes = std::size_t(32) << 20;
+void* cublas_workspace();
 
 }  // namespace quadrille::cuda
 

@@ -1,5 +1,6 @@
 // The product of two factors in parts: dense products by cuBLAS, and what is added to their sums.
 #include "core/backend/cuda/cublas.h"
+#include "core/backend/cuda/integer_product.h"
 #include "core/error.h"
 #include "modules/mgemm/cuda/factor.h"
 
@@ -14,18 +15,18 @@ namespace {
 std::int64_t up_to_16(std::int64_t count) { return (count + 15) / 16 * 16; }
 
 struct Types {
-  cudaDataType_t parts, sums;
+  cudaDataType_t parts;
   cublasComputeType_t compute;
 };
 
+/// Of a form whose sums are in single precision.
 Types types_of(SmallForm form) {
   switch (form) {
-    case SmallForm::single: return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case SmallForm::tensor_float2: return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
-    case SmallForm::half2: return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
+    case SmallForm::tensor_float2: return {CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
+    case SmallForm::half2: return {CUDA_R_16F, CUBLAS_COMPUTE_32F};
     case SmallForm::bfloat2:
-    case SmallForm::bfloat3: return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    default: return {CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I};
+    case SmallForm::bfloat3: return {CUDA_R_16BF, CUBLAS_COMPUTE_32F};
+    default: return {CUDA_R_32F, CUBLAS_COMPUTE_32F};
   }
 }
 
@@ -75,22 +76,23 @@ class PartProduct {
   /// Terms [first, first + count) of the sum over r + s = order. Parts 0, ..., order of A lie one behind the other, and
   /// beside them, in the same places of the last parts of B's lines, order, ..., 0.
   void multiply(int order, std::int64_t first, std::int64_t count, bool add) {
-    const Types types = types_of(form_.form);
     const std::int64_t line = form_.parts * padded_;
     const auto from = [&](const ConvertedRange& range, std::int64_t place) {
       return static_cast<const std::byte*>(range.factor->parts(range.first)) + place * form_.bytes;
     };
     const void* a = from(a_, first);
     const void* b = from(b_, (form_.parts - 1 - order) * padded_ + first);
+    if (form_.integer) {
+      // Matrix units take them in multiples of 16 lines; what lies behind the factors' lines goes where nobody reads.
+      cuda::multiply_integers({up_to_16(c_.rows), up_to_16(c_.cols), count, static_cast<const std::int8_t*>(a), line,
+                               static_cast<const std::int8_t*>(b), line, sums_.get(), ld_});
+      return;
+    }
+    const Types types = types_of(form_.form);
     const float one = 1, beta = add ? 1.0f : 0.0f;
-    const std::int32_t integer_one = 1, integer_beta = 0;
-    const void* alpha_at = form_.integer ? static_cast<const void*>(&integer_one) : &one;
-    const void* beta_at = form_.integer ? static_cast<const void*>(&integer_beta) : &beta;
-    // Matrix units take integers in multiples of 16 lines; what lies behind the factors' lines goes where nobody reads.
-    const std::int64_t m = form_.integer ? up_to_16(c_.rows) : c_.rows, n = form_.integer ? up_to_16(c_.cols) : c_.cols;
-    QUADRILLE_CUBLAS_CHECK(cublasGemmEx_64(cuda::cublas(), CUBLAS_OP_T, CUBLAS_OP_N, m, n, count, alpha_at, a,
-                                           types.parts, line, b, types.parts, line, beta_at, sums_.get(), types.sums,
-                                           ld_, types.compute, CUBLAS_GEMM_DEFAULT));
+    QUADRILLE_CUBLAS_CHECK(cublasGemmEx_64(cuda::cublas(), CUBLAS_OP_T, CUBLAS_OP_N, c_.rows, c_.cols, count, &one, a,
+                                           types.parts, line, b, types.parts, line, &beta, sums_.get(), CUDA_R_32F, ld_,
+                                           types.compute, CUBLAS_GEMM_DEFAULT));
   }
 
   void merge(int order, bool last, double beta) {

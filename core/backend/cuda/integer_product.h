@@ -1,0 +1,32 @@
+// Products of matrices of 8-bit integers on matrix units. Their sums are exact, so that any algorithm gives the same
+// bits and the fastest may be taken: at the power limit of a card what cuBLAS takes by itself is up to a quarter
+// slower.
+#pragma once
+
+#include <cstdint>
+
+namespace quadrille::cuda {
+
+/// C = A^T B, all by columns on the device: A of k x m and B of k x n numbers, whose columns begin at multiples of 16
+/// bytes; C of m x n sums, overwritten. m, n and k are multiples of 16, and |sums| < 2^31.
+struct IntegerProduct {
+  std::int64_t m, n, k;
+  const std::int8_t* a;
+  std::int64_t lda;
+  const std::int8_t* b;
+  std::int64_t ldb;
+  std::int32_t* c;
+  std::int64_t ldc;
+};
+
+/// Asks for it on the backend's stream. The first large product of about this shape (each extent up to the next power
+/// of two) tries algorithms out, some twenty times the product itself, unless the tuner knows the fastest
+/// (core/tuning.h). Errors: ErrorCode::unsupported, from cuBLAS.
+void multiply_integers(const IntegerProduct& product);
+
+/// How many algorithms there are to choose from, 1 or more, and the product by one of them; cuBLAS's own choice is the
+/// first.
+int integer_algorithms(const IntegerProduct& product);
+void multiply_integers(const IntegerProduct& product, int algorithm);
+
+}  // namespace quadrille::cuda
