@@ -41,9 +41,9 @@ REAL = {"double": "double", "single": "float", "half": "float"}
 # Threads of a block at most, and blocks of a multiprocessor at least: the registers that won by measurement (168 in
 # double, 128 in single and half).
 BOUNDS = {"double": (128, 3), "single": (512, 1), "half": (512, 1)}
-# The order in which a link's rows are multiplied. Of all six it is the one with which no kernel in double needs local
-# memory, where the registers are full.
-ROWS = (0, 2, 1)
+# The order in which a link's rows are multiplied. In double, where registers are full, it is the one of all six with
+# which no kernel needs local memory.
+ROWS = {"double": (0, 2, 1), "single": (0, 1, 2), "half": (0, 1, 2)}
 # Whether a block walks along t (GroupedGeometry). In double the loop takes registers that the body needs.
 WALKS = {"double": "false", "single": "true", "half": "true"}
 
@@ -142,7 +142,7 @@ def hop_with_link(kernel, hop, started):
     lines += phase_lines(hop, spin_names("h", 0) + spin_names("h", 1))
     for a in range(2):
         spin = row_2_lines(kernel, hop, a)
-        for c in ROWS:
+        for c in ROWS[kernel["precision"]]:
             spin += product_lines(hop, a, [c]) + accumulation_lines(hop, a, "v", started, scales(kernel, hop, "v"), [c])
         start(hop, a, started)
         lines += ["{"] + ["  " + line for line in spin] + ["}"]

@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace quadrille::mgemm {
@@ -119,21 +120,26 @@ TEST(CudaMagnitudeSplit, WhatIsNotFiniteIsFound) {
   }
 }
 
-TEST(CudaMagnitudeSplit, SamplesAreOfTheMatrix) {
+MagnitudeSample sample_of(const StoredLines& x) {
+  const std::int64_t stored = x.contiguous ? x.length : x.count, step = sample_step(x.count * x.length);
+  std::vector<double> magnitudes;
+  for (std::int64_t i = 0; i < x.count * x.length / step; ++i) {
+    const std::int64_t place = cuda::sampled_place(i, step);
+    magnitudes.push_back(std::abs(x.numbers[std::size_t(place / stored * x.ld + place % stored)]));
+  }
+  return {magnitudes, x.count, x.length};
+}
+
+TEST(CudaMagnitudeSplit, SamplesAreOfTheMatrices) {
   for (const Shape& shape : {Shape{64, 256}, Shape{300, 700}, Shape{7, 3}}) {
     for (bool contiguous : {true, false}) {
-      const StoredLines x(shape.count, shape.length, contiguous, 0.1);
-      const std::int64_t stored = contiguous ? shape.length : shape.count, total = shape.count * shape.length;
-      std::vector<double> places;
-      const std::int64_t step = sample_step(total);
-      for (std::int64_t i = 0; i < total / step; ++i) {
-        const std::int64_t place = cuda::sampled_place(i, step);
-        places.push_back(std::abs(x.numbers[std::size_t(place / stored * x.ld + place % stored)]));
+      const StoredLines x(shape.count, shape.length, contiguous, 0.1), y(90, shape.length, !contiguous, 0.1);
+      const DeviceFactor a(x.view_there(), Side::left), b(y.view_there(), Side::right);
+      const std::vector<MagnitudeSample> found = DeviceFactor::samples({&a, &b});
+      for (const auto& [sample, expected] : {std::pair{found.at(0), sample_of(x)}, {found.at(1), sample_of(y)}}) {
+        EXPECT_EQ(sample.largest(), expected.largest());
+        for (double q : {0.1, 0.5, 0.98}) EXPECT_EQ(sample.quantile(q), expected.quantile(q));
       }
-      const MagnitudeSample found = DeviceFactor(x.view_there(), Side::left).sample();
-      const MagnitudeSample expected(places, shape.count, shape.length);
-      EXPECT_EQ(found.largest(), expected.largest());
-      for (double q : {0.1, 0.5, 0.98}) EXPECT_EQ(found.quantile(q), expected.quantile(q));
     }
   }
 }

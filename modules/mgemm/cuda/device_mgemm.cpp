@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace quadrille::mgemm {
 namespace {
@@ -65,7 +66,8 @@ class DeviceSplitProduct {
   bool look(MgemmReport& report) {
     if (!cutoff_.automatic) smallest_ = cutoff_.delta;
     if (!cutoff_.automatic && options_.always_split) return true;
-    const MagnitudeSample a = a_->sample(), b = b_->sample();
+    const std::vector<MagnitudeSample> samples = DeviceFactor::samples({&*a_, &*b_});
+    const MagnitudeSample &a = samples[0], &b = samples[1];
     const double quantile = 1 - most_listed / 2;
     if (cutoff_.automatic) smallest_ = smallest_cutoff(a.quantile(quantile), b.quantile(quantile));
     if (options_.always_split || !a.finite() || !b.finite()) return true;

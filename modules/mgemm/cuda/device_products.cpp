@@ -53,10 +53,7 @@ class DeviceProducts : public ComparedProducts {
   }
   void analyse() override {
     DeviceFactor a(view(a_).constant(), Side::left), b(view(b_).constant(), Side::right);
-    if (!one_.options.always_split) {
-      (void)a.sample();
-      (void)b.sample();
-    }
+    if (!one_.options.always_split) (void)DeviceFactor::samples({&a, &b});
     a.analyse(one_.cutoff.delta);
     b.analyse(one_.cutoff.delta);
     (void)a.totals();

@@ -93,13 +93,26 @@ void DeviceFactor::check_finite(const char* name, Order order) {
                           by_rows ? line : within, by_rows ? within : line, std::isnan(value) ? "NaN" : "infinite"));
 }
 
-MagnitudeSample DeviceFactor::sample() const {
-  const std::int64_t total = lines_.count * lines_.length, step = sample_step(total), count = total / step;
-  const auto there = array<double>(count, "a sample of a factor");
-  cuda::sample_magnitudes(lines_, step, count, there.get());
-  std::vector<double> sample(static_cast<std::size_t>(count));
-  cuda_backend().copy_out(sample.data(), there.get(), sample.size() * sizeof(double));
-  return {std::move(sample), lines_.count, lines_.length};
+std::vector<MagnitudeSample> DeviceFactor::samples(std::initializer_list<const DeviceFactor*> factors) {
+  const auto total = [](const DeviceFactor& f) { return f.lines_.count * f.lines_.length; };
+  const auto count = [&](const DeviceFactor& f) { return total(f) / sample_step(total(f)); };
+  std::int64_t all = 0;
+  for (const DeviceFactor* f : factors) all += count(*f);
+  const auto there = array<double>(all, "a sample of factors");
+  std::int64_t begun = 0;
+  for (const DeviceFactor* f : factors) {
+    cuda::sample_magnitudes(f->lines_, sample_step(total(*f)), count(*f), there.get() + begun);
+    begun += count(*f);
+  }
+  std::vector<double> magnitudes(static_cast<std::size_t>(all));
+  cuda_backend().copy_out(magnitudes.data(), there.get(), magnitudes.size() * sizeof(double));
+  std::vector<MagnitudeSample> samples;
+  auto next = magnitudes.begin();
+  for (const DeviceFactor* f : factors) {
+    const auto first = std::exchange(next, next + count(*f));
+    samples.emplace_back(std::vector<double>(first, next), f->lines_.count, f->lines_.length);
+  }
+  return samples;
 }
 
 void DeviceFactor::make_room_for_large() {

@@ -9,6 +9,7 @@
 #include "modules/mgemm/magnitude_sample.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 namespace quadrille::mgemm {
@@ -28,8 +29,8 @@ class DeviceFactor {
   /// element that is not finite.
   void check_finite(const char* name, Order order);
 
-  /// Of about 2^12 magnitudes, at fixed places. Waits.
-  MagnitudeSample sample() const;
+  /// Of each factor about 2^12 magnitudes, at fixed places. Waits once.
+  static std::vector<MagnitudeSample> samples(std::initializer_list<const DeviceFactor*> factors);
   /// For these cutoffs, the first of which is that of the analysis: waits; more than one cutoff needs list_large().
   FactorProfile profile(const std::vector<double>& deltas);
   void list_large();

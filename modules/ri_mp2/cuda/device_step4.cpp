@@ -99,7 +99,7 @@ class Choice {
   }
 
   double factor_quantile(const mgemm::DeviceFactor& factor) const {
-    return cutoff_.automatic ? factor.sample().quantile(1 - mgemm::most_listed / 2) : 0;
+    return cutoff_.automatic ? mgemm::DeviceFactor::samples({&factor})[0].quantile(1 - mgemm::most_listed / 2) : 0;
   }
 
   double bound(const FormTraits& form, std::size_t cutoff, std::int64_t depth) const {
