@@ -1,11 +1,13 @@
 // Arrays in the device's memory that work on the backend's stream needs for a while.
 #pragma once
 
+#include "core/backend/cuda/cuda_backend.h"
 #include "core/backend/cuda/runtime.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace quadrille::cuda {
 
@@ -40,5 +42,21 @@ class DeviceArray {
   T* data_ = nullptr;
   std::int64_t count_ = 0;
 };
+
+/// Numbers of the host in the device's memory.
+template <class T>
+DeviceArray<T> sent(const std::vector<T>& numbers, const char* what, const char* advice) {
+  DeviceArray<T> there(std::int64_t(numbers.size()), what, advice);
+  cuda_backend().copy_in(there.get(), numbers.data(), numbers.size() * sizeof(T));
+  return there;
+}
+
+/// `count` numbers of the device in the host's memory; waits for them.
+template <class T>
+std::vector<T> fetched(const T* there, std::int64_t count) {
+  std::vector<T> numbers(static_cast<std::size_t>(count));
+  cuda_backend().copy_out(numbers.data(), there, numbers.size() * sizeof(T));
+  return numbers;
+}
 
 }  // namespace quadrille::cuda

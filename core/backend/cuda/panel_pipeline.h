@@ -3,12 +3,12 @@
 
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/host_link.h"
+#include "core/backend/cuda/panel_buffers.h"
 #include "core/dense_view.h"
 #include "core/panel_plan.h"
 
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 namespace quadrille::cuda {
 
@@ -50,22 +50,11 @@ class PanelPipeline {
   PipelineTraffic run(const PanelProduct<T>& product);
 
  private:
-  struct Buffer {
-    DeviceArray<T> memory;
-    OwnedEvent arrived, read;  ///< the panel is there; the last product that reads it has been done
-    DenseView<T> panel;
-  };
-  /// Buffers of one matrix, which are filled in turn.
-  struct Buffers {
-    std::vector<Buffer> all;
-    std::size_t current = 0;  ///< of the panel that was asked for last
-  };
   /// The panels of a step that are on their way or there.
   struct Sent {
-    Buffer *a, *b;
+    const typename PanelBuffers<T>::Panel *a, *b;
   };
-  void make(Buffers& buffers, int count, std::int64_t numbers);
-  void load(Buffers& buffers, HostLink& link, DenseView<const T> block);
+  const typename PanelBuffers<T>::Panel& load(PanelBuffers<T>& buffers, HostLink& link, DenseView<const T> block);
   Sent send_panels(const PanelStep& step);
   void begin_c(const PanelStep& step);
   void end_c(const PanelStep& step);
@@ -75,7 +64,7 @@ class PanelPipeline {
   DenseView<T> c_;
   PanelPlan plan_;
   PipelineTraffic traffic_;
-  Buffers a_panels_, b_panels_;
+  PanelBuffers<T> a_panels_, b_panels_;
   DeviceArray<T> c_memory_;
   DenseView<T> c_panel_;
   OwnedEvent made_, c_sent_, c_arrived_, multiplied_;

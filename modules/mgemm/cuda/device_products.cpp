@@ -14,16 +14,16 @@ namespace {
 
 using cuda::DeviceArray;
 
-template <class T>
-DeviceArray<T> room_for(std::size_t count) {
-  return {std::int64_t(count), "a matrix of a study", "study smaller matrices"};
-}
+constexpr const char* what = "a matrix of a study";
+constexpr const char* advice = "study smaller matrices";
 
 template <class T>
+DeviceArray<T> room_for(std::size_t count) {
+  return {std::int64_t(count), what, advice};
+}
+template <class T>
 DeviceArray<T> sent(const std::vector<T>& matrix) {
-  DeviceArray<T> there = room_for<T>(matrix.size());
-  cuda_backend().copy_in(there.get(), matrix.data(), matrix.size() * sizeof(T));
-  return there;
+  return cuda::sent(matrix, what, advice);
 }
 
 class DeviceProducts : public ComparedProducts {
@@ -76,9 +76,7 @@ class DeviceProducts : public ComparedProducts {
   }
   template <class T>
   static const std::vector<T>& fetch(const DeviceArray<T>& there, std::vector<T>& to) {
-    to.resize(std::size_t(there.count()));
-    cuda_backend().copy_out(to.data(), there.get(), to.size() * sizeof(T));
-    return to;
+    return to = cuda::fetched(there.get(), there.count());
   }
   Gemm<double> gemm(const double* a, const double* b, double* c) const {
     Gemm<double> g;

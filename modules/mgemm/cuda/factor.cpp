@@ -104,8 +104,7 @@ std::vector<MagnitudeSample> DeviceFactor::samples(std::initializer_list<const D
     cuda::sample_magnitudes(f->lines_, sample_step(total(*f)), count(*f), there.get() + begun);
     begun += count(*f);
   }
-  std::vector<double> magnitudes(static_cast<std::size_t>(all));
-  cuda_backend().copy_out(magnitudes.data(), there.get(), magnitudes.size() * sizeof(double));
+  const std::vector<double> magnitudes = cuda::fetched(there.get(), all);
   std::vector<MagnitudeSample> samples;
   auto next = magnitudes.begin();
   for (const DeviceFactor* f : factors) {
@@ -138,13 +137,10 @@ FactorProfile DeviceFactor::profile(const std::vector<double>& deltas) {
                          std::int64_t(t.most_large)}};
     return profile;
   }
-  const auto there = array<double>(std::int64_t(deltas.size()), "a table of cutoffs");
+  const auto there = cuda::sent(deltas, "a table of cutoffs", memory_advice);
   const auto extremes = array<cuda::CutoffExtremes>(std::int64_t(deltas.size()), "a table of cutoffs");
-  cuda_backend().copy_in(there.get(), deltas.data(), deltas.size() * sizeof(double));
   cuda::tabulate_cutoffs(lines_.count, counts(), list(), there.get(), std::int64_t(deltas.size()), extremes.get());
-  std::vector<cuda::CutoffExtremes> found(deltas.size());
-  cuda_backend().copy_out(found.data(), extremes.get(), found.size() * sizeof found[0]);
-  for (const cuda::CutoffExtremes& e : found) {
+  for (const cuda::CutoffExtremes& e : cuda::fetched(extremes.get(), extremes.count())) {
     profile.extremes.push_back({from_bits(e.small_square_bits), from_bits(e.all_square_bits), std::int64_t(e.large),
                                 std::int64_t(e.most_large)});
   }

@@ -2,6 +2,7 @@
 #include "core/backend/cuda/cuda_backend.h"
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/host_link.h"
+#include "core/backend/cuda/panel_buffers.h"
 #include "core/error.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/device.h"
@@ -31,62 +32,30 @@ DeviceArray<T> array(std::int64_t count, const char* what) {
 }
 
 DeviceArray<double> sent(const std::vector<double>& numbers, const char* what) {
-  auto there = array<double>(std::int64_t(numbers.size()), what);
-  cuda_backend().copy_in(there.get(), numbers.data(), numbers.size() * sizeof(double));
-  return there;
+  return cuda::sent(numbers, what, device_advice);
 }
 
-template <class T>
-std::vector<T> fetched(const T* there, std::int64_t count) {
-  std::vector<T> numbers(static_cast<std::size_t>(count));
-  cuda_backend().copy_out(numbers.data(), there, numbers.size() * sizeof(T));
-  return numbers;
+/// Rows of (ia|P) that are on the device at a time.
+std::int64_t rows_of_panel(const System& system) {
+  constexpr std::int64_t bytes = std::int64_t(128) << 20, least = 256;
+  return std::min(system.pairs(), std::max(least, bytes / (8 * system.auxiliary)));
 }
 
-/// (ia|P) on its way to the device, one of two panels of rows while the other is multiplied.
-class RowPanels {
- public:
-  RowPanels(const System& system) : system_(system), most_(rows_of_panel(system)) {
-    for (Panel& panel : panels_) {
-      panel.memory = array<double>(most_ * system.auxiliary, "a panel of (ia|P)");
-      panel.there = cuda::make_event();
-      panel.used = cuda::make_event();
-      cuda::record(panel.used, cuda::stream());  // the memory is there from here on
-    }
+/// Calls use(panel, first, rows), which asks the backend's stream for what it does with these rows of (ia|P), while the
+/// next ones travel.
+template <class Use>
+void for_each_panel(const System& system, const Use& use) {
+  const std::int64_t n = system.auxiliary, most = rows_of_panel(system);
+  cuda::PanelBuffers<double> panels(2, most * n, "a panel of (ia|P)", device_advice);
+  cuda::HostLink link;  // after the buffers: it waits for what travels before they go
+  for (std::int64_t first = 0; first < system.pairs(); first += most) {
+    const std::int64_t rows = std::min(most, system.pairs() - first);
+    const auto& panel = panels.load(link, {system.ia_p.data() + first * n, rows, n, n, true});
+    panel.begin_reading();
+    use(panel.view().data, first, rows);
+    panel.end_reading();
   }
-
-  std::int64_t most_rows() const { return most_; }
-
-  /// Calls use(panel, first, rows), which asks the backend's stream for what it does with these rows.
-  template <class Use>
-  void run(const Use& use) {
-    cuda::HostLink link;
-    const std::int64_t n = system_.auxiliary;
-    for (std::int64_t first = 0, turn = 0; first < system_.pairs(); first += most_, ++turn) {
-      Panel& panel = panels_[turn % 2];
-      const std::int64_t rows = std::min(most_, system_.pairs() - first);
-      cuda::wait(link.up(), panel.used);
-      link.send(DenseView<const double>{system_.ia_p.data() + first * n, rows, n, n, true}, panel.memory.get());
-      cuda::pass(panel.there, link.up(), cuda::stream());
-      use(panel.memory.get(), first, rows);
-      cuda::record(panel.used, cuda::stream());
-    }
-  }
-
- private:
-  struct Panel {
-    DeviceArray<double> memory;
-    cuda::OwnedEvent there, used;
-  };
-  static std::int64_t rows_of_panel(const System& system) {
-    constexpr std::int64_t bytes = std::int64_t(128) << 20, least = 256;
-    return std::min(system.pairs(), std::max(least, bytes / (8 * system.auxiliary)));
-  }
-
-  const System& system_;
-  std::int64_t most_;
-  Panel panels_[2];
-};
+}
 
 /// Rows of B = rows of (ia|P) times the root, which is symmetric. By columns: the transpose.
 template <class T>
@@ -99,7 +68,7 @@ DeviceArray<double> b_in_double(const System& system, const std::vector<double>&
   const std::int64_t n = system.auxiliary;
   const auto root_there = sent(root, "(P|Q)^-1/2");
   auto b = array<double>(system.pairs() * n, "B");
-  RowPanels(system).run([&](const double* panel, std::int64_t first, std::int64_t rows) {
+  for_each_panel(system, [&](const double* panel, std::int64_t first, std::int64_t rows) {
     multiply_rows(panel, rows, root_there.get(), n, b.get() + first * n);
   });
   return b;
@@ -113,9 +82,8 @@ DeviceArray<float> b_in_single(const System& system, const std::vector<double>& 
     narrow(exact.get(), n * n, root_there.get());
   }
   auto b = array<float>(system.pairs() * n, "B");
-  RowPanels panels(system);
-  const auto rounded = array<float>(panels.most_rows() * n, "a panel of (ia|P)");
-  panels.run([&](const double* panel, std::int64_t first, std::int64_t rows) {
+  const auto rounded = array<float>(rows_of_panel(system) * n, "a panel of (ia|P)");
+  for_each_panel(system, [&](const double* panel, std::int64_t first, std::int64_t rows) {
     narrow(panel, rows * n, rounded.get());
     multiply_rows<float>(rounded.get(), rows, root_there.get(), n, b.get() + first * n);
   });
@@ -216,7 +184,7 @@ void sum_over_batches(const System& system, const Options& options, const Multip
     energy.step4.seconds += now() - began;
     energy.step4.flops += 2.0 * double(rows) * double(columns) * double(system.auxiliary);
     if (is_seen(options, batch)) {
-      const std::vector<T> here = fetched(memory.get(), rows * columns);
+      const std::vector<T> here = cuda::fetched(memory.get(), rows * columns);
       Batch<T> shown = batch;
       shown.integrals = here.data();
       show_batch(options, shown);
@@ -288,10 +256,10 @@ std::vector<double> make_b_on_device(const System& system, const Options& option
                                      Step& step) {
   if (!in_single(options)) {
     const DeviceArray<double> b = make_b_there<double>(system, options, root, step);
-    return fetched(b.get(), b.count());
+    return cuda::fetched(b.get(), b.count());
   }
   const DeviceArray<float> b = make_b_there<float>(system, options, root, step);
-  const std::vector<float> here = fetched(b.get(), b.count());
+  const std::vector<float> here = cuda::fetched(b.get(), b.count());
   return {here.begin(), here.end()};
 }
 

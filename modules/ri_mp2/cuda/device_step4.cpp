@@ -32,22 +32,10 @@ cuda::DeviceArray<T> array(std::int64_t count, const char* what) {
   return {count, what, device_advice};
 }
 
-template <class T>
-void send(const std::vector<T>& numbers, T* there) {
-  cuda_backend().copy_in(there, numbers.data(), numbers.size() * sizeof(T));
-}
-
-template <class T>
-std::vector<T> fetch(const cuda::DeviceArray<T>& there) {
-  std::vector<T> numbers(static_cast<std::size_t>(there.count()));
-  cuda_backend().copy_out(numbers.data(), there.get(), numbers.size() * sizeof(T));
-  return numbers;
-}
-
 std::vector<double> squares_on_device(const System& system, const double* b) {
   const auto squares = array<double>(system.pairs(), "the norms of the rows of B");
   square_rows(b, system.pairs(), system.auxiliary, squares.get());
-  return fetch(squares);
+  return cuda::fetched(squares.get(), squares.count());
 }
 
 class Choice {
@@ -230,13 +218,11 @@ DeviceEnergySample::DeviceEnergySample(const System& system, const double* b, co
     : system_(system), b_(b), rows_(draw_rows(system, squares, SampledEnergyError::rows)) {
   const std::int64_t pairs = system.pairs(), count = std::int64_t(rows_.size());
   const char* what = "a sample of the integrals";
-  gaps_ = array<double>(pairs, what);
-  gaps_of_rows_ = array<double>(count, what);
   std::vector<double> gaps(static_cast<std::size_t>(pairs)), gaps_of_rows;
   for (std::int64_t ia = 0; ia < pairs; ++ia) gaps[std::size_t(ia)] = gap(system, ia);
   for (const SampledRow& row : rows_) gaps_of_rows.push_back(gap(system, row.pair));
-  send(gaps, gaps_.get());
-  send(gaps_of_rows, gaps_of_rows_.get());
+  gaps_ = cuda::sent(gaps, what, device_advice);
+  gaps_of_rows_ = cuda::sent(gaps_of_rows, what, device_advice);
   sample_ = array<double>((count + 1) * system.auxiliary, what);
   exact_ = array<double>(count * pairs, what);
   derivatives_ = array<double>(count * pairs, what);
@@ -255,7 +241,7 @@ void DeviceEnergySample::gather(double max_abs) {
   }
   std::vector<double> scale(static_cast<std::size_t>(n));
   scale[0] = max_abs;
-  send(scale, sample_.get() + count * n);
+  cuda_backend().copy_in(sample_.get() + count * n, scale.data(), scale.size() * sizeof(double));
 }
 
 void DeviceEnergySample::multiply_exactly() {
@@ -291,7 +277,7 @@ double DeviceEnergySample::error(mgemm::SmallForm form, double delta, std::int64
   mgemm::multiply_prepared(1, {&*all_, 0, pairs}, {&*some_, 0, count}, 0, {mixed_.get(), pairs, count, pairs, false},
                            depth);
   sum_errors(rows_there(), mixed_.get(), exact_.get(), derivatives_.get(), moved_.get());
-  return expected_error(rows_, fetch(moved_), mgemm::traits_of(form).truncates);
+  return expected_error(rows_, cuda::fetched(moved_.get(), moved_.count()), mgemm::traits_of(form).truncates);
 }
 
 }  // namespace quadrille::ri_mp2
