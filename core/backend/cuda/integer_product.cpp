@@ -22,7 +22,7 @@ namespace {
 /// Below this m n k any algorithm takes about as long as its launch.
 constexpr double smallest_tuned = 1e9;
 /// Of those that cublasLt proposes, best first by its own estimate.
-constexpr int most_proposals = 5;
+constexpr int most_proposals = 3;
 constexpr std::uint32_t alignment = 16;
 
 /// The product as cublasLt wants it described.

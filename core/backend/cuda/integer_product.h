@@ -20,7 +20,7 @@ struct IntegerProduct {
 };
 
 /// Asks for it on the backend's stream. The first large product of about this shape (each extent up to the next power
-/// of two) tries algorithms out, some twenty times the product itself, unless the tuner knows the fastest
+/// of two) tries algorithms out, some fifteen times the product itself, unless the tuner knows the fastest
 /// (core/tuning.h). Errors: ErrorCode::unsupported, from cuBLAS.
 void multiply_integers(const IntegerProduct& product);
 
