@@ -20,6 +20,11 @@ struct DenseView {
   }
   DenseView transposed() const { return {data, cols, rows, ld, !by_rows}; }
   DenseView<const T> constant() const { return {data, rows, cols, ld, by_rows}; }
+  /// A matrix of the same shape and order in other memory, without gaps.
+  template <class U>
+  DenseView<U> packed(U* memory) const {
+    return {memory, rows, cols, line_length(), by_rows};
+  }
 
   /// Lines are what is stored without gaps: rows or columns.
   std::int64_t lines() const { return by_rows ? rows : cols; }

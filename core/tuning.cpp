@@ -88,7 +88,7 @@ Winner fastest(const std::vector<std::string>& candidates, const std::function<d
     for (std::size_t i = 0; i < trials.size(); ++i) {
       Trial& trial = trials[i];
       if (round == 0) run(trial, int(i), candidates[i], measure, true, first_error);
-      if (trial.dropped || trial.least > limit) continue;
+      if (trial.dropped || trial.least > limit || (round > 0 && trial.least > Tuner::long_run)) continue;
       run(trial, int(i), candidates[i], measure, false, first_error);
     }
   }

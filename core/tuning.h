@@ -1,6 +1,6 @@
-// Autotuning: which of a kernel's launch candidates (tile shape, threads, cache preference) runs, measured once a
-// machine. Candidates never differ in the bits of their results, so any choice is right; tuning decides speed alone,
-// and nothing that goes wrong with it ends a run.
+// Autotuning: which candidate runs (tile shape, threads and cache preference of a kernel, algorithm of a library),
+// measured once a machine. Candidates never differ in the bits of their results, so any choice is right; tuning decides
+// speed alone, and nothing that goes wrong with it ends a run.
 #pragma once
 
 #include "core/api.h"
@@ -34,8 +34,9 @@ QUADRILLE_API TuningSettings tuning_settings();
 /// Thread safe; no lock is held while a candidate is measured.
 class QUADRILLE_API Tuner {
  public:
-  static constexpr int timings = 3;      ///< of a candidate at most, after one warm-up
-  static constexpr double hopeless = 2;  ///< a candidate this many times slower than the best is not timed again
+  static constexpr int timings = 3;         ///< of a candidate at most, after one warm-up
+  static constexpr double hopeless = 2;     ///< a candidate this many times slower than the best is not timed again
+  static constexpr double long_run = 5e-3;  ///< seconds: what takes longer is timed once
 
   explicit Tuner(TuningSettings settings = tuning_settings());
 
@@ -46,8 +47,9 @@ class QUADRILLE_API Tuner {
   /// `candidates`: their names, each of its own; the first is the one for runs without tuning. `measure(i)` runs
   /// candidate i (once or a few times, overwriting what it likes but the caller's data) and gives the seconds of one
   /// run. Each candidate is run once to warm up and then timed in up to `timings` rounds over all of them, so that a
-  /// clock that is still rising favours none; its least time counts. One that throws, or whose time is negative or not
-  /// finite, is dropped. Where no time is usable, the first candidate that did not throw is taken and not written.
+  /// clock that is still rising favours none (longer than `long_run`: in one); its least time counts. One that throws,
+  /// or whose time is negative or not finite, is dropped. Where no time is usable, the first candidate that did not
+  /// throw is taken and not written.
   ///
   /// Another thread, or `measure` itself, that asks for the same key meanwhile gets candidate 0.
   ///

@@ -17,7 +17,7 @@ namespace quadrille {
 
 /// One problem: what is launched on what. All of it is the key of an entry.
 struct TuningKey {
-  std::string device;   ///< "NVIDIA H200, compute 9.0, driver ..."
+  std::string device;   ///< "NVIDIA H200, sm_90"
   std::string build;    ///< the version and what tells this build's kernels from another's
   std::string problem;  ///< "wilson_half_12 32x32x32x64 xpay"
 

@@ -20,7 +20,7 @@ DenseView<T> copy_in(DenseView<const T> from, T* panel) {
   const std::int64_t length = from.line_length();
 #pragma omp parallel for schedule(static) if (from.rows * from.cols > worth_threads)
   for (std::int64_t n = 0; n < from.lines(); ++n) std::copy_n(from.line(n), length, panel + n * length);
-  return {panel, from.rows, from.cols, length, from.by_rows};
+  return from.packed(panel);
 }
 
 template <class T>

@@ -12,11 +12,12 @@ namespace quadrille::mgemm {
 
 /// mgemm() with A, B and C in the memory of the CUDA backend (Backend::allocate, or any memory of its device); asked
 /// for on the backend's stream and done when Backend::synchronize returns. Waits for what the choice needs, so that the
-/// report is whole. The memory cap is of what is taken besides A, B and C, the sums of the analysis
-/// (20 bytes for 256 elements) and the lists of large elements. Errors: those of check_arguments;
-/// ErrorCode::numerical where the analysis meets an element of A or B that is not finite; C is as it was then. Products
-/// that are too small, and those for which a sample of the elements promises no gain, are not analysed: what is not
-/// finite passes into C there, as an element of C does when beta != 0, and the bound of the report is infinite.
+/// report is whole, and while the first product of integers of about its size is tuned. The memory cap is of what is
+/// taken besides A, B and C, the sums of the analysis (20 bytes for 256 elements) and the lists of large elements.
+/// Errors: those of check_arguments; ErrorCode::numerical where the analysis meets an element of A or B that is not
+/// finite; C is as it was then. Products that are too small, and those for which a sample of the elements promises no
+/// gain, are not analysed: what is not finite passes into C there, as an element of C does when beta != 0, and the
+/// bound of the report is infinite.
 QUADRILLE_API MgemmReport mgemm_on_device(const Gemm<double>& gemm, const Cutoff& cutoff,
                                           const MgemmOptions& options = {});
 
@@ -57,8 +58,9 @@ struct FactorRange {
   std::int64_t first = 0, count = 0;
 };
 
-/// C = alpha A B + beta C for factors prepared with the same form, C (stored by columns) on the device; no waiting.
-/// depth: longest sum of the form; 0: the usual one. Errors: ErrorCode::invalid_input for factors that do not fit.
+/// C = alpha A B + beta C for factors prepared with the same form, C (stored by columns) on the device. Waits only
+/// while the first product of integers of about its size is tuned. depth: longest sum of the form; 0: the usual one.
+/// Errors: ErrorCode::invalid_input for factors that do not fit.
 QUADRILLE_API void multiply_prepared(double alpha, const FactorRange& a, const FactorRange& b, double beta,
                                      DenseView<double> c, std::int64_t depth = 0);
 

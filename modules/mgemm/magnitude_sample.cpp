@@ -1,20 +1,23 @@
 #include "modules/mgemm/magnitude_sample.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 namespace quadrille::mgemm {
 
-bool MagnitudeSample::finite() const { return std::isfinite(largest()); }
-
-double MagnitudeSample::largest() const {
-  double most = 0;
-  for (const double x : magnitudes_) {
-    if (!(x <= most)) most = x;
-    if (std::isnan(most)) break;
-  }
-  return most;
+MagnitudeSample::MagnitudeSample(std::vector<double> magnitudes, std::int64_t lines, std::int64_t length)
+    : magnitudes_(std::move(magnitudes)), lines_(double(lines)), length_(double(length)) {
+  // A small product waits for this. Bits of magnitudes rise as they do, with what is not a number above all.
+  std::uint64_t bits = 0;
+  for (const double x : magnitudes_) bits = std::max(bits, std::bit_cast<std::uint64_t>(x));
+  largest_ = std::bit_cast<double>(bits);
 }
+
+bool MagnitudeSample::finite() const { return std::isfinite(largest_); }
 
 double MagnitudeSample::quantile(double fraction) const {
   if (magnitudes_.empty()) return 0;
@@ -31,15 +34,15 @@ FactorProfile MagnitudeSample::profile(const std::vector<double>& deltas) const 
   profile.deltas = deltas;
   const double each =
       magnitudes_.empty() ? 0 : length_ / double(magnitudes_.size());  // of a line, for one in the sample
-  double small = 0;
-  std::vector<double> above;
-  for (const double x : magnitudes_) {
-    if (x <= deltas.front()) {
-      small += x * x;
-    } else {
-      above.push_back(x);
-    }
+  double sums[4] = {};                                                 // that do not wait for each other
+  for (std::size_t i = 0; i < magnitudes_.size(); ++i) {
+    const double x = magnitudes_[i];
+    sums[i % 4] += x <= deltas.front() ? x * x : 0;
   }
+  const double small = sums[0] + sums[1] + sums[2] + sums[3];
+  std::vector<double> above;
+  std::copy_if(magnitudes_.begin(), magnitudes_.end(), std::back_inserter(above),
+               [&](double x) { return !(x <= deltas.front()); });
   for (const double delta : deltas) {
     double more = 0, beyond = 0;
     std::int64_t large = 0;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace quadrille::mgemm {
@@ -13,11 +12,11 @@ namespace quadrille::mgemm {
 class MagnitudeSample {
  public:
   /// |x| of elements spread over `lines` lines of `length` elements.
-  MagnitudeSample(std::vector<double> magnitudes, std::int64_t lines, std::int64_t length)
-      : magnitudes_(std::move(magnitudes)), lines_(double(lines)), length_(double(length)) {}
+  MagnitudeSample(std::vector<double> magnitudes, std::int64_t lines, std::int64_t length);
 
   bool finite() const;
-  double largest() const;
+  /// Not a number where one of them is none.
+  double largest() const { return largest_; }
   /// The magnitude below or at which this fraction lies; what is not a number is above all others.
   double quantile(double fraction) const;
   /// What an analysis would find for these rising cutoffs, if all lines were alike. Bounds of errors that follow from
@@ -26,7 +25,7 @@ class MagnitudeSample {
 
  private:
   std::vector<double> magnitudes_;
-  double lines_, length_;
+  double lines_, length_, largest_;
 };
 
 /// Of a factor of `total` elements one of each so many is looked at.

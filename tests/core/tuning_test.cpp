@@ -176,6 +176,12 @@ TEST_F(TuningTest, RunsEachCandidateABoundedNumberOfTimesAndTheHopelessLess) {
   EXPECT_THAT(fake.calls(), ElementsAre(2, 1 + Tuner::timings, 1 + Tuner::timings));
 }
 
+TEST_F(TuningTest, TimesLongRunsOnce) {
+  Fake fake({{1.9 * Tuner::long_run}, {0.99 * Tuner::long_run}, {1.1 * Tuner::long_run}});
+  EXPECT_EQ(Tuner(TuningSettings()).choose(key, three, fake.measure()), 1);
+  EXPECT_THAT(fake.calls(), ElementsAre(2, 1 + Tuner::timings, 2));
+}
+
 TEST_F(TuningTest, DropsCandidatesThatThrowOrGiveNoTime) {
   const double infinity = std::numeric_limits<double>::infinity();
   Fake fake({{throws}, {nan}, {1e-6, -1e-9}, {infinity}, {8e-6}, {1e-6, 1e-6, throws}});

@@ -1,8 +1,10 @@
 #include "core/backend/cuda/integer_product.h"
 
-#include "core/backend/backend.h"
 #include "core/backend/cuda/cublas.h"
+#include "core/backend/cuda/cuda_backend.h"
 #include "core/backend/cuda/stream_clock.h"
+#include "core/error.h"
+#include "core/log.h"
 #include "core/tuning.h"
 
 #include <cublasLt.h>
@@ -42,7 +44,7 @@ class Description {
     layout(c_, CUDA_R_32I, p.m, p.n, p.ldc);
   }
 
-  std::vector<cublasLtMatmulHeuristicResult_t> proposals() {
+  std::vector<cublasLtMatmulAlgo_t> proposals() {
     cublasLtMatmulPreferenceOpaque_t wishes;
     QUADRILLE_CUBLAS_CHECK(cublasLtMatmulPreferenceInit(&wishes));
     const auto wish = [&](cublasLtMatmulPreferenceAttributes_t what, const auto& value) {
@@ -57,8 +59,13 @@ class Description {
     int count = 0;
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cublas_lt(), &operation_, &a_, &b_, &c_, &c_, &wishes,
                                                                  most_proposals, found.data(), &count);
-    found.resize(status == CUBLAS_STATUS_SUCCESS ? std::size_t(count) : 0);
-    return found;
+    if (status != CUBLAS_STATUS_NOT_SUPPORTED) check(status, "cublasLtMatmulAlgoGetHeuristic");
+    found.resize(std::size_t(count));
+    std::vector<cublasLtMatmulAlgo_t> proposals;
+    for (const auto& one : found) {
+      if (one.state == CUBLAS_STATUS_SUCCESS) proposals.push_back(one.algo);
+    }
+    return proposals;
   }
 
   cublasStatus_t multiply(const IntegerProduct& p, const cublasLtMatmulAlgo_t& algorithm) {
@@ -91,24 +98,29 @@ std::string described(const cublasLtMatmulAlgo_t& algorithm) {
   return text;
 }
 
-/// What is tuned at once.
+/// What is tuned at once: products whose extents are the same up to the next power of two.
 struct Problem {
-  std::array<std::int64_t, 3> extents;  ///< m, n, k, up to the next power of two
-  std::vector<std::string> names;       ///< of the candidates: cuBLAS's own choice, then the proposals
+  TuningKey key;
+  std::vector<std::string> names;  ///< of the candidates: cuBLAS's own choice, then the proposals
   std::vector<cublasLtMatmulAlgo_t> proposals;
 };
 
-std::array<std::int64_t, 3> problem_of(const IntegerProduct& p) {
+using Extents = std::array<std::int64_t, 3>;
+
+Extents extents_up(const IntegerProduct& p) {
   const auto up = [](std::int64_t n) { return std::int64_t(std::bit_ceil(std::uint64_t(n))); };
   return {up(p.m), up(p.n), up(p.k)};
 }
 
-Problem make_problem(const IntegerProduct& p) {
-  Problem problem{problem_of(p), {"that of cuBLAS"}, {}};
-  const auto [m, n, k] = problem.extents;
-  for (const auto& found : Description({m, n, k, p.a, k, p.b, k, p.c, m}).proposals()) {
-    problem.names.push_back(fmt::format("{}: {}", problem.names.size(), described(found.algo)));
-    problem.proposals.push_back(found.algo);
+Problem make_problem(const Extents& extents) {
+  const auto [m, n, k] = extents;
+  Problem problem;
+  problem.key = {cuda_backend().device(), fmt::format("{} cublasLt {}", QUADRILLE_VERSION, cublasLtGetVersion()),
+                 fmt::format("integer_product {}x{}x{}", m, n, k)};
+  problem.names = {"that of cuBLAS"};
+  problem.proposals = Description({m, n, k, nullptr, k, nullptr, k, nullptr, m}).proposals();
+  for (const cublasLtMatmulAlgo_t& algorithm : problem.proposals) {
+    problem.names.push_back(fmt::format("{}: {}", problem.names.size(), described(algorithm)));
   }
   return problem;
 }
@@ -116,10 +128,11 @@ Problem make_problem(const IntegerProduct& p) {
 /// Lives as long as the process.
 const Problem& problem_for(const IntegerProduct& p) {
   static std::mutex mutex;
-  static std::map<std::array<std::int64_t, 3>, Problem> problems;
+  static std::map<Extents, Problem> problems;
+  const Extents extents = extents_up(p);
   const std::lock_guard lock(mutex);
-  const auto found = problems.find(problem_of(p));
-  return found != problems.end() ? found->second : problems.emplace(problem_of(p), make_problem(p)).first->second;
+  const auto found = problems.find(extents);
+  return found != problems.end() ? found->second : problems.emplace(extents, make_problem(extents)).first->second;
 }
 
 void multiply_as_cublas_does(const IntegerProduct& p) {
@@ -129,40 +142,54 @@ void multiply_as_cublas_does(const IntegerProduct& p) {
                                          CUBLAS_GEMM_DEFAULT));
 }
 
-void multiply_by(const Problem& problem, const IntegerProduct& p, int number) {
-  if (number > 0) {
-    const cublasStatus_t status = Description(p).multiply(p, problem.proposals[std::size_t(number - 1)]);
-    if (status == CUBLAS_STATUS_SUCCESS) return;
-    // What serves one shape need not serve all of about that size.
-    if (status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE) check(status, "cublasLtMatmul");
-  }
+/// By candidate `number`. Says whether it takes this product: what serves one shape need not serve all of about that
+/// size.
+cublasStatus_t try_to_multiply(const Problem& problem, const IntegerProduct& p, int number) {
+  if (number > 0) return Description(p).multiply(p, problem.proposals.at(std::size_t(number - 1)));
   multiply_as_cublas_does(p);
+  return CUBLAS_STATUS_SUCCESS;
 }
 
 int fastest(const Problem& problem, const IntegerProduct& p) {
-  const auto [m, n, k] = problem.extents;
-  const TuningKey key{find_backend("cuda").device(),
-                      fmt::format("{} cublasLt {}", QUADRILLE_VERSION, cublasLtGetVersion()),
-                      fmt::format("integer_product {}x{}x{}", m, n, k)};
   std::optional<StreamClock> clock;
-  return tuner().choose(key, problem.names, [&](int number) {
+  return tuner().choose(problem.key, problem.names, [&](int number) {
     if (!clock) clock.emplace();
-    return clock->seconds([&] { multiply_by(problem, p, number); });
+    return clock->seconds([&] { check(try_to_multiply(problem, p, number), "cublasLtMatmul"); });
   });
+}
+
+void require_alignment(const IntegerProduct& p) {
+  const auto whole = [](auto number) { return number % alignment == 0; };
+  const auto place = [](const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); };
+  if (whole(p.m) && whole(p.n) && whole(p.k) && whole(p.lda) && whole(p.ldb) && whole(4 * p.ldc) && whole(place(p.a)) &&
+      whole(place(p.b)) && whole(place(p.c))) {
+    return;
+  }
+  throw Error(ErrorCode::internal,
+              fmt::format("a product of integers of {} x {} x {} with leading dimensions {}, {}, {}: extents must be "
+                          "multiples of {} and columns begin at multiples of as many bytes",
+                          p.m, p.n, p.k, p.lda, p.ldb, p.ldc, alignment));
 }
 
 }  // namespace
 
 void multiply_integers(const IntegerProduct& p) {
+  require_alignment(p);
   if (double(p.m) * double(p.n) * double(p.k) < smallest_tuned) return multiply_as_cublas_does(p);
   const Problem& problem = problem_for(p);
-  multiply_by(problem, p, fastest(problem, p));
+  const int number = fastest(problem, p);
+  const cublasStatus_t status = try_to_multiply(problem, p, number);
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  log().debug("{}: {} of {} x {} x {}: cuBLAS's own choice is taken instead of {}", problem.key.problem,
+              cublasGetStatusName(status), p.m, p.n, p.k, problem.names[std::size_t(number)]);
+  multiply_as_cublas_does(p);
 }
 
 int integer_algorithms(const IntegerProduct& product) { return int(problem_for(product).names.size()); }
 
 void multiply_integers(const IntegerProduct& product, int algorithm) {
-  multiply_by(problem_for(product), product, algorithm);
+  require_alignment(product);
+  check(try_to_multiply(problem_for(product), product, algorithm), "cublasLtMatmul");
 }
 
 }  // namespace quadrille::cuda

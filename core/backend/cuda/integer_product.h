@@ -1,5 +1,5 @@
 // Products of matrices of 8-bit integers on matrix units. Their sums are exact, so that any algorithm gives the same
-// bits and the fastest may be taken: at the power limit of a card what cuBLAS takes by itself is up to a quarter
+// bits and the fastest may be taken. On an H200 at its power limit what cuBLAS takes by itself was up to a fifth
 // slower.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace quadrille::cuda {
 
-/// C = A^T B, all by columns on the device: A of k x m and B of k x n numbers, whose columns begin at multiples of 16
-/// bytes; C of m x n sums, overwritten. m, n and k are multiples of 16, and |sums| < 2^31.
+/// C = A^T B, all by columns on the device: A of k x m and B of k x n numbers, C of m x n sums, overwritten. m, n and k
+/// are multiples of 16, the columns of A, B and C begin at multiples of 16 bytes, and |sums| < 2^31.
 struct IntegerProduct {
   std::int64_t m, n, k;
   const std::int8_t* a;
@@ -20,12 +20,12 @@ struct IntegerProduct {
 };
 
 /// Asks for it on the backend's stream. The first large product of about this shape (each extent up to the next power
-/// of two) tries algorithms out, some fifteen times the product itself, unless the tuner knows the fastest
-/// (core/tuning.h). Errors: ErrorCode::unsupported, from cuBLAS.
+/// of two) is done by several algorithms, two to four times by each, and waited for, unless the tuner knows the fastest
+/// (core/tuning.h). Errors: ErrorCode::unsupported, from cuBLAS; ErrorCode::internal for what is not aligned.
 void multiply_integers(const IntegerProduct& product);
 
-/// How many algorithms there are to choose from, 1 or more, and the product by one of them; cuBLAS's own choice is the
-/// first.
+/// How many algorithms there are to choose from, and the product by one of them, of which cuBLAS's own choice is the
+/// first: for tests. Errors: also those of an algorithm that does not take this product.
 int integer_algorithms(const IntegerProduct& product);
 void multiply_integers(const IntegerProduct& product, int algorithm);
 

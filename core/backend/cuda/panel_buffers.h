@@ -30,7 +30,8 @@ class PanelBuffers {
     DenseView<const T> view_;
   };
 
-  /// Two buffers or more, of `numbers` each. A HostLink that fills them is to end its life before they do.
+  /// One buffer or more, of `numbers` each: with two, one is filled while the other is read. A HostLink that fills them
+  /// is to end its life before they do.
   PanelBuffers(int count, std::int64_t numbers, const char* what, const char* advice) {
     for (int i = 0; i < count; ++i) {
       Panel panel;
@@ -51,7 +52,7 @@ class PanelBuffers {
     wait(link.up(), panel.read_);
     link.send(block, panel.memory_.get());
     record(panel.arrived_, link.up());
-    panel.view_ = {panel.memory_.get(), block.rows, block.cols, block.line_length(), block.by_rows};
+    panel.view_ = block.packed(static_cast<const T*>(panel.memory_.get()));
     return panel;
   }
 

@@ -26,17 +26,16 @@ PanelPipeline<T>::PanelPipeline(DenseView<const T> a, DenseView<const T> b, T be
       c_sent_(make_event()),
       c_arrived_(make_event()),
       multiplied_(make_event()) {
-  // The pool gives memory in the order of the backend's stream: the others must not use it before.
+  // The pool gives memory in the order of the backend's stream: nothing is to travel into a block of C before.
   record(made_, stream());
   wait(link_.up(), made_);
   wait(link_.down(), made_);
 }
 
 template <class T>
-const typename PanelBuffers<T>::Panel& PanelPipeline<T>::load(PanelBuffers<T>& buffers, HostLink& link,
-                                                              DenseView<const T> block) {
+void PanelPipeline<T>::load(PanelBuffers<T>& buffers, HostLink& link, DenseView<const T> block) {
   traffic_.up += block.rows * block.cols * std::int64_t(sizeof(T));
-  return buffers.load(link, block);
+  buffers.load(link, block);
 }
 
 template <class T>

@@ -54,7 +54,7 @@ class PanelPipeline {
   struct Sent {
     const typename PanelBuffers<T>::Panel *a, *b;
   };
-  const typename PanelBuffers<T>::Panel& load(PanelBuffers<T>& buffers, HostLink& link, DenseView<const T> block);
+  void load(PanelBuffers<T>& buffers, HostLink& link, DenseView<const T> block);
   Sent send_panels(const PanelStep& step);
   void begin_c(const PanelStep& step);
   void end_c(const PanelStep& step);

@@ -49,7 +49,7 @@ template <class T>
 DenseView<const T> StripPipeline<T>::send(DenseView<const T> matrix, T* to) {
   link_.send(matrix, to);
   traffic_.up += matrix.rows * matrix.cols * std::int64_t(sizeof(T));
-  return {to, matrix.rows, matrix.cols, matrix.line_length(), matrix.by_rows};
+  return matrix.packed(static_cast<const T*>(to));
 }
 
 template <class T>

@@ -176,7 +176,7 @@ class Copied {
   Copied(std::int64_t numbers) : memory_(numbers, "a matrix of a staged product", memory_advice) {}
   template <class T>
   DenseView<T> like(DenseView<T> m) const {
-    return {memory_.get(), m.rows, m.cols, m.line_length(), m.by_rows};
+    return m.packed(static_cast<T*>(memory_.get()));
   }
   double* get() const { return memory_.get(); }
 

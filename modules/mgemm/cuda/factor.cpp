@@ -48,7 +48,10 @@ constexpr std::int64_t lines_behind = 16;
 }  // namespace
 
 DeviceFactor::DeviceFactor(DenseView<const double> matrix, Side side)
-    : matrix_(matrix), lines_(lines_of(matrix, side)), side_(side) {
+    : matrix_(matrix), lines_(lines_of(matrix, side)), side_(side) {}
+
+void DeviceFactor::make_room_for_counts() {
+  if (totals_there_.get() != nullptr) return;
   const char* what = "the analysis of a factor";
   const std::int64_t in_segments = cuda::segments_of(lines_) * lines_.count;
   in_segments_ = array<std::int32_t>(in_segments, what);
@@ -70,6 +73,7 @@ void DeviceFactor::analyse(double delta) {
   known_ = false;
   positions_.reset();
   values_.reset();
+  make_room_for_counts();
   cuda::analyse_lines(lines_, delta, counts());
 }
 

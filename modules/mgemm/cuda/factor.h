@@ -56,6 +56,7 @@ class DeviceFactor {
  private:
   cuda::LineCounts counts() const;
   cuda::LargeList list() const { return {positions_.get(), values_.get()}; }
+  void make_room_for_counts();
   void make_room_for_large();
 
   DenseView<const double> matrix_;
@@ -83,7 +84,8 @@ struct ConvertedRange {
   std::int64_t first, count;
 };
 
-/// C = beta C + alpha A B with sums of at most `depth` terms. C is on the device, by columns. Asks for it.
+/// C = beta C + alpha A B with sums of at most `depth` terms. C is on the device, by columns. Asks for it
+/// (and waits while integer_product.h tunes).
 void multiply_converted(double alpha, const ConvertedRange& a, const ConvertedRange& b, double beta,
                         DenseView<double> c, std::int64_t depth);
 
