@@ -222,7 +222,8 @@ TEST(FormTraits, MorePartsAreMoreExact) {
   const auto bound = [&](SmallForm form) { return e.bound(traits_of(form), 256).certain; };
   EXPECT_LT(bound(SmallForm::bfloat3), bound(SmallForm::bfloat2));
   EXPECT_LT(100 * bound(SmallForm::digits4), bound(SmallForm::digits3));
-  EXPECT_LT(100 * bound(SmallForm::digits5), bound(SmallForm::digits4));
+  // By 256, but for the rounding of sums in double, which depends on how many elements happen to be large.
+  EXPECT_LT(20 * bound(SmallForm::digits5), bound(SmallForm::digits4));
   EXPECT_LT(bound(SmallForm::half2), bound(SmallForm::bfloat2));
 }
 
