@@ -1,5 +1,6 @@
 // Products of 8-bit integers on the GPU: by every algorithm the host's sums, to the last bit.
 #include "core/backend/cuda/integer_product.h"
+#include "core/error.h"
 #include "core/random.h"
 #include "tests/gpu/on_device.h"
 #include "tests/random_seed.h"
@@ -66,10 +67,25 @@ TEST_P(CudaIntegerProduct, SumsAreThoseOfTheHostByEveryAlgorithm) {
   const std::vector<std::int32_t> chosen = product([](const IntegerProduct& p) { multiply_integers(p); });
   expect_sums(chosen);
   const int algorithms = integer_algorithms({m, n, k, nullptr, ld, nullptr, ld, nullptr, ldc});
-  EXPECT_GE(algorithms, 2);
+  int done = 0;
   for (int algorithm = 0; algorithm < algorithms; ++algorithm) {
-    EXPECT_EQ(product([&](const IntegerProduct& p) { multiply_integers(p, algorithm); }), chosen) << algorithm;
+    try {
+      EXPECT_EQ(product([&](const IntegerProduct& p) { multiply_integers(p, algorithm); }), chosen) << algorithm;
+      ++done;
+    } catch (const Error& error) {  // what serves the next powers of two need not serve this shape
+      EXPECT_EQ(error.code(), ErrorCode::unsupported) << error.message();
+    }
   }
+  EXPECT_GE(done, 2) << "of " << algorithms;
+}
+
+TEST_P(CudaIntegerProduct, WhatIsNotAlignedIsRefused) {
+  IntegerProduct bad{m, n, k, a_there.get(), ld, b_there.get(), ld, c_there.get(), ldc};
+  bad.lda += 8;
+  EXPECT_THROW(multiply_integers(bad), Error);
+  bad.lda -= 8;
+  bad.a += 4;
+  EXPECT_THROW(multiply_integers(bad, 0), Error);
 }
 
 }  // namespace
