@@ -160,7 +160,7 @@ def spins_together(kernel, hop, started):
         lines += projection_lines(kernel, hop, a)
     lines += phase_lines(hop, spin_names("h", 0) + spin_names("h", 1))
     for a in range(2):
-        spin = []
+        spin = row_2_lines(kernel, hop, a)
         for c in ROWS:
             spin += product_lines(hop, a, [c]) + accumulation_lines(hop, a, "v", started, scales(kernel, hop, "v"), [c])
         start(hop, a, started)
