@@ -1,5 +1,5 @@
-// The 16-bit fixed-point format (core/half.h) as devices compute with it: two quanta to a word of 32 bits, converted
-// without the slow conversion instructions. Also runs on the host.
+// The 16-bit fixed-point format (core/half.h) as devices compute with it: two quanta to a word of 32 bits, each as the
+// number q + 32768 of the grouped layout, which needs no slow conversion instruction. Also runs on the host.
 #pragma once
 
 #include "core/half.h"
@@ -22,21 +22,36 @@ QUADRILLE_HOST_DEVICE float float_of_bits(int bits) {
   return std::bit_cast<float>(bits);
 #endif
 }
-QUADRILLE_HOST_DEVICE float from_magic(int bits) { return float_of_bits(bits) - magic_value; }
 
-/// `to` plus or minus the low (k = 0) or high (1) quantum of a word.
+/// `magic` plus the low (k = 0) or high (1) number of a word, one byte permutation.
+template <int k>
+QUADRILLE_HOST_DEVICE int begin(unsigned word) {
+#ifdef __CUDA_ARCH__
+  return int(__byte_perm(word, unsigned(magic), k == 0 ? 0x7610 : 0x7632));
+#else
+  return magic + int(word >> (16 * k) & 0xffffu);
+#endif
+}
+/// `to` plus or minus that number.
 template <int k, int sign>
 QUADRILLE_HOST_DEVICE int add(unsigned word, int to) {
 #ifdef __CUDA_ARCH__
-  return __dp2a_lo(int(word), (sign & 0xff) << (8 * k), to);
+  int sum;
+  asm("dp2a.lo.u32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(word), "n"((sign & 0xff) << (8 * k)), "r"(to));
+  return sum;
 #else
-  return to + sign * std::int16_t(word >> (16 * k));
+  return to + sign * int(word >> (16 * k) & 0xffffu);
 #endif
 }
-/// That quantum as a float.
+/// The sum of quanta whose numbers were added to `magic`: `numbers` is how many more were added than subtracted.
+template <int numbers>
+QUADRILLE_HOST_DEVICE float from_magic(int bits) {
+  return float_of_bits(bits) - (magic_value + float(numbers * offset));
+}
+/// One quantum as a float.
 template <int k>
 QUADRILLE_HOST_DEVICE float whole(unsigned word) {
-  return from_magic(add<k, 1>(word, magic));
+  return from_magic<1>(begin<k>(word));
 }
 
 /// max(norm, |x|), and not-a-number when one of them is.
@@ -58,25 +73,25 @@ QUADRILLE_HOST_DEVICE float quanta_of(float& norm) {
   return 0.0f;
 }
 
-/// The nearest even integer of x times quanta_of(norm), in the lowest bits of the result in two's complement: those of
-/// the mantissa when `magic_value` is added. Of a site that is not finite only the norm means something.
+/// The number of the nearest even integer of x times quanta_of(norm), in the lowest 16 bits of the result: those of the
+/// mantissa when `magic_value` is added. Of a site that is not finite only the norm means something.
 QUADRILLE_HOST_DEVICE unsigned rounded(float x, float scale) {
 #ifdef __CUDA_ARCH__
-  return __float_as_uint(__fadd_rn(__fmul_rn(x, scale), magic_value));
+  return __float_as_uint(__fadd_rn(__fmul_rn(x, scale), magic_value + offset));
 #else
   const float scaled = x * scale;
-  return std::bit_cast<unsigned>(scaled + magic_value);
+  return std::bit_cast<unsigned>(scaled + (magic_value + offset));
 #endif
 }
 /// The same without rounding the product, so not always the quanta that quantize() finds.
 QUADRILLE_HOST_DEVICE unsigned rounded_once(float x, float scale) {
 #ifdef __CUDA_ARCH__
-  return __float_as_uint(fmaf(x, scale, magic_value));
+  return __float_as_uint(fmaf(x, scale, magic_value + offset));
 #else
-  return std::bit_cast<unsigned>(std::fma(x, scale, magic_value));
+  return std::bit_cast<unsigned>(std::fma(x, scale, magic_value + offset));
 #endif
 }
-/// The word of two such quanta.
+/// The word of two such numbers.
 QUADRILLE_HOST_DEVICE unsigned packed(unsigned low, unsigned high) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(low, high, 0x5410);

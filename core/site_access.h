@@ -28,6 +28,7 @@ class SiteAccess {
     if (layout.grouped()) {
       width_ = layout.width;
       section_ = field.desc().section();
+      offset_ = half::offset;
     } else {
       slots_ = field.lattice().vector_layout(layout.lanes).slots(p).data();
       lanes_ = layout.lanes;
@@ -38,7 +39,7 @@ class SiteAccess {
   void load(std::int64_t site, Real* out) const {
     if constexpr (std::is_same_v<Number, std::int16_t>) {
       const float n = norms_ != nullptr ? norms_[slot(site)] : 1.0f;
-      for_each_place(site, [&](int c, std::int64_t place) { out[c] = half::restore(numbers_[place], n); });
+      for_each_place(site, [&](int c, std::int64_t place) { out[c] = half::restore(quantum(place), n); });
     } else {
       for_each_place(site, [&](int c, std::int64_t place) { out[c] = numbers_[place]; });
     }
@@ -49,7 +50,7 @@ class SiteAccess {
       float n = 1.0f;
       if (norms_ != nullptr) norms_[slot(site)] = n = half::norm(in, components_);
       const float scale = half::scale(n);
-      for_each_place(site, [&](int c, std::int64_t place) { numbers_[place] = half::quantize(in[c], scale); });
+      for_each_place(site, [&](int c, std::int64_t place) { numbers_[place] = Number(half::quantize(in[c], scale) + offset_); });
     } else {
       for_each_place(site, [&](int c, std::int64_t place) { numbers_[place] = in[c]; });
     }
@@ -62,6 +63,7 @@ class SiteAccess {
   }
 
  private:
+  std::int16_t quantum(std::int64_t place) const { return std::int16_t(numbers_[place] - offset_); }
   static const void* host_numbers(const Field& field, Parity p) {
     if (!field.desc().backend->host_memory()) {
       throw Error(ErrorCode::internal, "host code was given a field in the memory of " + field.desc().backend->name());
@@ -96,6 +98,7 @@ class SiteAccess {
   const std::int32_t* slots_ = nullptr;  ///< of the vector layout
   std::int64_t lanes_ = 1;
   int width_ = 0, section_ = 0;  ///< of the grouped layout
+  int offset_ = 0;               ///< of quanta in it
 };
 
 /// Calls f with a value of the number type of `precision`.

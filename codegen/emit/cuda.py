@@ -6,9 +6,10 @@ distances from the first of their site. The links of all hops lie with the site 
 from neighbours. In temporal gauge the time links of inner sites are not loaded; that doubles each kernel, and
 boundary factors that are not real double it again. `factor` is all that a hop is multiplied by: nu / xi0, b, the
 projector's 2 and a real boundary factor.
-In half precision the sum of quanta that a projection makes is formed in integer arithmetic, two at a time, on the bits of
-a float whose mantissa then holds it (`magic`); quanta stay whole numbers until the sum: `unit` carries the quanta, the
-norm of the neighbour and `factor`.
+In half precision the sum of quanta that a projection makes is formed in integer arithmetic on the bits of a float whose
+mantissa then holds it (core/half_words.h): the first number is put there by a byte permutation, the second added by a dot
+product of 16-bit numbers. They go through different pipes of the device; dot products alone fill theirs. Quanta stay whole
+numbers until the sum: `unit` carries the quanta, the norm of the neighbour and `factor`.
 A body is a function of a site, which the host can run too: tests do, where there is no GPU.
 """
 
@@ -99,11 +100,13 @@ def projection_lines(kernel, hop, a):
 
 
 def quanta_sum(terms):
-    """The exact sum of 16-bit integers as a float: `add` takes each from its word."""
-    text = "magic"
-    for sign, term in terms:  # a term is "whole<k>(group)"
+    """The exact sum of 16-bit integers as a float: `begin` puts the first into it, `add` takes each other from its word."""
+    (first_sign, first), *others = terms  # a term is "whole<k>(group)"
+    assert first_sign == "+", "a sum of quanta begins with one that is added"
+    text = first.replace("whole<", "begin<")
+    for sign, term in others:
         text = term.replace(">(", f", {sign}1>(").replace("whole<", "add<")[:-1] + f", {text})"
-    return f"from_magic({text})"
+    return f"from_magic<{sum(int(sign + '1') for sign, _ in terms)}>({text})"
 
 
 def phase_lines(hop, names):

@@ -119,9 +119,9 @@ QUADRILLE_HOST_DEVICE Vector* writable(const Vector* groups) {
 }
 
 using half::add;
+using half::begin;
 using half::from_magic;
 using half::largest;
-using half::magic;
 using half::packed;
 using half::quanta_of;
 using half::rounded_once;

@@ -73,8 +73,8 @@ TEST(HalfWords, AreTheFormatOfASite) {
     ASSERT_EQ(scale, half::scale(norm));
     const std::int16_t q[] = {half::quantize(x[0], scale), half::quantize(x[1], scale)};
     const unsigned word = half::packed(half::rounded(x[0], scale), half::rounded(x[1], scale));
-    ASSERT_EQ(std::int16_t(word), q[0]) << x[0] << ' ' << x[1];
-    ASSERT_EQ(std::int16_t(word >> 16), q[1]) << x[0] << ' ' << x[1];
+    ASSERT_EQ(int(word & 0xffffu), q[0] + half::offset) << x[0] << ' ' << x[1];
+    ASSERT_EQ(int(word >> 16), q[1] + half::offset) << x[0] << ' ' << x[1];
     ASSERT_EQ(half::whole<0>(word), float(q[0]));
     ASSERT_EQ(half::whole<1>(word), float(q[1]));
     const unsigned once = half::packed(half::rounded_once(x[0], scale), half::rounded_once(x[1], scale));
@@ -86,12 +86,12 @@ TEST(HalfWords, AreTheFormatOfASite) {
 TEST(HalfWords, SumsOfQuantaAreExact) {
   for (const int low : {-32767, -1, 0, 1, 255, 256, 32767}) {
     for (const int high : {-32767, -256, 0, 77, 32767}) {
-      const unsigned word = half::packed(unsigned(low), unsigned(high));
-      EXPECT_EQ((half::add<0, 1>(word, 5)), 5 + low);
-      EXPECT_EQ((half::add<0, -1>(word, 5)), 5 - low);
-      EXPECT_EQ((half::add<1, 1>(word, -5)), -5 + high);
-      EXPECT_EQ((half::add<1, -1>(word, -5)), -5 - high);
-      EXPECT_EQ(half::from_magic(half::add<1, -1>(word, half::add<0, 1>(word, half::magic))), float(low - high));
+      const unsigned word = half::packed(unsigned(low + half::offset), unsigned(high + half::offset));
+      EXPECT_EQ(half::whole<0>(word), float(low));
+      EXPECT_EQ(half::whole<1>(word), float(high));
+      EXPECT_EQ(half::from_magic<2>(half::add<1, 1>(word, half::begin<0>(word))), float(low + high));
+      EXPECT_EQ(half::from_magic<0>(half::add<1, -1>(word, half::begin<0>(word))), float(low - high));
+      EXPECT_EQ(half::from_magic<0>(half::add<0, -1>(word, half::begin<1>(word))), float(high - low));
     }
   }
 }
