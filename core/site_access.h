@@ -28,7 +28,7 @@ class SiteAccess {
     if (layout.grouped()) {
       width_ = layout.width;
       section_ = field.desc().section();
-      offset_ = half::offset;
+      flipped_ = half::offset;
     } else {
       slots_ = field.lattice().vector_layout(layout.lanes).slots(p).data();
       lanes_ = layout.lanes;
@@ -39,7 +39,7 @@ class SiteAccess {
   void load(std::int64_t site, Real* out) const {
     if constexpr (std::is_same_v<Number, std::int16_t>) {
       const float n = norms_ != nullptr ? norms_[slot(site)] : 1.0f;
-      for_each_place(site, [&](int c, std::int64_t place) { out[c] = half::restore(quantum(place), n); });
+      for_each_place(site, [&](int c, std::int64_t place) { out[c] = half::restore(kept(numbers_[place]), n); });
     } else {
       for_each_place(site, [&](int c, std::int64_t place) { out[c] = numbers_[place]; });
     }
@@ -50,20 +50,27 @@ class SiteAccess {
       float n = 1.0f;
       if (norms_ != nullptr) norms_[slot(site)] = n = half::norm(in, components_);
       const float scale = half::scale(n);
-      for_each_place(site, [&](int c, std::int64_t place) { numbers_[place] = Number(half::quantize(in[c], scale) + offset_); });
+      for_each_place(site, [&](int c, std::int64_t place) { numbers_[place] = kept(half::quantize(in[c], scale)); });
     } else {
       for_each_place(site, [&](int c, std::int64_t place) { numbers_[place] = in[c]; });
     }
   }
 
-  /// Copies a site of another field of the same numbers bit by bit.
+  /// Copies a site of another field of the same numbers, which stay the same to the bit.
   void copy(std::int64_t site, const SiteAccess& from) const {
-    for_each_place(site, [&](int c, std::int64_t place) { numbers_[place] = from.numbers_[from.place(site, c)]; });
+    for_each_place(site, [&](int c, std::int64_t place) {
+      numbers_[place] = kept(from.kept(from.numbers_[from.place(site, c)]));
+    });
     if (norms_ != nullptr) norms_[slot(site)] = from.norms_[from.slot(site)];
   }
 
  private:
-  std::int16_t quantum(std::int64_t place) const { return std::int16_t(numbers_[place] - offset_); }
+  /// A number as the layout keeps it, or that number again: quanta of the grouped layout have their sign bit flipped.
+  Number kept(Number number) const {
+    if constexpr (std::is_same_v<Number, std::int16_t>) return Number(number ^ flipped_);
+    return number;
+  }
+
   static const void* host_numbers(const Field& field, Parity p) {
     if (!field.desc().backend->host_memory()) {
       throw Error(ErrorCode::internal, "host code was given a field in the memory of " + field.desc().backend->name());
@@ -98,7 +105,7 @@ class SiteAccess {
   const std::int32_t* slots_ = nullptr;  ///< of the vector layout
   std::int64_t lanes_ = 1;
   int width_ = 0, section_ = 0;  ///< of the grouped layout
-  int offset_ = 0;               ///< of quanta in it
+  int flipped_ = 0;              ///< bits of its quanta
 };
 
 /// Calls f with a value of the number type of `precision`.
