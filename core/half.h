@@ -41,8 +41,8 @@ QUADRILLE_HOST_DEVICE std::int16_t quantize(float x, float scale) {
   return std::int16_t(std::nearbyint(clamped));
 }
 
-/// What the grouped layout adds to q, which flips its sign bit: the bits of q + 32768 can be put into a float's mantissa
-/// as they are.
+/// What the grouped layout adds to q, which flips its sign bit: the bits of q + 32768 can be put into a float's
+/// mantissa as they are.
 constexpr int offset = 32768;
 
 /// x = q n / 32767.

@@ -1069,6 +1069,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
   store_once(writable(after<80>(groups_of<double2, 192>(args.out[1], site))), make_double2(a32r, a32i));
 }
 
-QUADRILLE_CUDA_HOP(wilson_double_12, 128, 3, false)
+QUADRILLE_CUDA_HOP(wilson_double_12, 128, 3, one)
 
 }  // namespace quadrille::dirac

@@ -50,6 +50,8 @@ struct GroupedSite {
   int site, xh, y, z, t;
   bool odd;  ///< whether the site's x is odd
 
+  bool operator==(const GroupedSite&) const = default;
+
   /// The site of thread (tx, ty, tz) of a block with blockIdx (bx, by) at one of its slices.
   QUADRILLE_HOST_DEVICE GroupedSite(const GroupedGeometry& g, int tx, int ty, int tz, int bx, int by, int slice) {
     const int row = bx / g.tiles_x;
@@ -59,6 +61,13 @@ struct GroupedSite {
     t = slice * g.tile_t + (tz >> g.tile_z_bits);
     site = ((t * g.z + z) * g.y + y) * g.half_x + xh;
     odd = ((y + z + t + g.parity) & 1) != 0;
+  }
+
+  /// Goes on to the next slice of its block's column.
+  QUADRILLE_HOST_DEVICE void next_slice(const GroupedGeometry& g) {
+    t += g.tile_t;
+    site += g.tile_t * g.z * g.y * g.half_x;
+    odd ^= (g.tile_t & 1) != 0;
   }
 
   /// Whether the neighbour in direction d lies across the edge of the lattice.

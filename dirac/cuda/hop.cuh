@@ -179,37 +179,48 @@ constexpr T smallest_n = sizeof(T) == 8 ? T(1e-30) : T(1e-14);
 #ifdef __CUDACC__
 namespace quadrille::dirac {
 
-/// Calls body(here) for the sites of a thread: one after the other in the slices of its block's column, or one.
-template <bool walks, class Body>
+/// The slices of its block's column that a thread has: one, or all between two that the host chose, the site in each
+/// computed anew, which needs the fewest registers, or stepped to from the one before, which needs the fewest
+/// instructions.
+enum class Slices { one, anew, stepped };
+
+/// Calls body(here) for the sites of a thread.
+template <Slices slices, class Body>
 __device__ __forceinline__ void for_each_site(const GroupedGeometry& geometry, Body&& body) {
   const auto here = [&](int slice) {
     return GroupedSite(geometry, int(fresh(threadIdx.x)), int(fresh(threadIdx.y)), int(fresh(threadIdx.z)),
                        int(blockIdx.x), int(blockIdx.y), slice);
   };
-  if constexpr (walks) {
-    const int end = geometry.first_slice(int(blockIdx.z) + 1);
-#pragma unroll 1
-    for (int slice = geometry.first_slice(int(blockIdx.z)); slice < end; ++slice) body(here(slice));
-  } else {
+  if constexpr (slices == Slices::one) {
     body(here(int(blockIdx.z)));
+  } else {
+    const int begin = geometry.first_slice(int(blockIdx.z)), end = geometry.first_slice(int(blockIdx.z) + 1);
+    if constexpr (slices == Slices::anew) {
+#pragma unroll 1
+      for (int slice = begin; slice < end; ++slice) body(here(slice));
+    } else {
+      GroupedSite site = here(begin);
+#pragma unroll 1
+      for (int slice = begin; slice < end; ++slice, site.next_slice(geometry)) body(site);
+    }
   }
 }
 
 }  // namespace quadrille::dirac
 
 /// The kernels of a generated body, and how the host finds them.
-#define QUADRILLE_CUDA_HOP(name, threads, blocks, walks)                                                        \
-  template <bool temporal_gauge, bool twisted>                                                                  \
-  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {  \
-    for_each_site<walks>(args.geometry,                                                                         \
-                         [&](const GroupedSite& here) { name##_site<temporal_gauge, twisted>(args, here); });   \
-  }                                                                                                             \
-  CudaHopKernel name##_cuda(bool temporal_gauge, bool twisted) {                                                \
-    const auto pointer = [](auto* kernel) { return reinterpret_cast<const void*>(kernel); };                    \
-    const void* kernels[2][2] = {{pointer(&name##_kernel<false, false>), pointer(&name##_kernel<false, true>)}, \
-                                 {pointer(&name##_kernel<true, false>), pointer(&name##_kernel<true, true>)}};  \
-    return {kernels[temporal_gauge][twisted], walks};                                                           \
+#define QUADRILLE_CUDA_HOP(name, threads, blocks, slices)                                                              \
+  template <bool temporal_gauge, bool twisted>                                                                         \
+  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {         \
+    for_each_site<Slices::slices>(args.geometry,                                                                       \
+                                  [&](const GroupedSite& here) { name##_site<temporal_gauge, twisted>(args, here); }); \
+  }                                                                                                                    \
+  CudaHopKernel name##_cuda(bool temporal_gauge, bool twisted) {                                                       \
+    const auto pointer = [](auto* kernel) { return reinterpret_cast<const void*>(kernel); };                           \
+    const void* kernels[2][2] = {{pointer(&name##_kernel<false, false>), pointer(&name##_kernel<false, true>)},        \
+                                 {pointer(&name##_kernel<true, false>), pointer(&name##_kernel<true, true>)}};         \
+    return {kernels[temporal_gauge][twisted], Slices::slices != Slices::one};                                          \
   }
 #else
-#define QUADRILLE_CUDA_HOP(name, threads, blocks, walks)
+#define QUADRILLE_CUDA_HOP(name, threads, blocks, slices)
 #endif

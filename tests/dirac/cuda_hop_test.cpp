@@ -39,7 +39,7 @@ Body body_of(const OperatorForm& form) {
   return nullptr;
 }
 
-/// Calls f with the site of every thread of a launch.
+/// Calls f with the site of every thread of a launch, and of the same thread in the next slice.
 template <class F>
 void for_each_thread(const dirac::TiledLaunch& launch, F&& f) {
   const auto &g = launch.grid, &b = launch.block;
@@ -48,7 +48,10 @@ void for_each_thread(const dirac::TiledLaunch& launch, F&& f) {
       for (int bx = 0; bx < g[0]; ++bx)
         for (int tz = 0; tz < b[2]; ++tz)
           for (int ty = 0; ty < b[1]; ++ty)
-            for (int tx = 0; tx < b[0]; ++tx) f(GroupedSite(launch.geometry, tx, ty, tz, bx, by, slice));
+            for (int tx = 0; tx < b[0]; ++tx) {
+              const auto at = [&](int s) { return GroupedSite(launch.geometry, tx, ty, tz, bx, by, s); };
+              f(at(slice), at(slice + 1));
+            }
 }
 
 FieldDesc in_groups(FieldDesc desc) {
@@ -71,7 +74,10 @@ TEST_P(CudaHop, EveryTileVisitsEverySiteOnceAndFindsItsNeighbours) {
         const dirac::TiledLaunch launch(dims, p, walk);
         std::set<int> seen;
         std::int64_t visits = 0;
-        for_each_thread(launch, [&](const GroupedSite& here) {
+        for_each_thread(launch, [&](const GroupedSite& here, const GroupedSite& next) {
+          GroupedSite stepped = here;
+          stepped.next_slice(launch.geometry);
+          EXPECT_EQ(stepped, next);
           seen.insert(here.site);
           ++visits;
           const Dims x = lattice.coordinates(p, here.site);
@@ -121,7 +127,8 @@ void every_body_agrees(const Scene& scene) {
         const dirac::TiledLaunch launch(dims, p, dirac::possible_walks(dims, 128, [](int) { return 7; }).back());
         CudaHopArgs args = dirac::bound(dirac::unbound_args(setup), setup, call);
         args.geometry = launch.geometry;
-        for_each_thread(launch, [&](const GroupedSite& here) { body_of<twisted>(form)(args, here); });
+        for_each_thread(launch,
+                        [&](const GroupedSite& here, const GroupedSite&) { body_of<twisted>(form)(args, here); });
       }
       HostSpinor got(dims);
       export_spinor(got, y);
