@@ -42,7 +42,7 @@ QUADRILLE_HOST_DEVICE std::int16_t quantize(float x, float scale) {
 }
 
 /// What the grouped layout adds to q, which flips its sign bit: the bits of q + 32768 can be put into a float's
-/// mantissa as they are.
+/// mantissa as they are. Zeroed memory is a zero all the same, by its norm.
 constexpr int offset = 32768;
 
 /// x = q n / 32767.
