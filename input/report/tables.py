@@ -122,6 +122,20 @@ def critical_text(name, fit):
             + table(["mesons", "mass", "pion mass", "spread", "squared"], lines))
 
 
+def chain_text(name, chain):
+    """The means of a Markov chain; those of results of before may lack the Polyakov loop."""
+    seen = {"plaquette": chain["plaquette"], "spatial plaquette": chain.get("plaquette_spatial"),
+            "temporal plaquette": chain.get("plaquette_temporal")}
+    for part, label in (("re", "Re tr L / 3"), ("im", "Im tr L / 3"), ("abs", "\\|tr L / 3\\|")):
+        seen[label] = chain.get("polyakov_loop", {}).get(part)
+    lines = [[label, f"{mean['mean']:.7f}", number(mean["error"], ".1e"), number(mean["tau_int"], ".2f"),
+              number(mean["tau_int_error"], ".2f"), mean["sweeps"]] for label, mean in seen.items() if mean is not None]
+    return (f"\n## Markov chain `{name}`\n\nMeans over the sweeps after the thermalization, with errors from the "
+            "autocorrelation; tau in sweeps.\n\n"
+            + table(["", "mean", "error", "tau", "its error", "sweeps"], lines)
+            + f"\nLinks changed by at most {chain['largest_drift']:.1e} when they were projected back on SU(3).\n")
+
+
 def gauge_text(results):
     """Of a job with a gauge field."""
     if "lattice" not in results:
@@ -141,6 +155,8 @@ def report(results):
         out += study_text(name, one)
     for name, fit in results.get("critical_masses", {}).items():
         out += critical_text(name, fit)
+    for name, chain in results.get("chains", {}).items():
+        out += chain_text(name, chain)
     out += product_tables.text(results, table)
     if results.get("warnings"):
         out += "\n## Warnings\n\n" + "".join(f"- {warning}\n" for warning in results["warnings"])

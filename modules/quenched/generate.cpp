@@ -7,6 +7,7 @@
 #include "modules/task.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -105,23 +106,26 @@ struct History {
     loop_re.push_back(loop.real());
     loop_im.push_back(loop.imag());
   }
+  std::vector<double> loop_magnitude() const {
+    std::vector<double> out;
+    for (std::size_t i = 0; i < loop_re.size(); ++i) out.push_back(std::hypot(loop_re[i], loop_im[i]));
+    return out;
+  }
 };
 
-/// Mean and error over the sweeps after the thermalization. Where no error can be given it is null, with the reason.
-Json mean_json(const TaskContext& context, const char* what, const std::vector<double>& history, const Plan& plan) {
+/// Mean and error over the sweeps after the thermalization. Where no error can be given it is null, and `unreliable`
+/// says of what.
+Json mean_json(const char* what, const std::vector<double>& history, const Plan& plan,
+               std::vector<std::string>& unreliable) {
   const ChainMean mean = chain_mean({history.begin() + std::ptrdiff_t(plan.thermalization), history.end()});
-  Json out = {{"mean", mean.mean}};
+  if (!mean.reliable) unreliable.emplace_back(what);
   const auto number = [&](double x) { return mean.reliable ? Json(x) : Json(nullptr); };
-  out["error"] = number(mean.error);
-  out["tau_int"] = number(mean.tau_int);
-  out["tau_int_error"] = number(mean.tau_int_error);
-  out["window"] = mean.window;
-  out["sweeps"] = mean.count;
-  if (!mean.reliable) {
-    context.warn(
-        fmt::format("{} sweeps after the thermalization are too few for an error of the {}", mean.count, what));
-  }
-  return out;
+  return {{"mean", mean.mean},
+          {"error", number(mean.error)},
+          {"tau_int", number(mean.tau_int)},
+          {"tau_int_error", number(mean.tau_int_error)},
+          {"window", mean.window},
+          {"sweeps", mean.count}};
 }
 
 Json acceptance_json(const HeatbathCounts& counts) {
@@ -136,10 +140,22 @@ Json acceptance_json(const HeatbathCounts& counts) {
 
 Json report(const TaskContext& context, const History& history, const HeatbathCounts& counts, const Plan& plan) {
   Json out;
-  out["plaquette"] = mean_json(context, "plaquette", history.plaquette, plan);
+  std::vector<std::string> unreliable;
+  const auto mean = [&](const char* what, const std::vector<double>& seen) {
+    return mean_json(what, seen, plan, unreliable);
+  };
+  out["plaquette"] = mean("plaquette", history.plaquette);
   if (plan.action.xi0 != 1) {
-    out["plaquette_spatial"] = mean_json(context, "spatial plaquette", history.spatial, plan);
-    out["plaquette_temporal"] = mean_json(context, "temporal plaquette", history.temporal, plan);
+    out["plaquette_spatial"] = mean("spatial plaquette", history.spatial);
+    out["plaquette_temporal"] = mean("temporal plaquette", history.temporal);
+  }
+  out["polyakov_loop"] = {{"re", mean("real part of the Polyakov loop", history.loop_re)},
+                          {"im", mean("imaginary part of the Polyakov loop", history.loop_im)},
+                          {"abs", mean("magnitude of the Polyakov loop", history.loop_magnitude())}};
+  if (!unreliable.empty()) {
+    context.warn(fmt::format("{} sweeps after the thermalization are too few for an error of the {}",
+                             history.plaquette.size() - std::size_t(plan.thermalization),
+                             fmt::join(unreliable, ", the ")));
   }
   out["acceptance"] = acceptance_json(counts);
   return out;

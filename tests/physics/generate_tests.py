@@ -85,6 +85,33 @@ class Generate(ProgramTest):
         self.assertTrue(0.3 < mean["error"] / blocked < 3, (mean, blocked))
         self.assertTrue(0.4 < mean["tau_int"] < 20, mean)
         self.assertGreater(report["plaquette_temporal"]["mean"], report["plaquette_spatial"]["mean"] + 0.1)
+        loop = report["history"]["polyakov_loop"]
+        seen = {"re": np.array(loop["re"]), "im": np.array(loop["im"])}
+        seen["abs"] = np.hypot(seen["re"], seen["im"])
+        for part, history in seen.items():
+            mean = report["polyakov_loop"][part]
+            parts = np.mean(history[50:].reshape(16, -1), axis=1)
+            self.assertAlmostEqual(mean["mean"], np.mean(parts), delta=1e-12)
+            self.assertTrue(0.3 < mean["error"] / (np.std(parts, ddof=1) / 4) < 3, (part, mean))
+            self.assertTrue(0.3 < mean["tau_int"] < 50, (part, mean))
+
+    def test_the_report_of_a_chain(self):
+        """A table of the means, and a figure where there is matplotlib."""
+        chain = self.run_job(self.job(thermalization=5, configurations=1, separation=60))["chains"]["generate"]
+        python = harness.python_with_matplotlib()
+        env = {"QUADRILLE_PYTHON": python} if python else None
+        process = self.call("report", self.path("out"), env=env)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path("out/report/report.md")) as stream:
+            said = stream.read()
+        section = said.split("## Markov chain `generate`")[1]
+        for label, mean in (("plaquette", chain["plaquette"]), ("\\|tr L / 3\\|", chain["polyakov_loop"]["abs"])):
+            self.assertIn(f"| {label} | {mean['mean']:.7f} | {mean['error']:.1e} | {mean['tau_int']:.2f} |", section)
+        self.assertIn(f"at most {chain['largest_drift']:.1e}", section)
+        if python:
+            self.assertIn("](chain_generate.svg)", said)
+            with open(self.path("out/report/chain_generate.svg"), "rb") as stream:
+                self.assertTrue(stream.read(5).startswith(b"<?xml"))
 
     def test_threads_and_seeds(self):
         def last(out, threads, **more):
