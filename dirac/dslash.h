@@ -29,6 +29,7 @@ class QUADRILLE_API Dslash {
   /// that a kernel reads one stream (two, where it reads time links), at the price of storing each link twice.
   const Field& spatial_links() const { return *spatial_links_; }
   const Field& time_links() const { return *time_links_; }
+  const HopKernel& kernel() const { return *kernel_; }
   /// "wilson_half_12", and what it was compiled for.
   std::string kernel_name() const { return kernel_->name(); }
   std::string kernel_resources() const { return kernel_->resources(); }

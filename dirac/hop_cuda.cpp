@@ -116,6 +116,8 @@ class CudaHop final : public HopKernel {
     if (!chosen) chosen = choose(call);
     launch(call, walks_[*chosen]);
   }
+  std::size_t ways() const override { return walks_.size(); }
+  void run_in(std::size_t way, const HopCall& call) const override { launch(call, walks_.at(way)); }
 
  private:
   /// The fastest walk for calls like this one; measuring overwrites y.

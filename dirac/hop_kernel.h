@@ -6,6 +6,7 @@
 
 #include <array>
 #include <complex>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -51,6 +52,9 @@ class HopKernel {
   /// 16x4x2x4/2". Empty on a CPU.
   virtual std::string resources() const { return ""; }
   virtual void run(const HopCall& call) const = 0;
+  /// In how many ways it can be launched, which run() chooses from: the bits are the same in each.
+  virtual std::size_t ways() const { return 1; }
+  virtual void run_in(std::size_t way, const HopCall& call) const { (void)way, run(call); }
 };
 
 /// One of these for each backend; ErrorCode::unsupported when there is no kernel for the form.

@@ -88,6 +88,9 @@ struct Scene {
   WilsonOperator wilson(const OperatorForm& form = {}) const {
     return WilsonOperator(gauge, parameters, form, backend());
   }
+  std::shared_ptr<const WilsonOperator> shared_wilson(const OperatorForm& form = {}) const {
+    return std::make_shared<const WilsonOperator>(gauge, parameters, form, backend());
+  }
 };
 
 /// A x (or A^+ x) for an operator on full fields, through the original gauge and the host's arrays.

@@ -31,7 +31,7 @@ double distance(const Field& a, const Field& b) {
 
 TEST_P(Preconditioned, ReducesAndReconstructsTheFullSystem) {
   const Scene scene = Scene::hot(GetParam());
-  const EvenOddSystem system(std::make_shared<const WilsonOperator>(scene.gauge, scene.parameters, OperatorForm{}));
+  const EvenOddSystem system(scene.shared_wilson());
   Field x(system.full_desc()), b(system.full_desc()), again(system.full_desc()), residual(system.full_desc());
   import_spinor(x, random_spinor(GetParam()));
   system.dirac().apply(b, x, Dagger::No);
@@ -46,7 +46,7 @@ TEST_P(Preconditioned, ReducesAndReconstructsTheFullSystem) {
 
 TEST_P(Preconditioned, HasTheResidualOfTheFullSystem) {
   const Scene scene = Scene::hot(GetParam());
-  const EvenOddSystem system(std::make_shared<const WilsonOperator>(scene.gauge, scene.parameters, OperatorForm{}));
+  const EvenOddSystem system(scene.shared_wilson());
   Field x(system.full_desc()), b(system.full_desc()), residual(system.full_desc());
   Field guess(system.reduced().field_desc()), rhs(guess.desc()), r(guess.desc());
   import_spinor(b, random_spinor(GetParam()));
@@ -60,7 +60,7 @@ TEST_P(Preconditioned, HasTheResidualOfTheFullSystem) {
 
 TEST_P(Preconditioned, DaggerIsTheAdjointInEveryForm) {
   const Scene scene = Scene::weak(GetParam(), 0.4);
-  const EvenOddOperator outer(std::make_shared<const WilsonOperator>(scene.gauge, scene.parameters, OperatorForm{}));
+  const EvenOddOperator outer(scene.shared_wilson());
   for (const OperatorForm& form : all_forms()) {
     const auto a = outer.converted(form);
     Field x(a->field_desc()), y(a->field_desc()), ax(a->field_desc()), ay(a->field_desc());
@@ -77,8 +77,7 @@ TEST_P(Preconditioned, DaggerIsTheAdjointInEveryForm) {
 
 TEST_P(Preconditioned, NormalOperatorIsHermitianAndPositive) {
   const Scene scene = Scene::hot(GetParam());
-  const auto a = std::make_shared<const EvenOddOperator>(
-      std::make_shared<const WilsonOperator>(scene.gauge, scene.parameters, OperatorForm{}));
+  const auto a = std::make_shared<const EvenOddOperator>(scene.shared_wilson());
   const NormalOperator outer(a);
   for (const OperatorForm& form : {OperatorForm{}, OperatorForm{Precision::Single, Reconstruct::R12, true}}) {
     const auto normal = outer.converted(form);
@@ -125,7 +124,8 @@ TEST(PreconditionedForms, LinksOfAnotherRankAreJudgedToo) {
     HostLinks links = weak_start(lattice, next_seed(), 0.3);
     for (int i = 0; i < 9; ++i) links.link(37, 2)[i] *= own_scale;
     const auto gauge = std::make_shared<const GaugeSource>(lattice, std::move(links));
-    const EvenOddSystem system(std::make_shared<const WilsonOperator>(gauge, WilsonParameters{}, OperatorForm{}));
+    const EvenOddSystem system(
+        std::make_shared<const WilsonOperator>(gauge, WilsonParameters{}, OperatorForm{}, backend()));
     try {
       system.converted({Precision::Double, Reconstruct::R12});
       return "";
@@ -147,7 +147,7 @@ TEST(PreconditionedForms, TwelveNumbersDemandUnitaryLinksOfTheOuterForm) {
   for (int i = 0; i < 9; ++i) links.link(37, 2)[i] *= 1 + 1e-9;
   Scene bad({4, 4, 4, 4}, links);
   const auto convert_to_12 = [](const Scene& scene) {
-    const EvenOddSystem system(std::make_shared<const WilsonOperator>(scene.gauge, scene.parameters, OperatorForm{}));
+    const EvenOddSystem system(scene.shared_wilson());
     system.converted({Precision::Double, Reconstruct::R12});
     system.converted({Precision::Double, Reconstruct::R18});
     system.reduced().converted({Precision::Single, Reconstruct::R12});  // an inner operator may be approximate

@@ -84,6 +84,105 @@ TEST_P(Wilson, EveryKernelAgreesWithTheReferenceOnItsOwnLinks) {
   every_kernel_agrees(scene);
 }
 
+/// y = b D x + a z on both parities, or b D x where z is null.
+HostSpinor hop(const Dslash& dslash, const HostSpinor& x, Dagger dagger, double b, double a, const HostSpinor* z,
+               bool in_place) {
+  FieldDesc full = FieldDesc::spinor(*dslash.field_desc().lattice, Subset::Full, dslash.form().precision, backend());
+  Field in(full), out(full), other(full);
+  import_spinor(in, x);
+  import_spinor(out, random_spinor(x.dims));  // what is overwritten
+  if (z != nullptr) import_spinor(in_place ? out : other, *z);
+  for (Parity p : {Parity::Even, Parity::Odd}) {
+    Field y = out.parity(p);
+    const Field opposite_x = in.parity(opposite(p));
+    if (z == nullptr) {
+      dslash.apply(y, opposite_x, dagger, b);
+    } else if (in_place) {
+      dslash.apply(y, opposite_x, dagger, b, a, y);
+    } else {
+      dslash.apply(y, opposite_x, dagger, b, a, other.parity(p));
+    }
+  }
+  HostSpinor result(x.dims);
+  export_spinor(result, out);
+  return result;
+}
+
+TEST_P(Wilson, HoppingTermsAgreeWithTheReferenceWithoutXpayAndInPlace) {
+  const Scene scene = Scene::hot(GetParam());
+  const HostSpinor x = random_spinor(GetParam()), z = random_spinor(GetParam());
+  const double a = 1.3, b = -0.7;
+  for (const OperatorForm& form : all_forms()) {
+    const WilsonOperator m = scene.wilson(form);
+    HostLinks stored(GetParam());
+    export_links(stored, m.dslash().spatial_links());
+    export_links(stored, m.dslash().time_links());
+    for (bool dagger : {false, true}) {
+      const HostSpinor mx = reference::wilson(stored, scene.setup(), x, dagger);
+      HostSpinor bare(GetParam()), with_z(GetParam());  // M = diagonal - D / 2
+      for (std::size_t i = 0; i < x.data.size(); ++i) {
+        bare.data[i] = b * 2.0 * (scene.parameters.diagonal() * x.data[i] - mx.data[i]);
+        with_z.data[i] = bare.data[i] + a * z.data[i];
+      }
+      const Dagger d = dagger ? Dagger::Yes : Dagger::No;
+      const double bound = 3 * expected(form).upper;  // the diagonal part of M cancels
+      EXPECT_LT(relative_distance(hop(m.dslash(), x, d, b, a, nullptr, false), bare), bound) << to_string(form);
+      EXPECT_LT(relative_distance(hop(m.dslash(), x, d, b, a, &z, false), with_z), bound) << to_string(form);
+      EXPECT_LT(relative_distance(hop(m.dslash(), x, d, b, a, &z, true), with_z), bound) << to_string(form);
+    }
+  }
+}
+
+/// Links whose first row has all but N = sin(epsilon)^2 of its length in its first number, where 8 numbers are nearly
+/// singular; epsilon from 0 to 0.1, some links are 1.
+HostLinks nearly_singular_start(const Dims& dims) {
+  HostLinks links(dims);
+  SiteRandom random(next_seed(), RandomPurpose::Test, 0);
+  using Matrix = std::array<std::array<Complex, 3>, 3>;
+  const auto product = [](const Matrix& l, const Matrix& r) {
+    Matrix out{};
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j)
+        for (int k = 0; k < 3; ++k) out[i][j] += l[i][k] * r[k][j];
+    return out;
+  };
+  const auto lower_block = [&] {  // SU(2) in rows 1 and 2, with a phase that row 0 takes back
+    Complex p(random.normal(), random.normal()), q(random.normal(), random.normal());
+    const double size = std::sqrt(std::norm(p) + std::norm(q));
+    p /= size, q /= size;
+    const Complex phase = std::polar(1.0, 6.28 * random.uniform());
+    return Matrix{{{std::conj(phase), 0, 0}, {0, phase * p, q}, {0, -phase * std::conj(q), std::conj(p)}}};
+  };
+  for (std::int64_t site = 0; site < volume(dims); ++site) {
+    for (int mu = 0; mu < 4; ++mu) {
+      const double which = random.uniform();
+      const double epsilon = which < 0.2 ? 0 : std::pow(10.0, -1 - 10 * random.uniform());
+      const Matrix turn{
+          {{std::cos(epsilon), std::sin(epsilon), 0}, {-std::sin(epsilon), std::cos(epsilon), 0}, {0, 0, 1}}};
+      const Matrix one{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+      const Matrix u = which < 0.1 ? one : product(product(lower_block(), turn), lower_block());
+      for (int i = 0; i < 9; ++i) links.link(site, mu)[i] = u[i / 3][i % 3];
+    }
+  }
+  return links;
+}
+
+TEST_P(Wilson, NearlySingularLinksStayFiniteInEightNumbers) {
+  const Scene scene(GetParam(), nearly_singular_start(GetParam()));
+  const HostSpinor psi = random_spinor(GetParam());
+  const HostSpinor reference = reference::wilson(scene.gauge->links(), scene.setup(), psi, false);
+  // Ten times the square roots of the formats' epsilons.
+  const std::pair<Precision, double> bounds[] = {
+      {Precision::Double, 1e-7}, {Precision::Single, 3e-3}, {Precision::Half, 6e-2}};
+  for (Isa isa : available_isas()) {
+    const ForcedIsa forced(isa);
+    for (const auto& [precision, bound] : bounds) {
+      const double error = relative_distance(apply(scene.wilson({precision, Reconstruct::R8}), psi), reference);
+      EXPECT_LT(error, bound) << to_string(precision) << " " << to_string(isa);  // false of not-a-number
+    }
+  }
+}
+
 TEST_P(Wilson, EighteenAndTwelveNumbersAgreeWithTheReferenceOnTheLinksAsRead) {
   const Scene scene = Scene::hot(GetParam());
   const HostSpinor psi = random_spinor(GetParam());
@@ -255,6 +354,38 @@ TEST(WilsonKernels, StayInRegistersOnAGpu) {
       apply(m, psi);
       const std::string resources = m.dslash().kernel_resources();
       EXPECT_NE(resources.find(" registers, 0 bytes local, "), std::string::npos) << to_string(form) << resources;
+    }
+  }
+}
+
+TEST(WilsonKernels, EveryWayToLaunchThemGivesTheSameBits) {
+  const Dims dims{16, 8, 6, 12};
+  Scene scene = Scene::weak(dims, 0.3);
+  const HostSpinor x = random_spinor(dims), z = random_spinor(dims);
+  for (const std::array<double, 4>& boundary : {std::array<double, 4>{0.3, 1, -0.55, 0.125}, {0, 1, 0, 1}}) {
+    scene.parameters.boundary = boundary;
+    for (const OperatorForm& form : all_forms()) {
+      const WilsonOperator m = scene.wilson(form);
+      const HopKernel& kernel = m.dslash().kernel();
+      if (kernel.ways() == 1) GTEST_SKIP() << "there is one way on " << backend().name();
+      Field in(FieldDesc::spinor(scene.lattice, Subset::Full, form.precision, backend()));
+      import_spinor(in, x);
+      const Field odd = in.parity(Parity::Odd);
+      for (const bool xpay : {false, true}) {
+        const auto bits = [&](std::size_t way) {
+          Field out(in.desc());
+          import_spinor(out, z);
+          Field y = out.parity(Parity::Even);
+          kernel.run_in(way, {&y, &odd, xpay ? &y : nullptr, Parity::Even, Dagger::No, -0.7, 1.3});
+          HostSpinor result(dims);
+          export_spinor(result, out);
+          return result.data;
+        };
+        const auto first = bits(0);
+        for (std::size_t way = 1; way < kernel.ways(); ++way) {
+          ASSERT_EQ(bits(way), first) << to_string(form) << " xpay " << xpay << " way " << way;
+        }
+      }
     }
   }
 }

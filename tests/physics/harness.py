@@ -60,6 +60,13 @@ def limit_file_size(size):
     return apply
 
 
+def command(*args):
+    """The program's command line; runs and benchmarks are on the backend that is tested."""
+    if args and args[0] in ("run", "bench") and "--backend" not in args:
+        args = (*args, "--backend", BACKEND)
+    return [PROGRAM, *args]
+
+
 class ProgramTest(unittest.TestCase):
     """A test with a folder of its own, `self.folder`, that goes when it ends."""
 
@@ -72,10 +79,8 @@ class ProgramTest(unittest.TestCase):
 
     def call(self, *args, env=None, preexec=None):
         """Run the program; its CompletedProcess with texts."""
-        if args and args[0] in ("run", "bench") and "--backend" not in args:
-            args = (*args, "--backend", BACKEND)
         process = subprocess.run(
-            [PROGRAM, *args], cwd=self.folder, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+            command(*args), cwd=self.folder, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", preexec_fn=preexec, timeout=600,
         )
         # A crash is never the right answer, whatever a test expects.

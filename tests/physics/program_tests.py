@@ -408,7 +408,7 @@ class Interrupted(ProgramTest):
             return set()
 
     def kill_when(self, ready):
-        command = [harness.PROGRAM, "run", self.write_job(self.job), "--out", self.path("out")]
+        command = harness.command("run", self.write_job(self.job), "--out", self.path("out"))
         with subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as process:
             end = time.monotonic() + 120

@@ -164,7 +164,7 @@ class Study(ProgramTest):
     def test_killed_study_goes_on_where_it_stood(self):
         job = study_job(source={"type": "gaussian", "count": 3}, tolerances=[1e-11])
         job["gauge"]["dims"] = [8, 8, 8, 8]
-        command = [harness.PROGRAM, "run", self.write_job(job), "--out", self.path("out")]
+        command = harness.command("run", self.write_job(job), "--out", self.path("out"))
 
         def rows_kept():
             try:
