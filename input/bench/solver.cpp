@@ -92,8 +92,10 @@ void measure_solver(const Bench& bench) {
   for (const SolverEntry& entry : solver_registry()) {
     for (Precision precision : bench.precisions()) {
       for (Reconstruct reconstruct : bench.reconstructs()) {
-        const auto system = outer.converted({precision, reconstruct, false});
-        measure(bench, dynamic_cast<const EvenOddSystem&>(*system), entry);
+        for (const bool temporal_gauge : {false, true}) {
+          const auto system = outer.converted({precision, reconstruct, temporal_gauge});
+          measure(bench, dynamic_cast<const EvenOddSystem&>(*system), entry);
+        }
       }
     }
   }

@@ -48,8 +48,9 @@ class BenchTest(ProgramTest):
 
 
 class Bench(BenchTest):
-    def check_rows(self, results, said, dims=(4, 4, 4, 8), threads=1):
-        """The keys, and that all figures of a row are of one measurement."""
+    def check_rows(self, results, said, dims=(4, 4, 4, 8), threads=None, backend=harness.BACKEND):
+        """The keys, and that all figures of a row are of one measurement. `threads`: those of the environment."""
+        threads = threads or int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count())
         self.assertEqual(list(results), ["memory", "kernels"])
         self.assertEqual(list(results["memory"]), ["read_gbs", "copy_gbs", "triad_gbs"])
         for rate in results["memory"].values():
@@ -59,9 +60,13 @@ class Bench(BenchTest):
             with self.subTest(row=row):
                 more = {"cg": ["traffic_seconds"], "bicgstab": ["traffic_seconds"],
                         "heatbath": ["link_updates_per_second"], "overrelaxation": ["link_updates_per_second"]}
-                self.assertEqual(list(row), KEYS + more.get(row["kernel"], []))
+                keys = KEYS + more.get(row["kernel"], [])
+                if row["backend"] == "cuda" and row["kernel"].startswith("dslash"):
+                    keys.append("resources")
+                    self.assertRegex(row["resources"], r"^\d+ registers, \d+ bytes local, \d+ of \d+ warps, walk ")
+                self.assertEqual(list(row), keys)
                 self.assertEqual(row["dims"], list(dims))
-                self.assertEqual((row["backend"], row["threads"]), ("cpu", threads))
+                self.assertEqual((row["backend"], row["threads"]), (backend, threads))
                 self.assertEqual(row["sites"], sites * {"one": 1, "both": 2}[row["parity"]])
                 self.assertGreater(row["seconds"], 0)
                 gigabytes = row["bytes_per_site"] * row["sites"] * 1e-9
@@ -96,7 +101,7 @@ class Bench(BenchTest):
     def test_filters_and_threads(self):
         said, results = self.bench("dslash_full", "--dims", "4", "2", "6", "4", "--reconstruct", "12", "--threads", "2",
                                    "--backend", "cpu")
-        self.check_rows(results, said, (4, 2, 6, 4), 2)
+        self.check_rows(results, said, (4, 2, 6, 4), 2, "cpu")
         self.assertEqual([(row["precision"], row["reconstruct"], row["temporal_gauge"]) for row in results["kernels"]],
                          [(precision, 12, temporal) for precision in ("double", "single", "half")
                           for temporal in (False, True)])
@@ -120,10 +125,11 @@ class Bench(BenchTest):
     def test_solvers(self):
         said, results = self.bench("solver", *SMALL, "--precision", "double", "--reconstruct", "18")
         self.check_rows(results, said)
-        self.assertEqual([row["kernel"] for row in results["kernels"]], ["cg", "bicgstab"])
-        # An iteration applies M^+ M, or M twice: four hopping terms, and field algebra on top of them.
-        hop = dslash_bytes({"precision": "double", "reconstruct": 18, "temporal_gauge": False, "xpay": False})
+        self.assertEqual([(row["kernel"], row["temporal_gauge"]) for row in results["kernels"]],
+                         [(kernel, temporal) for kernel in ("cg", "bicgstab") for temporal in (False, True)])
         for row in results["kernels"]:
+            # An iteration applies M^+ M, or M twice: four hopping terms, and field algebra on top of them.
+            hop = dslash_bytes({**row, "xpay": False})
             self.assertGreater(row["gflops"] * row["seconds"] * 1e9, 4 * DSLASH_FLOPS * row["sites"])
             self.assertGreater(row["bytes_per_site"], 4 * hop)
             self.assertLess(row["bytes_per_site"], 8 * hop)

@@ -7,6 +7,7 @@ Bounds: |S - S_ref| / max |S_ref| and |C - C_ref| / C_ref at most 1e-11 in unifo
 100 times the tolerance with a sloppy inner operator.
 """
 
+import ctypes
 import json
 import os
 import shutil
@@ -282,6 +283,57 @@ class Tuning(Solved):
             for what, env in settings:
                 with self.subTest(solver=name, tuning=what):
                     self.assertTrue(self.bits(solver, f"{name} {what}", **env) == untuned)
+
+
+class HeldDeviceMemory:
+    """All memory of the GPU but `left` bytes, through the driver, while the block lasts."""
+
+    def __init__(self, left):
+        self.left = left
+
+    def call(self, name, *args):
+        status = getattr(self.driver, name)(*args)
+        if status != 0:
+            raise RuntimeError(f"{name}: {status}")
+
+    def __enter__(self):
+        self.driver = ctypes.CDLL("libcuda.so.1")
+        self.device, self.memory = ctypes.c_int(), ctypes.c_uint64()
+        context, free, total = ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t()
+        self.call("cuInit", 0)
+        self.call("cuDeviceGet", ctypes.byref(self.device), 0)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.device)
+        self.call("cuCtxSetCurrent", context)
+        self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+        self.call("cuMemAlloc_v2", ctypes.byref(self.memory), ctypes.c_size_t(free.value - self.left))
+
+    def __exit__(self, *_):
+        self.call("cuMemFree_v2", self.memory)
+        self.call("cuDevicePrimaryCtxRelease_v2", self.device)
+
+
+class DeviceMemory(Solved):
+    """A solve that does not fit into the GPU's memory."""
+
+    def test_ends_with_a_clear_error_and_the_next_one_works(self):
+        if harness.BACKEND != "cuda":
+            raise unittest.SkipTest("of a GPU")
+        params = {"mass": 0.5, "phase": [0, 0, 0, 1]}
+
+        def job(dims):
+            return {**job_for("unused", params, (0, 0, 0, 0), uniform()),
+                    "gauge": {"start": "weak", "dims": dims, "seed": harness.SEED, "epsilon": 0.3}}
+
+        # Double links of 32^4 alone take 1.2 GB; what is left must hold the program's context too.
+        with HeldDeviceMemory(3 << 29):
+            process = self.call("run", self.write_job(job([32, 32, 32, 32])), "--out", self.path("out"))
+        self.assertEqual(process.returncode, 1, process.stderr)
+        error = [line for line in process.stderr.splitlines() if ": error: " in line]
+        self.assertEqual(len(error), 1, process.stderr)
+        self.assertRegex(error[0], r"\d+ bytes.*are free")
+        left = os.listdir(self.path("out")) if os.path.isdir(self.path("out")) else []
+        self.assertFalse([name for name in left if name.endswith(".lime")], "a file of a solve that was not done")
+        self.check_solves(self.run_job(job([4, 4, 4, 4]), out="small"), uniform())
 
 
 class IndependentProgram(unittest.TestCase):
