@@ -46,6 +46,10 @@ OneBlasThread::~OneBlasThread() {
   if (--blas_users.count == 0) set_blas_threads(blas_users.before);
 }
 
+AllBlasThreads::AllBlasThreads() : before_(openblas_get_num_threads()) { set_blas_threads(omp_get_max_threads()); }
+
+AllBlasThreads::~AllBlasThreads() { set_blas_threads(before_); }
+
 void dense_product(double alpha, DenseView<const double> a, DenseView<const double> b, double beta,
                    DenseView<double> c) {
   cblas_dgemm(CblasColMajor, transpose(a), transpose(b), blasint(c.rows), blasint(c.cols), blasint(a.cols), alpha,

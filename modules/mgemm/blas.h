@@ -17,6 +17,18 @@ class OneBlasThread {
   OneBlasThread& operator=(const OneBlasThread&) = delete;
 };
 
+/// While one lives, OpenBLAS uses as many threads a call as OpenMP would: for comparisons with its own products.
+class AllBlasThreads {
+ public:
+  AllBlasThreads();
+  ~AllBlasThreads();
+  AllBlasThreads(const AllBlasThreads&) = delete;
+  AllBlasThreads& operator=(const AllBlasThreads&) = delete;
+
+ private:
+  int before_;
+};
+
 /// The longest extent and leading dimension that dense_product takes.
 constexpr std::int64_t max_blas_extent = (std::int64_t(1) << 31) - 1;
 

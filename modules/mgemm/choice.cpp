@@ -1,5 +1,6 @@
 #include "modules/mgemm/choice.h"
 
+#include "modules/mgemm/cutoffs.h"
 #include "modules/mgemm/sampled_error.h"
 
 #include <fmt/format.h>
@@ -11,10 +12,6 @@
 
 namespace quadrille::mgemm {
 namespace {
-
-/// An automatic cutoff is not sought below the magnitude that this fraction of a sample exceeds: more large elements
-/// than that cost more than single precision gains. As many are listed at most.
-constexpr double largest_fraction = 0.04;
 
 /// Lengths of sums in single precision that are tried for a target error; the first is used where there is none.
 constexpr std::int64_t depths[] = {2048, 1024, 512, 256, 128};
@@ -34,7 +31,7 @@ class Choice {
       return plain(
           fmt::format("m n k = {:.3g} is below {:.3g}: too small to split", size, options_.cost.smallest_product));
     }
-    analyse(cutoff_.automatic ? smallest_cutoff() : cutoff_.delta);
+    analyse(cutoff_.automatic ? smallest_delta() : cutoff_.delta);
     report_.delta = profile_.a.delta;
     report_.depth = options_.depth > 0 ? options_.depth : depths[0];
     bound_ = error_bound(profile_, report_.delta, report_.depth);
@@ -57,17 +54,14 @@ class Choice {
     return report_;
   }
 
-  /// A power of 2 that few elements of A and B exceed.
-  double smallest_cutoff() const {
-    const double quantile = 1 - largest_fraction / 2;
-    const double most = std::max(sampled_quantile(operands_.a, quantile), sampled_quantile(operands_.b, quantile));
-    return most > 0 ? std::exp2(std::ceil(std::log2(most))) : 0;
+  double smallest_delta() const {
+    return smallest_cutoff(sampled_quantile(operands_.a, cutoff_quantile),
+                           sampled_quantile(operands_.b, cutoff_quantile));
   }
 
   void analyse(double delta) {
-    const auto listed = [](std::int64_t elements) { return std::int64_t(largest_fraction * double(elements)) + 1; };
-    profile_.a = profile_magnitudes(operands_.a, delta, listed(shape_.m * shape_.k));
-    profile_.b = profile_magnitudes(operands_.b.transposed(), delta, listed(shape_.k * shape_.n));
+    profile_.a = profile_magnitudes(operands_.a, delta, listed_of(shape_.m * shape_.k));
+    profile_.b = profile_magnitudes(operands_.b.transposed(), delta, listed_of(shape_.k * shape_.n));
     report_.analysed = true;
     count(delta);
   }
@@ -101,7 +95,7 @@ class Choice {
       if (met || wanted > 0) break;
     }
     if (!met || !profile_.a.listed || !profile_.b.listed) return met;
-    const std::vector<double> deltas = candidates();
+    const std::vector<double> deltas = rising_cutoffs(report_.delta, std::max(profile_.max_a, profile_.max_b));
     // The error grows with delta.
     std::size_t good = 0, bad = deltas.size();
     while (bad - good > 1) {
@@ -112,14 +106,6 @@ class Choice {
     within(report_.delta, report_.depth);
     count(report_.delta);
     return true;
-  }
-
-  /// The cutoff of the profile and its doubles, up to the first that leaves no large element.
-  std::vector<double> candidates() const {
-    const double most = std::max(profile_.max_a, profile_.max_b);
-    std::vector<double> deltas{report_.delta};
-    while (deltas.back() < most) deltas.push_back(deltas.back() > 0 ? 2 * deltas.back() : most);
-    return deltas;
   }
 
   MgemmReport weigh() {

@@ -29,9 +29,10 @@ CutoffExtremesOfLines extremes_at(const MagnitudeProfile& profile, double delta)
 }  // namespace
 
 FactorProfile profile_on_host(DenseView<const double> lines, double max_abs, const std::vector<double>& deltas,
-                              double most_listed) {
+                              double listed_fraction) {
   const double elements = double(lines.rows) * double(lines.cols);
-  const MagnitudeProfile found = profile_magnitudes(lines, deltas.front(), std::int64_t(most_listed * elements) + 1);
+  const MagnitudeProfile found =
+      profile_magnitudes(lines, deltas.front(), std::int64_t(listed_fraction * elements) + 1);
   FactorProfile profile{max_abs, {deltas.front()}, {extremes_at(found, deltas.front())}};
   if (!found.listed) {
     CutoffExtremesOfLines& first = profile.extremes.front();

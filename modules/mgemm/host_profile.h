@@ -9,9 +9,9 @@
 
 namespace quadrille::mgemm {
 
-/// Of a factor whose lines are the rows of `lines`, for rising cutoffs. Where more than the fraction `most_listed` of
-/// its elements are above the first, that is the only one in the profile.
+/// Of a factor whose lines are the rows of `lines`, for rising cutoffs. Where more than the fraction `listed_fraction`
+/// of its elements are above the first, that is the only one in the profile.
 FactorProfile profile_on_host(DenseView<const double> lines, double max_abs, const std::vector<double>& deltas,
-                              double most_listed);
+                              double listed_fraction);
 
 }  // namespace quadrille::mgemm

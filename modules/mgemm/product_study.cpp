@@ -8,7 +8,6 @@
 #include "modules/take_turns.h"
 
 #include <cblas.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,18 +16,6 @@
 
 namespace quadrille::mgemm {
 namespace {
-
-/// While it lives, OpenBLAS uses as many threads a call as OpenMP would.
-class AllBlasThreads {
- public:
-  AllBlasThreads() : before_(openblas_get_num_threads()) { openblas_set_num_threads(omp_get_max_threads()); }
-  ~AllBlasThreads() { openblas_set_num_threads(before_); }
-  AllBlasThreads(const AllBlasThreads&) = delete;
-  AllBlasThreads& operator=(const AllBlasThreads&) = delete;
-
- private:
-  int before_;
-};
 
 std::vector<float> in_single(const std::vector<double>& from) { return {from.begin(), from.end()}; }
 

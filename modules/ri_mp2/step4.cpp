@@ -1,6 +1,7 @@
 #include "modules/ri_mp2/step4.h"
 
 #include "modules/mgemm/cost_model.h"
+#include "modules/mgemm/cutoffs.h"
 #include "modules/mgemm/error_bound.h"
 #include "modules/ri_mp2/cutoff_search.h"
 #include "modules/ri_mp2/energy.h"
@@ -19,8 +20,6 @@ namespace {
 
 using mgemm::CostModel;
 
-/// Cutoffs that more elements exceed are not tried: they cost more than single precision gains.
-constexpr double largest_fraction = 0.04;
 constexpr std::int64_t depths[] = {2048, 1024, 512, 256, 128, 64};
 
 struct Candidate {
@@ -37,7 +36,7 @@ class Choice {
 
   SplitChoice decide() {
     const mgemm::Cutoff& cutoff = options_.products.cutoff;
-    analyse(cutoff.automatic ? smallest_cutoff() : cutoff.delta);
+    analyse(cutoff.automatic ? mgemm::smallest_cutoff(quantile(), 0) : cutoff.delta);
     if (!cutoff.automatic) return result(candidate(cutoff.delta, depths[0]), 0);
     const std::function<double(const Candidate&)> error = error_of_energy(cutoff.assurance);
     const std::vector<Candidate> all = candidates();
@@ -61,14 +60,10 @@ class Choice {
     return {b_.data(), system_.pairs(), system_.auxiliary, system_.auxiliary, true};
   }
 
-  /// A power of 2 that few elements exceed.
-  double smallest_cutoff() const {
-    const double most = sampled_quantile(view(), 1 - largest_fraction / 2);
-    return most > 0 ? std::exp2(std::ceil(std::log2(most))) : 0;
-  }
+  double quantile() const { return sampled_quantile(view(), mgemm::cutoff_quantile); }
 
   void analyse(double delta) {
-    const auto listed = std::int64_t(largest_fraction * double(b_.size())) + 1;
+    const std::int64_t listed = mgemm::listed_of(std::int64_t(b_.size()));
     profile_.shape = {system_.pairs(), system_.pairs(), system_.auxiliary};
     profile_.a = profile_magnitudes(view(), delta, listed);
     profile_.b = profile_.a;
@@ -96,10 +91,9 @@ class Choice {
 
   /// Those that promise a gain, the best first. Shorter sums than all there are change nothing.
   std::vector<Candidate> candidates() const {
-    std::vector<double> deltas{profile_.a.delta};
-    while (profile_.a.listed && deltas.back() < profile_.max_a) {
-      deltas.push_back(deltas.back() > 0 ? 2 * deltas.back() : profile_.max_a);
-    }
+    const double smallest = profile_.a.delta;
+    const std::vector<double> deltas =
+        profile_.a.listed ? mgemm::rising_cutoffs(smallest, profile_.max_a) : std::vector<double>{smallest};
     std::vector<Candidate> all;
     for (std::size_t d = 0; d < std::size(depths); ++d) {
       if (d + 1 < std::size(depths) && depths[d + 1] >= system_.auxiliary) continue;

@@ -5,6 +5,7 @@
 #include "core/backend/cuda/strip_pipeline.h"
 #include "core/error.h"
 #include "modules/mgemm/cuda/device_product.h"
+#include "modules/mgemm/cutoffs.h"
 #include "modules/mgemm/device.h"
 #include "modules/mgemm/device_choice.h"
 #include "modules/mgemm/host_profile.h"
@@ -68,8 +69,7 @@ class DeviceSplitProduct {
     if (!cutoff_.automatic && options_.always_split) return true;
     const std::vector<MagnitudeSample> samples = DeviceFactor::samples({&*a_, &*b_});
     const MagnitudeSample &a = samples[0], &b = samples[1];
-    const double quantile = 1 - most_listed / 2;
-    if (cutoff_.automatic) smallest_ = smallest_cutoff(a.quantile(quantile), b.quantile(quantile));
+    if (cutoff_.automatic) smallest_ = smallest_cutoff(a.quantile(cutoff_quantile), b.quantile(cutoff_quantile));
     if (options_.always_split || !a.finite() || !b.finite()) return true;
     std::vector<double> deltas{smallest_};
     if (cutoff_.automatic) deltas = rising_cutoffs(smallest_, std::max(a.largest(), b.largest()));
@@ -221,10 +221,9 @@ MgemmReport multiply_staged(const Operands<double>& o, const LargestMagnitudes& 
                             const MgemmOptions& options, std::int64_t budget) {
   const ProductShape shape = shape_of(o);
   const double max_a = o.swapped ? most.b : most.a, max_b = o.swapped ? most.a : most.b;
-  const double quantile = 1 - most_listed / 2;
-  const double delta = cutoff.automatic
-                           ? smallest_cutoff(sampled_quantile(o.a, quantile), sampled_quantile(o.b, quantile))
-                           : cutoff.delta;
+  const double delta =
+      cutoff.automatic ? smallest_cutoff(sampled_quantile(o.a, cutoff_quantile), sampled_quantile(o.b, cutoff_quantile))
+                       : cutoff.delta;
   std::vector<double> deltas{delta};
   if (cutoff.automatic) deltas = rising_cutoffs(delta, std::max(max_a, max_b));
   const FactorProfile a = profile_on_host(o.a, max_a, deltas, most_listed);

@@ -72,21 +72,6 @@ std::int64_t device_budget(std::int64_t memory_cap) {
   return memory_cap > 0 ? std::min(memory_cap, free) : free;
 }
 
-std::vector<double> rising_cutoffs(double smallest, double largest_magnitude) {
-  constexpr std::size_t most = 64;
-  std::vector<double> deltas{smallest};
-  while (deltas.back() < largest_magnitude) {
-    const bool doubles = deltas.back() > 0 && deltas.size() + 1 < most;
-    deltas.push_back(doubles ? 2 * deltas.back() : largest_magnitude);
-  }
-  return deltas;
-}
-
-double smallest_cutoff(double quantile_a, double quantile_b) {
-  const double most = std::max(quantile_a, quantile_b);
-  return most > 0 && std::isfinite(most) ? std::exp2(std::ceil(std::log2(most))) : 0;
-}
-
 void describe(const DeviceChoice& choice, const FactorProfile& a, const FactorProfile& b, const ProductShape& shape,
               bool swapped, MgemmReport& report) {
   const CutoffExtremesOfLines &of_a = a.extremes[choice.cutoff], &of_b = b.extremes[choice.cutoff];

@@ -47,16 +47,6 @@ std::optional<PanelPlan> plan_device_split(const ProductShape& shape, std::int64
 /// The bytes that may be taken: the cap; where there is none, nearly all that is free.
 std::int64_t device_budget(std::int64_t memory_cap);
 
-/// Cutoffs that are tried, from the smallest: its doubles, up to the first that leaves no large element.
-std::vector<double> rising_cutoffs(double smallest, double largest_magnitude);
-
-/// An automatic cutoff is not sought below the magnitude that half of this fraction of a sample exceeds. Where more
-/// elements than this are large, larger cutoffs are not looked at.
-constexpr double most_listed = 0.04;
-
-/// The power of two that is not below the quantiles of samples of A and B.
-double smallest_cutoff(double quantile_a, double quantile_b);
-
 /// What the report says of a choice.
 void describe(const DeviceChoice& choice, const FactorProfile& a, const FactorProfile& b, const ProductShape& shape,
               bool swapped, MgemmReport& report);

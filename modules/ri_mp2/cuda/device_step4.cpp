@@ -2,6 +2,7 @@
 
 #include "core/backend/cuda/cuda_backend.h"
 #include "modules/mgemm/cuda/device_product.h"
+#include "modules/mgemm/cutoffs.h"
 #include "modules/ri_mp2/cutoff_search.h"
 #include "modules/ri_mp2/energy.h"
 
@@ -87,7 +88,7 @@ class Choice {
   }
 
   double factor_quantile(const mgemm::DeviceFactor& factor) const {
-    return cutoff_.automatic ? mgemm::DeviceFactor::samples({&factor})[0].quantile(1 - mgemm::most_listed / 2) : 0;
+    return cutoff_.automatic ? mgemm::DeviceFactor::samples({&factor})[0].quantile(mgemm::cutoff_quantile) : 0;
   }
 
   double bound(const FormTraits& form, std::size_t cutoff, std::int64_t depth) const {
