@@ -195,6 +195,16 @@ function(quadrille_add_library)
   install(TARGETS quadrille_shared EXPORT QuadrilleTargets DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
+# quadrille_add_build_id(): the one source that knows the commit (core/build_id.h), brought up to date by each build.
+function(quadrille_add_build_id)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/build_id.cpp)
+  add_custom_target(quadrille_find_build_id BYPRODUCTS ${source} COMMENT "Build id" VERBATIM
+                    COMMAND ${CMAKE_COMMAND} -D SOURCE_DIR=${PROJECT_SOURCE_DIR} -D VERSION=${PROJECT_VERSION}
+                            -D OUTPUT=${source} -P ${PROJECT_SOURCE_DIR}/cmake/build_id.cmake)
+  quadrille_add_folder(build_id ${source})
+  add_dependencies(quadrille_build_id quadrille_find_build_id)
+endfunction()
+
 # One source, many instruction sets: what each is called, its register bytes and its compiler options.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(QUADRILLE_KERNEL_ISAS "generic;avx2;avx512" CACHE STRING "Instruction sets that CPU kernels are built for")

@@ -1,5 +1,6 @@
 #include "input/job_run.h"
 
+#include "core/build_id.h"
 #include "core/isa.h"
 #include "core/log.h"
 #include "input/document.h"
@@ -38,7 +39,9 @@ Json JobRun::module_state(const TaskSpec& task) const {
     files.push_back({std::filesystem::file_size(file, failed),
                      std::filesystem::last_write_time(file, failed).time_since_epoch().count()});
   }
-  return {{"name", module.name}, {"version", module.version}, {"build_id", module.build_id}, {"files", files}};
+  // That of the program itself does not count: what an earlier build finished is not done again.
+  const char* build = task.entry->module->file.empty() ? "" : module.build_id;
+  return {{"name", module.name}, {"version", module.version}, {"build_id", build}, {"files", files}};
 }
 
 void JobRun::warn(const std::string& text) {
@@ -71,16 +74,45 @@ const SolvedPropagator& JobRun::propagator(const std::string& name) {
   return kept_.at(name);
 }
 
-Json JobRun::unfinished(const TaskSpec& task, Threads threads) const {
+Json JobRun::unfinished(const TaskSpec& task, Threads threads) {
   const Json kept = folder_.unfinished(task.name, record_.key);
-  if (kept.is_null() || kept.at("isa") != record_.isa) return nullptr;
-  if (threads == Threads::same && kept.at("threads") != record_.threads) return nullptr;
+  if (kept.is_null()) {
+    if (folder_.unfinished_of_another(task.name, record_.key)) {
+      warn(
+          fmt::format("{} begins anew: an interrupted run kept its state with another version of the program, its "
+                      "module or its input files",
+                      task.name));
+    }
+    return nullptr;
+  }
+  const std::string isa = kept.at("isa");
+  if (isa != record_.isa) {
+    warn(
+        fmt::format("{} begins anew: an interrupted run kept its state with {}, this one works with {}, whose bits "
+                    "differ",
+                    task.name, isa, record_.isa));
+    return nullptr;
+  }
+  const int their_threads = kept.at("threads");
+  if (threads == Threads::same && their_threads != record_.threads) {
+    warn(fmt::format("{} begins anew: an interrupted run kept its state with threads: {}, this one works with {}",
+                     task.name, their_threads, record_.threads));
+    return nullptr;
+  }
+  const std::string build = kept.value("build_id", "unknown");
+  if (build != build_id()) {
+    warn(
+        fmt::format("{} goes on with the build {} of the program from a state of the build {}: the bits of what "
+                    "follows may differ",
+                    task.name, build_id(), build));
+  }
   return kept.at("so_far");
 }
 
 void JobRun::keep_unfinished(const TaskSpec& task, Json so_far) {
-  folder_.keep_unfinished(task.name, record_.key,
-                          {{"isa", record_.isa}, {"threads", record_.threads}, {"so_far", std::move(so_far)}});
+  folder_.keep_unfinished(
+      task.name, record_.key,
+      {{"isa", record_.isa}, {"threads", record_.threads}, {"build_id", build_id()}, {"so_far", std::move(so_far)}});
 }
 
 void JobRun::do_task(const TaskSpec& task) {

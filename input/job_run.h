@@ -43,8 +43,9 @@ class JobRun {
 
   enum class Threads { same, any };
   /// What an earlier run of the task at hand had done when it was interrupted, with the same instruction set and number
-  /// of threads (or any); null when there is nothing.
-  nlohmann::ordered_json unfinished(const TaskSpec& task, Threads threads = Threads::same) const;
+  /// of threads (or any); null when there is nothing. Warns when there is something that cannot be used, and when what
+  /// is given back is of another build (core/build_id.h), whose bits this one need not have.
+  nlohmann::ordered_json unfinished(const TaskSpec& task, Threads threads = Threads::same);
   /// Keeps what the task at hand has done so far for such a run.
   void keep_unfinished(const TaskSpec& task, nlohmann::ordered_json so_far);
 

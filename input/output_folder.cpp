@@ -199,6 +199,11 @@ Json OutputFolder::unfinished(const std::string& task, const std::string& key) c
   return found != unfinished_.end() && found->at("key") == key ? found->at("so_far") : Json();
 }
 
+bool OutputFolder::unfinished_of_another(const std::string& task, const std::string& key) const {
+  const auto found = unfinished_.find(task);
+  return found != unfinished_.end() && found->at("key") != key;
+}
+
 void OutputFolder::keep_unfinished(const std::string& task, const std::string& key, Json so_far) {
   remove_not_finite(so_far);
   unfinished_[task] = {{"key", key}, {"so_far", std::move(so_far)}};

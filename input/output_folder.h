@@ -48,6 +48,8 @@ class OutputFolder {
   const std::map<std::string, TaskRecord>& records() const { return records_; }
   /// What a task of this key that was interrupted had done; null when there is nothing.
   nlohmann::ordered_json unfinished(const std::string& task, const std::string& key) const;
+  /// Whether there is something of that task, but of another key.
+  bool unfinished_of_another(const std::string& task, const std::string& key) const;
   /// Keeps what a task has done so far, until it is finished; writes restart.json.
   void keep_unfinished(const std::string& task, const std::string& key, nlohmann::ordered_json so_far);
   /// Writes results.json: numbers that are not finite become null, each with a warning.

@@ -1,5 +1,6 @@
 #include "modules/loader.h"
 
+#include "core/build_id.h"
 #include "core/log.h"
 
 #include <fmt/format.h>
@@ -108,6 +109,7 @@ Modules first_modules() {
 #define X(name) modules.loaded.push_back(read_descriptor(quadrille_module_##name(), ""));
 #include "module_list.inc"
 #undef X
+  for (Module& module : modules.loaded) module.descriptor.build_id = build_id();
   const char* path = std::getenv("QUADRILLE_MODULE_PATH");
   std::istringstream folders(path == nullptr ? "" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {

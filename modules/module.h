@@ -8,8 +8,10 @@
  * descriptor, its tasks and their parameters must stay where they are until the program ends. No exception may leave
  * any function: in C++, modules/task.h sees to that.
  *
- * Structs only grow, at their end: each carries the size that its writer knew, and what lies beyond counts as zero. A
- * change of anything else is another QUADRILLE_MODULE_ABI. */
+ * Structs only grow, at their end, and each carries the size that its writer knew. The program leaves unread what a
+ * module's structs have beyond its own, takes as zero what they lack, and refuses those that are smaller than in the
+ * first version, which this is. A module looks at quadrille_host.struct_size before it calls what a later version has
+ * added. A change of anything else is another QUADRILLE_MODULE_ABI. */
 #ifndef QUADRILLE_MODULES_MODULE_H
 #define QUADRILLE_MODULES_MODULE_H
 
@@ -151,7 +153,8 @@ typedef struct quadrille_module {
   uint32_t parameter_size QUADRILLE_ZERO;
   const char* name QUADRILLE_ZERO;
   const char* version QUADRILLE_ZERO;
-  const char* build_id QUADRILLE_ZERO; /* what it was built from, as text: a commit, a date; may be empty */
+  const char* build_id QUADRILLE_ZERO; /* what it was built from, as text: a commit, a date; may be empty. Not read
+                                        * of modules of the source tree, which have the build id of the program */
   const quadrille_task* tasks QUADRILLE_ZERO;
   size_t task_count QUADRILLE_ZERO;
   /* Makes what task number `task` works with, `instance`; may be null when there is nothing. */

@@ -18,6 +18,7 @@
 #include <deque>
 #include <fstream>
 #include <optional>
+#include <stdexcept>
 
 /// What stands behind the handle that a module's functions are given.
 struct quadrille_run {
@@ -54,23 +55,50 @@ void set_failure(quadrille_run* run, Error error) {
   if (!run->failure) run->failure = std::move(error);
 }
 
+std::string of_module(const TaskSpec& task, const std::string& what) {
+  return fmt::format("the module '{}': {}", task.entry->module->descriptor.name, what);
+}
+
 quadrille_status defect(quadrille_run* run, const std::string& what) {
-  set_failure(run, Error(ErrorCode::internal,
-                         fmt::format("the module '{}': {}", run->task.entry->module->descriptor.name, what)));
+  set_failure(run, Error(ErrorCode::internal, of_module(run->task, what)));
   return QUADRILLE_FAILED;
+}
+
+/// Inside a catch: makes the exception at hand a failure of the task.
+void note_exception(quadrille_run* run) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    set_failure(run, error);
+  } catch (const std::exception& error) {
+    (void)defect(run, error.what());
+  } catch (...) {
+    (void)defect(run, "an exception of an unknown type");
+  }
 }
 
 /// Runs a function of the host: none of its exceptions reaches the module.
 template <class Body>
 quadrille_status host_call(quadrille_run* run, Body&& body) noexcept {
   try {
-    return body();
-  } catch (const Error& error) {
-    set_failure(run, error);
-  } catch (const std::exception& error) {
-    return defect(run, error.what());
+    try {
+      return body();
+    } catch (...) {
+      note_exception(run);
+    }
+  } catch (...) {  // no memory is left to say why: "failed without saying why" will have to do
   }
   return QUADRILLE_FAILED;
+}
+
+/// For texts that a module gives: null makes the call fail.
+const char* given(const char* text, const char* what) {
+  if (text == nullptr) throw std::invalid_argument(fmt::format("it gives a null pointer as {}", what));
+  return text;
+}
+
+const Item* asked_item(quadrille_run* run, const char* path) {
+  return find_item(*run->task.parameters, given(path, "the name of a parameter"));
 }
 
 /// The same for what makes no sense while the job is only checked: `what` a module then does wrong.
@@ -85,7 +113,7 @@ quadrille_status running_call(quadrille_run* run, const char* what, Body&& body)
 /// A value of one of `types`: of a list its entry `index`; null, with a failure, when the module may not ask so.
 const Item* value_of(quadrille_run* run, const char* path, std::size_t index,
                      std::initializer_list<ParameterType> types) {
-  const Item* item = find_item(*run->task.parameters, path);
+  const Item* item = asked_item(run, path);
   if (item == nullptr) return defect(run, fmt::format("there is no value for '{}'", path)), nullptr;
   if (item->type == ParameterType::list) {
     if (index >= item->list.size()) return defect(run, fmt::format("'{}' has no entry {}", path, index)), nullptr;
@@ -95,6 +123,25 @@ const Item* value_of(quadrille_run* run, const char* path, std::size_t index,
     return defect(run, fmt::format("'{}' is of another type", path)), nullptr;
   }
   return item;
+}
+
+int has(quadrille_run* run, const char* path) {
+  bool found = false;
+  (void)host_call(run, [&] {
+    found = asked_item(run, path) != nullptr;
+    return QUADRILLE_DONE;
+  });
+  return found ? 1 : 0;
+}
+
+std::size_t count(quadrille_run* run, const char* path) {
+  std::size_t found = 0;
+  (void)host_call(run, [&] {
+    const Item* item = asked_item(run, path);
+    if (item != nullptr) found = item->type == ParameterType::list ? item->list.size() : 1;
+    return QUADRILLE_DONE;
+  });
+  return found;
 }
 
 template <class T, class Out>
@@ -118,6 +165,15 @@ quadrille_status get_text(quadrille_run* run, const char* path, std::size_t inde
     *out = keep_text(run, std::get<std::string>(item->scalar));
     return QUADRILLE_DONE;
   });
+}
+
+const char* backend(quadrille_run* run) {
+  const char* name = "cpu";
+  (void)host_call(run, [&] {
+    if (run->job != nullptr) name = keep_text(run, run->job->backend().name());
+    return QUADRILLE_DONE;
+  });
+  return name;
 }
 
 quadrille_status input_file(quadrille_run* run, const char* path, std::size_t index, const char** out) {
@@ -147,7 +203,7 @@ quadrille_status output_file(quadrille_run* run, const char* path, std::size_t i
 
 quadrille_status set_result(quadrille_run* run, const char* block, const char* text) {
   return host_call(run, [&] {
-    const Json json = Json::parse(text, nullptr, false);
+    const Json json = Json::parse(given(text, "a result"), nullptr, false);
     if (!json.is_object()) return defect(run, fmt::format("its result is no JSON object: {:.100}", text));
     Json& target = block == nullptr ? run->result : run->blocks[block];
     if (target.is_null()) target = Json::object();
@@ -158,6 +214,7 @@ quadrille_status set_result(quadrille_run* run, const char* block, const char* t
 
 void warn(quadrille_run* run, const char* text) {
   (void)host_call(run, [&] {
+    given(text, "a warning");
     if (run->job != nullptr) run->job->warn(text);
     return QUADRILLE_DONE;
   });
@@ -167,7 +224,7 @@ void progress(quadrille_run* run, const char* text, double fraction) {
   (void)host_call(run, [&] {
     if (run->job == nullptr) return QUADRILLE_DONE;
     if (!run->line) run->line.emplace(run->task.name, 1);
-    run->line->update(text, fraction);
+    run->line->update(given(text, "what it does"), fraction);
     return QUADRILLE_DONE;
   });
 }
@@ -187,7 +244,7 @@ void fail(quadrille_run* run, quadrille_error code, const char* path, const char
   (void)host_call(run, [&] {
     const Item* item = path == nullptr ? nullptr : find_item(*run->task.parameters, path);
     const std::string name = path == nullptr ? run->task.name : fmt::format("'{}'", path);
-    set_failure(run, Error(code_of(code), fmt::format("{}: {}", name, message),
+    set_failure(run, Error(code_of(code), fmt::format("{}: {}", name, given(message, "the reason of a failure")),
                            item ? item->where : run->task.parameters->where()));
     return QUADRILLE_DONE;
   });
@@ -214,7 +271,8 @@ quadrille_status links(quadrille_run* run, int dims[4], const double** numbers) 
 
 quadrille_status write_links(quadrille_run* run, const char* name, const int dims[4], const double* numbers, int bits) {
   return running_call(run, "writes links", [&](JobRun& job) {
-    write_gauge_file(job.folder().prepare(name).string(), links_of(dims, numbers), {.precision = bits});
+    const std::string file = job.folder().prepare(given(name, "the name of a file")).string();
+    write_gauge_file(file, links_of(dims, numbers), {.precision = bits});
     add_file(job, name);
     return QUADRILLE_DONE;
   });
@@ -229,7 +287,7 @@ quadrille_status keep_unfinished(quadrille_run* run, const char* json, const int
     const std::string name = unfinished_file(run->task, run->states_kept++);
     const HostLinks links = links_of(dims, numbers);
     write_gauge_file(job.folder().prepare(name).string(), links);
-    job.keep_unfinished(run->task, {{"state", Json::parse(json)},
+    job.keep_unfinished(run->task, {{"state", Json::parse(given(json, "a state"))},
                                     {"links", name},
                                     {"checksum", checksum_text(links)},
                                     {"turn", run->states_kept},
@@ -237,6 +295,14 @@ quadrille_status keep_unfinished(quadrille_run* run, const char* json, const int
                                     {"warnings", job.record().warnings}});
     return QUADRILLE_DONE;
   });
+}
+
+/// What was said earlier, then what is new.
+std::vector<std::string> joined(std::vector<std::string> earlier, const std::vector<std::string>& now) {
+  for (const std::string& text : now) {
+    if (std::find(earlier.begin(), earlier.end(), text) == earlier.end()) earlier.push_back(text);
+  }
+  return earlier;
 }
 
 quadrille_status unfinished(quadrille_run* run, const char** json, int dims[4], const double** numbers) {
@@ -260,7 +326,7 @@ quadrille_status unfinished(quadrille_run* run, const char** json, int dims[4], 
     }
     run->states_kept = kept.at("turn").get<int>();
     kept.at("files").get_to(job.record().files);
-    kept.at("warnings").get_to(job.record().warnings);
+    job.record().warnings = joined(kept.at("warnings").get<std::vector<std::string>>(), job.record().warnings);
     *json = keep_text(run, kept.at("state").dump());
     give_links(run->unfinished_links, dims, numbers);
     return QUADRILLE_DONE;
@@ -270,12 +336,8 @@ quadrille_status unfinished(quadrille_run* run, const char** json, int dims[4], 
 const quadrille_host host = {
     .abi_version = QUADRILLE_MODULE_ABI,
     .struct_size = sizeof(quadrille_host),
-    .has = [](quadrille_run* run, const char* path) { return int(find_item(*run->task.parameters, path) != nullptr); },
-    .count =
-        [](quadrille_run* run, const char* path) {
-          const Item* item = find_item(*run->task.parameters, path);
-          return item == nullptr ? 0 : item->type == ParameterType::list ? item->list.size() : std::size_t(1);
-        },
+    .has = has,
+    .count = count,
     .boolean = [](quadrille_run* run, const char* path, std::size_t index,
                   int* value) { return get<bool>(run, path, index, ParameterType::boolean, value); },
     .integer = [](quadrille_run* run, const char* path, std::size_t index,
@@ -286,7 +348,7 @@ const quadrille_host host = {
     .input_file = input_file,
     .output_file = output_file,
     .task_name = [](quadrille_run* run) { return run->task.name.c_str(); },
-    .backend = [](quadrille_run* run) { return run->job ? keep_text(run, run->job->backend().name()) : "cpu"; },
+    .backend = backend,
     .threads = [](quadrille_run*) { return omp_get_max_threads(); },
     .result = set_result,
     .warn = warn,
@@ -298,6 +360,18 @@ const quadrille_host host = {
     .unfinished = unfinished,
 };
 
+/// Inside a catch: what a module has let out of one of its functions.
+std::string escaped(const char* function) {
+  const std::string text = fmt::format("an exception left its function '{}'", function);
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return text + ": " + error.what();
+  } catch (...) {
+    return text;
+  }
+}
+
 /// Calls a function of a module and throws what it reports.
 template <class Call>
 void module_call(quadrille_run& run, const char* function, Call&& call) {
@@ -305,7 +379,7 @@ void module_call(quadrille_run& run, const char* function, Call&& call) {
   try {
     status = call();
   } catch (...) {
-    (void)defect(&run, fmt::format("an exception left its function '{}'", function));
+    (void)defect(&run, escaped(function));
   }
   if (status != QUADRILLE_DONE && !run.failure) {
     (void)defect(&run, fmt::format("its function '{}' failed without saying why", function));
@@ -348,11 +422,20 @@ void check(const TaskSpec& task, const Dims&, std::vector<Error>& errors) {
 /// The names of a task whose output parameters are patterns.
 std::vector<std::string> outputs(const TaskSpec& task) {
   const quadrille_module& module = task.entry->module->descriptor;
-  quadrille_run run{task, nullptr};
-  std::vector<std::string> names;
-  const auto add = [](void* to, const char* name) { static_cast<std::vector<std::string>*>(to)->emplace_back(name); };
-  module_call(run, "outputs", [&] { return module.outputs(&host, &run, task.entry->module_task, add, &names); });
-  return names;
+  struct Names {
+    quadrille_run run;
+    std::vector<std::string> all;
+  } names{{task, nullptr}, {}};
+  const auto add = [](void* to, const char* name) {
+    Names& into = *static_cast<Names*>(to);
+    (void)host_call(&into.run, [&] {
+      into.all.emplace_back(given(name, "the name of an output"));
+      return QUADRILLE_DONE;
+    });
+  };
+  module_call(names.run, "outputs",
+              [&] { return module.outputs(&host, &names.run, task.entry->module_task, add, &names); });
+  return names.all;
 }
 
 /// Operators of the same job see the links of its gauge block, which a reader of the job may not expect.
@@ -361,6 +444,18 @@ void warn_of_operators(JobRun& job, const TaskSpec& task) {
     if (!other.op) continue;
     job.warn(fmt::format("the task '{}' works on the links of the block 'gauge', not on those that '{}' makes",
                          other.name, task.name));
+  }
+}
+
+/// What a module throws here comes after its work: a warning, so that neither results nor an earlier error are lost.
+void destroy_instance(JobRun& job, const TaskSpec& task, void* instance) noexcept {
+  try {
+    try {
+      task.entry->module->descriptor.destroy(instance);
+    } catch (...) {
+      job.warn(of_module(task, escaped("destroy")));
+    }
+  } catch (...) {  // no memory is left to say so
   }
 }
 
@@ -374,14 +469,17 @@ void run_task(JobRun& job, const TaskSpec& task) {
   if (module.create != nullptr) {
     module_call(run, "create", [&] { return module.create(&host, &run, task.entry->module_task, &instance); });
   }
-  struct Destroy {
-    const quadrille_module& module;
-    void* instance;
-    ~Destroy() {
-      if (module.destroy != nullptr) module.destroy(instance);
-    }
-  } const destroy{module, instance};
-  module_call(run, "run", [&] { return module.run(&host, &run, task.entry->module_task, instance); });
+  {
+    struct Destroy {
+      JobRun& job;
+      const TaskSpec& task;
+      void* instance;
+      ~Destroy() {
+        if (task.entry->module->descriptor.destroy != nullptr) destroy_instance(job, task, instance);
+      }
+    } const destroy{job, task, instance};
+    module_call(run, "run", [&] { return module.run(&host, &run, task.entry->module_task, instance); });
+  }
   job.record().result = std::move(run.result);
   for (const auto& [block, entry] : run.blocks.items()) job.record().blocks[block] = entry;
   for (int turn = 0; turn < 2; ++turn) {

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+import unittest
 
 import numpy as np
 
@@ -216,6 +217,54 @@ class Generate(ProgramTest):
         for file in rest["files"]:
             self.assertTrue(np.array_equal(self.links(file)[0], self.links(file, "whole")[0]))
         self.assertEqual([name for name in os.listdir(self.path("out")) if "unfinished" in name], [])
+
+    def test_a_chain_goes_on_with_another_build_and_says_so(self):
+        job = self.job(separation=100, keep_every=0)
+        self.interrupt(job, "out", 5)
+        with open(self.path("out/restart.json")) as stream:
+            restart = json.load(stream)
+        build = restart["unfinished"]["generate"]["so_far"]["build_id"]
+        self.assertIn(f"({build}): a part of quadrille", self.call("modules").stdout)
+        restart["unfinished"]["generate"]["so_far"]["build_id"] = "another"
+        with open(self.path("out/restart.json"), "w") as stream:
+            json.dump(restart, stream)
+        said = f"generate goes on with the build {build} of the program from a state of the build another"
+        self.interrupt(job, "out", 110)
+        results = self.run_job(job)  # the warning of the run in between is kept, and is not said again
+        self.assertEqual([said in warning for warning in results["warnings"]].count(True), 1, results["warnings"])
+        whole = self.run_job(job, out="whole")
+        self.assertEqual(whole["warnings"], [])
+        self.assertEqual(results["chains"]["generate"]["history"], whole["chains"]["generate"]["history"])
+
+    @unittest.skipIf(harness.BACKEND != "cpu", "instruction sets are of CPUs")
+    def test_a_chain_of_another_instruction_set_begins_anew_and_says_so(self):
+        job = self.job(separation=100, keep_every=0)
+        self.interrupt(job, "out", 5)
+        with open(self.path("out/restart.json")) as stream:
+            kept = json.load(stream)["unfinished"]["generate"]["so_far"]["isa"]
+        if kept == "generic":
+            self.skipTest("there is one instruction set")
+        generic = {"QUADRILLE_ISA": "generic"}
+        results = self.run_job(job, env=generic)
+        said = f"an interrupted run kept its state with {kept}, this one works with generic"
+        self.assertEqual([said in warning for warning in results["warnings"]], [True])
+        whole = self.run_job(job, out="whole", env=generic)
+        self.assertEqual(results["chains"]["generate"]["history"], whole["chains"]["generate"]["history"])
+        for file in ("folder/b_0103.lime", "folder/b_0203.lime"):
+            self.assertTrue(np.array_equal(self.links(file)[0], self.links(file, "whole")[0]))
+
+    def test_a_state_of_another_key_is_not_used(self):
+        """As an interrupted run of another version of the program, or of changed links, leaves it."""
+        job = self.job(separation=100, keep_every=0)
+        self.interrupt(job, "out", 5)
+        with open(self.path("out/restart.json")) as stream:
+            restart = json.load(stream)
+        restart["unfinished"]["generate"]["key"] = "another"
+        with open(self.path("out/restart.json"), "w") as stream:
+            json.dump(restart, stream)
+        process = self.call("run", self.write_job(job), "--out", self.path("out"))
+        self.assertIn("generate begins anew: an interrupted run kept its state with another version", process.stderr)
+        self.assertNotIn("going on after", process.stderr)
 
     def test_a_damaged_state_is_not_used(self):
         job = self.job(separation=100, keep_every=0)

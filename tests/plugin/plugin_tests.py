@@ -6,6 +6,8 @@ it in jobs.
 """
 
 import os
+import random
+import re
 import shutil
 import subprocess
 import sys
@@ -40,6 +42,17 @@ def built(name):
     return folder, os.path.join(folder, name + ".so")
 
 
+def is_build_id(text, version):
+    """Whether `text` names a commit of the sources; the version where git does not know them."""
+    root = os.path.realpath(os.path.join(SOURCES, "..", "..", ".."))
+    git = ["git", "-C", root, "rev-parse", "--verify"]
+    top = subprocess.run([*git[:-1], "--show-toplevel"], text=True, capture_output=True, check=False)
+    if top.returncode != 0 or os.path.realpath(top.stdout.strip()) != root:
+        return text == version
+    commit = text.removesuffix("-dirty") + "^{commit}"
+    return subprocess.run([*git, commit], capture_output=True, check=False).returncode == 0
+
+
 def search(*names):
     return {"QUADRILLE_MODULE_PATH": ":".join(built(name)[0] for name in names)}
 
@@ -55,6 +68,23 @@ class Modules(ProgramTest):
         self.assertIn(f"sample 1.2 (from tests): {built('sample')[1]}\n  task sample_sum: adds numbers\n", process.stdout)
         self.assertIn(f"in_c 0.1: {built('in_c')[1]}\n  task c_echo: gives a number back\n", process.stdout)
         self.assertNotIn("sample", self.call("modules").stdout)
+
+    def test_those_of_the_library_are_listed(self):
+        process = self.call("modules")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        found, builds = {}, set()
+        for line in process.stdout.splitlines():
+            if line.startswith("  task "):
+                found[name][1].append(line.split()[1].rstrip(":"))
+            else:
+                name, version, build = re.fullmatch(r"(\w+) (\S+) \((\S+)\): a part of quadrille", line).groups()
+                found[name] = (version, [])
+                builds.add(build)
+        version = re.search(r"\d+\.\d+\.\d+", self.call("--version").stdout).group()
+        self.assertEqual(found, {"mgemm": (version, ["matrix_product", "matrix_product_study"]),
+                                 "quenched": (version, ["generate"]), "ri_mp2": (version, ["ri_mp2", "ri_mp2_study"])})
+        self.assertEqual(len(builds), 1, builds)
+        self.assertTrue(is_build_id(*builds, version), builds)
 
     def test_a_job_without_links(self):
         with open(self.path("words.txt"), "w") as stream:
@@ -120,6 +150,54 @@ class Modules(ProgramTest):
                             self.path("13"), env=search("in_c"))
         self.assertEqual(process.returncode, 1)
         self.assertIn("the module 'in_c': there is no value for 'no_such_name'", process.stderr)
+        for number, said in ((14, "the name of a parameter"), (15, "the name of a parameter"), (16, "a result")):
+            with self.subTest(number=number):
+                process = self.call("run", self.write_job({"run": [{"task": "c_echo", "number": number}]}), "--out",
+                                    self.path(str(number)), env=search("in_c"))
+                self.assertEqual(process.returncode, 1)
+                self.assertIn(f"the module 'in_c': it gives a null pointer as {said}", process.stderr)
+
+    def test_an_exception_past_every_guard_names_the_module(self):
+        left = "quadrille: error: .*the module 'throwing': an exception left its function '{}': thrown in {}\n"
+        for place, said in (*((place, left.format(place, place)) for place in ("check", "outputs", "create", "run")),
+                            ("no exception", "the module 'throwing': an exception left its function 'run'\n"),
+                            ("no name", "the module 'throwing': it gives a null pointer as the name of an output\n")):
+            with self.subTest(place=place):
+                job = self.write_job({"run": [{"task": "throwing_task", "place": place, "save": "#.txt"}]})
+                process = self.call("run", job, "--out", self.path(place), env=search("throwing"))
+                self.assertEqual(process.returncode, 1)
+                self.assertRegex(process.stderr, said)
+
+    def test_an_exception_of_destroy_is_a_warning(self):
+        """The work is done by then: its results stay."""
+        results = self.run_job({"run": [{"task": "throwing_task", "place": "destroy"}]}, env=search("throwing"))
+        self.assertEqual(results["throwing_task"], {"done": True})
+        self.assertEqual(results["warnings"], ["throwing_task: the module 'throwing': an exception left its function "
+                                               "'destroy': thrown in destroy"])
+
+    def test_structs_of_a_later_version_are_cut(self):
+        process = self.call("modules", env=search("later"))
+        self.assertIn("  task later_sum: adds\n  task later_difference: subtracts\n", process.stdout)
+        results = self.run_job({"run": [{"task": "later_sum", "first": 5}, {"task": "later_difference", "second": 7}]},
+                               env=search("later"))
+        self.assertEqual((results["later_sum"], results["later_difference"]), ({"number": 7}, {"number": -6}))
+
+    def test_matrix_products_from_c(self):
+        """Small integers: every product and sum is exact in single precision too."""
+        draw = random.Random(harness.SEED)
+        a, b = (draw.sample(range(-99, 100), 3 * rows) for rows in (2, 4))  # no list of a job has an entry twice
+        task = {"task": "c_product", "a": a, "b": b}
+        exact = [2 * sum(x * y for x, y in zip(row, column)) + 3 for row in (a[:3], a[3:])
+                 for column in (b[:3], b[3:6], b[6:9], b[9:])]
+        result = self.run_job({"run": [{**task, "delta": 50}]}, env=search("in_c"))["c_product"]
+        self.assertEqual([result[f"c{k}"] for k in range(8)], [[number, number] for number in exact])
+        self.assertEqual(result["split"], 1)
+        for name, matrix in (("large_a", a), ("large_b", b)):
+            self.assertAlmostEqual(result[name], sum(abs(x) > 50 for x in matrix) / len(matrix), places=12)
+        process = self.call("run", self.write_job({"run": [{**task, "delta": 0, "lda": 2}]}), "--out", self.path("bad"),
+                            env=search("in_c"))
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr, "c_product: .*lda")
 
     def test_an_input_is_not_replaced(self):
         with open(self.path("words.txt"), "w") as stream:
@@ -150,6 +228,11 @@ class Modules(ProgramTest):
                                    (built("no_descriptor")[0], "no_descriptor.so",
                                     "does not export quadrille_module_descriptor"),
                                    (built("bad_schema")[0], "bad_schema.so", "'x' of task bad_task has the unknown type 99"),
+                                   *((built(f"small_{struct}")[0], f"small_{struct}.so",
+                                      "its structs are smaller than those of version 1") for struct in
+                                     ("module", "task", "parameter")),
+                                   (built("missing_symbol")[0], "missing_symbol.so",
+                                    "undefined symbol: quadrille_no_such_function"),
                                    (self.path("folder"), "text.so", "no shared object that can be loaded")):
             with self.subTest(name=name):
                 process = self.call("modules", env={"QUADRILLE_MODULE_PATH": folder})

@@ -13,20 +13,36 @@
 #ifndef NAME
 #define NAME "bad"
 #endif
+#ifndef MODULE_SIZE
+#define MODULE_SIZE sizeof(quadrille_module)
+#endif
+#ifndef TASK_SIZE
+#define TASK_SIZE sizeof(quadrille_task)
+#endif
+#ifndef PARAMETER_SIZE
+#define PARAMETER_SIZE sizeof(quadrille_parameter)
+#endif
+#ifdef CALL
+extern void CALL(void);
+#else
+#define CALL()
+#endif
 
 static const quadrille_parameter parameters[] = {
     {.name = "x", .type = (quadrille_parameter_type)TYPE, .help = "a number"}};
-static const quadrille_task tasks[] = {{.name = "bad_task", .help = "never runs", .parameters = parameters, .parameter_count = 1}};
+static const quadrille_task tasks[] = {
+    {.name = "bad_task", .help = "never runs", .parameters = parameters, .parameter_count = 1}};
 
 static quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t task, void* instance) {
   (void)host, (void)run, (void)task, (void)instance;
+  CALL();
   return QUADRILLE_DONE;
 }
 
 static const quadrille_module module = {.abi_version = ABI,
-                                        .struct_size = sizeof(quadrille_module),
-                                        .task_size = sizeof(quadrille_task),
-                                        .parameter_size = sizeof(quadrille_parameter),
+                                        .struct_size = MODULE_SIZE,
+                                        .task_size = TASK_SIZE,
+                                        .parameter_size = PARAMETER_SIZE,
                                         .name = NAME,
                                         .version = "0.1",
                                         .build_id = "",

@@ -1,21 +1,91 @@
-/* A module in C, with a task that gives what it is told. */
+/* A module in C: a task that gives what it is told, and one that multiplies matrices with the module mgemm. */
+#include "modules/mgemm/c_api.h"
 #include "modules/module.h"
 
 #include <stdio.h>
 
-static const quadrille_parameter parameters[] = {
-    {.name = "number", .type = QUADRILLE_INTEGER, .help = "any", .default_text = "7"}};
-static const quadrille_task tasks[] = {{.name = "c_echo", .help = "gives a number back", .parameters = parameters, .parameter_count = 1}};
+static const quadrille_parameter echo_parameters[] = {{.name = "number",
+                                                       .type = QUADRILLE_INTEGER,
+                                                       .help = "to be given back; 13 to 16 call the host wrongly",
+                                                       .default_text = "7"}};
+static const quadrille_parameter element[] = {{.name = "element", .type = QUADRILLE_REAL, .help = "of a matrix"}};
+static const quadrille_parameter product_parameters[] = {
+    {.name = "a",
+     .type = QUADRILLE_LIST,
+     .help = "2 x 3, by rows",
+     .flags = QUADRILLE_REQUIRED,
+     .members = element,
+     .member_count = 1},
+    {.name = "b",
+     .type = QUADRILLE_LIST,
+     .help = "4 x 3, by rows",
+     .flags = QUADRILLE_REQUIRED,
+     .members = element,
+     .member_count = 1},
+    {.name = "delta", .type = QUADRILLE_REAL, .help = "cutoff of mixed precision", .flags = QUADRILLE_REQUIRED},
+    {.name = "lda", .type = QUADRILLE_INTEGER, .default_text = "3"}};
+static const quadrille_task tasks[] = {
+    {.name = "c_echo", .help = "gives a number back", .parameters = echo_parameters, .parameter_count = 1},
+    {.name = "c_product", .help = "gives 2 A B^T + 3", .parameters = product_parameters, .parameter_count = 4}};
 
-static quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t task, void* instance) {
+static quadrille_status echo(const quadrille_host* host, quadrille_run* run) {
   int64_t number = 0;
   char json[64];
-  (void)task;
-  (void)instance;
   if (host->integer(run, "number", 0, &number) != QUADRILLE_DONE) return QUADRILLE_FAILED;
   if (number == 13 && host->integer(run, "no_such_name", 0, &number) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (number == 14) (void)host->has(run, NULL);
+  if (number == 15) (void)host->count(run, NULL);
+  if (number == 16) (void)host->result(run, NULL, NULL);
   snprintf(json, sizeof json, "{\"number\": %lld}", (long long)number);
   return host->result(run, NULL, json);
+}
+
+static quadrille_status reals(const quadrille_host* host, quadrille_run* run, const char* path, size_t count,
+                              double* out) {
+  size_t k;
+  if (host->count(run, path) != count) {
+    host->fail(run, QUADRILLE_INVALID_INPUT, path, "wrong number of elements");
+    return QUADRILLE_FAILED;
+  }
+  for (k = 0; k < count; ++k) {
+    if (host->real(run, path, k, &out[k]) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  }
+  return QUADRILLE_DONE;
+}
+
+static quadrille_status product(const quadrille_host* host, quadrille_run* run) {
+  double a[6], b[12], delta, c[8] = {1, 1, 1, 1, 1, 1, 1, 1}, split[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+  int64_t lda;
+  int k, failed;
+  quadrille_mgemm_options options = {0};
+  quadrille_mgemm_report report;
+  char json[256];
+  if (reals(host, run, "a", 6, a) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (reals(host, run, "b", 12, b) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (host->real(run, "delta", 0, &delta) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (host->integer(run, "lda", 0, &lda) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  failed = quadrille_mgemm('R', 'N', 'T', 2, 4, 3, 2.0, a, lda, b, 3, 3.0, c, 4, 0, delta, &report);
+  options.struct_size = sizeof options;
+  options.delta = delta;
+  options.always_split = 1; /* a product as small as this gains nothing */
+  if (!failed)
+    failed = quadrille_mgemm_with(&options, 'R', 'N', 'T', 2, 4, 3, 2.0, a, lda, b, 3, 3.0, split, 4, &report);
+  if (failed) {
+    host->fail(run, QUADRILLE_INVALID_INPUT, NULL, quadrille_mgemm_message());
+    return QUADRILLE_FAILED;
+  }
+  for (k = 0; k < 8; ++k) {
+    snprintf(json, sizeof json, "{\"c%d\": [%.17g, %.17g]}", k, c[k], split[k]);
+    if (host->result(run, NULL, json) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  }
+  snprintf(json, sizeof json, "{\"split\": %d, \"large_a\": %.17g, \"large_b\": %.17g}", (int)report.split,
+           report.large_a, report.large_b);
+  return host->result(run, NULL, json);
+}
+
+static quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t task, void* instance) {
+  (void)instance;
+  return task == 0 ? echo(host, run) : product(host, run);
 }
 
 static const quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
@@ -26,7 +96,7 @@ static const quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
                                         .version = "0.1",
                                         .build_id = "",
                                         .tasks = tasks,
-                                        .task_count = 1,
+                                        .task_count = 2,
                                         .run = run};
 
 __attribute__((visibility("default"))) const quadrille_module* quadrille_module_descriptor(void) { return &module; }

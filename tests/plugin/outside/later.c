@@ -1,0 +1,53 @@
+/* A module whose writer knew larger structs than this version of the interface has: what they add is left unread. */
+#include "modules/module.h"
+
+#include <stdio.h>
+
+#define ADDED "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+
+typedef struct {
+  quadrille_parameter known;
+  char added[16];
+} later_parameter;
+typedef struct {
+  quadrille_task known;
+  char added[32];
+} later_task;
+typedef struct {
+  quadrille_module known;
+  char added[16];
+} later_module;
+
+static const later_parameter parameters[] = {
+    {{.name = "first", .type = QUADRILLE_INTEGER, .help = "a number", .default_text = "1"}, ADDED},
+    {{.name = "second", .type = QUADRILLE_INTEGER, .help = "a number", .default_text = "2"}, ADDED}};
+static const later_task tasks[] = {
+    {{.name = "later_sum", .help = "adds", .parameters = &parameters[0].known, .parameter_count = 2}, ADDED ADDED},
+    {{.name = "later_difference", .help = "subtracts", .parameters = &parameters[0].known, .parameter_count = 2},
+     ADDED ADDED}};
+
+static quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t task, void* instance) {
+  int64_t first = 0, second = 0;
+  char json[64];
+  (void)instance;
+  if (host->integer(run, "first", 0, &first) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (host->integer(run, "second", 0, &second) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  snprintf(json, sizeof json, "{\"number\": %lld}", (long long)(task == 0 ? first + second : first - second));
+  return host->result(run, NULL, json);
+}
+
+static const later_module module = {{.abi_version = QUADRILLE_MODULE_ABI,
+                                     .struct_size = sizeof(later_module),
+                                     .task_size = sizeof(later_task),
+                                     .parameter_size = sizeof(later_parameter),
+                                     .name = "later",
+                                     .version = "0.1",
+                                     .build_id = "",
+                                     .tasks = &tasks[0].known,
+                                     .task_count = 2,
+                                     .run = run},
+                                    ADDED};
+
+__attribute__((visibility("default"))) const quadrille_module* quadrille_module_descriptor(void) {
+  return &module.known;
+}
