@@ -1,5 +1,6 @@
 #include "input/tasks/module_task.h"
 
+#include "core/backend/backend.h"
 #include "input/files/checksum.h"
 #include "input/files/gauge_file.h"
 #include "input/job.h"
@@ -22,7 +23,8 @@
 /// What stands behind the handle that a module's functions are given.
 struct quadrille_run {
   const quadrille::TaskSpec& task;
-  quadrille::JobRun* job;  ///< null while the task is only checked
+  quadrille::JobRun* job;                 ///< null while the task is only checked
+  quadrille::Backend* backend = nullptr;  ///< null where it is checked for any
   std::optional<quadrille::Error> failure = {};
   std::deque<std::string> texts = {};  ///< that the module has been given
   nlohmann::ordered_json result = nullptr;
@@ -286,7 +288,7 @@ const quadrille_host host = {
     .input_file = input_file,
     .output_file = output_file,
     .task_name = [](quadrille_run* run) { return run->task.name.c_str(); },
-    .backend = [](quadrille_run* run) { return run->job ? keep_text(run, run->job->backend().name()) : "cpu"; },
+    .backend = [](quadrille_run* run) { return run->backend ? keep_text(run, run->backend->name()) : ""; },
     .threads = [](quadrille_run*) { return omp_get_max_threads(); },
     .result = set_result,
     .warn = warn,
@@ -333,16 +335,23 @@ bool check_files(const Parameters& parameters, const TaskSpec& task, std::vector
   return good;
 }
 
-void check(const TaskSpec& task, const Dims&, std::vector<Error>& errors) {
-  if (!check_files(*task.parameters, task, errors)) return;
+void check_for(Backend* backend, const TaskSpec& task, std::vector<Error>& errors) {
   const quadrille_module& module = task.entry->module->descriptor;
   if (module.check == nullptr) return;
-  quadrille_run run{task, nullptr};
+  quadrille_run run{task, nullptr, backend};
   try {
     module_call(run, "check", [&] { return module.check(&host, &run, task.entry->module_task); });
   } catch (const Error& error) {
     errors.push_back(error);
   }
+}
+
+void check(const TaskSpec& task, const Dims&, std::vector<Error>& errors) {
+  if (check_files(*task.parameters, task, errors)) check_for(nullptr, task, errors);
+}
+
+void check_backend(const TaskSpec& task, Backend& backend, std::vector<Error>& errors) {
+  check_for(&backend, task, errors);
 }
 
 /// The names of a task whose output parameters are patterns.
@@ -366,7 +375,7 @@ void warn_of_operators(JobRun& job, const TaskSpec& task) {
 
 void run_task(JobRun& job, const TaskSpec& task) {
   const quadrille_module& module = task.entry->module->descriptor;
-  quadrille_run run{task, &job};
+  quadrille_run run{task, &job, &job.backend()};
   if ((task.entry->module->tasks[task.entry->module_task].flags & QUADRILLE_MAKES_LINKS) != 0) {
     warn_of_operators(job, task);
   }
@@ -400,6 +409,7 @@ TaskEntry module_task(const Module& module, std::size_t index) {
   entry.module = &module;
   entry.module_task = index;
   entry.check = check;
+  entry.check_backend = check_backend;
   if (module.descriptor.outputs != nullptr) entry.outputs = outputs;
   entry.run = run_task;
   return entry;
