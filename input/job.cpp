@@ -254,6 +254,14 @@ void check_tasks(const Job& job, const Dims& dims, std::vector<Error>& errors) {
   }
 }
 
+void check_backend(const Job& job, Backend& backend, std::vector<Error>& errors) {
+  for (const TaskSpec& task : job.run) {
+    std::vector<Error> found;
+    if (task.entry->check_backend) task.entry->check_backend(task, backend, found);
+    add_new(found, errors);
+  }
+}
+
 void check_links(const Job& job, const LoadedGauge& gauge, Backend& backend, std::vector<Error>& errors) {
   for (const TaskSpec& task : job.run) {
     std::vector<Error> found;

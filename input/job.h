@@ -52,6 +52,8 @@ void check_inputs(const Job& job, std::vector<Error>& errors);
 
 /// Appends what is wrong with the tasks on a lattice of `dims`; what is wrong with a block that tasks share, once.
 void check_tasks(const Job& job, const Dims& dims, std::vector<Error>& errors);
+/// Appends why tasks cannot be done by this backend.
+void check_backend(const Job& job, Backend& backend, std::vector<Error>& errors);
 /// Appends why tasks cannot be done on these links.
 void check_links(const Job& job, const LoadedGauge& gauge, Backend& backend, std::vector<Error>& errors);
 

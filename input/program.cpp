@@ -29,6 +29,7 @@ constexpr const char* about = "Lattice QCD: quark propagators on gauge configura
 
 struct Call {
   RunOptions run;
+  std::string check_backend;  ///< empty: a job may run on any
   std::string file;
   ReportOptions report;
   std::vector<std::string> topic;
@@ -43,10 +44,14 @@ void add_set_option(CLI::App& command, RunOptions& options) {
       ->take_all();
 }
 
-void add_machine_options(CLI::App& command, std::string& backend, int& threads) {
-  command.add_option("--backend", backend, "auto (cuda where a GPU answers, cpu elsewhere), cpu or cuda")
+void add_backend_option(CLI::App& command, std::string& backend, const std::string& help) {
+  command.add_option("--backend", backend, help)
       ->type_name("NAME")
       ->check(CLI::IsMember(std::vector<std::string>{"auto", "cpu", "cuda"}));
+}
+
+void add_machine_options(CLI::App& command, std::string& backend, int& threads) {
+  add_backend_option(command, backend, "auto (cuda where a GPU answers, cpu elsewhere), cpu or cuda");
   command.add_option("--threads", threads, "Threads; as OMP_NUM_THREADS or the machine says when not given")
       ->type_name("N")
       ->check(CLI::Range(1, most_threads));
@@ -112,6 +117,7 @@ void describe(CLI::App& app, Call& call) {
   CLI::App& check = *app.add_subcommand("check", "Validate a job: name every error, change nothing");
   check.add_option("JOB", call.run.job, "The job, a YAML file")->required()->type_name("");
   add_set_option(check, call.run);
+  add_backend_option(check, call.check_backend, "Where it is to run: auto, cpu or cuda; anywhere when not given");
 
   CLI::App& info = *app.add_subcommand("info", "Describe a gauge or propagator file");
   info.add_option("FILE", call.file, "The file")->required()->type_name("");
@@ -137,7 +143,7 @@ void describe(CLI::App& app, Call& call) {
 
 int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostream& err) {
   if (app.got_subcommand("run")) return run_job(call.run, out, err);
-  if (app.got_subcommand("check")) return check(call.run.job, call.run.overrides, out, err);
+  if (app.got_subcommand("check")) return check(call.run.job, call.run.overrides, call.check_backend, out, err);
   if (app.got_subcommand("info")) info(call.file, out);
   if (app.got_subcommand("bench")) run_bench(call.bench, out);
   if (app.got_subcommand("report")) return report(call.report);

@@ -35,6 +35,8 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   if (print_errors(errors, err)) return 1;
 
   Backend& backend = find_backend(options.backend);
+  check_backend(job, backend, errors);
+  if (print_errors(errors, err)) return 1;
   if (options.threads > 0) omp_set_num_threads(options.threads);
   active_isa();  // an instruction set that is asked for and cannot be had is said before anything is written
   OutputFolder folder(place, job_json(job), options.force);

@@ -101,7 +101,7 @@ Hdf5Array Hdf5Reader::read(const std::string& dataset, int rank) const {
   for (std::size_t k = 0; k < count; ++k) {
     if (!std::isfinite(array.data[k])) {
       fail(ErrorCode::numerical, path_, dataset,
-           fmt::format("element {} is {}", place_text(array.dims, k), array.data[k]));
+           fmt::format("element {} is {}, must be finite", place_text(array.dims, k), array.data[k]));
     }
   }
   return array;

@@ -103,7 +103,8 @@ typedef struct quadrille_host {
    * names in the output folder, whose subfolders are made. The file belongs to the task's results. */
   quadrille_status (*input_file)(quadrille_run* run, const char* path, size_t index, const char** file);
   quadrille_status (*output_file)(quadrille_run* run, const char* path, size_t index, const char** file);
-  /* The name of the task in the job; the backend ("cpu", "cuda"); the number of threads. */
+  /* The name of the task in the job; the backend ("cpu", "cuda"; empty while the task is checked for any of them); the
+   * number of threads. */
   const char* (*task_name)(quadrille_run* run);
   const char* (*backend)(quadrille_run* run);
   int (*threads)(quadrille_run* run);
@@ -160,8 +161,8 @@ typedef struct quadrille_module {
   /* Makes what task number `task` works with, `instance`; may be null when there is nothing. */
   quadrille_status (*create)(const quadrille_host* host, quadrille_run* run, size_t task,
                              void** instance) QUADRILLE_ZERO;
-  /* Whether the task can be done: what the schema cannot say, without reading large files and without writing any. May
-   * be null. */
+  /* Whether the task can be done: what the schema cannot say, without reading large files and without writing any. A
+   * job that is to run is checked twice, the second time when its backend is known. May be null. */
   quadrille_status (*check)(const quadrille_host* host, quadrille_run* run, size_t task) QUADRILLE_ZERO;
   quadrille_status (*run)(const quadrille_host* host, quadrille_run* run, size_t task, void* instance) QUADRILLE_ZERO;
   void (*destroy)(void* instance) QUADRILLE_ZERO; /* null where create is */

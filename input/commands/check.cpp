@@ -1,5 +1,6 @@
 #include "input/commands/check.h"
 
+#include "core/backend/backend.h"
 #include "input/job.h"
 #include "input/outputs.h"
 
@@ -15,12 +16,13 @@ void print_error(std::ostream& err, const std::string& what) {
   err << "quadrille: error: " << line << std::endl;
 }
 
-int check(const std::string& job_file, const std::vector<std::string>& overrides, std::ostream& out,
-          std::ostream& err) {
+int check(const std::string& job_file, const std::vector<std::string>& overrides, const std::string& backend,
+          std::ostream& out, std::ostream& err) {
   std::vector<Error> errors;
   const Job job = read_job(job_file, overrides, errors);
   if (errors.empty()) check_outputs(job, default_output_folder(job_file), errors);
   if (errors.empty()) check_inputs(job, errors);
+  if (errors.empty() && !backend.empty()) check_backend(job, find_backend(backend), errors);
   for (const Error& error : errors) print_error(err, error.what());
   if (!errors.empty()) return 1;
   out << job_file << ": no errors" << std::endl;

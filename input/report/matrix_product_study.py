@@ -38,7 +38,7 @@ def draw(results, save):
         axes.set(xlabel="n", ylabel="speed-up over dgemm", ylim=(0, None))
         axes.legend(fontsize=6)
         save(figure, f"{name}_speedup",
-             f"Study {name}: speed-up over OpenBLAS's dgemm against the size of the matrices")
+             f"Study {name}: speed-up over {study.dgemm_of(one)} against the size of the matrices")
         figure, axes = plt.subplots(figsize=(7, 5))
         salted(axes, one["rows"], "mgemm", "max_error", {"linestyle": "-"})
         salted(axes, one["rows"], "sgemm", "max_error", {"linestyle": "--", "alpha": 0.6})

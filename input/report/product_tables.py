@@ -19,14 +19,13 @@ def held(rows, key):
 
 def matrix_product_text(name, one, table):
     rows = one["rows"]
-    on_gpu = one.get("backend", "cpu") != "cpu"
-    dgemm = ("cuBLAS's dgemm of operands in the GPU's memory, where those of all but cleaver are" if on_gpu else
-             f"OpenBLAS's dgemm (threads: {one['threads']})")
+    dgemm = study.dgemm_of(one) + (" of operands in the GPU's memory, where those of all but cleaver are"
+                                   if study.on_gpu(one) else f" (threads: {one['threads']})")
     out = (f"\n## Matrix products `{name}`\n\nSpeed-ups are over {dgemm}; the products took turns, medians of "
            f"{one['repeats']}. sgemm multiplies factors that are in single "
            "precision already. Errors are differences from dgemm, of all elements. Salted elements are within "
            f"{one['salt_spread']:g} of the number given, the others in [-1, 1].\n")
-    head = ["matrices", "product", "GFLOP/s", "speed-up", "analysis", "largest error", "rms error", "probable bound",
+    head = ["matrices", "product", "memory", "GFLOP/s", "speed-up", "analysis", "largest error", "rms error", "probable bound",
             "certain bound"]
     for n in study.values(rows, "n"):
         lines = []
@@ -34,7 +33,8 @@ def matrix_product_text(name, one, table):
             analysis = row["analysis_seconds"]
             small = row.get("small_form")
             product = row["product"] if small in (None, "single") else f"mgemm, {small}"
-            lines.append([salt_name(row), product, f"{row['gflops']:.1f}", f"{row['speedup']:.2f}",
+            memory = row.get("memory")  # in no results of before there was one
+            lines.append([salt_name(row), product, "-" if memory is None else f"{memory} MiB", f"{row['gflops']:.1f}", f"{row['speedup']:.2f}",
                           "-" if analysis is None else f"{100 * analysis / row['seconds']:.0f} %",
                           *(number(row[key], ".2e") for key in ("max_error", "rms_error", "probable_bound", "bound"))])
         out += f"\n### n = {n}\n\n" + table(head, lines)

@@ -1,4 +1,4 @@
-"""What the tables and figures of a solver study share: choosing and naming its rows."""
+"""What the tables and figures of studies share: choosing and naming their rows."""
 
 
 def studies(results):
@@ -31,3 +31,13 @@ def systems(rows):
     """Every (solver, tolerance) of a study with its rows."""
     return [(solver, tolerance, pick(rows, solver=solver, tolerance=tolerance))
             for tolerance in values(rows, "tolerance") for solver in values(rows, "solver")]
+
+
+def on_gpu(one):
+    """Whether a study of products was done on a GPU."""
+    return one.get("backend", "cpu") != "cpu"
+
+
+def dgemm_of(one):
+    """Whose product in double a study of products compares with."""
+    return "cuBLAS's dgemm" if on_gpu(one) else "OpenBLAS's dgemm"

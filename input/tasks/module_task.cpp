@@ -1,5 +1,6 @@
 #include "input/tasks/module_task.h"
 
+#include "core/backend/backend.h"
 #include "input/files/checksum.h"
 #include "input/files/gauge_file.h"
 #include "input/job.h"
@@ -23,7 +24,8 @@
 /// What stands behind the handle that a module's functions are given.
 struct quadrille_run {
   const quadrille::TaskSpec& task;
-  quadrille::JobRun* job;  ///< null while the task is only checked
+  quadrille::JobRun* job;                 ///< null while the task is only checked
+  quadrille::Backend* backend = nullptr;  ///< null where it is checked for any
   std::optional<quadrille::Error> failure = {};
   std::deque<std::string> texts = {};  ///< that the module has been given
   nlohmann::ordered_json result = nullptr;
@@ -168,9 +170,9 @@ quadrille_status get_text(quadrille_run* run, const char* path, std::size_t inde
 }
 
 const char* backend(quadrille_run* run) {
-  const char* name = "cpu";
+  const char* name = "";
   (void)host_call(run, [&] {
-    if (run->job != nullptr) name = keep_text(run, run->job->backend().name());
+    if (run->backend != nullptr) name = keep_text(run, run->backend->name());
     return QUADRILLE_DONE;
   });
   return name;
@@ -407,16 +409,23 @@ bool check_files(const Parameters& parameters, const TaskSpec& task, std::vector
   return good;
 }
 
-void check(const TaskSpec& task, const Dims&, std::vector<Error>& errors) {
-  if (!check_files(*task.parameters, task, errors)) return;
+void check_for(Backend* backend, const TaskSpec& task, std::vector<Error>& errors) {
   const quadrille_module& module = task.entry->module->descriptor;
   if (module.check == nullptr) return;
-  quadrille_run run{task, nullptr};
+  quadrille_run run{task, nullptr, backend};
   try {
     module_call(run, "check", [&] { return module.check(&host, &run, task.entry->module_task); });
   } catch (const Error& error) {
     errors.push_back(error);
   }
+}
+
+void check(const TaskSpec& task, const Dims&, std::vector<Error>& errors) {
+  if (check_files(*task.parameters, task, errors)) check_for(nullptr, task, errors);
+}
+
+void check_backend(const TaskSpec& task, Backend& backend, std::vector<Error>& errors) {
+  check_for(&backend, task, errors);
 }
 
 /// The names of a task whose output parameters are patterns.
@@ -461,7 +470,7 @@ void destroy_instance(JobRun& job, const TaskSpec& task, void* instance) noexcep
 
 void run_task(JobRun& job, const TaskSpec& task) {
   const quadrille_module& module = task.entry->module->descriptor;
-  quadrille_run run{task, &job};
+  quadrille_run run{task, &job, &job.backend()};
   if ((task.entry->module->tasks[task.entry->module_task].flags & QUADRILLE_MAKES_LINKS) != 0) {
     warn_of_operators(job, task);
   }
@@ -498,6 +507,7 @@ TaskEntry module_task(const Module& module, std::size_t index) {
   entry.module = &module;
   entry.module_task = index;
   entry.check = check;
+  entry.check_backend = check_backend;
   if (module.descriptor.outputs != nullptr) entry.outputs = outputs;
   entry.run = run_task;
   return entry;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/backend.h"
+#include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/mgemm.h"
 
 #include <cstdint>
@@ -17,7 +18,8 @@ class ComparedProducts {
 
   virtual void dgemm() = 0;
   virtual void sgemm() = 0;  ///< of factors that are in single already
-  virtual void panels() = 0;
+  /// Of cleaver, through the memory of the case.
+  virtual CleaverReport panels() = 0;
   virtual MgemmReport mixed() = 0;
   /// What mgemm does before it multiplies.
   virtual void analyse() = 0;
@@ -35,6 +37,7 @@ struct ComparedCase {
   std::vector<double> a, b;
   Cutoff cutoff;
   MgemmOptions options;
+  std::int64_t memory_cap = 0;  ///< of cleaver
 };
 
 /// On the GPU that one.options.backend is: operands in its memory, except those of `panels`, which pass through it from

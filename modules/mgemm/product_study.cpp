@@ -3,7 +3,6 @@
 #include "modules/differences.h"
 #include "modules/mgemm/blas.h"
 #include "modules/mgemm/choice.h"
-#include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/compared_products.h"
 #include "modules/take_turns.h"
 
@@ -45,7 +44,7 @@ class HostProducts : public ComparedProducts {
 
   void dgemm() override { dense_product(1.0, view(one_.a), view(one_.b), 0.0, to(reference_)); }
   void sgemm() override { dense_product(1.0f, view(single_a_), view(single_b_), 0.0f, to(single_c_)); }
-  void panels() override { (void)cleaver(gemm_); }
+  CleaverReport panels() override { return cleaver(gemm_, {one_.memory_cap, nullptr}); }
   MgemmReport mixed() override { return mgemm(gemm_, one_.cutoff, one_.options); }
   void analyse() override {
     const auto [max_a, max_b] = check_numbers(gemm_);
@@ -81,6 +80,7 @@ std::unique_ptr<ComparedProducts> make_products(const ProductCase& one, const Pr
   made.cutoff = options.cutoff;
   made.options.always_split = options.always_split;
   made.options.backend = options.backend;
+  made.memory_cap = options.memory_cap;
   const bool here = options.backend == nullptr || options.backend->host_memory();
   if (here) return std::make_unique<HostProducts>(std::move(made));
   return products_on_device(std::move(made));
@@ -94,11 +94,12 @@ std::vector<ProductMeasurement> measure_products(const ProductCase& one, const P
   const std::unique_ptr<ComparedProducts> work = make_products(one, options);
   std::vector<ProductMeasurement> out(with_module ? 4 : 2);
   MgemmReport report;
+  CleaverReport panels;
   const auto multiply = [&](std::size_t which) {
     switch (which) {
       case 0: return work->dgemm();
       case 1: return work->sgemm();
-      case 2: return work->panels();
+      case 2: panels = work->panels(); break;
       default: report = work->mixed();
     }
   };
@@ -119,6 +120,7 @@ std::vector<ProductMeasurement> measure_products(const ProductCase& one, const P
   });
   for (std::size_t which = 0; which < out.size(); ++which) out[which].seconds = median(times[which]);
   if (with_module) {
+    out[2].panel_bytes = panels.panel_bytes;
     out[3].report = report;
     out[3].analysis_seconds = median(analyses);
   }

@@ -19,9 +19,10 @@ struct ProductCase {
 
 struct ProductStudyOptions {
   Cutoff cutoff = Cutoff::at(1);
-  bool always_split = true;    ///< MgemmOptions
-  int repeats = 3;             ///< times that each product is timed
-  Backend* backend = nullptr;  ///< who multiplies: the CPU where null
+  bool always_split = true;     ///< MgemmOptions
+  int repeats = 3;              ///< times that each product is timed
+  std::int64_t memory_cap = 0;  ///< CleaverOptions
+  Backend* backend = nullptr;   ///< who multiplies: the CPU where null
 };
 
 /// One way to multiply. Errors are the largest and the root mean square of all elements' differences from dgemm's,
@@ -33,8 +34,9 @@ struct ProductMeasurement {
                         ///< the host's
   double seconds = 0;   ///< the median
   double max_error = 0, rms_error = 0;
-  MgemmReport report{};         ///< of mgemm
-  double analysis_seconds = 0;  ///< of mgemm: checking the elements, counting large ones, choosing the form
+  std::int64_t panel_bytes = 0;  ///< of cleaver: taken by its panels
+  MgemmReport report{};          ///< of mgemm
+  double analysis_seconds = 0;   ///< of mgemm: checking the elements, counting large ones, choosing the form
 };
 
 /// dgemm, sgemm, cleaver and mgemm, in this order; they take turns while they are timed. `with_module` leaves out the

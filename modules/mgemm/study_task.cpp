@@ -34,7 +34,8 @@ std::vector<Case> cases_of(const TaskContext& context) {
   return out;
 }
 
-Json row_json(const Case& one, const ProductMeasurement& m, double seconds_of_dgemm) {
+/// `memory` is that of cleaver in MiB.
+Json row_json(const Case& one, const ProductMeasurement& m, double seconds_of_dgemm, std::int64_t memory) {
   const bool mixed = m.product == "mgemm", reference = m.product == "dgemm";
   const bool bounded = mixed && std::isfinite(m.report.bound);  // what is not analysed has no bound
   const bool split = mixed && m.report.form == MgemmForm::split;
@@ -43,6 +44,8 @@ Json row_json(const Case& one, const ProductMeasurement& m, double seconds_of_dg
           {"salt", known(one.salted, one.salt)},
           {"fraction", one.fraction},
           {"product", m.product},
+          {"memory", m.product == "cleaver" && memory > 0 ? Json(memory) : Json(nullptr)},
+          {"panel_bytes", m.product == "cleaver" ? Json(m.panel_bytes) : Json(nullptr)},
           {"form", mixed ? Json(to_string(m.report.form)) : Json(nullptr)},
           {"small_form", split ? Json(to_string(m.report.small_form)) : Json(nullptr)},
           {"delta", known(split, m.report.delta)},
@@ -121,6 +124,14 @@ const quadrille_parameter study_parameters[study_parameter_count] = {
      .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
      .minimum = 1,
      .maximum = 1000},
+    {.name = "memory",
+     .type = QUADRILLE_INTEGER,
+     .help = "that the panels of cleaver may take, on a GPU of its own memory; 0: no limit",
+     .unit = "MiB",
+     .default_text = "0",
+     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+     .minimum = 0,
+     .maximum = 1 << 30},
     {.name = "seed",
      .type = QUADRILLE_INTEGER,
      .help = "of the matrices",
@@ -148,6 +159,8 @@ void run_study(const TaskContext& context) {
   options.always_split = context.boolean("always_split");
   options.repeats = int(context.integer("repeats"));
   options.backend = &find_backend(context.backend());
+  const std::int64_t memory = context.integer("memory");
+  options.memory_cap = memory << 20;
   const double spread = context.real("salt_spread");
   const std::vector<Case> cases = cases_of(context);
   double work = 0, done = 0;
@@ -158,7 +171,7 @@ void run_study(const TaskContext& context) {
     const Salt salt{one.fraction, one.salt - spread, one.salt + spread};
     const std::vector<ProductMeasurement> found =
         measure_products({one.n, salt, std::uint64_t(context.integer("seed"))}, options, one.salted);
-    for (const ProductMeasurement& m : found) rows.push_back(row_json(one, m, found.front().seconds));
+    for (const ProductMeasurement& m : found) rows.push_back(row_json(one, m, found.front().seconds, memory));
     done += std::pow(double(one.n), 3);
     const ProductMeasurement& last = found.back();
     log().info("{}: {}: {} {:.3g} s, {:.2f} times as fast as dgemm, largest error {:.2g}", context.task_name(),
@@ -171,6 +184,7 @@ void run_study(const TaskContext& context) {
                                                     {"threads", context.threads()},
                                                     {"salt_spread", spread},
                                                     {"repeats", options.repeats},
+                                                    {"memory", memory},
                                                     {"rows", rows}})
                                                   .dump());
 }

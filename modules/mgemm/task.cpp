@@ -20,35 +20,93 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+using Extents = std::vector<std::int64_t>;
+
 /// op(A) or op(B) of a job; rows one after the other.
 struct Factor {
   Hdf5Array array;
   Transpose transpose;
-  std::int64_t rows, columns;  ///< of op
 
   Factor(const TaskContext& context, const std::string& name)
       : array(Hdf5Reader(context.input_file(name + ".file")).read(context.text(name + ".dataset"), 2)),
-        transpose(context.boolean(name + ".transpose") ? Transpose::yes : Transpose::no),
-        rows(array.dims[transpose == Transpose::yes ? 1 : 0]),
-        columns(array.dims[transpose == Transpose::yes ? 0 : 1]) {}
+        transpose(context.boolean(name + ".transpose") ? Transpose::yes : Transpose::no) {}
 };
 
-Gemm<double> product_of(const Factor& a, const Factor& b, double alpha, Hdf5Array& c) {
-  if (a.columns != b.rows) {
+Extents extents(const TaskContext& context, const std::string& name) {
+  return Hdf5Reader(context.input_file(name + ".file")).dims(context.text(name + ".dataset"), 2);
+}
+
+/// Rows and columns of op(A) or op(B).
+Extents factor_extents(const TaskContext& context, const std::string& name) {
+  Extents dims = extents(context, name);
+  if (context.boolean(name + ".transpose")) std::swap(dims[0], dims[1]);
+  return dims;
+}
+
+/// `c_in` is there when, and only when, beta makes something of it.
+void check_beta(const TaskContext& context) {
+  const double beta = context.real("beta");
+  if (beta != 0 && !context.has("c_in")) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT,
-                      fmt::format("op(B) must have {} rows, as op(A) has columns, has {}", a.columns, b.rows),
-                      "b.file");
+                      fmt::format("{:g} multiplies a matrix C that there must be: give `c_in`, or beta 0", beta),
+                      "beta");
   }
-  c.dims = {a.rows, b.columns};
-  c.data.resize(std::size_t(a.rows * b.columns));
+  if (beta == 0 && context.has("c_in")) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      "with beta 0, the default, C is not read: give another `beta`, or leave `c_in` out", "c_in");
+  }
+}
+
+void check_extents(const TaskContext& context) {
+  const Extents a = factor_extents(context, "a"), b = factor_extents(context, "b");
+  if (a[1] != b[0]) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      fmt::format("op(B) must have {} rows, as op(A) has columns, has {}", a[1], b[0]), "b.file");
+  }
+  if (!context.has("c_in")) return;
+  const Extents c = extents(context, "c_in");
+  if (c[0] == a[0] && c[1] == b[1]) return;
+  TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                    fmt::format("C must be {} x {}, as op(A) op(B) is, is {} x {}", a[0], b[1], c[0], c[1]),
+                    "c_in.file");
+}
+
+/// A CPU has one form; while the backend is not known, all are right.
+void check_form(const TaskContext& context) {
+  const SmallForm form = form_named(context.text("form"));
+  const std::string backend = context.backend();
+  if (form == SmallForm::automatic || form == SmallForm::single || backend.empty()) return;
+  if (!find_backend(backend).host_memory()) return;
+  TaskContext::fail(QUADRILLE_UNSUPPORTED,
+                    fmt::format("{} needs the backend cuda, this is {}, which has single and automatic",
+                                context.text("form"), backend),
+                    "form");
+}
+
+void check_product(const TaskContext& context) {
+  if (read_precision(context).precision == ProductPrecision::mgemm) check_form(context);
+  check_beta(context);
+  check_extents(context);
+}
+
+/// C as it is read, and zeros where it is not.
+Hdf5Array read_c(const TaskContext& context) {
+  if (context.has("c_in")) return Hdf5Reader(context.input_file("c_in.file")).read(context.text("c_in.dataset"), 2);
+  const std::int64_t rows = factor_extents(context, "a")[0], columns = factor_extents(context, "b")[1];
+  return {{rows, columns}, std::vector<double>(std::size_t(rows * columns))};
+}
+
+/// The job's product; `c` is what it adds to and overwrites.
+Gemm<double> product_of(const TaskContext& context, const Factor& a, const Factor& b, Hdf5Array& c) {
   Gemm<double> gemm;
   gemm.order = Order::rows;
   gemm.trans_a = a.transpose;
   gemm.trans_b = b.transpose;
-  gemm.m = a.rows;
-  gemm.n = gemm.ldc = b.columns;
-  gemm.k = a.columns;
-  gemm.alpha = alpha;
+  gemm.m = c.dims[0];
+  gemm.n = gemm.ldc = c.dims[1];
+  gemm.k = a.array.dims[a.transpose == Transpose::yes ? 0 : 1];
+  gemm.alpha = context.real("alpha");
+  gemm.beta = context.real("beta");
   gemm.a = a.array.data.data();
   gemm.lda = std::max<std::int64_t>(1, a.array.dims[1]);
   gemm.b = b.array.data.data();
@@ -65,12 +123,12 @@ CleaverOptions cleaver_options(const TaskContext& context) {
 Json multiply_single(const TaskContext& context, const Gemm<double>& gemm, const Factor& a, const Factor& b) {
   const std::vector<float> left(a.array.data.begin(), a.array.data.end()),
       right(b.array.data.begin(), b.array.data.end());
-  std::vector<float> c(std::size_t(gemm.m * gemm.n));
-  Gemm<float> single{gemm.order,  gemm.trans_a, gemm.trans_b, gemm.m,   gemm.n, gemm.k,   float(gemm.alpha),
-                     left.data(), gemm.lda,     right.data(), gemm.ldb, 0.0f,   c.data(), gemm.ldc};
-  (void)cleaver(single, cleaver_options(context));
+  std::vector<float> c(gemm.c, gemm.c + gemm.m * gemm.n);
+  Gemm<float> single{gemm.order,  gemm.trans_a, gemm.trans_b, gemm.m,   gemm.n,           gemm.k,   float(gemm.alpha),
+                     left.data(), gemm.lda,     right.data(), gemm.ldb, float(gemm.beta), c.data(), gemm.ldc};
+  const CleaverReport report = cleaver(single, cleaver_options(context));
   std::copy(c.begin(), c.end(), gemm.c);
-  return {{"form", "single"}};
+  return {{"form", "single"}, {"panel_bytes", report.panel_bytes}};
 }
 
 Json multiply_mixed(const TaskContext& context, const PrecisionChoice& choice, const Gemm<double>& gemm) {
@@ -80,7 +138,7 @@ Json multiply_mixed(const TaskContext& context, const PrecisionChoice& choice, c
   options.memory_cap = memory_cap(context);
   options.always_split = choice.always_split;
   const MgemmReport report = mgemm(gemm, choice.cutoff, options);
-  Json out = {{"form", to_string(report.form)}, {"reason", report.reason}};
+  Json out = {{"form", to_string(report.form)}, {"reason", report.reason}, {"panel_bytes", report.panel_bytes}};
   if (report.analysed) out.update({{"large_a", report.large_a}, {"large_b", report.large_b}});
   if (report.form == MgemmForm::split) {
     out.update({{"small_form", to_string(report.small_form)},
@@ -93,18 +151,21 @@ Json multiply_mixed(const TaskContext& context, const PrecisionChoice& choice, c
   return out;
 }
 
+Json multiply_double(const TaskContext& context, const Gemm<double>& gemm) {
+  const CleaverReport report = cleaver(gemm, cleaver_options(context));
+  return {{"form", "double"}, {"panel_bytes", report.panel_bytes}};
+}
+
 void multiply(const TaskContext& context) {
+  check_product(context);  // once more: files may have changed since the job was checked
   const PrecisionChoice choice = read_precision(context);
   const Factor a(context, "a"), b(context, "b");
-  Hdf5Array c;
-  const Gemm<double> gemm = product_of(a, b, context.real("alpha"), c);
+  Hdf5Array c = read_c(context);
+  const Gemm<double> gemm = product_of(context, a, b, c);
   const auto began = std::chrono::steady_clock::now();
   Json out;
   switch (choice.precision) {
-    case ProductPrecision::double_:
-      (void)cleaver(gemm, cleaver_options(context));
-      out["form"] = "double";
-      break;
+    case ProductPrecision::double_: out = multiply_double(context, gemm); break;
     case ProductPrecision::single: out = multiply_single(context, gemm, a, b); break;
     case ProductPrecision::mgemm: out = multiply_mixed(context, choice, gemm); break;
   }
@@ -122,20 +183,7 @@ quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t
 }
 
 quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t task) {
-  if (task == 1) return guarded(host, run, check_study);
-  return guarded(host, run, [](const TaskContext& context) {
-    (void)read_precision(context);
-    const auto sizes = [&](const std::string& name) {
-      std::vector<std::int64_t> dims =
-          Hdf5Reader(context.input_file(name + ".file")).dims(context.text(name + ".dataset"), 2);
-      if (context.boolean(name + ".transpose")) std::swap(dims[0], dims[1]);
-      return dims;
-    };
-    const std::vector<std::int64_t> a = sizes("a"), b = sizes("b");
-    if (a[1] == b[0]) return;
-    TaskContext::fail(QUADRILLE_INVALID_INPUT,
-                      fmt::format("op(B) must have {} rows, as op(A) has columns, has {}", a[1], b[0]), "b.file");
-  });
+  return guarded(host, run, task == 0 ? check_product : check_study);
 }
 
 constexpr quadrille_parameter file_in{
@@ -147,15 +195,16 @@ constexpr quadrille_parameter dataset(const char* name) {
 }
 constexpr quadrille_parameter a_members[] = {file_in, dataset("A"), transpose};
 constexpr quadrille_parameter b_members[] = {file_in, dataset("B"), transpose};
+constexpr quadrille_parameter c_in_members[] = {file_in, dataset("C")};
 constexpr quadrille_parameter c_members[] = {
     {.name = "file", .type = QUADRILLE_FILE_OUT, .help = "an HDF5 file", .flags = QUADRILLE_REQUIRED}, dataset("C")};
 
 constexpr quadrille_parameter matrix(const char* name, const char* help, const quadrille_parameter* members,
-                                     std::size_t count) {
+                                     std::size_t count, std::uint32_t flags = QUADRILLE_REQUIRED) {
   return {.name = name,
           .type = QUADRILLE_GROUP,
           .help = help,
-          .flags = QUADRILLE_REQUIRED,
+          .flags = flags,
           .members = members,
           .member_count = count,
           .shorthand = "file"};
@@ -166,8 +215,11 @@ constexpr const char* forms[] = {"automatic", "single",  "half2",   "bfloat2", "
 constexpr quadrille_parameter parameters[] = {
     matrix("a", "the left factor", a_members, std::size(a_members)),
     matrix("b", "the right factor", b_members, std::size(b_members)),
-    matrix("c", "alpha op(A) op(B), written in double", c_members, std::size(c_members)),
+    matrix("c", "alpha op(A) op(B) + beta C, written in double", c_members, std::size(c_members)),
+    matrix("c_in", "C, which beta times is added; only with a beta that is not 0", c_in_members,
+           std::size(c_in_members), 0),
     {.name = "alpha", .type = QUADRILLE_REAL, .help = "what the product is multiplied by", .default_text = "1"},
+    {.name = "beta", .type = QUADRILLE_REAL, .help = "what C of `c_in` is multiplied by", .default_text = "0"},
     precision_parameter,
     delta_parameter,
     target_error_parameter(
@@ -197,7 +249,7 @@ constexpr quadrille_task tasks[] = {
      .parameters = parameters,
      .parameter_count = std::size(parameters)},
     {.name = "matrix_product_study",
-     .help = "speed and errors of mixed-precision products against OpenBLAS, on random matrices",
+     .help = "speed and errors of mixed-precision products against OpenBLAS, on a GPU cuBLAS, on random matrices",
      .parameters = study_parameters,
      .parameter_count = study_parameter_count}};
 

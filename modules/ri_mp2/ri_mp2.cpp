@@ -23,12 +23,19 @@ using mgemm::ProductPrecision;
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-void require_length(const std::vector<double>& array, std::int64_t length, const char* name) {
-  if (std::int64_t(array.size()) == length) return;
-  throw Error(ErrorCode::invalid_input, fmt::format("{} must hold {} numbers, holds {}", name, length, array.size()));
+/// The dataset of the file that a system was read from.
+Location place_of(const System& system, const char* dataset) {
+  return system.file.empty() ? Location{} : Location{system.file, 0, 0, dataset, -1};
 }
 
-void require_finite(const std::vector<double>& array, const char* name) {
+void require_length(const System& system, const std::vector<double>& array, std::int64_t length, const char* name,
+                    const char* dataset) {
+  if (std::int64_t(array.size()) == length) return;
+  throw Error(ErrorCode::invalid_input, fmt::format("{} must hold {} numbers, holds {}", name, length, array.size()),
+              place_of(system, dataset));
+}
+
+void require_finite(const System& system, const std::vector<double>& array, const char* name, const char* dataset) {
   const auto total = std::int64_t(array.size());
   std::int64_t bad = total;
 #pragma omp parallel for reduction(min : bad)
@@ -36,31 +43,30 @@ void require_finite(const std::vector<double>& array, const char* name) {
     if (!std::isfinite(array[std::size_t(number)])) bad = std::min(bad, number);
   }
   if (bad == total) return;
-  throw Error(ErrorCode::numerical, fmt::format("{}: number {} is {}", name, bad, array[std::size_t(bad)]));
+  throw Error(ErrorCode::numerical,
+              fmt::format("{}: number {} is {}, must be finite", name, bad, array[std::size_t(bad)]),
+              place_of(system, dataset));
+}
+
+/// An array of a system: its name in formulas, and in files.
+void require_array(const System& system, const std::vector<double>& array, std::int64_t length, const char* name,
+                   const char* dataset) {
+  require_length(system, array, length, name, dataset);
+  require_finite(system, array, name, dataset);
+}
+
+void require_functions(const System& system) {
+  if (system.occupied >= 1 && system.virtuals >= 1 && system.auxiliary >= 1) return;
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("there must be occupied, virtual and auxiliary functions, there are {}, {} and {}",
+                          system.occupied, system.virtuals, system.auxiliary),
+              place_of(system, "ia_P"));
 }
 
 void check(const System& system) {
-  if (system.occupied < 1 || system.virtuals < 1 || system.auxiliary < 1) {
-    throw Error(ErrorCode::invalid_input,
-                fmt::format("there must be occupied, virtual and auxiliary functions, there are {}, {} and {}",
-                            system.occupied, system.virtuals, system.auxiliary));
-  }
-  require_length(system.ia_p, system.pairs() * system.auxiliary, "(ia|P)");
-  require_length(system.p_q, system.auxiliary * system.auxiliary, "(P|Q)");
-  require_length(system.eps_occupied, system.occupied, "the occupied orbital energies");
-  require_length(system.eps_virtual, system.virtuals, "the virtual orbital energies");
-  require_finite(system.ia_p, "(ia|P)");
-  require_finite(system.p_q, "(P|Q)");
-  require_finite(system.eps_occupied, "the occupied orbital energies");
-  require_finite(system.eps_virtual, "the virtual orbital energies");
-  const double highest = *std::max_element(system.eps_occupied.begin(), system.eps_occupied.end());
-  const double lowest = *std::min_element(system.eps_virtual.begin(), system.eps_virtual.end());
-  if (lowest > highest) return;
-  throw Error(
-      ErrorCode::invalid_input,
-      fmt::format("the gap must be positive: the highest occupied orbital has {} Hartree, the lowest virtual one "
-                  "{}",
-                  highest, lowest));
+  check_orbital_energies(system);
+  require_array(system, system.ia_p, system.pairs() * system.auxiliary, "(ia|P)", "ia_P");
+  require_array(system, system.p_q, system.auxiliary * system.auxiliary, "(P|Q)", "P_Q");
 }
 
 std::vector<float> in_single(const std::vector<double>& from) { return {from.begin(), from.end()}; }
@@ -187,11 +193,11 @@ void multiply_step3(const System& system, const Gemm<double>& gemm, const std::v
 const std::vector<double>& find_root(const System& system, const Options& options, std::vector<double>& computed,
                                      Energy& energy) {
   if (options.root != nullptr) {
-    require_length(*options.root, system.auxiliary * system.auxiliary, "(P|Q)^-1/2");
+    require_length(system, *options.root, system.auxiliary * system.auxiliary, "(P|Q)^-1/2", "P_Q");
     return *options.root;
   }
   const double began = now();
-  computed = inverse_square_root(system.p_q, system.auxiliary);
+  computed = inverse_square_root(system);
   energy.metric_seconds = now() - began;
   return computed;
 }
@@ -231,6 +237,28 @@ void sum_here(const System& system, const Options& options, const std::vector<do
 }
 
 }  // namespace
+
+void check_orbital_energies(const System& system) {
+  require_functions(system);
+  require_array(system, system.eps_occupied, system.occupied, "the occupied orbital energies", "eps_occ");
+  require_array(system, system.eps_virtual, system.virtuals, "the virtual orbital energies", "eps_vir");
+  const double highest = *std::max_element(system.eps_occupied.begin(), system.eps_occupied.end());
+  const double lowest = *std::min_element(system.eps_virtual.begin(), system.eps_virtual.end());
+  if (lowest > highest) return;
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("the gap must be positive: the highest occupied orbital has {} Hartree, the lowest virtual "
+                          "one {}",
+                          highest, lowest),
+              place_of(system, "eps_vir"));
+}
+
+std::vector<double> inverse_square_root(const System& system) {
+  try {
+    return inverse_square_root(system.p_q, system.auxiliary);
+  } catch (const Error& error) {
+    throw Error(error.code(), error.message(), place_of(system, "P_Q"));
+  }
+}
 
 std::string step3_form(const mgemm::MgemmReport& report) {
   if (report.form == mgemm::MgemmForm::plain_double) return "double: " + report.reason;

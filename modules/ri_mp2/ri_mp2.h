@@ -30,6 +30,7 @@ struct System {
   std::vector<double> ia_p;                       ///< (ia|P): [occupied][virtuals][auxiliary]
   std::vector<double> p_q;                        ///< (P|Q): [auxiliary][auxiliary], symmetric and positive definite
   std::vector<double> eps_occupied, eps_virtual;  ///< orbital energies; all of the first below all of the second
+  std::string file = {};                          ///< that it was read from, which errors name; may be empty
 
   std::int64_t pairs() const { return occupied * virtuals; }
 };
@@ -79,8 +80,13 @@ struct Energy {
 /// its largest; ErrorCode::unsupported, with the bytes needed and free, where the memory of a GPU runs out.
 QUADRILLE_API Energy correlation_energy(const System& system, const Options& options);
 
+/// What correlation_energy demands of the orbital energies; the integrals are not looked at.
+void check_orbital_energies(const System& system);
+
 /// (P|Q)^{-1/2} by diagonalization, n x n; errors as above.
 QUADRILLE_API std::vector<double> inverse_square_root(const std::vector<double>& metric, std::int64_t n);
+/// The same of a system, whose file errors name.
+std::vector<double> inverse_square_root(const System& system);
 
 /// B_ia^Q, [occupied][virtuals][auxiliary].
 QUADRILLE_API std::vector<double> make_b(const System& system, const Options& options, Energy& report);

@@ -35,7 +35,7 @@ class Study {
 
   std::vector<StudyRow> run() {
     Energy ignored;
-    metric_seconds_ = seconds_of([&] { root_ = inverse_square_root(system_.p_q, system_.auxiliary); });
+    metric_seconds_ = seconds_of([&] { root_ = inverse_square_root(system_); });
     exact_b_ = make_b(system_, options_of(rows_[0]), ignored);
     for (StudyRow& row : rows_) look_at(row);
     measure();

@@ -20,17 +20,16 @@ void require_dims(const Hdf5Reader& file, const char* name, const std::vector<st
 }  // namespace
 
 System read_system(const Hdf5Reader& file) {
-  Hdf5Array ia_p = file.read("ia_P", 3), p_q = file.read("P_Q", 2);
-  Hdf5Array occupied = file.read("eps_occ", 1), virtuals = file.read("eps_vir", 1);
-  System system{ia_p.dims[0], ia_p.dims[1], ia_p.dims[2], {}, {}, {}, {}};
-  require_dims(file, "P_Q", p_q.dims, {system.auxiliary, system.auxiliary});
-  require_dims(file, "eps_occ", occupied.dims, {system.occupied});
-  require_dims(file, "eps_vir", virtuals.dims, {system.virtuals});
-  system.ia_p = std::move(ia_p.data);
-  system.p_q = std::move(p_q.data);
-  system.eps_occupied = std::move(occupied.data);
-  system.eps_virtual = std::move(virtuals.data);
-  return system;
+  check_system(file);
+  Hdf5Array ia_p = file.read("ia_P", 3);
+  return {ia_p.dims[0],
+          ia_p.dims[1],
+          ia_p.dims[2],
+          std::move(ia_p.data),
+          file.read("P_Q", 2).data,
+          file.read("eps_occ", 1).data,
+          file.read("eps_vir", 1).data,
+          file.path()};
 }
 
 void check_system(const Hdf5Reader& file) {
@@ -38,6 +37,8 @@ void check_system(const Hdf5Reader& file) {
   require_dims(file, "P_Q", file.dims("P_Q", 2), {ia_p[2], ia_p[2]});
   require_dims(file, "eps_occ", file.dims("eps_occ", 1), {ia_p[0]});
   require_dims(file, "eps_vir", file.dims("eps_vir", 1), {ia_p[1]});
+  check_orbital_energies(
+      {ia_p[0], ia_p[1], ia_p[2], {}, {}, file.read("eps_occ", 1).data, file.read("eps_vir", 1).data, file.path()});
 }
 
 }  // namespace quadrille::ri_mp2

@@ -6,10 +6,11 @@
 
 namespace quadrille::ri_mp2 {
 
-/// Errors: those of Hdf5Reader; ErrorCode::file, naming file and dataset, for extents that do not fit together.
+/// Errors, naming file and dataset: those of Hdf5Reader; ErrorCode::file for extents that do not fit together; those of
+/// check_orbital_energies.
 System read_system(const Hdf5Reader& file);
 
-/// The same without reading the numbers.
+/// The same without reading the integrals.
 void check_system(const Hdf5Reader& file);
 
 }  // namespace quadrille::ri_mp2

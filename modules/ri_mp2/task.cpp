@@ -86,7 +86,7 @@ constexpr quadrille_parameter parameters[] = {
     mgemm::always_split_parameter,
     {.name = "memory",
      .type = QUADRILLE_INTEGER,
-     .help = "for a batch of integrals",
+     .help = "for a batch of integrals only: (ia|P), B and, of mgemm, the split of B take theirs beside it",
      .unit = "MiB",
      .default_text = "1024",
      .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,

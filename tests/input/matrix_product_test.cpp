@@ -1,6 +1,7 @@
 // The task matrix_product as the program runs it.
 #include "input/program.h"
 #include "modules/hdf5_file.h"
+#include "tests/hdf5_testing.h"
 #include "tests/random_seed.h"
 #include "tests/temporary_folder.h"
 
@@ -13,10 +14,12 @@
 #include <fstream>
 #include <random>
 #include <sstream>
+#include <tuple>
 
 namespace quadrille {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 Hdf5Array random_matrix(std::int64_t rows, std::int64_t columns) {
@@ -37,8 +40,9 @@ Hdf5Array transposed(const Hdf5Array& a) {
   return out;
 }
 
-/// The largest |C - alpha A B|, element by element.
-double largest_error(const Hdf5Array& a, const Hdf5Array& b, double alpha, const Hdf5Array& c) {
+/// The largest |C - alpha A B - beta C_in|, element by element.
+double largest_error(const Hdf5Array& a, const Hdf5Array& b, double alpha, const Hdf5Array& c, double beta = 0,
+                     const Hdf5Array& c_in = {}) {
   double largest = 0;
   for (std::int64_t i = 0; i < a.dims[0]; ++i) {
     for (std::int64_t j = 0; j < b.dims[1]; ++j) {
@@ -46,7 +50,10 @@ double largest_error(const Hdf5Array& a, const Hdf5Array& b, double alpha, const
       for (std::int64_t k = 0; k < a.dims[1]; ++k) {
         sum += (long double)(a.data[std::size_t(i * a.dims[1] + k)]) * b.data[std::size_t(k * b.dims[1] + j)];
       }
-      largest = std::max(largest, std::abs(double(alpha * sum - c.data[std::size_t(i * b.dims[1] + j)])));
+      const auto place = std::size_t(i * b.dims[1] + j);
+      long double expected = alpha * sum;
+      if (beta != 0) expected += (long double)(beta)*c_in.data[place];
+      largest = std::max(largest, std::abs(double(expected - c.data[place])));
     }
   }
   return largest;
@@ -101,6 +108,135 @@ TEST_F(MatrixProduct, EveryPrecisionAndTransposeGivesTheProduct) {
       }
     }
   }
+}
+
+TEST_F(MatrixProduct, BetaAddsAMatrixThatIsRead) {
+  const Hdf5Array a = random_matrix(21, 30), b = random_matrix(30, 18), added = random_matrix(21, 18);
+  write_hdf5(folder_.file("a.h5"), "A", a);
+  write_hdf5(folder_.file("b.h5"), "B", b);
+  write_hdf5(folder_.file("added.h5"), "C", added);
+  write_hdf5(folder_.file("other.h5"), "sum", added);
+  for (const char* c_in : {"added.h5", "{file: other.h5, dataset: sum}"}) {
+    for (const double beta : {1.0, -0.75}) {
+      for (const auto& [more, error] : {std::pair{"precision: double", 1e-13}, std::pair{"precision: single", 3e-5},
+                                        std::pair{"precision: mgemm, delta: 0.5, always_split: true", 3e-5},
+                                        std::pair{"precision: mgemm, target_error: 1.0e-9", 2e-9}}) {
+        ASSERT_EQ(run(fmt::format("a: a.h5, b: b.h5, c: c.h5, alpha: 2, beta: {}, c_in: {}, {}", beta, c_in, more)),
+                  "");
+        const Hdf5Array c = Hdf5Reader(folder_.file("out/c.h5")).read("C", 2);
+        EXPECT_LT(largest_error(a, b, 2, c, beta, added), error) << more << ", beta " << beta;
+      }
+    }
+  }
+  EXPECT_EQ(Hdf5Reader(folder_.file("added.h5")).read("C", 2).data, added.data) << "what is read stays";
+}
+
+/// Each matrix takes about a megabyte, the cap is one.
+TEST_F(MatrixProduct, PanelsOfLittleMemoryGiveTheSame) {
+  const Hdf5Array a = random_matrix(330, 400), b = random_matrix(400, 350), added = random_matrix(330, 350);
+  write_hdf5(folder_.file("a.h5"), "A", a);
+  write_hdf5(folder_.file("b.h5"), "B", b);
+  write_hdf5(folder_.file("added.h5"), "C", added);
+  for (const auto& [form, more, error] :
+       {std::tuple{"double", "precision: double", 1e-12}, std::tuple{"single", "precision: single", 1e-3},
+        std::tuple{"split", "precision: mgemm, delta: 0.995, form: single, always_split: true", 1e-3}}) {
+    for (const char* memory : {"0", "1"}) {
+      ASSERT_EQ(run(fmt::format("a: a.h5, b: b.h5, c: c.h5, beta: 3, c_in: added.h5, memory: {}, {}", memory, more)),
+                "");
+      const Hdf5Array c = Hdf5Reader(folder_.file("out/c.h5")).read("C", 2);
+      EXPECT_LT(largest_error(a, b, 1, c, 3, added), error) << more;
+      const auto bytes = results_["matrix_product"]["panel_bytes"].get<std::int64_t>();
+      EXPECT_EQ(results_["matrix_product"]["form"], form);
+      if (*memory == '1') {
+        EXPECT_GT(bytes, 0) << more;
+        EXPECT_LE(bytes, 1 << 20) << more;
+      }
+    }
+  }
+}
+
+TEST_F(MatrixProduct, FormAndDeltaAreThoseOfTheJob) {
+  const Hdf5Array a = random_matrix(40, 60), b = random_matrix(60, 50);
+  write_hdf5(folder_.file("a.h5"), "A", a);
+  write_hdf5(folder_.file("b.h5"), "B", b);
+  double before = 2;
+  for (const double delta : {0.0, 0.25, 0.75, 1.0}) {  // nothing is small, everything is
+    ASSERT_EQ(run(fmt::format("a: a.h5, b: b.h5, c: c.h5, precision: mgemm, form: single, always_split: true, "
+                              "delta: {}",
+                              delta)),
+              "");
+    const nlohmann::json& report = results_["matrix_product"];
+    EXPECT_EQ(report["form"], "split");
+    EXPECT_EQ(report["small_form"], "single");
+    EXPECT_EQ(report["delta"], delta);
+    EXPECT_NEAR(report["large_a"].get<double>(), 1 - delta, 0.06) << "of 2,400 numbers that are uniform in [-1, 1]";
+    const double error = largest_error(a, b, 1, Hdf5Reader(folder_.file("out/c.h5")).read("C", 2));
+    EXPECT_LE(error, report["bound"].get<double>() + 1e-13);
+    EXPECT_LT(error, delta == 0 ? 1e-13 : 3e-5);
+    if (delta > 0) {
+      EXPECT_GT(error, 1e-9) << "small elements are multiplied in single";
+    }
+    EXPECT_LT(report["large_a"], before);
+    before = report["large_a"];
+  }
+}
+
+TEST_F(MatrixProduct, TheExampleWorksOnWhatItDescribes) {
+  std::filesystem::copy_file(std::filesystem::path(QUADRILLE_EXAMPLES) / "matrix_product.yaml",
+                             folder_.file("matrix_product.yaml"));
+  const std::string job = folder_.file("matrix_product.yaml");
+  std::ostringstream out, err;
+  EXPECT_EQ(run_program({"check", job}, out, err), 1);
+  EXPECT_THAT(err.str(), ContainsRegex("matrix_product.yaml:[0-9]+:[0-9]+: 'file': the file .*matrices.h5 cannot be"));
+  const Hdf5Array a = random_matrix(30, 20), b = random_matrix(20, 25), c_in = random_matrix(30, 25);
+  const auto add = [&](const char* name, const Hdf5Array& matrix) {
+    testing::add_dataset(folder_.file("matrices.h5"), name, {matrix.dims.begin(), matrix.dims.end()}, matrix.data);
+  };
+  add("A", a);
+  add("B", transposed(b));
+  add("C", c_in);
+  EXPECT_EQ(run_program({"check", job}, out, err), 0) << err.str();
+  EXPECT_EQ(run_program({"run", job, "--backend", "cpu"}, out, err), 0) << err.str();
+  const Hdf5Array c = Hdf5Reader(folder_.file("matrix_product.out/product.h5")).read("C", 2);
+  EXPECT_LT(largest_error(a, b, 2, c, 1, c_in), 2.1e-6);
+}
+
+TEST_F(MatrixProduct, BetaAndItsMatrixBelongTogether) {
+  write_hdf5(folder_.file("a.h5"), "A", random_matrix(3, 4));
+  write_hdf5(folder_.file("b.h5"), "B", random_matrix(4, 6));
+  write_hdf5(folder_.file("c_in.h5"), "C", random_matrix(6, 3));
+  const std::string both = "a: a.h5, b: b.h5, c: c.h5";
+  EXPECT_THAT(run(both + ", beta: 2.5"),
+              ContainsRegex("job.yaml:1:[0-9]+: 'beta': 2.5 multiplies a matrix C that there must be: give `c_in`"));
+  for (const char* beta : {"", ", beta: 0"}) {
+    EXPECT_THAT(run(both + ", c_in: c_in.h5" + beta),
+                ContainsRegex("job.yaml:1:[0-9]+: 'c_in': with beta 0, the default, C is not read"));
+  }
+  EXPECT_THAT(run(both + ", beta: 1, c_in: c_in.h5"),
+              ContainsRegex("job.yaml:1:[0-9]+: 'c_in.file': C must be 3 x 6, as op\\(A\\) op\\(B\\) is, is 6 x 3"));
+  EXPECT_THAT(run(both + ", beta: 1, c_in: {file: c_in.h5, dataset: X}"),
+              HasSubstr("c_in.h5: record X: there is no such dataset"));
+  EXPECT_THAT(run(both + ", beta: 1, c_in: none.h5"),
+              ContainsRegex("job.yaml:1:[0-9]+: 'file': the file .*none.h5 cannot be read"));
+  EXPECT_THAT(run(both + ", beta: much"), ContainsRegex("job.yaml:1:[0-9]+: 'beta'"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("out")));
+}
+
+TEST_F(MatrixProduct, AFormThatACpuDoesNotHaveIsToBlameBeforeAnythingIsDone) {
+  write_hdf5(folder_.file("a.h5"), "A", random_matrix(4, 4));
+  for (const char* form : {"half2", "bfloat3", "digits4"}) {
+    const std::string task = fmt::format("a: a.h5, b: {{file: a.h5, dataset: A}}, c: c.h5, form: {}", form);
+    const std::size_t before = std::string("run: [{task: matrix_product, ").size();
+    const auto refused = ContainsRegex(fmt::format("job.yaml:1:{}: 'form': {} needs the backend cuda, this is cpu",
+                                                   before + task.find(form) + 1, form));
+    EXPECT_THAT(run(task + ", precision: mgemm"), refused);
+    EXPECT_FALSE(std::filesystem::exists(folder_.file("out")));
+    std::ostringstream out, err;  // elsewhere it may be right
+    EXPECT_EQ(run_program({"check", folder_.file("job.yaml")}, out, err), 0) << err.str();
+    EXPECT_EQ(run_program({"check", folder_.file("job.yaml"), "--backend", "cpu"}, out, err), 1);
+    EXPECT_THAT(err.str(), refused);
+  }
+  EXPECT_EQ(run("a: a.h5, b: {file: a.h5, dataset: A}, c: c.h5, form: half2"), "") << "of mgemm only";
 }
 
 TEST_F(MatrixProduct, WhatDoesNotFitIsSaidWithItsPlace) {

@@ -1,12 +1,12 @@
 #include "modules/hdf5_file.h"
 
 #include "core/error.h"
+#include "tests/hdf5_testing.h"
 #include "tests/random_seed.h"
 #include "tests/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <hdf5.h>
 
 #include <filesystem>
 #include <fstream>
@@ -16,20 +16,8 @@
 namespace quadrille {
 namespace {
 
+using testing::add_dataset;
 using ::testing::HasSubstr;
-
-/// Writes an array in the type `type` of the file.
-void write(const std::string& path, const char* name, const std::vector<hsize_t>& dims, const std::vector<double>& data,
-           hid_t type = H5T_IEEE_F64LE) {
-  const hid_t file = std::ifstream(path).good() ? H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
-                                                : H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  const hid_t space = H5Screate_simple(int(dims.size()), dims.data(), nullptr);
-  const hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  ASSERT_GE(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, data.data()), 0);
-  H5Dclose(set);
-  H5Sclose(space);
-  H5Fclose(file);
-}
 
 class Hdf5 : public ::testing::Test {
  protected:
@@ -51,8 +39,8 @@ TEST_F(Hdf5, ReadsWhatWasWritten) {
   std::normal_distribution<double> normal;
   std::vector<double> data(24);
   for (double& x : data) x = normal(random);
-  write(path_, "x", {2, 3, 4}, data);
-  write(path_, "big endian single", {4, 6}, data, H5T_IEEE_F32BE);
+  add_dataset(path_, "x", {2, 3, 4}, data);
+  add_dataset(path_, "big endian single", {4, 6}, data, H5T_IEEE_F32BE);
   const Hdf5Reader file(path_);
   const Hdf5Array x = file.read("x", 3);
   EXPECT_EQ(x.dims, (std::vector<std::int64_t>{2, 3, 4}));
@@ -64,9 +52,9 @@ TEST_F(Hdf5, ReadsWhatWasWritten) {
 }
 
 TEST_F(Hdf5, WhatIsWrongIsSaidWithItsPlace) {
-  write(path_, "x", {2, 3}, {1, 2, 3, 4, std::numeric_limits<double>::infinity(), 6});
-  write(path_, "whole", {2}, {1, 2}, H5T_STD_I32LE);
-  EXPECT_THAT(what("x", 2), HasSubstr("element [1, 1] is inf"));
+  add_dataset(path_, "x", {2, 3}, {1, 2, 3, 4, std::numeric_limits<double>::infinity(), 6});
+  add_dataset(path_, "whole", {2}, {1, 2}, H5T_STD_I32LE);
+  EXPECT_THAT(what("x", 2), HasSubstr("element [1, 1] is inf, must be finite"));
   EXPECT_THAT(what("x", 3), HasSubstr("must have 3 indices, has 2"));
   EXPECT_THAT(what("y", 2), HasSubstr(": record y: there is no such dataset"));
   EXPECT_THAT(what("whole", 1), HasSubstr("must hold floating-point numbers"));

@@ -7,6 +7,7 @@ The random matrices and systems are made here once more from their seeds, by wha
 """
 
 import csv
+import json
 import math
 import os
 import re
@@ -157,6 +158,8 @@ class MatrixProductStudy(StudyTest):
             self.assertGreater(row["seconds"], 0)
             self.assertAlmostEqual(row["speedup"], double["seconds"] / row["seconds"])
             self.assertAlmostEqual(row["gflops"] * row["seconds"], 2e-9 * row["n"]**3)
+            self.assertIsNone(row["memory"])
+            self.assertEqual(row["panel_bytes"] is not None, row["product"] == "cleaver", row)
             for key in ("form", "bound", "within_bound", "analysis_seconds", "large_a"):
                 self.assertEqual(row[key] is not None, row["product"] == "mgemm", (key, row))
         self.assert_csv("out/matrix_product_study.csv", rows)
@@ -193,6 +196,19 @@ class MatrixProductStudy(StudyTest):
                 self.assertEqual((row["form"], row["within_bound"]), ("plain double", known))
                 self.assertLess(row["max_error"], 1e-6)
 
+    def test_memory_is_that_of_cleaver(self):
+        study = self.study(memory=1, sizes=[400])  # a matrix has 1.2 MiB
+        self.assertEqual(study["memory"], 1)
+        for row in study["rows"]:
+            self.assertEqual(row["memory"], 1 if row["product"] == "cleaver" else None)
+            if row["product"] == "cleaver":
+                self.assertTrue(0 < row["panel_bytes"] <= 2**20, row)
+                self.assertLess(row["max_error"], 1e-12 * row["salt"]**2 * row["n"])
+        self.assert_csv("out/matrix_product_study.csv", study["rows"])
+        said = self.report("products_speedup", "products_error")
+        self.assertEqual(said.count("| cleaver | 1 MiB |"), len(self.SALTS) * len(self.FRACTIONS))
+        self.assertIn("| mgemm | - |" if harness.BACKEND == "cpu" else "| - |", said)
+
     def test_report(self):
         rows = self.study()["rows"]
         said = self.report("products_speedup", "products_error")
@@ -204,6 +220,20 @@ class MatrixProductStudy(StudyTest):
             self.assertIn(f"{worst:.2e}", section)
         self.assertIn("The certain bound held in 8 of 8 products, the probable one in 8 of 8.", said)
 
+    def test_report_names_the_library(self):
+        self.study()
+        with open(self.path("out/results.json")) as stream:
+            results = json.load(stream)
+        for backend, library, other in (("cpu", "OpenBLAS", "cuBLAS"), ("cuda", "cuBLAS", "OpenBLAS")):
+            results["matrix_product_studies"]["products"]["backend"] = backend
+            with open(self.path("out/results.json"), "w") as stream:
+                json.dump(results, stream)
+            said = self.report("products_speedup", "products_error")
+            self.assertIn(f"Speed-ups are over {library}'s dgemm", said)
+            if harness.python_with_matplotlib():
+                self.assertIn(f"speed-up over {library}'s dgemm against", said)
+            self.assertNotIn(other, said)
+
     def test_bad_input(self):
         task = {"task": "matrix_product_study"}
         place = r"job\.yaml:\d+:\d+: "
@@ -213,6 +243,7 @@ class MatrixProductStudy(StudyTest):
         self.refused(place + "'fractions.*' must be > 0", **task, fractions=[0])
         self.refused(place + "'delta' must be >= 0", **task, delta=-1)
         self.refused(place + "'repeats' must be >= 1", **task, repeats=0)
+        self.refused(place + "'memory' must be >= 0", **task, memory=-1)
         self.assert_example("matrix_product_study.yaml")
         self.refused(place + "'salt_spread': must be below all of `salts`, is 10, and one of them 5", **task,
                      salts=[100, 5], salt_spread=10)

@@ -1,7 +1,6 @@
 // The products that a study compares, on a GPU.
 #include "core/backend/cuda/cuda_backend.h"
 #include "core/backend/cuda/device_array.h"
-#include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/compared_products.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/cuda/factor.h"
@@ -41,10 +40,10 @@ class DeviceProducts : public ComparedProducts {
 
   void dgemm() override { dense(view(a_).constant(), view(b_).constant(), view(reference_there_)); }
   void sgemm() override { dense(view(single_a_).constant(), view(single_b_).constant(), view(single_there_)); }
-  void panels() override {
+  CleaverReport panels() override {
     c_.resize(one_.a.size());
-    (void)cleaver(gemm(one_.a.data(), one_.b.data(), c_.data()), {one_.options.memory_cap, &cuda_backend()});
     c_is_there_ = false;
+    return cleaver(gemm(one_.a.data(), one_.b.data(), c_.data()), {one_.memory_cap, &cuda_backend()});
   }
   MgemmReport mixed() override {
     const MgemmReport report = mgemm_on_device(gemm(a_.get(), b_.get(), c_there_.get()), one_.cutoff, one_.options);

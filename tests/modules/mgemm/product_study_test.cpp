@@ -37,7 +37,9 @@ TEST(ProductStudy, ErrorsAreThoseOfTheDefinition) {
   const ProductCase one{n, {0.02, 90, 110}, next_seed()};
   const std::vector<double> a = salted_matrix(n * n, one.salt, one.seed, 0),
                             b = salted_matrix(n * n, one.salt, one.seed, 1);
-  const std::vector<ProductMeasurement> found = measure_products(one, {}, true);
+  ProductStudyOptions study;
+  study.memory_cap = 70000;  // of three matrices of 64,800 bytes
+  const std::vector<ProductMeasurement> found = measure_products(one, study, true);
   ASSERT_EQ(found.size(), 4u);
   Gemm<double> gemm;
   std::vector<double> c(a.size());
@@ -59,6 +61,8 @@ TEST(ProductStudy, ErrorsAreThoseOfTheDefinition) {
 
   EXPECT_EQ(found[2].product, "cleaver");
   EXPECT_LT(found[2].max_error, 1e-9);
+  EXPECT_GT(found[2].panel_bytes, 0);
+  EXPECT_LE(found[2].panel_bytes, study.memory_cap);
 
   MgemmOptions options;
   options.always_split = true;

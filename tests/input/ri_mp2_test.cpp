@@ -1,0 +1,200 @@
+// The task ri_mp2 as the program runs it, on files that are written here.
+#include "input/program.h"
+#include "tests/hdf5_testing.h"
+#include "tests/modules/ri_mp2/systems.h"
+#include "tests/temporary_folder.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+
+namespace quadrille {
+namespace {
+
+using ri_mp2::System;
+using testing::add_dataset;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+/// A dataset of a file, and its extents where they are not those of the system.
+using OtherExtents = std::map<std::string, std::vector<hsize_t>>;
+
+class RiMp2Job : public ::testing::Test {
+ protected:
+  /// Writes a system, without the dataset `missing`.
+  void write(const System& system, const OtherExtents& other = {}, const std::string& missing = "") {
+    const auto o = hsize_t(system.occupied), v = hsize_t(system.virtuals), n = hsize_t(system.auxiliary);
+    std::filesystem::remove(file_);
+    const auto add = [&](const char* name, const std::vector<hsize_t>& dims, const std::vector<double>& data) {
+      const auto found = other.find(name);
+      if (name != missing) add_dataset(file_, name, found == other.end() ? dims : found->second, data);
+    };
+    add("ia_P", {o, v, n}, system.ia_p);
+    add("P_Q", {n, n}, system.p_q);
+    add("eps_occ", {o}, system.eps_occupied);
+    add("eps_vir", {v}, system.eps_virtual);
+  }
+
+  /// Runs `quadrille COMMAND` on a job of one task; what it says on standard error where it fails.
+  std::string call(const std::string& command, const std::string& task) {
+    std::ofstream(folder_.file("job.yaml")) << "run: [{task: " << task << "}]\n";
+    std::ostringstream out, err;
+    std::vector<std::string> words{command, folder_.file("job.yaml"), "--backend", "cpu"};
+    if (command == "run") words.insert(words.end(), {"--out", folder_.file("out"), "--force"});
+    return run_program(words, out, err) == 0 ? "" : err.str();
+  }
+
+  /// The results of a job of `ri_mp2` with these keys beside the file.
+  nlohmann::json results(const std::string& more) {
+    EXPECT_EQ(call("run", "ri_mp2, file: system.h5" + more), "");
+    nlohmann::json all;
+    std::ifstream(folder_.file("out/results.json")) >> all;
+    return all["ri_mp2"];
+  }
+
+  /// A file is refused by the task and by a study of it, with these words after the name of the file; `early`: when the
+  /// job is checked, too, before anything is done.
+  void expect_refused(const std::string& dataset, const std::string& words, bool early) {
+    for (const char* task : {"ri_mp2, file: system.h5", "ri_mp2_study, repeats: 1, files: [system.h5]"}) {
+      const auto refused = ContainsRegex("job.yaml:1:[0-9]+: .*system.h5: record " + dataset + ": " + words);
+      EXPECT_THAT(call("run", task), refused);
+      const std::string checked = call("check", task);
+      if (early) {
+        EXPECT_THAT(checked, refused);
+      } else {
+        EXPECT_EQ(checked, "") << "integrals are not read by check";
+      }
+    }
+  }
+
+  testing::TemporaryFolder folder_;
+  std::string file_ = folder_.file("system.h5");
+};
+
+TEST_F(RiMp2Job, TheEnergyIsThatOfItsDefinition) {
+  const System system = testing::random_system(4, 9, 14);
+  write(system);
+  const double expected = testing::energy_of(system, testing::integrals_of(system));
+  EXPECT_NEAR(results("")["e_corr"].get<double>(), expected, 1e-11 * std::abs(expected));
+}
+
+TEST_F(RiMp2Job, TheStepsHaveDeltasOfTheirOwn) {
+  const System system = testing::random_system(6, 40, 50);
+  write(system);
+  const double expected = testing::energy_of(system, testing::integrals_of(system));
+  const std::string mixed = ", precision: mgemm, always_split: true";
+  const auto step = [](const nlohmann::json& found, const char* name) {
+    return found[name]["form"].get<std::string>();
+  };
+
+  const nlohmann::json one = results(mixed + ", delta: 0.1");
+  EXPECT_THAT(step(one, "step3"), HasSubstr("mgemm, delta 0.1, "));
+  EXPECT_THAT(step(one, "step4"), HasSubstr("delta 0.1,"));
+  const nlohmann::json two = results(mixed + ", delta: 0.1, delta_step3: 0.03");
+  EXPECT_THAT(step(two, "step3"), HasSubstr("mgemm, delta 0.03, "));
+  EXPECT_THAT(step(two, "step4"), HasSubstr("delta 0.1,"));
+  const nlohmann::json exact = results(mixed + ", delta: 0.1, delta_step3: auto");
+  EXPECT_EQ(step(exact, "step3"), "double");
+  EXPECT_THAT(step(exact, "step4"), HasSubstr("delta 0.1,"));
+  const nlohmann::json chosen = results(mixed + ", target_error: 1.0e-3, delta_step3: 0.03");
+  EXPECT_THAT(step(chosen, "step3"), HasSubstr("mgemm, delta 0.03, "));
+  for (const nlohmann::json* found : {&one, &two, &exact}) {
+    const double error = std::abs((*found)["e_corr"].get<double>() - expected);
+    EXPECT_LT(error, 1e-6 * std::abs(expected));
+    EXPECT_GT(error, 1e-13 * std::abs(expected)) << "small elements are multiplied in single";
+  }
+  EXPECT_NE(one["e_corr"], two["e_corr"]);
+  EXPECT_NE(one["e_corr"], exact["e_corr"]);
+  EXPECT_LT(std::abs(chosen["e_corr"].get<double>() - expected), 1e-3);
+
+  EXPECT_THAT(call("check", "ri_mp2, file: system.h5, delta_step3: much"),
+              ContainsRegex("job.yaml:1:[0-9]+: 'delta_step3': must be auto or a number >= 0, got much"));
+}
+
+TEST_F(RiMp2Job, TheExampleWorksOnWhatItDescribes) {
+  const std::string job = folder_.file("ri_mp2.yaml");
+  std::filesystem::copy_file(std::filesystem::path(QUADRILLE_EXAMPLES) / "ri_mp2.yaml", job);
+  std::ostringstream out, err;
+  EXPECT_EQ(run_program({"check", job}, out, err), 1);
+  EXPECT_THAT(err.str(), ContainsRegex("ri_mp2.yaml:[0-9]+:[0-9]+: 'file': the file .*butane.h5 cannot be read"));
+  const System system = testing::random_system(5, 8, 16);
+  write(system);
+  std::filesystem::rename(file_, folder_.file("butane.h5"));
+  EXPECT_EQ(run_program({"check", job}, out, err), 0) << err.str();
+  EXPECT_EQ(run_program({"run", job, "--backend", "cpu"}, out, err), 0) << err.str();
+  nlohmann::json results;
+  std::ifstream(folder_.file("ri_mp2.out/results.json")) >> results;
+  const double expected = testing::energy_of(system, testing::integrals_of(system));
+  EXPECT_NEAR(results["ri_mp2"]["e_corr"].get<double>(), expected, 1e-7 + 1e-11 * std::abs(expected));
+}
+
+TEST_F(RiMp2Job, ExtentsThatDoNotFitAreNamed) {
+  const System good = testing::random_system(3, 4, 6);
+  write(good, {{"P_Q", {4, 9}}});
+  expect_refused("P_Q", "must be of shape .6, 6., as ia_P has it, is of .4, 9.", true);
+  write(good, {{"eps_occ", {1}}});
+  expect_refused("eps_occ", "must be of shape .3., as ia_P has it, is of .1.", true);
+  write(good, {{"eps_vir", {2}}});
+  expect_refused("eps_vir", "must be of shape .4., as ia_P has it, is of .2.", true);
+  write(good, {{"ia_P", {12, 6}}});
+  expect_refused("ia_P", "must have 3 indices, has 2", true);
+  write(good, {{"ia_P", {0, 4, 6}}, {"eps_occ", {0}}});
+  expect_refused("ia_P", "there must be occupied, virtual and auxiliary functions, there are 0, 4 and 6", true);
+  for (const char* missing : {"ia_P", "P_Q", "eps_occ", "eps_vir"}) {
+    write(good, {}, missing);
+    expect_refused(missing, "there is no such dataset", true);
+  }
+}
+
+TEST_F(RiMp2Job, NumbersThatAreNotFiniteAreNamed) {
+  const System good = testing::random_system(3, 4, 6);
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  System bad = good;
+  bad.ia_p[(2 * 4 + 1) * 6 + 5] = nan;
+  write(bad);
+  expect_refused("ia_P", "element .2, 1, 5. is nan, must be finite", false);
+  bad = good;
+  bad.p_q[3 * 6 + 2] = infinity;
+  write(bad);
+  expect_refused("P_Q", "element .3, 2. is inf, must be finite", false);
+  bad = good;
+  bad.eps_occupied[1] = nan;
+  write(bad);
+  expect_refused("eps_occ", "element .1. is nan, must be finite", true);
+  bad = good;
+  bad.eps_virtual[3] = -infinity;
+  write(bad);
+  expect_refused("eps_vir", "element .3. is -inf, must be finite", true);
+}
+
+TEST_F(RiMp2Job, WhatHasNoEnergyIsNamed) {
+  const System good = testing::random_system(3, 4, 6);
+  System bad = good;
+  bad.eps_occupied = {-2, -1, -0.5};
+  bad.eps_virtual[2] = -0.5;
+  write(bad);
+  expect_refused("eps_vir",
+                 "the gap must be positive: the highest occupied orbital has -0.5 Hartree, the lowest "
+                 "virtual one -0.5",
+                 true);
+  bad = good;
+  bad.p_q[1 * 6 + 4] += 0.25;
+  write(bad);
+  expect_refused("P_Q", "the metric .P.Q. must be symmetric: elements .4, 1. and .1, 4. differ by 0.25", false);
+  bad = good;
+  for (std::size_t q = 0; q < 6; ++q) bad.p_q[6 + q] = bad.p_q[q];  // two functions that are one
+  for (std::size_t p = 0; p < 6; ++p) bad.p_q[6 * p + 1] = bad.p_q[6 * p];
+  write(bad);
+  expect_refused("P_Q", "the metric .P.Q. is not positive definite to working precision: .* remove functions", false);
+}
+
+}  // namespace
+}  // namespace quadrille
