@@ -36,6 +36,26 @@ class Generator(unittest.TestCase):
             gen.generate(folder)
             self.assertEqual(before, {path: path.stat().st_mtime_ns for path in folder.iterdir()})
 
+    def test_the_hash_covers_every_header_in_the_kernels(self):
+        sources = gen.sources_of(gen.all_kernels(), "cuda")
+        headers = [str(path.relative_to(ROOT)) for path in gen.headers_of(sources.values(), ROOT)]
+        for name in ("dirac/cuda/hop.cuh", "core/half_words.h", "core/half.h", "core/layout/grouped_layout.h"):
+            self.assertIn(name, headers)
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for name in headers:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_text((ROOT / name).read_text())
+            before = gen.kernel_hash(sources, folder)
+            self.assertEqual(before, gen.kernel_hash(sources, ROOT))
+            for name in headers:
+                text = (folder / name).read_text()
+                (folder / name).write_text(text + "// changed\n")
+                self.assertNotEqual(before, gen.kernel_hash(sources, folder), name)
+                (folder / name).write_text(text)
+            sources[min(sources)] += "\n"
+            self.assertNotEqual(before, gen.kernel_hash(sources, folder))
+
     def test_spec_errors_name_the_line(self):
         for text, line, word in (
             ("- operator: wilson\n  precison: [double]\n", 2, "precison"),
