@@ -97,19 +97,28 @@ cuda_wanted() {
   esac
 }
 
+# One line when a GPU answered but the CUDA backend was left out, and why.
+say_no_cuda() {
+  local line
+  line=$(grep -m 1 '^-- No CUDA backend: ' "$build/configure.log") || return 0
+  say "a GPU answers, but the build has no CUDA backend: ${line#-- No CUDA backend: } (see build/configure.log)"
+}
+
 # configure ARGUMENT...: CMake's preset `default` into build/, afresh when build/ belongs to another folder or generator.
 configure() {
-  local cache=$build/CMakeCache.txt fresh=() extra=()
+  local cache=$build/CMakeCache.txt fresh=() extra=() cuda
   if [ -f "$cache" ] && ! { grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache" &&
                             grep -qxF 'CMAKE_GENERATOR:INTERNAL=Ninja' "$cache"; }; then
     fresh=(--fresh)
   fi
   read -r -a extra <<<"${QUADRILLE_CMAKE_ARGS:-}" || true
   mkdir -p -- "$build"
-  if ! (cd -- "$root" && cmake --preset default "${fresh[@]}" "-DQUADRILLE_CUDA=$(cuda_wanted)" "$@" "${extra[@]}") >"$build/configure.log" 2>&1; then
+  cuda=$(cuda_wanted)
+  if ! (cd -- "$root" && cmake --preset default "${fresh[@]}" "-DQUADRILLE_CUDA=$cuda" "$@" "${extra[@]}") >"$build/configure.log" 2>&1; then
     cat -- "$build/configure.log" >&2
     return 1
   fi
+  [ "$cuda" = OFF ] || say_no_cuda
 }
 
 # compile TARGET...

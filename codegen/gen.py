@@ -3,6 +3,7 @@
 
     python3 codegen/gen.py --output DIR
     python3 codegen/gen.py --list BACKEND
+    python3 codegen/gen.py --headers BACKEND
 
 Standard library only. Files are rewritten only when they change, so a build that changes nothing compiles nothing.
 """
@@ -12,6 +13,7 @@ import hashlib
 import importlib
 import itertools
 import pathlib
+import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -67,25 +69,51 @@ def kernels_of(entry):
         yield {"operator": entry["operator"], "backend": entry["backend"], "line": entry["line"], **dict(zip(AXES, values))}
 
 
+def all_kernels():
+    return [kernel for entry in read_spec(SPEC) for kernel in kernels_of(entry)]
+
+
 def write_if_changed(path, text):
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
 
 
+def sources_of(kernels, backend):
+    """file name -> text of the backend's kernels."""
+    emitter = importlib.import_module(f"codegen.emit.{backend}")
+    operator = {k["operator"]: importlib.import_module(f"codegen.operators.{k['operator']}") for k in kernels}
+    return {emitter.file_name(k): emitter.kernel_source(operator[k["operator"]], k) for k in kernels if k["backend"] == backend}
+
+
+def headers_of(texts, root):
+    """The headers below `root` that the texts include, and those that these include, sorted."""
+    found, waiting = set(), list(texts)
+    while waiting:
+        for name in re.findall(r'^ *# *include "([^"]+)"', waiting.pop(), re.MULTILINE):
+            path = root / name
+            if path not in found and path.is_file():
+                found.add(path)
+                waiting.append(path.read_text())
+    return sorted(found)
+
+
+def kernel_hash(sources, root):
+    """What tells these kernels from others: their text and that of every header of the project in them."""
+    texts = [sources[name] for name in sorted(sources)]
+    texts += [path.read_text() for path in headers_of(texts, root)]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
 def generate(output):
-    """Writes every kernel and the table; returns the list of kernels."""
+    """Writes every kernel, the tables and the hashes; returns the list of kernels."""
     output.mkdir(parents=True, exist_ok=True)
-    kernels = [kernel for entry in read_spec(SPEC) for kernel in kernels_of(entry)]
-    sources = {backend: hashlib.sha256() for backend in KNOWN["backend"]}  # what tells these kernels from others
-    for kernel in kernels:
-        operator = importlib.import_module(f"codegen.operators.{kernel['operator']}")
-        emitter = importlib.import_module(f"codegen.emit.{kernel['backend']}")
-        source = emitter.kernel_source(operator, kernel)
-        write_if_changed(output / emitter.file_name(kernel), source)
-        sources[kernel["backend"]].update(source.encode())
+    kernels = all_kernels()
     for backend in sorted(KNOWN["backend"]):
+        sources = sources_of(kernels, backend)
+        for name, source in sources.items():
+            write_if_changed(output / name, source)
         write_if_changed(output / f"{backend}_kernel_table.inc", table_source(kernels, backend))
-        write_if_changed(output / f"{backend}_kernel_hash.inc", f'"{sources[backend].hexdigest()[:16]}"\n')
+        write_if_changed(output / f"{backend}_kernel_hash.inc", f'"{kernel_hash(sources, HERE.parent)}"\n')
     return kernels
 
 
@@ -93,13 +121,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=pathlib.Path, help="folder for the sources")
     parser.add_argument("--list", metavar="BACKEND", help="print the kernels' files of a backend, separated by ';'")
+    parser.add_argument("--headers", metavar="BACKEND", help="print the project's headers that these include, separated by ';'")
     options = parser.parse_args()
     try:
         if options.list:
-            emitter = importlib.import_module(f"codegen.emit.{options.list}")
-            entries = [entry for entry in read_spec(SPEC) if entry["backend"] == options.list]
-            names = [emitter.file_name(k) for entry in entries for k in kernels_of(entry)]
-            print(";".join(names))
+            print(";".join(sources_of(all_kernels(), options.list)))
+            return
+        if options.headers:
+            sources = sources_of(all_kernels(), options.headers)
+            print(";".join(map(str, headers_of(sources.values(), HERE.parent))))
             return
         if options.output is None:
             parser.error("--output is needed")

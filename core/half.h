@@ -3,7 +3,8 @@
 // n is the largest |component| of the site in float; q = round-half-even(x (32767 / n)), clamped to +-32767.
 // n below `smallest_norm` (2^-110, where 32767 / n would overflow) counts as zero: q = 0, n = 0. A component that is
 // not finite gives n = NaN, which the next reduction meets. Links have no norm of their own: n = 1.
-// The same bits on every backend: quantize() is compiled without contraction to FMA. Devices: core/half_words.h.
+// The same quanta on every backend: quantize() is compiled without contraction to FMA. Devices keep q + 32768, the bits
+// of q with the sign bit flipped: core/half_words.h.
 #pragma once
 
 #include "core/host_device.h"
@@ -42,7 +43,8 @@ QUADRILLE_HOST_DEVICE std::int16_t quantize(float x, float scale) {
 }
 
 /// What the grouped layout adds to q, which flips its sign bit: the bits of q + 32768 can be put into a float's
-/// mantissa as they are. Zeroed memory is a zero all the same, by its norm.
+/// mantissa as they are. Zeroed memory is a zero spinor all the same, by its norm; links have none, and zeroed memory
+/// is not a zero link there (q = -32768).
 constexpr int offset = 32768;
 
 /// x = q n / 32767.

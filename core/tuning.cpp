@@ -131,8 +131,8 @@ Tuner::Tuner(TuningSettings settings) : settings_(std::move(settings)), cache_(s
 int Tuner::known(const TuningKey& key, const std::vector<std::string>& candidates) {
   const auto found = choices_.find(key);
   if (found != choices_.end() && found->second.candidates == candidates) return found->second.index;
-  const TuningEntry* kept = cache_.find(key);
-  if (kept == nullptr || kept->candidates != candidates) return -1;
+  const TuningEntry* kept = cache_.find(key, candidates);
+  if (kept == nullptr) return -1;
   const int index = int(std::find(candidates.begin(), candidates.end(), kept->chosen) - candidates.begin());
   choices_.insert_or_assign(key, Choice{candidates, index});
   return index;

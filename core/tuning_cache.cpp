@@ -137,11 +137,26 @@ TuningCache::Reading TuningCache::read_with_notice() {
   return reading;
 }
 
-const TuningEntry* TuningCache::find(const TuningKey& key) {
+/// Called where the file has nothing for `key` and its candidates.
+void TuningCache::say_outdated(const TuningKey& key) {
+  if (said_outdated_) return;
+  const char* reason = entries_.contains(key) ? "lists of candidates other than those of this build" : nullptr;
+  for (const auto& [other, entry] : entries_) {
+    if (other.device == key.device && other.problem == key.problem && other.build != key.build) reason = "other builds";
+  }
+  if (reason == nullptr) return;
+  log().info("tuning cache {}: choices in it made for {} are not used; what they are for is measured again", file_,
+             reason);
+  said_outdated_ = true;
+}
+
+const TuningEntry* TuningCache::find(const TuningKey& key, const std::vector<std::string>& candidates) {
   if (!loaded_ && !file_.empty()) entries_ = read_with_notice().entries;
   loaded_ = true;
   const auto found = entries_.find(key);
-  return found == entries_.end() ? nullptr : &found->second;
+  if (found != entries_.end() && found->second.candidates == candidates) return &found->second;
+  say_outdated(key);
+  return nullptr;
 }
 
 void TuningCache::drop_oldest(Entries& entries, const TuningKey& newest) {

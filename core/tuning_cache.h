@@ -41,10 +41,12 @@ class TuningCache {
   /// `file` is read at the first use. An empty name keeps nothing.
   explicit TuningCache(std::string file);
 
-  /// Null when there is none. Valid until the next keep(). A file that is not there is empty; one that cannot be used
-  /// (unreadable, not JSON, of another format or version) is a warning and empty too; damaged entries are left out with
-  /// a warning. One warning about reading a process, naming file and reason.
-  const TuningEntry* find(const TuningKey& key);
+  /// The entry made for this list of candidates, null when there is none. Valid until the next keep(). A file that is
+  /// not there is empty; one that cannot be used (unreadable, not JSON, of another format or version) is a warning and
+  /// empty too; damaged entries are left out with a warning. One warning about reading a process, naming file and
+  /// reason. That the file's choice for this problem was made by another build or for other candidates, and is not
+  /// used, is said once, at the level info.
+  const TuningEntry* find(const TuningKey& key, const std::vector<std::string>& candidates);
 
   /// Adds the entry, with `when` set to now, and writes the file: what is on disk at this moment with all entries that
   /// this process kept. Beyond `most_entries` the oldest go, first those of other builds for the entry's device. Makes
@@ -65,10 +67,11 @@ class TuningCache {
   static void drop_oldest(Entries& entries, const TuningKey& newest);
   Reading read_with_notice();
   void notice(bool& said, const std::string& text) const;
+  void say_outdated(const TuningKey& key);
 
   std::string file_;
   bool loaded_ = false;
-  bool said_reading_ = false, said_writing_ = false;
+  bool said_reading_ = false, said_writing_ = false, said_outdated_ = false;
   Entries entries_;  ///< of the file as last read or written
   Entries kept_;     ///< by this process
 };

@@ -55,9 +55,12 @@ const KernelEntry& find_entry(const HopSetup& setup) {
                   setup.op, to_string(setup.form.precision), to_string(setup.form.reconstruct), built));
 }
 
-constexpr const char* kernel_hash =
+/// What tells this build's kernels from another's: version; text of the kernels and the headers in them; compiler,
+/// flags and architectures.
+constexpr const char* build = QUADRILLE_VERSION
+    " "
 #include "cuda_kernel_hash.inc"
-    ;
+    " " QUADRILLE_CUDA_COMPILATION;
 
 /// Kernels count the numbers of a field's sites in 32 bits.
 void require_indexable(const HopSetup& setup) {
@@ -67,8 +70,8 @@ void require_indexable(const HopSetup& setup) {
   throw Error(
       ErrorCode::unsupported,
       fmt::format(
-          "{} sites of a parity with {} numbers a site are more than CUDA kernels count (2^32): use more ranks or "
-          "fewer numbers a link",
+          "{} sites of a parity with {} numbers of links a site are more than CUDA kernels count (2^32): use fewer "
+          "numbers a link (`reconstruct`), or the CPU (--backend cpu)",
           half_volume, links.components()));
 }
 
@@ -125,8 +128,7 @@ class CudaHop final : public HopKernel {
     const FieldDesc& desc = call.y->desc();
     const Dims& dims = desc.lattice->dims();
     const TuningKey key{
-        desc.backend->device() + ", " + desc.backend->architecture(desc.layout, desc.precision),
-        std::string(QUADRILLE_VERSION " ") + kernel_hash,
+        desc.backend->device() + ", " + desc.backend->architecture(desc.layout, desc.precision), build,
         fmt::format("{}{}{}{} {}x{}x{}x{}", entry_.name, setup_.form.temporal_gauge ? "_temporal_gauge" : "",
                     call.z != nullptr ? "_xpay" : "", dirac::is_twisted(setup_.scalars) ? "_twisted" : "", dims[0],
                     dims[1], dims[2], dims[3])};

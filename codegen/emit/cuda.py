@@ -101,11 +101,11 @@ def projection_lines(kernel, hop, a):
 
 
 def quanta_sum(terms):
-    """The exact sum of 16-bit integers as a float: `begin` puts the first into it, `add` takes each other from its word."""
-    (first_sign, first), *others = terms  # a term is "whole<k>(group)"
-    assert first_sign == "+", "a sum of quanta begins with one that is added"
-    text = first.replace("whole<", "begin<")
-    for sign, term in others:
+    """The exact sum of 16-bit integers as a float: `begin` puts the first that is added into it (or, where there is none, the
+    sum begins with no number), `add` takes each other from its word."""
+    first = next((i for i, (sign, _) in enumerate(terms) if sign == "+"), None)
+    text = "half::magic" if first is None else terms[first][1].replace("whole<", "begin<")  # a term is "whole<k>(group)"
+    for sign, term in (each for i, each in enumerate(terms) if i != first):
         text = term.replace(">(", f", {sign}1>(").replace("whole<", "add<")[:-1] + f", {text})"
     return f"from_magic<{sum(int(sign + '1') for sign, _ in terms)}>({text})"
 

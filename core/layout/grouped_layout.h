@@ -4,7 +4,7 @@
 // that a thread finds the groups of its site at distances known when the kernel is compiled. The numbers of a site lie
 // in sections, each half of a spinor and each link one; a section lies in groups of 16 bytes and, last, a narrower
 // group of what is left: in half precision 12 numbers are groups of 8 and 4. In a block: [section][group][site][number
-// in group].
+// in group]. In half precision quanta stand as q + 32768, their sign bit flipped (core/half_words.h).
 #pragma once
 
 #include "core/host_device.h"
@@ -28,6 +28,22 @@ constexpr std::int64_t grouped_place(std::int64_t site, int n, int components, i
   const int of_group = section - group < width ? section - group : width;
   return before * components + (n - in_section + group) * Layout::block + in_block * of_group + in_section % width;
 }
+
+/// The same for whole groups, in words of 32 bits, of sites with `sections` sections of `section_words` words: group g
+/// of section s of a site begins at start<its words>(site) + group(s, g). Groups have 4 words, the one after the last
+/// whole one `left`.
+template <int sections, int section_words>
+struct GroupedPlaces {
+  static constexpr int whole_groups = section_words / 4, left = section_words % 4;
+
+  /// Where group 0 of section 0 would begin if groups had `width` words.
+  template <int width>
+  static QUADRILLE_HOST_DEVICE std::int64_t start(std::int64_t site) {
+    const std::int64_t in_block = site % Layout::block;
+    return (site - in_block) * (sections * section_words) + in_block * width;
+  }
+  static constexpr int group(int s, int g) { return (s * section_words + 4 * g) * Layout::block; }
+};
 
 /// Where a launch of one thread a site stands, and the neighbours of that site in even-odd order: the index arithmetic
 /// of every kernel on a grouped layout. A thread block is a tile of the checkerboard: tile_x sites along x (of one

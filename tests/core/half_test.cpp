@@ -92,6 +92,7 @@ TEST(HalfWords, SumsOfQuantaAreExact) {
       EXPECT_EQ(half::from_magic<2>(half::add<1, 1>(word, half::begin<0>(word))), float(low + high));
       EXPECT_EQ(half::from_magic<0>(half::add<1, -1>(word, half::begin<0>(word))), float(low - high));
       EXPECT_EQ(half::from_magic<0>(half::add<0, -1>(word, half::begin<1>(word))), float(high - low));
+      EXPECT_EQ(half::from_magic<-1>(half::add<1, -1>(word, half::magic)), float(-high));
     }
   }
 }

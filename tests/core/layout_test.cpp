@@ -3,10 +3,15 @@
 
 #include "core/error.h"
 #include "core/isa.h"
+#include "core/layout/grouped_layout.h"
+#include "tests/random_seed.h"
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
+#include <type_traits>
+#include <vector>
 
 namespace quadrille {
 namespace {
@@ -88,6 +93,44 @@ TEST(VectorLayout, UsesTheWidestVectorThatFits) {
       EXPECT_EQ(choose_lanes({16, 16, 16, 32}, p, isa), native_lanes(isa, p));
       EXPECT_EQ(isa_of_lanes(native_lanes(isa, p), p), isa);
     }
+  }
+}
+
+/// The words that kernels read whole groups of hold the numbers that grouped_place() puts there.
+template <int sections, int section>
+void check_groups(Precision precision) {
+  const int number = int(number_bytes(precision)), width = grouped_layout(precision).width;
+  const auto compare = [&]<int section_words>(std::integral_constant<int, section_words>) {
+    using Places = GroupedPlaces<sections, section_words>;
+    std::mt19937_64 random(testing::next_seed());
+    std::vector<std::int64_t> sites{0, 1, Layout::block - 1, Layout::block, (std::int64_t(1) << 40) + 63};
+    for (int i = 0; i < 50; ++i) sites.push_back(std::int64_t(random() % (std::uint64_t(1) << 34)));
+    for (const std::int64_t site : sites) {
+      for (int n = 0; n < sections * section; ++n) {
+        const int word = n % section * number / 4, group = word / 4;
+        std::int64_t start = Places::template start<4>(site);
+        if (group == Places::whole_groups) {
+          start = Places::left == 1 ? Places::template start<1>(site) : Places::template start<2>(site);
+        }
+        const std::int64_t at = start + Places::group(n / section, group) + word % 4;
+        const std::int64_t place = grouped_place(site, n, sections * section, section, width);
+        ASSERT_EQ(at * 4 + n % section * number % 4, place * number)
+            << sections << " x " << section << " " << to_string(precision) << ", site " << site << ", number " << n;
+      }
+    }
+  };
+  if (precision == Precision::Double) compare(std::integral_constant<int, section * 2>());
+  if (precision == Precision::Single) compare(std::integral_constant<int, section>());
+  if (precision == Precision::Half) compare(std::integral_constant<int, section / 2>());
+}
+
+TEST(GroupedLayout, WholeGroupsAreWhereTheirNumbersAre) {
+  for (const Precision precision : {Precision::Double, Precision::Single, Precision::Half}) {
+    check_groups<2, 12>(precision);  // spinors
+    check_groups<1, 18>(precision);  // 3 x 3 matrices
+    check_groups<6, 18>(precision);  // links
+    check_groups<6, 12>(precision);
+    check_groups<2, 8>(precision);
   }
 }
 

@@ -122,12 +122,14 @@ class TuningTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
   json entries(const std::string& name = "tuning.json") const { return json::parse(content(path(name))).at("entries"); }
-  std::size_t warnings() const {
+  /// How often a level ("warning: ") was logged.
+  std::size_t lines(const std::string& level) const {
     const std::string text = said_.str();
     std::size_t count = 0;
-    for (auto at = text.find("warning: "); at != std::string::npos; at = text.find("warning: ", at + 1)) ++count;
+    for (auto at = text.find(level); at != std::string::npos; at = text.find(level, at + 1)) ++count;
     return count;
   }
+  std::size_t warnings() const { return lines("warning: "); }
   /// The choice of a new process, that measures where it must.
   int chosen(Fake& fake, const TuningKey& what = key, const std::vector<std::string>& candidates = three) const {
     return Tuner(settings()).choose(what, candidates, fake.measure());
@@ -413,6 +415,38 @@ TEST_F(TuningTest, AnEntryForOtherCandidatesIsMeasuredAgainAndReplaced) {
   ASSERT_THAT(entries(), SizeIs(1));
   EXPECT_EQ(entries()[0].at("chosen"), "tile_16");
   EXPECT_EQ(warnings(), 0u);
+  EXPECT_EQ(lines("info: "), 1u) << said_.str();
+  EXPECT_THAT(said_.str(), HasSubstr("info: tuning cache " + path() + ": choices in it made for lists of candidates"));
+}
+
+TEST_F(TuningTest, ThatAFileIsOfAnotherBuildIsSaidOnce) {
+  const TuningKey first = key, second{key.device, key.build, "second"};
+  for (const TuningKey& each : {first, second}) {
+    Fake fake(second_wins);
+    EXPECT_EQ(chosen(fake, each), 1);
+  }
+  EXPECT_EQ(lines("info: "), 0u) << said_.str();
+  const auto rebuilt = [](TuningKey of) {
+    of.build = "build two";
+    return of;
+  };
+  {
+    Tuner tuner(settings());
+    for (const TuningKey& each : {first, second}) {
+      Fake fake(second_wins);
+      EXPECT_EQ(tuner.choose(rebuilt(each), three, fake.measure()), 1);
+      EXPECT_THAT(fake.calls(), ElementsAre(4, 4, 4));
+    }
+  }
+  EXPECT_EQ(lines("info: "), 1u) << said_.str();
+  EXPECT_THAT(said_.str(), HasSubstr("info: tuning cache " + path() + ": choices in it made for other builds"));
+  EXPECT_EQ(warnings(), 0u);
+  EXPECT_TRUE(remembered(first));  // both builds have theirs now, and nothing is said
+  EXPECT_TRUE(remembered(rebuilt(first)));
+  Fake of_another_device(second_wins), of_another_problem(second_wins);
+  chosen(of_another_device, {"device two", "build three", first.problem});
+  chosen(of_another_problem, {key.device, "build three", "third"});
+  EXPECT_EQ(lines("info: "), 1u) << said_.str();
 }
 
 TEST_F(TuningTest, StrangeBytesInNamesAreNoError) {

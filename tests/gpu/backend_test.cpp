@@ -1,6 +1,7 @@
 // The CUDA backend itself: memory and its errors, staging, deterministic sums, the codec's bits.
 #include "core/backend/backend.h"
 
+#include "core/backend/cuda/owned.h"
 #include "core/blas/blas.h"
 #include "core/blas/random_fill.h"
 #include "core/convert.h"
@@ -15,6 +16,8 @@
 
 #include <cmath>
 #include <deque>
+#include <functional>
+#include <string>
 #include <vector>
 
 namespace quadrille {
@@ -45,13 +48,56 @@ TEST(CudaBackend, MemoryThatRunsOutIsAClearErrorAndTheDeviceWorksOn) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported);
     EXPECT_NE(error.message().find("1125899906842624 bytes"), std::string::npos) << error.message();
-    EXPECT_NE(error.message().find("are free"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("are free on the GPU " + backend().device()), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("CUDA: cudaMallocAsync: "), std::string::npos) << error.message();
   }
   EXPECT_EQ(backend().allocated_bytes(), before);
   const Lattice lattice({8, 8, 8, 8});
   Field x(FieldDesc::spinor(lattice, Subset::Full, Precision::Single, backend()));
   blas::zero(x);
   EXPECT_EQ(blas::norm2(x), 0);
+}
+
+std::string message_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    return error.message();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+TEST(CudaBackend, AnErrorNamesTheCallAndTheDeviceWorksOn) {
+  const std::string message = message_of([] { QUADRILLE_CUDA_CHECK(cudaSetDevice(1 << 20)); });
+  EXPECT_NE(message.find("CUDA: cudaSetDevice(1 << 20): "), std::string::npos) << message;
+  EXPECT_NE(message.find("(cudaErrorInvalidDevice)"), std::string::npos) << message;
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  backend().synchronize();
+}
+
+TEST(CudaBackend, PinnedMemoryThatRunsOutIsAClearError) {
+  constexpr std::size_t petabyte = std::size_t(1) << 50;
+  const std::string message =
+      message_of([] { cuda::make_pinned(petabyte, cudaHostAllocDefault, "this test's buffer"); });
+  for (const char* part : {"CUDA: cudaHostAlloc: ", "this test's buffer needs 1125899906842624 bytes",
+                           "bytes are free in the host's memory"}) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  }
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+TEST(CudaBackend, AnyCallThatFindsNoMemorySaysWhatIsFree) {
+  const std::string plain = message_of([] { cuda::check(cudaErrorMemoryAllocation, "cudaSomething"); });
+  EXPECT_NE(plain.find("CUDA: cudaSomething: "), std::string::npos) << plain;
+  EXPECT_NE(plain.find(" bytes are free on the GPU " + backend().device()), std::string::npos) << plain;
+  const std::string context = message_of([] {
+    cuda::check_memory(cudaErrorMemoryAllocation, "cudaSomething", {.what = "a stream", .advice = "end others"});
+  });
+  EXPECT_NE(context.find(": a stream needs memory; "), std::string::npos) << context;
+  EXPECT_NE(context.find(" bytes are free on the GPU " + backend().device() + "; end others"), std::string::npos)
+      << context;
 }
 
 TEST(CudaBackend, HostCodeCannotTouchItsFields) {

@@ -9,6 +9,7 @@
 // distances from the product in double, over 64 columns. The constants of device_cost.h come from here.
 #include "core/backend/cuda/cublas.h"
 #include "core/backend/cuda/device_array.h"
+#include "core/backend/cuda/owned.h"
 #include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/cuda/factor.h"
@@ -211,11 +212,11 @@ void cleaver_times(std::int64_t n, std::int64_t cap, int repetitions) {
   gemm.b = b.data();
   gemm.c = c.data();
   const std::int64_t total = n * n;
-  void* pinned = nullptr;
-  QUADRILLE_CUDA_CHECK(cudaHostAlloc(&pinned, std::size_t(total) * sizeof(double), cudaHostAllocDefault));
+  const cuda::PinnedMemory pinned =
+      cuda::make_pinned(std::size_t(total) * sizeof(double), cudaHostAllocDefault, "a matrix");
   const DeviceArray<double> there(total, "a matrix", ""), product(total, "a matrix", "");
   const double link = median(repetitions, [&] {
-    QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(there.get(), pinned, std::size_t(total) * sizeof(double),
+    QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(there.get(), pinned.get(), std::size_t(total) * sizeof(double),
                                          cudaMemcpyHostToDevice, cuda::stream()));
   });
   const double rate = double(total) * 8 / link * 1e3;
@@ -240,7 +241,6 @@ void cleaver_times(std::int64_t n, std::int64_t cap, int repetitions) {
   }
   run("pinned");
   for (auto* x : {&a, &b, &c}) QUADRILLE_CUDA_CHECK(cudaHostUnregister(x->data()));
-  (void)cudaFreeHost(pinned);
 }
 
 }  // namespace

@@ -90,6 +90,43 @@ check "old CMake: one line" one_line "$output"
 check "old CMake: names it" has "$output" "CMake 3.22.1 is too old"
 check "old CMake: ends with 1" [ "$status" -eq 1 ]
 
+# The CUDA backend is built where nvidia-smi names a GPU; a build that leaves it out all the same says so.
+copy="$work/copy"
+mkdir -p "$copy/cmake"
+cp "$root/cmake/setup.sh" "$copy/cmake/"
+configured() { # NVIDIA_SMI CMAKE: runs configure with those stand-ins ('' for no nvidia-smi); sets status, output, calls
+  fresh
+  stub cmake "$2"
+  [ -z "$1" ] || stub nvidia-smi "$1"
+  output=$(CALLS=$work/calls PATH=$work/bin:/usr/bin:/bin QUADRILLE_CMAKE_ARGS=${3:-} \
+    bash -c 'set -euo pipefail; script=run-tests; . "$0/cmake/setup.sh"; configure -DQUADRILLE_TESTS=ON' "$copy" 2>&1 </dev/null)
+  status=$?
+  calls=$(grep '^cmake' "$work/calls")
+}
+no_nvcc='echo "-- The CXX compiler identification is GNU"; echo "-- No CUDA backend: there is no nvcc: name it by CUDACXX"'
+gpu='echo "GPU 0: NVIDIA H200 (UUID: GPU-1)"'
+configured "$gpu" 'echo "-- CUDA backend: /usr/bin/nvcc"'
+check "a GPU: configures" [ "$status" -eq 0 ]
+check "a GPU: CUDA where it can be built" has "$calls" " -DQUADRILLE_CUDA=AUTO -DQUADRILLE_TESTS=ON"
+check "a GPU with an nvcc: nothing to say" [ -z "$output" ]
+configured "$gpu" "$no_nvcc"
+check "a GPU without nvcc: configures" [ "$status" -eq 0 ]
+check "a GPU without nvcc: one line" one_line "$output"
+check "a GPU without nvcc: says so" has "$output" "run-tests: a GPU answers, but the build has no CUDA backend: there is no nvcc"
+configured 'echo "NVIDIA-SMI has failed"; exit 9' 'echo "-- Configuring done"'
+check "a driver that does not answer: configures" [ "$status" -eq 0 ]
+check "a driver that does not answer: no CUDA" has "$calls" " -DQUADRILLE_CUDA=OFF"
+check "a driver that does not answer: nothing to say" [ -z "$output" ]
+configured 'echo "No devices found"' "$no_nvcc" -DQUADRILLE_CUDA=AUTO
+check "no GPU: nothing to say about one" [ -z "$output" ]
+check "a driver without GPUs: no CUDA" has "$calls" " -DQUADRILLE_CUDA=OFF"
+configured "$gpu" 'exit 0' -DQUADRILLE_CUDA=ON
+check "QUADRILLE_CMAKE_ARGS come last" has "$calls" "-DQUADRILLE_CUDA=AUTO -DQUADRILLE_TESTS=ON -DQUADRILLE_CUDA=ON"
+if ! PATH=/usr/bin:/bin command -v nvidia-smi >/dev/null 2>&1; then
+  configured '' 'exit 0'
+  check "no nvidia-smi: no CUDA" has "$calls" " -DQUADRILLE_CUDA=OFF"
+fi
+
 # run-tests itself, from another folder, in a path with spaces, with a ctest that says what it is told.
 tree="$work/a tree"
 mkdir -p "$tree/cmake"

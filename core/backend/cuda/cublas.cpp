@@ -24,7 +24,8 @@ cublasHandle_t make_handle() {
 void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw Error(ErrorCode::unsupported,
-              fmt::format("CUDA: {}: {} ({})", call, cublasGetStatusString(status), cublasGetStatusName(status)));
+              fmt::format("CUDA: {}: {} ({}){}", call, cublasGetStatusString(status), cublasGetStatusName(status),
+                          status == CUBLAS_STATUS_ALLOC_FAILED ? "; " + free_device_memory() : ""));
 }
 
 cublasHandle_t cublas() {

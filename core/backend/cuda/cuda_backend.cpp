@@ -2,6 +2,7 @@
 #include "core/backend/cuda/cuda_backend.h"
 
 #include "core/backend/cuda/kernels.h"
+#include "core/backend/cuda/owned.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/blas/call.h"
 #include "core/error.h"
@@ -9,6 +10,7 @@
 #include "core/layout/grouped_layout.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,11 +23,48 @@
 namespace quadrille {
 namespace cuda {
 
-void check(cudaError_t status, const char* call) {
+namespace {
+
+std::string free_host_memory() {
+  const auto bytes = [](int pages) { return ::sysconf(pages) * ::sysconf(_SC_PAGESIZE); };
+  return fmt::format("{} of {} bytes are free in the host's memory", bytes(_SC_AVPHYS_PAGES), bytes(_SC_PHYS_PAGES));
+}
+
+/// `more` is asked for when there was too little memory.
+template <class More>
+void check_or_say(cudaError_t status, const char* call, More&& more) {
   if (status == cudaSuccess) return;
   (void)cudaGetLastError();  // an error that does not stick must not be found again by the next call
   throw Error(ErrorCode::unsupported,
-              fmt::format("CUDA: {}: {} ({})", call, cudaGetErrorString(status), cudaGetErrorName(status)));
+              fmt::format("CUDA: {}: {} ({}){}", call, cudaGetErrorString(status), cudaGetErrorName(status),
+                          status == cudaErrorMemoryAllocation ? more() : std::string()));
+}
+
+}  // namespace
+
+std::string free_device_memory() {
+  int device = 0;
+  cudaDeviceProp properties{};
+  std::size_t free = 0, total = 0;
+  const bool named =
+      cudaGetDevice(&device) == cudaSuccess && cudaGetDeviceProperties(&properties, device) == cudaSuccess;
+  const bool counted = cudaMemGetInfo(&free, &total) == cudaSuccess;
+  (void)cudaGetLastError();
+  const std::string place = named ? fmt::format("on the GPU {}", properties.name) : "on the GPU";
+  if (!counted) return fmt::format("how much is free {} is not known", place);
+  return fmt::format("{} of {} bytes are free {}", free, total, place);
+}
+
+void check(cudaError_t status, const char* call) {
+  check_or_say(status, call, [] { return "; " + free_device_memory(); });
+}
+
+void check_memory(cudaError_t status, const char* call, const MemoryNeed& need) {
+  check_or_say(status, call, [&] {
+    const std::string bytes = need.bytes == 0 ? "memory" : fmt::format("{} bytes", need.bytes);
+    return fmt::format(": {} needs {}; {}; {}", need.what, bytes,
+                       need.of_host ? free_host_memory() : free_device_memory(), need.advice);
+  });
 }
 
 std::string trouble() {
@@ -65,30 +104,13 @@ void for_each_parity(const Field& field, F&& f) {
   }
 }
 
-struct Release {
-  void operator()(std::byte* pinned) const { (void)cudaFreeHost(pinned); }
-  void operator()(cudaEvent_t event) const { (void)cudaEventDestroy(event); }
-  void operator()(cudaStream_t stream) const { (void)cudaStreamDestroy(stream); }
-};
-using Pinned = std::unique_ptr<std::byte, Release>;
-using Event = std::unique_ptr<CUevent_st, Release>;
-using Stream = std::unique_ptr<CUstream_st, Release>;
-
-Pinned pinned(std::size_t bytes) {
-  void* memory = nullptr;
-  QUADRILLE_CUDA_CHECK(cudaHostAlloc(&memory, bytes, cudaHostAllocMapped));
-  return Pinned(static_cast<std::byte*>(memory));
-}
-
 /// Two pinned buffers: one is filled while the other travels.
 class Staging {
  public:
   explicit Staging(cudaStream_t stream) : stream_(stream) {
     for (Buffer& buffer : buffers_) {
-      buffer.memory = pinned(staging_bytes);
-      cudaEvent_t event = nullptr;
-      QUADRILLE_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-      buffer.travelled.reset(event);
+      buffer.memory = make_pinned(staging_bytes, cudaHostAllocDefault, "a buffer for copies to and from the GPU");
+      buffer.travelled = make_event();
     }
   }
 
@@ -125,8 +147,8 @@ class Staging {
 
  private:
   struct Buffer {
-    Pinned memory;
-    Event travelled;
+    PinnedMemory memory;
+    OwnedEvent travelled;
   };
 
   template <class F>
@@ -147,13 +169,11 @@ class CudaBackend final : public Backend {
     if (!reason.empty()) throw Error(ErrorCode::unsupported, "CUDA: " + reason);
     QUADRILLE_CUDA_CHECK(cudaGetDevice(&device_));
     QUADRILLE_CUDA_CHECK(cudaGetDeviceProperties(&properties_, device_));
-    cudaStream_t made = nullptr;
-    QUADRILLE_CUDA_CHECK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
-    stream_.reset(made);
+    stream_ = make_stream();
     keep_released_memory();
     staging_.emplace(stream());
     constexpr std::size_t arrival_bytes = 256, after_result = 128;
-    arrivals_ = pinned(arrival_bytes);
+    arrivals_ = make_pinned(arrival_bytes, cudaHostAllocMapped, "the results of sums");
     std::memset(arrivals_.get(), 0, arrival_bytes);
     reduction_.result = reinterpret_cast<double*>(arrivals_.get());
     reduction_.arrived = reinterpret_cast<unsigned*>(arrivals_.get() + after_result);
@@ -223,10 +243,10 @@ class CudaBackend final : public Backend {
 
   int device_ = 0;
   cudaDeviceProp properties_{};
-  Stream stream_;
+  OwnedStream stream_;
   cudaMemPool_t pool_ = nullptr;
   std::optional<Staging> staging_;
-  Pinned arrivals_;
+  PinnedMemory arrivals_;
   Reduction reduction_{};
   std::size_t partial_sums_ = 0;
   std::atomic<std::size_t> allocated_{0};
@@ -242,15 +262,9 @@ void* CudaBackend::take(std::size_t bytes, const char* what, const char* advice)
     QUADRILLE_CUDA_CHECK(cudaMemPoolTrimTo(pool_, 0));
     status = cudaMallocAsync(&memory, bytes, stream());
   }
-  if (status == cudaErrorMemoryAllocation) {
-    (void)cudaGetLastError();
-    std::size_t free = 0, total = 0;
-    QUADRILLE_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-    throw Error(ErrorCode::unsupported,
-                fmt::format("out of memory on the GPU {}: {} needs {} bytes, {} of {} are free and fields hold {}; {}",
-                            properties_.name, what, bytes, free, total, allocated_bytes(), advice));
-  }
-  check(status, "cudaMallocAsync");
+  check_memory(
+      status, "cudaMallocAsync",
+      {.bytes = bytes, .what = what, .advice = fmt::format("fields hold {} bytes; {}", allocated_bytes(), advice)});
   return memory;
 }
 

@@ -14,55 +14,50 @@ namespace quadrille::cuda {
 /// The words of 32 bits of a site with `sections` sections of `section_words` words.
 template <int sections, int section_words>
 struct GroupedWords {
-  static constexpr int whole_groups = section_words / 4, left = section_words % 4;
+  using Places = GroupedPlaces<sections, section_words>;
+  static constexpr int whole_groups = Places::whole_groups, left = Places::left;
   static_assert(left != 3);
 
-  /// Where the first group of a site begins whose groups are of `width` words.
+  /// The group g of section s of a site, which is of `width` words.
   template <int width>
-  static __device__ __forceinline__ unsigned* start(void* numbers, std::int64_t site) {
-    const std::int64_t in_block = site % Layout::block;
-    return static_cast<unsigned*>(numbers) + ((site - in_block) * (sections * section_words) + in_block * width);
+  static __device__ __forceinline__ unsigned* group(void* numbers, std::int64_t site, int s, int g) {
+    return static_cast<unsigned*>(numbers) + Places::template start<width>(site) + Places::group(s, g);
   }
-  /// Distance in words from there to group g of section s.
-  static constexpr int group(int s, int g) { return (s * section_words + 4 * g) * Layout::block; }
 
   static __device__ __forceinline__ void load(const void* numbers, std::int64_t site, unsigned* words) {
-    const unsigned* const first = start<4>(const_cast<void*>(numbers), site);
+    void* const from = const_cast<void*>(numbers);
 #pragma unroll
     for (int s = 0; s < sections; ++s) {
 #pragma unroll
       for (int g = 0; g < whole_groups; ++g) {
-        const uint4 four = *reinterpret_cast<const uint4*>(first + group(s, g));
+        const uint4 four = *reinterpret_cast<const uint4*>(group<4>(from, site, s, g));
         unsigned* const to = words + s * section_words + 4 * g;
         to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
       }
       if constexpr (left == 2) {
-        const unsigned* const narrow = start<2>(const_cast<void*>(numbers), site) + group(s, whole_groups);
-        const uint2 two = *reinterpret_cast<const uint2*>(narrow);
+        const uint2 two = *reinterpret_cast<const uint2*>(group<2>(from, site, s, whole_groups));
         unsigned* const to = words + s * section_words + 4 * whole_groups;
         to[0] = two.x, to[1] = two.y;
       }
       if constexpr (left == 1) {
-        words[s * section_words + 4 * whole_groups] =
-            *(start<1>(const_cast<void*>(numbers), site) + group(s, whole_groups));
+        words[s * section_words + 4 * whole_groups] = *group<1>(from, site, s, whole_groups);
       }
     }
   }
 
   static __device__ __forceinline__ void store(void* numbers, std::int64_t site, const unsigned* words) {
-    unsigned* const first = start<4>(numbers, site);
 #pragma unroll
     for (int s = 0; s < sections; ++s) {
 #pragma unroll
       for (int g = 0; g < whole_groups; ++g) {
         const unsigned* const from = words + s * section_words + 4 * g;
-        *reinterpret_cast<uint4*>(first + group(s, g)) = make_uint4(from[0], from[1], from[2], from[3]);
+        *reinterpret_cast<uint4*>(group<4>(numbers, site, s, g)) = make_uint4(from[0], from[1], from[2], from[3]);
       }
       const unsigned* const from = words + s * section_words + 4 * whole_groups;
       if constexpr (left == 2) {
-        *reinterpret_cast<uint2*>(start<2>(numbers, site) + group(s, whole_groups)) = make_uint2(from[0], from[1]);
+        *reinterpret_cast<uint2*>(group<2>(numbers, site, s, whole_groups)) = make_uint2(from[0], from[1]);
       }
-      if constexpr (left == 1) *(start<1>(numbers, site) + group(s, whole_groups)) = from[0];
+      if constexpr (left == 1) *group<1>(numbers, site, s, whole_groups) = from[0];
     }
   }
 };

@@ -47,9 +47,7 @@ class KeptBuffers {
         return memory;
       }
     }
-    void* memory = nullptr;
-    QUADRILLE_CUDA_CHECK(cudaHostAlloc(&memory, buffer_bytes, cudaHostAllocDefault));
-    return PinnedMemory(static_cast<std::byte*>(memory));
+    return make_pinned(buffer_bytes, cudaHostAllocDefault, "a buffer for matrices on their way to and from the GPU");
   }
   void keep(PinnedMemory memory) {
     const std::lock_guard lock(mutex_);
@@ -62,12 +60,6 @@ class KeptBuffers {
 };
 
 }  // namespace
-
-OwnedEvent make_event() {
-  cudaEvent_t event = nullptr;
-  QUADRILLE_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-  return OwnedEvent(event);
-}
 
 void record(const OwnedEvent& event, cudaStream_t stream) {
   QUADRILLE_CUDA_CHECK(cudaEventRecord(event.get(), stream));
@@ -92,12 +84,9 @@ bool is_pinned(const void* memory) {
 }
 
 HostLink::HostLink() {
-  cudaStream_t made = nullptr;
   (void)stream();  // the backend chooses the device
-  QUADRILLE_CUDA_CHECK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
-  up_.reset(made);
-  QUADRILLE_CUDA_CHECK(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking));
-  down_.reset(made);
+  up_ = make_stream();
+  down_ = make_stream();
 }
 
 HostLink::~HostLink() {

@@ -2,33 +2,21 @@
 // the backend's stream works.
 #pragma once
 
-#include "core/backend/cuda/runtime.h"
+#include "core/backend/cuda/owned.h"
 #include "core/dense_view.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <vector>
 
 namespace quadrille::cuda {
 
-struct EventDeleter {
-  void operator()(cudaEvent_t event) const { (void)cudaEventDestroy(event); }
-};
-using OwnedEvent = std::unique_ptr<CUevent_st, EventDeleter>;
-/// Without times.
-OwnedEvent make_event();
 void record(const OwnedEvent& event, cudaStream_t stream);
 /// What the stream is asked for from now on waits for the event as it was last recorded.
 void wait(cudaStream_t stream, const OwnedEvent& event);
 /// What `to` is asked for from now on waits for what `from` has been asked for. The event may be used again at once.
 void pass(const OwnedEvent& event, cudaStream_t from, cudaStream_t to);
-
-struct PinnedDeleter {
-  void operator()(std::byte* memory) const { (void)cudaFreeHost(memory); }
-};
-using PinnedMemory = std::unique_ptr<std::byte, PinnedDeleter>;
 
 /// Memory that the driver has pinned (cudaHostAlloc, cudaHostRegister) is copied from and to where it is, unless its
 /// lines are short; other memory passes through pinned buffers, into and out of which OpenMP's threads copy. To pin
@@ -64,9 +52,6 @@ class HostLink {
   void finish_receiving();
 
  private:
-  struct StreamDeleter {
-    void operator()(cudaStream_t stream) const { (void)cudaStreamDestroy(stream); }
-  };
   struct Buffer {
     PinnedMemory memory;
     OwnedEvent travelled;
@@ -83,7 +68,7 @@ class HostLink {
   void ask(Piece& piece, Buffer& buffer);
   void take_out(Buffer& buffer);
 
-  std::unique_ptr<CUstream_st, StreamDeleter> up_, down_;
+  OwnedStream up_, down_;
   std::vector<Buffer> up_buffers_, down_buffers_;
   std::vector<Piece> waiting_;  ///< to be asked for, in order, from first_waiting_ on
   std::size_t first_waiting_ = 0;

@@ -5,11 +5,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace quadrille::cuda {
 
-/// Throws ErrorCode::unsupported naming the call when `status` is an error ("cudaMemcpyAsync: an illegal memory ...").
+/// Throws ErrorCode::unsupported naming the call when `status` is an error ("cudaMemcpyAsync: an illegal memory ..."),
+/// and how much of the device's memory is free when there is too little.
 void check(cudaError_t status, const char* call);
+
+/// What memory is needed for.
+struct MemoryNeed {
+  std::size_t bytes = 0;  ///< 0: not known
+  const char* what;       ///< "a field"
+  std::string advice;     ///< what could be done
+  bool of_host = false;   ///< pinned memory of the host, not the device's
+};
+/// check() of a call that takes memory: where there is none, the error says the bytes needed and free, what needs them
+/// and the advice.
+void check_memory(cudaError_t status, const char* call, const MemoryNeed& need);
+/// "1024 of 4096 bytes are free on the GPU NVIDIA H200"; "how much is free ... is not known" where it does not answer.
+std::string free_device_memory();
 
 /// The stream that everything is asked for on.
 cudaStream_t stream();

@@ -1,0 +1,61 @@
+"""The hopping kernels keep everything in registers, as compiled for 9.0; for 8.0 but for what is named below. No GPU needed.
+
+    python3 local_memory_test.py CUOBJDUMP OBJECT...
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+SKIPPED = 77
+KERNELS_OF_AN_OBJECT = 4  # with and without temporal gauge, twisted or not
+# Bytes of a thread in local memory at most, by architecture and precision: what ptxas spills of 168 registers.
+MOST_BYTES = {
+    "sm_90": {"double": 0, "single": 0, "half": 0},
+    "sm_80": {"double": 40, "single": 0, "half": 0},
+}
+
+
+def usage(text):
+    """(architecture, kernel, bytes of the stack and of local memory) of each function that cuobjdump lists."""
+    architecture = kernel = None
+    for line in text.splitlines():
+        if found := re.match(r"\s*arch = (\w+)", line):
+            architecture = found[1]
+        elif found := re.match(r"\s*Function (\w+):", line):
+            kernel = found[1]
+        elif found := re.match(r"\s*REG:\d+ STACK:(\d+) SHARED:\d+ LOCAL:(\d+) ", line):
+            yield architecture, kernel, int(found[1]) + int(found[2])
+
+
+def main(cuobjdump, *objects):
+    if not os.access(cuobjdump, os.X_OK):
+        print("skipped: there is no cuobjdump beside nvcc or on PATH (CUDA's package cuda-cuobjdump)")
+        return SKIPPED
+    assert objects, "no kernels"
+    failures, checked = [], 0
+    for path in objects:
+        text = subprocess.run([cuobjdump, "--dump-resource-usage", path], check=True, capture_output=True, text=True).stdout
+        number = {}
+        for architecture, kernel, size in usage(text):
+            precision = re.search(r"_(double|single|half)_\d+_kernel", kernel)[1]
+            number[architecture] = number.get(architecture, 0) + 1
+            if architecture not in MOST_BYTES:
+                continue
+            checked += 1
+            if size > MOST_BYTES[architecture][precision]:
+                failures.append(f"{kernel} ({architecture}) has {size} bytes in local memory")
+        if not number or set(number.values()) != {KERNELS_OF_AN_OBJECT}:
+            failures.append(f"{path}: {KERNELS_OF_AN_OBJECT} kernels were expected for each architecture, found {number}")
+    print("\n".join(failures) or f"{checked} kernels, all within their limits")
+    if failures:
+        return 1
+    if checked == 0:
+        print(f"skipped: none is compiled for {' or '.join(MOST_BYTES)}")
+        return SKIPPED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
