@@ -1,16 +1,11 @@
 // Steps 3 and 4 and the sums on a GPU. In a build without CUDA every call throws ErrorCode::unsupported.
 #pragma once
 
-#include "modules/mgemm/mgemm.h"
 #include "modules/ri_mp2/energy.h"
 
-#include <string>
 #include <vector>
 
 namespace quadrille::ri_mp2 {
-
-/// What Step::form says of step 3 in mixed precision, wherever it was done.
-std::string step3_form(const mgemm::MgemmReport& report);
 
 /// Steps 3 and 4, and the sums, of a system that is checked; `root` is (P|Q)^{-1/2}, energy.batch is set. Overwrites
 /// energy.step3 and energy.step4 and adds to the sums. B, with its parts for mgemm, and the integrals of one batch stay

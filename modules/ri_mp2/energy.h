@@ -25,6 +25,8 @@ struct Sensitivity {
   double first = 0;   ///< bound of sum |c|
   double second = 0;  ///< 3 sum 1 / |D|
 
+  /// What errors of elements up to e move the energy by at most: first e + second e^2.
+  double error(double element) const { return first * element + second * element * element; }
   /// The largest error e of an element that keeps the energy within `target`: first e + second e^2 <= target.
   double element_error(double target) const;
 };

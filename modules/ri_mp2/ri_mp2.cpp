@@ -2,26 +2,23 @@
 
 #include "core/backend/backend.h"
 #include "core/error.h"
-#include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/split_product.h"
 #include "modules/ri_mp2/batches.h"
+#include "modules/ri_mp2/clock.h"
 #include "modules/ri_mp2/device.h"
 #include "modules/ri_mp2/energy.h"
+#include "modules/ri_mp2/step3.h"
 #include "modules/ri_mp2/step4.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace quadrille::ri_mp2 {
 namespace {
 
-using mgemm::Gemm;
 using mgemm::ProductPrecision;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// The dataset of the file that a system was read from.
 Location place_of(const System& system, const char* dataset) {
@@ -73,14 +70,6 @@ std::vector<float> in_single(const std::vector<double>& from) { return {from.beg
 
 bool on_device(const Options& options) { return options.backend != nullptr && !options.backend->host_memory(); }
 
-mgemm::MgemmOptions mgemm_options(const Options& options) {
-  mgemm::MgemmOptions out;
-  out.always_split = options.products.always_split;
-  out.small_form = options.small_form;
-  out.backend = options.backend;
-  return out;
-}
-
 /// The rows of B of every batch of occupied orbitals.
 template <class T>
 std::vector<DenseView<const T>> batches_of(const System& system, const T* b, std::int64_t batch) {
@@ -128,10 +117,19 @@ void sum_in_one_precision(const System& system, const Options& options, const T*
       energy);
 }
 
-void sum_in_mixed_precision(const System& system, const Options& options, const std::vector<double>& b,
-                            Energy& energy) {
+/// `b` is made anew where its errors are too large for the target.
+void sum_in_mixed_precision(const System& system, const Options& options, std::vector<double>& b,
+                            const Step3Errors& errors, Energy& energy) {
   const double began = now();
-  const SplitChoice choice = choose_split(system, b, options, energy.batch);
+  const SplitChoice choice = choose_split(system, b, errors, options, energy.batch);
+  if (choice.needs_exact_b) {
+    energy.step4.seconds += now() - began;
+    b = std::vector<double>();  // its memory is needed
+    Step3Errors none;
+    b = make_b_here(system, with_step3_in_double(options), *errors.root, energy.step3, none);
+    energy.step3.form = coarse_step3_form(options, choice.error);
+    return sum_in_mixed_precision(system, options, b, none, energy);
+  }
   energy.step4.form = choice.form;
   energy.step4.energy_error = choice.error;
   energy.step4.delta = choice.delta;
@@ -166,29 +164,6 @@ std::int64_t batch_size(const System& system, const Options& options) {
                           options.memory));
 }
 
-void multiply_step3(const System& system, const Gemm<double>& gemm, const std::vector<double>& root,
-                    const Options& options, Step& step) {
-  if (options.products.precision == ProductPrecision::single) {
-    const std::vector<float> a = in_single(system.ia_p), x = in_single(root);
-    std::vector<float> c(static_cast<std::size_t>(gemm.m * gemm.n));
-    Gemm<float> single;
-    single.order = gemm.order;
-    single.m = gemm.m;
-    single.n = single.k = single.lda = single.ldb = single.ldc = gemm.n;
-    single.a = a.data();
-    single.b = x.data();
-    single.c = c.data();
-    (void)mgemm::cleaver(single);
-    std::copy(c.begin(), c.end(), gemm.c);
-    step.form = "single";
-  } else if (options.products.precision == ProductPrecision::mgemm && !options.step3.automatic) {
-    step.form = step3_form(mgemm::mgemm(gemm, options.step3, mgemm_options(options)));
-  } else {  // an automatic cutoff has no error to give away here, where a tenth of the work is
-    (void)mgemm::cleaver(gemm);
-    step.form = "double";
-  }
-}
-
 /// The root: the caller's, or what `computed` becomes.
 const std::vector<double>& find_root(const System& system, const Options& options, std::vector<double>& computed,
                                      Energy& energy) {
@@ -202,25 +177,9 @@ const std::vector<double>& find_root(const System& system, const Options& option
   return computed;
 }
 
-std::vector<double> make_b_here(const System& system, const Options& options, const std::vector<double>& root,
-                                Step& step) {
-  const double began = now();
-  std::vector<double> b(system.ia_p.size());
-  Gemm<double> gemm;
-  gemm.order = mgemm::Order::rows;
-  gemm.m = system.pairs();
-  gemm.n = gemm.k = gemm.lda = gemm.ldb = gemm.ldc = system.auxiliary;
-  gemm.a = system.ia_p.data();
-  gemm.b = root.data();
-  gemm.c = b.data();
-  multiply_step3(system, gemm, root, options, step);
-  step.seconds = now() - began;
-  step.flops = 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
-  return b;
-}
-
 void sum_here(const System& system, const Options& options, const std::vector<double>& root, Energy& energy) {
-  const std::vector<double> b = make_b_here(system, options, root, energy.step3);
+  Step3Errors errors;
+  std::vector<double> b = make_b_here(system, options, root, energy.step3, errors);
   switch (options.products.precision) {
     case ProductPrecision::double_:
       energy.step4.form = "double";
@@ -232,7 +191,7 @@ void sum_here(const System& system, const Options& options, const std::vector<do
       energy.step4.seconds += now() - began;
       return sum_in_one_precision(system, options, single.data(), energy);
     }
-    case ProductPrecision::mgemm: return sum_in_mixed_precision(system, options, b, energy);
+    case ProductPrecision::mgemm: return sum_in_mixed_precision(system, options, b, errors, energy);
   }
 }
 
@@ -260,21 +219,14 @@ std::vector<double> inverse_square_root(const System& system) {
   }
 }
 
-std::string step3_form(const mgemm::MgemmReport& report) {
-  if (report.form == mgemm::MgemmForm::plain_double) return "double: " + report.reason;
-  const std::string small = report.small_form == mgemm::SmallForm::single
-                                ? ""
-                                : fmt::format(", small elements in {}", mgemm::to_string(report.small_form));
-  return fmt::format("mgemm{}, delta {:.3g}, large {:.2e} and {:.2e}", small, report.delta, report.large_a,
-                     report.large_b);
-}
-
 std::vector<double> make_b(const System& system, const Options& options, Energy& report) {
   check(system);
   std::vector<double> computed;
   const std::vector<double>& root = find_root(system, options, computed, report);
+  report.step3 = {};
+  Step3Errors ignored;
   return on_device(options) ? make_b_on_device(system, options, root, report.step3)
-                            : make_b_here(system, options, root, report.step3);
+                            : make_b_here(system, options, root, report.step3, ignored);
 }
 
 Energy correlation_energy(const System& system, const Options& options) {

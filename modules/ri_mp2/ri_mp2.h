@@ -42,8 +42,10 @@ struct Options {
   /// Of step 4, and of step 3 unless in mgemm. The target error of an automatic cutoff is that of the energy, in
   /// Hartree (step4.h).
   mgemm::PrecisionChoice products;
-  mgemm::Cutoff step3 = mgemm::Cutoff::for_error(0);  ///< of mgemm; automatic: double, a small part of the work
-  std::int64_t memory = std::int64_t(1) << 30;        ///< bytes for a batch of integrals, where they are made
+  /// Of mgemm; automatic: double, a small part of the work. A given one beside an automatic one of step 4 gives way to
+  /// double where its errors alone may exceed the target.
+  mgemm::Cutoff step3 = mgemm::Cutoff::for_error(0);
+  std::int64_t memory = std::int64_t(1) << 30;  ///< bytes for a batch of integrals, where they are made
   /// Who does steps 3 and 4 and the sums: the CPU where null; with the CUDA backend B and the integrals stay in the
   /// memory of the device.
   Backend* backend = nullptr;
@@ -63,7 +65,9 @@ struct Step {
   double seconds = 0, flops = 0;  ///< all that the step took: choices and conversions too
   std::string form;               ///< "double", "single", "mgemm ..."
   double delta = 0;               ///< of a split of step 4
-  double energy_error = 0;        ///< expected, in Hartree, where a cutoff was automatic (step4.h)
+  /// Of step 4, in Hartree, where its cutoff was automatic: what it and a split step 3 are not expected to change the
+  /// energy by more than (step4.h).
+  double energy_error = 0;
 };
 
 struct Energy {
@@ -88,7 +92,7 @@ QUADRILLE_API std::vector<double> inverse_square_root(const std::vector<double>&
 /// The same of a system, whose file errors name.
 std::vector<double> inverse_square_root(const System& system);
 
-/// B_ia^Q, [occupied][virtuals][auxiliary].
+/// B_ia^Q, [occupied][virtuals][auxiliary], by the step 3 that is asked for, whatever the target error of the energy.
 QUADRILLE_API std::vector<double> make_b(const System& system, const Options& options, Energy& report);
 
 }  // namespace quadrille::ri_mp2

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace quadrille::ri_mp2 {
 namespace {
@@ -61,26 +62,65 @@ double expected_error(const std::vector<SampledRow>& rows, const std::vector<Mov
   return 2 * deviations * std::sqrt(squares) + bias + second;
 }
 
-SampledEnergyError::SampledEnergyError(const System& system, const std::vector<double>& b)
-    : system_(system), b_(b), rows_(draw_rows(system, squares_of_rows(system, b), rows)) {
-  const std::int64_t pairs = system.pairs(), n = system.auxiliary, count = std::int64_t(rows_.size());
-  sample_.resize(std::size_t(count * n));
-  for (std::int64_t r = 0; r < count; ++r) {
-    std::copy_n(b.begin() + rows_[std::size_t(r)].pair * n, n, sample_.begin() + r * n);
+SampledEnergyError::SampledEnergyError(const System& system, const std::vector<double>& b,
+                                       const std::vector<double>* root)
+    : system_(system),
+      b_(b),
+      rows_(draw_rows(system, squares_of_rows(system, b), rows)),
+      sample_(rows_of_sample(b)),
+      exact_(products(sample_, b)),
+      has_step3_errors_(root != nullptr) {
+  make_derivatives();
+  if (has_step3_errors_) count_step3(*root);
+}
+
+std::vector<double> SampledEnergyError::rows_of_sample(const std::vector<double>& from) const {
+  const std::int64_t n = system_.auxiliary;
+  std::vector<double> taken;
+  taken.reserve(rows_.size() * std::size_t(n));
+  for (const SampledRow& row : rows_) {
+    const auto begin = from.begin() + row.pair * n;
+    taken.insert(taken.end(), begin, begin + n);
   }
-  exact_.resize(std::size_t(count * pairs));
+  return taken;
+}
+
+std::vector<double> SampledEnergyError::products(const std::vector<double>& sample,
+                                                 const std::vector<double>& with) const {
+  const std::int64_t pairs = system_.pairs(), n = system_.auxiliary, count = std::int64_t(rows_.size());
+  std::vector<double> out(static_cast<std::size_t>(count * pairs));
+  // By columns: [jb, r].
+  mgemm::shared_product(1.0, DenseView<const double>{with.data(), pairs, n, n, true},
+                        DenseView<const double>{sample.data(), n, count, n, false}, 0.0,
+                        {out.data(), pairs, count, pairs, false});
+  return out;
+}
+
+void SampledEnergyError::make_derivatives() {
+  const std::int64_t pairs = system_.pairs();
   derivatives_.resize(exact_.size());
-  // By columns: (B B_r^T)[jb, r].
-  mgemm::shared_product(1.0, DenseView<const double>{b.data(), pairs, n, n, true},
-                        DenseView<const double>{sample_.data(), n, count, n, false}, 0.0,
-                        {exact_.data(), pairs, count, pairs, false});
-  for (std::int64_t r = 0; r < count; ++r) {
-    double* c = derivatives_.data() + r * pairs;
-    const double* x = exact_.data() + r * pairs;
-    const std::int64_t pair = rows_[std::size_t(r)].pair;
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    double* c = derivatives_.data() + std::int64_t(r) * pairs;
+    const double* x = exact_.data() + std::int64_t(r) * pairs;
+    const std::int64_t pair = rows_[r].pair;
     exchange_row(pair, c);
-    for (std::int64_t s = 0; s < pairs; ++s) c[s] = energy_derivative(x[s], c[s], gap(system, pair) + gap(system, s));
+    for (std::int64_t s = 0; s < pairs; ++s) c[s] = energy_derivative(x[s], c[s], gap(system_, pair) + gap(system_, s));
   }
+}
+
+void SampledEnergyError::count_step3(const std::vector<double>& root) {
+  const std::int64_t n = system_.auxiliary, count = std::int64_t(rows_.size());
+  const DenseView<const double> root_view{root.data(), n, n, n, true};
+  const std::vector<double> ia_p = rows_of_sample(system_.ia_p);
+  std::vector<double> b(ia_p.size()), turned(ia_p.size());
+  const DenseView<double> b_view{b.data(), n, count, n, false};
+  mgemm::shared_product(1.0, root_view.transposed(), DenseView<const double>{ia_p.data(), n, count, n, false}, 0.0,
+                        b_view);
+  mgemm::shared_product(1.0, root_view, b_view.constant(), 0.0, {turned.data(), n, count, n, false});
+  const std::vector<double> given = std::exchange(exact_, products(turned, system_.ia_p));
+  std::vector<MovedEnergy> moved(rows_.size());
+  add_errors(given.data(), 0, system_.pairs(), moved);
+  error_of_step3_ = expected_error(rows_, moved, true);
 }
 
 void SampledEnergyError::exchange_row(std::int64_t pair, double* out) const {
@@ -89,6 +129,20 @@ void SampledEnergyError::exchange_row(std::int64_t pair, double* out) const {
   const DenseView<const double> ib{b_.data() + i * v * n, v, n, n, true};
   const DenseView<const double> ja{b_.data() + a * n, system_.occupied, n, v * n, true};
   mgemm::shared_product(1.0, ib, ja.transposed(), 0.0, {out, v, system_.occupied, v, false});
+}
+
+void SampledEnergyError::add_errors(const double* made, std::int64_t first, std::int64_t some,
+                                    std::vector<MovedEnergy>& moved) const {
+  const std::int64_t pairs = system_.pairs(), count = std::int64_t(rows_.size());
+#pragma omp parallel for
+  for (std::int64_t r = 0; r < count; ++r) {
+    const double gap_r = gap(system_, rows_[std::size_t(r)].pair);
+    for (std::int64_t s = 0; s < some; ++s) {
+      const std::size_t place = std::size_t(r * pairs + first + s);
+      const double d = made[r * some + s] - exact_[place];
+      add_error(moved[std::size_t(r)], derivatives_[place], d, gap_r + gap(system_, first + s));
+    }
+  }
 }
 
 double SampledEnergyError::error(double delta, std::int64_t depth) const {
@@ -101,17 +155,9 @@ double SampledEnergyError::error(double delta, std::int64_t depth) const {
     const std::int64_t some = std::min(block, pairs - first);
     others.assign({b_.data() + first * n, some, n, n, true}, delta);
     mgemm::multiply_split(1.0, others, sample, 0.0, {mixed.data(), some, count, some, false}, depth);
-#pragma omp parallel for
-    for (std::int64_t r = 0; r < count; ++r) {
-      const double gap_r = gap(system_, rows_[std::size_t(r)].pair);
-      for (std::int64_t s = 0; s < some; ++s) {
-        const std::size_t place = std::size_t(r * pairs + first + s);
-        const double d = mixed[std::size_t(r * some + s)] - exact_[place];
-        add_error(moved[std::size_t(r)], derivatives_[place], d, gap_r + gap(system_, first + s));
-      }
-    }
+    add_errors(mixed.data(), first, some, moved);
   }
-  return expected_error(rows_, moved, false);
+  return expected_error(rows_, moved, has_step3_errors_);
 }
 
 }  // namespace quadrille::ri_mp2

@@ -29,12 +29,20 @@ double expected_error(const std::vector<SampledRow>& rows, const std::vector<Mov
 /// independent, dE^2 is expected to be at most 4 sum_r dE_r^2: the conversion of B_r to single acts on row r and, by
 /// symmetry, as much on column r, and each other error stands in x_rs and x_sr. Rows are drawn with probabilities that
 /// favour large |B_r|^2 / gap, which makes the sum over all rows an average over those drawn.
+///
+/// Where step 3 was a split product, B is wrong too. Then x is made from (ia|P) and the root in double, as the product
+/// of (ia|P)_s with t_r = (P|Q)^{-1/2} B_r, B_r exact, so that d has the errors of both steps; c is made from the B
+/// that there is, which changes the second order only. The small elements of the root are rounded once for all rows:
+/// errors of different rows are not independent, and their mean counts even where the sample does not show it.
 class SampledEnergyError {
  public:
   static constexpr std::int64_t rows = 128;
 
-  /// B and the system must stay.
-  SampledEnergyError(const System& system, const std::vector<double>& b);
+  /// B and the system must stay. `root`: (P|Q)^{-1/2} where B is of a split product; null where it is exact to double.
+  SampledEnergyError(const System& system, const std::vector<double>& b, const std::vector<double>* root = nullptr);
+
+  /// As error(), of step 3 alone: with step 4 in double. 0 for an exact B.
+  double error_of_step3() const { return error_of_step3_; }
 
   /// What the energy is not expected to be wrong by, in Hartree: six standard deviations; the mean of the errors where
   /// the sample shows that it is not 0, and four standard errors of it; and the second order. A mean that is small
@@ -42,6 +50,14 @@ class SampledEnergyError {
   double error(double delta, std::int64_t depth) const;
 
  private:
+  std::vector<double> rows_of_sample(const std::vector<double>& from) const;
+  /// Products of the sample's rows with all rows of `with`: [row][jb].
+  std::vector<double> products(const std::vector<double>& sample, const std::vector<double>& with) const;
+  void make_derivatives();
+  /// Replaces x, which the given B made, by what an exact B makes.
+  void count_step3(const std::vector<double>& root);
+  /// What errors of the integrals with rows [first, first + some) of B do, added; `made`: [row][some].
+  void add_errors(const double* made, std::int64_t first, std::int64_t some, std::vector<MovedEnergy>& moved) const;
   /// (jb|ia) with the virtual orbitals exchanged, for all jb.
   void exchange_row(std::int64_t pair, double* out) const;
 
@@ -50,6 +66,8 @@ class SampledEnergyError {
   std::vector<SampledRow> rows_;
   std::vector<double> sample_;               ///< their rows of B
   std::vector<double> exact_, derivatives_;  ///< x and c, [row][jb]
+  bool has_step3_errors_;                    ///< B is wrong too
+  double error_of_step3_ = 0;
 };
 
 }  // namespace quadrille::ri_mp2

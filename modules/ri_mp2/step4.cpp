@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -31,22 +30,24 @@ struct Candidate {
 
 class Choice {
  public:
-  Choice(const System& system, const std::vector<double>& b, const Options& options, std::int64_t batch)
-      : system_(system), b_(b), options_(options), batch_(batch) {}
+  Choice(const System& system, const std::vector<double>& b, const Step3Errors& errors, const Options& options,
+         std::int64_t batch)
+      : system_(system), b_(b), b_errors_(errors), options_(options), batch_(batch) {}
 
   SplitChoice decide() {
     const mgemm::Cutoff& cutoff = options_.products.cutoff;
     analyse(cutoff.automatic ? mgemm::smallest_cutoff(quantile(), 0) : cutoff.delta);
     if (!cutoff.automatic) return result(candidate(cutoff.delta, depths[0]), 0);
-    const std::function<double(const Candidate&)> error = error_of_energy(cutoff.assurance);
+    prepare_errors();
+    if (!(step3_error_ <= cutoff.target_error)) return with_exact_b();
     const std::vector<Candidate> all = candidates();
     if (all.empty()) return in_double("no cutoff is expected to be faster");
     const Candidate& last = *std::min_element(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) {
       return std::pair(x.delta, x.depth) < std::pair(y.delta, y.depth);
     });
     const auto found = find_cutoff(
-        all, last, cutoff.target_error, error, [this](const Candidate& c) { return certain_bound(c); },
-        [](const Candidate&) { return 0; });
+        all, last, cutoff.target_error, [this](const Candidate& c) { return error_of_energy(c); },
+        [this](const Candidate& c) { return certain_bound(c); }, [](const Candidate&) { return 0; });
     if (found.candidate != nullptr) return result(*found.candidate, found.error);
     if (std::isinf(found.error)) return in_double("single precision could overflow");
     return in_double(
@@ -84,8 +85,7 @@ class Choice {
 
   /// What SampledEnergyError takes at least: two products of its rows in double, and one trial.
   double cost_of_sample() const {
-    const mgemm::Cutoff& cutoff = options_.products.cutoff;
-    if (!cutoff.automatic || cutoff.assurance == mgemm::Assurance::certain) return 0;
+    if (!options_.products.cutoff.automatic || is_certain()) return 0;
     return 2.5 * 2 * double(SampledEnergyError::rows) * double(b_.size());
   }
 
@@ -107,22 +107,38 @@ class Choice {
   /// Of an element of B B^T; infinite where single precision could overflow.
   double certain_bound(const Candidate& c) const { return error_bound(profile_, c.delta, c.depth).certain; }
 
-  std::function<double(const Candidate&)> error_of_energy(mgemm::Assurance assurance) {
-    if (assurance == mgemm::Assurance::certain) {
-      return [this, sensitivity = energy_sensitivity(system_, squares_of_rows(system_, b_))](const Candidate& c) {
-        const double element = certain_bound(c);
-        return sensitivity.first * element + sensitivity.second * element * element;
-      };
+  bool is_certain() const { return options_.products.cutoff.assurance == mgemm::Assurance::certain; }
+
+  void prepare_errors() {
+    if (is_certain()) {
+      const std::vector<double> squares = squares_of_rows(system_, b_);
+      sensitivity_ = energy_sensitivity(system_, squares);
+      element_error_of_step3_ = b_errors_.of_integrals(squares, system_.auxiliary);
+      step3_error_ = sensitivity_.error(element_error_of_step3_);
+    } else {
+      sample_.emplace(system_, b_, b_errors_.root);
+      step3_error_ = sample_->error_of_step3();
     }
-    sample_.emplace(system_, b_);
-    return [this](const Candidate& c) {
-      return std::isfinite(certain_bound(c)) ? sample_->error(c.delta, c.depth) : HUGE_VAL;
-    };
   }
 
-  static SplitChoice in_double(const std::string& reason) {
+  /// Of steps 3 and 4.
+  double error_of_energy(const Candidate& c) const {
+    if (is_certain()) return sensitivity_.error(element_error_of_step3_ + certain_bound(c));
+    return std::isfinite(certain_bound(c)) ? sample_->error(c.delta, c.depth) : HUGE_VAL;
+  }
+
+  /// Which leaves the error of step 3.
+  SplitChoice in_double(const std::string& reason) const {
     SplitChoice choice;
     choice.form = "double: " + reason;
+    choice.error = step3_error_;
+    return choice;
+  }
+
+  SplitChoice with_exact_b() const {
+    SplitChoice choice;
+    choice.needs_exact_b = true;
+    choice.error = step3_error_;
     return choice;
   }
 
@@ -133,24 +149,33 @@ class Choice {
     if (c.gain <= 1 && !options_.products.always_split) {
       return in_double(fmt::format("with delta = {:.3g} a split would take {:.2f} times as long", c.delta, 1 / c.gain));
     }
-    return {true, c.delta, c.depth, error,
-            fmt::format("mgemm: delta {:.3g}, {:.2e} of B large, sums of {}", c.delta, c.fraction,
-                        std::min(c.depth, system_.auxiliary))};
+    SplitChoice choice;
+    choice.split = true;
+    choice.delta = c.delta;
+    choice.depth = c.depth;
+    choice.error = error;
+    choice.form = fmt::format("mgemm: delta {:.3g}, {:.2e} of B large, sums of {}", c.delta, c.fraction,
+                              std::min(c.depth, system_.auxiliary));
+    return choice;
   }
 
   const System& system_;
   const std::vector<double>& b_;
+  const Step3Errors& b_errors_;
   const Options& options_;
   std::int64_t batch_;
   mgemm::ProductProfile profile_;
-  std::optional<SampledEnergyError> sample_;
+  std::optional<SampledEnergyError> sample_;  ///< where the assurance is measured
+  Sensitivity sensitivity_;                   ///< where it is certain
+  double element_error_of_step3_ = 0;         ///< there
+  double step3_error_ = 0;                    ///< of the energy
 };
 
 }  // namespace
 
-SplitChoice choose_split(const System& system, const std::vector<double>& b, const Options& options,
-                         std::int64_t batch) {
-  return Choice(system, b, options, batch).decide();
+SplitChoice choose_split(const System& system, const std::vector<double>& b, const Step3Errors& errors,
+                         const Options& options, std::int64_t batch) {
+  return Choice(system, b, errors, options, batch).decide();
 }
 
 }  // namespace quadrille::ri_mp2

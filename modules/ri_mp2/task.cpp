@@ -80,7 +80,8 @@ constexpr quadrille_parameter parameters[] = {
     mgemm::delta_parameter,
     {.name = "delta_step3",
      .type = QUADRILLE_TEXT,
-     .help = "the same for B = (ia|P) (P|Q)^{-1/2}, where auto means double; `delta` when not given"},
+     .help = "the same for B = (ia|P) (P|Q)^{-1/2}, where auto means double; `delta` when not given; beside an "
+             "automatic `delta` its errors count in `target_error`; where these may exceed it, B is made in double"},
     mgemm::target_error_parameter("largest error of the energy that an automatic delta may make", "Hartree", "1.0e-7"),
     mgemm::assurance_parameter("measured"),
     mgemm::always_split_parameter,

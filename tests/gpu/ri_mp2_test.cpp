@@ -215,6 +215,128 @@ TEST_P(CudaRiMp2Form, ASampleShowsTheErrorOfTheEnergy) {
   }
 }
 
+/// Step 3 as a split product in this form, step 4 with a cutoff of its own.
+Options with_split_step3(double delta_step3, const Cutoff& step4, SmallForm form = SmallForm::automatic) {
+  Options options = mixed(step4, form);
+  options.step3 = Cutoff::at(delta_step3);
+  return options;
+}
+
+/// A cutoff with which random numbers are large, so that a split product is one in double.
+constexpr double tiny = 1e-9;
+
+/// What a split step 3 makes the energy wrong by, step 4 being exact.
+double error_of_split_step3(const System& system, double delta_step3, double expected, SmallForm form) {
+  const Energy energy = correlation_energy(system, with_split_step3(delta_step3, Cutoff::at(tiny), form));
+  return std::abs(energy.correlation - expected);
+}
+
+TEST_P(CudaRiMp2Form, ASampleShowsTheErrorOfASplitStep3) {
+  for (const auto& [o, v] : {std::pair{2, 20}, std::pair{6, 60}}) {  // all rows, and a sample
+    const System system = random_system(o, v, 80);
+    const std::vector<double> root = inverse_square_root(system.p_q, 80);
+    const double expected = correlation_energy(system, {}).correlation, rounding = 1e-13 * std::abs(expected);
+    double squares = 0, estimates = 0;
+    for (const double delta_step3 : {0.01, 0.05, 0.1, 0.2, 0.4, 1e9}) {
+      Energy report;
+      const std::vector<double> b = make_b(system, with_split_step3(delta_step3, Cutoff::at(tiny), GetParam()), report);
+      ASSERT_THAT(report.step3.form, HasSubstr("mgemm"));
+      double max_abs = 0;
+      for (const double x : b) max_abs = std::max(max_abs, std::abs(x));
+      const OnDevice<double> there(b);
+      DeviceEnergySample sample(system, there.get(), squares_of_rows(system, b), max_abs, &root);
+      const double alone = error_of_split_step3(system, delta_step3, expected, GetParam());
+      EXPECT_LT(alone, sample.error_of_step3() + rounding) << delta_step3;
+      squares += alone * alone + rounding * rounding;
+      estimates += sample.error_of_step3() * sample.error_of_step3();
+      for (const double delta : {tiny, 0.1, 1e9}) {
+        const Options both = with_split_step3(delta_step3, Cutoff::at(delta), GetParam());
+        EXPECT_LT(std::abs(correlation_energy(system, both).correlation - expected),
+                  sample.error(GetParam(), delta, 2048) + rounding)
+            << delta_step3 << ' ' << delta;
+      }
+    }
+    EXPECT_LT(std::sqrt(estimates / squares), 1000);
+  }
+}
+
+TEST(CudaRiMp2, TheSampleOfASplitStep3IsThatOfTheCpu) {
+  const System system = random_system(6, 60, 80);
+  const std::vector<double> root = inverse_square_root(system.p_q, 80);
+  for (const double delta_step3 : {0.05, 0.2, 1e9}) {
+    Energy report;
+    const std::vector<double> b =
+        make_b(system, with_split_step3(delta_step3, Cutoff::at(tiny), SmallForm::single), report);
+    double max_abs = 0;
+    for (const double x : b) max_abs = std::max(max_abs, std::abs(x));
+    const OnDevice<double> there(b);
+    const SampledEnergyError here(system, b, &root);
+    const DeviceEnergySample sample(system, there.get(), squares_of_rows(system, b), max_abs, &root);
+    EXPECT_GT(here.error_of_step3(), 0);
+    EXPECT_NEAR(sample.error_of_step3(), here.error_of_step3(), 1e-3 * here.error_of_step3()) << delta_step3;
+  }
+}
+
+/// With targets that lie on both sides of what step 3 does in single, whose error stands out from rounding in double.
+TEST(CudaRiMp2, AnAutomaticCutoffKeepsTheTargetWithASplitStep3) {
+  const System system = random_system(8, 60, 70);
+  const double expected = correlation_energy(system, {}).correlation, rounding = 1e-11 * std::abs(expected);
+  const auto check = [&](const Options& options) {
+    const double target = options.products.cutoff.target_error;
+    SCOPED_TRACE(::testing::Message() << options.step3.delta << ", target " << target);
+    const Energy energy = correlation_energy(system, options);
+    const double error = std::abs(energy.correlation - expected);
+    EXPECT_LT(error, target + rounding) << energy.step3.form << "; " << energy.step4.form;
+    EXPECT_LE(energy.step4.energy_error, target);
+    EXPECT_GT(energy.step4.energy_error + rounding, error);
+    const bool exact = energy.step3.form.starts_with("double") && energy.step4.form.starts_with("double");
+    EXPECT_EQ(energy.step4.energy_error == 0, exact);
+  };
+  for (const double delta_step3 : {0.05, 0.3, 1e9}) {
+    const double alone = error_of_split_step3(system, delta_step3, expected, SmallForm::single);
+    for (const Assurance assurance : {Assurance::certain, Assurance::measured}) {
+      for (const double target : {0.1, 1e-4, 1e-6, 1e-8, 100 * alone, 10 * alone, alone / 2}) {
+        for (const SmallForm form : {SmallForm::automatic, SmallForm::single}) {
+          check(with_split_step3(delta_step3, Cutoff::for_error(target, assurance), form));
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaRiMp2, ATooCoarseStep3IsDoneInDoubleAndSaid) {
+  const System system = random_system(8, 60, 70);
+  const double expected = correlation_energy(system, {}).correlation;
+  const double alone = error_of_split_step3(system, 0.3, expected, SmallForm::single);
+  for (const Assurance assurance : {Assurance::certain, Assurance::measured}) {
+    Options options = with_split_step3(0.3, Cutoff::for_error(alone / 2, assurance), SmallForm::single);
+    const Energy exact = correlation_energy(system, options);
+    EXPECT_THAT(exact.step3.form, ::testing::StartsWith("double: delta_step3 = 0.3 alone may change the energy by "));
+    EXPECT_LT(std::abs(exact.correlation - expected), alone / 2);
+    options.products.cutoff.target_error = 100;
+    const Energy split = correlation_energy(system, options);
+    EXPECT_THAT(split.step3.form, HasSubstr("mgemm"));
+    EXPECT_THAT(split.step4.form, HasSubstr("mgemm"));
+    EXPECT_GT(split.step4.energy_error, alone);
+  }
+}
+
+/// A step 3 that is nearly all in double leaves room that no split of step 4 keeps.
+TEST(CudaRiMp2, StepFourInDoubleLeavesTheErrorOfASplitStep3) {
+  const System system = random_system(8, 60, 70);
+  const double expected = correlation_energy(system, {}).correlation;
+  Energy report;
+  const Options options = with_split_step3(1e-3, Cutoff::at(tiny), SmallForm::single);
+  const std::vector<double> root = inverse_square_root(system.p_q, 70), b = make_b(system, options, report);
+  const double of_step3 = SampledEnergyError(system, b, &root).error_of_step3();
+  const Cutoff target = Cutoff::for_error(1.01 * of_step3, Assurance::measured);
+  const Energy energy = correlation_energy(system, with_split_step3(1e-3, target, SmallForm::single));
+  EXPECT_THAT(energy.step3.form, HasSubstr("mgemm"));
+  EXPECT_THAT(energy.step4.form, HasSubstr("double: no form"));
+  EXPECT_NEAR(energy.step4.energy_error, of_step3, 1e-2 * of_step3);
+  EXPECT_LT(std::abs(energy.correlation - expected), of_step3);
+}
+
 /// The same rows, multiplied in the same precision: what differs is the order of sums.
 TEST(CudaRiMp2, TheSampleIsThatOfTheCpu) {
   const System system = random_system(6, 60, 80);

@@ -106,6 +106,8 @@ TEST_F(RiMp2Job, TheStepsHaveDeltasOfTheirOwn) {
   EXPECT_THAT(step(exact, "step4"), HasSubstr("delta 0.1,"));
   const nlohmann::json chosen = results(mixed + ", target_error: 1.0e-3, delta_step3: 0.03");
   EXPECT_THAT(step(chosen, "step3"), HasSubstr("mgemm, delta 0.03, "));
+  const nlohmann::json coarse = results(mixed + ", target_error: 1.0e-12, delta_step3: 0.03");
+  EXPECT_THAT(step(coarse, "step3"), HasSubstr("double: delta_step3 = 0.03 alone may change the energy by"));
   for (const nlohmann::json* found : {&one, &two, &exact}) {
     const double error = std::abs((*found)["e_corr"].get<double>() - expected);
     EXPECT_LT(error, 1e-6 * std::abs(expected));

@@ -3,6 +3,8 @@
 #include "core/backend/cuda/cuda_backend.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/cutoffs.h"
+#include "modules/ri_mp2/cuda/arrays.h"
+#include "modules/ri_mp2/cuda/device_step3.h"
 #include "modules/ri_mp2/cutoff_search.h"
 #include "modules/ri_mp2/energy.h"
 
@@ -10,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 namespace quadrille::ri_mp2 {
 namespace {
@@ -28,11 +29,6 @@ struct Candidate {
   double gain;  ///< expected, over double
 };
 
-template <class T>
-cuda::DeviceArray<T> array(std::int64_t count, const char* what) {
-  return {count, what, device_advice};
-}
-
 std::vector<double> squares_on_device(const System& system, const double* b) {
   const auto squares = array<double>(system.pairs(), "the norms of the rows of B");
   square_rows(b, system.pairs(), system.auxiliary, squares.get());
@@ -41,9 +37,10 @@ std::vector<double> squares_on_device(const System& system, const double* b) {
 
 class Choice {
  public:
-  Choice(const System& system, const double* b, const Options& options, std::int64_t batch)
+  Choice(const System& system, const double* b, const Step3Errors& errors, const Options& options, std::int64_t batch)
       : system_(system),
         b_(b),
+        b_errors_(errors),
         options_(options),
         cutoff_(options.products.cutoff),
         rows_(batch * system.virtuals),
@@ -51,6 +48,10 @@ class Choice {
         shape_{rows_, rows_, system.auxiliary} {}
 
   DeviceSplitChoice decide() {
+    if (cutoff_.automatic && b_errors_.any()) {  // which count however step 4 is done
+      prepare_errors();
+      if (!(step3_error_ <= cutoff_.target_error)) return with_exact_b();
+    }
     const double size = double(shape_.m) * double(shape_.n) * double(shape_.k);
     if (!options_.products.always_split && size < cost_.smallest_product) {
       return in_double(fmt::format("products of {:.3g} multiplications are too small to split", size));
@@ -59,12 +60,12 @@ class Choice {
     const std::vector<Candidate> all = candidates();
     if (all.empty()) return in_double("no form keeps the bound, fits the device's memory and is expected to be faster");
     if (!cutoff_.automatic) return result(all.front(), 0);
-    const std::function<double(const Candidate&)> error = error_of_energy();
+    prepare_errors();
     const Candidate& last = *std::min_element(
         all.begin(), all.end(), [this](const Candidate& x, const Candidate& y) { return bound(x) < bound(y); });
     const auto found = find_cutoff(
-        all, last, cutoff_.target_error, error, [this](const Candidate& c) { return bound(c); },
-        [](const Candidate& c) { return int(c.form->form); });
+        all, last, cutoff_.target_error, [this](const Candidate& c) { return error_of_energy(c); },
+        [this](const Candidate& c) { return bound(c); }, [](const Candidate& c) { return int(c.form->form); });
     if (found.candidate != nullptr) return result(*found.candidate, found.error);
     return in_double(
         fmt::format("no form that is expected to be faster keeps the energy within {:.3g} Hartree: {:.3g} at best",
@@ -72,7 +73,9 @@ class Choice {
   }
 
  private:
+  /// Once.
   void analyse() {
+    if (!profile_.deltas.empty()) return;
     mgemm::DeviceFactor factor({b_, system_.pairs(), system_.auxiliary, system_.auxiliary, true}, mgemm::Side::left);
     const double quantile = factor_quantile(factor);
     const double delta = cutoff_.automatic ? mgemm::smallest_cutoff(quantile, quantile) : cutoff_.delta;
@@ -110,7 +113,7 @@ class Choice {
   double cost_of_sample(const FormTraits& form) const {
     if (!cutoff_.automatic) return 0;
     const double pairs = double(system_.pairs());
-    if (cutoff_.assurance == mgemm::Assurance::certain) return pairs * pairs / sensitivity_terms;
+    if (is_certain()) return pairs * pairs / sensitivity_terms;
     const double numbers = double(system_.pairs()) * double(system_.auxiliary);
     const double flops = 2 * double(SampledEnergyError::rows) * numbers;
     return 2 * flops / cost_.double_flops + form.products() * flops / cost_.flops_of(form.form) +
@@ -121,7 +124,7 @@ class Choice {
   bool fits(const FormTraits& form, std::size_t cutoff, std::int64_t bytes) const {
     const std::int64_t large = profile_.extremes[cutoff].large;
     const std::int64_t factors = 2 * mgemm::DeviceFactor::bytes(system_.pairs(), system_.auxiliary, form) + 24 * large;
-    const std::int64_t sample = cutoff_.automatic ? 3 * 8 * SampledEnergyError::rows * system_.pairs() : 0;
+    const std::int64_t sample = cutoff_.automatic && !sample_ ? 3 * 8 * SampledEnergyError::rows * system_.pairs() : 0;
     const std::int64_t product = mgemm::multiply_bytes(rows_, rows_, system_.auxiliary) + 8 * rows_ * rows_;
     return factors + std::max(product, sample) <= bytes;
   }
@@ -163,21 +166,41 @@ class Choice {
     return useful;
   }
 
-  std::function<double(const Candidate&)> error_of_energy() {
+  bool is_certain() const { return cutoff_.assurance == mgemm::Assurance::certain; }
+
+  /// Once.
+  void prepare_errors() {
+    if (sample_ || sensitivity_) return;
+    analyse();
     const std::vector<double> squares = squares_on_device(system_, b_);
-    if (cutoff_.assurance == mgemm::Assurance::certain) {
-      return [this, sensitivity = energy_sensitivity(system_, squares)](const Candidate& c) {
-        const double element = bound(c);
-        return sensitivity.first * element + sensitivity.second * element * element;
-      };
+    if (is_certain()) {
+      sensitivity_ = energy_sensitivity(system_, squares);
+      element_error_of_step3_ = b_errors_.of_integrals(squares, system_.auxiliary);
+      step3_error_ = sensitivity_->error(element_error_of_step3_);
+    } else {
+      sample_.emplace(system_, b_, squares, profile_.max_abs, b_errors_.root);
+      step3_error_ = sample_->error_of_step3();
     }
-    sample_.emplace(system_, b_, squares, profile_.max_abs);
-    return [this](const Candidate& c) { return sample_->error(c.form->form, profile_.deltas[c.cutoff], c.depth); };
   }
 
-  static DeviceSplitChoice in_double(const std::string& reason) {
+  /// Of steps 3 and 4.
+  double error_of_energy(const Candidate& c) {
+    if (is_certain()) return sensitivity_->error(element_error_of_step3_ + bound(c));
+    return sample_->error(c.form->form, profile_.deltas[c.cutoff], c.depth);
+  }
+
+  /// Which leaves the error of step 3.
+  DeviceSplitChoice in_double(const std::string& reason) const {
     DeviceSplitChoice choice;
     choice.form = "double: " + reason;
+    choice.error = step3_error_;
+    return choice;
+  }
+
+  DeviceSplitChoice with_exact_b() const {
+    DeviceSplitChoice choice;
+    choice.needs_exact_b = true;
+    choice.error = step3_error_;
     return choice;
   }
 
@@ -197,6 +220,7 @@ class Choice {
 
   const System& system_;
   const double* b_;
+  const Step3Errors& b_errors_;
   const Options& options_;
   const mgemm::Cutoff& cutoff_;
   std::int64_t rows_;
@@ -204,33 +228,40 @@ class Choice {
   ProductShape shape_;  ///< of a product of batches
   mgemm::DeviceCostModel cost_;
   mgemm::FactorProfile profile_;
-  std::optional<DeviceEnergySample> sample_;
+  std::optional<DeviceEnergySample> sample_;  ///< where the assurance is measured
+  std::optional<Sensitivity> sensitivity_;    ///< where it is certain
+  double element_error_of_step3_ = 0;         ///< there
+  double step3_error_ = 0;                    ///< of the energy
 };
 
 }  // namespace
 
-DeviceSplitChoice choose_split_on_device(const System& system, const double* b, const Options& options,
-                                         std::int64_t batch) {
-  return Choice(system, b, options, batch).decide();
+DeviceSplitChoice choose_split_on_device(const System& system, const double* b, const Step3Errors& errors,
+                                         const Options& options, std::int64_t batch) {
+  return Choice(system, b, errors, options, batch).decide();
 }
 
 DeviceEnergySample::DeviceEnergySample(const System& system, const double* b, const std::vector<double>& squares,
-                                       double max_abs)
-    : system_(system), b_(b), rows_(draw_rows(system, squares, SampledEnergyError::rows)) {
+                                       double max_abs, const std::vector<double>* root)
+    : system_(system),
+      b_(b),
+      rows_(draw_rows(system, squares, SampledEnergyError::rows)),
+      has_step3_errors_(root != nullptr) {
   const std::int64_t pairs = system.pairs(), count = std::int64_t(rows_.size());
   const char* what = "a sample of the integrals";
   std::vector<double> gaps(static_cast<std::size_t>(pairs)), gaps_of_rows;
   for (std::int64_t ia = 0; ia < pairs; ++ia) gaps[std::size_t(ia)] = gap(system, ia);
   for (const SampledRow& row : rows_) gaps_of_rows.push_back(gap(system, row.pair));
-  gaps_ = cuda::sent(gaps, what, device_advice);
-  gaps_of_rows_ = cuda::sent(gaps_of_rows, what, device_advice);
+  gaps_ = sent(gaps, what);
+  gaps_of_rows_ = sent(gaps_of_rows, what);
   sample_ = array<double>((count + 1) * system.auxiliary, what);
   exact_ = array<double>(count * pairs, what);
   derivatives_ = array<double>(count * pairs, what);
   mixed_ = array<double>(count * pairs, what);
   moved_ = array<MovedEnergy>(count, what);
   gather(max_abs);
-  multiply_exactly();
+  multiply_given(has_step3_errors_ ? mixed_.get() : exact_.get());
+  if (has_step3_errors_) count_step3(*root);
 }
 
 /// The last line has the largest magnitude of B and is multiplied with nothing: it gives the sample the scale of B.
@@ -245,12 +276,12 @@ void DeviceEnergySample::gather(double max_abs) {
   cuda_backend().copy_in(sample_.get() + count * n, scale.data(), scale.size() * sizeof(double));
 }
 
-void DeviceEnergySample::multiply_exactly() {
+void DeviceEnergySample::multiply_given(double* products) {
   const std::int64_t pairs = system_.pairs(), n = system_.auxiliary, v = system_.virtuals;
   const std::int64_t count = std::int64_t(rows_.size());
   // By columns: (B B_r^T)[jb, r].
   mgemm::dense_product_on_device<double>(1, {b_, pairs, n, n, true}, {sample_.get(), n, count, n, false}, 0,
-                                         {exact_.get(), pairs, count, pairs, false});
+                                         {products, pairs, count, pairs, false});
   for (std::int64_t r = 0; r < count; ++r) {
     // (ib|ja) for all b and j: rows ib of B with rows ja.
     const std::int64_t i = rows_[std::size_t(r)].pair / v, a = rows_[std::size_t(r)].pair % v;
@@ -258,7 +289,41 @@ void DeviceEnergySample::multiply_exactly() {
                                            {b_ + a * n, n, system_.occupied, v * n, false}, 0,
                                            {derivatives_.get() + r * pairs, v, system_.occupied, v, false});
   }
-  make_derivatives(rows_there(), exact_.get(), derivatives_.get());
+  make_derivatives(rows_there(), products, derivatives_.get());
+}
+
+cuda::DeviceArray<double> DeviceEnergySample::turned_rows(const std::vector<double>& root) const {
+  const std::int64_t n = system_.auxiliary, count = std::int64_t(rows_.size());
+  std::vector<double> rows;
+  rows.reserve(std::size_t(count * n));
+  for (const SampledRow& row : rows_) {
+    const auto begin = system_.ia_p.begin() + row.pair * n;
+    rows.insert(rows.end(), begin, begin + n);
+  }
+  const char* what = "a sample of (ia|P)";
+  auto turned = sent(rows, what);
+  const auto root_there = sent(root, "(P|Q)^-1/2"), exact_b = array<double>(count * n, what);
+  // By columns: B_r = (ia|P)_r root, and the root times these.
+  mgemm::dense_product_on_device<double>(1, {root_there.get(), n, n, n, false}, {turned.get(), n, count, n, false}, 0,
+                                         {exact_b.get(), n, count, n, false});
+  mgemm::dense_product_on_device<double>(1, {root_there.get(), n, n, n, true}, {exact_b.get(), n, count, n, false}, 0,
+                                         {turned.get(), n, count, n, false});
+  return turned;
+}
+
+void DeviceEnergySample::count_step3(const std::vector<double>& root) {
+  const std::int64_t pairs = system_.pairs(), n = system_.auxiliary, count = std::int64_t(rows_.size());
+  const auto turned = turned_rows(root);
+  for_each_panel(system_, [&](const double* panel, std::int64_t first, std::int64_t rows) {
+    mgemm::dense_product_on_device<double>(1, {panel, rows, n, n, true}, {turned.get(), n, count, n, false}, 0,
+                                           {exact_.get() + first, rows, count, pairs, false});
+  });
+  error_of_step3_ = expected_error_of_mixed(true);
+}
+
+double DeviceEnergySample::expected_error_of_mixed(bool biased) {
+  sum_errors(rows_there(), mixed_.get(), exact_.get(), derivatives_.get(), moved_.get());
+  return expected_error(rows_, cuda::fetched(moved_.get(), moved_.count()), biased);
 }
 
 DeviceRows DeviceEnergySample::rows_there() const {
@@ -277,8 +342,7 @@ double DeviceEnergySample::error(mgemm::SmallForm form, double delta, std::int64
   }
   mgemm::multiply_prepared(1, {&*all_, 0, pairs}, {&*some_, 0, count}, 0, {mixed_.get(), pairs, count, pairs, false},
                            depth);
-  sum_errors(rows_there(), mixed_.get(), exact_.get(), derivatives_.get(), moved_.get());
-  return expected_error(rows_, cuda::fetched(moved_.get(), moved_.count()), mgemm::traits_of(form).truncates);
+  return expected_error_of_mixed(has_step3_errors_ || mgemm::traits_of(form).truncates);
 }
 
 }  // namespace quadrille::ri_mp2

@@ -14,8 +14,6 @@
 
 namespace quadrille::ri_mp2 {
 
-constexpr const char* device_advice = "use a smaller `memory`, or free memory of the device";
-
 struct DeviceSplitChoice : SplitChoice {
   mgemm::SmallForm small_form = mgemm::SmallForm::single;
 };
@@ -24,22 +22,34 @@ struct DeviceSplitChoice : SplitChoice {
 /// and costs of a GPU: a given cutoff takes the form that is expected to be fastest of those whose bound is no worse
 /// than that of single precision with sums of 2048 terms. Forms that the device's free memory does not hold are left
 /// out. Errors: ErrorCode::numerical where B is not finite and is looked at.
-DeviceSplitChoice choose_split_on_device(const System& system, const double* b, const Options& options,
-                                         std::int64_t batch);
+DeviceSplitChoice choose_split_on_device(const System& system, const double* b, const Step3Errors& errors,
+                                         const Options& options, std::int64_t batch);
 
 /// SampledEnergyError with everything on the device: rows of the sample are multiplied there in the form that is tried,
-/// scaled as all of B is. Takes 3 x 128 numbers for every ia, and for a trial the parts of B.
+/// scaled as all of B is. Takes 3 x 128 numbers for every ia, and for a trial the parts of B. Where step 3 was a split
+/// product (ia|P) passes through the device once more, in panels.
 class DeviceEnergySample {
  public:
-  /// B must stay; `squares`: |B_ia|^2; `max_abs`: the largest magnitude in B.
-  DeviceEnergySample(const System& system, const double* b, const std::vector<double>& squares, double max_abs);
+  /// B and the system must stay; `squares`: |B_ia|^2; `max_abs`: the largest magnitude in B; `root`: (P|Q)^{-1/2}, on
+  /// the host, where B is of a split product, null where it is exact to double.
+  DeviceEnergySample(const System& system, const double* b, const std::vector<double>& squares, double max_abs,
+                     const std::vector<double>* root = nullptr);
+
+  /// As SampledEnergyError::error_of_step3.
+  double error_of_step3() const { return error_of_step3_; }
 
   /// As SampledEnergyError::error.
   double error(mgemm::SmallForm form, double delta, std::int64_t depth);
 
  private:
   void gather(double max_abs);
-  void multiply_exactly();
+  /// Products of the given B in double, and the derivatives made from them.
+  void multiply_given(double* products);
+  /// With the products of the given B where those of trials are going to be.
+  void count_step3(const std::vector<double>& root);
+  /// t_r of SampledEnergyError: exact integrals are (ia|P) times these.
+  cuda::DeviceArray<double> turned_rows(const std::vector<double>& root) const;
+  double expected_error_of_mixed(bool biased);
   DeviceRows rows_there() const;
 
   const System& system_;
@@ -53,6 +63,8 @@ class DeviceEnergySample {
   std::optional<mgemm::PreparedFactor> all_, some_;
   mgemm::SmallForm form_ = mgemm::SmallForm::automatic;
   double delta_ = 0;
+  bool has_step3_errors_;
+  double error_of_step3_ = 0;
 };
 
 }  // namespace quadrille::ri_mp2

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "modules/ri_mp2/energy.h"
 #include "modules/ri_mp2/sampled_energy.h"
+#include "modules/ri_mp2/step3.h"
 #include "tests/modules/ri_mp2/systems.h"
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -152,6 +154,126 @@ TEST(RiMp2, ASampleShowsTheErrorOfTheEnergy) {
     }
     EXPECT_LT(std::sqrt(estimates / squares), 300);
   }
+}
+
+/// Step 3 as a split product, whatever that gains; step 4 with a cutoff of its own.
+Options with_split_step3(double delta_step3, const mgemm::Cutoff& step4) {
+  Options options;
+  options.products = {mgemm::ProductPrecision::mgemm, step4, true};
+  options.step3 = mgemm::Cutoff::at(delta_step3);
+  return options;
+}
+
+/// What a split step 3 makes the energy wrong by: with the cutoff 0 step 4 is exact.
+double error_of_split_step3(const System& system, double delta_step3, double expected) {
+  return std::abs(correlation_energy(system, with_split_step3(delta_step3, mgemm::Cutoff::at(0))).correlation -
+                  expected);
+}
+
+TEST(RiMp2, ASampleShowsTheErrorOfASplitStep3) {
+  for (const auto& [o, v] : {std::pair{2, 20}, std::pair{6, 60}}) {  // all rows, and a sample
+    const System system = random_system(o, v, 80);
+    const std::vector<double> root = inverse_square_root(system.p_q, 80);
+    const double expected = correlation_energy(system, {}).correlation;
+    double squares = 0, estimates = 0;
+    for (const double delta_step3 : {0.01, 0.05, 0.1, 0.2, 0.4, 1e9}) {
+      Energy report;
+      const std::vector<double> b = make_b(system, with_split_step3(delta_step3, mgemm::Cutoff::at(0)), report);
+      ASSERT_THAT(report.step3.form, HasSubstr("mgemm"));
+      const SampledEnergyError sample(system, b, &root);
+      const double alone = error_of_split_step3(system, delta_step3, expected);
+      EXPECT_LT(alone, sample.error_of_step3()) << delta_step3;
+      squares += alone * alone;
+      estimates += sample.error_of_step3() * sample.error_of_step3();
+      for (const double delta : {0.0, 0.1, 1e9}) {
+        const Options both = with_split_step3(delta_step3, mgemm::Cutoff::at(delta));
+        EXPECT_LT(std::abs(correlation_energy(system, both).correlation - expected), sample.error(delta, 2048))
+            << delta_step3 << ' ' << delta;
+      }
+      EXPECT_NEAR(sample.error(0, 2048), sample.error_of_step3(), 1e-3 * sample.error_of_step3());
+    }
+    EXPECT_LT(std::sqrt(estimates / squares), 300);
+  }
+}
+
+TEST(RiMp2, ErrorsOfASplitStep3MoveIntegralsWithinTheBound) {
+  const System system = random_system(3, 20, 40);
+  const std::int64_t pairs = system.pairs(), n = system.auxiliary;
+  const std::vector<double> root = inverse_square_root(system.p_q, n), exact = integrals_of(system);
+  for (const double delta_step3 : {0.1, 1e9}) {
+    Step step;
+    Step3Errors errors;
+    const Options options = with_split_step3(delta_step3, mgemm::Cutoff::at(0));
+    const std::vector<double> b = make_b_here(system, options, root, step, errors);
+    ASSERT_TRUE(errors.any());
+    double largest = 0;
+    for (std::int64_t ia = 0; ia < pairs; ++ia) {
+      for (std::int64_t jb = 0; jb < pairs; ++jb) {
+        double sum = 0;
+        for (std::int64_t q = 0; q < n; ++q) sum += b[std::size_t(ia * n + q)] * b[std::size_t(jb * n + q)];
+        largest = std::max(largest, std::abs(sum - exact[std::size_t(ia * pairs + jb)]));
+      }
+    }
+    const double bound = errors.of_integrals(squares_of_rows(system, b), n);
+    EXPECT_LT(largest, bound) << delta_step3;
+    EXPECT_GT(largest, 1e-4 * bound) << delta_step3;
+  }
+}
+
+/// With targets that lie on both sides of what step 3 does.
+TEST(RiMp2, AnAutomaticCutoffKeepsTheTargetWithASplitStep3) {
+  const System system = random_system(8, 60, 70);
+  const double expected = correlation_energy(system, {}).correlation;
+  for (const double delta_step3 : {0.05, 0.3, 1e9}) {
+    const double alone = error_of_split_step3(system, delta_step3, expected);
+    for (const mgemm::Assurance assurance : {mgemm::Assurance::certain, mgemm::Assurance::measured}) {
+      for (const double target : {0.1, 1e-4, 1e-6, 1e-8, 100 * alone, 10 * alone, alone / 2}) {
+        SCOPED_TRACE(::testing::Message() << delta_step3 << ", target " << target);
+        const Energy energy =
+            correlation_energy(system, with_split_step3(delta_step3, mgemm::Cutoff::for_error(target, assurance)));
+        const double error = std::abs(energy.correlation - expected);
+        EXPECT_LT(error, target) << energy.step3.form << "; " << energy.step4.form;
+        EXPECT_LE(energy.step4.energy_error, target);
+        const bool exact = energy.step3.form.starts_with("double") && energy.step4.form.starts_with("double");
+        if (exact) {
+          EXPECT_EQ(energy.correlation, expected);
+          EXPECT_EQ(energy.step4.energy_error, 0);
+        } else {
+          EXPECT_GT(energy.step4.energy_error, error);
+        }
+      }
+    }
+  }
+}
+
+TEST(RiMp2, ATooCoarseStep3IsDoneInDoubleAndSaid) {
+  const System system = random_system(8, 60, 70);
+  const double expected = correlation_energy(system, {}).correlation;
+  const double alone = error_of_split_step3(system, 0.3, expected);
+  for (const mgemm::Assurance assurance : {mgemm::Assurance::certain, mgemm::Assurance::measured}) {
+    Options options = with_split_step3(0.3, mgemm::Cutoff::for_error(alone / 2, assurance));
+    EXPECT_THAT(correlation_energy(system, options).step3.form,
+                ::testing::StartsWith("double: delta_step3 = 0.3 alone may change the energy by "));
+    options.products.cutoff.target_error = 100;
+    const Energy split = correlation_energy(system, options);
+    EXPECT_THAT(split.step3.form, HasSubstr("mgemm, delta 0.3"));
+    EXPECT_THAT(split.step4.form, HasSubstr("mgemm"));
+    EXPECT_GT(split.step4.energy_error, alone);
+  }
+}
+
+/// A step 3 that is nearly all in double leaves room that no split of step 4 keeps.
+TEST(RiMp2, StepFourInDoubleLeavesTheErrorOfASplitStep3) {
+  const System system = random_system(8, 60, 70);
+  Energy report;
+  const std::vector<double> root = inverse_square_root(system.p_q, 70),
+                            b = make_b(system, with_split_step3(1e-3, mgemm::Cutoff::at(0)), report);
+  const double of_step3 = SampledEnergyError(system, b, &root).error_of_step3();
+  const Energy energy = correlation_energy(
+      system, with_split_step3(1e-3, mgemm::Cutoff::for_error(1.01 * of_step3, mgemm::Assurance::measured)));
+  EXPECT_THAT(energy.step3.form, HasSubstr("mgemm, delta 0.001"));
+  EXPECT_THAT(energy.step4.form, HasSubstr("double: no cutoff"));
+  EXPECT_NEAR(energy.step4.energy_error, of_step3, 1e-6 * of_step3);
 }
 
 /// Very many rows, each of which moves the energy by about as much, in one direction.

@@ -1,0 +1,100 @@
+#include "modules/ri_mp2/step3.h"
+
+#include "modules/mgemm/cleaver.h"
+#include "modules/ri_mp2/clock.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace quadrille::ri_mp2 {
+namespace {
+
+using mgemm::Gemm;
+using mgemm::ProductPrecision;
+
+void multiply_in_single(const System& system, const Gemm<double>& gemm, const std::vector<double>& root) {
+  const std::vector<float> a(system.ia_p.begin(), system.ia_p.end()), x(root.begin(), root.end());
+  std::vector<float> c(static_cast<std::size_t>(gemm.m * gemm.n));
+  Gemm<float> single;
+  single.order = gemm.order;
+  single.m = gemm.m;
+  single.n = single.k = single.lda = single.ldb = single.ldc = gemm.n;
+  single.a = a.data();
+  single.b = x.data();
+  single.c = c.data();
+  (void)mgemm::cleaver(single);
+  std::copy(c.begin(), c.end(), gemm.c);
+}
+
+}  // namespace
+
+double Step3Errors::of_integrals(const std::vector<double>& squares, std::int64_t n) const {
+  const double longest = std::sqrt(*std::max_element(squares.begin(), squares.end()));
+  return 2 * bound * std::sqrt(double(n)) * longest + double(n) * bound * bound;
+}
+
+mgemm::MgemmOptions mgemm_options(const Options& options) {
+  mgemm::MgemmOptions out;
+  out.always_split = options.products.always_split;
+  out.small_form = options.small_form;
+  out.backend = options.backend;
+  return out;
+}
+
+bool splits_step3(const Options& options) {
+  return options.products.precision == ProductPrecision::mgemm && !options.step3.automatic;
+}
+
+Options with_step3_in_double(Options options) {
+  options.step3 = mgemm::Cutoff::for_error(0);
+  return options;
+}
+
+std::string coarse_step3_form(const Options& options, double error) {
+  return fmt::format("double: delta_step3 = {:.3g} alone may change the energy by {:.3g} Hartree, more than the target",
+                     options.step3.delta, error);
+}
+
+Step3Errors describe_step3(const mgemm::MgemmReport& report, const std::vector<double>& root, Step& step) {
+  if (report.form == mgemm::MgemmForm::plain_double) {
+    step.form = "double: " + report.reason;
+    return {};
+  }
+  const std::string small = report.small_form == mgemm::SmallForm::single
+                                ? ""
+                                : fmt::format(", small elements in {}", mgemm::to_string(report.small_form));
+  step.form = fmt::format("mgemm{}, delta {:.3g}, large {:.2e} and {:.2e}", small, report.delta, report.large_a,
+                          report.large_b);
+  return {&root, report.bound};
+}
+
+std::vector<double> make_b_here(const System& system, const Options& options, const std::vector<double>& root,
+                                Step& step, Step3Errors& errors) {
+  const double began = now();
+  std::vector<double> b(system.ia_p.size());
+  Gemm<double> gemm;
+  gemm.order = mgemm::Order::rows;
+  gemm.m = system.pairs();
+  gemm.n = gemm.k = gemm.lda = gemm.ldb = gemm.ldc = system.auxiliary;
+  gemm.a = system.ia_p.data();
+  gemm.b = root.data();
+  gemm.c = b.data();
+  errors = {};
+  if (options.products.precision == ProductPrecision::single) {
+    multiply_in_single(system, gemm, root);
+    step.form = "single";
+  } else if (splits_step3(options)) {
+    errors = describe_step3(mgemm::mgemm(gemm, options.step3, mgemm_options(options)), root, step);
+  } else {  // an automatic cutoff has no error to give away here, where a tenth of the work is
+    (void)mgemm::cleaver(gemm);
+    step.form = "double";
+  }
+  step.seconds += now() - began;
+  step.flops += 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
+  return b;
+}
+
+}  // namespace quadrille::ri_mp2
