@@ -3,6 +3,8 @@
 
 #include "core/host_device.h"
 
+#include <cmath>
+
 namespace quadrille::ri_mp2 {
 
 /// Sums of x^2 / D and x (x - y) / D, x = (ia|jb), y = (ib|ja).
@@ -24,15 +26,17 @@ QUADRILLE_HOST_DEVICE void add_diagonal(SpinSums& sums, double one, double d) { 
 /// The derivative of the energy by x = (ia|jb), y = (ib|ja): (4 x - 2 y) / D, D = -(gap of ia + gap of jb).
 QUADRILLE_HOST_DEVICE double energy_derivative(double x, double y, double gaps) { return (2 * y - 4 * x) / gaps; }
 
-/// What errors of the integrals of one row do to the energy, in first and second order.
+/// What errors of the integrals of one row do to the energy, in first and second order, and the largest of them.
 struct MovedEnergy {
   double first = 0, second = 0;
+  double largest = 0;
 };
 
 /// An integral that is wrong by `error`.
 QUADRILLE_HOST_DEVICE void add_error(MovedEnergy& moved, double derivative, double error, double gaps) {
   moved.first += derivative * error;
   moved.second += 3 * error * error / gaps;
+  moved.largest = fmax(moved.largest, fabs(error));
 }
 
 /// Square tiles of the integrals of one pair i, j: row `a` of tiles and column `b` <= a.

@@ -118,17 +118,17 @@ void sum_in_one_precision(const System& system, const Options& options, const T*
 }
 
 /// `b` is made anew where its errors are too large for the target.
-void sum_in_mixed_precision(const System& system, const Options& options, std::vector<double>& b,
-                            const Step3Errors& errors, Energy& energy) {
+void sum_in_mixed_precision(const System& system, const Options& options, const std::vector<double>& root,
+                            std::vector<double>& b, const Step3Errors& errors, Energy& energy) {
   const double began = now();
-  const SplitChoice choice = choose_split(system, b, errors, options, energy.batch);
+  const SplitChoice choice = choose_split(system, root, b, errors, options, energy.batch);
   if (choice.needs_exact_b) {
     energy.step4.seconds += now() - began;
     b = std::vector<double>();  // its memory is needed
     Step3Errors none;
-    b = make_b_here(system, with_step3_in_double(options), *errors.root, energy.step3, none);
+    b = make_b_here(system, with_step3_in_double(options), root, energy.step3, none);
     energy.step3.form = coarse_step3_form(options, choice.error);
-    return sum_in_mixed_precision(system, options, b, none, energy);
+    return sum_in_mixed_precision(system, options, root, b, none, energy);
   }
   energy.step4.form = choice.form;
   energy.step4.energy_error = choice.error;
@@ -191,7 +191,7 @@ void sum_here(const System& system, const Options& options, const std::vector<do
       energy.step4.seconds += now() - began;
       return sum_in_one_precision(system, options, single.data(), energy);
     }
-    case ProductPrecision::mgemm: return sum_in_mixed_precision(system, options, b, errors, energy);
+    case ProductPrecision::mgemm: return sum_in_mixed_precision(system, options, root, b, errors, energy);
   }
 }
 

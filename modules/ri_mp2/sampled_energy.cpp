@@ -18,6 +18,31 @@ constexpr double deviations = 6;
 /// Standard errors of its estimate that a mean must be away from 0 to count, and that are added to one that counts.
 constexpr double significant = 4;
 
+/// Rows of a matrix of n columns.
+std::vector<double> rows_of(const std::vector<double>& matrix, std::int64_t n, const std::vector<SampledRow>& rows) {
+  std::vector<double> taken;
+  taken.reserve(rows.size() * std::size_t(n));
+  for (const SampledRow& row : rows) {
+    const auto begin = matrix.begin() + row.pair * n;
+    taken.insert(taken.end(), begin, begin + n);
+  }
+  return taken;
+}
+
+/// The integrals of any two of `count` rows of (ia|P), both steps in the precision of T: [row][row].
+template <class T>
+std::vector<T> integrals_of(const std::vector<T>& ia_p, const std::vector<T>& root, std::int64_t count) {
+  const std::int64_t n = std::int64_t(ia_p.size()) / count;
+  std::vector<T> b(ia_p.size()), integrals(static_cast<std::size_t>(count * count));
+  const DenseView<T> b_rows{b.data(), n, count, n, false};
+  // By columns: the root, which is symmetric, times each row.
+  mgemm::shared_product(T(1), DenseView<const T>{root.data(), n, n, n, false},
+                        DenseView<const T>{ia_p.data(), n, count, n, false}, T(0), b_rows);
+  mgemm::shared_product(T(1), b_rows.constant().transposed(), b_rows.constant(), T(0),
+                        {integrals.data(), count, count, count, false});
+  return integrals;
+}
+
 }  // namespace
 
 std::vector<SampledRow> draw_rows(const System& system, const std::vector<double>& squares, std::int64_t most) {
@@ -62,27 +87,36 @@ double expected_error(const std::vector<SampledRow>& rows, const std::vector<Mov
   return 2 * deviations * std::sqrt(squares) + bias + second;
 }
 
+SampledErrors sampled_errors(const std::vector<SampledRow>& rows, const std::vector<MovedEnergy>& moved, bool biased) {
+  SampledErrors errors{expected_error(rows, moved, biased), 0};
+  for (const MovedEnergy& of_row : moved) errors.integral = std::max(errors.integral, of_row.largest);
+  return errors;
+}
+
 SampledEnergyError::SampledEnergyError(const System& system, const std::vector<double>& b,
                                        const std::vector<double>* root)
     : system_(system),
       b_(b),
       rows_(draw_rows(system, squares_of_rows(system, b), rows)),
-      sample_(rows_of_sample(b)),
+      sample_(rows_of(b, system.auxiliary, rows_)),
       exact_(products(sample_, b)),
       has_step3_errors_(root != nullptr) {
   make_derivatives();
   if (has_step3_errors_) count_step3(*root);
 }
 
-std::vector<double> SampledEnergyError::rows_of_sample(const std::vector<double>& from) const {
-  const std::int64_t n = system_.auxiliary;
-  std::vector<double> taken;
-  taken.reserve(rows_.size() * std::size_t(n));
-  for (const SampledRow& row : rows_) {
-    const auto begin = from.begin() + row.pair * n;
-    taken.insert(taken.end(), begin, begin + n);
+double integral_error_of_single(const System& system, const std::vector<double>& root,
+                                const std::vector<SampledRow>& rows) {
+  const std::vector<double> ia_p = rows_of(system.ia_p, system.auxiliary, rows);
+  const std::vector<double> exact = integrals_of(ia_p, root, std::int64_t(rows.size()));
+  const std::vector<float> single =
+      integrals_of<float>({ia_p.begin(), ia_p.end()}, {root.begin(), root.end()}, std::int64_t(rows.size()));
+  double largest = 0;
+  for (std::size_t k = 0; k < exact.size(); ++k) {
+    const double error = std::abs(double(single[k]) - exact[k]);
+    if (!(error <= largest)) largest = error;
   }
-  return taken;
+  return largest;
 }
 
 std::vector<double> SampledEnergyError::products(const std::vector<double>& sample,
@@ -111,7 +145,7 @@ void SampledEnergyError::make_derivatives() {
 void SampledEnergyError::count_step3(const std::vector<double>& root) {
   const std::int64_t n = system_.auxiliary, count = std::int64_t(rows_.size());
   const DenseView<const double> root_view{root.data(), n, n, n, true};
-  const std::vector<double> ia_p = rows_of_sample(system_.ia_p);
+  const std::vector<double> ia_p = rows_of(system_.ia_p, n, rows_);
   std::vector<double> b(ia_p.size()), turned(ia_p.size());
   const DenseView<double> b_view{b.data(), n, count, n, false};
   mgemm::shared_product(1.0, root_view.transposed(), DenseView<const double>{ia_p.data(), n, count, n, false}, 0.0,
@@ -145,7 +179,7 @@ void SampledEnergyError::add_errors(const double* made, std::int64_t first, std:
   }
 }
 
-double SampledEnergyError::error(double delta, std::int64_t depth) const {
+SampledErrors SampledEnergyError::errors(double delta, std::int64_t depth) const {
   const std::int64_t pairs = system_.pairs(), n = system_.auxiliary, count = std::int64_t(rows_.size());
   mgemm::SplitFactor sample, others;
   sample.assign({sample_.data(), count, n, n, true}, delta);
@@ -157,7 +191,7 @@ double SampledEnergyError::error(double delta, std::int64_t depth) const {
     mgemm::multiply_split(1.0, others, sample, 0.0, {mixed.data(), some, count, some, false}, depth);
     add_errors(mixed.data(), first, some, moved);
   }
-  return expected_error(rows_, moved, has_step3_errors_);
+  return sampled_errors(rows_, moved, has_step3_errors_);
 }
 
 }  // namespace quadrille::ri_mp2

@@ -19,9 +19,22 @@ struct SampledRow {
 /// of the probability being even. `squares`: |B_r|^2.
 std::vector<SampledRow> draw_rows(const System& system, const std::vector<double>& squares, std::int64_t most);
 
-/// What the energy is not expected to be wrong by, in Hartree: see SampledEnergyError::error. `biased`: errors are
+/// What the energy is not expected to be wrong by, in Hartree: see SampledEnergyError::errors. `biased`: errors are
 /// known not to have the mean 0 (FormTraits::truncates), so that it counts even where the sample does not show it.
 double expected_error(const std::vector<SampledRow>& rows, const std::vector<MovedEnergy>& moved, bool biased);
+
+/// What a sample shows of the errors of step 4.
+struct SampledErrors {
+  double energy = 0;    ///< what the energy is not expected to be wrong by, in Hartree
+  double integral = 0;  ///< the largest of an integral of the sample
+};
+
+SampledErrors sampled_errors(const std::vector<SampledRow>& rows, const std::vector<MovedEnergy>& moved, bool biased);
+
+/// The largest error of an integral of any two of these rows, with steps 3 and 4 in single precision by the CPU.
+/// `root`: (P|Q)^{-1/2}. Infinite, or no number, where single precision overflows.
+double integral_error_of_single(const System& system, const std::vector<double>& root,
+                                const std::vector<SampledRow>& rows);
 
 /// With errors d of the integrals x, the energy moves by dE = sum_{r s} c_rs d_rs + O(d^2), r = ia, s = jb, c = (4 x -
 /// 2 y) / D. For a sample of rows r, x, y and c are computed in double, and d by the split product itself, so that dE_r
@@ -41,16 +54,17 @@ class SampledEnergyError {
   /// B and the system must stay. `root`: (P|Q)^{-1/2} where B is of a split product; null where it is exact to double.
   SampledEnergyError(const System& system, const std::vector<double>& b, const std::vector<double>* root = nullptr);
 
-  /// As error(), of step 3 alone: with step 4 in double. 0 for an exact B.
+  const std::vector<SampledRow>& sampled() const { return rows_; }
+
+  /// That of the energy in errors(), of step 3 alone: with step 4 in double. 0 for an exact B.
   double error_of_step3() const { return error_of_step3_; }
 
-  /// What the energy is not expected to be wrong by, in Hartree: six standard deviations; the mean of the errors where
-  /// the sample shows that it is not 0, and four standard errors of it; and the second order. A mean that is small
-  /// beside the errors of single rows (below a third of them) is not seen, though over very many rows it could count.
-  double error(double delta, std::int64_t depth) const;
+  /// Of the energy: six standard deviations; the mean of the errors where the sample shows that it is not 0, and four
+  /// standard errors of it; and the second order. A mean that is small beside the errors of single rows (below a third
+  /// of them) is not seen, though over very many rows it could count.
+  SampledErrors errors(double delta, std::int64_t depth) const;
 
  private:
-  std::vector<double> rows_of_sample(const std::vector<double>& from) const;
   /// Products of the sample's rows with all rows of `with`: [row][jb].
   std::vector<double> products(const std::vector<double>& sample, const std::vector<double>& with) const;
   void make_derivatives();

@@ -58,7 +58,7 @@ std::string coarse_step3_form(const Options& options, double error) {
                      options.step3.delta, error);
 }
 
-Step3Errors describe_step3(const mgemm::MgemmReport& report, const std::vector<double>& root, Step& step) {
+Step3Errors describe_step3(const mgemm::MgemmReport& report, Step& step) {
   if (report.form == mgemm::MgemmForm::plain_double) {
     step.form = "double: " + report.reason;
     return {};
@@ -68,7 +68,7 @@ Step3Errors describe_step3(const mgemm::MgemmReport& report, const std::vector<d
                                 : fmt::format(", small elements in {}", mgemm::to_string(report.small_form));
   step.form = fmt::format("mgemm{}, delta {:.3g}, large {:.2e} and {:.2e}", small, report.delta, report.large_a,
                           report.large_b);
-  return {&root, report.bound};
+  return {true, report.bound};
 }
 
 std::vector<double> make_b_here(const System& system, const Options& options, const std::vector<double>& root,
@@ -87,7 +87,7 @@ std::vector<double> make_b_here(const System& system, const Options& options, co
     multiply_in_single(system, gemm, root);
     step.form = "single";
   } else if (splits_step3(options)) {
-    errors = describe_step3(mgemm::mgemm(gemm, options.step3, mgemm_options(options)), root, step);
+    errors = describe_step3(mgemm::mgemm(gemm, options.step3, mgemm_options(options)), step);
   } else {  // an automatic cutoff has no error to give away here, where a tenth of the work is
     (void)mgemm::cleaver(gemm);
     step.form = "double";

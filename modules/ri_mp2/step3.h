@@ -12,11 +12,9 @@ namespace quadrille::ri_mp2 {
 
 /// The errors of B, which only a split product makes larger than those of double.
 struct Step3Errors {
-  /// (P|Q)^{-1/2}, which B is made exactly with; null where B is exact to double.
-  const std::vector<double>* root = nullptr;
-  double bound = 0;  ///< no element of B is wrong by more
+  bool split = false;  ///< otherwise B is exact to double
+  double bound = 0;    ///< of a split product: no element of B is wrong by more
 
-  bool any() const { return root != nullptr; }
   /// What no integral is wrong by more than. With e = bound and the rows B_r as they were made,
   /// |B_r . B_s - (B_r - d_r) . (B_s - d_s)| <= e (|B_r|_1 + |B_s|_1) + n e^2 <= 2 e sqrt(n) max |B_r|_2 + n e^2.
   /// `squares`: |B_r|^2 of every pair; n functions of the auxiliary basis.
@@ -35,10 +33,10 @@ Options with_step3_in_double(Options options);
 /// What Step::form then says; `error`: of the energy, in Hartree.
 std::string coarse_step3_form(const Options& options, double error);
 
-/// What was done, wherever it was done: sets step.form. `root` must stay.
-Step3Errors describe_step3(const mgemm::MgemmReport& report, const std::vector<double>& root, Step& step);
+/// What was done, wherever it was done: sets step.form.
+Step3Errors describe_step3(const mgemm::MgemmReport& report, Step& step);
 
-/// B_ia^Q by the CPU, [occupied][virtuals][auxiliary]; `root` must stay. Sets step.form and adds to the rest of `step`.
+/// B_ia^Q by the CPU, [occupied][virtuals][auxiliary]. Sets step.form and adds to the rest of `step`.
 std::vector<double> make_b_here(const System& system, const Options& options, const std::vector<double>& root,
                                 Step& step, Step3Errors& errors);
 

@@ -30,9 +30,9 @@ struct Candidate {
 
 class Choice {
  public:
-  Choice(const System& system, const std::vector<double>& b, const Step3Errors& errors, const Options& options,
-         std::int64_t batch)
-      : system_(system), b_(b), b_errors_(errors), options_(options), batch_(batch) {}
+  Choice(const System& system, const std::vector<double>& root, const std::vector<double>& b, const Step3Errors& errors,
+         const Options& options, std::int64_t batch)
+      : system_(system), root_(root), b_(b), b_errors_(errors), options_(options), batch_(batch) {}
 
   SplitChoice decide() {
     const mgemm::Cutoff& cutoff = options_.products.cutoff;
@@ -46,14 +46,11 @@ class Choice {
       return std::pair(x.delta, x.depth) < std::pair(y.delta, y.depth);
     });
     const auto found = find_cutoff(
-        all, last, cutoff.target_error, [this](const Candidate& c) { return error_of_energy(c); },
+        all, last, cutoff.target_error, [this](const Candidate& c) { return errors(c); },
         [this](const Candidate& c) { return certain_bound(c); }, [](const Candidate&) { return 0; });
-    if (found.candidate != nullptr) return result(*found.candidate, found.error);
-    if (std::isinf(found.error)) return in_double("single precision could overflow");
-    return in_double(
-        fmt::format("no cutoff that is expected to be faster keeps the energy within {:.3g} Hartree: {:.3g} "
-                    "at best",
-                    cutoff.target_error, found.error));
+    if (found.candidate != nullptr) return result(*found.candidate, found.errors.energy);
+    if (std::isinf(found.errors.energy)) return in_double("single precision could overflow");
+    return in_double(none_found("cutoff", cutoff.target_error, found.errors));
   }
 
  private:
@@ -116,15 +113,19 @@ class Choice {
       element_error_of_step3_ = b_errors_.of_integrals(squares, system_.auxiliary);
       step3_error_ = sensitivity_.error(element_error_of_step3_);
     } else {
-      sample_.emplace(system_, b_, b_errors_.root);
+      sample_.emplace(system_, b_, b_errors_.split ? &root_ : nullptr);
       step3_error_ = sample_->error_of_step3();
+      // With a given cutoff of step 3 integrals are as exact as was asked for.
+      if (!b_errors_.split) integral_of_single_ = integral_error_of_single(system_, root_, sample_->sampled());
     }
   }
 
   /// Of steps 3 and 4.
-  double error_of_energy(const Candidate& c) const {
-    if (is_certain()) return sensitivity_.error(element_error_of_step3_ + certain_bound(c));
-    return std::isfinite(certain_bound(c)) ? sample_->error(c.delta, c.depth) : HUGE_VAL;
+  CutoffErrors errors(const Candidate& c) const {
+    if (is_certain()) return {sensitivity_.error(element_error_of_step3_ + certain_bound(c))};
+    if (!std::isfinite(certain_bound(c))) return {HUGE_VAL};
+    const SampledErrors found = sample_->errors(c.delta, c.depth);
+    return {found.energy, over_allowed(found.integral, integral_of_single_)};
   }
 
   /// Which leaves the error of step 3.
@@ -160,12 +161,14 @@ class Choice {
   }
 
   const System& system_;
+  const std::vector<double>& root_;
   const std::vector<double>& b_;
   const Step3Errors& b_errors_;
   const Options& options_;
   std::int64_t batch_;
   mgemm::ProductProfile profile_;
   std::optional<SampledEnergyError> sample_;  ///< where the assurance is measured
+  double integral_of_single_ = HUGE_VAL;      ///< there: the largest error of an integral in single precision
   Sensitivity sensitivity_;                   ///< where it is certain
   double element_error_of_step3_ = 0;         ///< there
   double step3_error_ = 0;                    ///< of the energy
@@ -173,9 +176,9 @@ class Choice {
 
 }  // namespace
 
-SplitChoice choose_split(const System& system, const std::vector<double>& b, const Step3Errors& errors,
-                         const Options& options, std::int64_t batch) {
-  return Choice(system, b, errors, options, batch).decide();
+SplitChoice choose_split(const System& system, const std::vector<double>& root, const std::vector<double>& b,
+                         const Step3Errors& errors, const Options& options, std::int64_t batch) {
+  return Choice(system, root, b, errors, options, batch).decide();
 }
 
 }  // namespace quadrille::ri_mp2

@@ -93,18 +93,18 @@ void sum_in_one_precision(const System& system, const Options& options, const T*
 }
 
 /// `b` is made anew where its errors are too large for the target.
-void sum_in_mixed_precision(const System& system, const Options& options, DeviceArray<double>& b,
-                            const Step3Errors& errors, Energy& energy) {
+void sum_in_mixed_precision(const System& system, const Options& options, const std::vector<double>& root,
+                            DeviceArray<double>& b, const Step3Errors& errors, Energy& energy) {
   const std::int64_t n = system.auxiliary;
   const double began = now();
-  const DeviceSplitChoice choice = choose_split_on_device(system, b.get(), errors, options, energy.batch);
+  const DeviceSplitChoice choice = choose_split_on_device(system, root, b.get(), errors, options, energy.batch);
   if (choice.needs_exact_b) {
     energy.step4.seconds += now() - began;
     b.reset();  // its memory is needed
     Step3Errors none;
-    b = make_b_there(system, with_step3_in_double(options), *errors.root, energy.step3, none);
+    b = make_b_there(system, with_step3_in_double(options), root, energy.step3, none);
     energy.step3.form = coarse_step3_form(options, choice.error);
-    return sum_in_mixed_precision(system, options, b, none, energy);
+    return sum_in_mixed_precision(system, options, root, b, none, energy);
   }
   energy.step4.form = choice.form;
   energy.step4.energy_error = choice.error;
@@ -140,7 +140,7 @@ void sum_on_device(const System& system, const Options& options, const std::vect
   Step3Errors errors;
   DeviceArray<double> b = make_b_there(system, options, root, energy.step3, errors);
   if (options.products.precision == ProductPrecision::mgemm) {
-    return sum_in_mixed_precision(system, options, b, errors, energy);
+    return sum_in_mixed_precision(system, options, root, b, errors, energy);
   }
   energy.step4.form = "double";
   sum_in_one_precision<double>(system, options, b.get(), energy);

@@ -75,7 +75,7 @@ DeviceArray<double> b_in_mixed_precision(const System& system, const Options& op
   gemm.a = ia_p.get();
   gemm.b = root_there.get();
   gemm.c = b.get();
-  errors = describe_step3(mgemm::mgemm_on_device(gemm, options.step3, mgemm_options(options)), root, step);
+  errors = describe_step3(mgemm::mgemm_on_device(gemm, options.step3, mgemm_options(options)), step);
   return b;
 }
 

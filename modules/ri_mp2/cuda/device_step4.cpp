@@ -37,8 +37,10 @@ std::vector<double> squares_on_device(const System& system, const double* b) {
 
 class Choice {
  public:
-  Choice(const System& system, const double* b, const Step3Errors& errors, const Options& options, std::int64_t batch)
+  Choice(const System& system, const std::vector<double>& root, const double* b, const Step3Errors& errors,
+         const Options& options, std::int64_t batch)
       : system_(system),
+        root_(root),
         b_(b),
         b_errors_(errors),
         options_(options),
@@ -48,7 +50,7 @@ class Choice {
         shape_{rows_, rows_, system.auxiliary} {}
 
   DeviceSplitChoice decide() {
-    if (cutoff_.automatic && b_errors_.any()) {  // which count however step 4 is done
+    if (cutoff_.automatic && b_errors_.split) {  // which count however step 4 is done
       prepare_errors();
       if (!(step3_error_ <= cutoff_.target_error)) return with_exact_b();
     }
@@ -64,12 +66,10 @@ class Choice {
     const Candidate& last = *std::min_element(
         all.begin(), all.end(), [this](const Candidate& x, const Candidate& y) { return bound(x) < bound(y); });
     const auto found = find_cutoff(
-        all, last, cutoff_.target_error, [this](const Candidate& c) { return error_of_energy(c); },
+        all, last, cutoff_.target_error, [this](const Candidate& c) { return errors(c); },
         [this](const Candidate& c) { return bound(c); }, [](const Candidate& c) { return int(c.form->form); });
-    if (found.candidate != nullptr) return result(*found.candidate, found.error);
-    return in_double(
-        fmt::format("no form that is expected to be faster keeps the energy within {:.3g} Hartree: {:.3g} at best",
-                    cutoff_.target_error, found.error));
+    if (found.candidate != nullptr) return result(*found.candidate, found.errors.energy);
+    return in_double(none_found("form", cutoff_.target_error, found.errors));
   }
 
  private:
@@ -178,15 +178,18 @@ class Choice {
       element_error_of_step3_ = b_errors_.of_integrals(squares, system_.auxiliary);
       step3_error_ = sensitivity_->error(element_error_of_step3_);
     } else {
-      sample_.emplace(system_, b_, squares, profile_.max_abs, b_errors_.root);
+      sample_.emplace(system_, b_, squares, profile_.max_abs, b_errors_.split ? &root_ : nullptr);
       step3_error_ = sample_->error_of_step3();
+      // With a given cutoff of step 3 integrals are as exact as was asked for.
+      if (!b_errors_.split) integral_of_single_ = integral_error_of_single(system_, root_, sample_->sampled());
     }
   }
 
   /// Of steps 3 and 4.
-  double error_of_energy(const Candidate& c) {
-    if (is_certain()) return sensitivity_->error(element_error_of_step3_ + bound(c));
-    return sample_->error(c.form->form, profile_.deltas[c.cutoff], c.depth);
+  CutoffErrors errors(const Candidate& c) {
+    if (is_certain()) return {sensitivity_->error(element_error_of_step3_ + bound(c))};
+    const SampledErrors found = sample_->errors(c.form->form, profile_.deltas[c.cutoff], c.depth);
+    return {found.energy, over_allowed(found.integral, integral_of_single_)};
   }
 
   /// Which leaves the error of step 3.
@@ -219,6 +222,7 @@ class Choice {
   }
 
   const System& system_;
+  const std::vector<double>& root_;
   const double* b_;
   const Step3Errors& b_errors_;
   const Options& options_;
@@ -229,6 +233,7 @@ class Choice {
   mgemm::DeviceCostModel cost_;
   mgemm::FactorProfile profile_;
   std::optional<DeviceEnergySample> sample_;  ///< where the assurance is measured
+  double integral_of_single_ = HUGE_VAL;      ///< there: the largest error of an integral in single precision
   std::optional<Sensitivity> sensitivity_;    ///< where it is certain
   double element_error_of_step3_ = 0;         ///< there
   double step3_error_ = 0;                    ///< of the energy
@@ -236,9 +241,9 @@ class Choice {
 
 }  // namespace
 
-DeviceSplitChoice choose_split_on_device(const System& system, const double* b, const Step3Errors& errors,
-                                         const Options& options, std::int64_t batch) {
-  return Choice(system, b, errors, options, batch).decide();
+DeviceSplitChoice choose_split_on_device(const System& system, const std::vector<double>& root, const double* b,
+                                         const Step3Errors& errors, const Options& options, std::int64_t batch) {
+  return Choice(system, root, b, errors, options, batch).decide();
 }
 
 DeviceEnergySample::DeviceEnergySample(const System& system, const double* b, const std::vector<double>& squares,
@@ -318,19 +323,19 @@ void DeviceEnergySample::count_step3(const std::vector<double>& root) {
     mgemm::dense_product_on_device<double>(1, {panel, rows, n, n, true}, {turned.get(), n, count, n, false}, 0,
                                            {exact_.get() + first, rows, count, pairs, false});
   });
-  error_of_step3_ = expected_error_of_mixed(true);
+  error_of_step3_ = errors_of_mixed(true).energy;
 }
 
-double DeviceEnergySample::expected_error_of_mixed(bool biased) {
+SampledErrors DeviceEnergySample::errors_of_mixed(bool biased) {
   sum_errors(rows_there(), mixed_.get(), exact_.get(), derivatives_.get(), moved_.get());
-  return expected_error(rows_, cuda::fetched(moved_.get(), moved_.count()), biased);
+  return sampled_errors(rows_, cuda::fetched(moved_.get(), moved_.count()), biased);
 }
 
 DeviceRows DeviceEnergySample::rows_there() const {
   return {gaps_.get(), gaps_of_rows_.get(), system_.pairs(), unsigned(rows_.size())};
 }
 
-double DeviceEnergySample::error(mgemm::SmallForm form, double delta, std::int64_t depth) {
+SampledErrors DeviceEnergySample::errors(mgemm::SmallForm form, double delta, std::int64_t depth) {
   const std::int64_t pairs = system_.pairs(), n = system_.auxiliary, count = std::int64_t(rows_.size());
   if (!all_ || form != form_ || delta != delta_) {
     all_.reset();  // its memory is needed
@@ -342,7 +347,7 @@ double DeviceEnergySample::error(mgemm::SmallForm form, double delta, std::int64
   }
   mgemm::multiply_prepared(1, {&*all_, 0, pairs}, {&*some_, 0, count}, 0, {mixed_.get(), pairs, count, pairs, false},
                            depth);
-  return expected_error_of_mixed(has_step3_errors_ || mgemm::traits_of(form).truncates);
+  return errors_of_mixed(has_step3_errors_ || mgemm::traits_of(form).truncates);
 }
 
 }  // namespace quadrille::ri_mp2

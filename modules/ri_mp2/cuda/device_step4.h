@@ -22,8 +22,8 @@ struct DeviceSplitChoice : SplitChoice {
 /// and costs of a GPU: a given cutoff takes the form that is expected to be fastest of those whose bound is no worse
 /// than that of single precision with sums of 2048 terms. Forms that the device's free memory does not hold are left
 /// out. Errors: ErrorCode::numerical where B is not finite and is looked at.
-DeviceSplitChoice choose_split_on_device(const System& system, const double* b, const Step3Errors& errors,
-                                         const Options& options, std::int64_t batch);
+DeviceSplitChoice choose_split_on_device(const System& system, const std::vector<double>& root, const double* b,
+                                         const Step3Errors& errors, const Options& options, std::int64_t batch);
 
 /// SampledEnergyError with everything on the device: rows of the sample are multiplied there in the form that is tried,
 /// scaled as all of B is. Takes 3 x 128 numbers for every ia, and for a trial the parts of B. Where step 3 was a split
@@ -35,11 +35,13 @@ class DeviceEnergySample {
   DeviceEnergySample(const System& system, const double* b, const std::vector<double>& squares, double max_abs,
                      const std::vector<double>* root = nullptr);
 
+  const std::vector<SampledRow>& sampled() const { return rows_; }
+
   /// As SampledEnergyError::error_of_step3.
   double error_of_step3() const { return error_of_step3_; }
 
-  /// As SampledEnergyError::error.
-  double error(mgemm::SmallForm form, double delta, std::int64_t depth);
+  /// As SampledEnergyError::errors.
+  SampledErrors errors(mgemm::SmallForm form, double delta, std::int64_t depth);
 
  private:
   void gather(double max_abs);
@@ -49,7 +51,7 @@ class DeviceEnergySample {
   void count_step3(const std::vector<double>& root);
   /// t_r of SampledEnergyError: exact integrals are (ia|P) times these.
   cuda::DeviceArray<double> turned_rows(const std::vector<double>& root) const;
-  double expected_error_of_mixed(bool biased);
+  SampledErrors errors_of_mixed(bool biased);
   DeviceRows rows_there() const;
 
   const System& system_;

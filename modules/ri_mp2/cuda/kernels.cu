@@ -107,6 +107,8 @@ __global__ void __launch_bounds__(threads_of_row)
     sum_errors_of_row(const __grid_constant__ DeviceRows of, const double* __restrict__ mixed,
                       const double* __restrict__ exact, const double* __restrict__ derivatives, MovedEnergy* moved) {
   __shared__ double of_warps[threads_of_row / 32];
+  __shared__ unsigned long long largest;  // the bits of a number that is not negative: they rise with it
+  if (threadIdx.x == 0) largest = 0;
   const std::int64_t begin = std::int64_t(blockIdx.x) * of.pairs;
   const double gap = of.gaps_of_rows[blockIdx.x];
   MovedEnergy mine;
@@ -115,9 +117,12 @@ __global__ void __launch_bounds__(threads_of_row)
   }
   const double first = cuda::sum_over_block<threads_of_row>(mine.first, of_warps);
   const double second = cuda::sum_over_block<threads_of_row>(mine.second, of_warps);
+  atomicMax(&largest, static_cast<unsigned long long>(__double_as_longlong(mine.largest)));
+  __syncthreads();
   if (threadIdx.x == 0) {
     moved[blockIdx.x].first = first;
     moved[blockIdx.x].second = second;
+    moved[blockIdx.x].largest = __longlong_as_double(static_cast<long long>(largest));
   }
 }
 

@@ -109,12 +109,56 @@ TEST(RiMp2, AnAutomaticCutoffKeepsTheTarget) {
 }
 
 TEST(RiMp2, AMeasuredTargetIsMetWithASplitAndAnUnreachableOneInDouble) {
-  const System system = random_system(8, 60, 70);
+  const System system = system_with_a_large_row(8, 60, 70);
   Options mixed;
   mixed.products = {mgemm::ProductPrecision::mgemm, mgemm::Cutoff::for_error(0.1, mgemm::Assurance::measured), true};
   EXPECT_THAT(correlation_energy(system, mixed).step4.form, HasSubstr("mgemm"));
   mixed.products.cutoff.target_error = 1e-13;
   EXPECT_THAT(correlation_energy(system, mixed).step4.form, HasSubstr("double: no cutoff"));
+}
+
+double largest_error(const std::vector<double>& integrals, const std::vector<double>& exact) {
+  double largest = 0;
+  for (std::size_t k = 0; k < exact.size(); ++k) largest = std::max(largest, std::abs(integrals[k] - exact[k]));
+  return largest;
+}
+
+/// All rows are in the sample. The target alone would let everything be single precision.
+TEST(RiMp2, AMeasuredTargetMakesIntegralsTenTimesAsExactAsSinglePrecision) {
+  int split = 0;
+  for (int trial = 0; trial < 5; ++trial) {
+    const System system = system_with_a_large_row(4, 30, 60);
+    const std::vector<double> exact = integrals_made(system, {});
+    Options options;
+    options.products.precision = mgemm::ProductPrecision::single;
+    const double of_single = largest_error(integrals_made(system, options), exact);
+    options.products = {mgemm::ProductPrecision::mgemm, mgemm::Cutoff::for_error(1, mgemm::Assurance::measured), true};
+    split += correlation_energy(system, options).step4.form.starts_with("mgemm") ? 1 : 0;
+    EXPECT_LT(largest_error(integrals_made(system, options), exact), 0.11 * of_single);
+  }
+  EXPECT_GT(split, 0);
+}
+
+TEST(RiMp2, WhereNoCutoffCanDoThatItIsSaid) {
+  Options options;
+  options.products = {mgemm::ProductPrecision::mgemm, mgemm::Cutoff::for_error(1, mgemm::Assurance::measured), true};
+  // Magnitudes of one size: what a cutoff makes large is too much, or too little.
+  EXPECT_THAT(correlation_energy(random_system(8, 60, 70), options).step4.form,
+              HasSubstr("makes integrals 10 times as exact as single precision: "));
+}
+
+/// All rows again.
+TEST(RiMp2, TheErrorOfSinglePrecisionIsThatOfItsIntegrals) {
+  const System system = random_system(4, 30, 60);
+  Options single;
+  single.products.precision = mgemm::ProductPrecision::single;
+  const double found = largest_error(integrals_made(system, single), integrals_made(system, {}));
+  Energy report;
+  const std::vector<double> squares = squares_of_rows(system, make_b(system, {}, report));
+  const double sampled =
+      integral_error_of_single(system, inverse_square_root(system.p_q, 60), draw_rows(system, squares, 128));
+  EXPECT_GT(found, 0.5 * sampled);  // sums in another order
+  EXPECT_LT(found, 2 * sampled);
 }
 
 /// Most of B is zero, so that no power of 2 is a smallest cutoff.
@@ -147,7 +191,7 @@ TEST(RiMp2, ASampleShowsTheErrorOfTheEnergy) {
       Options mixed;
       mixed.products = {mgemm::ProductPrecision::mgemm, mgemm::Cutoff::at(delta), true};
       const double error = correlation_energy(system, mixed).correlation - expected,
-                   estimate = sample.error(delta, 2048);
+                   estimate = sample.errors(delta, 2048).energy;
       EXPECT_LT(std::abs(error), estimate) << delta;
       squares += error * error;
       estimates += estimate * estimate;
@@ -187,10 +231,10 @@ TEST(RiMp2, ASampleShowsTheErrorOfASplitStep3) {
       estimates += sample.error_of_step3() * sample.error_of_step3();
       for (const double delta : {0.0, 0.1, 1e9}) {
         const Options both = with_split_step3(delta_step3, mgemm::Cutoff::at(delta));
-        EXPECT_LT(std::abs(correlation_energy(system, both).correlation - expected), sample.error(delta, 2048))
+        EXPECT_LT(std::abs(correlation_energy(system, both).correlation - expected), sample.errors(delta, 2048).energy)
             << delta_step3 << ' ' << delta;
       }
-      EXPECT_NEAR(sample.error(0, 2048), sample.error_of_step3(), 1e-3 * sample.error_of_step3());
+      EXPECT_NEAR(sample.errors(0, 2048).energy, sample.error_of_step3(), 1e-3 * sample.error_of_step3());
     }
     EXPECT_LT(std::sqrt(estimates / squares), 300);
   }
@@ -205,7 +249,7 @@ TEST(RiMp2, ErrorsOfASplitStep3MoveIntegralsWithinTheBound) {
     Step3Errors errors;
     const Options options = with_split_step3(delta_step3, mgemm::Cutoff::at(0));
     const std::vector<double> b = make_b_here(system, options, root, step, errors);
-    ASSERT_TRUE(errors.any());
+    ASSERT_TRUE(errors.split);
     double largest = 0;
     for (std::int64_t ia = 0; ia < pairs; ++ia) {
       for (std::int64_t jb = 0; jb < pairs; ++jb) {

@@ -1,6 +1,7 @@
 // Random systems for RI-MP2, and the energy by its definition.
 #pragma once
 
+#include "modules/ri_mp2/energy.h"
 #include "modules/ri_mp2/ri_mp2.h"
 #include "tests/random_seed.h"
 
@@ -31,6 +32,16 @@ inline ri_mp2::System random_system(std::int64_t occupied, std::int64_t virtuals
   }
   for (std::int64_t i = 0; i < occupied; ++i) system.eps_occupied.push_back(-0.3 - 2 * uniform(random));
   for (std::int64_t a = 0; a < virtuals; ++a) system.eps_virtual.push_back(0.2 + 2 * uniform(random));
+  return system;
+}
+
+/// A random system with a row of (ia|P) and of B that is a hundred times as large as all others: a cutoff between them
+/// leaves small errors only. The smallest cutoff that is tried leaves a fiftieth of the elements large: pairs must be
+/// 50 or more.
+inline ri_mp2::System system_with_a_large_row(std::int64_t occupied, std::int64_t virtuals, std::int64_t auxiliary) {
+  ri_mp2::System system = random_system(occupied, virtuals, auxiliary);
+  const auto row = system.ia_p.begin() + system.pairs() / 2 * auxiliary;
+  for (auto x = row; x != row + auxiliary; ++x) *x *= 100;
   return system;
 }
 
@@ -90,6 +101,26 @@ inline double energy_of(const ri_mp2::System& system, const std::vector<double>&
     }
   }
   return energy;
+}
+
+/// All (ia|jb) as correlation_energy makes them.
+inline std::vector<double> integrals_made(const ri_mp2::System& system, ri_mp2::Options options) {
+  const std::int64_t v = system.virtuals, pairs = system.pairs();
+  std::vector<double> out(std::size_t(pairs * pairs));
+  const auto gather = [&](const auto& batch) {
+    for (std::int64_t ia = 0; ia < batch.count_i * v; ++ia) {
+      for (std::int64_t jb = 0; jb < batch.count_j * v; ++jb) {
+        const double x = double(batch.integrals[ia * batch.count_j * v + jb]);
+        const std::int64_t row = batch.first_i * v + ia, column = batch.first_j * v + jb;
+        out[std::size_t(row * pairs + column)] = x;
+        if (batch.first_i != batch.first_j) out[std::size_t(column * pairs + row)] = x;
+      }
+    }
+  };
+  options.see_batch = gather;
+  options.see_single_batch = gather;
+  (void)correlation_energy(system, options);
+  return out;
 }
 
 }  // namespace quadrille::testing
