@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace quadrille::ri_mp2 {
@@ -18,15 +19,33 @@ constexpr double deviations = 6;
 /// Standard errors of its estimate that a mean must be away from 0 to count, and that are added to one that counts.
 constexpr double significant = 4;
 
-/// Rows of a matrix of n columns.
-std::vector<double> rows_of(const std::vector<double>& matrix, std::int64_t n, const std::vector<SampledRow>& rows) {
+/// These rows of a matrix of n columns.
+std::vector<double> rows_of(const std::vector<double>& matrix, std::int64_t n, const std::vector<std::int64_t>& pairs) {
   std::vector<double> taken;
-  taken.reserve(rows.size() * std::size_t(n));
-  for (const SampledRow& row : rows) {
-    const auto begin = matrix.begin() + row.pair * n;
+  taken.reserve(pairs.size() * std::size_t(n));
+  for (const std::int64_t pair : pairs) {
+    const auto begin = matrix.begin() + pair * n;
     taken.insert(taken.end(), begin, begin + n);
   }
   return taken;
+}
+
+std::vector<std::int64_t> pairs_of(const std::vector<SampledRow>& rows) {
+  std::vector<std::int64_t> pairs;
+  for (const SampledRow& row : rows) pairs.push_back(row.pair);
+  return pairs;
+}
+
+/// Those with the largest squares, at most `most`.
+std::vector<std::int64_t> largest_pairs(const std::vector<double>& squares, std::int64_t most) {
+  std::vector<std::int64_t> pairs(squares.size());
+  std::iota(pairs.begin(), pairs.end(), std::int64_t(0));
+  const auto end = pairs.begin() + std::min(most, std::int64_t(pairs.size()));
+  std::partial_sort(pairs.begin(), end, pairs.end(), [&](std::int64_t x, std::int64_t y) {
+    return std::pair(-squares[std::size_t(x)], x) < std::pair(-squares[std::size_t(y)], y);
+  });
+  pairs.erase(end, pairs.end());
+  return pairs;
 }
 
 /// The integrals of any two of `count` rows of (ia|P), both steps in the precision of T: [row][row].
@@ -94,11 +113,11 @@ SampledErrors sampled_errors(const std::vector<SampledRow>& rows, const std::vec
 }
 
 SampledEnergyError::SampledEnergyError(const System& system, const std::vector<double>& b,
-                                       const std::vector<double>* root)
+                                       const std::vector<double>& squares, const std::vector<double>* root)
     : system_(system),
       b_(b),
-      rows_(draw_rows(system, squares_of_rows(system, b), rows)),
-      sample_(rows_of(b, system.auxiliary, rows_)),
+      rows_(draw_rows(system, squares, rows)),
+      sample_(rows_of(b, system.auxiliary, pairs_of(rows_))),
       exact_(products(sample_, b)),
       has_step3_errors_(root != nullptr) {
   make_derivatives();
@@ -106,11 +125,12 @@ SampledEnergyError::SampledEnergyError(const System& system, const std::vector<d
 }
 
 double integral_error_of_single(const System& system, const std::vector<double>& root,
-                                const std::vector<SampledRow>& rows) {
-  const std::vector<double> ia_p = rows_of(system.ia_p, system.auxiliary, rows);
-  const std::vector<double> exact = integrals_of(ia_p, root, std::int64_t(rows.size()));
-  const std::vector<float> single =
-      integrals_of<float>({ia_p.begin(), ia_p.end()}, {root.begin(), root.end()}, std::int64_t(rows.size()));
+                                const std::vector<double>& squares) {
+  const std::vector<std::int64_t> pairs = largest_pairs(squares, SampledEnergyError::rows);
+  const std::int64_t count = std::int64_t(pairs.size());
+  const std::vector<double> ia_p = rows_of(system.ia_p, system.auxiliary, pairs);
+  const std::vector<double> exact = integrals_of(ia_p, root, count);
+  const std::vector<float> single = integrals_of<float>({ia_p.begin(), ia_p.end()}, {root.begin(), root.end()}, count);
   double largest = 0;
   for (std::size_t k = 0; k < exact.size(); ++k) {
     const double error = std::abs(double(single[k]) - exact[k]);
@@ -145,7 +165,7 @@ void SampledEnergyError::make_derivatives() {
 void SampledEnergyError::count_step3(const std::vector<double>& root) {
   const std::int64_t n = system_.auxiliary, count = std::int64_t(rows_.size());
   const DenseView<const double> root_view{root.data(), n, n, n, true};
-  const std::vector<double> ia_p = rows_of(system_.ia_p, n, rows_);
+  const std::vector<double> ia_p = rows_of(system_.ia_p, n, pairs_of(rows_));
   std::vector<double> b(ia_p.size()), turned(ia_p.size());
   const DenseView<double> b_view{b.data(), n, count, n, false};
   mgemm::shared_product(1.0, root_view.transposed(), DenseView<const double>{ia_p.data(), n, count, n, false}, 0.0,

@@ -31,10 +31,11 @@ struct SampledErrors {
 
 SampledErrors sampled_errors(const std::vector<SampledRow>& rows, const std::vector<MovedEnergy>& moved, bool biased);
 
-/// The largest error of an integral of any two of these rows, with steps 3 and 4 in single precision by the CPU.
-/// `root`: (P|Q)^{-1/2}. Infinite, or no number, where single precision overflows.
+/// The largest error of an integral with steps 3 and 4 in single precision by the CPU, of any two of the 128 rows whose
+/// |B_r|^2, `squares`, is largest: among them the largest of all is expected. `root`: (P|Q)^{-1/2}. Infinite, or no
+/// number, where single precision overflows.
 double integral_error_of_single(const System& system, const std::vector<double>& root,
-                                const std::vector<SampledRow>& rows);
+                                const std::vector<double>& squares);
 
 /// With errors d of the integrals x, the energy moves by dE = sum_{r s} c_rs d_rs + O(d^2), r = ia, s = jb, c = (4 x -
 /// 2 y) / D. For a sample of rows r, x, y and c are computed in double, and d by the split product itself, so that dE_r
@@ -51,10 +52,10 @@ class SampledEnergyError {
  public:
   static constexpr std::int64_t rows = 128;
 
-  /// B and the system must stay. `root`: (P|Q)^{-1/2} where B is of a split product; null where it is exact to double.
-  SampledEnergyError(const System& system, const std::vector<double>& b, const std::vector<double>* root = nullptr);
-
-  const std::vector<SampledRow>& sampled() const { return rows_; }
+  /// B and the system must stay; `squares`: |B_ia|^2; `root`: (P|Q)^{-1/2} where B is of a split product, null where it
+  /// is exact to double.
+  SampledEnergyError(const System& system, const std::vector<double>& b, const std::vector<double>& squares,
+                     const std::vector<double>* root = nullptr);
 
   /// That of the energy in errors(), of step 3 alone: with step 4 in double. 0 for an exact B.
   double error_of_step3() const { return error_of_step3_; }

@@ -107,16 +107,16 @@ class Choice {
   bool is_certain() const { return options_.products.cutoff.assurance == mgemm::Assurance::certain; }
 
   void prepare_errors() {
+    const std::vector<double> squares = squares_of_rows(system_, b_);
     if (is_certain()) {
-      const std::vector<double> squares = squares_of_rows(system_, b_);
       sensitivity_ = energy_sensitivity(system_, squares);
       element_error_of_step3_ = b_errors_.of_integrals(squares, system_.auxiliary);
       step3_error_ = sensitivity_.error(element_error_of_step3_);
     } else {
-      sample_.emplace(system_, b_, b_errors_.split ? &root_ : nullptr);
+      sample_.emplace(system_, b_, squares, b_errors_.split ? &root_ : nullptr);
       step3_error_ = sample_->error_of_step3();
       // With a given cutoff of step 3 integrals are as exact as was asked for.
-      if (!b_errors_.split) integral_of_single_ = integral_error_of_single(system_, root_, sample_->sampled());
+      if (!b_errors_.split) integral_of_single_ = integral_error_of_single(system_, root_, squares);
     }
   }
 

@@ -270,7 +270,7 @@ TEST(CudaRiMp2, TheSampleOfASplitStep3IsThatOfTheCpu) {
     double max_abs = 0;
     for (const double x : b) max_abs = std::max(max_abs, std::abs(x));
     const OnDevice<double> there(b);
-    const SampledEnergyError here(system, b, &root);
+    const SampledEnergyError here(system, b, squares_of_rows(system, b), &root);
     const DeviceEnergySample sample(system, there.get(), squares_of_rows(system, b), max_abs, &root);
     EXPECT_GT(here.error_of_step3(), 0);
     EXPECT_NEAR(sample.error_of_step3(), here.error_of_step3(), 1e-3 * here.error_of_step3()) << delta_step3;
@@ -328,7 +328,7 @@ TEST(CudaRiMp2, StepFourInDoubleLeavesTheErrorOfASplitStep3) {
   Energy report;
   const Options options = with_split_step3(1e-3, Cutoff::at(tiny), SmallForm::single);
   const std::vector<double> root = inverse_square_root(system.p_q, 70), b = make_b(system, options, report);
-  const double of_step3 = SampledEnergyError(system, b, &root).error_of_step3();
+  const double of_step3 = SampledEnergyError(system, b, squares_of_rows(system, b), &root).error_of_step3();
   const Cutoff target = Cutoff::for_error(1.01 * of_step3, Assurance::measured);
   const Energy energy = correlation_energy(system, with_split_step3(1e-3, target, SmallForm::single));
   EXPECT_THAT(energy.step3.form, HasSubstr("mgemm"));
@@ -345,7 +345,7 @@ TEST(CudaRiMp2, TheSampleIsThatOfTheCpu) {
   double max_abs = 0;
   for (const double x : b) max_abs = std::max(max_abs, std::abs(x));
   const OnDevice<double> there(b);
-  const SampledEnergyError here(system, b);
+  const SampledEnergyError here(system, b, squares_of_rows(system, b));
   DeviceEnergySample sample(system, there.get(), squares_of_rows(system, b), max_abs);
   for (const double delta : {0.05, 0.2, 1e9}) {
     const double expected = here.errors(delta, 2048).energy,

@@ -181,7 +181,7 @@ class Choice {
       sample_.emplace(system_, b_, squares, profile_.max_abs, b_errors_.split ? &root_ : nullptr);
       step3_error_ = sample_->error_of_step3();
       // With a given cutoff of step 3 integrals are as exact as was asked for.
-      if (!b_errors_.split) integral_of_single_ = integral_error_of_single(system_, root_, sample_->sampled());
+      if (!b_errors_.split) integral_of_single_ = integral_error_of_single(system_, root_, squares);
     }
   }
 

@@ -35,8 +35,6 @@ class DeviceEnergySample {
   DeviceEnergySample(const System& system, const double* b, const std::vector<double>& squares, double max_abs,
                      const std::vector<double>* root = nullptr);
 
-  const std::vector<SampledRow>& sampled() const { return rows_; }
-
   /// As SampledEnergyError::error_of_step3.
   double error_of_step3() const { return error_of_step3_; }
 
