@@ -50,7 +50,10 @@ class Choice {
         [this](const Candidate& c) { return certain_bound(c); }, [](const Candidate&) { return 0; });
     if (found.candidate != nullptr) return result(*found.candidate, found.errors.energy);
     if (std::isinf(found.errors.energy)) return in_double("single precision could overflow");
-    return in_double(none_found("cutoff", cutoff.target_error, found.errors));
+    return in_double(
+        fmt::format("no cutoff that is expected to be faster keeps the energy within {:.3g} Hartree: {:.3g} "
+                    "at best",
+                    cutoff.target_error, found.errors.energy));
   }
 
  private:
@@ -125,7 +128,7 @@ class Choice {
     if (is_certain()) return {sensitivity_.error(element_error_of_step3_ + certain_bound(c))};
     if (!std::isfinite(certain_bound(c))) return {HUGE_VAL};
     const SampledErrors found = sample_->errors(c.delta, c.depth);
-    return {found.energy, over_allowed(found.integral, integral_of_single_)};
+    return {found.energy, over_a_tenth(found.integral, integral_of_single_)};
   }
 
   /// Which leaves the error of step 3.

@@ -23,9 +23,10 @@ struct SplitChoice {
 
 /// For batches of `batch` occupied orbitals. An automatic cutoff is the cheapest of those tried whose error of the
 /// energy is below the target, with what the errors of B do to it: by the bounds of error_bound.h, step3.h and energy.h
-/// where the assurance is certain, by SampledEnergyError where it is measured. There integrals are kept ten times as
-/// exact as in single precision, too, by the largest errors that the sample shows (cutoff_search.h), unless B is of a
-/// split product. `root`: (P|Q)^{-1/2}; `b`: B as it was made, `errors` its errors.
+/// where the assurance is certain, by SampledEnergyError where it is measured. There another is taken that keeps
+/// integrals ten times as exact as in single precision, by the largest errors that the sample shows, if it costs little
+/// more (cutoff_search.h), unless B is of a split product. `root`: (P|Q)^{-1/2}; `b`: B as it was made, `errors` its
+/// errors.
 SplitChoice choose_split(const System& system, const std::vector<double>& root, const std::vector<double>& b,
                          const Step3Errors& errors, const Options& options, std::int64_t batch);
 

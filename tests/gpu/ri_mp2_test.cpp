@@ -404,7 +404,7 @@ TEST(CudaRiMp2, WhoSeesBatchesSeesAllIntegrals) {
 }
 
 TEST(CudaRiMp2, AStudyRunsThere) {
-  const System system = system_with_a_large_row(5, 24, 30);
+  const System system = random_system(5, 7, 30);
   StudyOptions study;
   study.deltas = {0.1};
   study.target_errors = {0.1};

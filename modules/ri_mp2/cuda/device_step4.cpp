@@ -69,7 +69,9 @@ class Choice {
         all, last, cutoff_.target_error, [this](const Candidate& c) { return errors(c); },
         [this](const Candidate& c) { return bound(c); }, [](const Candidate& c) { return int(c.form->form); });
     if (found.candidate != nullptr) return result(*found.candidate, found.errors.energy);
-    return in_double(none_found("form", cutoff_.target_error, found.errors));
+    return in_double(
+        fmt::format("no form that is expected to be faster keeps the energy within {:.3g} Hartree: {:.3g} at best",
+                    cutoff_.target_error, found.errors.energy));
   }
 
  private:
@@ -189,7 +191,7 @@ class Choice {
   CutoffErrors errors(const Candidate& c) {
     if (is_certain()) return {sensitivity_->error(element_error_of_step3_ + bound(c))};
     const SampledErrors found = sample_->errors(c.form->form, profile_.deltas[c.cutoff], c.depth);
-    return {found.energy, over_allowed(found.integral, integral_of_single_)};
+    return {found.energy, over_a_tenth(found.integral, integral_of_single_)};
   }
 
   /// Which leaves the error of step 3.
