@@ -30,12 +30,6 @@ std::vector<double> rows_of(const std::vector<double>& matrix, std::int64_t n, c
   return taken;
 }
 
-std::vector<std::int64_t> pairs_of(const std::vector<SampledRow>& rows) {
-  std::vector<std::int64_t> pairs;
-  for (const SampledRow& row : rows) pairs.push_back(row.pair);
-  return pairs;
-}
-
 /// Those with the largest squares, at most `most`.
 std::vector<std::int64_t> largest_pairs(const std::vector<double>& squares, std::int64_t most) {
   std::vector<std::int64_t> pairs(squares.size());
@@ -88,6 +82,13 @@ std::vector<SampledRow> draw_rows(const System& system, const std::vector<double
   return drawn;
 }
 
+std::vector<double> sampled_rows(const std::vector<double>& matrix, std::int64_t n,
+                                 const std::vector<SampledRow>& rows) {
+  std::vector<std::int64_t> pairs;
+  for (const SampledRow& row : rows) pairs.push_back(row.pair);
+  return rows_of(matrix, n, pairs);
+}
+
 double expected_error(const std::vector<SampledRow>& rows, const std::vector<MovedEnergy>& moved, bool biased) {
   double mean = 0, squares = 0, spread = 0, second = 0;
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -117,7 +118,7 @@ SampledEnergyError::SampledEnergyError(const System& system, const std::vector<d
     : system_(system),
       b_(b),
       rows_(draw_rows(system, squares, rows)),
-      sample_(rows_of(b, system.auxiliary, pairs_of(rows_))),
+      sample_(sampled_rows(b, system.auxiliary, rows_)),
       exact_(products(sample_, b)),
       has_step3_errors_(root != nullptr) {
   make_derivatives();
@@ -165,7 +166,7 @@ void SampledEnergyError::make_derivatives() {
 void SampledEnergyError::count_step3(const std::vector<double>& root) {
   const std::int64_t n = system_.auxiliary, count = std::int64_t(rows_.size());
   const DenseView<const double> root_view{root.data(), n, n, n, true};
-  const std::vector<double> ia_p = rows_of(system_.ia_p, n, pairs_of(rows_));
+  const std::vector<double> ia_p = sampled_rows(system_.ia_p, n, rows_);
   std::vector<double> b(ia_p.size()), turned(ia_p.size());
   const DenseView<double> b_view{b.data(), n, count, n, false};
   mgemm::shared_product(1.0, root_view.transposed(), DenseView<const double>{ia_p.data(), n, count, n, false}, 0.0,

@@ -19,6 +19,10 @@ struct SampledRow {
 /// of the probability being even. `squares`: |B_r|^2.
 std::vector<SampledRow> draw_rows(const System& system, const std::vector<double>& squares, std::int64_t most);
 
+/// These rows of a matrix of n columns, [pairs][n]: [row][n].
+std::vector<double> sampled_rows(const std::vector<double>& matrix, std::int64_t n,
+                                 const std::vector<SampledRow>& rows);
+
 /// What the energy is not expected to be wrong by, in Hartree: see SampledEnergyError::errors. `biased`: errors are
 /// known not to have the mean 0 (FormTraits::truncates), so that it counts even where the sample does not show it.
 double expected_error(const std::vector<SampledRow>& rows, const std::vector<MovedEnergy>& moved, bool biased);

@@ -301,14 +301,8 @@ void DeviceEnergySample::multiply_given(double* products) {
 
 cuda::DeviceArray<double> DeviceEnergySample::turned_rows(const std::vector<double>& root) const {
   const std::int64_t n = system_.auxiliary, count = std::int64_t(rows_.size());
-  std::vector<double> rows;
-  rows.reserve(std::size_t(count * n));
-  for (const SampledRow& row : rows_) {
-    const auto begin = system_.ia_p.begin() + row.pair * n;
-    rows.insert(rows.end(), begin, begin + n);
-  }
   const char* what = "a sample of (ia|P)";
-  auto turned = sent(rows, what);
+  auto turned = sent(sampled_rows(system_.ia_p, n, rows_), what);
   const auto root_there = sent(root, "(P|Q)^-1/2"), exact_b = array<double>(count * n, what);
   // By columns: B_r = (ia|P)_r root, and the root times these.
   mgemm::dense_product_on_device<double>(1, {root_there.get(), n, n, n, false}, {turned.get(), n, count, n, false}, 0,
