@@ -137,6 +137,16 @@ if(quadrille_use_cuda)
 endif()
 target_link_libraries(quadrille_settings INTERFACE OpenMP::OpenMP_CXX spdlog::spdlog fmt::fmt)
 
+# A field that was never written cannot pass for one that was: for debugging, as it costs a pass over fresh memory.
+set(quadrille_poison OFF)
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(quadrille_poison ON)
+endif()
+option(QUADRILLE_POISON "Fill the fresh memory of fields with not-a-number" ${quadrille_poison})
+if(QUADRILLE_POISON)
+  target_compile_definitions(quadrille_settings INTERFACE QUADRILLE_POISON)
+endif()
+
 # quadrille_add_folder(NAME SOURCE...): the object library quadrille_NAME, part of libquadrille.so.
 function(quadrille_add_folder name)
   add_library(quadrille_${name} OBJECT ${ARGN})
@@ -233,4 +243,10 @@ function(quadrille_add_kernels name)
     target_compile_options(quadrille_${name}_${isa} PRIVATE ${quadrille_isa_options_${isa}} -Wno-psabi
                            -Wno-maybe-uninitialized)
   endforeach()
+endfunction()
+
+# quadrille_without_contraction(SOURCE...): sources whose roundings stay as written (core/accumulators/rounded.h).
+function(quadrille_without_contraction)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_DEFINITIONS QUADRILLE_NO_CONTRACTION)
 endfunction()

@@ -7,6 +7,7 @@ build=$root/build
 
 build_packages=(g++ cmake ninja-build python3 libyaml-cpp-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
                 libpugixml-dev zlib1g-dev libopenblas-dev libhdf5-dev)
+figure_packages=(python3-matplotlib)
 test_packages=(libgtest-dev libgmock-dev python3-numpy)
 
 say() { printf '%s: %s\n' "$script" "$*"; }
@@ -89,7 +90,7 @@ prepare() {
   check_tools
 }
 
-# AUTO where a GPU answers, else OFF: a machine without one is not kept waiting for kernels that it cannot run.
+# AUTO with a usable GPU, else OFF: a machine without one is not kept waiting for kernels that it cannot run.
 cuda_wanted() {
   case $(timeout 20 nvidia-smi -L 2>/dev/null || true) in
     *'GPU '*) echo AUTO ;;
@@ -101,7 +102,7 @@ cuda_wanted() {
 say_no_cuda() {
   local line
   line=$(grep -m 1 '^-- No CUDA backend: ' "$build/configure.log") || return 0
-  say "a GPU answers, but the build has no CUDA backend: ${line#-- No CUDA backend: } (see build/configure.log)"
+  say "there is a usable GPU, but the build has no CUDA backend: ${line#-- No CUDA backend: } (see build/configure.log)"
 }
 
 # configure ARGUMENT...: CMake's preset `default` into build/, afresh when build/ belongs to another folder or generator.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -74,28 +75,51 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(const std::string& what, int reason) const {
-  throw Error(ErrorCode::file, fmt::format("{}: {}{}", what, std::strerror(reason), advice(reason)), {.file = path_});
+  std::string text = std::strerror(reason);
+  text[0] = char(std::tolower(static_cast<unsigned char>(text[0])));
+  const char* left = written_ && !temporary_.empty() ? "; the incomplete file was removed" : "";
+  throw Error(ErrorCode::file, fmt::format("{}: {}{}{}", what, text, left, advice(reason)), {.file = path_});
 }
 
-void AtomicFile::write(const void* data, std::size_t bytes) {
+// Calls put(from, at most so many bytes), which gives what write(2) does, until all are written.
+template <class Put>
+void AtomicFile::write_all(const void* data, std::size_t bytes, const Put& put) {
   constexpr std::size_t most = std::size_t(1) << 30;
   const char* from = static_cast<const char*>(data);
+  written_ = true;
   while (bytes > 0) {
-    const ssize_t done = ::write(descriptor_, from, std::min(bytes, most));
+    const ssize_t done = put(from, std::min(bytes, most));
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) fail("writing failed, no file is left", errno);
+    if (done < 0) fail("writing failed", errno);
     from += done;
     bytes -= std::size_t(done);
   }
 }
 
+void AtomicFile::write(const void* data, std::size_t bytes) {
+  write_all(data, bytes, [this](const char* from, std::size_t count) { return ::write(descriptor_, from, count); });
+}
+
+void AtomicFile::write_at(std::uint64_t offset, const void* data, std::size_t bytes) {
+  const char* const start = static_cast<const char*>(data);
+  write_all(data, bytes, [&](const char* from, std::size_t count) {
+    return ::pwrite(descriptor_, from, count, off_t(offset) + (from - start));
+  });
+}
+
+void AtomicFile::begin_writeback(std::uint64_t offset, std::uint64_t bytes) {
+#ifdef SYNC_FILE_RANGE_WRITE
+  if (positional()) (void)::sync_file_range(descriptor_, off_t(offset), off_t(bytes), SYNC_FILE_RANGE_WRITE);
+#endif
+}
+
 void AtomicFile::commit() {
   if (descriptor_ < 0) throw Error(ErrorCode::internal, "an output file was committed twice", {.file = path_});
   // Devices and pipes have nothing to flush and say EINVAL or EROFS.
-  if (::fsync(descriptor_) != 0 && !temporary_.empty()) fail("writing failed, no file is left", errno);
+  if (::fsync(descriptor_) != 0 && !temporary_.empty()) fail("writing failed", errno);
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
-  if (closed != 0) fail("writing failed, no file is left", errno);
+  if (closed != 0) fail("writing failed", errno);
   if (temporary_.empty()) return;
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot give the finished file its name", errno);
   temporary_.clear();

@@ -24,6 +24,12 @@ class AtomicFile {
   /// Appends `bytes` bytes.
   void write(const void* data, std::size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
+  /// Whether write_at() can be used: not on devices and pipes.
+  bool positional() const { return !temporary_.empty(); }
+  /// Writes `bytes` bytes at byte `offset` of the file; several threads may. Does not move the end that write() has.
+  void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
+  /// Lets the system begin to carry these bytes to the disk, so that commit() waits for less.
+  void begin_writeback(std::uint64_t offset, std::uint64_t bytes);
   /// Flushes to disk and renames; nothing may be written afterwards.
   void commit();
 
@@ -34,10 +40,14 @@ class AtomicFile {
   [[noreturn]] void fail(const std::string& what, int reason) const;
 
  private:
+  template <class Put>
+  void write_all(const void* data, std::size_t bytes, const Put& put);
+
   std::string path_;       ///< as the caller gave it
   std::string target_;     ///< with symbolic links followed
   std::string temporary_;  ///< empty when written in place
   int descriptor_ = -1;
+  bool written_ = false;
 };
 
 /// The whole of `text` as the file `path`.

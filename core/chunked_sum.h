@@ -2,6 +2,8 @@
 // combined in double in a fixed binary tree.
 #pragma once
 
+#include "core/team.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -29,13 +31,12 @@ template <std::size_t N, class Add>
 std::array<double, N> chunked_sum(std::int64_t count, Add add) {
   const std::int64_t chunks = (count + sum_chunk - 1) / sum_chunk;
   std::vector<std::array<double, N>> partial(static_cast<std::size_t>(chunks));
-#pragma omp parallel for schedule(static)
-  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+  team_for(chunks, [&](std::int64_t chunk) {
     std::array<double, N> sums{};
     const std::int64_t end = std::min(count, (chunk + 1) * sum_chunk);
     for (std::int64_t item = chunk * sum_chunk; item < end; ++item) add(item, sums);
     partial[static_cast<std::size_t>(chunk)] = sums;
-  }
+  });
   return combine_partial_sums(std::span(partial));
 }
 

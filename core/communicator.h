@@ -1,7 +1,7 @@
 // What the rest of Quadrille knows of other processes: a Cartesian grid of ranks and collective operations on it.
 //
-// One process is the grid 1 1 1 1. Code above core never asks "am I alone?": it sums through the lattice's
-// communicator and exchanges halos in the directions that the grid splits.
+// One process is the grid 1 1 1 1, and there is no other yet: sums go through the lattice's communicator already, no
+// operator exchanges halos.
 #pragma once
 
 #include "core/api.h"

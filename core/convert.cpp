@@ -3,10 +3,13 @@
 #include "core/error.h"
 #include "core/gauge/link_codec.h"
 #include "core/host_image.h"
+#include "core/propagator_sites.h"
 #include "core/site_access.h"
 #include "core/site_transfer.h"
 #include "core/spin_basis.h"
+#include "core/team.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -19,8 +22,7 @@ constexpr int most_numbers = 8 * 18;  // a site of links for all hops
 template <class F>
 void for_each_site(const Field& field, F&& f) {
   const Lattice& lattice = field.lattice();
-#pragma omp parallel for schedule(static)
-  for (std::int64_t site = 0; site < lattice.half_volume(); ++site) f(site);
+  team_for(lattice.half_volume(), f);
 }
 
 std::int64_t lexicographic(const Lattice& lattice, Parity p, std::int64_t site) {
@@ -139,6 +141,15 @@ void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) {
   });
 }
 
+void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers) {
+  with_number_type(dst.desc().precision, [&](auto number) {
+    using To = SiteAccess<decltype(number)>;
+    PutSite<To> put{To(dst, p), site, {}};
+    std::copy_n(numbers, spinor_numbers, put.numbers);
+    put(0);
+  });
+}
+
 }  // namespace host
 
 void convert(Field& dst, const Field& src) {
@@ -202,6 +213,15 @@ void export_spinor(HostSpinor& dst, const Field& field) {
       });
     });
   });
+}
+
+void put_spinor(Field& dst, const Dims& x, const std::array<Complex, 12>& numbers) {
+  Complex inside[12];
+  spin_basis::from_degrand_rossi(inside, numbers.data(), 3);
+  double reals[spinor_numbers];
+  for (int c = 0; c < spinor_numbers; ++c) reals[c] = c % 2 == 0 ? inside[c / 2].real() : inside[c / 2].imag();
+  const Parity p = Parity(Lattice::parity(x));
+  dst.desc().backend->put_site(dst, p, dst.lattice().even_odd_index(x), reals);
 }
 
 void import_links(Field& field, const HostLinks& src) {

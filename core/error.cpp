@@ -15,6 +15,7 @@ std::string to_string(const Location& where) {
     text += part;
   };
   if (!where.record.empty()) append(fmt::format("record {}", where.record), ": ");
+  if (!where.dataset.empty()) append(fmt::format("dataset {}", where.dataset), ": ");
   if (where.byte >= 0) append(fmt::format("byte {}", where.byte), where.record.empty() ? ": " : ", ");
   return text;
 }

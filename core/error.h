@@ -18,13 +18,14 @@ enum class ErrorCode {
 };
 
 /// Where an error stands. Only what is known is set: line and column (from 1) for YAML,
-/// record and byte (offset from the start of the file) for LIME and other binary files.
+/// record and byte (offset from the start of the file) for LIME and other binary files, the dataset for HDF5.
 struct Location {
   std::string file;
   int line = 0;
   int column = 0;
   std::string record{};
   std::int64_t byte = -1;
+  std::string dataset{};  ///< of an HDF5 file
 
   bool known() const { return !file.empty() || line > 0 || byte >= 0; }
 };

@@ -29,7 +29,7 @@ constexpr Subset subset_of(Parity p) { return p == Parity::Even ? Subset::Even :
 /// What a field holds and how.
 ///
 /// Spinor: 24 numbers a site, [spin 4][colour 3][re, im], non-relativistic (UKQCD) spin basis.
-/// Links: `reconstruct` numbers a link; the links of a site's `directions` follow each other in rising order of their
+/// Links: `reconstruct` numbers per link; the links of a site's `directions` follow each other in rising order of their
 /// bits. Always both parities.
 /// In memory, for each parity of the subset (even first): the numbers as the layout says, and for spinors in half
 /// precision one float norm a site after them, as [block][lane] or [site]. The component of number n of a site's k-th
@@ -69,7 +69,8 @@ struct QUADRILLE_API FieldDesc {
                          Backend& backend = cpu_backend(), std::uint8_t directions = hops::forward);
 };
 
-/// A field owns its memory, or is a view of one parity of another field. Fresh memory is not-a-number.
+/// A field owns its memory, or is a view of one parity of another field. Fresh memory holds anything
+/// (core/backend/backend.h).
 class QUADRILLE_API Field {
  public:
   explicit Field(const FieldDesc& desc);

@@ -37,14 +37,4 @@ struct HostSpinor {
   explicit HostSpinor(const Dims& d) : dims(d), data(std::size_t(volume(d)) * 12) {}
 };
 
-/// A propagator S(x)_{sink spin, source spin; sink colour, source colour}:
-/// data[(((site * 4 + sink_spin) * 4 + source_spin) * 3 + sink_colour) * 3 + source_colour], QIO's order.
-struct HostPropagator {
-  Dims dims{};
-  std::vector<Complex> data;
-
-  HostPropagator() = default;
-  explicit HostPropagator(const Dims& d) : dims(d), data(std::size_t(volume(d)) * 144) {}
-};
-
 }  // namespace quadrille

@@ -234,6 +234,7 @@ std::string nearest_name(const std::string& word, const std::vector<std::string>
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   if (word.size() > 64) return best;  // nothing we name is that long
+  if (parse_real(word)) return best;  // a number is not another number misspelt
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance && distance < candidate.size()) {

@@ -4,6 +4,8 @@
 // every machine, for any threads and ranks. Normal numbers agree to rounding (they go through log and sincos).
 #pragma once
 
+#include "core/host_device.h"
+
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -55,12 +57,13 @@ constexpr std::uint32_t random_stream(RandomPurpose purpose, std::uint32_t strea
 /// The random numbers of one site, drawn one after the other.
 class SiteRandom {
  public:
-  SiteRandom(std::uint64_t seed, RandomPurpose purpose, std::int64_t global_site, std::uint32_t stream = 0)
+  QUADRILLE_HOST_DEVICE SiteRandom(std::uint64_t seed, RandomPurpose purpose, std::int64_t global_site,
+                                   std::uint32_t stream = 0)
       : key_{std::uint32_t(seed), std::uint32_t(seed >> 32)},
         site_(std::uint64_t(global_site)),
         purpose_(random_stream(purpose, stream)) {}
 
-  std::uint32_t integer() {
+  QUADRILLE_HOST_DEVICE std::uint32_t integer() {
     if (used_ == 4) {
       block_ = philox4x32({std::uint32_t(site_), std::uint32_t(site_ >> 32), purpose_, draws_++}, key_);
       used_ = 0;
@@ -68,21 +71,21 @@ class SiteRandom {
     return block_[std::size_t(used_++)];
   }
   /// Uniform in [0, 1), 53 bits.
-  double uniform() {
+  QUADRILLE_HOST_DEVICE double uniform() {
     const std::uint64_t high = integer() >> 5, low = integer() >> 6;
     return double(high << 26 | low) * 0x1p-53;
   }
   /// Mean 0, variance 1 (Box and Muller).
-  double normal() {
+  QUADRILLE_HOST_DEVICE double normal() {
     if (have_second_) {
       have_second_ = false;
       return second_;
     }
-    const double radius = std::sqrt(-2 * std::log1p(-uniform()));
+    const double radius = ::sqrt(-2 * ::log1p(-uniform()));
     const double angle = 2 * std::numbers::pi * uniform();
-    second_ = radius * std::sin(angle);
+    second_ = radius * ::sin(angle);
     have_second_ = true;
-    return radius * std::cos(angle);
+    return radius * ::cos(angle);
   }
 
  private:

@@ -56,7 +56,7 @@ class SiteAccess {
     }
   }
 
-  /// Copies a site of another field of the same numbers, which stay the same to the bit.
+  /// Copies a site of another field of the same numbers, which stay the same bit for bit.
   void copy(std::int64_t site, const SiteAccess& from) const {
     for_each_place(site, [&](int c, std::int64_t place) {
       numbers_[place] = kept(from.kept(from.numbers_[from.place(site, c)]));

@@ -7,6 +7,8 @@
 // gamma_4 = [[0, 1], [1, 0]]. With S below, gamma(UKQCD) = S gamma(DeGrand-Rossi) S^+.
 #pragma once
 
+#include "core/host_device.h"
+
 #include <numbers>
 
 namespace quadrille::spin_basis {
@@ -15,7 +17,7 @@ inline constexpr double factor = 1 / std::numbers::sqrt2;
 
 /// out = S in, for spinors of `count` numbers a spin component; out and in must not overlap.
 template <class T>
-void from_degrand_rossi(T* out, const T* in, int count) {
+QUADRILLE_HOST_DEVICE void from_degrand_rossi(T* out, const T* in, int count) {
   for (int i = 0; i < count; ++i) {
     const T p0 = in[i], p1 = in[count + i], p2 = in[2 * count + i], p3 = in[3 * count + i];
     out[i] = factor * (p1 + p3);
@@ -27,7 +29,7 @@ void from_degrand_rossi(T* out, const T* in, int count) {
 
 /// out = S^+ in; out and in must not overlap.
 template <class T>
-void to_degrand_rossi(T* out, const T* in, int count) {
+QUADRILLE_HOST_DEVICE void to_degrand_rossi(T* out, const T* in, int count) {
   for (int i = 0; i < count; ++i) {
     const T n0 = in[i], n1 = in[count + i], n2 = in[2 * count + i], n3 = in[3 * count + i];
     out[i] = -factor * (n1 + n3);

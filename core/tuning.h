@@ -1,5 +1,5 @@
 // Autotuning: which candidate runs (shape of a kernel's thread blocks and columns, algorithm of a library), measured
-// once a machine. Candidates never differ in the bits of their results, so any choice is right; tuning decides speed
+// once per machine. Candidates never differ in the bits of their results, so any choice is right; tuning decides speed
 // alone, and nothing that goes wrong with it ends a run.
 #pragma once
 

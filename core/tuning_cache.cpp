@@ -107,7 +107,7 @@ TuningCache::Reading TuningCache::read(const std::string& file) {
   if (status.type() == fs::file_type::not_found) return {};
   const auto fail = [](const std::string& reason) { return Reading{.trouble = reason, .foreign = true}; };
   if (status.type() == fs::file_type::none) return fail("it cannot be read: " + error.message());
-  if (!fs::is_regular_file(status)) return fail("it is no regular file");  // reading a pipe could wait for ever
+  if (!fs::is_regular_file(status)) return fail("it is not a regular file");  // reading a pipe could wait for ever
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
   if (!stream) return fail(fmt::format("it cannot be read: {}", std::strerror(errno)));
   const std::streamoff bytes = stream.tellg();  // of the open file: another may take its name at any moment
@@ -179,7 +179,7 @@ void TuningCache::write(const std::string& file, const Entries& entries, bool ke
   const fs::path folder = fs::path(file).parent_path();
   if (!folder.empty()) fs::create_directories(folder);
   if (fs::exists(file, error) && !fs::is_regular_file(file, error)) {
-    throw Error(ErrorCode::file, "it is no regular file; QUADRILLE_TUNING_FILE may name another", {.file = file});
+    throw Error(ErrorCode::file, "it is not a regular file; QUADRILLE_TUNING_FILE may name another", {.file = file});
   }
   // A link, not a new name: another process may have put a good file there since, and the old name then exists.
   if (keep_old) {

@@ -51,7 +51,7 @@ class TuningCache {
   /// Adds the entry, with `when` set to now, and writes the file: what is on disk at this moment with all entries that
   /// this process kept. Beyond `most_entries` the oldest go, first those of other builds for the entry's device. Makes
   /// the file's folder. A file of unknown content is first linked as `<file>.old`, and left alone when there is one
-  /// already; what is no regular file is left alone. Never throws: a file that cannot be written is a warning, once.
+  /// already; what is not a regular file is left alone. Never throws: a file that cannot be written is a warning, once.
   void keep(const TuningKey& key, TuningEntry entry);
 
  private:

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/api.h"
+#include "core/gauge/gauge_store.h"
 #include "core/operator.h"
-#include "dirac/gauge_source.h"
 
 #include <memory>
 
@@ -18,7 +18,7 @@ class QUADRILLE_API DiracOperator : public LinearOperator {
   virtual double mass() const = 0;
   double kappa() const { return 0.5 / (mass() + 4); }
   /// The gauge field that the operator was made from.
-  virtual const GaugeSource& gauge() const = 0;
+  virtual const GaugeStore& gauge() const = 0;
 
   /// y = z - H x
   virtual void subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const = 0;

@@ -1,6 +1,5 @@
 #include "dirac/dslash.h"
 
-#include "core/convert.h"
 #include "core/error.h"
 
 #include <cmath>
@@ -9,11 +8,6 @@
 
 namespace quadrille {
 namespace {
-
-std::unique_ptr<Field> make_links(const Lattice& lattice, const OperatorForm& form, Backend& backend,
-                                  std::uint8_t directions) {
-  return std::make_unique<Field>(FieldDesc::links(lattice, form.precision, form.reconstruct, backend, directions));
-}
 
 std::unique_ptr<HopKernel> make_kernel(const HopSetup& setup) {
   const std::string backend = setup.spinor.backend->name();
@@ -35,35 +29,20 @@ std::complex<double> boundary_factor(const HopScalars& scalars, int d) {
   return std::polar(1.0, std::numbers::pi * reduced);
 }
 
-Dslash::Dslash(const std::string& op, std::shared_ptr<const GaugeSource> gauge, const HopScalars& scalars,
-               const OperatorForm& form, Backend& backend)
+Dslash::Dslash(const std::string& op, std::shared_ptr<const GaugeStore> gauge, const HopScalars& scalars,
+               const OperatorForm& form)
     : gauge_(std::move(gauge)),
       scalars_(scalars),
       form_(form),
-      spinor_(FieldDesc::spinor(gauge_->lattice(), Subset::Even, form.precision, backend)),
-      spatial_links_(make_links(gauge_->lattice(), form, backend, hops::spatial)),
-      time_links_(make_links(gauge_->lattice(), form, backend, hops::time)),
-      kernel_(make_kernel({op, form, scalars, spinor_, spatial_links_.get(), time_links_.get()})) {
+      spinor_(FieldDesc::spinor(gauge_->lattice(), Subset::Even, form.precision, gauge_->backend())) {
   if (gauge_->lattice().communicator().size() != 1) {
     throw Error(ErrorCode::unsupported, "this build exchanges no halos: run the operator in one process");
   }
-  import_both();
+  links_ = gauge_->form(form);
+  kernel_ = make_kernel({op, form, scalars, spinor_, &links_->spatial, &links_->time});
   for (bool xpay : {false, true}) {
     const std::string name = kernel_->name() + (form_.temporal_gauge ? "_temporal_gauge" : "") + (xpay ? "_xpay" : "");
     records_[xpay] = &kernel_record(name, architecture(), bytes_per_site(xpay));
-  }
-}
-
-void Dslash::import_both() {
-  const auto from = [&](const HostLinks& links) {
-    import_links(*spatial_links_, links);
-    import_links(*time_links_, links);
-  };
-  if (form_.temporal_gauge) {
-    gauge_->temporal_gauge()->prepare(*spinor_.backend);
-    from(gauge_->temporal_gauge()->fixed(gauge_->links()));
-  } else {
-    from(gauge_->links());
   }
 }
 

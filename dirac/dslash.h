@@ -3,9 +3,9 @@
 
 #include "core/api.h"
 #include "core/field.h"
+#include "core/gauge/gauge_store.h"
 #include "core/kernel_log.h"
 #include "core/operator.h"
-#include "dirac/gauge_source.h"
 #include "dirac/hop_kernel.h"
 
 #include <memory>
@@ -14,21 +14,20 @@
 namespace quadrille {
 
 /// D of codegen/operators, from links stored in one form. In temporal gauge the links are those of
-/// GaugeSource::temporal_gauge(), and so are the spinors that apply() sees.
+/// GaugeStore::temporal_gauge(), and so are the spinors that apply() sees.
 class QUADRILLE_API Dslash {
  public:
-  /// ErrorCode::unsupported when there is no kernel of this form, or when the lattice is split over ranks.
-  Dslash(const std::string& op, std::shared_ptr<const GaugeSource> gauge, const HopScalars& scalars,
-         const OperatorForm& form, Backend& backend);
+  /// On the backend of the links. ErrorCode::unsupported when there is no kernel of this form, or when the lattice is
+  /// split over ranks.
+  Dslash(const std::string& op, std::shared_ptr<const GaugeStore> gauge, const HopScalars& scalars,
+         const OperatorForm& form);
 
   const FieldDesc& field_desc() const { return spinor_; }
   const OperatorForm& form() const { return form_; }
   const HopScalars& scalars() const { return scalars_; }
-  const std::shared_ptr<const GaugeSource>& gauge() const { return gauge_; }
-  /// The stored links, with directions hops::spatial and hops::time: all that a site multiplies by lies together, so
-  /// that a kernel reads one stream (two, where it reads time links), at the price of storing each link twice.
-  const Field& spatial_links() const { return *spatial_links_; }
-  const Field& time_links() const { return *time_links_; }
+  const std::shared_ptr<const GaugeStore>& gauge() const { return gauge_; }
+  /// The links that the kernel reads.
+  const LinkFields& links() const { return *links_; }
   const HopKernel& kernel() const { return *kernel_; }
   /// "wilson_half_12", and what it was compiled for.
   std::string kernel_name() const { return kernel_->name(); }
@@ -45,13 +44,12 @@ class QUADRILLE_API Dslash {
 
  private:
   void run(Field& y, const Field& x, Dagger dagger, double b, double a, const Field* z) const;
-  void import_both();
 
-  std::shared_ptr<const GaugeSource> gauge_;
+  std::shared_ptr<const GaugeStore> gauge_;
   HopScalars scalars_;
   OperatorForm form_;
   FieldDesc spinor_;
-  std::unique_ptr<Field> spatial_links_, time_links_;  // their addresses are the kernel's
+  std::shared_ptr<const LinkFields> links_;
   std::unique_ptr<HopKernel> kernel_;
   KernelRecord* records_[2];  ///< without and with the xpay term
 };

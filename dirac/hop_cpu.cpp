@@ -1,10 +1,9 @@
 // Hopping kernels on the CPU: gathers what a generated kernel needs and runs it over the threads.
 #include "core/error.h"
 #include "core/layout/vector_layout.h"
+#include "core/team.h"
 #include "dirac/hop_kernel.h"
 #include "dirac/kernel_table.h"
-
-#include <omp.h>
 
 #include <cstdlib>
 #include <new>
@@ -109,11 +108,10 @@ void CpuHop::run(const HopCall& call) const {
 
   const std::int64_t blocks = layout_.blocks();
   const bool worth_sharing = spinor.lattice->half_volume() >= 1024;  // less takes as long as waking the threads
-#pragma omp parallel if (worth_sharing)
-  {
-    const std::int64_t threads = omp_get_num_threads(), me = omp_get_thread_num();
+  if (!worth_sharing) return kernel_.run(args, layout_.lanes(), 0, blocks);
+  in_team([&](int me, int threads) {
     kernel_.run(args, layout_.lanes(), blocks * me / threads, blocks * (me + 1) / threads);
-  }
+  });
 }
 
 }  // namespace

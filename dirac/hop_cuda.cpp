@@ -71,7 +71,7 @@ void require_indexable(const HopSetup& setup) {
       ErrorCode::unsupported,
       fmt::format(
           "{} sites of a parity with {} numbers of links a site are more than CUDA kernels count (2^32): use fewer "
-          "numbers a link (`reconstruct`), or the CPU (--backend cpu)",
+          "numbers per link (`reconstruct`), or the CPU (--backend cpu)",
           half_volume, links.components()));
 }
 

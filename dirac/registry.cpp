@@ -6,9 +6,8 @@
 namespace quadrille {
 namespace {
 
-std::unique_ptr<DiracOperator> make_wilson(std::shared_ptr<const GaugeSource> gauge, const Parameters& parameters,
-                                           Backend& backend) {
-  return std::make_unique<WilsonOperator>(std::move(gauge), WilsonOperator::from(parameters), OperatorForm{}, backend);
+std::unique_ptr<DiracOperator> make_wilson(std::shared_ptr<const GaugeStore> gauge, const Parameters& parameters) {
+  return std::make_unique<WilsonOperator>(std::move(gauge), WilsonOperator::from(parameters), OperatorForm{});
 }
 
 void check_wilson(const Parameters& parameters) { (void)WilsonOperator::from(parameters); }

@@ -16,8 +16,7 @@ struct OperatorEntry {
   std::string help;
   const ParameterTable& (*table)();
   /// The operator in the outer form: double, 18 numbers, original gauge.
-  std::unique_ptr<DiracOperator> (*make)(std::shared_ptr<const GaugeSource> gauge, const Parameters& parameters,
-                                         Backend& backend);
+  std::unique_ptr<DiracOperator> (*make)(std::shared_ptr<const GaugeStore> gauge, const Parameters& parameters);
   /// Throws ErrorCode::invalid_input with the place in the job for parameters of which no operator can be made.
   void (*check)(const Parameters& parameters);
 };

@@ -14,10 +14,10 @@ constexpr double hop_flops = 1320, diagonal_flops = 48;  // a site
 
 }  // namespace
 
-WilsonOperator::WilsonOperator(std::shared_ptr<const GaugeSource> gauge, const WilsonParameters& parameters,
-                               const OperatorForm& form, Backend& backend)
+WilsonOperator::WilsonOperator(std::shared_ptr<const GaugeStore> gauge, const WilsonParameters& parameters,
+                               const OperatorForm& form)
     : parameters_(parameters),
-      dslash_("wilson", std::move(gauge), {parameters.boundary, parameters.nu / parameters.xi0}, form, backend),
+      dslash_("wilson", std::move(gauge), {parameters.boundary, parameters.nu / parameters.xi0}, form),
       full_(dslash_.field_desc()) {
   full_.subset = Subset::Full;
 }
@@ -52,12 +52,12 @@ void WilsonOperator::inverse_diagonal(Field& y, Dagger) const { blas::scale(1 / 
 
 std::unique_ptr<DiracOperator> WilsonOperator::converted_dirac(const OperatorForm& form) const {
   if (dslash_.form().temporal_gauge) throw Error(ErrorCode::internal, "conversion of a gauge-fixed operator");
-  return std::make_unique<WilsonOperator>(dslash_.gauge(), parameters_, form, *full_.backend);
+  return std::make_unique<WilsonOperator>(dslash_.gauge(), parameters_, form);
 }
 
 void WilsonOperator::enter(Field& mine, const Field& original) const {
   if (form().temporal_gauge) {
-    gauge().temporal_gauge()->transform(mine, original);
+    dslash_.links().gauge->transform(mine, original);
   } else {
     convert(mine, original);
   }
@@ -65,7 +65,7 @@ void WilsonOperator::enter(Field& mine, const Field& original) const {
 
 void WilsonOperator::leave(Field& original, const Field& mine) const {
   if (form().temporal_gauge) {
-    gauge().temporal_gauge()->restore(original, mine);
+    dslash_.links().gauge->restore(original, mine);
   } else {
     convert(original, mine);
   }

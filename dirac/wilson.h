@@ -21,8 +21,7 @@ struct WilsonParameters {
 
 class WilsonOperator final : public DiracOperator {
  public:
-  WilsonOperator(std::shared_ptr<const GaugeSource> gauge, const WilsonParameters& parameters, const OperatorForm& form,
-                 Backend& backend = cpu_backend());
+  WilsonOperator(std::shared_ptr<const GaugeStore> gauge, const WilsonParameters& parameters, const OperatorForm& form);
 
   const FieldDesc& field_desc() const override { return full_; }
   const OperatorForm& form() const override { return dslash_.form(); }
@@ -30,7 +29,7 @@ class WilsonOperator final : public DiracOperator {
   double flops() const override;
   double preconditioned_flops() const override;
   double mass() const override { return parameters_.mass; }
-  const GaugeSource& gauge() const override { return *dslash_.gauge(); }
+  const GaugeStore& gauge() const override { return *dslash_.gauge(); }
   const Dslash& dslash() const { return dslash_; }
 
   void subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace quadrille {
@@ -186,7 +187,7 @@ std::string type_text(const Parameter& parameter) {
   if (!range.empty()) text += ", " + range;
   if (!parameter.unit.empty()) text += ", in " + parameter.unit;
   if (parameter.default_text && *parameter.default_text != "{}") text += "; default " + *parameter.default_text;
-  if (parameter.required) text += "; demanded";
+  if (parameter.required) text += "; required";
   return text + conditions_text(parameter);
 }
 
@@ -215,21 +216,23 @@ std::string parameter_help(const Parameter& parameter) {
   return out;
 }
 
-[[noreturn]] void no_help(const std::string& word, const std::vector<std::string>& names) {
+[[noreturn]] void no_help(const std::string& what, const std::string& word, const std::vector<std::string>& names) {
   const std::string near = nearest_name(word, names);
   throw Error(ErrorCode::invalid_input,
-              fmt::format("no help on '{}'; {}", word,
-                          near.empty() ? fmt::format("there is help on {}", fmt::join(names, ", "))
+              fmt::format("there is no {} '{}'; {}", what, word,
+                          near.empty() ? fmt::format("there {} {}", names.size() == 1 ? "is only" : "are",
+                                                     fmt::join(names, ", "))
                                        : fmt::format("did you mean '{}'?", near)));
 }
 
-const Parameter& find_parameter(const std::vector<Parameter>& parameters, const std::string& word) {
+const Parameter& find_parameter(const std::vector<Parameter>& parameters, const std::string& what,
+                                const std::string& word) {
   std::vector<std::string> names;
   for (const Parameter& parameter : parameters) {
     if (parameter.name == word) return parameter;
     names.push_back(parameter.name);
   }
-  no_help(word, names);
+  no_help(what, word, names);
 }
 
 const ParameterEntry& find_entry(const Parameter& parameter, const std::string& word) {
@@ -238,13 +241,33 @@ const ParameterEntry& find_entry(const Parameter& parameter, const std::string& 
     if (entry.name == word) return entry;
     names.push_back(entry.name);
   }
-  no_help(word, names);
+  no_help(parameter.name, word, names);
+}
+
+/// The sources of propagators, and those that only another task has.
+Parameter all_sources(const Parameter& task) {
+  Parameter source = source_block();
+  const auto known = [&](const std::string& name) {
+    return std::any_of(source.entries.begin(), source.entries.end(),
+                       [&](const ParameterEntry& entry) { return entry.name == name; });
+  };
+  for (const ParameterEntry& kind : task.entries) {
+    for (const Parameter& parameter : kind.table.parameters) {
+      if (parameter.name != source.name || parameter.type != Type::variant) continue;
+      for (ParameterEntry entry : parameter.entries) {
+        if (known(entry.name)) continue;
+        entry.table.help += fmt::format(" (of the task {} only)", kind.name);
+        source.entries.push_back(std::move(entry));
+      }
+    }
+  }
+  return source;
 }
 
 std::vector<Parameter> help_topics() {
   Parameter task = task_block();
   task.name = "task";
-  return {gauge_block(), operator_block(), solver_block(), task, source_block()};
+  return {gauge_block(), operator_block(), solver_block(), task, all_sources(task)};
 }
 
 }  // namespace
@@ -289,7 +312,9 @@ std::string help_text(const std::vector<std::string>& words) {
       at = nullptr;
       continue;
     }
-    found = Parameter(find_parameter(inside, words[k]));
+    // A job's list of tasks is called `run`.
+    found = Parameter(
+        find_parameter(inside, k == 0 ? "block" : "parameter", k == 0 && words[k] == "run" ? "task" : words[k]));
     inside = found.members;
     at = &found;
   }

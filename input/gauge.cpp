@@ -2,7 +2,6 @@
 
 #include "core/gauge/observables.h"
 #include "core/gauge/start.h"
-#include "core/gauge/su3_project.h"
 #include "input/files/gauge_file.h"
 #include "input/files/lattice_data.h"
 
@@ -13,12 +12,6 @@ namespace quadrille {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// The SciDAC checksum that these links have in a 64-bit file.
-Checksum checksum_of(const HostLinks& links) {
-  return checksum_of_field({.dims = links.dims, .reals = 72, .precision = 64},
-                           reinterpret_cast<const double*>(links.data.data()));
-}
 
 Json checksum_json(const Checksum& sum, const char* verdict) {
   return {{"suma", fmt::format("{:08x}", sum.a)}, {"sumb", fmt::format("{:08x}", sum.b)}, {"verdict", verdict}};
@@ -41,13 +34,14 @@ void add_observables(LoadedGauge& gauge, const GaugeObservables& seen) {
   gauge.report["unitarity"] = {{"unitarity", seen.unitarity.unitarity}, {"determinant", seen.unitarity.determinant}};
 }
 
-LoadedGauge read_links(const Job& job) {
+LoadedGauge read_links(const Job& job, Backend& backend) {
   const Parameters& block = *job.gauge;
   GaugeReadOptions options;
   options.verify_checksum = block.boolean("verify_checksum");
+  options.backend = &backend;
   GaugeFile file = read_gauge_file(job.input_path(block.text("file")).string(), options);
   LoadedGauge gauge;
-  HostLinks& links = file.links;
+  GaugeStore& links = *file.links;
   gauge.report = {{"file", block.text("file")}, {"format", file.info.format}};
   const ChecksumVerdict& verdict = file.info.checksum;
   gauge.report["checksum"] = checksum_json(verdict.computed, verdict_name(verdict.state));
@@ -55,13 +49,13 @@ LoadedGauge read_links(const Job& job) {
     gauge.warnings.push_back(fmt::format("{}: checksum {}", file.info.path, to_string(verdict)));
   }
   if (verdict.state == ChecksumVerdict::State::missing) {
-    gauge.warnings.push_back(fmt::format("{}: has no checksum; nothing vouches for its data", file.info.path));
+    gauge.warnings.push_back(fmt::format("{}: has no checksum: its data cannot be verified", file.info.path));
   }
-  GaugeObservables seen = gauge_observables(links);
+  GaugeObservables seen = links.observables();
   const bool project = block.boolean("reunitarize");
   if (project) {
-    const double change = reunitarize(links);
-    seen = gauge_observables(links);
+    const double change = links.project();
+    seen = links.observables();
     gauge.warnings.push_back(
         fmt::format("links were projected on SU(3); the largest change of an element is {:.3g}", change));
   } else {
@@ -70,31 +64,35 @@ LoadedGauge read_links(const Job& job) {
   add_observables(gauge, seen);
   // Links of a 64-bit file that nothing changed: reading has summed up the same bytes.
   gauge.checksum = to_string(project || file.info.precision != 64 ? checksum_of(links) : verdict.computed);
-  gauge.lattice = std::make_unique<const Lattice>(links.dims);
-  gauge.source = std::make_shared<const GaugeSource>(*gauge.lattice, std::move(links));
+  gauge.lattice = std::move(file.lattice);
+  gauge.links = std::move(file.links);
   return gauge;
 }
 
-LoadedGauge start_links(const Parameters& block) {
+LoadedGauge start_links(const Parameters& block, Backend& backend) {
   LoadedGauge gauge;
   gauge.lattice = std::make_unique<const Lattice>(block.integer4("dims"));
   const std::string& start = block.text("start");
   const auto seed = [&] { return std::uint64_t(block.integer("seed")); };
-  HostLinks links = start == "cold"  ? cold_start(*gauge.lattice)
-                    : start == "hot" ? hot_start(*gauge.lattice, seed())
-                                     : weak_start(*gauge.lattice, seed(), block.real("epsilon"));
+  const auto links = std::make_shared<GaugeStore>(*gauge.lattice,
+                                                  start == "cold"  ? GaugeStart::cold()
+                                                  : start == "hot" ? GaugeStart::hot(seed())
+                                                                   : GaugeStart::weak(seed(), block.real("epsilon")),
+                                                  backend);
   gauge.report = {{"file", nullptr}, {"format", start + " start"}};
-  const Checksum sum = checksum_of(links);
+  const Checksum sum = checksum_of(*links);
   gauge.report["checksum"] = checksum_json(sum, "computed");
   gauge.checksum = to_string(sum);
-  add_observables(gauge, gauge_observables(links));
-  gauge.source = std::make_shared<const GaugeSource>(*gauge.lattice, std::move(links));
+  add_observables(gauge, links->observables());
+  gauge.links = links;
   return gauge;
 }
 
 }  // namespace
 
-LoadedGauge load_gauge(const Job& job) { return job.gauge->has("file") ? read_links(job) : start_links(*job.gauge); }
+LoadedGauge load_gauge(const Job& job, Backend& backend) {
+  return job.gauge->has("file") ? read_links(job, backend) : start_links(*job.gauge, backend);
+}
 
 Dims gauge_dims(const Job& job) {
   if (!job.gauge->has("file")) return job.gauge->integer4("dims");

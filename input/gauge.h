@@ -1,9 +1,8 @@
 // The gauge field of a job: read or made, measured, saved.
 #pragma once
 
-#include "core/host_field.h"
+#include "core/gauge/gauge_store.h"
 #include "core/lattice.h"
-#include "dirac/gauge_source.h"
 #include "input/job.h"
 
 #include <nlohmann/json.hpp>
@@ -16,7 +15,7 @@ namespace quadrille {
 
 struct LoadedGauge {
   std::unique_ptr<const Lattice> lattice;
-  std::shared_ptr<const GaugeSource> source;  ///< the links; null as the lattice is in a job without a gauge field
+  std::shared_ptr<const GaugeStore> links;  ///< null as the lattice is in a job without a gauge field
   double plaquette = 0;
   /// `gauge` of results.json: file (null for a start), format, checksum, plaquette, planes, link_trace, unitarity.
   nlohmann::ordered_json report;
@@ -24,8 +23,9 @@ struct LoadedGauge {
   std::vector<std::string> warnings;
 };
 
-/// Reads or makes the links that `job.gauge` asks for. Errors: those of read_gauge_file and check_links.
-LoadedGauge load_gauge(const Job& job);
+/// Reads or makes the links that `job.gauge` asks for, on the backend that will work with them. Errors: those of
+/// read_gauge_file and check_links.
+LoadedGauge load_gauge(const Job& job, Backend& backend);
 
 /// Extents that the job's gauge block stands for, from its file's records where it names one.
 /// Errors: those of locate_gauge_field.

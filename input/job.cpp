@@ -1,9 +1,11 @@
 #include "input/job.h"
 
+#include "core/memory.h"
 #include "input/blocks.h"
 #include "input/document.h"
 #include "input/gauge.h"
 #include "input/overrides.h"
+#include "input/results_blocks.h"
 #include "input/yaml.h"
 #include "modules/loader.h"
 
@@ -134,10 +136,7 @@ class JobReader {
                              "got '{}'",
                              task.name));
     }
-    static const std::set<std::string> blocks = {
-        "schema_version", "version", "backend",     "isa",      "threads", "job",     "lattice",
-        "gauge",          "solves",  "correlators", "warnings", "chains",  "studies", "critical_masses"};
-    if (task.entry->module != nullptr && blocks.count(task.name)) {
+    if (task.entry->module != nullptr && is_results_block(task.name)) {
       add(where, fmt::format("the name '{}' is taken by a block of the results", task.name));
     }
     if (task.name == "pion") add(where, "the name 'pion' is taken by the short name of the only pion in the results");
@@ -148,6 +147,7 @@ class JobReader {
           fmt::format("a task named '{}' exists already ({}); {}", task.name, to_string(twin->parameters->where()),
                       named ? "names are unique" : "give this one a 'name'"));
     }
+    task.gauge = job_.gauge;
     task.op = choose_block("operator", task.entry->needs_operator, job_.op, task, value);
     task.solver = choose_block("solver", task.entry->needs_solver, job_.solver, task, value);
     for (const TaskReference& reference : task.entry->references) check_reference(reference, task);
@@ -160,7 +160,7 @@ class JobReader {
     if (task.parameters->has(block)) return block_of(*task.parameters, block);
     if (!of_job && !find(root_, block)) {
       add(value.where, fmt::format("task '{}' needs '{}': give the job or this task a block '{}'; "
-                                   "`quadrille help {}` tells its keys",
+                                   "`quadrille help {}` lists its keys",
                                    task.name, block, block, block));
     }
     return of_job;
@@ -237,10 +237,29 @@ Job read_job(const std::string& path, const std::vector<std::string>& overrides,
   return job;
 }
 
+double needed_memory(const Job& job, const Dims& dims) {
+  constexpr double links = 4 * 18 * sizeof(double), spinor = 24 * sizeof(double), propagator = 12 * spinor;
+  double site = links;
+  const auto any = [&](auto&& holds) { return std::any_of(job.run.begin(), job.run.end(), holds); };
+  // The operator's own links, a right-hand side, a solution and a few vectors of the solver.
+  if (any([](const TaskSpec& task) { return task.entry->needs_operator; })) site += links + 6 * spinor;
+  if (any([](const TaskSpec& task) { return task.entry->name == "propagator"; })) site += propagator;
+  for (const int extent : dims) site *= extent;
+  return site;
+}
+
 void check_inputs(const Job& job, std::vector<Error>& errors) {
   if (!job.gauge) return check_tasks(job, {}, errors);
   try {
-    check_tasks(job, gauge_dims(job), errors);
+    const Dims dims = gauge_dims(job);
+    check_tasks(job, dims, errors);
+    const double needed = needed_memory(job, dims), total = memory_here().total;
+    if (needed > total) {
+      errors.emplace_back(ErrorCode::unsupported,
+                          fmt::format("not enough memory: a lattice of {} sites needs at least {}, this machine has {}",
+                                      fmt::join(dims, " x "), bytes_text(needed), bytes_text(total)),
+                          job.gauge->where(job.gauge->has("file") ? "file" : "dims"));
+    }
   } catch (const Error& error) {
     errors.emplace_back(error.code(), fmt::format("'gauge.file': {}", error.what()), job.gauge->where("file"));
   }

@@ -23,6 +23,7 @@ struct TaskSpec {
   std::string name;
   std::filesystem::path job_folder;  ///< what its input paths are relative to
   BlockPtr parameters;
+  BlockPtr gauge;  ///< the job's, whether the task needs it or not
   BlockPtr op;
   BlockPtr solver;
   std::vector<std::string> uses;  ///< names of the earlier tasks that it refers to
@@ -46,8 +47,11 @@ struct Job {
 Job read_job(const std::string& path, const std::vector<std::string>& overrides, std::vector<Error>& errors,
              const std::vector<std::string>& allowed = {});
 
+/// Bytes that the job needs at the least on a lattice of `dims`: links, operator, a propagator.
+double needed_memory(const Job& job, const Dims& dims);
+
 /// Appends what is wrong with the files that the job reads (missing, unreadable, not a gauge file), and what does not
-/// fit the lattice they hold.
+/// fit the lattice they hold; and that a lattice needs more memory than this machine has.
 void check_inputs(const Job& job, std::vector<Error>& errors);
 
 /// Appends what is wrong with the tasks on a lattice of `dims`; what is wrong with a block that tasks share, once.

@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "input/document.h"
 #include "input/outputs.h"
+#include "input/stop_signal.h"
 #include "modules/loader.h"
 
 #include <fmt/format.h>
@@ -12,14 +13,33 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace quadrille {
 
 using Json = nlohmann::ordered_json;
 
-JobRun::JobRun(const Job& job, LoadedGauge gauge, OutputFolder& folder, Backend& backend)
-    : job_(job), gauge_(std::move(gauge)), folder_(folder), backend_(backend) {}
+namespace {
+
+/// Equal texts as one, with their number.
+std::vector<std::string> counted(const std::vector<std::string>& texts) {
+  std::vector<std::string> out;
+  for (auto text = texts.begin(); text != texts.end(); ++text) {
+    if (std::find(texts.begin(), text, *text) != text) continue;
+    const auto times = std::count(text, texts.end(), *text);
+    out.push_back(times == 1 ? *text : fmt::format("{} ({} times)", *text, times));
+  }
+  return out;
+}
+
+}  // namespace
+
+JobRun::JobRun(const Job& job, LoadedGauge gauge, OutputFolder& folder, Backend& backend, JobClock& clock)
+    : job_(job), gauge_(std::move(gauge)), folder_(folder), backend_(backend), clock_(clock) {
+  backend_.when_short([this] { return give_way(); });
+  count_memory("links", backend_.allocated_bytes());
+}
+
+JobRun::~JobRun() { backend_.when_short({}); }
 
 std::string JobRun::key_of(const TaskSpec& task) const {
   Json key = {{"task", task_json(job_, task)}, {"version", QUADRILLE_VERSION}};
@@ -45,7 +65,7 @@ Json JobRun::module_state(const TaskSpec& task) const {
 }
 
 void JobRun::warn(const std::string& text) {
-  log().warn(text);
+  if (std::find(record_.warnings.begin(), record_.warnings.end(), text) == record_.warnings.end()) log().warn(text);
   record_.warnings.push_back(text);
 }
 
@@ -55,22 +75,66 @@ bool JobRun::used_after(const std::string& name, std::size_t position) const {
   });
 }
 
+// Counted beforehand: each propagator of a later task that will be kept while this one still is takes as much.
+bool JobRun::stays_on_backend(const TaskSpec& task, std::size_t bytes) const {
+  if (backend_.host_memory()) return true;
+  constexpr std::size_t buffers = std::size_t(64) << 20;  // for data on their way, sums
+  std::size_t together = 1;
+  for (std::size_t later = position_ + 1; later < job_.run.size() && used_after(task.name, later); ++later) {
+    const TaskSpec& other = job_.run[later];
+    together += other.entry->name == task.entry->name && used_after(other.name, later + 1);
+  }
+  return together * bytes + buffers <= backend_.available_bytes();
+}
+
 void JobRun::keep(const TaskSpec& task, SolvedPropagator propagator) {
   // While an earlier task is done again, the task at hand is the one that uses it.
-  if (used_after(task.name, position_)) kept_[task.name] = std::move(propagator);
+  if (!used_later(task)) return;
+  if (propagator.field.backend().host_memory() && !backend_.host_memory()) on_host_.insert(task.name);
+  kept_[task.name] = std::move(propagator);
+  count_memory("propagators", kept_bytes());
+}
+
+bool JobRun::give_way() {
+  for (auto& [name, propagator] : kept_) {
+    if (name == in_use_ || propagator.field.backend().host_memory()) continue;
+    log().info("{}: its propagator moves to the host: the {} backend needs the memory", name, backend_.name());
+    move_to_host(propagator.field);
+    on_host_.insert(name);
+    return true;
+  }
+  return false;
+}
+
+std::size_t JobRun::kept_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [name, propagator] : kept_) {
+    if (&propagator.field.backend() == &backend_) bytes += propagator.field.bytes();
+  }
+  return bytes;
+}
+
+Json JobRun::memory_json() const {
+  Json out = {{"host_peak", host_peak_bytes()}, {"backend_peak", backend_.peak_bytes()}};
+  out["parts"] = Json::object();
+  for (const auto& [part, bytes] : parts_) out["parts"][part] = bytes;
+  out["propagators_on_host"] = Json::array();
+  for (const std::string& name : on_host_) out["propagators_on_host"].push_back(name);
+  return out;
 }
 
 const SolvedPropagator& JobRun::propagator(const std::string& name) {
-  const auto known = kept_.find(name);
-  if (known != kept_.end()) return known->second;
-  const auto task = std::find_if(job_.run.begin(), job_.run.end(), [&](const TaskSpec& t) { return t.name == name; });
-  if (!task->entry->restore || !task->entry->restore(*this, *task)) {
-    log().info("{}: done by an earlier run, but not kept in double precision: solving again", name);
-    TaskRecord mine;
-    std::swap(mine, record_);
-    do_task(*task);
-    std::swap(mine, record_);
+  if (!kept_.contains(name)) {
+    const auto task = std::find_if(job_.run.begin(), job_.run.end(), [&](const TaskSpec& t) { return t.name == name; });
+    if (!task->entry->restore || !task->entry->restore(*this, *task)) {
+      log().info("{}: done by an earlier run, but not kept in double precision: solving again", name);
+      TaskRecord mine;
+      std::swap(mine, record_);
+      do_task(*task);
+      std::swap(mine, record_);
+    }
   }
+  in_use_ = name;
   return kept_.at(name);
 }
 
@@ -79,30 +143,31 @@ Json JobRun::unfinished(const TaskSpec& task, Threads threads) {
   if (kept.is_null()) {
     if (folder_.unfinished_of_another(task.name, record_.key)) {
       warn(
-          fmt::format("{} begins anew: an interrupted run kept its state with another version of the program, its "
+          fmt::format("{} starts over: an interrupted run kept its state with another version of the program, its "
                       "module or its input files",
                       task.name));
     }
     return nullptr;
   }
+  continues_ = true;
   const std::string isa = kept.at("isa");
   if (isa != record_.isa) {
     warn(
-        fmt::format("{} begins anew: an interrupted run kept its state with {}, this one works with {}, whose bits "
+        fmt::format("{} starts over: an interrupted run kept its state with {}, this one uses {}, whose bits "
                     "differ",
                     task.name, isa, record_.isa));
     return nullptr;
   }
   const int their_threads = kept.at("threads");
   if (threads == Threads::same && their_threads != record_.threads) {
-    warn(fmt::format("{} begins anew: an interrupted run kept its state with threads: {}, this one works with {}",
-                     task.name, their_threads, record_.threads));
+    warn(fmt::format("{} starts over: an interrupted run kept its state with threads: {}, this one uses {}", task.name,
+                     their_threads, record_.threads));
     return nullptr;
   }
   const std::string build = kept.value("build_id", "unknown");
   if (build != build_id()) {
     warn(
-        fmt::format("{} goes on with the build {} of the program from a state of the build {}: the bits of what "
+        fmt::format("{} continues with build {} of the program from a state written by build {}: the bits of what "
                     "follows may differ",
                     task.name, build_id(), build));
   }
@@ -120,8 +185,25 @@ void JobRun::do_task(const TaskSpec& task) {
   record_.key = key_of(task);
   record_.isa = instruction_set();
   record_.threads = omp_get_max_threads();
-  task.entry->run(*this, task);
+  continues_ = false;
+  try {
+    task.entry->run(*this, task);
+  } catch (const Json::exception&) {
+    if (!continues_) throw;
+    throw folder_.damaged(fmt::format("'unfinished.{}' is not a state of this task", task.name));
+  }
+  record_.warnings = counted(record_.warnings);
   folder_.finish(task.name, record_);
+  in_use_.clear();
+  remove_unfinished(task);
+}
+
+/// Once the task is finished in restart.json, and not before: a run that is killed in between must lose neither.
+void JobRun::remove_unfinished(const TaskSpec& task) const {
+  for (int turn = 0; turn < 2; ++turn) {
+    std::error_code gone;
+    std::filesystem::remove(folder_.path(unfinished_file(task, turn)), gone);
+  }
 }
 
 bool JobRun::run() {
@@ -130,7 +212,9 @@ bool JobRun::run() {
     const TaskSpec& task = job_.run[position_];
     if (folder_.finished(task.name, key_of(task))) {
       log().info("{}: done by an earlier run", task.name);
+      remove_unfinished(task);
     } else {
+      stop_if_asked(fmt::format("before {}", task.name));
       do_task(task);
       write_results();
     }
@@ -162,6 +246,8 @@ void JobRun::write_results() const {
     out["lattice"] = {{"dims", lattice().global_dims()}};
     out["gauge"] = gauge_.report;
   }
+  out["timing"] = clock_.json();
+  out["memory"] = memory_json();
   out["solves"] = Json::array();
   out["correlators"] = Json::object();
   Json warnings = gauge_.warnings;
@@ -188,19 +274,6 @@ void JobRun::write_results() const {
   out["warnings"] = std::move(warnings);
   if (with_pion == 1 && !pion.is_null()) out["correlators"]["pion"] = pion;
   folder_.write_results(std::move(out));
-}
-
-std::string data_hash(const HostPropagator& field) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const Complex& number : field.data) {
-    std::uint64_t words[2];
-    std::memcpy(words, &number, sizeof words);
-    for (const std::uint64_t word : words) {
-      hash = (hash ^ word) * 0x100000001b3u;
-      hash ^= hash >> 29;  // FNV by words alone would not carry high bits downwards
-    }
-  }
-  return fmt::format("{:016x}", hash);
 }
 
 }  // namespace quadrille

@@ -2,26 +2,34 @@
 #pragma once
 
 #include "core/backend/backend.h"
+#include "core/propagator.h"
 #include "input/gauge.h"
 #include "input/job.h"
+#include "input/job_clock.h"
 #include "input/output_folder.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace quadrille {
 
 /// A propagator, and what makes correlators of it meaningful.
 struct SolvedPropagator {
-  HostPropagator field;
+  Propagator field;
   int source_time = 0;
 };
 
 /// Carries out the tasks of a job in their order. One task at a time writes into record().
 class JobRun {
  public:
-  JobRun(const Job& job, LoadedGauge gauge, OutputFolder& folder, Backend& backend);
+  /// `clock` has counted the reading of the links.
+  JobRun(const Job& job, LoadedGauge gauge, OutputFolder& folder, Backend& backend, JobClock& clock);
+  JobRun(const JobRun&) = delete;
+  ~JobRun();
 
   const Job& job() const { return job_; }
   const Lattice& lattice() const { return *gauge_.lattice; }
@@ -32,10 +40,24 @@ class JobRun {
   const OutputFolder& folder() const { return folder_; }
   /// Results of the task at hand.
   TaskRecord& record() { return record_; }
-  /// Says something in results.json and in the log.
+  /// Says something in results.json and in the log; what is said again is counted.
   void warn(const std::string& text);
 
-  /// Keeps the propagator of the task at hand for later ones, when there are any that use it.
+  /// Time counts as the phase's as long as what this gives lives.
+  [[nodiscard]] JobClock::Span count(Phase phase) { return {clock_, phase, backend_}; }
+
+  /// Whether a later task uses the propagator of this one.
+  bool used_later(const TaskSpec& task) const { return used_after(task.name, position_); }
+  /// Whether a propagator whose columns take `bytes` can stay on the backend, beside those of later tasks that will be
+  /// kept together with it. To be asked when everything else that its task needs is there.
+  bool stays_on_backend(const TaskSpec& task, std::size_t bytes) const;
+  /// Counts `bytes` of the backend's memory as those of one of the parts that results.json names; the most at once of
+  /// each are kept.
+  void count_memory(const char* part, std::size_t bytes) { parts_[part] = std::max(parts_[part], bytes); }
+  /// Those of kept propagators that are on the backend.
+  std::size_t kept_bytes() const;
+  /// Keeps the propagator of the task at hand for later ones, when there are any that use it. When the backend runs out
+  /// of memory it moves to the host.
   void keep(const TaskSpec& task, SolvedPropagator propagator);
   /// The propagator of an earlier task: kept, read back from the file in double precision that it saved, or computed
   /// again when this run skipped the task.
@@ -54,6 +76,10 @@ class JobRun {
 
  private:
   void do_task(const TaskSpec& task);
+  /// Moves the first kept propagator that is on the backend, and not in use, to the host; false when there is none.
+  bool give_way();
+  nlohmann::ordered_json memory_json() const;
+  void remove_unfinished(const TaskSpec& task) const;
   std::string key_of(const TaskSpec& task) const;
   /// What besides the job decides the outcome of a module's task: the module, and sizes and times of the files it
   /// reads.
@@ -67,10 +93,12 @@ class JobRun {
   Backend& backend_;
   TaskRecord record_;
   std::size_t position_ = 0;  ///< of the task at hand
+  JobClock& clock_;
+  bool continues_ = false;  ///< it has asked for what an interrupted run kept, and got it
   std::map<std::string, SolvedPropagator> kept_;
+  std::string in_use_;                        ///< the kept propagator that the task at hand works on
+  std::set<std::string> on_host_;             ///< propagators that moved to the host
+  std::map<std::string, std::size_t> parts_;  ///< bytes of the backend's memory
 };
-
-/// A hash of the numbers of a propagator, to know a saved one again.
-std::string data_hash(const HostPropagator& field);
 
 }  // namespace quadrille

@@ -1,7 +1,6 @@
 #include "input/output_folder.h"
 
 #include "core/atomic_file.h"
-#include "core/error.h"
 
 #include <fmt/format.h>
 
@@ -111,6 +110,56 @@ Json record_json(const TaskRecord& record) {
           {"data_hash", record.data_hash}};
 }
 
+/// What a value of restart.json must be.
+struct Shape {
+  const char* key;
+  bool (*fits)(const Json& value);
+  const char* text;
+};
+
+bool is_text(const Json& value) { return value.is_string(); }
+bool is_count(const Json& value) { return value.is_number_integer() && value.get<double>() >= 0; }
+bool is_map(const Json& value) { return value.is_object(); }
+bool is_tree(const Json& value) { return value.is_structured(); }
+bool is_map_or_null(const Json& value) { return value.is_object() || value.is_null(); }
+bool is_texts(const Json& value) { return value.is_array() && std::all_of(value.begin(), value.end(), is_text); }
+bool is_solves(const Json& value) {
+  return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& solve) {
+           return solve.is_object() && solve.contains("converged") && solve["converged"].is_boolean();
+         });
+}
+
+/// "key' must be ..." for the first that does not fit; empty when all do.
+std::string problem_of(const Json& value, std::initializer_list<Shape> shapes) {
+  for (const Shape& shape : shapes) {
+    if (!value.is_object() || !value.contains(shape.key)) return fmt::format("{}' is missing", shape.key);
+    if (!shape.fits(value[shape.key])) return fmt::format("{}' must be {}", shape.key, shape.text);
+  }
+  return {};
+}
+
+std::string record_problem(const Json& record) {
+  return problem_of(record, {{"key", is_text, "a text"},
+                             {"isa", is_text, "a text"},
+                             {"threads", is_count, "a whole number"},
+                             {"solves", is_solves, "a list of solves"},
+                             {"correlators", is_map_or_null, "a map"},
+                             {"blocks", is_map, "a map"},
+                             {"result", is_map_or_null, "a map"},
+                             {"warnings", is_texts, "a list of texts"},
+                             {"files", is_texts, "a list of names"},
+                             {"data_hash", is_text, "a text"}});
+}
+
+std::string unfinished_problem(const Json& kept) {
+  const std::string problem = problem_of(kept, {{"key", is_text, "a text"}, {"so_far", is_map, "a map"}});
+  if (!problem.empty()) return problem;
+  const std::string inside = problem_of(
+      kept["so_far"],
+      {{"isa", is_text, "a text"}, {"threads", is_count, "a whole number"}, {"so_far", is_tree, "a map or a list"}});
+  return inside.empty() ? inside : "so_far." + inside;
+}
+
 TaskRecord record_of(const Json& json) {
   TaskRecord record;
   json.at("key").get_to(record.key);
@@ -139,8 +188,13 @@ std::vector<std::string> remove_not_finite(Json& value) {
 OutputFolder::OutputFolder(std::filesystem::path folder, const Json& job, bool force)
     : folder_(std::move(folder)), job_(job) {
   make_folder(folder_);
+  lock_.emplace(folder_);
   if (!force) read_earlier();
   AtomicFile probe(path("results.json").string());  // fails now, rather than after hours, where nothing can be written
+}
+
+Error OutputFolder::damaged(const std::string& what) const {
+  return Error(ErrorCode::file, fmt::format("damaged: {}; {}", what, way_out), {.file = path("restart.json").string()});
 }
 
 void OutputFolder::read_earlier() {
@@ -154,15 +208,27 @@ void OutputFolder::read_earlier() {
     return;
   }
   std::ifstream stream(name);
-  Json earlier = Json::parse(stream, nullptr, false);
-  try {
-    if (earlier.at("schema_version") != restart_version) fail(name, "written by another version");
-    const std::string where = first_difference(earlier.at("job"), job_);
-    if (!where.empty()) fail(name, fmt::format("the output folder holds another job: {}", where));
-    for (const auto& [task, record] : earlier.at("tasks").items()) records_[task] = record_of(record);
-    unfinished_ = earlier.at("unfinished");
-  } catch (const nlohmann::json::exception&) {
-    fail(name, "damaged or no restart file");
+  const Json earlier = Json::parse(stream, nullptr, false);
+  if (!earlier.is_object()) throw damaged("this is not JSON, or not all of it");
+  if (!earlier.contains("schema_version") || !earlier["schema_version"].is_number_integer()) {
+    throw damaged("'schema_version' is missing");
+  }
+  if (earlier["schema_version"] != restart_version) fail(name, "written by another version");
+  const auto map = [&](const char* key) -> const Json& {
+    if (!earlier.contains(key) || !earlier[key].is_object()) throw damaged(fmt::format("'{}' must be a map", key));
+    return earlier[key];
+  };
+  const std::string where = first_difference(map("job"), job_);
+  if (!where.empty()) fail(name, fmt::format("the output folder holds another job: {}", where));
+  for (const auto& [task, record] : map("tasks").items()) {
+    const std::string problem = record_problem(record);
+    if (!problem.empty()) throw damaged(fmt::format("'tasks.{}.{}", task, problem));
+    records_[task] = record_of(record);
+  }
+  unfinished_ = map("unfinished");
+  for (const auto& [task, kept] : unfinished_.items()) {
+    const std::string problem = unfinished_problem(kept);
+    if (!problem.empty()) throw damaged(fmt::format("'unfinished.{}.{}", task, problem));
   }
 }
 

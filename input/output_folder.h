@@ -5,10 +5,14 @@
 // task whose key is there, and whose files are, is not done again.
 #pragma once
 
+#include "core/error.h"
+#include "input/folder_lock.h"
+
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,9 +35,9 @@ struct TaskRecord {
 
 class OutputFolder {
  public:
-  /// Makes the folder and reads what an earlier run of `job` left there; with `force` that is forgotten. Errors
-  /// (ErrorCode::file): a folder that cannot be made or written to; results of another job, naming the first key that
-  /// differs; a damaged restart.json.
+  /// Makes the folder, locks it, and reads what an earlier run of `job` left there; with `force` that is forgotten.
+  /// Errors (ErrorCode::file): a folder that cannot be made or written to, or that another run works in; results of
+  /// another job, naming the first key that differs; a damaged restart.json.
   OutputFolder(std::filesystem::path folder, const nlohmann::ordered_json& job, bool force);
 
   std::filesystem::path path(const std::string& file) const { return folder_ / file; }
@@ -52,12 +56,15 @@ class OutputFolder {
   bool unfinished_of_another(const std::string& task, const std::string& key) const;
   /// Keeps what a task has done so far, until it is finished; writes restart.json.
   void keep_unfinished(const std::string& task, const std::string& key, nlohmann::ordered_json so_far);
+  /// The error for a restart.json that cannot be used: `what` is wrong with it, and how to go on without it.
+  Error damaged(const std::string& what) const;
   /// Writes results.json: numbers that are not finite become null, each with a warning.
   void write_results(nlohmann::ordered_json results) const;
 
  private:
   void read_earlier();
   std::filesystem::path folder_;
+  std::optional<FolderLock> lock_;
   nlohmann::ordered_json job_;
   std::map<std::string, TaskRecord> records_;
   nlohmann::ordered_json unfinished_ = nlohmann::ordered_json::object();  ///< {task: {key, so_far}}

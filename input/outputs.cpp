@@ -129,7 +129,7 @@ void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
       {one_spelling(folder / "restart.json"), "holds what an interrupted run needs"},
   };
   for (const TaskSpec& task : job.run) {
-    for (int turn = 0; turn < 2 && task.entry->module != nullptr; ++turn) {
+    for (int turn = 0; turn < 2; ++turn) {
       taken[one_spelling(folder / unfinished_file(task, turn))] = "holds what an interrupted run needs";
     }
   }
@@ -184,7 +184,7 @@ void remove_leftovers(const Job& job, const fs::path& folder) {
   for (const char* name : {"results.json", "restart.json"}) note(one_spelling(folder / name));
   for (const NamedFile& output : outputs_of(job)) note(one_spelling(folder / output.file));
   for (const TaskSpec& task : job.run) {
-    for (int turn = 0; turn < 2 && task.entry->module != nullptr; ++turn) {
+    for (int turn = 0; turn < 2; ++turn) {
       note(one_spelling(folder / unfinished_file(task, turn)));
     }
   }

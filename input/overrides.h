@@ -7,7 +7,7 @@
 
 namespace quadrille {
 
-/// A wrong call of the program (exit status 2) rather than a wrong job.
+/// A usage error of the program (exit status 2) rather than a wrong job.
 class WrongCall : public Error {
  public:
   using Error::Error;

@@ -45,6 +45,14 @@ std::vector<double> effective_masses(const std::vector<double>& correlator, int 
   return out;
 }
 
+nlohmann::ordered_json effective_mass_json(const std::vector<double>& correlator, int source_time) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const double m : effective_masses(correlator, source_time)) {
+    out.push_back(std::isnan(m) ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(m));
+  }
+  return out;
+}
+
 std::optional<Estimate> pion_mass(const std::vector<double>& correlator, int source_time, int first, int last) {
   const std::vector<double> masses = effective_masses(correlator, source_time);
   double sum = 0, least = masses[std::size_t(first)], most = least;

@@ -4,6 +4,8 @@
 // fluctuates.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <optional>
 #include <vector>
 
@@ -19,6 +21,9 @@ struct Estimate {
 /// the correlator folded about T/2. NaN where the correlator is not positive or does not fall.
 /// `correlator` holds an even number of absolute times.
 std::vector<double> effective_masses(const std::vector<double>& correlator, int source_time);
+
+/// The same as JSON, null where it is not a number.
+nlohmann::ordered_json effective_mass_json(const std::vector<double>& correlator, int source_time);
 
 /// The mean of m_eff(t) over first <= t < last, with half of the difference of the largest and the smallest as spread.
 /// Empty when one of them is not a number. 0 <= first < last <= T/2.

@@ -1,5 +1,7 @@
 #include "input/program.h"
 
+#include "core/memory.h"
+#include "core/parameters.h"
 #include "input/bench/bench.h"
 #include "input/commands/check.h"
 #include "input/commands/info.h"
@@ -8,6 +10,7 @@
 #include "input/document.h"
 #include "input/overrides.h"
 #include "input/run.h"
+#include "input/stop_signal.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,7 +26,7 @@ namespace {
 
 constexpr int done = 0;
 constexpr int failed = 1;
-constexpr int wrong_call = 2;
+constexpr int usage_error = 2;
 
 constexpr const char* about = "Lattice QCD: quark propagators on gauge configurations, in mixed precision.";
 
@@ -51,7 +54,7 @@ void add_backend_option(CLI::App& command, std::string& backend, const std::stri
 }
 
 void add_machine_options(CLI::App& command, std::string& backend, int& threads) {
-  add_backend_option(command, backend, "auto (cuda where a GPU answers, cpu elsewhere), cpu or cuda");
+  add_backend_option(command, backend, "auto (cuda with a usable GPU, cpu without), cpu or cuda");
   command.add_option("--threads", threads, "Threads; as OMP_NUM_THREADS or the machine says when not given")
       ->type_name("N")
       ->check(CLI::Range(1, most_threads));
@@ -61,7 +64,7 @@ void add_machine_options(CLI::App& command, std::string& backend, int& threads) 
 std::string whole_number_problem(const std::string& text) {
   int number = 0;
   if (CLI::detail::lexical_cast(text, number)) return {};
-  return fmt::format("'{}' is no extent: give four positive even numbers X Y Z T", text);
+  return fmt::format("'{}' is not an extent: give four positive even numbers X Y Z T", text);
 }
 
 void describe_bench(CLI::App& command, BenchOptions& options) {
@@ -84,7 +87,7 @@ void describe_bench(CLI::App& command, BenchOptions& options) {
   command
       .add_option_function<std::string>(
           "--reconstruct", [&](const std::string& name) { options.reconstruct = parse_reconstruct(name); },
-          "Numbers a link: 18, 12 or 8; all when not given")
+          "Real numbers per link: 18, 12 or 8; all when not given")
       ->type_name("N")
       ->check(CLI::IsMember(std::vector<std::string>{"18", "12", "8"}));
   add_machine_options(command, options.backend, options.threads);
@@ -99,7 +102,9 @@ void describe_bench(CLI::App& command, BenchOptions& options) {
 void describe(CLI::App& app, Call& call) {
   app.set_version_flag("--version", std::string("quadrille ") + QUADRILLE_VERSION, "Print the version and exit");
   app.require_subcommand(1);
-  app.footer("Exit status: 0 done, 1 an error, 2 a wrong call, 3 a solve that did not converge.");
+  app.footer(
+      "Exit status: 0 success, 1 error, 2 usage error, 3 a solve did not converge, 130 or 143 stopped by SIGINT or "
+      "SIGTERM.");
 
   CLI::App& run = *app.add_subcommand("run", "Run a job; results go to DIR/results.json");
   run.add_option("JOB", call.run.job, "The job, a YAML file")->required()->type_name("");
@@ -114,7 +119,7 @@ void describe(CLI::App& app, Call& call) {
       ->take_all();
   run.add_flag("--force", call.run.force, "Start afresh, whatever the output folder holds");
 
-  CLI::App& check = *app.add_subcommand("check", "Validate a job: name every error, change nothing");
+  CLI::App& check = *app.add_subcommand("check", "Validate a job: report every error, write nothing");
   check.add_option("JOB", call.run.job, "The job, a YAML file")->required()->type_name("");
   add_set_option(check, call.run);
   add_backend_option(check, call.check_backend, "Where it is to run: auto, cpu or cuda; anywhere when not given");
@@ -134,24 +139,69 @@ void describe(CLI::App& app, Call& call) {
       ->type_name("NAME")
       ->check(CLI::IsMember(std::vector<std::string>{"svg", "png"}));
 
-  CLI::App& help = *app.add_subcommand("help", "Explain a block of a job: help operator wilson");
-  help.add_option("TOPIC", call.topic, "Nothing for a list, or BLOCK [NAME]")->type_name("");
+  CLI::App& help = *app.add_subcommand("help", "Explain a block of a job or a command: help operator wilson");
+  help.add_option("TOPIC", call.topic, "Nothing for a list, BLOCK [NAME], or a command")->type_name("");
 
   app.add_subcommand("modules", "List the modules that there are, with their versions and tasks");
   app.add_subcommand("schema", "Print a JSON Schema of job files, for editors");
 }
 
+/// Null when there is no command of that name.
+const CLI::App* find_command(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* one : app.get_subcommands({})) {
+    if (one->get_name() == name) return one;
+  }
+  return nullptr;
+}
+
+/// Of a block of a job; of a command; `run` is both.
+std::string help_on(const CLI::App& app, const std::vector<std::string>& topic) {
+  const CLI::App* command = topic.size() == 1 ? find_command(app, topic[0]) : nullptr;
+  if (command == nullptr) return help_text(topic);
+  const std::string text = command->help(app.get_name() + " " + command->get_name());
+  return topic[0] == "run" ? text + "\nThe block `run` of a job is a list of tasks:\n\n" + help_text(topic) : text;
+}
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& names) {
+  const std::string near = nearest_name(word, names);
+  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+}
+
+/// What is wrong with a command line that CLI11 refuses.
+std::string usage_problem(const CLI::App& app, const std::vector<std::string>& words, const CLI::ParseError& problem) {
+  const CLI::App* command = find_command(app, words[0]);
+  if (command == nullptr) {
+    std::vector<std::string> names;
+    for (const CLI::App* one : app.get_subcommands({})) names.push_back(one->get_name());
+    if (words[0].starts_with('-')) return fmt::format("there is no option '{}' before a command", words[0]);
+    const std::string near = suggestion(words[0], names);
+    return fmt::format("there is no command '{}'{}", words[0],
+                       near.empty() ? fmt::format("; commands are {}", fmt::join(names, ", ")) : near);
+  }
+  const std::vector<std::string> extras = app.remaining(true);
+  if (dynamic_cast<const CLI::ExtrasError*>(&problem) == nullptr || extras.empty()) return problem.what();
+  if (!extras[0].starts_with('-')) return fmt::format("{}: unexpected argument '{}'", words[0], extras[0]);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::string given = extras[0].substr(0, extras[0].find('='));
+  return fmt::format("{} has no option '{}'{}", words[0], given, suggestion(given, names));
+}
+
+std::string no_memory() { return fmt::format("not enough memory: {} are free", bytes_text(memory_here().free)); }
+
 int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostream& err) {
   if (app.got_subcommand("run")) return run_job(call.run, out, err);
   if (app.got_subcommand("check")) return check(call.run.job, call.run.overrides, call.check_backend, out, err);
-  if (app.got_subcommand("info")) info(call.file, out);
+  if (app.got_subcommand("info")) return info(call.file, out) ? done : failed;
   if (app.got_subcommand("bench")) run_bench(call.bench, out);
   if (app.got_subcommand("report")) return report(call.report);
   if (app.got_subcommand("modules")) return list_modules(out);
   if (app.got_subcommand("schema")) out << job_schema().dump(2) << '\n';
   if (app.got_subcommand("help")) {
     try {
-      out << help_text(call.topic);
+      out << help_on(app, call.topic);
     } catch (const Error& error) {
       throw WrongCall(error.code(), error.message());
     }
@@ -168,7 +218,7 @@ int run_program(const std::vector<std::string>& words, std::ostream& out, std::o
   try {
     if (words.empty()) {
       err << app.help();
-      return wrong_call;
+      return usage_error;
     }
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them last first
     const int status = dispatch(app, call, out, err);
@@ -176,15 +226,20 @@ int run_program(const std::vector<std::string>& words, std::ostream& out, std::o
     return status;
   } catch (const CLI::ParseError& problem) {
     if (problem.get_exit_code() == 0) return app.exit(problem, out, err);  // --help and --version
-    print_error(err, std::string(problem.what()) + " (see quadrille --help)");
-    return wrong_call;
+    const bool known = find_command(app, words[0]) != nullptr;
+    print_error(err, fmt::format("{} (see quadrille {}--help)", usage_problem(app, words, problem),
+                                 known ? words[0] + " " : ""));
+    return usage_error;
   } catch (const WrongCall& error) {
     print_error(err, error.what());
-    return wrong_call;
+    return usage_error;
+  } catch (const Stopped& stopped) {
+    err << "quadrille: " << stopped.what() << std::endl;
+    return Stopped::exit_status();
   } catch (const std::bad_alloc&) {
-    print_error(err, "not enough memory");
+    print_error(err, no_memory());
   } catch (const std::length_error&) {
-    print_error(err, "not enough memory");
+    print_error(err, no_memory());
   } catch (const std::exception& error) {
     print_error(err, error.what());
   }

@@ -9,7 +9,7 @@
 
 namespace quadrille {
 
-/// Runs one command. Exit status: 0 done; 1 an error (one line each on standard error); 2 a wrong call; 3 a solve that
+/// Runs one command. Exit status: 0 done; 1 an error (one line each on standard error); 2 a usage error; 3 a solve that
 /// did not converge.
 QUADRILLE_API int run_program(int argc, char** argv);
 

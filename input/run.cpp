@@ -2,10 +2,13 @@
 
 #include "core/isa.h"
 #include "core/log.h"
+#include "core/memory.h"
 #include "input/commands/check.h"
 #include "input/files/gauge_file.h"
+#include "input/job_clock.h"
 #include "input/job_run.h"
 #include "input/outputs.h"
+#include "input/stop_signal.h"
 
 #include <fmt/format.h>
 
@@ -27,6 +30,7 @@ bool print_errors(const std::vector<Error>& errors, std::ostream& err) {
 }  // namespace
 
 int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
+  JobClock clock;
   std::vector<Error> errors;
   const Job job = read_job(options.job, options.overrides, errors, options.allowed_modules);
   const fs::path place = options.out.empty() ? default_output_folder(options.job) : fs::path(options.out);
@@ -39,6 +43,7 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   if (print_errors(errors, err)) return 1;
   if (options.threads > 0) omp_set_num_threads(options.threads);
   active_isa();  // an instruction set that is asked for and cannot be had is said before anything is written
+  const StopSignals signals;
   OutputFolder folder(place, job_json(job), options.force);
   remove_leftovers(job, place);
   probe_outputs(job, place, errors);
@@ -46,7 +51,9 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
 
   LoadedGauge gauge;
   if (job.gauge) {
-    gauge = load_gauge(job);
+    if (backend.host_memory()) require_memory(needed_memory(job, gauge_dims(job)), "this job");
+    const JobClock::Span reading(clock, Phase::read, backend);
+    gauge = load_gauge(job, backend);
     const Dims& dims = gauge.lattice->global_dims();
     log().info("gauge field: {} x {} x {} x {}, plaquette {:.12f}", dims[0], dims[1], dims[2], dims[3],
                gauge.plaquette);
@@ -55,12 +62,14 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   }
   folder.begin();
   if (job.gauge && job.gauge->has("save")) {
+    const JobClock::Span writing(clock, Phase::write, backend);
     const Parameters& save = job.gauge->group("save");
-    write_gauge_file(folder.prepare(save.text("file")).string(), gauge.source->links(),
+    write_gauge_file(folder.prepare(save.text("file")).string(), *gauge.links,
                      {.precision = save.text("precision") == "double" ? 64 : 32});
   }
-  const bool converged = JobRun(job, std::move(gauge), folder, backend).run();
+  const bool converged = JobRun(job, std::move(gauge), folder, backend, clock).run();
   out << folder.path("results.json").string() << std::endl;
+  log().info("{:.2f} s in all, {:.2f} s of them solves", clock.total(), clock.seconds(Phase::solves));
   if (converged) return 0;
   print_error(err, "a solve did not converge; see 'stop_reason' in " + folder.path("results.json").string());
   return 3;

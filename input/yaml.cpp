@@ -197,6 +197,13 @@ void check_utf8(const std::string& text, const Location& file) {
   }
 }
 
+/// What yaml-cpp finds, in the words of who writes a job.
+std::string what_is_wrong(const std::string& found) {
+  if (found == YAML::ErrorMsg::EOF_IN_SCALAR) return "a quote is opened and not closed";
+  if (found == YAML::ErrorMsg::TAB_IN_INDENTATION) return "a tab indents this line; use spaces";
+  return found;
+}
+
 }  // namespace
 
 Value read_yaml_text(const std::string& text, const std::string& name, bool lines) {
@@ -210,10 +217,7 @@ Value read_yaml_text(const std::string& text, const std::string& name, bool line
     parser.HandleNextDocument(builder);
     if (builder.documents() > 0) parser.HandleNextDocument(builder);
   } catch (const YAML::Exception& problem) {
-    const bool open_quote = problem.msg == YAML::ErrorMsg::EOF_IN_SCALAR;
-    throw Error(ErrorCode::invalid_input,
-                "not valid YAML: " + (open_quote ? "a quote is opened and not closed" : problem.msg),
-                builder.place(problem.mark));
+    throw Error(ErrorCode::invalid_input, "not valid YAML: " + what_is_wrong(problem.msg), builder.place(problem.mark));
   }
   auto& root = builder.root();
   if (!root) throw Error(ErrorCode::invalid_input, lines ? "the file is empty" : "there is no value", file);

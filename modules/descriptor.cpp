@@ -82,7 +82,7 @@ class SchemaReader {
     out.maximum_open = (from.flags & QUADRILLE_MAXIMUM_OPEN) != 0;
     out.choices = texts(from.choices);
     out.excludes = texts(from.excludes);
-    if (out.type == ParameterType::choice && out.choices.empty()) refuse(owner + " is a choice of nothing");
+    if (out.type == ParameterType::choice && out.choices.empty()) refuse(owner + " is a choice without choices");
     if (out.type == ParameterType::group) {
       out.members = parameters(from.members, from.member_count, owner);
       if (from.shorthand != nullptr) out.shorthand = from.shorthand;
@@ -90,7 +90,8 @@ class SchemaReader {
       out.element = parameters(from.members, from.member_count, owner);
       const bool simple = out.element.size() == 1 && out.element[0].type != ParameterType::group &&
                           out.element[0].type != ParameterType::list;
-      if (!simple) refuse(owner + " is a list: its one member says what an entry is, and is no group and no list");
+      if (!simple)
+        refuse(owner + " is a list: its one member says what an entry is, and is neither a group nor a list");
     }
     return out;
   }
@@ -128,7 +129,7 @@ Module read_descriptor(const quadrille_module* descriptor, const std::string& fi
   }
   Module out{read(descriptor, 0, descriptor->struct_size), file, {}};
   const quadrille_module& module = out.descriptor;
-  if (!is_name(module.name)) refuse("the module has no good name (letters, digits and '_', at most 64)");
+  if (!is_name(module.name)) refuse("the module needs a name (letters, digits and '_', at most 64)");
   if (module.version == nullptr || module.build_id == nullptr) refuse("it gives no version or no build id");
   if (module.run == nullptr || module.tasks == nullptr || module.task_count == 0) refuse("it offers no task to run");
   if ((module.create == nullptr) != (module.destroy == nullptr)) refuse("it has one of create and destroy only");

@@ -2,6 +2,7 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/memory.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace quadrille {
 namespace {
@@ -45,26 +47,198 @@ std::string last_message() {
 
 [[noreturn]] void fail(ErrorCode code, const std::string& path, const std::string& dataset,
                        const std::string& message) {
-  throw Error(code, message, Location{path, 0, 0, dataset, -1});
+  throw Error(code, message, Location{.file = path, .dataset = dataset});
 }
 
-std::vector<std::int64_t> extents(const Handle& set, const std::string& path, const std::string& dataset, int rank) {
-  const Handle space(H5Dget_space(set.id()), H5Sclose);
-  const Handle type(H5Dget_type(set.id()), H5Tclose);
-  if (!space.good() || !type.good()) fail(ErrorCode::file, path, dataset, "cannot be described" + last_message());
-  if (H5Tget_class(type.id()) != H5T_FLOAT) fail(ErrorCode::file, path, dataset, "must hold floating-point numbers");
-  const int found = H5Sget_simple_extent_ndims(space.id());
-  if (found != rank) fail(ErrorCode::file, path, dataset, fmt::format("must have {} indices, has {}", rank, found));
-  std::vector<hsize_t> sizes(std::size_t(rank), 0);
-  (void)H5Sget_simple_extent_dims(space.id(), sizes.data(), nullptr);
-  return {sizes.begin(), sizes.end()};
+/// Names of what stands at the top of a file, for a message; a few of them where there are many.
+std::string contents(hid_t file) {
+  constexpr std::size_t most = 12;
+  std::vector<std::string> names;
+  const auto note = [](hid_t, const char* name, const H5L_info_t*, void* to) -> herr_t {
+    auto& all = *static_cast<std::vector<std::string>*>(to);
+    all.emplace_back(name);
+    return all.size() > most ? 1 : 0;
+  };
+  (void)H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, nullptr, note, &names);
+  (void)H5Eclear2(H5E_DEFAULT);
+  if (names.size() > most) names[most] = "...";
+  return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 Handle open_dataset(std::int64_t file, const std::string& path, const std::string& dataset) {
   const hid_t id = H5Dopen2(file, dataset.c_str(), H5P_DEFAULT);
-  if (id < 0) fail(ErrorCode::file, path, dataset, "there is no such dataset" + last_message());
-  return Handle(id, H5Dclose);
+  if (id >= 0) return Handle(id, H5Dclose);
+  const std::string reason = last_message();
+  if (H5Lexists(file, dataset.c_str(), H5P_DEFAULT) > 0) {
+    fail(ErrorCode::file, path, dataset, "cannot be opened as a dataset" + reason);
+  }
+  (void)H5Eclear2(H5E_DEFAULT);
+  throw Error(ErrorCode::file, fmt::format("has no dataset '{}'; it has {}", dataset, contents(file)),
+              Location{.file = path});
 }
+
+/// Whether numbers of this type are those of IEEE 754 in 16, 32 or 64 bits, in either order of bytes, or the long
+/// doubles of this machine. HDF5 trusts sizes and bits of any other type that a damaged file describes.
+bool is_known_type(hid_t type) {
+  for (const hid_t known : {H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_NATIVE_LDOUBLE}) {
+    if (H5Tequal(type, known) > 0) return true;
+  }
+  for (const H5T_order_t order : {H5T_ORDER_LE, H5T_ORDER_BE}) {
+    const Handle half(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+    if (H5Tset_fields(half.id(), 15, 10, 5, 0, 10) >= 0 && H5Tset_size(half.id(), 2) >= 0 &&
+        H5Tset_ebias(half.id(), 15) >= 0 && H5Tset_order(half.id(), order) >= 0 && H5Tequal(type, half.id()) > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// A dataset that is open, and what its description promises. Everything that the description says is checked before
+/// HDF5 acts on it: the library trusts it, and a damaged file would end the program.
+class Dataset {
+ public:
+  Dataset(hid_t file, const std::string& path, const std::string& name, int rank)
+      : path_(path), name_(name), set_(open_dataset(file, path, name)) {
+    read_type();
+    read_extents(rank);
+    check_storage(file_bytes(file));
+  }
+
+  hid_t id() const { return set_.id(); }
+  const std::vector<std::int64_t>& dims() const { return dims_; }
+  std::size_t count() const { return count_; }
+
+  [[noreturn]] void fail(const std::string& message, ErrorCode code = ErrorCode::file) const {
+    quadrille::fail(code, path_, name_, message);
+  }
+
+ private:
+  std::uint64_t file_bytes(hid_t file) const {
+    hsize_t bytes = 0;
+    if (H5Fget_filesize(file, &bytes) < 0) fail("the size of its file is not known" + last_message());
+    return bytes;
+  }
+
+  void read_type() {
+    const Handle type(H5Dget_type(id()), H5Tclose);
+    if (!type.good()) fail("its type cannot be read" + last_message());
+    if (H5Tget_class(type.id()) != H5T_FLOAT) fail("must hold floating-point numbers");
+    bytes_ = H5Tget_size(type.id());
+    if (!is_known_type(type.id())) {
+      fail(fmt::format(
+          "holds floating-point numbers of {} bytes that are not those of IEEE 754 (16, 32 or 64 bits): the "
+          "file is damaged, or must be converted",
+          bytes_));
+    }
+  }
+
+  void read_extents(int rank) {
+    const Handle space(H5Dget_space(id()), H5Sclose);
+    if (!space.good()) fail("its extents cannot be read" + last_message());
+    const int found = H5Sget_simple_extent_ndims(space.id());
+    if (found != rank) fail(fmt::format("must have {} indices, has {}", rank, std::max(found, 0)));
+    std::vector<hsize_t> sizes(std::size_t(rank), 0);
+    if (H5Sget_simple_extent_dims(space.id(), sizes.data(), nullptr) != rank) {
+      fail("its extents cannot be read" + last_message());
+    }
+    dims_.assign(sizes.begin(), sizes.end());
+    count_ = 1;
+    for (const hsize_t size : sizes) {
+      if (size != 0 && count_ > std::size_t(std::numeric_limits<std::int64_t>::max()) / bytes_ / size) too_large(0);
+      count_ *= std::size_t(size);
+    }
+  }
+
+  [[noreturn]] void too_large(std::uint64_t file_bytes) const {
+    fail(fmt::format("[{}] numbers of {} bytes cannot be in {}: the file is damaged or incomplete",
+                     fmt::join(dims_, ", "), bytes_,
+                     file_bytes == 0 ? "any file" : fmt::format("a file of {} bytes", file_bytes)));
+  }
+
+  /// What the file stores must be in it, and must be enough for the extents.
+  void check_storage(std::uint64_t file_bytes) const {
+    const Handle made(H5Dget_create_plist(id()), H5Pclose);
+    if (!made.good()) fail("how it is stored cannot be read" + last_message());
+    const H5D_layout_t layout = H5Pget_layout(made.id());
+    if (layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(made.id()) != 0)) {
+      fail("its numbers are in other files; give a file that holds them (h5repack makes one)", ErrorCode::unsupported);
+    }
+    if (layout != H5D_COMPACT && layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED) fail("is stored in an unknown way");
+    if (count_ == 0) return;
+    const hsize_t stored = H5Dget_storage_size(id());
+    if (stored == 0) fail("has never been written");
+    const bool packed = layout == H5D_CHUNKED && check_filters(made.id());
+    // Deflate makes at most 1032 bytes of one.
+    const double most = double(std::min<std::uint64_t>(stored, file_bytes)) * (packed ? 1032 : 1);
+    if (double(count_) * double(bytes_) > most) too_large(file_bytes);
+    if (layout == H5D_CHUNKED) return check_chunks(made.id(), file_bytes);
+    const haddr_t offset = H5Dget_offset(id());
+    if (layout == H5D_CONTIGUOUS && (offset == HADDR_UNDEF || offset > file_bytes || stored > file_bytes - offset)) {
+      too_large(file_bytes);
+    }
+  }
+
+  /// Whether its chunks are compressed. Only filters that are part of HDF5 and tell the size of what they unpack.
+  bool check_filters(hid_t made) const {
+    const int filters = H5Pget_nfilters(made);
+    if (filters < 0) fail("its filters cannot be read" + last_message());
+    bool packed = false;
+    for (int k = 0; k < filters; ++k) {
+      unsigned flags = 0, settings = 0;
+      std::size_t values = 0;
+      char name[64] = "";
+      const H5Z_filter_t filter =
+          H5Pget_filter2(made, unsigned(k), &flags, &values, nullptr, sizeof name, name, &settings);
+      const bool known =
+          filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32;
+      if (!known) {
+        fail(fmt::format("is stored with filter {} ({}), which this version cannot read; h5repack -f GZIP=4 makes a "
+                         "file that it can",
+                         int(filter), name[0] != 0 ? name : "unknown"),
+             ErrorCode::unsupported);
+      }
+      packed = packed || filter == H5Z_FILTER_DEFLATE;
+    }
+    return packed;
+  }
+
+  void check_chunks(hid_t made, std::uint64_t file_bytes) const {
+    std::vector<hsize_t> chunk(dims_.size(), 0);
+    if (H5Pget_chunk(made, int(chunk.size()), chunk.data()) != int(chunk.size())) {
+      fail("its chunks have another number of indices" + last_message());
+    }
+    const Handle space(H5Dget_space(id()), H5Sclose);
+    hsize_t chunks = 0;
+    if (H5Dget_num_chunks(id(), space.id(), &chunks) < 0) fail("its chunks cannot be read" + last_message());
+    double needed = 1;
+    for (std::size_t k = 0; k < chunk.size(); ++k) {
+      if (chunk[k] == 0) fail("has chunks without extent: the file is damaged");
+      needed *= std::ceil(double(dims_[k]) / double(chunk[k]));
+    }
+    if (double(chunks) != needed) {
+      fail(fmt::format("has {} of the {:.0f} chunks that its extents need: the file is damaged or incomplete", chunks,
+                       needed));
+    }
+    for (hsize_t k = 0; k < chunks; ++k) {
+      std::vector<hsize_t> first(dims_.size(), 0);
+      unsigned mask = 0;
+      haddr_t at = 0;
+      hsize_t bytes = 0;
+      if (H5Dget_chunk_info(id(), space.id(), k, first.data(), &mask, &at, &bytes) < 0) {
+        fail(fmt::format("its chunk {} cannot be read", k) + last_message());
+      }
+      if (at == HADDR_UNDEF || at > file_bytes || bytes > file_bytes - at) {
+        fail(fmt::format("its chunk {} ends behind the end of the file: the file is damaged or incomplete", k));
+      }
+    }
+  }
+
+  const std::string& path_;
+  const std::string& name_;
+  Handle set_;
+  std::size_t bytes_ = 0, count_ = 0;
+  std::vector<std::int64_t> dims_;
+};
 
 /// "[2, 0, 5]" of the element with that index in memory.
 std::string place_text(const std::vector<std::int64_t>& dims, std::size_t index) {
@@ -73,6 +247,16 @@ std::string place_text(const std::vector<std::int64_t>& dims, std::size_t index)
     place[k] = std::int64_t(index % std::size_t(dims[k]));
   }
   return fmt::format("[{}]", fmt::join(place, ", "));
+}
+
+/// Whether an attribute is one floating-point number or integer of a size that this machine has too.
+bool is_one_number(hid_t attribute) {
+  const Handle space(H5Aget_space(attribute), H5Sclose);
+  const Handle type(H5Aget_type(attribute), H5Tclose);
+  if (!space.good() || !type.good() || H5Sget_simple_extent_npoints(space.id()) != 1) return false;
+  if (H5Tget_class(type.id()) == H5T_FLOAT) return is_known_type(type.id());
+  return H5Tget_class(type.id()) == H5T_INTEGER && H5Tget_size(type.id()) <= 8 &&
+         H5Tget_precision(type.id()) == 8 * H5Tget_size(type.id());
 }
 
 }  // namespace
@@ -86,22 +270,21 @@ Hdf5Reader::Hdf5Reader(const std::string& path) : path_(path) {
 Hdf5Reader::~Hdf5Reader() { (void)H5Fclose(file_); }
 
 std::vector<std::int64_t> Hdf5Reader::dims(const std::string& dataset, int rank) const {
-  return extents(open_dataset(file_, path_, dataset), path_, dataset, rank);
+  return Dataset(file_, path_, dataset, rank).dims();
 }
 
 Hdf5Array Hdf5Reader::read(const std::string& dataset, int rank) const {
-  const Handle set = open_dataset(file_, path_, dataset);
-  Hdf5Array array{extents(set, path_, dataset, rank), {}};
-  std::size_t count = 1;
-  for (const std::int64_t n : array.dims) count *= std::size_t(n);
-  array.data.resize(count);
+  const Dataset set(file_, path_, dataset, rank);
+  Hdf5Array array{set.dims(), {}};
+  require_memory(double(set.count()) * sizeof(double), fmt::format("{}: dataset {}", path_, dataset));
+  array.data.resize(set.count());
   if (H5Dread(set.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.data.data()) < 0) {
-    fail(ErrorCode::file, path_, dataset, "cannot be read" + last_message());
+    set.fail("cannot be read" + last_message());
   }
-  for (std::size_t k = 0; k < count; ++k) {
+  for (std::size_t k = 0; k < array.data.size(); ++k) {
     if (!std::isfinite(array.data[k])) {
-      fail(ErrorCode::numerical, path_, dataset,
-           fmt::format("element {} is {}, must be finite", place_text(array.dims, k), array.data[k]));
+      set.fail(fmt::format("element {} is {}, must be finite", place_text(array.dims, k), array.data[k]),
+               ErrorCode::numerical);
     }
   }
   return array;
@@ -111,7 +294,7 @@ std::optional<double> Hdf5Reader::attribute(const std::string& name) const {
   if (H5Aexists(file_, name.c_str()) <= 0) return std::nullopt;
   const Handle attribute(H5Aopen(file_, name.c_str(), H5P_DEFAULT), H5Aclose);
   double value = 0;
-  if (!attribute.good() || H5Aread(attribute.id(), H5T_NATIVE_DOUBLE, &value) < 0) {
+  if (!attribute.good() || !is_one_number(attribute.id()) || H5Aread(attribute.id(), H5T_NATIVE_DOUBLE, &value) < 0) {
     (void)H5Eclear2(H5E_DEFAULT);
     return std::nullopt;
   }

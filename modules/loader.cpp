@@ -34,7 +34,7 @@ struct Modules {
 class SharedObject {
  public:
   explicit SharedObject(const std::string& file) : handle_(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (handle_ == nullptr) refuse(fmt::format("is no shared object that can be loaded: {}", dlerror()));
+    if (handle_ == nullptr) refuse(fmt::format("is not a shared object that can be loaded: {}", dlerror()));
   }
   ~SharedObject() {
     if (handle_ != nullptr) (void)dlclose(handle_);
@@ -75,7 +75,7 @@ const Module& load(Modules& modules, const std::string& given) {
   try {
     SharedObject object(file);
     void* const symbol = object.symbol(descriptor_symbol);
-    if (symbol == nullptr) refuse(fmt::format("is no module: it does not export {}", descriptor_symbol));
+    if (symbol == nullptr) refuse(fmt::format("is not a module: it does not export {}", descriptor_symbol));
     const auto descriptor = reinterpret_cast<const quadrille_module* (*)()>(symbol);
     Module module = read_descriptor(descriptor(), file);
     require_new_names(modules, module);

@@ -71,7 +71,8 @@ typedef struct quadrille_parameter {
 
 typedef enum quadrille_status {
   QUADRILLE_DONE = 0,
-  QUADRILLE_FAILED = 1 /* quadrille_host.fail has been told why */
+  QUADRILLE_FAILED = 1, /* quadrille_host.fail has been told why */
+  QUADRILLE_STOPPED = 2 /* of a task's run: should_stop() said so, and stopped() has been told where */
 } quadrille_status;
 
 typedef enum quadrille_error {
@@ -84,6 +85,8 @@ typedef enum quadrille_error {
 
 /* One task of a job while it is checked or run. */
 typedef struct quadrille_run quadrille_run;
+/* A gauge field on the backend of the job: to C++, const quadrille::GaugeStore (core/gauge/gauge_store.h). */
+typedef struct quadrille_gauge quadrille_gauge;
 
 /* What the program offers to a task. A parameter is named by its path, as in "save.file"; entry `index` of a list by
  * "deltas" and the index, which is 0 for everything else. A path that the task's schema does not have, or has with
@@ -109,7 +112,8 @@ typedef struct quadrille_host {
   const char* (*backend)(quadrille_run* run);
   int (*threads)(quadrille_run* run);
   /* A JSON object for results.json: under the task's name, or under `block` and then the task's name where it is not
-   * null. A later call adds and replaces keys. */
+   * null. A later call adds and replaces keys. The blocks of the program ("solves", "correlators", "chains", ...) and
+   * the names of the job's tasks are taken. */
   quadrille_status (*result)(quadrille_run* run, const char* block, const char* json);
   /* Says something in results.json and in the log. */
   void (*warn)(quadrille_run* run, const char* text);
@@ -131,6 +135,22 @@ typedef struct quadrille_host {
    * run of the same task on the same kind of processor; *json is null when there is none. */
   quadrille_status (*keep_unfinished)(quadrille_run* run, const char* json, const int dims[4], const double* links);
   quadrille_status (*unfinished)(quadrille_run* run, const char** json, int dims[4], const double** links);
+
+  /* What follows is not in the first version of this struct: compare struct_size. */
+
+  /* The same with links in the program's keeping, which never pass through host memory as a whole. A gauge field lives
+   * as long as the task. */
+  quadrille_status (*gauge)(quadrille_run* run, const quadrille_gauge** links);
+  quadrille_status (*write_gauge)(quadrille_run* run, const char* name, const quadrille_gauge* links, int bits);
+  quadrille_status (*keep_unfinished_gauge)(quadrille_run* run, const char* json, const quadrille_gauge* links);
+  quadrille_status (*unfinished_gauge)(quadrille_run* run, const char** json, const quadrille_gauge** links);
+
+  /* The file that the links of the job's gauge block come from, as the job spells it; null for links that are made. */
+  const char* (*links_file)(quadrille_run* run);
+  /* Whether the job has been asked to stop (SIGINT, SIGTERM). A task that works for long asks after each of its steps,
+   * keeps a state, says where it stopped ("after sweep 157") and returns QUADRILLE_STOPPED. */
+  int (*should_stop)(quadrille_run* run);
+  void (*stopped)(quadrille_run* run, const char* where);
 } quadrille_host;
 
 /* ---- the module ---- */

@@ -8,9 +8,10 @@
 #pragma once
 
 #include "core/error.h"
-#include "core/host_field.h"
+#include "core/gauge/gauge_store.h"
 #include "modules/module.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -66,44 +67,64 @@ class TaskContext {
   void warn(const std::string& text) const { host_->warn(run_, text.c_str()); }
   void progress(const std::string& text, double fraction) const { host_->progress(run_, text.c_str(), fraction); }
 
-  HostLinks links() const {
-    Dims dims{};
-    const double* numbers = nullptr;
-    demand(host_->links(run_, dims.data(), &numbers));
-    return links_of(dims, numbers);
+  /// The links of the job, and of a state that was kept, live as long as the task.
+  const GaugeStore& links() const {
+    const quadrille_gauge* links = nullptr;
+    demand(host_->gauge(run_, &links));
+    return store_of(links);
   }
-  void write_links(const std::string& name, const HostLinks& links, int bits) const {
-    demand(host_->write_links(run_, name.c_str(), links.dims.data(), numbers_of(links), bits));
+  void write_links(const std::string& name, const GaugeStore& links, int bits) const {
+    demand(host_->write_gauge(run_, name.c_str(), handle_of(links), bits));
   }
-  void keep_unfinished(const std::string& json, const HostLinks& links) const {
-    demand(host_->keep_unfinished(run_, json.c_str(), links.dims.data(), numbers_of(links)));
+  void keep_unfinished(const std::string& json, const GaugeStore& links) const {
+    demand(host_->keep_unfinished_gauge(run_, json.c_str(), handle_of(links)));
   }
   struct Unfinished {
     std::string json;
-    HostLinks links;
+    const GaugeStore& links;
   };
   std::optional<Unfinished> unfinished() const {
     const char* json = nullptr;
-    Dims dims{};
-    const double* numbers = nullptr;
-    demand(host_->unfinished(run_, &json, dims.data(), &numbers));
+    const quadrille_gauge* links = nullptr;
+    demand(host_->unfinished_gauge(run_, &json, &links));
     if (json == nullptr) return std::nullopt;
-    return Unfinished{json, links_of(dims, numbers)};
+    return Unfinished{json, store_of(links)};
+  }
+
+  /// The file that the job's links come from; empty for links that are made, and with a program that cannot tell.
+  std::string links_file() const {
+    const char* name = host_has(offsetof(quadrille_host, links_file)) ? host_->links_file(run_) : nullptr;
+    return name == nullptr ? "" : name;
+  }
+  bool should_stop() const { return host_has(offsetof(quadrille_host, should_stop)) && host_->should_stop(run_) != 0; }
+  /// Ends the task where should_stop() asked for it; what is to be continued has been kept.
+  [[noreturn]] void stop(const std::string& where) const {
+    host_->stopped(run_, where.c_str());
+    throw Stop{};
+  }
+
+  /// progress(), and stop() where should_stop() says so: for a task that keeps no state.
+  void progress_or_stop(const std::string& text, double fraction) const {
+    progress(text, fraction);
+    if (should_stop()) stop("in the task '" + task_name() + "', which will start over");
   }
 
   /// The program has been told already.
   struct Told {};
+  struct Stop {};
 
  private:
   static void demand(quadrille_status status) {
     if (status != QUADRILLE_DONE) throw Told{};
   }
-  static HostLinks links_of(const Dims& dims, const double* numbers) {
-    HostLinks links(dims);
-    std::memcpy(static_cast<void*>(links.data.data()), numbers, links.data.size() * sizeof(Complex));
-    return links;
+  /// Whether the program is late enough to have a member of its struct.
+  bool host_has(std::size_t offset) const { return host_->struct_size >= offset + sizeof(host_->should_stop); }
+  static const GaugeStore& store_of(const quadrille_gauge* links) {
+    return *reinterpret_cast<const GaugeStore*>(links);
   }
-  static const double* numbers_of(const HostLinks& links) { return reinterpret_cast<const double*>(links.data.data()); }
+  static const quadrille_gauge* handle_of(const GaugeStore& links) {
+    return reinterpret_cast<const quadrille_gauge*>(&links);
+  }
 
   template <class T>
   T get(quadrille_status (*ask)(quadrille_run*, const char*, std::size_t, T*), const std::string& path,
@@ -130,6 +151,8 @@ quadrille_status guarded(const quadrille_host* host, quadrille_run* run, Body&& 
   try {
     body(TaskContext(host, run));
     return QUADRILLE_DONE;
+  } catch (const TaskContext::Stop&) {
+    return QUADRILLE_STOPPED;
   } catch (const TaskContext::Told&) {
   } catch (const TaskContext::Failure& failure) {
     const char* parameter = failure.parameter.empty() ? nullptr : failure.parameter.c_str();

@@ -17,9 +17,9 @@ namespace quadrille {
 
 namespace {
 
-// |A^+ r| / |r| lies between the smallest and the largest singular value of A; a ratio of these below the rounding of a
-// double cannot be told from a singular operator.
-constexpr double singular_ratio = 1e-15;
+/// |A^+ r| / |r| lies between the smallest and the largest singular value of A; a ratio of these below the rounding of
+/// the format cannot be told from a singular operator.
+double singular_ratio(Precision precision) { return std::max(1e-15, 2 * rounding_unit(precision)); }
 
 class Cg final : public Solver {
  public:
@@ -27,6 +27,7 @@ class Cg final : public Solver {
       : delta_(delta),
         solution_(outer, inner, delta > 0),
         a_(solution_.iterating()),
+        singular_(singular_ratio(a_.field_desc().precision)),
         p_(a_.field_desc()),
         q_(a_.field_desc()),
         r_(a_.field_desc()),
@@ -35,7 +36,7 @@ class Cg final : public Solver {
   SolveReport solve(Field& x, const Field& b, const Stopping& stopping) override;
 
  private:
-  /// z = A^+ r, gives |z|^2; stops the solve when that vanishes beside |r|^2.
+  /// z = A^+ r, gives |z|^2; stops the solve when that vanishes beside |r|^2: then no x has a smaller |b - A x|.
   double gradient(Monitor& monitor, double r2);
   /// A new direction after r was replaced: p is made orthogonal to the new gradient first, as it is in exact
   /// arithmetic, and p = z + beta p then keeps what the search has learnt (Clark et al., arXiv:0911.3191).
@@ -44,6 +45,7 @@ class Cg final : public Solver {
   double delta_;
   GroupwiseSolution solution_;
   const LinearOperator& a_;
+  double singular_;
   Field p_, q_, r_, z_;
   double applications_ = 0, largest_ratio_ = 0;
 };
@@ -53,7 +55,13 @@ double Cg::gradient(Monitor& monitor, double r2) {
   ++applications_;
   const double z2 = blas::norm2(z_);  // |z|^2
   largest_ratio_ = std::max(largest_ratio_, r2 > 0 ? z2 / r2 : 0);
-  if (!monitor.usable(z2, singular_ratio * singular_ratio * largest_ratio_ * r2, "|A^+ r|^2")) monitor.stop_broken();
+  if (!monitor.usable(z2, singular_ * singular_ * largest_ratio_ * r2, "|A^+ r|^2") && monitor.running()) {
+    if (applications_ > 1) {
+      monitor.stop_stagnated("|A^+ r| vanishes beside |A| |r|, so no x has a smaller |b - A x|");
+    } else {
+      monitor.stop_broken();
+    }
+  }
   return z2;
 }
 
@@ -106,6 +114,7 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
     if (update && monitor.lost_touch()) {
       blas::copy(p_, z_);  // p = z
       gain.begin(z2);
+      monitor.began_anew();
     } else if (update) {
       correct_direction(z2, beta);
     } else {

@@ -95,6 +95,7 @@ bool SystemSolver::ended(SolveReport& report, double residual, double before) co
   }
   const bool broken = last_.stop_reason == StopReason::breakdown || last_.stop_reason == StopReason::diverged;
   if (broken && !(residual <= 0.5 * before)) return stop(last_.stop_reason, last_.message);
+  if (last_.stop_reason == StopReason::stagnated) return stop(last_.stop_reason, last_.message);
   if (idle_restarts_ < most_idle_restarts) return false;
   return stop(
       StopReason::stagnated,

@@ -14,8 +14,8 @@ namespace quadrille {
 ///
 /// The solver of the reduced system is given the absolute target tolerance * |b|. Where the full residual still misses
 /// it, the driver restarts from x with what remains (M e = b - M x, x += e) until it is met, max_iterations is spent,
-/// or two restarts in a row gain less than a factor of 2. What a restart finds is added only when its own solve lowered
-/// the residual.
+/// the solver stagnates, or two restarts in a row gain less than a factor of 2. What a restart finds is added only when
+/// its own solve lowered the residual.
 ///
 /// Scheme uniform holds x in spec.precision throughout: single and half end where x itself cannot be better.
 /// The other schemes hold x in double; the outer operator has spec.reconstruct numbers a link.

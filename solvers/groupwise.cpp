@@ -42,6 +42,7 @@ double GroupwiseSolution::start(Field& x, const Field& b, Field& r) {
   }
   const double b2 = blas::norm2(b);
   known_residual_ = std::sqrt(b2);
+  residual_computed_ = true;  // x = 0
   return b2;
 }
 
@@ -65,6 +66,7 @@ double GroupwiseSolution::true_residual(const Field& x, const Field& b) {
   outer_.apply(work_, x, Dagger::No);                // work = A x
   const double r2 = blas::subtract_norm2(b, work_);  // work = b - work
   known_residual_ = std::sqrt(r2);
+  residual_computed_ = true;
   return r2;
 }
 
@@ -76,6 +78,7 @@ double GroupwiseSolution::update(Field& x, const Field& b, Field& r, double targ
   double r2 = blas::axpy_norm2(-1, work_, *residual_);  // r' -= work
   blas::zero(*gathered_);                               // d = 0
   known_residual_ = std::sqrt(r2);
+  residual_computed_ = false;
   if (known_residual_ <= target) {
     r2 = true_residual(x, b);
     blas::copy(*residual_, work_);  // r' = b - A x
@@ -89,13 +92,14 @@ double GroupwiseSolution::update(Field& x, const Field& b, Field& r, double targ
 }
 
 SolveReport GroupwiseSolution::finish(Monitor& monitor, Field& x, const Field& b, double applications) {
-  if (!monitor.residual_known()) {
+  if (!monitor.update_was_last()) {
     if (partial_ && !monitor.failed()) {
       end_group();
       blas::axpy(1, *gathered_, x);
     }
-    true_residual(x, b);
+    residual_computed_ = false;
   }
+  if (!residual_computed_) true_residual(x, b);
   monitor.count_flops(applications * iterating().flops() + outer_applications_ * outer_.flops());
   SolveReport report = monitor.finish(known_residual_);
   report.outer_form = to_string(outer_.form());

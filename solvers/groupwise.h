@@ -53,6 +53,7 @@ class GroupwiseSolution {
   std::optional<Field> partial_;              // inner format
   std::optional<Field> gathered_, residual_;  // outer format: d and r' above
   double known_residual_ = 0;
+  bool residual_computed_ = true;  // known_residual_ is |b - A x|, not the recurrence's
   double outer_applications_ = 0;
   int iterations_in_group_ = 0;
 };

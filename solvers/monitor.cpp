@@ -13,6 +13,7 @@ constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 // BiCGstab's |r| may rise by orders of magnitude and come back; double precision has lost half its digits here.
 constexpr double divergence_factor = 1e6;
 constexpr double lost_touch_factor = 2;
+constexpr double new_low = 0.9;
 // A few updates may fail to gain while the recurrence recovers from one another; not as many as this.
 constexpr int most_idle_updates = 10;
 
@@ -22,12 +23,13 @@ Monitor::Monitor(const Stopping& stopping, double delta, Precision inner, const 
     : stopping_(stopping),
       progress_(progress),
       reliable_(delta, stopping.target, rounding_unit(inner)),
+      inner_(inner),
       begin_(std::chrono::steady_clock::now()) {
   reserve_history(report_.history, stopping.max_iterations);
 }
 
 void Monitor::start(double residual) {
-  first_ = best_true_ = restart_residual_ = residual_ = residual;
+  first_ = best_true_ = broken_residual_ = residual_ = lowest_ = residual;
   record(report_.history, {0, residual, residual});
   reliable_.reset(residual);
   if (!std::isfinite(residual)) {
@@ -45,7 +47,7 @@ bool Monitor::failed() const {
 
 void Monitor::iterated(double residual, double gain) {
   residual_ = residual;
-  residual_known_ = false;
+  update_was_last_ = false;
   ++report_.iterations;
   record(report_.history, {report_.iterations, residual, not_known});
   due_ = reliable_.due(residual, gain);
@@ -63,13 +65,27 @@ void Monitor::iterated(double residual, double gain) {
          fmt::format("the residual is {:.3g} after {} iterations, all that were allowed; the target is {:.3g}",
                      residual, report_.iterations, stopping_.target));
   }
+  watch_for_stagnation();
   if (progress_) progress_({report_.iterations, stopping_.max_iterations, residual, stopping_.target});
+}
+
+void Monitor::watch_for_stagnation() {
+  if (residual_ < new_low * lowest_) {
+    lowest_ = residual_;
+    lowest_at_ = report_.iterations;
+  } else if (running_ && patience_ > 0 && report_.iterations - lowest_at_ >= patience_) {
+    stop_stagnated(fmt::format("in {} of them |r| has not fallen by a tenth", patience_));
+  }
 }
 
 void Monitor::updated(double true_residual) {
   due_ = false;
-  residual_known_ = true;
+  update_was_last_ = true;
   lost_touch_ = !(true_residual <= lost_touch_factor * residual_);
+  if (lost_touch_) {  // a new low of the recurrence was none
+    lowest_ = true_residual;
+    lowest_at_ = report_.iterations;
+  }
   residual_ = true_residual;
   ++report_.reliable_updates;
   report_.history.back().true_residual = true_residual;
@@ -89,9 +105,7 @@ void Monitor::updated(double true_residual) {
   }
   best_true_ = std::min(best_true_, true_residual);
   if (running_ && idle_updates_ >= most_idle_updates) {
-    stop(StopReason::stagnated, fmt::format("stagnated at {:.2g} after {} iterations: {} reliable updates did "
-                                            "not lower the true residual",
-                                            best_true_, report_.iterations, idle_updates_));
+    stop_stagnated(fmt::format("{} reliable updates did not lower the true residual", idle_updates_));
   }
 }
 
@@ -105,15 +119,15 @@ bool Monitor::usable(double value, double smallest, const char* what) {
   return false;
 }
 
-bool Monitor::restart() {
+bool Monitor::may_begin_anew() {
   if (!running_) return false;
-  const bool first_time = report_.restarts == 0 && report_.iterations > 0;
-  if (!first_time && !(residual_ <= 0.5 * restart_residual_)) {
+  const bool first_time = breakdowns_ == 0 && report_.iterations > 0;
+  if (!first_time && !(residual_ <= 0.5 * broken_residual_)) {
     stop_broken();
     return false;
   }
-  ++report_.restarts;
-  restart_residual_ = residual_;
+  ++breakdowns_;
+  broken_residual_ = residual_;
   return true;
 }
 
@@ -121,10 +135,21 @@ void Monitor::stop_broken() {
   if (running_) stop(StopReason::breakdown, broken_);
 }
 
+void Monitor::stop_stagnated(const std::string& why) {
+  const double best = reliable_.enabled() ? std::min(best_true_, lowest_) : lowest_;
+  stop(StopReason::stagnated,
+       fmt::format("stagnated at {:.2g} after {} iterations: {}", best, report_.iterations, why));
+}
+
 void Monitor::stop(StopReason reason, std::string message) {
   running_ = false;
   report_.stop_reason = reason;
   report_.message = std::move(message);
+  const bool lost =
+      reason == StopReason::stagnated || reason == StopReason::breakdown || reason == StopReason::diverged;
+  if (lost && inner_ == Precision::Half && reliable_.enabled()) {
+    report_.message += "; sloppy precision single may do better than half";
+  }
 }
 
 SolveReport Monitor::finish(double true_residual) {

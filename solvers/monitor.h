@@ -14,6 +14,8 @@ class Monitor {
   /// known. `inner`: the precision that iterates.
   Monitor(const Stopping& stopping, double delta, Precision inner, const ProgressCallback& progress);
 
+  /// From now on the solve has stagnated when |r| finds no new low, by a tenth, in this many iterations.
+  void expect_progress(int iterations) { patience_ = iterations; }
   /// |b|, before the first iteration.
   void start(double residual);
   bool running() const { return running_; }
@@ -26,6 +28,8 @@ class Monitor {
   void iterated(double residual, double gain = 0);
   /// Whether the iteration that has just ended asks for a reliable update (also when it was the last one allowed).
   bool update_due() const { return due_; }
+  /// The method wants one now.
+  void ask_for_update() { due_ = due_ || (reliable_.enabled() && !failed()); }
   /// The update is done, and gave this true residual.
   void updated(double true_residual);
   /// At the last update the true residual was more than twice the iterated one: below what the inner format resolves,
@@ -33,33 +37,42 @@ class Monitor {
   bool lost_touch() const { return lost_touch_; }
 
   /// False when `value` is not finite, which stops the solve, or when |value| <= smallest: a breakdown, for which the
-  /// caller asks for restart() or stops with stop_broken(). `what` names the quantity in the message.
+  /// caller asks for may_begin_anew() or stops with stop_broken(). `what` names the quantity in the message.
   bool usable(double value, double smallest, const char* what);
   /// After a breakdown: true when a new Krylov space may do better (the first breakdown, or |r| has halved since the
-  /// last restart). Otherwise the solve has stopped.
-  bool restart();
+  /// last one). Otherwise the solve has stopped.
+  bool may_begin_anew();
+  /// A new Krylov space has begun.
+  void began_anew() { ++report_.restarts; }
   void stop_broken();
+  /// Nothing can lower the residual further; `why` completes the message.
+  void stop_stagnated(const std::string& why);
 
-  /// The last iterate's true residual is known: no more work is needed before finish().
-  bool residual_known() const { return residual_known_; }
+  /// Nothing was iterated since the last update, or since the start.
+  bool update_was_last() const { return update_was_last_; }
   void count_flops(double flops) { report_.flops += flops; }
   SolveReport finish(double true_residual);
 
  private:
   void stop(StopReason reason, std::string message);
+  void watch_for_stagnation();
 
   Stopping stopping_;
   const ProgressCallback& progress_;
   ReliableUpdate reliable_;
+  Precision inner_;
   SolveReport report_;
   std::chrono::steady_clock::time_point begin_;
   std::string broken_;
-  double first_ = 0;             // |r| at the start
-  double best_true_ = 0;         // smallest true residual
-  double restart_residual_ = 0;  // |r| at the last restart
+  double first_ = 0;            // |r| at the start
+  double best_true_ = 0;        // smallest true residual
+  double broken_residual_ = 0;  // |r| at the last breakdown
   double residual_ = 0;
+  double lowest_ = 0;  // |r| at the latest new low, by a tenth
+  int lowest_at_ = 0, patience_ = 0;
+  int breakdowns_ = 0;
   int idle_updates_ = 0;  // updates in a row that lost touch and did not lower the true residual
-  bool running_ = true, due_ = false, residual_known_ = true, lost_touch_ = false;
+  bool running_ = true, due_ = false, update_was_last_ = true, lost_touch_ = false;
 };
 
 }  // namespace quadrille

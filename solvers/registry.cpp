@@ -92,8 +92,8 @@ ParameterTable make_table() {
              "numbers stored for a link of the outer operator; 12 and 8 demand links unitary to 1e-13"),
       fraction(
           "delta", "0.1",
-          "reliable: |r| may fall by this factor between updates, and by less where the rounding of CG asks for one; "
-          "defect: what one inner solve gains"),
+          "reliable: |r| may fall by this factor between updates, and by less where the rounding of CG asks for one "
+          "(BiCGstab in half precision: by 0.1 at most); defect: what one inner solve gains"),
       sloppy_group(),
   };
   return table;

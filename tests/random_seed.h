@@ -1,4 +1,4 @@
-// Fresh random inputs: a new seed in every run, printed, and fixed by QUADRILLE_TEST_SEED to repeat a failure.
+// Fresh random inputs: a new seed in every run, printed, and fixed by QUADRILLE_SEED to repeat a failure.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace quadrille::testing {
 
 inline std::uint64_t base_seed() {
   static const std::uint64_t seed = [] {
-    const char* given = std::getenv("QUADRILLE_TEST_SEED");
+    const char* given = std::getenv("QUADRILLE_SEED");
     const std::uint64_t chosen = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::printf("QUADRILLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(chosen));
+    std::printf("QUADRILLE_SEED=%llu\n", static_cast<unsigned long long>(chosen));
     return chosen;
   }();
   return seed;

@@ -7,16 +7,32 @@
 #include "core/precision.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace quadrille {
 
 class Field;
 class Lattice;
+class TransferBuffer;
+enum class Parity;
+struct Propagator;
+struct PropagatorPiece;
 
 namespace blas {
 struct Call;
 }
+
+/// Of builds for debugging and with sanitizers (the CMake option QUADRILLE_POISON).
+#ifdef QUADRILLE_POISON
+constexpr bool poisons_memory = true;
+#else
+constexpr bool poisons_memory = false;
+#endif
 
 class QUADRILLE_API Backend {
  public:
@@ -33,14 +49,16 @@ class QUADRILLE_API Backend {
   /// in the order of the calls, and what gives a result to the host waits for it.
   virtual bool host_memory() const = 0;
 
-  /// At least `bytes` bytes aligned to 64, filled with 0xff (not-a-number in every floating-point format), so that a
-  /// field that was never written cannot pass for one that was. Throws ErrorCode::unsupported with the bytes needed
-  /// when memory runs out.
+  /// At least `bytes` bytes aligned to 64. Throws ErrorCode::unsupported with the bytes needed when memory runs out.
+  /// What stands there is left to chance, but where `poisons_memory` it is filled with 0xff (not-a-number in every
+  /// floating-point format), so that a field that was never written cannot pass for one that was.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory, std::size_t bytes) noexcept = 0;
   /// Copy between this backend's memory and ordinary memory; both wait until the bytes are there.
   virtual void copy_in(void* to, const void* host, std::size_t bytes) = 0;
   virtual void copy_out(void* host, const void* from, std::size_t bytes) = 0;
+  /// Memory for data that travels while other work goes on (core/backend/transfer_buffer.h). Throws as allocate() does.
+  virtual std::unique_ptr<TransferBuffer> transfer_buffer(std::size_t bytes) = 0;
   /// Returns when everything asked for so far is done.
   virtual void synchronize() = 0;
 
@@ -48,17 +66,36 @@ class QUADRILLE_API Backend {
   virtual void convert(Field& dst, const Field& src) = 0;
   /// The same with dst(x) = g(x) src(x), or g(x)^+ src(x): `g` is a field of one link a site in double with 18 numbers.
   virtual void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) = 0;
+  /// The 24 numbers of one site of a spinor field, in the internal basis; the rest stays.
+  virtual void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers) = 0;
+  /// What core/propagator.h says of these, for columns in this backend's memory.
+  virtual void pack_sites(void* bytes, const PropagatorPiece& piece) = 0;
+  virtual void unpack_sites(const PropagatorPiece& piece, const void* bytes) = 0;
+  virtual std::vector<double> slice_norms(const Propagator& propagator) = 0;
   /// One fused operation of field algebra, and its sums (core/blas/call.h).
   virtual blas::Sums run(const blas::Call& call) = 0;
 
   /// What stays close to the cores from one kernel to the next: bytes of the last-level cache.
   virtual std::size_t cache_bytes() const = 0;
-  /// Bytes asked for by fields now alive, and how many allocations there have been.
+  /// Bytes asked for by fields now alive, the most that were in use at once so far, and how many allocations there have
+  /// been.
   virtual std::size_t allocated_bytes() const = 0;
+  virtual std::size_t peak_bytes() const = 0;
   virtual std::size_t allocations() const = 0;
+  /// Bytes that could still be asked for, at most. The host's memory is not counted: what a system lends is not known.
+  virtual std::size_t available_bytes() const = 0;
+  /// `give_way` is called when memory runs out; it gives some back and says whether it could. An empty function ends
+  /// it.
+  void when_short(std::function<bool()> give_way) { give_way_ = std::move(give_way); }
+
+ protected:
+  bool others_give_way() const { return give_way_ && give_way_(); }
+
+ private:
+  std::function<bool()> give_way_;
 };
 
-/// The backend of this name ("cpu", "cuda"; "auto" is cuda where a GPU answers, cpu elsewhere). Throws
+/// The backend of this name ("cpu", "cuda"; "auto" is cuda with a usable GPU, cpu elsewhere). Throws
 /// ErrorCode::invalid_input for an unknown name, with the known ones, and ErrorCode::unsupported with the reason for
 /// one that this build or this machine has not.
 QUADRILLE_API Backend& find_backend(const std::string& name);

@@ -64,7 +64,7 @@ Backend& find_backend(const std::string& name) {
   for (const Entry& entry : entries) {
     if (entry.name == name) return entry.backend();
   }
-  throw Error(ErrorCode::internal, "a backend that is known and not there: " + name);
+  throw Error(ErrorCode::internal, "the backend '" + name + "' has a name but is not registered");
 }
 
 }  // namespace quadrille

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/isa.h"
 #include "core/kernel_log.h"
+#include "core/team.h"
 
 #include <algorithm>
 #include <array>
@@ -87,10 +88,20 @@ std::vector<Sums>& partial_sums() {
   return sums;
 }
 
+/// The kernels count 24 numbers a site: of anything else they would see a part only.
+void require_one_spinor(const FieldDesc& desc) {
+  if (desc.kind == FieldKind::Spinor && desc.nrhs == 1) return;
+  throw Error(ErrorCode::internal,
+              desc.kind == FieldKind::Spinor
+                  ? "field algebra works on one right-hand side, not on " + std::to_string(desc.nrhs)
+                  : std::string("field algebra works on spinors, not on links"));
+}
+
 template <class Op>
 Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields) {
   const FieldDesc& desc = fields[0]->desc();
   Call call{id, &op, Op::fields, Op::sums, Op::overwrites, &desc, 0, {}};
+  require_one_spinor(desc);
   for (const Field* field : fields) require_same(field->desc(), desc, "field algebra");
   for (Parity p : {Parity::Even, Parity::Odd}) {
     if (!fields[0]->holds(p)) continue;
@@ -123,12 +134,11 @@ Sums run_on_cpu(const Call& call) {
   std::vector<Sums>& partial = partial_sums();
   const std::int64_t rows = call.parities * chunks;
   if (partial.size() < std::size_t(rows)) partial.resize(std::size_t(rows));
-#pragma omp parallel for schedule(static) if (rows > 1)
-  for (std::int64_t row = 0; row < rows; ++row) {
+  team_for(rows, [&](std::int64_t row) {
     const std::int64_t begin = (row % chunks) * per_chunk;
     kernel(call.op, call.spans[row / chunks], begin, std::min(blocks, begin + per_chunk), stream,
            partial[std::size_t(row)].data());
-  }
+  });
   return call.sums == 0 ? Sums{} : combine_partial_sums(std::span(partial).first(std::size_t(rows)));
 }
 

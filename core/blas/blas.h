@@ -1,4 +1,5 @@
-// Fused field algebra. Every function takes fields of one description (ErrorCode::internal otherwise), and allocates
+// Fused field algebra. Every function takes spinors of one description with one right-hand side each
+// (ErrorCode::internal otherwise), and allocates
 // nothing once it has run on a field of the same size.
 //
 // Sums are in double: a partial sum for each chunk of 1,024 sites in layout order, combined in a fixed tree, then over

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/gauge/su3.h"
+#include "core/host_device.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +23,7 @@ template <class Real>
 constexpr Real smallest_n = sizeof(Real) == 8 ? Real(1e-30) : Real(1e-14);
 
 template <class Real>
-void encode_12(const Matrix3& u, Real* numbers) {
+QUADRILLE_HOST_DEVICE void encode_12(const Matrix3& u, Real* numbers) {
   for (int i = 0; i < 6; ++i) {
     numbers[2 * i] = Real(u.e[std::size_t(i)].real());
     numbers[2 * i + 1] = Real(u.e[std::size_t(i)].imag());
@@ -30,9 +31,9 @@ void encode_12(const Matrix3& u, Real* numbers) {
 }
 
 template <class Real>
-void encode_8(const Matrix3& u, Real* numbers) {
-  numbers[0] = Real(std::arg(u(1, 0)) / std::numbers::pi);
-  numbers[1] = Real(std::arg(-u(2, 0)) / std::numbers::pi);
+QUADRILLE_HOST_DEVICE void encode_8(const Matrix3& u, Real* numbers) {
+  numbers[0] = Real(::atan2(u(1, 0).imag(), u(1, 0).real()) / std::numbers::pi);
+  numbers[1] = Real(::atan2(-u(2, 0).imag(), -u(2, 0).real()) / std::numbers::pi);
   const Complex stored[] = {u(1, 1), u(1, 2), u(0, 0)};
   for (int i = 0; i < 3; ++i) {
     numbers[2 + 2 * i] = Real(stored[i].real());
@@ -42,17 +43,16 @@ void encode_8(const Matrix3& u, Real* numbers) {
 
 /// Decodes in the arithmetic of `Real`, as the kernels do: this is what a stored link means.
 template <class Real>
-Matrix3 decode_12(const Real* numbers) {
-  using C = std::complex<Real>;
-  C u[9];
-  for (int i = 0; i < 6; ++i) u[i] = C(numbers[2 * i], numbers[2 * i + 1]);
-  for (int j = 0; j < 3; ++j) {
-    const int k = (j + 1) % 3, l = (j + 2) % 3;
-    u[6 + j] = std::conj(u[k] * u[3 + l] - u[l] * u[3 + k]);
+QUADRILLE_HOST_DEVICE Matrix3 decode_12(const Real* numbers) {
+  Matrix3 u;
+  for (int i = 0; i < 6; ++i) u.e[std::size_t(i)] = Complex(numbers[2 * i], numbers[2 * i + 1]);
+  for (int j = 0; j < 3; ++j) {  // conj(row 0 x row 1)
+    const Real *a = numbers + 2 * ((j + 1) % 3), *b = numbers + 2 * ((j + 2) % 3), *c = a + 6, *d = b + 6;
+    const Real re = (a[0] * d[0] - a[1] * d[1]) - (b[0] * c[0] - b[1] * c[1]);
+    const Real im = (a[0] * d[1] + a[1] * d[0]) - (b[0] * c[1] + b[1] * c[0]);
+    u.e[std::size_t(6 + j)] = Complex(re, -im);
   }
-  Matrix3 out;
-  for (int i = 0; i < 9; ++i) out.e[std::size_t(i)] = Complex(u[i]);
-  return out;
+  return u;
 }
 
 template <class Real>

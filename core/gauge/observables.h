@@ -1,7 +1,8 @@
-// Gluonic observables of links in double precision, as read: plaquettes, link trace, distance from SU(3).
+// Gluonic observables of links in double precision, as read: plaquettes, link trace, distance from SU(3); computed by
+// GaugeStore (core/gauge/gauge_store.h).
 //
-// Sums run over fixed chunks of sites (core/chunked_sum.h), so every number is the same for any number of threads.
-// Boundary conditions of fermions play no part here: the lattice is periodic.
+// Sums run over fixed chunks of sites, so every number is the same for any number of threads. Boundary conditions of
+// fermions play no part here: the lattice is periodic.
 #pragma once
 
 #include "core/api.h"
@@ -32,9 +33,6 @@ struct GaugeObservables {
 
 /// Planes mu < nu with 0..3 = x, y, z, t.
 inline constexpr std::array<const char*, 6> plane_names{"01", "02", "03", "12", "13", "23"};
-
-QUADRILLE_API GaugeObservables gauge_observables(const HostLinks& links);
-QUADRILLE_API Unitarity unitarity(const HostLinks& links);
 
 /// Coordinates of a lexicographic site index.
 QUADRILLE_API Dims site_coordinates(const Dims& dims, std::int64_t site);

@@ -2,19 +2,47 @@
 #pragma once
 
 #include "core/api.h"
+#include "core/gauge/random_link.h"
 #include "core/host_field.h"
 #include "core/lattice.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace quadrille {
 
-/// All links the unit matrix.
-QUADRILLE_API HostLinks cold_start(const Lattice& lattice);
-/// Links independent and uniform in SU(3) (Haar measure: QR of a complex Gaussian matrix, determinant divided out).
-QUADRILLE_API HostLinks hot_start(const Lattice& lattice, std::uint64_t seed);
-/// Links exp(i epsilon H) with H = sum_a h_a lambda_a / 2, h_a independent normal numbers, lambda_a Gell-Mann matrices.
-QUADRILLE_API HostLinks weak_start(const Lattice& lattice, std::uint64_t seed, double epsilon);
+/// What a start makes of the random numbers of a site, link after link.
+struct GaugeStart {
+  enum class Kind { cold, hot, weak } kind = Kind::cold;
+  std::uint64_t seed = 0;
+  double epsilon = 0;  ///< of a weak start
+
+  /// All links the unit matrix.
+  static GaugeStart cold() { return {}; }
+  /// Links independent and uniform in SU(3).
+  static GaugeStart hot(std::uint64_t seed) { return {Kind::hot, seed, 0}; }
+  /// Links exp(i epsilon H) with random H (random_weak_su3).
+  static GaugeStart weak(std::uint64_t seed, double epsilon) { return {Kind::weak, seed, epsilon}; }
+
+  QUADRILLE_HOST_DEVICE RandomPurpose purpose() const {
+    return kind == Kind::hot ? RandomPurpose::HotLinks : RandomPurpose::WeakLinks;
+  }
+  QUADRILLE_HOST_DEVICE Matrix3 link(SiteRandom& random) const {
+    if (kind == Kind::hot) return random_su3(random);
+    if (kind == Kind::weak) return random_weak_su3(random, epsilon);
+    return Matrix3::identity();
+  }
+};
+
+/// A start on the host.
+QUADRILLE_API HostLinks host_start(const Lattice& lattice, const GaugeStart& start);
+inline HostLinks cold_start(const Lattice& lattice) { return host_start(lattice, GaugeStart::cold()); }
+inline HostLinks hot_start(const Lattice& lattice, std::uint64_t seed) {
+  return host_start(lattice, GaugeStart::hot(seed));
+}
+inline HostLinks weak_start(const Lattice& lattice, std::uint64_t seed, double epsilon) {
+  return host_start(lattice, GaugeStart::weak(seed, epsilon));
+}
 
 /// A random gauge transformation, one SU(3) matrix a site (Haar measure), lexicographic: [site][row][column].
 QUADRILLE_API std::vector<Complex> random_transformation(const Lattice& lattice, std::uint64_t seed);

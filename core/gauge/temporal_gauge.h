@@ -2,12 +2,8 @@
 #pragma once
 
 #include "core/field.h"
-#include "core/host_field.h"
+#include "core/gauge/link_view.h"
 #include "core/lattice.h"
-
-#include <deque>
-#include <mutex>
-#include <vector>
 
 namespace quadrille {
 
@@ -19,33 +15,24 @@ namespace quadrille {
 /// Needs the whole of t on one rank (ErrorCode::unsupported otherwise).
 class TemporalGauge {
  public:
-  TemporalGauge(const Lattice& lattice, const HostLinks& links);
+  /// Without a transformation yet.
+  TemporalGauge(const Lattice& lattice, Backend& backend);
 
-  /// The links in the new gauge.
-  HostLinks fixed(const HostLinks& links) const;
-  /// dst = g src, and dst = g^+ src, for spinor fields of one subset and backend in any two precisions: a conversion
-  /// and the rotation in one pass. dst is overwritten and may be src itself.
+  /// Finds the transformation of these links, of the same lattice and backend. Errors: ErrorCode::numerical for a time
+  /// link that is singular or not finite.
+  void make(const LinkView& links);
+  /// g as a field of one link a site, that of hop 0.
+  const Field& matrices() const { return matrices_; }
+
+  /// dst = g src, and dst = g^+ src, for spinor fields of one subset in any two precisions: a conversion and the
+  /// rotation in one pass. dst is overwritten and may be src itself.
   void transform(Field& dst, const Field& src) const { rotate(dst, src, false); }
   void restore(Field& dst, const Field& src) const { rotate(dst, src, true); }
-  /// Puts g where fields of this backend are rotated; else their first rotation does.
-  void prepare(Backend& backend) const { matrices_on(backend); }
-  /// g(x) of a lexicographic site: [row][column].
-  const Complex* matrix(std::int64_t site) const { return matrices_.data() + site * 9; }
 
  private:
   void rotate(Field& dst, const Field& src, bool adjoint) const;
-  /// g as a field of one link a site, made at the first call for a backend.
-  const Field& matrices_on(Backend& backend) const;
 
-  const Lattice* lattice_;
-  std::vector<Complex> matrices_;
-  mutable std::mutex mutex_;
-  mutable std::deque<Field> fields_;
+  Field matrices_;
 };
-
-/// U'_mu(x) = g(x) U_mu(x) g(x+mu)^+ for any transformation g, [site][row][column], lexicographic.
-HostLinks gauge_transformed(const Lattice& lattice, const HostLinks& links, const std::vector<Complex>& g);
-/// psi'(x) = g(x) psi(x).
-HostSpinor gauge_transformed(const HostSpinor& psi, const std::vector<Complex>& g);
 
 }  // namespace quadrille

@@ -77,13 +77,18 @@ Dims VectorLayout::block_coordinates(Parity p, std::int64_t block) const {
 void VectorLayout::place_sites(const Lattice& lattice) {
   for (Parity p : {Parity::Even, Parity::Odd}) {
     auto& slots = slots_[int(p)];
+    auto& sites = sites_[int(p)];
     slots.resize(std::size_t(lattice.half_volume()));
+    sites.resize(slots.size());
+#pragma omp parallel for schedule(static)
     for (std::int64_t index = 0; index < lattice.half_volume(); ++index) {
       Dims x = lattice.coordinates(p, index);
       int lane = 0;
       for (int mu = 3; mu >= 0; --mu) lane = lane * lane_grid_[mu] + x[mu] / block_dims_[mu];
       for (int mu = 0; mu < 4; ++mu) x[mu] %= block_dims_[mu];
-      slots[std::size_t(index)] = std::int32_t(block_index(x) * lanes_ + lane);
+      const std::int64_t slot = block_index(x) * lanes_ + lane;
+      slots[std::size_t(index)] = std::int32_t(slot);
+      sites[std::size_t(slot)] = std::int32_t(index);
     }
   }
 }
@@ -94,6 +99,7 @@ void VectorLayout::connect_blocks() {
     auto& wraps = wraps_[int(p)];
     neighbours.resize(std::size_t(blocks_) * 8);
     wraps.assign(std::size_t(blocks_), 0);
+#pragma omp parallel for schedule(static)
     for (std::int64_t block = 0; block < blocks_; ++block) {
       const Dims x = block_coordinates(p, block);
       for (int d = 0; d < 8; ++d) {

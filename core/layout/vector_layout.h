@@ -34,6 +34,9 @@ class VectorLayout {
   /// block * lanes + lane of each site, by parity and even-odd index.
   const std::vector<std::int32_t>& slots(Parity p) const { return slots_[int(p)]; }
 
+  /// The other way: the even-odd index of each slot.
+  const std::vector<std::int32_t>& sites(Parity p) const { return sites_[int(p)]; }
+
   /// Block coordinates within a sub-lattice, for the sites of parity `p` (lane 0's local coordinates).
   Dims block_coordinates(Parity p, std::int64_t block) const;
 
@@ -57,7 +60,7 @@ class VectorLayout {
   int lanes_;
   Dims lane_grid_, block_dims_;
   std::int64_t blocks_;
-  std::array<std::vector<std::int32_t>, 2> slots_, neighbours_;
+  std::array<std::vector<std::int32_t>, 2> slots_, sites_, neighbours_;
   std::array<std::vector<std::uint8_t>, 2> wraps_;
   std::array<std::vector<std::int32_t>, 8> rotations_;
 };

@@ -97,7 +97,8 @@ QUADRILLE_HOST_DEVICE void store_once(Vector* p, Vector v) {
 #endif
 }
 
-/// Where the groups of type Vector of a site begin, in a section at `section` of a field of `site_bytes` bytes a site.
+/// Where the groups of type Vector of a site begin, in a section at `section` of a field of `site_bytes` bytes per
+/// site.
 template <class Vector, unsigned site_bytes>
 QUADRILLE_HOST_DEVICE const Vector* groups_of(const void* section, unsigned site) {
   constexpr unsigned unit = std::gcd(site_bytes, unsigned(sizeof(Vector))), last = Layout::block - 1;

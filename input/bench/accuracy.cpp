@@ -34,7 +34,8 @@ Field outside(const Lattice& lattice, Backend& backend) {
 AccuracyStudy::AccuracyStudy(const Lattice& lattice, std::uint64_t seed, Backend& backend)
     : lattice_(&lattice),
       backend_(&backend),
-      gauge_(std::make_shared<const GaugeSource>(lattice, hot_start(lattice, seed))),
+      gauge_(std::make_shared<const GaugeStore>(lattice, GaugeStart::hot(seed), backend)),
+      links_(gauge_->host_links()),
       vector_(lattice.dims()) {
   Field gaussian = outside(lattice, backend);
   fill_gaussian(gaussian, seed);
@@ -43,7 +44,7 @@ AccuracyStudy::AccuracyStudy(const Lattice& lattice, std::uint64_t seed, Backend
 }
 
 AccuracyStudy::Product AccuracyStudy::product(const OperatorForm& form) const {
-  const WilsonOperator wilson(gauge_, WilsonParameters{.boundary = {0, 0, 0, 1}}, form, *backend_);
+  const WilsonOperator wilson(gauge_, WilsonParameters{.boundary = {0, 0, 0, 1}}, form);
   Field original = outside(*lattice_, *backend_);
   Field x(wilson.field_desc()), y(wilson.field_desc());
   import_spinor(original, vector_);

@@ -6,9 +6,8 @@
 #pragma once
 
 #include "core/backend/backend.h"
-#include "core/gauge/start.h"
+#include "core/gauge/gauge_store.h"
 #include "core/operator.h"
-#include "dirac/gauge_source.h"
 #include "input/bench/deviations.h"
 
 #include <nlohmann/json.hpp>
@@ -26,7 +25,7 @@ class AccuracyStudy {
   /// this.
   AccuracyStudy(const Lattice& lattice, std::uint64_t seed, Backend& backend);
 
-  const HostLinks& links() const { return gauge_->links(); }
+  const HostLinks& links() const { return links_; }
   const HostSpinor& vector() const { return vector_; }
   /// extended_hop() of them.
   const std::vector<Extended>& reference() const { return reference_; }
@@ -42,7 +41,8 @@ class AccuracyStudy {
  private:
   const Lattice* lattice_;
   Backend* backend_;
-  std::shared_ptr<const GaugeSource> gauge_;
+  std::shared_ptr<const GaugeStore> gauge_;
+  HostLinks links_;
   HostSpinor vector_;
   std::vector<Extended> reference_;
 };

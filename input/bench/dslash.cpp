@@ -37,13 +37,13 @@ struct Form {
 /// Calls measure(dslash, form, pairs) for every form on random links.
 template <class Measure>
 void for_every_form(const Bench& bench, std::initializer_list<Form> forms, int pair_count, Measure&& measure) {
-  const auto gauge = std::make_shared<const GaugeSource>(bench.lattice, hot_start(bench.lattice, seed));
+  const auto gauge = std::make_shared<const GaugeStore>(bench.lattice, GaugeStart::hot(seed), bench.backend);
   for (Precision precision : bench.precisions()) {
     std::deque<Pair> pairs = random_pairs(bench, precision, pair_count);
     for (Reconstruct reconstruct : bench.reconstructs()) {
       for (const Form& form : forms) {
         const Dslash dslash("wilson", gauge, HopScalars{.boundary = {0, 0, 0, 1}},
-                            {precision, reconstruct, form.temporal_gauge}, bench.backend);
+                            {precision, reconstruct, form.temporal_gauge});
         measure(dslash, form, pairs);
       }
     }

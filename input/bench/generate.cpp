@@ -1,4 +1,4 @@
-#include "core/gauge/start.h"
+#include "core/gauge/gauge_store.h"
 #include "core/kernel_log.h"
 #include "input/bench/measurements.h"
 #include "input/bench/timing.h"
@@ -37,11 +37,11 @@ Row update_row(const Bench& bench, quenched::PureGauge& gauge, bool heatbath) {
 }  // namespace
 
 void measure_generate(const Bench& bench) {
-  const HostLinks start = weak_start(bench.lattice, seed, 0.3);
+  const GaugeStore start(bench.lattice, GaugeStart::weak(seed, 0.3), bench.backend);
   for (Precision precision : bench.precisions()) {
     for (Reconstruct reconstruct : bench.reconstructs()) {
       if (precision == Precision::Half || reconstruct == Reconstruct::R8) continue;
-      quenched::PureGauge gauge(bench.lattice, start, {6, 1}, seed, bench.backend, {precision, reconstruct});
+      quenched::PureGauge gauge(start, {6, 1}, seed, {precision, reconstruct});
       for (std::uint64_t number = 0; number < 5; ++number) gauge.sweep(number, 1);  // links as chains have them
       (void)gauge.reunitarize();
       for (bool heatbath : {true, false}) bench.add(update_row(bench, gauge, heatbath));

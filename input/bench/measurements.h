@@ -42,7 +42,7 @@ void measure_blas(const Bench& bench);
 /// preconditioned Wilson operator on random links with a mass that is heavy enough to keep iterating.
 void measure_solver(const Bench& bench);
 /// Updates of all links of pure gauge theory at beta 6 (modules/quenched), by heatbath and by overrelaxation, in double
-/// and single precision with 18 and 12 numbers a link.
+/// and single precision with 18 and 12 numbers per link.
 void measure_generate(const Bench& bench);
 
 }  // namespace quadrille::bench

@@ -48,7 +48,7 @@ double traffic_seconds(const std::vector<KernelRecord>& kernels, double apply, c
   return (hops / 2 * apply + bytes * 1e-9 / memory.copy) / iterations;
 }
 
-/// Bytes and flops a site of one parity in one iteration, from the kernels that one solve ran.
+/// Bytes and flops per site of one parity in one iteration, from the kernels that one solve ran.
 void count_traffic(Row& row, const std::vector<KernelRecord>& kernels, const SolveReport& report) {
   const double site_iterations = double(row.sites) * report.iterations;
   row.bytes_per_site = 0;
@@ -86,9 +86,9 @@ void measure(const Bench& bench, const EvenOddSystem& system, const SolverEntry&
 }  // namespace
 
 void measure_solver(const Bench& bench) {
-  const auto gauge = std::make_shared<const GaugeSource>(bench.lattice, hot_start(bench.lattice, 5));
+  const auto gauge = std::make_shared<const GaugeStore>(bench.lattice, GaugeStart::hot(5), bench.backend);
   const EvenOddSystem outer(
-      std::make_shared<const WilsonOperator>(gauge, WilsonParameters{.mass = 0.1}, OperatorForm{}, bench.backend));
+      std::make_shared<const WilsonOperator>(gauge, WilsonParameters{.mass = 0.1}, OperatorForm{}));
   for (const SolverEntry& entry : solver_registry()) {
     for (Precision precision : bench.precisions()) {
       for (Reconstruct reconstruct : bench.reconstructs()) {

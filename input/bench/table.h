@@ -16,7 +16,7 @@ namespace quadrille::bench {
 struct Row {
   std::string kernel;              ///< "dslash", "axpy_norm2", "bicgstab", ...
   std::string precision;           ///< "double", "single", "half"
-  std::optional<int> reconstruct;  ///< numbers a link; none where no links are read
+  std::optional<int> reconstruct;  ///< numbers per link; none where no links are read
   bool temporal_gauge = false;
   bool xpay = false;
   bool copies = false;  ///< field algebra that writes: the copy rate is its ceiling, not the read rate

@@ -37,7 +37,10 @@ void print_dims(std::ostream& out, const Dims& dims) {
   line(out, "dims", "{} {} {} {} (x y z t)", dims[0], dims[1], dims[2], dims[3]);
 }
 
-void print_gauge(std::ostream& out, const LimeInput& input) {
+bool matches(const ChecksumVerdict& verdict) { return verdict.state != ChecksumVerdict::State::mismatch; }
+
+/// Whether data and links are as they should be.
+bool print_gauge(std::ostream& out, const LimeInput& input) {
   GaugeFileInfo about = locate_gauge_field(input);
   line(out, "content", "gauge field ({})", about.format == "ildg" ? "ILDG" : "SciDAC without ILDG records");
   print_dims(out, about.dims);
@@ -45,7 +48,7 @@ void print_gauge(std::ostream& out, const LimeInput& input) {
   if (!about.lfn.empty()) line(out, "lfn", "{}", about.lfn);
   const GaugeFile file = load_gauge_field(input, std::move(about));
   line(out, "checksum", "{}", to_string(file.info.checksum));
-  const GaugeObservables found = gauge_observables(file.links);
+  const GaugeObservables found = file.links->observables();
   line(out, "plaquette", "{:.15g}", found.plaquette);
   for (std::size_t plane = 0; plane < plane_names.size(); ++plane)
     line(out, plane == 0 ? "planes" : "", "{}  {:.15g}", plane_names[plane], found.planes[plane]);
@@ -59,10 +62,11 @@ void print_gauge(std::ostream& out, const LimeInput& input) {
        link_name(file.info.dims, worst.determinant_site, worst.determinant_direction));
   line(out, "", "{} (up to {:g} is right for {} bits)", good ? "in SU(3)" : "NOT in SU(3)", tolerance,
        file.info.precision);
+  return good && matches(file.info.checksum);
 }
 
-void print_propagator(std::ostream& out, const LimeInput& input) {
-  PropagatorFileInfo about = locate_propagator(input);
+bool print_propagator(std::ostream& out, const LimeInput& input) {
+  const PropagatorFileInfo about = locate_propagator(input);
   line(out, "content", "propagator (SciDAC, datatype {})", about.datatype);
   print_dims(out, about.dims);
   line(out, "precision", "{} bits", about.precision);
@@ -72,8 +76,9 @@ void print_propagator(std::ostream& out, const LimeInput& input) {
   }
   if (about.decay_direction) line(out, "decay", "direction {}", *about.decay_direction);
   if (about.mass) line(out, "mass", "{:.15g}", *about.mass);
-  const PropagatorFile file = load_propagator(input, std::move(about));
-  line(out, "checksum", "{}", to_string(file.info.checksum));
+  const ChecksumVerdict checksum = check_propagator(input, about);
+  line(out, "checksum", "{}", to_string(checksum));
+  return matches(checksum);
 }
 
 bool has_gauge_field(const LimeInput& input) {
@@ -82,24 +87,25 @@ bool has_gauge_field(const LimeInput& input) {
 
 }  // namespace
 
-void info(const std::string& path, std::ostream& out) {
+bool info(const std::string& path, std::ostream& out) {
   const FileKind kind = file_kind(path);
   if (kind == FileKind::other) throw not_lime_error(path);
   line(out, "file", "{}", path);
   line(out, "format", "{}", to_string(kind));
+  if (kind == FileKind::hdf5) {
+    line(out, "content", "arrays of numbers: input of the tasks {}", "matrix_product, ri_mp2 and ri_mp2_study");
+    return true;
+  }
   if (kind != FileKind::lime) {
-    line(out, "content",
-         "the format is recognised by its first bytes; this version cannot read it (convert it to ILDG)");
-    return;
+    line(out, "content", "recognised by its first bytes; this version cannot read it (convert it to ILDG)");
+    return true;
   }
   const LimeInput input(path);
   print_records(out, input);
-  if (has_gauge_field(input))
-    print_gauge(out, input);
-  else if (has_propagator(input))
-    print_propagator(out, input);
-  else
-    line(out, "content", "neither a gauge field nor a propagator");
+  if (has_gauge_field(input)) return print_gauge(out, input);
+  if (has_propagator(input)) return print_propagator(out, input);
+  line(out, "content", "neither a gauge field nor a propagator");
+  return true;
 }
 
 }  // namespace quadrille

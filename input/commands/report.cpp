@@ -50,7 +50,7 @@ fs::path report_folder(const fs::path& program) {
   for (const fs::path& folder : {here, beside}) {
     if (fs::exists(folder / "report.py")) return folder;
   }
-  throw Error(ErrorCode::file, fmt::format("the scripts of reports are neither in {} nor in {}: install Quadrille anew",
+  throw Error(ErrorCode::file, fmt::format("the scripts of reports are neither in {} nor in {}: reinstall Quadrille",
                                            here.string(), beside.string()));
 }
 

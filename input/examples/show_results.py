@@ -5,7 +5,6 @@
 """
 
 import json
-import math
 import os
 import sys
 
@@ -25,7 +24,7 @@ def show_solves(solves):
     if not solves:
         return
     print("\nEvery solve, with its true residual |b - M x| / |b| recomputed in double precision on the links as read:")
-    print(f"  {'task':<16}{'spin':>5}{'colour':>7}{'iterations':>11}{'updates':>8}{'residual':>11}{'demanded':>10}"
+    print(f"  {'task':<16}{'spin':>5}{'colour':>7}{'iterations':>11}{'updates':>8}{'residual':>11}{'tolerance':>10}"
           f"{'seconds':>9}{'GFLOP/s':>9}")
     for solve in solves:
         met = "" if solve["converged"] else f"  NOT CONVERGED: {solve['stop_reason']}"
@@ -43,11 +42,13 @@ def show_correlators(correlators):
             continue  # an alias of the only mesons task
         pion, source = entry["pion"], entry.get("source_time", 0)
         print(f"\nPion correlator of task '{name}', source at t = {source}:")
-        print(f"  {'t':>4}  {'C(t)':>22}  {'log C(t)/C(t+1)':>16}")
-        for t, value in enumerate(pion):
-            following = pion[(t + 1) % len(pion)]
-            mass = math.log(value / following) if value and following and value > 0 and following > 0 else None
-            print(f"  {t:>4}  {number(value, '22.15e')}  {number(mass, '16.8f')}")
+        print("Effective masses a m are those of a cosh, of the correlator folded about T/2: from t to t + 1, up to T/2.")
+        print(f"  {'t - t_source':>12}  {'t':>4}  {'C(t)':>22}  {'effective mass':>16}")
+        masses = entry.get("effective_mass", [])
+        for after in range(len(pion)):
+            t = (source + after) % len(pion)
+            mass = number(masses[after], "16.8f") if after < len(masses) else ""
+            print(f"  {after:>12}  {t:>4}  {number(pion[t], '22.15e'):>22}  {mass:>16}".rstrip())
 
 
 def show_chains(reports):

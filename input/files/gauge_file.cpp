@@ -119,12 +119,17 @@ std::string real_name(const Dims& dims, std::int64_t real) {
                      component / 6, component / 2 % 3);
 }
 
-GaugeFile load(const LimeInput& file, GaugeFileInfo info, const ChecksumDemand* demand = nullptr) {
-  GaugeFile loaded{std::move(info), {}};
-  loaded.links = HostLinks(loaded.info.dims);
-  const FileField field{{loaded.info.dims, reals_per_site, loaded.info.precision}, "gauge field", real_name};
-  loaded.info.checksum =
-      read_field(file, loaded.info.data, field, reinterpret_cast<double*>(loaded.links.data.data()), demand);
+GaugeFile load(const LimeInput& file, GaugeFileInfo info, Backend& backend, const ChecksumDemand* demand = nullptr) {
+  GaugeFile loaded{std::move(info), nullptr, nullptr};
+  loaded.lattice = std::make_unique<const Lattice>(loaded.info.dims);
+  loaded.links = std::make_shared<GaugeStore>(*loaded.lattice, backend);
+  const int bits = loaded.info.precision;
+  const FileField field{{loaded.info.dims, reals_per_site, bits}, "gauge field", real_name};
+  const auto unpack = [&](const void* bytes, std::int64_t first, std::int64_t count) {
+    loaded.links->unpack(bytes, bits, first, count);
+  };
+  loaded.info.checksum = read_field(file, loaded.info.data, field, backend, unpack, demand);
+  loaded.links->changed();
   return loaded;
 }
 
@@ -160,13 +165,15 @@ GaugeFileInfo locate_gauge_field(const LimeInput& file) {
   return info;
 }
 
-GaugeFile load_gauge_field(const LimeInput& file, GaugeFileInfo info) { return load(file, std::move(info)); }
+GaugeFile load_gauge_field(const LimeInput& file, GaugeFileInfo info, Backend& backend) {
+  return load(file, std::move(info), backend);
+}
 
 GaugeFile read_gauge_file(const std::string& path, const GaugeReadOptions& options) {
   const LimeInput file(path, options.mover);
   file.log_warnings();
   const ChecksumDemand demand{options.verify_checksum, "gauge.verify_checksum: false makes this a warning"};
-  return load(file, locate_gauge_field(file), &demand);
+  return load(file, locate_gauge_field(file), options.backend != nullptr ? *options.backend : cpu_backend(), &demand);
 }
 
 double link_tolerance(int precision) { return precision == 32 ? 1e-5 : 1e-10; }
@@ -186,13 +193,27 @@ void check_links(const GaugeFileInfo& info, const Unitarity& found) {
               lime_location(info.path, info.data, offset));
 }
 
-void write_gauge_file(const std::string& path, const HostLinks& links, const GaugeWriteOptions& options) {
+Checksum write_gauge_file(const std::string& path, const HostLinks& links, const GaugeWriteOptions& options) {
+  const Lattice lattice(links.dims);
+  return write_gauge_file(path, GaugeStore(lattice, links), options);
+}
+
+Checksum checksum_of(const GaugeStore& links) {
+  constexpr int bits = 64;
+  return look_at_pieces(
+             {.dims = links.lattice().dims(), .reals = reals_per_site, .precision = bits}, links.backend(),
+             [&links](void* bytes, std::int64_t first, std::int64_t count) { links.pack(bytes, bits, first, count); })
+      .checksum;
+}
+
+Checksum write_gauge_file(const std::string& path, const GaugeStore& links, const GaugeWriteOptions& options) {
   if (options.precision != 32 && options.precision != 64)
     throw Error(ErrorCode::invalid_input,
                 fmt::format("cannot write {}-bit links; 32 or 64 bits are possible", options.precision));
-  const SiteFormat format{.dims = links.dims, .reals = reals_per_site, .precision = options.precision};
+  const Dims& dims = links.lattice().dims();
+  const SiteFormat format{.dims = dims, .reals = reals_per_site, .precision = options.precision};
   const bool single = options.precision == 32;
-  const GaugeObservables observables = gauge_observables(links);
+  const GaugeObservables observables = links.observables();
   // QIO reads its XML records as C strings: each carries its NUL.
   const auto with_nul = [](std::string text) { return text + '\0'; };
   const std::string head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
@@ -208,10 +229,10 @@ void write_gauge_file(const std::string& path, const HostLinks& links, const Gau
                  "xsi:schemaLocation=\"http://www.lqcd.org/ildg/filefmt.xsd\"><version>1.0</version>"
                  "<field>su3gauge</field><precision>{}</precision><lx>{}</lx><ly>{}</ly><lz>{}</lz><lt>{}</lt>"
                  "</ildgFormat>",
-                 options.precision, links.dims[0], links.dims[1], links.dims[2], links.dims[3]);
+                 options.precision, dims[0], dims[1], dims[2], dims[3]);
 
   LimeOutput file(path, options.mover);
-  file.record("scidac-private-file-xml", with_nul(private_file_xml(links.dims)), true, false);
+  file.record("scidac-private-file-xml", with_nul(private_file_xml(dims)), true, false);
   file.record("scidac-file-xml", with_nul(file_xml), false, true);
   file.record("scidac-private-record-xml",
               with_nul(private_record_xml(single ? "QDP_F3_ColorMatrix" : "QDP_D3_ColorMatrix", options.precision, 1,
@@ -221,11 +242,15 @@ void write_gauge_file(const std::string& path, const HostLinks& links, const Gau
   file.record("ildg-format", with_nul(ildg_format), false, false);
   if (!options.lfn.empty()) file.record("ildg-data-lfn", with_nul(options.lfn), false, false);
   file.begin_record(ildg_data, field_bytes(format).value(), false, false);
-  const Checksum sum = write_sites(file, format, reinterpret_cast<const double*>(links.data.data()),
-                                   [&links](std::int64_t real) { return real_name(links.dims, real); });
+  const auto pack = [&](void* bytes, std::int64_t first, std::int64_t count) {
+    links.pack(bytes, options.precision, first, count);
+  };
+  const Checksum sum =
+      write_pieces(file, format, links.backend(), pack, [&dims](std::int64_t real) { return real_name(dims, real); });
   file.end_record();
   file.record("scidac-checksum", with_nul(checksum_xml(sum)), false, true);
   file.commit();
+  return sum;
 }
 
 }  // namespace quadrille

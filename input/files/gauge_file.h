@@ -1,14 +1,16 @@
 // Gauge fields in LIME files: ILDG (in QIO's or tmLQCD's order of records) and SciDAC without ILDG records.
 //
-// Links are read as they stand, to double precision; nothing is projected on SU(3) unless reunitarize() is called
-// (core/gauge/su3_project.h).
+// Links are read as they stand, to double precision, straight into the gauge store of a backend; nothing is projected
+// on SU(3) unless GaugeStore::project() is called.
 #pragma once
 
-#include "core/gauge/observables.h"
+#include "core/gauge/gauge_store.h"
 #include "core/host_field.h"
+#include "core/lattice.h"
 #include "input/files/lime.h"
 #include "input/files/scidac.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,11 +33,13 @@ struct GaugeFileInfo {
 
 struct GaugeFile {
   GaugeFileInfo info;
-  HostLinks links;
+  std::unique_ptr<const Lattice> lattice;  ///< of the links; outlives them
+  std::shared_ptr<GaugeStore> links;
 };
 
 struct GaugeReadOptions {
   bool verify_checksum = true;  ///< false: a mismatch is a warning
+  Backend* backend = nullptr;   ///< of the links; null: the CPU
   LimeMover mover = LimeMover::automatic;
 };
 
@@ -50,7 +54,7 @@ GaugeFile read_gauge_file(const std::string& path, const GaugeReadOptions& optio
 /// The first half of read_gauge_file: finds and checks the records; `checksum` is not filled in.
 GaugeFileInfo locate_gauge_field(const LimeInput& file);
 /// The second half: links and verdict, which is judged but not demanded.
-GaugeFile load_gauge_field(const LimeInput& file, GaugeFileInfo info);
+GaugeFile load_gauge_field(const LimeInput& file, GaugeFileInfo info, Backend& backend = cpu_backend());
 
 /// The largest |U U^+ - 1| and |det U - 1| that links of a file may have: 1e-5 (32 bits), 1e-10 (64 bits).
 double link_tolerance(int precision);
@@ -65,6 +69,11 @@ struct GaugeWriteOptions {
 
 /// Writes an ILDG file with QIO's records, checksum and the plaquette in the record XML. A failed write leaves no file
 /// (and an older one as it was). Errors: those of AtomicFile; ErrorCode::numerical for links that are not finite.
-void write_gauge_file(const std::string& path, const HostLinks& links, const GaugeWriteOptions& options = {});
+/// Gives the checksum that it wrote.
+Checksum write_gauge_file(const std::string& path, const GaugeStore& links, const GaugeWriteOptions& options = {});
+Checksum write_gauge_file(const std::string& path, const HostLinks& links, const GaugeWriteOptions& options = {});
+
+/// The SciDAC checksum of the links in a 64-bit file.
+Checksum checksum_of(const GaugeStore& links);
 
 }  // namespace quadrille

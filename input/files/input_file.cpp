@@ -18,7 +18,7 @@ InputFile::InputFile(const std::string& path) : path_(path) {
   struct stat status {};
   if (path.empty()) fail("the name of the file to read is empty");
   if (::stat(path.c_str(), &status) != 0)
-    fail(errno == ENOENT ? "there is no such file" : fmt::format("cannot read it: {}", std::strerror(errno)));
+    fail(errno == ENOENT ? "no such file" : fmt::format("cannot read it: {}", std::strerror(errno)));
   if (S_ISDIR(status.st_mode)) fail("this is a folder; the name of a file should stand here");
   if (!S_ISREG(status.st_mode)) fail("this is not a regular file; pipes and devices cannot be read");
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,6 @@
 #include "input/files/lattice_data.h"
 
+#include "core/backend/transfer_buffer.h"
 #include "input/files/big_endian.h"
 
 #include <fmt/format.h>
@@ -7,62 +8,194 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <exception>
 #include <limits>
+#include <memory>
 #include <vector>
 
 namespace quadrille {
 
 namespace {
 
-constexpr std::size_t piece_bytes = std::size_t(8) << 20;  ///< moved at once
+constexpr std::size_t piece_bytes = std::size_t(8) << 20;   ///< given to the backend at once
+constexpr std::size_t part_bytes = std::size_t(256) << 10;  ///< moved by a thread at once; stays in its cache
 
-std::int64_t sites_per_piece(const SiteFormat& format) {
-  return std::max<std::int64_t>(1, std::int64_t(piece_bytes / format.site_bytes()));
+std::int64_t sites_in(std::size_t bytes, const SiteFormat& format) {
+  return std::max<std::int64_t>(1, std::int64_t(bytes / format.site_bytes()));
 }
 
-/// Big-endian numbers to doubles; returns the index of the first that is not finite, or `count`.
-template <class Word, class Real>
-std::int64_t decode(const char* from, double* to, std::int64_t count) {
-  std::int64_t bad = count;
-#pragma omp parallel for schedule(static) reduction(min : bad)
-  for (std::int64_t i = 0; i < count; ++i) {
-    Word word;
-    if constexpr (sizeof(Word) == 8)
-      word = load_big_u64(from + i * 8);
-    else
-      word = load_big_u32(from + i * 4);
-    to[i] = double(std::bit_cast<Real>(word));
-    if (!std::isfinite(to[i])) bad = std::min(bad, i);
+/// A field cut into pieces, and buffers for them in turn: a second one where the backend works while the host does.
+class Pieces {
+ public:
+  Pieces(const SiteFormat& format, Backend& backend) : format_(format), sites_(volume(format.dims)) {
+    most_ = std::min(sites_, sites_in(piece_bytes, format));
+    buffers_.resize(backend.host_memory() ? 1 : 2);
+    for (auto& buffer : buffers_) buffer = backend.transfer_buffer(std::size_t(most_) * format.site_bytes());
   }
-  return bad;
+
+  std::int64_t count() const { return (sites_ + most_ - 1) / most_; }
+  std::int64_t buffers() const { return std::int64_t(buffers_.size()); }
+  TransferBuffer& buffer(std::int64_t piece) { return *buffers_[std::size_t(piece % buffers())]; }
+  std::int64_t first(std::int64_t piece) const { return piece * most_; }
+  std::int64_t sites(std::int64_t piece) const { return std::min(most_, sites_ - first(piece)); }
+  std::size_t bytes(std::int64_t piece) const { return std::size_t(sites(piece)) * format_.site_bytes(); }
+  std::uint64_t offset(std::int64_t piece) const { return std::uint64_t(first(piece)) * format_.site_bytes(); }
+
+ private:
+  SiteFormat format_;
+  std::int64_t sites_, most_ = 0;
+  std::vector<std::unique_ptr<TransferBuffer>> buffers_;
+};
+
+/// Index of the first number that is not finite, or `count`. Its exponent is all ones: in the two bytes that come first
+/// in the file, which are the lowest of a word as a little-endian machine loads it.
+template <class Word, Word exponent>
+std::int64_t first_not_finite(const std::byte* bytes, std::int64_t count) {
+  const auto bad = [bytes](std::int64_t i) {
+    Word word;
+    std::memcpy(&word, bytes + std::size_t(i) * sizeof word, sizeof word);
+    return (word & exponent) == exponent;
+  };
+  unsigned any = 0;
+  for (std::int64_t i = 0; i < count; ++i) any |= unsigned(bad(i));
+  if (any == 0) return count;
+  std::int64_t i = 0;
+  while (!bad(i)) ++i;
+  return i;
 }
 
-/// Doubles to big-endian numbers; returns the index of the first that cannot be one, or `count`.
-template <class Word, class Real>
-std::int64_t encode(const double* from, char* to, std::int64_t count) {
-  std::int64_t bad = count;
-#pragma omp parallel for schedule(static) reduction(min : bad)
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (!(std::abs(from[i]) <= double(std::numeric_limits<Real>::max()))) {
-      bad = std::min(bad, i);
-      continue;
+/// What there is in sites as they stand in the file.
+SiteData look_at(const SiteFormat& format, const std::byte* bytes, std::int64_t first, std::int64_t sites) {
+  SiteData found;
+  for (std::int64_t i = 0; i < sites; ++i)
+    found.checksum.add_site(std::uint64_t(first + i), bytes + std::size_t(i) * format.site_bytes(),
+                            format.site_bytes());
+  const std::int64_t reals = sites * format.reals;
+  const bool wide = format.precision == 64;
+  const std::int64_t bad = wide ? first_not_finite<std::uint64_t, 0xf07f>(bytes, reals)
+                                : first_not_finite<std::uint32_t, 0x807f>(bytes, reals);
+  if (bad == reals) return found;
+  found.not_finite = first * format.reals + bad;
+  found.value = wide ? std::bit_cast<double>(load_big_u64(bytes + bad * 8))
+                     : double(std::bit_cast<float>(load_big_u32(bytes + bad * 4)));
+  return found;
+}
+
+/// Calls work(begin, end), which gives SiteData, for parts of the sites [0, count), from all threads, and joins what
+/// they find. Of several errors that of the lowest sites is thrown.
+template <class Work>
+SiteData over_parts(const SiteFormat& format, std::int64_t count, const Work& work) {
+  const std::int64_t most = sites_in(part_bytes, format), parts = (count + most - 1) / most;
+  SiteData found;
+  std::exception_ptr error;
+  std::int64_t failed = parts;
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t part = 0; part < parts; ++part) {
+    try {
+      const SiteData mine = work(part * most, std::min(count, (part + 1) * most));
+#pragma omp critical(quadrille_lattice_data)
+      found.add(mine);
+    } catch (...) {
+#pragma omp critical(quadrille_lattice_data)
+      if (part < failed) {
+        failed = part;
+        error = std::current_exception();
+      }
     }
+  }
+  if (error) std::rethrow_exception(error);
+  return found;
+}
+
+/// Calls pack for each piece, then finish(piece, its bytes) when they are there: while that works on one piece, the
+/// backend packs the next.
+template <class Finish>
+void for_each_packed(Pieces& pieces, const PackSites& pack, const Finish& finish) {
+  const std::int64_t behind = pieces.buffers() - 1;
+  for (std::int64_t piece = 0; piece < pieces.count() + behind; ++piece) {
+    if (piece < pieces.count()) {
+      TransferBuffer& buffer = pieces.buffer(piece);
+      pack(buffer.device(), pieces.first(piece), pieces.sites(piece));
+      buffer.fetch(pieces.bytes(piece));
+    }
+    if (piece < behind) continue;
+    TransferBuffer& full = pieces.buffer(piece - behind);
+    full.wait();
+    finish(piece - behind, full.host());
+  }
+}
+
+/// Writes the pieces, up to one with a number that is not finite.
+SiteData write_packed(LimeOutput& file, const SiteFormat& format, Backend& backend, const PackSites& pack) {
+  Pieces pieces(format, backend);
+  SiteData found;
+  for_each_packed(pieces, pack, [&](std::int64_t piece, const std::byte* host) {
+    if (found.not_finite >= 0) return;
+    const std::uint64_t offset = pieces.offset(piece);
+    found.add(over_parts(format, pieces.sites(piece), [&](std::int64_t begin, std::int64_t end) {
+      const std::size_t at = std::size_t(begin) * format.site_bytes();
+      const SiteData part = look_at(format, host + at, pieces.first(piece) + begin, end - begin);
+      if (file.concurrent()) file.write_at(offset + at, host + at, std::size_t(end - begin) * format.site_bytes());
+      return part;
+    }));
+    if (file.concurrent())
+      file.begin_writeback(offset, pieces.bytes(piece));
+    else
+      file.write(host, pieces.bytes(piece));
+  });
+  return found;
+}
+
+/// `value`: the first number that is not finite in the file, in words.
+void demand_finite(const LimeOutput& file, const SiteFormat& format, const SiteData& found, const std::string& value,
+                   const RealName& name) {
+  if (found.not_finite < 0) return;
+  throw Error(ErrorCode::numerical,
+              fmt::format("the value {} at {} cannot be written as a {}-bit number; no file is left", value,
+                          name(found.not_finite), format.precision),
+              {.file = file.path()});
+}
+
+/// Numbers of the host as they stand in the file.
+template <class Word, class Real>
+void encode(const double* from, std::byte* to, std::int64_t count) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) {
     const Word word = std::bit_cast<Word>(Real(from[i]));
     if constexpr (sizeof(Word) == 8)
       store_big_u64(to + i * 8, word);
     else
       store_big_u32(to + i * 4, word);
   }
-  return bad;
 }
 
-/// Big-endian numbers of the format's precision.
-std::int64_t encode(const SiteFormat& format, const double* from, char* to, std::int64_t count) {
-  return format.precision == 64 ? encode<std::uint64_t, double>(from, to, count)
-                                : encode<std::uint32_t, float>(from, to, count);
+template <class Word, class Real>
+void decode(const std::byte* from, double* to, std::int64_t count) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < count; ++i) {
+    if constexpr (sizeof(Word) == 8)
+      to[i] = std::bit_cast<Real>(load_big_u64(from + i * 8));
+    else
+      to[i] = double(std::bit_cast<Real>(load_big_u32(from + i * 4)));
+  }
+}
+
+PackSites pack_of(const SiteFormat& format, const double* data) {
+  return [format, data](void* bytes, std::int64_t first, std::int64_t count) {
+    const auto put = format.precision == 64 ? &encode<std::uint64_t, double> : &encode<std::uint32_t, float>;
+    put(data + first * format.reals, static_cast<std::byte*>(bytes), count * format.reals);
+  };
 }
 
 }  // namespace
+
+void SiteData::add(const SiteData& part) {
+  checksum.add(part.checksum);
+  if (part.not_finite < 0 || (not_finite >= 0 && not_finite < part.not_finite)) return;
+  not_finite = part.not_finite;
+  value = part.value;
+}
 
 std::optional<std::uint64_t> field_bytes(const SiteFormat& format) {
   std::uint64_t bytes = format.site_bytes();
@@ -84,53 +217,64 @@ void check_extents(const Dims& dims, const Location& where) {
           where);
 }
 
-SiteData read_sites(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, double* data) {
-  const std::int64_t sites = volume(format.dims), most = sites_per_piece(format);
-  std::vector<char> piece(format.site_bytes() * std::size_t(std::min(sites, most)));
+SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, Backend& backend,
+                     const UnpackSites& unpack) {
+  Pieces pieces(format, backend);
   SiteData found;
-  for (std::int64_t first = 0; first < sites; first += most) {
-    const std::int64_t count = std::min(most, sites - first), reals = count * format.reals;
-    const std::size_t bytes = std::size_t(count) * format.site_bytes();
-    file.read(record, std::uint64_t(first) * format.site_bytes(), piece.data(), bytes);
-    found.checksum.add(checksum_of_sites(piece.data(), format.site_bytes(), first, count));
-    double* to = data + first * format.reals;
-    const std::int64_t bad = format.precision == 64 ? decode<std::uint64_t, double>(piece.data(), to, reals)
-                                                    : decode<std::uint32_t, float>(piece.data(), to, reals);
-    if (bad < reals && found.not_finite < 0) found.not_finite = first * format.reals + bad;
+  for (std::int64_t piece = 0; piece < pieces.count(); ++piece) {
+    TransferBuffer& buffer = pieces.buffer(piece);
+    buffer.wait();
+    const std::int64_t first = pieces.first(piece), count = pieces.sites(piece);
+    if (!file.concurrent()) file.read(record, pieces.offset(piece), buffer.host(), pieces.bytes(piece));
+    found.add(over_parts(format, count, [&](std::int64_t begin, std::int64_t end) {
+      const std::size_t at = std::size_t(begin) * format.site_bytes();
+      const std::size_t bytes = std::size_t(end - begin) * format.site_bytes();
+      if (file.concurrent()) file.read(record, pieces.offset(piece) + at, buffer.host() + at, bytes);
+      return look_at(format, buffer.host() + at, first + begin, end - begin);
+    }));
+    buffer.send(pieces.bytes(piece));
+    unpack(buffer.device(), first, count);
+    buffer.mark();
   }
+  for (std::int64_t i = 0; i < pieces.buffers(); ++i) pieces.buffer(i).wait();
   return found;
 }
 
-Checksum write_sites(LimeOutput& file, const SiteFormat& format, const double* data,
-                     const std::function<std::string(std::int64_t)>& name) {
-  const std::int64_t sites = volume(format.dims), most = sites_per_piece(format);
-  std::vector<char> piece(format.site_bytes() * std::size_t(std::min(sites, most)));
-  Checksum sum;
-  for (std::int64_t first = 0; first < sites; first += most) {
-    const std::int64_t count = std::min(most, sites - first), reals = count * format.reals;
-    const double* from = data + first * format.reals;
-    const std::int64_t bad = encode(format, from, piece.data(), reals);
-    if (bad < reals)
-      throw Error(ErrorCode::numerical,
-                  fmt::format("the value {} at {} cannot be written as a {}-bit number; no file is left", from[bad],
-                              name(first * format.reals + bad), format.precision),
-                  {.file = file.path()});
-    sum.add(checksum_of_sites(piece.data(), format.site_bytes(), first, count));
-    file.write(piece.data(), std::size_t(count) * format.site_bytes());
-  }
-  return sum;
+Checksum write_pieces(LimeOutput& file, const SiteFormat& format, Backend& backend, const PackSites& pack,
+                      const RealName& name) {
+  const SiteData found = write_packed(file, format, backend, pack);
+  const bool may_be_large = format.precision == 32 && std::isinf(found.value);
+  demand_finite(file, format, found, fmt::format("{}{}", found.value, may_be_large ? " (or beyond 3.4e38)" : ""), name);
+  return found.checksum;
+}
+
+SiteData look_at_pieces(const SiteFormat& format, Backend& backend, const PackSites& pack) {
+  Pieces pieces(format, backend);
+  SiteData found;
+  for_each_packed(pieces, pack, [&](std::int64_t piece, const std::byte* host) {
+    found.add(over_parts(format, pieces.sites(piece), [&](std::int64_t begin, std::int64_t end) {
+      return look_at(format, host + std::size_t(begin) * format.site_bytes(), pieces.first(piece) + begin, end - begin);
+    }));
+  });
+  return found;
+}
+
+SiteData read_sites(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, double* data) {
+  const auto take = format.precision == 64 ? &decode<std::uint64_t, double> : &decode<std::uint32_t, float>;
+  return read_pieces(file, record, format, cpu_backend(),
+                     [&](const void* bytes, std::int64_t first, std::int64_t count) {
+                       take(static_cast<const std::byte*>(bytes), data + first * format.reals, count * format.reals);
+                     });
+}
+
+Checksum write_sites(LimeOutput& file, const SiteFormat& format, const double* data, const RealName& name) {
+  const SiteData found = write_packed(file, format, cpu_backend(), pack_of(format, data));
+  if (found.not_finite >= 0) demand_finite(file, format, found, fmt::format("{}", data[found.not_finite]), name);
+  return found.checksum;
 }
 
 Checksum checksum_of_field(const SiteFormat& format, const double* data) {
-  const std::int64_t sites = volume(format.dims), most = sites_per_piece(format);
-  std::vector<char> piece(format.site_bytes() * std::size_t(std::min(sites, most)));
-  Checksum sum;
-  for (std::int64_t first = 0; first < sites; first += most) {
-    const std::int64_t count = std::min(most, sites - first);
-    encode(format, data + first * format.reals, piece.data(), count * format.reals);
-    sum.add(checksum_of_sites(piece.data(), format.site_bytes(), first, count));
-  }
-  return sum;
+  return look_at_pieces(format, cpu_backend(), pack_of(format, data)).checksum;
 }
 
 }  // namespace quadrille

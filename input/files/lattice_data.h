@@ -1,8 +1,11 @@
-// Fields in the site order of ILDG and SciDAC binary records, streamed in pieces of whole sites.
+// Fields in the site order of ILDG and SciDAC binary records, on their way between files and a backend.
 //
-// Numbers are big-endian IEEE, 32 or 64 bits; sites run x fastest, t slowest, as in the host fields.
+// Numbers are big-endian IEEE, 32 or 64 bits; sites run x fastest, t slowest, as in the host fields. Fields travel in
+// pieces of whole sites: while a backend works on one piece, all threads of the host move the next one between its
+// buffer and the file and add it to the checksum.
 #pragma once
 
+#include "core/backend/backend.h"
 #include "core/host_field.h"
 #include "input/files/checksum.h"
 #include "input/files/lime.h"
@@ -32,19 +35,42 @@ std::string extents_text(const Dims& dims);
 /// Errors: ErrorCode::file unless every extent is even and positive, each named.
 void check_extents(const Dims& dims, const Location& where);
 
-/// What reading found besides the numbers.
+/// What moving found besides the numbers.
 struct SiteData {
   Checksum checksum;
   std::int64_t not_finite = -1;  ///< index of the first real number that is NaN or infinite, -1 without one
+  double value = 0;              ///< that number
+
+  /// Joins what was found in another part of the same field.
+  void add(const SiteData& part);
 };
 
-/// Fills data[0 .. volume * reals). The record's length must be right (field_bytes).
+/// Takes the sites [first, first + count) as they stand in the file from memory of the backend. It may return before
+/// its work is done, as all calls of a backend.
+using UnpackSites = std::function<void(const void* bytes, std::int64_t first, std::int64_t count)>;
+/// Puts them there.
+using PackSites = std::function<void(void* bytes, std::int64_t first, std::int64_t count)>;
+/// The place of a real number, by its index, in words.
+using RealName = std::function<std::string(std::int64_t)>;
+
+/// Reads the data of a record, whose length must be right (field_bytes), and gives each piece to `unpack`, in rising
+/// order, from the calling thread. The work of all calls is done when it returns.
+SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, Backend& backend,
+                     const UnpackSites& unpack);
+
+/// Writes the data of a record that is begun and not ended, each piece as `pack` fills it, in rising order, from the
+/// calling thread. Errors: ErrorCode::numerical when a number is not finite, as one too large for 32 bits is not there.
+Checksum write_pieces(LimeOutput& file, const SiteFormat& format, Backend& backend, const PackSites& pack,
+                      const RealName& name);
+
+/// What writing these pieces would find, without a file.
+SiteData look_at_pieces(const SiteFormat& format, Backend& backend, const PackSites& pack);
+
+/// read_pieces() into data[0 .. volume * reals) of the host, as doubles.
 SiteData read_sites(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, double* data);
 
-/// Writes the data of a record that is begun and not ended. Errors: ErrorCode::numerical when a number is not finite,
-/// or too large for 32 bits; `name` turns the index of a real number into words.
-Checksum write_sites(LimeOutput& file, const SiteFormat& format, const double* data,
-                     const std::function<std::string(std::int64_t)>& name);
+/// write_pieces() of such numbers.
+Checksum write_sites(LimeOutput& file, const SiteFormat& format, const double* data, const RealName& name);
 
 /// The checksum that these numbers, all finite, have in a file of this format.
 Checksum checksum_of_field(const SiteFormat& format, const double* data);

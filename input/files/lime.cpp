@@ -19,11 +19,13 @@ class BuiltinSource : public LimeSource {
   void read(const LimeRecord& record, std::uint64_t offset, void* to, std::size_t bytes) override {
     file_.read(record.data_byte + offset, to, bytes);
   }
+  bool concurrent() const override { return true; }
 
  private:
   InputFile file_;
 };
 
+/// Knows where it stands, so that data may be written out of order; devices and pipes take all in order.
 class BuiltinSink : public LimeSink {
  public:
   explicit BuiltinSink(AtomicFile& file) : file_(file) {}
@@ -34,17 +36,30 @@ class BuiltinSink : public LimeSink {
     header[6] = static_cast<unsigned char>((record.begins_message ? 0x80 : 0) | (record.ends_message ? 0x40 : 0));
     store_big_u64(header.data() + 8, record.length);
     std::copy(record.type.begin(), record.type.end(), header.begin() + 16);
-    file_.write(header.data(), header.size());
+    at_ = record.header_byte;
+    write(header.data(), header.size());
   }
-  void write(const void* data, std::size_t bytes) override { file_.write(data, bytes); }
+  void write(const void* data, std::size_t bytes) override {
+    if (file_.positional())
+      file_.write_at(at_, data, bytes);
+    else
+      file_.write(data, bytes);
+    at_ += bytes;
+  }
+  bool concurrent() const override { return file_.positional(); }
+  void write_at(const LimeRecord& record, std::uint64_t offset, const void* data, std::size_t bytes) override {
+    file_.write_at(record.data_byte + offset, data, bytes);
+  }
   void end_record(const LimeRecord& record) override {
     constexpr std::array<char, 8> zeros{};
-    file_.write(zeros.data(), std::size_t(record.padding));
+    at_ = record.data_byte + record.length;
+    write(zeros.data(), std::size_t(record.padding));
   }
   void flush() override {}
 
  private:
   AtomicFile& file_;
+  std::uint64_t at_ = 0;  ///< in the file
 };
 
 bool use_clime(LimeMover mover) {
@@ -54,6 +69,10 @@ bool use_clime(LimeMover mover) {
 }
 
 }  // namespace
+
+void LimeSink::write_at(const LimeRecord& record, std::uint64_t, const void*, std::size_t) {
+  throw Error(ErrorCode::internal, fmt::format("the record {} can be written in order only", record.type));
+}
 
 LimeInput::LimeInput(const std::string& path, LimeMover mover) : path_(path), records_(scan_lime(path)) {
   if (use_clime(mover))
@@ -70,9 +89,10 @@ const LimeRecord* LimeInput::find(std::string_view type, int message) const {
 
 void LimeInput::read(const LimeRecord& record, std::uint64_t offset, void* to, std::size_t bytes) const {
   if (offset > record.length || bytes > record.length - offset)
-    throw Error(ErrorCode::internal,
-                fmt::format("{} bytes from {} on are asked of a record of {} bytes", bytes, offset, record.length),
-                lime_location(path_, record));
+    throw Error(
+        ErrorCode::internal,
+        fmt::format("{} bytes from byte {} on are wanted, but the record has {} bytes", bytes, offset, record.length),
+        lime_location(path_, record));
   if (bytes > 0) source_->read(record, offset, to, bytes);
 }
 
@@ -128,6 +148,16 @@ void LimeOutput::write(const void* data, std::size_t bytes) {
   demand(in_record_ && bytes <= record_.length - written_, "more data than the record's length");
   written_ += bytes;
   if (bytes > 0) sink_->write(data, bytes);
+}
+
+void LimeOutput::write_at(std::uint64_t offset, const void* data, std::size_t bytes) {
+  demand(in_record_ && offset <= record_.length && bytes <= record_.length - offset, "data outside of the record");
+  if (bytes > 0) sink_->write_at(record_, offset, data, bytes);
+  written_ += bytes;
+}
+
+void LimeOutput::begin_writeback(std::uint64_t offset, std::uint64_t bytes) {
+  file_.begin_writeback(record_.data_byte + offset, bytes);
 }
 
 void LimeOutput::end_record() {

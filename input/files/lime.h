@@ -9,6 +9,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -63,6 +64,8 @@ class LimeSource {
   virtual ~LimeSource() = default;
   /// Copies data[offset .. offset + bytes) of `record`.
   virtual void read(const LimeRecord& record, std::uint64_t offset, void* to, std::size_t bytes) = 0;
+  /// Whether several threads may read at once.
+  virtual bool concurrent() const { return false; }
 };
 
 /// Writes records one after another, padding included.
@@ -71,6 +74,10 @@ class LimeSink {
   virtual ~LimeSink() = default;
   virtual void begin_record(const LimeRecord& record) = 0;
   virtual void write(const void* data, std::size_t bytes) = 0;
+  /// Whether write_at() can be used, and by several threads at once.
+  virtual bool concurrent() const { return false; }
+  /// Writes data[offset .. offset + bytes) of the record that is begun, whose data all come this way.
+  virtual void write_at(const LimeRecord& record, std::uint64_t offset, const void* data, std::size_t bytes);
   virtual void end_record(const LimeRecord& record) = 0;
   /// Hands everything to the system.
   virtual void flush() = 0;
@@ -86,6 +93,8 @@ class LimeInput {
   /// The first record of this type (of message number `message` when it is not 0), or null.
   const LimeRecord* find(std::string_view type, int message = 0) const;
   void read(const LimeRecord& record, std::uint64_t offset, void* to, std::size_t bytes) const;
+  /// Whether several threads may read at once.
+  bool concurrent() const { return source_->concurrent(); }
   /// Logs the warnings of all records, with the byte where the data ends by the length field.
   void log_warnings() const;
   /// A record's data as text, without trailing NULs. Errors: ErrorCode::file when it is longer than 16 MiB.
@@ -109,6 +118,12 @@ class LimeOutput {
   /// than 127 bytes, too few or too many bytes) is an ErrorCode::internal.
   void begin_record(std::string_view type, std::uint64_t length, bool begins_message, bool ends_message);
   void write(const void* data, std::size_t bytes);
+  /// Whether write_at() can be used, and by several threads at once: not with c-lime, nor into devices and pipes.
+  bool concurrent() const { return sink_->concurrent(); }
+  /// Instead of write() for a whole record: its data[offset .. offset + bytes), each byte once, in any order.
+  void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
+  /// Lets the system begin to carry what write_at() wrote there to the disk.
+  void begin_writeback(std::uint64_t offset, std::uint64_t bytes);
   void end_record();
   /// A whole record at once.
   void record(std::string_view type, std::string_view data, bool begins_message, bool ends_message);
@@ -121,7 +136,7 @@ class LimeOutput {
   AtomicFile file_;
   std::unique_ptr<LimeSink> sink_;
   LimeRecord record_;
-  std::uint64_t written_ = 0;
+  std::atomic<std::uint64_t> written_ = 0;
   bool in_record_ = false;
   bool in_message_ = false;
 };

@@ -117,39 +117,40 @@ void read_header(const Location& where, PropagatorFileInfo& info) {
   }
 }
 
-PropagatorFile load(const LimeInput& file, PropagatorFileInfo info, const ChecksumDemand* demand = nullptr) {
-  PropagatorFile loaded{std::move(info), {}};
-  loaded.propagator = HostPropagator(loaded.info.dims);
-  const FileField field{{loaded.info.dims, reals_per_site, loaded.info.precision}, "propagator", real_name};
-  loaded.info.checksum =
-      read_field(file, loaded.info.data, field, reinterpret_cast<double*>(loaded.propagator.data.data()), demand);
-  return loaded;
+FileField field_of(const PropagatorFileInfo& info) {
+  return {{info.dims, reals_per_site, info.precision}, "propagator", real_name};
 }
 
 }  // namespace
 
-void write_propagator_file(const std::string& path, const HostPropagator& propagator, const PropagatorHeader& header,
-                           const PropagatorWriteOptions& options) {
+Checksum write_propagator_file(const std::string& path, const Propagator& propagator, const PropagatorHeader& header,
+                               const PropagatorWriteOptions& options) {
   if (options.precision != 32 && options.precision != 64)
     throw Error(ErrorCode::invalid_input,
                 fmt::format("cannot write a {}-bit propagator; 32 or 64 bits are possible", options.precision));
-  const SiteFormat format{.dims = propagator.dims, .reals = reals_per_site, .precision = options.precision};
+  const Dims& dims = propagator.desc().lattice->dims();
+  const SiteFormat format{.dims = dims, .reals = reals_per_site, .precision = options.precision};
   // QIO reads its XML records as C strings: each carries its NUL.
   const auto with_nul = [](std::string text) { return text + '\0'; };
   const std::string file_xml = "<?xml version=\"1.0\"?>\n<propagator>\n" +
                                element("program", "Quadrille " QUADRILLE_VERSION) + "</propagator>\n";
   LimeOutput file(path, options.mover);
-  file.record("scidac-private-file-xml", with_nul(private_file_xml(propagator.dims)), true, false);
+  file.record("scidac-private-file-xml", with_nul(private_file_xml(dims)), true, false);
   file.record("scidac-file-xml", with_nul(file_xml), false, true);
   file.record("scidac-private-record-xml",
               with_nul(private_record_xml("Lattice", options.precision, 4, int(format.site_bytes()), 1)), true, false);
   file.record("scidac-record-xml", with_nul(record_xml(header)), false, false);
   file.begin_record(data_type, field_bytes(format).value(), false, false);
-  const Checksum sum = write_sites(file, format, reinterpret_cast<const double*>(propagator.data.data()),
-                                   [&propagator](std::int64_t real) { return real_name(propagator.dims, real); });
+  const Checksum sum = write_pieces(
+      file, format, propagator.backend(),
+      [&](void* bytes, std::int64_t first, std::int64_t count) {
+        pack_sites(bytes, {&propagator, first, count, options.precision});
+      },
+      [&dims](std::int64_t real) { return real_name(dims, real); });
   file.end_record();
   file.record("scidac-checksum", with_nul(checksum_xml(sum)), false, true);
   file.commit();
+  return sum;
 }
 
 bool has_propagator(const LimeInput& file) { return find_data(file) != nullptr; }
@@ -188,13 +189,30 @@ PropagatorFileInfo locate_propagator(const LimeInput& file) {
   return info;
 }
 
-PropagatorFile load_propagator(const LimeInput& file, PropagatorFileInfo info) { return load(file, std::move(info)); }
+ChecksumVerdict check_propagator(const LimeInput& file, const PropagatorFileInfo& info) {
+  return read_field(file, info.data, field_of(info), cpu_backend(),
+                    [](const void*, std::int64_t, std::int64_t) { /* the numbers themselves are not wanted */ });
+}
 
-PropagatorFile read_propagator_file(const std::string& path, const PropagatorReadOptions& options) {
+PropagatorFile read_propagator_file(const std::string& path, const Lattice& lattice, Backend& backend,
+                                    const PropagatorReadOptions& options) {
   const LimeInput file(path, options.mover);
   file.log_warnings();
+  PropagatorFile read{locate_propagator(file), {}};
+  if (read.info.dims != lattice.dims())
+    fail(fmt::format("this propagator is on a {} lattice, not on one of {}", extents_text(read.info.dims),
+                     extents_text(lattice.dims())),
+         lime_location(path, read.info.data));
+  read.propagator = make_propagator(FieldDesc::spinor(lattice, Subset::Full, Precision::Double, backend),
+                                    Propagator::Sink::degrand_rossi);
   const ChecksumDemand demand{options.verify_checksum, "reading it with verify_checksum off makes this a warning"};
-  return load(file, locate_propagator(file), &demand);
+  read.info.checksum = read_field(
+      file, read.info.data, field_of(read.info), backend,
+      [&](const void* bytes, std::int64_t first, std::int64_t count) {
+        unpack_sites({&read.propagator, first, count, read.info.precision}, bytes);
+      },
+      &demand);
+  return read;
 }
 
 }  // namespace quadrille

@@ -1,11 +1,13 @@
 // Quark propagators in the QIO form that Chroma (QDP++) writes.
 //
 // Binary record, big-endian: site (x fastest), sink spin, source spin, sink colour, source colour, re/im;
-// DeGrand-Rossi spins; the order of HostPropagator. The record XML is that of Chroma's PROPAGATOR task (root
-// <Propagator> with ForwardProp version 9, PropSource version 6), so that its tasks find source and action.
+// DeGrand-Rossi spins. Propagators go to and from a backend's memory in pieces (lattice_data.h). The record XML is that
+// of Chroma's PROPAGATOR task (root <Propagator> with ForwardProp version 9, PropSource version 6), so that its tasks
+// find source and action.
 #pragma once
 
 #include "core/host_field.h"
+#include "core/propagator.h"
 #include "input/files/lime.h"
 #include "input/files/scidac.h"
 
@@ -36,10 +38,10 @@ struct PropagatorWriteOptions {
   LimeMover mover = LimeMover::automatic;
 };
 
-/// A failed write leaves no file (and an older one as it was). Errors: those of AtomicFile; ErrorCode::numerical naming
-/// site, spins and colours of a number that is not finite.
-void write_propagator_file(const std::string& path, const HostPropagator& propagator, const PropagatorHeader& header,
-                           const PropagatorWriteOptions& options = {});
+/// Gives the checksum of the data. A failed write leaves no file (and an older one as it was). Errors: those of
+/// AtomicFile; ErrorCode::numerical naming site, spins and colours of a number that is not finite.
+Checksum write_propagator_file(const std::string& path, const Propagator& propagator, const PropagatorHeader& header,
+                               const PropagatorWriteOptions& options = {});
 
 /// What a file says of its propagator, without the numbers.
 struct PropagatorFileInfo {
@@ -60,7 +62,7 @@ struct PropagatorFileInfo {
 
 struct PropagatorFile {
   PropagatorFileInfo info;
-  HostPropagator propagator;
+  Propagator propagator;  ///< with DeGrand-Rossi spins
 };
 
 struct PropagatorReadOptions {
@@ -68,14 +70,17 @@ struct PropagatorReadOptions {
   LimeMover mover = LimeMover::automatic;
 };
 
-/// Reads the first propagator of a file: any datatype whose site has 288 real numbers. Errors as read_gauge_file's.
-PropagatorFile read_propagator_file(const std::string& path, const PropagatorReadOptions& options = {});
+/// Reads the first propagator of a file, any datatype whose site has 288 real numbers, into fields on `lattice`, which
+/// outlives them. Errors as read_gauge_file's; ErrorCode::file for a propagator on another lattice.
+PropagatorFile read_propagator_file(const std::string& path, const Lattice& lattice, Backend& backend,
+                                    const PropagatorReadOptions& options = {});
 
 /// True when the file has a record of propagator data.
 bool has_propagator(const LimeInput& file);
-/// The first half of read_propagator_file; `checksum` is not filled in.
+/// What the file says of it; `checksum` is not filled in.
 PropagatorFileInfo locate_propagator(const LimeInput& file);
-/// The second half: numbers and verdict, which is judged but not demanded.
-PropagatorFile load_propagator(const LimeInput& file, PropagatorFileInfo info);
+/// Reads all numbers for the verdict on their checksum, which is judged but not demanded. Errors: ErrorCode::numerical
+/// for a number that is not finite.
+ChecksumVerdict check_propagator(const LimeInput& file, const PropagatorFileInfo& info);
 
 }  // namespace quadrille

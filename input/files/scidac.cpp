@@ -105,19 +105,32 @@ ChecksumVerdict judge_checksum(const LimeInput& file, const LimeRecord& data, co
   return verdict;
 }
 
-ChecksumVerdict read_field(const LimeInput& file, const LimeRecord& record, const FileField& field, double* data,
-                           const ChecksumDemand* demand) {
-  const SiteFormat& format = field.format;
-  const SiteData found = read_sites(file, record, format, data);
+namespace {
+
+ChecksumVerdict judge_field(const LimeInput& file, const LimeRecord& record, const FileField& field,
+                            const SiteData& found, const ChecksumDemand* demand) {
   const ChecksumVerdict verdict = judge_checksum(file, record, found.checksum);
   // The checksum first: a damaged file is the likelier cause of a NaN.
   if (demand) demand_checksum(file, record, verdict, *demand);
   if (found.not_finite < 0) return verdict;
   throw Error(
       ErrorCode::numerical,
-      fmt::format("the {} contains {} at {}; every number should be finite", field.what, data[found.not_finite],
-                  field.name(format.dims, found.not_finite)),
-      lime_location(file.path(), record, std::uint64_t(found.not_finite) * std::uint64_t(format.precision) / 8));
+      fmt::format("the {} contains {} at {}; every number should be finite", field.what, found.value,
+                  field.name(field.format.dims, found.not_finite)),
+      lime_location(file.path(), record, std::uint64_t(found.not_finite) * std::uint64_t(field.format.precision) / 8));
+}
+
+}  // namespace
+
+ChecksumVerdict read_field(const LimeInput& file, const LimeRecord& record, const FileField& field, Backend& backend,
+                           const UnpackSites& unpack, const ChecksumDemand* demand) {
+  const SiteData found = read_pieces(file, record, field.format, backend, unpack);
+  return judge_field(file, record, field, found, demand);
+}
+
+ChecksumVerdict read_field(const LimeInput& file, const LimeRecord& record, const FileField& field, double* data,
+                           const ChecksumDemand* demand) {
+  return judge_field(file, record, field, read_sites(file, record, field.format, data), demand);
 }
 
 std::string checksum_xml(const Checksum& sum) {

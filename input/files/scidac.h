@@ -57,9 +57,12 @@ struct ChecksumDemand {
   bool verify;          ///< false: a mismatch is a warning
   const char* way_out;  ///< said with the error
 };
-/// Fills data[0 .. volume * reals) from a record of the right length and judges the checksum. Errors: ErrorCode::file
+/// Reads a record of the right length piece by piece (read_pieces) and judges the checksum. Errors: ErrorCode::file
 /// on a mismatch unless `demand` is null or does not verify; ErrorCode::numerical naming the place of a number that is
 /// not finite.
+ChecksumVerdict read_field(const LimeInput& file, const LimeRecord& record, const FileField& field, Backend& backend,
+                           const UnpackSites& unpack, const ChecksumDemand* demand = nullptr);
+/// The same into data[0 .. volume * reals) of the host.
 ChecksumVerdict read_field(const LimeInput& file, const LimeRecord& record, const FileField& field, double* data,
                            const ChecksumDemand* demand = nullptr);
 

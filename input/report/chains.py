@@ -1,35 +1,67 @@
-"""Plaquette and Polyakov loop of a Markov chain after every sweep, with their means."""
+"""Plaquette and Polyakov loop of a Markov chain after every sweep, with their means and errors."""
 
 import matplotlib.pyplot as plt
+
+import legends
 
 PLANES = {"plaquette": "all planes", "plaquette_spatial": "spatial", "plaquette_temporal": "temporal"}
 
 
-def mean_line(axes, what, mean):
+def mean_band(axes, what, mean, color="black"):
+    """A line at the mean, a band of one standard error."""
     label = f"mean {what} {mean['mean']:.6f}"
     if mean["error"] is not None:
-        label += f" +- {mean['error']:.6f}, tau {mean['tau_int']:.2f} sweeps"
-    axes.axhline(mean["mean"], color="black", linewidth=0.6, linestyle="--", label=label)
+        label += f" ± {mean['error']:.6f}, τ = {mean['tau_int']:.2f} sweeps"
+        axes.axhspan(mean["mean"] - mean["error"], mean["mean"] + mean["error"], color=color, alpha=0.25, linewidth=0)
+    axes.axhline(mean["mean"], color=color, linewidth=0.6, linestyle="--", label=label)
+
+
+def thermalised_limits(rows, sweeps):
+    """Limits of an axis that show the fluctuations of the last `sweeps` sweeps: a start far away would flatten them."""
+    late = [value for row in rows for value in row[len(row) - sweeps:] if value is not None] if sweeps else []
+    if not late:
+        return None
+    margin = 0.15 * (max(late) - min(late)) or 1e-3
+    return min(late) - margin, max(late) + margin
+
+
+def draw_plaquettes(axes, chain, sweeps):
+    history = chain["history"]
+    found = {plane: label for plane, label in PLANES.items() if plane in history}
+    for color, (plane, label) in enumerate(found.items()):
+        axes.plot(sweeps, history[plane], linewidth=0.8, color=f"C{color}", label=label)
+        if plane in chain:
+            mean_band(axes, label, chain[plane], "black" if plane == "plaquette" else f"C{color}")
+    limits = thermalised_limits([history[plane] for plane in found], chain["plaquette"]["sweeps"])
+    if limits:
+        axes.set_ylim(*limits)
+    axes.set(ylabel="plaquette $\\mathrm{Re\\,tr}\\,U_P / 3$")
+
+
+def draw_loops(axes, chain, sweeps):
+    loop = chain["history"]["polyakov_loop"]
+    for part, label in (("re", "Re"), ("im", "Im")):
+        axes.plot(sweeps, loop[part], linewidth=0.8, label=f"{label} tr L / 3")
+    magnitude = [abs(complex(re, im)) for re, im in zip(loop["re"], loop["im"])]
+    axes.plot(sweeps, magnitude, linewidth=0.8, label="|tr L / 3|")
+    if "polyakov_loop" in chain:
+        mean_band(axes, "|tr L / 3|", chain["polyakov_loop"]["abs"])
+    axes.set(xlabel="sweep", ylabel="Polyakov loop $\\mathrm{tr}\\,L / 3$")
 
 
 def draw(results, save):
     for name, chain in results.get("chains", {}).items():
         history = chain["history"]
-        sweeps = range(history["first_sweep"], history["first_sweep"] + len(history["plaquette"]))
+        count = len(history["plaquette"])
+        sweeps = range(history["first_sweep"] + 1, history["first_sweep"] + count + 1)
         figure, (above, below) = plt.subplots(2, 1, figsize=(7, 7), sharex=True)
-        for plane, label in PLANES.items():
-            if plane in history:
-                above.plot(sweeps, history[plane], linewidth=0.8, label=label)
-        mean_line(above, "plaquette", chain["plaquette"])
-        above.set(ylabel="Re tr P / 3")
-        above.legend(fontsize=7)
-        for part in ("re", "im"):
-            below.plot(sweeps, history["polyakov_loop"][part], linewidth=0.8, label=f"{part} tr L / 3")
-        loop = history["polyakov_loop"]
-        magnitude = [abs(complex(re, im)) for re, im in zip(loop["re"], loop["im"])]
-        below.plot(sweeps, magnitude, linewidth=0.8, label="|tr L / 3|")
-        if "polyakov_loop" in chain:
-            mean_line(below, "|tr L / 3|", chain["polyakov_loop"]["abs"])
-        below.set(xlabel="sweep")
-        below.legend(fontsize=7)
-        save(figure, f"chain_{name}", f"Markov chain {name}: plaquette and Polyakov loop")
+        draw_plaquettes(above, chain, sweeps)
+        draw_loops(below, chain, sweeps)
+        thermalization = count - chain["plaquette"]["sweeps"]
+        for axes in (above, below):
+            if thermalization > 0:
+                axes.axvline(history["first_sweep"] + thermalization + 0.5, color="grey", linewidth=0.8, linestyle=":",
+                             label="end of thermalization")
+            legends.beside(axes)
+        save(figure, f"chain_{name}", f"Markov chain {name}: plaquette and Polyakov loop; the bands are one standard "
+             "error, autocorrelation included; the axis of the plaquette shows the sweeps after the thermalization")

@@ -1,8 +1,8 @@
-"""Pion correlators and their effective masses log C(t) / C(t + 1)."""
-
-import math
+"""Pion correlators and their effective masses: those of a cosh, of the correlator folded about T/2."""
 
 import matplotlib.pyplot as plt
+
+import legends
 
 
 def entries(results):
@@ -10,10 +10,6 @@ def entries(results):
     found = [(name, entry) for name, entry in results.get("correlators", {}).items() if isinstance(entry, dict)]
     return [(name, entry) for name, entry in found
             if name != "pion" or all(other is entry or other != entry for _, other in found)]
-
-
-def effective(values):
-    return [(t, math.log(a / b)) for t, (a, b) in enumerate(zip(values, values[1:])) if a and b and a > 0 and b > 0]
 
 
 def draw(results, save):
@@ -27,10 +23,11 @@ def draw(results, save):
         shown = [(t, value) for t, value in enumerate(values) if value and value > 0]
         if shown:
             above.plot(*zip(*shown), "o-", markersize=3, label=name)
-        points = effective(values[: len(values) // 2 + 1])
-        if points:
-            below.plot(*zip(*points), "o-", markersize=3, label=name)
-    above.set(ylabel="C(t)", yscale="log")
-    below.set(xlabel="t after the source", ylabel="log C(t) / C(t + 1)")
-    above.legend(fontsize=7)
-    save(figure, "pions", "Pion correlators and their effective masses")
+        masses = [(t + 0.5, mass) for t, mass in enumerate(entry.get("effective_mass", [])) if mass is not None]
+        if masses:
+            below.plot(*zip(*masses), "o", markersize=3, label=name)
+    above.set(ylabel="pion correlator $C(t)$", yscale="log")
+    below.set(xlabel="$t/a$ after the source", ylabel="$a\\, m_\\mathrm{eff}$ (cosh, folded)")
+    legends.beside(above)
+    save(figure, "pions", "Pion correlators, and effective masses from C(t)/C(t+1) = cosh(m (T/2-t)) / cosh(m (T/2-t-1)) "
+         "of the folded correlator, at t + 1/2")

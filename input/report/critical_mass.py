@@ -15,5 +15,5 @@ def draw(results, save):
             ends = [fit["critical_mass"], max(point["mass"] for point in points)]
             axes.plot(ends, [fit["slope"] * (end - fit["critical_mass"]) for end in ends], "-")
         axes.axhline(0, color="black", linewidth=0.5)
-        axes.set(xlabel="bare quark mass", ylabel="squared pion mass")
+        axes.set(xlabel="bare quark mass $a m$", ylabel="$(a\\, m_\\pi)^2$")
         save(figure, f"{name}_pion_mass", f"Task {name}: the squared pion mass against the bare quark mass")

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 
+import legends
 import study
 
 MARKS = ("o", "s", "^", "v", "d")
@@ -35,15 +36,15 @@ def draw(results, save):
         salted(axes, one["rows"], "mgemm", "speedup", {"linestyle": "-"})
         unsalted(axes, one["rows"], "speedup")
         axes.axhline(1, color="black", linewidth=0.5)
-        axes.set(xlabel="n", ylabel="speed-up over dgemm", ylim=(0, None))
-        axes.legend(fontsize=6)
+        axes.set(xlabel="size $n$ of the matrices", ylabel="speed-up over dgemm", ylim=(0, None))
+        legends.beside(axes, 6)
         save(figure, f"{name}_speedup",
              f"Study {name}: speed-up over {study.dgemm_of(one)} against the size of the matrices")
         figure, axes = plt.subplots(figsize=(7, 5))
         salted(axes, one["rows"], "mgemm", "max_error", {"linestyle": "-"})
         salted(axes, one["rows"], "sgemm", "max_error", {"linestyle": "--", "alpha": 0.6})
         unsalted(axes, one["rows"], "max_error")
-        axes.set(xlabel="n", ylabel="largest error of an element", yscale="log")
-        axes.legend(fontsize=5)
+        axes.set(xlabel="size $n$ of the matrices", ylabel="largest error of an element", yscale="log")
+        legends.beside(axes, 6)
         save(figure, f"{name}_error", f"Study {name}: the largest difference of an element from dgemm's against the "
              "size of the matrices, in mixed and in single precision")

@@ -21,7 +21,7 @@ import bench_tables  # noqa: E402
 import tables  # noqa: E402
 
 KINDS = ("study_iterations", "study_times", "study_history", "correlators", "critical_mass", "chains", "accuracy",
-         "matrix_product_study", "ri_mp2_study")
+         "matrix_product_study", "ri_mp2_study", "timing")
 DEBIAN_PYTHON = "/usr/bin/python3"
 
 
@@ -71,12 +71,12 @@ def main():
             results = json.load(stream)
         of_bench = bench_tables.is_bench(results)
         if not of_bench and (not isinstance(results, dict) or "schema_version" not in results):
-            raise ValueError("this is no results.json of Quadrille, nor a JSON file of its bench")
-    except (OSError, ValueError) as error:
+            raise ValueError("this is neither a results.json of Quadrille nor a JSON file of its bench")
+    except (OSError, RecursionError, ValueError) as error:
         print(f"quadrille: error: {args.results}: {error}", file=sys.stderr)
         return 1
-    text = (bench_tables if of_bench else tables).report(results)
     try:
+        text = (bench_tables if of_bench else tables).report(results)
         os.makedirs(args.out, exist_ok=True)
         if have_matplotlib():
             figures = draw_figures(results, args.out, args.format)
@@ -92,6 +92,11 @@ def main():
         os.replace(path + ".part", path)
     except OSError as error:
         print(f"quadrille: error: {error}", file=sys.stderr)
+        return 1
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        print(f"quadrille: error: {args.results}: damaged, or written by another version ({reason}): run the job again to "
+              "write it anew (--force where restart.json is damaged too)", file=sys.stderr)
         return 1
     print(path)
     return 0

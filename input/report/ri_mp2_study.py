@@ -3,6 +3,7 @@ doi:10.1021/ct900543q)."""
 
 import matplotlib.pyplot as plt
 
+import legends
 import study
 
 
@@ -26,7 +27,7 @@ def panels(systems, lines, label, **settings):
         at.set(xlabel="delta", xscale="log", title=system, **settings)
     axes[0][0].set(ylabel=label)
     if len(lines) > 1:
-        axes[0][-1].legend(fontsize=7)
+        legends.beside(axes[0][-1])
     return figure
 
 
@@ -40,7 +41,7 @@ def draw(results, save):
     for name, one in results.get("ri_mp2_studies", {}).items():
         systems = {system: study.pick(one["rows"], system=system) for system in study.values(one["rows"], "system")}
         dashed = "against delta; dashed: single precision"
-        save(panels(systems, [("energy_error", "", "o", True)], "|error of the energy| / Hartree", yscale="log"),
+        save(panels(systems, [("energy_error", "", "o", True)], "|error of the energy| [Hartree]", yscale="log"),
              f"{name}_energy_error", f"Study {name}: error of the correlation energy {dashed}")
         if any(row["b_max_error"] is not None for row in one["rows"]):
             save(panels(systems, ERRORS, "error of elements", yscale="log"), f"{name}_element_errors",

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 
+import legends
 import study
 
 
@@ -12,8 +13,8 @@ def panel(axes, histories, title):
         true = [(point[0], point[2]) for point in points if point[2]]
         axes.plot(*zip(*iterated), color=f"C{k % 10}", linewidth=0.8, label=study.way_name(history))
         axes.plot(*zip(*true), "o", color=f"C{k % 10}", markersize=3)
-    axes.set(xlabel="iterations", ylabel="|r| / |b|", yscale="log", title=title)
-    axes.legend(fontsize=5)
+    axes.set(xlabel="iterations", ylabel="residual $|r| / |b|$", yscale="log", title=title)
+    legends.below(axes)
 
 
 def draw(results, save):

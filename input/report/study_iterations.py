@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 
+import legends
 import study
 
 MARKS = {"uniform": "o", "reliable": "s", "defect": "^"}
@@ -18,8 +19,8 @@ def panel(axes, rows, title):
         shade = 1 if first["delta"] is None else 1 - 0.6 * deltas.index(first["delta"]) / max(len(deltas), 1)
         axes.plot([row["mass"] for row in good], [row["iterations"] for row in good], LINES[first["scheme"]],
                   marker=MARKS[first["scheme"]], markersize=4, color=color, alpha=shade, label=way)
-    axes.set(xlabel="bare quark mass", ylabel="iterations", yscale="log", title=title)
-    axes.legend(fontsize=5)
+    axes.set(xlabel="bare quark mass $a m$", ylabel="iterations", yscale="log", title=title)
+    legends.below(axes)
 
 
 def draw(results, save):

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot as plt
 
+import legends
 import study
 
 
@@ -27,7 +28,7 @@ def bars(axes, rows, key, label):
         have = [(at, value) for at, value in have if value is not None]
         axes.bar([at + (k + 0.5) * width - 0.4 for at, _ in have], [value for _, value in have], width, label=name)
     axes.set_xticks(range(len(masses)), [f"{mass:g}" for mass in masses])
-    axes.set(xlabel="bare quark mass", ylabel=label)
+    axes.set(xlabel="bare quark mass $a m$", ylabel=label)
 
 
 def draw(results, save):
@@ -35,10 +36,10 @@ def draw(results, save):
         systems = study.systems(one["rows"])
         figure, axes = plt.subplots(2, len(systems), figsize=(6 * len(systems), 8), squeeze=False)
         for column, (solver, tolerance, rows) in enumerate(systems):
-            bars(axes[0][column], rows, "seconds", "seconds to solution")
+            bars(axes[0][column], rows, "seconds", "time to solution [s]")
             bars(axes[1][column], rows, "speedup", "speed-up over uniform double")
             axes[0][column].set(title=f"{solver}, tolerance {tolerance:g}")
             axes[1][column].axhline(1, color="black", linewidth=0.5)
-            axes[0][column].legend(fontsize=6)
+            legends.below(axes[1][column])
         save(figure, f"{name}_times",
              f"Study {name}: time to solution and speed-up over uniform double, with the fastest delta of each")

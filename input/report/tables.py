@@ -1,5 +1,6 @@
 """The tables of a report, as Markdown."""
 
+import phases
 import product_tables
 import study
 
@@ -22,6 +23,12 @@ def iterations_cell(row):
         return row["stop_reason"]
     updates = row["restarts"] if row["scheme"] == "defect" else row["reliable_updates"]
     return count(row["iterations"]) + ("" if row["scheme"] == "uniform" else f" ({count(updates)})")
+
+
+def relative_cell(row):
+    if not row["converged"]:
+        return row["stop_reason"]
+    return number(row["iteration_ratio"], ".3f")
 
 
 def times_cell(row):
@@ -92,6 +99,8 @@ def study_text(name, one):
     for solver, tolerance, mine in study.systems(rows):
         out += (f"\n### {solver}, tolerance {tolerance:g}\n\nIterations until convergence; in brackets the reliable "
                 f"updates, or the cycles of defect correction.\n\n" + by_mass(mine, iterations_cell))
+        out += ("\nIterations relative to double: to those of uniform double of the same method.\n\n"
+                + by_mass([row for row in mine if row["scheme"] != "uniform"], relative_cell))
         out += ("\nTime to solution, speed-up over uniform double of the same method, speed.\n\n"
                 + by_mass(mine, times_cell))
     for tolerance in study.values(rows, "tolerance"):
@@ -133,7 +142,27 @@ def chain_text(name, chain):
     return (f"\n## Markov chain `{name}`\n\nMeans over the sweeps after the thermalization, with errors from the "
             "autocorrelation; tau in sweeps.\n\n"
             + table(["", "mean", "error", "tau", "its error", "sweeps"], lines)
-            + f"\nLinks changed by at most {chain['largest_drift']:.1e} when they were projected back on SU(3).\n")
+            + f"\nLinks changed by at most {chain['largest_drift']:.1e} when they were projected back on SU(3).\n"
+            + (f"\n{chain['seconds_per_sweep']:.3g} s per sweep, {chain['link_updates_per_second'] * 1e-6:.2f} million link "
+               "updates/s.\n" if "link_updates_per_second" in chain else ""))
+
+
+def flat(value, name=""):
+    """The single values of a tree, with their paths."""
+    if not isinstance(value, dict):
+        return [] if isinstance(value, list) else [(name, value)]
+    return [pair for key, inside in value.items() for pair in flat(inside, f"{name}.{key}" if name else key)]
+
+
+def modules_text(results):
+    """What tasks of modules say under their own names."""
+    out = ""
+    for task in results["job"]["run"]:
+        values = flat(results[task["name"]]) if isinstance(results.get(task["name"]), dict) else []
+        if values:
+            lines = [[name, f"{value:.12g}" if isinstance(value, float) else number(value, "")] for name, value in values]
+            out += f"\n## Task `{task['name']}` ({task['task']})\n\n" + table(["", "value"], lines)
+    return out
 
 
 def gauge_text(results):
@@ -146,11 +175,29 @@ def gauge_text(results):
             f"{number(gauge.get('plaquette'), '.9f')}.")
 
 
+def gigabytes(count):
+    return f"{count / 1e9:.3g} GB"
+
+
+def timing_text(results):
+    """Of the last run of the job, which need not have done all of it."""
+    parts = phases.parts(results)
+    if not parts:
+        return ""
+    memory = results.get("memory", {})
+    return ("\n## Time\n\n" + table([*(name for name, _ in parts), "total"],
+                                   [[f"{seconds:.3g} s" for _, seconds in parts] +
+                                    [f"{results['timing']['total']:.3g} s"]])
+            + (f"\nPeak memory: {gigabytes(memory['host_peak'])} of the host, {gigabytes(memory['backend_peak'])} of the "
+               "backend's fields.\n" if memory else ""))
+
+
 def report(results):
     out = (f"# Report\n\nQuadrille {results['version']}, backend {results['backend']}, instruction set "
            f"{results['isa']}, threads: {results['threads']}.{gauge_text(results)}\n")
     if results.get("solves"):
         out += solves_text(results["solves"])
+    out += timing_text(results)
     for name, one in study.studies(results):
         out += study_text(name, one)
     for name, fit in results.get("critical_masses", {}).items():
@@ -158,6 +205,7 @@ def report(results):
     for name, chain in results.get("chains", {}).items():
         out += chain_text(name, chain)
     out += product_tables.text(results, table)
+    out += modules_text(results)
     if results.get("warnings"):
         out += "\n## Warnings\n\n" + "".join(f"- {warning}\n" for warning in results["warnings"])
     return out

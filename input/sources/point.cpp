@@ -1,6 +1,11 @@
 #include "input/sources/point.h"
 
+#include "core/blas/blas.h"
+#include "core/convert.h"
+
 #include <fmt/format.h>
+
+#include <array>
 
 namespace quadrille {
 
@@ -17,13 +22,12 @@ void check(const Parameters& source, const Dims& dims) {
   }
 }
 
-HostSpinor make(const Parameters& source, const Dims& dims, int spin, int color) {
-  check(source, dims);
-  HostSpinor out(dims);
-  const Dims at = source.integer4("site");
-  const std::int64_t site = ((std::int64_t(at[3]) * dims[2] + at[2]) * dims[1] + at[1]) * dims[0] + at[0];
-  out.data[std::size_t((site * 4 + spin) * 3 + color)] = 1;
-  return out;
+void make(const Parameters& source, Field& b, int spin, int color) {
+  check(source, b.lattice().dims());
+  std::array<Complex, 12> numbers{};
+  numbers[std::size_t(3 * spin + color)] = 1;
+  blas::zero(b);
+  put_spinor(b, source.integer4("site"), numbers);
 }
 
 Dims position(const Parameters& source) { return source.integer4("site"); }

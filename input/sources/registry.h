@@ -1,7 +1,7 @@
 // Sources: what stands on the right-hand side of M S = source. One entry each in an explicit table.
 #pragma once
 
-#include "core/host_field.h"
+#include "core/field.h"
 #include "core/parameters.h"
 
 #include <string>
@@ -15,8 +15,8 @@ struct SourceEntry {
   ParameterTable table;
   /// Throws (invalid_input, with the place in the job) when the source does not fit a lattice of `dims`.
   void (*check)(const Parameters& source, const Dims& dims);
-  /// The source of one spin (0..3, DeGrand-Rossi) and colour (0..2), in double.
-  HostSpinor (*make)(const Parameters& source, const Dims& dims, int spin, int color);
+  /// Makes b, a spinor field on the full lattice, the source of one spin (0..3, DeGrand-Rossi) and colour (0..2).
+  void (*make)(const Parameters& source, Field& b, int spin, int color);
   /// The site from which correlators of this source are counted.
   Dims (*position)(const Parameters& source);
 };

@@ -6,10 +6,10 @@
 namespace quadrille {
 
 void check_outer_form(const OperatorForm& outer, const Location& where, const Parameters& op, const LoadedGauge& gauge,
-                      Backend& backend, std::vector<Error>& errors) {
+                      std::vector<Error>& errors) {
   if (outer.reconstruct == Reconstruct::R18) return;
   try {
-    const EvenOddSystem system(find_operator(op.text("type")).make(gauge.source, op, backend));
+    const EvenOddSystem system(find_operator(op.text("type")).make(gauge.links, op));
     (void)system.converted(outer);
   } catch (const Error& error) {
     errors.emplace_back(error.code(), error.what(), where);

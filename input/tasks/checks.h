@@ -1,7 +1,6 @@
 // Checks that tasks which solve have in common.
 #pragma once
 
-#include "core/backend/backend.h"
 #include "core/operator.h"
 #include "core/parameters.h"
 #include "input/gauge.h"
@@ -20,9 +19,9 @@ void gather(std::vector<Error>& errors, const Check& check) {
   }
 }
 
-/// An outer operator with fewer numbers a link than 18 demands more of the links than others do: appends why the
+/// An outer operator with fewer numbers per link than 18 demands more of the links than others do: appends why the
 /// operator of the block `op` cannot have the form `outer` on these links. `where` is what asks for it in the job.
 void check_outer_form(const OperatorForm& outer, const Location& where, const Parameters& op, const LoadedGauge& gauge,
-                      Backend& backend, std::vector<Error>& errors);
+                      std::vector<Error>& errors);
 
 }  // namespace quadrille

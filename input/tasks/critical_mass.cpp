@@ -41,11 +41,9 @@ std::optional<Estimate> squared_mass(JobRun& job, const TaskSpec& task, const st
   for (const Json& value : correlators.at("pion")) pion.push_back(value.is_null() ? NAN : value.get<double>());
   const int source_time = correlators.at("source_time").get<int>();
   const std::vector<std::int64_t> window = task.parameters->integer_list("window");
-  const std::vector<double> all = effective_masses(pion, source_time);
   const auto mass = pion_mass(pion, source_time, int(window[0]), int(window[1]));
-  Json effective = Json::array();
-  for (const double m : all) effective.push_back(std::isnan(m) ? Json(nullptr) : Json(m));
-  out.push_back({{"mesons", name}, {"mass", bare_mass(job, name)}, {"effective_mass", effective}});
+  out.push_back(
+      {{"mesons", name}, {"mass", bare_mass(job, name)}, {"effective_mass", effective_mass_json(pion, source_time)}});
   Json& point = out.back();
   point.update({{"pion_mass", nullptr}, {"pion_mass_spread", nullptr}, {"pion_mass_squared", nullptr}});
   if (!mass) {

@@ -1,33 +1,22 @@
 #include "input/tasks/mesons.h"
 
-#include "core/chunked_sum.h"
 #include "input/job.h"
 #include "input/job_run.h"
+#include "input/pion_mass.h"
 
 namespace quadrille {
 
 namespace {
 
-/// pion[t] = sum over space, spins and colours of |S|^2, for absolute t. gamma5-hermiticity makes it the correlator of
-/// the pseudoscalar density.
-std::vector<double> pion(const HostPropagator& propagator) {
-  const Dims& dims = propagator.dims;
-  const std::int64_t slice = std::int64_t(dims[0]) * dims[1] * dims[2];
-  std::vector<double> out;
-  for (int t = 0; t < dims[3]; ++t) {
-    const Complex* first = propagator.data.data() + t * slice * 144;
-    out.push_back(chunked_sum<1>(slice, [first](std::int64_t site, std::array<double, 1>& sum) {
-      double here = 0;
-      for (int k = 0; k < 144; ++k) here += std::norm(first[site * 144 + k]);
-      sum[0] += here;
-    })[0]);
-  }
-  return out;
-}
-
 void run(JobRun& job, const TaskSpec& task) {
   const SolvedPropagator& propagator = job.propagator(task.parameters->text("from"));
-  job.record().correlators = {{"pion", pion(propagator.field)}, {"source_time", propagator.source_time}};
+  const JobClock::Span contracting = job.count(Phase::contractions);
+  // pion[t], for absolute t, is the sum over space, spins and colours of |S|^2: gamma5-hermiticity makes it the
+  // correlator of the pseudoscalar density.
+  const std::vector<double> correlator = slice_norms(propagator.field);
+  job.record().correlators = {{"pion", correlator},
+                              {"source_time", propagator.source_time},
+                              {"effective_mass", effective_mass_json(correlator, propagator.source_time)}};
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "input/job_run.h"
 #include "input/outputs.h"
 #include "input/progress.h"
+#include "input/results_blocks.h"
+#include "input/stop_signal.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -30,9 +32,11 @@ struct quadrille_run {
   std::deque<std::string> texts = {};  ///< that the module has been given
   nlohmann::ordered_json result = nullptr;
   nlohmann::ordered_json blocks = nlohmann::ordered_json::object();
-  quadrille::HostLinks unfinished_links = {};
+  quadrille::GaugeFile unfinished = {};                              ///< the links of the state that was kept
+  quadrille::HostLinks host_links = {}, unfinished_host_links = {};  ///< for a module that asks for them there
   int states_kept = 0;
   std::optional<quadrille::ProgressLine> line = {};
+  std::string stopped_where = {};
 };
 
 namespace quadrille {
@@ -93,10 +97,11 @@ quadrille_status host_call(quadrille_run* run, Body&& body) noexcept {
   return QUADRILLE_FAILED;
 }
 
-/// For texts that a module gives: null makes the call fail.
-const char* given(const char* text, const char* what) {
-  if (text == nullptr) throw std::invalid_argument(fmt::format("it gives a null pointer as {}", what));
-  return text;
+/// For what a module gives: null makes the call fail.
+template <class T>
+const T* given(const T* pointer, const char* what) {
+  if (pointer == nullptr) throw std::invalid_argument(fmt::format("it gives a null pointer as {}", what));
+  return pointer;
 }
 
 const Item* asked_item(quadrille_run* run, const char* path) {
@@ -203,10 +208,24 @@ quadrille_status output_file(quadrille_run* run, const char* path, std::size_t i
   });
 }
 
+/// Blocks of the program, and those of its own modules, are not for others; nor is the name of a task of the job.
+bool may_report_under(const quadrille_run* run, const std::string& block) {
+  if (is_program_block(block)) return false;
+  if (is_results_block(block)) return run->task.entry->module->file.empty();
+  if (run->job == nullptr) return true;
+  const std::vector<TaskSpec>& tasks = run->job->job().run;
+  return std::none_of(tasks.begin(), tasks.end(), [&](const TaskSpec& task) { return task.name == block; });
+}
+
 quadrille_status set_result(quadrille_run* run, const char* block, const char* text) {
   return host_call(run, [&] {
     const Json json = Json::parse(given(text, "a result"), nullptr, false);
-    if (!json.is_object()) return defect(run, fmt::format("its result is no JSON object: {:.100}", text));
+    if (!json.is_object()) return defect(run, fmt::format("its result is not a JSON object: {:.100}", text));
+    if (block != nullptr && !may_report_under(run, block)) {
+      return defect(run, fmt::format("it reports under '{}', a name of the results that is taken: a block needs a name "
+                                     "of its own",
+                                     block));
+    }
     Json& target = block == nullptr ? run->result : run->blocks[block];
     if (target.is_null()) target = Json::object();
     target.update(json);
@@ -263,40 +282,69 @@ void give_links(const HostLinks& links, int dims[4], const double** numbers) {
   *numbers = reinterpret_cast<const double*>(links.data.data());
 }
 
-quadrille_status links(quadrille_run* run, int dims[4], const double** numbers) {
+const GaugeStore& store_of(const quadrille_gauge* links) {
+  return *reinterpret_cast<const GaugeStore*>(given(links, "a gauge field"));
+}
+
+quadrille_status gauge(quadrille_run* run, const quadrille_gauge** links) {
   return running_call(run, "asks for links", [&](JobRun& job) {
     if (!run->task.entry->needs_links) return defect(run, "it asks for links without QUADRILLE_NEEDS_LINKS");
-    give_links(job.gauge().source->links(), dims, numbers);
+    *links = reinterpret_cast<const quadrille_gauge*>(job.gauge().links.get());
     return QUADRILLE_DONE;
   });
 }
 
-quadrille_status write_links(quadrille_run* run, const char* name, const int dims[4], const double* numbers, int bits) {
+quadrille_status links(quadrille_run* run, int dims[4], const double** numbers) {
+  const quadrille_gauge* store = nullptr;
+  if (gauge(run, &store) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  return running_call(run, "asks for links", [&](JobRun&) {
+    if (run->host_links.data.empty()) run->host_links = store_of(store).host_links();
+    give_links(run->host_links, dims, numbers);
+    return QUADRILLE_DONE;
+  });
+}
+
+template <class Links>
+quadrille_status write(quadrille_run* run, const char* name, const Links& links, int bits) {
   return running_call(run, "writes links", [&](JobRun& job) {
-    const std::string file = job.folder().prepare(given(name, "the name of a file")).string();
-    write_gauge_file(file, links_of(dims, numbers), {.precision = bits});
+    write_gauge_file(job.folder().prepare(given(name, "the name of a file")).string(), links(), {.precision = bits});
     add_file(job, name);
     return QUADRILLE_DONE;
   });
 }
 
-std::string checksum_text(const HostLinks& links) {
-  return to_string(checksum_of_sites(links.data.data(), 36 * sizeof(Complex), 0, volume(links.dims)));
+quadrille_status write_gauge(quadrille_run* run, const char* name, const quadrille_gauge* links, int bits) {
+  return write(
+      run, name, [&]() -> const GaugeStore& { return store_of(links); }, bits);
 }
 
-quadrille_status keep_unfinished(quadrille_run* run, const char* json, const int dims[4], const double* numbers) {
+quadrille_status write_links(quadrille_run* run, const char* name, const int dims[4], const double* numbers, int bits) {
+  return write(
+      run, name, [&] { return links_of(dims, numbers); }, bits);
+}
+
+template <class Links>
+quadrille_status keep(quadrille_run* run, const char* json, const Links& links) {
   return running_call(run, "keeps a state", [&](JobRun& job) {
+    const Json state = Json::parse(given(json, "a state"));
     const std::string name = unfinished_file(run->task, run->states_kept++);
-    const HostLinks links = links_of(dims, numbers);
-    write_gauge_file(job.folder().prepare(name).string(), links);
-    job.keep_unfinished(run->task, {{"state", Json::parse(given(json, "a state"))},
+    const Checksum checksum = write_gauge_file(job.folder().prepare(name).string(), links());
+    job.keep_unfinished(run->task, {{"state", state},
                                     {"links", name},
-                                    {"checksum", checksum_text(links)},
+                                    {"checksum", to_string(checksum)},
                                     {"turn", run->states_kept},
                                     {"files", job.record().files},
                                     {"warnings", job.record().warnings}});
     return QUADRILLE_DONE;
   });
+}
+
+quadrille_status keep_unfinished_gauge(quadrille_run* run, const char* json, const quadrille_gauge* links) {
+  return keep(run, json, [&]() -> const GaugeStore& { return store_of(links); });
+}
+
+quadrille_status keep_unfinished(quadrille_run* run, const char* json, const int dims[4], const double* numbers) {
+  return keep(run, json, [&] { return links_of(dims, numbers); });
 }
 
 /// What was said earlier, then what is new.
@@ -307,30 +355,81 @@ std::vector<std::string> joined(std::vector<std::string> earlier, const std::vec
   return earlier;
 }
 
-quadrille_status unfinished(quadrille_run* run, const char** json, int dims[4], const double** numbers) {
+/// What keep_unfinished() wrote, as restart.json has it.
+struct KeptState {
+  Json state;
+  std::string links, checksum;
+  int turn = 0;
+  std::vector<std::string> files, warnings;
+
+  KeptState(const Json& kept, const JobRun& job, const TaskSpec& task) try
+      : state(kept.at("state")),
+        links(kept.at("links")),
+        checksum(kept.at("checksum")),
+        turn(kept.at("turn")),
+        files(kept.at("files")),
+        warnings(kept.at("warnings")) {
+  } catch (const Json::exception&) {
+    throw job.folder().damaged(fmt::format("'unfinished.{}' is not a state of this task", task.name));
+  }
+};
+
+quadrille_status unfinished_gauge(quadrille_run* run, const char** json, const quadrille_gauge** links) {
   return host_call(run, [&] {
     *json = nullptr;
     if (run->job == nullptr) return QUADRILLE_DONE;
     JobRun& job = *run->job;
-    const Json kept = job.unfinished(run->task, JobRun::Threads::any);
-    if (kept.is_null()) return QUADRILLE_DONE;
-    const std::string file = job.folder().path(kept.at("links").get<std::string>()).string();
+    const Json found = job.unfinished(run->task, JobRun::Threads::any);
+    if (found.is_null()) return QUADRILLE_DONE;
+    const KeptState kept(found, job, run->task);
+    const std::string file = job.folder().path(kept.links).string();
     try {
-      run->unfinished_links = read_gauge_file(file).links;
+      run->unfinished = read_gauge_file(file, {.backend = &job.backend()});
     } catch (const Error& error) {
-      job.warn(fmt::format("{} begins anew: the state that an interrupted run kept cannot be read: {}", run->task.name,
+      job.warn(fmt::format("{} starts over: the state that an interrupted run kept cannot be read: {}", run->task.name,
                            error.what()));
       return QUADRILLE_DONE;
     }
-    if (checksum_text(run->unfinished_links) != kept.at("checksum").get<std::string>()) {
-      job.warn(fmt::format("{} begins anew: {} is not what the interrupted run kept", run->task.name, file));
+    if (to_string(run->unfinished.info.checksum.computed) != kept.checksum) {
+      job.warn(fmt::format("{} starts over: {} is not what the interrupted run kept", run->task.name, file));
       return QUADRILLE_DONE;
     }
-    run->states_kept = kept.at("turn").get<int>();
-    kept.at("files").get_to(job.record().files);
-    job.record().warnings = joined(kept.at("warnings").get<std::vector<std::string>>(), job.record().warnings);
-    *json = keep_text(run, kept.at("state").dump());
-    give_links(run->unfinished_links, dims, numbers);
+    run->states_kept = kept.turn;
+    job.record().files = kept.files;
+    job.record().warnings = joined(kept.warnings, job.record().warnings);
+    *json = keep_text(run, kept.state.dump());
+    *links = reinterpret_cast<const quadrille_gauge*>(run->unfinished.links.get());
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status unfinished(quadrille_run* run, const char** json, int dims[4], const double** numbers) {
+  const quadrille_gauge* store = nullptr;
+  if (unfinished_gauge(run, json, &store) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (*json == nullptr) return QUADRILLE_DONE;
+  return host_call(run, [&] {
+    run->unfinished_host_links = store_of(store).host_links();
+    give_links(run->unfinished_host_links, dims, numbers);
+    return QUADRILLE_DONE;
+  });
+}
+
+/// The name of the file that the job's links come from, as the job has it.
+const char* links_file(quadrille_run* run) {
+  const char* name = nullptr;
+  (void)host_call(run, [&] {
+    const BlockPtr& gauge = run->task.gauge;
+    if (gauge && gauge->has("file")) name = keep_text(run, gauge->text("file"));
+    return QUADRILLE_DONE;
+  });
+  return name;
+}
+
+int should_stop(quadrille_run* run) { return run->job != nullptr && stop_signal() != 0 ? 1 : 0; }
+
+void stopped(quadrille_run* run, const char* where) {
+  (void)host_call(run, [&] {
+    run->stopped_where = given(where, "where it stopped");
     return QUADRILLE_DONE;
   });
 }
@@ -360,6 +459,13 @@ const quadrille_host host = {
     .write_links = write_links,
     .keep_unfinished = keep_unfinished,
     .unfinished = unfinished,
+    .gauge = gauge,
+    .write_gauge = write_gauge,
+    .keep_unfinished_gauge = keep_unfinished_gauge,
+    .unfinished_gauge = unfinished_gauge,
+    .links_file = links_file,
+    .should_stop = should_stop,
+    .stopped = stopped,
 };
 
 /// Inside a catch: what a module has let out of one of its functions.
@@ -383,6 +489,7 @@ void module_call(quadrille_run& run, const char* function, Call&& call) {
   } catch (...) {
     (void)defect(&run, escaped(function));
   }
+  if (status == QUADRILLE_STOPPED && !run.failure && should_stop(&run) != 0) throw Stopped(run.stopped_where);
   if (status != QUADRILLE_DONE && !run.failure) {
     (void)defect(&run, fmt::format("its function '{}' failed without saying why", function));
   }
@@ -398,8 +505,10 @@ bool check_files(const Parameters& parameters, const TaskSpec& task, std::vector
     std::error_code failed;
     if (std::filesystem::is_regular_file(file, failed) && std::ifstream(file)) return;
     good = false;
-    errors.emplace_back(ErrorCode::file, fmt::format("'{}': the file {} cannot be read", name, file.string()),
-                        item.where);
+    const char* reason = !std::filesystem::exists(file, failed)        ? "no such file"
+                         : std::filesystem::is_directory(file, failed) ? "this is a folder, not a file"
+                                                                       : "cannot be read";
+    errors.emplace_back(ErrorCode::file, fmt::format("'{}': {}: {}", name, file.string(), reason), item.where);
   };
   for (const auto& [name, item] : parameters.items()) {
     check(item, name);
@@ -491,10 +600,6 @@ void run_task(JobRun& job, const TaskSpec& task) {
   }
   job.record().result = std::move(run.result);
   for (const auto& [block, entry] : run.blocks.items()) job.record().blocks[block] = entry;
-  for (int turn = 0; turn < 2; ++turn) {
-    std::error_code gone;
-    std::filesystem::remove(job.folder().path(unfinished_file(task, turn)), gone);
-  }
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 #include "input/tasks/propagator.h"
 
-#include "core/convert.h"
+#include "core/blas/blas.h"
 #include "core/kernel_log.h"
 #include "core/log.h"
+#include "core/propagator.h"
 #include "dirac/preconditioned.h"
 #include "dirac/registry.h"
 #include "input/blocks.h"
@@ -11,14 +12,17 @@
 #include "input/job_run.h"
 #include "input/progress.h"
 #include "input/sources/registry.h"
+#include "input/stop_signal.h"
 #include "input/tasks/checks.h"
 #include "input/tasks/solve_report.h"
+#include "input/tasks/unfinished_propagator.h"
 #include "solvers/driver.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 
 namespace quadrille {
 
@@ -31,53 +35,86 @@ void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   gather(errors, [&] { (void)solver_spec(*task.solver); });
 }
 
-void check_links(const TaskSpec& task, const LoadedGauge& gauge, Backend& backend, std::vector<Error>& errors) {
+void check_links(const TaskSpec& task, const LoadedGauge& gauge, Backend&, std::vector<Error>& errors) {
   const OperatorForm outer = solver_spec(*task.solver).outer_form();
-  check_outer_form(outer, task.solver->where("reconstruct"), *task.op, gauge, backend, errors);
+  check_outer_form(outer, task.solver->where("reconstruct"), *task.op, gauge, errors);
 }
 
-/// The column (source spin, source colour) of S is the solution x.
-void put_column(HostPropagator& out, const HostSpinor& x, int source_spin, int source_color) {
-  for (std::int64_t site = 0; site < volume(x.dims); ++site) {
-    for (int spin = 0; spin < 4; ++spin) {
-      for (int color = 0; color < 3; ++color) {
-        const std::int64_t at = (((site * 4 + spin) * 4 + source_spin) * 3 + color) * 3 + source_color;
-        out.data[std::size_t(at)] = x.data[std::size_t((site * 4 + spin) * 3 + color)];
-      }
-    }
+/// A solve that is no better than x = 0 has no solution to show: not numbers rather than zeros, which a correlator
+/// would take for a part of its sum.
+void remove_failed(Field& x, const SolveReport& report) {
+  if (report.converged || report.residual < 1) return;
+  blas::scale(std::nan(""), x);
+}
+
+/// The solves of a task that did not converge, with their messages.
+using FailedSolves = std::map<StopReason, std::vector<std::string>>;
+
+/// One warning for all that ended for the same reason.
+void warn_of_failed(JobRun& job, const FailedSolves& failed) {
+  for (const auto& [reason, messages] : failed) {
+    job.warn(messages.size() == 1 ? fmt::format("{} ({})", messages[0], to_string(reason))
+                                  : fmt::format("{} of {} solves did not converge ({}); {}", messages.size(),
+                                                Propagator::size, to_string(reason), messages[0]));
   }
 }
 
-bool is_finite(const HostPropagator& propagator) {
-  return std::all_of(propagator.data.begin(), propagator.data.end(),
-                     [](const Complex& z) { return std::isfinite(z.real()) && std::isfinite(z.imag()); });
+void solve_column(JobRun& job, const TaskSpec& task, SystemSolver& solver, const DiracOperator& dirac, int column,
+                  Field& x, const Field& b, FailedSolves& failed) {
+  const int spin = column / 3, color = column % 3;
+  const auto earlier = kernel_records();
+  const SolveReport report = [&] {
+    const JobClock::Span solving = job.count(Phase::solves);
+    return solver.solve(x, b);
+  }();
+  const SolveLabel label{task.name, spin, color, dirac.mass(), dirac.kappa()};
+  job.record().solves.push_back(solve_json(label, solver.spec(), report, kernel_records_since(earlier)));
+  if (!report.converged) {
+    failed[report.stop_reason].push_back(fmt::format("spin {}, colour {}: {}", spin, color, report.message));
+  }
+  remove_failed(x, report);
 }
 
-HostPropagator solve_all(JobRun& job, const TaskSpec& task, const DiracOperator& dirac, const EvenOddSystem& system) {
+/// The fields that are solved for are the propagator's columns. Without columns when nobody wants them.
+/// `before`: bytes of the backend in use before the operator was made.
+Propagator solve_all(JobRun& job, const TaskSpec& task, const DiracOperator& dirac, const EvenOddSystem& system,
+                     std::size_t before) {
+  const JobClock::Span setup = job.count(Phase::setup);
   const Parameters& source = task.parameters->group("source");
-  const Dims& dims = job.lattice().dims();
   SystemSolver solver(system, solver_spec(*task.solver));
-  ProgressLine line(task.name, 12);
-  if (line.active()) solver.set_progress([&line](const Progress& progress) { line.update(progress); });
-  Field b(system.full_desc()), x(system.full_desc());
-  HostPropagator out(dims);
-  HostSpinor column(dims);
-  for (int spin = 0; spin < 4; ++spin) {
-    for (int color = 0; color < 3; ++color) {
-      line.begin_solve();
-      import_spinor(b, source_entry(source).make(source, dims, spin, color));
-      const auto earlier = kernel_records();
-      const SolveReport report = solver.solve(x, b);
-      const SolveLabel label{task.name, spin, color, dirac.mass(), dirac.kappa()};
-      job.record().solves.push_back(solve_json(label, solver.spec(), report, kernel_records_since(earlier)));
-      if (!report.converged) {
-        job.warn(
-            fmt::format("spin {}, colour {}: {} ({})", spin, color, report.message, to_string(report.stop_reason)));
-      }
-      export_spinor(column, x);
-      put_column(out, column, spin, color);
+  const bool wanted = job.used_later(task) || task.parameters->has("save");
+  Field b(system.full_desc());
+  job.count_memory("operators", job.backend().allocated_bytes() - before);
+  const bool stays = job.stays_on_backend(task, Propagator::size * b.desc().bytes());
+  Propagator out;
+  int column = continue_components(job, task, out);
+  if (!stays) move_to_host(out);
+  ProgressLine line(task.name, Propagator::size - column);
+  solver.set_progress([&](const Progress& progress) {
+    if (line.active()) line.update(progress);
+    stop_if_asked(fmt::format("after {} of {} spin-colour components", column, Propagator::size));
+  });
+  FailedSolves failed;
+  std::optional<Field> x;
+  for (; column < Propagator::size; ++column) {
+    line.begin_solve();
+    source_entry(source).make(source, b, column / 3, column % 3);
+    if (!x) x.emplace(system.full_desc());
+    try {
+      solve_column(job, task, solver, dirac, column, *x, b, failed);
+    } catch (const Stopped&) {
+      warn_of_failed(job, failed);
+      keep_components(job, task, out);
+      throw;
     }
+    if (!wanted) continue;
+    if (out.sink == Propagator::Sink::degrand_rossi) to_degrand_rossi(*x);  // as those of an interrupted run
+    out.columns.push_back(std::move(*x));
+    x.reset();
+    if (!stays) move_to_host(out);
   }
+  warn_of_failed(job, failed);
+  if (wanted && stays) job.count_memory("propagators", job.kept_bytes() + out.bytes());
   return out;
 }
 
@@ -100,19 +137,23 @@ PropagatorHeader header_of(const JobRun& job, const TaskSpec& task, double mass)
   return header;
 }
 
-void save(JobRun& job, const TaskSpec& task, const HostPropagator& propagator, double mass) {
+/// A propagator with numbers that are not finite is not written, with a warning.
+void save(JobRun& job, const TaskSpec& task, const Propagator& propagator, double mass) {
   if (!task.parameters->has("save")) return;
+  const JobClock::Span writing = job.count(Phase::write);
   const Parameters& block = task.parameters->group("save");
   const std::string& file = block.text("file");
-  if (!is_finite(propagator)) {
-    job.warn(fmt::format("{} is not written: the propagator holds numbers that are not finite", file));
-    return;
-  }
   PropagatorWriteOptions options;
   options.precision = block.text("precision") == "double" ? 64 : 32;
-  write_propagator_file(job.folder().prepare(file).string(), propagator, header_of(job, task, mass), options);
-  job.record().files.push_back(file);
-  if (options.precision == 64) job.record().data_hash = data_hash(propagator);
+  try {
+    const Checksum sum =
+        write_propagator_file(job.folder().prepare(file).string(), propagator, header_of(job, task, mass), options);
+    job.record().files.push_back(file);
+    if (options.precision == 64) job.record().data_hash = to_string(sum);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::numerical) throw;
+    job.warn(fmt::format("{} is not written: {}", file, error.message()));
+  }
 }
 
 int source_time(const TaskSpec& task) {
@@ -120,11 +161,8 @@ int source_time(const TaskSpec& task) {
   return source_entry(source).position(source)[3];
 }
 
-void run(JobRun& job, const TaskSpec& task) {
-  const OperatorEntry& entry = find_operator(task.op->text("type"));
-  const std::shared_ptr<const DiracOperator> dirac = entry.make(job.gauge().source, *task.op, job.backend());
-  const EvenOddSystem system(dirac);
-  HostPropagator propagator = solve_all(job, task, *dirac, system);
+/// Says what the twelve solves took.
+void tell(JobRun& job, const TaskSpec& task) {
   double seconds = 0, worst = 0;
   std::int64_t iterations = 0;
   for (const auto& solve : job.record().solves) {
@@ -137,7 +175,20 @@ void run(JobRun& job, const TaskSpec& task) {
   if (task.solver->text("scheme") == "uniform" && task.solver->given("sloppy")) {
     job.warn("'solver.sloppy' is not used by scheme: uniform");
   }
-  save(job, task, propagator, dirac->mass());
+}
+
+void run(JobRun& job, const TaskSpec& task) {
+  double mass = 0;
+  Propagator propagator = [&] {
+    const JobClock::Span setup = job.count(Phase::setup);
+    const std::size_t before = job.backend().allocated_bytes();
+    const OperatorEntry& entry = find_operator(task.op->text("type"));
+    const std::shared_ptr<const DiracOperator> dirac = entry.make(job.gauge().links, *task.op);
+    mass = dirac->mass();
+    return solve_all(job, task, *dirac, EvenOddSystem(dirac), before);
+  }();
+  tell(job, task);
+  save(job, task, propagator, mass);
   job.keep(task, {std::move(propagator), source_time(task)});
 }
 
@@ -147,8 +198,9 @@ bool restore(JobRun& job, const TaskSpec& task) {
   if (record.data_hash.empty() || record.files.empty()) return false;
   const std::string path = job.folder().path(record.files.front()).string();
   try {
-    PropagatorFile file = read_propagator_file(path);
-    if (data_hash(file.propagator) != record.data_hash) {
+    const JobClock::Span reading = job.count(Phase::read);
+    PropagatorFile file = read_propagator_file(path, job.lattice(), job.backend());
+    if (to_string(file.info.checksum.computed) != record.data_hash) {
       log().warn("{}: no longer what the task '{}' computed", path, task.name);
       return false;
     }

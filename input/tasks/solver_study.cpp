@@ -2,7 +2,6 @@
 
 #include "core/atomic_file.h"
 #include "core/blas/random_fill.h"
-#include "core/convert.h"
 #include "core/csv.h"
 #include "core/log.h"
 #include "dirac/preconditioned.h"
@@ -11,6 +10,7 @@
 #include "input/job_run.h"
 #include "input/progress.h"
 #include "input/sources/point.h"
+#include "input/stop_signal.h"
 #include "input/tasks/checks.h"
 #include "input/tasks/study_rows.h"
 #include "solvers/driver.h"
@@ -44,8 +44,8 @@ void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   }
 }
 
-void check_links(const TaskSpec& task, const LoadedGauge& gauge, Backend& backend, std::vector<Error>& errors) {
-  check_outer_form(outer_form(task), task.parameters->where("reconstruct"), *task.op, gauge, backend, errors);
+void check_links(const TaskSpec& task, const LoadedGauge& gauge, Backend&, std::vector<Error>& errors) {
+  check_outer_form(outer_form(task), task.parameters->where("reconstruct"), *task.op, gauge, errors);
 }
 
 /// Every way to solve that the task asks for, at one tolerance. Uniform double comes first for each method: it is what
@@ -75,11 +75,11 @@ std::vector<SolverSpec> ways_to_solve(const Parameters& study, double tolerance)
 }
 
 /// b = right-hand side number `k` of the study.
-void make_source(Field& b, const Parameters& source, const Dims& dims, int k) {
+void make_source(Field& b, const Parameters& source, int k) {
   if (source.text("type") == "gaussian") {
     fill_gaussian(b, std::uint64_t(source.integer("seed")) + std::uint64_t(k));
   } else {
-    import_spinor(b, point_source().make(source, dims, k / 3, k % 3));
+    point_source().make(source, b, k / 3, k % 3);
   }
 }
 
@@ -103,9 +103,14 @@ class Study {
     // The first conversion to temporal gauge would count among the setups otherwise.
     const auto sloppy = study_.group_list("sloppy");
     if (std::any_of(sloppy.begin(), sloppy.end(), [](const auto& s) { return s->boolean("temporal_gauge"); })) {
-      (void)job_.gauge().source->temporal_gauge();
+      temporal_gauge_ = job_.gauge().links->temporal_gauge();
     }
-    for (const auto& mass : study_.list("masses")) run_mass(mass);
+    try {
+      for (const auto& mass : study_.list("masses")) run_mass(mass);
+    } catch (const Stopped&) {
+      job_.keep_unfinished(task_, so_far_);
+      throw;
+    }
   }
 
   const std::vector<StudyRow>& rows() const { return rows_; }
@@ -119,8 +124,7 @@ class Study {
 
   void run_mass(const Parameters::Item& mass) {
     const Parameters op = operator_at(task_, mass);
-    const std::shared_ptr<const DiracOperator> dirac =
-        find_operator(op.text("type")).make(job_.gauge().source, op, job_.backend());
+    const std::shared_ptr<const DiracOperator> dirac = find_operator(op.text("type")).make(job_.gauge().links, op);
     const EvenOddSystem system(dirac);  // cheap: forms other than the outer one are made where they are used
     for (const double tolerance : study_.real_list("tolerances")) {
       for (const SolverSpec& spec : ways_to_solve(study_, tolerance)) {
@@ -138,16 +142,21 @@ class Study {
   }
 
   void solve(StudyRow& row, const EvenOddSystem& system) {
+    const JobClock::Span setup = job_.count(Phase::setup);
     Field b(system.full_desc()), x(system.full_desc());
-    make_source(b, study_.group("source"), job_.lattice().dims(), 0);
+    make_source(b, study_.group("source"), 0);
     warm_up(system, row.spec, x, b);
     const auto begin = std::chrono::steady_clock::now();
     SystemSolver solver(system, row.spec);
     row.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (line_.active()) solver.set_progress([this](const Progress& progress) { line_.update(progress); });
+    solver.set_progress([this](const Progress& progress) {
+      if (line_.active()) line_.update(progress);
+      stop_if_asked(fmt::format("after {} rows", rows_.size()));
+    });
     for (int k = 0; k < sources_; ++k) {
-      if (k > 0) make_source(b, study_.group("source"), job_.lattice().dims(), k);
+      if (k > 0) make_source(b, study_.group("source"), k);
       line_.begin_solve();
+      const JobClock::Span solving = job_.count(Phase::solves);
       SolveReport report = solver.solve(x, b);
       for (int repeat = 1; repeat < study_.integer("repeats"); ++repeat) {
         line_.begin_solve();
@@ -181,7 +190,9 @@ class Study {
       job_.warn(fmt::format("{}: {} ({})", row_name(row), report.message, to_string(report.stop_reason)));
       return;
     }
-    log().info("{}: {}: {} iterations, {:.2f} s", task_.name, row_name(row), row.reports.front().iterations,
+    const Json relative = iteration_ratio(row, rows_);
+    log().info("{}: {}: {:.1f} iterations{}, {:.2f} s", task_.name, row_name(row), mean_iterations(row),
+               relative.is_null() ? "" : fmt::format(" ({:.3f} of uniform double)", relative.get<double>()),
                row.reports.front().seconds);
   }
 
@@ -190,8 +201,9 @@ class Study {
   const Parameters& study_;
   int sources_;
   ProgressLine line_;
-  Json earlier_;  ///< rows that an interrupted run solved
-  Json so_far_;   ///< all that are solved
+  std::shared_ptr<const TemporalGauge> temporal_gauge_;  ///< made once for all rows
+  Json earlier_;                                         ///< rows that an interrupted run solved
+  Json so_far_;                                          ///< all that are solved
   std::chrono::steady_clock::time_point kept_ = std::chrono::steady_clock::now();
   std::vector<StudyRow> rows_;
 };

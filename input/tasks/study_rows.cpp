@@ -94,22 +94,36 @@ Json ratio(const StudyRow* above, const StudyRow* below, double (*value)(const S
 }
 
 double seconds_of(const StudyRow& row) { return mean(row, &SolveReport::seconds); }
-double iterations_of(const StudyRow& row) { return mean(row, &SolveReport::iterations); }
+
+/// The row of uniform double that `row` is compared with: null when it is not there or did not converge.
+const StudyRow* uniform_twin(const StudyRow& row, const std::vector<StudyRow>& rows) {
+  for (const StudyRow& other : rows) {
+    if (other.spec.scheme == Scheme::uniform && same_system(row, other) && other.spec.type == row.spec.type) {
+      return converged(other) ? &other : nullptr;
+    }
+  }
+  return nullptr;
+}
 
 }  // namespace
+
+double mean_iterations(const StudyRow& row) { return mean(row, &SolveReport::iterations); }
+
+Json iteration_ratio(const StudyRow& row, const std::vector<StudyRow>& rows) {
+  return ratio(&row, uniform_twin(row, rows), mean_iterations);
+}
 
 Json study_json(const std::vector<StudyRow>& rows) {
   Json out = Json::array();
   for (const StudyRow& row : rows) {
-    const StudyRow *mine = nullptr, *best = nullptr;
+    const StudyRow* best = nullptr;
     for (const StudyRow& other : rows) {
       if (other.spec.scheme != Scheme::uniform || !same_system(row, other) || !converged(other)) continue;
-      if (other.spec.type == row.spec.type) mine = &other;
       if (!best || seconds_of(other) < seconds_of(*best)) best = &other;
     }
     Json one = row_json(row);
-    one["iteration_ratio"] = ratio(&row, mine, iterations_of);
-    one["speedup"] = ratio(mine, &row, seconds_of);
+    one["iteration_ratio"] = iteration_ratio(row, rows);
+    one["speedup"] = ratio(uniform_twin(row, rows), &row, seconds_of);
     one["speedup_best"] = ratio(best, &row, seconds_of);
     out.push_back(std::move(one));
   }

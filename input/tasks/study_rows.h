@@ -25,6 +25,11 @@ struct StudyRow {
 /// of any method: `speedup_best`. Null where one of the two did not converge or is not there.
 nlohmann::ordered_json study_json(const std::vector<StudyRow>& rows);
 
+/// Mean over the sources, restarts included.
+double mean_iterations(const StudyRow& row);
+/// Of these, relative to uniform double: the column `iteration_ratio`.
+nlohmann::ordered_json iteration_ratio(const StudyRow& row, const std::vector<StudyRow>& rows);
+
 /// What names a row, and `points`: [iteration, iterated residual, true residual or null] of the first source, relative
 /// to |b|.
 nlohmann::ordered_json study_history(const StudyRow& row);

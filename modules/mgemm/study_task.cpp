@@ -167,7 +167,7 @@ void run_study(const TaskContext& context) {
   for (const Case& one : cases) work += std::pow(double(one.n), 3);
   Json rows = Json::array();
   for (const Case& one : cases) {
-    context.progress(name_of(one), done / work);
+    context.progress_or_stop(name_of(one), done / work);
     const Salt salt{one.fraction, one.salt - spread, one.salt + spread};
     const std::vector<ProductMeasurement> found =
         measure_products({one.n, salt, std::uint64_t(context.integer("seed"))}, options, one.salted);

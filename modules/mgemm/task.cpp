@@ -48,8 +48,7 @@ void check_beta(const TaskContext& context) {
   const double beta = context.real("beta");
   if (beta != 0 && !context.has("c_in")) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT,
-                      fmt::format("{:g} multiplies a matrix C that there must be: give `c_in`, or beta 0", beta),
-                      "beta");
+                      fmt::format("beta is {:g} but there is no matrix C: give `c_in`, or beta: 0", beta), "beta");
   }
   if (beta == 0 && context.has("c_in")) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT,
@@ -60,15 +59,14 @@ void check_beta(const TaskContext& context) {
 void check_extents(const TaskContext& context) {
   const Extents a = factor_extents(context, "a"), b = factor_extents(context, "b");
   if (a[1] != b[0]) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT,
-                      fmt::format("op(B) must have {} rows, as op(A) has columns, has {}", a[1], b[0]), "b.file");
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, fmt::format("op(A) has {} columns but op(B) has {} rows", a[1], b[0]),
+                      "b.file");
   }
   if (!context.has("c_in")) return;
   const Extents c = extents(context, "c_in");
   if (c[0] == a[0] && c[1] == b[1]) return;
   TaskContext::fail(QUADRILLE_INVALID_INPUT,
-                    fmt::format("C must be {} x {}, as op(A) op(B) is, is {} x {}", a[0], b[1], c[0], c[1]),
-                    "c_in.file");
+                    fmt::format("op(A) op(B) is {} x {} but C is {} x {}", a[0], b[1], c[0], c[1]), "c_in.file");
 }
 
 /// A CPU has one form; while the backend is not known, all are right.

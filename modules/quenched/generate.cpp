@@ -1,6 +1,4 @@
 // The module quenched: the task `generate`, pure gauge configurations by heatbath and overrelaxation.
-#include "core/gauge/observables.h"
-#include "core/gauge/su3_project.h"
 #include "core/log.h"
 #include "modules/quenched/autocorrelation.h"
 #include "modules/quenched/pure_gauge.h"
@@ -36,7 +34,7 @@ struct Plan {
         thermalization(context.integer("thermalization")),
         configurations(context.integer("configurations")),
         separation(context.integer("separation")),
-        first(context.integer("first_sweep")),
+        first(context.has("first_sweep") ? context.integer("first_sweep") : 0),
         reunitarize_every(context.integer("reunitarize_every")),
         overrelaxation(int(context.integer("overrelaxation"))),
         seed(std::uint64_t(context.integer("seed"))),
@@ -82,6 +80,14 @@ quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size
     const auto fail = [](const std::string& message) {
       TaskContext::fail(QUADRILLE_INVALID_INPUT, message, "save.file");
     };
+    if (const std::string file = context.links_file(); !file.empty() && !context.has("first_sweep")) {
+      TaskContext::fail(
+          QUADRILLE_INVALID_INPUT,
+          fmt::format("'first_sweep' is missing: the chain starts from {}. To continue a chain, give the "
+                      "number of sweeps it has done (that in the name of the file): each sweep has its own "
+                      "random numbers. For an independent chain give 0 and another seed",
+                      file));
+    }
     if (!plan.file.empty() && begin == std::string::npos && plan.configurations > 1) {
       fail(fmt::format(
           "'{}' would be the name of {} configurations: put #### where the number of the sweep should stand", plan.file,
@@ -183,13 +189,37 @@ struct Chain {
   double drift = 0, update_seconds = 0, seconds = 0;
 
   Chain() = default;
-  explicit Chain(const Json& kept)
+  /// Errors (QUADRILLE_FILE_ERROR): what an interrupted run kept is not what json() writes.
+  explicit Chain(const Json& kept) try
       : done(kept.at("done")),
         history{kept.at("plaquette"), kept.at("spatial"), kept.at("temporal"), kept.at("loop_re"), kept.at("loop_im")},
-        counts{kept.at("counts")[0], kept.at("counts")[1], kept.at("counts")[2], kept.at("counts")[3]},
+        counts{kept.at("counts").at(0), kept.at("counts").at(1), kept.at("counts").at(2), kept.at("counts").at(3)},
         drift(kept.at("drift")),
         update_seconds(kept.at("update_seconds")),
-        seconds(kept.at("seconds")) {}
+        seconds(kept.at("seconds")) {
+  } catch (const Json::exception&) {
+    fail("a key is missing or has a value of another type");
+  }
+
+  /// The same error for numbers that no run of so many sweeps can have kept.
+  void check(std::int64_t sweeps) const {
+    if (done < 0 || done > sweeps) fail(fmt::format("'done' must be 0 to {} sweeps, is {}", sweeps, done));
+    for (const auto* seen :
+         {&history.plaquette, &history.spatial, &history.temporal, &history.loop_re, &history.loop_im}) {
+      if (std::int64_t(seen->size()) != done)
+        fail(fmt::format("a history has {} entries for {} sweeps", seen->size(), done));
+    }
+    if (!(update_seconds >= 0) || !(seconds >= 0) || std::min(counts.attempts, counts.draws) < 0) {
+      fail("times and counts must be positive");
+    }
+  }
+
+  [[noreturn]] static void fail(const std::string& what) {
+    TaskContext::fail(QUADRILLE_FILE_ERROR,
+                      fmt::format("the state of the interrupted run in restart.json is damaged: {}; choose another "
+                                  "--out, or --force to start afresh",
+                                  what));
+  }
 
   Json json(const HeatbathCounts& all, double now) const {
     return {{"done", done},
@@ -213,16 +243,16 @@ HeatbathCounts sum(const HeatbathCounts& a, const HeatbathCounts& b) {
 /// One run of the task.
 class Generation {
  public:
-  Generation(const TaskContext& context, const Lattice& lattice, const HostLinks& links, Chain chain)
+  Generation(const TaskContext& context, const GaugeStore& links, Chain chain)
       : context_(context),
         plan_(context),
         chain_(std::move(chain)),
-        backend_(find_backend(context.backend())),
-        gauge_(lattice, links, plan_.action, plan_.seed, backend_, plan_.form) {
-    // Links in SU(3) to the rounding of the precision stay as they are, to the bit: this task may have written them. A
+        backend_(links.backend()),
+        gauge_(links, plan_.action, plan_.seed, plan_.form) {
+    // Links in SU(3) to the rounding of the precision stay as they are, bit for bit: this task may have written them. A
     // file in single precision is unitary to 1e-6 only.
     const double rounding = plan_.single() ? 2e-6 : 1e-13;
-    if (chain_.done == 0 && !(unitarity(links).unitarity < rounding)) (void)gauge_.reunitarize();
+    if (chain_.done == 0 && !(links.unitarity().unitarity < rounding)) (void)gauge_.reunitarize();
   }
 
   void run() {
@@ -233,7 +263,10 @@ class Generation {
           fmt::format("sweep {}/{}, plaquette {:.6f}", done, plan_.sweeps(), chain_.history.plaquette.back()),
           double(done) / double(plan_.sweeps()));
       if (plan_.complete(done)) save();
-      if (done < plan_.sweeps() && seconds_since(kept_) >= plan_.keep_every) keep();
+      if (done == plan_.sweeps()) break;
+      const bool stop = context_.should_stop();
+      if (stop || seconds_since(kept_) >= plan_.keep_every) keep();
+      if (stop) context_.stop(fmt::format("after sweep {}", plan_.first + done));
     }
   }
 
@@ -280,10 +313,10 @@ class Generation {
 
   void save() {
     if (plan_.file.empty()) return;
-    HostLinks links = gauge_.links();
+    GaugeStore links = gauge_.links();
     // A file of 64 bits promises links in SU(3) to the rounding of double; one of 32 bits holds those of a chain in
     // single precision as they are.
-    if (plan_.single() && plan_.bits == 64) (void)quadrille::reunitarize(links);
+    if (plan_.single() && plan_.bits == 64) (void)links.project();
     context_.write_links(name_after(chain_.done), links, plan_.bits);
   }
 
@@ -311,15 +344,17 @@ class Generation {
 
 void generate(const TaskContext& context) {
   const std::optional<TaskContext::Unfinished> kept = context.unfinished();
-  const HostLinks links = kept ? kept->links : context.links();
-  const Lattice lattice(links.dims);
   Chain chain = kept ? Chain(Json::parse(kept->json)) : Chain();
-  if (kept) log().info("{}: going on after {} sweeps of an interrupted run", context.task_name(), chain.done);
-  Generation generation(context, lattice, links, std::move(chain));
+  if (kept) {
+    const Plan plan(context);
+    chain.check(plan.sweeps());
+    log().info("{}: continuing an interrupted run at sweep {}", context.task_name(), plan.first + chain.done + 1);
+  }
+  Generation generation(context, kept ? kept->links : context.links(), std::move(chain));
   generation.run();
   const Json out = generation.results();
   const Json& mean = out["plaquette"];
-  log().info("{}: {:.3g} s a sweep, {:.2f} million link updates/s; plaquette {:.6f}{}", context.task_name(),
+  log().info("{}: {:.3g} s per sweep, {:.2f} million link updates/s; plaquette {:.6f}{}", context.task_name(),
              out["seconds_per_sweep"].get<double>(), out["link_updates_per_second"].get<double>() * 1e-6,
              mean["mean"].get<double>(),
              mean["error"].is_null() ? std::string() : fmt::format(" +- {:.6f}", mean["error"].get<double>()));
@@ -385,9 +420,13 @@ constexpr quadrille_parameter parameters[] = {
     whole("separation", "sweeps from one configuration to the next", "1", 1, 1e7),
     whole("overrelaxation", "sweeps of overrelaxation after each of heatbath", "4", 0, 1000),
     whole("seed", "of the random numbers", "1", 0, 9e18),
-    whole("first_sweep",
-          "number of the first sweep: to go on from a saved file with the bits of one long run, the number in its name",
-          "0", 0, 1e12),
+    {.name = "first_sweep",
+     .type = QUADRILLE_INTEGER,
+     .help = "sweeps already done: to continue a chain from a saved file, bit for bit as in one run, the number in its "
+             "name; required when the links come from a file, 0 without one",
+     .flags = bounds,
+     .minimum = 0,
+     .maximum = 1e12},
     whole("reunitarize_every", "sweeps between projections of the links on SU(3), against rounding", "10", 1, 1e7),
     {.name = "precision",
      .type = QUADRILLE_CHOICE,

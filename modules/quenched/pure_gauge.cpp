@@ -1,6 +1,5 @@
 #include "modules/quenched/pure_gauge.h"
 
-#include "core/convert.h"
 #include "core/error.h"
 #include "core/kernel_log.h"
 #include "core/random.h"
@@ -23,10 +22,11 @@ double pass_bytes_per_site(const FieldDesc& desc) {
 
 FieldDesc links_desc(const Lattice& lattice, const LinkForm& form, Backend& backend) {
   if (form.precision == Precision::Half || form.reconstruct == Reconstruct::R8) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("gauge updates work in double or single precision with 18 or 12 numbers a link, not in {} "
-                            "with {}",
-                            to_string(form.precision), to_string(form.reconstruct)));
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("gauge updates work in double or single precision with 18 or 12 numbers per link, not in {} "
+                    "with {}",
+                    to_string(form.precision), to_string(form.reconstruct)));
   }
   return FieldDesc::links(lattice, form.precision, form.reconstruct, backend);
 }
@@ -42,13 +42,15 @@ std::unique_ptr<LinkUpdates> make_updates(Field& links) {
 
 }  // namespace
 
-PureGauge::PureGauge(const Lattice& lattice, const HostLinks& links, const WilsonGaugeAction& action,
-                     std::uint64_t seed, Backend& backend, const LinkForm& form)
-    : lattice_(&lattice), action_(action), seed_(seed), links_(links_desc(lattice, form, backend)) {
-  if (lattice.communicator().size() != 1) {
+PureGauge::PureGauge(const GaugeStore& links, const WilsonGaugeAction& action, std::uint64_t seed, const LinkForm& form)
+    : lattice_(&links.lattice()),
+      action_(action),
+      seed_(seed),
+      links_(links_desc(links.lattice(), form, links.backend())) {
+  if (lattice_->communicator().size() != 1) {
     throw Error(ErrorCode::unsupported, "this build exchanges no halos: generate gauge fields in one process");
   }
-  import_links(links_, links);
+  links.copy_to(links_);
   updates_ = make_updates(links_);
 }
 
@@ -95,11 +97,7 @@ Complex PureGauge::polyakov_loop() const {
   return Complex(sums[0], sums[1]) / (3.0 * double(lattice_->volume() / lattice_->dims()[3]));
 }
 
-HostLinks PureGauge::links() const {
-  HostLinks out(lattice_->dims());
-  export_links(out, links_);
-  return out;
-}
+GaugeStore PureGauge::links() const { return GaugeStore(links_); }
 
 double plaquette_of(const std::array<double, 6>& p) { return (p[0] + p[1] + p[2] + p[3] + p[4] + p[5]) / 6; }
 

@@ -4,15 +4,14 @@
 //
 // A sweep updates all links once: direction after direction, in each the even sites and then the odd ones, so that the
 // links updated together do not see each other. The lattice is periodic: boundary conditions of fermions play no part.
-// Links are kept and updated in double or single precision, by 18 or 12 numbers a link (Precision, Reconstruct); what
+// Links are kept and updated in double or single precision, by 18 or 12 numbers per link (Precision, Reconstruct); what
 // is measured of them is summed in double. Random numbers depend on seed, number of the sweep, direction, subgroup and
 // global site only, so the links are the same bits for any number of threads (one backend and instruction set; another
 // one rounds differently).
 #pragma once
 
 #include "core/field.h"
-#include "core/host_field.h"
-#include "core/lattice.h"
+#include "core/gauge/gauge_store.h"
 #include "modules/quenched/kernels.h"
 #include "modules/quenched/link_updates.h"
 
@@ -40,8 +39,7 @@ class PureGauge {
   /// Starts from `links`, rounded to the form, which should be unitary to its rounding (reunitarize() makes them so; of
   /// 12 numbers the third row is made from the others). `lattice` outlives this. Errors: ErrorCode::unsupported when
   /// the lattice is divided over ranks, or for half precision or 8 numbers.
-  PureGauge(const Lattice& lattice, const HostLinks& links, const WilsonGaugeAction& action, std::uint64_t seed,
-            Backend& backend = cpu_backend(), const LinkForm& form = {});
+  PureGauge(const GaugeStore& links, const WilsonGaugeAction& action, std::uint64_t seed, const LinkForm& form = {});
   PureGauge(const PureGauge&) = delete;
   PureGauge& operator=(const PureGauge&) = delete;
 
@@ -60,7 +58,7 @@ class PureGauge {
   double reunitarize() { return updates_->reunitarize(); }
 
   /// Exactly as they are kept: another PureGauge of the same form that starts from them goes on with the same bits.
-  HostLinks links() const;
+  GaugeStore links() const;
   const Field& field() const { return links_; }
   /// Since the construction.
   HeatbathCounts counts() const { return updates_->counts(); }

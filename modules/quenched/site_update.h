@@ -5,56 +5,11 @@
 #pragma once
 
 #include "core/layout/grouped_layout.h"
+#include "core/layout/site_place.h"
 #include "modules/quenched/grouped_links.h"
 #include "modules/quenched/staples.h"
 
 namespace quadrille::quenched::inline QUADRILLE_ISA {
-
-/// Coordinates of a site, and its neighbours'.
-struct SitePlace {
-  int x, y, z, t;
-
-  QUADRILLE_INLINE SitePlace(const GroupedLinks& links, int parity, int site) {
-    const int half_x = links.x / 2;
-    int rest = site / half_x;
-    const int xh = site - rest * half_x;
-    int above = rest / links.y;
-    y = rest - above * links.y;
-    rest = above / links.z;
-    z = above - rest * links.z;
-    t = rest;
-    x = 2 * xh + ((y + z + t + parity) & 1);
-  }
-
-  QUADRILLE_INLINE int parity() const { return (x + y + z + t) & 1; }
-  /// Even-odd index.
-  QUADRILLE_INLINE int site(const GroupedLinks& links) const {
-    return ((t * links.z + z) * links.y + y) * (links.x / 2) + x / 2;
-  }
-  /// Lexicographic index: the counter of the site's random numbers.
-  QUADRILLE_INLINE std::int64_t lexicographic(const GroupedLinks& links) const {
-    return ((std::int64_t(t) * links.z + z) * links.y + y) * links.x + x;
-  }
-
-  /// The neighbour in direction d: 0..3 forward x..t, 4..7 backward.
-  QUADRILLE_INLINE SitePlace neighbour(const GroupedLinks& links, int d) const {
-    SitePlace to = *this;
-    const bool forward = d < 4;
-    switch (d & 3) {
-      case 0: to.x = moved(x, links.x, forward); break;
-      case 1: to.y = moved(y, links.y, forward); break;
-      case 2: to.z = moved(z, links.z, forward); break;
-      default: to.t = moved(t, links.t, forward);
-    }
-    return to;
-  }
-
- private:
-  static QUADRILLE_INLINE int moved(int coordinate, int extent, bool forward) {
-    if (forward) return coordinate == extent - 1 ? 0 : coordinate + 1;
-    return coordinate == 0 ? extent - 1 : coordinate - 1;
-  }
-};
 
 /// `count` numbers that lie together and are moved at once.
 template <class T, int count>

@@ -6,6 +6,7 @@
 #include "core/isa.h"
 #include "core/layout/vector_layout.h"
 #include "core/site_access.h"
+#include "core/team.h"
 #include "modules/quenched/link_updates.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ const UpdateKernels& find_kernels(const FieldDesc& desc) {
   }
   if (kernels == nullptr) {
     throw Error(ErrorCode::unsupported, "no gauge-update kernel for " + to_string(desc.precision) + " precision, " +
-                                            to_string(desc.reconstruct) + " numbers a link and " +
+                                            to_string(desc.reconstruct) + " numbers per link and " +
                                             std::to_string(lanes) + " lanes in this build");
   }
   return *kernels;
@@ -74,6 +75,7 @@ class CpuUpdates final : public LinkUpdates {
   std::vector<std::int64_t> rotations_;
   std::array<std::vector<std::int64_t>, 2> global_sites_;
   HeatbathCounts counts_;
+  std::vector<HeatbathCounts> chunk_counts_;
 };
 
 void CpuUpdates::connect() {
@@ -108,37 +110,32 @@ void CpuUpdates::connect() {
 }
 
 void CpuUpdates::heatbath(const SweepPart& part) {
-  std::int64_t attempts = 0, draws = 0, creutz_attempts = 0, creutz_draws = 0;
-#pragma omp parallel for schedule(static) reduction(+ : attempts, draws, creutz_attempts, creutz_draws)
-  for (std::int64_t chunk = 0; chunk < chunks_.count(); ++chunk) {
+  chunk_counts_.assign(std::size_t(chunks_.count()), {});
+  team_for(chunks_.count(), [&](std::int64_t chunk) {
     HeatbathCounts mine;
     kernels_.heatbath(sites_, part, chunks_.begin(chunk), chunks_.end(chunk), mine);
-    attempts += mine.attempts;
-    draws += mine.draws;
-    creutz_attempts += mine.creutz_attempts;
-    creutz_draws += mine.creutz_draws;
+    chunk_counts_[std::size_t(chunk)] = mine;
+  });
+  for (const HeatbathCounts& mine : chunk_counts_) {
+    counts_.attempts += mine.attempts;
+    counts_.draws += mine.draws;
+    counts_.creutz_attempts += mine.creutz_attempts;
+    counts_.creutz_draws += mine.creutz_draws;
   }
-  counts_.attempts += attempts;
-  counts_.draws += draws;
-  counts_.creutz_attempts += creutz_attempts;
-  counts_.creutz_draws += creutz_draws;
 }
 
 void CpuUpdates::overrelax(const SweepPart& part) {
-#pragma omp parallel for schedule(static)
-  for (std::int64_t chunk = 0; chunk < chunks_.count(); ++chunk) {
-    kernels_.overrelax(sites_, part, chunks_.begin(chunk), chunks_.end(chunk));
-  }
+  team_for(chunks_.count(),
+           [&](std::int64_t chunk) { kernels_.overrelax(sites_, part, chunks_.begin(chunk), chunks_.end(chunk)); });
 }
 
 std::array<double, 6> CpuUpdates::plane_sums() const {
   std::vector<std::array<double, 6>> partial(std::size_t(2 * chunks_.count()));
-#pragma omp parallel for schedule(static)
-  for (std::int64_t row = 0; row < 2 * chunks_.count(); ++row) {
+  team_for(2 * chunks_.count(), [&](std::int64_t row) {
     const std::int64_t chunk = row % chunks_.count();
     kernels_.planes(sites_, int(row / chunks_.count()), chunks_.begin(chunk), chunks_.end(chunk),
                     partial[std::size_t(row)].data());
-  }
+  });
   return combine_partial_sums(std::span(partial));
 }
 
@@ -178,14 +175,13 @@ std::array<double, 2> CpuUpdates::loop_sum() const {
 }
 
 double CpuUpdates::reunitarize() {
-  double largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest)
-  for (std::int64_t row = 0; row < 2 * chunks_.count(); ++row) {
+  std::vector<double> changes(std::size_t(2 * chunks_.count()), 0.0);
+  team_for(2 * chunks_.count(), [&](std::int64_t row) {
     const std::int64_t chunk = row % chunks_.count();
-    largest = std::max(
-        largest, kernels_.reunitarize(sites_, int(row / chunks_.count()), chunks_.begin(chunk), chunks_.end(chunk)));
-  }
-  return largest;
+    changes[std::size_t(row)] =
+        kernels_.reunitarize(sites_, int(row / chunks_.count()), chunks_.begin(chunk), chunks_.end(chunk));
+  });
+  return changes.empty() ? 0.0 : *std::max_element(changes.begin(), changes.end());
 }
 
 }  // namespace

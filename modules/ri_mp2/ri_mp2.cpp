@@ -22,7 +22,7 @@ using mgemm::ProductPrecision;
 
 /// The dataset of the file that a system was read from.
 Location place_of(const System& system, const char* dataset) {
-  return system.file.empty() ? Location{} : Location{system.file, 0, 0, dataset, -1};
+  return system.file.empty() ? Location{} : Location{.file = system.file, .dataset = dataset};
 }
 
 void require_length(const System& system, const std::vector<double>& array, std::int64_t length, const char* name,

@@ -80,7 +80,7 @@ void study_one(const TaskContext& context, const std::string& name, const System
                std::size_t count, Json& rows) {
   StudyOptions options = read_options(context);
   options.progress = [&](const std::string& what, double fraction) {
-    context.progress(name + ", " + what, (double(number) + fraction) / double(count));
+    context.progress_or_stop(name + ", " + what, (double(number) + fraction) / double(count));
   };
   const std::vector<StudyRow> found = study_system(system, options);
   for (std::size_t k = 0; k < found.size(); ++k) {

@@ -14,7 +14,7 @@ void require_dims(const Hdf5Reader& file, const char* name, const std::vector<st
   throw Error(
       ErrorCode::file,
       fmt::format("must be of shape [{}], as ia_P has it, is of [{}]", fmt::join(wanted, ", "), fmt::join(dims, ", ")),
-      Location{file.path(), 0, 0, name, -1});
+      Location{.file = file.path(), .dataset = name});
 }
 
 }  // namespace

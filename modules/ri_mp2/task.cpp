@@ -43,7 +43,7 @@ void compute(const TaskContext& context) {
   const System system = read_system(file);
   Options options = read_options(context);
   options.backend = &find_backend(context.backend());
-  options.progress = [&](double fraction) { context.progress("integrals and energy", fraction); };
+  options.progress = [&](double fraction) { context.progress_or_stop("integrals and energy", fraction); };
   const Energy energy = correlation_energy(system, options);
   Json out = {{"e_corr", energy.correlation},
               {"opposite_spin", energy.opposite_spin},

@@ -95,7 +95,11 @@ class Blas : public ::testing::Test {
 TEST_F(Blas, ZeroCopyScale) {
   for_all([&](std::vector<Field>& f, double tolerance) {
     const Array x = values(f[0]);
-    Field fresh(f[0].desc());  // not-a-number: what is overwritten is not read
+    Field fresh(f[0].desc());  // made not-a-number: what is overwritten is not read
+    const std::vector<unsigned char> not_a_number(fresh.desc().parity_bytes(), 0xff);
+    for (const Parity p : {Parity::Even, Parity::Odd}) {
+      if (fresh.holds(p)) testing::backend().copy_in(fresh.numbers(p), not_a_number.data(), not_a_number.size());
+    }
     blas::zero(fresh);
     EXPECT_EQ(norm2(values(fresh)), 0);
     Field copy(f[0].desc());
@@ -231,6 +235,18 @@ TEST_F(Blas, GaussianFieldsDoNotDependOnLayoutOrThreads) {
   fill_gaussian(y, seed);
   EXPECT_EQ(values(x), values(y));
   EXPECT_NEAR(norm2(values(x)) / double(lattice.volume() * 24), 1, 0.05);
+}
+
+TEST(BlasFields, LinksAndSeveralRightHandSidesAreRefused) {
+  const Lattice lattice({4, 4, 2, 2});
+  Field links(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18, testing::backend()));
+  EXPECT_THROW((void)blas::norm2(links), Error);
+  EXPECT_THROW(blas::zero(links), Error);
+  FieldDesc two = FieldDesc::spinor(lattice, Subset::Full, Precision::Double, testing::backend());
+  two.nrhs = 2;
+  Field spinors(two);
+  EXPECT_THROW(blas::zero(spinors), Error);
+  EXPECT_THROW((void)blas::dot(spinors, spinors), Error);
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ TEST(Convert, OneParityLeavesTheOtherAlone) {
 }
 
 TEST(Convert, FreshFieldsAreNotANumber) {
+  if (!poisons_memory) GTEST_SKIP() << "of builds for debugging (QUADRILLE_POISON)";
   for (Precision p : precisions) {
     const Lattice lattice({4, 4, 4, 4});
     Field fresh(spinor(lattice, p, 4));

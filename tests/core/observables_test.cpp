@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/gauge/su3_project.h"
+#include "tests/gauge_testing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,9 +29,9 @@ using quadrille::volume;
 using ::testing::HasSubstr;
 
 std::mt19937_64 fresh_generator() {
-  const char* wanted = std::getenv("QUADRILLE_TEST_SEED");
+  const char* wanted = std::getenv("QUADRILLE_SEED");
   const std::uint64_t seed = wanted ? std::strtoull(wanted, nullptr, 10) : std::random_device{}();
-  std::printf("seed: QUADRILLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  std::printf("seed: QUADRILLE_SEED=%llu\n", static_cast<unsigned long long>(seed));
   return std::mt19937_64(seed);
 }
 
@@ -75,7 +76,7 @@ Complex closed_path(const HostLinks& links, Dims x, std::initializer_list<int> s
 }
 
 TEST(Observables, UnitGaugeIsOne) {
-  const GaugeObservables found = quadrille::gauge_observables(unit_links({4, 2, 6, 4}));
+  const GaugeObservables found = quadrille::testing::gauge_observables(unit_links({4, 2, 6, 4}));
   EXPECT_EQ(found.plaquette, 1.0);
   for (const double plane : found.planes) EXPECT_EQ(plane, 1.0);
   EXPECT_EQ(found.link_trace, 1.0);
@@ -87,7 +88,7 @@ TEST(Observables, PlanesAreThePathsAroundThem) {
   auto generator = fresh_generator();
   const Dims dims{2, 4, 6, 8};
   const HostLinks links = random_links(dims, generator);
-  const GaugeObservables found = quadrille::gauge_observables(links);
+  const GaugeObservables found = quadrille::testing::gauge_observables(links);
   double all = 0;
   std::size_t plane = 0;
   for (int mu = 0; mu < 4; ++mu) {
@@ -119,8 +120,8 @@ TEST(Observables, PlaquettesAreGaugeInvariantAndLinkTraceIsNot) {
           .write(transformed.link(site, mu));
     }
   }
-  const GaugeObservables before = quadrille::gauge_observables(links);
-  const GaugeObservables after = quadrille::gauge_observables(transformed);
+  const GaugeObservables before = quadrille::testing::gauge_observables(links);
+  const GaugeObservables after = quadrille::testing::gauge_observables(transformed);
   for (std::size_t plane = 0; plane < 6; ++plane) EXPECT_NEAR(before.planes[plane], after.planes[plane], 1e-14);
   EXPECT_GT(std::abs(before.link_trace - after.link_trace), 1e-6);
 }
@@ -130,10 +131,10 @@ TEST(Observables, AreTheSameBitsForAnyNumberOfThreads) {
   const HostLinks links = random_links({8, 6, 10, 12}, generator);  // 5,760 sites: six chunks, the last not full
   const int before = omp_get_max_threads();
   omp_set_num_threads(1);
-  const GaugeObservables one = quadrille::gauge_observables(links);
+  const GaugeObservables one = quadrille::testing::gauge_observables(links);
   for (const int threads : {2, 3, 5}) {
     omp_set_num_threads(threads);
-    const GaugeObservables many = quadrille::gauge_observables(links);
+    const GaugeObservables many = quadrille::testing::gauge_observables(links);
     EXPECT_EQ(one.plaquette, many.plaquette);
     EXPECT_EQ(one.planes, many.planes);
     EXPECT_EQ(one.link_trace, many.link_trace);
@@ -150,7 +151,7 @@ TEST(Observables, UnitarityNamesTheWorstLink) {
   HostLinks links = random_links(dims, generator);
   const std::int64_t site = 77;
   for (int i = 0; i < 9; ++i) links.link(site, 2)[i] *= 1 + 1e-4;
-  const quadrille::Unitarity found = quadrille::unitarity(links);
+  const quadrille::Unitarity found = quadrille::testing::unitarity(links);
   EXPECT_NEAR(found.unitarity, 2e-4, 1e-7);
   EXPECT_NEAR(found.determinant, 3e-4, 1e-7);
   EXPECT_EQ(found.unitarity_site, site);
@@ -162,7 +163,7 @@ TEST(Observables, UnitarityNamesTheWorstLink) {
 TEST(Observables, AUnitaryMatrixOfAnotherDeterminantIsSeen) {
   HostLinks links = unit_links({2, 2, 2, 2});
   for (int i = 0; i < 9; ++i) links.link(5, 3)[i] *= std::polar(1.0, 1e-3);
-  const quadrille::Unitarity found = quadrille::unitarity(links);
+  const quadrille::Unitarity found = quadrille::testing::unitarity(links);
   EXPECT_LT(found.unitarity, 1e-15);
   EXPECT_NEAR(found.determinant, 3e-3, 1e-8);
   EXPECT_EQ(found.determinant_site, 5);
@@ -173,7 +174,7 @@ TEST(Observables, ANotANumberIsTheWorst) {
   HostLinks links = unit_links({2, 2, 2, 4});
   links.link(9, 1)[4] = std::numeric_limits<double>::quiet_NaN();
   for (int i = 0; i < 9; ++i) links.link(20, 0)[i] *= 5;
-  const quadrille::Unitarity found = quadrille::unitarity(links);
+  const quadrille::Unitarity found = quadrille::testing::unitarity(links);
   EXPECT_TRUE(std::isnan(found.unitarity));
   EXPECT_EQ(found.unitarity_site, 9);
   EXPECT_EQ(found.unitarity_direction, 1);
@@ -207,12 +208,12 @@ TEST(Projection, ReunitarizesAFieldInPlace) {
   const HostLinks before = links;
   std::uniform_real_distribution<double> noise(-1e-6, 1e-6);
   for (Complex& number : links.data) number += Complex(noise(generator), noise(generator));
-  EXPECT_GT(quadrille::unitarity(links).unitarity, 1e-7);
-  const double change = quadrille::reunitarize(links);
+  EXPECT_GT(quadrille::testing::unitarity(links).unitarity, 1e-7);
+  const double change = quadrille::testing::reunitarize(links);
   EXPECT_GT(change, 1e-8);
   EXPECT_LT(change, 1e-5);
-  EXPECT_LT(quadrille::unitarity(links).unitarity, 1e-14);
-  EXPECT_LT(quadrille::unitarity(links).determinant, 1e-14);
+  EXPECT_LT(quadrille::testing::unitarity(links).unitarity, 1e-14);
+  EXPECT_LT(quadrille::testing::unitarity(links).determinant, 1e-14);
   for (std::size_t i = 0; i < links.data.size(); ++i) EXPECT_LT(std::abs(links.data[i] - before.data[i]), 1e-5);
 }
 
@@ -220,7 +221,7 @@ TEST(Projection, NamesALinkThatCannotBeMended) {
   HostLinks links = unit_links({2, 2, 4, 2});
   for (int i = 0; i < 9; ++i) links.link(6, 3)[i] = 0;
   try {
-    quadrille::reunitarize(links);
+    quadrille::testing::reunitarize(links);
     ADD_FAILURE() << "no error";
   } catch (const quadrille::Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("site (0,1,1,0), direction t"));

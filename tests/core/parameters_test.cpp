@@ -249,6 +249,8 @@ TEST(Parameters, VariantsTakeTheTableTheirSelectorNames) {
   ASSERT_EQ(errors.size(), 3u);
   EXPECT_THAT(errors[0].what(), HasSubstr("'type' is missing in solver: give one of one, two"));
   EXPECT_THAT(errors[1].what(), HasSubstr("did you mean 'two'?"));
+  EXPECT_EQ(nearest_name("8", {"18", "12"}), "") << "a number is not another one misspelt";
+  EXPECT_EQ(nearest_name("12x", {"18", "12"}), "12");
   EXPECT_THAT(errors[2].what(), HasSubstr("unknown key 'mass' in solver two"));
 }
 

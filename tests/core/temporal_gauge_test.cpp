@@ -3,11 +3,11 @@
 
 #include "core/blas/random_fill.h"
 #include "core/convert.h"
-#include "core/gauge/observables.h"
-#include "core/gauge/start.h"
+#include "core/gauge/gauge_store.h"
 #include "core/gauge/su3.h"
 #include "tests/backend_under_test.h"
 #include "tests/extents.h"
+#include "tests/gauge_testing.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>
@@ -15,18 +15,27 @@
 namespace quadrille {
 namespace {
 
+using testing::gauge_observables;
 using testing::next_seed;
 
 class TemporalGaugeOn : public ::testing::TestWithParam<Dims> {
  protected:
   const Lattice lattice{GetParam()};
+
+  /// The links in temporal gauge.
+  HostLinks fixed(const HostLinks& links) const {
+    const GaugeStore store(lattice, links, testing::backend());
+    const auto form = store.form({Precision::Double, Reconstruct::R18, true});
+    HostLinks out(lattice.dims());
+    export_links(out, form->spatial);
+    export_links(out, form->time);
+    return out;
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Extents, TemporalGaugeOn, ::testing::ValuesIn(testing::test_extents));
 
 TEST_P(TemporalGaugeOn, TimeLinksAreOneUpToTheLastSlice) {
-  const HostLinks links = hot_start(lattice, next_seed());
-  const TemporalGauge gauge(lattice, links);
-  const HostLinks fixed = gauge.fixed(links);
+  const HostLinks fixed = this->fixed(hot_start(lattice, next_seed()));
   bool trivial = true;
   for (std::int64_t site = 0; site < lattice.volume(); ++site) {
     const double off = std::abs(fixed.link(site, 3)[0] - 1.0);
@@ -41,25 +50,25 @@ TEST_P(TemporalGaugeOn, TimeLinksAreOneUpToTheLastSlice) {
 
 TEST_P(TemporalGaugeOn, KeepsGaugeInvariants) {
   const HostLinks links = weak_start(lattice, next_seed(), 0.5);
-  const HostLinks fixed = TemporalGauge(lattice, links).fixed(links);
-  const GaugeObservables before = gauge_observables(links), after = gauge_observables(fixed);
+  const GaugeObservables before = gauge_observables(links), after = gauge_observables(fixed(links));
   for (int plane = 0; plane < 6; ++plane) EXPECT_NEAR(after.planes[plane], before.planes[plane], 1e-14);
   EXPECT_GT(std::abs(after.link_trace - before.link_trace), 1e-4) << "nothing was transformed";
   EXPECT_LT(after.unitarity.unitarity, 1e-14);
 }
 
 TEST_P(TemporalGaugeOn, RestoreInvertsTransformInEveryPrecision) {
-  const TemporalGauge gauge(lattice, hot_start(lattice, next_seed()));
+  const GaugeStore store(lattice, GaugeStart::hot(next_seed()), testing::backend());
+  const auto gauge = store.temporal_gauge();
   Field psi(FieldDesc::spinor(lattice, Subset::Full, Precision::Double, testing::backend())), back(psi.desc());
   fill_gaussian(psi, next_seed());
   HostSpinor before(GetParam()), after(GetParam());
   export_spinor(before, psi);
   for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
     Field inside(FieldDesc::spinor(lattice, Subset::Full, p, testing::backend()));
-    gauge.transform(inside, psi);
+    gauge->transform(inside, psi);
     export_spinor(after, inside);
     EXPECT_GT(std::abs(after.data[after.data.size() - 1] - before.data[before.data.size() - 1]), 1e-3);
-    gauge.restore(back, inside);
+    gauge->restore(back, inside);
     export_spinor(after, back);
     double largest = 0;
     for (std::size_t i = 0; i < before.data.size(); ++i)

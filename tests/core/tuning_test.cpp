@@ -564,7 +564,7 @@ TEST_F(TuningTest, APipeOrAFolderInTheFilesPlaceIsLeftAlone) {
     said_.str("");
     Fake fake(second_wins);
     EXPECT_EQ(Tuner(settings(name)).choose(key, three, fake.measure()), 1);
-    EXPECT_THAT(said_.str(), HasSubstr(path(name) + ": it is no regular file"));
+    EXPECT_THAT(said_.str(), HasSubstr(path(name) + ": it is not a regular file"));
     EXPECT_FALSE(fs::is_regular_file(path(name)));
   }
 }

@@ -1,4 +1,5 @@
 // The CUDA hopping kernels without a GPU: the bodies of the generated sources and their index arithmetic, on the host.
+#include "core/gauge/link_work.h"
 #include "core/layout/grouped_layout.h"
 #include "core/site_access.h"
 #include "dirac/cuda/tiles.h"
@@ -127,12 +128,19 @@ void every_body_agrees(const Scene& scene) {
   const WilsonParameters& w = scene.parameters;
   ASSERT_EQ(dirac::is_twisted({w.boundary, 1}), twisted);
   const HostSpinor psi = random_spinor(dims);
+  const auto double_18 = [&](std::uint8_t directions) {
+    return Field(
+        in_groups(FieldDesc::links(scene.lattice, Precision::Double, Reconstruct::R18, cpu_backend(), directions)));
+  };
+  Field forward = double_18(hops::forward), matrices = double_18(1);  // as the store of a device has them
+  import_links(forward, scene.gauge->host_links());
+  const LinkView g = view_of(matrices);
+  ASSERT_TRUE(cpu_link_work().fix_time(g, view_of(forward)));
   for (const OperatorForm& form : all_forms()) {
     const auto links = [&](std::uint8_t directions) {
       Field field(
           in_groups(FieldDesc::links(scene.lattice, form.precision, form.reconstruct, cpu_backend(), directions)));
-      import_links(field, form.temporal_gauge ? scene.gauge->temporal_gauge()->fixed(scene.gauge->links())
-                                              : scene.gauge->links());
+      cpu_link_work().copy(view_of(field), view_of(forward), form.temporal_gauge ? &g : nullptr);
       return field;
     };
     const Field spatial = links(hops::spatial);

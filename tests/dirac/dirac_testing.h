@@ -8,6 +8,7 @@
 #include "dirac/wilson.h"
 #include "tests/backend_under_test.h"
 #include "tests/extents.h"
+#include "tests/gauge_testing.h"
 #include "tests/random_seed.h"
 #include "tests/reference/wilson.h"
 
@@ -68,11 +69,11 @@ inline Complex dot(const HostSpinor& a, const HostSpinor& b) {
 /// A lattice with links, and everything different in every direction.
 struct Scene {
   Lattice lattice;
-  std::shared_ptr<const GaugeSource> gauge;
+  std::shared_ptr<const GaugeStore> gauge;
   WilsonParameters parameters;
 
-  Scene(const Dims& dims, HostLinks links)
-      : lattice(dims), gauge(std::make_shared<const GaugeSource>(lattice, std::move(links))) {
+  Scene(const Dims& dims, const HostLinks& links)
+      : lattice(dims), gauge(std::make_shared<const GaugeStore>(lattice, links, backend())) {
     parameters.mass = 0.137;
     parameters.xi0 = 2.464;
     parameters.nu = 0.95;
@@ -85,11 +86,9 @@ struct Scene {
   Scene(const Scene&) = delete;
 
   reference::WilsonSetup setup() const { return {parameters.mass, parameters.xi0, parameters.nu, parameters.boundary}; }
-  WilsonOperator wilson(const OperatorForm& form = {}) const {
-    return WilsonOperator(gauge, parameters, form, backend());
-  }
+  WilsonOperator wilson(const OperatorForm& form = {}) const { return WilsonOperator(gauge, parameters, form); }
   std::shared_ptr<const WilsonOperator> shared_wilson(const OperatorForm& form = {}) const {
-    return std::make_shared<const WilsonOperator>(gauge, parameters, form, backend());
+    return std::make_shared<const WilsonOperator>(gauge, parameters, form);
   }
 };
 

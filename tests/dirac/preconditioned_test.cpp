@@ -123,9 +123,8 @@ TEST(PreconditionedForms, LinksOfAnotherRankAreJudgedToo) {
     const Lattice lattice({4, 4, 4, 4}, std::make_shared<const WithAnotherRank>(other_ranks));
     HostLinks links = weak_start(lattice, next_seed(), 0.3);
     for (int i = 0; i < 9; ++i) links.link(37, 2)[i] *= own_scale;
-    const auto gauge = std::make_shared<const GaugeSource>(lattice, std::move(links));
-    const EvenOddSystem system(
-        std::make_shared<const WilsonOperator>(gauge, WilsonParameters{}, OperatorForm{}, backend()));
+    const auto gauge = std::make_shared<const GaugeStore>(lattice, links, backend());
+    const EvenOddSystem system(std::make_shared<const WilsonOperator>(gauge, WilsonParameters{}, OperatorForm{}));
     try {
       system.converted({Precision::Double, Reconstruct::R12});
       return "";

@@ -32,7 +32,9 @@ TEST(CudaBackend, BytesComeBackAsTheyWent) {
     for (std::size_t i = 0; i < bytes; ++i) sent[i] = static_cast<unsigned char>((i * 2654435761u) >> 13);
     void* memory = backend().allocate(bytes);
     backend().copy_out(received.data(), memory, bytes);
-    EXPECT_EQ(received, std::vector<unsigned char>(bytes, 0xff)) << "fresh memory is not-a-number";
+    if (poisons_memory) {
+      EXPECT_EQ(received, std::vector<unsigned char>(bytes, 0xff)) << "fresh memory is not-a-number";
+    }
     backend().copy_in(memory, sent.data(), bytes);
     backend().copy_out(received.data(), memory, bytes);
     EXPECT_EQ(received, sent);

@@ -1,4 +1,4 @@
-// Runs the tests where a GPU answers; elsewhere says why it does not, in the words by which ctest knows a skipped test.
+// Runs the tests with a usable GPU; elsewhere says why it does not, in the words by which ctest knows a skipped test.
 #include "core/backend/backend.h"
 
 #include <gtest/gtest.h>

@@ -49,10 +49,10 @@ using Case = std::tuple<Dims, LinkForm>;
 class CudaPureGauge : public ::testing::TestWithParam<Case> {
  protected:
   PureGauge on_cpu(const HostLinks& start, const WilsonGaugeAction& action, std::uint64_t seed) const {
-    return PureGauge(lattice, start, action, seed, cpu_backend(), form);
+    return PureGauge(GaugeStore(lattice, start), action, seed, form);
   }
   PureGauge on_gpu(const HostLinks& start, const WilsonGaugeAction& action, std::uint64_t seed) const {
-    return PureGauge(lattice, start, action, seed, backend(), form);
+    return PureGauge(GaugeStore(lattice, start, backend()), action, seed, form);
   }
 
   const Lattice lattice{std::get<0>(GetParam())};
@@ -82,7 +82,7 @@ TEST_P(CudaPureGauge, OverrelaxationIsThatOfTheCpu) {
   expect_same_sums(here, there);
   here.overrelax();
   there.overrelax();
-  const HostLinks expected = here.links(), found = there.links();
+  const HostLinks expected = here.links().host_links(), found = there.links().host_links();
   EXPECT_LT(distance(found, expected), largest_difference(single, action.beta));
   EXPECT_LE(differing_links(found, expected, usual_difference(single)), 2 * lattice.volume());
   EXPECT_GT(distance(expected, start), 0.1);
@@ -103,7 +103,7 @@ TEST_P(CudaPureGauge, HeatbathIsThatOfTheCpuLinkByLink) {
     PureGauge here = on_cpu(start, action, seed), there = on_gpu(start, action, seed);
     here.heatbath(123456789012);
     there.heatbath(123456789012);
-    const HostLinks expected = here.links(), found = there.links();
+    const HostLinks expected = here.links().host_links(), found = there.links().host_links();
     const HeatbathCounts a = here.counts(), b = there.counts();
     EXPECT_EQ(b.draws, 4 * 3 * lattice.volume());
     EXPECT_EQ(a.draws, b.draws);
@@ -133,7 +133,7 @@ TEST_P(CudaPureGauge, TheFirstSweepIsThatOfTheCpu) {
   const bool parted = here.counts().attempts != there.counts().attempts;
   EXPECT_FALSE(parted && !single);
   if (!parted) {
-    EXPECT_LT(distance(there.links(), here.links()), largest_difference(single, action.beta));
+    EXPECT_LT(distance(there.links().host_links(), here.links().host_links()), largest_difference(single, action.beta));
   }
   EXPECT_NEAR(plaquette_of(here.planes()), plaquette_of(there.planes()), parted ? 0.1 : single ? 1e-5 : 1e-13);
 }
@@ -146,7 +146,7 @@ TEST_P(CudaPureGauge, ReunitarizationIsThatOfTheCpu) {
   const double change = there.reunitarize();
   EXPECT_NEAR(change, here.reunitarize(), rounding);
   EXPECT_GT(change, 1e-5);
-  EXPECT_LT(distance(there.links(), here.links()), rounding);
+  EXPECT_LT(distance(there.links().host_links(), here.links().host_links()), rounding);
   // The largest change is that of this call, not of an earlier one.
   EXPECT_LT(there.reunitarize(), rounding);
 }
@@ -156,7 +156,7 @@ TEST(CudaPureGaugeKernels, AreLoggedAndMemoryComesBack) {
   const std::size_t before = backend().allocated_bytes();
   for (const LinkForm& form : tested_forms) {
     const auto earlier = kernel_records();
-    PureGauge gauge(lattice, cold_start(lattice), {6, 1}, next_seed(), backend(), form);
+    PureGauge gauge(GaugeStore(lattice, cold_start(lattice), backend()), {6, 1}, next_seed(), form);
     gauge.sweep(0, 2);
     const FieldDesc& desc = gauge.field().desc();
     EXPECT_EQ(desc.backend, &backend());

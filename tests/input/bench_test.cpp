@@ -73,7 +73,7 @@ std::string name(const ::testing::TestParamInfo<std::pair<Precision, Reconstruct
   return to_string(info.param.first) + "_" + to_string(info.param.second);
 }
 
-// The most and the least numbers a link, and each precision.
+// The most and the least numbers per link, and each precision.
 INSTANTIATE_TEST_SUITE_P(Forms, MemoryBound,
                          ::testing::Values(std::pair{Precision::Double, Reconstruct::R18},
                                            std::pair{Precision::Single, Reconstruct::R12},

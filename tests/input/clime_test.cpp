@@ -2,6 +2,7 @@
 #include "input/files/gauge_file.h"
 #include "input/files/propagator_file.h"
 #include "lime_testing.h"
+#include "tests/input/host_propagator.h"
 
 #include <sys/resource.h>
 
@@ -61,7 +62,7 @@ TEST_F(ClimeTest, FieldsCrossBetweenTheMovers) {
   for (const auto& [writes, reads] :
        {std::pair{LimeMover::builtin, LimeMover::clime}, std::pair{LimeMover::clime, LimeMover::builtin}}) {
     write_gauge_file(folder_.file("a"), links, {.mover = writes});
-    EXPECT_EQ(read_gauge_file(folder_.file("a"), {.mover = reads}).links.data, links.data);
+    EXPECT_EQ(read_gauge_file(folder_.file("a"), {.mover = reads}).links->host_links().data, links.data);
     write_propagator_file(folder_.file("p"), propagator, {}, {.mover = writes});
     EXPECT_EQ(read_propagator_file(folder_.file("p"), {.mover = reads}).propagator.data, propagator.data);
   }
@@ -73,7 +74,7 @@ TEST_F(ClimeTest, ReadsTheRealFiles) {
        {"weak_field.lime", "unity.lime", "uneven.ildg", "lat.sample.l4444.ildg", "lat.sample.l4444.scidac"}) {
     const GaugeFile ours = read_gauge_file(*data_file(name), {.mover = LimeMover::builtin});
     const GaugeFile theirs = read_gauge_file(*data_file(name), {.mover = LimeMover::clime});
-    EXPECT_EQ(ours.links.data, theirs.links.data) << name;
+    EXPECT_EQ(ours.links->host_links().data, theirs.links->host_links().data) << name;
     EXPECT_EQ(theirs.info.checksum.state, ChecksumVerdict::State::ok) << name;
   }
 }
@@ -91,7 +92,7 @@ TEST_F(ClimeTest, AFullDiskLeavesNothing) {
   const HostLinks links = random_links({4, 4, 4, 4}, generator);
   if (fs::exists("/dev/full"))
     expect_error([&] { write_gauge_file("/dev/full", links, {.mover = LimeMover::clime}); },
-                 {"/dev/full", "No space left on device"});
+                 {"/dev/full", "no space left on device"});
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
@@ -99,7 +100,7 @@ TEST_F(ClimeTest, AFullDiskLeavesNothing) {
   small.rlim_cur = 50000;
   ::setrlimit(RLIMIT_FSIZE, &small);
   expect_error([&] { write_gauge_file(folder_.file("a"), links, {.mover = LimeMover::clime}); },
-               {folder_.file("a"), "File too large"});
+               {folder_.file("a"), "file too large"});
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(folder_.count(), 0u);

@@ -19,7 +19,7 @@ class GaugeTest : public ::testing::Test {
     std::vector<Error> errors;
     const Job job = read_job(folder_.file("job.yaml"), {}, errors);
     for (const Error& error : errors) ADD_FAILURE() << error.what();
-    return load_gauge(job);
+    return load_gauge(job, cpu_backend());
   }
   /// What a 64-bit file of these links says.
   std::string stored(const HostLinks& links) const {
@@ -44,7 +44,7 @@ TEST_F(GaugeTest, TheChecksumIsThatOfTheLinksIn64Bits) {
         "file: single.ildg", "file: scaled.ildg, reunitarize: true"}) {
     SCOPED_TRACE(gauge);
     const LoadedGauge loaded = load(gauge);
-    EXPECT_EQ(loaded.checksum, stored(loaded.source->links()));
+    EXPECT_EQ(loaded.checksum, stored(loaded.links->host_links()));
     // The report tells of the file, whose numbers these links may not be any more.
     const auto& report = loaded.report["checksum"];
     const std::string told =

@@ -3,6 +3,7 @@
 #include "input/files/gauge_file.h"
 #include "input/files/propagator_file.h"
 #include "lime_testing.h"
+#include "tests/input/host_propagator.h"
 
 #include <sstream>
 
@@ -14,9 +15,9 @@ using ::testing::HasSubstr;
 
 class InfoTest : public ::testing::Test {
  protected:
-  static void expect_info(const std::string& path, const std::vector<std::string>& parts) {
+  static void expect_info(const std::string& path, const std::vector<std::string>& parts, bool good = true) {
     std::ostringstream out;
-    info(path, out);
+    EXPECT_EQ(info(path, out), good);
     for (const std::string& part : parts) EXPECT_THAT(out.str(), HasSubstr(part));
     const bool warned = !parts.empty() && parts[0].starts_with("warning");
     EXPECT_EQ(out.str().find("\nwarning") != std::string::npos, warned);
@@ -46,7 +47,7 @@ TEST_F(InfoTest, ReportsABadChecksumAndBadLinks) {
   std::string& data = find_raw(records, "ildg-binary-data").data;
   data[1] = char(data[1] ^ 0x08);  // half or twice the number
   expect_info(saved(records),
-              {"checksum      mismatch (the file says suma", "NOT in SU(3)", "site (0,0,0,0), direction x"});
+              {"checksum      mismatch (the file says suma", "NOT in SU(3)", "site (0,0,0,0), direction x"}, false);
 }
 
 TEST_F(InfoTest, TellsOfALengthThatLooksWrong) {
@@ -84,6 +85,19 @@ TEST_F(InfoTest, NamesFormatsThatItCannotRead) {
   openqcd[4] = 4;
   write_bytes(folder_.file("o"), openqcd);
   expect_info(folder_.file("o"), {"openQCD", "this version cannot read it"});
+}
+
+TEST_F(InfoTest, TellsWhichTasksReadHdf5) {
+  write_bytes(folder_.file("h"), "\x89HDF\r\n\x1a\n");
+  expect_info(folder_.file("h"), {"HDF5", "input of the tasks matrix_product, ri_mp2"});
+}
+
+TEST_F(InfoTest, LinksOffSu3AreAFailureWithAGoodChecksumToo) {
+  auto generator = fresh_generator();
+  HostLinks links = random_links({2, 4, 6, 2}, generator);
+  links.data[7] *= 1.5;
+  write_gauge_file(folder_.file("a.ildg"), links);
+  expect_info(folder_.file("a.ildg"), {"checksum      ok", "NOT in SU(3)"}, false);
 }
 
 TEST_F(InfoTest, TellsOfLimeFilesWithoutFields) {

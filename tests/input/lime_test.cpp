@@ -239,7 +239,7 @@ TEST_F(LimeTest, TheWriterKeepsTheRules) {
 TEST_F(LimeTest, ReadingBeyondARecordIsRefused) {
   const LimeInput input(saved(small_file()));
   char byte[8];
-  expect_error([&] { input.read(input.records()[0], 1, byte, 3); }, {"record 1 (first-record)", "3 bytes from 1"});
+  expect_error([&] { input.read(input.records()[0], 1, byte, 3); }, {"record 1 (first-record)", "3 bytes from byte 1"});
   expect_error([&] { input.read(input.records()[0], ~std::uint64_t(0), byte, 2); }, {"record 1 (first-record)"});
 }
 

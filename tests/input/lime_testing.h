@@ -148,28 +148,25 @@ inline std::optional<Error> expect_error(const std::function<void()>& body, cons
   return std::nullopt;
 }
 
-/// A generator with a fresh seed, which a failing test prints. QUADRILLE_TEST_SEED repeats one.
+/// A generator with a fresh seed, which a failing test prints. QUADRILLE_SEED repeats one.
 inline std::mt19937_64 fresh_generator() {
-  const char* wanted = std::getenv("QUADRILLE_TEST_SEED");
+  const char* wanted = std::getenv("QUADRILLE_SEED");
   const std::uint64_t seed = wanted ? std::strtoull(wanted, nullptr, 10) : std::random_device{}();
   ::testing::Test::RecordProperty("seed", std::to_string(seed));
-  std::printf("seed: QUADRILLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  std::printf("seed: QUADRILLE_SEED=%llu\n", static_cast<unsigned long long>(seed));
   return std::mt19937_64(seed);
 }
 
 inline HostLinks random_links(const Dims& dims, std::mt19937_64& generator) {
   HostLinks links(dims);
   std::normal_distribution<double> normal;
-  for (Complex& number : links.data) number = {normal(generator), normal(generator)};
-  reunitarize(links);
+  for (std::size_t n = 0; n < links.data.size(); n += 9) {
+    Matrix3 u;
+    for (std::size_t i = 0; i < 9; ++i) u[i] = {normal(generator), normal(generator)};
+    EXPECT_TRUE(project_su3(u));
+    u.write(links.data.data() + n);
+  }
   return links;
-}
-
-inline HostPropagator random_propagator(const Dims& dims, std::mt19937_64& generator) {
-  HostPropagator propagator(dims);
-  std::normal_distribution<double> normal;
-  for (Complex& number : propagator.data) number = {normal(generator), normal(generator)};
-  return propagator;
 }
 
 /// $QUADRILLE_DATA/gauge/name, or nothing when the variable is not set.

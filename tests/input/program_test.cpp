@@ -3,6 +3,7 @@
 
 #include "input/files/gauge_file.h"
 #include "input/files/propagator_file.h"
+#include "tests/input/host_propagator.h"
 #include "tests/input/lime_testing.h"
 
 #include <nlohmann/json.hpp>
@@ -21,10 +22,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::read_bytes;
+using testing::read_propagator_file;
 using testing::replace_text;
 using ::testing::StartsWith;
 using testing::TemporaryFolder;
 using testing::write_bytes;
+using testing::write_propagator_file;
 using Json = nlohmann::json;
 
 const std::string job = R"(gauge: {start: weak, dims: [4, 2, 2, 4], seed: 5, epsilon: 0.3, save: field.lime}
@@ -101,6 +104,63 @@ TEST_F(ProgramTest, HelpAndVersion) {
   EXPECT_TRUE(Json::parse(out()).contains("$schema"));
 }
 
+TEST_F(ProgramTest, HelpKnowsCommandsAndSaysWhatThereIs) {
+  EXPECT_EQ(call({"help", "run"}), 0);
+  EXPECT_THAT(out(), HasSubstr("--threads"));
+  EXPECT_THAT(out(), HasSubstr("task: propagator"));
+  EXPECT_EQ(call({"help", "info"}), 0);
+  EXPECT_THAT(out(), HasSubstr("FILE"));
+  EXPECT_EQ(call({"help", "run", "mesons"}), 0);
+  EXPECT_THAT(out(), HasSubstr("from: text; required"));
+  EXPECT_EQ(call({"help", "source", "gaussian"}), 0);
+  EXPECT_THAT(out(), HasSubstr("of the task solver_study only"));
+  EXPECT_THAT(out(), HasSubstr("seed"));
+  EXPECT_EQ(call({"help", "source", "wall"}), 2);
+  EXPECT_THAT(err(), HasSubstr("there is no source 'wall'; there are point, gaussian"));
+  EXPECT_EQ(call({"help", "operater"}), 2);
+  EXPECT_THAT(err(), HasSubstr("there is no block 'operater'; did you mean 'operator'?"));
+}
+
+TEST_F(ProgramTest, MisspeltCommandsAndOptionsAreGuessed) {
+  const std::string file = folder_.file("job.yaml");
+  const auto said = [&](std::vector<std::string> words) {
+    EXPECT_EQ(call(std::move(words)), 2);
+    return err();
+  };
+  EXPECT_THAT(said({"chekc", file}), HasSubstr("there is no command 'chekc'; did you mean 'check'?"));
+  EXPECT_THAT(said({"dance"}), HasSubstr("there is no command 'dance'; commands are run, check, info,"));
+  EXPECT_THAT(said({"run", file, "--trheads", "2"}),
+              HasSubstr("run has no option '--trheads'; did you mean '--threads'? (see quadrille run --help)"));
+  EXPECT_THAT(said({"run", file, "--backed=cpu"}),
+              HasSubstr("run has no option '--backed'; did you mean '--backend'?"));
+  EXPECT_THAT(said({"run", file, "--nonsense"}), HasSubstr("run has no option '--nonsense' (see"));
+  EXPECT_THAT(said({"run", file, "extra"}), HasSubstr("run: unexpected argument 'extra'"));
+}
+
+// The last run of each is the one that counts: what ends a job must be refused before anything is written.
+TEST_F(ProgramTest, ALatticeThatNoMachineHoldsIsRefusedByCheck) {
+  EXPECT_EQ(call({"check", folder_.file("job.yaml"), "--set", "gauge.dims=[4096,4096,4096,4096]"}), 1);
+  EXPECT_THAT(err(), HasSubstr("not enough memory: a lattice of 4096 x 4096 x 4096 x 4096 sites needs at least"));
+  EXPECT_EQ(call({"check", folder_.file("job.yaml"), "--set", "gauge.dims=[8,8,8,8]"}), 0);
+}
+
+// A solve that found nothing must not look like a part of the propagator that is zero.
+TEST_F(ProgramTest, AFailedSolveLeavesNullInCorrelators) {
+  EXPECT_EQ(run({"--set", "solver={type: bicgstab, tolerance: 1e-9, max_iterations: 0}"}), 1)
+      << "no iteration: " << err();
+  EXPECT_EQ(run({"--set", "operator.mass=-3.999999", "--set", "solver.max_iterations=2", "--set",
+                 "solver.scheme=uniform", "--set", "solver.sloppy=null"}),
+            3)
+      << err();
+  const Json all = results();
+  int failed = 0;
+  for (const Json& solve : all["solves"]) failed += solve["residual"].is_null() || solve["residual"] >= 1.0;
+  ASSERT_GT(failed, 0) << "the test needs a solve that finds nothing";
+  for (const Json& value : all["correlators"]["mesons"]["pion"]) EXPECT_TRUE(value.is_null());
+  for (const Json& value : all["correlators"]["mesons"]["effective_mass"]) EXPECT_TRUE(value.is_null());
+  EXPECT_FALSE(std::filesystem::exists(output("p.lime")));
+}
+
 TEST_F(ProgramTest, CheckNamesEveryErrorAndChangesNothing) {
   EXPECT_EQ(call({"check", folder_.file("job.yaml")}), 0);
   EXPECT_THAT(out(), HasSubstr("no errors"));
@@ -126,6 +186,20 @@ TEST_F(ProgramTest, ResultsHoldWhatIsPromised) {
                           "correlators", "warnings"}) {
     EXPECT_TRUE(r.contains(key)) << key;
   }
+  double parts = 0;
+  for (const char* phase : {"read", "setup", "solves", "contractions", "write"}) {
+    EXPECT_GT(r["timing"][phase], 0) << phase;
+    parts += r["timing"][phase].get<double>();
+  }
+  EXPECT_GT(r["timing"]["total"], parts);
+  double solves = 0;
+  for (const Json& solve : r["solves"]) solves += solve["seconds"].get<double>();
+  EXPECT_GE(r["timing"]["solves"], solves);
+  EXPECT_GT(r["memory"]["host_peak"], r["memory"]["backend_peak"]);
+  EXPECT_GE(r["memory"]["backend_peak"], 12 * 64 * 24 * 8) << "twelve columns of 64 sites";
+  EXPECT_EQ(r["memory"]["parts"]["propagators"], 12 * 64 * 24 * 8);
+  EXPECT_GT(r["memory"]["parts"]["operators"], 0);
+  EXPECT_EQ(r["memory"]["propagators_on_host"], Json::array());
   EXPECT_EQ(r["lattice"]["dims"], (Json{4, 2, 2, 4}));
   EXPECT_EQ(r["job"]["solver"]["max_iterations"], 10000) << "defaults are filled in";
   ASSERT_EQ(r["solves"].size(), 12u);
@@ -147,15 +221,21 @@ TEST_F(ProgramTest, ResultsHoldWhatIsPromised) {
   ASSERT_EQ(r["correlators"]["mesons"]["pion"].size(), 4u);
 
   // The correlator is that of the propagator in the file, and the field's file holds the field.
-  const PropagatorFile saved = read_propagator_file(output("p.lime"));
+  const auto saved = read_propagator_file(output("p.lime"));
   for (int t = 0; t < 4; ++t) {
     double sum = 0;
     for (std::size_t k = 0; k < 16 * 144; ++k) sum += std::norm(saved.propagator.data[std::size_t(t) * 16 * 144 + k]);
     EXPECT_NEAR(r["correlators"]["mesons"]["pion"][std::size_t(t)], sum, 1e-14 * sum);
   }
-  const GaugeObservables seen = gauge_observables(read_gauge_file(output("field.lime")).links);
+  const GaugeObservables seen = read_gauge_file(output("field.lime")).links->observables();
   EXPECT_EQ(r["gauge"]["plaquette"], seen.plaquette);
   EXPECT_EQ(r["gauge"]["checksum"]["suma"].get<std::string>().size(), 8u);
+}
+
+TEST_F(ProgramTest, TheLastLineSaysTheTimeInAllAndOfSolves) {
+  testing::LogCapture captured;
+  ASSERT_EQ(run(), 0) << err();
+  EXPECT_THAT(captured.text(), ::testing::ContainsRegex("[0-9.]+ s in all, [0-9.]+ s of them solves\n$"));
 }
 
 TEST_F(ProgramTest, LinksAreSavedInSinglePrecisionToo) {
@@ -163,11 +243,11 @@ TEST_F(ProgramTest, LinksAreSavedInSinglePrecisionToo) {
   ASSERT_EQ(run({"--set", "gauge.save={file: field.lime, precision: single}"}), 0) << err();
   EXPECT_EQ(call({"info", output("field.lime")}), 0) << err();
   EXPECT_THAT(out(), HasSubstr("32 bits"));
-  const HostLinks single = read_gauge_file(output("field.lime")).links;
+  const HostLinks single = read_gauge_file(output("field.lime")).links->host_links();
   ASSERT_EQ(run({"--force"}), 0) << err();
   EXPECT_EQ(call({"info", output("field.lime")}), 0) << err();
   EXPECT_THAT(out(), HasSubstr("64 bits"));
-  const HostLinks links = read_gauge_file(output("field.lime")).links;
+  const HostLinks links = read_gauge_file(output("field.lime")).links->host_links();
   for (std::size_t k = 0; k < links.data.size(); ++k) {
     EXPECT_EQ(single.data[k].real(), double(float(links.data[k].real()))) << k;
     EXPECT_EQ(single.data[k].imag(), double(float(links.data[k].imag()))) << k;
@@ -190,7 +270,7 @@ TEST_F(ProgramTest, AFinishedJobIsNotDoneAgainAndALostTaskIs) {
 
   // The file is no longer what was computed: the propagator is solved again.
   write_bytes(output("restart.json"), state.dump());
-  PropagatorFile saved = read_propagator_file(output("p.lime"));
+  auto saved = read_propagator_file(output("p.lime"));
   saved.propagator.data[5] += 1;
   write_propagator_file(output("p.lime"), saved.propagator, {});
   ASSERT_EQ(run(), 0) << err();
@@ -250,7 +330,8 @@ TEST_F(ProgramTest, NoConvergenceEndsWithThreeAndStillWrites) {
   EXPECT_THAT(err(), HasSubstr("did not converge"));
   EXPECT_FALSE(results()["solves"][0]["converged"]);
   EXPECT_EQ(results()["solves"][0]["stop_reason"], "max_iterations");
-  EXPECT_THAT(results()["warnings"].dump(), HasSubstr("propagator: spin 0, colour 0: "));
+  EXPECT_THAT(results()["warnings"].dump(),
+              HasSubstr("propagator: 12 of 12 solves did not converge (max_iterations); spin 0, colour 0: "));
   EXPECT_TRUE(results()["correlators"].contains("mesons"));
   EXPECT_EQ(run({"--set", "solver.max_iterations=2"}), 3) << "a restart says so again";
 }
@@ -280,7 +361,7 @@ TEST_F(ProgramTest, AFullDiskIsSaidAndLeavesNoHalfFile) {
   setrlimit(RLIMIT_FSIZE, &old);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(status, 1);
-  EXPECT_THAT(err(), HasSubstr(output("p.lime") + ": "));
+  EXPECT_THAT(err(), HasSubstr(output("p.lime") + ": writing failed: file too large; the incomplete file was removed"));
   EXPECT_FALSE(std::filesystem::exists(output("p.lime")));
   ASSERT_EQ(run(), 0) << err();
   EXPECT_TRUE(std::filesystem::exists(output("p.lime")));
@@ -328,7 +409,7 @@ TEST_F(ProgramTest, LinksThatAreNotUnitaryEnoughAreSaidBeforeAnySolve) {
   replace_text(reading, "tolerance: 1e-9", "tolerance: 1e-9, reconstruct: 12");
   write_bytes(folder_.file("job.yaml"), reading);
   EXPECT_EQ(run(), 1);
-  EXPECT_THAT(err(), HasSubstr("job.yaml:6:56: 12 numbers a link"));
+  EXPECT_THAT(err(), HasSubstr("job.yaml:6:56: 12 numbers per link"));
   EXPECT_FALSE(std::filesystem::exists(output("restart.json")));
   EXPECT_FALSE(std::filesystem::exists(output("results.json")));
   EXPECT_EQ(run({"--set", "gauge.reunitarize=true"}), 0) << err();
@@ -343,7 +424,7 @@ TEST_F(ProgramTest, AChangedGaugeFileIsNoticed) {
   ASSERT_EQ(run({"--force"}), 0) << err();
   const Json first = results();
   EXPECT_EQ(first["gauge"]["checksum"]["verdict"], "ok");
-  HostLinks links = read_gauge_file(folder_.file("field.lime")).links;
+  HostLinks links = read_gauge_file(folder_.file("field.lime")).links->host_links();
   for (std::size_t k = 0; k < 9; ++k) links.data[k] = k % 4 == 0 ? 1 : 0;
   write_gauge_file(folder_.file("field.lime"), links);
   ASSERT_EQ(run(), 0) << err();

@@ -2,6 +2,7 @@
 
 #include "input/files/xml.h"
 #include "lime_testing.h"
+#include "tests/input/host_propagator.h"
 
 #include <bit>
 #include <limits>
@@ -38,13 +39,13 @@ TEST_F(PropagatorFileTest, RoundTrips) {
   for (const Dims& dims : {Dims{4, 6, 2, 8}, Dims{12, 4, 2, 6}, Dims{16, 8, 4, 8}}) {  // the last in several pieces
     const HostPropagator propagator = random_propagator(dims, generator_);
     write_propagator_file(folder_.file("a.lime"), propagator, {});
-    const PropagatorFile read = read_propagator_file(folder_.file("a.lime"));
+    const auto read = read_propagator_file(folder_.file("a.lime"));
     EXPECT_EQ(read.propagator.data, propagator.data);
     EXPECT_EQ(read.info.dims, dims);
     EXPECT_EQ(read.info.precision, 64);
     EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::ok);
     write_propagator_file(folder_.file("a.lime"), propagator, {}, {.precision = 32});
-    const PropagatorFile single = read_propagator_file(folder_.file("a.lime"));
+    const auto single = read_propagator_file(folder_.file("a.lime"));
     EXPECT_EQ(single.info.precision, 32);
     for (std::size_t i = 0; i < propagator.data.size(); ++i)
       ASSERT_EQ(single.propagator.data[i].real(), double(float(propagator.data[i].real())));
@@ -100,7 +101,7 @@ TEST_F(PropagatorFileTest, TheHeaderHasWhatChromaLooksUp) {
                                 .gauge_file = "a&b.lime",
                                 .plaquette = 0.5};
   write_propagator_file(folder_.file("a.lime"), random_propagator({2, 4, 4, 6}, generator_), header);
-  const PropagatorFile read = read_propagator_file(folder_.file("a.lime"));
+  const auto read = read_propagator_file(folder_.file("a.lime"));
   const Xml xml(read.info.record_xml, {});
   const std::vector<std::pair<std::string, std::string>> expected{
       {"Propagator/version", "1"},
@@ -147,7 +148,7 @@ TEST_F(PropagatorFileTest, OtherNamesOfTheDatatypeRead) {
       replace_text(find_raw(records, "scidac-private-record-xml").data, ">Lattice<", ">" + name + "<");
       find_raw(records, "scidac-record-xml").data = "no XML at all";
       write_bytes(folder_.file("a.lime"), raw_bytes(records));
-      const PropagatorFile read = read_propagator_file(folder_.file("a.lime"));
+      const auto read = read_propagator_file(folder_.file("a.lime"));
       EXPECT_EQ(read.info.datatype, name);
       EXPECT_EQ(read.info.precision, precision);
       EXPECT_EQ(read.info.record_xml, "no XML at all");
@@ -174,7 +175,7 @@ TEST_F(PropagatorFileTest, BadFilesNameThePlace) {
   std::string& data = find_raw(bad, "scidac-binary-data").data;
   data[1007] = char(data[1007] ^ 1);
   expect_bad(bad, {"record 5 (scidac-binary-data)", "checksum mismatch"});
-  const PropagatorFile read = read_propagator_file(folder_.file("a.lime"), {.verify_checksum = false});
+  const auto read = read_propagator_file(folder_.file("a.lime"), {.verify_checksum = false});
   EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::mismatch);
 }
 
@@ -234,13 +235,13 @@ TEST_F(PropagatorFileTest, CutFilesAndUnwritablePlaces) {
       [&] {
         write_propagator_file(folder_.file("missing/a"), HostPropagator({2, 2, 2, 2}), {});
       },
-      {folder_.file("missing/a"), "No such file or directory"});
+      {folder_.file("missing/a"), "no such file or directory"});
   if (fs::exists("/dev/full"))
     expect_error(
         [] {
           write_propagator_file("/dev/full", HostPropagator({2, 2, 2, 2}), {});
         },
-        {"/dev/full", "No space left on device"});
+        {"/dev/full", "no space left on device"});
 }
 
 }  // namespace

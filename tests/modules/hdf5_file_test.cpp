@@ -12,6 +12,7 @@
 #include <fstream>
 #include <limits>
 #include <random>
+#include <sstream>
 
 namespace quadrille {
 namespace {
@@ -55,8 +56,8 @@ TEST_F(Hdf5, WhatIsWrongIsSaidWithItsPlace) {
   add_dataset(path_, "x", {2, 3}, {1, 2, 3, 4, std::numeric_limits<double>::infinity(), 6});
   add_dataset(path_, "whole", {2}, {1, 2}, H5T_STD_I32LE);
   EXPECT_THAT(what("x", 2), HasSubstr("element [1, 1] is inf, must be finite"));
-  EXPECT_THAT(what("x", 3), HasSubstr("must have 3 indices, has 2"));
-  EXPECT_THAT(what("y", 2), HasSubstr(": record y: there is no such dataset"));
+  EXPECT_THAT(what("x", 3), HasSubstr("dataset x: must have 3 indices, has 2"));
+  EXPECT_THAT(what("y", 2), HasSubstr("a.h5: has no dataset 'y'; it has whole, x"));
   EXPECT_THAT(what("whole", 1), HasSubstr("must hold floating-point numbers"));
   EXPECT_THAT(what("x", 2), HasSubstr(path_));
   std::ofstream(folder_.file("text.h5")) << "no HDF5\n";
@@ -64,6 +65,76 @@ TEST_F(Hdf5, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THROW(Hdf5Reader(folder_.file("missing.h5")), Error);
   std::filesystem::resize_file(path_, std::filesystem::file_size(path_) / 2);
   EXPECT_THROW(Hdf5Reader(path_).read("x", 2), Error);
+}
+
+/// Each byte sequence `from` of the file becomes `to`.
+void replace_bytes(const std::string& path, const std::string& from, const std::string& to) {
+  ASSERT_EQ(from.size(), to.size());
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  std::string bytes = text.str();
+  std::size_t found = 0;
+  for (std::size_t at = bytes.find(from); at != std::string::npos; at = bytes.find(from, at + from.size()), ++found) {
+    bytes.replace(at, from.size(), to);
+  }
+  ASSERT_GT(found, 0u);
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string little_endian(std::uint64_t number) {
+  std::string bytes;
+  for (int k = 0; k < 8; ++k, number >>= 8) bytes += char(number & 0xff);
+  return bytes;
+}
+
+// HDF5 reads and writes beyond its memory where a type's size is not that of its numbers.
+TEST_F(Hdf5, ATypeOfAnImpossibleSizeIsAnError) {
+  add_dataset(path_, "x", {3, 5}, std::vector<double>(15, 1.5), H5T_IEEE_F64LE, {2, 5});
+  const std::string type("\x11\x20\x3f\0\x08\0\0\0", 8);
+  replace_bytes(path_, type, std::string("\x11\x20\x3f\0\x08\x08\0\0", 8));
+  EXPECT_THAT(what("x", 2), HasSubstr("dataset x: holds floating-point numbers of 2056 bytes"));
+  EXPECT_THROW((void)Hdf5Reader(path_).dims("x", 2), Error);
+}
+
+TEST_F(Hdf5, ExtentsThatTheFileCannotHoldAreAnError) {
+  const std::string before = little_endian(1237);
+  for (const bool chunks : {false, true}) {
+    const std::string path = folder_.file(chunks ? "chunks.h5" : "whole.h5");
+    add_dataset(path, "x", {1237}, std::vector<double>(1237, 1.5), H5T_IEEE_F64LE,
+                chunks ? std::vector<hsize_t>{100} : std::vector<hsize_t>{});
+    EXPECT_EQ(Hdf5Reader(path).read("x", 1).data.size(), 1237u);
+    for (const std::uint64_t extent : {std::uint64_t(1) << 20, std::uint64_t(1) << 40, std::uint64_t(1) << 62}) {
+      const std::string damaged = folder_.file("damaged.h5");
+      std::filesystem::copy_file(path, damaged, std::filesystem::copy_options::overwrite_existing);
+      replace_bytes(damaged, before, little_endian(extent));
+      EXPECT_THROW((void)Hdf5Reader(damaged).read("x", 1), Error) << chunks << ' ' << extent;
+      EXPECT_THROW((void)Hdf5Reader(damaged).dims("x", 1), Error) << chunks << ' ' << extent;
+    }
+  }
+}
+
+TEST_F(Hdf5, CompressedArraysAreRead) {
+  std::vector<double> data(35, 0.0);
+  data[17] = 3.25;
+  add_dataset(path_, "x", {5, 7}, data, H5T_IEEE_F32LE, {2, 3});
+  EXPECT_EQ(Hdf5Reader(path_).read("x", 2).data, data);
+}
+
+// One double would be given room, and all of them written.
+TEST_F(Hdf5, AnAttributeOfSeveralNumbersIsNone) {
+  add_dataset(path_, "x", {1}, {1});
+  const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  for (const hsize_t count : {hsize_t(1), hsize_t(4000)}) {
+    const hid_t space = H5Screate_simple(1, &count, nullptr);
+    const char* name = count == 1 ? "one" : "many";
+    const hid_t attribute = H5Acreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT);
+    ASSERT_GE(H5Awrite(attribute, H5T_NATIVE_DOUBLE, std::vector<double>(count, 2.5).data()), 0);
+    H5Aclose(attribute);
+    H5Sclose(space);
+  }
+  H5Fclose(file);
+  EXPECT_EQ(Hdf5Reader(path_).attribute("one"), 2.5);
+  EXPECT_EQ(Hdf5Reader(path_).attribute("many"), std::nullopt);
 }
 
 }  // namespace

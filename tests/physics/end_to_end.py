@@ -313,7 +313,30 @@ class HeldDeviceMemory:
 
 
 class DeviceMemory(Solved):
-    """A solve that does not fit into the GPU's memory."""
+    """Solves that do not fit into the GPU's memory, and solutions that do not fit beside each other."""
+
+    def test_solutions_move_to_the_host(self):
+        if harness.BACKEND != "cuda":
+            raise unittest.SkipTest("of a GPU")
+        params = {"mass": 0.5, "phase": [0, 0, 0, 1]}
+        solver = {**uniform(), "tolerance": 1e-8}
+        job = {**job_for("unused", params, (0, 0, 0, 0), solver),
+               "gauge": {"start": "weak", "dims": [24, 24, 24, 48], "seed": harness.SEED, "epsilon": 0.3}}
+        source = job["run"][0]["source"]
+        names = ("first", "second")
+        job["run"] = [{"task": "propagator", "name": name, "source": {**source, "site": [0, 0, 0, t]}}
+                      for t, name in enumerate(names)]
+        job["run"] += [{"task": "mesons", "name": f"mesons_{name}", "from": name} for name in names]
+        free = self.run_job(job, out="free")
+        self.assertEqual(free["memory"]["propagators_on_host"], [])
+        # Twelve columns take 1.53 GB: two propagators would fit into what is left but for links, solver and context.
+        with HeldDeviceMemory(4 << 30):
+            short = self.run_job(job, out="short")
+        self.assertIn("first", short["memory"]["propagators_on_host"])
+        self.assertLess(short["memory"]["backend_peak"], free["memory"]["backend_peak"])
+        for name in names:
+            here, there = (results["correlators"][f"mesons_{name}"]["pion"] for results in (free, short))
+            np.testing.assert_allclose(there, here, rtol=1e-12)
 
     def test_ends_with_a_clear_error_and_the_next_one_works(self):
         if harness.BACKEND != "cuda":

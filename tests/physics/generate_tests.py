@@ -7,6 +7,7 @@ published plaquettes.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -207,7 +208,7 @@ class Generate(ProgramTest):
         self.interrupt(job, "out", 5)
         self.interrupt(job, "out", 110)
         process = self.call("run", self.write_job(job), "--out", self.path("out"), "--threads", "2")
-        self.assertRegex(process.stderr, r"going on after \d{3} sweeps of an interrupted run")
+        self.assertRegex(process.stderr, r"continuing an interrupted run at sweep \d{3}")
         results = self.run_job(job)
         rest = results["chains"]["generate"]
         for key in ("history", "plaquette", "acceptance", "largest_drift", "files"):
@@ -228,7 +229,7 @@ class Generate(ProgramTest):
         restart["unfinished"]["generate"]["so_far"]["build_id"] = "another"
         with open(self.path("out/restart.json"), "w") as stream:
             json.dump(restart, stream)
-        said = f"generate goes on with the build {build} of the program from a state of the build another"
+        said = f"generate continues with build {build} of the program from a state written by build another"
         self.interrupt(job, "out", 110)
         results = self.run_job(job)  # the warning of the run in between is kept, and is not said again
         self.assertEqual([said in warning for warning in results["warnings"]].count(True), 1, results["warnings"])
@@ -246,12 +247,109 @@ class Generate(ProgramTest):
             self.skipTest("there is one instruction set")
         generic = {"QUADRILLE_ISA": "generic"}
         results = self.run_job(job, env=generic)
-        said = f"an interrupted run kept its state with {kept}, this one works with generic"
+        said = f"an interrupted run kept its state with {kept}, this one uses generic"
         self.assertEqual([said in warning for warning in results["warnings"]], [True])
         whole = self.run_job(job, out="whole", env=generic)
         self.assertEqual(results["chains"]["generate"]["history"], whole["chains"]["generate"]["history"])
         for file in ("folder/b_0103.lime", "folder/b_0203.lime"):
             self.assertTrue(np.array_equal(self.links(file)[0], self.links(file, "whole")[0]))
+
+    def start(self, job):
+        """The job in the background."""
+        process = subprocess.Popen(
+            [harness.PROGRAM, "run", self.write_job(job), "--out", self.path("out"), "--threads", "1", "--backend",
+             harness.BACKEND], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            preexec_fn=harness.default_signals)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for(self, file, process):
+        end = time.monotonic() + 60
+        while not os.path.exists(self.path(file)):
+            self.assertIsNone(process.poll(), f"it ended before {file} was there")
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.002)
+
+    def stopped(self, job, number, file="out/results.json"):
+        """Sends the signal when the file is there; (exit status, standard error)."""
+        before = self.written(file)  # by an earlier run
+        process = self.start(job)
+        self.wait_for(file, process)
+        while self.written(file) == before:
+            self.assertIsNone(process.poll(), f"it ended before it wrote {file}")
+            time.sleep(0.002)
+        time.sleep(0.05)
+        process.send_signal(number)
+        said = process.communicate(timeout=60)[1]
+        return process.returncode, said
+
+    def test_a_signal_ends_it_after_the_sweep_and_keeps_the_state(self):
+        """keep_every is far away: the state is kept because of the signal."""
+        job = self.job(separation=400)
+        whole = self.run_job(job, "--threads", "1", out="whole")["chains"]["generate"]
+        for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(signal=number):
+                found, said = self.stopped(job, number)
+                self.assertEqual(found, status, said)
+                self.assertRegex(said, r"quadrille: stopped after sweep \d+; run again to continue\n$")
+        process = self.call("run", self.write_job(job), "--out", self.path("out"), "--threads", "1")
+        self.assertRegex(process.stderr, r"continuing an interrupted run at sweep \d+")
+        rest = self.run_job(job)["chains"]["generate"]
+        self.assertEqual(rest["history"], whole["history"])
+        self.assertEqual([name for name in os.listdir(self.path("out")) if "unfinished" in name or "lock" in name], [])
+
+    def test_a_damaged_state_in_the_restart_file_is_an_error_with_the_way_out(self):
+        job = self.job(separation=100, keep_every=0)
+        self.interrupt(job, "out", 5)
+        with open(self.path("out/restart.json")) as stream:
+            good = stream.read()
+        for change in (lambda state: state.update(done=-3), lambda state: state.update(done=10**6),
+                       lambda state: state.update(counts=[1]), lambda state: state.pop("loop_re"),
+                       lambda state: state["plaquette"].pop(), lambda state: state.update(seconds="long")):
+            restart = json.loads(good)
+            change(restart["unfinished"]["generate"]["so_far"]["so_far"]["state"])
+            with open(self.path("out/restart.json"), "w") as stream:
+                json.dump(restart, stream)
+            process = self.call("run", self.write_job(job), "--out", self.path("out"))
+            self.assertEqual(process.returncode, 1, process.stderr)
+            self.assertRegex(process.stderr, "restart.json is damaged: .*--force")
+            self.assertNotIn("json.exception", process.stderr)
+        restart = json.loads(good)
+        restart["unfinished"]["generate"]["so_far"]["so_far"]["turn"] = "x"
+        with open(self.path("out/restart.json"), "w") as stream:
+            json.dump(restart, stream)
+        process = self.call("run", self.write_job(job), "--out", self.path("out"))
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr, "restart.json: damaged: 'unfinished.generate' is not a state of this task; .*--force")
+
+    def test_a_finished_chain_is_not_lost_when_its_end_cannot_be_written(self):
+        """The state goes only when restart.json has the finished chain, which here cannot be written."""
+        job = self.job(separation=300)
+        self.assertEqual(self.stopped(job, signal.SIGINT)[0], 130)
+        states = [name for name in os.listdir(self.path("out")) if "unfinished" in name]
+        self.assertEqual(len(states), 1)
+        process = self.start(job)
+        self.wait_for("out/folder/b_0303.lime", process)
+        process.send_signal(signal.SIGSTOP)
+        os.rename(self.path("out/restart.json"), self.path("kept.json"))
+        os.mkdir(self.path("out/restart.json"))
+        process.send_signal(signal.SIGCONT)
+        self.assertEqual(process.wait(60), 1)
+        self.assertTrue(os.path.exists(self.path("out/folder/b_0603.lime")), "the chain was finished")
+        os.rmdir(self.path("out/restart.json"))
+        os.rename(self.path("kept.json"), self.path("out/restart.json"))
+        again = self.call("run", self.write_job(job), "--out", self.path("out"), "--threads", "1")
+        self.assertRegex(again.stderr, r"continuing an interrupted run at sweep \d+")
+
+    def test_a_chain_from_a_file_needs_the_number_of_its_sweeps(self):
+        """Without it the random numbers of its first sweeps would be used again."""
+        self.run_job(self.job(configurations=1, save="one.lime"))
+        job = self.job(gauge={"file": self.path("out/one.lime")})
+        process = self.call("check", self.write_job(job))
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr, "'first_sweep' is missing: the chain starts from .*one.lime")
+        self.assertEqual(self.call("check", self.write_job({**job, "run": [{**job["run"][0], "first_sweep": 7}]})).returncode, 0)
 
     def test_a_state_of_another_key_is_not_used(self):
         """As an interrupted run of another version of the program, or of changed links, leaves it."""
@@ -263,8 +361,8 @@ class Generate(ProgramTest):
         with open(self.path("out/restart.json"), "w") as stream:
             json.dump(restart, stream)
         process = self.call("run", self.write_job(job), "--out", self.path("out"))
-        self.assertIn("generate begins anew: an interrupted run kept its state with another version", process.stderr)
-        self.assertNotIn("going on after", process.stderr)
+        self.assertIn("generate starts over: an interrupted run kept its state with another version", process.stderr)
+        self.assertNotIn("continuing an interrupted run", process.stderr)
 
     def test_a_damaged_state_is_not_used(self):
         job = self.job(separation=100, keep_every=0)
@@ -274,7 +372,7 @@ class Generate(ProgramTest):
                 stream.seek(-1000, os.SEEK_END)
                 stream.write(b"damaged")
         results = self.run_job(job)
-        self.assertTrue(any("begins anew" in warning for warning in results["warnings"]), results["warnings"])
+        self.assertTrue(any("starts over" in warning for warning in results["warnings"]), results["warnings"])
         whole = self.run_job(job, out="whole")
         self.assertEqual(results["chains"]["generate"]["history"], whole["chains"]["generate"]["history"])
 
@@ -285,7 +383,7 @@ class Generate(ProgramTest):
         self.run_job(self.job(configurations=1, save="two.lime"), out="double")
         difference = np.max(np.abs(links - self.links("two.lime", "double")[0]))
         self.assertTrue(1e-9 < difference < 1e-7, difference)
-        self.run_job(self.job(gauge={"file": self.path("out/one.lime")}), out="from single")
+        self.run_job(self.job(gauge={"file": self.path("out/one.lime")}, first_sweep=0), out="from single")
 
     def test_a_finished_task_is_not_done_again(self):
         before = self.run_job(self.job())

@@ -60,6 +60,11 @@ def limit_file_size(size):
     return apply
 
 
+def default_signals():
+    """For a child process: what runs in the background of a script ignores SIGINT, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def command(*args):
     """The program's command line; runs and benchmarks are on the backend that is tested."""
     if args and args[0] in ("run", "bench") and "--backend" not in args:
@@ -73,6 +78,10 @@ class ProgramTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="quadrille-")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def written(self, file):
+        """When the file was written last; None when there is none."""
+        return os.stat(self.path(file)).st_mtime_ns if os.path.exists(self.path(file)) else None
 
     def path(self, name):
         return os.path.join(self.folder, name)

@@ -406,7 +406,7 @@ class RiMp2Study(StudyTest):
         task = {"task": "ri_mp2_study"}
         place = r"job\.yaml:\d+:\d+: "
         self.refused(place + ".*there must be a system to study: `files`, or one that is `generated`", **task)
-        self.refused(place + "'files.*none.h5 cannot be read", **task, files=["none.h5"])
+        self.refused(place + "'files.*none.h5: no such file", **task, files=["none.h5"])
         self.refused(place + "'generated.auxiliary' is missing", **task, generated={"occupied": 1, "virtual": 2})
         self.refused(place + "'generated.occupied' must be >= 1", **task, generated={**self.SIZES, "occupied": 0})
         self.refused(place + "'deltas.*' must be >= 0", **task, generated=self.SIZES, deltas=[0.1, -1])

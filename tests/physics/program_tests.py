@@ -3,7 +3,7 @@
 
     QUADRILLE_PROGRAM=build/quadrille program_tests.py [CLASS...]
 
-Bad input ends with 1 (2 for a wrong call, 3 for a solve that did not converge), with a message on standard error that
+Bad input ends with 1 (2 for a usage error, 3 for a solve that did not converge), with a message on standard error that
 names the place, and leaves no output behind.
 """
 
@@ -202,6 +202,7 @@ class BadFiles(ProgramTest):
         self.refused("[Cc]hecksum", "[0-9a-f]{8}")
         process = self.call("info", self.file)
         self.assertRegex(process.stdout + process.stderr, "(?i)mismatch|differ|wrong|not match|bad")
+        self.assertEqual(process.returncode, 1)
         results = self.run_job({"gauge": {"file": self.file, "verify_checksum": False}}, out="unverified")
         self.assertRegex(" ".join(str(warning) for warning in results["warnings"]), "[Cc]hecksum")
 
@@ -296,6 +297,10 @@ run:
             ("run:\n", "run:\n  - task: propagator\n    source: {type: point, site: [1, 0, 0, 0]}\n",
              r"job\.yaml:\d+", "name"),
             ("solver:\n  type: bicgstab\n  tolerance: 1.0e-8\n", "", "solver"),
+            ("  mass: 0.2", "\tmass: 0.2", r"job\.yaml:5:\d+: not valid YAML: a tab indents this line; use spaces"),
+            ("  file: field.lime", "  start: cold\n  dims: [4096, 4096, 4096, 4096]",
+             r"job\.yaml:3:9: not enough memory: a lattice of 4096 x 4096 x 4096 x 4096 sites needs at least [\d.]+ [PE]iB, "
+             r"this machine has"),
         ):
             with self.subTest(before=before, after=after):
                 self.refused(self.edited(before, after), *patterns)
@@ -426,6 +431,36 @@ class Interrupted(ProgramTest):
 
     def test_killed_within_the_first_task(self):
         self.kill_when(lambda: os.path.exists(self.path("out/results.json")))
+        self.check_rerun()
+
+    def test_a_signal_keeps_the_solved_components(self):
+        """Within the first propagator: the finished components are not solved again, and nothing changes."""
+        for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            command = harness.command("run", self.write_job(self.job), "--out", self.path("out"))
+            before = self.written("out/results.json")  # by an earlier run
+            with subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True, preexec_fn=harness.default_signals) as process:
+                while self.written("out/results.json") == before and process.poll() is None:
+                    time.sleep(0.002)
+                time.sleep(0.15)
+                process.send_signal(number)
+                said = process.communicate(timeout=120)[1]
+            self.assertEqual(process.returncode, status, said)
+            self.assertRegex(said, r"quadrille: stopped (after \d+ of 12 spin-colour components|before \w+); run again to "
+                                   r"continue\n$")
+        self.check_rerun()
+
+    def test_two_runs_in_one_folder(self):
+        command = harness.command("run", self.write_job(self.job), "--out", self.path("out"))
+        with subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as process:
+            while not os.path.exists(self.path("out/restart.json")) and process.poll() is None:
+                time.sleep(0.002)
+            second = self.call("run", self.write_job(self.job), "--out", self.path("out"))
+            self.assertIsNone(process.poll(), "the first ended too early")
+            process.kill()
+        self.assertEqual(second.returncode, 1)
+        self.assertIn(f"another run works in this folder (process {process.pid} on ", second.stderr)
         self.check_rerun()
 
     def test_killed_between_tasks_and_again(self):

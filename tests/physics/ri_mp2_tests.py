@@ -68,7 +68,7 @@ class RiMp2(ProgramTest):
     def test_bad_input(self):
         water = os.path.join(FOLDER, "water.h5")
         for job, pattern in (
-            ({"file": "none.h5"}, r"job.yaml:\d+:\d+: 'file': the file .*none.h5 cannot be read"),
+            ({"file": "none.h5"}, r"job.yaml:\d+:\d+: 'file': .*none.h5: no such file"),
             ({"file": "text.h5"}, "text.h5: cannot be opened as an HDF5 file"),
             ({"file": "half.h5"}, "half.h5"),
             ({"file": water, "delta": "much"}, r"job.yaml:\d+:\d+: 'delta': must be auto or a number >= 0, got much"),

@@ -68,7 +68,8 @@ class Study(ProgramTest):
             self.assertGreater(row["setup_seconds"], 0)
             self.assertEqual(row["outer"], "double 12")
             self.assertEqual(row["reliable_updates"] > 0, row["scheme"] == "reliable", row)
-            self.assertEqual(row["restarts"] > 0, row["scheme"] == "defect", row)
+            if row["scheme"] == "defect":  # its cycles; reliable solves may begin Krylov spaces anew
+                self.assertGreater(row["restarts"], 0, row)
 
     def test_ratios(self):
         rows = self.run_study()["studies"]["study"]["rows"]
@@ -191,6 +192,24 @@ class Study(ProgramTest):
         self.assertEqual(len(study["rows"]), 36)
         self.assertEqual(rows_kept(), [])
 
+    def test_a_signal_ends_a_study_within_a_row(self):
+        job = study_job(source={"type": "gaussian", "count": 3}, tolerances=[1e-11])
+        job["gauge"]["dims"] = [8, 8, 8, 8]
+        command = harness.command("run", self.write_job(job), "--out", self.path("out"))
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              preexec_fn=harness.default_signals) as process:
+            while not os.path.exists(self.path("out/results.json")) and process.poll() is None:
+                time.sleep(0.002)
+            time.sleep(0.5)
+            process.send_signal(signal.SIGTERM)
+            said = process.communicate(timeout=120)[1]
+        self.assertEqual(process.returncode, 143, said)
+        self.assertRegex(said, r"quadrille: stopped after \d+ rows; run again to continue\n$")
+        study = self.run_job(job)["studies"]["study"]
+        whole = self.run_job(job, out="whole")["studies"]["study"]
+        self.assertEqual(study["histories"], whole["histories"])
+        self.assertEqual(len(study["rows"]), 36)
+
     def refused(self, pattern, **more):
         job = json.dumps(study_job(**more), indent=1)
         path = self.write_job(job)
@@ -221,6 +240,34 @@ class Study(ProgramTest):
         self.assertRegex(self.refused("'results.json' holds the results", csv="results.json"), "results.json")
 
 
+class NearCriticalMass(ProgramTest):
+    """BiCGstab in half and single keeps the pace of double on a rough field near its critical mass."""
+
+    def test_iterations(self):
+        dims = [8, 8, 8, 16]
+        self.run_job({
+            "gauge": {"start": "hot", "dims": dims, "seed": 5},
+            "run": [{"task": "generate", "beta": 5.7, "thermalization": 60, "configurations": 1, "separation": 1,
+                     "save": {"file": "rough.lime", "precision": "double"}}]}, out="field")
+        rows = self.run_job({
+            "gauge": {"file": "field/rough.lime"},
+            "operator": {"type": "wilson", "mass": -1, "boundary": BOUNDARY},
+            "run": [{"task": "solver_study", "name": "study", "masses": [-1.03, -1.05], "solvers": ["bicgstab"],
+                     "schemes": ["reliable"], "deltas": [0.1], "max_iterations": 3000, "histories": "none",
+                     "sloppy": [{"precision": precision, "reconstruct": 12, "temporal_gauge": True}
+                                for precision in ("single", "half")],
+                     "source": {"type": "point", "site": [0, 0, 0, 0], "count": 2}}]})["studies"]["study"]["rows"]
+        relative = {(row["mass"], row["inner"]): row["iteration_ratio"] for row in rows if row["scheme"] == "reliable"}
+        print(relative)
+        self.assertEqual(len(relative), 4)
+        # Of two components; a fixed new space at every update takes 2 to 3 times the iterations at -1.03, and none of
+        # the two converge at -1.05.
+        self.assertLess(relative[-1.03, "single 12 temporal gauge"], 1.2)
+        self.assertLess(relative[-1.03, "half 12 temporal gauge"], 1.35)
+        self.assertLess(relative[-1.05, "single 12 temporal gauge"], 2)
+        self.assertLess(relative[-1.05, "half 12 temporal gauge"], 2.5)
+
+
 class CriticalMass(ProgramTest):
     """The critical mass from the correlators of a job, against numpy."""
 
@@ -246,6 +293,14 @@ class CriticalMass(ProgramTest):
             m -= value / (n * np.tanh(m * n) - (n - 1) * np.tanh(m * (n - 1)))
         return m
 
+    def check_shown(self, masses):
+        """show_results.py shows the same."""
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../input/examples/show_results.py")
+        said = subprocess.run([sys.executable, script, self.path("out/results.json")], stdout=subprocess.PIPE, text=True,
+                              check=True).stdout
+        for mass in masses:
+            self.assertIn(f"{mass:.8f}\n", said)
+
     def test_against_numpy(self):
         results = self.run_job(self.job())
         squares = []
@@ -253,6 +308,10 @@ class CriticalMass(ProgramTest):
             pion = np.roll(results["correlators"][f"pion{mass}"]["pion"], -5)
             folded = 0.5 * (pion + np.roll(pion[::-1], 1))[:7]
             squares.append(np.mean([self.mass_of(folded[t] / folded[t + 1], 6 - t) for t in range(2, 6)]) ** 2)
+            masses = results["correlators"][f"pion{mass}"]["effective_mass"]
+            self.assertEqual(len(masses), 6, "not beyond T/2")
+            np.testing.assert_allclose(masses, [self.mass_of(folded[t] / folded[t + 1], 6 - t) for t in range(6)], rtol=1e-9)
+            self.check_shown(masses)
         slope, at_zero = np.polyfit(self.MASSES, squares, 1)
         fit = results["critical_masses"]["critical_mass"]
         np.testing.assert_allclose([point["pion_mass_squared"] for point in fit["points"]], squares, rtol=1e-9)
@@ -266,7 +325,7 @@ class CriticalMass(ProgramTest):
     def test_examples(self):
         """The example jobs are right, but for their configuration, which is not part of the repository."""
         examples = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../input/examples")
-        for name in ("critical_mass", "solver_study"):
+        for name in ("critical_mass", "solver_study", "bicgstab_rough", "bicgstab_weak", "bicgstab_beta6.0"):
             process = self.call("check", os.path.join(examples, name + ".yaml"),
                                 "--set", "gauge={start: cold, dims: [16, 16, 16, 32]}")
             self.assertEqual(process.returncode, 0, process.stderr)
@@ -321,11 +380,29 @@ class Reports(ProgramTest):
             mine = [row for row in rows if row["solver"] == "cg" and row["tolerance"] == tolerance]
             double = {row["mass"]: row["iterations"] for row in mine if row["scheme"] == "uniform"}
             self.assertIn(f"| uniform double 12 | {double[0.2]:.0f} | {double[-0.1]:.0f} |", section)
-            self.assertEqual(section.count("defect half 12, delta 0.1 |"), 2, "iterations and times")
+            self.assertEqual(section.count("defect half 12, delta 0.1 |"), 3, "iterations, relative to double, times")
+            row = next(row for row in mine if row["mass"] == 0.2 and row["scheme"] != "uniform")
+            self.assertIn(f"| {row['iteration_ratio']:.3f} |", section.split("relative to double")[1])
+        self.assertRegex(said, r"## Time\n\n\| (read \| )?.*solves .*\| total \|")
+        self.assertRegex(said, r"Peak memory: [0-9.]+ GB of the host, [0-9.]+ GB of the backend's fields")
         self.assertIn(f"m_c = {results['critical_masses']['critical_mass']['critical_mass']:.5f}", said)
         worst = max(row["iteration_ratio"] for row in rows if row["solver"] == "cg" and row["scheme"] == "reliable"
                     and row["inner"].startswith("single"))
         self.assertIn(f"cg: reliable updates with single inner precision need at most {100 * (worst - 1):.1f} %", said)
+
+    def test_damaged_results_are_an_error(self):
+        """No traceback, whatever is missing: the file and the way out."""
+        results = self.results()
+        for change in (lambda r: r.pop("isa"), lambda r: r["solves"].append(1), lambda r: r.update(studies=[1]),
+                       lambda r: r["critical_masses"]["critical_mass"].pop("points"), lambda r: r.update(job=None)):
+            damaged = json.loads(json.dumps(results))
+            change(damaged)
+            with open(self.path("damaged.json"), "w") as stream:
+                json.dump(damaged, stream)
+            process = self.call("report", self.path("damaged.json"), env=self.without_matplotlib())
+            self.assertEqual(process.returncode, 1)
+            self.assertNotIn("Traceback", process.stderr)
+            self.assertRegex(process.stderr, "damaged.json: damaged, or .*: run the job again")
 
     def test_figures(self):
         if harness.python_with_matplotlib() is None:
@@ -340,7 +417,7 @@ class Reports(ProgramTest):
             histories = {f"study_history_{solver}_-0.1_{tolerance}.{form}"
                          for solver in ("cg", "bicgstab") for tolerance in ("1e-08", "1e-11")}
             self.assertEqual(drawn, histories | {f"{name}.{form}" for name in (
-                "study_iterations", "study_times", "pions", "critical_mass_pion_mass")})
+                "study_iterations", "study_times", "pions", "critical_mass_pion_mass", "timing")})
             with open(os.path.join(out, "report.md")) as stream:
                 said = stream.read()
             for name in drawn:
@@ -375,7 +452,7 @@ class Reports(ProgramTest):
         self.write_job("[1, 2]", "list.json")
         process = self.call("report", self.path("list.json"))
         self.assertEqual(process.returncode, 1)
-        self.assertIn("no results.json", process.stderr)
+        self.assertIn("neither a results.json", process.stderr)
         process = self.call("report", self.path("list.json"), env={"QUADRILLE_PYTHON": self.path("no_python")})
         self.assertEqual(process.returncode, 1)
         self.assertIn("no_python", process.stderr)

@@ -81,7 +81,8 @@ class Modules(ProgramTest):
                 found[name] = (version, [])
                 builds.add(build)
         version = re.search(r"\d+\.\d+\.\d+", self.call("--version").stdout).group()
-        self.assertEqual(found, {"mgemm": (version, ["matrix_product", "matrix_product_study"]),
+        self.assertEqual(found, {"md": (version, ["md_forces"]),
+                                 "mgemm": (version, ["matrix_product", "matrix_product_study"]),
                                  "quenched": (version, ["generate"]), "ri_mp2": (version, ["ri_mp2", "ri_mp2_study"])})
         self.assertEqual(len(builds), 1, builds)
         self.assertTrue(is_build_id(*builds, version), builds)
@@ -95,7 +96,7 @@ class Modules(ProgramTest):
         self.assertEqual(results["sample_sum"], {"bytes": 12, "sum": -6.75, "instances": 1, "pool_is_shared": True,
                                                  "backend": harness.BACKEND, "threads": 2})
         self.assertEqual(results["echo"], {"number": -5})
-        self.assertIn("sample_sum: added with care", results["warnings"])
+        self.assertIn("sample_sum: added with care (2 times)", results["warnings"])
         self.assertNotIn("gauge", results)
         with open(self.path("out/deep/sum.txt")) as stream:
             self.assertEqual(stream.read(), "-6.750\n")
@@ -131,21 +132,31 @@ class Modules(ProgramTest):
         job = self.write_job("run:\n  - task: sample_sum\n    terms: [1]\n    text: none.txt\n")
         process = self.call("check", job, env=search("sample"))
         self.assertEqual(process.returncode, 1)
-        self.assertRegex(process.stderr, r":4:11: 'text': the file .*none.txt cannot be read")
+        self.assertRegex(process.stderr, r":4:11: 'text': .*none.txt: no such file")
         job = self.write_job("run:\n  - task: sample_sum\n    name: solves\n    terms: [1]\n")
         process = self.call("check", job, env=search("sample"))
         self.assertIn(f"{job}:3:11: the name 'solves' is taken", process.stderr)
+        for name in ("chains", "ri_mp2_studies"):
+            job = self.write_job(f"run:\n  - task: sample_sum\n    name: {name}\n    terms: [1]\n")
+            process = self.call("check", job, env=search("sample"))
+            self.assertIn(f"the name '{name}' is taken", process.stderr)
 
     def test_what_goes_wrong_inside(self):
         for mood, said in (("bad input", r"job.yaml:\d+:\d+: 'mood': the mood is bad"),
                            ("exception", "sample_sum: thrown in a module"),
                            ("nothing said", "its function 'run' failed without saying why"),
-                           ("no JSON", "its result is no JSON object")):
+                           ("no JSON", "its result is not a JSON object"),
+                           ("taken block", "it reports under 'solves', a name of the results that is taken")):
             with self.subTest(mood=mood):
                 job = self.write_job({"run": [{**SUM, "mood": mood}]})
                 process = self.call("run", job, "--out", self.path(mood), env=search("sample"))
                 self.assertEqual(process.returncode, 1)
                 self.assertRegex(process.stderr, said)
+        with open(self.path("words.txt"), "w") as stream:
+            stream.write("words")
+        process = self.call("run", self.write_job({"run": [{**SUM, "mood": "taken block", "text": "words.txt"}]}), "--out",
+                            self.path("studies"), env=search("sample"))
+        self.assertIn("it reports under 'matrix_product_studies', a name of the results that is taken", process.stderr)
         process = self.call("run", self.write_job({"run": [{"task": "c_echo", "number": 13}]}), "--out",
                             self.path("13"), env=search("in_c"))
         self.assertEqual(process.returncode, 1)
@@ -233,7 +244,7 @@ class Modules(ProgramTest):
                                      ("module", "task", "parameter")),
                                    (built("missing_symbol")[0], "missing_symbol.so",
                                     "undefined symbol: quadrille_no_such_function"),
-                                   (self.path("folder"), "text.so", "no shared object that can be loaded")):
+                                   (self.path("folder"), "text.so", "not a shared object that can be loaded")):
             with self.subTest(name=name):
                 process = self.call("modules", env={"QUADRILLE_MODULE_PATH": folder})
                 self.assertEqual(process.returncode, 1)

@@ -112,7 +112,7 @@ check "a GPU with an nvcc: nothing to say" [ -z "$output" ]
 configured "$gpu" "$no_nvcc"
 check "a GPU without nvcc: configures" [ "$status" -eq 0 ]
 check "a GPU without nvcc: one line" one_line "$output"
-check "a GPU without nvcc: says so" has "$output" "run-tests: a GPU answers, but the build has no CUDA backend: there is no nvcc"
+check "a GPU without nvcc: says so" has "$output" "run-tests: there is a usable GPU, but the build has no CUDA backend: there is no nvcc"
 configured 'echo "NVIDIA-SMI has failed"; exit 9' 'echo "-- Configuring done"'
 check "a driver that does not answer: configures" [ "$status" -eq 0 ]
 check "a driver that does not answer: no CUDA" has "$calls" " -DQUADRILLE_CUDA=OFF"

@@ -145,7 +145,9 @@ TEST(SystemSolver, ZeroRightHandSide) {
 
 TEST(SystemSolver, NotFiniteRightHandSideIsAnError) {
   Problem problem;
-  const Field fresh(problem.system.full_desc());
+  Field fresh(problem.system.full_desc());
+  fill_gaussian(fresh, 1);
+  blas::scale(std::nan(""), fresh);
   SystemSolver solver(problem.system, spec_of("cg", Scheme::reliable, 1e-10));
   try {
     solver.solve(problem.x, fresh);

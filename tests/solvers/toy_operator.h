@@ -24,11 +24,11 @@
 
 namespace quadrille::test {
 
-/// A seed that differs from run to run and is printed; QUADRILLE_TEST_SEED repeats a run.
+/// A seed that differs from run to run and is printed; QUADRILLE_SEED repeats a run.
 inline std::uint64_t fresh_seed() {
-  const char* fixed = std::getenv("QUADRILLE_TEST_SEED");
+  const char* fixed = std::getenv("QUADRILLE_SEED");
   const std::uint64_t seed = fixed ? std::strtoull(fixed, nullptr, 10) : std::random_device{}();
-  std::cout << "QUADRILLE_TEST_SEED=" << seed << "\n";
+  std::cout << "QUADRILLE_SEED=" << seed << "\n";
   return seed;
 }
 

@@ -1,13 +1,16 @@
 // The CPU backend: aligned memory, first touched by the threads that will use it.
 #include "core/backend/backend.h"
+#include "core/backend/transfer_buffer.h"
 #include "core/blas/call.h"
 #include "core/convert.h"
 #include "core/error.h"
 #include "core/isa.h"
 #include "core/lattice.h"
+#include "core/memory.h"
+#include "core/propagator.h"
+#include "core/team.h"
 
 #include <fmt/format.h>
-#include <omp.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -16,6 +19,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
+#include <memory>
 #include <sstream>
 #include <string>
 
@@ -23,7 +28,12 @@ namespace quadrille {
 namespace {
 
 constexpr std::size_t alignment = 64;
-constexpr std::size_t huge_page = std::size_t(2) << 20;
+constexpr std::size_t small_page = 4096, huge_page = std::size_t(2) << 20;
+
+/// The least multiple of `unit`, from one unit on, that holds `bytes`.
+constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
+  return std::max(unit, (bytes + unit - 1) / unit * unit);
+}
 
 /// How many CPUs a list like "0-3,8" names; 0 when it is none.
 int count_cpus(const std::string& list) {
@@ -58,6 +68,38 @@ std::size_t last_level_cache() {
   return bytes;
 }
 
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+/// Both sides are the same memory, in which kernels have done their work when they return.
+class HostBuffer final : public TransferBuffer {
+ public:
+  explicit HostBuffer(std::size_t bytes)
+      : memory_(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded_up(bytes, alignment)))) {
+    if (!memory_) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("out of memory: a buffer for data on their way needs {} bytes", bytes));
+    }
+  }
+  std::byte* host() override { return memory_.get(); }
+  void* device() override { return memory_.get(); }
+  void send(std::size_t) override {}
+  void fetch(std::size_t) override {}
+  void mark() override {}
+  void wait() override {}
+
+ private:
+  std::unique_ptr<std::byte, Free> memory_;
+};
+
+/// How many memories this machine has, each near to some of its cores (NUMA nodes).
+int memory_places() {
+  std::string nodes;
+  std::getline(std::ifstream("/sys/devices/system/node/online") >> std::ws, nodes);
+  return std::max(1, count_cpus(nodes));
+}
+
 class CpuBackend final : public Backend {
  public:
   std::string name() const override { return "cpu"; }
@@ -71,25 +113,23 @@ class CpuBackend final : public Backend {
   bool host_memory() const override { return true; }
 
   void* allocate(std::size_t bytes) override {
-    const std::size_t rounded = std::max(alignment, (bytes + alignment - 1) / alignment * alignment);
+    const std::size_t rounded = rounded_up(bytes, alignment);
+    require_memory(double(rounded), "a field");
     const std::size_t page = rounded < huge_page ? alignment : huge_page;
-    void* memory = std::aligned_alloc(page, (rounded + page - 1) / page * page);
+    void* memory = std::aligned_alloc(page, rounded_up(rounded, page));
     if (memory == nullptr) {
-      throw Error(ErrorCode::unsupported, fmt::format("out of memory: a field needs {} bytes, {} are in use by others; "
-                                                      "use a smaller lattice or a lower precision",
-                                                      bytes, allocated_bytes()));
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("not enough memory: a field needs {}, {} are free; other fields hold {}",
+                              bytes_text(double(bytes)), bytes_text(memory_here().free),
+                              bytes_text(double(allocated_bytes()))));
     }
 #ifdef MADV_HUGEPAGE
     if (page == huge_page) madvise(memory, rounded, MADV_HUGEPAGE);  // a wish: few entries of the TLB cover a field
 #endif
-      // Pages go to the memory of the thread that touches them first: touch them as kernels will use them.
-#pragma omp parallel
-    {
-      const std::size_t threads = std::size_t(omp_get_num_threads()), me = std::size_t(omp_get_thread_num());
-      const std::size_t begin = rounded * me / threads, end = rounded * (me + 1) / threads;
-      std::memset(static_cast<char*>(memory) + begin, 0xff, end - begin);
+    if (poisons_memory || places_ > 1) touch(static_cast<char*>(memory), rounded);
+    const std::size_t now = allocated_ += bytes;
+    for (std::size_t peak = peak_; peak < now && !peak_.compare_exchange_weak(peak, now);) {
     }
-    allocated_ += bytes;
     ++allocations_;
     return memory;
   }
@@ -101,21 +141,45 @@ class CpuBackend final : public Backend {
 
   void copy_in(void* to, const void* host, std::size_t bytes) override { std::memcpy(to, host, bytes); }
   void copy_out(void* host, const void* from, std::size_t bytes) override { std::memcpy(host, from, bytes); }
+  std::unique_ptr<TransferBuffer> transfer_buffer(std::size_t bytes) override {
+    return std::make_unique<HostBuffer>(bytes);
+  }
   void synchronize() override {}
 
   void convert(Field& dst, const Field& src) override { host::convert(dst, src); }
   void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) override {
     host::rotate(dst, src, g, adjoint);
   }
+  void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers) override {
+    host::put_site(dst, p, site, numbers);
+  }
+  void pack_sites(void* bytes, const PropagatorPiece& piece) override { host::pack_sites(bytes, piece); }
+  void unpack_sites(const PropagatorPiece& piece, const void* bytes) override { host::unpack_sites(piece, bytes); }
+  std::vector<double> slice_norms(const Propagator& propagator) override { return host::slice_norms(propagator); }
   blas::Sums run(const blas::Call& call) override { return blas::run_on_cpu(call); }
 
   std::size_t cache_bytes() const override { return cache_bytes_; }
   std::size_t allocated_bytes() const override { return allocated_; }
+  std::size_t peak_bytes() const override { return peak_; }
   std::size_t allocations() const override { return allocations_; }
+  std::size_t available_bytes() const override { return std::numeric_limits<std::size_t>::max(); }
 
  private:
+  /// Pages go to the memory of the thread that touches them first: touches them as kernels will use them.
+  static void touch(char* memory, std::size_t bytes) {
+    in_team([&](int me, int threads) {
+      const auto bound = [&](int k) { return bytes * std::size_t(k) / std::size_t(threads); };
+      if (poisons_memory) {
+        std::memset(memory + bound(me), 0xff, bound(me + 1) - bound(me));
+      } else {
+        for (std::size_t at = bound(me); at < bound(me + 1); at += small_page) memory[at] = 0;
+      }
+    });
+  }
+
   const std::size_t cache_bytes_ = last_level_cache();
-  std::atomic<std::size_t> allocated_{0};
+  const int places_ = memory_places();
+  std::atomic<std::size_t> allocated_{0}, peak_{0};
   std::atomic<std::size_t> allocations_{0};
 };
 

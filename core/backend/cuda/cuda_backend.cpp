@@ -4,10 +4,12 @@
 #include "core/backend/cuda/kernels.h"
 #include "core/backend/cuda/owned.h"
 #include "core/backend/cuda/runtime.h"
+#include "core/backend/cuda/transfer.h"
 #include "core/blas/call.h"
 #include "core/error.h"
 #include "core/field.h"
 #include "core/layout/grouped_layout.h"
+#include "core/propagator.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -73,7 +75,7 @@ std::string trouble() {
     const cudaError_t status = cudaGetDeviceCount(&devices);
     if (status != cudaSuccess) {
       (void)cudaGetLastError();
-      return fmt::format("no GPU answers ({})", cudaGetErrorString(status));
+      return fmt::format("no usable GPU ({})", cudaGetErrorString(status));
     }
     if (devices == 0) return std::string("there is no GPU");
     int device = 0, major = 0, pools = 0;
@@ -91,10 +93,23 @@ std::string trouble() {
 namespace {
 
 constexpr std::size_t staging_bytes = std::size_t(16) << 20;
-constexpr const char* field_advice = "use a smaller lattice, a lower precision or fewer numbers a link";
+constexpr const char* field_advice = "use a smaller lattice, a lower precision or fewer numbers per link";
 
 Spinor spinor(const Field& field, Parity p) {
   return {const_cast<void*>(field.numbers(p)), const_cast<float*>(field.norms(p)), field.desc().precision};
+}
+
+PropagatorColumns columns(const Propagator& propagator) {
+  PropagatorColumns all{};
+  for (std::size_t c = 0; c < propagator.columns.size(); ++c) {
+    for (Parity p : {Parity::Even, Parity::Odd}) {
+      all.numbers[int(p)][c] = static_cast<double*>(const_cast<void*>(propagator.columns[c].numbers(p)));
+    }
+  }
+  const Dims& dims = propagator.desc().lattice->dims();
+  std::copy(dims.begin(), dims.end(), all.extents);
+  all.rotate = propagator.sink == Propagator::Sink::ukqcd;
+  return all;
 }
 
 template <class F>
@@ -197,6 +212,7 @@ class CudaBackend final : public Backend {
   }
   void copy_in(void* to, const void* host, std::size_t bytes) override { staging_->in(to, host, bytes); }
   void copy_out(void* host, const void* from, std::size_t bytes) override { staging_->out(host, from, bytes); }
+  std::unique_ptr<TransferBuffer> transfer_buffer(std::size_t bytes) override { return make_transfer_buffer(bytes); }
   void synchronize() override { QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(stream())); }
 
   void convert(Field& dst, const Field& src) override {
@@ -216,6 +232,18 @@ class CudaBackend final : public Backend {
                    dst.lattice().half_volume());
     });
   }
+  void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers) override {
+    cuda::put_site(spinor(dst, p), site, numbers);
+  }
+  void pack_sites(void* bytes, const PropagatorPiece& piece) override {
+    cuda::pack_sites(bytes, columns(*piece.propagator), piece.first, piece.count, piece.precision);
+  }
+  void unpack_sites(const PropagatorPiece& piece, const void* bytes) override {
+    cuda::unpack_sites(columns(*piece.propagator), bytes, piece.first, piece.count, piece.precision);
+  }
+  std::vector<double> slice_norms(const Propagator& propagator) override {
+    return cuda::slice_norms(columns(propagator));
+  }
   blas::Sums run(const blas::Call& call) override {
     AlgebraCall launch{call.id, call.op, call.desc->precision, call.parities, {}, call.desc->lattice->half_volume()};
     std::copy(&call.spans[0][0], &call.spans[0][0] + 2 * blas::max_fields, &launch.spans[0][0]);
@@ -224,12 +252,13 @@ class CudaBackend final : public Backend {
 
   std::size_t cache_bytes() const override { return std::size_t(properties_.l2CacheSize); }
   std::size_t allocated_bytes() const override { return allocated_; }
+  std::size_t peak_bytes() const override;
   std::size_t allocations() const override { return allocations_; }
 
   cudaStream_t stream() const { return stream_.get(); }
   /// Memory of the pool; ErrorCode::unsupported, saying what needs it and what to do, when there is none.
   void* take(std::size_t bytes, const char* what, const char* advice);
-  std::size_t available_bytes() const;
+  std::size_t available_bytes() const override;
   Reduction begin_reduction(std::size_t blocks, int sums);
   void finish_reduction(const Reduction& reduction, double* sums, int count);
 
@@ -262,6 +291,11 @@ void* CudaBackend::take(std::size_t bytes, const char* what, const char* advice)
     QUADRILLE_CUDA_CHECK(cudaMemPoolTrimTo(pool_, 0));
     status = cudaMallocAsync(&memory, bytes, stream());
   }
+  while (status == cudaErrorMemoryAllocation && others_give_way()) {
+    (void)cudaGetLastError();
+    synchronize();
+    status = cudaMallocAsync(&memory, bytes, stream());
+  }
   check_memory(
       status, "cudaMallocAsync",
       {.bytes = bytes, .what = what, .advice = fmt::format("fields hold {} bytes; {}", allocated_bytes(), advice)});
@@ -270,9 +304,11 @@ void* CudaBackend::take(std::size_t bytes, const char* what, const char* advice)
 
 void* CudaBackend::allocate(std::size_t bytes) {
   void* memory = take(bytes, "a field", field_advice);
-  if (const cudaError_t filled = cudaMemsetAsync(memory, 0xff, bytes, stream()); filled != cudaSuccess) {
-    (void)cudaFreeAsync(memory, stream());
-    check(filled, "cudaMemsetAsync");
+  if (poisons_memory) {
+    if (const cudaError_t filled = cudaMemsetAsync(memory, 0xff, bytes, stream()); filled != cudaSuccess) {
+      (void)cudaFreeAsync(memory, stream());
+      check(filled, "cudaMemsetAsync");
+    }
   }
   allocated_ += bytes;
   ++allocations_;
@@ -286,6 +322,12 @@ std::size_t CudaBackend::available_bytes() const {
   QUADRILLE_CUDA_CHECK(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved));
   QUADRILLE_CUDA_CHECK(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemCurrent, &used));
   return free + std::size_t(reserved - std::min(used, reserved));
+}
+
+std::size_t CudaBackend::peak_bytes() const {
+  std::uint64_t most = 0;
+  QUADRILLE_CUDA_CHECK(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemHigh, &most));
+  return std::size_t(most);
 }
 
 Reduction CudaBackend::begin_reduction(std::size_t blocks, int sums) {

@@ -7,7 +7,7 @@
 
 namespace quadrille {
 
-/// The backend of the current device, made at the first call. ErrorCode::unsupported where no GPU answers.
+/// The backend of the current device, made at the first call. ErrorCode::unsupported without a usable GPU.
 Backend& cuda_backend();
 
 namespace cuda {

@@ -5,6 +5,7 @@
 #include "core/precision.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace quadrille::cuda {
 
@@ -19,6 +20,21 @@ struct Spinor {
 void convert(const Spinor& dst, const Spinor& src, std::int64_t sites);
 /// dst = g src or g^+ src; g: 18 numbers a site in double, in the grouped layout.
 void rotate(const Spinor& dst, const Spinor& src, const double* g, bool adjoint, std::int64_t sites);
+
+/// The 24 numbers of one site of a parity.
+void put_site(const Spinor& dst, std::int64_t site, const double* numbers);
+
+/// The columns of a propagator in double: [parity][column]; whether their sink spins are in the UKQCD basis.
+struct PropagatorColumns {
+  double* numbers[2][12];
+  int extents[4];
+  bool rotate;
+};
+/// What core/propagator.h says of these.
+void pack_sites(void* bytes, const PropagatorColumns& columns, std::int64_t first, std::int64_t count, int precision);
+void unpack_sites(const PropagatorColumns& columns, const void* bytes, std::int64_t first, std::int64_t count,
+                  int precision);
+std::vector<double> slice_norms(const PropagatorColumns& columns);
 
 /// One operation of field algebra on the parities of its fields.
 struct AlgebraCall {

@@ -2,12 +2,12 @@
 #include "modules/quenched/pure_gauge.h"
 
 #include "core/error.h"
-#include "core/gauge/observables.h"
 #include "core/gauge/start.h"
 #include "core/gauge/su3.h"
 #include "core/isa.h"
 #include "modules/quenched/autocorrelation.h"
 #include "tests/dirac/dirac_testing.h"
+#include "tests/gauge_testing.h"
 #include "tests/modules/quenched/link_forms.h"
 #include "tests/reference/heatbath.h"
 
@@ -25,7 +25,9 @@ namespace {
 
 using testing::backend;
 using testing::ForcedIsa;
+using testing::gauge_observables;
 using testing::next_seed;
+using testing::unitarity;
 
 /// The instruction sets to run with: on a GPU they play no part.
 std::vector<Isa> tested_isas() {
@@ -54,7 +56,7 @@ double quantile(const HostLinks& a, const HostLinks& b, double q) {
 class PureGaugeOn : public ::testing::TestWithParam<std::tuple<Dims, LinkForm>> {
  protected:
   PureGauge pure_gauge(const HostLinks& start, const WilsonGaugeAction& action, std::uint64_t seed) const {
-    return PureGauge(lattice, start, action, seed, backend(), form);
+    return PureGauge(GaugeStore(lattice, start, backend()), action, seed, form);
   }
 
   const Lattice lattice{std::get<0>(GetParam())};
@@ -77,26 +79,28 @@ TEST_P(PureGaugeOn, EveryLinkIsThatOfTheReference) {
     HostLinks heated = start, relaxed = start;
     reference::heatbath_sweep(lattice, heated, same, seed, 12345678901);
     reference::overrelaxation_sweep(lattice, relaxed, same);
-    PureGauge exact(lattice, start, action, seed);
+    PureGauge exact(GaugeStore(lattice, start), action, seed);
     exact.heatbath(12345678901);
     EXPECT_GT(distance(heated, start), 0.5);
     EXPECT_GT(distance(relaxed, start), 0.1);
     for (Isa isa : tested_isas()) {
       const ForcedIsa forced(isa);
       PureGauge gauge = pure_gauge(start, action, seed);
-      EXPECT_LT(distance(gauge.links(), start), single ? 5e-7 : form.reconstruct == Reconstruct::R18 ? 1e-300 : 2e-15);
+      EXPECT_LT(distance(gauge.links().host_links(), start), single                                 ? 5e-7
+                                                             : form.reconstruct == Reconstruct::R18 ? 1e-300
+                                                                                                    : 2e-15);
       gauge.heatbath(12345678901);
       // In float a draw may turn by its rounding, about one in 10^7, and so do links that see it after it.
       if (!single) {
-        EXPECT_LT(distance(gauge.links(), heated), rounding) << to_string(isa);
+        EXPECT_LT(distance(gauge.links().host_links(), heated), rounding) << to_string(isa);
         EXPECT_EQ(gauge.counts().attempts, exact.counts().attempts) << to_string(isa);
       }
-      EXPECT_LT(quantile(gauge.links(), heated, 0.7), rounding) << to_string(isa);
-      EXPECT_LT(quantile(gauge.links(), heated, 0.5), single ? 1e-5 : 1e-13) << to_string(isa);
+      EXPECT_LT(quantile(gauge.links().host_links(), heated, 0.7), rounding) << to_string(isa);
+      EXPECT_LT(quantile(gauge.links().host_links(), heated, 0.5), single ? 1e-5 : 1e-13) << to_string(isa);
       PureGauge other = pure_gauge(start, action, seed);
       other.overrelax();
-      EXPECT_LT(distance(other.links(), relaxed), rounding) << to_string(isa);
-      EXPECT_LT(quantile(other.links(), relaxed, 0.5), single ? 1e-5 : 1e-13) << to_string(isa);
+      EXPECT_LT(distance(other.links().host_links(), relaxed), rounding) << to_string(isa);
+      EXPECT_LT(quantile(other.links().host_links(), relaxed, 0.5), single ? 1e-5 : 1e-13) << to_string(isa);
     }
   }
 }
@@ -107,7 +111,7 @@ TEST_P(PureGaugeOn, OverrelaxationKeepsTheAction) {
   PureGauge gauge = pure_gauge(start, action, 1);
   const double before = reference::gauge_action(lattice, start, {action.beta, action.xi0});
   for (int n = 0; n < 3; ++n) gauge.overrelax();
-  const HostLinks after = gauge.links();
+  const HostLinks after = gauge.links().host_links();
   EXPECT_NEAR(reference::gauge_action(lattice, after, {action.beta, action.xi0}), before,
               (single ? 3e-6 : 1e-12) * std::abs(before));
   EXPECT_GT(distance(after, start), 0.1);
@@ -160,7 +164,8 @@ TEST_P(PureGaugeOn, BitsDoNotDependOnThreads) {
     PureGauge gauge = pure_gauge(start, {5.9, 1.3}, seed);
     for (std::uint64_t sweep = 0; sweep < 2; ++sweep) gauge.sweep(sweep, 2);
     const double change = gauge.reunitarize();
-    return Outcome{gauge.links().data, gauge.planes(), gauge.polyakov_loop(), change, gauge.counts().attempts};
+    return Outcome{gauge.links().host_links().data, gauge.planes(), gauge.polyakov_loop(), change,
+                   gauge.counts().attempts};
   };
   const Outcome one = run(1);
   for (int n : {2, 3}) EXPECT_TRUE(run(n) == one) << n << " threads";
@@ -175,11 +180,11 @@ TEST(PureGauge, FormsWithoutKernelsAreRefused) {
   for (const LinkForm& form :
        {LinkForm{Precision::Half, Reconstruct::R18}, LinkForm{Precision::Single, Reconstruct::R8}}) {
     try {
-      const PureGauge gauge(lattice, cold_start(lattice), {6, 1}, 1, backend(), form);
+      const PureGauge gauge(GaugeStore(lattice, cold_start(lattice), backend()), {6, 1}, 1, form);
       FAIL() << "accepted";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::unsupported);
-      EXPECT_THAT(error.what(), ::testing::HasSubstr("double or single precision with 18 or 12 numbers a link"));
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("double or single precision with 18 or 12 numbers per link"));
     }
   }
 }
@@ -188,18 +193,18 @@ TEST(PureGauge, RandomNumbersAreThoseOfSeedAndSweep) {
   const Lattice lattice({4, 4, 4, 4});
   const HostLinks start = hot_start(lattice, 1);
   const auto after = [&](std::uint64_t seed, std::uint64_t number) {
-    PureGauge gauge(lattice, start, {6, 1}, seed, backend());
+    PureGauge gauge(GaugeStore(lattice, start, backend()), {6, 1}, seed);
     gauge.heatbath(number);
-    return gauge.links();
+    return gauge.links().host_links();
   };
   const HostLinks links = after(5, 7);
   EXPECT_EQ(distance(after(5, 7), links), 0);
   EXPECT_GT(distance(after(5, 8), links), 0.1);
   EXPECT_GT(distance(after(6, 7), links), 0.1);
   // The same surroundings everywhere: no two links may share their random numbers.
-  PureGauge gauge(lattice, cold_start(lattice), {6, 1}, 5, backend());
+  PureGauge gauge(GaugeStore(lattice, cold_start(lattice), backend()), {6, 1}, 5);
   gauge.heatbath(0);
-  const HostLinks first = gauge.links();
+  const HostLinks first = gauge.links().host_links();
   std::vector<double> traces;
   for (std::size_t n = 0; n < first.data.size(); n += 9) traces.push_back(first.data[n].real());
   std::sort(traces.begin(), traces.end());
@@ -212,17 +217,17 @@ TEST_P(PureGaugeIn, AChainGoesOnWithTheSameBits) {
   const HostLinks start = hot_start(lattice, next_seed());
   const WilsonGaugeAction action{5.9, 1.2};
   const std::uint64_t seed = next_seed();
-  PureGauge whole(lattice, start, action, seed, backend(), GetParam());
+  PureGauge whole(GaugeStore(lattice, start, backend()), action, seed, GetParam());
   for (std::uint64_t n = 0; n < 3; ++n) whole.sweep(n, 2);
   whole.reunitarize();
-  const HostLinks saved = whole.links();
-  PureGauge rest(lattice, saved, action, seed, backend(), GetParam());
-  EXPECT_EQ(rest.links().data, saved.data);
+  const HostLinks saved = whole.links().host_links();
+  PureGauge rest(GaugeStore(lattice, saved, backend()), action, seed, GetParam());
+  EXPECT_EQ(rest.links().host_links().data, saved.data);
   for (std::uint64_t n = 3; n < 5; ++n) {
     whole.sweep(n, 2);
     rest.sweep(n, 2);
   }
-  EXPECT_EQ(rest.links().data, whole.links().data);
+  EXPECT_EQ(rest.links().host_links().data, whole.links().host_links().data);
   EXPECT_EQ(rest.planes(), whole.planes());
   EXPECT_EQ(rest.polyakov_loop(), whole.polyakov_loop());
   EXPECT_EQ(rest.counts().draws, 2 * 4 * 3 * lattice.volume());
@@ -234,23 +239,23 @@ TEST_P(PureGaugeIn, AChainGoesOnWithTheSameBits) {
 TEST_P(PureGaugeIn, DriftIsRoundingAndReunitarizationTakesItAway) {
   const Lattice lattice({4, 4, 4, 4});
   const double unit = GetParam().precision == Precision::Single ? 0x1p29 : 1;
-  PureGauge gauge(lattice, hot_start(lattice, next_seed()), {6, 1}, next_seed(), backend(), GetParam());
+  PureGauge gauge(GaugeStore(lattice, hot_start(lattice, next_seed()), backend()), {6, 1}, next_seed(), GetParam());
   for (std::uint64_t n = 0; n < 20; ++n) gauge.sweep(n, 4);
-  const double before = unitarity(gauge.links()).unitarity;
+  const double before = unitarity(gauge.links().host_links()).unitarity;
   const double change = gauge.reunitarize();
-  const double after = unitarity(gauge.links()).unitarity;
+  const double after = unitarity(gauge.links().host_links()).unitarity;
   EXPECT_GT(change, 1e-16 * unit);
   EXPECT_LT(change, (unit == 1 ? 1e-12 : 4e-14) * unit);
   EXPECT_LT(after, 3e-15 * unit);
   EXPECT_GT(before, after);
-  EXPECT_LT(unitarity(gauge.links()).determinant, 3e-15 * unit);
+  EXPECT_LT(unitarity(gauge.links().host_links()).determinant, 3e-15 * unit);
 }
 
 TEST_P(PureGaugeIn, ALinkThatIsNoNumberIsSeen) {
   const Lattice lattice({4, 4, 4, 4});
   HostLinks links = cold_start(lattice);
   links.data[40] = std::nan("");
-  PureGauge gauge(lattice, links, {6, 1}, 1, backend(), GetParam());
+  PureGauge gauge(GaugeStore(lattice, links, backend()), {6, 1}, 1, GetParam());
   gauge.sweep(0, 1);
   EXPECT_TRUE(std::isnan(plaquette_of(gauge.planes())));
 }
@@ -283,7 +288,7 @@ struct Measured {
 
 Measured measure(const Lattice& lattice, const WilsonGaugeAction& action, int warm, int sweeps, int overrelaxations,
                  const LinkForm& form = {}) {
-  PureGauge gauge(lattice, cold_start(lattice), action, next_seed(), backend(), form);
+  PureGauge gauge(GaugeStore(lattice, cold_start(lattice), backend()), action, next_seed(), form);
   std::vector<double> all, spatial, temporal;
   for (int n = 0; n < warm + sweeps; ++n) {
     gauge.sweep(std::uint64_t(n), overrelaxations);
@@ -375,11 +380,11 @@ TEST(PureGauge, SchwingerDysonEquationHolds) {
        {Chain{{5.7, 1}, 3, {}}, Chain{{6, 1}, 0, {}}, Chain{{5.7, 2}, 2, {}},
         Chain{{5.7, 1}, 3, {Precision::Single, Reconstruct::R12}},
         Chain{{6, 1.5}, 1, {Precision::Single, Reconstruct::R18}}}) {
-    PureGauge gauge(lattice, cold_start(lattice), action, next_seed(), backend(), form);
+    PureGauge gauge(GaugeStore(lattice, cold_start(lattice), backend()), action, next_seed(), form);
     std::vector<double> misses;
     for (int n = 0; n < 150; ++n) {
       gauge.sweep(std::uint64_t(n), overrelaxations);
-      if (n >= 50) misses.push_back(schwinger_dyson(lattice, gauge.links(), {action.beta, action.xi0}));
+      if (n >= 50) misses.push_back(schwinger_dyson(lattice, gauge.links().host_links(), {action.beta, action.xi0}));
     }
     const ChainMean found = chain_mean(misses);
     ASSERT_TRUE(found.reliable);

@@ -17,7 +17,7 @@ namespace {
 
 using quadrille::TaskContext;
 
-const char* const moods[] = {"good", "bad input", "exception", "nothing said", "no JSON", nullptr};
+const char* const moods[] = {"good", "bad input", "exception", "nothing said", "no JSON", "taken block", nullptr};
 const quadrille_parameter inside[] = {
     {.name = "file", .type = QUADRILLE_FILE_OUT, .help = "where the sum goes", .flags = QUADRILLE_REQUIRED},
     {.name = "digits",
@@ -83,6 +83,7 @@ void add(const TaskContext& context) {
   if (mood == "bad input") TaskContext::fail(QUADRILLE_INVALID_INPUT, "the mood is bad", "mood");
   if (mood == "exception") throw std::runtime_error("thrown in a module");
   if (mood == "no JSON") context.result("[1, 2");
+  if (mood == "taken block") context.result_in(context.has("text") ? "matrix_product_studies" : "solves", "{}");
   double sum = 0;
   for (const double x : context.reals("terms")) sum += x;
   if (context.boolean("negative")) sum = -sum;
@@ -95,6 +96,7 @@ void add(const TaskContext& context) {
     context.result(fmt::format(R"({{"bytes": {}}})", text.size()));
   }
   context.warn("added with care");
+  if (context.boolean("negative")) context.warn("added with care");
   context.progress("adding", 1);
   context.result(fmt::format(R"({{"sum": {}, "instances": {}, "pool_is_shared": {}, "backend": "{}", "threads": {}}})",
                              sum, instances, pool_is_shared(), context.backend(), context.threads()));

@@ -1,0 +1,193 @@
+#include "core/gauge/gauge_store.h"
+
+#include "core/convert.h"
+#include "core/error.h"
+#include "core/gauge/link_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace quadrille {
+
+namespace {
+
+constexpr std::uint8_t forward_spatial = hops::forward & hops::spatial, forward_time = hops::forward & hops::time;
+
+Field double_18(const Lattice& lattice, Backend& backend, std::uint8_t directions) {
+  return Field(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18, backend, directions));
+}
+
+LinkView view_of(const LinkFields& links) { return quadrille::view_of(links.spatial, links.time); }
+
+void copy(const LinkView& to, const LinkView& from, const Backend& backend) {
+  link_work(backend).copy(to, from, nullptr);
+}
+
+}  // namespace
+
+GaugeStore::GaugeStore(const Lattice& lattice, Backend& backend)
+    : lattice_(&lattice),
+      backend_(&backend),
+      links_(std::make_shared<LinkFields>(LinkFields{double_18(lattice, backend, forward_spatial),
+                                                     double_18(lattice, backend, forward_time), nullptr})) {}
+
+GaugeStore::GaugeStore(const Lattice& lattice, const HostLinks& links, Backend& backend)
+    : GaugeStore(lattice, backend) {
+  set(links);
+}
+
+GaugeStore::GaugeStore(const Lattice& lattice, const GaugeStart& start, Backend& backend)
+    : GaugeStore(lattice, backend) {
+  set(start);
+}
+
+GaugeStore::GaugeStore(const Field& links) : GaugeStore(links.lattice(), *links.desc().backend) { set(links); }
+
+GaugeStore::~GaugeStore() = default;
+
+void GaugeStore::set(const HostLinks& links) {
+  import_links(links_->spatial, links);
+  import_links(links_->time, links);
+  changed();
+}
+
+void GaugeStore::set(const GaugeStart& start) {
+  link_work(*backend_).start(view_of(*links_), start, *lattice_);
+  changed();
+}
+
+void GaugeStore::set(const Field& links) {
+  if (links.desc().lattice != lattice_ || links.desc().backend != backend_) {
+    throw Error(ErrorCode::internal, "a gauge field is set from links of another lattice or backend");
+  }
+  copy(view_of(*links_), quadrille::view_of(links), *backend_);
+  changed();
+}
+
+void GaugeStore::unpack(const void* bytes, int bits, std::int64_t first, std::int64_t count) {
+  link_work(*backend_).unpack(view_of(*links_), bytes, bits, first, count);
+}
+
+void GaugeStore::changed() {
+  const std::lock_guard lock(mutex_);
+  ++version_;
+  const LinkView links = view_of(*links_);
+  if (links.holds(1)) copy(links, links, *backend_);  // links of backward hops from those of forward ones
+  if (const std::shared_ptr<TemporalGauge> gauge = gauge_.lock()) gauge->make(links);
+  std::erase_if(made_, [](const Made& made) { return made.links.expired(); });
+  for (const Made& made : made_) {
+    if (const std::shared_ptr<LinkFields> form = made.links.lock()) fill(*form);
+  }
+}
+
+double GaugeStore::project() {
+  const std::array<Worst, 2> worst = link_work(*backend_).project(view_of(*links_));
+  if (worst[1].value > 0) {
+    throw Error(
+        ErrorCode::numerical,
+        fmt::format("the link at {} is singular or not finite: it has no nearest SU(3) matrix, so reunitarizing "
+                    "cannot mend this field",
+                    link_name(lattice_->dims(), worst[1].item / 4, int(worst[1].item % 4))));
+  }
+  changed();
+  return worst[0].value;
+}
+
+void GaugeStore::pack(void* bytes, int bits, std::int64_t first, std::int64_t count) const {
+  link_work(*backend_).pack(bytes, bits, view_of(*links_), first, count);
+}
+
+HostLinks GaugeStore::host_links() const {
+  HostLinks out(lattice_->dims());
+  export_links(out, links_->spatial);
+  export_links(out, links_->time);
+  return out;
+}
+
+void GaugeStore::copy_to(Field& links) const {
+  if (links.desc().lattice != lattice_ || links.desc().backend != backend_) {
+    throw Error(ErrorCode::internal, "a gauge field is copied to links of another lattice or backend");
+  }
+  copy(quadrille::view_of(links), view_of(*links_), *backend_);
+}
+
+Unitarity GaugeStore::unitarity() const {
+  const std::array<Worst, 2> worst = link_work(*backend_).defects(view_of(*links_));
+  const auto site = [&](int n) { return worst[std::size_t(n)].item / 4; };
+  const auto direction = [&](int n) { return int(worst[std::size_t(n)].item % 4); };
+  return {worst[0].value, site(0), direction(0), worst[1].value, site(1), direction(1)};
+}
+
+GaugeObservables GaugeStore::observables() const {
+  std::array<double, 7> sums = link_work(*backend_).plane_sums(view_of(*links_));
+  lattice_->communicator().sum(sums.data(), sums.size());
+  const double sites = double(quadrille::volume(lattice_->global_dims()));
+  GaugeObservables result;
+  for (std::size_t plane = 0; plane < 6; ++plane) {
+    result.planes[plane] = sums[plane] / (3.0 * sites);
+    result.plaquette += result.planes[plane];
+  }
+  result.plaquette /= 6;
+  result.link_trace = sums[6] / (12.0 * sites);
+  result.unitarity = unitarity();
+  return result;
+}
+
+std::shared_ptr<const LinkFields> GaugeStore::form(const OperatorForm& form) const {
+  const std::lock_guard lock(mutex_);
+  const Layout layout = backend_->layout(*lattice_, form.precision);  // another one for another instruction set
+  if (form == OperatorForm{} && links_->spatial.desc().layout == layout) {
+    if (!view_of(*links_).holds(1)) become_double_18();
+    return links_;
+  }
+  for (const Made& made : made_) {
+    if (!(made.form == form)) continue;
+    const std::shared_ptr<LinkFields> known = made.links.lock();
+    if (known && known->spatial.desc().layout == layout) return known;
+  }
+  std::erase_if(made_, [](const Made& made) { return made.links.expired(); });
+  const auto field = [&](std::uint8_t directions) {
+    return Field(FieldDesc::links(*lattice_, form.precision, form.reconstruct, *backend_, directions));
+  };
+  const auto links = std::make_shared<LinkFields>(
+      LinkFields{field(hops::spatial), field(hops::time), form.temporal_gauge ? gauge() : nullptr});
+  fill(*links);
+  made_.push_back({form, links});
+  return links;
+}
+
+std::shared_ptr<const TemporalGauge> GaugeStore::temporal_gauge() const {
+  const std::lock_guard lock(mutex_);
+  return gauge();
+}
+
+std::shared_ptr<const TemporalGauge> GaugeStore::gauge() const {
+  if (std::shared_ptr<const TemporalGauge> known = gauge_.lock()) return known;
+  const auto made = std::make_shared<TemporalGauge>(*lattice_, *backend_);
+  made->make(view_of(*links_));
+  gauge_ = made;
+  return made;
+}
+
+void GaugeStore::fill(LinkFields& links) const {
+  std::optional<LinkView> g;
+  if (links.gauge) g = quadrille::view_of(links.gauge->matrices());
+  link_work(*backend_).copy(view_of(links), view_of(*links_), g ? &*g : nullptr);
+}
+
+// One field after the other, so that no more than one of them is there in both forms.
+void GaugeStore::become_double_18() const {
+  const auto doubled = [&](Field& links, std::uint8_t directions) {
+    Field twice = double_18(*lattice_, *backend_, directions);
+    copy(quadrille::view_of(twice), quadrille::view_of(links), *backend_);
+    backend_->synchronize();
+    links = std::move(twice);
+  };
+  doubled(links_->spatial, hops::spatial);
+  doubled(links_->time, hops::time);
+}
+
+}  // namespace quadrille

@@ -1,0 +1,50 @@
+// What a backend does with links in its own memory: forms of them, files, starts, sums.
+//
+// The work on a site or a line is in core/gauge/site_links.h, once for all backends; core/gauge/link_work_of.h calls it
+// for every form and layout; a backend brings the loops (link_work_cpu.cpp, link_work_cuda.cu).
+#pragma once
+
+#include "core/backend/backend.h"
+#include "core/gauge/link_view.h"
+#include "core/gauge/start.h"
+#include "core/gauge/worst.h"
+
+#include <array>
+
+namespace quadrille {
+
+/// Calls that give nothing back may return before their work is done; it is done in the order of the calls. Views are
+/// of fields of this backend on one lattice; `links` is in double or single precision with 18 or 12 numbers.
+class LinkWork {
+ public:
+  virtual ~LinkWork() = default;
+
+  /// Every link of `to` from the forward ones of `from`: of a `from` in double with 18 numbers any form, else double
+  /// with 18 numbers. `g` (one link a site in double with 18 numbers, or null) transforms: site_links::CopyLinks.
+  virtual void copy(const LinkView& to, const LinkView& from, const LinkView* g) const = 0;
+  /// Forward links of the sites [first, first + count), lexicographic, from and to the bytes that they have in a file,
+  /// in memory of the backend: numbers of `bits` (32 or 64) bits. `to` is in double with 18 numbers.
+  virtual void unpack(const LinkView& to, const void* bytes, int bits, std::int64_t first,
+                      std::int64_t count) const = 0;
+  virtual void pack(void* bytes, int bits, const LinkView& links, std::int64_t first, std::int64_t count) const = 0;
+  /// Forward links of a start; `to` is in double with 18 numbers.
+  virtual void start(const LinkView& to, const GaugeStart& start, const Lattice& lattice) const = 0;
+
+  /// Sums over the sites of Re tr P for the planes xy, xz, xt, yz, yt, zt, and of Re tr of all links.
+  virtual std::array<double, 7> plane_sums(const LinkView& links) const = 0;
+  /// The largest |element| of U U^+ - 1 and the largest |det U - 1|, with the number of the link (site * 4 + mu).
+  virtual std::array<Worst, 2> defects(const LinkView& links) const = 0;
+  /// Projects forward links in double with 18 numbers on SU(3). Gives the largest |change| of an element, and 1 with
+  /// the number of the first link that cannot be projected (0 without one).
+  virtual std::array<Worst, 2> project(const LinkView& links) const = 0;
+  /// The transformation to temporal gauge, into `g`; false when a time link is singular or not finite.
+  virtual bool fix_time(const LinkView& g, const LinkView& links) const = 0;
+};
+
+/// ErrorCode::unsupported for a backend that has none.
+const LinkWork& link_work(const Backend& backend);
+
+const LinkWork& cpu_link_work();
+const LinkWork& cuda_link_work();
+
+}  // namespace quadrille

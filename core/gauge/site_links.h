@@ -1,0 +1,230 @@
+// What is done to the links of one site, or of one line in t: the bodies that the host's loops and the devices' kernels
+// share (core/gauge/link_work_of.h). Accesses are those of core/gauge/link_view.h; every body works on the site with
+// even-odd index `site` of parity `parity`.
+#pragma once
+
+#include "core/gauge/link_view.h"
+#include "core/gauge/random_link.h"
+#include "core/gauge/start.h"
+#include "core/gauge/worst.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace quadrille::site_links {
+
+/// The number of a link, for messages and for the order of equals: lexicographic site * 4 + direction.
+QUADRILLE_HOST_DEVICE std::int64_t link_number(const Extents& extents, const SitePlace& place, int mu) {
+  return place.lexicographic(extents) * 4 + mu;
+}
+
+/// to = from, in the original gauge or in that of the transformation g (one link a site, as hop 0; null numbers: none),
+/// U'_mu(x) = g(x) U_mu(x) g(x+mu)^+, in which time links but those of the last slice are exactly 1. Each link of
+/// `from` is stored for all hops of `to` that it belongs to. `to` may be `from` itself without a g.
+template <class To, class From, class Gauge>
+struct CopyLinks {
+  To to;
+  From from;
+  Gauge g;
+  bool fixed;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site) const {
+    const Extents& extents = from.view().extents;
+    const SitePlace place(extents, parity, site);
+    for (int mu = 0; mu < 4; ++mu) {
+      const bool forward = to.view().holds(2 * mu), backward = to.view().holds(2 * mu + 1);
+      if (!forward && !backward) continue;
+      const int next = place.neighbour(extents, mu).site(extents);
+      Matrix3 u = from.matrix(2 * mu, parity, site);
+      if (fixed && mu == 3 && place.t + 1 < extents.t) {
+        u = Matrix3::identity();
+      } else if (fixed) {
+        u = g.matrix(0, parity, site) * u * adjoint(g.matrix(0, 1 - parity, next));
+      }
+      if (forward) to.store(2 * mu, parity, site, u);
+      if (backward) to.store(2 * mu + 1, 1 - parity, next, u);
+    }
+  }
+};
+
+/// A number of a file, big-endian, on a machine that is little-endian.
+template <class Word>
+QUADRILLE_HOST_DEVICE Word reversed_bytes(Word word) {
+  if constexpr (sizeof(Word) == 8) {
+    return Word(reversed_bytes(std::uint32_t(word))) << 32 | reversed_bytes(std::uint32_t(word >> 32));
+  } else {
+    return word >> 24 | (word >> 8 & 0xff00u) | (word << 8 & 0xff0000u) | word << 24;
+  }
+}
+template <class Number, class Word>
+QUADRILLE_HOST_DEVICE double from_file(Word word) {
+  const Word bits = reversed_bytes(word);
+  Number number;
+  std::memcpy(&number, &bits, sizeof number);
+  return double(number);
+}
+template <class Number, class Word>
+QUADRILLE_HOST_DEVICE Word to_file(double value) {
+  const Number number = Number(value);
+  Word bits;
+  std::memcpy(&bits, &number, sizeof bits);
+  return reversed_bytes(bits);
+}
+
+/// The forward links of a site from its bytes in a file (ILDG's order: mu, row, column, re and im), big-endian numbers
+/// of `bits` bits; site number `at` of the piece at `bytes`.
+template <class To>
+struct UnpackLinks {
+  To to;
+  const void* bytes;
+  int bits;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, std::int64_t at) const {
+    for (int mu = 0; mu < 4; ++mu) {
+      Matrix3 u;
+      for (int i = 0; i < 9; ++i) {
+        const std::int64_t n = at * 72 + mu * 18 + 2 * i;
+        u.e[std::size_t(i)] = bits == 64 ? Complex(from_file<double>(static_cast<const std::uint64_t*>(bytes)[n]),
+                                                   from_file<double>(static_cast<const std::uint64_t*>(bytes)[n + 1]))
+                                         : Complex(from_file<float>(static_cast<const std::uint32_t*>(bytes)[n]),
+                                                   from_file<float>(static_cast<const std::uint32_t*>(bytes)[n + 1]));
+      }
+      to.store(2 * mu, parity, site, u);
+    }
+  }
+};
+
+/// The other way.
+template <class From>
+struct PackLinks {
+  From from;
+  void* bytes;
+  int bits;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, std::int64_t at) const {
+    for (int mu = 0; mu < 4; ++mu) {
+      const Matrix3 u = from.matrix(2 * mu, parity, site);
+      for (int i = 0; i < 9; ++i) {
+        const Complex& z = u.e[std::size_t(i)];
+        const std::int64_t n = at * 72 + mu * 18 + 2 * i;
+        if (bits == 64) {
+          static_cast<std::uint64_t*>(bytes)[n] = to_file<double, std::uint64_t>(z.real());
+          static_cast<std::uint64_t*>(bytes)[n + 1] = to_file<double, std::uint64_t>(z.imag());
+        } else {
+          static_cast<std::uint32_t*>(bytes)[n] = to_file<float, std::uint32_t>(z.real());
+          static_cast<std::uint32_t*>(bytes)[n + 1] = to_file<float, std::uint32_t>(z.imag());
+        }
+      }
+    }
+  }
+};
+
+/// sums[0..6) += Re tr P of the planes xy, xz, xt, yz, yt, zt; sums[6] += Re tr of the four links.
+template <class From>
+struct AddPlanes {
+  From from;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, double* sums) const {
+    const Extents& extents = from.view().extents;
+    const SitePlace place(extents, parity, site);
+    Matrix3 here[4];
+    int next[4];
+    QUADRILLE_UNROLL
+    for (int mu = 0; mu < 4; ++mu) {
+      here[mu] = from.matrix(2 * mu, parity, site);
+      next[mu] = place.neighbour(extents, mu).site(extents);
+      sums[6] += here[mu].e[0].real() + here[mu].e[4].real() + here[mu].e[8].real();
+    }
+    int plane = 0;
+    QUADRILLE_UNROLL
+    for (int mu = 0; mu < 3; ++mu) {
+      QUADRILLE_UNROLL
+      for (int nu = mu + 1; nu < 4; ++nu, ++plane) {  // Re tr U_mu(x) U_nu(x+mu) (U_nu(x) U_mu(x+nu))^+
+        const Matrix3 there = here[mu] * from.matrix(2 * nu, 1 - parity, next[mu]);
+        const Matrix3 back = here[nu] * from.matrix(2 * mu, 1 - parity, next[nu]);
+        sums[plane] += real_trace_adjoint(there, back);
+      }
+    }
+  }
+};
+
+/// Meets worst[0] with the largest |element| of U U^+ - 1, worst[1] with |det U - 1|, by number of the link.
+template <class From>
+struct MeetDefects {
+  From from;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, Worst* worst) const {
+    const Extents& extents = from.view().extents;
+    const SitePlace place(extents, parity, site);
+    for (int mu = 0; mu < 4; ++mu) {
+      const Matrix3 u = from.matrix(2 * mu, parity, site);
+      const std::int64_t number = link_number(extents, place, mu);
+      worst[0].meet(unitarity_defect(u), number);
+      worst[1].meet(magnitude(difference(determinant(u), 1.0)), number);
+    }
+  }
+};
+
+/// Projects the forward links on SU(3). Meets worst[0] with the largest |change| of an element, worst[1] with 1 for a
+/// link that has no nearest SU(3) matrix and stays as it was.
+template <class Links>
+struct ProjectLinks {
+  Links links;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, Worst* worst) const {
+    const Extents& extents = links.view().extents;
+    const SitePlace place(extents, parity, site);
+    for (int mu = 0; mu < 4; ++mu) {
+      const Matrix3 before = links.matrix(2 * mu, parity, site);
+      const std::int64_t number = link_number(extents, place, mu);
+      Matrix3 u = before;
+      if (!project_su3(u)) {
+        worst[1].meet(1, number);
+        continue;
+      }
+      for (std::size_t i = 0; i < 9; ++i) worst[0].meet(magnitude(difference(u.e[i], before.e[i])), number);
+      links.store(2 * mu, parity, site, u);
+    }
+  }
+};
+
+/// The transformation to temporal gauge along one line in t: g(x, 0) = 1, g(x, t+1) = g(x, t) U_t(x, t), each product
+/// projected on SU(3). Meets worst[0] with 1 where a time link is singular or not finite.
+template <class Gauge, class From>
+struct FixLine {
+  Gauge g;
+  From from;
+
+  QUADRILLE_HOST_DEVICE void operator()(std::int64_t line, Worst* worst) const {
+    const Extents& extents = from.view().extents;
+    SitePlace place = SitePlace::of_index(extents, line);
+    Matrix3 product = Matrix3::identity();
+    for (place.t = 0; place.t < extents.t; ++place.t) {
+      const int parity = place.parity(), site = place.site(extents);
+      g.store(0, parity, site, product);
+      product = product * from.matrix(6, parity, site);
+      if (!project_su3(product)) worst[0].meet(1, line);
+    }
+  }
+};
+
+/// The links of a start (core/gauge/start.h). Random numbers are those of the global site.
+template <class To>
+struct StartLinks {
+  To to;
+  GaugeStart start;
+  Extents global;
+  int origin[4];  ///< global coordinates of the local site 0
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site) const {
+    SitePlace place(to.view().extents, parity, site);
+    place.x += origin[0];
+    place.y += origin[1];
+    place.z += origin[2];
+    place.t += origin[3];
+    SiteRandom random(start.seed, start.purpose(), place.lexicographic(global));
+    for (int mu = 0; mu < 4; ++mu) to.store(2 * mu, parity, site, start.link(random));
+  }
+};
+
+}  // namespace quadrille::site_links

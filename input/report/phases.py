@@ -1,0 +1,15 @@
+"""The parts of `timing` in a results.json; those of before have none."""
+
+NAMES = ("read", "setup", "solves", "contractions", "write")
+
+
+def parts(results):
+    """[(name, seconds)] of the phases that took time, with what is left of the total last."""
+    timing = results.get("timing")
+    if not timing:
+        return []
+    found = [(name, timing.get(name) or 0) for name in NAMES]
+    if not any(seconds for _, seconds in found):
+        return []
+    found.append(("other", max(0, timing["total"] - sum(seconds for _, seconds in found))))
+    return [(name, seconds) for name, seconds in found if seconds > 0]

@@ -1,0 +1,61 @@
+#include "input/tasks/unfinished_propagator.h"
+
+#include "core/convert.h"
+#include "core/log.h"
+#include "input/files/propagator_file.h"
+#include "input/outputs.h"
+
+#include <fmt/format.h>
+
+namespace quadrille {
+
+int continue_components(JobRun& job, const TaskSpec& task, Propagator& out) {
+  const nlohmann::ordered_json kept = job.unfinished(task, JobRun::Threads::any);
+  if (kept.is_null()) return 0;
+  const int done = kept.at("done");
+  const std::string hash = kept.at("data_hash");
+  const nlohmann::ordered_json& solves = kept.at("solves");
+  if (done < 0 || done > Propagator::size || solves.size() != std::size_t(done)) {
+    throw job.folder().damaged(
+        fmt::format("'unfinished.{}' has {} solves of {} components", task.name, solves.size(), done));
+  }
+  const std::string path = job.folder().path(unfinished_file(task, 0)).string();
+  try {
+    PropagatorFile file = read_propagator_file(path, job.lattice(), job.backend());
+    if (to_string(file.info.checksum.computed) != hash) {
+      job.warn(fmt::format("{} starts over: {} is not what the interrupted run kept", task.name, path));
+      return 0;
+    }
+    out = std::move(file.propagator);
+  } catch (const Error& error) {
+    job.warn(fmt::format("{} starts over: what an interrupted run kept cannot be read: {}", task.name, error.what()));
+    return 0;
+  }
+  while (out.columns.size() > std::size_t(done)) out.columns.pop_back();
+  job.record().solves = solves;
+  kept.at("warnings").get_to(job.record().warnings);
+  log().info("{}: continuing an interrupted run at component {} of {}", task.name, done + 1, Propagator::size);
+  return done;
+}
+
+void keep_components(JobRun& job, const TaskSpec& task, Propagator& out) {
+  const std::size_t done = out.columns.size();
+  if (done == 0) return;
+  while (out.columns.size() < std::size_t(Propagator::size)) {  // a file has all of them: any numbers will do
+    Field filler(out.desc());
+    convert(filler, out.columns.front());
+    out.columns.push_back(std::move(filler));
+  }
+  std::string checksum;
+  try {
+    checksum = to_string(write_propagator_file(job.folder().prepare(unfinished_file(task, 0)).string(), out, {}));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::numerical) return;  // a failed solve is not worth keeping
+    throw;
+  }
+  job.keep_unfinished(
+      task,
+      {{"done", done}, {"data_hash", checksum}, {"solves", job.record().solves}, {"warnings", job.record().warnings}});
+}
+
+}  // namespace quadrille

@@ -1,0 +1,145 @@
+#include "modules/md/c_api.h"
+
+#include "core/backend/backend.h"
+#include "core/error.h"
+#include "modules/md/forces.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+
+struct quadrille_md_forces {
+  quadrille::md::PairForces forces;
+  bool on_device;
+};
+
+namespace {
+
+namespace md = quadrille::md;
+using quadrille::Error;
+using quadrille::ErrorCode;
+
+thread_local std::string last_message;
+
+int status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_input: return QUADRILLE_MD_INVALID_ARGUMENT;
+    case ErrorCode::numerical: return QUADRILLE_MD_NUMERICAL;
+    case ErrorCode::unsupported: return QUADRILLE_MD_UNSUPPORTED;
+    default: return QUADRILLE_MD_INTERNAL;
+  }
+}
+
+/// Runs a call and turns what it throws into a status and a message.
+template <class Call>
+int guarded(const char* name, Call call) noexcept {
+  try {
+    try {
+      call();
+      return QUADRILLE_MD_OK;
+    } catch (const Error& error) {
+      last_message = std::string(name) + ": " + error.what();
+      return status_of(error.code());
+    } catch (const std::bad_alloc&) {
+      last_message = std::string(name) + ": out of memory";
+      return QUADRILLE_MD_OUT_OF_MEMORY;
+    } catch (const std::exception& error) {
+      last_message = std::string(name) + ": " + error.what();
+      return QUADRILLE_MD_INTERNAL;
+    }
+  } catch (...) {
+    return QUADRILLE_MD_OUT_OF_MEMORY;  // there was no memory for the message
+  }
+}
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_input, message); }
+
+void demand(const void* pointer, const char* name) {
+  if (pointer == nullptr) refuse(std::string(name) + " is a null pointer");
+}
+
+/// What the writer of a program that was built with an older header knew, and zeros.
+quadrille_md_options known_options(const quadrille_md_options* given) {
+  quadrille_md_options options{};
+  if (given == nullptr) return options;
+  if (given->struct_size < sizeof given->struct_size || given->struct_size > sizeof options) {
+    refuse("options: struct_size = " + std::to_string(given->struct_size) + ": it must be the size of the struct, " +
+           std::to_string(sizeof options) + " in this version");
+  }
+  std::memcpy(&options, given, given->struct_size);
+  return options;
+}
+
+md::ForceOptions force_options(const quadrille_md_options& given) {
+  md::ForceOptions options;
+  if (given.method != nullptr) options.method = md::method_named(given.method);
+  const std::string coulomb = given.coulomb == nullptr ? "none" : given.coulomb;
+  if (coulomb != "none" && coulomb != "plain" && coulomb != "reaction_field") {
+    refuse("coulomb = '" + coulomb + "': it must be none, plain or reaction_field");
+  }
+  options.coulomb = coulomb == "none"    ? md::Coulomb::none
+                    : coulomb == "plain" ? md::Coulomb::plain
+                                         : md::Coulomb::reaction_field;
+  options.cutoff = given.cutoff;
+  if (given.dielectric != 0) options.dielectric = given.dielectric;
+  if (given.afterwards != 0) options.exclusions = md::ExclusionWay::afterwards;
+  if (given.backend != nullptr) options.backend = &quadrille::find_backend(given.backend);
+  return options;
+}
+
+}  // namespace
+
+extern "C" {
+
+int quadrille_md_forces_create(int64_t particles, const int32_t* types, const double* charges, int32_t type_count,
+                               const double* c12, const double* c6, const quadrille_md_options* options,
+                               quadrille_md_forces** handle) {
+  return guarded("quadrille_md_forces_create", [&] {
+    demand(handle, "handle");
+    demand(types, "types");
+    demand(c12, "c12");
+    demand(c6, "c6");
+    if (particles < 1 || type_count < 1) refuse("there must be a particle and a type");
+    const quadrille_md_options known = known_options(options);
+    md::System system;
+    system.types.assign(types, types + particles);
+    if (charges != nullptr) system.charges.assign(charges, charges + particles);
+    const std::ptrdiff_t pairs = std::ptrdiff_t(type_count) * type_count;
+    system.table = {type_count, {c12, c12 + pairs}, {c6, c6 + pairs}};
+    if (known.coulomb_constant != 0) system.coulomb_constant = known.coulomb_constant;
+    if (known.exclusion_count > 0) demand(known.exclusions, "options: exclusions");
+    for (int64_t n = 0; n < known.exclusion_count; ++n) {
+      system.exclusions.emplace_back(known.exclusions[2 * n], known.exclusions[2 * n + 1]);
+    }
+    *handle = new quadrille_md_forces{md::PairForces(system, force_options(known)), known.on_device != 0};
+  });
+}
+
+int quadrille_md_forces_compute(quadrille_md_forces* handle, const double* positions, const double* box, double* forces,
+                                double* energy, double* virial) {
+  return guarded("quadrille_md_forces_compute", [&] {
+    demand(handle, "handle");
+    demand(positions, "positions");
+    demand(forces, "forces");
+    std::array<double, 3> edges{};
+    if (box != nullptr) std::copy_n(box, 3, edges.begin());
+    const bool all = energy != nullptr || virial != nullptr;
+    const auto count = std::size_t(handle->forces.size()) * 3;
+    md::ForceResult result;
+    if (handle->on_device) {
+      result = handle->forces.compute_there(positions, edges, forces, all);
+    } else {
+      result = handle->forces.compute({positions, count}, edges, all);
+      std::copy(result.forces.begin(), result.forces.end(), forces);
+    }
+    if (energy != nullptr) *energy = result.energy;
+    if (virial != nullptr) std::copy(result.virial.begin(), result.virial.end(), virial);
+  });
+}
+
+void quadrille_md_forces_destroy(quadrille_md_forces* handle) { delete handle; }
+
+const char* quadrille_md_message(void) { return last_message.c_str(); }
+
+}  // extern "C"

@@ -1,0 +1,60 @@
+/* Pair forces of the module md for C, and for what calls C: a handle keeps the parameters of a system and the state of
+ * its sums, a call turns positions into forces. Every call returns a status; no exception leaves. */
+#ifndef QUADRILLE_MODULES_MD_C_API_H
+#define QUADRILLE_MODULES_MD_C_API_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum quadrille_md_status {
+  QUADRILLE_MD_OK = 0,
+  QUADRILLE_MD_INVALID_ARGUMENT = 1,
+  QUADRILLE_MD_NUMERICAL = 2, /* particles at the same place, positions that are not finite, sums beyond their range */
+  QUADRILLE_MD_OUT_OF_MEMORY = 3,
+  QUADRILLE_MD_UNSUPPORTED = 4, /* not possible on this machine or in this build */
+  QUADRILLE_MD_INTERNAL = 5
+};
+
+/* Zero the struct, then set `struct_size` to its size. */
+typedef struct quadrille_md_options {
+  uint32_t struct_size;
+  int32_t on_device;       /* 1: positions and forces of calls are in the memory of the backend */
+  const char* backend;     /* "cpu", "cuda" or "auto"; null: the CPU */
+  const char* method;      /* "A" to "G" or "int64"; null: F */
+  const char* coulomb;     /* "none", "plain" or "reaction_field"; null: none */
+  double coulomb_constant; /* 0: 1 */
+  double cutoff;           /* 0: none, in open space */
+  double dielectric;       /* of the reaction field; 0: 78.3 */
+  int32_t afterwards;      /* 1: excluded pairs are taken away after all have been summed */
+  int64_t exclusion_count;
+  const int32_t* exclusions; /* [exclusion][2], particles from 0 */
+} quadrille_md_options;
+
+typedef struct quadrille_md_forces quadrille_md_forces;
+
+/* c12 and c6: [types][types], symmetric, of u = c12 / r^12 - c6 / r^6; charges may be null. Everything is copied. */
+__attribute__((visibility("default"))) int quadrille_md_forces_create(int64_t particles, const int32_t* types,
+                                                                      const double* charges, int32_t type_count,
+                                                                      const double* c12, const double* c6,
+                                                                      const quadrille_md_options* options,
+                                                                      quadrille_md_forces** handle);
+
+/* positions and forces: [particle][x, y, z]; box: three edges, which count with a cutoff only, may be null without.
+ * energy and virial (nine numbers, sum of f_a d_b over pairs) may be null: then they are not computed. */
+__attribute__((visibility("default"))) int quadrille_md_forces_compute(quadrille_md_forces* handle,
+                                                                       const double* positions, const double* box,
+                                                                       double* forces, double* energy, double* virial);
+
+__attribute__((visibility("default"))) void quadrille_md_forces_destroy(quadrille_md_forces* handle);
+
+/* What the last call of this thread that failed had to say; "" when none did. Valid until the next one fails. */
+__attribute__((visibility("default"))) const char* quadrille_md_message(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

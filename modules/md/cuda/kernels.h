@@ -1,0 +1,16 @@
+// Between forces.cpp and kernels.cu.
+#pragma once
+
+#include "modules/md/pair_problem.h"
+
+namespace quadrille::md {
+
+/// How the particles of a group are shared: candidates of the tuner, which give the same bits.
+constexpr int launch_shapes = 2;
+constexpr const char* launch_shape_names[launch_shapes] = {"a particle a thread", "two particles a thread"};
+
+/// Asks for one pass; pointers are the device's. Errors: ErrorCode::unsupported for a method the device has not.
+void launch_pairs(const PairForm& form, const PairProblem<float>& problem, const PairSums& out, int shape);
+void launch_pairs(const PairForm& form, const PairProblem<double>& problem, const PairSums& out, int shape);
+
+}  // namespace quadrille::md

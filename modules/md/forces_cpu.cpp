@@ -1,0 +1,59 @@
+// Pair forces on the CPU: threads share the groups of particles, and kernels.cpp does them.
+#include "core/error.h"
+#include "core/isa.h"
+#include "modules/md/kernels.h"
+#include "modules/md/pair_engine.h"
+
+#include <chrono>
+
+namespace quadrille::md {
+namespace {
+
+PairKernels find_kernels(const PairForm& form) {
+  switch (active_isa()) {
+#ifdef QUADRILLE_HAVE_AVX512
+    case Isa::Avx512: return find_pair_kernels_avx512(form);
+#endif
+#ifdef QUADRILLE_HAVE_AVX2
+    case Isa::Avx2: return find_pair_kernels_avx2(form);
+#endif
+    default: return find_pair_kernels_generic(form);
+  }
+}
+
+template <class T>
+void run_groups(PairKernel<T> kernel, const PairProblem<T>& problem, const PairSums& out) {
+#pragma omp parallel for schedule(dynamic)
+  for (std::int64_t group = 0; group < problem.chunks; ++group) kernel(problem, out, group, group + 1);
+}
+
+class CpuEngine final : public PairEngine {
+ public:
+  CpuEngine(const PairOrder& order, const ListedPairs& pairs) : order_(order), pairs_(pairs) {}
+
+  double run(const PairForm& form, const PairTables<float>& single, const PairTables<double>& wide, bool,
+             const PairSums& out) override {
+    const PairKernels kernels = find_kernels(form);
+    const auto began = std::chrono::steady_clock::now();
+    if (kernels.single != nullptr) {
+      run_groups(kernels.single, single.problem(order_, pairs_), out);
+    } else if (kernels.wide != nullptr) {
+      run_groups(kernels.wide, wide.problem(order_, pairs_), out);
+    } else {
+      throw Error(ErrorCode::internal, "no pair kernel for method " + letter_of(form.method));
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  }
+
+ private:
+  const PairOrder& order_;
+  const ListedPairs& pairs_;
+};
+
+}  // namespace
+
+std::unique_ptr<PairEngine> make_cpu_engine(const PairOrder& order, const ListedPairs& pairs) {
+  return std::make_unique<CpuEngine>(order, pairs);
+}
+
+}  // namespace quadrille::md

@@ -1,0 +1,261 @@
+#include "modules/md/forces_task.h"
+
+#include "core/atomic_file.h"
+#include "core/backend/backend.h"
+#include "core/csv.h"
+#include "core/log.h"
+#include "modules/md/force_study.h"
+#include "modules/md/system_files.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace quadrille::md {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Mixing mixing_of(const TaskContext& context) {
+  return context.text("system.mixing") == "geometric" ? Mixing::geometric : Mixing::lorentz_berthelot;
+}
+
+System system_of(const TaskContext& context) {
+  const std::string source = context.text("system.source");
+  if (source == "amber")
+    return read_amber(context.input_file("system.topology"), context.input_file("system.coordinates"));
+  if (source == "lammps") return read_lammps(context.input_file("system.data"), mixing_of(context));
+  const std::int64_t count = context.integer("system.particles");
+  const double density = context.real("system.density");
+  if (source == "fcc") return fcc_system(count, density);
+  return random_system(count, int(context.integer("system.types")), density, context.real("system.disorder"),
+                       std::uint64_t(context.integer("system.seed")));
+}
+
+ForceOptions options_of(const TaskContext& context) {
+  ForceOptions options;
+  const std::string coulomb = context.text("coulomb");
+  options.coulomb = coulomb == "none" ? Coulomb::none : coulomb == "plain" ? Coulomb::plain : Coulomb::reaction_field;
+  options.cutoff = context.real("cutoff");
+  options.dielectric = context.real("dielectric");
+  return options;
+}
+
+std::vector<Method> methods_of(const TaskContext& context) {
+  std::vector<Method> out;
+  for (const std::string& name : context.texts("methods")) {
+    try {
+      out.push_back(method_named(name));
+    } catch (const Error& error) {
+      TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "methods");
+    }
+  }
+  if (out.empty()) TaskContext::fail(QUADRILLE_INVALID_INPUT, "names no method", "methods");
+  return out;
+}
+
+std::vector<ExclusionWay> ways_of(const TaskContext& context) {
+  const std::string way = context.text("exclusions");
+  if (way == "on_the_fly") return {ExclusionWay::on_the_fly};
+  if (way == "afterwards") return {ExclusionWay::afterwards};
+  return {ExclusionWay::on_the_fly, ExclusionWay::afterwards};
+}
+
+std::string name_of(ExclusionWay way) { return way == ExclusionWay::on_the_fly ? "on_the_fly" : "afterwards"; }
+
+Json row_json(const ForceMeasurement& m, ExclusionWay way, bool timed) {
+  const bool shifted =
+      m.method == Method::nitadori_large || m.method == Method::narumi || m.method == Method::narumi_constant;
+  return {{"method", letter_of(m.method)},
+          {"arithmetic", description_of(m.method)},
+          {"exclusions", name_of(way)},
+          {"error", m.error},
+          {"solute_error", known(m.solute_error.has_value(), m.solute_error.value_or(0))},
+          {"largest_error", m.largest_error},
+          {"offset", m.offset},
+          {"energy", m.energy},
+          {"accumulation_of_bound", known(m.accumulation.has_value(), m.accumulation.value_or(0))},
+          {"large_shift", shifted ? Json(m.large_shift) : Json(nullptr)},
+          {"seconds", known(timed, m.seconds)},
+          {"pairs_per_second", known(timed, m.pairs_per_second)}};
+}
+
+/// Lines "forces,exclusions,particle,x,y,z"; `forces` is a method or "bonded".
+class ForceLines {
+ public:
+  void add(const std::string& what, const std::string& way, const std::vector<double>& forces) {
+    for (std::size_t i = 0; i < forces.size() / 3; ++i) {
+      lines_ +=
+          fmt::format("{},{},{},{},{},{}\n", what, way, i + 1, forces[3 * i], forces[3 * i + 1], forces[3 * i + 2]);
+    }
+  }
+  const std::string& text() const { return lines_; }
+
+ private:
+  std::string lines_ = "forces,exclusions,particle,x,y,z\n";
+};
+
+constexpr const char* sources[] = {"amber", "lammps", "random", "fcc", nullptr};
+constexpr const char* mixings[] = {"lorentz_berthelot", "geometric", nullptr};
+constexpr const char* coulombs[] = {"none", "plain", "reaction_field", nullptr};
+constexpr const char* ways[] = {"on_the_fly", "afterwards", "both", nullptr};
+
+constexpr quadrille_parameter integer(const char* name, const char* help, const char* value, double least,
+                                      double most) {
+  return {.name = name,
+          .type = QUADRILLE_INTEGER,
+          .help = help,
+          .default_text = value,
+          .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+          .minimum = least,
+          .maximum = most};
+}
+
+constexpr quadrille_parameter system_members[] = {
+    {.name = "source",
+     .type = QUADRILLE_CHOICE,
+     .help = "amber: `topology` and `coordinates`; lammps: `data`; random and fcc are made from the rest",
+     .default_text = "random",
+     .choices = sources},
+    {.name = "topology", .type = QUADRILLE_FILE_IN, .help = "a prmtop file of AMBER"},
+    {.name = "coordinates", .type = QUADRILLE_FILE_IN, .help = "an inpcrd file of AMBER"},
+    {.name = "data", .type = QUADRILLE_FILE_IN, .help = "a data file of LAMMPS, atom style atomic or charge"},
+    {.name = "mixing",
+     .type = QUADRILLE_CHOICE,
+     .help = "of types in LAMMPS's Pair Coeffs",
+     .default_text = "geometric",
+     .choices = mixings},
+    integer("particles", "how many; fcc: 4 n^3", "65536", 1, 1 << 30),
+    integer("types", "of random", "16", 1, 4096),
+    {.name = "density",
+     .type = QUADRILLE_REAL,
+     .help = "in units of sigma^-3",
+     .default_text = "0.8442",
+     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN},
+    {.name = "disorder",
+     .type = QUADRILLE_REAL,
+     .help = "of random: largest displacement from a cubic lattice, over its spacing",
+     .default_text = "0.08",
+     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+     .maximum = 0.45},
+    integer("seed", "of random", "1", 0, 9e15)};
+
+constexpr quadrille_parameter method{.name = "method", .type = QUADRILLE_TEXT};
+
+}  // namespace
+
+const quadrille_parameter forces_parameters[forces_parameter_count] = {
+    {.name = "system",
+     .type = QUADRILLE_GROUP,
+     .help = "the particles",
+     .members = system_members,
+     .member_count = std::size(system_members),
+     .shorthand = "source"},
+    {.name = "methods",
+     .type = QUADRILLE_LIST,
+     .help = "ways to sum the forces: A single in single, B in double, C Takahashi and Iitaka, D Nitadori, E modified "
+             "Nitadori, F Narumi, F* with added constants in place of conversions, G double, int64 fixed point",
+     .default_text = "[A, B, C, D, E, F, G, int64]",
+     .members = &method,
+     .member_count = 1},
+    {.name = "exclusions",
+     .type = QUADRILLE_CHOICE,
+     .help = "of excluded pairs: masked on the fly, taken away afterwards, or both ways one after the other",
+     .default_text = "both",
+     .choices = ways},
+    {.name = "coulomb",
+     .type = QUADRILLE_CHOICE,
+     .help = "besides Lennard-Jones",
+     .default_text = "none",
+     .choices = coulombs},
+    {.name = "coulomb_constant",
+     .type = QUADRILLE_REAL,
+     .help = "K of K q q / r; without it that of the source: AMBER's 18.2223^2 kcal Angstrom / mol, else 1",
+     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN},
+    {.name = "scaled_pairs", .type = QUADRILLE_BOOLEAN, .help = "scaled 1-4 interactions too", .default_text = "false"},
+    {.name = "cutoff",
+     .type = QUADRILLE_REAL,
+     .help = "in a periodic box at least twice as long; 0: none, in open space",
+     .default_text = "0",
+     .flags = QUADRILLE_HAS_MINIMUM},
+    {.name = "dielectric",
+     .type = QUADRILLE_REAL,
+     .help = "of the reaction field",
+     .default_text = "78.3",
+     .flags = QUADRILLE_HAS_MINIMUM,
+     .minimum = 1},
+    {.name = "accumulation",
+     .type = QUADRILLE_BOOLEAN,
+     .help = "compare C and F with exact sums of the same terms, on the CPU: slow for many particles",
+     .default_text = "true"},
+    integer("repeats", "times that each method is timed, in turns; the least time counts; 0: none", "3", 0, 1000),
+    {.name = "forces_csv",
+     .type = QUADRILLE_FILE_OUT,
+     .help = "all forces, particle by particle, of every method and of bonds, angles and torsions"},
+    {.name = "csv",
+     .type = QUADRILLE_FILE_OUT,
+     .help = "the rows as comma-separated values",
+     .default_text = "md_forces.csv"}};
+
+void check_forces(const TaskContext& context) {
+  const auto demand = [&](const char* source, const char* name) {
+    if (context.text("system.source") == source && !context.has(name)) {
+      TaskContext::fail(QUADRILLE_INVALID_INPUT, fmt::format("the source {} needs it", source), name);
+    }
+  };
+  demand("amber", "system.topology");
+  demand("amber", "system.coordinates");
+  demand("lammps", "system.data");
+  methods_of(context);
+  if (context.text("coulomb") == "reaction_field" && context.real("cutoff") == 0) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "a reaction field needs a `cutoff`", "coulomb");
+  }
+}
+
+void run_forces(const TaskContext& context) {
+  check_forces(context);
+  System system = system_of(context);
+  if (context.has("coulomb_constant")) system.coulomb_constant = context.real("coulomb_constant");
+  if (!context.boolean("scaled_pairs")) system.scaled_pairs.clear();
+  ForceStudyOptions options;
+  options.forces = options_of(context);
+  options.forces.backend = &find_backend(context.backend());
+  options.methods = methods_of(context);
+  options.repeats = int(context.integer("repeats"));
+  options.accumulation = context.boolean("accumulation");
+  Json rows = Json::array();
+  ForceLines lines;
+  const std::vector<ExclusionWay> all = ways_of(context);
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    context.progress(name_of(all[n]), double(n) / double(all.size()));
+    options.forces.exclusions = all[n];
+    for (const ForceMeasurement& m : measure_forces(system, options)) {
+      rows.push_back(row_json(m, all[n], options.repeats > 0));
+      if (context.has("forces_csv")) lines.add(letter_of(m.method), name_of(all[n]), m.forces);
+      const std::string speed = options.repeats > 0 ? fmt::format(", {:.3g} pairs a second", m.pairs_per_second) : "";
+      log().info("{}: {} {}: error {:.2e}, offset {:.2e}{}", context.task_name(), letter_of(m.method), name_of(all[n]),
+                 m.error, m.offset, speed);
+    }
+  }
+  const BondedForces bonded = bonded_forces(system);
+  if (context.has("forces_csv")) {
+    lines.add("bonded", "", bonded.forces);
+    write_file(context.output_file("forces_csv"), lines.text());
+  }
+  write_file(context.output_file("csv"), csv_of_rows(rows));
+  context.result_in(
+      "pair_forces",
+      Json({{"csv", context.text("csv")},
+            {"backend", context.backend()},
+            {"threads", context.threads()},
+            {"particles", system.size()},
+            {"solute", system.solute},
+            {"types", system.table.types},
+            {"repeats", options.repeats},
+            {"bonded_energies", {{"bonds", bonded.bonds}, {"angles", bonded.angles}, {"torsions", bonded.torsions}}},
+            {"rows", rows}})
+          .dump());
+}
+
+}  // namespace quadrille::md

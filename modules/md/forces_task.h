@@ -1,0 +1,18 @@
+// The task `md_forces`: errors, offsets and speed of the methods that sum pair forces.
+#pragma once
+
+#include "modules/task.h"
+
+#include <cstddef>
+
+namespace quadrille::md {
+
+constexpr std::size_t forces_parameter_count = 12;
+extern const quadrille_parameter forces_parameters[forces_parameter_count];
+
+void check_forces(const TaskContext& context);
+
+/// Gives `md_forces.NAME` of results.json, and the CSV file; the rows are described in README.md.
+void run_forces(const TaskContext& context);
+
+}  // namespace quadrille::md

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Tables and figures of the task `md_forces`: figures 10, 11 and 12 of Narumi et al.
+
+    python3 md_forces.py RESULTS.json --out DIR [--format svg|png]
+
+Writes DIR/md_forces.md and, where Python has matplotlib, the figures that it shows. `text` and `draw` are what
+`quadrille report` would call of a module.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+WAYS = {"on_the_fly": "excluded on the fly", "afterwards": "excluded afterwards"}
+SMALLEST = 1e-20  # where an offset of exactly 0 is drawn
+
+
+def ways_of(one):
+    return [way for way in WAYS if any(row["exclusions"] == way for row in one["rows"])]
+
+
+def number(value, form=".2e"):
+    return "-" if value is None else "0" if value == 0 else format(value, form)
+
+
+def table(head, lines):
+    out = "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n"
+    return out + "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def text(results):
+    out = ""
+    for name, one in results.get("pair_forces", {}).items():
+        out += (f"\n## Pair forces `{name}`\n\n{one['particles']} particles of {one['types']} types, backend "
+                f"{one['backend']}, threads: {one['threads']}. Errors are relative to forces in double (equation 10), the "
+                "offset is |sum F| / sum |F| (equation 11), both of Narumi et al.\n")
+        for way in ways_of(one):
+            rows = [row for row in one["rows"] if row["exclusions"] == way]
+            fastest = max((row["pairs_per_second"] or 0) for row in rows)
+            out += f"\n### {WAYS[way]}\n\n" + table(
+                ["method", "term, sum", "error", "of the solute", "largest error", "offset", "sum over its bound",
+                 "pairs a second", "of the fastest"],
+                [[row["method"], row["arithmetic"], number(row["error"]), number(row["solute_error"]),
+                  number(row["largest_error"]), number(row["offset"]), number(row["accumulation_of_bound"]),
+                  number(row["pairs_per_second"], ".3e"),
+                  number(row["pairs_per_second"] and row["pairs_per_second"] / fastest, ".2f")] for row in rows])
+    return out
+
+
+def bars(axes, one, key, label, logarithmic=True):
+    """A group of bars for each method, one for each way of exclusion."""
+    methods = list(dict.fromkeys(row["method"] for row in one["rows"]))
+    ways = ways_of(one)
+    width = 0.8 / len(ways)
+    for number_of_way, way in enumerate(ways):
+        values = {row["method"]: row[key] for row in one["rows"] if row["exclusions"] == way}
+        heights = [max(values[method] or 0, SMALLEST if logarithmic else 0) for method in methods]
+        places = [at + (number_of_way - (len(ways) - 1) / 2) * width for at in range(len(methods))]
+        axes.bar(places, heights, width, label=WAYS[way])
+    axes.set_xticks(range(len(methods)), methods)
+    axes.set(xlabel="method", ylabel=label)
+    if logarithmic:
+        axes.set_yscale("log")
+    axes.legend()
+
+
+def draw(results, save):
+    import matplotlib.pyplot as plt
+
+    for name, one in results.get("pair_forces", {}).items():
+        figures = [("error", "error", "average error of forces", True, "average error of forces against double (figure 10)"),
+                   ("solute_error", "solute_error", "average error over the solute", True,
+                    "average error over the solute (figure 10)"),
+                   ("offset", "offset", "average offset of forces", True,
+                    f"average offset of forces (figure 11); exactly 0 is drawn at {SMALLEST:g}"),
+                   ("speed", "pairs_per_second", "pairs a second", False, "speed (figure 12)")]
+        for suffix, key, label, logarithmic, caption in figures:
+            if all(row[key] is None for row in one["rows"]):
+                continue
+            figure, axes = plt.subplots(figsize=(7, 4))
+            bars(axes, one, key, label, logarithmic)
+            save(figure, f"{name}_{suffix}", f"Pair forces {name}: {caption}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Tables and figures of the task md_forces")
+    parser.add_argument("results")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--format", choices=("svg", "png"), default="svg")
+    args = parser.parse_args()
+    with open(args.results) as stream:
+        results = json.load(stream)
+    os.makedirs(args.out, exist_ok=True)
+    shown = text(results)
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+
+        def save(figure, name, caption):
+            nonlocal shown
+            figure.savefig(os.path.join(args.out, f"{name}.{args.format}"), bbox_inches="tight", dpi=150)
+            plt.close(figure)
+            shown += f"\n![{caption}]({name}.{args.format})\n\n{caption}\n"
+
+        draw(results, save)
+    except ImportError:
+        print("warning: no figures: Python has no matplotlib (Debian: python3-matplotlib)", file=sys.stderr)
+    path = os.path.join(args.out, "md_forces.md")
+    with open(path, "w") as stream:
+        stream.write(shown)
+    print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

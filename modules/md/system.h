@@ -1,0 +1,91 @@
+// Particles and what acts between them, in the units of their source (AMBER: Angstrom, kcal/mol, elementary charges;
+// generated systems: reduced Lennard-Jones units).
+#pragma once
+
+#include "core/api.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace quadrille::md {
+
+/// u(r) = C12 / r^12 - C6 / r^6 for each pair of types.
+struct LennardJonesTable {
+  int types = 0;
+  std::vector<double> c12, c6;  ///< [type][type], symmetric
+};
+
+enum class Mixing {
+  lorentz_berthelot,  ///< sigma = (sigma_a + sigma_b) / 2, epsilon = sqrt(epsilon_a epsilon_b)
+  geometric           ///< both geometric means
+};
+
+/// u = 4 epsilon [(sigma / r)^12 - (sigma / r)^6]; sigma and epsilon of each type, not negative.
+QUADRILLE_API LennardJonesTable mixed_table(std::span<const double> sigma, std::span<const double> epsilon,
+                                            Mixing mixing);
+
+/// A pair of which the regular interaction is left out.
+using Exclusion = std::pair<std::int32_t, std::int32_t>;
+
+/// Parameters of its own for a pair that is excluded: scaled 1-4 interactions. Coulomb is plain, without a reaction
+/// field and a cutoff.
+struct ScaledPair {
+  std::int32_t first, second;
+  double c12, c6, charge_product;
+};
+
+// Bonded terms: k (r - r0)^2, k (theta - theta0)^2, k (1 + cos(n phi - phase)); angles in radians.
+struct Bond {
+  std::int32_t a, b;
+  double k, length;
+};
+struct Angle {
+  std::int32_t a, b, c;
+  double k, angle;
+};
+struct Torsion {
+  std::int32_t a, b, c, d;
+  double k, periodicity, phase;
+};
+
+struct System {
+  std::string name;
+  std::vector<double> positions;    ///< [particle][x, y, z]
+  std::vector<std::int32_t> types;  ///< from 0, below table.types
+  std::vector<double> charges;      ///< [particle], or empty: none
+  std::vector<double> masses;       ///< [particle], or empty
+  LennardJonesTable table;
+  std::array<double, 3> box{};        ///< edges of an orthorhombic box; zeros: open space
+  std::vector<Exclusion> exclusions;  ///< each pair once
+  std::vector<ScaledPair> scaled_pairs;
+  std::vector<Bond> bonds;
+  std::vector<Angle> angles;
+  std::vector<Torsion> torsions;
+  std::int64_t solute = 0;  ///< the first particles, 0 where the source does not tell them from a solvent
+  double coulomb_constant = 1;
+
+  std::int64_t size() const { return std::int64_t(types.size()); }
+};
+
+/// Forces [particle][x, y, z] of bonds, angles and torsions, in double; energies by kind. Errors: a bond of length 0,
+/// an angle or a torsion without a plane (ErrorCode::numerical, naming the particles).
+struct BondedForces {
+  std::vector<double> forces;
+  double bonds = 0, angles = 0, torsions = 0;
+};
+QUADRILLE_API BondedForces bonded_forces(const System& system);
+
+/// `count` particles of one type on a face-centred cubic lattice of this density in a periodic cube; sigma = epsilon =
+/// 1. `count` must be 4 n^3 (ErrorCode::invalid_input, with the numbers nearby).
+QUADRILLE_API System fcc_system(std::int64_t count, double density);
+
+/// `count` particles of random types in open space: on a cubic lattice of the density, each moved at random by up to
+/// `disorder` of the spacing along each axis; sigma in [0.8, 1.2], epsilon in [0.5, 1.5], mixed by Lorentz-Berthelot.
+/// The same seed gives the same system on every machine.
+QUADRILLE_API System random_system(std::int64_t count, int types, double density, double disorder, std::uint64_t seed);
+
+}  // namespace quadrille::md

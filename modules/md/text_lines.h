@@ -1,0 +1,85 @@
+// A text file line by line, with errors that name the line.
+#pragma once
+
+#include "core/error.h"
+
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quadrille::md {
+
+class TextLines {
+ public:
+  explicit TextLines(const std::string& path) : path_(path) {
+    std::ifstream in(path);
+    if (!in) throw Error(ErrorCode::file, "cannot read " + path);
+    for (std::string line; std::getline(in, line);) {
+      if (!line.empty() && line.back() == '\r') line.pop_back();
+      lines_.push_back(line);
+    }
+    if (in.bad()) throw Error(ErrorCode::file, "cannot read " + path);
+  }
+
+  std::size_t count() const { return lines_.size(); }
+  const std::string& operator[](std::size_t line) const { return lines_[line]; }
+
+  /// `line` and `column` from 0.
+  [[noreturn]] void fail(const std::string& message, std::size_t line, std::size_t column = 0,
+                         ErrorCode code = ErrorCode::file) const {
+    throw Error(code, message, {path_, int(line) + 1, int(column) + 1});
+  }
+
+  /// The number in this part of a line; Fortran's D is an exponent too.
+  double real(std::size_t line, std::size_t column, std::size_t width) const {
+    std::string text = trimmed(line, column, width);
+    for (char& c : text) c = c == 'D' || c == 'd' ? 'e' : c;
+    double value = 0;
+    const char* const begin = text.data() + (!text.empty() && text[0] == '+' ? 1 : 0);
+    const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+      fail("'" + text + "' is not a finite number", line, column);
+    }
+    return value;
+  }
+  long integer(std::size_t line, std::size_t column, std::size_t width) const {
+    const std::string text = trimmed(line, column, width);
+    long value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      fail("'" + text + "' is not an integer", line, column);
+    }
+    return value;
+  }
+  std::string trimmed(std::size_t line, std::size_t column, std::size_t width) const {
+    const std::string& text = lines_[line];
+    const std::string part = column < text.size() ? text.substr(column, width) : "";
+    const std::size_t first = part.find_first_not_of(" \t");
+    return first == std::string::npos ? "" : part.substr(first, part.find_last_not_of(" \t") - first + 1);
+  }
+
+  /// A word of a line: where it begins and how long it is.
+  struct Word {
+    std::size_t column, width;
+  };
+  /// The words before a comment ('#').
+  std::vector<Word> words(std::size_t line) const {
+    const std::string text = lines_[line].substr(0, lines_[line].find('#'));
+    std::vector<Word> out;
+    for (std::size_t at = text.find_first_not_of(" \t"); at != std::string::npos;) {
+      const std::size_t end = std::min(text.find_first_of(" \t", at), text.size());
+      out.push_back({at, end - at});
+      at = text.find_first_not_of(" \t", end);
+    }
+    return out;
+  }
+
+ private:
+  std::string path_;
+  std::vector<std::string> lines_;
+};
+
+}  // namespace quadrille::md

@@ -1,0 +1,90 @@
+#include "modules/md/c_api.h"
+#include "modules/md/forces.h"
+#include "tests/backend_under_test.h"
+#include "tests/random_seed.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace quadrille::md {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(PairForcesInC, AreThoseOfTheClass) {
+  const System system = random_system(150, 3, 0.8, 0.08, testing::next_seed());
+  ForceOptions same;
+  same.method = Method::int64;
+  same.backend = &testing::backend();
+  PairForces forces(system, same);
+  const ForceResult expected = forces.compute(system.positions, {}, true);
+
+  const std::string backend = testing::backend().name();
+  quadrille_md_options options{};
+  options.struct_size = sizeof options;
+  options.backend = backend.c_str();
+  options.method = "int64";
+  quadrille_md_forces* handle = nullptr;
+  ASSERT_EQ(quadrille_md_forces_create(150, system.types.data(), nullptr, 3, system.table.c12.data(),
+                                       system.table.c6.data(), &options, &handle),
+            QUADRILLE_MD_OK)
+      << quadrille_md_message();
+  std::vector<double> found(450, NAN), virial(9, NAN);
+  double energy = NAN;
+  ASSERT_EQ(quadrille_md_forces_compute(handle, system.positions.data(), nullptr, found.data(), &energy, virial.data()),
+            QUADRILLE_MD_OK)
+      << quadrille_md_message();
+  EXPECT_EQ(found, expected.forces);
+  EXPECT_EQ(energy, expected.energy);
+  EXPECT_THAT(virial, ::testing::ElementsAreArray(expected.virial));
+  quadrille_md_forces_destroy(handle);
+
+  // The same with positions and forces where the backend has its memory.
+  options.on_device = 1;
+  ASSERT_EQ(quadrille_md_forces_create(150, system.types.data(), nullptr, 3, system.table.c12.data(),
+                                       system.table.c6.data(), &options, &handle),
+            QUADRILLE_MD_OK);
+  Backend& where = testing::backend();
+  const std::size_t bytes = 450 * sizeof(double);
+  auto* positions = static_cast<double*>(where.allocate(bytes));
+  auto* there = static_cast<double*>(where.allocate(bytes));
+  where.copy_in(positions, system.positions.data(), bytes);
+  EXPECT_EQ(quadrille_md_forces_compute(handle, positions, nullptr, there, nullptr, nullptr), QUADRILLE_MD_OK)
+      << quadrille_md_message();
+  std::fill(found.begin(), found.end(), NAN);
+  where.copy_out(found.data(), there, bytes);
+  EXPECT_EQ(found, expected.forces);
+  where.release(positions, bytes);
+  where.release(there, bytes);
+  quadrille_md_forces_destroy(handle);
+}
+
+TEST(PairForcesInC, SayWhatIsWrong) {
+  const std::int32_t types[] = {0, 2};
+  const double c[] = {1};
+  quadrille_md_forces* handle = nullptr;
+  EXPECT_EQ(quadrille_md_forces_create(2, types, nullptr, 1, c, c, nullptr, &handle), QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_THAT(quadrille_md_message(), HasSubstr("particle 2 has type 3"));
+  EXPECT_EQ(quadrille_md_forces_create(2, nullptr, nullptr, 1, c, c, nullptr, &handle), QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_THAT(quadrille_md_message(), HasSubstr("types is a null pointer"));
+  quadrille_md_options options{};
+  EXPECT_EQ(quadrille_md_forces_create(1, types, nullptr, 1, c, c, &options, &handle), QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_THAT(quadrille_md_message(), HasSubstr("struct_size"));
+  options.struct_size = sizeof options;
+  options.method = "H";
+  EXPECT_EQ(quadrille_md_forces_create(1, types, nullptr, 1, c, c, &options, &handle), QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_THAT(quadrille_md_message(), HasSubstr("unknown method 'H'"));
+  const std::int32_t one_type[] = {0, 0};
+  const double same_place[] = {1, 2, 3, 1, 2, 3};
+  double forces[6] = {};
+  ASSERT_EQ(quadrille_md_forces_create(2, one_type, nullptr, 1, c, c, nullptr, &handle), QUADRILLE_MD_OK);
+  EXPECT_EQ(quadrille_md_forces_compute(handle, same_place, nullptr, forces, nullptr, nullptr), QUADRILLE_MD_NUMERICAL);
+  EXPECT_THAT(quadrille_md_message(), HasSubstr("distance of 0"));
+  EXPECT_EQ(quadrille_md_forces_compute(handle, nullptr, nullptr, forces, nullptr, nullptr),
+            QUADRILLE_MD_INVALID_ARGUMENT);
+  quadrille_md_forces_destroy(handle);
+  quadrille_md_forces_destroy(nullptr);
+}
+
+}  // namespace
+}  // namespace quadrille::md
