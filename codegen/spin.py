@@ -2,7 +2,7 @@
 
 A number is a pair (re, im) of integers; a matrix is a tuple of four rows.
 Basis: non-relativistic (UKQCD), gamma_k = [[0, i s_k], [-i s_k, 0]], gamma_4 = diag(1, 1, -1, -1),
-gamma_5 = gamma_1 gamma_2 gamma_3 gamma_4 = [[0, 1], [1, 0]]; see core/spin_basis.h.
+gamma_5 = gamma_1 gamma_2 gamma_3 gamma_4 = [[0, 1], [1, 0]]; see core/field/spin_basis.h.
 """
 
 ZERO, ONE, I = (0, 0), (1, 0), (0, 1)

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/field.h"
-#include "core/precision.h"
+#include "core/field/field.h"
+#include "core/numbers/precision.h"
 
 #include <memory>
 #include <string>

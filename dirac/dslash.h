@@ -2,10 +2,10 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/field.h"
+#include "core/field/field.h"
 #include "core/gauge/gauge_store.h"
-#include "core/kernel_log.h"
 #include "core/operator.h"
+#include "core/tuning/kernel_log.h"
 #include "dirac/hop_kernel.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 // Hopping kernels on the CPU: gathers what a generated kernel needs and runs it over the threads.
 #include "core/error.h"
 #include "core/layout/vector_layout.h"
-#include "core/team.h"
+#include "core/system/team.h"
 #include "dirac/hop_kernel.h"
 #include "dirac/kernel_table.h"
 

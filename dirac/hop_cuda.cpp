@@ -1,8 +1,8 @@
 // Hopping kernels on the GPU: gathers what a generated kernel needs and launches it, a thread a site.
 #include "core/backend/cuda/stream_clock.h"
 #include "core/error.h"
-#include "core/log.h"
-#include "core/tuning.h"
+#include "core/system/log.h"
+#include "core/tuning/tuning.h"
 #include "dirac/cuda/hop_args.h"
 #include "dirac/cuda/tiles.h"
 #include "dirac/hop_kernel.h"

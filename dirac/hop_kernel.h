@@ -1,7 +1,7 @@
 // A generated hopping kernel on one backend, bound to the links and scalars that it works with.
 #pragma once
 
-#include "core/field.h"
+#include "core/field/field.h"
 #include "core/operator.h"
 
 #include <array>

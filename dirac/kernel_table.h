@@ -1,8 +1,8 @@
 // The generated dslash kernels of this build.
 #pragma once
 
-#include "core/isa.h"
-#include "core/precision.h"
+#include "core/numbers/precision.h"
+#include "core/simd/isa.h"
 #include "dirac/kernel_args.h"
 
 #include <string>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
 #include "dirac/dirac_operator.h"
 
 #include <memory>

@@ -1,8 +1,8 @@
 #include "dirac/wilson.h"
 
 #include "core/blas/blas.h"
-#include "core/convert.h"
 #include "core/error.h"
+#include "core/field/convert.h"
 
 #include <cmath>
 #include <utility>

@@ -1,7 +1,7 @@
 // The Wilson operator.
 #pragma once
 
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
 #include "dirac/dirac_operator.h"
 #include "dirac/dslash.h"
 

@@ -1,7 +1,7 @@
 // The blocks of a job as parameters, gathered from the tables of their owners.
 #pragma once
 
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
 
 namespace quadrille {
 

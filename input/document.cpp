@@ -1,6 +1,6 @@
 #include "input/document.h"
 
-#include "core/parameter_values.h"
+#include "core/parameters/parameter_values.h"
 #include "input/blocks.h"
 
 #include <fmt/format.h>

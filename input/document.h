@@ -1,7 +1,7 @@
 // What tables and resolved parameters look like to a reader: JSON echo, JSON Schema, help text.
 #pragma once
 
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
 
 #include <nlohmann/json.hpp>
 

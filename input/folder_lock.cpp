@@ -1,7 +1,7 @@
 #include "input/folder_lock.h"
 
 #include "core/error.h"
-#include "core/log.h"
+#include "core/system/log.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/gauge/gauge_store.h"
-#include "core/lattice.h"
+#include "core/layout/lattice.h"
 #include "input/job.h"
 
 #include <nlohmann/json.hpp>

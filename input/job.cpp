@@ -1,6 +1,6 @@
 #include "input/job.h"
 
-#include "core/memory.h"
+#include "core/system/memory.h"
 #include "input/blocks.h"
 #include "input/document.h"
 #include "input/gauge.h"

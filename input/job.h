@@ -1,8 +1,8 @@
 // A job: what a YAML file asks for, validated against the tables, defaults filled in.
 #pragma once
 
-#include "core/host_field.h"
-#include "core/parameters.h"
+#include "core/field/host_field.h"
+#include "core/parameters/parameters.h"
 #include "input/tasks/registry.h"
 
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 #include "input/job_run.h"
 
 #include "core/build_id.h"
-#include "core/isa.h"
-#include "core/log.h"
+#include "core/simd/isa.h"
+#include "core/system/log.h"
 #include "input/document.h"
 #include "input/outputs.h"
 #include "input/stop_signal.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/backend.h"
-#include "core/propagator.h"
+#include "core/field/propagator.h"
 #include "input/gauge.h"
 #include "input/job.h"
 #include "input/job_clock.h"

@@ -1,6 +1,6 @@
 #include "input/output_folder.h"
 
-#include "core/atomic_file.h"
+#include "core/system/atomic_file.h"
 
 #include <fmt/format.h>
 

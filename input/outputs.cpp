@@ -1,6 +1,6 @@
 #include "input/outputs.h"
 
-#include "core/atomic_file.h"
+#include "core/system/atomic_file.h"
 
 #include <fmt/format.h>
 

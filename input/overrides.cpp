@@ -1,6 +1,6 @@
 #include "input/overrides.h"
 
-#include "core/parameter_values.h"
+#include "core/parameters/parameter_values.h"
 #include "input/yaml.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // `--set KEY=VALUE`: changes of a job from the command line.
 #pragma once
 
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #include "input/program.h"
 
-#include "core/memory.h"
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
+#include "core/system/memory.h"
 #include "input/bench/bench.h"
 #include "input/commands/check.h"
 #include "input/commands/info.h"

@@ -1,8 +1,8 @@
 #include "input/run.h"
 
-#include "core/isa.h"
-#include "core/log.h"
-#include "core/memory.h"
+#include "core/simd/isa.h"
+#include "core/system/log.h"
+#include "core/system/memory.h"
 #include "input/commands/check.h"
 #include "input/files/gauge_file.h"
 #include "input/job_clock.h"

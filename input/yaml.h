@@ -1,7 +1,7 @@
 // YAML text -> a tree of values, each with its file, line and column.
 #pragma once
 
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
 
 #include <string>
 

@@ -1,8 +1,8 @@
 #include "modules/hdf5_file.h"
 
-#include "core/atomic_file.h"
 #include "core/error.h"
-#include "core/memory.h"
+#include "core/system/atomic_file.h"
+#include "core/system/memory.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
 #include "modules/loader.h"
 
 #include "core/build_id.h"
-#include "core/log.h"
+#include "core/system/log.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
 #include "modules/module.h"
 
 #include <cstdint>

@@ -30,7 +30,7 @@ extern "C" {
 #define QUADRILLE_ZERO
 #endif
 
-/* ---- parameters, as core/parameters.h has them ---- */
+/* ---- parameters, as core/parameters/parameters.h has them ---- */
 
 typedef enum quadrille_parameter_type {
   QUADRILLE_BOOLEAN = 0,

@@ -1,8 +1,8 @@
 #include "solvers/driver.h"
 
 #include "core/blas/blas.h"
-#include "core/convert.h"
 #include "core/error.h"
+#include "core/field/convert.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include "core/api.h"
 #include "core/operator.h"
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
 #include "solvers/solver.h"
 
 #include <memory>

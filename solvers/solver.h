@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/field.h"
+#include "core/field/field.h"
 
 #include <cstddef>
 #include <functional>

@@ -223,7 +223,7 @@ def kernel_source(operator, kernel):
 // {operator.FLOPS_PER_SITE} flops a site; bytes a site: {8 * link + 2 * spinor} (8 links of {link}, one spinor of {spinor} read, one written),
 // {spinor} more with z; in temporal gauge {2 * link} fewer.
 #include "dirac/kernel_args.h"
-#include "core/simd.h"
+#include "core/simd/simd.h"
 
 namespace quadrille::dirac {{
 inline namespace QUADRILLE_ISA {{

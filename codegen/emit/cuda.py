@@ -7,7 +7,7 @@ from neighbours. In temporal gauge the time links of inner sites are not loaded;
 boundary factors that are not real double it again. `factor` is all that a hop is multiplied by: nu / xi0, b, the
 projector's 2 and a real boundary factor.
 In half precision the sum of quanta that a projection makes is formed in integer arithmetic on the bits of a float whose
-mantissa then holds it (core/half_words.h): the first number is put there by a byte permutation, the second added by a dot
+mantissa then holds it (core/numbers/half_words.h): the first number is put there by a byte permutation, the second added by a dot
 product of 16-bit numbers. They go through different pipes of the device; dot products alone fill theirs. Quanta stay whole
 numbers until the sum: `unit` carries the quanta, the norm of the neighbour and `factor`.
 A body is a function of a site, which the host can run too: tests do, where there is no GPU.

@@ -4,7 +4,7 @@
 // 1320 flops a site; bytes a site: 576 (8 links of 48, one spinor of 96 read, one written),
 // 96 more with z; in temporal gauge 96 fewer.
 #include "dirac/kernel_args.h"
-#include "core/simd.h"
+#include "core/simd/simd.h"
 
 namespace quadrille::dirac {
 inline namespace QUADRILLE_ISA {

@@ -4,10 +4,10 @@
 // names its rounding, on the host the files that include this header are compiled with -ffp-contract=off, which they
 // say by defining QUADRILLE_NO_CONTRACTION (CMake: quadrille_without_contraction()). What is to be fused says fused().
 //
-// One source for V lanes of a CPU's vectors and, with V = 1, for a thread of a device (core/lanes.h).
+// One source for V lanes of a CPU's vectors and, with V = 1, for a thread of a device (core/simd/lanes.h).
 #pragma once
 
-#include "core/lanes.h"
+#include "core/simd/lanes.h"
 
 #if !defined(__CUDACC__) && !defined(QUADRILLE_NO_CONTRACTION)
 #error "core/accumulators is for files that are compiled with -ffp-contract=off: see quadrille_without_contraction()"

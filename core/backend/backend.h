@@ -4,7 +4,7 @@
 #include "core/api.h"
 #include "core/blas/op_table.h"
 #include "core/layout/layout.h"
-#include "core/precision.h"
+#include "core/numbers/precision.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -68,7 +68,7 @@ class QUADRILLE_API Backend {
   virtual void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) = 0;
   /// The 24 numbers of one site of a spinor field, in the internal basis; the rest stays.
   virtual void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers) = 0;
-  /// What core/propagator.h says of these, for columns in this backend's memory.
+  /// What core/field/propagator.h says of these, for columns in this backend's memory.
   virtual void pack_sites(void* bytes, const PropagatorPiece& piece) = 0;
   virtual void unpack_sites(const PropagatorPiece& piece, const void* bytes) = 0;
   virtual std::vector<double> slice_norms(const Propagator& propagator) = 0;

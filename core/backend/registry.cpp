@@ -1,7 +1,7 @@
 // The backends of this build. A new one is a folder beside this file and a line here.
 #include "core/backend/backend.h"
 #include "core/error.h"
-#include "core/log.h"
+#include "core/system/log.h"
 
 #ifdef QUADRILLE_HAVE_CUDA
 #include "core/backend/cuda/cuda_backend.h"

@@ -4,11 +4,11 @@
 
 #include "core/blas/call.h"
 #include "core/blas/ops.h"
-#include "core/chunked_sum.h"
 #include "core/error.h"
-#include "core/isa.h"
-#include "core/kernel_log.h"
-#include "core/team.h"
+#include "core/numbers/chunked_sum.h"
+#include "core/simd/isa.h"
+#include "core/system/team.h"
+#include "core/tuning/kernel_log.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/blas/op_table.h"
-#include "core/field.h"
+#include "core/field/field.h"
 
 namespace quadrille::blas {
 

@@ -1,7 +1,7 @@
 // The table of fused operations and how the dispatcher (blas.cpp) reaches the kernels of each instruction set.
 #pragma once
 
-#include "core/precision.h"
+#include "core/numbers/precision.h"
 
 #include <array>
 #include <cstdint>

@@ -6,7 +6,7 @@
 // in float within a site and in double from site to site.
 #pragma once
 
-#include "core/lanes.h"
+#include "core/simd/lanes.h"
 
 namespace quadrille::blas::inline QUADRILLE_ISA {
 

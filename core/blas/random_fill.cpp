@@ -1,8 +1,8 @@
 #include "core/blas/random_fill.h"
 
-#include "core/host_image.h"
-#include "core/random.h"
-#include "core/site_access.h"
+#include "core/field/host_image.h"
+#include "core/field/site_access.h"
+#include "core/random/random.h"
 
 namespace quadrille {
 

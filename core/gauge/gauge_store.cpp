@@ -1,7 +1,7 @@
 #include "core/gauge/gauge_store.h"
 
-#include "core/convert.h"
 #include "core/error.h"
+#include "core/field/convert.h"
 #include "core/gauge/link_work.h"
 
 #include <fmt/format.h>

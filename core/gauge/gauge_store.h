@@ -2,12 +2,12 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/field.h"
+#include "core/field/field.h"
+#include "core/field/host_field.h"
 #include "core/gauge/observables.h"
 #include "core/gauge/start.h"
 #include "core/gauge/temporal_gauge.h"
-#include "core/host_field.h"
-#include "core/lattice.h"
+#include "core/layout/lattice.h"
 #include "core/operator.h"
 
 #include <cstdint>
@@ -63,8 +63,8 @@ class QUADRILLE_API GaugeStore {
   void unpack(const void* bytes, int bits, std::int64_t first, std::int64_t count);
   void changed();
   /// Projects every link on SU(3) (core/gauge/su3_project.h) and gives the largest |change| of an element. Errors:
-  /// ErrorCode::numerical naming site and direction of a link that has no nearest SU(3) matrix; the others are projected
-  /// by then, and forms are not brought up to date.
+  /// ErrorCode::numerical naming site and direction of a link that has no nearest SU(3) matrix; the others are
+  /// projected by then, and forms are not brought up to date.
   double project();
 
   // ---- reading ----

@@ -2,12 +2,12 @@
 // have in common.
 #pragma once
 
-#include "core/field.h"
+#include "core/field/field.h"
 #include "core/gauge/link_codec.h"
-#include "core/half.h"
 #include "core/host_device.h"
 #include "core/layout/grouped_layout.h"
 #include "core/layout/site_place.h"
+#include "core/numbers/half.h"
 
 #include <cstdint>
 #include <type_traits>
@@ -19,11 +19,11 @@ struct LinkView {
   Extents extents;
   Precision precision;
   Reconstruct reconstruct;
-  void* numbers[2][2];                      ///< by field (1: of hops in t) and parity
-  int stored[2];                            ///< links a site of each field
-  signed char index[8];                     ///< of each hop (core/field.h) among the links of a site; -1: not stored
-  int lanes;                                ///< of the vector layout; 0 in the grouped one
-  int block_t;                              ///< sites along t of a sub-lattice of the vector layout, or of the lattice
+  void* numbers[2][2];   ///< by field (1: of hops in t) and parity
+  int stored[2];         ///< links a site of each field
+  signed char index[8];  ///< of each hop (core/field/field.h) among the links of a site; -1: not stored
+  int lanes;             ///< of the vector layout; 0 in the grouped one
+  int block_t;           ///< sites along t of a sub-lattice of the vector layout, or of the lattice
   const std::int32_t *slots[2], *sites[2];  ///< of the vector layout, by parity
 
   QUADRILLE_HOST_DEVICE bool holds(int hop) const { return index[hop] >= 0; }
@@ -75,7 +75,7 @@ class LinkAccess {
     }
     for_each_number(hop, parity, site, [&](int n, Number& number) {
       if constexpr (std::is_same_v<Number, std::int16_t>) {
-        // Quanta of the grouped layout have their sign bit flipped (core/half_words.h); links have the norm 1.
+        // Quanta of the grouped layout have their sign bit flipped (core/numbers/half_words.h); links have the norm 1.
         number = std::int16_t(half::quantize(numbers[n], half::scale(1.0f)) ^ (grouped ? half::offset : 0));
       } else {
         number = numbers[n];

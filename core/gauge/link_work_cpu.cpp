@@ -1,6 +1,6 @@
 // Work on links on the CPU: threads share the items, in the order of memory.
-#include "core/chunked_sum.h"
 #include "core/gauge/link_work_of.h"
+#include "core/numbers/chunked_sum.h"
 
 namespace quadrille {
 

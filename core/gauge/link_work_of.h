@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/gauge/link_work.h"
 #include "core/gauge/site_links.h"
-#include "core/lattice.h"
+#include "core/layout/lattice.h"
 
 #include <type_traits>
 #include <utility>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/host_field.h"
+#include "core/field/host_field.h"
 
 #include <array>
 #include <cstdint>

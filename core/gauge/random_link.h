@@ -1,9 +1,9 @@
-// Random SU(3) matrices from the numbers of one site (core/random.h).
+// Random SU(3) matrices from the numbers of one site (core/random/random.h).
 #pragma once
 
 #include "core/gauge/su3.h"
 #include "core/gauge/su3_project.h"
-#include "core/random.h"
+#include "core/random/random.h"
 
 namespace quadrille {
 

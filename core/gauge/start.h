@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/api.h"
+#include "core/field/host_field.h"
 #include "core/gauge/random_link.h"
-#include "core/host_field.h"
-#include "core/lattice.h"
+#include "core/layout/lattice.h"
 
 #include <cstdint>
 #include <vector>

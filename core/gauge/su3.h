@@ -1,8 +1,8 @@
 // 3x3 complex matrices in double, on the host and on devices: just what links need.
 #pragma once
 
+#include "core/field/host_field.h"
 #include "core/host_device.h"
-#include "core/host_field.h"
 
 #include <array>
 #include <cmath>

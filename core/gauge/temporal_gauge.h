@@ -1,9 +1,9 @@
 // Temporal gauge fixing: a gauge in which almost all time links are the unit matrix and need not be loaded.
 #pragma once
 
-#include "core/field.h"
+#include "core/field/field.h"
 #include "core/gauge/link_view.h"
-#include "core/lattice.h"
+#include "core/layout/lattice.h"
 
 namespace quadrille {
 

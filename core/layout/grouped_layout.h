@@ -4,12 +4,12 @@
 // that a thread finds the groups of its site at distances known when the kernel is compiled. The numbers of a site lie
 // in sections, each half of a spinor and each link one; a section lies in groups of 16 bytes and, last, a narrower
 // group of what is left: in half precision 12 numbers are groups of 8 and 4. In a block: [section][group][site][number
-// in group]. In half precision quanta stand as q + 32768, their sign bit flipped (core/half_words.h).
+// in group]. In half precision quanta stand as q + 32768, their sign bit flipped (core/numbers/half_words.h).
 #pragma once
 
 #include "core/host_device.h"
 #include "core/layout/layout.h"
-#include "core/precision.h"
+#include "core/numbers/precision.h"
 
 #include <cstdint>
 

@@ -1,8 +1,8 @@
 // How the numbers of a site lie in memory: the two families of layouts as plain data.
 #pragma once
 
-#include "core/host_field.h"
-#include "core/precision.h"
+#include "core/field/host_field.h"
+#include "core/numbers/precision.h"
 
 #include <cstdint>
 

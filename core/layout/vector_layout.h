@@ -9,7 +9,7 @@
 // generic 4, 2; and 1 for lattices that cannot be cut.
 #pragma once
 
-#include "core/lattice.h"
+#include "core/layout/lattice.h"
 
 #include <array>
 #include <cstdint>

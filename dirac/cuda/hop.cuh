@@ -2,7 +2,7 @@
 // without CUDA the same bodies run on the host, with plain loads and stores.
 #pragma once
 
-#include "core/half_words.h"
+#include "core/numbers/half_words.h"
 #include "dirac/cuda/hop_args.h"
 
 #include <cmath>
@@ -128,7 +128,7 @@ using half::quanta_of;
 using half::rounded_once;
 using half::whole;
 
-// ---- links of 8 numbers, in the names of core/simd.h ----
+// ---- links of 8 numbers, in the names of core/simd/simd.h ----
 
 template <class T, int V>
 QUADRILLE_HOST_DEVICE T sqrt_positive(T x) {

@@ -1,8 +1,8 @@
 // Tiles of the checkerboard: the shapes that the thread blocks of a hopping kernel can have.
 #pragma once
 
-#include "core/lattice.h"
 #include "core/layout/grouped_layout.h"
+#include "core/layout/lattice.h"
 
 #include <array>
 #include <functional>

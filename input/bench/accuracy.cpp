@@ -1,8 +1,8 @@
 #include "input/bench/accuracy.h"
 
 #include "core/blas/random_fill.h"
-#include "core/convert.h"
-#include "core/isa.h"
+#include "core/field/convert.h"
+#include "core/simd/isa.h"
 #include "dirac/wilson.h"
 
 #include <fmt/format.h>

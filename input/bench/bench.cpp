@@ -1,8 +1,8 @@
 #include "input/bench/bench.h"
 
-#include "core/atomic_file.h"
 #include "core/error.h"
-#include "core/isa.h"
+#include "core/simd/isa.h"
+#include "core/system/atomic_file.h"
 #include "input/bench/accuracy.h"
 #include "input/bench/measurements.h"
 

@@ -1,7 +1,7 @@
 // The command `quadrille bench WHAT`: how fast this machine's memory, the kernels and the solvers are, and how exact.
 #pragma once
 
-#include "core/precision.h"
+#include "core/numbers/precision.h"
 
 #include <array>
 #include <iosfwd>

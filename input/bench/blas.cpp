@@ -1,8 +1,8 @@
 #include "core/blas/blas.h"
 #include "core/blas/op_table.h"
 #include "core/blas/random_fill.h"
-#include "core/convert.h"
-#include "core/kernel_log.h"
+#include "core/field/convert.h"
+#include "core/tuning/kernel_log.h"
 #include "input/bench/measurements.h"
 #include "input/bench/timing.h"
 

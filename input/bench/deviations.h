@@ -1,7 +1,7 @@
 // How far the numbers of a result are from those of a reference: their cumulative distribution.
 #pragma once
 
-#include "core/host_field.h"
+#include "core/field/host_field.h"
 #include "input/bench/extended_hop.h"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "dirac/dslash.h"
 #include "core/blas/blas.h"
 #include "core/blas/random_fill.h"
-#include "core/convert.h"
+#include "core/field/convert.h"
 #include "core/gauge/start.h"
 #include "input/bench/measurements.h"
 #include "input/bench/timing.h"

@@ -1,7 +1,7 @@
 // The hopping term in extended precision: what every form of it is compared with in the accuracy study.
 #pragma once
 
-#include "core/host_field.h"
+#include "core/field/host_field.h"
 
 #include <complex>
 #include <vector>

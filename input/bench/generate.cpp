@@ -1,5 +1,5 @@
 #include "core/gauge/gauge_store.h"
-#include "core/kernel_log.h"
+#include "core/tuning/kernel_log.h"
 #include "input/bench/measurements.h"
 #include "input/bench/timing.h"
 #include "modules/quenched/pure_gauge.h"

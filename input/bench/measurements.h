@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/backend.h"
-#include "core/lattice.h"
+#include "core/layout/lattice.h"
 #include "input/bench/bench.h"
 #include "input/bench/table.h"
 

@@ -1,7 +1,7 @@
 #include "input/bench/memory.h"
 
 #include "core/backend/backend.h"
-#include "core/isa.h"
+#include "core/simd/isa.h"
 #include "input/bench/memory_cuda.h"
 #include "input/bench/memory_kernels.h"
 #include "input/bench/timing.h"

@@ -1,6 +1,6 @@
 // Loops over memory, compiled once for each instruction set, with QUADRILLE_ISA its name.
 #include "input/bench/memory_kernels.h"
-#include "core/simd.h"
+#include "core/simd/simd.h"
 
 namespace quadrille::bench {
 inline namespace QUADRILLE_ISA {

@@ -1,6 +1,6 @@
 #include "input/files/gauge_file.h"
 
-#include "core/log.h"
+#include "core/system/log.h"
 #include "input/files/lattice_data.h"
 #include "input/files/xml.h"
 

@@ -4,9 +4,9 @@
 // on SU(3) unless GaugeStore::project() is called.
 #pragma once
 
+#include "core/field/host_field.h"
 #include "core/gauge/gauge_store.h"
-#include "core/host_field.h"
-#include "core/lattice.h"
+#include "core/layout/lattice.h"
 #include "input/files/lime.h"
 #include "input/files/scidac.h"
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/backend/backend.h"
-#include "core/host_field.h"
+#include "core/field/host_field.h"
 #include "input/files/checksum.h"
 #include "input/files/lime.h"
 

@@ -1,6 +1,6 @@
 #include "input/files/lime.h"
 
-#include "core/log.h"
+#include "core/system/log.h"
 #include "input/files/big_endian.h"
 #include "input/files/input_file.h"
 

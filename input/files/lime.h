@@ -6,8 +6,8 @@
 // The built-in codec always scans and validates a file as a whole. The bytes are then moved by it or by c-lime.
 #pragma once
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/system/atomic_file.h"
 
 #include <atomic>
 #include <cstddef>

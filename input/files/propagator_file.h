@@ -6,8 +6,8 @@
 // find source and action.
 #pragma once
 
-#include "core/host_field.h"
-#include "core/propagator.h"
+#include "core/field/host_field.h"
+#include "core/field/propagator.h"
 #include "input/files/lime.h"
 #include "input/files/scidac.h"
 

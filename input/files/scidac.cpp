@@ -1,6 +1,6 @@
 #include "input/files/scidac.h"
 
-#include "core/log.h"
+#include "core/system/log.h"
 #include "input/files/xml.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // The XML records and checksums with which QIO (SciDAC) frames binary lattice data.
 #pragma once
 
-#include "core/host_field.h"
+#include "core/field/host_field.h"
 #include "input/files/checksum.h"
 #include "input/files/lattice_data.h"
 #include "input/files/lime.h"

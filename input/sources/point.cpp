@@ -1,7 +1,7 @@
 #include "input/sources/point.h"
 
 #include "core/blas/blas.h"
-#include "core/convert.h"
+#include "core/field/convert.h"
 
 #include <fmt/format.h>
 

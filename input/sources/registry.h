@@ -1,8 +1,8 @@
 // Sources: what stands on the right-hand side of M S = source. One entry each in an explicit table.
 #pragma once
 
-#include "core/field.h"
-#include "core/parameters.h"
+#include "core/field/field.h"
+#include "core/parameters/parameters.h"
 
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/operator.h"
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
 #include "input/gauge.h"
 
 #include <vector>

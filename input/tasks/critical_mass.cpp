@@ -1,6 +1,6 @@
 #include "input/tasks/critical_mass.h"
 
-#include "core/log.h"
+#include "core/system/log.h"
 #include "input/job.h"
 #include "input/job_run.h"
 #include "input/pion_mass.h"

@@ -1,9 +1,9 @@
 #include "input/tasks/propagator.h"
 
 #include "core/blas/blas.h"
-#include "core/kernel_log.h"
-#include "core/log.h"
-#include "core/propagator.h"
+#include "core/field/propagator.h"
+#include "core/system/log.h"
+#include "core/tuning/kernel_log.h"
 #include "dirac/preconditioned.h"
 #include "dirac/registry.h"
 #include "input/blocks.h"

@@ -1,7 +1,7 @@
 // Tasks: what a job can do. One entry each in an explicit table.
 #pragma once
 
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
 
 #include <deque>
 #include <string>

@@ -1,7 +1,7 @@
 // One solve as results.json shows it.
 #pragma once
 
-#include "core/kernel_log.h"
+#include "core/tuning/kernel_log.h"
 #include "solvers/driver.h"
 
 #include <nlohmann/json.hpp>

@@ -1,9 +1,9 @@
 #include "input/tasks/solver_study.h"
 
-#include "core/atomic_file.h"
 #include "core/blas/random_fill.h"
-#include "core/csv.h"
-#include "core/log.h"
+#include "core/system/atomic_file.h"
+#include "core/system/csv.h"
+#include "core/system/log.h"
 #include "dirac/preconditioned.h"
 #include "dirac/registry.h"
 #include "input/job.h"

@@ -1,7 +1,7 @@
 #include "input/tasks/unfinished_propagator.h"
 
-#include "core/convert.h"
-#include "core/log.h"
+#include "core/field/convert.h"
+#include "core/system/log.h"
 #include "input/files/propagator_file.h"
 #include "input/outputs.h"
 

@@ -1,7 +1,7 @@
 // A propagator that is not finished: its solved components stay for a later run of the job.
 #pragma once
 
-#include "core/propagator.h"
+#include "core/field/propagator.h"
 #include "input/job_run.h"
 
 namespace quadrille {

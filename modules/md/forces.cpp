@@ -1,8 +1,8 @@
 #include "modules/md/forces.h"
 
 #include "core/backend/backend.h"
-#include "core/chunked_sum.h"
 #include "core/error.h"
+#include "core/numbers/chunked_sum.h"
 #include "modules/md/pair_engine.h"
 
 #include <fmt/format.h>

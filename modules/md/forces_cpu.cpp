@@ -1,6 +1,6 @@
 // Pair forces on the CPU: threads share the groups of particles, and kernels.cpp does them.
 #include "core/error.h"
-#include "core/isa.h"
+#include "core/simd/isa.h"
 #include "modules/md/kernels.h"
 #include "modules/md/pair_engine.h"
 

@@ -1,9 +1,9 @@
 #include "modules/md/forces_task.h"
 
-#include "core/atomic_file.h"
 #include "core/backend/backend.h"
-#include "core/csv.h"
-#include "core/log.h"
+#include "core/system/atomic_file.h"
+#include "core/system/csv.h"
+#include "core/system/log.h"
 #include "modules/md/force_study.h"
 #include "modules/md/system_files.h"
 

@@ -1,5 +1,5 @@
 #include "core/error.h"
-#include "core/random.h"
+#include "core/random/random.h"
 #include "modules/md/system.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Dense products by OpenBLAS.
 #pragma once
 
-#include "core/dense_view.h"
+#include "core/dense/dense_view.h"
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // Matrix products of any size through a limited memory: C = alpha op(A) op(B) + beta C, panel by panel.
 #pragma once
 
-#include "core/panel_plan.h"
+#include "core/dense/panel_plan.h"
 #include "modules/mgemm/arguments.h"
 
 namespace quadrille {

@@ -1,7 +1,7 @@
 // When the split of a product is worth its while.
 #pragma once
 
-#include "core/panel_plan.h"
+#include "core/dense/panel_plan.h"
 #include "modules/mgemm/error_bound.h"
 
 namespace quadrille::mgemm {

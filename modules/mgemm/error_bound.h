@@ -13,8 +13,8 @@
 // in one pass over each matrix. Short sums make it sharp: a single sum over k would have gamma_{k+2}.
 #pragma once
 
-#include "core/magnitude_split.h"
-#include "core/panel_plan.h"
+#include "core/dense/magnitude_split.h"
+#include "core/dense/panel_plan.h"
 
 #include <cstdint>
 

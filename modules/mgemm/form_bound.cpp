@@ -1,6 +1,6 @@
 #include "modules/mgemm/form_bound.h"
 
-#include "core/narrow_parts.h"
+#include "core/dense/narrow_parts.h"
 #include "modules/mgemm/device_cost.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // How far the product of the small elements in parts (forms.h) may be from the exact one.
 //
-// With a = u_a x, |x| <= the form's `largest`, and x = sum_r x_r + e as in core/narrow_parts.h, the product is
+// With a = u_a x, |x| <= the form's `largest`, and x = sum_r x_r + e as in core/dense/narrow_parts.h, the product is
 // u_a u_b sum of x_r y_s over r + s < parts. Let S = |A_S| |B_S| <= (largest 2-norm of a row) (of a column), s = 2^-p
 // (1 + 2^(2-p)), t = tiny u, and N the 2-norms. Three errors add up:
 //

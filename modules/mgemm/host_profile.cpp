@@ -1,6 +1,6 @@
 #include "modules/mgemm/host_profile.h"
 
-#include "core/magnitude_split.h"
+#include "core/dense/magnitude_split.h"
 
 #include <algorithm>
 #include <limits>

@@ -3,7 +3,7 @@
 
 #include "modules/mgemm/form_bound.h"
 
-#include "core/dense_view.h"
+#include "core/dense/dense_view.h"
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // The kernel of the sparse products of one instruction set: compiled once for each, with QUADRILLE_ISA its name.
 #include "modules/mgemm/kernels.h"
 
-#include "core/simd.h"
+#include "core/simd/simd.h"
 
 namespace quadrille::mgemm {
 inline namespace QUADRILLE_ISA {

@@ -1,6 +1,6 @@
 #include "modules/mgemm/large_product.h"
 
-#include "core/isa.h"
+#include "core/simd/isa.h"
 #include "modules/mgemm/kernels.h"
 
 #include <algorithm>

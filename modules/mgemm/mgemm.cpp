@@ -1,8 +1,8 @@
 #include "modules/mgemm/mgemm.h"
 
 #include "core/backend/backend.h"
+#include "core/dense/panel_plan.h"
 #include "core/error.h"
-#include "core/panel_plan.h"
 #include "modules/mgemm/blas.h"
 #include "modules/mgemm/choice.h"
 #include "modules/mgemm/cleaver.h"

@@ -1,6 +1,6 @@
 #include "modules/mgemm/salted_matrix.h"
 
-#include "core/random.h"
+#include "core/random/random.h"
 
 namespace quadrille::mgemm {
 

@@ -1,7 +1,7 @@
 // The dense product of the small elements, in single precision, added to C in double.
 #pragma once
 
-#include "core/dense_view.h"
+#include "core/dense/dense_view.h"
 #include "modules/mgemm/blas.h"
 
 #include <cstdint>

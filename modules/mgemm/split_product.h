@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/dense_view.h"
-#include "core/magnitude_split.h"
+#include "core/dense/dense_view.h"
+#include "core/dense/magnitude_split.h"
 #include "modules/mgemm/blas.h"
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 #include "modules/mgemm/study_task.h"
 
-#include "core/atomic_file.h"
 #include "core/backend/backend.h"
-#include "core/csv.h"
-#include "core/log.h"
+#include "core/system/atomic_file.h"
+#include "core/system/csv.h"
+#include "core/system/log.h"
 #include "modules/mgemm/product_study.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 #include "modules/task.h"
 #include "core/backend/backend.h"
 #include "core/error.h"
-#include "core/log.h"
+#include "core/system/log.h"
 #include "modules/hdf5_file.h"
 #include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/mgemm.h"

@@ -1,5 +1,5 @@
 // The module quenched: the task `generate`, pure gauge configurations by heatbath and overrelaxation.
-#include "core/log.h"
+#include "core/system/log.h"
 #include "modules/quenched/autocorrelation.h"
 #include "modules/quenched/pure_gauge.h"
 #include "modules/task.h"

@@ -9,7 +9,7 @@
 //
 // A matrix is 18 vectors of T, double or float: re and im of the elements row by row. Of a link in SU(3) the first two
 // rows say the third, and links may be stored and multiplied by those alone. For files compiled once per instruction
-// set, or for one lane (core/lanes.h).
+// set, or for one lane (core/simd/lanes.h).
 #pragma once
 
 #include "modules/quenched/su2_draw.h"

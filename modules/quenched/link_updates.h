@@ -1,7 +1,7 @@
 // What PureGauge asks of a backend: updates and sums of the links in its memory.
 #pragma once
 
-#include "core/field.h"
+#include "core/field/field.h"
 #include "modules/quenched/kernels.h"
 
 #include <array>

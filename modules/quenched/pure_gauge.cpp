@@ -1,8 +1,8 @@
 #include "modules/quenched/pure_gauge.h"
 
 #include "core/error.h"
-#include "core/kernel_log.h"
-#include "core/random.h"
+#include "core/random/random.h"
+#include "core/tuning/kernel_log.h"
 
 #include <fmt/format.h>
 

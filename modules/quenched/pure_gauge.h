@@ -10,7 +10,7 @@
 // one rounds differently).
 #pragma once
 
-#include "core/field.h"
+#include "core/field/field.h"
 #include "core/gauge/gauge_store.h"
 #include "modules/quenched/kernels.h"
 #include "modules/quenched/link_updates.h"

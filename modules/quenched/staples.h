@@ -4,7 +4,7 @@
 // (18 or 12: `numbers`) of the link of direction nu at the sites, after a shift by one site in direction d, and after
 // another one in direction e; in place, or in `buffer`. Directions of shifts: 0..3 forward x..t, 4..7 backward. With 12
 // numbers products are computed by their first two rows too: a third row made from them takes fewer operations than its
-// product. For files compiled once per instruction set, or for one lane (core/lanes.h).
+// product. For files compiled once per instruction set, or for one lane (core/simd/lanes.h).
 #pragma once
 
 #include "modules/quenched/link_update.h"

@@ -13,10 +13,10 @@
 // Numbers of one site's stream: the first two uniforms are for the direction, then four for each attempt (of which
 // Creutz's method uses two). Numbers are double or float (T); in float the same uniforms are rounded, and logarithms
 // see them by their distance from 1, so that the tail of delta is that of 32 bits, not of float's 24 (simd_random.h).
-// For files that are compiled once per instruction set, or for one lane (core/lanes.h).
+// For files that are compiled once per instruction set, or for one lane (core/simd/lanes.h).
 #pragma once
 
-#include "core/simd_random.h"
+#include "core/random/simd_random.h"
 
 namespace quadrille::quenched::inline QUADRILLE_ISA {
 

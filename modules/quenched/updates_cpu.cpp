@@ -1,12 +1,12 @@
 // Updates on the CPU: threads share the blocks of a pass, and kernels.cpp does them.
-#include "core/chunked_sum.h"
 #include "core/error.h"
+#include "core/field/site_access.h"
 #include "core/gauge/link_codec.h"
 #include "core/gauge/su3.h"
-#include "core/isa.h"
 #include "core/layout/vector_layout.h"
-#include "core/site_access.h"
-#include "core/team.h"
+#include "core/numbers/chunked_sum.h"
+#include "core/simd/isa.h"
+#include "core/system/team.h"
 #include "modules/quenched/link_updates.h"
 
 #include <algorithm>

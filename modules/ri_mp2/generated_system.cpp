@@ -1,7 +1,7 @@
 #include "modules/ri_mp2/generated_system.h"
 
 #include "core/error.h"
-#include "core/random.h"
+#include "core/random/random.h"
 #include "modules/mgemm/cleaver.h"
 
 #include <fmt/format.h>

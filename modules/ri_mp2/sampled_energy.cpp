@@ -1,6 +1,6 @@
 #include "modules/ri_mp2/sampled_energy.h"
 
-#include "core/random.h"
+#include "core/random/random.h"
 #include "modules/mgemm/blas.h"
 #include "modules/mgemm/split_product.h"
 #include "modules/ri_mp2/energy.h"

@@ -1,9 +1,9 @@
 #include "modules/ri_mp2/study_task.h"
 
-#include "core/atomic_file.h"
 #include "core/backend/backend.h"
-#include "core/csv.h"
-#include "core/log.h"
+#include "core/system/atomic_file.h"
+#include "core/system/csv.h"
+#include "core/system/log.h"
 #include "modules/ri_mp2/generated_system.h"
 #include "modules/ri_mp2/study.h"
 #include "modules/ri_mp2/system_file.h"

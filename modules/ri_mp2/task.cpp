@@ -1,7 +1,7 @@
 // The module ri_mp2: the task `ri_mp2`; `ri_mp2_study` is in study_task.h.
 #include "modules/task.h"
 #include "core/backend/backend.h"
-#include "core/log.h"
+#include "core/system/log.h"
 #include "modules/ri_mp2/ri_mp2.h"
 #include "modules/ri_mp2/study_task.h"
 #include "modules/ri_mp2/system_file.h"

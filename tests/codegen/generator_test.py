@@ -43,7 +43,7 @@ class Generator(unittest.TestCase):
     def test_the_hash_covers_every_header_in_the_kernels(self):
         sources = gen.sources_of(gen.all_kernels(), "cuda")
         headers = [str(path.relative_to(ROOT)) for path in gen.headers_of(sources.values(), ROOT)]
-        for name in ("dirac/cuda/hop.cuh", "core/half_words.h", "core/half.h", "core/layout/grouped_layout.h"):
+        for name in ("dirac/cuda/hop.cuh", "core/numbers/half_words.h", "core/numbers/half.h", "core/layout/grouped_layout.h"):
             self.assertIn(name, headers)
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
@@ -79,7 +79,7 @@ class QuantaSum(unittest.TestCase):
     MAGIC = 3 << 22
 
     def value(self, text, words):
-        """What the expression gives for words of two quanta each, kept as q + 32768 (core/half_words.h)."""
+        """What the expression gives for words of two quanta each, kept as q + 32768 (core/numbers/half_words.h)."""
         number = lambda word, k: word >> 16 * k & 0xFFFF
         scope = {
             "begin": lambda k: lambda word: self.MAGIC + number(word, k),

@@ -2,9 +2,9 @@
 #include "core/blas/blas.h"
 
 #include "core/blas/random_fill.h"
-#include "core/convert.h"
 #include "core/error.h"
-#include "core/isa.h"
+#include "core/field/convert.h"
+#include "core/simd/isa.h"
 #include "tests/backend_under_test.h"
 #include "tests/extents.h"
 #include "tests/random_seed.h"

@@ -1,12 +1,12 @@
 // Conversions between host arrays and fields, and between fields of every precision and layout.
-#include "core/convert.h"
+#include "core/field/convert.h"
 
 #include "core/blas/random_fill.h"
 #include "core/error.h"
-#include "core/isa.h"
+#include "core/field/spin_basis.h"
 #include "core/layout/grouped_layout.h"
 #include "core/layout/vector_layout.h"
-#include "core/spin_basis.h"
+#include "core/simd/isa.h"
 #include "tests/backend_under_test.h"
 #include "tests/extents.h"
 #include "tests/random_seed.h"

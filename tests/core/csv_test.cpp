@@ -1,4 +1,4 @@
-#include "core/csv.h"
+#include "core/system/csv.h"
 
 #include <gtest/gtest.h>
 

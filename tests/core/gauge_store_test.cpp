@@ -3,10 +3,10 @@
 #include "core/gauge/gauge_store.h"
 
 #include "core/backend/transfer_buffer.h"
-#include "core/convert.h"
 #include "core/error.h"
+#include "core/field/convert.h"
 #include "core/gauge/link_work.h"
-#include "core/isa.h"
+#include "core/simd/isa.h"
 #include "tests/backend_under_test.h"
 #include "tests/extents.h"
 #include "tests/gauge_testing.h"

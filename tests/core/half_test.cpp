@@ -1,8 +1,8 @@
 // The 16-bit format: its bits, its bounds, its edge cases.
-#include "core/half.h"
-#include "core/half_words.h"
+#include "core/numbers/half.h"
+#include "core/numbers/half_words.h"
 
-#include "core/random.h"
+#include "core/random/random.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>

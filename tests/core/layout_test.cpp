@@ -2,8 +2,8 @@
 #include "core/layout/vector_layout.h"
 
 #include "core/error.h"
-#include "core/isa.h"
 #include "core/layout/grouped_layout.h"
+#include "core/simd/isa.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>

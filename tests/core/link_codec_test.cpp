@@ -1,7 +1,7 @@
 // 18, 12 and 8 numbers: medians and worst cases of the round trip through fields of every precision.
 #include "core/gauge/link_codec.h"
 
-#include "core/convert.h"
+#include "core/field/convert.h"
 #include "core/gauge/start.h"
 #include "tests/extents.h"
 #include "tests/random_seed.h"

@@ -1,7 +1,7 @@
 // The split into large and small elements, against the definition.
-#include "core/magnitude_split.h"
+#include "core/dense/magnitude_split.h"
 
-#include "core/random.h"
+#include "core/random/random.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>

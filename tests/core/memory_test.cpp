@@ -1,5 +1,5 @@
 // How much memory there is, and the error for more.
-#include "core/memory.h"
+#include "core/system/memory.h"
 
 #include "core/error.h"
 

@@ -1,7 +1,7 @@
 // Numbers in narrow parts against the definition of the formats and the bounds of the header.
-#include "core/narrow_parts.h"
+#include "core/dense/narrow_parts.h"
 
-#include "core/random.h"
+#include "core/random/random.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>

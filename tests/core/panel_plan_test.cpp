@@ -1,8 +1,8 @@
 // Panel plans: the blocks cover every product once, fit the memory, and move little.
-#include "core/panel_plan.h"
+#include "core/dense/panel_plan.h"
 
 #include "core/error.h"
-#include "core/random.h"
+#include "core/random/random.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>

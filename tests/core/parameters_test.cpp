@@ -1,6 +1,6 @@
 // Tables as data: what a block resolves to, and what each mistake is called, with its place.
-#include "core/parameters.h"
-#include "core/parameter_values.h"
+#include "core/parameters/parameters.h"
+#include "core/parameters/parameter_values.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

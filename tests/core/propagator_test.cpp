@@ -1,10 +1,10 @@
 // Propagators in the memory of a backend against naive loops over host arrays.
-#include "core/propagator.h"
+#include "core/field/propagator.h"
 
 #include "core/blas/blas.h"
 #include "core/blas/random_fill.h"
-#include "core/convert.h"
 #include "core/error.h"
+#include "core/field/convert.h"
 #include "core/layout/grouped_layout.h"
 #include "core/layout/vector_layout.h"
 #include "tests/backend_under_test.h"

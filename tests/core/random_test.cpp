@@ -1,5 +1,5 @@
 // Philox against its authors' known answers; the distributions of what is made from it.
-#include "core/random.h"
+#include "core/random/random.h"
 
 #include "tests/random_seed.h"
 

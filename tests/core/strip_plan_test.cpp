@@ -1,7 +1,7 @@
 // Strip plans: what is held, what travels, and that the blocks and strips cover everything.
-#include "core/strip_plan.h"
+#include "core/dense/strip_plan.h"
 
-#include "core/random.h"
+#include "core/random/random.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The team of threads: every share is done once, whoever calls, and waiting costs little.
-#include "core/team.h"
+#include "core/system/team.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>

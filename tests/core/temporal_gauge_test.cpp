@@ -2,7 +2,7 @@
 #include "core/gauge/temporal_gauge.h"
 
 #include "core/blas/random_fill.h"
-#include "core/convert.h"
+#include "core/field/convert.h"
 #include "core/gauge/gauge_store.h"
 #include "core/gauge/su3.h"
 #include "tests/backend_under_test.h"

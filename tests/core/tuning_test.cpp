@@ -1,8 +1,8 @@
-#include "core/tuning.h"
+#include "core/tuning/tuning.h"
 
-#include "core/atomic_file.h"
 #include "core/error.h"
-#include "core/log.h"
+#include "core/system/atomic_file.h"
+#include "core/system/log.h"
 #include "tests/random_seed.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // The CUDA hopping kernels without a GPU: the bodies of the generated sources and their index arithmetic, on the host.
+#include "core/field/site_access.h"
 #include "core/gauge/link_work.h"
 #include "core/layout/grouped_layout.h"
-#include "core/site_access.h"
 #include "dirac/cuda/tiles.h"
 #include "dirac/hop_kernel.h"
 #include "tests/dirac/dirac_testing.h"

@@ -1,10 +1,10 @@
 // What the tests of Dirac operators share: random gauge fields, setups, and comparisons.
 #pragma once
 
-#include "core/convert.h"
+#include "core/field/convert.h"
 #include "core/gauge/start.h"
-#include "core/isa.h"
-#include "core/random.h"
+#include "core/random/random.h"
+#include "core/simd/isa.h"
 #include "dirac/wilson.h"
 #include "tests/backend_under_test.h"
 #include "tests/extents.h"

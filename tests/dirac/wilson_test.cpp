@@ -3,7 +3,7 @@
 
 #include "core/blas/blas.h"
 #include "core/error.h"
-#include "core/kernel_log.h"
+#include "core/tuning/kernel_log.h"
 #include "dirac/kernel_table.h"
 #include "tests/backend_under_test.h"
 #include "tests/dirac/dirac_testing.h"

@@ -1,7 +1,7 @@
 // Products of 8-bit integers on the GPU: by every algorithm the host's sums, to the last bit.
-#include "core/backend/cuda/integer_product.h"
+#include "core/dense/cuda/integer_product.h"
 #include "core/error.h"
-#include "core/random.h"
+#include "core/random/random.h"
 #include "tests/gpu/on_device.h"
 #include "tests/random_seed.h"
 

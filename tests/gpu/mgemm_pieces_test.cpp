@@ -1,10 +1,10 @@
 // The pieces of split products on the GPU, each against host code: the analysis, the parts, the list of large elements,
 // the sparse products, and matrices on their way.
 #include "core/backend/cuda/device_array.h"
-#include "core/backend/cuda/host_link.h"
-#include "core/backend/cuda/magnitude_split.h"
+#include "core/dense/cuda/host_link.h"
+#include "core/dense/cuda/magnitude_split.h"
+#include "core/dense/narrow_parts.h"
 #include "core/error.h"
-#include "core/narrow_parts.h"
 #include "modules/mgemm/cuda/factor.h"
 #include "modules/mgemm/cuda/sparse.h"
 #include "modules/mgemm/host_profile.h"

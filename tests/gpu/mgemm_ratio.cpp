@@ -7,9 +7,9 @@
 // Operands of the first are on the device; a form is a name of forms.h, "automatic" for the one that mgemm chooses, or
 // "all". Times are of the whole call, with those of its steps behind. Errors are
 // distances from the product in double, over 64 columns. The constants of device_cost.h come from here.
-#include "core/backend/cuda/cublas.h"
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/owned.h"
+#include "core/dense/cuda/cublas.h"
 #include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/cuda/factor.h"

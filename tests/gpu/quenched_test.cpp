@@ -1,6 +1,6 @@
 // Pure gauge updates on the GPU against those of the CPU, from the same links with the same random numbers.
 #include "core/gauge/start.h"
-#include "core/kernel_log.h"
+#include "core/tuning/kernel_log.h"
 #include "modules/quenched/pure_gauge.h"
 #include "tests/backend_under_test.h"
 #include "tests/modules/quenched/link_forms.h"

@@ -1,8 +1,8 @@
 // Propagators as plain arrays in files' order, which tests fill and look at, and their files.
 #pragma once
 
-#include "core/propagator.h"
-#include "core/propagator_sites.h"
+#include "core/field/propagator.h"
+#include "core/field/propagator_sites.h"
 #include "input/files/propagator_file.h"
 
 #include <random>

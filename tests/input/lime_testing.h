@@ -3,9 +3,9 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/field/host_field.h"
 #include "core/gauge/su3_project.h"
-#include "core/host_field.h"
-#include "core/log.h"
+#include "core/system/log.h"
 #include "tests/temporary_folder.h"
 
 #include <gmock/gmock.h>

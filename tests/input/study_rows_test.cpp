@@ -1,7 +1,7 @@
 // The rows of a solver study: means, ratios and their two written forms, from made-up reports.
 #include "input/tasks/study_rows.h"
 
-#include "core/csv.h"
+#include "core/system/csv.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,10 +2,10 @@
 // same random numbers as modules/quenched in the same order, so that links can be compared one by one.
 #pragma once
 
+#include "core/field/host_field.h"
 #include "core/gauge/su3.h"
-#include "core/host_field.h"
-#include "core/lattice.h"
-#include "core/random.h"
+#include "core/layout/lattice.h"
+#include "core/random/random.h"
 
 #include <array>
 

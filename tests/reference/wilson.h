@@ -1,7 +1,7 @@
 // The Wilson operator written out: one dense loop in double, no even-odd, no projection, no vectors.
 #pragma once
 
-#include "core/host_field.h"
+#include "core/field/host_field.h"
 
 #include <array>
 

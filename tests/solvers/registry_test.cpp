@@ -1,6 +1,6 @@
 #include "solvers/registry.h"
 
-#include "core/parameter_values.h"
+#include "core/parameters/parameter_values.h"
 #include "toy_operator.h"
 
 #include <gtest/gtest.h>

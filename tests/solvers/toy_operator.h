@@ -5,10 +5,10 @@
 
 #include "core/blas/blas.h"
 #include "core/blas/random_fill.h"
-#include "core/convert.h"
 #include "core/error.h"
+#include "core/field/convert.h"
 #include "core/operator.h"
-#include "core/random.h"
+#include "core/random/random.h"
 
 #include <array>
 #include <cmath>

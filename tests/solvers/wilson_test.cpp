@@ -1,6 +1,6 @@
 // The solvers on the Wilson operator of a rough gauge field: every scheme, method and form that a job can name.
 #include "core/gauge/start.h"
-#include "core/parameter_values.h"
+#include "core/parameters/parameter_values.h"
 #include "dirac/preconditioned.h"
 #include "dirac/registry.h"
 #include "method_checks.h"

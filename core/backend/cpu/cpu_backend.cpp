@@ -2,13 +2,13 @@
 #include "core/backend/backend.h"
 #include "core/backend/transfer_buffer.h"
 #include "core/blas/call.h"
-#include "core/convert.h"
 #include "core/error.h"
-#include "core/isa.h"
-#include "core/lattice.h"
-#include "core/memory.h"
-#include "core/propagator.h"
-#include "core/team.h"
+#include "core/field/convert.h"
+#include "core/field/propagator.h"
+#include "core/layout/lattice.h"
+#include "core/simd/isa.h"
+#include "core/system/memory.h"
+#include "core/system/team.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

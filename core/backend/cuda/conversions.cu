@@ -2,7 +2,7 @@
 #include "core/backend/cuda/grouped_access.cuh"
 #include "core/backend/cuda/kernels.h"
 #include "core/backend/cuda/runtime.h"
-#include "core/site_transfer.h"
+#include "core/field/site_transfer.h"
 
 namespace quadrille::cuda {
 namespace {

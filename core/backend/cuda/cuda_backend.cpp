@@ -7,9 +7,9 @@
 #include "core/backend/cuda/transfer.h"
 #include "core/blas/call.h"
 #include "core/error.h"
-#include "core/field.h"
+#include "core/field/field.h"
+#include "core/field/propagator.h"
 #include "core/layout/grouped_layout.h"
-#include "core/propagator.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // One site of a field in the grouped layout, read and written in whole groups.
 #pragma once
 
-#include "core/half_words.h"
 #include "core/layout/grouped_layout.h"
+#include "core/numbers/half_words.h"
 
 #include <cuda_runtime.h>
 
@@ -62,7 +62,7 @@ struct GroupedWords {
   }
 };
 
-/// Access to all numbers of a site (core/site_transfer.h), `sections` times `section` of them; spinors in half
+/// Access to all numbers of a site (core/field/site_transfer.h), `sections` times `section` of them; spinors in half
 /// precision have a norm a site.
 template <class Number, int sections, int section>
 struct GroupedAccess {

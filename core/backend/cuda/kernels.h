@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/blas/op_table.h"
-#include "core/precision.h"
+#include "core/numbers/precision.h"
 
 #include <cstdint>
 #include <vector>
@@ -30,7 +30,7 @@ struct PropagatorColumns {
   int extents[4];
   bool rotate;
 };
-/// What core/propagator.h says of these.
+/// What core/field/propagator.h says of these.
 void pack_sites(void* bytes, const PropagatorColumns& columns, std::int64_t first, std::int64_t count, int precision);
 void unpack_sites(const PropagatorColumns& columns, const void* bytes, std::int64_t first, std::int64_t count,
                   int precision);

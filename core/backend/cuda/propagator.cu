@@ -4,7 +4,7 @@
 #include "core/backend/cuda/kernels.h"
 #include "core/backend/cuda/reduce.cuh"
 #include "core/backend/cuda/runtime.h"
-#include "core/propagator_sites.h"
+#include "core/field/propagator_sites.h"
 
 namespace quadrille::cuda {
 namespace {

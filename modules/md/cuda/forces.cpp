@@ -2,7 +2,7 @@
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/stream_clock.h"
 #include "core/error.h"
-#include "core/tuning.h"
+#include "core/tuning/tuning.h"
 #include "modules/md/cuda/kernels.h"
 #include "modules/md/pair_engine.h"
 

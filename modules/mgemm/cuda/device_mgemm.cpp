@@ -1,8 +1,8 @@
 // mgemm and cleaver on the device: operands in its memory, or staged through it.
-#include "core/backend/cuda/cublas.h"
 #include "core/backend/cuda/cuda_backend.h"
-#include "core/backend/cuda/panel_pipeline.h"
-#include "core/backend/cuda/strip_pipeline.h"
+#include "core/dense/cuda/cublas.h"
+#include "core/dense/cuda/panel_pipeline.h"
+#include "core/dense/cuda/strip_pipeline.h"
 #include "core/error.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/cutoffs.h"

@@ -1,7 +1,7 @@
 #include "modules/mgemm/cuda/device_product.h"
 
-#include "core/backend/cuda/cublas.h"
 #include "core/backend/cuda/runtime.h"
+#include "core/dense/cuda/cublas.h"
 #include "core/error.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/device_array.h"
-#include "core/backend/cuda/magnitude_split.h"
+#include "core/dense/cuda/magnitude_split.h"
 #include "modules/mgemm/cuda/sparse.h"
 #include "modules/mgemm/device.h"
 #include "modules/mgemm/form_bound.h"

@@ -1,6 +1,6 @@
 // The product of two factors in parts: dense products by cuBLAS, and what is added to their sums.
-#include "core/backend/cuda/cublas.h"
-#include "core/backend/cuda/integer_product.h"
+#include "core/dense/cuda/cublas.h"
+#include "core/dense/cuda/integer_product.h"
 #include "core/error.h"
 #include "modules/mgemm/cuda/factor.h"
 

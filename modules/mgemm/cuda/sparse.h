@@ -2,8 +2,8 @@
 // Asked for on the backend's stream.
 #pragma once
 
-#include "core/backend/cuda/magnitude_split.h"
-#include "core/dense_view.h"
+#include "core/dense/cuda/magnitude_split.h"
+#include "core/dense/dense_view.h"
 
 #include <cstdint>
 

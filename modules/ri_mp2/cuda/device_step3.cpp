@@ -1,8 +1,8 @@
 #include "modules/ri_mp2/cuda/device_step3.h"
 
 #include "core/backend/cuda/cuda_backend.h"
-#include "core/backend/cuda/host_link.h"
-#include "core/backend/cuda/panel_buffers.h"
+#include "core/dense/cuda/host_link.h"
+#include "core/dense/cuda/panel_buffers.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/device.h"
 #include "modules/ri_mp2/clock.h"

@@ -1,8 +1,8 @@
 // The choice of a form for a GPU: host arithmetic.
 #include "modules/mgemm/device_choice.h"
 
-#include "core/backend/cuda/magnitude_split.h"
-#include "core/magnitude_split.h"
+#include "core/dense/cuda/magnitude_split.h"
+#include "core/dense/magnitude_split.h"
 #include "modules/mgemm/host_profile.h"
 #include "modules/mgemm/magnitude_sample.h"
 #include "tests/modules/mgemm/salted.h"

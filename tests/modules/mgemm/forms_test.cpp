@@ -2,9 +2,9 @@
 // product and the bound of the error.
 #include "modules/mgemm/form_bound.h"
 
+#include "core/dense/narrow_parts.h"
 #include "core/error.h"
-#include "core/narrow_parts.h"
-#include "core/random.h"
+#include "core/random/random.h"
 #include "modules/mgemm/device_cost.h"
 #include "modules/mgemm/host_profile.h"
 #include "tests/modules/mgemm/salted.h"

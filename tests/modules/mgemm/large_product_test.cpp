@@ -1,7 +1,7 @@
 // The sparse products and the product in single precision, each against the definition.
 #include "modules/mgemm/large_product.h"
 
-#include "core/isa.h"
+#include "core/simd/isa.h"
 #include "modules/mgemm/blas.h"
 #include "modules/mgemm/small_product.h"
 #include "tests/modules/mgemm/salted.h"

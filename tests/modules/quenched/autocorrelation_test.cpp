@@ -1,7 +1,7 @@
 // The error of a chain's mean against chains whose autocorrelation is known.
 #include "modules/quenched/autocorrelation.h"
 
-#include "core/random.h"
+#include "core/random/random.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>

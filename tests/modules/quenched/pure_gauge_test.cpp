@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/gauge/start.h"
 #include "core/gauge/su3.h"
-#include "core/isa.h"
+#include "core/simd/isa.h"
 #include "modules/quenched/autocorrelation.h"
 #include "tests/dirac/dirac_testing.h"
 #include "tests/gauge_testing.h"

@@ -1,5 +1,5 @@
-// The device's form of the update code (one lane, core/simd_scalar.h) compiled for the host, behind plain functions:
-// the tests' own code sees the vector form.
+// The device's form of the update code (one lane, core/simd/simd_scalar.h) compiled for the host, behind plain
+// functions: the tests' own code sees the vector form.
 #pragma once
 
 #include "modules/quenched/grouped_links.h"

@@ -3,11 +3,11 @@
 #define QUADRILLE_ISA unit_test
 #include "tests/modules/quenched/scalar_lanes.h"
 
-#include "core/convert.h"
-#include "core/field.h"
+#include "core/field/convert.h"
+#include "core/field/field.h"
 #include "core/gauge/start.h"
 #include "core/layout/grouped_layout.h"
-#include "core/random.h"
+#include "core/random/random.h"
 #include "modules/quenched/link_update.h"
 #include "modules/quenched/pure_gauge.h"
 #include "tests/modules/quenched/link_forms.h"

@@ -4,7 +4,7 @@
 
 #include "core/gauge/su3.h"
 #include "core/gauge/su3_project.h"
-#include "core/random.h"
+#include "core/random/random.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>

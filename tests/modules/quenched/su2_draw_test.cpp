@@ -2,7 +2,7 @@
 #define QUADRILLE_ISA unit_test
 #include "modules/quenched/su2_draw.h"
 
-#include "core/random.h"
+#include "core/random/random.h"
 #include "tests/random_seed.h"
 #include "tests/reference/heatbath.h"
 

@@ -1,7 +1,7 @@
 // addresses MODULE: a program that links the library and loads the module sample; ends with 0 when both see one pool,
 // one log and one registry of each kind.
 #include "core/backend/backend.h"
-#include "core/log.h"
+#include "core/system/log.h"
 #include "dirac/registry.h"
 #include "modules/loader.h"
 #include "solvers/registry.h"

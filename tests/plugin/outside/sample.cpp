@@ -1,6 +1,6 @@
 // A module in C++ with a task that uses every kind of parameter and the library's fields.
-#include "core/field.h"
-#include "core/log.h"
+#include "core/field/field.h"
+#include "core/system/log.h"
 #include "dirac/registry.h"
 #include "modules/loader.h"
 #include "modules/task.h"

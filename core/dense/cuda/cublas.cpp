@@ -1,0 +1,43 @@
+#include "core/dense/cuda/cublas.h"
+
+#include "core/backend/cuda/runtime.h"
+#include "core/error.h"
+
+#include <fmt/format.h>
+
+namespace quadrille::cuda {
+namespace {
+
+cublasHandle_t make_handle() {
+  cublasHandle_t handle = nullptr;
+  QUADRILLE_CUBLAS_CHECK(cublasCreate(&handle));
+  QUADRILLE_CUBLAS_CHECK(cublasSetStream(handle, stream()));
+  // After the stream, which resets it.
+  QUADRILLE_CUBLAS_CHECK(cublasSetWorkspace(handle, cublas_workspace(), cublas_workspace_bytes));
+  QUADRILLE_CUBLAS_CHECK(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST));
+  QUADRILLE_CUBLAS_CHECK(cublasSetAtomicsMode(handle, CUBLAS_ATOMICS_NOT_ALLOWED));
+  return handle;
+}
+
+}  // namespace
+
+void check(cublasStatus_t status, const char* call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw Error(ErrorCode::unsupported,
+              fmt::format("CUDA: {}: {} ({}){}", call, cublasGetStatusString(status), cublasGetStatusName(status),
+                          status == CUBLAS_STATUS_ALLOC_FAILED ? "; " + free_device_memory() : ""));
+}
+
+cublasHandle_t cublas() {
+  static const cublasHandle_t the = make_handle();  // lives on, as the backend does
+  return the;
+}
+
+cublasLtHandle_t cublas_lt() { return reinterpret_cast<cublasLtHandle_t>(cublas()); }  // as cuBLAS's manual has it
+
+void* cublas_workspace() {
+  static void* const the = take(cublas_workspace_bytes, "the workspace of cuBLAS", "end other programs on this GPU");
+  return the;
+}
+
+}  // namespace quadrille::cuda

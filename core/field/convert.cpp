@@ -1,0 +1,274 @@
+#include "core/field/convert.h"
+
+#include "core/error.h"
+#include "core/field/host_image.h"
+#include "core/field/propagator_sites.h"
+#include "core/field/site_access.h"
+#include "core/field/site_transfer.h"
+#include "core/field/spin_basis.h"
+#include "core/gauge/link_codec.h"
+#include "core/system/team.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace quadrille {
+namespace {
+
+constexpr int most_numbers = 8 * 18;  // a site of links for all hops
+
+/// Calls f(even-odd index) for every site of one parity, over the threads.
+template <class F>
+void for_each_site(const Field& field, F&& f) {
+  const Lattice& lattice = field.lattice();
+  team_for(lattice.half_volume(), f);
+}
+
+std::int64_t lexicographic(const Lattice& lattice, Parity p, std::int64_t site) {
+  return lattice.site(lattice.coordinates(p, site));
+}
+
+/// Where the link of one of the `hops` begins: at the site itself going forward, at its neighbour going backward.
+std::int64_t origin_of_link(const Lattice& lattice, Parity p, std::int64_t site, int hop) {
+  Dims x = lattice.coordinates(p, site);
+  if (hop % 2 == 1) {
+    int& coordinate = x[hop / 2];
+    const int extent = lattice.dims()[hop / 2];
+    coordinate = (coordinate + extent - 1) % extent;
+  }
+  return lattice.site(x);
+}
+
+template <class F>
+void for_each_parity(const Field& field, F&& f) {
+  for (Parity p : {Parity::Even, Parity::Odd}) {
+    if (field.holds(p)) f(p);
+  }
+}
+
+void require_dims(const Field& field, const Dims& dims) {
+  if (field.lattice().dims() != dims)
+    throw Error(ErrorCode::internal, "a host array of other extents than the field's");
+}
+
+/// A link's stored numbers as a matrix, decoded in the arithmetic of Real, and back.
+template <class Real>
+Matrix3 decode(Reconstruct reconstruct, const Real* numbers) {
+  if (reconstruct == Reconstruct::R12) return link_codec::decode_12(numbers);
+  if (reconstruct == Reconstruct::R8) return link_codec::decode_8(numbers);
+  Matrix3 u;
+  for (std::size_t i = 0; i < 9; ++i) u.e[i] = Complex(numbers[2 * i], numbers[2 * i + 1]);
+  return u;
+}
+
+template <class Real>
+void encode(Reconstruct reconstruct, const Matrix3& u, Real* numbers) {
+  if (reconstruct == Reconstruct::R12) return link_codec::encode_12(u, numbers);
+  if (reconstruct == Reconstruct::R8) return link_codec::encode_8(u, numbers);
+  for (std::size_t i = 0; i < 9; ++i) {
+    numbers[2 * i] = Real(u.e[i].real());
+    numbers[2 * i + 1] = Real(u.e[i].imag());
+  }
+}
+
+/// Calls f with the number types of the destination and the source.
+template <class F>
+void with_number_types(const Field& dst, const Field& src, F&& f) {
+  with_number_type(dst.desc().precision,
+                   [&](auto to) { with_number_type(src.desc().precision, [&](auto from) { f(to, from); }); });
+}
+
+template <class To, class From>
+void convert_link_sites(Field& dst, const Field& src) {
+  const Reconstruct d = dst.desc().reconstruct, s = src.desc().reconstruct;
+  const int links = std::popcount(unsigned(dst.desc().directions));
+  for_each_parity(dst, [&](Parity p) {
+    const SiteAccess<To> to(dst, p);
+    const SiteAccess<From> from(src, p);
+    for_each_site(dst, [&](std::int64_t site) {
+      typename SiteAccess<From>::Real in[most_numbers];
+      typename SiteAccess<To>::Real out[most_numbers];
+      from.load(site, in);
+      for (int k = 0; k < links; ++k) encode(d, decode(s, in + k * int(s)), out + k * int(d));
+      to.store(site, out);
+    });
+  });
+}
+
+void require_convertible(const FieldDesc& d, const FieldDesc& s, FieldKind kind) {
+  if (d.kind != kind || s.kind != kind || d.lattice != s.lattice || d.subset != s.subset || d.nrhs != s.nrhs ||
+      d.directions != s.directions) {
+    throw Error(ErrorCode::internal, "conversion between fields of different kinds, lattices, subsets or directions");
+  }
+}
+
+/// dst = src for fields of the same numbers, on the host, bit by bit.
+void copy_sites(Field& dst, const Field& src) {
+  with_number_type(dst.desc().precision, [&](auto number) {
+    for_each_parity(dst, [&](Parity p) {
+      if (dst.desc().layout == src.desc().layout) {
+        std::memcpy(dst.numbers(p), src.numbers(p), dst.desc().parity_bytes());
+        return;
+      }
+      const SiteAccess<decltype(number)> to(dst, p), from(src, p);
+      for_each_site(dst, [&](std::int64_t site) { to.copy(site, from); });
+    });
+  });
+}
+
+}  // namespace
+
+namespace host {
+
+void convert(Field& dst, const Field& src) {
+  if (dst.desc().precision == src.desc().precision) return copy_sites(dst, src);
+  with_number_types(dst, src, [&](auto to, auto from) {
+    using To = SiteAccess<decltype(to)>;
+    using From = SiteAccess<decltype(from)>;
+    for_each_parity(dst, [&](Parity p) { for_each_site(dst, ConvertSite<To, From>{To(dst, p), From(src, p)}); });
+  });
+}
+
+void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) {
+  with_number_types(dst, src, [&](auto to, auto from) {
+    using To = SiteAccess<decltype(to)>;
+    using From = SiteAccess<decltype(from)>;
+    using Matrices = SiteAccess<double>;
+    for_each_parity(dst, [&](Parity p) {
+      for_each_site(dst, RotateSite<To, From, Matrices>{To(dst, p), From(src, p), Matrices(g, p), adjoint});
+    });
+  });
+}
+
+void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers) {
+  with_number_type(dst.desc().precision, [&](auto number) {
+    using To = SiteAccess<decltype(number)>;
+    PutSite<To> put{To(dst, p), site, {}};
+    std::copy_n(numbers, spinor_numbers, put.numbers);
+    put(0);
+  });
+}
+
+}  // namespace host
+
+void convert(Field& dst, const Field& src) {
+  require_convertible(dst.desc(), src.desc(), FieldKind::Spinor);
+  if (dst.desc().backend == src.desc().backend) {
+    dst.desc().backend->convert(dst, src);
+  } else {  // by way of the host
+    HostImage to = HostImage::fresh(dst), from(src);
+    host::convert(to.field(), from.field());
+    to.write_back();
+  }
+}
+
+void convert_links(Field& dst, const Field& src) {
+  require_convertible(dst.desc(), src.desc(), FieldKind::Links);
+  HostImage to = HostImage::fresh(dst), from(src);
+  if (dst.desc().precision == src.desc().precision && dst.desc().reconstruct == src.desc().reconstruct) {
+    copy_sites(to.field(), from.field());
+  } else {
+    with_number_types(dst, src,
+                      [&](auto a, auto b) { convert_link_sites<decltype(a), decltype(b)>(to.field(), from.field()); });
+  }
+  to.write_back();
+}
+
+void import_spinor(Field& field, const HostSpinor& src) {
+  require_dims(field, src.dims);
+  HostImage image = HostImage::fresh(field);
+  Field& dst = image.field();
+  with_number_type(dst.desc().precision, [&](auto number) {
+    for_each_parity(dst, [&](Parity p) {
+      const SiteAccess<decltype(number)> to(dst, p);
+      for_each_site(dst, [&](std::int64_t site) {
+        Complex rotated[12];
+        spin_basis::from_degrand_rossi(rotated, src.data.data() + lexicographic(dst.lattice(), p, site) * 12, 3);
+        typename SiteAccess<decltype(number)>::Real out[spinor_numbers];
+        for (int c = 0; c < spinor_numbers; ++c) {
+          out[c] =
+              typename SiteAccess<decltype(number)>::Real(c % 2 == 0 ? rotated[c / 2].real() : rotated[c / 2].imag());
+        }
+        to.store(site, out);
+      });
+    });
+  });
+  image.write_back();
+}
+
+void export_spinor(HostSpinor& dst, const Field& field) {
+  require_dims(field, dst.dims);
+  HostImage image(field);
+  const Field& src = image.field();
+  with_number_type(src.desc().precision, [&](auto number) {
+    for_each_parity(src, [&](Parity p) {
+      const SiteAccess<decltype(number)> from(src, p);
+      for_each_site(src, [&](std::int64_t site) {
+        typename SiteAccess<decltype(number)>::Real in[spinor_numbers];
+        from.load(site, in);
+        Complex inside[12];
+        for (int c = 0; c < 12; ++c) inside[c] = Complex(in[2 * c], in[2 * c + 1]);
+        spin_basis::to_degrand_rossi(dst.data.data() + lexicographic(src.lattice(), p, site) * 12, inside, 3);
+      });
+    });
+  });
+}
+
+void put_spinor(Field& dst, const Dims& x, const std::array<Complex, 12>& numbers) {
+  Complex inside[12];
+  spin_basis::from_degrand_rossi(inside, numbers.data(), 3);
+  double reals[spinor_numbers];
+  for (int c = 0; c < spinor_numbers; ++c) reals[c] = c % 2 == 0 ? inside[c / 2].real() : inside[c / 2].imag();
+  const Parity p = Parity(Lattice::parity(x));
+  dst.desc().backend->put_site(dst, p, dst.lattice().even_odd_index(x), reals);
+}
+
+void import_links(Field& field, const HostLinks& src) {
+  require_dims(field, src.dims);
+  HostImage image = HostImage::fresh(field);
+  Field& dst = image.field();
+  with_number_type(dst.desc().precision, [&](auto number) {
+    for_each_parity(dst, [&](Parity p) {
+      const SiteAccess<decltype(number)> to(dst, p);
+      for_each_site(dst, [&](std::int64_t site) {
+        typename SiteAccess<decltype(number)>::Real out[most_numbers];
+        auto* numbers = out;
+        for (int hop = 0; hop < 8; ++hop) {
+          if (!(dst.desc().directions >> hop & 1)) continue;
+          const Matrix3 u = Matrix3::read(src.link(origin_of_link(dst.lattice(), p, site, hop), hop / 2));
+          encode(dst.desc().reconstruct, u, numbers);
+          numbers += int(dst.desc().reconstruct);
+        }
+        to.store(site, out);
+      });
+    });
+  });
+  image.write_back();
+}
+
+void export_links(HostLinks& dst, const Field& field) {
+  require_dims(field, dst.dims);
+  HostImage image(field);
+  const Field& src = image.field();
+  with_number_type(src.desc().precision, [&](auto number) {
+    for_each_parity(src, [&](Parity p) {
+      const SiteAccess<decltype(number)> from(src, p);
+      for_each_site(src, [&](std::int64_t site) {
+        typename SiteAccess<decltype(number)>::Real in[most_numbers];
+        from.load(site, in);
+        const auto* numbers = in;
+        for (int hop = 0; hop < 8; ++hop) {
+          if (!(src.desc().directions >> hop & 1)) continue;
+          const bool forward = hop % 2 == 0;  // the backward ones are other sites' forward ones
+          if (forward) {
+            decode(src.desc().reconstruct, numbers).write(dst.link(lexicographic(src.lattice(), p, site), hop / 2));
+          }
+          numbers += int(src.desc().reconstruct);
+        }
+      });
+    });
+  });
+}
+
+}  // namespace quadrille

@@ -1,0 +1,217 @@
+#include "core/field/propagator.h"
+
+#include "core/error.h"
+#include "core/field/host_image.h"
+#include "core/field/propagator_sites.h"
+#include "core/field/site_access.h"
+#include "core/field/site_transfer.h"
+#include "core/field/spin_basis.h"
+
+#include <algorithm>
+#include <array>
+
+namespace quadrille {
+namespace {
+
+constexpr Parity parities[] = {Parity::Even, Parity::Odd};
+
+void require(bool holds, const char* what) {
+  if (!holds) throw Error(ErrorCode::internal, std::string("propagator: ") + what);
+}
+
+void require_complete(const Propagator& propagator) {
+  require(propagator.columns.size() == std::size_t(Propagator::size), "not twelve columns");
+  const FieldDesc& desc = propagator.desc();
+  require(desc.kind == FieldKind::Spinor && desc.subset == Subset::Full && desc.precision == Precision::Double,
+          "its columns must be spinors on the full lattice in double");
+  for (const Field& column : propagator.columns) require_same(column.desc(), desc, "columns of a propagator");
+}
+
+void require_piece(const PropagatorPiece& piece) {
+  require_complete(*piece.propagator);
+  const std::int64_t sites = piece.propagator->desc().lattice->volume();
+  require(piece.first >= 0 && piece.count >= 0 && piece.first <= sites - piece.count, "sites outside of the lattice");
+  require(piece.precision == 32 || piece.precision == 64, "numbers in files have 32 or 64 bits");
+}
+
+/// The columns as host loops see them.
+class HostColumns {
+ public:
+  explicit HostColumns(const Propagator& propagator) {
+    for (const Field& column : propagator.columns)
+      for (const Parity p : parities) accesses_.emplace_back(column, p);
+  }
+  struct View {
+    const SiteAccess<double>* accesses;
+    const SiteAccess<double>& access(int parity, int column) const { return accesses[2 * column + parity]; }
+  };
+  View view() const { return {accesses_.data()}; }
+
+ private:
+  std::vector<SiteAccess<double>> accesses_;
+};
+
+template <template <class, class> class Body>
+void for_each_site(void* bytes, const PropagatorPiece& piece) {
+  const HostColumns columns(*piece.propagator);
+  const Dims& dims = piece.propagator->desc().lattice->dims();
+  const PieceOfSites sites{
+      bytes, piece.first, {dims[0], dims[1], dims[2], dims[3]}, piece.propagator->sink == Propagator::Sink::ukqcd};
+  const auto loop = [&](const auto& body) {
+#pragma omp parallel for schedule(static)
+    for (std::int64_t k = 0; k < piece.count; ++k)
+      for (int column = 0; column < propagator_columns; ++column) body(k, column);
+  };
+  if (piece.precision == 64)
+    loop(Body<HostColumns::View, double>{columns.view(), sites});
+  else
+    loop(Body<HostColumns::View, float>{columns.view(), sites});
+}
+
+constexpr std::int64_t chunk_blocks = 64;  ///< of one partial sum
+constexpr std::int64_t chunk_sites = 512;
+
+/// The squares of the numbers of one block, lane by lane, added to sums.
+template <int lanes>
+void add_block(const double* block, bool rotate, double* sums) {
+  for (int k = 0; k < 6; ++k) {
+    double n[4][lanes];
+    for (int spin = 0; spin < 4; ++spin)
+      for (int l = 0; l < lanes; ++l) n[spin][l] = block[(6 * spin + k) * lanes + l];
+    if (rotate) {
+      for (int l = 0; l < lanes; ++l) {
+        const double in[4] = {n[0][l], n[1][l], n[2][l], n[3][l]};
+        double out[4];
+        spin_basis::to_degrand_rossi(out, in, 1);
+        for (int spin = 0; spin < 4; ++spin) n[spin][l] = out[spin];
+      }
+    }
+    for (int spin = 0; spin < 4; ++spin)
+      for (int l = 0; l < lanes; ++l) sums[l] += n[spin][l] * n[spin][l];
+  }
+}
+
+/// In the vector layout blocks are walked as they lie in memory. Those of one time of the sub-lattices follow each
+/// other; their lanes may belong to different times of the lattice.
+template <int lanes>
+std::vector<double> norms_by_blocks(const Propagator& propagator, const VectorLayout& layout) {
+  const bool rotate = propagator.sink == Propagator::Sink::ukqcd;
+  const int times = layout.block_dims()[3];
+  const std::int64_t in_time = layout.blocks() / times, chunks = (in_time + chunk_blocks - 1) / chunk_blocks;
+  std::vector<std::array<double, lanes>> partial(std::size_t(times * 2 * chunks));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t item = 0; item < times * 2 * chunks; ++item) {
+    const std::int64_t chunk = item % chunks, time = item / chunks / 2;
+    const Parity p = parities[item / chunks % 2];
+    const std::int64_t begin = time * in_time + chunk * chunk_blocks;
+    const std::int64_t end = std::min((time + 1) * in_time, begin + chunk_blocks);
+    std::array<double, lanes> sums{};
+    for (const Field& column : propagator.columns) {
+      const double* numbers = static_cast<const double*>(column.numbers(p));
+      for (std::int64_t b = begin; b < end; ++b) add_block<lanes>(numbers + b * 24 * lanes, rotate, sums.data());
+    }
+    partial[std::size_t(item)] = sums;
+  }
+  std::vector<double> out(std::size_t(propagator.desc().lattice->dims()[3]));
+  for (std::int64_t item = 0; item < times * 2 * chunks; ++item)
+    for (int l = 0; l < lanes; ++l)
+      out[std::size_t(item / chunks / 2 + layout.lane_coordinate(l, 3) * times)] += partial[std::size_t(item)][l];
+  return out;
+}
+
+/// In any other layout by sites in even-odd order, in which the time slices follow each other.
+std::vector<double> norms_by_sites(const Propagator& propagator) {
+  const Lattice& lattice = *propagator.desc().lattice;
+  const HostColumns columns(propagator);
+  const SiteNorm<HostColumns::View> norm{columns.view(), propagator.sink == Propagator::Sink::ukqcd};
+  const std::int64_t times = lattice.dims()[3], in_time = lattice.half_volume() / times;
+  const std::int64_t chunks = (in_time + chunk_sites - 1) / chunk_sites;
+  std::vector<double> partial(std::size_t(times * 2 * chunks)), out(static_cast<std::size_t>(times));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t item = 0; item < times * 2 * chunks; ++item) {
+    const std::int64_t first = item / chunks / 2 * in_time, begin = item % chunks * chunk_sites;
+    const std::int64_t end = std::min(in_time, begin + chunk_sites);
+    for (std::int64_t site = begin; site < end; ++site)
+      partial[std::size_t(item)] += norm(int(item / chunks % 2), first + site);
+  }
+  for (std::int64_t item = 0; item < times * 2 * chunks; ++item)
+    out[std::size_t(item / chunks / 2)] += partial[std::size_t(item)];
+  return out;
+}
+
+}  // namespace
+
+namespace host {
+
+void pack_sites(void* bytes, const PropagatorPiece& piece) { for_each_site<PackColumn>(bytes, piece); }
+
+void unpack_sites(const PropagatorPiece& piece, const void* bytes) {
+  for_each_site<UnpackColumn>(const_cast<void*>(bytes), piece);
+}
+
+std::vector<double> slice_norms(const Propagator& propagator) {
+  const Layout& layout = propagator.desc().layout;
+  if (layout.grouped()) return norms_by_sites(propagator);
+  const VectorLayout& blocks = propagator.desc().lattice->vector_layout(layout.lanes);
+  switch (layout.lanes) {
+    case 8: return norms_by_blocks<8>(propagator, blocks);
+    case 4: return norms_by_blocks<4>(propagator, blocks);
+    case 2: return norms_by_blocks<2>(propagator, blocks);
+    case 1: return norms_by_blocks<1>(propagator, blocks);
+    default: return norms_by_sites(propagator);
+  }
+}
+
+}  // namespace host
+
+Propagator make_propagator(const FieldDesc& desc, Propagator::Sink sink) {
+  Propagator made;
+  made.sink = sink;
+  while (made.columns.size() < std::size_t(Propagator::size)) made.columns.emplace_back(desc);
+  return made;
+}
+
+void pack_sites(void* bytes, const PropagatorPiece& piece) {
+  require_piece(piece);
+  piece.propagator->backend().pack_sites(bytes, piece);
+}
+
+void unpack_sites(const PropagatorPiece& piece, const void* bytes) {
+  require_piece(piece);
+  require(piece.propagator->sink == Propagator::Sink::degrand_rossi, "files hold DeGrand-Rossi spins");
+  piece.propagator->backend().unpack_sites(piece, bytes);
+}
+
+std::vector<double> slice_norms(const Propagator& propagator) {
+  require_complete(propagator);
+  return propagator.backend().slice_norms(propagator);
+}
+
+void move_to_host(Propagator& propagator) {
+  for (Field& column : propagator.columns) {
+    if (column.desc().backend->host_memory()) continue;
+    FieldDesc desc = column.desc();
+    desc.backend = &cpu_backend();
+    Field here(desc);
+    for (const Parity p : parities)
+      column.desc().backend->copy_out(here.numbers(p), column.numbers(p), desc.parity_bytes());
+    column = std::move(here);
+  }
+}
+
+void to_degrand_rossi(Field& column) {
+  HostImage image(column);
+  for (const Parity p : parities) {
+    const SiteAccess<double> sites(image.field(), p);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t site = 0; site < column.lattice().half_volume(); ++site) {
+      double from[spinor_numbers], to[spinor_numbers];
+      sites.load(site, from);
+      spin_basis::to_degrand_rossi(to, from, spinor_numbers / 4);
+      sites.store(site, to);
+    }
+  }
+  image.write_back();
+}
+
+}  // namespace quadrille

@@ -1,0 +1,140 @@
+#include "core/system/atomic_file.h"
+
+#include "core/error.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace quadrille {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string temporary_name(const fs::path& target) {
+  static std::atomic<int> counter{0};
+  const std::string name = fmt::format(".{}.{}.{}.part", target.filename().string(), ::getpid(), counter++);
+  return (target.parent_path() / name).string();
+}
+
+/// What would be right, for the reasons that have a usual remedy.
+std::string advice(int reason) {
+  switch (reason) {
+    case ENOENT: return "; its folder must exist";
+    case ENOTDIR: return "; a part of the path is a file, not a folder";
+    case EACCES:
+    case EPERM:
+    case EROFS: return "; a folder with write permission is needed";
+    case ENOSPC:
+    case EDQUOT: return "; free some space or choose another folder";
+    case EFBIG: return "; the limit on file sizes is too low (ulimit -f)";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
+  std::error_code ignored;
+  if (fs::is_symlink(path, ignored)) target_ = fs::weakly_canonical(path, ignored).string();
+  struct stat status {};
+  const bool exists = ::stat(target_.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) fail("cannot write it", EISDIR);
+  if (path.empty()) fail("cannot write it", ENOENT);
+  if (exists && !S_ISREG(status.st_mode)) {
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail("cannot write it", errno);
+    return;
+  }
+  // A leftover of a killed process with the same number may hold the first name.
+  for (int attempt = 0; attempt < 100 && descriptor_ < 0; ++attempt) {
+    temporary_ = temporary_name(target_);
+    descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno != EEXIST) break;
+  }
+  if (descriptor_ < 0) {
+    temporary_.clear();
+    fail("cannot create it", errno);
+  }
+  if (exists) (void)::fchmod(descriptor_, status.st_mode & 0777);  // a replaced file keeps its permissions
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail(const std::string& what, int reason) const {
+  std::string text = std::strerror(reason);
+  text[0] = char(std::tolower(static_cast<unsigned char>(text[0])));
+  const char* left = written_ && !temporary_.empty() ? "; the incomplete file was removed" : "";
+  throw Error(ErrorCode::file, fmt::format("{}: {}{}{}", what, text, left, advice(reason)), {.file = path_});
+}
+
+// Calls put(from, at most so many bytes), which gives what write(2) does, until all are written.
+template <class Put>
+void AtomicFile::write_all(const void* data, std::size_t bytes, const Put& put) {
+  constexpr std::size_t most = std::size_t(1) << 30;
+  const char* from = static_cast<const char*>(data);
+  written_ = true;
+  while (bytes > 0) {
+    const ssize_t done = put(from, std::min(bytes, most));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail("writing failed", errno);
+    from += done;
+    bytes -= std::size_t(done);
+  }
+}
+
+void AtomicFile::write(const void* data, std::size_t bytes) {
+  write_all(data, bytes, [this](const char* from, std::size_t count) { return ::write(descriptor_, from, count); });
+}
+
+void AtomicFile::write_at(std::uint64_t offset, const void* data, std::size_t bytes) {
+  const char* const start = static_cast<const char*>(data);
+  write_all(data, bytes, [&](const char* from, std::size_t count) {
+    return ::pwrite(descriptor_, from, count, off_t(offset) + (from - start));
+  });
+}
+
+void AtomicFile::begin_writeback(std::uint64_t offset, std::uint64_t bytes) {
+#ifdef SYNC_FILE_RANGE_WRITE
+  if (positional()) (void)::sync_file_range(descriptor_, off_t(offset), off_t(bytes), SYNC_FILE_RANGE_WRITE);
+#endif
+}
+
+void AtomicFile::commit() {
+  if (descriptor_ < 0) throw Error(ErrorCode::internal, "an output file was committed twice", {.file = path_});
+  // Devices and pipes have nothing to flush and say EINVAL or EROFS.
+  if (::fsync(descriptor_) != 0 && !temporary_.empty()) fail("writing failed", errno);
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0) fail("writing failed", errno);
+  if (temporary_.empty()) return;
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot give the finished file its name", errno);
+  temporary_.clear();
+  const fs::path parent = fs::path(target_).parent_path();
+  const int folder = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    (void)::fsync(folder);  // the name is on disk as well; a file system that cannot do this is no error
+    ::close(folder);
+  }
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace quadrille
