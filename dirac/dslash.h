@@ -33,7 +33,7 @@ class QUADRILLE_API Dslash {
   std::string kernel_name() const { return kernel_->name(); }
   std::string kernel_resources() const { return kernel_->resources(); }
   std::string architecture() const { return spinor_.backend->architecture(spinor_.layout, spinor_.precision); }
-  /// Compulsory bytes a site: the links loaded, one spinor read and one written, one more with the xpay term.
+  /// Compulsory bytes per site: the links loaded, one spinor read and one written, one more with the xpay term.
   double bytes_per_site(bool xpay) const;
 
   /// y = b D x, or y = b D x + a z. y and x hold one parity each, the opposite ones; y is overwritten and may be z.

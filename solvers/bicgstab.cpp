@@ -79,7 +79,7 @@ class BiCGstab final : public Solver {
     begin();
     monitor.began_anew();
   }
-  /// After a breakdown: begins anew when that may help.
+  /// After a breakdown: starts again when that may help.
   void recover(Monitor& monitor) {
     if (monitor.may_begin_anew()) begin_anew(monitor);
   }

@@ -18,7 +18,7 @@ namespace quadrille {
 /// its own solve lowered the residual.
 ///
 /// Scheme uniform holds x in spec.precision throughout: single and half end where x itself cannot be better.
-/// The other schemes hold x in double; the outer operator has spec.reconstruct numbers a link.
+/// The other schemes hold x in double; the outer operator has spec.reconstruct numbers per link.
 class SystemSolver {
  public:
   /// `system` is in double with 18 numbers in the original gauge, and outlives the solver. Forms that it cannot be

@@ -88,7 +88,7 @@ std::vector<Sums>& partial_sums() {
   return sums;
 }
 
-/// The kernels count 24 numbers a site: of anything else they would see a part only.
+/// The kernels count 24 numbers per site: of anything else they would see a part only.
 void require_one_spinor(const FieldDesc& desc) {
   if (desc.kind == FieldKind::Spinor && desc.nrhs == 1) return;
   throw Error(ErrorCode::internal,

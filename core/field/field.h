@@ -28,7 +28,7 @@ constexpr Subset subset_of(Parity p) { return p == Parity::Even ? Subset::Even :
 
 /// What a field holds and how.
 ///
-/// Spinor: 24 numbers a site, [spin 4][colour 3][re, im], non-relativistic (UKQCD) spin basis.
+/// Spinor: 24 numbers per site, [spin 4][colour 3][re, im], non-relativistic (UKQCD) spin basis.
 /// Links: `reconstruct` numbers per link; the links of a site's `directions` follow each other in rising order of their
 /// bits. Always both parities.
 /// In memory, for each parity of the subset (even first): the numbers as the layout says, and for spinors in half

@@ -16,7 +16,7 @@ namespace quadrille {
 struct Propagator {
   static constexpr int size = 12;
 
-  /// UKQCD's, as all spinor fields: what was solved for. DeGrand-Rossi: what was read from a file, to the bit.
+  /// UKQCD's, as all spinor fields: what was solved for. DeGrand-Rossi: what was read from a file, bit for bit.
   enum class Sink { ukqcd, degrand_rossi };
 
   std::vector<Field> columns;

@@ -17,7 +17,7 @@
 
 namespace quadrille {
 
-/// What a record holds: `reals` real numbers a site, of `precision` (32 or 64) bits.
+/// What a record holds: `reals` real numbers per site, of `precision` (32 or 64) bits.
 struct SiteFormat {
   Dims dims{};
   int reals = 0;

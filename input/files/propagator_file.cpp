@@ -160,7 +160,7 @@ PropagatorFileInfo locate_propagator(const LimeInput& file) {
   if (!data)
     fail(fmt::format(
              "there is no propagator in this file: no {} record has a scidac-private-record-xml with {} (64 bits) "
-             "or {} (32 bits) bytes a site",
+             "or {} (32 bits) bytes per site",
              data_type, reals_per_site * 8, reals_per_site * 4),
          {.file = file.path()});
   const ScidacRecord kind = scidac_record(file, *data).value();

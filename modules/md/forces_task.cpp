@@ -233,7 +233,7 @@ void run_forces(const TaskContext& context) {
     for (const ForceMeasurement& m : measure_forces(system, options)) {
       rows.push_back(row_json(m, all[n], options.repeats > 0));
       if (context.has("forces_csv")) lines.add(letter_of(m.method), name_of(all[n]), m.forces);
-      const std::string speed = options.repeats > 0 ? fmt::format(", {:.3g} pairs a second", m.pairs_per_second) : "";
+      const std::string speed = options.repeats > 0 ? fmt::format(", {:.3g} pairs per second", m.pairs_per_second) : "";
       log().info("{}: {} {}: error {:.2e}, offset {:.2e}{}", context.task_name(), letter_of(m.method), name_of(all[n]),
                  m.error, m.offset, speed);
     }

@@ -17,7 +17,7 @@ class OneBlasThread {
   OneBlasThread& operator=(const OneBlasThread&) = delete;
 };
 
-/// While one lives, OpenBLAS uses as many threads a call as OpenMP would: for comparisons with its own products.
+/// While one lives, OpenBLAS uses as many threads per call as OpenMP would: for comparisons with its own products.
 class AllBlasThreads {
  public:
   AllBlasThreads();

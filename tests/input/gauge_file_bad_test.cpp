@@ -150,7 +150,7 @@ TEST_F(GaugeFileBadTest, ScidacFormsThatAreNotGaugeFields) {
   const std::string record = "scidac-private-record-xml", file = "scidac-private-file-xml";
   spoilt(record, "<precision>D", "<precision>I",
          {"(scidac-private-record-xml)", "neither F (32 bits) nor D (64 bits)"});
-  spoilt(record, "<datacount>4", "<datacount>1", {"1 x 144 bytes a site, not a gauge field"});
+  spoilt(record, "<datacount>4", "<datacount>1", {"1 x 144 bytes per site, not a gauge field"});
   spoilt(record, "<recordtype>0", "<recordtype>1", {"not a field on the whole lattice"});
   spoilt(record, "<typesize>144</typesize>", "", {"<scidacRecord/typesize> is missing"});
   spoilt(file, "2 4 6 2 ", "2 4 6", {"(scidac-private-file-xml)", "four extents"});
@@ -249,7 +249,7 @@ TEST_F(GaugeFileBadTest, APropagatorIsNoGaugeField) {
   std::string& xml = find_raw(records, "scidac-private-record-xml").data;
   replace_text(xml, "<typesize>144", "<typesize>2304");
   replace_text(xml, "<datacount>4", "<datacount>1");
-  expect_bad(records, {"1 x 2304 bytes a site, not a gauge field: four links in 64 bits take 4 x 144"});
+  expect_bad(records, {"1 x 2304 bytes per site, not a gauge field: four links in 64 bits take 4 x 144"});
 }
 
 }  // namespace

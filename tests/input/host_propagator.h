@@ -29,7 +29,7 @@ inline HostPropagator random_propagator(const Dims& dims, std::mt19937_64& gener
   return propagator;
 }
 
-/// The same numbers as fields, to the bit.
+/// The same numbers as fields, bit for bit.
 inline Propagator to_fields(const HostPropagator& from, const Lattice& lattice) {
   Propagator to =
       make_propagator(FieldDesc::spinor(lattice, Subset::Full, Precision::Double), Propagator::Sink::degrand_rossi);

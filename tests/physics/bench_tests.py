@@ -112,7 +112,7 @@ class Bench(BenchTest):
     def test_field_algebra(self):
         said, results = self.bench("blas", *SMALL, "--precision", "single")
         self.check_rows(results, said)
-        # Numbers a site in and out.
+        # Numbers per site in and out.
         fields = {"zero": 1, "copy": 2, "scale": 2, "axpy": 3, "xpay": 3, "caxpy": 3, "norm2": 1, "dot": 2,
                   "axpy_norm2": 3}
         found = {row["kernel"]: row for row in results["kernels"]}

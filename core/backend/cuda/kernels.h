@@ -18,7 +18,7 @@ struct Spinor {
 
 /// dst = src over `sites` sites. dst may be src.
 void convert(const Spinor& dst, const Spinor& src, std::int64_t sites);
-/// dst = g src or g^+ src; g: 18 numbers a site in double, in the grouped layout.
+/// dst = g src or g^+ src; g: 18 numbers per site in double, in the grouped layout.
 void rotate(const Spinor& dst, const Spinor& src, const double* g, bool adjoint, std::int64_t sites);
 
 /// The 24 numbers of one site of a parity.

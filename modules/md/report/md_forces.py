@@ -40,7 +40,7 @@ def text(results):
             fastest = max((row["pairs_per_second"] or 0) for row in rows)
             out += f"\n### {WAYS[way]}\n\n" + table(
                 ["method", "term, sum", "error", "of the solute", "largest error", "offset", "sum over its bound",
-                 "pairs a second", "of the fastest"],
+                 "pairs per second", "of the fastest"],
                 [[row["method"], row["arithmetic"], number(row["error"]), number(row["solute_error"]),
                   number(row["largest_error"]), number(row["offset"]), number(row["accumulation_of_bound"]),
                   number(row["pairs_per_second"], ".3e"),
@@ -74,7 +74,7 @@ def draw(results, save):
                     "average error over the solute (figure 10)"),
                    ("offset", "offset", "average offset of forces", True,
                     f"average offset of forces (figure 11); exactly 0 is drawn at {SMALLEST:g}"),
-                   ("speed", "pairs_per_second", "pairs a second", False, "speed (figure 12)")]
+                   ("speed", "pairs_per_second", "pairs per second", False, "speed (figure 12)")]
         for suffix, key, label, logarithmic, caption in figures:
             if all(row[key] is None for row in one["rows"]):
                 continue

@@ -165,7 +165,7 @@ TEST(PairForces, InFixedPointHaveTheSameBitsInAnyOrderAndSumToZero) {
   }
 }
 
-// Two particles: what one feels is what the other feels with the other sign, in every method and to the bit.
+// Two particles: what one feels is what the other feels with the other sign, in every method and bit for bit.
 TEST(PairForces, ActAndReact) {
   for (int trial = 0; trial < 20; ++trial) {
     System pair = random_system(2, 2, 0.5, 0.3, next_seed());
