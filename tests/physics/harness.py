@@ -200,4 +200,6 @@ def main(module):
     result = unittest.TextTestRunner(stream=sys.stdout, verbosity=2).run(suite)
     if not result.wasSuccessful() or result.testsRun == 0:
         return 1
+    if 0 < len(result.skipped) < result.testsRun:
+        print(f"parts skipped: {len(result.skipped)}")  # ./run-tests counts them
     return SKIPPED if len(result.skipped) == result.testsRun else 0

@@ -158,6 +158,11 @@ check "none ran: status" [ "$status" -eq 1 ]
 summary $'100% tests passed, 0 tests failed out of 1\n\nThe following tests did not run:\n\t  6 - skip (Skipped)' 0
 check "only skipped: last line" [ "$last" = "0 passed, 0 failed, 1 skipped" ]
 check "only skipped: status" [ "$status" -eq 1 ]
+mkdir -p "$tree/build/Testing/Temporary"
+printf 'ok\nparts skipped: 3\nand parts skipped: 9 is said\nparts skipped: 2\n' >"$tree/build/Testing/Temporary/LastTest.log"
+summary $'\n100% tests passed, 0 tests failed out of 12\n' 0
+check "skipped parts: last line" [ "$last" = "12 passed, 0 failed, 5 skipped" ]
+rm -r -- "$tree/build/Testing"
 fresh
 stub cmake 'if [ "$1" = --version ]; then echo "cmake version 3.25.1"; else echo "CMake Error: no"; exit 1; fi'
 output=$(cd / && CXX='' CALLS=$work/calls QUADRILLE_OS_RELEASE=$work/os-release PATH=$work/bin:/usr/bin:/bin "$tree/run-tests" 2>&1)
