@@ -79,26 +79,9 @@ void with_number_types(const Field& dst, const Field& src, F&& f) {
                    [&](auto to) { with_number_type(src.desc().precision, [&](auto from) { f(to, from); }); });
 }
 
-template <class To, class From>
-void convert_link_sites(Field& dst, const Field& src) {
-  const Reconstruct d = dst.desc().reconstruct, s = src.desc().reconstruct;
-  const int links = std::popcount(unsigned(dst.desc().directions));
-  for_each_parity(dst, [&](Parity p) {
-    const SiteAccess<To> to(dst, p);
-    const SiteAccess<From> from(src, p);
-    for_each_site(dst, [&](std::int64_t site) {
-      typename SiteAccess<From>::Real in[most_numbers];
-      typename SiteAccess<To>::Real out[most_numbers];
-      from.load(site, in);
-      for (int k = 0; k < links; ++k) encode(d, decode(s, in + k * int(s)), out + k * int(d));
-      to.store(site, out);
-    });
-  });
-}
-
-void require_convertible(const FieldDesc& d, const FieldDesc& s, FieldKind kind) {
-  if (d.kind != kind || s.kind != kind || d.lattice != s.lattice || d.subset != s.subset || d.nrhs != s.nrhs ||
-      d.directions != s.directions) {
+void require_convertible(const FieldDesc& d, const FieldDesc& s) {
+  if (d.kind != FieldKind::Spinor || s.kind != FieldKind::Spinor || d.lattice != s.lattice || d.subset != s.subset ||
+      d.nrhs != s.nrhs || d.directions != s.directions) {
     throw Error(ErrorCode::internal, "conversion between fields of different kinds, lattices, subsets or directions");
   }
 }
@@ -153,7 +136,7 @@ void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers) {
 }  // namespace host
 
 void convert(Field& dst, const Field& src) {
-  require_convertible(dst.desc(), src.desc(), FieldKind::Spinor);
+  require_convertible(dst.desc(), src.desc());
   if (dst.desc().backend == src.desc().backend) {
     dst.desc().backend->convert(dst, src);
   } else {  // by way of the host
@@ -161,18 +144,6 @@ void convert(Field& dst, const Field& src) {
     host::convert(to.field(), from.field());
     to.write_back();
   }
-}
-
-void convert_links(Field& dst, const Field& src) {
-  require_convertible(dst.desc(), src.desc(), FieldKind::Links);
-  HostImage to = HostImage::fresh(dst), from(src);
-  if (dst.desc().precision == src.desc().precision && dst.desc().reconstruct == src.desc().reconstruct) {
-    copy_sites(to.field(), from.field());
-  } else {
-    with_number_types(dst, src,
-                      [&](auto a, auto b) { convert_link_sites<decltype(a), decltype(b)>(to.field(), from.field()); });
-  }
-  to.write_back();
 }
 
 void import_spinor(Field& field, const HostSpinor& src) {

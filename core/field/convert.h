@@ -22,10 +22,6 @@ QUADRILLE_API void rotate(Field& dst, const Field& src, const Field& g, bool adj
 QUADRILLE_API void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers);
 }  // namespace host
 
-/// dst = src for link fields of the same directions in any two precisions, reconstructions and layouts. dst is
-/// overwritten.
-QUADRILLE_API void convert_links(Field& dst, const Field& src);
-
 /// Between a spinor field (full or one parity) and a host array, which changes from and to the DeGrand-Rossi basis.
 /// Sites of a parity that the field does not hold are ignored on import and left alone on export.
 QUADRILLE_API void import_spinor(Field& dst, const HostSpinor& src);

@@ -1,13 +1,9 @@
 // Starting gauge configurations.
 #pragma once
 
-#include "core/api.h"
-#include "core/field/host_field.h"
 #include "core/gauge/random_link.h"
-#include "core/layout/lattice.h"
 
 #include <cstdint>
-#include <vector>
 
 namespace quadrille {
 
@@ -33,18 +29,5 @@ struct GaugeStart {
     return Matrix3::identity();
   }
 };
-
-/// A start on the host.
-QUADRILLE_API HostLinks host_start(const Lattice& lattice, const GaugeStart& start);
-inline HostLinks cold_start(const Lattice& lattice) { return host_start(lattice, GaugeStart::cold()); }
-inline HostLinks hot_start(const Lattice& lattice, std::uint64_t seed) {
-  return host_start(lattice, GaugeStart::hot(seed));
-}
-inline HostLinks weak_start(const Lattice& lattice, std::uint64_t seed, double epsilon) {
-  return host_start(lattice, GaugeStart::weak(seed, epsilon));
-}
-
-/// A random gauge transformation, one SU(3) matrix a site (Haar measure), lexicographic: [site][row][column].
-QUADRILLE_API std::vector<Complex> random_transformation(const Lattice& lattice, std::uint64_t seed);
 
 }  // namespace quadrille

@@ -10,6 +10,7 @@
 #include "tests/backend_under_test.h"
 #include "tests/extents.h"
 #include "tests/gauge_testing.h"
+#include "tests/host_starts.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>
@@ -110,7 +111,7 @@ class GaugeStoreOn : public ::testing::TestWithParam<Dims> {
 INSTANTIATE_TEST_SUITE_P(Extents, GaugeStoreOn, ::testing::ValuesIn(testing::test_extents));
 
 TEST_P(GaugeStoreOn, EveryFormIsThatOfTheLinksAndFollowsTheirChanges) {
-  HostLinks links = hot_start(lattice, next_seed());
+  HostLinks links = testing::hot_start(lattice, next_seed());
   GaugeStore store(lattice, links, backend());
   EXPECT_EQ(store.host_links().data, links.data);
   std::vector<std::shared_ptr<const LinkFields>> held;
@@ -125,7 +126,7 @@ TEST_P(GaugeStoreOn, EveryFormIsThatOfTheLinksAndFollowsTheirChanges) {
   };
   expect_all();
   const std::uint64_t version = store.version();
-  links = hot_start(lattice, next_seed());
+  links = testing::hot_start(lattice, next_seed());
   store.set(links);
   EXPECT_GT(store.version(), version);
   expect_all();
@@ -150,7 +151,7 @@ TEST_P(GaugeStoreOn, TheDouble18FormIsTheStoreItself) {
 }
 
 TEST_P(GaugeStoreOn, BytesOfFilesGoThereAndBack) {
-  const HostLinks links = hot_start(lattice, next_seed());
+  const HostLinks links = testing::hot_start(lattice, next_seed());
   const GaugeStore store(lattice, links, backend());
   const std::int64_t sites = lattice.volume();
   for (const int bits : {32, 64}) {
@@ -199,7 +200,7 @@ TEST_P(GaugeStoreOn, BytesOfFilesGoThereAndBack) {
 }
 
 TEST_P(GaugeStoreOn, CopiesToAndFromFieldsOfChains) {
-  const HostLinks links = hot_start(lattice, next_seed());
+  const HostLinks links = testing::hot_start(lattice, next_seed());
   const GaugeStore store(lattice, links, backend());
   for (const Precision precision : {Precision::Double, Precision::Single}) {
     for (const Reconstruct reconstruct : {Reconstruct::R18, Reconstruct::R12}) {
@@ -233,7 +234,7 @@ TEST_P(GaugeStoreOn, StartsAreThoseOfTheHost) {
 }
 
 TEST_P(GaugeStoreOn, ProjectionRefreshesTheDoubledLinks) {
-  HostLinks links = weak_start(lattice, next_seed(), 0.3);
+  HostLinks links = testing::weak_start(lattice, next_seed(), 0.3);
   for (Complex& z : links.data) z *= 1 + 1e-7;
   GaugeStore store(lattice, links, backend());
   const auto form = store.form({});
@@ -244,7 +245,7 @@ TEST_P(GaugeStoreOn, ProjectionRefreshesTheDoubledLinks) {
 
 /// Kernels of devices work on the grouped layout; the host runs their bodies on it.
 TEST_P(GaugeStoreOn, BodiesOfDeviceKernelsDoTheSameInTheGroupedLayout) {
-  const HostLinks links = hot_start(lattice, next_seed());
+  const HostLinks links = testing::hot_start(lattice, next_seed());
   const auto grouped = [&](const OperatorForm& form, std::uint8_t directions) {
     FieldDesc desc = FieldDesc::links(lattice, form.precision, form.reconstruct, cpu_backend(), directions);
     desc.layout = grouped_layout(form.precision);
@@ -278,7 +279,7 @@ TEST_P(GaugeStoreOn, BodiesOfDeviceKernelsDoTheSameInTheGroupedLayout) {
 
 TEST(GaugeStore, NamesALinkThatCannotBeMended) {
   const Lattice lattice({2, 2, 4, 2});
-  HostLinks links = cold_start(lattice);
+  HostLinks links = testing::cold_start(lattice);
   for (int i = 0; i < 9; ++i) links.link(6, 3)[i] = 0;
   GaugeStore store(lattice, links, backend());
   EXPECT_THROW((void)store.form({Precision::Single, Reconstruct::R12, true}), Error);

@@ -2,8 +2,8 @@
 #include "core/gauge/link_codec.h"
 
 #include "core/field/convert.h"
-#include "core/gauge/start.h"
 #include "tests/extents.h"
+#include "tests/host_starts.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>
@@ -52,8 +52,8 @@ INSTANTIATE_TEST_SUITE_P(Extents, LinkCodec, ::testing::ValuesIn(extents()));
 
 TEST_P(LinkCodec, EighteenAndTwelveAreAccurateToTheFormat) {
   for (const HostLinks& links :
-       {hot_start(lattice, testing::next_seed()), weak_start(lattice, testing::next_seed(), 1e-3),
-        weak_start(lattice, testing::next_seed(), 0.5), cold_start(lattice)}) {
+       {testing::hot_start(lattice, testing::next_seed()), testing::weak_start(lattice, testing::next_seed(), 1e-3),
+        testing::weak_start(lattice, testing::next_seed(), 0.5), testing::cold_start(lattice)}) {
     for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
       for (Reconstruct r : {Reconstruct::R18, Reconstruct::R12}) {
         const Deviations d = round_trip(links, lattice, p, r);
@@ -65,7 +65,7 @@ TEST_P(LinkCodec, EighteenAndTwelveAreAccurateToTheFormat) {
 }
 
 TEST_P(LinkCodec, EightOnRandomLinks) {
-  const HostLinks links = hot_start(lattice, testing::next_seed());
+  const HostLinks links = testing::hot_start(lattice, testing::next_seed());
   for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
     const Deviations d = round_trip(links, lattice, p, Reconstruct::R8);
     EXPECT_LE(d.median, 30 * unit(p)) << to_string(p);
@@ -78,7 +78,7 @@ TEST_P(LinkCodec, EightOnRandomLinks) {
 TEST_P(LinkCodec, EightNearTheUnitMatrixLosesHalfTheDigitsAtWorst) {
   // |v00| and |v20| are small differences there: sqrt of the format's rounding, the worst case of the design.
   for (double epsilon : {1e-2, 1e-4, 1e-8}) {
-    const HostLinks links = weak_start(lattice, testing::next_seed(), epsilon);
+    const HostLinks links = testing::weak_start(lattice, testing::next_seed(), epsilon);
     for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
       const Deviations d = round_trip(links, lattice, p, Reconstruct::R8);
       EXPECT_LE(d.worst, 5 * std::sqrt(unit(p))) << to_string(p) << " epsilon " << epsilon;
@@ -89,7 +89,7 @@ TEST_P(LinkCodec, EightNearTheUnitMatrixLosesHalfTheDigitsAtWorst) {
 
 TEST_P(LinkCodec, EightKeepsTheUnitMatrixExactly) {
   for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
-    EXPECT_EQ(round_trip(cold_start(lattice), lattice, p, Reconstruct::R8).worst, 0) << to_string(p);
+    EXPECT_EQ(round_trip(testing::cold_start(lattice), lattice, p, Reconstruct::R8).worst, 0) << to_string(p);
   }
 }
 
@@ -105,23 +105,6 @@ TEST_P(LinkCodec, SingularLinksDecodeToFiniteNumbers) {
   for (std::size_t i = 0; i < 9; ++i) {
     EXPECT_TRUE(std::isfinite(std::abs(back[i])));
     EXPECT_TRUE(std::isfinite(std::abs(single[i])));
-  }
-}
-
-TEST_P(LinkCodec, ConversionBetweenReconstructionsMeetsTheDirectOne) {
-  const HostLinks links = weak_start(lattice, testing::next_seed(), 0.4);
-  Field wide(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18));
-  import_links(wide, links);
-  for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
-    for (Reconstruct r : {Reconstruct::R18, Reconstruct::R12, Reconstruct::R8}) {
-      Field direct(FieldDesc::links(lattice, p, r)), converted(FieldDesc::links(lattice, p, r));
-      import_links(direct, links);
-      convert_links(converted, wide);
-      HostLinks a(links.dims), b(links.dims);
-      export_links(a, direct);
-      export_links(b, converted);
-      EXPECT_EQ(a.data, b.data) << to_string(p) << " " << to_string(r);
-    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include "tests/backend_under_test.h"
 #include "tests/extents.h"
 #include "tests/gauge_testing.h"
+#include "tests/host_starts.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ class TemporalGaugeOn : public ::testing::TestWithParam<Dims> {
 INSTANTIATE_TEST_SUITE_P(Extents, TemporalGaugeOn, ::testing::ValuesIn(testing::test_extents));
 
 TEST_P(TemporalGaugeOn, TimeLinksAreOneUpToTheLastSlice) {
-  const HostLinks fixed = this->fixed(hot_start(lattice, next_seed()));
+  const HostLinks fixed = this->fixed(testing::hot_start(lattice, next_seed()));
   bool trivial = true;
   for (std::int64_t site = 0; site < lattice.volume(); ++site) {
     const double off = std::abs(fixed.link(site, 3)[0] - 1.0);
@@ -49,7 +50,7 @@ TEST_P(TemporalGaugeOn, TimeLinksAreOneUpToTheLastSlice) {
 }
 
 TEST_P(TemporalGaugeOn, KeepsGaugeInvariants) {
-  const HostLinks links = weak_start(lattice, next_seed(), 0.5);
+  const HostLinks links = testing::weak_start(lattice, next_seed(), 0.5);
   const GaugeObservables before = gauge_observables(links), after = gauge_observables(fixed(links));
   for (int plane = 0; plane < 6; ++plane) EXPECT_NEAR(after.planes[plane], before.planes[plane], 1e-14);
   EXPECT_GT(std::abs(after.link_trace - before.link_trace), 1e-4) << "nothing was transformed";
@@ -79,14 +80,14 @@ TEST_P(TemporalGaugeOn, RestoreInvertsTransformInEveryPrecision) {
 
 TEST(Starts, ColdIsTheUnitMatrix) {
   const Lattice lattice({4, 4, 4, 4});
-  const GaugeObservables seen = gauge_observables(cold_start(lattice));
+  const GaugeObservables seen = gauge_observables(testing::cold_start(lattice));
   EXPECT_EQ(seen.plaquette, 1);
   EXPECT_EQ(seen.link_trace, 1);
 }
 
 TEST(Starts, HotIsUniformOnTheGroup) {
   const Lattice lattice({8, 8, 8, 8});
-  const HostLinks links = hot_start(lattice, next_seed());
+  const HostLinks links = testing::hot_start(lattice, next_seed());
   const GaugeObservables seen = gauge_observables(links);
   EXPECT_LT(seen.unitarity.unitarity, 1e-14);
   EXPECT_LT(seen.unitarity.determinant, 1e-14);
@@ -112,9 +113,9 @@ TEST(Starts, HotIsUniformOnTheGroup) {
 TEST(Starts, WeakDependsOnSeedAndEpsilonOnly) {
   const Lattice lattice({4, 4, 4, 8});
   const std::uint64_t seed = next_seed();
-  EXPECT_EQ(weak_start(lattice, seed, 0.2).data, weak_start(lattice, seed, 0.2).data);
-  EXPECT_NE(weak_start(lattice, seed, 0.2).data, weak_start(lattice, seed + 1, 0.2).data);
-  const GaugeObservables seen = gauge_observables(weak_start(lattice, seed, 0.05));
+  EXPECT_EQ(testing::weak_start(lattice, seed, 0.2).data, testing::weak_start(lattice, seed, 0.2).data);
+  EXPECT_NE(testing::weak_start(lattice, seed, 0.2).data, testing::weak_start(lattice, seed + 1, 0.2).data);
+  const GaugeObservables seen = gauge_observables(testing::weak_start(lattice, seed, 0.05));
   EXPECT_LT(seen.unitarity.unitarity, 1e-14);
   // Re tr U_p / 3 = 1 - (4 links) epsilon^2 <tr H^2> / 6 + ..., <tr H^2> = 8 / 2
   EXPECT_NEAR(1 - seen.plaquette, 4 * 0.05 * 0.05 * 4 / 6, 0.1 * 4 * 0.05 * 0.05 * 4 / 6);

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "core/field/convert.h"
-#include "core/gauge/start.h"
 #include "core/random/random.h"
 #include "core/simd/isa.h"
 #include "dirac/wilson.h"
 #include "tests/backend_under_test.h"
 #include "tests/extents.h"
 #include "tests/gauge_testing.h"
+#include "tests/host_starts.h"
 #include "tests/random_seed.h"
 #include "tests/reference/wilson.h"
 

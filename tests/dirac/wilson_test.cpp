@@ -7,6 +7,7 @@
 #include "dirac/kernel_table.h"
 #include "tests/backend_under_test.h"
 #include "tests/dirac/dirac_testing.h"
+#include "tests/host_starts.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>

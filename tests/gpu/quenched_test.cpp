@@ -1,8 +1,8 @@
 // Pure gauge updates on the GPU against those of the CPU, from the same links with the same random numbers.
-#include "core/gauge/start.h"
 #include "core/tuning/kernel_log.h"
 #include "modules/quenched/pure_gauge.h"
 #include "tests/backend_under_test.h"
+#include "tests/host_starts.h"
 #include "tests/modules/quenched/link_forms.h"
 #include "tests/random_seed.h"
 
@@ -77,7 +77,7 @@ constexpr double usual_difference(bool single) { return single ? 5e-6 : 1e-14; }
 
 TEST_P(CudaPureGauge, OverrelaxationIsThatOfTheCpu) {
   const WilsonGaugeAction action{6.1, 1.7};
-  const HostLinks start = weak_start(lattice, next_seed(), 0.4);
+  const HostLinks start = testing::weak_start(lattice, next_seed(), 0.4);
   PureGauge here = on_cpu(start, action, 1), there = on_gpu(start, action, 1);
   expect_same_sums(here, there);
   here.overrelax();
@@ -98,7 +98,7 @@ TEST_P(CudaPureGauge, OverrelaxationIsThatOfTheCpu) {
 // that parted do too, and the test says no more than that. The device's logarithm has an absolute error of 4e-7.
 TEST_P(CudaPureGauge, HeatbathIsThatOfTheCpuLinkByLink) {
   for (const WilsonGaugeAction& action : {WilsonGaugeAction{5.9, 1.5}, WilsonGaugeAction{0.3, 1}}) {
-    const HostLinks start = weak_start(lattice, next_seed(), 0.4);
+    const HostLinks start = testing::weak_start(lattice, next_seed(), 0.4);
     const std::uint64_t seed = next_seed();
     PureGauge here = on_cpu(start, action, seed), there = on_gpu(start, action, seed);
     here.heatbath(123456789012);
@@ -125,7 +125,7 @@ TEST_P(CudaPureGauge, HeatbathIsThatOfTheCpuLinkByLink) {
 // The first compound sweep of a chain, as the task `generate` begins one.
 TEST_P(CudaPureGauge, TheFirstSweepIsThatOfTheCpu) {
   const WilsonGaugeAction action{6, 1};
-  const HostLinks start = weak_start(lattice, next_seed(), 0.3);
+  const HostLinks start = testing::weak_start(lattice, next_seed(), 0.3);
   const std::uint64_t seed = next_seed();
   PureGauge here = on_cpu(start, action, seed), there = on_gpu(start, action, seed);
   here.sweep(0, 1);
@@ -139,7 +139,7 @@ TEST_P(CudaPureGauge, TheFirstSweepIsThatOfTheCpu) {
 }
 
 TEST_P(CudaPureGauge, ReunitarizationIsThatOfTheCpu) {
-  HostLinks start = weak_start(lattice, next_seed(), 0.4);
+  HostLinks start = testing::weak_start(lattice, next_seed(), 0.4);
   start.data[start.data.size() - 5] += 1e-4;  // in the middle row
   const double rounding = single ? 2e-6 : 1e-14;
   PureGauge here = on_cpu(start, {6, 1}, 1), there = on_gpu(start, {6, 1}, 1);
@@ -156,7 +156,7 @@ TEST(CudaPureGaugeKernels, AreLoggedAndMemoryComesBack) {
   const std::size_t before = backend().allocated_bytes();
   for (const LinkForm& form : tested_forms) {
     const auto earlier = kernel_records();
-    PureGauge gauge(GaugeStore(lattice, cold_start(lattice), backend()), {6, 1}, next_seed(), form);
+    PureGauge gauge(GaugeStore(lattice, testing::cold_start(lattice), backend()), {6, 1}, next_seed(), form);
     gauge.sweep(0, 2);
     const FieldDesc& desc = gauge.field().desc();
     EXPECT_EQ(desc.backend, &backend());

@@ -1,5 +1,4 @@
 // The solvers on the Wilson operator of a rough gauge field: every scheme, method and form that a job can name.
-#include "core/gauge/start.h"
 #include "core/parameters/parameter_values.h"
 #include "dirac/preconditioned.h"
 #include "dirac/registry.h"
@@ -7,6 +6,7 @@
 #include "solvers/driver.h"
 #include "solvers/methods.h"
 #include "tests/backend_under_test.h"
+#include "tests/host_starts.h"
 
 #include <gtest/gtest.h>
 

@@ -2,12 +2,12 @@
 #include "modules/quenched/pure_gauge.h"
 
 #include "core/error.h"
-#include "core/gauge/start.h"
 #include "core/gauge/su3.h"
 #include "core/simd/isa.h"
 #include "modules/quenched/autocorrelation.h"
 #include "tests/dirac/dirac_testing.h"
 #include "tests/gauge_testing.h"
+#include "tests/host_starts.h"
 #include "tests/modules/quenched/link_forms.h"
 #include "tests/reference/heatbath.h"
 
@@ -72,7 +72,8 @@ TEST_P(PureGaugeOn, EveryLinkIsThatOfTheReference) {
   const WilsonGaugeAction action{5.8, 2.464};
   const reference::GaugeAction same{action.beta, action.xi0};
   for (bool hot : {true, false}) {
-    const HostLinks start = hot ? hot_start(lattice, next_seed()) : weak_start(lattice, next_seed(), 0.4);
+    const HostLinks start =
+        hot ? testing::hot_start(lattice, next_seed()) : testing::weak_start(lattice, next_seed(), 0.4);
     const std::uint64_t seed = next_seed();
     // Among random links some have staples whose subgroup part nearly vanishes: its direction magnifies rounding.
     const double rounding = (hot ? 1e-10 : 1e-12) * (single ? 1e8 : 1);
@@ -107,7 +108,7 @@ TEST_P(PureGaugeOn, EveryLinkIsThatOfTheReference) {
 
 TEST_P(PureGaugeOn, OverrelaxationKeepsTheAction) {
   const WilsonGaugeAction action{6.1, 1.7};
-  const HostLinks start = weak_start(lattice, next_seed(), 0.5);
+  const HostLinks start = testing::weak_start(lattice, next_seed(), 0.5);
   PureGauge gauge = pure_gauge(start, action, 1);
   const double before = reference::gauge_action(lattice, start, {action.beta, action.xi0});
   for (int n = 0; n < 3; ++n) gauge.overrelax();
@@ -124,7 +125,7 @@ TEST_P(PureGaugeOn, OverrelaxationKeepsTheAction) {
 
 TEST_P(PureGaugeOn, PlanesAndPolyakovLoopAreThoseOfTheLinks) {
   const double rounding = single ? 2e-6 : 1e-14;
-  const HostLinks links = weak_start(lattice, next_seed(), 0.4);
+  const HostLinks links = testing::weak_start(lattice, next_seed(), 0.4);
   const GaugeObservables seen = gauge_observables(links);
   Complex loops = 0;
   for (std::int64_t place = 0; place < lattice.volume() / lattice.dims()[3]; ++place) {
@@ -148,7 +149,7 @@ TEST_P(PureGaugeOn, PlanesAndPolyakovLoopAreThoseOfTheLinks) {
 }
 
 TEST_P(PureGaugeOn, BitsDoNotDependOnThreads) {
-  const HostLinks start = hot_start(lattice, next_seed());
+  const HostLinks start = testing::hot_start(lattice, next_seed());
   const std::uint64_t seed = next_seed();
   const int threads = omp_get_max_threads();
   struct Outcome {
@@ -180,7 +181,7 @@ TEST(PureGauge, FormsWithoutKernelsAreRefused) {
   for (const LinkForm& form :
        {LinkForm{Precision::Half, Reconstruct::R18}, LinkForm{Precision::Single, Reconstruct::R8}}) {
     try {
-      const PureGauge gauge(GaugeStore(lattice, cold_start(lattice), backend()), {6, 1}, 1, form);
+      const PureGauge gauge(GaugeStore(lattice, testing::cold_start(lattice), backend()), {6, 1}, 1, form);
       FAIL() << "accepted";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::unsupported);
@@ -191,7 +192,7 @@ TEST(PureGauge, FormsWithoutKernelsAreRefused) {
 
 TEST(PureGauge, RandomNumbersAreThoseOfSeedAndSweep) {
   const Lattice lattice({4, 4, 4, 4});
-  const HostLinks start = hot_start(lattice, 1);
+  const HostLinks start = testing::hot_start(lattice, 1);
   const auto after = [&](std::uint64_t seed, std::uint64_t number) {
     PureGauge gauge(GaugeStore(lattice, start, backend()), {6, 1}, seed);
     gauge.heatbath(number);
@@ -202,7 +203,7 @@ TEST(PureGauge, RandomNumbersAreThoseOfSeedAndSweep) {
   EXPECT_GT(distance(after(5, 8), links), 0.1);
   EXPECT_GT(distance(after(6, 7), links), 0.1);
   // The same surroundings everywhere: no two links may share their random numbers.
-  PureGauge gauge(GaugeStore(lattice, cold_start(lattice), backend()), {6, 1}, 5);
+  PureGauge gauge(GaugeStore(lattice, testing::cold_start(lattice), backend()), {6, 1}, 5);
   gauge.heatbath(0);
   const HostLinks first = gauge.links().host_links();
   std::vector<double> traces;
@@ -214,7 +215,7 @@ TEST(PureGauge, RandomNumbersAreThoseOfSeedAndSweep) {
 // What the task `generate` promises of a chain that is cut at a saved configuration.
 TEST_P(PureGaugeIn, AChainGoesOnWithTheSameBits) {
   const Lattice lattice({4, 6, 4, 8});
-  const HostLinks start = hot_start(lattice, next_seed());
+  const HostLinks start = testing::hot_start(lattice, next_seed());
   const WilsonGaugeAction action{5.9, 1.2};
   const std::uint64_t seed = next_seed();
   PureGauge whole(GaugeStore(lattice, start, backend()), action, seed, GetParam());
@@ -239,7 +240,8 @@ TEST_P(PureGaugeIn, AChainGoesOnWithTheSameBits) {
 TEST_P(PureGaugeIn, DriftIsRoundingAndReunitarizationTakesItAway) {
   const Lattice lattice({4, 4, 4, 4});
   const double unit = GetParam().precision == Precision::Single ? 0x1p29 : 1;
-  PureGauge gauge(GaugeStore(lattice, hot_start(lattice, next_seed()), backend()), {6, 1}, next_seed(), GetParam());
+  PureGauge gauge(GaugeStore(lattice, testing::hot_start(lattice, next_seed()), backend()), {6, 1}, next_seed(),
+                  GetParam());
   for (std::uint64_t n = 0; n < 20; ++n) gauge.sweep(n, 4);
   const double before = unitarity(gauge.links().host_links()).unitarity;
   const double change = gauge.reunitarize();
@@ -253,7 +255,7 @@ TEST_P(PureGaugeIn, DriftIsRoundingAndReunitarizationTakesItAway) {
 
 TEST_P(PureGaugeIn, ALinkThatIsNoNumberIsSeen) {
   const Lattice lattice({4, 4, 4, 4});
-  HostLinks links = cold_start(lattice);
+  HostLinks links = testing::cold_start(lattice);
   links.data[40] = std::nan("");
   PureGauge gauge(GaugeStore(lattice, links, backend()), {6, 1}, 1, GetParam());
   gauge.sweep(0, 1);
@@ -288,7 +290,7 @@ struct Measured {
 
 Measured measure(const Lattice& lattice, const WilsonGaugeAction& action, int warm, int sweeps, int overrelaxations,
                  const LinkForm& form = {}) {
-  PureGauge gauge(GaugeStore(lattice, cold_start(lattice), backend()), action, next_seed(), form);
+  PureGauge gauge(GaugeStore(lattice, testing::cold_start(lattice), backend()), action, next_seed(), form);
   std::vector<double> all, spatial, temporal;
   for (int n = 0; n < warm + sweeps; ++n) {
     gauge.sweep(std::uint64_t(n), overrelaxations);
@@ -380,7 +382,7 @@ TEST(PureGauge, SchwingerDysonEquationHolds) {
        {Chain{{5.7, 1}, 3, {}}, Chain{{6, 1}, 0, {}}, Chain{{5.7, 2}, 2, {}},
         Chain{{5.7, 1}, 3, {Precision::Single, Reconstruct::R12}},
         Chain{{6, 1.5}, 1, {Precision::Single, Reconstruct::R18}}}) {
-    PureGauge gauge(GaugeStore(lattice, cold_start(lattice), backend()), action, next_seed(), form);
+    PureGauge gauge(GaugeStore(lattice, testing::cold_start(lattice), backend()), action, next_seed(), form);
     std::vector<double> misses;
     for (int n = 0; n < 150; ++n) {
       gauge.sweep(std::uint64_t(n), overrelaxations);

@@ -5,11 +5,11 @@
 
 #include "core/field/convert.h"
 #include "core/field/field.h"
-#include "core/gauge/start.h"
 #include "core/layout/grouped_layout.h"
 #include "core/random/random.h"
 #include "modules/quenched/link_update.h"
 #include "modules/quenched/pure_gauge.h"
+#include "tests/host_starts.h"
 #include "tests/modules/quenched/link_forms.h"
 #include "tests/random_seed.h"
 
@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(Extents, GroupedUpdates,
 
 TEST_P(GroupedUpdates, SweepsAreThoseOfTheCpu) {
   const WilsonGaugeAction action{5.8, 2.464};
-  const HostLinks start = weak_start(lattice, next_seed(), 0.4);
+  const HostLinks start = testing::weak_start(lattice, next_seed(), 0.4);
   const std::uint64_t seed = next_seed(), number = 77;
   GroupedField relaxed(lattice, start, form), heated(lattice, start, form);
   HeatbathCounts counts;
@@ -255,7 +255,7 @@ TEST_P(GroupedUpdates, SweepsAreThoseOfTheCpu) {
 }
 
 TEST_P(GroupedUpdates, SumsAndReunitarizationAreThoseOfTheCpu) {
-  HostLinks start = weak_start(lattice, next_seed(), 0.4);
+  HostLinks start = testing::weak_start(lattice, next_seed(), 0.4);
   start.data[4] += 1e-4;
   const double rounding = single ? 2e-6 : 1e-14;
   GroupedField field(lattice, start, form);
