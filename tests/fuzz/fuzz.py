@@ -4,7 +4,8 @@
     QUADRILLE_PROGRAM=build/quadrille QUADRILLE_FUZZ_SEEDS=build/fuzz_seeds \\
         fuzz.py --count 20000 [--kinds hdf5 lime yaml json] [--seed N] [--seconds S] [--keep FOLDER]
 
-Each mutated file is given to the commands that read its kind, with 4 GiB of address space and 20 s. Wrong are a signal, a
+Each mutated file is given to the commands that read its kind, with 4 GiB of address space (of a build with AddressSanitizer,
+which reserves all of it: --sanitized, 4 GiB for each allocation) and 20 s. Wrong are a signal, a
 time-out, an exit status that is none of the program's, an error status without an error, and the words of an exception that
 nobody caught. A signal is the library's where `h5dump` (Debian: hdf5-tools) of the same libhdf5 ends with one on the same
 file too; these are counted and listed. Files that failed stay in --keep. The seed is printed; QUADRILLE_SEED fixes it.
@@ -48,12 +49,23 @@ run: [{task: generate, beta: 6, thermalization: 3, separation: 200, keep_every: 
 """
 
 
+SANITIZED = "--sanitized" in sys.argv
+
+
 def limits():
     os.nice(10)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    if not SANITIZED:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 28, 1 << 28))
+
+
+def environment():
+    variables = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    if SANITIZED:  # what is too large is bad_alloc, as without a sanitizer
+        variables["ASAN_OPTIONS"] = f"allocator_may_return_null=1:max_allocation_size_mb={MEMORY >> 20}:detect_leaks=0"
+    return variables
 
 
 def call(*words):
@@ -61,7 +73,7 @@ def call(*words):
     try:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               errors="replace", preexec_fn=limits, timeout=SECONDS, check=False,
-                              env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})
+                              env=environment())
     except subprocess.TimeoutExpired:
         return None, "", ""
     return done.returncode, done.stdout, done.stderr
@@ -283,6 +295,7 @@ def main():
                                                         random.SystemRandom().randrange(1, 2**31)))
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--keep", default="fuzz-failures")
+    parser.add_argument("--sanitized", action="store_true", help="the program is built with AddressSanitizer")
     args = parser.parse_args()
     print(f"program {PROGRAM}; seed {args.seed} (--seed fixes it)", flush=True)
     folder = tempfile.mkdtemp(prefix="quadrille-fuzz-")
