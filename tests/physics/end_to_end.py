@@ -285,6 +285,33 @@ class Tuning(Solved):
                     self.assertTrue(self.bits(solver, f"{name} {what}", **env) == untuned)
 
 
+class HostMemory(Solved):
+    """A solve on a CPU takes the memory of its parts, from a start and from a file, and nothing is held twice."""
+
+    def test_the_peak_is_the_sum_of_the_parts(self):
+        if harness.BACKEND != "cpu":
+            self.skipTest("of a CPU")
+        # One iteration per solve.
+        solver = sloppy("bicgstab", "reliable", "half", 12, True, tolerance=0.5)
+
+        def solved(gauge, out):
+            job = job_for("unused", {"mass": 0.5, "phase": [0, 0, 0, 1]}, (0, 0, 0, 0), solver)
+            return self.run_job({**job, "gauge": gauge}, out=out)["memory"]
+
+        weak = {"start": "weak", "seed": harness.SEED, "epsilon": 0.3}
+        of_program = solved({**weak, "dims": [2, 2, 2, 4]}, "small")["host_peak"]
+        dims = [16, 16, 16, 24]
+        sites = int(np.prod(dims))
+        started = solved({**weak, "dims": dims, "save": {"file": "field.lime", "precision": "double"}}, "started")
+        read = solved({"file": self.path("started/field.lime")}, "read")
+        for memory in (started, read):
+            parts = memory["parts"]
+            self.assertEqual(parts["propagators"], 12 * sites * 24 * 8)
+            self.assertLess(parts["links"], 2.01 * sites * 4 * 18 * 8)  # each link once for each of its two hops
+            self.assertLessEqual(memory["host_peak"] - of_program, 1.15 * sum(parts.values()))
+            self.assertGreater(memory["host_peak"], 0.9 * sum(parts.values()), "parts that were never there")
+
+
 class HeldDeviceMemory:
     """All memory of the GPU but `left` bytes, through the driver, while the block lasts."""
 
