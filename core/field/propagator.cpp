@@ -6,6 +6,7 @@
 #include "core/field/site_access.h"
 #include "core/field/site_transfer.h"
 #include "core/field/spin_basis.h"
+#include "core/layout/piece_slots.h"
 
 #include <algorithm>
 #include <array>
@@ -34,6 +35,8 @@ void require_piece(const PropagatorPiece& piece) {
   require(piece.precision == 32 || piece.precision == 64, "numbers in files have 32 or 64 bits");
 }
 
+constexpr std::size_t most_lanes = 16;
+
 /// The columns as host loops see them.
 class HostColumns {
  public:
@@ -51,21 +54,63 @@ class HostColumns {
   std::vector<SiteAccess<double>> accesses_;
 };
 
+/// Calls body(place, number in the piece, column) in the order of the file.
+template <class Body>
+void walk_sites(const PropagatorPiece& piece, const PieceOfSites& sites, const Body& body) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t k = 0; k < piece.count; ++k) {
+    const CheckerboardSite at(sites.extents, piece.first + k);
+    for (int column = 0; column < propagator_columns; ++column) body(at, k, column);
+  }
+}
+
+/// The same in the order of memory, block after block of those that the piece can lie in, so that lanes which share a
+/// cache line are met one after the other: sites that follow each other in the file lie in different blocks.
+template <class Body>
+void walk_blocks(const PropagatorPiece& piece, const VectorLayout& layout, const Body& body) {
+  const Lattice& lattice = *piece.propagator->desc().lattice;
+  const Dims& dims = lattice.dims();
+  const Extents extents{dims[0], dims[1], dims[2], dims[3], int(lattice.half_volume())};
+  const PieceSlots slots(extents, layout.block_dims()[3], piece.first, piece.count);
+  const int lanes = layout.lanes();
+  require(std::size_t(lanes) <= most_lanes, "more lanes than any register has");
+#pragma omp parallel for schedule(static) collapse(2)
+  for (int parity = 0; parity < 2; ++parity) {
+    for (int block = slots.first / lanes; block < (slots.first + slots.count) / lanes; ++block) {
+      std::array<int, most_lanes> met;
+      std::array<std::int64_t, most_lanes> numbers;
+      std::size_t count = 0;
+      for (int lane = 0; lane < lanes; ++lane) {
+        const int site = layout.sites(parities[parity])[std::size_t(block * lanes + lane)];
+        const std::int64_t k = SitePlace(extents, parity, site).lexicographic(extents) - piece.first;
+        if (k < 0 || k >= piece.count) continue;
+        met[count] = site;
+        numbers[count++] = k;
+      }
+      for (int column = 0; column < propagator_columns; ++column)
+        for (std::size_t n = 0; n < count; ++n) body(CheckerboardSite(parity, met[n]), numbers[n], column);
+    }
+  }
+}
+
 template <template <class, class> class Body>
 void for_each_site(void* bytes, const PropagatorPiece& piece) {
+  if (piece.count == 0) return;
   const HostColumns columns(*piece.propagator);
-  const Dims& dims = piece.propagator->desc().lattice->dims();
+  const FieldDesc& desc = piece.propagator->desc();
+  const Dims& dims = desc.lattice->dims();
   const PieceOfSites sites{
       bytes, piece.first, {dims[0], dims[1], dims[2], dims[3]}, piece.propagator->sink == Propagator::Sink::ukqcd};
-  const auto loop = [&](const auto& body) {
-#pragma omp parallel for schedule(static)
-    for (std::int64_t k = 0; k < piece.count; ++k)
-      for (int column = 0; column < propagator_columns; ++column) body(k, column);
+  const auto walk = [&](const auto& body) {
+    if (desc.layout.grouped())
+      walk_sites(piece, sites, body);
+    else
+      walk_blocks(piece, desc.lattice->vector_layout(desc.layout.lanes), body);
   };
   if (piece.precision == 64)
-    loop(Body<HostColumns::View, double>{columns.view(), sites});
+    walk(Body<HostColumns::View, double>{columns.view(), sites});
   else
-    loop(Body<HostColumns::View, float>{columns.view(), sites});
+    walk(Body<HostColumns::View, float>{columns.view(), sites});
 }
 
 constexpr std::int64_t chunk_blocks = 64;  ///< of one partial sum

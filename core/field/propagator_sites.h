@@ -62,6 +62,7 @@ struct CheckerboardSite {
   int parity;
   std::int64_t site;
 
+  QUADRILLE_HOST_DEVICE CheckerboardSite(int p, std::int64_t s) : parity(p), site(s) {}
   QUADRILLE_HOST_DEVICE CheckerboardSite(const int* extents, std::int64_t index) : site(index / 2) {
     std::int64_t rest = index;
     int sum = 0;
@@ -88,7 +89,9 @@ struct PackColumn {
 
   /// `k`: number of the site in the piece.
   QUADRILLE_HOST_DEVICE void operator()(std::int64_t k, int column) const {
-    const CheckerboardSite at(piece.extents, piece.first + k);
+    (*this)(CheckerboardSite(piece.extents, piece.first + k), k, column);
+  }
+  QUADRILLE_HOST_DEVICE void operator()(const CheckerboardSite& at, std::int64_t k, int column) const {
     double in[24], rotated[24];
     columns.access(at.parity, column).load(at.site, in);
     if (piece.rotate) spin_basis::to_degrand_rossi(rotated, in, 6);
@@ -107,7 +110,9 @@ struct UnpackColumn {
   PieceOfSites piece;
 
   QUADRILLE_HOST_DEVICE void operator()(std::int64_t k, int column) const {
-    const CheckerboardSite at(piece.extents, piece.first + k);
+    (*this)(CheckerboardSite(piece.extents, piece.first + k), k, column);
+  }
+  QUADRILLE_HOST_DEVICE void operator()(const CheckerboardSite& at, std::int64_t k, int column) const {
     double numbers[24];
     QUADRILLE_UNROLL
     for (int sink = 0; sink < 12; ++sink) {

@@ -1,4 +1,6 @@
 // Work on links on the CPU: threads share the items, in the order of memory.
+#define QUADRILLE_ISA sites  // one lane: bodies that work on one site
+#define QUADRILLE_SCALAR_LANES
 #include "core/gauge/link_work_of.h"
 #include "core/numbers/chunked_sum.h"
 

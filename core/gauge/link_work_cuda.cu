@@ -1,4 +1,5 @@
-// Work on links on the GPU: a thread an item.
+// Work on links on the GPU: one thread per item.
+#define QUADRILLE_ISA device
 #include "core/backend/cuda/cuda_backend.h"
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/reduce.cuh"

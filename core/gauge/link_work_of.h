@@ -8,7 +8,9 @@
 #include "core/error.h"
 #include "core/gauge/link_work.h"
 #include "core/gauge/site_links.h"
+#include "core/gauge/site_planes.h"
 #include "core/layout/lattice.h"
+#include "core/layout/piece_slots.h"
 
 #include <type_traits>
 #include <utility>
@@ -36,18 +38,11 @@ struct ForEachOfPiece {
   Body body;
   LinkView order;
   std::int64_t first, count;
-  int first_slot, slots;  ///< of each parity
+  PieceSlots slots;  ///< of each parity
 
   ForEachOfPiece(const Body& b, const LinkView& view, std::int64_t f, std::int64_t n)
-      : body(b), order(view), first(f), count(n) {
-    const std::int64_t slice = std::int64_t(view.extents.x) * view.extents.y * view.extents.z;
-    const std::int64_t from = first / slice, to = (first + count - 1) / slice;
-    const int of_slice = view.extents.sites / view.block_t;
-    const bool all = to - from + 1 >= view.block_t || to % view.block_t < from % view.block_t;
-    first_slot = all ? 0 : int(from % view.block_t) * of_slice;
-    slots = all ? view.extents.sites : int(to - from + 1) * of_slice;
-  }
-  std::int64_t items() const { return order.lanes > 0 ? 2 * std::int64_t(slots) : count; }
+      : body(b), order(view), first(f), count(n), slots(view.extents, view.block_t, f, n) {}
+  std::int64_t items() const { return order.lanes > 0 ? 2 * std::int64_t(slots.count) : count; }
 
   QUADRILLE_HOST_DEVICE void operator()(std::int64_t item) const {
     if (order.lanes == 0) {
@@ -55,8 +50,8 @@ struct ForEachOfPiece {
       body(place.parity(), place.site(order.extents), item);
       return;
     }
-    const int parity = item >= slots ? 1 : 0;
-    const int site = order.site(parity, first_slot + int(item - std::int64_t(parity) * slots));
+    const int parity = item >= slots.count ? 1 : 0;
+    const int site = order.site(parity, slots.first + int(item - std::int64_t(parity) * slots.count));
     const std::int64_t at = SitePlace(order.extents, parity, site).lexicographic(order.extents) - first;
     if (at >= 0 && at < count) body(parity, site, at);
   }

@@ -119,35 +119,6 @@ struct PackLinks {
   }
 };
 
-/// sums[0..6) += Re tr P of the planes xy, xz, xt, yz, yt, zt; sums[6] += Re tr of the four links.
-template <class From>
-struct AddPlanes {
-  From from;
-
-  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, double* sums) const {
-    const Extents& extents = from.view().extents;
-    const SitePlace place(extents, parity, site);
-    Matrix3 here[4];
-    int next[4];
-    QUADRILLE_UNROLL
-    for (int mu = 0; mu < 4; ++mu) {
-      here[mu] = from.matrix(2 * mu, parity, site);
-      next[mu] = place.neighbour(extents, mu).site(extents);
-      sums[6] += here[mu].e[0].real() + here[mu].e[4].real() + here[mu].e[8].real();
-    }
-    int plane = 0;
-    QUADRILLE_UNROLL
-    for (int mu = 0; mu < 3; ++mu) {
-      QUADRILLE_UNROLL
-      for (int nu = mu + 1; nu < 4; ++nu, ++plane) {  // Re tr U_mu(x) U_nu(x+mu) (U_nu(x) U_mu(x+nu))^+
-        const Matrix3 there = here[mu] * from.matrix(2 * nu, 1 - parity, next[mu]);
-        const Matrix3 back = here[nu] * from.matrix(2 * mu, 1 - parity, next[nu]);
-        sums[plane] += real_trace_adjoint(there, back);
-      }
-    }
-  }
-};
-
 /// Meets worst[0] with the largest |element| of U U^+ - 1, worst[1] with |det U - 1|, by number of the link.
 template <class From>
 struct MeetDefects {

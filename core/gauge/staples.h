@@ -7,9 +7,9 @@
 // product. For files compiled once per instruction set, or for one lane (core/simd/lanes.h).
 #pragma once
 
-#include "modules/quenched/link_update.h"
+#include "core/gauge/link_lanes.h"
 
-namespace quadrille::quenched::inline QUADRILLE_ISA {
+namespace quadrille::link_lanes::inline QUADRILLE_ISA {
 
 /// product = a b, for links in SU(3).
 template <class T, int V, int numbers>
@@ -69,4 +69,4 @@ QUADRILLE_INLINE Real<T, V> plane_trace(const Around& around, int mu, int nu) {
   return real_trace_adjoint<T, V>(there, back);
 }
 
-}  // namespace quadrille::quenched::inline QUADRILLE_ISA
+}  // namespace quadrille::link_lanes::inline QUADRILLE_ISA

@@ -1,8 +1,8 @@
 // The update kernels of one instruction set: compiled once for each, with QUADRILLE_ISA its name.
 #include "modules/quenched/kernels.h"
 
+#include "core/gauge/staples.h"
 #include "modules/quenched/link_update.h"
-#include "modules/quenched/staples.h"
 
 namespace quadrille::quenched {
 inline namespace QUADRILLE_ISA {

@@ -4,10 +4,11 @@
 // direction may be updated in any order.
 #pragma once
 
+#include "core/gauge/staples.h"
 #include "core/layout/grouped_layout.h"
 #include "core/layout/site_place.h"
 #include "modules/quenched/grouped_links.h"
-#include "modules/quenched/staples.h"
+#include "modules/quenched/link_update.h"
 
 namespace quadrille::quenched::inline QUADRILLE_ISA {
 
@@ -80,7 +81,7 @@ QUADRILLE_INLINE void store_link(const GroupedLinks& links, int parity, int site
   if constexpr (Groups::left > 0) to.rest() = {{u[numbers - 2], u[numbers - 1]}};
 }
 
-/// Finds links around one site (modules/quenched/staples.h).
+/// Finds links around one site (core/gauge/staples.h).
 template <class T, int numbers>
 class GroupedSurroundings {
  public:
