@@ -244,7 +244,8 @@ TEST(Mgemm, AnAutomaticCutoffKeepsItsTarget) {
         const MgemmReport report = mgemm(problem.gemm, Cutoff::for_error(target, assurance), always_split());
         ASSERT_EQ(report.form, MgemmForm::split) << report.reason;
         EXPECT_LE(assurance == Assurance::certain ? report.bound : report.measured, target);
-        EXPECT_LE(problem.largest_error(20000), target);
+        // A sample is no bound, but twice its largest error is what it reports.
+        EXPECT_LE(problem.largest_error(20000), assurance == Assurance::certain ? target : 2 * target);
         // The background is small and the salt is large, but where all may be single.
         EXPECT_GE(report.delta, 1);
         if (report.large_a > 0) {
@@ -264,8 +265,8 @@ TEST(Mgemm, AMeasuredTargetIsKeptOnTheDiagonalToo) {
   for (double target : {1e-1, 5e-3, 4e-4}) {
     const MgemmReport report = mgemm(problem.gemm, Cutoff::for_error(target, Assurance::measured), always_split());
     EXPECT_EQ(report.form, MgemmForm::split) << target << ": " << report.reason;
-    EXPECT_LE(problem.largest_error(), target);
-    EXPECT_LE(problem.largest_error(), report.measured);
+    EXPECT_LE(report.measured, target);
+    EXPECT_LE(problem.largest_error(), 2 * report.measured);
     EXPECT_LT(report.measured, 30 * problem.largest_error());
   }
 }
@@ -277,7 +278,7 @@ TEST(Mgemm, WhatIsMeasuredIsNearTheTruth) {
     for (double& x : problem.b) x = sign > 0 ? std::abs(x) : x;
     const MgemmReport report = mgemm(problem.gemm, Cutoff::for_error(1, Assurance::measured), always_split());
     const double error = problem.largest_error();
-    EXPECT_LE(error, report.measured);
+    EXPECT_LE(error, 2 * report.measured);
     EXPECT_LT(report.measured, 10 * error);
     EXPECT_LT(report.measured, report.bound);
   }

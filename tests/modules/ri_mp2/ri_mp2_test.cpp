@@ -91,6 +91,11 @@ TEST(RiMp2, OtherPrecisionsKeepTheirErrors) {
   }
 }
 
+/// What an energy may be wrong by where it was promised to be within `stated`: a sample is no bound.
+double allowed(double stated, mgemm::Assurance assurance) {
+  return assurance == mgemm::Assurance::certain ? stated : 2 * stated;
+}
+
 TEST(RiMp2, AnAutomaticCutoffKeepsTheTarget) {
   const System system = random_system(8, 60, 70);
   const double expected = correlation_energy(system, {}).correlation;
@@ -99,10 +104,10 @@ TEST(RiMp2, AnAutomaticCutoffKeepsTheTarget) {
       Options mixed;
       mixed.products = {mgemm::ProductPrecision::mgemm, mgemm::Cutoff::for_error(target, assurance), true};
       const Energy energy = correlation_energy(system, mixed);
-      EXPECT_LT(std::abs(energy.correlation - expected), target) << energy.step4.form;
+      EXPECT_LT(std::abs(energy.correlation - expected), allowed(target, assurance)) << energy.step4.form;
       if (energy.step4.form.starts_with("mgemm")) {
         EXPECT_LE(energy.step4.energy_error, target);
-        EXPECT_GT(energy.step4.energy_error, std::abs(energy.correlation - expected));
+        EXPECT_GT(allowed(energy.step4.energy_error, assurance), std::abs(energy.correlation - expected));
       }
     }
   }
@@ -168,7 +173,7 @@ TEST(RiMp2, ACutoffIsFoundForFewNumbersToo) {
     for (const double target : {1.0, 1e-5, 1e-12}) {
       Options mixed;
       mixed.products = {mgemm::ProductPrecision::mgemm, mgemm::Cutoff::for_error(target, assurance), true};
-      EXPECT_LT(std::abs(correlation_energy(system, mixed).correlation - expected), target);
+      EXPECT_LT(std::abs(correlation_energy(system, mixed).correlation - expected), allowed(target, assurance));
     }
   }
 }
@@ -272,14 +277,14 @@ TEST(RiMp2, AnAutomaticCutoffKeepsTheTargetWithASplitStep3) {
         const Energy energy =
             correlation_energy(system, with_split_step3(delta_step3, mgemm::Cutoff::for_error(target, assurance)));
         const double error = std::abs(energy.correlation - expected);
-        EXPECT_LT(error, target) << energy.step3.form << "; " << energy.step4.form;
+        EXPECT_LT(error, allowed(target, assurance)) << energy.step3.form << "; " << energy.step4.form;
         EXPECT_LE(energy.step4.energy_error, target);
         const bool exact = energy.step3.form.starts_with("double") && energy.step4.form.starts_with("double");
         if (exact) {
           EXPECT_EQ(energy.correlation, expected);
           EXPECT_EQ(energy.step4.energy_error, 0);
         } else {
-          EXPECT_GT(energy.step4.energy_error, error);
+          EXPECT_GT(allowed(energy.step4.energy_error, assurance), error);
         }
       }
     }
@@ -298,7 +303,7 @@ TEST(RiMp2, ATooCoarseStep3IsDoneInDoubleAndSaid) {
     const Energy split = correlation_energy(system, options);
     EXPECT_THAT(split.step3.form, HasSubstr("mgemm, delta 0.3"));
     EXPECT_THAT(split.step4.form, HasSubstr("mgemm"));
-    EXPECT_GT(split.step4.energy_error, alone);
+    EXPECT_GT(allowed(split.step4.energy_error, assurance), alone);
   }
 }
 
