@@ -223,7 +223,7 @@ TEST_P(GaugeStoreOn, CopiesToAndFromFieldsOfChains) {
 TEST_P(GaugeStoreOn, StartsAreThoseOfTheHost) {
   const std::uint64_t seed = next_seed();
   for (const GaugeStart& start : {GaugeStart::cold(), GaugeStart::hot(seed), GaugeStart::weak(seed, 0.3)}) {
-    const HostLinks expected = host_start(lattice, start);
+    const HostLinks expected = testing::host_start(lattice, start);
     const HostLinks found = GaugeStore(lattice, start, backend()).host_links();
     double largest = 0;
     for (std::size_t n = 0; n < expected.data.size(); ++n) {

@@ -79,9 +79,9 @@ struct Scene {
     parameters.nu = 0.95;
     parameters.boundary = {0.3, 1, -0.55, 0.125};
   }
-  static Scene hot(const Dims& dims) { return Scene(dims, hot_start(Lattice(dims), next_seed())); }
+  static Scene hot(const Dims& dims) { return Scene(dims, testing::hot_start(Lattice(dims), next_seed())); }
   static Scene weak(const Dims& dims, double epsilon) {
-    return Scene(dims, weak_start(Lattice(dims), next_seed(), epsilon));
+    return Scene(dims, testing::weak_start(Lattice(dims), next_seed(), epsilon));
   }
   Scene(const Scene&) = delete;
 

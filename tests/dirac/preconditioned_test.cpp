@@ -122,7 +122,7 @@ class WithAnotherRank final : public Communicator {
 TEST(PreconditionedForms, LinksOfAnotherRankAreJudgedToo) {
   const auto complaint = [](double other_ranks, double own_scale) -> std::string {
     const Lattice lattice({4, 4, 4, 4}, std::make_shared<const WithAnotherRank>(other_ranks));
-    HostLinks links = weak_start(lattice, next_seed(), 0.3);
+    HostLinks links = testing::weak_start(lattice, next_seed(), 0.3);
     for (int i = 0; i < 9; ++i) links.link(37, 2)[i] *= own_scale;
     const auto gauge = std::make_shared<const GaugeStore>(lattice, links, backend());
     const EvenOddSystem system(std::make_shared<const WilsonOperator>(gauge, WilsonParameters{}, OperatorForm{}));
@@ -142,7 +142,7 @@ TEST(PreconditionedForms, LinksOfAnotherRankAreJudgedToo) {
 }
 
 TEST(PreconditionedForms, TwelveNumbersDemandUnitaryLinksOfTheOuterForm) {
-  HostLinks links = weak_start(Lattice({4, 4, 4, 4}), next_seed(), 0.3);
+  HostLinks links = testing::weak_start(Lattice({4, 4, 4, 4}), next_seed(), 0.3);
   Scene good({4, 4, 4, 4}, links);
   for (int i = 0; i < 9; ++i) links.link(37, 2)[i] *= 1 + 1e-9;
   Scene bad({4, 4, 4, 4}, links);

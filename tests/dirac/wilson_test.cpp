@@ -217,7 +217,7 @@ TEST_P(Wilson, EightNumbersAreAccurateOnThermalLinks) {
 }
 
 TEST_P(Wilson, UnitLinksStayRegularInEightNumbers) {
-  const Scene scene(GetParam(), cold_start(Lattice(GetParam())));
+  const Scene scene(GetParam(), testing::cold_start(Lattice(GetParam())));
   const HostSpinor psi = random_spinor(GetParam());
   const HostSpinor reference = reference::wilson(scene.gauge->host_links(), scene.setup(), psi, false);
   for (Isa isa : available_isas()) {
@@ -240,7 +240,7 @@ TEST_P(Wilson, DaggerIsTheAdjointAndGamma5Conjugate) {
 
 TEST_P(Wilson, IsGaugeCovariant) {
   const Scene scene = Scene::hot(GetParam());
-  const std::vector<Complex> g = random_transformation(scene.lattice, next_seed());
+  const std::vector<Complex> g = testing::random_transformation(scene.lattice, next_seed());
   const Scene rotated(GetParam(), gauge_transformed(scene.lattice, scene.gauge->host_links(), g));
   const HostSpinor psi = random_spinor(GetParam());
   const HostSpinor before = gauge_transformed(apply(scene.wilson(), psi), g);
@@ -251,7 +251,7 @@ TEST_P(Wilson, IsGaugeCovariant) {
 
 TEST_P(Wilson, FreePlaneWavesAreEigenvectors) {
   const Dims dims = GetParam();
-  const Scene scene(dims, cold_start(Lattice(dims)));
+  const Scene scene(dims, testing::cold_start(Lattice(dims)));
   const WilsonParameters& w = scene.parameters;
   SiteRandom random(next_seed(), RandomPurpose::Test, 0);
   std::array<double, 4> p;

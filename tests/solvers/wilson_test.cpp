@@ -27,7 +27,7 @@ std::shared_ptr<const DiracOperator> wilson(
 struct Rough {
   explicit Rough(const std::string& mass, std::uint64_t seed = fresh_seed(), const Dims& dims = {4, 6, 4, 8})
       : lattice(dims),
-        dirac(wilson(lattice, hot_start(lattice, seed), mass)),
+        dirac(wilson(lattice, testing::hot_start(lattice, seed), mass)),
         system(dirac),
         b(gaussian(system.full_desc(), seed)),
         x(system.full_desc()) {}
@@ -129,7 +129,7 @@ TEST(WilsonSolve, DriftOfBiCGstab) {
 // summed over right-hand sides, all of fixed seeds.
 TEST(WilsonSolve, BiCGstabKeepsThePaceOfDouble) {
   const Lattice lattice({8, 8, 8, 16});
-  const EvenOddSystem system(wilson(lattice, weak_start(lattice, 11, 0.4), "mass: -0.42"));
+  const EvenOddSystem system(wilson(lattice, testing::weak_start(lattice, 11, 0.4), "mass: -0.42"));
   const LinearOperator& a = system.reduced();
   Field x(a.field_desc());
   const auto iterations = [&](const LinearOperator* inner) {
@@ -155,8 +155,8 @@ TEST(WilsonSolve, BiCGstabKeepsThePaceOfDouble) {
 // times the iterations of double. With new spaces that come too late, or never on a plateau, it is more than 1.05 too.
 TEST(WilsonSolve, BiCGstabBeginsAnewOnSmoothFields) {
   const Lattice lattice({8, 8, 8, 16});
-  const EvenOddSystem system(
-      wilson(lattice, weak_start(lattice, 1, 0.3), "mass: -0.25", "[periodic, periodic, periodic, antiperiodic]"));
+  const EvenOddSystem system(wilson(lattice, testing::weak_start(lattice, 1, 0.3), "mass: -0.25",
+                                    "[periodic, periodic, periodic, antiperiodic]"));
   const LinearOperator& a = system.reduced();
   HostSpinor host(lattice.dims());
   host.data[0] = 1;
@@ -180,7 +180,8 @@ TEST(WilsonSolve, BiCGstabBeginsAnewOnSmoothFields) {
 // Free, periodic and massless, M has zero modes, of which a point source has a part: no x makes the residual small.
 TEST(WilsonSolve, ZeroModesEndAsStagnated) {
   const Lattice lattice({8, 8, 8, 8});
-  const auto dirac = wilson(lattice, cold_start(lattice), "mass: 0", "[periodic, periodic, periodic, periodic]");
+  const auto dirac =
+      wilson(lattice, testing::cold_start(lattice), "mass: 0", "[periodic, periodic, periodic, periodic]");
   const EvenOddSystem system(dirac);
   HostSpinor host(lattice.dims());
   host.data[0] = 1;
