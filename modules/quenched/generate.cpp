@@ -1,12 +1,8 @@
 // The module quenched: the task `generate`, pure gauge configurations by heatbath and overrelaxation.
 #include "core/system/log.h"
-#include "modules/quenched/autocorrelation.h"
-#include "modules/quenched/pure_gauge.h"
-#include "modules/task.h"
+#include "modules/quenched/history.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -18,163 +14,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What a job asks for. Sweeps have absolute numbers: `first` is the number of the first one.
-struct Plan {
-  WilsonGaugeAction action;
-  std::int64_t thermalization, configurations, separation, first, reunitarize_every;
-  int overrelaxation;
-  std::uint64_t seed;
-  double keep_every;  ///< seconds
-  LinkForm form;
-  std::string file;
-  int bits = 0;  ///< of a number in the file
-
-  explicit Plan(const TaskContext& context)
-      : action{context.real("beta"), context.real("anisotropy.xi0")},
-        thermalization(context.integer("thermalization")),
-        configurations(context.integer("configurations")),
-        separation(context.integer("separation")),
-        first(context.has("first_sweep") ? context.integer("first_sweep") : 0),
-        reunitarize_every(context.integer("reunitarize_every")),
-        overrelaxation(int(context.integer("overrelaxation"))),
-        seed(std::uint64_t(context.integer("seed"))),
-        keep_every(context.real("keep_every")),
-        form{parse_precision(context.text("precision")), parse_reconstruct(context.text("reconstruct"))} {
-    if (!context.has("save")) return;
-    file = context.text("save.file");
-    bits = context.text("save.precision") == "double" ? 64 : 32;
-  }
-
-  bool single() const { return form.precision == Precision::Single; }
-
-  std::int64_t sweeps() const { return thermalization + configurations * separation; }
-  /// True when a configuration is complete after `done` sweeps.
-  bool complete(std::int64_t done) const { return done > thermalization && (done - thermalization) % separation == 0; }
-};
-
-/// The name of the file of the configuration after `sweep` sweeps: '#...#' in the pattern is its number.
-std::string file_name(const std::string& pattern, std::int64_t sweep) {
-  const std::size_t begin = pattern.find('#');
-  if (begin == std::string::npos) return pattern;
-  const std::size_t end = std::min(pattern.find_first_not_of('#', begin), pattern.size());
-  return fmt::format("{}{:0{}}{}", pattern.substr(0, begin), sweep, end - begin, pattern.substr(end));
-}
-
 quadrille_status outputs(const quadrille_host* host, quadrille_run* run, std::size_t,
                          void (*add)(void* to, const char* name), void* to) {
   return guarded(host, run, [&](const TaskContext& context) {
-    const Plan plan(context);
-    if (plan.file.empty()) return;
-    // A pattern without a number that should have one: check() says so.
-    const bool numbered = plan.file.find('#') != std::string::npos;
-    for (std::int64_t n = 1; n <= (numbered ? plan.configurations : 1); ++n) {
-      add(to, file_name(plan.file, plan.first + plan.thermalization + n * plan.separation).c_str());
-    }
+    for_each_file(Plan(context), [&](const std::string& name) { add(to, name.c_str()); });
   });
 }
 
 quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t) {
-  return guarded(host, run, [](const TaskContext& context) {
-    const Plan plan(context);
-    const std::size_t begin = plan.file.find('#'), end = plan.file.find_first_not_of('#', begin);
-    const auto fail = [](const std::string& message) {
-      TaskContext::fail(QUADRILLE_INVALID_INPUT, message, "save.file");
-    };
-    if (const std::string file = context.links_file(); !file.empty() && !context.has("first_sweep")) {
-      TaskContext::fail(
-          QUADRILLE_INVALID_INPUT,
-          fmt::format("'first_sweep' is missing: the chain starts from {}. To continue a chain, give the "
-                      "number of sweeps it has done (that in the name of the file): each sweep has its own "
-                      "random numbers. For an independent chain give 0 and another seed",
-                      file));
-    }
-    if (!plan.file.empty() && begin == std::string::npos && plan.configurations > 1) {
-      fail(fmt::format(
-          "'{}' would be the name of {} configurations: put #### where the number of the sweep should stand", plan.file,
-          plan.configurations));
-    }
-    if (begin != std::string::npos && plan.file.find('#', std::min(end, plan.file.size())) != std::string::npos) {
-      fail(fmt::format("'{}' has more than one place for the number of the sweep: leave one row of #", plan.file));
-    }
-  });
-}
-
-/// What was seen after each sweep.
-struct History {
-  std::vector<double> plaquette, spatial, temporal, loop_re, loop_im;
-
-  void add(const PureGauge& gauge) {
-    const std::array<double, 6> planes = gauge.planes();
-    const Complex loop = gauge.polyakov_loop();
-    plaquette.push_back(plaquette_of(planes));
-    spatial.push_back(spatial_plaquette_of(planes));
-    temporal.push_back(temporal_plaquette_of(planes));
-    loop_re.push_back(loop.real());
-    loop_im.push_back(loop.imag());
-  }
-  std::vector<double> loop_magnitude() const {
-    std::vector<double> out;
-    for (std::size_t i = 0; i < loop_re.size(); ++i) out.push_back(std::hypot(loop_re[i], loop_im[i]));
-    return out;
-  }
-};
-
-/// Mean and error over the sweeps after the thermalization. Where no error can be given it is null, and `unreliable`
-/// says of what.
-Json mean_json(const char* what, const std::vector<double>& history, const Plan& plan,
-               std::vector<std::string>& unreliable) {
-  const ChainMean mean = chain_mean({history.begin() + std::ptrdiff_t(plan.thermalization), history.end()});
-  if (!mean.reliable) unreliable.emplace_back(what);
-  const auto number = [&](double x) { return mean.reliable ? Json(x) : Json(nullptr); };
-  return {{"mean", mean.mean},
-          {"error", number(mean.error)},
-          {"tau_int", number(mean.tau_int)},
-          {"tau_int_error", number(mean.tau_int_error)},
-          {"window", mean.window},
-          {"sweeps", mean.count}};
-}
-
-Json acceptance_json(const HeatbathCounts& counts) {
-  const auto ratio = [](std::int64_t draws, std::int64_t attempts) {
-    return attempts > 0 ? Json(double(draws) / double(attempts)) : Json(nullptr);
-  };
-  const double creutz = counts.draws > 0 ? double(counts.creutz_draws) / double(counts.draws) : 0;
-  return {{"kennedy_pendleton", ratio(counts.draws - counts.creutz_draws, counts.attempts - counts.creutz_attempts)},
-          {"creutz", ratio(counts.creutz_draws, counts.creutz_attempts)},
-          {"fraction_by_creutz", creutz}};
-}
-
-Json report(const TaskContext& context, const History& history, const HeatbathCounts& counts, const Plan& plan) {
-  Json out;
-  std::vector<std::string> unreliable;
-  const auto mean = [&](const char* what, const std::vector<double>& seen) {
-    return mean_json(what, seen, plan, unreliable);
-  };
-  out["plaquette"] = mean("plaquette", history.plaquette);
-  if (plan.action.xi0 != 1) {
-    out["plaquette_spatial"] = mean("spatial plaquette", history.spatial);
-    out["plaquette_temporal"] = mean("temporal plaquette", history.temporal);
-  }
-  out["polyakov_loop"] = {{"re", mean("real part of the Polyakov loop", history.loop_re)},
-                          {"im", mean("imaginary part of the Polyakov loop", history.loop_im)},
-                          {"abs", mean("magnitude of the Polyakov loop", history.loop_magnitude())}};
-  if (!unreliable.empty()) {
-    context.warn(fmt::format("{} sweeps after the thermalization are too few for an error of the {}",
-                             history.plaquette.size() - std::size_t(plan.thermalization),
-                             fmt::join(unreliable, ", the ")));
-  }
-  out["acceptance"] = acceptance_json(counts);
-  return out;
-}
-
-Json history_json(const History& history, const Plan& plan) {
-  Json out = {{"first_sweep", plan.first}, {"plaquette", history.plaquette}};
-  if (plan.action.xi0 != 1) {
-    out["plaquette_spatial"] = history.spatial;
-    out["plaquette_temporal"] = history.temporal;
-  }
-  out["polyakov_loop"] = {{"re", history.loop_re}, {"im", history.loop_im}};
-  return out;
+  return guarded(host, run, check_plan);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
