@@ -5,7 +5,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace quadrille::capi {
 
@@ -100,8 +104,10 @@ Value parse(const char* words, const char* name) {
   return read_yaml_text(text, name);
 }
 
-void demand_none(const std::vector<Error>& errors) {
+void demand_none(std::vector<Error> errors) {
   if (errors.empty()) return;
+  const auto place = [](const Error& error) { return std::tuple(error.where().line, error.where().column); };
+  std::ranges::stable_sort(errors, {}, place);
   std::vector<std::string> all;
   for (const Error& error : errors) all.emplace_back(error.what());
   throw Error(ErrorCode::invalid_input, fmt::format("{}", fmt::join(all, "\n")));
@@ -155,7 +161,7 @@ const ParameterTable& solve_table() {
 std::shared_ptr<const Parameters> read_words(const ParameterTable& table, const char* words, const char* name) {
   std::vector<Error> errors;
   auto read = std::make_shared<const Parameters>(resolve(table, parse(words, name), errors));
-  demand_none(errors);
+  demand_none(std::move(errors));
   return read;
 }
 
@@ -166,7 +172,7 @@ std::shared_ptr<const Parameters> read_words(const Parameter& block, const char*
   }
   std::vector<Error> errors;
   auto read = resolve_variant(block, value, errors);
-  demand_none(errors);
+  demand_none(std::move(errors));
   return read;
 }
 

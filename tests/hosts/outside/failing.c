@@ -103,14 +103,17 @@ int main(void) {
   /* words */
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_context_create("{threads: 0}", &other));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_context_create("[", &other));
-  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_context_set_log(context, (quadrille_log_level)9, (quadrille_log_function)abort, NULL));
+  EXPECT(QUADRILLE_INVALID_INPUT,
+         quadrille_context_set_log(context, (quadrille_log_level)9, (quadrille_log_function)abort, NULL));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_help(context, "nothing", &text));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_create(context, NULL, &fresh_gauge));
   EXPECT(QUADRILLE_FILE_ERROR, quadrille_gauge_create(context, "{file: /nowhere/a.lime}", &fresh_gauge));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_from_memory(context, "{}", from_links, 1, &fresh_gauge));
-  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_from_memory(context, "{dims: [4, 4, 4, 4]}", from_links, 3, &fresh_gauge));
+  EXPECT(QUADRILLE_INVALID_INPUT,
+         quadrille_gauge_from_memory(context, "{dims: [4, 4, 4, 4]}", from_links, 3, &fresh_gauge));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_update(gauge, "{bytes: 8}", from_links, 1));
-  EXPECT(QUADRILLE_NUMERICAL, quadrille_gauge_from_memory(context, "{dims: [4, 4, 4, 4]}", from_links, 1, &fresh_gauge));
+  EXPECT(QUADRILLE_NUMERICAL,
+         quadrille_gauge_from_memory(context, "{dims: [4, 4, 4, 4]}", from_links, 1, &fresh_gauge));
   EXPECT(QUADRILLE_FILE_ERROR, quadrille_gauge_save(gauge, "{file: /nowhere/a.lime}"));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_operator_create(gauge, "{type: wilson}", &fresh_op));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_operator_apply(op, (quadrille_product)-1, "{}", from, to, 1));

@@ -15,7 +15,7 @@ using Complex = std::complex<double>;
 
 /// What the library does: both ways in the same order, for the same digits.
 void rotate(const Complex* in, Complex* out, bool back) {
-  const double f = 0.70710678118654752440;
+  const double f = 1 / 1.41421356237309504880;
   for (int c = 0; c < 3; ++c) {
     const Complex p0 = in[c], p1 = in[3 + c], p2 = in[6 + c], p3 = in[9 + c];
     out[c] = back ? -f * (p1 + p3) : f * (p1 + p3);

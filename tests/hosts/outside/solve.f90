@@ -5,7 +5,7 @@ program solve
   implicit none
   type(c_ptr) :: context, read, gauge, op, solver
   integer(c_int) :: dims(4)
-  integer :: k, unit
+  integer :: spin, colour, unit
   complex(c_double_complex), allocatable, target :: links(:, :, :, :), b(:, :, :), x(:, :, :)
   type(quadrille_report) :: reports(1)
   character(100) :: text
@@ -20,13 +20,14 @@ program solve
   call check(quadrille_operator_create(gauge, argument(2), op))
   call check(quadrille_solver_create(op, argument(3), solver))
   open(newunit=unit, file=argument(4), access='stream', form='unformatted', status='replace')
-  b = 0
-  do k = 1, 12
-    b(mod(k - 1, 3) + 1, (k - 1) / 3 + 1, 1) = 1
-    call check(quadrille_solver_solve(solver, '{}', [c_loc(b)], [c_loc(x)], reports))
-    b(mod(k - 1, 3) + 1, (k - 1) / 3 + 1, 1) = 0
-    print '(i0, 1x, es24.17)', reports(1)%iterations, reports(1)%residual
-    write(unit) x
+  do spin = 1, 4
+    do colour = 1, 3
+      b = 0
+      b(colour, spin, 1) = 1
+      call check(quadrille_solver_solve(solver, '{}', [c_loc(b)], [c_loc(x)], reports))
+      print '(i0, 1x, es24.17)', reports(1)%iterations, reports(1)%residual
+      write(unit) x
+    end do
   end do
   close(unit)
   call check(quadrille_context_destroy(context))
