@@ -170,17 +170,27 @@ function(quadrille_write_module_list)
   file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/module_list.inc CONTENT "${lines}")
 endfunction()
 
-# quadrille_install_package(): headers and what find_package(Quadrille) needs, for modules built outside the source tree.
+set(QUADRILLE_SOVERSION 0)  # of libquadrille.so; changes with what host codes could no longer link or call
+
+# quadrille_install_package(): headers and what find_package(Quadrille) and pkg-config need, for host codes and for modules
+# built outside the source tree.
 function(quadrille_install_package)
   include(CMakePackageConfigHelpers)
   foreach(folder core dirac solvers modules)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quadrille
             FILES_MATCHING PATTERN "*.h")
   endforeach()
+  install(FILES ${PROJECT_SOURCE_DIR}/input/capi/quadrille.h ${PROJECT_SOURCE_DIR}/input/capi/quadrille.hpp
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quadrille)
+  install(FILES ${PROJECT_SOURCE_DIR}/input/capi/quadrille.f90 DESTINATION ${CMAKE_INSTALL_DATADIR}/quadrille/fortran)
+  file(RELATIVE_PATH QUADRILLE_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/quadrille.pc.in ${PROJECT_BINARY_DIR}/quadrille.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/quadrille.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
   set(place ${CMAKE_INSTALL_LIBDIR}/cmake/Quadrille)
   install(EXPORT QuadrilleTargets NAMESPACE Quadrille:: DESTINATION ${place})
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/QuadrilleConfig.cmake.in
-                                ${PROJECT_BINARY_DIR}/QuadrilleConfig.cmake INSTALL_DESTINATION ${place})
+                                ${PROJECT_BINARY_DIR}/QuadrilleConfig.cmake INSTALL_DESTINATION ${place}
+                                PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_DATADIR)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/QuadrilleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/QuadrilleConfig.cmake ${PROJECT_BINARY_DIR}/QuadrilleConfigVersion.cmake
           DESTINATION ${place})
@@ -195,7 +205,7 @@ function(quadrille_add_library)
   endforeach()
   add_library(quadrille_shared SHARED)
   set_target_properties(quadrille_shared PROPERTIES OUTPUT_NAME quadrille EXPORT_NAME quadrille
-                        VERSION ${PROJECT_VERSION} SOVERSION 0)
+                        VERSION ${PROJECT_VERSION} SOVERSION ${QUADRILLE_SOVERSION})
   foreach(folder ${folders})
     target_link_libraries(quadrille_shared PRIVATE $<BUILD_INTERFACE:${folder}>)
   endforeach()

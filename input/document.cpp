@@ -202,20 +202,6 @@ void list_parameters(std::string& out, const std::vector<Parameter>& parameters,
   for (const auto& names : one_of) out += fmt::format("{}Exactly one of {}.\n", indent, fmt::join(names, ", "));
 }
 
-std::string parameter_help(const Parameter& parameter) {
-  std::string out = fmt::format("{}: {}\n", parameter.name, parameter.help);
-  if (parameter.type == Type::variant) {
-    for (const ParameterEntry& entry : parameter.entries) {
-      out += fmt::format("  {}: {}\n      {}\n", parameter.selector, entry.name, entry.table.help);
-    }
-  } else if (parameter.type == Type::group) {
-    list_parameters(out, parameter.members, parameter.exactly_one_of, "  ");
-  } else {
-    out += "  " + type_text(parameter) + "\n";
-  }
-  return out;
-}
-
 [[noreturn]] void no_help(const std::string& what, const std::string& word, const std::vector<std::string>& names) {
   const std::string near = nearest_name(word, names);
   throw Error(ErrorCode::invalid_input,
@@ -282,6 +268,20 @@ Json job_schema() {
   Json out = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "Quadrille job"}};
   out.update(table_schema(job_table().parameters, {}));
   out["properties"]["run"] = {{"type", "array"}, {"items", schema(task_block())}};
+  return out;
+}
+
+std::string parameter_help(const Parameter& parameter) {
+  std::string out = fmt::format("{}: {}\n", parameter.name, parameter.help);
+  if (parameter.type == Type::variant) {
+    for (const ParameterEntry& entry : parameter.entries) {
+      out += fmt::format("  {}: {}\n      {}\n", parameter.selector, entry.name, entry.table.help);
+    }
+  } else if (parameter.type == Type::group) {
+    list_parameters(out, parameter.members, parameter.exactly_one_of, "  ");
+  } else {
+    out += "  " + type_text(parameter) + "\n";
+  }
   return out;
 }
 

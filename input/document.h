@@ -21,4 +21,7 @@ nlohmann::ordered_json job_schema();
 /// what there is, for anything else.
 std::string help_text(const std::vector<std::string>& words);
 
+/// The same of one parameter: its help and, of a group, its members.
+std::string parameter_help(const Parameter& parameter);
+
 }  // namespace quadrille

@@ -15,6 +15,8 @@
 #ifndef QUADRILLE_MODULES_MODULE_H
 #define QUADRILLE_MODULES_MODULE_H
 
+#include "modules/handles.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -69,24 +71,8 @@ typedef struct quadrille_parameter {
 
 /* ---- a task at work ---- */
 
-typedef enum quadrille_status {
-  QUADRILLE_DONE = 0,
-  QUADRILLE_FAILED = 1, /* quadrille_host.fail has been told why */
-  QUADRILLE_STOPPED = 2 /* of a task's run: should_stop() said so, and stopped() has been told where */
-} quadrille_status;
-
-typedef enum quadrille_error {
-  QUADRILLE_INVALID_INPUT = 0, /* the job asks for what cannot be done as it stands */
-  QUADRILLE_FILE_ERROR = 1,    /* a file is missing, unreadable, unwritable or corrupt */
-  QUADRILLE_UNSUPPORTED = 2,   /* valid in itself, but not possible here */
-  QUADRILLE_NUMERICAL = 3,     /* not-a-number or infinity where a finite value is demanded */
-  QUADRILLE_INTERNAL = 4       /* a defect */
-} quadrille_error;
-
 /* One task of a job while it is checked or run. */
 typedef struct quadrille_run quadrille_run;
-/* A gauge field on the backend of the job: to C++, const quadrille::GaugeStore (core/gauge/gauge_store.h). */
-typedef struct quadrille_gauge quadrille_gauge;
 
 /* What the program offers to a task. A parameter is named by its path, as in "save.file"; entry `index` of a list by
  * "deltas" and the index, which is 0 for everything else. A path that the task's schema does not have, or has with
@@ -120,8 +106,9 @@ typedef struct quadrille_host {
   /* The line on a terminal: how far the task is, 0 to 1. */
   void (*progress)(quadrille_run* run, const char* text, double fraction);
   /* Says why the module's function will return QUADRILLE_FAILED. `path` names the parameter that is to blame, whose
-   * place in the job the message then carries; null when there is none. */
-  void (*fail)(quadrille_run* run, quadrille_error code, const char* path, const char* message);
+   * place in the job the message then carries; null when there is none. `code`: INVALID_INPUT, FILE_ERROR, UNSUPPORTED,
+   * NUMERICAL; anything else is a defect. */
+  void (*fail)(quadrille_run* run, quadrille_status code, const char* path, const char* message);
 
   /* Links: extents x, y, z, t, and for each site, x fastest, four SU(3) matrices, row by row, of complex doubles. */
 
@@ -139,7 +126,7 @@ typedef struct quadrille_host {
   /* What follows is not in the first version of this struct: compare struct_size. */
 
   /* The same with links in the program's keeping, which never pass through host memory as a whole. A gauge field lives
-   * as long as the task. */
+   * as long as the task; to C++ it is const quadrille::GaugeStore (core/gauge/gauge_store.h). */
   quadrille_status (*gauge)(quadrille_run* run, const quadrille_gauge** links);
   quadrille_status (*write_gauge)(quadrille_run* run, const char* name, const quadrille_gauge* links, int bits);
   quadrille_status (*keep_unfinished_gauge)(quadrille_run* run, const char* json, const quadrille_gauge* links);

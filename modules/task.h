@@ -30,10 +30,10 @@ class TaskContext {
 
   /// An error that a parameter is to blame for: the program adds its place in the job.
   struct Failure {
-    quadrille_error code;
+    quadrille_status code;
     std::string parameter, message;
   };
-  [[noreturn]] static void fail(quadrille_error code, std::string message, std::string parameter = {}) {
+  [[noreturn]] static void fail(quadrille_status code, std::string message, std::string parameter = {}) {
     throw Failure{code, std::move(parameter), std::move(message)};
   }
 
@@ -145,6 +145,18 @@ class TaskContext {
   quadrille_run* run_;
 };
 
+/// What an error of the library is to C.
+constexpr quadrille_status status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_input: return QUADRILLE_INVALID_INPUT;
+    case ErrorCode::file: return QUADRILLE_FILE_ERROR;
+    case ErrorCode::unsupported: return QUADRILLE_UNSUPPORTED;
+    case ErrorCode::numerical: return QUADRILLE_NUMERICAL;
+    case ErrorCode::internal: break;
+  }
+  return QUADRILLE_INTERNAL;
+}
+
 /// Runs `body(context)` and turns every exception into a report to the program: no exception leaves a module.
 template <class Body>
 quadrille_status guarded(const quadrille_host* host, quadrille_run* run, Body&& body) noexcept {
@@ -158,7 +170,7 @@ quadrille_status guarded(const quadrille_host* host, quadrille_run* run, Body&& 
     const char* parameter = failure.parameter.empty() ? nullptr : failure.parameter.c_str();
     host->fail(run, failure.code, parameter, failure.message.c_str());
   } catch (const Error& error) {
-    host->fail(run, quadrille_error(int(error.code())), nullptr, error.what());
+    host->fail(run, status_of(error.code()), nullptr, error.what());
   } catch (const std::exception& error) {
     host->fail(run, QUADRILLE_INTERNAL, nullptr, error.what());
   } catch (...) {

@@ -103,8 +103,24 @@ bool SystemSolver::ended(SolveReport& report, double residual, double before) co
                   residual, report.iterations, idle_restarts_));
 }
 
-SolveReport SystemSolver::solve(Field& x, const Field& b) {
-  const auto begin = std::chrono::steady_clock::now();
+double SystemSolver::begin(Field& x, const Field& b, double b_norm, Start start) {
+  if (start == Start::zero || b_norm == 0) {
+    blas::zero(x);
+    if (low_x_) blas::zero(*low_x_);
+    blas::copy(residual_, b);
+    return b_norm;
+  }
+  if (low_x_) {  // the scheme holds x in its own precision
+    convert(*low_x_, x);
+    convert(x, *low_x_);
+  }
+  const double residual = system_.full_residual(residual_, x, b);
+  if (!std::isfinite(residual)) throw Error(ErrorCode::numerical, "the initial guess of a solve is not finite");
+  return residual;
+}
+
+SolveReport SystemSolver::solve(Field& x, const Field& b, Start start) {
+  const auto began = std::chrono::steady_clock::now();
   require_same(x.desc(), system_.full_desc(), "the solution and the full system");
   require_same(b.desc(), system_.full_desc(), "the right-hand side and the full system");
   const double b_norm = std::sqrt(blas::norm2(b));
@@ -113,25 +129,19 @@ SolveReport SystemSolver::solve(Field& x, const Field& b) {
   SolveReport report;
   report.outer_form = to_string(outer().reduced().form());
   if (inner_) report.inner_form = to_string(inner_->form());
-  blas::zero(x);
-  if (low_x_) blas::zero(*low_x_);
-  blas::copy(residual_, b);
-  if (b_norm == 0) {
-    report.converged = true;
-    report.stop_reason = StopReason::converged;
-    return report;
-  }
+  double residual = begin(x, b, b_norm, start);
   idle_restarts_ = 0;
-  double residual = b_norm;
-  for (bool first = true, done = false; !done; first = false) {
+  bool done = residual <= (start == Start::given ? spec_.tolerance * b_norm : 0);
+  if (done) report.stop_reason = StopReason::converged;
+  for (bool first = true; !done; first = false) {
     const double before = residual;
     residual = attempt(report, x, b, b_norm, residual);
     idle_restarts_ = first || residual <= 0.5 * before ? 0 : idle_restarts_ + 1;
     done = ended(report, residual / b_norm, before / b_norm);
   }
   report.converged = report.stop_reason == StopReason::converged;
-  report.residual = residual / b_norm;
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report.residual = b_norm > 0 ? residual / b_norm : 0;
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return report;
 }
 

@@ -28,7 +28,14 @@ class SystemSolver {
   /// x and b are fields of system.full_desc(); x is overwritten, b is left alone. The residuals of the report and of
   /// its history are relative to |b|; its residual is |b - M x| / |b| of the x handed back. b = 0 gives x = 0,
   /// converged. A b that is not finite is ErrorCode::numerical.
-  SolveReport solve(Field& x, const Field& b);
+  SolveReport solve(Field& x, const Field& b) { return solve(x, b, Start::zero); }
+
+  enum class Start {
+    zero,
+    given  ///< x holds a guess x0: what remains is b - M x0 in double; the target is still tolerance * |b|
+  };
+  /// A guess that is not finite is ErrorCode::numerical.
+  SolveReport solve(Field& x, const Field& b, Start start);
 
   /// Called after every iteration with relative residuals; an empty function turns it off.
   void set_progress(ProgressCallback callback) { progress_ = std::move(callback); }
@@ -38,6 +45,8 @@ class SystemSolver {
   const LinearSystem& outer() const { return outer_ ? *outer_ : system_; }
   /// Solves M e = rhs for what remains, and adds it to x. Gives the full residual |b - M x|.
   double attempt(SolveReport& report, Field& x, const Field& b, double b_norm, double residual);
+  /// x as the solve begins with it, and residual_ = b - M x; gives its norm.
+  double begin(Field& x, const Field& b, double b_norm, Start start);
   bool ended(SolveReport& report, double residual, double before) const;
   void watch(const SolveReport& report, double b_norm);
 

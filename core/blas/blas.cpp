@@ -63,15 +63,18 @@ std::vector<KernelRecord*> make_records(const FieldDesc& desc) {
 #undef X
 }
 
+struct Format {
+  const Backend* backend;
+  Precision precision;
+  Layout layout;
+  std::vector<KernelRecord*> records;
+};
+
 /// All records of a format are made when the first is asked for: what a solver comes to late must not allocate.
 KernelRecord& record(OpId id, const FieldDesc& desc) {
-  struct Format {
-    const Backend* backend;
-    Precision precision;
-    Layout layout;
-    std::vector<KernelRecord*> records;
-  };
-  static std::vector<Format> known;
+  std::any& kept = kernel_log().field_algebra;
+  if (!kept.has_value()) kept = std::vector<Format>{};
+  auto& known = *std::any_cast<std::vector<Format>>(&kept);
   for (const Format& format : known) {
     if (format.backend == desc.backend && format.precision == desc.precision &&
         format.layout.lanes == desc.layout.lanes) {
@@ -82,9 +85,9 @@ KernelRecord& record(OpId id, const FieldDesc& desc) {
   return *known.back().records[std::size_t(id)];
 }
 
-/// Partial sums of the running call; grows to the largest lattice and stays.
+/// Partial sums of the call that this thread runs; grows to its largest lattice and stays.
 std::vector<Sums>& partial_sums() {
-  static std::vector<Sums> sums;
+  thread_local std::vector<Sums> sums;
   return sums;
 }
 

@@ -1,25 +1,32 @@
 #include "core/tuning/kernel_log.h"
 
-#include <deque>
-
 namespace quadrille {
 namespace {
 
-std::deque<KernelRecord>& records() {  // a deque: growing it moves no record
-  static std::deque<KernelRecord> all;
-  return all;
-}
+thread_local KernelLog* used_here = nullptr;
 
 }  // namespace
 
-KernelRecord& kernel_record(const std::string& name, const std::string& isa, double bytes_per_site) {
-  for (KernelRecord& record : records()) {
+KernelRecord& KernelLog::record(const std::string& name, const std::string& isa, double bytes_per_site) {
+  for (KernelRecord& record : records_) {
     if (record.name == name && record.isa == isa && record.bytes_per_site == bytes_per_site) return record;
   }
-  return records().emplace_back(KernelRecord{name, isa, bytes_per_site});
+  return records_.emplace_back(KernelRecord{name, isa, bytes_per_site});
 }
 
-std::vector<KernelRecord> kernel_records() { return {records().begin(), records().end()}; }
+KernelLog& kernel_log() {
+  static KernelLog of_process;
+  return used_here != nullptr ? *used_here : of_process;
+}
+
+UseKernelLog::UseKernelLog(KernelLog& log) : before_(used_here) { used_here = &log; }
+UseKernelLog::~UseKernelLog() { used_here = before_; }
+
+KernelRecord& kernel_record(const std::string& name, const std::string& isa, double bytes_per_site) {
+  return kernel_log().record(name, isa, bytes_per_site);
+}
+
+std::vector<KernelRecord> kernel_records() { return kernel_log().records(); }
 
 std::vector<KernelRecord> kernel_records_since(const std::vector<KernelRecord>& earlier) {
   std::vector<KernelRecord> added;

@@ -3,8 +3,10 @@
 
 #include "core/api.h"
 
+#include <any>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -19,11 +21,38 @@ struct KernelRecord {
   double seconds = 0;      ///< wall time; stays 0 where calls return before their work is done
 };
 
-/// The record of this name, instruction set and traffic; made on first use, and valid until the program ends.
-/// Called from the dispatching thread only.
-QUADRILLE_API KernelRecord& kernel_record(const std::string& name, const std::string& isa, double bytes_per_site);
+/// A list of records, in the order in which they were made. One thread at a time may use it.
+class QUADRILLE_API KernelLog {
+ public:
+  /// The record of this name, instruction set and traffic; made on first use, and valid as long as this log.
+  KernelRecord& record(const std::string& name, const std::string& isa, double bytes_per_site);
+  std::vector<KernelRecord> records() const { return {records_.begin(), records_.end()}; }
 
-/// All records so far, in the order in which they were made; and what was added since an earlier list.
+  std::any field_algebra;  ///< what core/blas keeps of the records that it has asked for
+
+ private:
+  std::deque<KernelRecord> records_;  // growing it moves no record
+};
+
+/// The log of the calling thread: the process' own, or that of the innermost UseKernelLog on this thread.
+QUADRILLE_API KernelLog& kernel_log();
+
+/// Operators that are made, and field algebra that is done, on this thread during its life count in `log`, which
+/// outlives the operators.
+class QUADRILLE_API UseKernelLog {
+ public:
+  explicit UseKernelLog(KernelLog& log);
+  ~UseKernelLog();
+  UseKernelLog(const UseKernelLog&) = delete;
+  UseKernelLog& operator=(const UseKernelLog&) = delete;
+
+ private:
+  KernelLog* before_;
+};
+
+/// Of kernel_log().
+QUADRILLE_API KernelRecord& kernel_record(const std::string& name, const std::string& isa, double bytes_per_site);
+/// All records so far; and what was added since an earlier list.
 QUADRILLE_API std::vector<KernelRecord> kernel_records();
 QUADRILLE_API std::vector<KernelRecord> kernel_records_since(const std::vector<KernelRecord>& earlier);
 

@@ -250,18 +250,17 @@ void progress(quadrille_run* run, const char* text, double fraction) {
   });
 }
 
-ErrorCode code_of(quadrille_error code) {
+ErrorCode code_of(quadrille_status code) {
   switch (code) {
     case QUADRILLE_INVALID_INPUT: return ErrorCode::invalid_input;
     case QUADRILLE_FILE_ERROR: return ErrorCode::file;
     case QUADRILLE_UNSUPPORTED: return ErrorCode::unsupported;
     case QUADRILLE_NUMERICAL: return ErrorCode::numerical;
-    case QUADRILLE_INTERNAL: break;
+    default: return ErrorCode::internal;
   }
-  return ErrorCode::internal;
 }
 
-void fail(quadrille_run* run, quadrille_error code, const char* path, const char* message) {
+void fail(quadrille_run* run, quadrille_status code, const char* path, const char* message) {
   (void)host_call(run, [&] {
     const Item* item = path == nullptr ? nullptr : find_item(*run->task.parameters, path);
     const std::string name = path == nullptr ? run->task.name : fmt::format("'{}'", path);

@@ -1,5 +1,7 @@
 #include "solvers/driver.h"
 
+#include "core/blas/blas.h"
+
 #include "method_checks.h"
 #include "toy_operator.h"
 
@@ -67,6 +69,44 @@ TEST(SystemSolver, RestartsFromWhatRemains) {
       SystemSolver(problem.system, spec_of("bicgstab", Scheme::uniform, 2e-14)).solve(problem.x, problem.b);
   EXPECT_TRUE(report.converged) << report.message;
   EXPECT_LE(problem.residual(), 2e-14);
+}
+
+TEST(SystemSolver, AGuessIsImprovedToTheTargetOfTheWholeSystem) {
+  Problem problem;
+  for (const Scheme scheme : {Scheme::reliable, Scheme::defect, Scheme::uniform}) {
+    SCOPED_TRACE(to_string(scheme));
+    SystemSolver solver(problem.system, spec_of("bicgstab", scheme, 1e-11));
+    const SolveReport whole = solver.solve(problem.x, problem.b);
+    ASSERT_TRUE(whole.converged) << whole.message;
+    const Field noise = gaussian(problem.system.full_desc(), fresh_seed());
+    blas::axpy(1e-6 * norm(problem.x) / norm(noise), noise, problem.x);
+    const double before = problem.residual();
+    EXPECT_GT(before, 1e-8);
+    const SolveReport rest = solver.solve(problem.x, problem.b, SystemSolver::Start::given);
+    EXPECT_TRUE(rest.converged) << rest.message;
+    EXPECT_LT(rest.iterations, whole.iterations);
+    EXPECT_LE(problem.residual(), 1.01e-11);
+    EXPECT_NEAR(rest.residual, problem.residual(), 1e-15);
+    EXPECT_NEAR(rest.history.front().iterated, before, 0.1 * before);
+    // What is good enough is left as it is.
+    const SolveReport none = solver.solve(problem.x, problem.b, SystemSolver::Start::given);
+    EXPECT_TRUE(none.converged);
+    EXPECT_EQ(none.iterations, 0);
+    EXPECT_EQ(none.residual, rest.residual);
+  }
+}
+
+// The scheme keeps x in single precision throughout, the guess too.
+TEST(SystemSolver, AGuessOfAUniformSolveInLowPrecision) {
+  Problem problem;
+  SolverSpec spec = spec_of("cg", Scheme::uniform, 1e-3);
+  ASSERT_TRUE(SystemSolver(problem.system, spec).solve(problem.x, problem.b).converged);
+  spec.precision = Precision::Single;
+  spec.tolerance = 1e-5;
+  SystemSolver solver(problem.system, spec);
+  const SolveReport report = solver.solve(problem.x, problem.b, SystemSolver::Start::given);
+  EXPECT_TRUE(report.converged) << report.message;
+  EXPECT_LE(problem.residual(), 1.01e-5);
 }
 
 TEST(SystemSolver, UniformInLowPrecisionStagnatesWhereItsFormatEnds) {

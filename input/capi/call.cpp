@@ -1,0 +1,93 @@
+#include "input/capi/call.h"
+
+#include "modules/task.h"
+
+#include <omp.h>
+
+#include <new>
+
+namespace quadrille::capi {
+
+namespace {
+
+std::string& thread_message() {
+  thread_local std::string message;
+  return message;
+}
+
+Context& not_within_itself(Context& context) {
+  if (context.at_work == std::this_thread::get_id()) {
+    throw Error(ErrorCode::invalid_input,
+                "a callback has called back into its own context; give the callback what it needs beforehand");
+  }
+  return context;
+}
+
+std::unique_lock<std::mutex> turn_on_device(const Backend& backend) {
+  static std::mutex device;
+  return backend.host_memory() ? std::unique_lock<std::mutex>{} : std::unique_lock<std::mutex>(device);
+}
+
+}  // namespace
+
+Turn::Turn(Context& context)
+    : context_(not_within_itself(context)),
+      turn_(context.turn),
+      device_(turn_on_device(context.backend)),
+      log_(context.log),
+      kernels_(context.kernels),
+      threads_before_(omp_get_max_threads()) {
+  context_.at_work = std::this_thread::get_id();
+  omp_set_num_threads(context_.threads);
+}
+
+Turn::~Turn() {
+  omp_set_num_threads(threads_before_);
+  context_.at_work = std::thread::id{};
+}
+
+quadrille_status fail(Context* context, quadrille_status status, const std::string& message) noexcept {
+  try {
+    thread_message() = message;
+    if (context != nullptr) context->message = message;
+  } catch (...) {  // without memory for the message there is still the status
+    thread_message().clear();
+    if (context != nullptr) context->message.clear();
+  }
+  return status;
+}
+
+quadrille_status report_failure(Context* context) noexcept {
+  try {
+    throw;
+  } catch (const InvalidHandle& wrong) {
+    return fail(context, QUADRILLE_INVALID_HANDLE, fmt::format("the {} {}", wrong.wanted, wrong.why));
+  } catch (const Stopped& stopped) {
+    return fail(context, QUADRILLE_STOPPED, stopped.where);
+  } catch (const Error& error) {
+    return fail(context, status_of(error.code()), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(context, QUADRILLE_NO_MEMORY, "not enough memory");
+  } catch (const std::exception& error) {
+    return fail(context, QUADRILLE_INTERNAL, error.what());
+  } catch (...) {
+    return fail(context, QUADRILLE_INTERNAL, "an exception of an unknown type");
+  }
+}
+
+}  // namespace quadrille::capi
+
+using namespace quadrille::capi;
+
+const char* quadrille_message(const quadrille_context* handle) {
+  if (handle == nullptr) return thread_message().c_str();
+  try {
+    const auto context = find<Context>(handle);
+    std::unique_lock turn(context->turn, std::defer_lock);
+    if (context->at_work != std::this_thread::get_id()) turn.lock();
+    return context->message.c_str();
+  } catch (...) {
+    report_failure(nullptr);
+    return thread_message().c_str();
+  }
+}

@@ -1,0 +1,98 @@
+// Between C and C++: from handles to objects, from exceptions to statuses, and a call's turn in its context.
+#pragma once
+
+#include "core/error.h"
+#include "core/log.h"
+#include "input/capi/objects.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace quadrille::capi {
+
+/// Ends a call with QUADRILLE_STOPPED.
+struct Stopped {
+  std::string where;
+};
+
+/// One call at work in a context: it has the context's threads, log and kernel log. On a device the calls of all
+/// contexts take turns, as they share its stream. Throws QUADRILLE_INVALID_INPUT within a callback of the same context.
+class Turn {
+ public:
+  explicit Turn(Context& context);
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Context& context_;
+  std::unique_lock<std::mutex> turn_, device_;
+  UseLog log_;
+  UseKernelLog kernels_;
+  const int threads_before_;
+};
+
+/// The status of the exception that is being handled. Its message goes to the thread, and to the context if there is
+/// one whose turn this thread has.
+quadrille_status report_failure(Context* context) noexcept;
+quadrille_status fail(Context* context, quadrille_status status, const std::string& message) noexcept;
+
+template <class Object, class Handle>
+std::shared_ptr<Object> find(const Handle* handle) {
+  return std::static_pointer_cast<Object>(handles().find(Object::kind, reinterpret_cast<std::uintptr_t>(handle)));
+}
+
+/// Runs body(object), in turn, and gives its status, or what its exception stands for.
+template <class Object, class Handle, class Body>
+quadrille_status with(const Handle* handle, const Body& body) noexcept {
+  std::shared_ptr<Object> object;
+  Context* mine = nullptr;
+  try {
+    object = find<Object>(handle);
+    const Turn turn(object->context());
+    mine = &object->context();
+    try {
+      return body(object);
+    } catch (...) {
+      return report_failure(mine);
+    }
+  } catch (...) {
+    return report_failure(nullptr);
+  }
+}
+
+/// with() for a call that makes something: null in *made, or a handle of what body(object) gives.
+template <class Object, class Handle, class Made, class Body>
+quadrille_status make(const Handle* handle, Made** made, const Body& body) noexcept {
+  if (made != nullptr) *made = nullptr;
+  return with<Object>(handle, [&](const std::shared_ptr<Object>& object) {
+    if (made == nullptr) throw Error(ErrorCode::invalid_input, "there is no place for the handle: the pointer is null");
+    auto fresh = body(object);
+    constexpr Kind kind = decltype(fresh)::element_type::kind;
+    *made = reinterpret_cast<Made*>(std::uintptr_t(handles().add(kind, std::move(fresh), &object->context())));
+    return QUADRILLE_DONE;
+  });
+}
+
+/// Ends a handle; its object ends when nothing is made from it any more.
+template <class Object, class Handle>
+quadrille_status destroy(const Handle* handle) noexcept {
+  return with<Object>(handle, [&](const std::shared_ptr<Object>&) {
+    handles().remove(Object::kind, reinterpret_cast<std::uintptr_t>(handle));
+    return QUADRILLE_DONE;
+  });
+}
+
+/// Throws QUADRILLE_INVALID_INPUT, naming what is missing, for a null pointer.
+template <class T>
+T* required(T* pointer, const char* what) {
+  if (pointer == nullptr) throw Error(ErrorCode::invalid_input, std::string(what) + " is a null pointer");
+  return pointer;
+}
+
+}  // namespace quadrille::capi

@@ -1,0 +1,130 @@
+// Gauge fields of the C API: read, made, given by the host; observables; files.
+#include "input/gauge.h"
+#include "input/blocks.h"
+#include "input/capi/arrays.h"
+#include "input/capi/call.h"
+#include "input/capi/words.h"
+#include "input/files/gauge_file.h"
+
+#include <algorithm>
+
+namespace quadrille::capi {
+
+namespace {
+
+void save(const GaugeStore& links, const Parameters& words) {
+  write_gauge_file(words.text("file"), links, {.precision = words.text("precision") == "double" ? 64 : 32});
+}
+
+std::shared_ptr<GaugeObject> create(const std::shared_ptr<Context>& context, const char* words) {
+  Job job;
+  job.gauge = read_words(gauge_block(), words);
+  LoadedGauge loaded = load_gauge(job, context->backend);
+  for (const std::string& warning : loaded.warnings) log().warn(warning);
+  // A job's tasks leave its links alone; a host may replace its own.
+  auto links = std::const_pointer_cast<GaugeStore>(loaded.links);
+  if (job.gauge->has("save")) save(*links, job.gauge->group("save"));
+  nlohmann::ordered_json origin;
+  for (const char* key : {"file", "format", "checksum"}) origin[key] = loaded.report.at(key);
+  return std::make_shared<GaugeObject>(
+      GaugeObject{context, std::move(loaded.lattice), std::move(links), std::move(origin)});
+}
+
+std::shared_ptr<GaugeObject> from_memory(const std::shared_ptr<Context>& context, const char* words,
+                                         const void* const* arrays, std::size_t count) {
+  const auto read = read_words(new_links_table(), words, "links");
+  const LinkArrays host(*read, read->integer4("dims"), arrays, count);
+  auto lattice = std::make_unique<const Lattice>(read->integer4("dims"));
+  auto links = std::make_shared<GaugeStore>(*lattice, context->backend);
+  host.read_into(*links);
+  return std::make_shared<GaugeObject>(GaugeObject{context, std::move(lattice), std::move(links)});
+}
+
+nlohmann::ordered_json json_of(const GaugeObject& gauge) {
+  const GaugeObservables seen = gauge.links->observables();
+  nlohmann::ordered_json out = gauge.origin.is_null() ? nlohmann::ordered_json::object() : gauge.origin;
+  out["dims"] = gauge.lattice->global_dims();
+  out["plaquette"] = seen.plaquette;
+  for (std::size_t k = 0; k < plane_names.size(); ++k) out["planes"][plane_names[k]] = seen.planes[k];
+  out["link_trace"] = seen.link_trace;
+  out["unitarity"] = {{"unitarity", seen.unitarity.unitarity}, {"determinant", seen.unitarity.determinant}};
+  return out;
+}
+
+const Parameter& save_group() {
+  for (const Parameter& member : gauge_block().members) {
+    if (member.name == "save") return member;
+  }
+  throw Error(ErrorCode::internal, "the gauge block has no 'save'");
+}
+
+}  // namespace
+
+}  // namespace quadrille::capi
+
+using namespace quadrille;
+using namespace quadrille::capi;
+
+quadrille_status quadrille_gauge_create(quadrille_context* handle, const char* words, quadrille_gauge** made) {
+  return make<Context>(handle, made, [&](const auto& context) { return create(context, words); });
+}
+
+quadrille_status quadrille_gauge_from_memory(quadrille_context* handle, const char* words, const void* const* arrays,
+                                             size_t count, quadrille_gauge** made) {
+  return make<Context>(handle, made, [&](const auto& context) { return from_memory(context, words, arrays, count); });
+}
+
+quadrille_status quadrille_gauge_update(quadrille_gauge* handle, const char* words, const void* const* arrays,
+                                        size_t count) {
+  return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
+    const LinkArrays host(*read_words(links_table(), words, "links"), gauge->lattice->dims(), arrays, count);
+    gauge->origin = nullptr;
+    host.read_into(*gauge->links);
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status quadrille_gauge_to_memory(quadrille_gauge* handle, const char* words, void* const* arrays,
+                                           size_t count) {
+  return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
+    const LinkArrays host(*read_words(links_table(), words, "links"), gauge->lattice->dims(), arrays, count);
+    host.write_from(*gauge->links);
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status quadrille_gauge_save(quadrille_gauge* handle, const char* words) {
+  return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
+    save(*gauge->links, *read_words(save_group(), words));
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status quadrille_gauge_dims(quadrille_gauge* handle, int dims[4]) {
+  return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
+    std::ranges::copy(gauge->lattice->global_dims(), required(dims, "dims"));
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status quadrille_gauge_plaquettes(quadrille_gauge* handle, double plaquettes[7]) {
+  return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
+    required(plaquettes, "plaquettes");
+    const GaugeObservables seen = gauge->links->observables();
+    plaquettes[0] = seen.plaquette;
+    std::ranges::copy(seen.planes, plaquettes + 1);
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status quadrille_gauge_json(quadrille_gauge* handle, const char** json) {
+  return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
+    *required(json, "the place for the text") = "";
+    Context& context = gauge->context();
+    context.text = json_of(*gauge).dump();
+    *json = context.text.c_str();
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status quadrille_gauge_destroy(quadrille_gauge* handle) { return destroy<GaugeObject>(handle); }

@@ -1,0 +1,77 @@
+// What stands behind the handles of the C API.
+#pragma once
+
+#include "core/backend/backend.h"
+#include "core/gauge/gauge_store.h"
+#include "core/kernel_log.h"
+#include "core/lattice.h"
+#include "dirac/preconditioned.h"
+#include "input/capi/handle_table.h"
+#include "input/capi/quadrille.h"
+#include "solvers/driver.h"
+
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace quadrille::capi {
+
+struct Context {
+  static constexpr Kind kind = Kind::context;
+  Context(Backend& works_on, int with_threads);
+  Context& context() { return *this; }
+
+  Backend& backend;
+  const int threads;
+  std::mutex turn;                       ///< of the call at work
+  std::atomic<std::thread::id> at_work;  ///< its thread
+  std::string message;                   ///< of the last call that failed
+  std::string text;                      ///< given out by the last call that gives one
+  KernelLog kernels;
+  spdlog::logger log;
+  quadrille_log_function log_function = nullptr;
+  void* log_user = nullptr;
+  quadrille_progress_function progress = nullptr;
+  void* progress_user = nullptr;
+};
+
+struct GaugeObject {
+  static constexpr Kind kind = Kind::gauge;
+  Context& context() { return *home; }
+
+  std::shared_ptr<Context> home;  // first: it ends last
+  std::unique_ptr<const Lattice> lattice;
+  std::shared_ptr<GaugeStore> links;
+  nlohmann::ordered_json origin{};  ///< file, format and checksum of results.json, until other links come
+};
+
+struct OperatorObject {
+  static constexpr Kind kind = Kind::op;
+  OperatorObject(std::shared_ptr<GaugeObject> on, std::shared_ptr<const DiracOperator> with)
+      : gauge(std::move(on)), dirac(std::move(with)), system(dirac) {}
+  Context& context() { return gauge->context(); }
+
+  std::shared_ptr<GaugeObject> gauge;
+  std::shared_ptr<const DiracOperator> dirac;
+  EvenOddSystem system;
+  std::optional<Field> in, out, between;  ///< full, made when products are asked for
+};
+
+struct SolverObject {
+  static constexpr Kind kind = Kind::solver;
+  SolverObject(std::shared_ptr<OperatorObject> with, const SolverSpec& spec)
+      : op(std::move(with)), solver(op->system, spec), x(op->system.full_desc()), b(op->system.full_desc()) {}
+  Context& context() { return op->context(); }
+
+  std::shared_ptr<OperatorObject> op;
+  SystemSolver solver;
+  Field x, b;
+  nlohmann::ordered_json solves = nlohmann::ordered_json::array();
+};
+
+}  // namespace quadrille::capi

@@ -1,0 +1,104 @@
+// Operators of the C API, and their products with a host's spinors.
+#include "core/blas/blas.h"
+#include "dirac/registry.h"
+#include "input/blocks.h"
+#include "input/capi/arrays.h"
+#include "input/capi/call.h"
+#include "input/capi/words.h"
+
+namespace quadrille::capi {
+
+namespace {
+
+std::shared_ptr<OperatorObject> create(const std::shared_ptr<GaugeObject>& gauge, const char* words) {
+  const auto read = read_words(operator_block(), words);
+  const OperatorEntry& entry = find_operator(read->text("type"));
+  entry.check(*read);
+  return std::make_shared<OperatorObject>(gauge, entry.make(gauge->links, *read));
+}
+
+/// The subsets of out and in. Throws ErrorCode::invalid_input when the words say another one of `out`.
+Subset subset_of_in(quadrille_product product, Subset out, const Location& where) {
+  const auto demand = [&](bool fits, const char* wanted) {
+    if (!fits) throw Error(ErrorCode::invalid_input, fmt::format("this product needs subset: {}", wanted), where);
+  };
+  switch (product) {
+    case QUADRILLE_M:
+    case QUADRILLE_M_DAGGER:
+    case QUADRILLE_M_DAGGER_M: demand(out == Subset::Full, "full"); return Subset::Full;
+    case QUADRILLE_HOP:
+    case QUADRILLE_HOP_DAGGER:
+      demand(out != Subset::Full, "even or odd, the parity of its result");
+      return out == Subset::Even ? Subset::Odd : Subset::Even;
+    case QUADRILLE_EVEN_ODD:
+    case QUADRILLE_EVEN_ODD_DAGGER: demand(out == Subset::Even, "even"); return Subset::Even;
+  }
+  throw Error(ErrorCode::invalid_input, fmt::format("there is no product {}; there are 0 to 6", int(product)));
+}
+
+Field part(Field& full, Subset subset) { return full.parity(subset == Subset::Odd ? Parity::Odd : Parity::Even); }
+
+/// y = P x; `between` is scratch of M^+ M.
+void multiply(const OperatorObject& op, quadrille_product product, Field& y, const Field& x, Field& between) {
+  const Dagger dagger =
+      product == QUADRILLE_M_DAGGER || product == QUADRILLE_HOP_DAGGER || product == QUADRILLE_EVEN_ODD_DAGGER
+          ? Dagger::Yes
+          : Dagger::No;
+  switch (product) {
+    case QUADRILLE_M:
+    case QUADRILLE_M_DAGGER: return op.dirac->apply(y, x, dagger);
+    case QUADRILLE_M_DAGGER_M: op.dirac->apply(between, x, Dagger::No); return op.dirac->apply(y, between, Dagger::Yes);
+    case QUADRILLE_HOP:
+    case QUADRILLE_HOP_DAGGER:
+      blas::zero(y);
+      op.dirac->subtract_hop(y, y, x, dagger);  // y = 0 - H x
+      return blas::scale(-1, y);
+    case QUADRILLE_EVEN_ODD:
+    case QUADRILLE_EVEN_ODD_DAGGER: return op.system.reduced().apply(y, x, dagger);
+  }
+}
+
+void apply(OperatorObject& op, quadrille_product product, const char* words, const void* const* in, void* const* out,
+           std::size_t count) {
+  const auto read = read_words(spinors_table(), words, "spinors");
+  const SpinorArrays host(*read, *op.gauge->lattice);
+  const Subset to = host.subset(), from = subset_of_in(product, to, read->where("subset"));
+  check_arrays(in, count, host.alignment(), "in");
+  check_arrays(out, count, host.alignment(), "out");
+  for (std::optional<Field>* field : {&op.in, &op.out, &op.between}) {
+    if (!*field) field->emplace(op.dirac->field_desc());
+  }
+  for (std::size_t k = 0; k < count; ++k) {
+    if (to == Subset::Full) {
+      host.read_into(*op.in, in[k]);
+      multiply(op, product, *op.out, *op.in, *op.between);
+      host.write_from(*op.out, out[k]);
+    } else {
+      Field x = part(*op.in, from), y = part(*op.out, to);
+      host.read_into(x, in[k]);
+      multiply(op, product, y, x, *op.between);
+      host.write_from(y, out[k]);
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace quadrille::capi
+
+using namespace quadrille;
+using namespace quadrille::capi;
+
+quadrille_status quadrille_operator_create(quadrille_gauge* handle, const char* words, quadrille_operator** made) {
+  return make<GaugeObject>(handle, made, [&](const auto& gauge) { return create(gauge, words); });
+}
+
+quadrille_status quadrille_operator_apply(quadrille_operator* handle, quadrille_product product, const char* words,
+                                          const void* const* in, void* const* out, size_t count) {
+  return with<OperatorObject>(handle, [&](const std::shared_ptr<OperatorObject>& op) {
+    apply(*op, product, words, in, out, count);
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status quadrille_operator_destroy(quadrille_operator* handle) { return destroy<OperatorObject>(handle); }

@@ -1,0 +1,203 @@
+/* Quadrille for host codes: gauge fields, Dirac operators and solvers by handles, on arrays that the host owns.
+ *
+ * Words. What a job says in YAML a host says in the same words: `gauge`, `operator` and `solver` blocks, with the same
+ * keys, defaults and messages (quadrille_help lists them). Arrays are described in words too: LINKS and SPINORS below.
+ * Null and "" stand for {}.
+ *
+ * Statuses. Every function gives QUADRILLE_DONE or says why not (modules/handles.h), with a sentence that
+ * quadrille_message gives back. No function ends the program, throws, or writes to stdout or stderr; none installs a
+ * signal handler or changes the environment. What a call that fails would have made is null or untouched.
+ *
+ * Handles. One that is null, destroyed or of another kind is QUADRILLE_INVALID_HANDLE. What something is made from may
+ * be destroyed before it: it lives on inside. quadrille_context_destroy ends all handles of its context.
+ *
+ * Threads. Contexts know nothing of each other: each may be used by a thread of its own at the same time. Calls with
+ * the handles of one context take turns; a callback that calls back into its own context is refused.
+ *
+ * Texts that functions give live until the next call with a handle of the same context, those of quadrille_message and
+ * quadrille_*_json too. Extents and sites are x, y, z, t, x fastest. Spinors are solved in M's mass normalisation. */
+#ifndef QUADRILLE_H
+#define QUADRILLE_H
+
+#include "modules/handles.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define QUADRILLE_C_API __attribute__((visibility("default")))
+#else
+#define QUADRILLE_C_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the library ---- */
+
+/* "0.1.0"; and what it was built from, a commit. They live as long as the library. */
+QUADRILLE_C_API const char* quadrille_version(void);
+QUADRILLE_C_API const char* quadrille_build_id(void);
+
+/* ---- contexts ---- */
+
+/* `words`: {backend: auto | cpu | cuda, threads: N}. auto (the default) is cuda with a usable GPU; without threads, as
+ * many as OpenMP would use on this thread now. */
+QUADRILLE_C_API quadrille_status quadrille_context_create(const char* words, quadrille_context** context);
+QUADRILLE_C_API quadrille_status quadrille_context_destroy(quadrille_context* context);
+
+/* Why the last call with a handle of this context did not come to QUADRILLE_DONE; "" when none has. With null: the same
+ * of this thread's calls of any kind, for those that had no context or no good handle. Never null. */
+QUADRILLE_C_API const char* quadrille_message(const quadrille_context* context);
+
+typedef enum quadrille_log_level {
+  QUADRILLE_LOG_DEBUG = 1,
+  QUADRILLE_LOG_INFO = 2,
+  QUADRILLE_LOG_WARNING = 3,
+  QUADRILLE_LOG_ERROR = 4
+} quadrille_log_level;
+
+/* `log` is called with what is said of `level` and above while a call with a handle of the context is at work, on the
+ * thread of that call. Null, as at the start: nothing is said. */
+typedef void (*quadrille_log_function)(void* user, quadrille_log_level level, const char* text);
+QUADRILLE_C_API quadrille_status quadrille_context_set_log(quadrille_context* context, quadrille_log_level level,
+                                                           quadrille_log_function log, void* user);
+
+/* `progress` is called after each iteration of a solve: right-hand side `solve` (from 0) of `solves`, |r| / |b| as it
+ * is iterated. Other than 0 ends the call with QUADRILLE_STOPPED: that solution and those after it are not written. */
+typedef int (*quadrille_progress_function)(void* user, size_t solve, size_t solves, int iteration, double residual);
+QUADRILLE_C_API quadrille_status quadrille_context_set_progress(quadrille_context* context,
+                                                                quadrille_progress_function progress, void* user);
+
+/* What words may be given: "operator wilson", "solver cg sloppy" as `quadrille help` takes them; also "context",
+ * "links", "spinors". Null: an overview. And the JSON Schema of a job, whose parts the words are. */
+QUADRILLE_C_API quadrille_status quadrille_help(quadrille_context* context, const char* topic, const char** text);
+QUADRILLE_C_API quadrille_status quadrille_schema(quadrille_context* context, const char** json);
+
+/* ---- gauge fields ----
+ *
+ * LINKS, the words for arrays of links U_mu(x) of 3 x 3 complex numbers:
+ *   dims: [x, y, z, t]             extents, even; only where a field is made
+ *   order: ildg | milc | qdp       ildg: one array [site][mu][row][column], sites lexicographic (the default)
+ *                                  milc: the same with sites even_odd
+ *                                  qdp: four arrays, one for each mu, [site][row][column], sites even_odd
+ *   sites: lexicographic | even_odd   other than the order's own; even_odd: all even sites (x + y + z + t), then all
+ * odd ones, each of them lexicographic matrix: rows | columns         rows: [row][column] (the default); columns:
+ * [column][row] precision: double | single     of the numbers; double without it boundary: [..]                 as in
+ * operator: factors that are multiplied into the links of the last slices. They are divided out on the way in, and not
+ * multiplied in on the way out bytes: N                       what each array holds; compared with what is needed when
+ * given */
+
+/* `words`: a job's gauge block, {file: a.lime} or {start: hot, dims: [8, 8, 8, 16], seed: 7}. Files are relative to the
+ * working directory. */
+QUADRILLE_C_API quadrille_status quadrille_gauge_create(quadrille_context* context, const char* words,
+                                                        quadrille_gauge** gauge);
+/* From arrays[0 .. count), copied; LINKS with dims. QUADRILLE_NUMERICAL for links further from SU(3) than 1e-10
+ * (single: 1e-5), naming the worst one. */
+QUADRILLE_C_API quadrille_status quadrille_gauge_from_memory(quadrille_context* context, const char* words,
+                                                             const void* const* arrays, size_t count,
+                                                             quadrille_gauge** gauge);
+/* New links of the same extents. Operators and solvers made from the field see them. After QUADRILLE_NUMERICAL the
+ * field holds what was given, for another call to replace. */
+QUADRILLE_C_API quadrille_status quadrille_gauge_update(quadrille_gauge* gauge, const char* words,
+                                                        const void* const* arrays, size_t count);
+/* Copies the links to arrays, which are overwritten. */
+QUADRILLE_C_API quadrille_status quadrille_gauge_to_memory(quadrille_gauge* gauge, const char* words,
+                                                           void* const* arrays, size_t count);
+/* Writes an ILDG file. `words`: as `save` of the gauge block, {file: a.lime, precision: double}. */
+QUADRILLE_C_API quadrille_status quadrille_gauge_save(quadrille_gauge* gauge, const char* words);
+QUADRILLE_C_API quadrille_status quadrille_gauge_dims(quadrille_gauge* gauge, int dims[4]);
+/* Re tr U_p / 3: the mean, then those of the planes xy, xz, xt, yz, yt, zt. */
+QUADRILLE_C_API quadrille_status quadrille_gauge_plaquettes(quadrille_gauge* gauge, double plaquettes[7]);
+/* Plaquettes, link trace, distance from SU(3), as `gauge` in results.json. */
+QUADRILLE_C_API quadrille_status quadrille_gauge_json(quadrille_gauge* gauge, const char** json);
+QUADRILLE_C_API quadrille_status quadrille_gauge_destroy(quadrille_gauge* gauge);
+
+/* ---- operators ----
+ *
+ * SPINORS, the words for arrays of spinors of 4 spin and 3 colour components, complex numbers:
+ *   subset: full | even | odd      full without it; of one parity only V/2 sites are in the array
+ *   sites: lexicographic | even_odd   of a full array, as for links; lexicographic without it
+ *   order: spin_color | color_spin    [site][spin][colour] without it
+ *   precision: double | single     of the numbers; double without it
+ *   basis: degrand_rossi | ukqcd | openqcd   degrand_rossi without it; core/spin_basis.h has the matrices. MILC's and
+ *                                  QIO's are degrand_rossi
+ *   bytes: N                       what each array holds; compared with what is needed when given */
+
+/* `words`: a job's operator block, {type: wilson, kappa: 0.12, boundary: [periodic, periodic, periodic, antiperiodic]}.
+ */
+QUADRILLE_C_API quadrille_status quadrille_operator_create(quadrille_gauge* gauge, const char* words,
+                                                           quadrille_operator** op);
+QUADRILLE_C_API quadrille_status quadrille_operator_destroy(quadrille_operator* op);
+
+/* M = [[A, H_eo], [H_oe, A]] by parities; for Wilson fermions A = m + 1 + 3 nu/xi0 and H = -D/2. */
+typedef enum quadrille_product {
+  QUADRILLE_M = 0,
+  QUADRILLE_M_DAGGER = 1,
+  QUADRILLE_M_DAGGER_M = 2,
+  QUADRILLE_HOP = 3, /* H: the hopping term from one parity to the other */
+  QUADRILLE_HOP_DAGGER = 4,
+  QUADRILLE_EVEN_ODD = 5, /* A - H_eo A^-1 H_oe on the even sites */
+  QUADRILLE_EVEN_ODD_DAGGER = 6
+} quadrille_product;
+
+/* out[k] = P in[k] in double precision for k in [0, count). The subset must be full for M, M^+ and M^+ M, even for
+ * those of the even sites, and for the hopping term the parity of `out` (`in` is of the other one). An out[k] may be
+ * in[k], but not any other in. */
+QUADRILLE_C_API quadrille_status quadrille_operator_apply(quadrille_operator* op, quadrille_product product,
+                                                          const char* words, const void* const* in, void* const* out,
+                                                          size_t count);
+
+/* ---- solvers ---- */
+
+/* `words`: a job's solver block, {type: bicgstab, tolerance: 1e-10, sloppy: {precision: half, reconstruct: 12}}. */
+QUADRILLE_C_API quadrille_status quadrille_solver_create(quadrille_operator* op, const char* words,
+                                                         quadrille_solver** solver);
+QUADRILLE_C_API quadrille_status quadrille_solver_destroy(quadrille_solver* solver);
+
+typedef enum quadrille_stop_reason {
+  QUADRILLE_CONVERGED = 0,
+  QUADRILLE_MAX_ITERATIONS = 1,
+  QUADRILLE_BREAKDOWN = 2,
+  QUADRILLE_DIVERGED = 3,
+  QUADRILLE_NOT_FINITE = 4,
+  QUADRILLE_STAGNATED = 5
+} quadrille_stop_reason;
+
+/* What a solve did. It only grows, at its end: say `quadrille_report r = QUADRILLE_REPORT_INIT;`, of an array of them
+ * so with the first. The library writes no more than struct_size bytes of each. */
+typedef struct quadrille_report {
+  uint32_t struct_size;
+  int32_t stop_reason; /* quadrille_stop_reason */
+  int32_t iterations;  /* of the Krylov method, restarts included */
+  int32_t reliable_updates;
+  int32_t restarts;
+  int32_t converged;     /* 1 or 0 */
+  double residual;       /* true: |b - M x| / |b| in double precision, with the links as given */
+  double solve_seconds;  /* time to solution */
+  double import_seconds; /* of b and the initial guess into the library's fields */
+  double export_seconds; /* of x */
+  double flops;          /* of operator applications, by the standard count */
+  uint64_t host_bytes;   /* read and written in the host's arrays */
+} quadrille_report;
+
+#define QUADRILLE_REPORT_INIT \
+  { (uint32_t)sizeof(quadrille_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* Solves M x[k] = b[k] for k in [0, count), one after the other, with what was set up once. `words`: SPINORS (subset
+ * full), and
+ *   initial_guess: true            x[k] holds one: the solve begins at b - M x, in double, its target is that of b
+ * x is overwritten, and may be b of the same k. `reports`: null or count of them. QUADRILLE_NOT_CONVERGED when a solve
+ * ended above the tolerance: all solutions and reports are there all the same. */
+QUADRILLE_C_API quadrille_status quadrille_solver_solve(quadrille_solver* solver, const char* words,
+                                                        const void* const* b, void* const* x, size_t count,
+                                                        quadrille_report* reports);
+/* The solves of the last call, as `solves` of results.json has them, with kernels and histories: a JSON list. */
+QUADRILLE_C_API quadrille_status quadrille_solver_json(quadrille_solver* solver, const char** json);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

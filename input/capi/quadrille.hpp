@@ -1,0 +1,170 @@
+// The C API for C++ (17 or later): handles that end with their scope, failures as exceptions. Nothing but quadrille.h
+// stands behind it, so a host may be compiled by any compiler against any build of the library.
+//
+//   quadrille::host::Context context("{backend: cpu}");
+//   auto gauge = context.gauge("{file: field.lime}");
+//   auto op = gauge.dirac("{type: wilson, mass: -0.79, boundary: [periodic, periodic, periodic, antiperiodic]}");
+//   quadrille_report report = op.solver("{type: bicgstab}").solve("{}", b, x);
+#ifndef QUADRILLE_HPP
+#define QUADRILLE_HPP
+
+#include "quadrille.h"
+
+#include <array>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace quadrille {
+namespace host {
+
+/// A call did not come to QUADRILLE_DONE; what() is the library's sentence.
+class Failure : public std::runtime_error {
+ public:
+  Failure(quadrille_status status, const std::string& message) : std::runtime_error(message), status_(status) {}
+  quadrille_status status() const { return status_; }
+
+ private:
+  quadrille_status status_;
+};
+
+inline void demand(quadrille_status status) {
+  if (status != QUADRILLE_DONE) throw Failure(status, quadrille_message(nullptr));
+}
+
+/// Owns a handle; moves, does not copy. Like the handle itself it may outlive what it was made from.
+template <class T, quadrille_status (*destroy)(T*)>
+class Handle {
+ public:
+  explicit Handle(T* handle) : handle_(handle) {}
+  Handle(Handle&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() {
+    if (handle_ != nullptr) (void)destroy(handle_);
+  }
+  /// For functions of quadrille.h.
+  T* get() const { return handle_; }
+
+ private:
+  T* handle_;
+};
+
+/// Several arrays of a host, as the C functions take them.
+template <class Pointer>
+using Arrays = std::vector<Pointer>;
+
+class Solver : public Handle<quadrille_solver, quadrille_solver_destroy> {
+ public:
+  using Handle::Handle;
+
+  /// Throws Failure unless all converge (QUADRILLE_NOT_CONVERGED: solutions are there; reports by solve_all()).
+  quadrille_report solve(const std::string& words, const void* b, void* x) {
+    quadrille_report report = QUADRILLE_REPORT_INIT;
+    demand(quadrille_solver_solve(get(), words.c_str(), &b, &x, 1, &report));
+    return report;
+  }
+  /// Gives the reports of all, converged or not; other failures are thrown.
+  std::vector<quadrille_report> solve_all(const std::string& words, const Arrays<const void*>& b,
+                                          const Arrays<void*>& x) {
+    if (b.size() != x.size()) throw Failure(QUADRILLE_INVALID_INPUT, "as many solutions as right-hand sides, please");
+    std::vector<quadrille_report> reports(b.size(), quadrille_report QUADRILLE_REPORT_INIT);
+    const quadrille_status status =
+        quadrille_solver_solve(get(), words.c_str(), b.data(), x.data(), b.size(), reports.data());
+    if (status != QUADRILLE_NOT_CONVERGED) demand(status);
+    return reports;
+  }
+  /// The solves of the last call, a JSON list.
+  std::string json() const {
+    const char* text = nullptr;
+    demand(quadrille_solver_json(get(), &text));
+    return text;
+  }
+};
+
+class Operator : public Handle<quadrille_operator, quadrille_operator_destroy> {
+ public:
+  using Handle::Handle;
+
+  Solver solver(const std::string& words) const {
+    quadrille_solver* made = nullptr;
+    demand(quadrille_solver_create(get(), words.c_str(), &made));
+    return Solver(made);
+  }
+  void apply(quadrille_product product, const std::string& words, const void* in, void* out) {
+    demand(quadrille_operator_apply(get(), product, words.c_str(), &in, &out, 1));
+  }
+};
+
+class Gauge : public Handle<quadrille_gauge, quadrille_gauge_destroy> {
+ public:
+  using Handle::Handle;
+
+  Operator dirac(const std::string& words) const {
+    quadrille_operator* made = nullptr;
+    demand(quadrille_operator_create(get(), words.c_str(), &made));
+    return Operator(made);
+  }
+  void update(const std::string& words, const Arrays<const void*>& arrays) {
+    demand(quadrille_gauge_update(get(), words.c_str(), arrays.data(), arrays.size()));
+  }
+  void to_memory(const std::string& words, const Arrays<void*>& arrays) const {
+    demand(quadrille_gauge_to_memory(get(), words.c_str(), arrays.data(), arrays.size()));
+  }
+  void save(const std::string& words) const { demand(quadrille_gauge_save(get(), words.c_str())); }
+  std::array<int, 4> dims() const {
+    std::array<int, 4> out{};
+    demand(quadrille_gauge_dims(get(), out.data()));
+    return out;
+  }
+  /// The mean, then the planes xy, xz, xt, yz, yt, zt.
+  std::array<double, 7> plaquettes() const {
+    std::array<double, 7> out{};
+    demand(quadrille_gauge_plaquettes(get(), out.data()));
+    return out;
+  }
+  std::string json() const {
+    const char* text = nullptr;
+    demand(quadrille_gauge_json(get(), &text));
+    return text;
+  }
+};
+
+class Context : public Handle<quadrille_context, quadrille_context_destroy> {
+ public:
+  explicit Context(const std::string& words = "{}") : Handle(create(words)) {}
+
+  Gauge gauge(const std::string& words) const {
+    quadrille_gauge* made = nullptr;
+    demand(quadrille_gauge_create(get(), words.c_str(), &made));
+    return Gauge(made);
+  }
+  Gauge gauge_from_memory(const std::string& words, const Arrays<const void*>& arrays) const {
+    quadrille_gauge* made = nullptr;
+    demand(quadrille_gauge_from_memory(get(), words.c_str(), arrays.data(), arrays.size(), &made));
+    return Gauge(made);
+  }
+  std::string help(const std::string& topic = "") const {
+    const char* text = nullptr;
+    demand(quadrille_help(get(), topic.c_str(), &text));
+    return text;
+  }
+
+ private:
+  static quadrille_context* create(const std::string& words) {
+    quadrille_context* made = nullptr;
+    demand(quadrille_context_create(words.c_str(), &made));
+    return made;
+  }
+};
+
+}  // namespace host
+}  // namespace quadrille
+
+#endif

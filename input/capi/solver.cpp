@@ -1,0 +1,177 @@
+// Solvers of the C API, and what their solves did.
+#include "input/blocks.h"
+#include "input/capi/arrays.h"
+#include "input/capi/call.h"
+#include "input/capi/words.h"
+#include "input/tasks/solve_report.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace quadrille::capi {
+
+namespace {
+
+/// What the first version of quadrille_report had.
+constexpr std::uint32_t least_report = 72;
+static_assert(sizeof(quadrille_report) == 72 && offsetof(quadrille_report, host_bytes) == 64);
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+std::shared_ptr<SolverObject> create(const std::shared_ptr<OperatorObject>& op, const char* words) {
+  const auto read = read_words(solver_block(), words);
+  const SolverSpec spec = solver_spec(*read);
+  if (spec.scheme == Scheme::uniform && read->given("sloppy")) {
+    log().warn("'solver.sloppy' is not used by scheme: uniform");
+  }
+  try {
+    return std::make_shared<SolverObject>(op, spec);
+  } catch (const Error& error) {  // the place of what asks for a form that these links do not have
+    if (error.where().known() || spec.reconstruct == Reconstruct::R18) throw;
+    throw Error(error.code(), error.message(), read->where("reconstruct"));
+  }
+}
+
+quadrille_stop_reason code_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::converged: return QUADRILLE_CONVERGED;
+    case StopReason::max_iterations: return QUADRILLE_MAX_ITERATIONS;
+    case StopReason::breakdown: return QUADRILLE_BREAKDOWN;
+    case StopReason::diverged: return QUADRILLE_DIVERGED;
+    case StopReason::not_finite: return QUADRILLE_NOT_FINITE;
+    case StopReason::stagnated: break;
+  }
+  return QUADRILLE_STAGNATED;
+}
+
+/// One call of quadrille_solver_solve.
+class Solves {
+ public:
+  Solves(SolverObject& solver, const char* words, const void* const* b, void* const* x, std::size_t count,
+         quadrille_report* reports)
+      : object_(solver),
+        words_(read_words(solve_table(), words, "spinors")),
+        host_(*words_, *solver.op->gauge->lattice),
+        b_(b),
+        x_(x),
+        count_(count),
+        reports_(reinterpret_cast<std::byte*>(reports)),
+        report_bytes_(reports == nullptr ? 0 : reports->struct_size) {
+    if (host_.subset() != Subset::Full) {
+      throw Error(ErrorCode::invalid_input, "M x = b is solved with subset: full", words_->where("subset"));
+    }
+    check_arrays(b, count, host_.alignment(), "b");
+    check_arrays(x, count, host_.alignment(), "x");
+    if (reports != nullptr && (report_bytes_ < least_report || report_bytes_ > 4096)) {
+      throw Error(ErrorCode::invalid_input,
+                  fmt::format("reports[0].struct_size is {}: begin with QUADRILLE_REPORT_INIT", report_bytes_));
+    }
+  }
+
+  quadrille_status run() {
+    object_.solves = nlohmann::ordered_json::array();
+    std::string failed;
+    for (std::size_t k = 0; k < count_; ++k) {
+      const SolveReport report = solve(k);
+      if (!report.converged) failed += fmt::format("{}solve {}: {}", failed.empty() ? "" : "\n", k, report.message);
+    }
+    return failed.empty() ? QUADRILLE_DONE : fail(&object_.context(), QUADRILLE_NOT_CONVERGED, failed);
+  }
+
+ private:
+  SolveReport solve(std::size_t k) {
+    using Start = SystemSolver::Start;
+    const bool guessed = words_->boolean("initial_guess");
+    const auto earlier = kernel_records();
+    Backend& backend = object_.context().backend;
+    const Clock::time_point begin = Clock::now();
+    host_.read_into(object_.b, b_[k]);
+    if (guessed) host_.read_into(object_.x, x_[k]);
+    backend.synchronize();
+    const double imported = seconds_since(begin);
+    watch(k);
+    const SolveReport report = object_.solver.solve(object_.x, object_.b, guessed ? Start::given : Start::zero);
+    const Clock::time_point solved = Clock::now();
+    host_.write_from(object_.x, x_[k]);
+    quadrille_report out = QUADRILLE_REPORT_INIT;
+    out.stop_reason = code_of(report.stop_reason);
+    out.iterations = report.iterations;
+    out.reliable_updates = report.reliable_updates;
+    out.restarts = report.restarts;
+    out.converged = report.converged ? 1 : 0;
+    out.residual = report.residual;
+    out.solve_seconds = report.seconds;
+    out.import_seconds = imported;
+    out.export_seconds = seconds_since(solved);
+    out.flops = report.flops;
+    out.host_bytes = (guessed ? 3 : 2) * host_.bytes();
+    give(k, out, report, kernel_records_since(earlier));
+    return report;
+  }
+
+  void watch(std::size_t k) {
+    const Context& context = object_.context();
+    if (context.progress == nullptr) return object_.solver.set_progress({});
+    object_.solver.set_progress([this, &context, k](const Progress& now) {
+      if (context.progress(context.progress_user, k, count_, now.iteration, now.residual) == 0) return;
+      throw Stopped{fmt::format("the progress function has ended solve {} after {} iterations", k, now.iteration)};
+    });
+  }
+
+  void give(std::size_t k, quadrille_report& out, const SolveReport& report, const std::vector<KernelRecord>& kernels) {
+    const DiracOperator& dirac = *object_.op->dirac;
+    nlohmann::ordered_json solve = {{"solve", k}};
+    solve.update(solve_json({"", 0, 0, dirac.mass(), dirac.kappa()}, object_.solver.spec(), report, kernels));
+    for (const char* of_a_task : {"task", "spin", "color"}) solve.erase(of_a_task);
+    for (const auto& [key, value] :
+         {std::pair("import_seconds", out.import_seconds), std::pair("export_seconds", out.export_seconds)}) {
+      solve[key] = value;
+    }
+    solve["host_bytes"] = out.host_bytes;
+    object_.solves.push_back(std::move(solve));
+    if (reports_ == nullptr) return;
+    out.struct_size = report_bytes_;  // what this library does not know stays as it is
+    std::memcpy(reports_ + k * report_bytes_, &out, std::min<std::size_t>(sizeof out, report_bytes_));
+  }
+
+  SolverObject& object_;
+  std::shared_ptr<const Parameters> words_;
+  SpinorArrays host_;
+  const void* const* b_;
+  void* const* x_;
+  std::size_t count_;
+  std::byte* reports_;
+  std::uint32_t report_bytes_;
+};
+
+}  // namespace
+
+}  // namespace quadrille::capi
+
+using namespace quadrille;
+using namespace quadrille::capi;
+
+quadrille_status quadrille_solver_create(quadrille_operator* handle, const char* words, quadrille_solver** made) {
+  return make<OperatorObject>(handle, made, [&](const auto& op) { return create(op, words); });
+}
+
+quadrille_status quadrille_solver_solve(quadrille_solver* handle, const char* words, const void* const* b,
+                                        void* const* x, size_t count, quadrille_report* reports) {
+  return with<SolverObject>(handle, [&](const std::shared_ptr<SolverObject>& solver) {
+    return Solves(*solver, words, b, x, count, reports).run();
+  });
+}
+
+quadrille_status quadrille_solver_json(quadrille_solver* handle, const char** json) {
+  return with<SolverObject>(handle, [&](const std::shared_ptr<SolverObject>& solver) {
+    *required(json, "the place for the text") = "";
+    Context& context = solver->context();
+    context.text = solver->solves.dump();
+    *json = context.text.c_str();
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status quadrille_solver_destroy(quadrille_solver* handle) { return destroy<SolverObject>(handle); }

@@ -1,0 +1,179 @@
+#include "input/capi/words.h"
+
+#include "input/yaml.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace quadrille::capi {
+
+namespace {
+
+using Type = ParameterType;
+
+Parameter precision_parameter() {
+  return {.name = "precision",
+          .type = Type::choice,
+          .help = "of the numbers in the arrays",
+          .default_text = "double",
+          .choices = {"single", "double"}};
+}
+
+Parameter bytes_parameter() {
+  return {.name = "bytes",
+          .type = Type::integer,
+          .help = "what each array holds, compared with what is needed",
+          .minimum = 1};
+}
+
+ParameterTable make_links_table(bool with_dims) {
+  ParameterTable table{.name = "links", .help = "arrays of links U_mu(x) of 3 x 3 complex numbers"};
+  auto& list = table.parameters;
+  if (with_dims) {
+    list.push_back({.name = "dims",
+                    .type = Type::integer4,
+                    .help = "extents of the lattice x, y, z, t",
+                    .required = true,
+                    .minimum = 2,
+                    .maximum = 4096,
+                    .even = true});
+  }
+  list.push_back({.name = "order",
+                  .type = Type::choice,
+                  .help =
+                      "ildg and milc: one array [site][mu][3][3], lexicographic and even_odd; qdp: four arrays, one "
+                      "for each mu, [site][3][3], even_odd",
+                  .default_text = "ildg",
+                  .choices = {"ildg", "milc", "qdp"}});
+  list.push_back({.name = "sites",
+                  .type = Type::choice,
+                  .help = "other than those of the order",
+                  .choices = {"lexicographic", "even_odd"}});
+  list.push_back({.name = "matrix",
+                  .type = Type::choice,
+                  .help = "the numbers of a link: [row][column] or [column][row]",
+                  .default_text = "rows",
+                  .choices = {"rows", "columns"}});
+  list.push_back(precision_parameter());
+  list.push_back({.name = "boundary",
+                  .type = Type::boundary,
+                  .help = "factors that are multiplied into the links of the last slices; they are divided out",
+                  .default_text = "[periodic, periodic, periodic, periodic]"});
+  list.push_back(bytes_parameter());
+  return table;
+}
+
+ParameterTable make_spinors_table() {
+  const Condition full{"subset", {"full"}};
+  return {.name = "spinors",
+          .help = "arrays of spinors of 4 spin and 3 colour components, complex numbers",
+          .parameters = {{.name = "subset",
+                          .type = Type::choice,
+                          .help = "the sites that the arrays hold",
+                          .default_text = "full",
+                          .choices = {"full", "even", "odd"}},
+                         {.name = "sites",
+                          .type = Type::choice,
+                          .help = "their order",
+                          .default_text = "lexicographic",
+                          .choices = {"lexicographic", "even_odd"},
+                          .only_if = {full}},
+                         {.name = "order",
+                          .type = Type::choice,
+                          .help = "the numbers of a site: [spin][colour] or [colour][spin]",
+                          .default_text = "spin_color",
+                          .choices = {"spin_color", "color_spin"}},
+                         precision_parameter(),
+                         {.name = "basis",
+                          .type = Type::choice,
+                          .help = "of spin; MILC's and QIO's is degrand_rossi",
+                          .default_text = "degrand_rossi",
+                          .choices = {"degrand_rossi", "ukqcd", "openqcd"}},
+                         bytes_parameter()}};
+}
+
+Value parse(const char* words, const char* name) {
+  const std::string text = words == nullptr ? "" : words;
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) return {Value::Map{}, {name}};
+  return read_yaml_text(text, name);
+}
+
+void demand_none(std::vector<Error> errors) {
+  if (errors.empty()) return;
+  const auto place = [](const Error& error) { return std::tuple(error.where().line, error.where().column); };
+  std::ranges::stable_sort(errors, {}, place);
+  std::vector<std::string> all;
+  for (const Error& error : errors) all.emplace_back(error.what());
+  throw Error(ErrorCode::invalid_input, fmt::format("{}", fmt::join(all, "\n")));
+}
+
+}  // namespace
+
+const ParameterTable& context_table() {
+  static const ParameterTable table{.name = "context",
+                                    .help = "where work is done",
+                                    .parameters = {{.name = "backend",
+                                                    .type = Type::choice,
+                                                    .help = "auto is cuda with a usable GPU, cpu elsewhere",
+                                                    .default_text = "auto",
+                                                    .choices = {"auto", "cpu", "cuda"}},
+                                                   {.name = "threads",
+                                                    .type = Type::integer,
+                                                    .help = "of the host; as many as OpenMP would use when not given",
+                                                    .minimum = 1,
+                                                    .maximum = 2047}}};
+  return table;
+}
+
+const ParameterTable& new_links_table() {
+  static const ParameterTable table = make_links_table(true);
+  return table;
+}
+
+const ParameterTable& links_table() {
+  static const ParameterTable table = make_links_table(false);
+  return table;
+}
+
+const ParameterTable& spinors_table() {
+  static const ParameterTable table = make_spinors_table();
+  return table;
+}
+
+const ParameterTable& solve_table() {
+  static const ParameterTable table = [] {
+    ParameterTable with_guess = make_spinors_table();
+    with_guess.parameters.push_back({.name = "initial_guess",
+                                     .type = Type::boolean,
+                                     .help = "x holds one: the solve begins at b - M x",
+                                     .default_text = "false"});
+    return with_guess;
+  }();
+  return table;
+}
+
+std::shared_ptr<const Parameters> read_words(const ParameterTable& table, const char* words, const char* name) {
+  std::vector<Error> errors;
+  auto read = std::make_shared<const Parameters>(resolve(table, parse(words, name), errors));
+  demand_none(std::move(errors));
+  return read;
+}
+
+std::shared_ptr<const Parameters> read_words(const Parameter& block, const char* words) {
+  const Value value = parse(words, block.name.c_str());
+  if (block.type == Type::group) {
+    return read_words({block.name, block.help, block.members, block.exactly_one_of}, words, block.name.c_str());
+  }
+  std::vector<Error> errors;
+  auto read = resolve_variant(block, value, errors);
+  demand_none(std::move(errors));
+  return read;
+}
+
+}  // namespace quadrille::capi

@@ -1,0 +1,25 @@
+// Words of a host, as parameters: the same reading as that of a job.
+#pragma once
+
+#include "core/parameters.h"
+
+#include <memory>
+
+namespace quadrille::capi {
+
+/// {backend, threads}: quadrille_context_create.
+const ParameterTable& context_table();
+/// LINKS of quadrille.h; with the extents of a field that is made (from), and without.
+const ParameterTable& new_links_table();
+const ParameterTable& links_table();
+/// SPINORS of quadrille.h; and those with `initial_guess`.
+const ParameterTable& spinors_table();
+const ParameterTable& solve_table();
+
+/// `words` against a table or one of the blocks of a job (input/blocks.h). Null and "" are {}. Throws one
+/// ErrorCode::invalid_input that holds every mistake, a line each, with its place: "operator:1:16: unknown key
+/// 'masss'".
+std::shared_ptr<const Parameters> read_words(const ParameterTable& table, const char* words, const char* name);
+std::shared_ptr<const Parameters> read_words(const Parameter& block, const char* words);
+
+}  // namespace quadrille::capi

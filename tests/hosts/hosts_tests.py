@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Host codes: installs Quadrille, builds tests/hosts/outside and the examples of input/capi/README.md against it, and compares
+what they find with jobs.
+
+    QUADRILLE_BUILD=build hosts_tests.py [CLASS...]        QUADRILLE_BUILD: the build folder to install from
+"""
+
+import ctypes
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "physics"))
+
+import numpy as np  # noqa: E402
+
+import harness  # noqa: E402
+import lime_files  # noqa: E402
+from harness import ProgramTest  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+README = os.path.join(HERE, "..", "..", "input", "capi", "README.md")
+PLACE = tempfile.mkdtemp(prefix="quadrille-hosts-")
+PREFIX = os.path.join(PLACE, "installed")
+EXAMPLES = os.path.join(PLACE, "examples")
+OPERATOR = {"type": "wilson", "kappa": 0.131, "boundary": ["periodic", {"phase": 0.25}, "periodic", "antiperiodic"]}
+SOLVER = {"type": "bicgstab", "tolerance": 1e-11, "sloppy": {"precision": "half", "reconstruct": 12, "temporal_gauge": True}}
+
+
+def extract_examples():
+    """The code of the README in files of their own."""
+    os.makedirs(EXAMPLES)
+    with open(README) as stream:
+        text = stream.read()
+    for language, name in (("c", "readme.c"), ("fortran", "readme.f90")):
+        code, = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+        with open(os.path.join(EXAMPLES, name), "w") as stream:
+            stream.write(code)
+
+
+def build():
+    """Installs, builds, and makes the harness use the installed program."""
+    extract_examples()
+    quiet = {"check": True, "stdout": subprocess.DEVNULL}
+    subprocess.run(["cmake", "--install", os.environ["QUADRILLE_BUILD"], "--prefix", PREFIX], **quiet)
+    compilers = [f"-DCMAKE_{language}_COMPILER={os.environ[name]}"
+                 for language, name in (("C", "QUADRILLE_CC"), ("CXX", "QUADRILLE_CXX")) if os.environ.get(name)]
+    flags = os.environ.get("QUADRILLE_CXX_FLAGS", "")
+    subprocess.run(["cmake", "-S", os.path.join(HERE, "outside"), "-B", os.path.join(PLACE, "build"),
+                    f"-DCMAKE_PREFIX_PATH={PREFIX}", f"-DREADME_EXAMPLES={EXAMPLES}", "-DCMAKE_BUILD_TYPE=Release",
+                    f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_C_FLAGS={flags}", *compilers], **quiet)
+    subprocess.run(["cmake", "--build", os.path.join(PLACE, "build")], **quiet)
+    harness.PROGRAM = os.path.join(PREFIX, "bin", "quadrille")
+
+
+def built(name):
+    return os.path.join(PLACE, "build", name)
+
+
+def library():
+    return glob.glob(os.path.join(PREFIX, "lib*", "**", "libquadrille.so"), recursive=True)[0]
+
+
+def flow(tree):
+    """As words: JSON is YAML."""
+    return json.dumps(tree)
+
+
+class Hosts(ProgramTest):
+    def host(self, name, *args):
+        """The lines of a host program, which must succeed and say nothing else."""
+        if not os.path.exists(built(name)):
+            self.skipTest("there is no Fortran compiler")
+        process = subprocess.run([built(name), *args], cwd=self.folder, text=True, capture_output=True, timeout=300,
+                                 check=False)
+        self.assertEqual((process.returncode, process.stderr), (0, ""), process.stdout)
+        return process.stdout.splitlines()
+
+    def job(self):
+        """A field in a file, and the propagator of a job on it: its numbers and its results."""
+        dims = [4, 4, 2, 8]
+        start = {"start": "hot", "dims": dims, "seed": harness.SEED, "save": {"file": "field.lime"}}
+        results = self.run_job({"gauge": start, "operator": OPERATOR, "solver": SOLVER,
+                                "run": [{"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]},
+                                         "save": {"file": "propagator.lime", "precision": "double"}}]}, "--threads", "1")
+        return results, self.saved_propagator(results)
+
+    def test_solutions_have_the_bits_of_the_job(self):
+        results, propagator = self.job()
+        # [t, z, y, x][sink spin, source spin][sink colour, source colour] -> [column][site][sink spin][sink colour]
+        wanted = propagator.reshape(-1, 4, 4, 3, 3).transpose(2, 4, 0, 1, 3).reshape(12, -1, 4, 3)
+        iterations = [solve["iterations"] for solve in results["solves"]]
+        for name in ("solve_c", "solve_cpp", "solve_fortran"):
+            with self.subTest(host=name):
+                lines = self.host(name, os.path.join(self.folder, "out", "field.lime"), flow(OPERATOR), flow(SOLVER),
+                                  self.path(name))
+                found = np.fromfile(self.path(name), dtype=complex).reshape(wanted.shape)
+                self.assertEqual([int(line.split()[0]) for line in lines], iterations)
+                self.assertEqual([float(line.split()[1]) for line in lines],
+                                 [solve["residual"] for solve in results["solves"]])
+                self.assertTrue(np.array_equal(found.view(np.int64), np.ascontiguousarray(wanted).view(np.int64)),
+                                f"largest difference {abs(found - wanted).max()}")
+
+    def test_the_examples_of_the_readme(self):
+        job = {"gauge": {"start": "weak", "seed": 7, "dims": [4, 4, 4, 8]},
+               "operator": {"type": "wilson", "mass": 0.1, "boundary": ["periodic"] * 3 + ["antiperiodic"]},
+               "solver": {"type": "bicgstab", "tolerance": 1e-10, "sloppy": {"precision": "half"}},
+               "run": [{"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]}},
+                       {"task": "mesons", "from": "propagator"}]}
+        wanted = self.run_job(job)["correlators"]["mesons"]["pion"]
+        for name in ("readme_c", "readme_fortran"):
+            with self.subTest(host=name):
+                lines = [line.split() for line in self.host(name)]
+                self.assertEqual([int(t) for t, _ in lines], list(range(8)))
+                np.testing.assert_allclose([float(c) for _, c in lines], wanted, rtol=1e-12)
+
+    def test_pkg_config(self):
+        if shutil.which("pkg-config") is None:
+            self.skipTest("there is no pkg-config")
+        place = os.path.join(os.path.dirname(library()), "pkgconfig")
+        said = subprocess.run(["pkg-config", "--cflags", "--libs", "quadrille"], text=True, capture_output=True, check=True,
+                              env={**os.environ, "PKG_CONFIG_PATH": place}).stdout.split()
+        program = self.path("pion")
+        subprocess.run([os.environ.get("QUADRILLE_CC", "cc"), "-std=c99", os.path.join(EXAMPLES, "readme.c"), "-o", program,
+                        *os.environ.get("QUADRILLE_CXX_FLAGS", "").split(), *said,
+                        f"-Wl,-rpath,{os.path.dirname(library())}"], check=True)
+        self.assertEqual(len(subprocess.run([program], text=True, capture_output=True, check=True).stdout.splitlines()), 8)
+
+    def test_every_mistake_has_a_code_and_a_message(self):
+        calls, wrong = re.fullmatch(r"(\d+) calls, (\d+) wrong", self.host("failing")[-1]).groups()
+        self.assertEqual(wrong, "0")
+        self.assertGreater(int(calls), 120)
+
+    def test_two_threads_with_contexts_of_their_own(self):
+        self.assertEqual(self.host("two_threads_cpp", "6"), ["6 rounds of two threads, 0 wrong"])
+
+    def test_what_the_library_exports(self):
+        """C symbols are the stable ones: those that the header declares."""
+        with open(os.path.join(PREFIX, "include", "quadrille", "quadrille.h")) as stream:
+            declared = set(re.findall(r"QUADRILLE_C_API [\w ]+?\*? ?(quadrille_\w+)\(", stream.read()))
+        symbols = subprocess.run(["nm", "-D", "--defined-only", library()], text=True, capture_output=True,
+                                 check=True).stdout
+        exported = {line.split()[-1] for line in symbols.splitlines()}
+        self.assertGreater(len(declared), 20)
+        self.assertEqual(declared - exported, set())
+        with open(os.path.join(PREFIX, "share", "quadrille", "fortran", "quadrille.f90")) as stream:
+            bound = re.findall(r'function (\w+)\(.*?\) bind\(c(?:, name="(\w+)")?\)', stream.read())
+        self.assertEqual({name or own for own, name in bound} - {"strlen"} - declared, set())
+
+
+class Ctypes(ProgramTest):
+    """The C API from Python, with nothing but the shared library."""
+
+    def setUp(self):
+        super().setUp()
+        self.lib = ctypes.CDLL(library())
+        self.lib.quadrille_message.restype = ctypes.c_char_p
+        self.context = ctypes.c_void_p()
+        self.done(self.lib.quadrille_context_create(b"{threads: 1}", ctypes.byref(self.context)))
+        self.addCleanup(lambda: self.done(self.lib.quadrille_context_destroy(self.context)))
+
+    def done(self, status):
+        self.assertEqual(status, 0, self.lib.quadrille_message(None))
+
+    def make(self, kind, source, words, *more):
+        made = ctypes.c_void_p()
+        self.done(getattr(self.lib, kind)(source, words.encode(), *more, ctypes.byref(made)))
+        return made
+
+    def test_a_solve(self):
+        gauge = self.make("quadrille_gauge_create", self.context, "{start: hot, dims: [4, 4, 4, 4]}")
+        links = np.empty((256, 4, 3, 3), dtype=complex)
+        array = (ctypes.c_void_p * 1)(links.ctypes.data)
+        self.done(self.lib.quadrille_gauge_to_memory(gauge, b"", array, ctypes.c_size_t(1)))
+        determinants = np.linalg.det(links)
+        self.assertLess(abs(determinants - 1).max(), 1e-12)
+        again = self.make("quadrille_gauge_from_memory", self.context, "{dims: [4, 4, 4, 4]}", array, ctypes.c_size_t(1))
+        op = self.make("quadrille_operator_create", again, flow(OPERATOR))
+        solver = self.make("quadrille_solver_create", op, flow(SOLVER))
+        random = np.random.default_rng(harness.SEED)
+        b = random.normal(size=(256, 4, 3)) + 1j * random.normal(size=(256, 4, 3))
+        x, mx = np.empty_like(b), np.empty_like(b)
+        pointers = [(ctypes.c_void_p * 1)(a.ctypes.data) for a in (b, x, mx)]
+        self.done(self.lib.quadrille_solver_solve(solver, b"", pointers[0], pointers[1], ctypes.c_size_t(1), None))
+        self.done(self.lib.quadrille_operator_apply(op, 0, b"", pointers[1], pointers[2], ctypes.c_size_t(1)))
+        residual = np.linalg.norm(b - mx) / np.linalg.norm(b)
+        self.assertLess(residual, 1.01e-11)
+        text = ctypes.c_char_p()
+        self.done(self.lib.quadrille_solver_json(solver, ctypes.byref(text)))
+        self.assertAlmostEqual(json.loads(text.value)[0]["residual"], residual, delta=1e-14)
+
+    def test_a_mistake(self):
+        made = ctypes.c_void_p()
+        self.assertEqual(self.lib.quadrille_gauge_create(self.context, b"{start: luke}", ctypes.byref(made)), 3)
+        self.assertIn(b"gauge:1:9: 'start' must be one of cold, hot, weak", self.lib.quadrille_message(self.context))
+        self.assertEqual(self.lib.quadrille_gauge_destroy(ctypes.c_void_p(12345)), 8)
+        self.assertEqual(self.lib.quadrille_gauge_destroy(None), 8)
+
+
+if __name__ == "__main__":
+    try:
+        build()
+        sys.exit(harness.main(sys.modules[__name__]))
+    finally:
+        shutil.rmtree(PLACE, ignore_errors=True)

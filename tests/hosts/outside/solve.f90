@@ -1,0 +1,53 @@
+! solve_fortran FIELD OPERATOR SOLVER OUT: as solve.c, links in ILDG's order.
+program solve
+  use, intrinsic :: iso_c_binding
+  use quadrille
+  implicit none
+  type(c_ptr) :: context, read, gauge, op, solver
+  integer(c_int) :: dims(4)
+  integer :: spin, colour, unit
+  complex(c_double_complex), allocatable, target :: links(:, :, :, :), b(:, :, :), x(:, :, :)
+  type(quadrille_report) :: reports(1)
+  character(100) :: text
+
+  call check(quadrille_context_create('{threads: 1}', context))
+  call check(quadrille_gauge_create(context, "{file: '" // argument(1) // "'}", read))
+  call check(quadrille_gauge_dims(read, dims))
+  allocate(links(3, 3, 4, product(dims)), b(3, 4, product(dims)), x(3, 4, product(dims)))
+  call check(quadrille_gauge_to_memory(read, '', [c_loc(links)]))
+  write(text, '(a, 3(i0, ", "), i0, a)') '{dims: [', dims, ']}'
+  call check(quadrille_gauge_from_memory(context, trim(text), [c_loc(links)], gauge))
+  call check(quadrille_operator_create(gauge, argument(2), op))
+  call check(quadrille_solver_create(op, argument(3), solver))
+  open(newunit=unit, file=argument(4), access='stream', form='unformatted', status='replace')
+  do spin = 1, 4
+    do colour = 1, 3
+      b = 0
+      b(colour, spin, 1) = 1
+      call check(quadrille_solver_solve(solver, '{}', [c_loc(b)], [c_loc(x)], reports))
+      print '(i0, 1x, es24.17)', reports(1)%iterations, reports(1)%residual
+      write(unit) x
+    end do
+  end do
+  close(unit)
+  call check(quadrille_context_destroy(context))
+  if (quadrille_solver_destroy(solver) /= quadrille_invalid_handle) error stop 'a solver outlives its context'
+
+contains
+
+  subroutine check(status)
+    integer(c_int), intent(in) :: status
+    if (status == quadrille_done) return
+    print '(a)', quadrille_message(c_null_ptr)
+    error stop 1
+  end subroutine
+
+  function argument(k) result(text)
+    integer, intent(in) :: k
+    character(:), allocatable :: text
+    integer :: length
+    call get_command_argument(k, length=length)
+    allocate(character(length) :: text)
+    call get_command_argument(k, text)
+  end function
+end program

@@ -1,0 +1,350 @@
+// Arrays of a host: links and spinors in every order, precision and basis against the naive operator.
+#include "tests/input/capi/host.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille {
+namespace {
+
+using namespace testing;
+
+constexpr Dims dims{4, 6, 2, 8};
+const reference::WilsonSetup setup{.mass = 0.137, .xi0 = 1.3, .nu = 0.9, .boundary = {0, 0.25, 0, 1}};
+const char* const operator_words =
+    "{type: wilson, mass: 0.137, anisotropy: {xi0: 1.3, nu: 0.9}, "
+    "boundary: [periodic, {phase: 0.25}, periodic, antiperiodic]}";
+
+HostLinks random_links() { return hot_start(Lattice(dims), next_seed()); }
+
+std::vector<LinkLayout> link_layouts() {
+  std::vector<LinkLayout> all;
+  for (bool qdp : {false, true})
+    for (bool even_odd : {false, true})
+      for (bool columns : {false, true})
+        for (bool single : {false, true}) all.push_back({qdp, even_odd, columns, single});
+  return all;
+}
+
+// ---- spin bases, from their gamma matrices ----
+
+using Spin = std::array<std::array<Complex, 4>, 4>;
+enum class Basis { degrand_rossi, ukqcd, openqcd };
+constexpr std::array all_bases{Basis::degrand_rossi, Basis::ukqcd, Basis::openqcd};
+const char* name(Basis basis) {
+  return basis == Basis::ukqcd ? "ukqcd" : basis == Basis::openqcd ? "openqcd" : "degrand_rossi";
+}
+
+Spin product(const Spin& a, const Spin& b) {
+  Spin c{};
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 0; j < 4; ++j)
+      for (std::size_t k = 0; k < 4; ++k) c[i][j] += a[i][k] * b[k][j];
+  return c;
+}
+
+/// gamma_mu (x, y, z, t) as the documents of each basis have them.
+Spin gamma(Basis basis, int mu) {
+  if (basis == Basis::degrand_rossi) return reference::gamma(mu);
+  const Complex i(0, 1);
+  const std::array<std::array<std::array<Complex, 2>, 2>, 3> pauli = {
+      {{{{0, 1}, {1, 0}}}, {{{0, -i}, {i, 0}}}, {{{1, 0}, {0, -1}}}}};
+  Spin g{};
+  for (std::size_t a = 0; a < 2; ++a) {
+    for (std::size_t b = 0; b < 2; ++b) {
+      if (basis == Basis::ukqcd && mu == 3) {
+        g[a][b] = a == b ? 1 : 0;
+        g[2 + a][2 + b] = a == b ? -1 : 0;
+        continue;
+      }
+      // openQCD: the upper right block is -1 for t, -i sigma_k for the others; UKQCD: i sigma_k.
+      const Complex up = mu == 3                 ? Complex(a == b ? -1 : 0)
+                         : basis == Basis::ukqcd ? i * pauli[std::size_t(mu)][a][b]
+                                                 : -i * pauli[std::size_t(mu)][a][b];
+      g[a][2 + b] = up;
+    }
+  }
+  if (basis == Basis::ukqcd && mu == 3) return g;
+  for (std::size_t a = 0; a < 2; ++a)
+    for (std::size_t b = 0; b < 2; ++b) g[2 + b][a] = std::conj(g[a][2 + b]);
+  return g;
+}
+
+/// A unitary S with gamma(basis) = S gamma(DeGrand-Rossi) S^+, up to a phase: the sum of Gamma(basis) X Gamma^-1(DR)
+/// over the group of products of the gammas.
+Spin from_degrand_rossi(Basis basis) {
+  Spin sum{}, seed{};
+  for (std::size_t a = 0; a < 4; ++a)
+    for (std::size_t b = 0; b < 4; ++b)
+      seed[a][b] = Complex(1.0 + double(a) * 0.3, 0.7 * double(b) - 0.2 * double(a * b));
+  for (int subset = 0; subset < 16; ++subset) {
+    Spin left{}, right{};
+    for (std::size_t a = 0; a < 4; ++a) left[a][a] = right[a][a] = 1;
+    for (int mu = 0; mu < 4; ++mu) {
+      if (!(subset >> mu & 1)) continue;
+      left = product(left, gamma(basis, mu));
+      right = product(gamma(Basis::degrand_rossi, mu), right);  // the inverse of the product: each squares to 1
+    }
+    const Spin term = product(product(left, seed), right);
+    for (std::size_t a = 0; a < 4; ++a)
+      for (std::size_t b = 0; b < 4; ++b) sum[a][b] += term[a][b];
+  }
+  double norm = 0;
+  for (std::size_t b = 0; b < 4; ++b) norm += std::norm(sum[0][b]);
+  for (auto& row : sum)
+    for (Complex& x : row) x /= std::sqrt(norm);
+  return sum;
+}
+
+/// Every spin of every site multiplied by S or S^+.
+HostSpinor rotated(const HostSpinor& psi, const Spin& s, bool adjoint) {
+  HostSpinor out(psi.dims);
+  for (std::size_t site = 0; site < psi.data.size() / 12; ++site)
+    for (std::size_t a = 0; a < 4; ++a)
+      for (std::size_t b = 0; b < 4; ++b)
+        for (std::size_t c = 0; c < 3; ++c)
+          out.data[site * 12 + a * 3 + c] += (adjoint ? std::conj(s[b][a]) : s[a][b]) * psi.data[site * 12 + b * 3 + c];
+  return out;
+}
+
+TEST(CApiArrays, TheBasesOfTheTestAreBases) {
+  for (const Basis basis : all_bases) {
+    SCOPED_TRACE(name(basis));
+    const Spin s = from_degrand_rossi(basis);
+    for (int mu = 0; mu < 4; ++mu) {
+      const Spin left = product(gamma(basis, mu), s), right = product(s, gamma(Basis::degrand_rossi, mu));
+      for (std::size_t a = 0; a < 4; ++a)
+        for (std::size_t b = 0; b < 4; ++b) EXPECT_LT(std::abs(left[a][b] - right[a][b]), 1e-14);
+    }
+  }
+}
+
+// ---- spinors ----
+
+struct SpinorLayout {
+  bool even_odd = false, color_spin = false, single = false;
+  Basis basis = Basis::degrand_rossi;
+
+  std::string words(const std::string& more = "") const {
+    return fmt::format("{{sites: {}, order: {}, precision: {}, basis: {}{}}}", even_odd ? "even_odd" : "lexicographic",
+                       color_spin ? "color_spin" : "spin_color", single ? "single" : "double", name(basis), more);
+  }
+};
+
+template <class Real>
+std::vector<std::complex<Real>> laid_out(const HostSpinor& psi, const SpinorLayout& layout) {
+  std::vector<std::complex<Real>> out(psi.data.size());
+  const auto place = places(psi.dims, layout.even_odd);
+  for (std::size_t site = 0; site < place.size(); ++site)
+    for (std::size_t s = 0; s < 4; ++s)
+      for (std::size_t c = 0; c < 3; ++c)
+        out[std::size_t(place[site]) * 12 + (layout.color_spin ? c * 4 + s : s * 3 + c)] =
+            std::complex<Real>(psi.data[site * 12 + s * 3 + c]);
+  return out;
+}
+
+template <class Real>
+HostSpinor read_back(const std::vector<std::complex<Real>>& array, const SpinorLayout& layout) {
+  HostSpinor out(dims);
+  const auto place = places(dims, layout.even_odd);
+  for (std::size_t site = 0; site < place.size(); ++site)
+    for (std::size_t s = 0; s < 4; ++s)
+      for (std::size_t c = 0; c < 3; ++c)
+        out.data[site * 12 + s * 3 + c] =
+            Complex(array[std::size_t(place[site]) * 12 + (layout.color_spin ? c * 4 + s : s * 3 + c)]);
+  return out;
+}
+
+template <class Real>
+HostSpinor multiplied(quadrille_operator* op, quadrille_product product, const HostSpinor& psi,
+                      const SpinorLayout& layout) {
+  const auto in = laid_out<Real>(psi, layout);
+  std::vector<std::complex<Real>> out(in.size());
+  const void* from = in.data();
+  void* to = out.data();
+  EXPECT_EQ(quadrille_operator_apply(op, product, layout.words().c_str(), &from, &to, 1), QUADRILLE_DONE)
+      << quadrille_message(nullptr);
+  return read_back(out, layout);
+}
+
+TEST(CApiArrays, ProductsAgreeWithTheReferenceInEveryLayoutAndBasis) {
+  const Host host;
+  const HostLinks links = random_links();
+  quadrille_operator* op =
+      host.op(host.gauge(new_links(dims), LinkHost<double>(links, {false, false, false, false}).in()), operator_words);
+  const HostSpinor psi = random_spinor(dims);  // in the basis of the layout
+  for (const Basis basis : all_bases) {
+    const Spin s = from_degrand_rossi(basis);
+    const auto reference = [&](const HostSpinor& in, bool dagger) {
+      return rotated(reference::wilson(links, setup, rotated(in, s, true), dagger), s, false);
+    };
+    const HostSpinor m = reference(psi, false), dagger = reference(psi, true), normal = reference(m, true);
+    for (int bits = 0; bits < 8; ++bits) {
+      const SpinorLayout layout{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, basis};
+      SCOPED_TRACE(layout.words());
+      const double bound = layout.single ? 2e-7 : 3e-15;
+      const auto apply = [&](quadrille_product product) {
+        return layout.single ? multiplied<float>(op, product, psi, layout)
+                             : multiplied<double>(op, product, psi, layout);
+      };
+      EXPECT_LT(relative_distance(apply(QUADRILLE_M), m), bound);
+      EXPECT_LT(relative_distance(apply(QUADRILLE_M_DAGGER), dagger), bound);
+      EXPECT_LT(relative_distance(apply(QUADRILLE_M_DAGGER_M), normal), 2 * bound);
+    }
+  }
+}
+
+/// The sites of one parity, in even-odd order.
+std::vector<Complex> half_of(const HostSpinor& psi, int parity) {
+  const auto all = laid_out<double>(psi, {.even_odd = true});
+  const auto middle = all.begin() + std::ptrdiff_t(all.size() / 2);
+  return parity == 0 ? std::vector<Complex>(all.begin(), middle) : std::vector<Complex>(middle, all.end());
+}
+
+double distance(const std::vector<Complex>& a, const std::vector<Complex>& b) {
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += std::norm(a[i] - b[i]);
+    size += std::norm(b[i]);
+  }
+  return std::sqrt(difference / size);
+}
+
+TEST(CApiArrays, ProductsOfOneParity) {
+  const Host host;
+  const HostLinks links = random_links();
+  quadrille_operator* op =
+      host.op(host.gauge(new_links(dims), LinkHost<double>(links, {false, false, false, false}).in()), operator_words);
+  const HostSpinor psi = random_spinor(dims);
+  const auto place = places(dims, true);
+  const auto apply = [&](quadrille_product product, const char* words, const std::vector<Complex>& in) {
+    std::vector<Complex> out(in.size());
+    const void* from = in.data();
+    void* to = out.data();
+    EXPECT_EQ(quadrille_operator_apply(op, product, words, &from, &to, 1), QUADRILLE_DONE) << host.message();
+    return out;
+  };
+  const double diagonal = setup.mass + 1 + 3 * setup.nu / setup.xi0;
+  for (const bool dagger : {false, true}) {
+    std::vector<Complex> hops[2];
+    for (const int to : {0, 1}) {
+      HostSpinor from(dims);  // psi on the other parity: M of it is H of it on this one
+      for (std::size_t site = 0; site < place.size(); ++site) {
+        const bool even = place[site] < std::int64_t(place.size() / 2);
+        if (even == (to == 1))
+          std::copy_n(psi.data.begin() + std::ptrdiff_t(site * 12), 12, from.data.begin() + std::ptrdiff_t(site * 12));
+      }
+      const auto wanted = half_of(reference::wilson(links, setup, from, dagger), to);
+      const auto product = dagger ? QUADRILLE_HOP_DAGGER : QUADRILLE_HOP;
+      const char* words = to == 0 ? "{subset: even}" : "{subset: odd}";
+      EXPECT_LT(distance(apply(product, words, half_of(psi, 1 - to)), wanted), 3e-15) << words << dagger;
+      hops[to] = apply(product, words, half_of(psi, 1 - to));
+    }
+    // A psi_e - H_eo A^-1 H_oe psi_e
+    const auto hop = dagger ? QUADRILLE_HOP_DAGGER : QUADRILLE_HOP;
+    auto wanted = apply(hop, "{subset: even}", apply(hop, "{subset: odd}", half_of(psi, 0)));
+    const auto even = half_of(psi, 0);
+    for (std::size_t i = 0; i < even.size(); ++i) wanted[i] = diagonal * even[i] - wanted[i] / diagonal;
+    EXPECT_LT(distance(apply(dagger ? QUADRILLE_EVEN_ODD_DAGGER : QUADRILLE_EVEN_ODD, "{subset: even}", even), wanted),
+              3e-15);
+  }
+}
+
+// ---- links ----
+
+template <class Real>
+void links_come_and_go(const Host& host, const HostLinks& links, const LinkLayout& layout, double bound) {
+  SCOPED_TRACE(layout.words());
+  const LinkHost<Real> arrays(links, layout);
+  quadrille_gauge* gauge = host.gauge(new_links(dims, layout.words()), arrays.in());
+  double plaquettes[7];
+  ASSERT_EQ(quadrille_gauge_plaquettes(gauge, plaquettes), QUADRILLE_DONE);
+  const GaugeObservables wanted = gauge_observables(links);
+  EXPECT_NEAR(plaquettes[0], wanted.plaquette, bound);
+  for (std::size_t plane = 0; plane < 6; ++plane) EXPECT_NEAR(plaquettes[1 + plane], wanted.planes[plane], bound);
+
+  const HostSpinor psi = random_spinor(dims);
+  const HostSpinor m = multiplied<double>(host.op(gauge, operator_words), QUADRILLE_M, psi, {});
+  EXPECT_LT(relative_distance(m, reference::wilson(links, setup, psi, false)), 3 * bound);
+
+  for (const LinkLayout& other : link_layouts()) {
+    if (other.single != layout.single) continue;
+    LinkHost<Real> out(HostLinks(dims), other);
+    const auto to = out.out();
+    ASSERT_EQ(quadrille_gauge_to_memory(gauge, fmt::format("{{{}}}", other.words()).c_str(), to.data(), to.size()),
+              QUADRILLE_DONE)
+        << host.message();
+    EXPECT_EQ(out.arrays, (LinkHost<Real>(links, other).arrays)) << other.words();
+  }
+}
+
+TEST(CApiArrays, LinksInEveryLayout) {
+  const Host host;
+  const HostLinks links = random_links();
+  for (const LinkLayout& layout : link_layouts()) {
+    if (layout.single) {
+      links_come_and_go<float>(host, links, layout, 1e-6);
+    } else {
+      links_come_and_go<double>(host, links, layout, 1e-14);
+    }
+  }
+}
+
+/// Links with the factor exp(i pi phase) on those that leave the last slice of each direction.
+HostLinks with_factors(HostLinks links, const std::array<double, 4>& phases) {
+  const Lattice lattice(dims);
+  for (std::int64_t site = 0; site < lattice.volume(); ++site)
+    for (std::size_t mu = 0; mu < 4; ++mu) {
+      if (lattice.coordinates(site)[mu] != dims[mu] - 1) continue;
+      for (int n = 0; n < 9; ++n) links.link(site, int(mu))[n] *= std::polar(1.0, M_PI * phases[mu]);
+    }
+  return links;
+}
+
+TEST(CApiArrays, BoundaryFactorsAreDividedOutOrRefused) {
+  const Host host;
+  const HostLinks links = random_links();
+  const HostLinks antiperiodic = with_factors(links, {0, 0, 0, 1});
+  const LinkHost<double> arrays(antiperiodic, {false, false, false, false});
+  quadrille_gauge* gauge = nullptr;
+  EXPECT_EQ(quadrille_gauge_from_memory(host.context, new_links(dims).c_str(), arrays.in().data(), 1, &gauge),
+            QUADRILLE_NUMERICAL);
+  EXPECT_EQ(gauge, nullptr);
+  EXPECT_THAT(host.message(), ::testing::HasSubstr("direction t, on the last slice: boundary factors seem to be"));
+  const HostLinks twisted = with_factors(links, {0.25, 0, 0.5, 1});
+  for (const auto& [given, boundary] : {std::pair(&antiperiodic, "[periodic, periodic, periodic, antiperiodic]"),
+                                        std::pair(&twisted, "[{phase: 0.25}, periodic, {phase: 0.5}, antiperiodic]")}) {
+    const LinkHost<double> in(*given, {true, true, false, false});
+    gauge = host.gauge(new_links(dims, fmt::format("order: qdp, boundary: {}", boundary)), in.in());
+    double plaquettes[7];
+    ASSERT_EQ(quadrille_gauge_plaquettes(gauge, plaquettes), QUADRILLE_DONE);
+    EXPECT_NEAR(plaquettes[0], gauge_observables(links).plaquette, 1e-14);
+    const HostSpinor psi = random_spinor(dims);
+    EXPECT_LT(relative_distance(multiplied<double>(host.op(gauge, operator_words), QUADRILLE_M, psi, {}),
+                                reference::wilson(links, setup, psi, false)),
+              3e-15);
+  }
+}
+
+TEST(CApiArrays, LinksOutOfSU3AreRefusedWithTheirPlace) {
+  const Host host;
+  HostLinks links = random_links();
+  const Lattice lattice(dims);
+  links.link(lattice.site({1, 2, 0, 3}), 1)[4] += 1e-6;
+  const LinkHost<double> arrays(links, {false, true, false, false});
+  quadrille_gauge* gauge = nullptr;
+  const auto in = arrays.in();
+  const std::string words = new_links(dims, "order: milc");
+  EXPECT_EQ(quadrille_gauge_from_memory(host.context, words.c_str(), in.data(), 1, &gauge), QUADRILLE_NUMERICAL);
+  EXPECT_THAT(host.message(), ::testing::HasSubstr("site (1,2,0,3), direction y"));
+  links.link(lattice.site({3, 5, 1, 7}), 2)[0] = std::nan("");
+  const LinkHost<double> broken(links, {false, false, false, false});
+  EXPECT_EQ(quadrille_gauge_from_memory(host.context, new_links(dims).c_str(), broken.in().data(), 1, &gauge),
+            QUADRILLE_NUMERICAL);
+  EXPECT_THAT(host.message(), ::testing::HasSubstr("site (3,5,1,7), direction z"));
+}
+
+}  // namespace
+}  // namespace quadrille
