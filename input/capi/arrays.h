@@ -1,9 +1,9 @@
 // A host's arrays of links and spinors, as words describe them, on their way to and from fields.
 #pragma once
 
-#include "core/field.h"
+#include "core/field/field.h"
 #include "core/gauge/gauge_store.h"
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/error.h"
-#include "core/log.h"
+#include "core/system/log.h"
 #include "input/capi/objects.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // Contexts, and what the library says of itself.
 #include "core/build_id.h"
-#include "core/isa.h"
+#include "core/simd/isa.h"
 #include "input/blocks.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"

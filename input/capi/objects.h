@@ -3,8 +3,8 @@
 
 #include "core/backend/backend.h"
 #include "core/gauge/gauge_store.h"
-#include "core/kernel_log.h"
-#include "core/lattice.h"
+#include "core/layout/lattice.h"
+#include "core/tuning/kernel_log.h"
 #include "dirac/preconditioned.h"
 #include "input/capi/handle_table.h"
 #include "input/capi/quadrille.h"

@@ -121,9 +121,9 @@ QUADRILLE_C_API quadrille_status quadrille_gauge_destroy(quadrille_gauge* gauge)
  *   sites: lexicographic | even_odd   of a full array, as for links; lexicographic without it
  *   order: spin_color | color_spin    [site][spin][colour] without it
  *   precision: double | single     of the numbers; double without it
- *   basis: degrand_rossi | ukqcd | openqcd   degrand_rossi without it; core/spin_basis.h has the matrices. MILC's and
- *                                  QIO's are degrand_rossi
- *   bytes: N                       what each array holds; compared with what is needed when given */
+ *   basis: degrand_rossi | ukqcd | openqcd   degrand_rossi without it; core/field/spin_basis.h has the matrices. MILC's
+ * and QIO's are degrand_rossi bytes: N                       what each array holds; compared with what is needed when
+ * given */
 
 /* `words`: a job's operator block, {type: wilson, kappa: 0.12, boundary: [periodic, periodic, periodic, antiperiodic]}.
  */

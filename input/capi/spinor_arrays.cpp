@@ -1,8 +1,8 @@
 #include "core/error.h"
-#include "core/host_image.h"
-#include "core/site_access.h"
-#include "core/spin_basis.h"
-#include "core/team.h"
+#include "core/field/host_image.h"
+#include "core/field/site_access.h"
+#include "core/field/spin_basis.h"
+#include "core/system/team.h"
 #include "input/capi/arrays.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Words of a host, as parameters: the same reading as that of a job.
 #pragma once
 
-#include "core/parameters.h"
+#include "core/parameters/parameters.h"
 
 #include <memory>
 

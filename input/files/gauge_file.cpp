@@ -72,9 +72,9 @@ void read_scidac_format(const LimeInput& file, GaugeFileInfo& info) {
     fail("<recordtype> (or <globaldata>) is not 0: this is not a field on the whole lattice", private_xml);
   if (record->precision == 0) fail("<precision> is neither F (32 bits) nor D (64 bits)", private_xml);
   if (record->reals_per_site() != reals_per_site)
-    fail(fmt::format("the data are '{}' of {} x {} bytes per site, not a gauge field: four links in {} bits take 4 x {}",
-                     record->datatype, record->datacount, record->typesize, record->precision,
-                     18 * record->precision / 8),
+    fail(fmt::format(
+             "the data are '{}' of {} x {} bytes per site, not a gauge field: four links in {} bits take 4 x {}",
+             record->datatype, record->datacount, record->typesize, record->precision, 18 * record->precision / 8),
          private_xml);
   info.precision = record->precision;
   info.dims = *dims;
