@@ -59,38 +59,12 @@ QUADRILLE_HOST_DEVICE float from_half(std::uint16_t bits) {
 #endif
 }
 
-/// Rounds the low `drop` bits of a finite number away, ties to even.
-template <int drop>
-QUADRILLE_HOST_DEVICE std::uint32_t without_low_bits(float x) {
-  const std::uint32_t word = std::bit_cast<std::uint32_t>(x);
-  constexpr std::uint32_t mask = (1u << drop) - 1;
-  return (word + (mask >> 1) + (word >> drop & 1u)) & ~mask;
-}
-
 struct HalfFormat {
   using Element = std::uint16_t;
   static constexpr int significant_bits = 11;
   static constexpr double largest = 0x1p15, tiny = 0x1p-25;
   static QUADRILLE_HOST_DEVICE Element encode(float x) { return to_half(x); }
   static QUADRILLE_HOST_DEVICE float decode(Element e) { return from_half(e); }
-};
-
-/// The upper half of single precision.
-struct BfloatFormat {
-  using Element = std::uint16_t;
-  static constexpr int significant_bits = 8;
-  static constexpr double largest = 1, tiny = 0x1p-126;
-  static QUADRILLE_HOST_DEVICE Element encode(float x) { return Element(without_low_bits<16>(x) >> 16); }
-  static QUADRILLE_HOST_DEVICE float decode(Element e) { return std::bit_cast<float>(std::uint32_t(e) << 16); }
-};
-
-/// Single precision with 11 significant bits, as matrix units read it.
-struct TensorFloatFormat {
-  using Element = float;
-  static constexpr int significant_bits = 11;
-  static constexpr double largest = 1, tiny = 0x1p-126;
-  static QUADRILLE_HOST_DEVICE Element encode(float x) { return std::bit_cast<float>(without_low_bits<13>(x)); }
-  static QUADRILLE_HOST_DEVICE float decode(Element e) { return e; }
 };
 
 struct SingleFormat {

@@ -13,8 +13,7 @@ namespace quadrille::mgemm {
 struct DeviceCostModel {
   double double_flops = 57e12;
   double single_flops = 48e12;
-  double half_flops = 560e12;  ///< half precision and bfloat16
-  double tensor_float_flops = 325e12;
+  double half_flops = 560e12;
   double integer_flops = 1300e12;    ///< by tuned algorithms; 1080e12 by those that cuBLAS takes itself
   double bytes = 3.8e12;             ///< of large matrices, read or written
   double cached_bytes = 5.0e12;      ///< of panels that the cache holds
@@ -25,10 +24,7 @@ struct DeviceCostModel {
   double flops_of(SmallForm form) const {
     switch (form) {
       case SmallForm::single: return single_flops;
-      case SmallForm::tensor_float2: return tensor_float_flops;
-      case SmallForm::half2:
-      case SmallForm::bfloat2:
-      case SmallForm::bfloat3: return half_flops;
+      case SmallForm::half2: return half_flops;
       default: return integer_flops;
     }
   }

@@ -27,9 +27,6 @@ const std::vector<FormTraits>& all_forms() {
   static const std::vector<FormTraits> forms = {
       floats<narrow::SingleFormat>(SmallForm::single, "single", 1, false),
       floats<narrow::HalfFormat>(SmallForm::half2, "half2", 2, true),
-      floats<narrow::BfloatFormat>(SmallForm::bfloat2, "bfloat2", 2, true),
-      floats<narrow::BfloatFormat>(SmallForm::bfloat3, "bfloat3", 3, true),
-      floats<narrow::TensorFloatFormat>(SmallForm::tensor_float2, "tensor_float2", 2, true),
       digits(SmallForm::digits3, "digits3", 3),
       digits(SmallForm::digits4, "digits4", 4),
       digits(SmallForm::digits5, "digits5", 5),

@@ -9,16 +9,13 @@ namespace quadrille::mgemm {
 
 /// What multiplies the small elements. All but `single` need a GPU.
 enum class SmallForm {
-  automatic,      ///< chosen by the accuracy that is asked for and by cost; on the CPU: single
-  single,         ///< products and sums in single precision
-  half2,          ///< two parts in half precision each, three products, sums in single precision
-  bfloat2,        ///< the same in bfloat16
-  bfloat3,        ///< three parts, six products
-  tensor_float2,  ///< two parts in TF32, three products
-  digits3,        ///< fixed point, three digits of 8 bits, six exact products in integers
-  digits4,        ///< four digits, ten products
-  digits5,        ///< five, 15
-  digits6,        ///< six, 21
+  automatic,  ///< chosen by the accuracy that is asked for and by cost; on the CPU: single
+  single,     ///< products and sums in single precision
+  half2,      ///< two parts in half precision each, three products, sums in single precision
+  digits3,    ///< fixed point, three digits of 8 bits, six exact products in integers
+  digits4,    ///< four digits, ten products
+  digits5,    ///< five, 15
+  digits6,    ///< six, 21
 };
 
 /// A form as parts r = 0, 1, ... of each factor (core/dense/narrow_parts.h). Of the products of part r of A with part s

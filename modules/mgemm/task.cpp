@@ -208,8 +208,7 @@ constexpr quadrille_parameter matrix(const char* name, const char* help, const q
           .shorthand = "file"};
 }
 
-constexpr const char* forms[] = {"automatic", "single",  "half2",   "bfloat2", "bfloat3", "tensor_float2",
-                                 "digits3",   "digits4", "digits5", "digits6", nullptr};
+constexpr const char* forms[] = {"automatic", "single", "half2", "digits3", "digits4", "digits5", "digits6", nullptr};
 constexpr quadrille_parameter parameters[] = {
     matrix("a", "the left factor", a_members, std::size(a_members)),
     matrix("b", "the right factor", b_members, std::size(b_members)),

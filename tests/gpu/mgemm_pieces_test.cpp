@@ -202,9 +202,6 @@ TEST(CudaMagnitudeSplit, PartsHaveTheBitsOfTheHost) {
   for (bool reversed : {false, true}) {
     check_parts<FloatParts<SingleFormat, 1>>(cuda::NarrowParts::single, reversed);
     check_parts<FloatParts<HalfFormat, 2>>(cuda::NarrowParts::half2, reversed);
-    check_parts<FloatParts<BfloatFormat, 2>>(cuda::NarrowParts::bfloat2, reversed);
-    check_parts<FloatParts<BfloatFormat, 3>>(cuda::NarrowParts::bfloat3, reversed);
-    check_parts<FloatParts<TensorFloatFormat, 2>>(cuda::NarrowParts::tensor_float2, reversed);
     check_parts<Digits<3>>(cuda::NarrowParts::digits3, reversed);
     check_parts<Digits<4>>(cuda::NarrowParts::digits4, reversed);
     check_parts<Digits<5>>(cuda::NarrowParts::digits5, reversed);

@@ -42,8 +42,7 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 
 class CudaMgemm : public ::testing::TestWithParam<SmallForm> {};
 INSTANTIATE_TEST_SUITE_P(Forms, CudaMgemm,
-                         ::testing::Values(SmallForm::single, SmallForm::half2, SmallForm::bfloat2, SmallForm::bfloat3,
-                                           SmallForm::tensor_float2, SmallForm::digits3, SmallForm::digits4,
+                         ::testing::Values(SmallForm::single, SmallForm::half2, SmallForm::digits3, SmallForm::digits4,
                                            SmallForm::digits5, SmallForm::digits6),
                          [](const auto& info) { return to_string(info.param); });
 

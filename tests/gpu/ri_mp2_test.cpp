@@ -148,8 +148,7 @@ TEST(CudaRiMp2, SinglePrecisionKeepsItsError) {
 
 class CudaRiMp2Form : public ::testing::TestWithParam<SmallForm> {};
 INSTANTIATE_TEST_SUITE_P(Forms, CudaRiMp2Form,
-                         ::testing::Values(SmallForm::single, SmallForm::half2, SmallForm::bfloat2, SmallForm::bfloat3,
-                                           SmallForm::tensor_float2, SmallForm::digits3, SmallForm::digits4,
+                         ::testing::Values(SmallForm::single, SmallForm::half2, SmallForm::digits3, SmallForm::digits4,
                                            SmallForm::digits5, SmallForm::digits6),
                          [](const auto& info) { return to_string(info.param); });
 

@@ -387,9 +387,6 @@ void convert_lines(const Lines& lines, double delta, NarrowParts format, const P
     case NarrowParts::none: with(NoParts{}); break;
     case NarrowParts::single: with(FloatParts<SingleFormat, 1>{}); break;
     case NarrowParts::half2: with(FloatParts<HalfFormat, 2>{}); break;
-    case NarrowParts::bfloat2: with(FloatParts<BfloatFormat, 2>{}); break;
-    case NarrowParts::bfloat3: with(FloatParts<BfloatFormat, 3>{}); break;
-    case NarrowParts::tensor_float2: with(FloatParts<TensorFloatFormat, 2>{}); break;
     case NarrowParts::digits3: with(Digits<3>{}); break;
     case NarrowParts::digits4: with(Digits<4>{}); break;
     case NarrowParts::digits5: with(Digits<5>{}); break;

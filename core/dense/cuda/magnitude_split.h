@@ -55,7 +55,7 @@ struct LargeList {
 };
 
 /// How numbers are held in parts (core/dense/narrow_parts.h); `none` writes the list only.
-enum class NarrowParts { none, single, half2, bfloat2, bfloat3, tensor_float2, digits3, digits4, digits5, digits6 };
+enum class NarrowParts { none, single, half2, digits3, digits4, digits5, digits6 };
 
 /// Where parts go: part r of element l of line p is element (p parts + place) padded + l, place = r, or parts - 1 - r
 /// if `reversed`. `padded` is a multiple of 64 and at least the length of a line; what lies beyond is zero.

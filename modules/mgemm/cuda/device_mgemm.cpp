@@ -293,7 +293,8 @@ MgemmReport mgemm_through_device(const Gemm<double>& gemm, const Cutoff& cutoff,
   const std::int64_t matrices = 8 * (s.m * s.k + s.k * s.n + s.m * s.n), budget = device_budget(here.memory_cap);
   // With the widest form, and as many large elements as a split is worth its while with.
   const std::int64_t large = std::int64_t(most_listed * double(s.m * s.k + s.k * s.n));
-  const std::int64_t whole = matrices + split_bytes(s, large, traits_of(SmallForm::tensor_float2));
+  std::int64_t whole = 0;
+  for (const FormTraits& form : all_forms()) whole = std::max(whole, matrices + split_bytes(s, large, form));
   if (whole <= budget) {
     MgemmOptions rest = here;
     if (rest.memory_cap > 0) rest.memory_cap = budget - matrices;

@@ -25,9 +25,6 @@ cuda::NarrowParts parts_of(SmallForm form) {
   switch (form) {
     case SmallForm::single: return cuda::NarrowParts::single;
     case SmallForm::half2: return cuda::NarrowParts::half2;
-    case SmallForm::bfloat2: return cuda::NarrowParts::bfloat2;
-    case SmallForm::bfloat3: return cuda::NarrowParts::bfloat3;
-    case SmallForm::tensor_float2: return cuda::NarrowParts::tensor_float2;
     case SmallForm::digits3: return cuda::NarrowParts::digits3;
     case SmallForm::digits4: return cuda::NarrowParts::digits4;
     case SmallForm::digits5: return cuda::NarrowParts::digits5;

@@ -23,10 +23,7 @@ struct Types {
 Types types_of(SmallForm form) {
   switch (form) {
     case SmallForm::single: return {CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case SmallForm::tensor_float2: return {CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32};
     case SmallForm::half2: return {CUDA_R_16F, CUBLAS_COMPUTE_32F};
-    case SmallForm::bfloat2:
-    case SmallForm::bfloat3: return {CUDA_R_16BF, CUBLAS_COMPUTE_32F};
     default: throw Error(ErrorCode::internal, "the sums of this form of a small product are not in single precision");
   }
 }

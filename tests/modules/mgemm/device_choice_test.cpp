@@ -103,7 +103,7 @@ TEST(DeviceChoice, AFormByNameIsTaken) {
 TEST(DeviceChoice, TheFasterFormWins) {
   MgemmOptions halves, digits;
   halves.device_cost.integer_flops = 1e12;
-  digits.device_cost.half_flops = digits.device_cost.tensor_float_flops = 1e12;
+  digits.device_cost.half_flops = 1e12;
   EXPECT_EQ(choose(16384, 1e-4, Cutoff::at(1), halves).form, SmallForm::half2);
   EXPECT_EQ(choose(16384, 1e-4, Cutoff::at(1), digits).form, SmallForm::digits3);
 }

@@ -36,9 +36,6 @@ std::vector<double> parts_of(SmallForm form, double x) {
   switch (form) {
     case SmallForm::single: return values_of<FloatParts<SingleFormat, 1>>(x, &SingleFormat::decode);
     case SmallForm::half2: return values_of<FloatParts<HalfFormat, 2>>(x, &HalfFormat::decode);
-    case SmallForm::bfloat2: return values_of<FloatParts<BfloatFormat, 2>>(x, &BfloatFormat::decode);
-    case SmallForm::bfloat3: return values_of<FloatParts<BfloatFormat, 3>>(x, &BfloatFormat::decode);
-    case SmallForm::tensor_float2: return values_of<FloatParts<TensorFloatFormat, 2>>(x, &TensorFloatFormat::decode);
     case SmallForm::digits3: return values_of<Digits<3>>(x, same);
     case SmallForm::digits4: return values_of<Digits<4>>(x, same);
     case SmallForm::digits5: return values_of<Digits<5>>(x, same);
@@ -172,8 +169,7 @@ Example example(int kind, std::int64_t k, double scale) {
 
 class Forms : public ::testing::TestWithParam<SmallForm> {};
 INSTANTIATE_TEST_SUITE_P(All, Forms,
-                         ::testing::Values(SmallForm::single, SmallForm::half2, SmallForm::bfloat2, SmallForm::bfloat3,
-                                           SmallForm::tensor_float2, SmallForm::digits3, SmallForm::digits4,
+                         ::testing::Values(SmallForm::single, SmallForm::half2, SmallForm::digits3, SmallForm::digits4,
                                            SmallForm::digits5, SmallForm::digits6),
                          [](const auto& info) { return to_string(info.param); });
 
@@ -220,11 +216,9 @@ TEST_P(Forms, OrdersOfPartsMatterLessAndLess) {
 TEST(FormTraits, MorePartsAreMoreExact) {
   const Example e = example(0, 500, 1.0);
   const auto bound = [&](SmallForm form) { return e.bound(traits_of(form), 256).certain; };
-  EXPECT_LT(bound(SmallForm::bfloat3), bound(SmallForm::bfloat2));
   EXPECT_LT(100 * bound(SmallForm::digits4), bound(SmallForm::digits3));
   // By 256, but for the rounding of sums in double, which depends on how many elements happen to be large.
   EXPECT_LT(20 * bound(SmallForm::digits5), bound(SmallForm::digits4));
-  EXPECT_LT(bound(SmallForm::half2), bound(SmallForm::bfloat2));
 }
 
 TEST(FormTraits, NamesAreThereAndBack) {
@@ -236,7 +230,7 @@ TEST(FormTraits, NamesAreThereAndBack) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_input);
     EXPECT_NE(error.message().find("'quarter'"), std::string::npos) << error.message();
-    EXPECT_NE(error.message().find("half2, bfloat2"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("half2, digits3"), std::string::npos) << error.message();
   }
 }
 
