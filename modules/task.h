@@ -106,6 +106,10 @@ class TaskContext {
   /// progress(), and stop() where should_stop() says so: for a task that keeps no state.
   void progress_or_stop(const std::string& text, double fraction) const {
     progress(text, fraction);
+    stop_if_asked();
+  }
+  /// stop() where should_stop() says so: for a task that keeps no state.
+  void stop_if_asked() const {
     if (should_stop()) stop("in the task '" + task_name() + "', which will start over");
   }
 

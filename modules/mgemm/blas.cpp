@@ -3,6 +3,8 @@
 #include <cblas.h>
 #include <omp.h>
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <limits>
 #include <mutex>
 
@@ -71,20 +73,52 @@ Tile choose_tile(std::int64_t m, std::int64_t n, std::int64_t max_numbers) {
   return tile;
 }
 
+/// Lets the first thread of a parallel loop pause between its parts: no exception may leave such a loop.
+class PauseInLoop {
+ public:
+  explicit PauseInLoop(const Pause& pause) : pause_(pause) {}
+
+  /// Whether the loop's next part is still to be done.
+  bool goes_on() {
+    if (pause_ && omp_get_thread_num() == 0 && !ended_) {
+      try {
+        pause_();
+      } catch (...) {
+        thrown_ = std::current_exception();
+        ended_ = true;
+      }
+    }
+    return !ended_;
+  }
+  void rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  const Pause& pause_;
+  std::atomic<bool> ended_ = false;
+  std::exception_ptr thrown_;
+};
+
 template <class T>
-void shared_product(T alpha, DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c) {
+void shared_product(T alpha, DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c, const Pause& pause) {
   const OneBlasThread one;
   const Tile tile = choose_tile(c.rows, c.cols, std::numeric_limits<std::int64_t>::max());
   const std::int64_t row_tiles = tiles_along(c.rows, tile.rows), tiles = row_tiles * tiles_along(c.cols, tile.cols);
+  PauseInLoop loop(pause);
 #pragma omp parallel for schedule(dynamic) if (tiles > 1)
   for (std::int64_t number = 0; number < tiles; ++number) {
+    if (!loop.goes_on()) continue;
     const std::int64_t i = number % row_tiles * tile.rows, j = number / row_tiles * tile.cols;
     const std::int64_t rows = std::min(tile.rows, c.rows - i), cols = std::min(tile.cols, c.cols - j);
     dense_product(alpha, a.block(i, 0, rows, a.cols), b.block(0, j, b.rows, cols), beta, c.block(i, j, rows, cols));
   }
+  loop.rethrow();
 }
 
-template void shared_product(double, DenseView<const double>, DenseView<const double>, double, DenseView<double>);
-template void shared_product(float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
+template void shared_product(double, DenseView<const double>, DenseView<const double>, double, DenseView<double>,
+                             const Pause&);
+template void shared_product(float, DenseView<const float>, DenseView<const float>, float, DenseView<float>,
+                             const Pause&);
 
 }  // namespace quadrille::mgemm

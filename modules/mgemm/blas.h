@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/dense/dense_view.h"
+#include "modules/mgemm/pause.h"
 
 #include <cstdint>
 
@@ -52,6 +53,7 @@ Tile choose_tile(std::int64_t m, std::int64_t n, std::int64_t max_numbers);
 /// C = alpha A B + beta C in tiles, each a dense product of one of OpenMP's threads: OpenBLAS's own would compete with
 /// those of OpenMP, which may still spin after the loop before, and its sums could depend on their number.
 template <class T>
-void shared_product(T alpha, DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c);
+void shared_product(T alpha, DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c,
+                    const Pause& pause = {});
 
 }  // namespace quadrille::mgemm

@@ -32,7 +32,8 @@ void copy_out(DenseView<const T> panel, DenseView<T> to) {
 template <class T>
 class Staging {
  public:
-  Staging(const Operands<T>& operands, std::int64_t cap) : operands_(operands), plan_(make_plan(operands, cap)) {
+  Staging(const Operands<T>& operands, std::int64_t cap, const Pause& pause)
+      : operands_(operands), pause_(pause), plan_(make_plan(operands, cap)) {
     report_.panel_bytes = plan_.bytes(memory(cap));
     a_memory_ = std::make_unique_for_overwrite<T[]>(std::size_t(plan_.rows() * plan_.depth()));
     b_memory_ = std::make_unique_for_overwrite<T[]>(std::size_t(plan_.depth() * plan_.columns()));
@@ -73,7 +74,7 @@ class Staging {
     } else if (s.begins_c) {
       c_ = {c_memory_.get(), s.rows, s.columns, s.rows, false};
     }
-    shared_product(operands_.alpha, a_.constant(), b_.constant(), s.begins_c ? operands_.beta : T(1), c_);
+    shared_product(operands_.alpha, a_.constant(), b_.constant(), s.begins_c ? operands_.beta : T(1), c_, pause_);
     if (s.ends_c) {
       copy_out(c_.constant(), c);
       count(s.rows, s.columns);
@@ -81,6 +82,7 @@ class Staging {
   }
 
   const Operands<T>& operands_;
+  const Pause& pause_;
   PanelPlan plan_;
   CleaverReport report_;
   std::unique_ptr<T[]> a_memory_, b_memory_, c_memory_;
@@ -90,12 +92,12 @@ class Staging {
 }  // namespace
 
 template <class T>
-CleaverReport multiply_panels(const Operands<T>& o, std::int64_t memory_cap) {
+CleaverReport multiply_panels(const Operands<T>& o, std::int64_t memory_cap, const Pause& pause) {
   const bool leading_fits = std::max({o.a.ld, o.b.ld, o.c.ld}) <= max_blas_extent;
-  if (memory_cap > 0) return Staging<T>(o, memory_cap).run();
+  if (memory_cap > 0) return Staging<T>(o, memory_cap, pause).run();
   // OpenBLAS counts in 32 bits: matrices that lie too far apart for it pass through panels of 1 GiB.
-  if (!leading_fits) return Staging<T>(o, std::int64_t(1) << 30).run();
-  shared_product(o.alpha, o.a, o.b, o.beta, o.c);
+  if (!leading_fits) return Staging<T>(o, std::int64_t(1) << 30, pause).run();
+  shared_product(o.alpha, o.a, o.b, o.beta, o.c, pause);
   return {0, 1, 0};
 }
 
@@ -107,7 +109,7 @@ CleaverReport cleaver(const Gemm<T>& gemm, const CleaverOptions& options) {
   const bool on_device = options.backend != nullptr && !options.backend->host_memory();
   if (gemm.has_product()) {
     return on_device ? multiply_panels_on_device(operands, options.memory_cap)
-                     : multiply_panels(operands, options.memory_cap);
+                     : multiply_panels(operands, options.memory_cap, options.pause);
   }
   if (gemm.m > 0 && gemm.n > 0) scale(operands.c, operands.beta);
   return {};
@@ -115,7 +117,7 @@ CleaverReport cleaver(const Gemm<T>& gemm, const CleaverOptions& options) {
 
 template CleaverReport cleaver(const Gemm<double>&, const CleaverOptions&);
 template CleaverReport cleaver(const Gemm<float>&, const CleaverOptions&);
-template CleaverReport multiply_panels(const Operands<double>&, std::int64_t);
-template CleaverReport multiply_panels(const Operands<float>&, std::int64_t);
+template CleaverReport multiply_panels(const Operands<double>&, std::int64_t, const Pause&);
+template CleaverReport multiply_panels(const Operands<float>&, std::int64_t, const Pause&);
 
 }  // namespace quadrille::mgemm

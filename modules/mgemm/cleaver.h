@@ -3,6 +3,7 @@
 
 #include "core/dense/panel_plan.h"
 #include "modules/mgemm/arguments.h"
+#include "modules/mgemm/pause.h"
 
 namespace quadrille {
 class Backend;
@@ -15,6 +16,7 @@ struct CleaverOptions {
   /// Who multiplies: the CPU where null; with the CUDA backend panels pass through the memory of the device, and the
   /// cap is of that (0: what is free).
   Backend* backend = nullptr;
+  Pause pause = {};  ///< on the CPU
 };
 
 struct CleaverReport {
@@ -31,6 +33,6 @@ QUADRILLE_API CleaverReport cleaver(const Gemm<T>& gemm, const CleaverOptions& o
 
 /// The same for operands that are checked and finite.
 template <class T>
-CleaverReport multiply_panels(const Operands<T>& operands, std::int64_t memory_cap);
+CleaverReport multiply_panels(const Operands<T>& operands, std::int64_t memory_cap, const Pause& pause = {});
 
 }  // namespace quadrille::mgemm

@@ -60,11 +60,12 @@ std::optional<SplitPlan> plan_split(const ProductShape& shape, std::int64_t larg
 }
 
 /// The product of finite operands, split at report.delta.
-void multiply_split(const Operands<double>& o, const MgemmReport& report, const SplitPlan& plan) {
+void multiply_split(const Operands<double>& o, const MgemmReport& report, const SplitPlan& plan, const Pause& pause) {
   const PanelPlan& panels = plan.panels;
   const OneBlasThread threads;
   SplitFactor a, b_turned;
   for (std::int64_t number = 0; number < panels.steps(); ++number) {
+    if (pause) pause();
     const PanelStep s = panels.step(number);
     const DenseView<double> c = o.c.block(s.row, s.column, s.rows, s.columns);
     if (s.load_a) a.assign(o.a.block(s.row, s.depth, s.rows, s.depths), report.delta);
@@ -110,7 +111,7 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
     const std::optional<SplitPlan> plan = plan_split(shape, report.large_elements, options.memory_cap);
     if (plan) {
       report.panel_bytes = plan->bytes;
-      multiply_split(operands, report, *plan);
+      multiply_split(operands, report, *plan, options.pause);
       return report;
     }
     report.form = MgemmForm::plain_double;
@@ -120,7 +121,7 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
         fmt::format("lists of large elements and tiles leave too little for panels of a memory cap of {} bytes",
                     options.memory_cap);
   }
-  report.panel_bytes = multiply_panels(operands, options.memory_cap).panel_bytes;
+  report.panel_bytes = multiply_panels(operands, options.memory_cap, options.pause).panel_bytes;
   return report;
 }
 

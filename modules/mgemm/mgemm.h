@@ -10,6 +10,7 @@
 #include "modules/mgemm/cost_model.h"
 #include "modules/mgemm/device_cost.h"
 #include "modules/mgemm/forms.h"
+#include "modules/mgemm/pause.h"
 
 #include <cstdint>
 #include <string>
@@ -53,6 +54,7 @@ struct MgemmOptions {
   bool always_split = false;    ///< also where it is not expected to be faster, or the product is small
   CostModel cost{};
   DeviceCostModel device_cost{};
+  Pause pause = {};  ///< on the CPU
 };
 
 struct MgemmReport {

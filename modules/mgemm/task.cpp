@@ -114,8 +114,11 @@ Gemm<double> product_of(const TaskContext& context, const Factor& a, const Facto
 }
 
 std::int64_t memory_cap(const TaskContext& context) { return context.integer("memory") << 20; }
+Pause pause_of(const TaskContext& context) {
+  return [&] { context.stop_if_asked(); };
+}
 CleaverOptions cleaver_options(const TaskContext& context) {
-  return {memory_cap(context), &find_backend(context.backend())};
+  return {memory_cap(context), &find_backend(context.backend()), pause_of(context)};
 }
 
 Json multiply_single(const TaskContext& context, const Gemm<double>& gemm, const Factor& a, const Factor& b) {
@@ -135,6 +138,7 @@ Json multiply_mixed(const TaskContext& context, const PrecisionChoice& choice, c
   options.small_form = form_named(context.text("form"));
   options.memory_cap = memory_cap(context);
   options.always_split = choice.always_split;
+  options.pause = pause_of(context);
   const MgemmReport report = mgemm(gemm, choice.cutoff, options);
   Json out = {{"form", to_string(report.form)}, {"reason", report.reason}, {"panel_bytes", report.panel_bytes}};
   if (report.analysed) out.update({{"large_a", report.large_a}, {"large_b", report.large_b}});

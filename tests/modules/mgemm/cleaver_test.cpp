@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <omp.h>
 #include <limits>
 
 namespace quadrille::mgemm {
@@ -112,6 +113,31 @@ void expect_refused(Change change, ErrorCode code, const std::string& said) {
   for (std::size_t i = 0; i < c.size(); ++i) {
     EXPECT_TRUE(c[i] == problem.c[i] || std::isnan(c[i])) << "C was written";
   }
+}
+
+/// In place, and through panels.
+TEST(Cleaver, APauseComesBetweenPartsAndMayEndTheProduct) {
+  struct Ended {};
+  const int threads = omp_get_max_threads();
+  for (int number : {1, threads}) {
+    omp_set_num_threads(number);
+    for (std::int64_t cap : {0, 200000}) {
+      Problem<double> problem(Order::columns, Transpose::no, Transpose::yes, 700, 600, 30);
+      CleaverOptions options{cap};
+      int pauses = 0;
+      options.pause = [&] { ++pauses; };
+      cleaver(problem.gemm, options);
+      EXPECT_LE(problem.largest_error(), tolerance(problem.gemm));
+      if (number == 1) {
+        EXPECT_GT(pauses, 8);
+      }
+      options.pause = [] { throw Ended(); };
+      if (number == 1 || cap > 0) {
+        EXPECT_THROW(cleaver(problem.gemm, options), Ended);
+      }
+    }
+  }
+  omp_set_num_threads(threads);
 }
 
 TEST(Cleaver, BadArgumentsSayWhatIsWrong) {

@@ -236,6 +236,18 @@ TEST(Mgemm, FewLargeElementsMeanASplit) {
   EXPECT_EQ(mgemm(problem.gemm, Cutoff::at(1), options).form, MgemmForm::plain_double);
 }
 
+TEST(Mgemm, APauseMayEndTheProduct) {
+  struct Ended {};
+  Problem<double> problem(Order::rows, Transpose::no, Transpose::no, 90, 80, 100, 1e-2, 100);
+  MgemmOptions options = always_split();
+  int pauses = 0;
+  options.pause = [&] { ++pauses; };
+  EXPECT_EQ(mgemm(problem.gemm, Cutoff::at(1), options).form, MgemmForm::split);
+  EXPECT_GT(pauses, 0);
+  options.pause = [] { throw Ended(); };
+  EXPECT_THROW(mgemm(problem.gemm, Cutoff::at(1), options), Ended);
+}
+
 TEST(Mgemm, AnAutomaticCutoffKeepsItsTarget) {
   for (double salt : {100.0, 10000.0}) {
     for (Assurance assurance : {Assurance::certain, Assurance::measured}) {
