@@ -30,7 +30,7 @@ typedef enum quadrille_status {
   QUADRILLE_NUMERICAL = 6,      /* not-a-number or infinity where a finite value is demanded; links not in SU(3) */
   QUADRILLE_INTERNAL = 7,       /* a defect of the program or of a module */
   QUADRILLE_INVALID_HANDLE = 8, /* null, destroyed, of another kind, or no handle at all */
-  QUADRILLE_NO_MEMORY = 9,      /* the host's memory has run out */
+  QUADRILLE_NO_MEMORY = 9,      /* the memory of the host or of the device has run out */
   QUADRILLE_NOT_CONVERGED = 10  /* a solve ended above its tolerance; its solution and report are there */
 } quadrille_status;
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace quadrille {
 
@@ -80,13 +81,15 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, bytes < 10 && unit > 0 ? 1 : 0, units[unit]);
 }
 
+NotEnoughMemory::NotEnoughMemory(std::string message) : Error(ErrorCode::unsupported, std::move(message)) {}
+
 void require_memory(double bytes, const std::string& what) {
   constexpr double small = 1 << 26;  // not worth a look
   if (bytes < small) return;
   const double free = memory_here().free;
   if (bytes <= free) return;
-  throw Error(ErrorCode::unsupported,
-              fmt::format("not enough memory: {} needs {}, {} are free", what, bytes_text(bytes), bytes_text(free)));
+  throw NotEnoughMemory(
+      fmt::format("not enough memory: {} needs {}, {} are free", what, bytes_text(bytes), bytes_text(free)));
 }
 
 }  // namespace quadrille

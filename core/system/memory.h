@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/api.h"
+#include "core/error.h"
 
 #include <string>
 
@@ -17,7 +18,13 @@ QUADRILLE_API Memory memory_here();
 /// "1.5 GiB", "38 MiB".
 QUADRILLE_API std::string bytes_text(double bytes);
 
-/// Throws ErrorCode::unsupported ("not enough memory: WHAT needs 1.5 GiB, 0.8 GiB are free") unless `bytes` are free.
+/// Memory of the host or of a device has run out: ErrorCode::unsupported, which says what needs how much.
+class QUADRILLE_API NotEnoughMemory : public Error {
+ public:
+  explicit NotEnoughMemory(std::string message);
+};
+
+/// Throws NotEnoughMemory ("not enough memory: WHAT needs 1.5 GiB, 0.8 GiB are free") unless `bytes` are free.
 QUADRILLE_API void require_memory(double bytes, const std::string& what);
 
 }  // namespace quadrille

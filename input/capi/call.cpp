@@ -1,5 +1,6 @@
 #include "input/capi/call.h"
 
+#include "core/system/memory.h"
 #include "modules/task.h"
 
 #include <omp.h>
@@ -23,9 +24,9 @@ Context& not_within_itself(Context& context) {
   return context;
 }
 
-std::unique_lock<std::mutex> turn_on_device(const Backend& backend) {
-  static std::mutex device;
-  return backend.host_memory() ? std::unique_lock<std::mutex>{} : std::unique_lock<std::mutex>(device);
+std::unique_lock<std::recursive_mutex> turn_on_device(const Backend& backend) {
+  static std::recursive_mutex device;
+  return backend.host_memory() ? std::unique_lock<std::recursive_mutex>{} : std::unique_lock(device);
 }
 
 }  // namespace
@@ -64,6 +65,8 @@ quadrille_status report_failure(Context* context) noexcept {
     return fail(context, QUADRILLE_INVALID_HANDLE, fmt::format("the {} {}", wrong.wanted, wrong.why));
   } catch (const Stopped& stopped) {
     return fail(context, QUADRILLE_STOPPED, stopped.where);
+  } catch (const NotEnoughMemory& error) {
+    return fail(context, QUADRILLE_NO_MEMORY, error.what());
   } catch (const Error& error) {
     return fail(context, status_of(error.code()), error.what());
   } catch (const std::bad_alloc&) {

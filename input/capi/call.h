@@ -31,7 +31,8 @@ class Turn {
 
  private:
   Context& context_;
-  std::unique_lock<std::mutex> turn_, device_;
+  std::unique_lock<std::mutex> turn_;
+  std::unique_lock<std::recursive_mutex> device_;  // a callback may call into another context
   UseLog log_;
   UseKernelLog kernels_;
   const int threads_before_;

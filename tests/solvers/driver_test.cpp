@@ -87,7 +87,7 @@ TEST(SystemSolver, AGuessIsImprovedToTheTargetOfTheWholeSystem) {
     EXPECT_LT(rest.iterations, whole.iterations);
     EXPECT_LE(problem.residual(), 1.01e-11);
     EXPECT_NEAR(rest.residual, problem.residual(), 1e-15);
-    EXPECT_NEAR(rest.history.front().iterated, before, 0.1 * before);
+    EXPECT_LT(rest.history.front().iterated, 10 * before);  // of the reduced system
     // What is good enough is left as it is.
     const SolveReport none = solver.solve(problem.x, problem.b, SystemSolver::Start::given);
     EXPECT_TRUE(none.converged);

@@ -78,8 +78,7 @@ class HostBuffer final : public TransferBuffer {
   explicit HostBuffer(std::size_t bytes)
       : memory_(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded_up(bytes, alignment)))) {
     if (!memory_) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("out of memory: a buffer for data on their way needs {} bytes", bytes));
+      throw NotEnoughMemory(fmt::format("out of memory: a buffer for data on their way needs {} bytes", bytes));
     }
   }
   std::byte* host() override { return memory_.get(); }
@@ -118,10 +117,9 @@ class CpuBackend final : public Backend {
     const std::size_t page = rounded < huge_page ? alignment : huge_page;
     void* memory = std::aligned_alloc(page, rounded_up(rounded, page));
     if (memory == nullptr) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("not enough memory: a field needs {}, {} are free; other fields hold {}",
-                              bytes_text(double(bytes)), bytes_text(memory_here().free),
-                              bytes_text(double(allocated_bytes()))));
+      throw NotEnoughMemory(fmt::format("not enough memory: a field needs {}, {} are free; other fields hold {}",
+                                        bytes_text(double(bytes)), bytes_text(memory_here().free),
+                                        bytes_text(double(allocated_bytes()))));
     }
 #ifdef MADV_HUGEPAGE
     if (page == huge_page) madvise(memory, rounded, MADV_HUGEPAGE);  // a wish: few entries of the TLB cover a field

@@ -10,6 +10,7 @@
 #include "core/field/field.h"
 #include "core/field/propagator.h"
 #include "core/layout/grouped_layout.h"
+#include "core/system/memory.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -37,9 +38,11 @@ template <class More>
 void check_or_say(cudaError_t status, const char* call, More&& more) {
   if (status == cudaSuccess) return;
   (void)cudaGetLastError();  // an error that does not stick must not be found again by the next call
-  throw Error(ErrorCode::unsupported,
-              fmt::format("CUDA: {}: {} ({}){}", call, cudaGetErrorString(status), cudaGetErrorName(status),
-                          status == cudaErrorMemoryAllocation ? more() : std::string()));
+  const bool short_of_memory = status == cudaErrorMemoryAllocation;
+  const std::string said = fmt::format("CUDA: {}: {} ({}){}", call, cudaGetErrorString(status),
+                                       cudaGetErrorName(status), short_of_memory ? more() : std::string());
+  if (short_of_memory) throw NotEnoughMemory(said);
+  throw Error(ErrorCode::unsupported, said);
 }
 
 }  // namespace

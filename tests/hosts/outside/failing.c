@@ -134,6 +134,9 @@ int main(void) {
   EXPECT(QUADRILLE_DONE, quadrille_gauge_to_memory(fresh_gauge, "{}", to_links, 1));
   EXPECT(QUADRILLE_DONE, quadrille_gauge_update(gauge, "{}", from_links, 1));
 
+  EXPECT(QUADRILLE_NO_MEMORY,
+         quadrille_gauge_create(context, "{start: cold, dims: [4096, 4096, 4096, 4096]}", &fresh_gauge));
+
   /* and it goes on */
   EXPECT(QUADRILLE_DONE, quadrille_solver_solve(solver, "{}", from, to, 1, &report));
   EXPECT(QUADRILLE_DONE, quadrille_context_destroy(context));
