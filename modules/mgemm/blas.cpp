@@ -105,6 +105,7 @@ void shared_product(T alpha, DenseView<const T> a, DenseView<const T> b, T beta,
   const OneBlasThread one;
   const Tile tile = choose_tile(c.rows, c.cols, std::numeric_limits<std::int64_t>::max());
   const std::int64_t row_tiles = tiles_along(c.rows, tile.rows), tiles = row_tiles * tiles_along(c.cols, tile.cols);
+  if (pause) pause();  // in the loop others may be first to every tile
   PauseInLoop loop(pause);
 #pragma omp parallel for schedule(dynamic) if (tiles > 1)
   for (std::int64_t number = 0; number < tiles; ++number) {
