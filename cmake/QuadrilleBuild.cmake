@@ -97,17 +97,16 @@ add_library(quadrille_openblas INTERFACE)
 target_include_directories(quadrille_openblas SYSTEM INTERFACE ${OpenBLAS_INCLUDE_DIRS})
 target_link_libraries(quadrille_openblas INTERFACE ${OpenBLAS_LIBRARIES})
 
-# libxsmm, one of the drivers of block-sparse products (Debian: libxsmm-dev, static libraries). What it has no kernel for it
-# would hand to a BLAS: libxsmmnoblas ends that.
+# libxsmm, one of the drivers of block-sparse products (Debian: libxsmm-dev, static libraries). It wants a BLAS for what it
+# has no kernel for: OpenBLAS. Its own library libxsmmnoblas would take the place of OpenBLAS's symbols for everybody.
 set(quadrille_use_xsmm OFF)
 if(NOT QUADRILLE_XSMM STREQUAL "OFF")
   find_path(QUADRILLE_XSMM_INCLUDE libxsmm.h)
   find_library(QUADRILLE_XSMM_LIBRARY xsmm)
-  find_library(QUADRILLE_XSMMNOBLAS_LIBRARY xsmmnoblas)
-  if(QUADRILLE_XSMM_INCLUDE AND QUADRILLE_XSMM_LIBRARY AND QUADRILLE_XSMMNOBLAS_LIBRARY)
+  if(QUADRILLE_XSMM_INCLUDE AND QUADRILLE_XSMM_LIBRARY)
     file(WRITE ${CMAKE_BINARY_DIR}/xsmm_probe.cpp
          "#include <libxsmm.h>\nvoid* probe() { libxsmm_init(); return (void*)libxsmm_dmmdispatch(4, 4, 4, 0, 0, 0, 0, 0, 0, 0); }\n")
-    set(quadrille_xsmm_libraries ${QUADRILLE_XSMM_LIBRARY} ${QUADRILLE_XSMMNOBLAS_LIBRARY} ${CMAKE_DL_LIBS} m)
+    set(quadrille_xsmm_libraries ${QUADRILLE_XSMM_LIBRARY} ${OpenBLAS_LIBRARIES} ${CMAKE_DL_LIBS} m)
     try_compile(quadrille_xsmm_links ${CMAKE_BINARY_DIR}/xsmm_probe SOURCES ${CMAKE_BINARY_DIR}/xsmm_probe.cpp
                 CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${QUADRILLE_XSMM_INCLUDE} COMPILE_DEFINITIONS -fPIC
                 LINK_OPTIONS -shared LINK_LIBRARIES ${quadrille_xsmm_libraries} OUTPUT_VARIABLE quadrille_xsmm_said)
