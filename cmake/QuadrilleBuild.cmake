@@ -120,6 +120,7 @@ if(NOT QUADRILLE_XSMM STREQUAL "OFF")
     add_library(quadrille_xsmm INTERFACE)
     target_include_directories(quadrille_xsmm SYSTEM INTERFACE ${QUADRILLE_XSMM_INCLUDE})
     target_link_libraries(quadrille_xsmm INTERFACE ${quadrille_xsmm_libraries})
+    target_link_options(quadrille_xsmm INTERFACE LINKER:--exclude-libs,libxsmm.a)  # its symbols are nobody else's
     target_compile_definitions(quadrille_xsmm INTERFACE QUADRILLE_HAVE_XSMM)
   elseif(QUADRILLE_XSMM STREQUAL "ON")
     message(FATAL_ERROR "QUADRILLE_XSMM=ON: ${quadrille_xsmm_trouble}, or set QUADRILLE_XSMM to AUTO or OFF")

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "modules/block_dft/block_sizes.h"
+#include "modules/block_dft/paged_allocator.h"
 
 #include <cstddef>
 #include <span>
@@ -70,7 +71,7 @@ class QUADRILLE_API BlockMatrix {
   double occupation() const;
   /// Of numbers and index.
   std::int64_t bytes() const;
-  const std::vector<T>& data() const { return data_; }
+  std::span<const T> data() const { return data_; }
 
   /// A matrix with zero blocks at these places: row i has the columns [first[i], first[i + 1]) of `column`, ascending.
   static BlockMatrix with_pattern(BlockSizes rows, BlockSizes columns, Symmetry symmetry,
@@ -93,7 +94,7 @@ class QUADRILLE_API BlockMatrix {
   std::vector<std::int64_t> first_{0};  // [row block + 1]
   std::vector<std::int32_t> column_;    // [slot]
   std::vector<std::int64_t> at_;        // [slot]
-  std::vector<T> data_;
+  std::vector<T, PagedAllocator<T>> data_;
 };
 
 /// +1, or -1 of an antisymmetric matrix: what a stored block is multiplied by when it is read as its mirror image.

@@ -33,13 +33,11 @@ std::vector<Driver> drivers_of(const TaskContext& context) {
   for (const std::string& name : context.texts("drivers")) {
     out.push_back(blamed_on("drivers", [&] { return driver_named(name); }));
   }
-  if (out.empty()) TaskContext::fail(QUADRILLE_INVALID_INPUT, "names no driver", "drivers");
   return out;
 }
 
 std::vector<std::int32_t> kinds_of(const TaskContext& context) {
   const std::vector<std::int64_t> given = context.integers("block_sizes");
-  if (given.empty()) TaskContext::fail(QUADRILLE_INVALID_INPUT, "has no size", "block_sizes");
   return {given.begin(), given.end()};
 }
 
@@ -169,10 +167,6 @@ const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
 
 void check_multiply(const TaskContext& context) {
   drivers_of(context);
-  kinds_of(context);
-  if (context.reals("occupations").empty()) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "has no occupation", "occupations");
-  }
   for (const char* name : {"n", "k"}) {
     if (!context.boolean("symmetric") || !context.has(name) || context.integer(name) == context.integer("m")) continue;
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "a symmetric matrix has as many blocks of columns as of rows", name);
