@@ -167,6 +167,8 @@ void CsrLevel<T>::push_runs(std::int32_t i, std::int64_t c_begin, std::int64_t c
 
 template <class T>
 void CsrLevel<T>::flush() {
+  if (stack_.runs.empty()) return;
+  stack_.factors.push_back(stack_.factors.back());  // what kernels may look at behind the last product
   multiply_stack(stack_, driver_);
   stack_.clear();
 }

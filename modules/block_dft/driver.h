@@ -17,7 +17,8 @@ struct Run {
   std::int64_t first, count;  ///< of ProductStack::factors
 };
 
-/// What the CSR layer hands over: no two runs of a stack have the same block of C.
+/// What the CSR layer hands over: no two runs of a stack have the same block of C. One more entry of `factors`, any
+/// one, follows those of the runs.
 template <class T>
 struct ProductStack {
   std::vector<Factors<T>> factors;

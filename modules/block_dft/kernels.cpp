@@ -108,7 +108,12 @@ void multiply_tile(const Factors<T>* factors, std::int64_t count, std::int32_t r
     const std::int64_t k = factors[f].k;
     const T* a = factors[f].a + row * k;
     const T* b = factors[f].b + column;
-    for (const T* const end = a + k; a != end; b += n, ++a) {
+    // All tiles together ask for all of the next product: a line of 64 bytes holds a row of a tile.
+    const T* next_a = factors[f + 1].a + row * k;
+    const T* next_b = factors[f + 1].b + row * k;
+    for (const T* const end = a + k; a != end; b += n, ++a, next_a += M, next_b += M) {
+      __builtin_prefetch(next_a);
+      __builtin_prefetch(next_b);
       Vec right[N];
 #pragma GCC unroll 3
       for (int r = 0; r < N - 1; ++r) right[r] = Edge::load_whole(b + r * V);

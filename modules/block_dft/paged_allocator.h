@@ -9,8 +9,9 @@
 
 namespace quadrille::block_dft {
 
-/// An allocator whose large arrays ask for pages of 2 MiB: a product makes a new C each time, and with pages of 4 KiB
-/// as much time goes into first touching a sparse one as into its products.
+/// An allocator whose large arrays ask for pages of 2 MiB. The C library takes arrays of 32 MiB and more from the
+/// system anew each time, smaller ones from what was freed before: a product makes a new C each time, and first
+/// touching it in pages of 4 KiB takes long beside the products of a sparse one.
 template <class T>
 struct PagedAllocator {
   using value_type = T;
@@ -19,8 +20,8 @@ struct PagedAllocator {
   PagedAllocator(const PagedAllocator<U>&) {}  // NOLINT: allocators convert
 
   T* allocate(std::size_t count) {
-    constexpr std::size_t page = std::size_t(2) << 20, line = 64;
-    const bool large = count * sizeof(T) >= 2 * page;
+    constexpr std::size_t page = std::size_t(2) << 20, line = 64, from_system = std::size_t(32) << 20;
+    const bool large = count * sizeof(T) >= from_system;
     const std::size_t unit = large ? page : line;
     const std::size_t bytes = (count * sizeof(T) + unit - 1) / unit * unit;
     void* memory = std::aligned_alloc(unit, bytes);
