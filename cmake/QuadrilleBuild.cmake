@@ -97,6 +97,38 @@ add_library(quadrille_openblas INTERFACE)
 target_include_directories(quadrille_openblas SYSTEM INTERFACE ${OpenBLAS_INCLUDE_DIRS})
 target_link_libraries(quadrille_openblas INTERFACE ${OpenBLAS_LIBRARIES})
 
+# libxsmm, one of the drivers of block-sparse products (Debian: libxsmm-dev, static libraries). It wants a BLAS for what it
+# has no kernel for: OpenBLAS. Its own library libxsmmnoblas would take the place of OpenBLAS's symbols for everybody.
+set(quadrille_use_xsmm OFF)
+if(NOT QUADRILLE_XSMM STREQUAL "OFF")
+  find_path(QUADRILLE_XSMM_INCLUDE libxsmm.h)
+  find_library(QUADRILLE_XSMM_LIBRARY xsmm)
+  if(QUADRILLE_XSMM_INCLUDE AND QUADRILLE_XSMM_LIBRARY)
+    file(WRITE ${CMAKE_BINARY_DIR}/xsmm_probe.cpp
+         "#include <libxsmm.h>\nvoid* probe() { libxsmm_init(); return (void*)libxsmm_dmmdispatch(4, 4, 4, 0, 0, 0, 0, 0, 0, 0); }\n")
+    set(quadrille_xsmm_libraries ${QUADRILLE_XSMM_LIBRARY} ${OpenBLAS_LIBRARIES} ${CMAKE_DL_LIBS} m)
+    try_compile(quadrille_xsmm_links ${CMAKE_BINARY_DIR}/xsmm_probe SOURCES ${CMAKE_BINARY_DIR}/xsmm_probe.cpp
+                CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${QUADRILLE_XSMM_INCLUDE} COMPILE_DEFINITIONS -fPIC
+                LINK_OPTIONS -shared LINK_LIBRARIES ${quadrille_xsmm_libraries} OUTPUT_VARIABLE quadrille_xsmm_said)
+    set(quadrille_use_xsmm ${quadrille_xsmm_links})
+    set(quadrille_xsmm_trouble "${QUADRILLE_XSMM_LIBRARY} cannot be linked into a shared library:\n${quadrille_xsmm_said}")
+  else()
+    set(quadrille_xsmm_trouble "CMake finds no libxsmm (Debian: libxsmm-dev)")
+  endif()
+  if(quadrille_use_xsmm)
+    message(STATUS "libxsmm as a driver of block-sparse products: ${QUADRILLE_XSMM_LIBRARY}")
+    add_library(quadrille_xsmm INTERFACE)
+    target_include_directories(quadrille_xsmm SYSTEM INTERFACE ${QUADRILLE_XSMM_INCLUDE})
+    target_link_libraries(quadrille_xsmm INTERFACE ${quadrille_xsmm_libraries})
+    target_link_options(quadrille_xsmm INTERFACE LINKER:--exclude-libs,libxsmm.a)  # its symbols are nobody else's
+    target_compile_definitions(quadrille_xsmm INTERFACE QUADRILLE_HAVE_XSMM)
+  elseif(QUADRILLE_XSMM STREQUAL "ON")
+    message(FATAL_ERROR "QUADRILLE_XSMM=ON: ${quadrille_xsmm_trouble}, or set QUADRILLE_XSMM to AUTO or OFF")
+  else()
+    message(STATUS "No libxsmm: ${quadrille_xsmm_trouble}")
+  endif()
+endif()
+
 # c-lime is in no Debian suite (liblime-dev is another library); the built-in codec does without it. Its own default is a
 # static library that cannot be part of libquadrille.so, so that is tried here rather than found at the end of the build.
 set(quadrille_use_clime OFF)

@@ -13,8 +13,8 @@ inline constexpr std::array<std::string_view, 15> program_blocks = {
     "correlators",    "warnings", "critical_masses", "pion", "timing",  "memory"};
 
 /// Maps by task that tasks report under, those of modules too.
-inline constexpr std::array<std::string_view, 5> task_blocks = {"chains", "studies", "pair_forces",
-                                                                "matrix_product_studies", "ri_mp2_studies"};
+inline constexpr std::array<std::string_view, 6> task_blocks = {
+    "block_products", "chains", "studies", "pair_forces", "matrix_product_studies", "ri_mp2_studies"};
 
 constexpr bool is_program_block(std::string_view name) {
   return std::find(program_blocks.begin(), program_blocks.end(), name) != program_blocks.end();

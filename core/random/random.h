@@ -25,7 +25,8 @@ enum class RandomPurpose : std::uint32_t {
   Heatbath = 6,
   SaltedMatrix = 7,
   GeneratedSystem = 8,
-  Sample = 9
+  Sample = 9,
+  RandomBlocks = 10
 };
 
 /// Ten rounds of Philox4x32.

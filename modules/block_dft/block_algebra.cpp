@@ -1,0 +1,373 @@
+#include "modules/block_dft/block_algebra.h"
+
+#include "core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille::block_dft {
+namespace {
+
+template <class T>
+std::int64_t numbers(const BlockMatrix<T>& a, std::int32_t i, std::int32_t j) {
+  return std::int64_t(a.rows().size(i)) * a.columns().size(j);
+}
+
+/// How often a stored block counts in a sum over all elements.
+template <class T>
+double weight(const BlockMatrix<T>& a, std::int32_t i, std::int32_t j) {
+  return a.symmetry() == Symmetry::none || i == j ? 1 : 2;
+}
+
+/// The sum of term(i, j, slot) over stored blocks: rows in parallel, added in order.
+template <class T, class Term>
+double sum_over_blocks(const BlockMatrix<T>& a, Term term) {
+  std::vector<double> of_row(std::size_t(a.rows().count()));
+#pragma omp parallel for schedule(dynamic, 16)
+  for (std::int32_t i = 0; i < a.rows().count(); ++i) {
+    double sum = 0;
+    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) sum += term(i, a.column(slot), slot);
+    of_row[std::size_t(i)] = sum;
+  }
+  double total = 0;
+  for (double sum : of_row) total += sum;
+  return total;
+}
+
+template <class T>
+double sum_of_squares(const T* block, std::int64_t count) {
+  double sums[8] = {};
+  std::int64_t k = 0;
+  for (; k + 8 <= count; k += 8) {
+    for (int lane = 0; lane < 8; ++lane) sums[lane] += double(block[k + lane]) * double(block[k + lane]);
+  }
+  for (; k < count; ++k) sums[0] += double(block[k]) * double(block[k]);
+  return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+}
+
+template <class T>
+void require_square(const BlockMatrix<T>& a) {
+  require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
+}
+
+template <class T>
+std::vector<BlockPlace> places_of(const BlockMatrix<T>& a) {
+  std::vector<BlockPlace> places;
+  places.reserve(std::size_t(a.block_count()));
+  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t) { places.push_back({i, j}); });
+  return places;
+}
+
+template <class To, class From>
+BlockMatrix<To> converted(const BlockMatrix<From>& a) {
+  BlockMatrix<To> out(a.rows(), a.columns(), a.symmetry());
+  out.reserve(places_of(a));
+  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    std::copy_n(a.block(slot), numbers(a, i, j), out.block(slot));
+  });
+  return out;
+}
+
+}  // namespace
+
+template <class T>
+void scale(BlockMatrix<T>& a, T alpha) {
+#pragma omp parallel for schedule(dynamic, 16)
+  for (std::int32_t i = 0; i < a.rows().count(); ++i) {
+    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
+      T* block = a.block(slot);
+      for (std::int64_t k = 0; k < numbers(a, i, a.column(slot)); ++k) block[k] *= alpha;
+    }
+  }
+}
+
+template <class T>
+void add(T alpha, BlockMatrix<T>& a, T beta, const BlockMatrix<T>& b) {
+  require_same(a.rows(), b.rows(), "rows of both terms of a sum");
+  require_same(a.columns(), b.columns(), "columns of both terms of a sum");
+  if (a.symmetry() != b.symmetry()) {
+    if (a.symmetry() == Symmetry::none) return add(alpha, a, beta, without_symmetry(b));
+    throw Error(ErrorCode::invalid_input,
+                "to a matrix with a symmetry only one with the same symmetry can be added: use without_symmetry()");
+  }
+  a.reserve(places_of(b));
+  if (alpha != T(1)) scale(a, alpha);
+  b.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    T* to = a.block(a.find(i, j));
+    const T* from = b.block(slot);
+    for (std::int64_t k = 0; k < numbers(b, i, j); ++k) to[k] += beta * from[k];
+  });
+}
+
+template <class T>
+void add_identity(BlockMatrix<T>& a, T alpha) {
+  require_square(a);
+  if (a.symmetry() == Symmetry::antisymmetric) {
+    throw Error(ErrorCode::invalid_input,
+                "the identity cannot be added to an antisymmetric matrix: use without_symmetry()");
+  }
+  std::vector<BlockPlace> diagonal;
+  for (std::int32_t i = 0; i < a.rows().count(); ++i) diagonal.push_back({i, i});
+  a.reserve(diagonal);
+  for (std::int32_t i = 0; i < a.rows().count(); ++i) {
+    T* block = a.block(a.find(i, i));
+    for (std::int64_t p = 0; p < a.rows().size(i); ++p) block[p * (a.rows().size(i) + 1)] += alpha;
+  }
+}
+
+template <class T>
+BlockMatrix<T> transposed(const BlockMatrix<T>& a) {
+  if (a.symmetry() == Symmetry::symmetric) return a;
+  if (a.symmetry() == Symmetry::antisymmetric) {
+    BlockMatrix<T> out = a;
+    scale(out, T(-1));
+    return out;
+  }
+  std::vector<std::int64_t> first(std::size_t(a.columns().count()) + 1);
+  for (std::int64_t slot = 0; slot < a.block_count(); ++slot) ++first[std::size_t(a.column(slot)) + 1];
+  for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
+  std::vector<std::int64_t> next(first.begin(), first.end() - 1), source(std::size_t(a.block_count()));
+  std::vector<std::int32_t> column(source.size());
+  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    const std::size_t to = std::size_t(next[std::size_t(j)]++);
+    column[to] = i;
+    source[to] = slot;
+  });
+  BlockMatrix<T> out =
+      BlockMatrix<T>::with_pattern(a.columns(), a.rows(), Symmetry::none, std::move(first), std::move(column));
+#pragma omp parallel for schedule(dynamic, 16)
+  for (std::int32_t i = 0; i < out.rows().count(); ++i) {
+    for (std::int64_t slot = out.begin(i); slot < out.end(i); ++slot) {
+      transpose_block(a.block(source[std::size_t(slot)]), a.rows().size(out.column(slot)), a.columns().size(i), T(1),
+                      out.block(slot));
+    }
+  }
+  return out;
+}
+
+template <class T>
+BlockMatrix<T> without_symmetry(const BlockMatrix<T>& a) {
+  if (a.symmetry() == Symmetry::none) return a;
+  // Those below the diagonal come from earlier rows, so each row fills in ascending column.
+  std::vector<std::int64_t> first(std::size_t(a.rows().count()) + 1);
+  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t) {
+    ++first[std::size_t(i) + 1];
+    if (i != j) ++first[std::size_t(j) + 1];
+  });
+  for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
+  std::vector<std::int64_t> next(first.begin(), first.end() - 1);
+  std::vector<std::int32_t> column(std::size_t(first.back()));
+  std::vector<std::int64_t> source(column.size());
+  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    const auto enter = [&](std::int32_t row, std::int32_t to) {
+      const std::size_t at = std::size_t(next[std::size_t(row)]++);
+      column[at] = to;
+      source[at] = slot;
+    };
+    enter(i, j);
+    if (i != j) enter(j, i);
+  });
+  BlockMatrix<T> out =
+      BlockMatrix<T>::with_pattern(a.rows(), a.columns(), Symmetry::none, std::move(first), std::move(column));
+  const T sign = T(mirror_sign(a.symmetry()));
+#pragma omp parallel for schedule(dynamic, 16)
+  for (std::int32_t i = 0; i < out.rows().count(); ++i) {
+    for (std::int64_t slot = out.begin(i); slot < out.end(i); ++slot) {
+      const std::int32_t j = out.column(slot);
+      const T* from = a.block(source[std::size_t(slot)]);
+      if (j < i) {
+        transpose_block(from, a.rows().size(j), a.columns().size(i), sign, out.block(slot));
+      } else {
+        std::copy_n(from, numbers(a, i, j), out.block(slot));
+      }
+    }
+  }
+  return out;
+}
+
+template <class T>
+BlockMatrix<T> with_symmetry(const BlockMatrix<T>& a, Symmetry symmetry) {
+  if (a.symmetry() == symmetry) return a;
+  if (symmetry == Symmetry::none) return without_symmetry(a);
+  require_square(a);
+  const T sign = T(mirror_sign(symmetry));
+  const BlockMatrix<T> whole = without_symmetry(a), mirror = transposed(whole);
+  BlockMatrix<T> out(a.rows(), a.columns(), symmetry);
+  std::vector<BlockPlace> places = places_of(whole);
+  for (const BlockPlace& place : places_of(mirror)) places.push_back(place);
+  std::erase_if(places, [](const BlockPlace& place) { return place.row > place.column; });
+  out.reserve(places);
+  const auto add_half = [&](const BlockMatrix<T>& from, T factor) {
+    from.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+      if (j < i) return;
+      T* to = out.block(out.find(i, j));
+      for (std::int64_t k = 0; k < numbers(from, i, j); ++k) to[k] += factor * from.block(slot)[k];
+    });
+  };
+  add_half(whole, T(0.5));
+  add_half(mirror, sign * T(0.5));
+  for (std::int32_t i = 0; i < out.rows().count(); ++i) {
+    if (out.find(i, i) >= 0) symmetrise_block(out.block(out.find(i, i)), out.rows().size(i), sign);
+  }
+  return out;
+}
+
+BlockMatrix<float> to_single(const BlockMatrix<double>& a) { return converted<float>(a); }
+BlockMatrix<double> to_double(const BlockMatrix<float>& a) { return converted<double>(a); }
+
+template <class T>
+BlockMatrix<T> identity(const BlockSizes& sizes) {
+  BlockMatrix<T> out(sizes, sizes, Symmetry::symmetric);
+  add_identity(out, T(1));
+  return out;
+}
+
+template <class T>
+double trace(const BlockMatrix<T>& a) {
+  require_square(a);
+  double sum = 0;
+  for (std::int32_t i = 0; i < a.rows().count(); ++i) {
+    const std::int64_t slot = a.find(i, i);
+    if (slot < 0) continue;
+    for (std::int64_t p = 0; p < a.rows().size(i); ++p) sum += double(a.block(slot)[p * (a.rows().size(i) + 1)]);
+  }
+  return sum;
+}
+
+template <class T>
+double dot(const BlockMatrix<T>& a, const BlockMatrix<T>& b) {
+  require_same(a.rows(), b.rows(), "rows of both factors of a dot product");
+  require_same(a.columns(), b.columns(), "columns of both factors of a dot product");
+  if (a.symmetry() != b.symmetry()) return dot(without_symmetry(a), without_symmetry(b));
+  return sum_over_blocks(a, [&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    const std::int64_t other = b.find(i, j);
+    if (other < 0) return 0.0;
+    double sum = 0;
+    for (std::int64_t k = 0; k < numbers(a, i, j); ++k) sum += double(a.block(slot)[k]) * double(b.block(other)[k]);
+    return weight(a, i, j) * sum;
+  });
+}
+
+template <class T>
+double frobenius_norm(const BlockMatrix<T>& a) {
+  return std::sqrt(sum_over_blocks(a, [&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    return weight(a, i, j) * sum_of_squares(a.block(slot), numbers(a, i, j));
+  }));
+}
+
+template <class T>
+double max_norm(const BlockMatrix<T>& a) {
+  double largest = 0;
+  for (T number : a.data()) {
+    if (!(std::abs(double(number)) <= largest)) largest = std::abs(double(number));
+    if (std::isnan(largest)) break;
+  }
+  return largest;
+}
+
+template <class T>
+std::vector<double> block_norms(const BlockMatrix<T>& a) {
+  std::vector<double> norms(std::size_t(a.block_count()));
+#pragma omp parallel for schedule(dynamic, 16)
+  for (std::int32_t i = 0; i < a.rows().count(); ++i) {
+    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
+      norms[std::size_t(slot)] = std::sqrt(sum_of_squares(a.block(slot), numbers(a, i, a.column(slot))));
+    }
+  }
+  return norms;
+}
+
+template <class T>
+Interval gershgorin(const BlockMatrix<T>& a) {
+  require_square(a);
+  const std::size_t n = std::size_t(a.rows().total());
+  std::vector<double> centre(n), radius(n);
+  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    const T* number = a.block(slot);
+    const bool mirrored = a.symmetry() != Symmetry::none && i != j;
+    for (std::int64_t p = a.rows().offset(i); p < a.rows().offset(i + 1); ++p) {
+      for (std::int64_t q = a.columns().offset(j); q < a.columns().offset(j + 1); ++q, ++number) {
+        if (p == q) {
+          centre[std::size_t(p)] = double(*number);
+        } else {
+          radius[std::size_t(p)] += std::abs(double(*number));
+          if (mirrored) radius[std::size_t(q)] += std::abs(double(*number));
+        }
+      }
+    }
+  });
+  if (n == 0) return {};
+  Interval all{centre[0] - radius[0], centre[0] + radius[0]};
+  for (std::size_t p = 1; p < n; ++p) {
+    all.low = std::min(all.low, centre[p] - radius[p]);
+    all.high = std::max(all.high, centre[p] + radius[p]);
+  }
+  return all;
+}
+
+template <class T>
+Filtered filter(BlockMatrix<T>& a, double eps) {
+  const std::vector<double> norms = block_norms(a);
+  std::vector<std::int64_t> first{0};
+  std::vector<std::int32_t> column;
+  Filtered out;
+  double squares = 0;
+  for (std::int32_t i = 0; i < a.rows().count(); ++i) {
+    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
+      const double norm = norms[std::size_t(slot)];
+      if (norm < eps) {
+        squares += weight(a, i, a.column(slot)) * norm * norm;
+        ++out.blocks;
+      } else {
+        column.push_back(a.column(slot));
+      }
+    }
+    first.push_back(std::int64_t(column.size()));
+  }
+  out.norm = std::sqrt(squares);
+  if (out.blocks == 0) return out;
+  BlockMatrix<T> kept =
+      BlockMatrix<T>::with_pattern(a.rows(), a.columns(), a.symmetry(), std::move(first), std::move(column));
+  kept.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    std::copy_n(a.block(a.find(i, j)), numbers(a, i, j), kept.block(slot));
+  });
+  a = std::move(kept);
+  return out;
+}
+
+template <class T>
+void require_finite(const BlockMatrix<T>& a, const std::string& name) {
+  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    for (std::int64_t k = 0; k < numbers(a, i, j); ++k) {
+      const T number = a.block(slot)[k];
+      if (std::isfinite(double(number))) continue;
+      throw Error(ErrorCode::numerical, fmt::format("{}: element [{}, {}] is {}, must be finite", name,
+                                                    a.rows().offset(i) + k / a.columns().size(j),
+                                                    a.columns().offset(j) + k % a.columns().size(j), number));
+    }
+  });
+}
+
+#define QUADRILLE_BLOCK_ALGEBRA(T)                                        \
+  template void scale(BlockMatrix<T>&, T);                                \
+  template void add(T, BlockMatrix<T>&, T, const BlockMatrix<T>&);        \
+  template void add_identity(BlockMatrix<T>&, T);                         \
+  template BlockMatrix<T> transposed(const BlockMatrix<T>&);              \
+  template BlockMatrix<T> without_symmetry(const BlockMatrix<T>&);        \
+  template BlockMatrix<T> with_symmetry(const BlockMatrix<T>&, Symmetry); \
+  template BlockMatrix<T> identity(const BlockSizes&);                    \
+  template double trace(const BlockMatrix<T>&);                           \
+  template double dot(const BlockMatrix<T>&, const BlockMatrix<T>&);      \
+  template double frobenius_norm(const BlockMatrix<T>&);                  \
+  template double max_norm(const BlockMatrix<T>&);                        \
+  template std::vector<double> block_norms(const BlockMatrix<T>&);        \
+  template Interval gershgorin(const BlockMatrix<T>&);                    \
+  template Filtered filter(BlockMatrix<T>&, double);                      \
+  template void require_finite(const BlockMatrix<T>&, const std::string&);
+QUADRILLE_BLOCK_ALGEBRA(double)
+QUADRILLE_BLOCK_ALGEBRA(float)
+#undef QUADRILLE_BLOCK_ALGEBRA
+
+}  // namespace quadrille::block_dft

@@ -1,0 +1,203 @@
+#include "modules/block_dft/c_api.h"
+
+#include "core/error.h"
+#include "modules/block_dft/density.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+
+struct quadrille_block_matrix {
+  quadrille::block_dft::BlockMatrix<double> matrix;
+};
+
+namespace {
+
+namespace block_dft = quadrille::block_dft;
+using block_dft::BlockPlace;
+using block_dft::BlockSizes;
+using quadrille::Error;
+using quadrille::ErrorCode;
+
+thread_local std::string last_message;
+
+int status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_input: return QUADRILLE_BLOCK_INVALID_ARGUMENT;
+    case ErrorCode::numerical: return QUADRILLE_BLOCK_NUMERICAL;
+    case ErrorCode::unsupported: return QUADRILLE_BLOCK_UNSUPPORTED;
+    default: return QUADRILLE_BLOCK_INTERNAL;
+  }
+}
+
+/// Runs a call and turns what it throws into a status and a message.
+template <class Call>
+int guarded(const char* name, Call call) noexcept {
+  try {
+    try {
+      call();
+      return QUADRILLE_BLOCK_OK;
+    } catch (const Error& error) {
+      last_message = std::string(name) + ": " + error.what();
+      return status_of(error.code());
+    } catch (const std::bad_alloc&) {
+      last_message = std::string(name) + ": out of memory";
+      return QUADRILLE_BLOCK_OUT_OF_MEMORY;
+    } catch (const std::exception& error) {
+      last_message = std::string(name) + ": " + error.what();
+      return QUADRILLE_BLOCK_INTERNAL;
+    }
+  } catch (...) {
+    return QUADRILLE_BLOCK_OUT_OF_MEMORY;  // there was no memory for the message
+  }
+}
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_input, message); }
+
+void demand(const void* pointer, const char* name) {
+  if (pointer == nullptr) refuse(std::string(name) + " is a null pointer");
+}
+
+block_dft::Transpose transpose_of(char letter, const char* name) {
+  if (letter == 'N' || letter == 'n') return block_dft::Transpose::no;
+  if (letter == 'T' || letter == 't') return block_dft::Transpose::yes;
+  refuse(std::string(name) + " = '" + letter + "': it must be N or T");
+}
+
+BlockSizes sizes_of(std::int32_t count, const std::int32_t* sizes, const char* name) {
+  if (count < 0) refuse(std::string(name) + ": there cannot be less than 0 blocks");
+  if (count > 0) demand(sizes, name);
+  return BlockSizes({sizes, sizes + count});
+}
+
+std::size_t numbers(const block_dft::BlockMatrix<double>& a, std::int32_t row, std::int32_t column) {
+  if (row < 0 || row >= a.rows().count() || column < 0 || column >= a.columns().count()) {
+    refuse("block (" + std::to_string(row) + ", " + std::to_string(column) + ") is outside of the matrix");
+  }
+  return std::size_t(a.rows().size(row)) * std::size_t(a.columns().size(column));
+}
+
+/// As much of the report as the caller's version of the struct has.
+void fill(quadrille_block_report* to, const block_dft::MultiplyReport& from) {
+  if (to == nullptr) return;
+  const quadrille_block_report all{to->struct_size,      0,          from.products, from.skipped,
+                                   from.filtered_blocks, from.flops, from.bound,    from.seconds};
+  std::memcpy(to, &all, to->struct_size);
+}
+
+void check(const quadrille_block_report* report) {
+  if (report == nullptr || (report->struct_size >= 8 && report->struct_size <= sizeof *report)) return;
+  refuse("report: struct_size = " + std::to_string(report->struct_size) + ": it must be the size of the struct, " +
+         std::to_string(sizeof *report) + " in this version");
+}
+
+}  // namespace
+
+extern "C" {
+
+int quadrille_block_matrix_create(int32_t block_rows, const int32_t* row_sizes, int32_t block_columns,
+                                  const int32_t* column_sizes, int32_t symmetry, quadrille_block_matrix** matrix) {
+  return guarded("quadrille_block_matrix_create", [&] {
+    demand(matrix, "matrix");
+    if (symmetry < QUADRILLE_BLOCK_GENERAL || symmetry > QUADRILLE_BLOCK_ANTISYMMETRIC) {
+      refuse("symmetry = " + std::to_string(symmetry) + ": it must be 0, 1 or 2");
+    }
+    *matrix = new quadrille_block_matrix{{sizes_of(block_rows, row_sizes, "row_sizes"),
+                                          sizes_of(block_columns, column_sizes, "column_sizes"),
+                                          block_dft::Symmetry(symmetry)}};
+  });
+}
+
+void quadrille_block_matrix_destroy(quadrille_block_matrix* matrix) { delete matrix; }
+
+int quadrille_block_matrix_reserve(quadrille_block_matrix* matrix, int64_t count, const int32_t* places) {
+  return guarded("quadrille_block_matrix_reserve", [&] {
+    demand(matrix, "matrix");
+    if (count > 0) demand(places, "places");
+    std::vector<BlockPlace> all;
+    for (int64_t k = 0; k < count; ++k) all.push_back({places[2 * k], places[2 * k + 1]});
+    matrix->matrix.reserve(all);
+  });
+}
+
+int quadrille_block_matrix_put(quadrille_block_matrix* matrix, int32_t row, int32_t column, const double* block,
+                               int32_t add) {
+  return guarded("quadrille_block_matrix_put", [&] {
+    demand(matrix, "matrix");
+    demand(block, "block");
+    matrix->matrix.put(row, column, {block, numbers(matrix->matrix, row, column)}, add != 0);
+  });
+}
+
+int quadrille_block_matrix_get(const quadrille_block_matrix* matrix, int32_t row, int32_t column, double* block,
+                               int32_t* found) {
+  return guarded("quadrille_block_matrix_get", [&] {
+    demand(matrix, "matrix");
+    demand(block, "block");
+    const std::vector<double> stored = matrix->matrix.get(row, column);
+    std::fill_n(block, numbers(matrix->matrix, row, column), 0.0);
+    std::copy(stored.begin(), stored.end(), block);
+    if (found != nullptr) *found = !stored.empty();
+  });
+}
+
+int quadrille_block_matrix_export(const quadrille_block_matrix* matrix, int64_t* blocks, int64_t* count,
+                                  int32_t* places, double* data) {
+  return guarded("quadrille_block_matrix_export", [&] {
+    demand(matrix, "matrix");
+    const auto& a = matrix->matrix;
+    if (blocks != nullptr) *blocks = a.block_count();
+    if (count != nullptr) *count = a.stored();
+    a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+      if (places != nullptr) {
+        *places++ = i;
+        *places++ = j;
+      }
+      if (data != nullptr) data = std::copy_n(a.block(slot), numbers(a, i, j), data);
+    });
+  });
+}
+
+int quadrille_block_multiply(char trans_a, char trans_b, double alpha, const quadrille_block_matrix* a,
+                             const quadrille_block_matrix* b, double beta, quadrille_block_matrix* c, double eps,
+                             int32_t retain_sparsity, quadrille_block_report* report) {
+  return guarded("quadrille_block_multiply", [&] {
+    demand(a, "a");
+    demand(b, "b");
+    demand(c, "c");
+    check(report);
+    fill(report,
+         block_dft::multiply(alpha, transpose_of(trans_a, "trans_a"), a->matrix, transpose_of(trans_b, "trans_b"),
+                             b->matrix, beta, c->matrix, {.eps = eps, .retain_sparsity = retain_sparsity != 0}));
+  });
+}
+
+int quadrille_block_density(const quadrille_block_matrix* h, const quadrille_block_matrix* s, const char* method,
+                            double electrons, double* mu, double eps, quadrille_block_matrix** p, double* energy,
+                            int32_t* converged) {
+  return guarded("quadrille_block_density", [&] {
+    demand(h, "h");
+    demand(s, "s");
+    demand(method, "method");
+    demand(p, "p");
+    block_dft::DensityOptions options;
+    options.method = block_dft::density_method_named(method);
+    options.function.eps = eps;
+    if (electrons > 0) {
+      options.electrons = electrons;
+    } else {
+      demand(mu, "mu");
+      options.mu = *mu;
+    }
+    block_dft::Density density = block_dft::density_matrix(h->matrix, s->matrix, options);
+    if (mu != nullptr && density.mu) *mu = *density.mu;
+    if (energy != nullptr) *energy = density.energy;
+    if (converged != nullptr) *converged = density.converged;
+    *p = new quadrille_block_matrix{std::move(density.p)};
+  });
+}
+
+const char* quadrille_block_message(void) { return last_message.c_str(); }
+
+}  // extern "C"

@@ -1,0 +1,47 @@
+// The dense path: all eigenvectors by LAPACK, a part of OpenBLAS.
+#include "core/error.h"
+#include "core/system/memory.h"
+#include "modules/block_dft/density.h"
+#include "modules/mgemm/blas.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+extern "C" void dsygvd_(const int* itype, const char* jobz, const char* uplo, const int* n, double* a, const int* lda,
+                        double* b, const int* ldb, double* w, double* work, const int* lwork, int* iwork,
+                        const int* liwork, int* info);
+
+namespace quadrille::block_dft {
+
+DenseDensity dense_density(const std::vector<double>& h, const std::vector<double>& s,
+                           const std::function<std::int64_t(const std::vector<double>&)>& occupied) {
+  const int n = int(std::llround(std::sqrt(double(h.size()))));
+  require_memory(6.0 * double(n) * n * sizeof(double), fmt::format("all eigenvectors of {} orbitals", n));
+  DenseDensity out{std::vector<double>(std::size_t(n)), std::vector<double>(h.size())};
+  std::vector<double> vectors = h, metric = s, work(1);
+  std::vector<int> integers(1);
+  int kind = 1, info = 0, size = -1, integer_size = -1;
+  const mgemm::AllBlasThreads all;
+  for (int pass = 0; pass < 2 && n > 0; ++pass) {  // the first asks for sizes
+    dsygvd_(&kind, "V", "L", &n, vectors.data(), &n, metric.data(), &n, out.eigenvalues.data(), work.data(), &size,
+            integers.data(), &integer_size, &info);
+    if (info > n) {
+      throw Error(ErrorCode::numerical,
+                  fmt::format("S is not positive definite: its leading {} x {} part is not", info - n, info - n));
+    }
+    if (info != 0) throw Error(ErrorCode::numerical, fmt::format("dsygvd of LAPACK fails with {}", info));
+    if (pass == 1) break;
+    size = int(work[0]);
+    integer_size = integers[0];
+    work.resize(std::size_t(size));
+    integers.resize(std::size_t(integer_size));
+  }
+  const std::int64_t count = occupied(out.eigenvalues);
+  // Eigenvectors are columns of a matrix by columns; P is symmetric, so its order does not matter.
+  const DenseView<const double> c{vectors.data(), n, count, n, false};
+  mgemm::shared_product(1.0, c, c.transposed(), 0.0, DenseView<double>{out.p.data(), n, n, n, false});
+  return out;
+}
+
+}  // namespace quadrille::block_dft

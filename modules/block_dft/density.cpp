@@ -1,0 +1,230 @@
+#include "modules/block_dft/density.h"
+
+#include "core/error.h"
+#include "modules/block_dft/block_algebra.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace quadrille::block_dft {
+namespace {
+
+using Matrix = BlockMatrix<double>;
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_input, message); }
+
+void check_options(const DensityOptions& options, std::int64_t orbitals) {
+  if (options.mu.has_value() == options.electrons.has_value())
+    refuse("give mu or a number of electrons, one of the two");
+  if (options.method == DensityMethod::trs4 && options.mu) refuse("TRS4 needs a number of electrons in place of mu");
+  if (options.mu && !std::isfinite(*options.mu)) refuse(fmt::format("mu = {}: it must be finite", *options.mu));
+  if (!options.electrons) return;
+  if (!(*options.electrons > 0 && *options.electrons < double(orbitals))) {
+    refuse(fmt::format("{} electrons: there must be more than 0 and less than one for each of the {} orbitals",
+                       *options.electrons, orbitals));
+  }
+}
+
+[[noreturn]] void refuse_mu(double mu, bool all, std::int64_t orbitals) {
+  refuse(fmt::format("mu = {} is outside of the spectrum: {} of the {} orbitals {} below it", mu, all ? "all" : "none",
+                     orbitals, all ? "are" : "is"));
+}
+
+/// The calculation in the basis that S^-1/2 makes orthogonal.
+class Orthogonal {
+ public:
+  Orthogonal(const Matrix& h, const Matrix& s, const DensityOptions& options, Density& out)
+      : h_(h), options_(options), out_(out), orbitals_(double(h.rows().total())) {
+    const double began = now();
+    FunctionOptions function = function_options("S^-1/2");
+    SquareRoots roots = square_roots(s, function);
+    z_ = std::move(roots.inverse_root);
+    h_ = transformed(h, roots.report);
+    out_.steps.push_back({"roots", 0, 0, roots.report, now() - began});
+    // What filters left out may have moved a level.
+    spectrum_ = gershgorin(h_);
+  }
+
+  void at(double mu) {
+    const Matrix x = occupied_at(mu);
+    const double electrons = out_.steps.back().electrons;
+    if (electrons < 0.5 || electrons > orbitals_ - 0.5) refuse_mu(mu, electrons > 0.5, std::int64_t(orbitals_));
+    finish(x, mu);
+  }
+
+  void bisect(double electrons) {
+    Interval range = spectrum_;
+    double below = 0, above = orbitals_;
+    for (int step = 0; step < options_.max_bisections; ++step) {
+      const double mu = (range.low + range.high) / 2;
+      if (mu <= range.low || mu >= range.high) break;
+      const Matrix x = occupied_at(mu);
+      const double found = out_.steps.back().electrons;
+      if (std::abs(found - electrons) < 0.5) return finish(x, mu);
+      (found < electrons ? range.low : range.high) = mu;
+      (found < electrons ? below : above) = found;
+    }
+    throw Error(ErrorCode::numerical,
+                fmt::format("no mu has {} electrons below it: at {:.17g} their number goes from {:.3f} to {:.3f}",
+                            electrons, range.low, below, above));
+  }
+
+  void purify(double electrons) {
+    const double began = now();
+    const FunctionOptions function = function_options("TRS4");
+    FunctionReport report;
+    if (!(spectrum_.low < spectrum_.high)) {
+      throw Error(ErrorCode::numerical,
+                  fmt::format("all levels are at {}: TRS4 needs some below and some above a gap", spectrum_.low));
+    }
+    Matrix x = h_;
+    scale(x, -1 / (spectrum_.high - spectrum_.low));
+    add_identity(x, spectrum_.high / (spectrum_.high - spectrum_.low));
+    while (report.iterations < function.max_iterations && !report.converged)
+      purify_once(x, electrons, function, report);
+    out_.steps.push_back({"trs4", 0, trace(x), report, now() - began});
+    finish(x, std::nullopt);
+  }
+
+ private:
+  FunctionOptions function_options(const std::string& what) const {
+    FunctionOptions function = options_.function;
+    if (options_.progress) {
+      function.progress = [this, what](int iteration, double residual) {
+        options_.progress(what, iteration, residual);
+      };
+    }
+    return function;
+  }
+
+  /// Z A Z.
+  Matrix transformed(const Matrix& a, FunctionReport& report) const {
+    Matrix left(a.rows(), a.columns());
+    const MultiplyReport product = multiply(1.0, Transpose::no, z_, Transpose::no, a, 0.0, left,
+                                            {.eps = options_.function.eps, .driver = options_.function.driver});
+    report.bound += product.bound;
+    report.flops += product.flops;
+    return symmetric_product(left, z_, options_.function, report);
+  }
+
+  /// (I - sign(H - mu I)) / 2.
+  Matrix occupied_at(double mu) {
+    const double began = now();
+    Matrix x = h_;
+    add_identity(x, -mu);
+    const FunctionReport report = matrix_sign(x, function_options(fmt::format("sign at mu = {:.6g}", mu)));
+    scale(x, -0.5);
+    add_identity(x, 0.5);
+    out_.steps.push_back({"sign", mu, trace(x), report, now() - began});
+    return x;
+  }
+
+  /// A step of TRS4: F = X^2 (4 X - 3 X^2), G = X^2 (I - X)^2 (equations 5 and 6), both without a product of their own.
+  static void purify_once(Matrix& x, double electrons, const FunctionOptions& function, FunctionReport& report) {
+    constexpr double largest_gamma = 6;
+    Matrix square = symmetric_product(x, x, function, report);
+    Matrix difference = x;
+    add(1.0, difference, -1.0, square);
+    ++report.iterations;
+    report.residual = frobenius_norm(difference) / frobenius_norm(square);
+    report.occupation = std::max(report.occupation, x.occupation());
+    report.converged = report.residual < std::sqrt(function.eps);
+    if (function.progress) function.progress(report.iterations, report.residual);
+    const double x2 = trace(square), x3 = dot(square, x), x4 = dot(square, square);
+    const double of_f = 4 * x3 - 3 * x4, of_g = x2 - 2 * x3 + x4;
+    const double gamma = of_g > 0 ? (electrons - of_f) / of_g : 0;
+    if (gamma > largest_gamma) {
+      scale(x, 2.0);
+      add(1.0, x, -1.0, square);
+    } else if (gamma < 0) {
+      x = std::move(square);
+    } else {
+      // X^2 (gamma I + (4 - 2 gamma) X + (gamma - 3) X^2)
+      add(4 - 2 * gamma, x, gamma - 3, square);
+      add_identity(x, gamma);
+      x = symmetric_product(square, x, function, report);
+    }
+  }
+
+  void finish(const Matrix& x, std::optional<double> mu) {
+    DensityStep& last = out_.steps.back();
+    out_.converged = last.report.converged;
+    out_.mu = mu;
+    out_.p = transformed(x, last.report);
+  }
+
+  Matrix h_, z_;
+  const DensityOptions& options_;
+  Density& out_;
+  double orbitals_;
+  Interval spectrum_;
+};
+
+void solve_dense(const Matrix& h, const Matrix& s, const DensityOptions& options, Density& out) {
+  const double began = now();
+  const std::int64_t n = h.rows().total();
+  const auto occupied = [&](const std::vector<double>& levels) -> std::int64_t {
+    if (options.electrons) return std::clamp<std::int64_t>(std::llround(*options.electrons), 1, n - 1);
+    const std::int64_t below = std::lower_bound(levels.begin(), levels.end(), *options.mu) - levels.begin();
+    if (below == 0 || below == n) refuse_mu(*options.mu, below == n, n);
+    return below;
+  };
+  DenseDensity dense = dense_density(h.to_dense(), s.to_dense(), occupied);
+  const std::size_t homo = std::size_t(occupied(dense.eigenvalues)) - 1;
+  out.mu = options.mu.value_or((dense.eigenvalues[homo] + dense.eigenvalues[homo + 1]) / 2);
+  out.p = Matrix::from_dense(dense.p, h.rows(), h.columns(), Symmetry::symmetric);
+  out.eigenvalues = std::move(dense.eigenvalues);
+  out.converged = true;
+  out.steps.push_back({"dense", *out.mu, double(homo + 1), {}, now() - began});
+}
+
+}  // namespace
+
+DensityMethod density_method_named(const std::string& name) {
+  if (name == "sign") return DensityMethod::sign;
+  if (name == "trs4") return DensityMethod::trs4;
+  if (name == "dense") return DensityMethod::dense;
+  refuse("unknown method '" + name + "': known are sign, trs4 and dense");
+}
+
+Density density_matrix(const Matrix& h, const Matrix& s, const DensityOptions& options) {
+  require_same(h.rows(), s.rows(), "H and S");
+  require_symmetric_input(h, "H", options.function.eps);
+  require_symmetric_input(s, "S", options.function.eps);
+  check_options(options, h.rows().total());
+  Density out;
+  if (options.method == DensityMethod::dense) {
+    solve_dense(h, s, options, out);
+  } else {
+    Orthogonal problem(h, s, options, out);
+    if (options.method == DensityMethod::trs4) {
+      problem.purify(*options.electrons);
+    } else if (options.mu) {
+      problem.at(*options.mu);
+    } else {
+      problem.bisect(*options.electrons);
+    }
+  }
+  out.electrons = dot(out.p, s);
+  out.energy = dot(out.p, h);
+  return out;
+}
+
+DensityCheck check_density(const Matrix& p, const Matrix& h, const Matrix& s, double eps) {
+  const MultiplyOptions options{.eps = eps};
+  Matrix ps(p.rows(), p.columns()), psps = ps, sph = ps;
+  multiply(1.0, Transpose::no, p, Transpose::no, s, 0.0, ps, options);
+  multiply(1.0, Transpose::no, ps, Transpose::no, ps, 0.0, psps, options);
+  multiply(1.0, Transpose::yes, ps, Transpose::no, h, 0.0, sph, options);
+  add(1.0, psps, -1.0, ps);
+  const double size = frobenius_norm(sph);
+  add(1.0, sph, -1.0, transposed(sph));
+  return {frobenius_norm(psps) / frobenius_norm(ps), frobenius_norm(sph) / size};
+}
+
+}  // namespace quadrille::block_dft

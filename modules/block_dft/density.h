@@ -1,0 +1,78 @@
+// Density matrices of a Hamiltonian H and an overlap matrix S, in time linear in their size where they are sparse.
+//
+// P = 1/2 Z (I - sign(Z H Z - mu I)) Z with Z = S^-1/2, which is equation 3 of the paper in a symmetric form. There is
+// one electron per occupied orbital: tr(P S) = N. A closed shell of N electrons has N / 2 here, and 2 P.
+#pragma once
+
+#include "modules/block_dft/matrix_functions.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quadrille::block_dft {
+
+enum class DensityMethod {
+  sign,  ///< by the matrix sign function; mu is bisected where a number of electrons is given
+  trs4,  ///< trace-resetting purification of fourth order (Niklasson et al.), for a number of electrons
+  dense  ///< all eigenvectors by LAPACK (dsygvd)
+};
+/// Errors: ErrorCode::invalid_input for an unknown name.
+DensityMethod density_method_named(const std::string& name);
+
+/// Exactly one of `mu` and `electrons` is given.
+struct DensityOptions {
+  DensityMethod method = DensityMethod::sign;
+  std::optional<double> mu{};
+  std::optional<double> electrons{};
+  FunctionOptions function{};
+  int max_bisections = 100;
+  /// Says what is done: "S^-1/2", "sign at mu = -0.2", "TRS4"; iteration and residual.
+  std::function<void(const std::string&, int, double)> progress{};
+};
+
+/// What was done for one sign function or purification, or S^-1/2.
+struct DensityStep {
+  std::string what;      ///< "roots", "sign", "trs4"
+  double mu = 0;         ///< of "sign"
+  double electrons = 0;  ///< tr of the orthogonal density matrix
+  FunctionReport report;
+  double seconds = 0;
+};
+
+struct Density {
+  BlockMatrix<double> p;     ///< symmetric
+  std::optional<double> mu;  ///< absent of TRS4, which does not need it
+  double electrons = 0;      ///< tr(P S)
+  double energy = 0;         ///< tr(P H)
+  bool converged = false;
+  std::vector<DensityStep> steps;
+  std::vector<double> eigenvalues;  ///< of the dense method
+};
+
+/// H and S are symmetric, cut alike. Bisection ends when |tr(P S) - N| < 1/2. TRS4 ends as sign does, at |X - X^2| <
+/// sqrt(eps) |X^2|, its gamma being kept in [0, 6].
+///
+/// Errors: ErrorCode::invalid_input for a number of electrons that is not above 0 and below the number of orbitals, a
+/// mu outside of the spectrum (no orbital, or all of them, below it), mu and electrons both or neither, TRS4 with a mu;
+/// ErrorCode::numerical for an S that is not positive definite, levels so close that no mu has N electrons below it;
+/// and those of matrix_functions.h. An iteration that does not converge is reported, not thrown.
+Density density_matrix(const BlockMatrix<double>& h, const BlockMatrix<double>& s, const DensityOptions& options);
+
+/// How far P is from a density matrix: |P S P S - P S| / |P S| and |S P H - H P S| / |S P H|, Frobenius, by products
+/// that are filtered with eps.
+struct DensityCheck {
+  double idempotency = 0, commutation = 0;
+};
+DensityCheck check_density(const BlockMatrix<double>& p, const BlockMatrix<double>& h, const BlockMatrix<double>& s,
+                           double eps);
+
+/// All eigenvalues of H c = e S c in ascending order and P with `occupied(e)` orbitals, by LAPACK; density.h has the
+/// errors. `occupied` is given all eigenvalues and says how many count.
+struct DenseDensity {
+  std::vector<double> eigenvalues, p;  ///< p: row-major
+};
+DenseDensity dense_density(const std::vector<double>& h, const std::vector<double>& s,
+                           const std::function<std::int64_t(const std::vector<double>&)>& occupied);
+
+}  // namespace quadrille::block_dft

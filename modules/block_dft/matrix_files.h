@@ -1,0 +1,29 @@
+// Symmetric matrices in files: dense ones in HDF5, sparse ones in ELSI's CSC format.
+#pragma once
+
+#include "modules/block_dft/block_matrix.h"
+
+#include <string>
+
+namespace quadrille::block_dft {
+
+/// Whole numbers in a text file, between white space: the sizes of blocks. Errors: ErrorCode::file,
+/// ErrorCode::invalid_input naming line and column.
+BlockSizes read_block_sizes(const std::string& path);
+
+/// The number of rows of the square matrix in a file, which is HDF5 or ELSI CSC by its first bytes; `dataset` counts
+/// for HDF5 only. Errors: ErrorCode::file.
+std::int64_t read_matrix_size(const std::string& path, const std::string& dataset);
+
+/// A symmetric matrix, as (A + A^T) / 2 where elements differ by rounding. Blocks that hold no element, or zeros only,
+/// are left out. Errors: ErrorCode::file for files that are damaged or cut short, and for another size than that of the
+/// blocks; ErrorCode::invalid_input for a matrix whose elements differ from those of its transpose by more than 1e-8 of
+/// the largest; ErrorCode::numerical for elements that are not finite. All name the place.
+BlockMatrix<double> read_symmetric(const std::string& path, const std::string& dataset, const BlockSizes& sizes);
+
+/// ELSI CSC for a name that ends in ".csc" (elements that are not 0), otherwise a dense matrix in HDF5. Whole or not at
+/// all. `electrons` is written into the head of ELSI's files.
+void write_symmetric(const std::string& path, const std::string& dataset, const BlockMatrix<double>& a,
+                     double electrons);
+
+}  // namespace quadrille::block_dft

@@ -1,0 +1,78 @@
+#include "modules/block_dft/model_system.h"
+
+#include "core/random/random.h"
+#include "modules/block_dft/block_algebra.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace quadrille::block_dft {
+namespace {
+
+using Matrix = BlockMatrix<double>;
+
+class Lattice {
+ public:
+  explicit Lattice(std::int32_t sites) {
+    while (std::int64_t(length_) * length_ * length_ < sites) ++length_;
+  }
+  double distance(std::int32_t a, std::int32_t b) const {
+    double squares = 0;
+    for (int axis = 0, step = 1; axis < 3; ++axis, step *= length_) {
+      const int d = std::abs(a / step % length_ - b / step % length_);
+      const int nearest = std::min(d, length_ - d);
+      squares += double(nearest) * nearest;
+    }
+    return std::sqrt(squares);
+  }
+
+ private:
+  int length_ = 1;
+};
+
+/// Elements between atoms, scaled so that no row has more than `radius` of them, in magnitudes.
+Matrix couplings(const ModelOptions& options, std::uint32_t which, double radius) {
+  const std::int32_t atoms = options.sizes.count();
+  const Lattice lattice(atoms);
+  std::vector<BlockPlace> places;
+  for (std::int32_t i = 0; i < atoms; ++i) {
+    for (std::int32_t j = i + 1; j < atoms; ++j) {
+      if (lattice.distance(i, j) <= options.cutoff) places.push_back({i, j});
+    }
+  }
+  Matrix out(options.sizes, options.sizes, Symmetry::symmetric);
+  out.reserve(places);
+  out.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    SiteRandom random(options.seed, RandomPurpose::RandomBlocks, std::int64_t(i) * atoms + j, which);
+    const double size = std::exp(-options.decay * lattice.distance(i, j));
+    for (std::int64_t k = 0; k < std::int64_t(options.sizes.size(i)) * options.sizes.size(j); ++k) {
+      out.block(slot)[k] = size * (2 * random.uniform() - 1);
+    }
+  });
+  const Interval rows = gershgorin(out);
+  if (rows.high > 0) scale(out, radius / rows.high);
+  return out;
+}
+
+}  // namespace
+
+ModelSystem model_system(const ModelOptions& options) {
+  constexpr std::uint32_t of_h = 2, of_s = 3, of_levels = 4;
+  constexpr double h_radius = 0.5, s_radius = 0.4;
+  ModelSystem out{couplings(options, of_h, h_radius), couplings(options, of_s, s_radius), 0};
+  add_identity(out.s, 1.0);
+  add_identity(out.h, 0.0);
+  for (std::int32_t i = 0; i < options.sizes.count(); ++i) {
+    SiteRandom random(options.seed, RandomPurpose::RandomBlocks, i, of_levels);
+    double* block = out.h.block(out.h.find(i, i));
+    const std::int32_t orbitals = options.sizes.size(i), below = (orbitals + 1) / 2;
+    for (std::int64_t p = 0; p < orbitals; ++p) {
+      block[p * (orbitals + 1)] = (p < below ? -1 : 1) + 0.2 * (random.uniform() - 0.5);
+    }
+    out.electrons += below;
+  }
+  return out;
+}
+
+}  // namespace quadrille::block_dft

@@ -1,0 +1,28 @@
+// Made Hamiltonians and overlaps: insulators whose matrix elements fall off exponentially.
+#pragma once
+
+#include "modules/block_dft/block_matrix.h"
+
+#include <cstdint>
+
+namespace quadrille::block_dft {
+
+struct ModelSystem {
+  BlockMatrix<double> h, s;  ///< symmetric
+  double electrons = 0;      ///< one per orbital below the gap, which is around 0
+};
+
+struct ModelOptions {
+  BlockSizes sizes;    ///< orbitals of each atom
+  double decay = 1.5;  ///< elements between atoms at a distance d are random times exp(-decay d)
+  double cutoff = 4;   ///< no elements beyond this distance
+  std::uint64_t seed = 1;
+};
+
+/// Atoms on the sites of a periodic cubic lattice of spacing 1, the smallest that has enough of them. Of b orbitals of
+/// an atom (b + 1) / 2, rounded down, have a level in [-1.1, -0.9], the others in [0.9, 1.1]. Elements between atoms
+/// are scaled so that, by Gershgorin, H has no eigenvalue in (-0.4, 0.4) and those of S are in [0.6, 1.4]: so the
+/// number of eigenvalues of H c = e S c below 0 is known (Sylvester), and none is nearer to 0 than 0.28.
+ModelSystem model_system(const ModelOptions& options);
+
+}  // namespace quadrille::block_dft

@@ -1,0 +1,47 @@
+// Products of block-sparse matrices in the layers of Schuett, Messmer, Hutter and VandeVondele, "GPU accelerated sparse
+// matrix matrix multiplication for linear scaling density functional theory": multrec.h, csr_level.h, driver.h.
+#pragma once
+
+#include "modules/block_dft/block_matrix.h"
+#include "modules/block_dft/driver.h"
+
+namespace quadrille::block_dft {
+
+enum class Transpose { no, yes };
+
+struct MultiplyOptions {
+  /// Of what is left out: products whose norms say that a block of C changes by less than eps in all of them (A of row
+  /// i has n blocks: each product with |alpha| norm(A) norm(B) < eps / n), and then blocks of C with a norm below eps.
+  /// 0: nothing.
+  double eps = 0;
+  /// C keeps its blocks and gets no others, whatever eps.
+  bool retain_sparsity = false;
+  Driver driver = Driver::automatic;
+  double cache_bytes = 512 << 10;  ///< of A, B and C at the end of multrec
+};
+
+/// What a product did.
+struct MultiplyReport {
+  std::int64_t products = 0, skipped = 0;  ///< of blocks
+  double flops = 0;                        ///< 2 m n k of each product that was done
+  std::int64_t filtered_blocks = 0;        ///< of C
+  /// The Frobenius norm of the difference from the product without a filter is at most `bound`, rounding aside, of
+  /// which `skipped_bound` is for products and `filtered_norm` that of the blocks of C that were taken out.
+  double bound = 0, skipped_bound = 0, filtered_norm = 0;
+  double index_seconds = 0, product_seconds = 0, seconds = 0;  ///< finding C's places; products alone; all
+};
+
+/// C = alpha op(A) op(B) + beta C; C's old blocks count with beta and retain_sparsity only. A and B may be the same
+/// matrix, and C may be A or B. Products are added to a block of C in ascending k, so that neither threads nor the
+/// order of the recursion change a bit.
+///
+/// A C with a symmetry gets its upper blocks only, and diagonal ones as (D +- D^T) / 2: that op(A) op(B) has that
+/// symmetry is the caller's promise (powers and polynomials of one symmetric matrix have).
+///
+/// Errors: ErrorCode::invalid_input for block sizes that do not match and an eps that is negative or not finite,
+/// ErrorCode::unsupported for memory that does not suffice.
+template <class T>
+MultiplyReport multiply(T alpha, Transpose op_a, const BlockMatrix<T>& a, Transpose op_b, const BlockMatrix<T>& b,
+                        T beta, BlockMatrix<T>& c, const MultiplyOptions& options = {});
+
+}  // namespace quadrille::block_dft

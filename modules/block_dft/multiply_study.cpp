@@ -1,0 +1,98 @@
+#include "modules/block_dft/multiply_study.h"
+
+#include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/random_blocks.h"
+#include "modules/mgemm/blas.h"
+#include "modules/take_turns.h"
+
+namespace quadrille::block_dft {
+namespace {
+
+template <class T>
+struct Product {
+  BlockMatrix<T> a, b, c;
+
+  explicit Product(const StudyProblem& p) {
+    const Symmetry symmetry = p.symmetric ? Symmetry::symmetric : Symmetry::none;
+    a = random_blocks<T>(p.m, p.k, symmetry, p.occupation, p.seed, p.decay);
+    if (!p.symmetric) b = random_blocks<T>(p.k, p.n, symmetry, p.occupation, p.seed + 1, p.decay);
+    c = BlockMatrix<T>(p.m, p.n, symmetry);
+  }
+
+  MultiplyReport run(const StudyProblem& p, Driver driver, double eps) {
+    const BlockMatrix<T>& right = p.symmetric ? a : b;
+    return multiply(T(1), Transpose::no, a, Transpose::no, right, T(0), c, {.eps = eps, .driver = driver});
+  }
+};
+
+template <class T>
+double dense_seconds(const Product<T>& product, const StudyProblem& p, int repeats) {
+  const std::vector<T> a = product.a.to_dense(), b = p.symmetric ? a : product.b.to_dense();
+  const std::int64_t m = p.m.total(), n = p.n.total(), k = p.k.total();
+  std::vector<T> c(std::size_t(m * n));
+  std::vector<double> seconds;
+  const mgemm::AllBlasThreads all;
+  for (int time = 0; time < repeats; ++time) {
+    seconds.push_back(seconds_of([&] {
+      mgemm::dense_product(T(1), DenseView<const T>{b.data(), n, k, n, false},
+                           DenseView<const T>{a.data(), k, m, k, false}, T(0), DenseView<T>{c.data(), n, m, n, false});
+    }));
+  }
+  return median(seconds);
+}
+
+/// Of the factors of all products that are done, on average blocks.
+template <class T>
+double factor_bytes(const MultiplyReport& report, const StudyProblem& p) {
+  const double m = double(p.m.total()) / p.m.count(), n = double(p.n.total()) / p.n.count();
+  const double k = double(p.k.total()) / p.k.count();
+  return double(report.products) * sizeof(T) * (m * k + k * n);
+}
+
+template <class T>
+std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options,
+                              const std::function<void(int, int)>& progress) {
+  Product<T> product(p);
+  std::vector<StudyRow> rows(options.drivers.size());
+  std::vector<std::vector<double>> seconds(rows.size());
+  std::optional<BlockMatrix<T>> exact;
+  if (options.check) {
+    product.run(p, Driver::automatic, 0);
+    exact = product.c;
+  }
+  const int calls = options.repeats * int(rows.size());
+  int done = 0;
+  take_turns(options.repeats, rows.size(), [&](std::size_t which) {
+    StudyRow& row = rows[which];
+    MultiplyReport report;
+    seconds[which].push_back(seconds_of([&] { report = product.run(p, options.drivers[which], p.eps); }));
+    if (row.report.seconds == 0 || report.seconds < row.report.seconds) row.report = report;
+    row.c_occupation = product.c.occupation();
+    row.bytes = double(product.a.bytes() + product.b.bytes() + product.c.bytes());
+    if (exact && !row.error) {
+      BlockMatrix<T> difference = product.c;
+      add(T(1), difference, T(-1), *exact);
+      row.error = frobenius_norm(difference);
+    }
+    progress(++done, calls);
+  });
+  std::optional<double> dense;
+  if (options.dense) dense = dense_seconds(product, p, options.repeats);
+  for (std::size_t which = 0; which < rows.size(); ++which) {
+    rows[which].driver = options.drivers[which];
+    rows[which].seconds = median(seconds[which]);
+    rows[which].a_occupation = product.a.occupation();
+    rows[which].product_bytes = factor_bytes<T>(rows[which].report, p);
+    rows[which].dense_seconds = dense;
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<StudyRow> measure_products(const StudyProblem& problem, const StudyOptions& options,
+                                       const std::function<void(int, int)>& progress) {
+  return problem.single ? measure<float>(problem, options, progress) : measure<double>(problem, options, progress);
+}
+
+}  // namespace quadrille::block_dft

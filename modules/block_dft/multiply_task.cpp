@@ -1,0 +1,222 @@
+#include "modules/block_dft/multiply_task.h"
+
+#include "core/simd/isa.h"
+#include "core/system/atomic_file.h"
+#include "core/system/csv.h"
+#include "core/system/log.h"
+#include "core/system/memory.h"
+#include "modules/block_dft/multiply_study.h"
+#include "modules/block_dft/random_blocks.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace quadrille::block_dft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Call>
+auto blamed_on(const char* parameter, Call call) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    const quadrille_error code =
+        error.code() == ErrorCode::unsupported ? QUADRILLE_UNSUPPORTED : QUADRILLE_INVALID_INPUT;
+    TaskContext::fail(code, error.message(), parameter);
+  }
+}
+
+std::vector<Driver> drivers_of(const TaskContext& context) {
+  std::vector<Driver> out;
+  for (const std::string& name : context.texts("drivers")) {
+    out.push_back(blamed_on("drivers", [&] { return driver_named(name); }));
+  }
+  return out;
+}
+
+std::vector<std::int32_t> kinds_of(const TaskContext& context) {
+  const std::vector<std::int64_t> given = context.integers("block_sizes");
+  return {given.begin(), given.end()};
+}
+
+std::int32_t blocks_along(const TaskContext& context, const char* name) {
+  return std::int32_t(context.integer(context.has(name) ? name : "m"));
+}
+
+StudyProblem problem_of(const TaskContext& context, double occupation, bool single) {
+  const std::uint64_t seed = std::uint64_t(context.integer("seed"));
+  const std::vector<std::int32_t> kinds = kinds_of(context);
+  const auto sizes = [&](const char* name, std::uint64_t which) {
+    return random_sizes(blocks_along(context, name), kinds, seed + which);
+  };
+  StudyProblem problem;
+  problem.symmetric = context.boolean("symmetric");
+  problem.m = sizes("m", 0);
+  problem.n = problem.symmetric ? problem.m : sizes("n", 1);
+  problem.k = problem.symmetric ? problem.m : sizes("k", 2);
+  problem.occupation = occupation;
+  problem.decay = context.real("decay");
+  problem.eps = context.real("eps");
+  problem.single = single;
+  problem.seed = seed;
+  return problem;
+}
+
+Json row_json(const StudyProblem& p, const StudyRow& row) {
+  const double rate = row.report.flops / row.seconds * 1e-9;
+  return {{"precision", p.single ? "single" : "double"},
+          {"driver", to_string(row.driver)},
+          {"rows", p.m.total()},
+          {"columns", p.n.total()},
+          {"inner", p.k.total()},
+          {"occupation", row.a_occupation},
+          {"occupation_of_c", row.c_occupation},
+          {"seconds", row.seconds},
+          {"gflops", rate},
+          {"flops", row.report.flops},
+          {"products", row.report.products},
+          {"skipped", row.report.skipped},
+          {"filtered_blocks", row.report.filtered_blocks},
+          {"index_seconds", row.report.index_seconds},
+          {"product_seconds", row.report.product_seconds},
+          {"bytes", row.bytes},
+          {"flops_per_byte", known(row.product_bytes > 0, row.report.flops / row.product_bytes)},
+          {"bound", row.report.bound},
+          {"error", known(row.error.has_value(), row.error.value_or(0))},
+          {"dense_seconds", known(row.dense_seconds.has_value(), row.dense_seconds.value_or(0))}};
+}
+
+constexpr const char* precisions[] = {"double", "single", "both", nullptr};
+constexpr quadrille_parameter number{.name = "size",
+                                     .type = QUADRILLE_INTEGER,
+                                     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+                                     .minimum = 1,
+                                     .maximum = 4096};
+constexpr quadrille_parameter share{.name = "occupation",
+                                    .type = QUADRILLE_REAL,
+                                    .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN | QUADRILLE_HAS_MAXIMUM,
+                                    .maximum = 1};
+constexpr quadrille_parameter driver{.name = "driver", .type = QUADRILLE_TEXT};
+
+constexpr quadrille_parameter count(const char* name, const char* help, const char* value, double least, double most) {
+  return {.name = name,
+          .type = QUADRILLE_INTEGER,
+          .help = help,
+          .default_text = value,
+          .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
+          .minimum = least,
+          .maximum = most};
+}
+
+constexpr quadrille_parameter flag(const char* name, const char* help) {
+  return {.name = name, .type = QUADRILLE_BOOLEAN, .help = help, .default_text = "false"};
+}
+
+}  // namespace
+
+const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
+    count("m", "blocks of rows of A and C", "100", 1, 1e6),
+    count("n", "blocks of columns of B and C; without it m", nullptr, 1, 1e6),
+    count("k", "blocks of columns of A and rows of B; without it m", nullptr, 1, 1e6),
+    {.name = "block_sizes",
+     .type = QUADRILLE_LIST,
+     .help = "each block of rows or columns is as large as one of these, drawn at random",
+     .default_text = "[23]",
+     .members = &number,
+     .member_count = 1},
+    {.name = "occupations",
+     .type = QUADRILLE_LIST,
+     .help = "shares of the blocks of A and B that are there, drawn at random; one product each",
+     .default_text = "[0.1, 0.25, 0.5]",
+     .members = &share,
+     .member_count = 1},
+    {.name = "decay",
+     .type = QUADRILLE_REAL,
+     .help = "numbers of block (i, j) are random in [-1, 1) times exp(-decay |i - j|)",
+     .default_text = "0",
+     .flags = QUADRILLE_HAS_MINIMUM},
+    flag("symmetric", "A squared in place of A B, A symmetric: of C only the upper half is computed"),
+    {.name = "precision",
+     .type = QUADRILLE_CHOICE,
+     .help = "of numbers and sums",
+     .default_text = "double",
+     .choices = precisions},
+    {.name = "drivers",
+     .type = QUADRILLE_LIST,
+     .help = "what multiplies blocks: automatic, own, blas (OpenBLAS), xsmm (libxsmm, where the build has it)",
+     .default_text = "[automatic]",
+     .members = &driver,
+     .member_count = 1},
+    {.name = "eps",
+     .type = QUADRILLE_REAL,
+     .help =
+         "what is smaller is left out: every block of C changes by less than that, and goes when its norm is below; "
+         "0: nothing",
+     .default_text = "0",
+     .flags = QUADRILLE_HAS_MINIMUM},
+    flag("check", "measure the error that eps makes"),
+    flag("dense", "measure the dense product by OpenBLAS too"),
+    count("repeats", "times that each product is done, drivers in turns; medians count", "5", 1, 1000),
+    count("seed", "of sizes, places and numbers", "1", 0, 9e15),
+    {.name = "csv",
+     .type = QUADRILLE_FILE_OUT,
+     .help = "the rows as comma-separated values",
+     .default_text = "block_multiply.csv"}};
+
+void check_multiply(const TaskContext& context) {
+  drivers_of(context);
+  for (const char* name : {"n", "k"}) {
+    if (!context.boolean("symmetric") || !context.has(name) || context.integer(name) == context.integer("m")) continue;
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "a symmetric matrix has as many blocks of columns as of rows", name);
+  }
+  if (!context.backend().empty() && context.backend() != "cpu") {
+    TaskContext::fail(QUADRILLE_UNSUPPORTED, "block-sparse products run on the CPU only: use --backend cpu");
+  }
+}
+
+void run_multiply(const TaskContext& context) {
+  check_multiply(context);
+  StudyOptions options;
+  options.drivers = drivers_of(context);
+  options.repeats = int(context.integer("repeats"));
+  options.check = context.boolean("check");
+  options.dense = context.boolean("dense");
+  const std::vector<double> occupations = context.reals("occupations");
+  const std::string precision = context.text("precision");
+  std::vector<bool> singles;
+  if (precision != "single") singles.push_back(false);
+  if (precision != "double") singles.push_back(true);
+  Json rows = Json::array();
+  std::size_t problem_number = 0;
+  for (const double occupation : occupations) {
+    for (const bool single : singles) {
+      const StudyProblem problem = problem_of(context, occupation, single);
+      const std::string what = fmt::format("occupation {:g}, {}", occupation, single ? "single" : "double");
+      const auto progress = [&](int done, int of) {
+        const double all = double(occupations.size() * singles.size());
+        context.progress_or_stop(what, (double(problem_number) + double(done) / of) / all);
+      };
+      for (const StudyRow& row : measure_products(problem, options, progress)) {
+        rows.push_back(row_json(problem, row));
+        log().info("{}: {}, {}: {:.3g} s, {:.4g} GFLOP/s, {:.3g} skipped", context.task_name(), what,
+                   to_string(row.driver), row.seconds, row.report.flops / row.seconds * 1e-9,
+                   double(row.report.skipped));
+      }
+      ++problem_number;
+    }
+  }
+  write_file(context.output_file("csv"), csv_of_rows(rows));
+  context.result_in("block_products", Json({{"csv", context.text("csv")},
+                                            {"threads", context.threads()},
+                                            {"isa", to_string(active_isa())},
+                                            {"block_sizes", kinds_of(context)},
+                                            {"eps", context.real("eps")},
+                                            {"symmetric", context.boolean("symmetric")},
+                                            {"repeats", options.repeats},
+                                            {"rows", rows}})
+                                          .dump());
+}
+
+}  // namespace quadrille::block_dft

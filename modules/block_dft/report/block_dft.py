@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Tables and a figure of the tasks `block_multiply` and `density_matrix`.
+
+    python3 block_dft.py RESULTS.json --out DIR [--format svg|png]
+
+Writes DIR/block_dft.md and, where Python has matplotlib, the figures that it shows. `text` and `draw` are what
+`quadrille report` would call of a module.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+
+def number(value, form=".3g"):
+    return "-" if value is None else "0" if value == 0 else format(value, form)
+
+
+def table(head, lines):
+    out = "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n"
+    return out + "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def product_text(name, one):
+    rows = one["rows"]
+    head = ["precision", "driver", "size", "occupation", "of C", "seconds", "GFLOP/s", "index", "GiB"]
+    lines = [[row["precision"], row["driver"], f"{row['rows']} x {row['inner']} x {row['columns']}",
+              number(row["occupation"]), number(row["occupation_of_c"]), number(row["seconds"]), number(row["gflops"]),
+              format(row["index_seconds"] / row["seconds"], ".0%"), number(row["bytes"] / 2**30)] for row in rows]
+    if any(row["dense_seconds"] for row in rows):
+        head.append("dense / sparse")
+        for line, row in zip(lines, rows):
+            line.append(number(row["dense_seconds"] and row["dense_seconds"] / row["seconds"]))
+    if one["eps"] > 0:
+        head += ["skipped", "error", "bound"]
+        for line, row in zip(lines, rows):
+            all_products = row["products"] + row["skipped"]
+            line += [format(row["skipped"] / max(all_products, 1), ".0%"), number(row["error"], ".2e"),
+                     number(row["bound"], ".2e")]
+    sizes = ", ".join(str(size) for size in one["block_sizes"])
+    return (f"\n## Products `{name}`\n\nBlocks of {sizes}, eps {one['eps']:g}, {one['threads']} threads, {one['isa']}. `index` is the "
+            "share of finding the blocks of C; flops are those of the blocks that are multiplied.\n\n" + table(head, lines))
+
+
+def density_text(name, one):
+    out = (f"\n## Density matrix `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: tr(PS) = "
+           f"{one['electrons']:.6f}, tr(PH) = {one['energy']:.10g}, occupation of P {one['occupation']:.3g}, "
+           f"{one['seconds']:.3g} s.\n")
+    if "idempotency" in one:
+        out += f"\\|PSPS - PS\\| / \\|PS\\| = {one['idempotency']:.2e}, \\|SPH - HPS\\| / \\|SPH\\| = {one['commutation']:.2e}.\n"
+    if "energy_error_per_block" in one:
+        out += f"Error of the energy per block against LAPACK: {one['energy_error_per_block']:.2e}.\n"
+    return out + "\n" + table(
+        ["step", "mu", "electrons", "iterations", "residual", "bound", "occupation", "GFLOP/s", "seconds"],
+        [[step["what"], number(step["mu"], ".6g"), number(step["electrons"], ".6f"), str(step["iterations"]),
+          number(step["residual"], ".1e"), number(step["bound"], ".1e"), number(step["occupation"]),
+          number(step["flops"] / step["seconds"] * 1e-9 if step["seconds"] else None), number(step["seconds"])]
+         for step in one["steps"]])
+
+
+def densities(results):
+    return {name: one for name, one in results.items() if isinstance(one, dict) and "orbitals" in one and "steps" in one}
+
+
+def text(results):
+    out = "".join(product_text(name, one) for name, one in results.get("block_products", {}).items())
+    return out + "".join(density_text(name, one) for name, one in densities(results).items())
+
+
+def draw(results, save):
+    import matplotlib.pyplot as plt
+
+    for name, one in results.get("block_products", {}).items():
+        kinds = list(dict.fromkeys((row["precision"], row["driver"]) for row in one["rows"]))
+        if len({row["occupation"] for row in one["rows"]}) < 2:
+            continue
+        figure, axes = plt.subplots(figsize=(7, 4))
+        for precision, driver in kinds:
+            rows = [row for row in one["rows"] if (row["precision"], row["driver"]) == (precision, driver)]
+            axes.plot([row["occupation"] for row in rows], [row["gflops"] for row in rows], "o-",
+                      label=f"{driver}, {precision}")
+        axes.set(xlabel="occupation of A and B", ylabel="GFLOP/s", ylim=(0, None))
+        axes.legend()
+        save(figure, f"{name}_rate", f"Products {name}: rate against occupation")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Tables and figures of the module block_dft")
+    parser.add_argument("results")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--format", choices=("svg", "png"), default="svg")
+    args = parser.parse_args()
+    with open(args.results) as stream:
+        results = json.load(stream)
+    os.makedirs(args.out, exist_ok=True)
+    shown = text(results)
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+
+        def save(figure, name, caption):
+            nonlocal shown
+            figure.savefig(os.path.join(args.out, f"{name}.{args.format}"), bbox_inches="tight", dpi=150)
+            plt.close(figure)
+            shown += f"\n![{caption}]({name}.{args.format})\n\n{caption}\n"
+
+        draw(results, save)
+    except ImportError:
+        print("warning: no figures: Python has no matplotlib (Debian: python3-matplotlib)", file=sys.stderr)
+    path = os.path.join(args.out, "block_dft.md")
+    with open(path, "w") as stream:
+        stream.write(shown)
+    print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

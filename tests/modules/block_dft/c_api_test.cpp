@@ -1,0 +1,111 @@
+// The C calls: results, status codes and messages.
+#include "modules/block_dft/c_api.h"
+
+#include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/density.h"
+#include "modules/block_dft/model_system.h"
+#include "modules/block_dft/multiply.h"
+#include "tests/modules/block_dft/dense.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace quadrille::block_dft {
+namespace {
+
+using namespace testing;
+using ::testing::HasSubstr;
+using Handle = std::unique_ptr<quadrille_block_matrix, decltype(&quadrille_block_matrix_destroy)>;
+
+Handle handle_of(const BlockMatrix<double>& a) {
+  quadrille_block_matrix* made = nullptr;
+  EXPECT_EQ(quadrille_block_matrix_create(a.rows().count(), a.rows().sizes().data(), a.columns().count(),
+                                          a.columns().sizes().data(), int(a.symmetry()), &made),
+            QUADRILLE_BLOCK_OK);
+  std::vector<std::int32_t> places;
+  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t) { places.insert(places.end(), {i, j}); });
+  EXPECT_EQ(quadrille_block_matrix_reserve(made, a.block_count(), places.data()), QUADRILLE_BLOCK_OK);
+  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    EXPECT_EQ(quadrille_block_matrix_put(made, i, j, a.block(slot), 0), QUADRILLE_BLOCK_OK);
+  });
+  return {made, quadrille_block_matrix_destroy};
+}
+
+TEST(BlockCApi, ProductsAreThoseOfTheLibrary) {
+  const BlockSizes m = some_sizes(5), k = some_sizes(6), n = some_sizes(4);
+  const BlockMatrix<double> a = random_blocks<double>(k, m, Symmetry::none, 0.6, next_seed(), 0.5);
+  const BlockMatrix<double> b = random_blocks<double>(k, n, Symmetry::none, 0.6, next_seed(), 0.5);
+  BlockMatrix<double> c = random_blocks<double>(m, n, Symmetry::none, 0.6, next_seed());
+  const Handle left = handle_of(a), right = handle_of(b), out = handle_of(c);
+  quadrille_block_report report{};
+  report.struct_size = sizeof report;
+  ASSERT_EQ(quadrille_block_multiply('T', 'n', 2, left.get(), right.get(), 0.5, out.get(), 0.1, 0, &report),
+            QUADRILLE_BLOCK_OK)
+      << quadrille_block_message();
+  const MultiplyReport expected = multiply(2.0, Transpose::yes, a, Transpose::no, b, 0.5, c, {.eps = 0.1});
+  EXPECT_EQ(report.flops, expected.flops);
+  EXPECT_EQ(report.bound, expected.bound);
+  std::int64_t blocks = 0, numbers = 0;
+  ASSERT_EQ(quadrille_block_matrix_export(out.get(), &blocks, &numbers, nullptr, nullptr), QUADRILLE_BLOCK_OK);
+  ASSERT_EQ(blocks, c.block_count());
+  std::vector<std::int32_t> places(std::size_t(2 * blocks));
+  std::vector<double> data(static_cast<std::size_t>(numbers));
+  ASSERT_EQ(quadrille_block_matrix_export(out.get(), nullptr, nullptr, places.data(), data.data()), QUADRILLE_BLOCK_OK);
+  EXPECT_EQ(data, std::vector<double>(c.data().begin(), c.data().end()));
+  c.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    EXPECT_EQ(places[std::size_t(2 * slot)], i);
+    EXPECT_EQ(places[std::size_t(2 * slot + 1)], j);
+  });
+}
+
+TEST(BlockCApi, DensityMatricesAreThoseOfTheLibrary) {
+  const ModelSystem system = model_system({.sizes = random_sizes(12, {2, 3}, next_seed()), .seed = next_seed()});
+  const Handle h = handle_of(system.h), s = handle_of(system.s);
+  for (const char* method : {"sign", "trs4", "dense"}) {
+    quadrille_block_matrix* p = nullptr;
+    double energy = 0, mu = 0;
+    std::int32_t converged = 0;
+    ASSERT_EQ(quadrille_block_density(h.get(), s.get(), method, system.electrons, &mu, 1e-8, &p, &energy, &converged),
+              QUADRILLE_BLOCK_OK)
+        << quadrille_block_message();
+    const Handle owned(p, quadrille_block_matrix_destroy);
+    DensityOptions options{.method = density_method_named(method), .electrons = system.electrons};
+    options.function.eps = 1e-8;
+    const Density expected = density_matrix(system.h, system.s, options);
+    EXPECT_EQ(energy, expected.energy);
+    EXPECT_EQ(converged, 1);
+    std::vector<double> block(std::size_t(system.s.rows().size(0)) * std::size_t(system.s.rows().size(1)));
+    std::int32_t found = 0;
+    ASSERT_EQ(quadrille_block_matrix_get(p, 1, 0, block.data(), &found), QUADRILLE_BLOCK_OK);
+    EXPECT_EQ(found, 1);
+    EXPECT_EQ(block, expected.p.get(1, 0));
+  }
+}
+
+TEST(BlockCApi, ErrorsAreStatusCodesWithMessages) {
+  const std::int32_t sizes[] = {2, 3}, bad[] = {2, 0};
+  quadrille_block_matrix* a = nullptr;
+  EXPECT_EQ(quadrille_block_matrix_create(2, bad, 2, sizes, 0, &a), QUADRILLE_BLOCK_INVALID_ARGUMENT);
+  EXPECT_THAT(quadrille_block_message(), HasSubstr("quadrille_block_matrix_create: block 1 has size 0"));
+  EXPECT_EQ(quadrille_block_matrix_create(2, sizes, 2, sizes, 7, &a), QUADRILLE_BLOCK_INVALID_ARGUMENT);
+  ASSERT_EQ(quadrille_block_matrix_create(2, sizes, 2, sizes, 1, &a), QUADRILLE_BLOCK_OK);
+  const Handle owned(a, quadrille_block_matrix_destroy);
+  const double block[9] = {};
+  EXPECT_EQ(quadrille_block_matrix_put(a, 2, 0, block, 0), QUADRILLE_BLOCK_INVALID_ARGUMENT);
+  EXPECT_THAT(quadrille_block_message(), HasSubstr("(2, 0) is outside"));
+  EXPECT_EQ(quadrille_block_multiply('X', 'N', 1, a, a, 0, a, 0, 0, nullptr), QUADRILLE_BLOCK_INVALID_ARGUMENT);
+  EXPECT_THAT(quadrille_block_message(), HasSubstr("trans_a = 'X'"));
+  quadrille_block_report report{};
+  EXPECT_EQ(quadrille_block_multiply('N', 'N', 1, a, a, 0, a, 0, 0, &report), QUADRILLE_BLOCK_INVALID_ARGUMENT);
+  EXPECT_THAT(quadrille_block_message(), HasSubstr("struct_size = 0"));
+  EXPECT_EQ(quadrille_block_multiply('N', 'N', 1, nullptr, a, 0, a, 0, 0, nullptr), QUADRILLE_BLOCK_INVALID_ARGUMENT);
+  quadrille_block_matrix* p = nullptr;
+  double mu = 0;
+  EXPECT_EQ(quadrille_block_density(a, a, "sign", 2, &mu, 1e-6, &p, nullptr, nullptr), QUADRILLE_BLOCK_NUMERICAL);
+  EXPECT_THAT(quadrille_block_message(), HasSubstr("S is not positive definite"));
+}
+
+}  // namespace
+}  // namespace quadrille::block_dft

@@ -1,0 +1,141 @@
+// Matrices in files: what is written is read, and what is damaged is named.
+#include "modules/block_dft/matrix_files.h"
+
+#include "core/error.h"
+#include "modules/block_dft/block_algebra.h"
+#include "tests/hdf5_testing.h"
+#include "tests/modules/block_dft/dense.h"
+#include "tests/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace quadrille::block_dft {
+namespace {
+
+using namespace testing;
+using quadrille::testing::add_dataset;
+using quadrille::testing::TemporaryFolder;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Matrix = BlockMatrix<double>;
+
+template <class Call>
+std::string message_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void write_bytes(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+template <class T>
+void replace(std::string& bytes, std::size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+TEST(MatrixFiles, WhatIsWrittenIsRead) {
+  const TemporaryFolder folder;
+  const BlockSizes sizes = some_sizes(9);
+  const Matrix a = random_blocks<double>(sizes, sizes, Symmetry::symmetric, 0.4, next_seed());
+  for (const char* name : {"a.h5", "a.csc"}) {
+    write_symmetric(folder.file(name), "A", a, 12);
+    EXPECT_EQ(read_matrix_size(folder.file(name), "A"), sizes.total());
+    const Matrix back = read_symmetric(folder.file(name), "A", sizes);
+    EXPECT_EQ(back.to_dense(), a.to_dense()) << name;
+    EXPECT_EQ(back.block_count(), a.block_count()) << name;
+    EXPECT_THAT(message_of([&] { read_symmetric(folder.file(name), "A", BlockSizes({1})); }),
+                HasSubstr("but the sizes of the 1 blocks add up to 1"));
+  }
+}
+
+TEST(MatrixFiles, ElsiIsReadByColumnsFromOne) {
+  const TemporaryFolder folder;
+  // [[1, 3], [3, 2]] with its first element in two parts.
+  std::string bytes;
+  const auto push = [&](auto value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  for (std::int64_t word : {170915, -910910, 0, 2, 1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}) push(word);
+  for (std::int64_t start : {1, 3}) push(start);
+  for (std::int32_t row : {1, 2, 1, 2}) push(row);
+  for (double value : {1.0, 3.0, 3.0, 2.0}) push(value);
+  write_bytes(folder.file("a.csc"), bytes);
+  EXPECT_EQ(read_symmetric(folder.file("a.csc"), "", BlockSizes({1, 1})).to_dense(), (std::vector<double>{1, 3, 3, 2}));
+}
+
+TEST(MatrixFiles, DamagedFilesAreNamed) {
+  const TemporaryFolder folder;
+  const BlockSizes sizes({2, 3, 1});
+  const Matrix a = random_blocks<double>(sizes, sizes, Symmetry::symmetric, 1, next_seed());
+  write_symmetric(folder.file("good.csc"), "", a, 0);
+  const std::string good = bytes_of(folder.file("good.csc"));
+  const auto message = [&](const std::string& bytes) {
+    write_bytes(folder.file("bad.csc"), bytes);
+    return message_of([&] { read_symmetric(folder.file("bad.csc"), "", sizes); });
+  };
+  EXPECT_EQ(message(good), "");
+  for (const std::size_t bytes :
+       {std::size_t(0), std::size_t(100), std::size_t(128), good.size() / 2, good.size() - 1}) {
+    EXPECT_THAT(message(good.substr(0, bytes)), AllOf(HasSubstr("bad.csc"), HasSubstr("ELSI CSC"))) << bytes;
+  }
+  std::string bad = good;
+  replace(bad, 24, std::int64_t(-5));
+  EXPECT_THAT(message(bad), HasSubstr("-5 columns"));
+  bad = good;
+  replace(bad, 16, std::int64_t(1));
+  EXPECT_THAT(message(bad), HasSubstr("complex"));
+  bad = good;
+  replace(bad, 128 + 8, std::int64_t(1) << 40);
+  EXPECT_THAT(message(bad), HasSubstr("column 2 begins at element 1099511627776"));
+  bad = good;
+  replace(bad, 128 + 8 * 6, std::int32_t(7));
+  EXPECT_THAT(message(bad), HasSubstr("element 1 is in row 7 of 6"));
+  bad = good;
+  replace(bad, 128 + 8 * 6 + 4 * 36, NAN);
+  replace(bad, 128 + 8 * 6 + 4 * 36, double(NAN));
+  EXPECT_THAT(message(bad), HasSubstr("is nan, must be finite"));
+  bad = good;
+  replace(bad, 128 + 8 * 6 + 4 * 36 + 8, 123.0);
+  EXPECT_THAT(message(bad), AllOf(HasSubstr("must be symmetric: elements [0, 1] and [1, 0] differ")));
+}
+
+TEST(MatrixFiles, MatricesOfHdf5MustBeSquareAndSymmetric) {
+  const TemporaryFolder folder;
+  add_dataset(folder.file("a.h5"), "wide", {2, 3}, {1, 2, 3, 4, 5, 6});
+  add_dataset(folder.file("a.h5"), "skew", {2, 2}, {1, 2, 3, 4});
+  add_dataset(folder.file("a.h5"), "rounded", {2, 2}, {1, 2, 2 + 1e-12, 4});
+  const BlockSizes sizes({1, 1});
+  const auto message = [&](const char* dataset) {
+    return message_of([&] { read_symmetric(folder.file("a.h5"), dataset, sizes); });
+  };
+  EXPECT_THAT(message("wide"), HasSubstr("must be square, is 2 x 3"));
+  EXPECT_THAT(message("skew"), HasSubstr("elements [0, 1] and [1, 0] differ by 1"));
+  EXPECT_EQ(message("rounded"), "");
+  EXPECT_THAT(message("none"), HasSubstr("no dataset 'none'"));
+}
+
+TEST(MatrixFiles, SizesOfBlocks) {
+  const TemporaryFolder folder;
+  write_bytes(folder.file("sizes"), "23 13,5\n\n 7\n");
+  EXPECT_EQ(read_block_sizes(folder.file("sizes")).sizes(), (std::vector<std::int32_t>{23, 13, 5, 7}));
+  write_bytes(folder.file("sizes"), "23\n13 5x\n");
+  EXPECT_THAT(message_of([&] { read_block_sizes(folder.file("sizes")); }),
+              HasSubstr("sizes:2:4: '5x' is not the size"));
+  write_bytes(folder.file("sizes"), "");
+  EXPECT_THAT(message_of([&] { read_block_sizes(folder.file("sizes")); }), HasSubstr("has no sizes"));
+  EXPECT_THAT(message_of([&] { read_block_sizes(folder.file("absent")); }), HasSubstr("cannot be opened"));
+}
+
+}  // namespace
+}  // namespace quadrille::block_dft

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""The tasks block_multiply and density_matrix: density matrices of files in ELSI's CSC format against numpy.
+
+    QUADRILLE_PROGRAM=build/quadrille block_dft_tests.py [CLASS...]
+"""
+
+import struct
+import sys
+
+import numpy as np
+
+import harness
+from harness import ProgramTest
+
+
+def write_elsi(path, matrix):
+    """A dense symmetric matrix as ELSI CSC: a head of 16 integers, column starts, row indices, values, all from 1."""
+    n = len(matrix)
+    starts, rows, values = [], [], []
+    for column in range(n):
+        starts.append(len(rows) + 1)
+        for row in np.flatnonzero(matrix[:, column]):
+            rows.append(row + 1)
+            values.append(matrix[row, column])
+    with open(path, "wb") as stream:
+        stream.write(struct.pack("<16q", 170915, -910910, 0, n, 0, len(rows), *[0] * 10))
+        stream.write(struct.pack(f"<{n}q", *starts))
+        stream.write(struct.pack(f"<{len(rows)}i", *rows))
+        stream.write(struct.pack(f"<{len(rows)}d", *values))
+
+
+def read_elsi(path):
+    with open(path, "rb") as stream:
+        data = stream.read()
+    head = struct.unpack_from("<16q", data)
+    n, count = head[3], head[5]
+    starts = list(struct.unpack_from(f"<{n}q", data, 128)) + [count + 1]
+    rows = struct.unpack_from(f"<{count}i", data, 128 + 8 * n)
+    values = struct.unpack_from(f"<{count}d", data, 128 + 8 * n + 4 * count)
+    matrix = np.zeros((n, n))
+    for column in range(n):
+        for k in range(starts[column] - 1, starts[column + 1] - 1):
+            matrix[rows[k] - 1, column] = values[k]
+    return matrix
+
+
+class Insulator:
+    """A chain of atoms with random couplings that fall off, a gap around 0, and an overlap that is not the identity."""
+
+    def __init__(self, rng, atoms=40):
+        self.sizes = rng.choice([2, 3, 5], atoms)
+        atom = np.repeat(np.arange(atoms), self.sizes)
+        n = len(atom)
+        distance = np.abs(atom[:, None] - atom[None, :])
+        fall = np.where((distance > 0) & (distance < 8), np.exp(-1.5 * distance), 0)
+
+        def couplings(radius):
+            matrix = rng.uniform(-1, 1, (n, n)) * fall
+            matrix += matrix.T
+            return matrix * radius / np.abs(matrix).sum(axis=1).max()
+
+        self.h = couplings(0.5) + np.diag(np.where(np.arange(n) % 2 == 0, -1.0, 1.0))
+        self.s = couplings(0.4) + np.eye(n)
+        lower = np.linalg.inv(np.linalg.cholesky(self.s))
+        self.levels, vectors = np.linalg.eigh(lower @ self.h @ lower.T)
+        self.electrons = int(np.sum(self.levels < 0))
+        occupied = lower.T @ vectors[:, :self.electrons]
+        self.p = occupied @ occupied.T
+        self.energy = float(np.sum(self.p * self.h))
+
+
+class DensityMatrix(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.system = Insulator(np.random.default_rng(harness.SEED))
+        write_elsi(self.path("h.csc"), self.system.h)
+        write_elsi(self.path("s.csc"), self.system.s)
+        with open(self.path("sizes"), "w") as stream:
+            stream.write(" ".join(str(size) for size in self.system.sizes))
+
+    def job(self, **more):
+        task = {"task": "density_matrix", "hamiltonian": "h.csc", "overlap": "s.csc", "blocks": "sizes",
+                "density": "p.csc", **more}
+        return {"run": [{key: value for key, value in task.items() if value is not None}]}
+
+    def density(self, **more):
+        found = self.run_job(self.job(**more), "--force")["density_matrix"]
+        return found, read_elsi(self.path("out/p.csc"))
+
+    def test_methods_agree_with_numpy(self):
+        for more in ({"mu": 0.0}, {"electrons": self.system.electrons},
+                     {"electrons": self.system.electrons, "method": "trs4"},
+                     {"electrons": self.system.electrons, "method": "dense"},
+                     {"mu": 0.0, "blocks": {"size": 7}}):
+            with self.subTest(**more):
+                found, p = self.density(eps=1e-9, compare=True, **more)
+                self.assertTrue(found["converged"])
+                self.assertLess(np.max(np.abs(p - self.system.p)), 1e-6)
+                self.assertLess(abs(found["energy"] - self.system.energy), 1e-6)
+                self.assertLess(abs(found["dense_energy"] - self.system.energy), 1e-10)
+                self.assertLess(abs(found["electrons"] - self.system.electrons), 1e-6)
+                self.assertLess(found["idempotency"], 1e-6)
+                self.assertLess(found["commutation"], 1e-6)
+
+    def test_errors_fall_with_eps(self):
+        for method in ("sign", "trs4"):
+            errors = []
+            for eps in (1e-3, 1e-5, 1e-7):
+                found, _ = self.density(eps=eps, method=method, electrons=self.system.electrons)
+                errors.append(abs(found["energy"] - self.system.energy))
+            with self.subTest(method=method, errors=errors):
+                self.assertEqual(errors, sorted(errors, reverse=True))
+                self.assertLess(errors[-1], 1e-4)
+
+    def test_dense_levels(self):
+        found, _ = self.density(method="dense", mu=0.0)
+        levels = self.system.levels
+        self.assertAlmostEqual(found["levels"]["highest_occupied"], levels[self.system.electrons - 1], delta=1e-10)
+        self.assertAlmostEqual(found["levels"]["lowest_empty"], levels[self.system.electrons], delta=1e-10)
+
+    def test_bad_input(self):
+        n = len(self.system.h)
+        skew = self.system.h.copy()
+        skew[3, 4] += 1
+        write_elsi(self.path("skew.csc"), skew)
+        write_elsi(self.path("indefinite.csc"), self.system.s - 2 * np.eye(n))
+        with open(self.path("h.csc"), "rb") as stream:
+            data = stream.read()
+        with open(self.path("short.csc"), "wb") as stream:
+            stream.write(data[:-5])
+        with open(self.path("few"), "w") as stream:
+            stream.write("2 3")
+        for more, pattern in (
+            ({}, "give `mu` or `electrons`"),
+            ({"mu": 0, "electrons": 3}, "electrons"),
+            ({"mu": 0, "method": "trs4"}, r"job.yaml:\d+:\d+: 'mu': trs4 needs"),
+            ({"electrons": n}, rf"job.yaml:\d+:\d+: 'electrons': must be less than the number of orbitals, {n}"),
+            ({"electrons": 0}, r"'electrons' must be > 0"),
+            ({"mu": 0, "eps": 0}, r"'eps' must be > 0"),
+            ({"mu": -50}, "mu = -50 is outside of the spectrum: none of the"),
+            ({"mu": 50, "method": "dense"}, "mu = 50 is outside of the spectrum: all of the"),
+            ({"mu": 0, "hamiltonian": "skew.csc"}, r"skew.csc: the matrix must be symmetric: elements \[3, 4\] and \[4, 3\]"),
+            ({"mu": 0, "overlap": "indefinite.csc"}, "S is not positive definite"),
+            ({"mu": 0, "hamiltonian": "short.csc"}, "short.csc.*nor a whole ELSI CSC"),
+            ({"mu": 0, "blocks": "few"}, rf"has {n} rows, but the 2 blocks have 5"),
+        ):
+            with self.subTest(**more):
+                process = self.call("run", self.write_job(self.job(**more)), "--out", self.path("out"), "--force")
+                self.assertEqual(process.returncode, 1, process.stderr)
+                self.assertRegex(process.stderr, pattern)
+
+    def test_an_iteration_that_does_not_converge_is_a_warning(self):
+        results = self.run_job(self.job(mu=0.0, overlap=None, max_iterations=2))
+        self.assertFalse(results["density_matrix"]["converged"])
+        self.assertIn("has not converged", str(results["warnings"]))
+
+
+class BlockMultiply(ProgramTest):
+    def rows(self, **more):
+        job = {"run": [{"task": "block_multiply", "m": 12, "repeats": 2, **more}]}
+        return self.run_job(job, "--force")["block_products"]["block_multiply"]["rows"]
+
+    def test_flops_are_those_of_dense_products_when_all_blocks_are_there(self):
+        row, = self.rows(occupations=[1], block_sizes=[5], k=7, n=3, dense=True)
+        self.assertEqual(row["flops"], 2 * 60 * 35 * 15)
+        self.assertEqual((row["rows"], row["inner"], row["columns"]), (60, 35, 15))
+        self.assertEqual(row["products"], 12 * 7 * 3)
+        self.assertGreater(row["dense_seconds"], 0)
+        self.assertAlmostEqual(row["flops_per_byte"], 2 * 125 / (8 * 50))
+
+    def test_errors_stay_within_their_bound(self):
+        for precision in ("double", "single"):
+            for symmetric in (False, True):
+                with self.subTest(precision=precision, symmetric=symmetric):
+                    row, = self.rows(occupations=[0.8], block_sizes=[5, 13], decay=0.8, eps=1e-2, check=True, m=30,
+                                     precision=precision, symmetric=symmetric, seed=harness.SEED)
+                    self.assertGreater(row["skipped"], 0)
+                    self.assertGreater(row["error"], 0)
+                    self.assertLessEqual(row["error"], row["bound"] * (1 + 1e-6) + 1e-4 * (precision == "single"))
+
+    def test_rows_of_all_drivers(self):
+        rows = self.rows(drivers=["own", "blas", "automatic"], occupations=[0.2, 0.5], precision="both")
+        self.assertEqual(len(rows), 12)
+        self.assertEqual(len({(row["flops"], row["inner"]) for row in rows}), 2)
+
+    def test_bad_input(self):
+        for more, pattern in (
+            ({"drivers": ["fast"]}, r"job.yaml:\d+:\d+: 'drivers': unknown driver 'fast'"),
+            ({"drivers": []}, "'drivers' must be a list .* of 1 or more"),
+            ({"block_sizes": [0]}, "must be >= 1"),
+            ({"occupations": [1.5]}, "must be > 0 and <= 1"),
+            ({"eps": -1}, "'eps' must be >= 0"),
+            ({"symmetric": True, "n": 3}, "'n': a symmetric matrix"),
+        ):
+            with self.subTest(**more):
+                job = {"run": [{"task": "block_multiply", "m": 4, **more}]}
+                process = self.call("run", self.write_job(job), "--out", self.path("out"), "--force")
+                self.assertEqual(process.returncode, 1, process.stderr)
+                self.assertRegex(process.stderr, pattern)
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main(sys.modules[__name__]))
