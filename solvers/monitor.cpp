@@ -13,7 +13,8 @@ constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 // BiCGstab's |r| may rise by orders of magnitude and come back; double precision has lost half its digits here.
 constexpr double divergence_factor = 1e6;
 constexpr double lost_touch_factor = 2;
-constexpr double new_low = 0.9;
+// With 0.9 plateaus near a critical mass are as long, and singular systems find more lows.
+constexpr double new_low = 0.7;
 // A few updates may fail to gain while the recurrence recovers from one another; not as many as this.
 constexpr int most_idle_updates = 10;
 
@@ -85,7 +86,7 @@ void Monitor::watch_for_stagnation() {
     return;
   }
   if (running_ && patience_ > 0 && report_.iterations - lowest_.iteration >= patience_) {
-    stop_stagnated(fmt::format("in {} of them |r| has not fallen by a tenth", patience_));
+    stop_stagnated(fmt::format("in {} of them |r| has not fallen by 30 %", patience_));
   }
 }
 

@@ -15,7 +15,7 @@ class Monitor {
   Monitor(const char* method, const Stopping& stopping, double delta, Precision inner,
           const ProgressCallback& progress);
 
-  /// From now on the solve has stagnated when |r| finds no new low, by a tenth, in this many iterations. A low that
+  /// From now on the solve has stagnated when |r| finds no new low, by 30 %, in this many iterations. A low that
   /// comes late asks for a reliable update: where that loses touch it was none, and the latest low of the true residual
   /// counts.
   void expect_progress(int iterations) { patience_ = iterations; }
@@ -65,7 +65,7 @@ class Monitor {
   struct Low {
     double residual = 0;
     int iteration = 0;
-    /// Moves when `residual` is lower by a tenth; says whether it did.
+    /// Moves when `residual` is lower by 30 %; says whether it did.
     bool moves(double residual, int iteration);
   };
 
