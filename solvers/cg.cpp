@@ -71,7 +71,7 @@ void Cg::correct_direction(double z2, double beta) {
 }
 
 SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
-  Monitor monitor(stopping, delta_, a_.field_desc().precision, progress_);
+  Monitor monitor("CG", stopping, delta_, a_.field_desc().precision, progress_);
   SolutionGain gain;
   applications_ = largest_ratio_ = 0;
   Field& y = solution_.target(x);

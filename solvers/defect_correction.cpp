@@ -85,7 +85,11 @@ bool DefectCorrection::ended(SolveReport& report, double residual, double before
   const bool inner_failed =
       last_.stop_reason != StopReason::converged && last_.stop_reason != StopReason::max_iterations;
   if (cycles_ > 0 && inner_failed && (!gained || last_.stop_reason == StopReason::stagnated)) {
-    return stop(last_.stop_reason, fmt::format("cycle {}: {}", cycles_, last_.message));
+    const std::string why = fmt::format("cycle {}: {}", cycles_, last_.message);
+    // After a cycle that has gained, a restart from x would only repeat what has just failed.
+    if (cycles_ == 1 || last_.stop_reason == StopReason::stagnated) return stop(last_.stop_reason, why);
+    return stop(StopReason::stagnated,
+                fmt::format("stagnated at {:.2g} after {} iterations: {}", residual, report.iterations, why));
   }
   idle_cycles_ = gained || cycles_ == 0 ? 0 : idle_cycles_ + 1;
   if (idle_cycles_ < most_idle_cycles) return false;

@@ -13,14 +13,17 @@ constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 // BiCGstab's |r| may rise by orders of magnitude and come back; double precision has lost half its digits here.
 constexpr double divergence_factor = 1e6;
 constexpr double lost_touch_factor = 2;
-constexpr double new_low = 0.9;
+// With 0.9 plateaus near a critical mass are as long, and singular systems find more lows.
+constexpr double new_low = 0.7;
 // A few updates may fail to gain while the recurrence recovers from one another; not as many as this.
 constexpr int most_idle_updates = 10;
 
 }  // namespace
 
-Monitor::Monitor(const Stopping& stopping, double delta, Precision inner, const ProgressCallback& progress)
-    : stopping_(stopping),
+Monitor::Monitor(const char* method, const Stopping& stopping, double delta, Precision inner,
+                 const ProgressCallback& progress)
+    : method_(method),
+      stopping_(stopping),
       progress_(progress),
       reliable_(delta, stopping.target, rounding_unit(inner)),
       inner_(inner),
@@ -29,7 +32,8 @@ Monitor::Monitor(const Stopping& stopping, double delta, Precision inner, const 
 }
 
 void Monitor::start(double residual) {
-  first_ = best_true_ = broken_residual_ = residual_ = lowest_ = residual;
+  first_ = best_true_ = broken_residual_ = residual_ = residual;
+  lowest_ = lowest_true_ = {residual, 0};
   record(report_.history, {0, residual, residual});
   reliable_.reset(residual);
   if (!std::isfinite(residual)) {
@@ -69,12 +73,20 @@ void Monitor::iterated(double residual, double gain) {
   if (progress_) progress_({report_.iterations, stopping_.max_iterations, residual, stopping_.target});
 }
 
+bool Monitor::Low::moves(double latest, int at) {
+  if (!(latest < new_low * residual)) return false;
+  residual = latest;
+  iteration = at;
+  return true;
+}
+
 void Monitor::watch_for_stagnation() {
-  if (residual_ < new_low * lowest_) {
-    lowest_ = residual_;
-    lowest_at_ = report_.iterations;
-  } else if (running_ && patience_ > 0 && report_.iterations - lowest_at_ >= patience_) {
-    stop_stagnated(fmt::format("in {} of them |r| has not fallen by a tenth", patience_));
+  if (lowest_.moves(residual_, report_.iterations)) {
+    if (patience_ > 0 && report_.iterations - lowest_true_.iteration > patience_ / 2) ask_for_update();
+    return;
+  }
+  if (running_ && patience_ > 0 && report_.iterations - lowest_.iteration >= patience_) {
+    stop_stagnated(fmt::format("in {} of them |r| has not fallen by 30 %", patience_));
   }
 }
 
@@ -82,10 +94,8 @@ void Monitor::updated(double true_residual) {
   due_ = false;
   update_was_last_ = true;
   lost_touch_ = !(true_residual <= lost_touch_factor * residual_);
-  if (lost_touch_) {  // a new low of the recurrence was none
-    lowest_ = true_residual;
-    lowest_at_ = report_.iterations;
-  }
+  lowest_true_.moves(true_residual, report_.iterations);
+  if (lost_touch_) lowest_ = lowest_true_;
   residual_ = true_residual;
   ++report_.reliable_updates;
   report_.history.back().true_residual = true_residual;
@@ -115,7 +125,8 @@ bool Monitor::usable(double value, double smallest, const char* what) {
     return false;
   }
   if (std::abs(value) > smallest) return true;
-  broken_ = fmt::format("{} vanishes ({:.3g}) at iteration {}", what, value, report_.iterations + 1);
+  broken_ = fmt::format("{} broke down at iteration {}: {} = {:.3g}", method_, report_.iterations + 1, what, value);
+  if (smallest > 0) broken_ += fmt::format(" is no more than rounding, {:.2g}", smallest);
   return false;
 }
 
@@ -136,7 +147,7 @@ void Monitor::stop_broken() {
 }
 
 void Monitor::stop_stagnated(const std::string& why) {
-  const double best = reliable_.enabled() ? std::min(best_true_, lowest_) : lowest_;
+  const double best = reliable_.enabled() ? std::min(best_true_, lowest_.residual) : lowest_.residual;
   stop(StopReason::stagnated,
        fmt::format("stagnated at {:.2g} after {} iterations: {}", best, report_.iterations, why));
 }

@@ -10,11 +10,14 @@ namespace quadrille {
 
 class Monitor {
  public:
-  /// `progress` outlives the monitor. delta = 0: convergence is judged on the iterated residual, since no other is
-  /// known. `inner`: the precision that iterates.
-  Monitor(const Stopping& stopping, double delta, Precision inner, const ProgressCallback& progress);
+  /// `method`: its name in messages. `progress` outlives the monitor. delta = 0: convergence is judged on the iterated
+  /// residual, since no other is known. `inner`: the precision that iterates.
+  Monitor(const char* method, const Stopping& stopping, double delta, Precision inner,
+          const ProgressCallback& progress);
 
-  /// From now on the solve has stagnated when |r| finds no new low, by a tenth, in this many iterations.
+  /// From now on the solve has stagnated when |r| finds no new low, by 30 %, in this many iterations. A low that
+  /// comes late asks for a reliable update: where that loses touch it was none, and the latest low of the true residual
+  /// counts.
   void expect_progress(int iterations) { patience_ = iterations; }
   /// |b|, before the first iteration.
   void start(double residual);
@@ -37,7 +40,8 @@ class Monitor {
   bool lost_touch() const { return lost_touch_; }
 
   /// False when `value` is not finite, which stops the solve, or when |value| <= smallest: a breakdown, for which the
-  /// caller asks for may_begin_anew() or stops with stop_broken(). `what` names the quantity in the message.
+  /// caller asks for may_begin_anew() or stops with stop_broken(). `what` names the quantity in the message; `smallest`
+  /// is what rounding does to it.
   bool usable(double value, double smallest, const char* what);
   /// After a breakdown: true when a new Krylov space may do better (the first breakdown, or |r| has halved since the
   /// last one). Otherwise the solve has stopped.
@@ -57,6 +61,15 @@ class Monitor {
   void stop(StopReason reason, std::string message);
   void watch_for_stagnation();
 
+  /// A value of |r| with the iteration at which it was found.
+  struct Low {
+    double residual = 0;
+    int iteration = 0;
+    /// Moves when `residual` is lower by 30 %; says whether it did.
+    bool moves(double residual, int iteration);
+  };
+
+  const char* method_;
   Stopping stopping_;
   const ProgressCallback& progress_;
   ReliableUpdate reliable_;
@@ -68,8 +81,8 @@ class Monitor {
   double best_true_ = 0;        // smallest true residual
   double broken_residual_ = 0;  // |r| at the last breakdown
   double residual_ = 0;
-  double lowest_ = 0;  // |r| at the latest new low, by a tenth
-  int lowest_at_ = 0, patience_ = 0;
+  Low lowest_, lowest_true_;  // of the iterated |r|, true where touch was lost; of the true one
+  int patience_ = 0;
   int breakdowns_ = 0;
   int idle_updates_ = 0;  // updates in a row that lost touch and did not lower the true residual
   bool running_ = true, due_ = false, update_was_last_ = true, lost_touch_ = false;

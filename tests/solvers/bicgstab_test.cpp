@@ -55,8 +55,9 @@ TEST(BiCGstab, BreaksDownWhenARestartDoesNotHelp) {
   EXPECT_EQ(report.stop_reason, StopReason::breakdown);
   EXPECT_FALSE(report.converged);
   EXPECT_EQ(report.restarts, 1) << "it tried";
-  EXPECT_NE(report.message.find("<r0, A p> vanishes"), std::string::npos) << report.message;
-  EXPECT_NE(report.message.find("at iteration 2"), std::string::npos) << report.message;
+  EXPECT_NE(report.message.find("BiCGstab broke down at iteration 2: <r0, A p> = "), std::string::npos)
+      << report.message;
+  EXPECT_NE(report.message.find(" is no more than rounding, "), std::string::npos) << report.message;
   EXPECT_NEAR(report.residual / report.history.front().iterated, residual, 1e-12);
 }
 
@@ -71,7 +72,7 @@ TEST(BiCGstab, SpectrumAroundTheOriginStagnates) {
   const SolveReport report = make_bicgstab(a, inner.get(), 0)->solve(x, b, {1e-10 * norm(b), 100000});
   EXPECT_EQ(report.stop_reason, StopReason::stagnated);
   EXPECT_LT(report.iterations, 5000);
-  EXPECT_NE(report.message.find("|r| has not fallen by a tenth"), std::string::npos) << report.message;
+  EXPECT_NE(report.message.find("|r| has not fallen by 30 %"), std::string::npos) << report.message;
   EXPECT_NEAR(report.residual / norm(b), relative_residual(a, x, b), 1e-12 * report.residual / norm(b) + 1e-12)
       << "the report is about the x handed back";
 }
@@ -84,7 +85,8 @@ TEST(BiCGstab, SingularOperatorBreaksDown) {
   Field x(b.desc());
   const SolveReport report = make_bicgstab(a, nullptr, 0)->solve(x, b, {1e-10 * norm(b), 2000});
   EXPECT_EQ(report.stop_reason, StopReason::breakdown);
-  EXPECT_NE(report.message.find("<r0, A p> vanishes"), std::string::npos) << report.message;
+  EXPECT_NE(report.message.find("BiCGstab broke down at iteration 1: <r0, A p> = "), std::string::npos)
+      << report.message;
   EXPECT_EQ(report.iterations, 0);
   EXPECT_EQ(report.residual, norm(b));
 }

@@ -79,8 +79,7 @@ TEST(Cg, SingularOperatorBreaksDown) {
   const ToyOperator nothing(lattice, {.zero_modes = 12}, seed);
   SolveReport report = make_cg(nothing, nullptr, 0)->solve(x, b, {1e-10 * norm(b), 2000});
   EXPECT_EQ(report.stop_reason, StopReason::breakdown);
-  EXPECT_NE(report.message.find("|A^+ r|^2 vanishes"), std::string::npos) << report.message;
-  EXPECT_NE(report.message.find("at iteration 1"), std::string::npos) << report.message;
+  EXPECT_NE(report.message.find("CG broke down at iteration 1: |A^+ r|^2 = 0"), std::string::npos) << report.message;
   EXPECT_EQ(report.residual, norm(b));
 
   const ToyOperator some(lattice, {.smallest = 0.2, .angle = 3.14, .zero_modes = 2}, seed);
