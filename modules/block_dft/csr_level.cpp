@@ -1,5 +1,7 @@
 #include "modules/block_dft/csr_level.h"
 
+#include "modules/block_dft/shared_work.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -78,12 +80,11 @@ template <class T>
 ProductPattern find_pattern(const FilteredProduct<T>& product, const BlockMatrix<T>* old, bool retain) {
   const std::int32_t rows = product.a.rows().count();
   std::vector<RowPattern> found(static_cast<std::size_t>(rows));
-#pragma omp parallel
-  {
-    RowSearch row(product.b.columns().count());
-#pragma omp for schedule(dynamic, 4)
-    for (std::int32_t i = 0; i < rows; ++i) found[std::size_t(i)] = search_row(product, old, retain, i, row);
-  }
+  share_with(
+      rows, [&] { return RowSearch(product.b.columns().count()); },
+      [&](RowSearch& row, std::int64_t i) {
+        found[std::size_t(i)] = search_row(product, old, retain, std::int32_t(i), row);
+      });
   ProductPattern out;
   double squares = 0;
   for (const RowPattern& row : found) {

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/csr_level.h"
+#include "modules/block_dft/shared_work.h"
 #include "modules/mgemm/blas.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <exception>
 #include <optional>
 
 namespace quadrille::block_dft {
@@ -80,21 +80,11 @@ void add_products(const FilteredProduct<T>& product, BlockMatrix<T>& sum, const 
   constexpr double least_elements = 64 * 64;
   const std::vector<Cuboid> parts = cut_result(shape, most_parts, least_elements);
   const mgemm::OneBlasThread one;
-  std::exception_ptr failure;
-#pragma omp parallel
-  {
-    CsrLevel<T> level(product, sum, options.driver);
-#pragma omp for schedule(dynamic, 1)
-    for (std::size_t n = 0; n < parts.size(); ++n) {
-      try {
-        multrec(shape, parts[n], options.cache_bytes, [&](const Cuboid& part) { level.multiply(part); });
-      } catch (...) {
-#pragma omp critical(quadrille_block_dft_failure)
-        failure = std::current_exception();
-      }
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  share_with(
+      std::int64_t(parts.size()), [&] { return CsrLevel<T>(product, sum, options.driver); },
+      [&](CsrLevel<T>& level, std::int64_t n) {
+        multrec(shape, parts[std::size_t(n)], options.cache_bytes, [&](const Cuboid& part) { level.multiply(part); });
+      });
 }
 
 /// sum = alpha sum + beta c, whose places sum has.

@@ -22,7 +22,7 @@ auto blamed_on(const char* parameter, Call call) {
   try {
     return call();
   } catch (const Error& error) {
-    const quadrille_error code =
+    const quadrille_status code =
         error.code() == ErrorCode::unsupported ? QUADRILLE_UNSUPPORTED : QUADRILLE_INVALID_INPUT;
     TaskContext::fail(code, error.message(), parameter);
   }
