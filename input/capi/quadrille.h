@@ -78,16 +78,17 @@ QUADRILLE_C_API quadrille_status quadrille_schema(quadrille_context* context, co
 /* ---- gauge fields ----
  *
  * LINKS, the words for arrays of links U_mu(x) of 3 x 3 complex numbers:
- *   dims: [x, y, z, t]             extents, even; only where a field is made
- *   order: ildg | milc | qdp       ildg: one array [site][mu][row][column], sites lexicographic (the default)
- *                                  milc: the same with sites even_odd
- *                                  qdp: four arrays, one for each mu, [site][row][column], sites even_odd
- *   sites: lexicographic | even_odd   other than the order's own; even_odd: all even sites (x + y + z + t), then all
- * odd ones, each of them lexicographic matrix: rows | columns         rows: [row][column] (the default); columns:
- * [column][row] precision: double | single     of the numbers; double without it boundary: [..]                 as in
- * operator: factors that are multiplied into the links of the last slices. They are divided out on the way in, and not
- * multiplied in on the way out bytes: N                       what each array holds; compared with what is needed when
- * given */
+ *   dims: [x, y, z, t]                extents, even; only where a field is made
+ *   order: ildg | milc | qdp          ildg (the default): one array [site][mu][row][column], sites lexicographic
+ *                                     milc: the same with sites even_odd
+ *                                     qdp: four arrays, one for each mu, [site][row][column], sites even_odd
+ *   sites: lexicographic | even_odd   other than the order's own; even_odd: all even sites (x + y + z + t),
+ *                                     then all odd ones, each of them lexicographic
+ *   matrix: rows | columns            rows (the default): [row][column]; columns: [column][row]
+ *   precision: double | single        of the numbers; double without it
+ *   boundary: [..]                    as in operator: factors that are multiplied into the links of the last
+ *                                     slices. They are divided out on the way in, not multiplied in on the way out
+ *   bytes: N                          what each array holds; compared with what is needed when given */
 
 /* `words`: a job's gauge block, {file: a.lime} or {start: hot, dims: [8, 8, 8, 16], seed: 7}. Files are relative to the
  * working directory. */
@@ -117,16 +118,16 @@ QUADRILLE_C_API quadrille_status quadrille_gauge_destroy(quadrille_gauge* gauge)
 /* ---- operators ----
  *
  * SPINORS, the words for arrays of spinors of 4 spin and 3 colour components, complex numbers:
- *   subset: full | even | odd      full without it; of one parity only V/2 sites are in the array
+ *   subset: full | even | odd         full without it; of one parity only V/2 sites are in the array
  *   sites: lexicographic | even_odd   of a full array, as for links; lexicographic without it
  *   order: spin_color | color_spin    [site][spin][colour] without it
- *   precision: double | single     of the numbers; double without it
- *   basis: degrand_rossi | ukqcd | openqcd   degrand_rossi without it; core/field/spin_basis.h has the matrices. MILC's
- * and QIO's are degrand_rossi bytes: N                       what each array holds; compared with what is needed when
- * given */
+ *   precision: double | single        of the numbers; double without it
+ *   basis: degrand_rossi | ukqcd | openqcd
+ *                                     degrand_rossi (MILC's and QIO's) without it; core/field/spin_basis.h has
+ *                                     the matrices
+ *   bytes: N                          what each array holds; compared with what is needed when given */
 
-/* `words`: a job's operator block, {type: wilson, kappa: 0.12, boundary: [periodic, periodic, periodic, antiperiodic]}.
- */
+/* `words`: a job's operator block, {type: wilson, kappa: 0.12}. */
 QUADRILLE_C_API quadrille_status quadrille_operator_create(quadrille_gauge* gauge, const char* words,
                                                            quadrille_operator** op);
 QUADRILLE_C_API quadrille_status quadrille_operator_destroy(quadrille_operator* op);
