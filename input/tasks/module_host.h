@@ -1,0 +1,74 @@
+// What the program offers to a task of a module (modules/module.h: quadrille_host).
+#pragma once
+
+#include "core/error.h"
+#include "core/field/host_field.h"
+#include "input/files/gauge_file.h"
+#include "input/progress.h"
+#include "modules/module.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <deque>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace quadrille {
+class Backend;
+class JobRun;
+struct TaskSpec;
+}  // namespace quadrille
+
+/// What stands behind the handle that a module's functions are given.
+struct quadrille_run {
+  const quadrille::TaskSpec& task;
+  quadrille::JobRun* job;                 ///< null while the task is only checked
+  quadrille::Backend* backend = nullptr;  ///< null where it is checked for any
+  std::optional<quadrille::Error> failure = {};
+  std::deque<std::string> texts = {};  ///< that the module has been given
+  nlohmann::ordered_json result = nullptr;
+  nlohmann::ordered_json blocks = nlohmann::ordered_json::object();
+  quadrille::GaugeFile unfinished = {};                              ///< the links of the state that was kept
+  quadrille::HostLinks host_links = {}, unfinished_host_links = {};  ///< for a module that asks for them there
+  int states_kept = 0;
+  std::optional<quadrille::ProgressLine> line = {};
+  std::string stopped_where = {};
+};
+
+namespace quadrille {
+
+extern const quadrille_host module_host;
+
+/// "the module 'x': WHAT".
+std::string of_module(const TaskSpec& task, const std::string& what);
+
+/// The module did what it may not: a failure of the task, if it is the first. Gives QUADRILLE_FAILED.
+quadrille_status defect(quadrille_run* run, const std::string& what);
+
+/// Inside a catch: makes the exception at hand a failure of the task.
+void note_exception(quadrille_run* run);
+
+/// Runs a function of the host: none of its exceptions reaches the module.
+template <class Body>
+quadrille_status host_call(quadrille_run* run, Body&& body) noexcept {
+  try {
+    try {
+      return body();
+    } catch (...) {
+      note_exception(run);
+    }
+  } catch (...) {  // no memory is left to say why: "failed without saying why" will have to do
+  }
+  return QUADRILLE_FAILED;
+}
+
+/// For what a module gives: null makes the call fail.
+template <class T>
+const T* given(const T* pointer, const char* what) {
+  if (pointer == nullptr) throw std::invalid_argument(fmt::format("it gives a null pointer as {}", what));
+  return pointer;
+}
+
+}  // namespace quadrille
