@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that includes follow the arrow of dependence, core <- dirac, solvers <- modules <- input, and run in no circle.
+"""Checks that includes follow the arrow of dependence, core <- dirac, solvers <- modules <- input, that modules include
+those that they build on only, and that there is no circle.
 
     include_arrow.py ROOT      prints each offence as file:line and ends with 1
     include_arrow.py --self-test
@@ -17,6 +18,8 @@ MAY_INCLUDE = {
     "modules": {"core", "dirac", "solvers", "modules"},
     "input": {"core", "dirac", "solvers", "modules", "input"},
 }
+# What a module builds on, of the folders beside its own.
+MODULES_MAY_INCLUDE = {"block_dft": {"mgemm"}, "ri_mp2": {"mgemm"}}
 SUFFIXES = (".h", ".hpp", ".cuh", ".cpp", ".cc", ".cu", ".inc", ".in")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 
@@ -63,6 +66,12 @@ def circles(graph):
     return found
 
 
+def module_of(path):
+    """The folder of the module that a file belongs to; empty for what all modules share and for other folders."""
+    parts = path.split(os.sep)
+    return parts[1] if len(parts) > 2 and parts[0] == "modules" else ""
+
+
 def offences(root):
     graph, said, count = {}, [], 0
     for path in sources(root):
@@ -73,6 +82,9 @@ def offences(root):
             graph[path].append(name)
             if name.split(os.sep)[0] not in MAY_INCLUDE[own]:
                 said.append(f"{path}:{line}: {own} may not include {name}")
+            of_module, other = module_of(path), module_of(name)
+            if of_module and other and other not in {of_module} | MODULES_MAY_INCLUDE.get(of_module, set()):
+                said.append(f"{path}:{line}: the module {of_module} may not include {name}")
     said += ["a circle of includes: " + " -> ".join(circle) for circle in circles(graph)]
     return said, count
 
@@ -86,13 +98,14 @@ def self_test():
             "core/c.cpp": '#include <vector>\n#include "dirac/d.h"\n',
             "solvers/s.cpp": '#include "core/a.h"\n  # include <dirac/d.h>\n',
             "dirac/d.h": '#include "core/a.h"\n',
-            "input/i.cpp": '#include "solvers/s.h"\n#include "modules/m.h"\n',
+            "input/i.cpp": '#include "solvers/s.h"\n#include "modules/m.h"\n#include "modules/md/m.h"\n',
+            "modules/ri_mp2/r.cpp": '#include "modules/m.h"\n#include "modules/mgemm/m.h"\n#include "modules/md/m.h"\n',
         }.items():
             os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
             with open(os.path.join(root, path), "w", encoding="utf-8") as stream:
                 stream.write(text)
         said, _ = offences(root)
-    wanted = ["core/c.cpp:2: ", "solvers/s.cpp:2: ", "a circle of includes: core/a.h -> core/b.h -> core/a.h"]
+    wanted = ["core/c.cpp:2: ", "solvers/s.cpp:2: ", "modules/ri_mp2/r.cpp:3: ", "a circle of includes: core/a.h -> core/b.h -> core/a.h"]
     assert len(said) == len(wanted) and all(line.startswith(start) for line, start in zip(said, wanted)), said
 
 
