@@ -30,8 +30,12 @@
 #define QUADRILLE_C_API
 #endif
 
+/* Numbers that a host gives: in C++ any int may stand for one of them, so that a wrong one can be refused. */
 #ifdef __cplusplus
+#define QUADRILLE_INT_ENUM : int
 extern "C" {
+#else
+#define QUADRILLE_INT_ENUM
 #endif
 
 /* ---- the library ---- */
@@ -51,7 +55,7 @@ QUADRILLE_C_API quadrille_status quadrille_context_destroy(quadrille_context* co
  * of this thread's calls of any kind, for those that had no context or no good handle. Never null. */
 QUADRILLE_C_API const char* quadrille_message(const quadrille_context* context);
 
-typedef enum quadrille_log_level {
+typedef enum quadrille_log_level QUADRILLE_INT_ENUM {
   QUADRILLE_LOG_DEBUG = 1,
   QUADRILLE_LOG_INFO = 2,
   QUADRILLE_LOG_WARNING = 3,
@@ -133,7 +137,7 @@ QUADRILLE_C_API quadrille_status quadrille_operator_create(quadrille_gauge* gaug
 QUADRILLE_C_API quadrille_status quadrille_operator_destroy(quadrille_operator* op);
 
 /* M = [[A, H_eo], [H_oe, A]] by parities; for Wilson fermions A = m + 1 + 3 nu/xi0 and H = -D/2. */
-typedef enum quadrille_product {
+typedef enum quadrille_product QUADRILLE_INT_ENUM {
   QUADRILLE_M = 0,
   QUADRILLE_M_DAGGER = 1,
   QUADRILLE_M_DAGGER_M = 2,
