@@ -7,10 +7,12 @@ Writes DIR/block_dft.md and, where Python has matplotlib, the figures that it sh
 `quadrille report` would call of a module.
 """
 
-import argparse
-import json
 import os
 import sys
+
+# In the source tree two folders up; installed, beside this script.
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+import module_report  # noqa: E402
 
 
 def number(value, form=".3g"):
@@ -85,37 +87,5 @@ def draw(results, save):
         save(figure, f"{name}_rate", f"Products {name}: rate against occupation")
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Tables and figures of the module block_dft")
-    parser.add_argument("results")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--format", choices=("svg", "png"), default="svg")
-    args = parser.parse_args()
-    with open(args.results) as stream:
-        results = json.load(stream)
-    os.makedirs(args.out, exist_ok=True)
-    shown = text(results)
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-
-        def save(figure, name, caption):
-            nonlocal shown
-            figure.savefig(os.path.join(args.out, f"{name}.{args.format}"), bbox_inches="tight", dpi=150)
-            plt.close(figure)
-            shown += f"\n![{caption}]({name}.{args.format})\n\n{caption}\n"
-
-        draw(results, save)
-    except ImportError:
-        print("warning: no figures: Python has no matplotlib (Debian: python3-matplotlib)", file=sys.stderr)
-    path = os.path.join(args.out, "block_dft.md")
-    with open(path, "w") as stream:
-        stream.write(shown)
-    print(path)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(module_report.run("Tables and figures of the module block_dft", "block_dft", text, draw))

@@ -7,10 +7,12 @@ Writes DIR/md_forces.md and, where Python has matplotlib, the figures that it sh
 `quadrille report` would call of a module.
 """
 
-import argparse
-import json
 import os
 import sys
+
+# In the source tree two folders up; installed, beside this script.
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+import module_report  # noqa: E402
 
 WAYS = {"on_the_fly": "excluded on the fly", "afterwards": "excluded afterwards"}
 SMALLEST = 1e-20  # where an offset of exactly 0 is drawn
@@ -83,37 +85,5 @@ def draw(results, save):
             save(figure, f"{name}_{suffix}", f"Pair forces {name}: {caption}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Tables and figures of the task md_forces")
-    parser.add_argument("results")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--format", choices=("svg", "png"), default="svg")
-    args = parser.parse_args()
-    with open(args.results) as stream:
-        results = json.load(stream)
-    os.makedirs(args.out, exist_ok=True)
-    shown = text(results)
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-
-        def save(figure, name, caption):
-            nonlocal shown
-            figure.savefig(os.path.join(args.out, f"{name}.{args.format}"), bbox_inches="tight", dpi=150)
-            plt.close(figure)
-            shown += f"\n![{caption}]({name}.{args.format})\n\n{caption}\n"
-
-        draw(results, save)
-    except ImportError:
-        print("warning: no figures: Python has no matplotlib (Debian: python3-matplotlib)", file=sys.stderr)
-    path = os.path.join(args.out, "md_forces.md")
-    with open(path, "w") as stream:
-        stream.write(shown)
-    print(path)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(module_report.run("Tables and figures of the task md_forces", "md_forces", text, draw))
