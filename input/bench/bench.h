@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/numbers/precision.h"
+#include "input/rank_grid.h"
 
 #include <array>
 #include <iosfwd>
@@ -19,6 +20,7 @@ struct BenchOptions {
   std::optional<Reconstruct> reconstruct;  ///< all when not given
   std::string backend = "auto";
   int threads = 0;       ///< 0: what OpenMP would use
+  RankGrid grid;         ///< that lattices are divided over
   std::string json;      ///< file to write; empty: none
   int memory_mib = 256;  ///< size of each array that the memory's rates are measured on
 };

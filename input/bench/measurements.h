@@ -5,6 +5,7 @@
 #include "core/layout/lattice.h"
 #include "input/bench/bench.h"
 #include "input/bench/table.h"
+#include "input/bench/timing.h"
 
 #include <functional>
 
@@ -23,6 +24,16 @@ struct Bench {
   /// The precisions and reconstructions that the options leave.
   std::vector<Precision> precisions() const;
   std::vector<Reconstruct> reconstructs() const;
+  /// Median seconds of one call (input/bench/timing.h), on the slowest rank.
+  template <class Call>
+  double time(Call&& call) const {
+    return median_seconds(
+        call, [this] { backend.synchronize(); },
+        [this](double seconds) {
+          lattice.communicator().maximum(&seconds, 1);
+          return seconds;
+        });
+  }
   /// A row with the columns that all rows of this lattice and precision have in common.
   Row row(const std::string& kernel, Precision precision) const;
 };
