@@ -24,8 +24,7 @@ struct Ending {
 }  // namespace
 
 int run_on_ranks(Ranks& ranks, const std::vector<std::string>& words) {
-  std::ostream nowhere(nullptr);
-  std::ostringstream errors;
+  std::ostringstream nowhere, errors;
   if (ranks.rank() > 0) log().set_level(spdlog::level::off);
   const int status = run_program(words, ranks.rank() == 0 ? std::cout : nowhere, errors, &ranks);
   const bool failed = status == error_status || status == usage_status;
