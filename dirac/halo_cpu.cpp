@@ -80,7 +80,8 @@ void CpuHalo::start(const Field& x, Parity p, Dagger dagger) {
     args.blocks = blocks.data();
     args.direction = face.direction;
     const std::int64_t count = std::int64_t(blocks.size());
-    in_team([&](int me, int threads) { pack_(args, layout_.lanes(), count * me / threads, count * (me + 1) / threads); });
+    in_team(
+        [&](int me, int threads) { pack_(args, layout_.lanes(), count * me / threads, count * (me + 1) / threads); });
   }
   channel_->start();
 }

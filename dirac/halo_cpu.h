@@ -33,7 +33,7 @@ class CpuHalo {
 
  private:
   struct Face {
-    int direction;  ///< of the hop
+    int direction;                                     ///< of the hop
     std::array<std::vector<std::int32_t>, 2> to_pack;  ///< by parity of the result: blocks of the other parity
     std::size_t bytes;                                 ///< of the numbers, then the norms
     std::shared_ptr<void> send, receive;

@@ -44,8 +44,8 @@ class CpuHop final : public HopKernel {
 };
 
 // A block is marked in direction d when the shift changes lanes, meets a boundary factor other than 1, or (for t) may
-// meet a time link that temporal gauge fixing has left; only those blocks take the kernel's slower path. Both are at the
-// edges of the whole lattice.
+// meet a time link that temporal gauge fixing has left; only those blocks take the kernel's slower path. Both are at
+// the edges of the whole lattice.
 template <class Real, class Int>
 void CpuHop::make_crossings() {
   const int lanes = layout_.lanes();

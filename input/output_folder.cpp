@@ -193,7 +193,8 @@ OutputFolder::OutputFolder(std::filesystem::path folder, const Json& job, bool f
     make_folder(folder_);
     lock_.emplace(folder_);
     if (!force) read_earlier();
-    AtomicFile probe(path("results.json").string());  // fails now, rather than after hours, where nothing can be written
+    AtomicFile probe(
+        path("results.json").string());  // fails now, rather than after hours, where nothing can be written
   });
   share_earlier();
 }

@@ -63,7 +63,8 @@ void add_machine_options(CLI::App& command, std::string& backend, int& threads) 
 }
 
 void add_grid_option(CLI::App& command, RankGrid& grid) {
-  command.add_option("--grid", grid.wanted, "Ranks along x, y, z, t; the grid with the least to exchange when not given")
+  command
+      .add_option("--grid", grid.wanted, "Ranks along x, y, z, t; the grid with the least to exchange when not given")
       ->type_name("X Y Z T")
       ->check(CLI::Range(1, 1 << 20));
 }

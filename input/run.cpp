@@ -50,12 +50,14 @@ void require_one_job(const Communicator& all, const Job& job, const RunOptions& 
 void check_ranks(const Job& job, const Backend& backend, int ranks, std::vector<Error>& errors) {
   if (ranks == 1) return;
   const auto add = [&](const std::string& what, const Location& where) {
-    errors.emplace_back(ErrorCode::unsupported, what + " on one rank only in this version: start it without mpirun", where);
+    errors.emplace_back(ErrorCode::unsupported, what + " on one rank only in this version: start it without mpirun",
+                        where);
   };
   if (!backend.host_memory()) add(fmt::format("the backend {} works", backend.name()), {});
   if (!job.gauge) add("a job without a gauge field runs", {.file = job.file.string()});
   for (const TaskSpec& task : job.run) {
-    if (task.entry->module != nullptr) add(fmt::format("the task {} ({}) runs", task.name, task.entry->name), task.parameters->where());
+    if (task.entry->module != nullptr)
+      add(fmt::format("the task {} ({}) runs", task.name, task.entry->name), task.parameters->where());
   }
 }
 
@@ -89,8 +91,7 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
 
   LoadedGauge gauge;
   if (job.gauge) {
-    if (backend.host_memory())
-      require_memory(needed_memory(job, gauge_dims(job)) / all->size(), "this job");
+    if (backend.host_memory()) require_memory(needed_memory(job, gauge_dims(job)) / all->size(), "this job");
     const JobClock::Span reading(clock, Phase::read, backend);
     gauge = load_gauge(job, backend, options.grid);
     const Communicator& ranks = gauge.lattice->communicator();

@@ -89,8 +89,9 @@ Dims choose_grid(const Dims& global, int ranks, const std::optional<Dims>& wante
   }
   const std::vector<Dims> grids = possible_grids(global, ranks);
   if (!grids.empty()) return grids.front();
-  throw Error(ErrorCode::invalid_input, fmt::format("a {} cannot be divided over {} ranks into parts of even extents; {}",
-                                                    lattice_text(global), ranks, proposals(global, ranks)));
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("a {} cannot be divided over {} ranks into parts of even extents; {}", lattice_text(global),
+                          ranks, proposals(global, ranks)));
 }
 
 std::string grid_text(const Dims& grid) { return fmt::format("{} {} {} {}", grid[0], grid[1], grid[2], grid[3]); }

@@ -43,8 +43,8 @@ QUADRILLE_API void pack_sites(void* bytes, const PropagatorPiece& piece);
 /// The other way round; the sites of the columns are overwritten. `sink` must be degrand_rossi.
 QUADRILLE_API void unpack_sites(const PropagatorPiece& piece, const void* bytes);
 
-/// For each time slice of the whole lattice the sum over space, spins and colours of |S|^2. The same bits for any number
-/// of threads and for either sink basis of one propagator.
+/// For each time slice of the whole lattice the sum over space, spins and colours of |S|^2. The same bits for any
+/// number of threads and for either sink basis of one propagator.
 QUADRILLE_API std::vector<double> slice_norms(const Propagator& propagator);
 
 /// Moves the columns, one after the other, into this process' memory, in the layout that they have; nothing happens to

@@ -34,8 +34,8 @@ struct LinkFields {
 /// Links lie once (each at its site) until the form double 18 is asked for: then the store becomes that form, in which
 /// each lies twice, and stays it. A change brings the forms that somebody holds up to date where they are, so an
 /// operator sees the new links; version() tells others. One thread at a time may change a store, and none may read it
-/// meanwhile. Over several ranks each has the links of its part of the lattice, and all members but backend(), lattice()
-/// and version(), and those that move a rank's own links (unpack(), pack(), host_links()), are collective.
+/// meanwhile. Over several ranks each has the links of its part of the lattice, and all members but backend(),
+/// lattice() and version(), and those that move a rank's own links (unpack(), pack(), host_links()), are collective.
 class QUADRILLE_API GaugeStore {
  public:
   /// Links that nobody has written yet. `lattice` outlives this.

@@ -125,7 +125,8 @@ void AtomicFile::flush() {
 }
 
 void AtomicFile::commit() {
-  if (descriptor_ < 0 || !owner_) throw Error(ErrorCode::internal, "an output file was committed twice", {.file = path_});
+  if (descriptor_ < 0 || !owner_)
+    throw Error(ErrorCode::internal, "an output file was committed twice", {.file = path_});
   flush();
   const int closed = ::close(descriptor_);
   descriptor_ = -1;

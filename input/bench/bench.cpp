@@ -126,9 +126,9 @@ void require_ranks(const BenchOptions& options, const Backend& backend) {
   if (options.grid.size() == 1) return;
   const bool alone = options.what == "generate" || options.what == "accuracy";
   if (!alone && backend.host_memory()) return;
-  throw Error(ErrorCode::unsupported, fmt::format("{} on one rank only in this version: start it without mpirun",
-                                                  alone ? "bench " + options.what + " runs"
-                                                        : "the backend " + backend.name() + " works"));
+  throw Error(ErrorCode::unsupported,
+              fmt::format("{} on one rank only in this version: start it without mpirun",
+                          alone ? "bench " + options.what + " runs" : "the backend " + backend.name() + " works"));
 }
 
 }  // namespace

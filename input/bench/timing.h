@@ -35,7 +35,8 @@ double median_seconds(Call&& call, Finish&& finish, Agree&& agree) {
 
 template <class Call>
 double median_seconds(Call&& call) {
-  return median_seconds(call, [] {}, [](double seconds) { return seconds; });
+  return median_seconds(
+      call, [] {}, [](double seconds) { return seconds; });
 }
 
 }  // namespace quadrille::bench

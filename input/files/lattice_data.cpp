@@ -194,7 +194,8 @@ SiteData write_packed(LimeOutput& file, const SiteFormat& format, Backend& backe
     for_each_stretch(format, first, first + pieces.sites(piece),
                      [&](std::int64_t, std::int64_t in_file, std::int64_t sites) {
                        const std::uint64_t bytes = std::uint64_t(sites) * format.site_bytes();
-                       if (bytes >= part_bytes) file.begin_writeback(std::uint64_t(in_file) * format.site_bytes(), bytes);
+                       if (bytes >= part_bytes)
+                         file.begin_writeback(std::uint64_t(in_file) * format.site_bytes(), bytes);
                      });
   };
   all_or_none(format.communicator(), [&] { for_each_packed(pieces, pack, write_all); });

@@ -111,7 +111,8 @@ class LimeInput {
 /// A file that exists under its name only after commit() (see AtomicFile, also for the errors of writing).
 ///
 /// Over several ranks all members are collective but write_at() and begin_writeback(): each rank writes its part of the
-/// data in place, the first one everything else. They move the bytes themselves then, and devices and pipes are refused.
+/// data in place, the first one everything else. They move the bytes themselves then, and devices and pipes are
+/// refused.
 class LimeOutput {
  public:
   explicit LimeOutput(const std::string& path, LimeMover mover = LimeMover::automatic,

@@ -1,7 +1,7 @@
 // The hopping term over several ranks against one process: the same bits in double and single precision, one more
 // rounding of what crosses the faces in half.
-#include "core/field/convert.h"
 #include "dirac/dslash.h"
+#include "core/field/convert.h"
 #include "tests/dirac/dirac_testing.h"
 #include "tests/ranks/ranks_testing.h"
 
@@ -74,7 +74,8 @@ TEST_P(RankDslash, IsThatOfOneProcess) {
   const OperatorForm form = GetParam();
   const std::uint64_t seed = testing::shared_seed();
   const Lattice whole(divided_dims);
-  const HostSpinor in = testing::random_spinor(divided_dims, seed), more = testing::random_spinor(divided_dims, seed + 1);
+  const HostSpinor in = testing::random_spinor(divided_dims, seed),
+                   more = testing::random_spinor(divided_dims, seed + 1);
   // Eight numbers per link are exact enough near no unit matrix only: a hot start.
   const GaugeStart start = GaugeStart::hot(seed);
   const Dslash one("wilson", std::make_shared<const GaugeStore>(whole, start), scalars, form);
@@ -85,8 +86,8 @@ TEST_P(RankDslash, IsThatOfOneProcess) {
     Fields mine(lattice, part_of(in, lattice), part_of(more, lattice), form.precision);
     for (const Dagger dagger : {Dagger::No, Dagger::Yes}) {
       for (const bool xpay : {false, true}) {
-        const double deviation = largest_deviation(mine.apply(dslash, dagger, xpay),
-                                                   part_of(alone.apply(one, dagger, xpay), lattice));
+        const double deviation =
+            largest_deviation(mine.apply(dslash, dagger, xpay), part_of(alone.apply(one, dagger, xpay), lattice));
         const std::string what = grid_text(grid) + (xpay ? ", xpay" : "") + (dagger == Dagger::Yes ? ", dagger" : "");
         if (form.precision == Precision::Half) {
           EXPECT_LT(deviation, 2e-3) << what;
@@ -117,9 +118,9 @@ TEST(RankDslashOfSmallParts, IsThatOfOneProcess) {
     const Lattice lattice(dims, ranks().communicator({1, 1, 1, ranks().size()}));
     const Dslash dslash("wilson", std::make_shared<const GaugeStore>(lattice, start), scalars, form);
     Fields alone(whole, in, in, precision), mine(lattice, part_of(in, lattice), part_of(in, lattice), precision);
-    EXPECT_EQ(largest_deviation(mine.apply(dslash, Dagger::No, false),
-                                part_of(alone.apply(one, Dagger::No, false), lattice)),
-              0);
+    EXPECT_EQ(
+        largest_deviation(mine.apply(dslash, Dagger::No, false), part_of(alone.apply(one, Dagger::No, false), lattice)),
+        0);
   }
 }
 

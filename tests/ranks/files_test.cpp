@@ -68,7 +68,8 @@ TEST(RankFiles, LinksAreTheSameBytesOnEveryGrid) {
       EXPECT_EQ(write_gauge_file(path, GaugeStore(lattice, start), {.precision = bits}), expected) << grid_text(grid);
       const GaugeFile back = read_gauge_file(path, {.ranks = grid_of(grid)});
       EXPECT_EQ(back.info.checksum.state, ChecksumVerdict::State::ok);
-      EXPECT_EQ(data_of(path, back.info.data), data_of(reference, LimeInput(reference).records()[5])) << grid_text(grid);
+      EXPECT_EQ(data_of(path, back.info.data), data_of(reference, LimeInput(reference).records()[5]))
+          << grid_text(grid);
       if (bits == 64) {
         EXPECT_EQ(back.links->host_links().data, GaugeStore(*back.lattice, start).host_links().data);
         EXPECT_EQ(checksum_of(*back.links), expected);

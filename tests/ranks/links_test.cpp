@@ -58,19 +58,19 @@ TEST(RankLinks, ObservablesAreThoseOfTheWholeLattice) {
 TEST(RankLinks, AllRanksNameTheWorstLink) {
   const Dims place{5, 3, 2, 9};
   const Lattice whole(divided_dims);
-  HostLinks links = GaugeStore(whole, GaugeStart::weak(testing::shared_seed(), 0.2)).host_links();
-  for (int i = 0; i < 9; ++i) links.link(whole.site(place), 2)[i] *= 1.001;
+  HostLinks longer = GaugeStore(whole, GaugeStart::weak(testing::shared_seed(), 0.2)).host_links(), singular = longer;
+  for (int i = 0; i < 9; ++i) longer.link(whole.site(place), 2)[i] *= 1.001;
+  for (int i = 0; i < 9; ++i) singular.link(whole.site(place), 2)[i] = 0;
   for (const Dims& grid : testing::some_grids()) {
     const Lattice lattice(divided_dims, ranks().communicator(grid));
-    GaugeStore store(lattice, part_of(links, lattice));
+    GaugeStore store(lattice, part_of(longer, lattice));
     const Unitarity found = store.unitarity();
     EXPECT_NEAR(found.unitarity, 0.002001, 1e-9);
     EXPECT_EQ(found.unitarity_site, whole.site(place));
     EXPECT_EQ(found.unitarity_direction, 2);
     EXPECT_GT(store.project(), 1e-4);
     EXPECT_LT(store.unitarity().unitarity, 1e-14);
-    for (int i = 0; i < 9; ++i) links.link(whole.site(place), 2)[i] = 0;
-    store.set(part_of(links, lattice));
+    store.set(part_of(singular, lattice));
     try {
       store.project();
       ADD_FAILURE() << "projected a zero";

@@ -101,7 +101,8 @@ class RankJobs(RankTest):
 
     def test_a_solver_study(self):
         tree = job()
-        tree["run"] = [{"task": "solver_study", "name": "s", "count": 1, "source": {"type": "point", "site": [0, 0, 0, 0]}}]
+        tree["run"] = [{"task": "solver_study", "name": "s", "masses": [0.05], "solvers": ["bicgstab"],
+                        "source": {"type": "point", "site": [0, 0, 0, 0]}}]
         one, many = self.run_job(tree, out="one"), self.run_ranks(2, tree, out="many")
         rows = [tree["studies"]["s"]["rows"] for tree in (one, many)]
         self.assertEqual(len(rows[0]), len(rows[1]))
@@ -150,7 +151,8 @@ class RankFaults(RankTest):
 
     def test_tasks_that_run_on_one_rank_only(self):
         tree = job()
-        tree["run"] = [{"task": "generate", "name": "g", "beta": 6.0, "sweeps": 1, "seed": 1}]
+        tree["run"] = [{"task": "generate", "name": "g", "beta": 6.0, "thermalization": 0, "configurations": 1, "seed": 1,
+                        "save": {"file": "g.lime"}}]
         err = self.run_ranks(2, tree, out="bad", status=1)
         self.assertRegex(err, r"job.yaml:\d+:\d+: the task g \(generate\) runs on one rank only")
         code, _, err = self.finish(self.start(2, "bench", "generate", "--dims", "8", "8", "8", "8"))

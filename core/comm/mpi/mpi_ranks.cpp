@@ -37,9 +37,9 @@ class MpiChannel final : public Channel {
         MPI_Request* const two = &requests_[requests_.size() - 2];
         check(MPI_Recv_init(static_cast<char*>(m.receive) + at, bytes, MPI_BYTE, to_from[k].second, tag, comm, two),
               "receiving from a neighbour");
-        check(MPI_Send_init(static_cast<const char*>(m.send) + at, bytes, MPI_BYTE, to_from[k].first, tag, comm,
-                            two + 1),
-              "sending to a neighbour");
+        check(
+            MPI_Send_init(static_cast<const char*>(m.send) + at, bytes, MPI_BYTE, to_from[k].first, tag, comm, two + 1),
+            "sending to a neighbour");
       }
     }
   }
