@@ -1,11 +1,11 @@
 // Hopping kernels on the CPU: gathers what a generated kernel needs and runs it over the threads.
 #include "core/error.h"
 #include "core/layout/vector_layout.h"
+#include "core/system/aligned_memory.h"
 #include "core/system/team.h"
 #include "dirac/hop_kernel.h"
 #include "dirac/kernel_table.h"
 
-#include <cstdlib>
 #include <new>
 #include <vector>
 
@@ -13,9 +13,9 @@ namespace quadrille {
 namespace {
 
 std::shared_ptr<void> aligned(std::size_t bytes) {
-  void* memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+  void* memory = allocate_aligned(bytes);
   if (memory == nullptr) throw std::bad_alloc();
-  return std::shared_ptr<void>(memory, std::free);
+  return std::shared_ptr<void>(memory, FreeAligned());
 }
 
 class CpuHop final : public HopKernel {
@@ -109,9 +109,7 @@ void CpuHop::run(const HopCall& call) const {
   const std::int64_t blocks = layout_.blocks();
   const bool worth_sharing = spinor.lattice->half_volume() >= 1024;  // less takes as long as waking the threads
   if (!worth_sharing) return kernel_.run(args, layout_.lanes(), 0, blocks);
-  in_team([&](int me, int threads) {
-    kernel_.run(args, layout_.lanes(), blocks * me / threads, blocks * (me + 1) / threads);
-  });
+  team_ranges(blocks, [&](std::int64_t begin, std::int64_t end) { kernel_.run(args, layout_.lanes(), begin, end); });
 }
 
 }  // namespace
