@@ -1,13 +1,17 @@
 #include "core/system/team.h"
 
+#include <linux/futex.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -28,28 +32,59 @@ void relax() {
 #endif
 }
 
+/// A value that threads wait for. std::atomic::wait gives way by sched_yield before it sleeps: beside a busy program
+/// that is a time slice each, and systems may count the forfeited time as used.
+class Signal {
+ public:
+  std::uint32_t load() const { return value_.load(std::memory_order_acquire); }
+  void store(std::uint32_t value) {
+    value_.store(value, std::memory_order_seq_cst);
+    wake();
+  }
+  /// When only the caller changes it from now on, or by this call alone.
+  void store_quietly(std::uint32_t value) { value_.store(value, std::memory_order_relaxed); }
+  /// Wakes where the difference is 0.
+  void subtract(std::uint32_t amount) {
+    if (value_.fetch_sub(amount, std::memory_order_seq_cst) == amount) wake();
+  }
+  /// Returns when the value is another one, or earlier.
+  void sleep(std::uint32_t old) {
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    syscall(SYS_futex, &value_, FUTEX_WAIT_PRIVATE, old, nullptr, nullptr, 0);
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+ private:
+  void wake() {
+    if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
+    syscall(SYS_futex, &value_, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
+  }
+
+  alignas(64) std::atomic<std::uint32_t> value_{0};
+  std::atomic<int> sleepers_{0};
+};
+
 /// How a thread waits for values to change: it spins for spin_time, then sleeps. Where spinning has been in vain
 /// lately, since others have the cores, it spins for about a microsecond only, and tries the whole time now and then.
 class Patience {
  public:
-  template <class T>
-  void await_change(const std::atomic<T>& value, T old) {
+  void await_change(Signal& value, std::uint32_t old) {
     const bool whole = vain_ < most_vain / 2 || ++waits_ % try_again == 0;
     const bool changed = spin(value, old, whole ? spin_time : std::chrono::microseconds{0});
     if (whole) vain_ = std::clamp(vain_ + (changed ? -1 : 1), 0, most_vain);
-    if (!changed) value.wait(old, std::memory_order_acquire);
+    if (changed) return;
+    while (value.load() == old) value.sleep(old);
   }
 
  private:
   static constexpr int most_vain = 8;
   static constexpr unsigned try_again = 64;
 
-  template <class T>
-  static bool spin(const std::atomic<T>& value, T old, std::chrono::microseconds time) {
+  static bool spin(const Signal& value, std::uint32_t old, std::chrono::microseconds time) {
     const auto began = std::chrono::steady_clock::now();
     do {
       for (int k = 0; k < 32; ++k) {
-        if (value.load(std::memory_order_acquire) != old) return true;
+        if (value.load() != old) return true;
         relax();
       }
     } while (std::chrono::steady_clock::now() - began < time);
@@ -86,7 +121,7 @@ class Loop {
     work_ = work;
     body_ = body;
     failed_.store(false, std::memory_order_relaxed);
-    left_.store(int(pieces_), std::memory_order_relaxed);
+    left_.store_quietly(std::uint32_t(pieces_));
     for (int s = 0; s < threads_; ++s) {
       shares_[std::size_t(s)].pieces.store({ticket, 0, std::uint16_t(mine)}, std::memory_order_release);
     }
@@ -98,18 +133,16 @@ class Loop {
     const int threads = threads_of(ticket);
     for (int k = 0; k < threads; ++k) {
       const int s = me + k < threads ? me + k : me + k - threads;
-      int done = 0;
+      std::uint32_t done = 0;
       for (std::int64_t piece = 0; take(ticket, s, k == 0, piece); ++done) perform(me, piece);
-      if (done > 0 && left_.fetch_sub(done, std::memory_order_acq_rel) == done) left_.notify_one();
+      if (done > 0) left_.subtract(done);
     }
     at_work = false;
   }
 
   /// Returns when all pieces are done; throws what the first of those that failed has thrown.
   void end(Patience& patience) {
-    for (int left = left_.load(std::memory_order_acquire); left != 0; left = left_.load(std::memory_order_acquire)) {
-      patience.await_change(left_, left);
-    }
+    for (std::uint32_t left = left_.load(); left != 0; left = left_.load()) patience.await_change(left_, left);
     if (failed_.load(std::memory_order_relaxed)) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 
@@ -155,7 +188,7 @@ class Loop {
   std::exception_ptr failure_;
   std::atomic<bool> failed_{false};
   std::vector<Share> shares_;
-  alignas(64) std::atomic<int> left_{0};  ///< pieces that are not done
+  Signal left_;  ///< pieces that are not done
 };
 
 class Team {
@@ -167,8 +200,7 @@ class Team {
     if (threads > int(workers_) + 1) grow(threads);
     const std::uint32_t ticket = ++round_ << thread_bits | std::uint32_t(threads);
     loop_.open(ticket, count, pieces_per_thread, work, body);
-    call_.store(ticket, std::memory_order_release);
-    call_.notify_all();
+    call_.store(ticket);
     loop_.help(ticket, 0);
     loop_.end(patience_);
     return true;
@@ -190,7 +222,7 @@ class Team {
     while (int(workers_) < threads - 1) {
       const int me = int(++workers_);
       // Ends with the process: it sleeps while there is no work.
-      std::thread worker([this, me, seen = call_.load(std::memory_order_relaxed)] { serve(me, seen); });
+      std::thread worker([this, me, seen = call_.load()] { serve(me, seen); });
       if (!cores.empty()) {
         pthread_setaffinity_np(worker.native_handle(), sizeof(cpu_set_t), &cores[std::size_t(me)]);
       }
@@ -202,7 +234,7 @@ class Team {
     Patience patience;
     for (;;) {
       patience.await_change(call_, seen);
-      seen = call_.load(std::memory_order_acquire);
+      seen = call_.load();
       if (me < threads_of(seen)) loop_.help(seen, me);
     }
   }
@@ -212,7 +244,7 @@ class Team {
   std::size_t workers_ = 0;
   std::uint32_t round_ = 0;
   Loop loop_{most_threads};
-  alignas(64) std::atomic<std::uint32_t> call_{0};  ///< the ticket of the loop that is open
+  Signal call_;  ///< the ticket of the loop that is open
 };
 
 std::atomic<Team*> the_team{nullptr};
