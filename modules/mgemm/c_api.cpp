@@ -89,7 +89,9 @@ mg::MgemmReport multiply_with(const quadrille_mgemm_options& given, const mg::Ge
   options.depth = given.depth;
   options.always_split = given.always_split != 0;
   if (given.form != nullptr) options.small_form = mg::form_named(given.form);
-  const mg::Assurance assurance = given.measured != 0 ? mg::Assurance::measured : mg::Assurance::certain;
+  const mg::Assurance assurance = given.measured == 0   ? mg::Assurance::certain
+                                  : given.measured == 1 ? mg::Assurance::measured
+                                                        : mg::Assurance::probable;
   const mg::Cutoff cutoff =
       given.target_error > 0 ? mg::Cutoff::for_error(given.target_error, assurance) : mg::Cutoff::at(given.delta);
   if (given.on_device == 0) {

@@ -73,7 +73,8 @@ typedef struct quadrille_mgemm_options {
   double delta;         /* the cutoff; counts where target_error is 0 */
   double target_error;  /* above 0: the cutoff is chosen such that no absolute error is larger */
   int32_t always_split; /* 1: also where no gain is expected */
-  int32_t measured;     /* 1: the target is kept as a sample of the product shows; 0: by a bound of all errors */
+  int32_t measured;     /* how the target is kept: 0 by a bound of all errors, 1 as a sample of the
+                           product shows (CPU only), 2 by the bound of independent errors */
 } quadrille_mgemm_options;
 
 /* mgemm with these options; `report` may be null. */

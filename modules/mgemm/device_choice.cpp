@@ -1,5 +1,7 @@
 #include "modules/mgemm/device_choice.h"
 
+#include "core/error.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,12 +26,10 @@ class DeviceChooser {
       for (std::int64_t depth : depths(form)) consider(form, depth);
     }
     if (!std::isfinite(least_)) {
-      best_.reason =
-          std::isfinite(target_)
-              ? fmt::format("with delta = {:.3g} the {} error bound is {:.3g}, above the target {:.3g}",
-                            a_.deltas.front(), cutoff_.assurance == Assurance::certain ? "certain" : "probable",
-                            closest_, target_)
-              : fmt::format("with delta = {:.3g} there is no bound on the error", a_.deltas.front());
+      best_.reason = std::isfinite(target_)
+                         ? fmt::format("with delta = {:.3g} the {} error bound is {:.3g}, above the target {:.3g}",
+                                       a_.deltas.front(), to_string(cutoff_.assurance), closest_, target_)
+                         : fmt::format("with delta = {:.3g} there is no bound on the error", a_.deltas.front());
       return best_;
     }
     weigh();
@@ -51,7 +51,7 @@ class DeviceChooser {
   }
 
   double relevant(const ErrorBound& bound) const {
-    return cutoff_.automatic && cutoff_.assurance == Assurance::measured ? bound.probable : bound.certain;
+    return cutoff_.automatic && cutoff_.assurance == Assurance::probable ? bound.probable : bound.certain;
   }
 
   /// The largest cutoff that keeps the target (bounds grow with the cutoff), and what it costs.
@@ -109,6 +109,13 @@ class DeviceChooser {
 DeviceChoice choose_on_device(const ProductShape& shape, const FactorProfile& a, const FactorProfile& b, Known known,
                               const Cutoff& cutoff, const MgemmOptions& options) {
   return DeviceChooser(shape, a, b, known, cutoff, options).choose();
+}
+
+void require_no_sample(const Cutoff& cutoff) {
+  if (!cutoff.automatic || cutoff.assurance != Assurance::measured) return;
+  throw Error(
+      ErrorCode::unsupported,
+      "the assurance measured needs a sample of the product, which a GPU does not take; it has certain and probable");
 }
 
 std::int64_t usual_depth(const FormTraits& form) {

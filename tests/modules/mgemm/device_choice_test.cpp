@@ -3,6 +3,7 @@
 
 #include "core/dense/cuda/magnitude_split.h"
 #include "core/dense/magnitude_split.h"
+#include "core/error.h"
 #include "modules/mgemm/host_profile.h"
 #include "modules/mgemm/magnitude_sample.h"
 #include "tests/modules/mgemm/salted.h"
@@ -67,6 +68,17 @@ TEST(DeviceChoice, TighterTargetsTakeMoreExactForms) {
   const DeviceChoice none = choose(16384, 1e-4, Cutoff::for_error(1e-14));
   EXPECT_FALSE(none.split);
   EXPECT_NE(none.reason.find("above the target"), std::string::npos) << none.reason;
+}
+
+TEST(DeviceChoice, AProbableTargetCountsIndependentErrorsAndAMeasuredOneIsRefused) {
+  const Cutoff certain = Cutoff::for_error(1e-2), probable = Cutoff::for_error(1e-2, Assurance::probable);
+  EXPECT_LE(choose(16384, 1e-4, certain).bound.certain, 1e-2);
+  EXPECT_LE(choose(16384, 1e-4, probable).bound.probable, 1e-2);
+  EXPECT_GT(choose(16384, 1e-4, probable).bound.certain, 1e-2);
+  require_no_sample(certain);
+  require_no_sample(probable);
+  require_no_sample(Cutoff::at(1));
+  EXPECT_THROW(require_no_sample(Cutoff::for_error(1e-2, Assurance::measured)), Error);
 }
 
 TEST(DeviceChoice, GenerousTargetsHaveNoLargeElements) {
