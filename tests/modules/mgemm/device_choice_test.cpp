@@ -71,10 +71,17 @@ TEST(DeviceChoice, TighterTargetsTakeMoreExactForms) {
 }
 
 TEST(DeviceChoice, AProbableTargetCountsIndependentErrorsAndAMeasuredOneIsRefused) {
-  const Cutoff certain = Cutoff::for_error(1e-2), probable = Cutoff::for_error(1e-2, Assurance::probable);
-  EXPECT_LE(choose(16384, 1e-4, certain).bound.certain, 1e-2);
-  EXPECT_LE(choose(16384, 1e-4, probable).bound.probable, 1e-2);
-  EXPECT_GT(choose(16384, 1e-4, probable).bound.certain, 1e-2);
+  MgemmOptions options;
+  options.small_form = SmallForm::single;
+  options.always_split = true;
+  const ErrorBound bound = choose(16384, 1e-4, Cutoff::at(1), options).bound;
+  const double between = std::sqrt(bound.certain * bound.probable);
+  const Cutoff certain = Cutoff::for_error(between), probable = Cutoff::for_error(between, Assurance::probable);
+  EXPECT_NE(choose(16384, 1e-4, certain, options).depth, 2048);
+  const DeviceChoice choice = choose(16384, 1e-4, probable, options);
+  EXPECT_EQ(choice.depth, 2048);
+  EXPECT_LE(choice.bound.probable, between);
+  EXPECT_GT(choice.bound.certain, between);
   require_no_sample(certain);
   require_no_sample(probable);
   require_no_sample(Cutoff::at(1));
