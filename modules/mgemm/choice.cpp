@@ -98,13 +98,7 @@ class Choice {
     }
     if (!met || !profile_.a.listed || !profile_.b.listed) return met;
     const std::vector<double> deltas = rising_cutoffs(report_.delta, std::max(profile_.max_a, profile_.max_b));
-    // The error grows with delta.
-    std::size_t good = 0, bad = deltas.size();
-    while (bad - good > 1) {
-      const std::size_t middle = (good + bad) / 2;
-      (within(deltas[middle], report_.depth) ? good : bad) = middle;
-    }
-    report_.delta = deltas[good];
+    report_.delta = deltas[last_within(deltas.size(), [&](std::size_t n) { return within(deltas[n], report_.depth); })];
     within(report_.delta, report_.depth);
     count(report_.delta);
     return true;

@@ -1,6 +1,7 @@
 #include "modules/mgemm/device_choice.h"
 
 #include "core/error.h"
+#include "modules/mgemm/cutoffs.h"
 
 #include <fmt/format.h>
 
@@ -57,15 +58,13 @@ class DeviceChooser {
   /// The largest cutoff that keeps the target (bounds grow with the cutoff), and what it costs.
   void consider(const FormTraits& form, std::int64_t depth) {
     const auto bound = [&](std::size_t number) { return form_error_bound(shape_, a_, b_, number, form, depth); };
-    const double first = relevant(bound(0));
-    closest_ = std::min(closest_, first);
-    if (!(first <= target_) || !std::isfinite(first)) return;
-    std::size_t good = 0, bad = a_.deltas.size();
-    while (bad - good > 1) {
-      const std::size_t middle = (good + bad) / 2;
-      const double there = relevant(bound(middle));
-      (there <= target_ && std::isfinite(there) ? good : bad) = middle;
-    }
+    const auto within = [&](std::size_t number) {
+      const double here = relevant(bound(number));
+      return here <= target_ && std::isfinite(here);
+    };
+    closest_ = std::min(closest_, relevant(bound(0)));
+    if (!within(0)) return;
+    const std::size_t good = last_within(a_.deltas.size(), within);
     const LargeCounts large{a_.extremes[good].large, b_.extremes[good].large};
     const double seconds = options_.device_cost.split(shape_, large, form, depth);
     if (!(seconds < least_)) return;
