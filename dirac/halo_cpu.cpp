@@ -79,9 +79,8 @@ void CpuHalo::start(const Field& x, Parity p, Dagger dagger) {
     args.out_norms = norms(face, face.send);
     args.blocks = blocks.data();
     args.direction = face.direction;
-    const std::int64_t count = std::int64_t(blocks.size());
-    in_team(
-        [&](int me, int threads) { pack_(args, layout_.lanes(), count * me / threads, count * (me + 1) / threads); });
+    team_ranges(std::int64_t(blocks.size()),
+                [&](std::int64_t begin, std::int64_t end) { pack_(args, layout_.lanes(), begin, end); });
   }
   channel_->start();
 }

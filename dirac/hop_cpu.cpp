@@ -112,9 +112,7 @@ dirac::DslashArgs CpuHop::arguments(const HopCall& call) const {
 void CpuHop::run_blocks(const dirac::DslashArgs& args, std::int64_t count) const {
   const bool worth_sharing = count * layout_.lanes() >= 1024;  // less takes as long as waking the threads
   if (!worth_sharing) return kernel_.run(args, layout_.lanes(), 0, count);
-  in_team([&](int me, int threads) {
-    kernel_.run(args, layout_.lanes(), count * me / threads, count * (me + 1) / threads);
-  });
+  team_ranges(count, [&](std::int64_t begin, std::int64_t end) { kernel_.run(args, layout_.lanes(), begin, end); });
 }
 
 void CpuHop::run(const HopCall& call) const {

@@ -169,7 +169,7 @@ const CLI::App* find_command(const CLI::App& app, const std::string& name) {
 std::string help_on(const CLI::App& app, const std::vector<std::string>& topic) {
   const CLI::App* command = topic.size() == 1 ? find_command(app, topic[0]) : nullptr;
   if (command == nullptr) return help_text(topic);
-  const std::string text = command->help(app.get_name() + " " + command->get_name());
+  const std::string text = command->help(app.get_name());
   return topic[0] == "run" ? text + "\nThe block `run` of a job is a list of tasks:\n\n" + help_text(topic) : text;
 }
 

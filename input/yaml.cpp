@@ -197,11 +197,23 @@ void check_utf8(const std::string& text, const Location& file) {
   }
 }
 
-/// What yaml-cpp finds, in the words of who writes a job.
-std::string what_is_wrong(const std::string& found) {
-  if (found == YAML::ErrorMsg::EOF_IN_SCALAR) return "a quote is opened and not closed";
-  if (found == YAML::ErrorMsg::TAB_IN_INDENTATION) return "a tab indents this line; use spaces";
-  return found;
+/// Whether line number `line`, from 0, has a tab before its first word.
+bool tab_indents(const std::string& text, int line) {
+  std::size_t at = 0;
+  for (; line > 0 && at < text.size(); --line) at = std::min(text.find('\n', at), text.size() - 1) + 1;
+  for (; at < text.size() && (text[at] == ' ' || text[at] == '\t'); ++at) {
+    if (text[at] == '\t') return true;
+  }
+  return false;
+}
+
+/// What yaml-cpp finds, in the words of who writes a job. It takes a tab in the indentation for one only sometimes.
+std::string what_is_wrong(const YAML::Exception& found, const std::string& text) {
+  if (found.msg == YAML::ErrorMsg::EOF_IN_SCALAR) return "a quote is opened and not closed";
+  if (found.msg == YAML::ErrorMsg::TAB_IN_INDENTATION || tab_indents(text, found.mark.line)) {
+    return "a tab indents this line; use spaces";
+  }
+  return found.msg;
 }
 
 }  // namespace
@@ -217,7 +229,8 @@ Value read_yaml_text(const std::string& text, const std::string& name, bool line
     parser.HandleNextDocument(builder);
     if (builder.documents() > 0) parser.HandleNextDocument(builder);
   } catch (const YAML::Exception& problem) {
-    throw Error(ErrorCode::invalid_input, "not valid YAML: " + what_is_wrong(problem.msg), builder.place(problem.mark));
+    throw Error(ErrorCode::invalid_input, "not valid YAML: " + what_is_wrong(problem, text),
+                builder.place(problem.mark));
   }
   auto& root = builder.root();
   if (!root) throw Error(ErrorCode::invalid_input, lines ? "the file is empty" : "there is no value", file);

@@ -27,7 +27,7 @@ typedef enum quadrille_status {
   QUADRILLE_INVALID_INPUT = 3,  /* words or numbers that cannot be used as they stand */
   QUADRILLE_FILE_ERROR = 4,     /* a file is missing, unreadable, unwritable or corrupt */
   QUADRILLE_UNSUPPORTED = 5,    /* valid in itself, but not possible here */
-  QUADRILLE_NUMERICAL = 6,      /* not-a-number or infinity where a finite value is demanded; links not in SU(3) */
+  QUADRILLE_NUMERICAL = 6,      /* not-a-number or infinity where a finite value is required; links not in SU(3) */
   QUADRILLE_INTERNAL = 7,       /* a defect of the program or of a module */
   QUADRILLE_INVALID_HANDLE = 8, /* null, destroyed, of another kind, or no handle at all */
   QUADRILLE_NO_MEMORY = 9,      /* the memory of the host or of the device has run out */

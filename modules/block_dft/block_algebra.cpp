@@ -1,7 +1,7 @@
 #include "modules/block_dft/block_algebra.h"
 
 #include "core/error.h"
-#include "modules/block_dft/shared_work.h"
+#include "core/system/team.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ double weight(const BlockMatrix<T>& a, std::int32_t i, std::int32_t j) {
 template <class T, class Term>
 double sum_over_blocks(const BlockMatrix<T>& a, Term term) {
   std::vector<double> of_row(std::size_t(a.rows().count()));
-  share(a.rows().count(), [&](std::int32_t i) {
+  team_for_uneven(a.rows().count(), [&](std::int32_t i) {
     double sum = 0;
     for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) sum += term(i, a.column(slot), slot);
     of_row[std::size_t(i)] = sum;
@@ -74,7 +74,7 @@ BlockMatrix<To> converted(const BlockMatrix<From>& a) {
 
 template <class T>
 void scale(BlockMatrix<T>& a, T alpha) {
-  share(a.rows().count(), [&](std::int32_t i) {
+  team_for_uneven(a.rows().count(), [&](std::int32_t i) {
     for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
       T* block = a.block(slot);
       for (std::int64_t k = 0; k < numbers(a, i, a.column(slot)); ++k) block[k] *= alpha;
@@ -136,7 +136,7 @@ BlockMatrix<T> transposed(const BlockMatrix<T>& a) {
   });
   BlockMatrix<T> out =
       BlockMatrix<T>::with_pattern(a.columns(), a.rows(), Symmetry::none, std::move(first), std::move(column));
-  share(out.rows().count(), [&](std::int32_t i) {
+  team_for_uneven(out.rows().count(), [&](std::int32_t i) {
     for (std::int64_t slot = out.begin(i); slot < out.end(i); ++slot) {
       transpose_block(a.block(source[std::size_t(slot)]), a.rows().size(out.column(slot)), a.columns().size(i), T(1),
                       out.block(slot));
@@ -170,7 +170,7 @@ BlockMatrix<T> without_symmetry(const BlockMatrix<T>& a) {
   BlockMatrix<T> out =
       BlockMatrix<T>::with_pattern(a.rows(), a.columns(), Symmetry::none, std::move(first), std::move(column));
   const T sign = T(mirror_sign(a.symmetry()));
-  share(out.rows().count(), [&](std::int32_t i) {
+  team_for_uneven(out.rows().count(), [&](std::int32_t i) {
     for (std::int64_t slot = out.begin(i); slot < out.end(i); ++slot) {
       const std::int32_t j = out.column(slot);
       const T* from = a.block(source[std::size_t(slot)]);
@@ -267,7 +267,7 @@ double max_norm(const BlockMatrix<T>& a) {
 template <class T>
 std::vector<double> block_norms(const BlockMatrix<T>& a) {
   std::vector<double> norms(std::size_t(a.block_count()));
-  share(a.rows().count(), [&](std::int32_t i) {
+  team_for_uneven(a.rows().count(), [&](std::int32_t i) {
     for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
       norms[std::size_t(slot)] = std::sqrt(sum_of_squares(a.block(slot), numbers(a, i, a.column(slot))));
     }

@@ -4,8 +4,8 @@
 // the blocks (i, j) with j >= i only; its diagonal blocks are whole and (anti)symmetric themselves.
 #pragma once
 
+#include "core/system/aligned_memory.h"
 #include "modules/block_dft/block_sizes.h"
-#include "modules/block_dft/paged_allocator.h"
 
 #include <cstddef>
 #include <span>
@@ -94,7 +94,7 @@ class QUADRILLE_API BlockMatrix {
   std::vector<std::int64_t> first_{0};  // [row block + 1]
   std::vector<std::int32_t> column_;    // [slot]
   std::vector<std::int64_t> at_;        // [slot]
-  std::vector<T, PagedAllocator<T>> data_;
+  std::vector<T, AlignedAllocator<T>> data_;
 };
 
 /// +1, or -1 of an antisymmetric matrix: what a stored block is multiplied by when it is read as its mirror image.

@@ -1,6 +1,6 @@
 #include "modules/block_dft/csr_level.h"
 
-#include "modules/block_dft/shared_work.h"
+#include "core/system/team.h"
 
 #include <algorithm>
 #include <cmath>
@@ -80,7 +80,7 @@ template <class T>
 ProductPattern find_pattern(const FilteredProduct<T>& product, const BlockMatrix<T>* old, bool retain) {
   const std::int32_t rows = product.a.rows().count();
   std::vector<RowPattern> found(static_cast<std::size_t>(rows));
-  share_with(
+  team_for_with(
       rows, [&] { return RowSearch(product.b.columns().count()); },
       [&](RowSearch& row, std::int64_t i) {
         found[std::size_t(i)] = search_row(product, old, retain, std::int32_t(i), row);

@@ -1,9 +1,9 @@
 #include "modules/block_dft/multiply.h"
 
 #include "core/error.h"
+#include "core/system/team.h"
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/csr_level.h"
-#include "modules/block_dft/shared_work.h"
 #include "modules/mgemm/blas.h"
 
 #include <fmt/format.h>
@@ -80,7 +80,7 @@ void add_products(const FilteredProduct<T>& product, BlockMatrix<T>& sum, const 
   constexpr double least_elements = 64 * 64;
   const std::vector<Cuboid> parts = cut_result(shape, most_parts, least_elements);
   const mgemm::OneBlasThread one;
-  share_with(
+  team_for_with(
       std::int64_t(parts.size()), [&] { return CsrLevel<T>(product, sum, options.driver); },
       [&](CsrLevel<T>& level, std::int64_t n) {
         multrec(shape, parts[std::size_t(n)], options.cache_bytes, [&](const Cuboid& part) { level.multiply(part); });

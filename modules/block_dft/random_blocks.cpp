@@ -1,7 +1,7 @@
 #include "modules/block_dft/random_blocks.h"
 
 #include "core/random/random.h"
-#include "modules/block_dft/shared_work.h"
+#include "core/system/team.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -32,7 +32,7 @@ BlockMatrix<T> random_blocks(const BlockSizes& rows, const BlockSizes& columns, 
     first.push_back(std::int64_t(column.size()));
   }
   BlockMatrix<T> out = BlockMatrix<T>::with_pattern(rows, columns, symmetry, std::move(first), std::move(column));
-  share(rows.count(), [&](std::int32_t i) {
+  team_for_uneven(rows.count(), [&](std::int32_t i) {
     for (std::int64_t slot = out.begin(i); slot < out.end(i); ++slot) {
       const std::int32_t j = out.column(slot);
       SiteRandom random = random_of(i, j);

@@ -89,7 +89,9 @@ mg::MgemmReport multiply_with(const quadrille_mgemm_options& given, const mg::Ge
   options.depth = given.depth;
   options.always_split = given.always_split != 0;
   if (given.form != nullptr) options.small_form = mg::form_named(given.form);
-  const mg::Assurance assurance = given.measured != 0 ? mg::Assurance::measured : mg::Assurance::certain;
+  const mg::Assurance assurance = given.measured == 0   ? mg::Assurance::certain
+                                  : given.measured == 1 ? mg::Assurance::measured
+                                                        : mg::Assurance::probable;
   const mg::Cutoff cutoff =
       given.target_error > 0 ? mg::Cutoff::for_error(given.target_error, assurance) : mg::Cutoff::at(given.delta);
   if (given.on_device == 0) {
@@ -126,59 +128,10 @@ void fill(const mg::MgemmReport& from, quadrille_mgemm_report* to) {
 
 extern "C" {
 
-int quadrille_cleaver_double(char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, double alpha,
-                             const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
-                             int64_t ldc, int64_t memory_cap) {
-  return guarded("quadrille_cleaver_double", [&] {
-    mg::cleaver(mg::Gemm<double>{order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m,
-                                 n, k, alpha, a, lda, b, ldb, beta, c, ldc},
-                {memory_cap});
-  });
-}
-
-int quadrille_cleaver_single(char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, float alpha,
-                             const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c,
-                             int64_t ldc, int64_t memory_cap) {
-  return guarded("quadrille_cleaver_single", [&] {
-    mg::cleaver(mg::Gemm<float>{order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m,
-                                n, k, alpha, a, lda, b, ldb, beta, c, ldc},
-                {memory_cap});
-  });
-}
-
-static void mgemm_of(char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, double alpha,
-                     const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc,
-                     int64_t memory_cap, const mg::Cutoff& cutoff, quadrille_mgemm_report* report) {
-  mg::MgemmOptions options;
-  options.memory_cap = memory_cap;
-  fill(mg::mgemm({order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m, n, k, alpha,
-                  a, lda, b, ldb, beta, c, ldc},
-                 cutoff, options),
-       report);
-}
-
-int quadrille_mgemm(char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, double alpha,
-                    const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc,
-                    int64_t memory_cap, double delta, quadrille_mgemm_report* report) {
+int quadrille_mgemm(const quadrille_mgemm_options* options, char order, char trans_a, char trans_b, int64_t m,
+                    int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
+                    double beta, double* c, int64_t ldc, quadrille_mgemm_report* report) {
   return guarded("quadrille_mgemm", [&] {
-    mgemm_of(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, memory_cap, mg::Cutoff::at(delta),
-             report);
-  });
-}
-
-int quadrille_mgemm_auto(char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, double alpha,
-                         const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c,
-                         int64_t ldc, int64_t memory_cap, double target_error, quadrille_mgemm_report* report) {
-  return guarded("quadrille_mgemm_auto", [&] {
-    mgemm_of(order, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, memory_cap,
-             mg::Cutoff::for_error(target_error), report);
-  });
-}
-
-int quadrille_mgemm_with(const quadrille_mgemm_options* options, char order, char trans_a, char trans_b, int64_t m,
-                         int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
-                         double beta, double* c, int64_t ldc, quadrille_mgemm_report* report) {
-  return guarded("quadrille_mgemm_with", [&] {
     fill(multiply_with(known_options(options),
                        {order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m, n, k,
                         alpha, a, lda, b, ldb, beta, c, ldc}),
@@ -186,20 +139,20 @@ int quadrille_mgemm_with(const quadrille_mgemm_options* options, char order, cha
   });
 }
 
-int quadrille_cleaver_double_on(const char* backend, char order, char trans_a, char trans_b, int64_t m, int64_t n,
-                                int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
-                                double beta, double* c, int64_t ldc, int64_t memory_cap) {
-  return guarded("quadrille_cleaver_double_on", [&] {
+int quadrille_cleaver_double(const char* backend, char order, char trans_a, char trans_b, int64_t m, int64_t n,
+                             int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
+                             double beta, double* c, int64_t ldc, int64_t memory_cap) {
+  return guarded("quadrille_cleaver_double", [&] {
     mg::cleaver(mg::Gemm<double>{order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m,
                                  n, k, alpha, a, lda, b, ldb, beta, c, ldc},
                 {memory_cap, backend_named(backend)});
   });
 }
 
-int quadrille_cleaver_single_on(const char* backend, char order, char trans_a, char trans_b, int64_t m, int64_t n,
-                                int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
-                                float beta, float* c, int64_t ldc, int64_t memory_cap) {
-  return guarded("quadrille_cleaver_single_on", [&] {
+int quadrille_cleaver_single(const char* backend, char order, char trans_a, char trans_b, int64_t m, int64_t n,
+                             int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
+                             float beta, float* c, int64_t ldc, int64_t memory_cap) {
+  return guarded("quadrille_cleaver_single", [&] {
     mg::cleaver(mg::Gemm<float>{order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m,
                                 n, k, alpha, a, lda, b, ldb, beta, c, ldc},
                 {memory_cap, backend_named(backend)});

@@ -35,32 +35,18 @@ typedef struct quadrille_mgemm_report {
 } quadrille_mgemm_report;
 
 /* order: 'C' (matrices stored by columns) or 'R' (by rows). trans_a, trans_b: 'N', 'T' or 'C'. memory_cap: bytes that
- * panels may take, 0 for no limit. beta = 0 does not read C. On an error C is as it was. */
-__attribute__((visibility("default"))) int quadrille_cleaver_double(char order, char trans_a, char trans_b, int64_t m,
-                                                                    int64_t n, int64_t k, double alpha, const double* a,
-                                                                    int64_t lda, const double* b, int64_t ldb,
-                                                                    double beta, double* c, int64_t ldc,
-                                                                    int64_t memory_cap);
-__attribute__((visibility("default"))) int quadrille_cleaver_single(char order, char trans_a, char trans_b, int64_t m,
-                                                                    int64_t n, int64_t k, float alpha, const float* a,
-                                                                    int64_t lda, const float* b, int64_t ldb,
-                                                                    float beta, float* c, int64_t ldc,
-                                                                    int64_t memory_cap);
-
-/* The same with one more argument, the cutoff: elements with |a| > delta are multiplied in double, the others in
- * single. `report` may be null. */
-__attribute__((visibility("default"))) int quadrille_mgemm(char order, char trans_a, char trans_b, int64_t m, int64_t n,
-                                                           int64_t k, double alpha, const double* a, int64_t lda,
-                                                           const double* b, int64_t ldb, double beta, double* c,
-                                                           int64_t ldc, int64_t memory_cap, double delta,
-                                                           quadrille_mgemm_report* report);
-
-/* The cutoff is chosen such that no element of op(A) op(B) has an absolute error above target_error. */
-__attribute__((visibility("default"))) int quadrille_mgemm_auto(char order, char trans_a, char trans_b, int64_t m,
-                                                                int64_t n, int64_t k, double alpha, const double* a,
-                                                                int64_t lda, const double* b, int64_t ldb, double beta,
-                                                                double* c, int64_t ldc, int64_t memory_cap,
-                                                                double target_error, quadrille_mgemm_report* report);
+ * panels may take, 0 for no limit. backend: "cpu", "cuda" or "auto", null for the CPU; on "cuda" panels pass through
+ * the memory of the GPU, and the cap is of that. beta = 0 does not read C. On an error C is as it was. */
+__attribute__((visibility("default"))) int quadrille_cleaver_double(const char* backend, char order, char trans_a,
+                                                                    char trans_b, int64_t m, int64_t n, int64_t k,
+                                                                    double alpha, const double* a, int64_t lda,
+                                                                    const double* b, int64_t ldb, double beta,
+                                                                    double* c, int64_t ldc, int64_t memory_cap);
+__attribute__((visibility("default"))) int quadrille_cleaver_single(const char* backend, char order, char trans_a,
+                                                                    char trans_b, int64_t m, int64_t n, int64_t k,
+                                                                    float alpha, const float* a, int64_t lda,
+                                                                    const float* b, int64_t ldb, float beta, float* c,
+                                                                    int64_t ldc, int64_t memory_cap);
 
 /* What mgemm may be told. Zero the struct, then set `struct_size` to its size. */
 typedef struct quadrille_mgemm_options {
@@ -73,28 +59,16 @@ typedef struct quadrille_mgemm_options {
   double delta;         /* the cutoff; counts where target_error is 0 */
   double target_error;  /* above 0: the cutoff is chosen such that no absolute error is larger */
   int32_t always_split; /* 1: also where no gain is expected */
-  int32_t measured;     /* 1: the target is kept as a sample of the product shows; 0: by a bound of all errors */
+  int32_t measured;     /* how the target is kept: 0 by a bound of all errors, 1 as a sample of the
+                           product shows (CPU only), 2 by the bound of independent errors */
 } quadrille_mgemm_options;
 
-/* mgemm with these options; `report` may be null. */
-__attribute__((visibility("default"))) int quadrille_mgemm_with(const quadrille_mgemm_options* options, char order,
-                                                                char trans_a, char trans_b, int64_t m, int64_t n,
-                                                                int64_t k, double alpha, const double* a, int64_t lda,
-                                                                const double* b, int64_t ldb, double beta, double* c,
-                                                                int64_t ldc, quadrille_mgemm_report* report);
-
-/* The two products through a memory cap with a backend by name: on "cuda", panels pass through the memory of the GPU,
- * and the cap is of that. */
-__attribute__((visibility("default"))) int quadrille_cleaver_double_on(const char* backend, char order, char trans_a,
-                                                                       char trans_b, int64_t m, int64_t n, int64_t k,
-                                                                       double alpha, const double* a, int64_t lda,
-                                                                       const double* b, int64_t ldb, double beta,
-                                                                       double* c, int64_t ldc, int64_t memory_cap);
-__attribute__((visibility("default"))) int quadrille_cleaver_single_on(const char* backend, char order, char trans_a,
-                                                                       char trans_b, int64_t m, int64_t n, int64_t k,
-                                                                       float alpha, const float* a, int64_t lda,
-                                                                       const float* b, int64_t ldb, float beta,
-                                                                       float* c, int64_t ldc, int64_t memory_cap);
+/* Elements with |a| > delta are multiplied in double, the others in less; `report` may be null. */
+__attribute__((visibility("default"))) int quadrille_mgemm(const quadrille_mgemm_options* options, char order,
+                                                           char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
+                                                           double alpha, const double* a, int64_t lda, const double* b,
+                                                           int64_t ldb, double beta, double* c, int64_t ldc,
+                                                           quadrille_mgemm_report* report);
 
 /* What the last call of this thread that failed had to say; "" when none did. Valid until the next one fails. */
 __attribute__((visibility("default"))) const char* quadrille_mgemm_message(void);

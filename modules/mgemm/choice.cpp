@@ -36,10 +36,10 @@ class Choice {
     report_.depth = options_.depth > 0 ? options_.depth : depths[0];
     bound_ = error_bound(profile_, report_.delta, report_.depth);
     if (cutoff_.automatic && !meet_target()) {
-      const bool certain = cutoff_.assurance == Assurance::certain;
+      const bool measured = cutoff_.assurance == Assurance::measured;
       return plain(fmt::format("with delta = {:.3g} the {} is {:.3g}, above the target {:.3g}", report_.delta,
-                               certain ? "certain error bound" : "measured error",
-                               certain ? bound_.certain : report_.measured, cutoff_.target_error));
+                               measured ? "measured error" : to_string(cutoff_.assurance) + " error bound",
+                               measured ? report_.measured : asked_bound(), cutoff_.target_error));
     }
     return weigh();
   }
@@ -74,10 +74,12 @@ class Choice {
     if (operands_.swapped) std::swap(report_.large_a, report_.large_b);
   }
 
+  double asked_bound() const { return cutoff_.assurance == Assurance::certain ? bound_.certain : bound_.probable; }
+
   bool within(double delta, std::int64_t depth) {
     bound_ = error_bound(profile_, delta, depth);
-    if (cutoff_.assurance == Assurance::certain) return bound_.certain <= cutoff_.target_error;
     if (!std::isfinite(bound_.certain)) return false;
+    if (cutoff_.assurance != Assurance::measured) return asked_bound() <= cutoff_.target_error;
     report_.measured = sample_->relative(delta, depth) * bound_.small_norms + bound_.in_double;
     return report_.measured <= cutoff_.target_error;
   }
@@ -96,13 +98,7 @@ class Choice {
     }
     if (!met || !profile_.a.listed || !profile_.b.listed) return met;
     const std::vector<double> deltas = rising_cutoffs(report_.delta, std::max(profile_.max_a, profile_.max_b));
-    // The error grows with delta.
-    std::size_t good = 0, bad = deltas.size();
-    while (bad - good > 1) {
-      const std::size_t middle = (good + bad) / 2;
-      (within(deltas[middle], report_.depth) ? good : bad) = middle;
-    }
-    report_.delta = deltas[good];
+    report_.delta = deltas[last_within(deltas.size(), [&](std::size_t n) { return within(deltas[n], report_.depth); })];
     within(report_.delta, report_.depth);
     count(report_.delta);
     return true;

@@ -1,6 +1,7 @@
 // The cutoffs that an automatic choice tries, for products here and on a device.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,5 +22,17 @@ double smallest_cutoff(double quantile_a, double quantile_b);
 
 /// From the smallest: its doubles, up to the first that leaves no large element.
 std::vector<double> rising_cutoffs(double smallest, double largest_magnitude);
+
+/// The number of the last of `count` rising cutoffs that is within(number), given that the first is: errors grow with
+/// the cutoff.
+template <class Within>
+std::size_t last_within(std::size_t count, const Within& within) {
+  std::size_t good = 0, bad = count;
+  while (bad - good > 1) {
+    const std::size_t middle = (good + bad) / 2;
+    (within(middle) ? good : bad) = middle;
+  }
+  return good;
+}
 
 }  // namespace quadrille::mgemm

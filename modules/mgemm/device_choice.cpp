@@ -1,5 +1,8 @@
 #include "modules/mgemm/device_choice.h"
 
+#include "core/error.h"
+#include "modules/mgemm/cutoffs.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,12 +27,10 @@ class DeviceChooser {
       for (std::int64_t depth : depths(form)) consider(form, depth);
     }
     if (!std::isfinite(least_)) {
-      best_.reason =
-          std::isfinite(target_)
-              ? fmt::format("with delta = {:.3g} the {} error bound is {:.3g}, above the target {:.3g}",
-                            a_.deltas.front(), cutoff_.assurance == Assurance::certain ? "certain" : "probable",
-                            closest_, target_)
-              : fmt::format("with delta = {:.3g} there is no bound on the error", a_.deltas.front());
+      best_.reason = std::isfinite(target_)
+                         ? fmt::format("with delta = {:.3g} the {} error bound is {:.3g}, above the target {:.3g}",
+                                       a_.deltas.front(), to_string(cutoff_.assurance), closest_, target_)
+                         : fmt::format("with delta = {:.3g} there is no bound on the error", a_.deltas.front());
       return best_;
     }
     weigh();
@@ -51,21 +52,19 @@ class DeviceChooser {
   }
 
   double relevant(const ErrorBound& bound) const {
-    return cutoff_.automatic && cutoff_.assurance == Assurance::measured ? bound.probable : bound.certain;
+    return cutoff_.automatic && cutoff_.assurance == Assurance::probable ? bound.probable : bound.certain;
   }
 
   /// The largest cutoff that keeps the target (bounds grow with the cutoff), and what it costs.
   void consider(const FormTraits& form, std::int64_t depth) {
     const auto bound = [&](std::size_t number) { return form_error_bound(shape_, a_, b_, number, form, depth); };
-    const double first = relevant(bound(0));
-    closest_ = std::min(closest_, first);
-    if (!(first <= target_) || !std::isfinite(first)) return;
-    std::size_t good = 0, bad = a_.deltas.size();
-    while (bad - good > 1) {
-      const std::size_t middle = (good + bad) / 2;
-      const double there = relevant(bound(middle));
-      (there <= target_ && std::isfinite(there) ? good : bad) = middle;
-    }
+    const auto within = [&](std::size_t number) {
+      const double here = relevant(bound(number));
+      return here <= target_ && std::isfinite(here);
+    };
+    closest_ = std::min(closest_, relevant(bound(0)));
+    if (!within(0)) return;
+    const std::size_t good = last_within(a_.deltas.size(), within);
     const LargeCounts large{a_.extremes[good].large, b_.extremes[good].large};
     const double seconds = options_.device_cost.split(shape_, large, form, depth);
     if (!(seconds < least_)) return;
@@ -109,6 +108,13 @@ class DeviceChooser {
 DeviceChoice choose_on_device(const ProductShape& shape, const FactorProfile& a, const FactorProfile& b, Known known,
                               const Cutoff& cutoff, const MgemmOptions& options) {
   return DeviceChooser(shape, a, b, known, cutoff, options).choose();
+}
+
+void require_no_sample(const Cutoff& cutoff) {
+  if (!cutoff.automatic || cutoff.assurance != Assurance::measured) return;
+  throw Error(
+      ErrorCode::unsupported,
+      "the assurance measured needs a sample of the product, which a GPU does not take; it has certain and probable");
 }
 
 std::int64_t usual_depth(const FormTraits& form) {

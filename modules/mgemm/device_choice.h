@@ -30,6 +30,10 @@ enum class Known { sampled, analysed };
 DeviceChoice choose_on_device(const ProductShape& shape, const FactorProfile& a, const FactorProfile& b, Known known,
                               const Cutoff& cutoff, const MgemmOptions& options);
 
+/// Errors: ErrorCode::unsupported for an automatic cutoff with the assurance measured: products on a GPU are not
+/// sampled.
+void require_no_sample(const Cutoff& cutoff);
+
 /// Terms of sums where nothing asks for others: matrix units cut sums, which must be shorter for the same error.
 std::int64_t usual_depth(const FormTraits& form);
 

@@ -7,6 +7,7 @@
 #include "modules/mgemm/choice.h"
 #include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/device.h"
+#include "modules/mgemm/device_choice.h"
 #include "modules/mgemm/split_product.h"
 
 #include <fmt/format.h>
@@ -95,6 +96,7 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
   const Operands<double> operands = check_arguments(gemm);
   check_choices(cutoff, options);
   if (options.backend != nullptr && !options.backend->host_memory()) {
+    require_no_sample(cutoff);
     return mgemm_through_device(gemm, cutoff, options);
   }
   const auto [max_a, max_b] = check_numbers(gemm);
@@ -126,5 +128,10 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
 }
 
 std::string to_string(MgemmForm form) { return form == MgemmForm::split ? "split" : "plain double"; }
+
+std::string to_string(Assurance assurance) {
+  if (assurance == Assurance::certain) return "certain";
+  return assurance == Assurance::probable ? "probable" : "measured";
+}
 
 }  // namespace quadrille::mgemm

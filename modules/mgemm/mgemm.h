@@ -27,10 +27,10 @@ enum class MgemmForm {
   plain_double,  ///< everything in double
 };
 
-/// What an automatic cutoff must keep below its target: the bound of all rounding errors (error_bound.h), which is far
-/// above those of most products, or what a sample of the product shows (sampled_error.h). A GPU takes
-/// no sample yet, but the bound of independent rounding errors, which is above.
-enum class Assurance { certain, measured };
+/// What an automatic cutoff must keep below its target: the bound of all rounding errors, which is far above those of
+/// most products; that of independent rounding errors (error_bound.h); or what a sample of the product shows
+/// (sampled_error.h), which a single product takes on the CPU only.
+enum class Assurance { certain, probable, measured };
 
 struct Cutoff {
   bool automatic = false;
@@ -76,12 +76,14 @@ struct MgemmReport {
 /// C = alpha op(A) op(B) + beta C. beta = 0 does not read C, and alpha = 0 or k = 0 neither A nor B. Uses as many
 /// threads as OpenMP would; every dense product is one thread's, so that their number does not enter the result.
 /// Errors: those of check_arguments and check_numbers, ErrorCode::invalid_input for a cutoff, a cap, a depth or a form
-/// that cannot be; C is as it was then. ErrorCode::unsupported for what fails on the device.
+/// that cannot be; C is as it was then. ErrorCode::unsupported for what fails on the device, and for the assurance
+/// measured there.
 QUADRILLE_API MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOptions& options = {});
 
 /// Errors: ErrorCode::invalid_input for what mgemm refuses.
 void check_choices(const Cutoff& cutoff, const MgemmOptions& options);
 
 std::string to_string(MgemmForm form);
+std::string to_string(Assurance assurance);
 
 }  // namespace quadrille::mgemm

@@ -9,8 +9,11 @@ namespace quadrille::mgemm {
 Cutoff read_cutoff(const TaskContext& context, const std::string& name) {
   const std::string text = context.text(name);
   if (text == "auto") {
-    return Cutoff::for_error(context.real("target_error"),
-                             context.text("assurance") == "certain" ? Assurance::certain : Assurance::measured);
+    const std::string name = context.text("assurance");
+    const Assurance assurance = name == "certain"    ? Assurance::certain
+                                : name == "probable" ? Assurance::probable
+                                                     : Assurance::measured;
+    return Cutoff::for_error(context.real("target_error"), assurance);
   }
   double delta = 0;
   const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), delta);

@@ -24,7 +24,9 @@ PrecisionChoice read_precision(const TaskContext& context);
 Cutoff read_cutoff(const TaskContext& context, const std::string& name);
 
 inline constexpr const char* precision_choices[] = {"double", "single", "mgemm", nullptr};
-inline constexpr const char* assurance_choices[] = {"certain", "measured", nullptr};
+/// Of one product, on a GPU without `measured`; of products of which a sample is taken anywhere.
+inline constexpr const char* product_assurances[] = {"certain", "probable", "measured", nullptr};
+inline constexpr const char* sampled_assurances[] = {"certain", "measured", nullptr};
 
 inline constexpr quadrille_parameter precision_parameter = {
     .name = "precision",
@@ -48,14 +50,8 @@ constexpr quadrille_parameter target_error_parameter(const char* help, const cha
           .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN};
 }
 
-constexpr quadrille_parameter assurance_parameter(const char* value) {
-  return {.name = "assurance",
-          .type = QUADRILLE_CHOICE,
-          .help =
-              "that the target is kept: certain by a bound of all rounding errors, which is far above them; measured "
-              "by a sample of the product in double, for a matrix product on a GPU by the bound of independent errors",
-          .default_text = value,
-          .choices = assurance_choices};
+constexpr quadrille_parameter assurance_parameter(const char* help, const char* value, const char* const* choices) {
+  return {.name = "assurance", .type = QUADRILLE_CHOICE, .help = help, .default_text = value, .choices = choices};
 }
 
 inline constexpr quadrille_parameter always_split_parameter = {

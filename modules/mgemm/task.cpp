@@ -5,6 +5,7 @@
 #include "core/system/log.h"
 #include "modules/hdf5_file.h"
 #include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/device_choice.h"
 #include "modules/mgemm/mgemm.h"
 #include "modules/mgemm/precision.h"
 #include "modules/mgemm/study_task.h"
@@ -81,8 +82,23 @@ void check_form(const TaskContext& context) {
                     "form");
 }
 
+/// The same of a target that a sample is to keep.
+void check_assurance(const TaskContext& context, const Cutoff& cutoff) {
+  const std::string backend = context.backend();
+  if (backend.empty() || find_backend(backend).host_memory()) return;
+  try {
+    require_no_sample(cutoff);
+  } catch (const Error& error) {
+    TaskContext::fail(QUADRILLE_UNSUPPORTED, error.message(), "assurance");
+  }
+}
+
 void check_product(const TaskContext& context) {
-  if (read_precision(context).precision == ProductPrecision::mgemm) check_form(context);
+  const PrecisionChoice choice = read_precision(context);
+  if (choice.precision == ProductPrecision::mgemm) {
+    check_form(context);
+    check_assurance(context, choice.cutoff);
+  }
   check_beta(context);
   check_extents(context);
 }
@@ -227,7 +243,10 @@ constexpr quadrille_parameter parameters[] = {
         "of mgemm: the largest absolute error of an element of op(A) op(B) that an automatic delta may "
         "make",
         nullptr, "1.0e-6"),
-    assurance_parameter("certain"),
+    assurance_parameter(
+        "that the target is kept: certain by a bound of all rounding errors, which is far above them; probable by that "
+        "of independent errors; measured by a sample of the product in double, on a CPU only",
+        "certain", product_assurances),
     {.name = "form",
      .type = QUADRILLE_CHOICE,
      .help = "of mgemm: how small elements are multiplied; a GPU has all forms, a CPU single, and automatic chooses",

@@ -1,7 +1,10 @@
-// The batches of integrals of a system, one after the other.
+// What the CPU and GPUs do alike of step 4 and the sums: the batches of integrals of a system, one after the other.
 #pragma once
 
+#include "modules/ri_mp2/clock.h"
 #include "modules/ri_mp2/energy.h"
+#include "modules/ri_mp2/split_choice.h"
+#include "modules/ri_mp2/step3.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -31,6 +34,48 @@ inline void show_batch(const Options& options, const Batch<double>& batch) {
 }
 inline void show_batch(const Options& options, const Batch<float>& batch) {
   if (options.see_single_batch) options.see_single_batch(batch);
+}
+
+/// Step 4 and the sums. multiply(batch) makes integrals in `memory`, (ia|jb) of the batch at [ia][jb]; show(batch)
+/// brings them to who asked for them; sum(batch) returns SpinSums. All are done when they return.
+template <class T, class Multiply, class Show, class Sum>
+void sum_over_batches(const System& system, const Options& options, const T* memory, const Multiply& multiply,
+                      const Show& show, const Sum& sum, Energy& energy) {
+  for_each_batch<T>(system, options, memory, energy.batch, [&](const Batch<T>& batch) {
+    const double began = now();
+    multiply(batch);
+    energy.step4.seconds += now() - began;
+    const double integrals =
+        double(batch.count_i) * double(batch.count_j) * double(system.virtuals) * double(system.virtuals);
+    energy.step4.flops += 2.0 * integrals * double(system.auxiliary);
+    show(batch);
+    const double multiplied = now();
+    const SpinSums sums = sum(batch);
+    energy.opposite_spin += sums.opposite;
+    energy.same_spin += sums.same;
+    energy.energy_seconds += now() - multiplied;
+  });
+}
+
+/// What choose(errors) chooses, into the report. Where the errors of step 3 are too large for the target,
+/// make_exact_b() replaces B first.
+template <class Choose, class MakeExactB>
+SplitChoice settle_split(const Options& options, const Step3Errors& errors, const Choose& choose,
+                         const MakeExactB& make_exact_b, Energy& energy) {
+  double began = now();
+  SplitChoice choice = choose(errors);
+  if (choice.needs_exact_b) {
+    energy.step4.seconds += now() - began;
+    make_exact_b();
+    energy.step3.form = coarse_step3_form(options, choice.error);
+    began = now();
+    choice = choose(Step3Errors{});
+  }
+  energy.step4.form = choice.form;
+  energy.step4.energy_error = choice.error;
+  energy.step4.delta = choice.delta;
+  energy.step4.seconds += now() - began;
+  return choice;
 }
 
 }  // namespace quadrille::ri_mp2

@@ -85,30 +85,24 @@ std::vector<DenseView<const T>> batches_of(const System& system, const T* b, std
 /// Step 4 and the sums. multiply(i, j, integrals) writes the products of the rows of B of batch i with those of batch
 /// j, by rows.
 template <class T, class Multiply>
-void sum_over_batches(const System& system, const Options& options, Multiply&& multiply, Energy& energy) {
-  const std::int64_t n = energy.batch * system.virtuals;
+void sum_batches_here(const System& system, const Options& options, const Multiply& multiply, Energy& energy) {
+  const std::int64_t v = system.virtuals, n = energy.batch * v;
   std::vector<T> memory(static_cast<std::size_t>(n * n));
-  for_each_batch<T>(system, options, memory.data(), energy.batch, [&](const Batch<T>& batch) {
-    const std::int64_t rows = batch.count_i * system.virtuals, columns = batch.count_j * system.virtuals;
-    const double began = now();
-    multiply(std::size_t(batch.first_i / energy.batch), std::size_t(batch.first_j / energy.batch),
-             DenseView<T>{memory.data(), rows, columns, columns, true});
-    energy.step4.seconds += now() - began;
-    show_batch(options, batch);
-    const double multiplied = now();
-    const SpinSums sums = sum_batch(system, batch);
-    energy.opposite_spin += sums.opposite;
-    energy.same_spin += sums.same;
-    energy.step4.flops += 2.0 * double(rows) * double(columns) * double(system.auxiliary);
-    energy.energy_seconds += now() - multiplied;
-  });
+  sum_over_batches<T>(
+      system, options, memory.data(),
+      [&](const Batch<T>& batch) {
+        multiply(std::size_t(batch.first_i / energy.batch), std::size_t(batch.first_j / energy.batch),
+                 DenseView<T>{memory.data(), batch.count_i * v, batch.count_j * v, batch.count_j * v, true});
+      },
+      [&](const Batch<T>& batch) { show_batch(options, batch); },
+      [&](const Batch<T>& batch) { return sum_batch(system, batch); }, energy);
 }
 
 /// Step 4 and the sums with all products in the precision of T.
 template <class T>
 void sum_in_one_precision(const System& system, const Options& options, const T* b, Energy& energy) {
   const std::vector<DenseView<const T>> rows = batches_of(system, b, energy.batch);
-  sum_over_batches<T>(
+  sum_batches_here<T>(
       system, options,
       [&](std::size_t i, std::size_t j, const DenseView<T>& integrals) {
         // The transpose of the integrals is stored by columns.
@@ -120,29 +114,23 @@ void sum_in_one_precision(const System& system, const Options& options, const T*
 /// `b` is made anew where its errors are too large for the target.
 void sum_in_mixed_precision(const System& system, const Options& options, const std::vector<double>& root,
                             std::vector<double>& b, const Step3Errors& errors, Energy& energy) {
+  const SplitChoice choice = settle_split(
+      options, errors,
+      [&](const Step3Errors& of_b) { return choose_split_here(system, root, b, of_b, options, energy.batch); },
+      [&] {
+        b = std::vector<double>();  // its memory is needed
+        Step3Errors none;
+        b = make_b_here(system, with_step3_in_double(options), root, energy.step3, none);
+      },
+      energy);
+  if (!choice.split) return sum_in_one_precision(system, options, b.data(), energy);
   const double began = now();
-  const SplitChoice choice = choose_split(system, root, b, errors, options, energy.batch);
-  if (choice.needs_exact_b) {
-    energy.step4.seconds += now() - began;
-    b = std::vector<double>();  // its memory is needed
-    Step3Errors none;
-    b = make_b_here(system, with_step3_in_double(options), root, energy.step3, none);
-    energy.step3.form = coarse_step3_form(options, choice.error);
-    return sum_in_mixed_precision(system, options, root, b, none, energy);
-  }
-  energy.step4.form = choice.form;
-  energy.step4.energy_error = choice.error;
-  energy.step4.delta = choice.delta;
-  if (!choice.split) {
-    energy.step4.seconds += now() - began;
-    return sum_in_one_precision(system, options, b.data(), energy);
-  }
   std::vector<mgemm::SplitFactor> factors;
   for (const DenseView<const double>& rows : batches_of(system, b.data(), energy.batch)) {
     factors.emplace_back().assign(rows, choice.delta);
   }
   energy.step4.seconds += now() - began;
-  sum_over_batches<double>(
+  sum_batches_here<double>(
       system, options,
       [&](std::size_t i, std::size_t j, const DenseView<double>& integrals) {
         mgemm::multiply_split(1.0, factors[i], factors[j], 0.0, integrals, choice.depth);

@@ -83,7 +83,10 @@ constexpr quadrille_parameter parameters[] = {
      .help = "the same for B = (ia|P) (P|Q)^{-1/2}, where auto means double; `delta` when not given; beside an "
              "automatic `delta` its errors count in `target_error`; where these may exceed it, B is made in double"},
     mgemm::target_error_parameter("largest error of the energy that an automatic delta may make", "Hartree", "1.0e-7"),
-    mgemm::assurance_parameter("measured"),
+    mgemm::assurance_parameter(
+        "that the target is kept: certain by a bound of all rounding errors, which is far above them; measured by a "
+        "sample of the integrals in double",
+        "measured", mgemm::sampled_assurances),
     mgemm::always_split_parameter,
     {.name = "memory",
      .type = QUADRILLE_INTEGER,

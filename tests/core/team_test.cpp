@@ -1,4 +1,5 @@
-// The team of threads: every share is done once, whoever calls, and waiting costs little.
+// The team of threads: every item is done once, whoever calls, nobody waits for a thread that is held up, and waiting
+// costs little.
 #include "core/system/team.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +10,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -34,42 +37,112 @@ void expect_once(std::int64_t count) {
   for (std::int64_t k = 0; k < count; ++k) ASSERT_EQ(calls[std::size_t(k)], 1) << k << " of " << count;
 }
 
-TEST_F(Team, EveryShareIsDoneOnceWithAnyNumberOfThreads) {
+TEST_F(Team, EveryItemIsDoneOnceWithAnyNumberOfThreads) {
   for (const int threads : {3, 1, 7, 2, 5, 4}) {
     omp_set_num_threads(threads);
-    for (const std::int64_t count : {0, 1, 2, 5, 1000}) expect_once(count);
-    std::atomic<int> seen{0}, all{0};
-    in_team([&](int me, int n) {
-      seen += 1 << me;
-      all = n;
-    });
-    EXPECT_EQ(all, threads);
-    EXPECT_EQ(seen, (1 << threads) - 1);
+    EXPECT_EQ(team::threads(), threads);
+    for (const std::int64_t count : {0, 1, 2, 5, 97, 100000}) expect_once(count);
   }
 }
 
-TEST_F(Team, ManyShortPieces) {
-  omp_set_num_threads(3);
-  std::int64_t sum = 0;
-  std::vector<std::int64_t> mine(3);
-  for (int round = 0; round < 20000; ++round) {
-    in_team([&](int me, int) { mine[std::size_t(me)] = round + me; });
-    for (const std::int64_t x : mine) sum += x;
+// Loops that follow each other at once, on more threads than there are cores: threads come late, to loops that are
+// over.
+TEST_F(Team, ManyShortLoops) {
+  for (const int threads : {2, 7}) {
+    omp_set_num_threads(threads);
+    constexpr std::int64_t count = 40;
+    std::vector<std::int64_t> last(count, -1);  // plain memory: what a loop writes is seen by the next one
+    for (std::int64_t round = 0; round < 20000; ++round) {
+      team_for(count, [&](std::int64_t k) { last[std::size_t(k)] += last[std::size_t(k)] == round - 1 ? 1 : 1000000; });
+    }
+    EXPECT_EQ(last, std::vector<std::int64_t>(count, 19999)) << threads << " threads";
   }
-  EXPECT_EQ(sum, 3 * (std::int64_t(20000) * 19999 / 2) + 3 * 20000);
+}
+
+// Other programs may take the core of any thread at any time.
+TEST_F(Team, OthersDoThePiecesOfAThreadThatIsHeldUp) {
+  omp_set_num_threads(2);
+  for (const std::int64_t held_up : {0, 16, 5, 31}) {
+    constexpr std::int64_t count = 32;
+    std::atomic<int> done{0};
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    team_for(count, [&](std::int64_t k) {
+      while (k == held_up && done < count - 1 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+      EXPECT_TRUE(k != held_up || done == count - 1) << "item " << k << " waits for " << done << " others";
+      ++done;
+    });
+  }
+}
+
+TEST_F(Team, AThreadBeginsWithItsOwnPiecesInOrder) {
+  omp_set_num_threads(3);
+  constexpr std::int64_t count = 300;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::vector<std::int64_t>> begun(3);
+    team::share(count, 10, [&](int thread, std::int64_t begin, std::int64_t end) {
+      EXPECT_EQ(end - begin, 10);
+      begun[std::size_t(thread)].push_back(begin);
+    });
+    for (std::int64_t me = 0; me < 3; ++me) {
+      std::int64_t before = -1;
+      std::size_t n = 0;
+      const auto& mine = begun[std::size_t(me)];
+      for (; n < mine.size() && mine[n] / 100 == me; before = mine[n++]) EXPECT_GT(mine[n], before);
+      for (; n < mine.size(); ++n) EXPECT_NE(mine[n] / 100, me) << "its own come first";
+    }
+  }
+}
+
+TEST_F(Team, TheFirstExceptionIsThrownWhenAllHaveEnded) {
+  for (const int threads : {1, 2, 5}) {
+    omp_set_num_threads(threads);
+    for (const std::int64_t bad : {0, 50, 99}) {
+      std::atomic<int> at_work{0};
+      try {
+        team_for_uneven(100, [&](std::int64_t k) {
+          ++at_work;
+          std::this_thread::yield();
+          --at_work;
+          if (k >= bad) throw std::out_of_range(std::to_string(k));
+        });
+        ADD_FAILURE() << "nothing was thrown";
+      } catch (const std::out_of_range& error) {
+        EXPECT_GE(std::stoll(error.what()), bad);
+      }
+      EXPECT_EQ(at_work, 0);
+      expect_once(100);
+    }
+  }
+}
+
+TEST_F(Team, EachThreadHasItsOwnScratch) {
+  omp_set_num_threads(4);
+  std::atomic<int> made{0};
+  std::vector<int> calls(1000);
+  team_for_with(
+      1000, [&] { return ++made, 0; },
+      [&](int& in_use, std::int64_t k) {
+        EXPECT_EQ(in_use++, 0);
+        ++calls[std::size_t(k)];
+        --in_use;
+      });
+  EXPECT_GE(made, 1);
+  EXPECT_LE(made, 4);
+  EXPECT_EQ(calls, std::vector<int>(1000, 1));
 }
 
 TEST_F(Team, WithinItselfAndWithinOpenMpTheWorkIsDoneByTheCaller) {
   omp_set_num_threads(2);
   std::atomic<int> inner{0};
-  in_team([&](int, int) {
-    in_team([&](int me, int threads) {
-      EXPECT_EQ(me, 0);
-      EXPECT_EQ(threads, 1);
+  team_for(2, [&](std::int64_t) {
+    EXPECT_EQ(team::threads(), 1);
+    const std::thread::id outer = std::this_thread::get_id();
+    team_for(10, [&](std::int64_t) {
+      EXPECT_EQ(std::this_thread::get_id(), outer);
       ++inner;
     });
   });
-  EXPECT_EQ(inner, 2);
+  EXPECT_EQ(inner, 20);
   std::atomic<int> work{0};
 #pragma omp parallel num_threads(2)
   team_for(10, [&](std::int64_t) { ++work; });
@@ -111,8 +184,8 @@ TEST_F(Team, WaitingForALateThreadTakesNoProcessorTime) {
   constexpr int rounds = 50;
   const double before = cpu_seconds();
   for (int round = 0; round < rounds; ++round) {
-    in_team([&](int me, int) {
-      if (me == round % 2) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    team_for(2, [&](std::int64_t k) {
+      if (k == round % 2) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     });
   }
   EXPECT_LT(cpu_seconds() - before, rounds * 2.5e-3) << "each wait of 10 ms may spin for some tens of microseconds";

@@ -1,4 +1,4 @@
-// Runs the tests where a GPU answers; elsewhere one test alone, which says why there is none.
+// Runs the tests where there is a usable GPU; elsewhere one test alone, which says why there is none.
 #include "core/backend/backend.h"
 
 #include <gtest/gtest.h>

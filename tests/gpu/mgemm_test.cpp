@@ -326,8 +326,7 @@ TEST(CudaCApi, OperandsOnTheDeviceAndBackendsByName) {
   quadrille_mgemm_report report{};
   DeviceProblem there(problem);
   const auto call = [&](const Gemm<double>& g) {
-    return quadrille_mgemm_with(&options, 'C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc,
-                                &report);
+    return quadrille_mgemm(&options, 'C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, &report);
   };
   EXPECT_EQ(there.run(call), QUADRILLE_MGEMM_OK) << quadrille_mgemm_message();
   EXPECT_EQ(report.split, 1);
@@ -339,9 +338,9 @@ TEST(CudaCApi, OperandsOnTheDeviceAndBackendsByName) {
   EXPECT_LE(problem.largest_error(), report.bound);
   problem.poison();
   const Gemm<double>& g = problem.gemm;
-  EXPECT_EQ(quadrille_cleaver_double_on("cuda", 'C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc,
-                                        200000),
-            QUADRILLE_MGEMM_OK)
+  EXPECT_EQ(
+      quadrille_cleaver_double("cuda", 'C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 200000),
+      QUADRILLE_MGEMM_OK)
       << quadrille_mgemm_message();
   EXPECT_LE(problem.largest_error(), 1e-9);
 }

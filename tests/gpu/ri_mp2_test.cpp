@@ -331,7 +331,7 @@ TEST(CudaRiMp2, StepFourInDoubleLeavesTheErrorOfASplitStep3) {
   const Cutoff target = Cutoff::for_error(1.01 * of_step3, Assurance::measured);
   const Energy energy = correlation_energy(system, with_split_step3(1e-3, target, SmallForm::single));
   EXPECT_THAT(energy.step3.form, HasSubstr("mgemm"));
-  EXPECT_THAT(energy.step4.form, HasSubstr("double: no form"));
+  EXPECT_THAT(energy.step4.form, HasSubstr("double: no cutoff"));
   EXPECT_NEAR(energy.step4.energy_error, of_step3, 1e-2 * of_step3);
   EXPECT_LT(std::abs(energy.correlation - expected), of_step3);
 }
@@ -361,7 +361,7 @@ TEST(CudaRiMp2, AnAutomaticCutoffKeepsTheTarget) {
     for (const double target : {1.0, 1e-4, 1e-6, 1e-8, 1e-18}) {
       const Energy energy = correlation_energy(system, mixed(Cutoff::for_error(target, assurance)));
       if (!energy.step4.form.starts_with("mgemm")) {
-        EXPECT_THAT(energy.step4.form, HasSubstr("double: no form"));
+        EXPECT_THAT(energy.step4.form, HasSubstr("double: no cutoff"));
         EXPECT_NEAR(energy.correlation, expected, 1e-11 * std::abs(expected));
         continue;
       }
@@ -373,7 +373,7 @@ TEST(CudaRiMp2, AnAutomaticCutoffKeepsTheTarget) {
   EXPECT_THAT(correlation_energy(system, mixed(Cutoff::for_error(0.1, Assurance::measured))).step4.form,
               HasSubstr("mgemm"));
   EXPECT_THAT(correlation_energy(system, mixed(Cutoff::for_error(1e-18, Assurance::measured))).step4.form,
-              HasSubstr("double: no form"));
+              HasSubstr("double: no cutoff"));
 }
 
 TEST(CudaRiMp2, SmallProductsAreDoneInDouble) {

@@ -106,6 +106,7 @@ TEST_F(ProgramTest, HelpAndVersion) {
 
 TEST_F(ProgramTest, HelpKnowsCommandsAndSaysWhatThereIs) {
   EXPECT_EQ(call({"help", "run"}), 0);
+  EXPECT_THAT(out(), HasSubstr("Usage: quadrille run [OPTIONS] JOB"));
   EXPECT_THAT(out(), HasSubstr("--threads"));
   EXPECT_THAT(out(), HasSubstr("task: propagator"));
   EXPECT_EQ(call({"help", "info"}), 0);

@@ -67,7 +67,10 @@ TEST(Yaml, SyntaxErrorsHaveAPlace) {
   EXPECT_THAT(error_of("a: {b: 1\n"), StartsWith("a.yaml:"));
   EXPECT_THAT(error_of("a: 1\n b: 2\n"), StartsWith("a.yaml:2:"));
   EXPECT_THAT(error_of("a: \"open\n"), HasSubstr("not valid YAML"));
-  EXPECT_THAT(error_of("a:\n\tb: 1\n"), StartsWith("a.yaml:2:"));
+  for (const char* tab : {"a:\n\tb: 1\n", "a:\n \tb: 1\n"}) {
+    EXPECT_THAT(error_of(tab), StartsWith("a.yaml:2:"));
+    EXPECT_THAT(error_of(tab), HasSubstr("a tab indents this line; use spaces")) << tab;
+  }
   EXPECT_THAT(error_of("a: !foo 1\n"), HasSubstr("unknown tag"));
   EXPECT_THAT(error_of("[1, 2]: 3\n"), HasSubstr("a key must be a plain word"));
   EXPECT_THAT(error_of(std::string("a: 1\nb: \0", 9)), StartsWith("a.yaml:2: a NUL byte"));

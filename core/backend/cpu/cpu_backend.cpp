@@ -7,11 +7,11 @@
 #include "core/field/propagator.h"
 #include "core/layout/lattice.h"
 #include "core/simd/isa.h"
+#include "core/system/aligned_memory.h"
 #include "core/system/memory.h"
 #include "core/system/team.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,13 +27,7 @@
 namespace quadrille {
 namespace {
 
-constexpr std::size_t alignment = 64;
-constexpr std::size_t small_page = 4096, huge_page = std::size_t(2) << 20;
-
-/// The least multiple of `unit`, from one unit on, that holds `bytes`.
-constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
-  return std::max(unit, (bytes + unit - 1) / unit * unit);
-}
+constexpr std::size_t small_page = 4096;
 
 /// How many CPUs a list like "0-3,8" names; 0 when it is none.
 int count_cpus(const std::string& list) {
@@ -68,15 +62,10 @@ std::size_t last_level_cache() {
   return bytes;
 }
 
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-
 /// Both sides are the same memory, in which kernels have done their work when they return.
 class HostBuffer final : public TransferBuffer {
  public:
-  explicit HostBuffer(std::size_t bytes)
-      : memory_(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded_up(bytes, alignment)))) {
+  explicit HostBuffer(std::size_t bytes) : memory_(static_cast<std::byte*>(allocate_aligned(bytes))) {
     if (!memory_) {
       throw NotEnoughMemory(fmt::format("out of memory: a buffer for data on their way needs {} bytes", bytes));
     }
@@ -89,7 +78,7 @@ class HostBuffer final : public TransferBuffer {
   void wait() override {}
 
  private:
-  std::unique_ptr<std::byte, Free> memory_;
+  std::unique_ptr<std::byte, FreeAligned> memory_;
 };
 
 /// How many memories this machine has, each near to some of its cores (NUMA nodes).
@@ -112,19 +101,14 @@ class CpuBackend final : public Backend {
   bool host_memory() const override { return true; }
 
   void* allocate(std::size_t bytes) override {
-    const std::size_t rounded = rounded_up(bytes, alignment);
-    require_memory(double(rounded), "a field");
-    const std::size_t page = rounded < huge_page ? alignment : huge_page;
-    void* memory = std::aligned_alloc(page, rounded_up(rounded, page));
+    require_memory(double(bytes), "a field");
+    void* memory = allocate_aligned(bytes, huge_page);
     if (memory == nullptr) {
       throw NotEnoughMemory(fmt::format("not enough memory: a field needs {}, {} are free; other fields hold {}",
                                         bytes_text(double(bytes)), bytes_text(memory_here().free),
                                         bytes_text(double(allocated_bytes()))));
     }
-#ifdef MADV_HUGEPAGE
-    if (page == huge_page) madvise(memory, rounded, MADV_HUGEPAGE);  // a wish: few entries of the TLB cover a field
-#endif
-    if (poisons_memory || places_ > 1) touch(static_cast<char*>(memory), rounded);
+    if (poisons_memory || places_ > 1) touch(static_cast<char*>(memory), bytes);
     const std::size_t now = allocated_ += bytes;
     for (std::size_t peak = peak_; peak < now && !peak_.compare_exchange_weak(peak, now);) {
     }
@@ -165,12 +149,12 @@ class CpuBackend final : public Backend {
  private:
   /// Pages go to the memory of the thread that touches them first: touches them as kernels will use them.
   static void touch(char* memory, std::size_t bytes) {
-    in_team([&](int me, int threads) {
-      const auto bound = [&](int k) { return bytes * std::size_t(k) / std::size_t(threads); };
+    team_ranges(std::int64_t((bytes + small_page - 1) / small_page), [&](std::int64_t begin, std::int64_t end) {
+      const std::size_t at = std::size_t(begin) * small_page, stop = std::min(bytes, std::size_t(end) * small_page);
       if (poisons_memory) {
-        std::memset(memory + bound(me), 0xff, bound(me + 1) - bound(me));
+        std::memset(memory + at, 0xff, stop - at);
       } else {
-        for (std::size_t at = bound(me); at < bound(me + 1); at += small_page) memory[at] = 0;
+        for (std::size_t page = at; page < stop; page += small_page) memory[page] = 0;
       }
     });
   }

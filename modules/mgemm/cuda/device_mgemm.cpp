@@ -275,6 +275,7 @@ MgemmReport mgemm_on_device(const Gemm<double>& gemm, const Cutoff& cutoff, cons
   const MgemmOptions here = for_device(options);
   const Operands<double> operands = check_arguments(gemm);
   check_choices(cutoff, here);
+  require_no_sample(cutoff);
   if (!gemm.has_product()) return scale_on_device(operands);
   return multiply_on_device(operands, gemm.order, cutoff, here);
 }

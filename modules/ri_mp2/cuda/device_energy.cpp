@@ -54,36 +54,32 @@ struct Block {
 
 /// Step 4 and the sums; multiply(block) asks for a block of integrals.
 template <class T, class Multiply>
-void sum_over_batches(const System& system, const Options& options, const Multiply& multiply, Energy& energy) {
+void sum_batches_there(const System& system, const Options& options, const Multiply& multiply, Energy& energy) {
   const std::int64_t v = system.virtuals, n = energy.batch * v;
   const auto memory = array<T>(n * n, "a batch of integrals");
   const Energies energies(system);
-  for_each_batch<T>(system, options, memory.get(), energy.batch, [&](const Batch<T>& batch) {
-    const std::int64_t rows = batch.count_i * v, columns = batch.count_j * v;
-    const double began = now();
-    multiply(
-        Block<T>{batch.first_i * v, rows, batch.first_j * v, columns, {memory.get(), columns, rows, columns, false}});
-    cuda_backend().synchronize();
-    energy.step4.seconds += now() - began;
-    energy.step4.flops += 2.0 * double(rows) * double(columns) * double(system.auxiliary);
-    if (is_seen(options, batch)) {
-      const std::vector<T> here = cuda::fetched(memory.get(), rows * columns);
-      Batch<T> shown = batch;
-      shown.integrals = here.data();
-      show_batch(options, shown);
-    }
-    const double multiplied = now();
-    const SpinSums sums = sum_there(system, energies, batch);
-    energy.opposite_spin += sums.opposite;
-    energy.same_spin += sums.same;
-    energy.energy_seconds += now() - multiplied;
-  });
+  sum_over_batches<T>(
+      system, options, memory.get(),
+      [&](const Batch<T>& batch) {
+        const std::int64_t rows = batch.count_i * v, columns = batch.count_j * v;
+        multiply(Block<T>{
+            batch.first_i * v, rows, batch.first_j * v, columns, {memory.get(), columns, rows, columns, false}});
+        cuda_backend().synchronize();
+      },
+      [&](const Batch<T>& batch) {
+        if (!is_seen(options, batch)) return;
+        const std::vector<T> here = cuda::fetched(memory.get(), batch.count_i * v * batch.count_j * v);
+        Batch<T> shown = batch;
+        shown.integrals = here.data();
+        show_batch(options, shown);
+      },
+      [&](const Batch<T>& batch) { return sum_there(system, energies, batch); }, energy);
 }
 
 template <class T>
 void sum_in_one_precision(const System& system, const Options& options, const T* b, Energy& energy) {
   const std::int64_t n = system.auxiliary;
-  sum_over_batches<T>(
+  sum_batches_there<T>(
       system, options,
       [&](const Block<T>& block) {
         mgemm::dense_product_on_device<T>(T(1), {b + block.column * n, block.columns, n, n, true},
@@ -96,29 +92,25 @@ void sum_in_one_precision(const System& system, const Options& options, const T*
 void sum_in_mixed_precision(const System& system, const Options& options, const std::vector<double>& root,
                             DeviceArray<double>& b, const Step3Errors& errors, Energy& energy) {
   const std::int64_t n = system.auxiliary;
+  const SplitChoice choice = settle_split(
+      options, errors,
+      [&](const Step3Errors& of_b) {
+        return choose_split_on_device(system, root, b.get(), of_b, options, energy.batch);
+      },
+      [&] {
+        b.reset();  // its memory is needed
+        Step3Errors none;
+        b = make_b_there(system, with_step3_in_double(options), root, energy.step3, none);
+      },
+      energy);
+  if (!choice.split) return sum_in_one_precision<double>(system, options, b.get(), energy);
   const double began = now();
-  const DeviceSplitChoice choice = choose_split_on_device(system, root, b.get(), errors, options, energy.batch);
-  if (choice.needs_exact_b) {
-    energy.step4.seconds += now() - began;
-    b.reset();  // its memory is needed
-    Step3Errors none;
-    b = make_b_there(system, with_step3_in_double(options), root, energy.step3, none);
-    energy.step3.form = coarse_step3_form(options, choice.error);
-    return sum_in_mixed_precision(system, options, root, b, none, energy);
-  }
-  energy.step4.form = choice.form;
-  energy.step4.energy_error = choice.error;
-  energy.step4.delta = choice.delta;
-  if (!choice.split) {
-    energy.step4.seconds += now() - began;
-    return sum_in_one_precision<double>(system, options, b.get(), energy);
-  }
   const DenseView<const double> all{b.get(), system.pairs(), n, n, true};
   const mgemm::PreparedFactor left(all, mgemm::Side::left, choice.delta, choice.small_form);
   const mgemm::PreparedFactor right(all.transposed(), mgemm::Side::right, choice.delta, choice.small_form);
   cuda_backend().synchronize();
   energy.step4.seconds += now() - began;
-  sum_over_batches<double>(
+  sum_batches_there<double>(
       system, options,
       [&](const Block<double>& block) {
         mgemm::multiply_prepared(1, {&left, block.column, block.columns}, {&right, block.row, block.rows}, 0, block.out,

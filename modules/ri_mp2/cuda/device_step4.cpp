@@ -5,7 +5,6 @@
 #include "modules/mgemm/cutoffs.h"
 #include "modules/ri_mp2/cuda/arrays.h"
 #include "modules/ri_mp2/cuda/device_step3.h"
-#include "modules/ri_mp2/cutoff_search.h"
 #include "modules/ri_mp2/energy.h"
 
 #include <fmt/format.h>
@@ -18,16 +17,8 @@ namespace {
 
 using mgemm::FormTraits;
 
-constexpr std::int64_t depths[] = {2048, 1024, 512, 256, 128, 64};
 /// Terms of energy_sensitivity that the host adds up in a second.
 constexpr double sensitivity_terms = 1e10;
-
-struct Candidate {
-  const FormTraits* form;
-  std::size_t cutoff;  ///< number in the profile
-  std::int64_t depth;
-  double gain;  ///< expected, over double
-};
 
 std::vector<double> squares_on_device(const System& system, const double* b) {
   const auto squares = array<double>(system.pairs(), "the norms of the rows of B");
@@ -35,44 +26,49 @@ std::vector<double> squares_on_device(const System& system, const double* b) {
   return cuda::fetched(squares.get(), squares.count());
 }
 
-class Choice {
+class DeviceWays final : public SplitWays {
  public:
-  Choice(const System& system, const std::vector<double>& root, const double* b, const Step3Errors& errors,
-         const Options& options, std::int64_t batch)
+  DeviceWays(const System& system, const double* b, const Options& options, std::int64_t batch)
       : system_(system),
-        root_(root),
         b_(b),
-        b_errors_(errors),
         options_(options),
         cutoff_(options.products.cutoff),
         rows_(batch * system.virtuals),
         batches_(std::max(1.0, double(system.occupied) / double(batch))),
         shape_{rows_, rows_, system.auxiliary} {}
 
-  DeviceSplitChoice decide() {
-    if (cutoff_.automatic && b_errors_.split) {  // which count however step 4 is done
-      prepare_errors();
-      if (!(step3_error_ <= cutoff_.target_error)) return with_exact_b();
-    }
+  std::string too_small() const override {
     const double size = double(shape_.m) * double(shape_.n) * double(shape_.k);
-    if (!options_.products.always_split && size < cost_.smallest_product) {
-      return in_double(fmt::format("products of {:.3g} multiplications are too small to split", size));
-    }
-    analyse();
-    const std::vector<Candidate> all = candidates();
-    if (all.empty()) return in_double("no form keeps the bound, fits the device's memory and is expected to be faster");
-    if (!cutoff_.automatic) return result(all.front(), 0);
-    prepare_errors();
-    const Candidate& last = *std::min_element(
-        all.begin(), all.end(), [this](const Candidate& x, const Candidate& y) { return bound(x) < bound(y); });
-    const auto found = find_cutoff(
-        all, last, cutoff_.target_error, [this](const Candidate& c) { return errors(c); },
-        [this](const Candidate& c) { return bound(c); }, [](const Candidate& c) { return int(c.form->form); });
-    if (found.candidate != nullptr) return result(*found.candidate, found.errors.energy);
-    return in_double(
-        fmt::format("no form that is expected to be faster keeps the energy within {:.3g} Hartree: {:.3g} at best",
-                    cutoff_.target_error, found.errors.energy));
+    if (size >= cost_.smallest_product) return {};
+    return fmt::format("products of {:.3g} multiplications are too small to split", size);
   }
+
+  std::vector<SplitWay> all() override {
+    analyse();
+    const std::int64_t bytes = mgemm::device_budget(0);
+    std::vector<SplitWay> ways;
+    for (const FormTraits& form : mgemm::all_forms()) {
+      if (options_.small_form != mgemm::SmallForm::automatic && options_.small_form != form.form) continue;
+      for (const std::int64_t depth : useful_depths(form, system_.auxiliary)) {
+        for (std::size_t cutoff = 0; cutoff < profile_.deltas.size(); ++cutoff) {
+          const double here = bound(form, cutoff, depth);
+          if (!(here <= largest_bound(cutoff)) || !fits(form, cutoff, bytes)) continue;
+          ways.push_back({&form, profile_.deltas[cutoff], depth, profile_.extremes[cutoff].large, here,
+                          gain(form, cutoff, depth)});
+        }
+      }
+    }
+    return ways;
+  }
+
+  std::vector<double> squares_of_rows() override { return squares_on_device(system_, b_); }
+
+  double take_sample(const std::vector<double>& squares, const std::vector<double>* root) override {
+    analyse();
+    return sample_.emplace(system_, b_, squares, profile_.max_abs, root).error_of_step3();
+  }
+
+  SampledErrors errors(const SplitWay& way) override { return sample_->errors(way.form->form, way.delta, way.depth); }
 
  private:
   /// Once.
@@ -99,7 +95,6 @@ class Choice {
   double bound(const FormTraits& form, std::size_t cutoff, std::int64_t depth) const {
     return mgemm::form_error_bound(shape_, profile_, profile_, cutoff, form, depth).certain;
   }
-  double bound(const Candidate& c) const { return bound(*c.form, c.cutoff, c.depth); }
 
   /// Conversion and analysis of the two factors of a batch, which all its products share.
   double once(const FormTraits& form) const { return cost_.analysis(shape_) + cost_.conversion(shape_, form); }
@@ -138,95 +133,10 @@ class Choice {
     return bound(single, cutoff, mgemm::usual_depth(single));
   }
 
-  /// Those that promise a gain, the best first.
-  std::vector<Candidate> candidates() const {
-    const std::int64_t bytes = mgemm::device_budget(0);
-    std::vector<Candidate> all;
-    for (const FormTraits& form : mgemm::all_forms()) {
-      if (options_.small_form != mgemm::SmallForm::automatic && options_.small_form != form.form) continue;
-      for (const std::int64_t depth : depths_of(form)) {
-        for (std::size_t cutoff = 0; cutoff < profile_.deltas.size(); ++cutoff) {
-          const double here = bound(form, cutoff, depth);
-          const double most = largest_bound(cutoff);
-          if (!(here <= most) || !std::isfinite(here) || !fits(form, cutoff, bytes)) continue;
-          all.push_back({&form, cutoff, depth, gain(form, cutoff, depth)});
-        }
-      }
-    }
-    if (!options_.products.always_split) std::erase_if(all, [](const Candidate& c) { return c.gain <= 1; });
-    std::stable_sort(all.begin(), all.end(), [](const Candidate& x, const Candidate& y) { return x.gain > y.gain; });
-    return all;
-  }
-
-  /// Shorter sums than all there are change nothing.
-  std::vector<std::int64_t> depths_of(const FormTraits& form) const {
-    if (form.integer) return {mgemm::usual_depth(form)};
-    std::vector<std::int64_t> useful;
-    for (std::size_t d = 0; d < std::size(depths); ++d) {
-      if (d + 1 == std::size(depths) || depths[d + 1] < form.parts * system_.auxiliary) useful.push_back(depths[d]);
-    }
-    return useful;
-  }
-
   bool is_certain() const { return cutoff_.assurance == mgemm::Assurance::certain; }
 
-  /// Once.
-  void prepare_errors() {
-    if (sample_ || sensitivity_) return;
-    analyse();
-    const std::vector<double> squares = squares_on_device(system_, b_);
-    if (is_certain()) {
-      sensitivity_ = energy_sensitivity(system_, squares);
-      element_error_of_step3_ = b_errors_.of_integrals(squares, system_.auxiliary);
-      step3_error_ = sensitivity_->error(element_error_of_step3_);
-    } else {
-      sample_.emplace(system_, b_, squares, profile_.max_abs, b_errors_.split ? &root_ : nullptr);
-      step3_error_ = sample_->error_of_step3();
-      // With a given cutoff of step 3 integrals are as exact as was asked for.
-      if (!b_errors_.split) integral_of_single_ = integral_error_of_single(system_, root_, squares);
-    }
-  }
-
-  /// Of steps 3 and 4.
-  CutoffErrors errors(const Candidate& c) {
-    if (is_certain()) return {sensitivity_->error(element_error_of_step3_ + bound(c))};
-    const SampledErrors found = sample_->errors(c.form->form, profile_.deltas[c.cutoff], c.depth);
-    return {found.energy, over_a_tenth(found.integral, integral_of_single_)};
-  }
-
-  /// Which leaves the error of step 3.
-  DeviceSplitChoice in_double(const std::string& reason) const {
-    DeviceSplitChoice choice;
-    choice.form = "double: " + reason;
-    choice.error = step3_error_;
-    return choice;
-  }
-
-  DeviceSplitChoice with_exact_b() const {
-    DeviceSplitChoice choice;
-    choice.needs_exact_b = true;
-    choice.error = step3_error_;
-    return choice;
-  }
-
-  DeviceSplitChoice result(const Candidate& c, double error) const {
-    DeviceSplitChoice choice;
-    choice.split = true;
-    choice.delta = profile_.deltas[c.cutoff];
-    choice.depth = c.depth;
-    choice.error = error;
-    choice.small_form = c.form->form;
-    const double elements = double(system_.pairs()) * double(system_.auxiliary);
-    choice.form = fmt::format("mgemm: delta {:.3g}, {:.2e} of B large, small elements in {}", choice.delta,
-                              double(profile_.extremes[c.cutoff].large) / elements, c.form->name);
-    if (!c.form->integer) choice.form += fmt::format(", sums of {}", c.depth);
-    return choice;
-  }
-
   const System& system_;
-  const std::vector<double>& root_;
   const double* b_;
-  const Step3Errors& b_errors_;
   const Options& options_;
   const mgemm::Cutoff& cutoff_;
   std::int64_t rows_;
@@ -234,18 +144,15 @@ class Choice {
   ProductShape shape_;  ///< of a product of batches
   mgemm::DeviceCostModel cost_;
   mgemm::FactorProfile profile_;
-  std::optional<DeviceEnergySample> sample_;  ///< where the assurance is measured
-  double integral_of_single_ = HUGE_VAL;      ///< there: the largest error of an integral in single precision
-  std::optional<Sensitivity> sensitivity_;    ///< where it is certain
-  double element_error_of_step3_ = 0;         ///< there
-  double step3_error_ = 0;                    ///< of the energy
+  std::optional<DeviceEnergySample> sample_;
 };
 
 }  // namespace
 
-DeviceSplitChoice choose_split_on_device(const System& system, const std::vector<double>& root, const double* b,
-                                         const Step3Errors& errors, const Options& options, std::int64_t batch) {
-  return Choice(system, root, b, errors, options, batch).decide();
+SplitChoice choose_split_on_device(const System& system, const std::vector<double>& root, const double* b,
+                                   const Step3Errors& errors, const Options& options, std::int64_t batch) {
+  DeviceWays ways(system, b, options, batch);
+  return choose_split(system, root, errors, options, ways);
 }
 
 DeviceEnergySample::DeviceEnergySample(const System& system, const double* b, const std::vector<double>& squares,

@@ -5,8 +5,7 @@
 #include "core/backend/cuda/device_array.h"
 #include "modules/mgemm/device.h"
 #include "modules/ri_mp2/cuda/kernels.h"
-#include "modules/ri_mp2/sampled_energy.h"
-#include "modules/ri_mp2/step4.h"
+#include "modules/ri_mp2/split_choice.h"
 
 #include <cstdint>
 #include <optional>
@@ -14,16 +13,12 @@
 
 namespace quadrille::ri_mp2 {
 
-struct DeviceSplitChoice : SplitChoice {
-  mgemm::SmallForm small_form = mgemm::SmallForm::single;
-};
-
 /// For batches of `batch` occupied orbitals; B, [pairs][auxiliary], is on the device. As choose_split(), with the forms
 /// and costs of a GPU: a given cutoff takes the form that is expected to be fastest of those whose bound is no worse
 /// than that of single precision with sums of 2048 terms. Forms that the device's free memory does not hold are left
 /// out. Errors: ErrorCode::numerical where B is not finite and is looked at.
-DeviceSplitChoice choose_split_on_device(const System& system, const std::vector<double>& root, const double* b,
-                                         const Step3Errors& errors, const Options& options, std::int64_t batch);
+SplitChoice choose_split_on_device(const System& system, const std::vector<double>& root, const double* b,
+                                   const Step3Errors& errors, const Options& options, std::int64_t batch);
 
 /// SampledEnergyError with everything on the device: rows of the sample are multiplied there in the form that is tried,
 /// scaled as all of B is. Takes 3 x 128 numbers for every ia, and for a trial the parts of B. Where step 3 was a split

@@ -13,35 +13,47 @@ namespace {
 
 using testing::Problem;
 
+quadrille_mgemm_options with(double delta, double target_error = 0, std::int64_t memory_cap = 0) {
+  quadrille_mgemm_options options{};
+  options.struct_size = sizeof options;
+  options.delta = delta;
+  options.target_error = target_error;
+  options.memory_cap = memory_cap;
+  return options;
+}
+
 TEST(MgemmCApi, CallsAreThoseOfTheLibrary) {
   Problem<double> problem(Order::rows, Transpose::yes, Transpose::no, 41, 33, 57, 0.02);
   const Gemm<double>& g = problem.gemm;
-  ASSERT_EQ(quadrille_cleaver_double('R', 't', 'n', g.m, g.n, g.k, 1.5, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 9000),
-            0);
+  ASSERT_EQ(
+      quadrille_cleaver_double(nullptr, 'R', 't', 'n', g.m, g.n, g.k, 1.5, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 9000),
+      0);
   problem.scalars(1.5, 0);
   EXPECT_LE(problem.largest_error(), 1e-9);
   quadrille_mgemm_report report{};
+  const quadrille_mgemm_options at_one = with(1), for_error = with(0, 1e-3);
   problem.poison();
-  ASSERT_EQ(quadrille_mgemm('r', 'T', 'N', g.m, g.n, g.k, 1.5, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 0, 1.0, &report),
+  ASSERT_EQ(quadrille_mgemm(&at_one, 'r', 'T', 'N', g.m, g.n, g.k, 1.5, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, &report),
             0);
   EXPECT_LE(problem.largest_error(), 1.5 * report.bound);
   EXPECT_EQ(report.split, 0);
   EXPECT_NE(std::string(report.reason).find("too small"), std::string::npos) << report.reason;
   EXPECT_EQ(
-      quadrille_mgemm_auto('R', 'C', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 0, 1e-3, nullptr),
-      0);
+      quadrille_mgemm(&for_error, 'R', 'C', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, nullptr), 0);
 
   Problem<float> single(Order::columns, Transpose::no, Transpose::yes, 20, 30, 40);
   const Gemm<float>& s = single.gemm;
-  ASSERT_EQ(quadrille_cleaver_single('C', 'N', 'T', s.m, s.n, s.k, 1, s.a, s.lda, s.b, s.ldb, 0, s.c, s.ldc, 0), 0);
+  ASSERT_EQ(
+      quadrille_cleaver_single(nullptr, 'C', 'N', 'T', s.m, s.n, s.k, 1, s.a, s.lda, s.b, s.ldb, 0, s.c, s.ldc, 0), 0);
   EXPECT_LE(single.largest_error(), 40 * 42 * 0x1p-24);
 }
 
 TEST(MgemmCApi, ALargeProductIsSplit) {
   Problem<double> problem(Order::columns, Transpose::no, Transpose::no, 1200, 1300, 1100, 1e-4);
   const Gemm<double>& g = problem.gemm;
+  const quadrille_mgemm_options at_one = with(1), for_error = with(0, 0.01);
   quadrille_mgemm_report report{};
-  ASSERT_EQ(quadrille_mgemm('C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 0, 1.0, &report),
+  ASSERT_EQ(quadrille_mgemm(&at_one, 'C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, &report),
             0);
   EXPECT_EQ(report.split, 1) << report.reason;
   EXPECT_EQ(report.analysed, 1);
@@ -50,8 +62,7 @@ TEST(MgemmCApi, ALargeProductIsSplit) {
   EXPECT_NEAR(report.large_a, 1e-4, 1e-4);
   EXPECT_LE(problem.largest_error(3000), report.bound);
   ASSERT_EQ(
-      quadrille_mgemm_auto('C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 0, 0.01, &report),
-      0);
+      quadrille_mgemm(&for_error, 'C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, &report), 0);
   EXPECT_EQ(report.split, 1) << report.reason;
   EXPECT_LE(report.bound, 0.01);
   EXPECT_LE(problem.largest_error(3000), 0.01);
@@ -61,7 +72,8 @@ TEST(MgemmCApi, ErrorsHaveCodesAndMessages) {
   double a[4] = {1, 2, 3, 4}, b[4] = {1, 0, 0, 1}, c[4] = {};
   const auto call = [&](char order, char trans, std::int64_t m, const double* pa, std::int64_t lda, std::int64_t cap,
                         double delta) {
-    return quadrille_mgemm(order, trans, 'N', m, 2, 2, 1, pa, lda, b, 2, 0, c, 2, cap, delta, nullptr);
+    const quadrille_mgemm_options options = with(delta, 0, cap);
+    return quadrille_mgemm(&options, order, trans, 'N', m, 2, 2, 1, pa, lda, b, 2, 0, c, 2, nullptr);
   };
   const auto said = [](const char* what) {
     return std::string(quadrille_mgemm_message()).find(what) != std::string::npos;
@@ -85,7 +97,8 @@ TEST(MgemmCApi, ErrorsHaveCodesAndMessages) {
   a[3] = std::nan("");
   EXPECT_EQ(call('C', 'N', 2, a, 2, 0, 1), QUADRILLE_MGEMM_NOT_FINITE);
   EXPECT_TRUE(said("A: the element in row 1, column 1 (from 0) is NaN")) << quadrille_mgemm_message();
-  EXPECT_EQ(quadrille_cleaver_double('C', 'N', 'N', 2, 2, 2, 1, a, 2, b, 2, 0, c, 2, 0), QUADRILLE_MGEMM_NOT_FINITE);
+  EXPECT_EQ(quadrille_cleaver_double(nullptr, 'C', 'N', 'N', 2, 2, 2, 1, a, 2, b, 2, 0, c, 2, 0),
+            QUADRILLE_MGEMM_NOT_FINITE);
   EXPECT_TRUE(said("quadrille_cleaver_double")) << quadrille_mgemm_message();
 }
 
@@ -93,8 +106,7 @@ TEST(MgemmCApi, OptionsAreThoseOfTheLibrary) {
   Problem<double> problem(Order::columns, Transpose::no, Transpose::yes, 60, 50, 70, 0.01);
   const Gemm<double>& g = problem.gemm;
   const auto call = [&](const quadrille_mgemm_options* options, quadrille_mgemm_report* report) {
-    return quadrille_mgemm_with(options, 'C', 'N', 'T', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc,
-                                report);
+    return quadrille_mgemm(options, 'C', 'N', 'T', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, report);
   };
   const auto said = [](const char* what) {
     return std::string(quadrille_mgemm_message()).find(what) != std::string::npos;
@@ -145,13 +157,13 @@ TEST(MgemmCApi, ProductsThroughACapTakeABackend) {
   Problem<double> problem(Order::rows, Transpose::no, Transpose::no, 21, 22, 23);
   const Gemm<double>& g = problem.gemm;
   ASSERT_EQ(
-      quadrille_cleaver_double_on("cpu", 'R', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 3000),
+      quadrille_cleaver_double("cpu", 'R', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 3000),
       QUADRILLE_MGEMM_OK);
   EXPECT_LE(problem.largest_error(), 1e-12);
   Problem<float> single(Order::rows, Transpose::no, Transpose::no, 21, 22, 23);
   const Gemm<float>& s = single.gemm;
   ASSERT_EQ(
-      quadrille_cleaver_single_on(nullptr, 'R', 'N', 'N', s.m, s.n, s.k, 1, s.a, s.lda, s.b, s.ldb, 0, s.c, s.ldc, 0),
+      quadrille_cleaver_single(nullptr, 'R', 'N', 'N', s.m, s.n, s.k, 1, s.a, s.lda, s.b, s.ldb, 0, s.c, s.ldc, 0),
       QUADRILLE_MGEMM_OK);
   EXPECT_LE(single.largest_error(), 23 * 25 * 0x1p-24);
 }

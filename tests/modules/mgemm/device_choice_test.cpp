@@ -3,6 +3,7 @@
 
 #include "core/dense/cuda/magnitude_split.h"
 #include "core/dense/magnitude_split.h"
+#include "core/error.h"
 #include "modules/mgemm/host_profile.h"
 #include "modules/mgemm/magnitude_sample.h"
 #include "tests/modules/mgemm/salted.h"
@@ -67,6 +68,24 @@ TEST(DeviceChoice, TighterTargetsTakeMoreExactForms) {
   const DeviceChoice none = choose(16384, 1e-4, Cutoff::for_error(1e-14));
   EXPECT_FALSE(none.split);
   EXPECT_NE(none.reason.find("above the target"), std::string::npos) << none.reason;
+}
+
+TEST(DeviceChoice, AProbableTargetCountsIndependentErrorsAndAMeasuredOneIsRefused) {
+  MgemmOptions options;
+  options.small_form = SmallForm::single;
+  options.always_split = true;
+  const ErrorBound bound = choose(16384, 1e-4, Cutoff::at(1), options).bound;
+  const double between = std::sqrt(bound.certain * bound.probable);
+  const Cutoff certain = Cutoff::for_error(between), probable = Cutoff::for_error(between, Assurance::probable);
+  EXPECT_NE(choose(16384, 1e-4, certain, options).depth, 2048);
+  const DeviceChoice choice = choose(16384, 1e-4, probable, options);
+  EXPECT_EQ(choice.depth, 2048);
+  EXPECT_LE(choice.bound.probable, between);
+  EXPECT_GT(choice.bound.certain, between);
+  require_no_sample(certain);
+  require_no_sample(probable);
+  require_no_sample(Cutoff::at(1));
+  EXPECT_THROW(require_no_sample(Cutoff::for_error(1e-2, Assurance::measured)), Error);
 }
 
 TEST(DeviceChoice, GenerousTargetsHaveNoLargeElements) {

@@ -250,14 +250,18 @@ TEST(Mgemm, APauseMayEndTheProduct) {
 
 TEST(Mgemm, AnAutomaticCutoffKeepsItsTarget) {
   for (double salt : {100.0, 10000.0}) {
-    for (Assurance assurance : {Assurance::certain, Assurance::measured}) {
+    for (Assurance assurance : {Assurance::certain, Assurance::probable, Assurance::measured}) {
       Problem<double> problem(Order::rows, Transpose::no, Transpose::yes, 700, 650, 800, 1e-3, salt);
       for (double target : {1e-1, 1e-2, 4e-3}) {
         const MgemmReport report = mgemm(problem.gemm, Cutoff::for_error(target, assurance), always_split());
         ASSERT_EQ(report.form, MgemmForm::split) << report.reason;
-        EXPECT_LE(assurance == Assurance::certain ? report.bound : report.measured, target);
+        EXPECT_LE(assurance == Assurance::certain    ? report.bound
+                  : assurance == Assurance::probable ? report.probable_bound
+                                                     : report.measured,
+                  target);
+        EXPECT_EQ(report.measured > 0, assurance == Assurance::measured);
         // A sample is no bound, but twice its largest error is what it reports.
-        EXPECT_LE(problem.largest_error(20000), assurance == Assurance::certain ? target : 2 * target);
+        EXPECT_LE(problem.largest_error(20000), assurance == Assurance::measured ? 2 * target : target);
         // The background is small and the salt is large, but where all may be single.
         EXPECT_GE(report.delta, 1);
         if (report.large_a > 0) {

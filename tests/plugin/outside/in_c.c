@@ -64,12 +64,11 @@ static quadrille_status product(const quadrille_host* host, quadrille_run* run) 
   if (reals(host, run, "b", 12, b) != QUADRILLE_DONE) return QUADRILLE_FAILED;
   if (host->real(run, "delta", 0, &delta) != QUADRILLE_DONE) return QUADRILLE_FAILED;
   if (host->integer(run, "lda", 0, &lda) != QUADRILLE_DONE) return QUADRILLE_FAILED;
-  failed = quadrille_mgemm('R', 'N', 'T', 2, 4, 3, 2.0, a, lda, b, 3, 3.0, c, 4, 0, delta, &report);
   options.struct_size = sizeof options;
   options.delta = delta;
+  failed = quadrille_mgemm(&options, 'R', 'N', 'T', 2, 4, 3, 2.0, a, lda, b, 3, 3.0, c, 4, &report);
   options.always_split = 1; /* a product as small as this gains nothing */
-  if (!failed)
-    failed = quadrille_mgemm_with(&options, 'R', 'N', 'T', 2, 4, 3, 2.0, a, lda, b, 3, 3.0, split, 4, &report);
+  if (!failed) failed = quadrille_mgemm(&options, 'R', 'N', 'T', 2, 4, 3, 2.0, a, lda, b, 3, 3.0, split, 4, &report);
   if (failed) {
     host->fail(run, QUADRILLE_INVALID_INPUT, NULL, quadrille_mgemm_message());
     return QUADRILLE_FAILED;
