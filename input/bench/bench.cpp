@@ -108,6 +108,7 @@ constexpr Entry entries[] = {{"memory", &timed_entry<nullptr>},
                              {"blas", &timed_entry<&measure_blas>},
                              {"solver", &timed_entry<&measure_solver>},
                              {"generate", &timed_entry<&measure_generate>},
+                             {"links", &timed_entry<&measure_links>},
                              {"accuracy", &accuracy}};
 
 }  // namespace
