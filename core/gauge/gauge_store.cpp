@@ -41,6 +41,12 @@ std::array<Worst, N> of_all_ranks(const Lattice& lattice, std::array<Worst, N> m
   return worst;
 }
 
+Unitarity unitarity_of(const std::array<Worst, 2>& worst) {
+  const auto site = [&](int n) { return worst[std::size_t(n)].item / 4; };
+  const auto direction = [&](int n) { return int(worst[std::size_t(n)].item % 4); };
+  return {worst[0].value, site(0), direction(0), worst[1].value, site(1), direction(1)};
+}
+
 }  // namespace
 
 GaugeStore::GaugeStore(const Lattice& lattice, Backend& backend)
@@ -86,11 +92,19 @@ void GaugeStore::unpack(const void* bytes, int bits, std::int64_t first, std::in
   link_work(*backend_).unpack(view_of(*links_), bytes, bits, first, count);
 }
 
-void GaugeStore::changed() {
+Unitarity GaugeStore::read(const ForeignLinks& from) {
+  const Unitarity found = unitarity_of(of_all_ranks(*lattice_, link_work(*backend_).read(view_of(*links_), from)));
+  refresh(lattice_->dims() == lattice_->global_dims());  // neighbours of other processes are not there to be read
+  return found;
+}
+
+void GaugeStore::changed() { refresh(false); }
+
+void GaugeStore::refresh(bool doubled) {
   const std::lock_guard lock(mutex_);
   ++version_;
   const LinkView links = view_of(*links_);
-  if (links.holds(1)) copy(links, links);  // links of backward hops from those of forward ones
+  if (links.holds(1) && !doubled) copy(links, links);  // links of backward hops from those of forward ones
   if (const std::shared_ptr<TemporalGauge> gauge = gauge_.lock()) gauge->make(links);
   std::erase_if(made_, [](const Made& made) { return made.links.expired(); });
   for (const Made& made : made_) {
@@ -115,6 +129,8 @@ void GaugeStore::pack(void* bytes, int bits, std::int64_t first, std::int64_t co
   link_work(*backend_).pack(bytes, bits, view_of(*links_), first, count);
 }
 
+void GaugeStore::write(const ForeignLinks& to) const { link_work(*backend_).write(to, view_of(*links_)); }
+
 HostLinks GaugeStore::host_links() const {
   HostLinks out(lattice_->dims());
   export_links(out, links_->spatial);
@@ -130,10 +146,7 @@ void GaugeStore::copy_to(Field& links) const {
 }
 
 Unitarity GaugeStore::unitarity() const {
-  const std::array<Worst, 2> worst = of_all_ranks(*lattice_, link_work(*backend_).defects(view_of(*links_)));
-  const auto site = [&](int n) { return worst[std::size_t(n)].item / 4; };
-  const auto direction = [&](int n) { return int(worst[std::size_t(n)].item % 4); };
-  return {worst[0].value, site(0), direction(0), worst[1].value, site(1), direction(1)};
+  return unitarity_of(of_all_ranks(*lattice_, link_work(*backend_).defects(view_of(*links_))));
 }
 
 GaugeObservables GaugeStore::observables() const {

@@ -4,6 +4,7 @@
 #include "core/api.h"
 #include "core/field/field.h"
 #include "core/field/host_field.h"
+#include "core/gauge/foreign_links.h"
 #include "core/gauge/link_view.h"
 #include "core/gauge/observables.h"
 #include "core/gauge/start.h"
@@ -64,6 +65,8 @@ class QUADRILLE_API GaugeStore {
   /// have come, changed() must be called.
   void unpack(const void* bytes, int bits, std::int64_t first, std::int64_t count);
   void changed();
+  /// From another program's arrays in the backend's memory, of the links of this process; gives what unitarity() would.
+  Unitarity read(const ForeignLinks& from);
   /// Projects every link on SU(3) (core/gauge/su3_project.h) and gives the largest |change| of an element. Errors:
   /// ErrorCode::numerical naming site and direction of a link that has no nearest SU(3) matrix; the others are
   /// projected by then, and forms are not brought up to date.
@@ -73,6 +76,8 @@ class QUADRILLE_API GaugeStore {
 
   /// The other way of unpack().
   void pack(void* bytes, int bits, std::int64_t first, std::int64_t count) const;
+  /// The other way of read().
+  void write(const ForeignLinks& to) const;
   HostLinks host_links() const;
   /// Into a field of links of any directions and form on this backend, without gauge fixing; overwritten.
   void copy_to(Field& links) const;
@@ -91,6 +96,8 @@ class QUADRILLE_API GaugeStore {
     std::weak_ptr<LinkFields> links;
   };
 
+  /// Counts a change and brings forms up to date; links of backward hops are as `doubled` says already.
+  void refresh(bool doubled);
   /// Doubles the links where they are.
   void become_double_18() const;
   std::shared_ptr<const TemporalGauge> gauge() const;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/backend/backend.h"
+#include "core/gauge/foreign_links.h"
 #include "core/gauge/link_edges.h"
 #include "core/gauge/link_view.h"
 #include "core/gauge/start.h"
@@ -35,6 +36,10 @@ class LinkWork {
   virtual void unpack(const LinkView& to, const void* bytes, int bits, std::int64_t first,
                       std::int64_t count) const = 0;
   virtual void pack(void* bytes, int bits, const LinkView& links, std::int64_t first, std::int64_t count) const = 0;
+  /// Every link of `to`, in double with 18 numbers, from arrays in memory of the backend; gives what defects() would.
+  virtual std::array<Worst, 2> read(const LinkView& to, const ForeignLinks& from) const = 0;
+  /// Forward links into such arrays.
+  virtual void write(const ForeignLinks& to, const LinkView& links) const = 0;
   /// Forward links of a start; `to` is in double with 18 numbers.
   virtual void start(const LinkView& to, const GaugeStart& start, const Lattice& lattice) const = 0;
 

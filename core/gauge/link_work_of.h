@@ -58,7 +58,7 @@ struct ForEachOfPiece {
 };
 
 template <class Loops>
-class LinkWorkOf final : public LinkWork {
+class LinkWorkOf : public LinkWork {
  public:
   void copy(const LinkView& to, const LinkView& from, const LinkView* g, const LinkEdges& edges) const override {
     Loops::with_layout(to, [&](auto grouped) {
@@ -111,6 +111,17 @@ class LinkWorkOf final : public LinkWork {
       over_piece(links, first, count, site_links::PackLinks<std::decay_t<decltype(from)>>{from, bytes, bits});
     });
   }
+  std::array<Worst, 2> read(const LinkView& to, const ForeignLinks& from) const override {
+    on_double_18(to, [&](const auto& links) {
+      over_sites(to, site_links::ReadLinks<std::decay_t<decltype(links)>>{links, from});
+    });
+    return defects(to);
+  }
+  void write(const ForeignLinks& to, const LinkView& links) const override {
+    on_readable(links, [&](const auto& from) {
+      over_sites(links, site_links::WriteLinks<std::decay_t<decltype(from)>>{from, to});
+    });
+  }
   void start(const LinkView& to, const GaugeStart& start, const Lattice& lattice) const override {
     const Dims &global = lattice.global_dims(), &origin = lattice.origin();
     on_double_18(to, [&](const auto& links) {
@@ -157,6 +168,11 @@ class LinkWorkOf final : public LinkWork {
     return bad == 0;
   }
 
+ protected:
+  static bool is_double_18(const LinkView& view) {
+    return view.precision == Precision::Double && view.reconstruct == Reconstruct::R18;
+  }
+
  private:
   template <bool grouped, class Source>
   static auto gauged(const Source& source, const LinkView* g, const LinkEdges& edges) {
@@ -164,9 +180,7 @@ class LinkWorkOf final : public LinkWork {
     return site_links::GaugedLink<Source, Double>{source, Double(g != nullptr ? *g : source.view()), g != nullptr,
                                                   edges};
   }
-  static bool is_double_18(const LinkView& view) {
-    return view.precision == Precision::Double && view.reconstruct == Reconstruct::R18;
-  }
+
   static void demand(bool holds, const char* what) {
     if (!holds) throw Error(ErrorCode::internal, std::string(what) + " are in a form that this is not made for");
   }

@@ -3,6 +3,7 @@
 // even-odd index `site` of parity `parity`.
 #pragma once
 
+#include "core/gauge/foreign_links.h"
 #include "core/gauge/link_edges.h"
 #include "core/gauge/link_view.h"
 #include "core/gauge/random_link.h"
@@ -173,6 +174,33 @@ struct PackLinks {
         }
       }
     }
+  }
+};
+
+/// The links of a site from another program's arrays, those of backward hops from its neighbours' forward ones.
+template <class To>
+struct ReadLinks {
+  To to;
+  ForeignLinks from;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site) const {
+    const SitePlace place(from.extents, parity, site);
+    for (int mu = 0; mu < 4; ++mu) {
+      to.store(2 * mu, parity, site, from.matrix(place, mu));
+      if (!to.view().holds(2 * mu + 1)) continue;
+      to.store(2 * mu + 1, parity, site, from.matrix(place.neighbour(from.extents, 4 + mu), mu));
+    }
+  }
+};
+/// The forward links of a site into such arrays.
+template <class From>
+struct WriteLinks {
+  From from;
+  ForeignLinks to;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site) const {
+    const SitePlace place(to.extents, parity, site);
+    for (int mu = 0; mu < 4; ++mu) to.store(place, mu, from.matrix(2 * mu, parity, site));
   }
 };
 

@@ -119,6 +119,7 @@ constexpr Entry entries[] = {{"memory", &timed_entry<nullptr>},
                              {"blas", &timed_entry<&measure_blas>},
                              {"solver", &timed_entry<&measure_solver>},
                              {"generate", &timed_entry<&measure_generate>},
+                             {"links", &timed_entry<&measure_links>},
                              {"accuracy", &accuracy}};
 
 /// What several ranks cannot do together in this version.

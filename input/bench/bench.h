@@ -25,7 +25,7 @@ struct BenchOptions {
   int memory_mib = 256;  ///< size of each array that the memory's rates are measured on
 };
 
-/// "memory", "dslash", "dslash_same", "dslash_full", "blas", "solver", "generate", "accuracy".
+/// "memory", "dslash", "dslash_same", "dslash_full", "blas", "solver", "generate", "links", "accuracy".
 std::vector<std::string> bench_names();
 
 /// Does what the options name, prints a table and writes the JSON file. All but "accuracy" (bench/accuracy.h) measure

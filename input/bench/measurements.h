@@ -55,5 +55,8 @@ void measure_solver(const Bench& bench);
 /// Updates of all links of pure gauge theory at beta 6 (modules/quenched), by heatbath and by overrelaxation, in double
 /// and single precision with 18 and 12 numbers per link.
 void measure_generate(const Bench& bench);
+/// A host's links in ILDG's order against a memcpy of them by all threads: "read" with the check for SU(3),
+/// "read_operator" into links that an operator works with, "write". Each counts what the memcpy moves.
+void measure_links(const Bench& bench);
 
 }  // namespace quadrille::bench

@@ -323,33 +323,6 @@ SiteData look_at_pieces(const SiteFormat& format, Backend& backend, const PackSi
   return of_all_ranks(format, found);
 }
 
-void fill_pieces(const SiteFormat& format, Backend& backend, const SiteWork& fill, const UnpackSites& unpack) {
-  Pieces pieces(format, backend);
-  for (std::int64_t piece = 0; piece < pieces.count(); ++piece) {
-    TransferBuffer& buffer = pieces.buffer(piece);
-    buffer.wait();
-    const std::int64_t first = pieces.first(piece);
-    over_parts(format, pieces.sites(piece), [&](std::int64_t begin, std::int64_t end) {
-      fill(buffer.host() + std::size_t(begin) * format.site_bytes(), first + begin, first + end);
-      return SiteData{};
-    });
-    buffer.send(pieces.bytes(piece));
-    unpack(buffer.device(), first, pieces.sites(piece));
-    buffer.mark();
-  }
-  for (std::int64_t i = 0; i < pieces.buffers(); ++i) pieces.buffer(i).wait();
-}
-
-void take_pieces(const SiteFormat& format, Backend& backend, const PackSites& pack, const SiteWork& take) {
-  Pieces pieces(format, backend);
-  for_each_packed(pieces, pack, [&](std::int64_t piece, std::byte* host) {
-    over_parts(format, pieces.sites(piece), [&](std::int64_t begin, std::int64_t end) {
-      take(host + std::size_t(begin) * format.site_bytes(), pieces.first(piece) + begin, pieces.first(piece) + end);
-      return SiteData{};
-    });
-  });
-}
-
 SiteData read_sites(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, double* data) {
   const auto take = format.precision == 64 ? &decode<std::uint64_t, double> : &decode<std::uint32_t, float>;
   return read_pieces(file, record, format, cpu_backend(),

@@ -73,12 +73,6 @@ Checksum write_pieces(LimeOutput& file, const SiteFormat& format, Backend& backe
 /// What writing these pieces would find, without a file.
 SiteData look_at_pieces(const SiteFormat& format, Backend& backend, const PackSites& pack);
 
-/// Does something with the sites [begin, end) of a field, which stand as in a file at `bytes`. Called from all threads.
-using SiteWork = std::function<void(std::byte* bytes, std::int64_t begin, std::int64_t end)>;
-/// Like read_pieces() with sites that `fill` makes, and like write_pieces() with `take` in place of a file.
-void fill_pieces(const SiteFormat& format, Backend& backend, const SiteWork& fill, const UnpackSites& unpack);
-void take_pieces(const SiteFormat& format, Backend& backend, const PackSites& pack, const SiteWork& take);
-
 /// read_pieces() into data[0 .. volume * reals) of the host, as doubles.
 SiteData read_sites(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, double* data);
 
