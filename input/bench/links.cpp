@@ -1,7 +1,6 @@
 #include "core/gauge/gauge_store.h"
 #include "core/system/team.h"
 #include "input/bench/measurements.h"
-#include "input/bench/timing.h"
 #include "input/capi/arrays.h"
 #include "input/capi/words.h"
 
@@ -57,7 +56,7 @@ void measure_links(const Bench& bench) {
       row.sites = bench.lattice.volume();
       row.bytes_per_site = 2 * double(host.bytes()) / double(row.sites);
       row.copies = true;
-      row.seconds = median_seconds(call, [&] { bench.backend.synchronize(); });
+      row.seconds = bench.time(call);
       bench.add(row);
     };
     add("memcpy", [&] { copy_in_team(copy.data(), host.data(), host.bytes()); });
