@@ -1,5 +1,6 @@
 // The gauge store: every form against links that are transformed, encoded and doubled one by one; changes; files'
 // bytes; and the bodies of the devices' kernels on fields in their layout.
+#include "core/gauge/face_exchange.h"
 #include "core/gauge/gauge_store.h"
 
 #include "core/backend/transfer_buffer.h"
@@ -257,14 +258,15 @@ TEST_P(GaugeStoreOn, BodiesOfDeviceKernelsDoTheSameInTheGroupedLayout) {
   Field forward = grouped({}, hops::forward), g = grouped({}, 1);
   import_links(forward, links);
   const LinkView from = view_of(forward), gauge = view_of(g);
-  ASSERT_TRUE(work.fix_time(gauge, from));
+  FaceExchange faces(lattice, cpu_backend());
+  ASSERT_TRUE(faces.fix_time(gauge, from));
   for (const OperatorForm& form : all_forms()) {
     const LinkFields made{grouped(form, hops::spatial), grouped(form, hops::time), nullptr};
-    work.copy(view_of(made.spatial, made.time), from, form.temporal_gauge ? &gauge : nullptr);
+    faces.copy(view_of(made.spatial, made.time), from, form.temporal_gauge ? &gauge : nullptr);
     expect_form(lattice, made, form, links);
   }
   const GaugeStore store(lattice, links);
-  const std::array<double, 7> sums = work.plane_sums(from);
+  const std::array<double, 7> sums = work.plane_sums(from, faces.beyond(from, 4));
   const GaugeObservables seen = store.observables();
   for (std::size_t k = 0; k < 6; ++k) {
     EXPECT_NEAR(sums[k] / (3.0 * double(lattice.volume())), seen.planes[k], 1e-14);
