@@ -3,9 +3,6 @@
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
-if(QUADRILLE_MPI AND NOT QUADRILLE_MPI STREQUAL "AUTO")
-  message(FATAL_ERROR "QUADRILLE_MPI=${QUADRILLE_MPI}: this version has no MPI support; use OFF or AUTO")
-endif()
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -67,6 +64,22 @@ if(QUADRILLE_CUDA STREQUAL "AUTO" OR QUADRILLE_CUDA)
     message(STATUS "No CUDA backend: ${quadrille_cuda_trouble}")
   else()
     message(FATAL_ERROR "QUADRILLE_CUDA=${QUADRILLE_CUDA}: ${quadrille_cuda_trouble}")
+  endif()
+endif()
+
+# MPI, for libquadrille_ranks.so alone.
+set(quadrille_use_mpi OFF)
+if(NOT QUADRILLE_MPI STREQUAL "OFF")
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI QUIET COMPONENTS CXX)
+  set(quadrille_use_mpi ${MPI_CXX_FOUND})
+  if(quadrille_use_mpi)
+    message(STATUS "Several ranks by MPI ${MPI_CXX_VERSION}: ${MPI_CXX_COMPILER}")
+  elseif(QUADRILLE_MPI STREQUAL "AUTO")
+    message(STATUS "One rank only: CMake finds no MPI (Debian: libopenmpi-dev)")
+  else()
+    message(FATAL_ERROR "QUADRILLE_MPI=${QUADRILLE_MPI}: CMake finds no MPI: install libopenmpi-dev, or set QUADRILLE_MPI to "
+                        "AUTO or OFF")
   endif()
 endif()
 
@@ -245,6 +258,18 @@ function(quadrille_add_library)
   target_compile_features(quadrille_shared INTERFACE cxx_std_20)
   target_link_libraries(quadrille_program PRIVATE quadrille_shared)
   install(TARGETS quadrille_shared EXPORT QuadrilleTargets DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# quadrille_add_ranks(): libquadrille_ranks.so, which alone is linked with MPI and loaded where MPI has started the process.
+function(quadrille_add_ranks)
+  if(NOT quadrille_use_mpi)
+    return()
+  endif()
+  add_library(quadrille_ranks_objects OBJECT ${PROJECT_SOURCE_DIR}/core/comm/mpi/mpi_ranks.cpp)
+  target_link_libraries(quadrille_ranks_objects PUBLIC quadrille_settings MPI::MPI_CXX)
+  add_library(quadrille_ranks SHARED $<TARGET_OBJECTS:quadrille_ranks_objects>)
+  target_link_libraries(quadrille_ranks PRIVATE quadrille_ranks_objects quadrille_shared)
+  install(TARGETS quadrille_ranks DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
 # quadrille_add_build_id(): the one source that knows the commit (core/build_id.h), brought up to date by each build.

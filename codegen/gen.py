@@ -19,7 +19,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from codegen.emit.common import table_source  # noqa: E402
+from codegen.emit.common import pack_table_source, table_source  # noqa: E402
 
 SPEC = HERE / "kernels.yaml"
 AXES = ("precision", "reconstruct")
@@ -82,7 +82,15 @@ def sources_of(kernels, backend):
     """file name -> text of the backend's kernels."""
     emitter = importlib.import_module(f"codegen.emit.{backend}")
     operator = {k["operator"]: importlib.import_module(f"codegen.operators.{k['operator']}") for k in kernels}
-    return {emitter.file_name(k): emitter.kernel_source(operator[k["operator"]], k) for k in kernels if k["backend"] == backend}
+    sources = {}
+    for kernel in kernels:
+        if kernel["backend"] != backend:
+            continue
+        mathematics = operator[kernel["operator"]]
+        sources[emitter.file_name(kernel)] = emitter.kernel_source(mathematics, kernel)
+        if hasattr(emitter, "pack_source"):  # one for each operator and precision
+            sources[f"{emitter.pack_name(kernel)}_{backend}.cpp"] = emitter.pack_source(mathematics, kernel)
+    return sources
 
 
 def headers_of(texts, root):
@@ -113,6 +121,8 @@ def generate(output):
         for name, source in sources.items():
             write_if_changed(output / name, source)
         write_if_changed(output / f"{backend}_kernel_table.inc", table_source(kernels, backend))
+        if any("_pack_" in name for name in sources):
+            write_if_changed(output / f"{backend}_pack_table.inc", pack_table_source(kernels, backend))
         write_if_changed(output / f"{backend}_kernel_hash.inc", f'"{kernel_hash(sources, HERE.parent)}"\n')
     return kernels
 

@@ -1,22 +1,15 @@
 // Hopping kernels on the CPU: gathers what a generated kernel needs and runs it over the threads.
-#include "core/error.h"
 #include "core/layout/vector_layout.h"
 #include "core/system/aligned_memory.h"
 #include "core/system/team.h"
+#include "dirac/halo_cpu.h"
 #include "dirac/hop_kernel.h"
 #include "dirac/kernel_table.h"
 
-#include <new>
 #include <vector>
 
 namespace quadrille {
 namespace {
-
-std::shared_ptr<void> aligned(std::size_t bytes) {
-  void* memory = allocate_aligned(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  return std::shared_ptr<void>(memory, FreeAligned());
-}
 
 class CpuHop final : public HopKernel {
  public:
@@ -24,6 +17,7 @@ class CpuHop final : public HopKernel {
       : setup_(setup),
         kernel_(dirac::find_kernel(setup.op, setup.form.precision, setup.form.reconstruct, setup.spinor.layout.lanes)),
         layout_(setup.spinor.lattice->vector_layout(setup.spinor.layout.lanes)) {
+    if (setup.spinor.lattice->communicator().size() > 1) halo_ = std::make_unique<CpuHalo>(setup);
     if (setup.form.precision == Precision::Double) {
       make_crossings<double, std::int64_t>();
     } else {
@@ -37,16 +31,21 @@ class CpuHop final : public HopKernel {
  private:
   template <class Real, class Int>
   void make_crossings();
+  dirac::DslashArgs arguments(const HopCall& call) const;
+  /// On the blocks [0, count), or those that args.blocks lists.
+  void run_blocks(const dirac::DslashArgs& args, std::int64_t count) const;
 
   HopSetup setup_;
   const dirac::KernelInfo& kernel_;
   const VectorLayout& layout_;
   std::array<std::vector<std::uint8_t>, 2> crossings_;       ///< by parity of the result: DslashArgs::wraps
   std::array<std::shared_ptr<void>, 8> rotations_, phases_;  ///< aligned to 64 bytes
+  std::unique_ptr<CpuHalo> halo_;                            ///< null on the only rank
 };
 
 // A block is marked in direction d when the shift changes lanes, meets a boundary factor other than 1, or (for t) may
-// meet a time link that temporal gauge fixing has left; only those blocks take the kernel's slower path.
+// meet a time link that temporal gauge fixing has left; only those blocks take the kernel's slower path. Both are at
+// the edges of the whole lattice.
 template <class Real, class Int>
 void CpuHop::make_crossings() {
   const int lanes = layout_.lanes();
@@ -54,10 +53,11 @@ void CpuHop::make_crossings() {
   for (int d = 0; d < 8; ++d) {
     const int mu = d % 4;
     const int last = layout_.lane_grid()[std::size_t(mu)] - 1;
-    const std::complex<double> factor = boundary_factor(setup_.scalars, d);
-    if (last > 0 || factor != 1.0 || mu == 3) marked |= std::uint8_t(1u << d);
-    rotations_[std::size_t(d)] = aligned(sizeof(Int) * std::size_t(lanes));
-    phases_[std::size_t(d)] = aligned(2 * sizeof(Real) * std::size_t(lanes));
+    const bool global_edge = setup_.spinor.lattice->communicator().at_edge(d);
+    const std::complex<double> factor = global_edge ? boundary_factor(setup_.scalars, d) : 1.0;
+    if (last > 0 || factor != 1.0 || (mu == 3 && global_edge)) marked |= std::uint8_t(1u << d);
+    rotations_[std::size_t(d)] = aligned_memory(sizeof(Int) * std::size_t(lanes));
+    phases_[std::size_t(d)] = aligned_memory(2 * sizeof(Real) * std::size_t(lanes));
     Int* rotation = static_cast<Int*>(rotations_[std::size_t(d)].get());
     Real* phase = static_cast<Real*>(phases_[std::size_t(d)].get());
     for (int lane = 0; lane < lanes; ++lane) {
@@ -75,7 +75,7 @@ void CpuHop::make_crossings() {
   }
 }
 
-void CpuHop::run(const HopCall& call) const {
+dirac::DslashArgs CpuHop::arguments(const HopCall& call) const {
   const Parity p = call.parity;
   const FieldDesc& spinor = setup_.spinor;
   dirac::DslashArgs args{};
@@ -106,10 +106,27 @@ void CpuHop::run(const HopCall& call) const {
   args.stream = links + 2 * spinor.bytes() > spinor.backend->cache_bytes();
   args.temporal_gauge = setup_.form.temporal_gauge;
 
-  const std::int64_t blocks = layout_.blocks();
-  const bool worth_sharing = spinor.lattice->half_volume() >= 1024;  // less takes as long as waking the threads
-  if (!worth_sharing) return kernel_.run(args, layout_.lanes(), 0, blocks);
-  team_ranges(blocks, [&](std::int64_t begin, std::int64_t end) { kernel_.run(args, layout_.lanes(), begin, end); });
+  return args;
+}
+
+void CpuHop::run_blocks(const dirac::DslashArgs& args, std::int64_t count) const {
+  const bool worth_sharing = count * layout_.lanes() >= 1024;  // less takes as long as waking the threads
+  if (!worth_sharing) return kernel_.run(args, layout_.lanes(), 0, count);
+  team_ranges(count, [&](std::int64_t begin, std::int64_t end) { kernel_.run(args, layout_.lanes(), begin, end); });
+}
+
+void CpuHop::run(const HopCall& call) const {
+  dirac::DslashArgs args = arguments(call);
+  if (!halo_) return run_blocks(args, layout_.blocks());
+  const auto run_list = [&](const std::vector<std::int32_t>& blocks) {
+    args.blocks = blocks.data();
+    run_blocks(args, std::int64_t(blocks.size()));
+  };
+  halo_->start(*call.x, call.parity, call.dagger);
+  run_list(halo_->inner_blocks(call.parity));
+  halo_->finish();
+  halo_->describe(args, call.parity);
+  run_list(halo_->edge_blocks(call.parity));
 }
 
 }  // namespace

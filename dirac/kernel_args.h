@@ -16,7 +16,11 @@ struct DslashArgs {
   const float* z_norms;
   const void* spatial_links;       ///< of the output's sites, with directions hops::spatial
   const void* time_links;          ///< of the output's sites, with directions hops::time
-  const std::int32_t* neighbours;  ///< [block][direction 0..7]
+  const std::int32_t* blocks;      ///< the blocks to work on; null: those from begin to end
+  const std::uint8_t* outside;     ///< [block], bit d: the neighbour in direction d is another rank's; null: none is
+  const std::int32_t* neighbours;  ///< [block][direction 0..7]: a block, or outside of this rank a place in ghosts
+  const void* ghosts[8];           ///< of each direction [place][12][lane]: projected half spinors of another rank
+  const float* ghost_norms[8];
   const std::uint8_t* wraps;  ///< [block], bit d: direction d crosses the edge of the sub-lattices or needs a phase
   const void* rotations[8];   ///< lane permutation of each direction: V integers of the compute type's size
   const void* phases[8];      ///< boundary factor of each direction: V real parts, then V imaginary parts
@@ -27,6 +31,18 @@ struct DslashArgs {
   bool temporal_gauge;  ///< time links are 1 wherever direction t does not wrap
 };
 
+/// out[place][12][lane]: what hops in `direction` from another rank find at the blocks [place] of a list.
+struct PackArgs {
+  void* out;
+  float* out_norms;  ///< half precision only, as the other norms
+  const void* in;
+  const float* in_norms;
+  const std::int32_t* blocks;
+  int direction;
+  int upper, lower;  ///< as in DslashArgs
+};
+
+using PackKernel = void (*)(const PackArgs& args, int lanes, std::int64_t begin, std::int64_t end);
 using DslashKernel = void (*)(const DslashArgs& args, int lanes, std::int64_t begin, std::int64_t end);
 
 }  // namespace quadrille::dirac

@@ -16,6 +16,13 @@ namespace quadrille::dirac {
 #include "cpu_kernel_table.inc"
 #undef X
 
+#define X(name, op, precision)                                                           \
+  void name##_generic(const PackArgs&, int lanes, std::int64_t begin, std::int64_t end); \
+  void name##_avx2(const PackArgs&, int lanes, std::int64_t begin, std::int64_t end);    \
+  void name##_avx512(const PackArgs&, int lanes, std::int64_t begin, std::int64_t end);
+#include "cpu_pack_table.inc"
+#undef X
+
 namespace {
 
 const std::vector<KernelInfo>& table() {
@@ -59,6 +66,36 @@ const KernelInfo& find_kernel(const std::string& op, Precision precision, Recons
                   "entry `operator: {0}`, `backend: cpu`, {1} under `precision:` and {2} under `reconstruct:` "
                   "(and {3} in the CMake list QUADRILLE_KERNEL_ISAS)",
                   op, to_string(precision), to_string(reconstruct), to_string(isa), names));
+}
+
+PackKernel find_pack_kernel(const std::string& op, Precision precision, int lanes) {
+  struct Entry {
+    const char* op;
+    Precision precision;
+    Isa isa;
+    PackKernel run;
+  };
+  static const std::vector<Entry> kernels = {
+#define X(name, op, precision) {op, Precision::precision, Isa::Generic, &name##_generic},
+#include "cpu_pack_table.inc"
+#undef X
+#ifdef QUADRILLE_HAVE_AVX2
+#define X(name, op, precision) {op, Precision::precision, Isa::Avx2, &name##_avx2},
+#include "cpu_pack_table.inc"
+#undef X
+#endif
+#ifdef QUADRILLE_HAVE_AVX512
+#define X(name, op, precision) {op, Precision::precision, Isa::Avx512, &name##_avx512},
+#include "cpu_pack_table.inc"
+#undef X
+#endif
+  };
+  const Isa isa = isa_of_lanes(lanes, precision);
+  for (const Entry& kernel : kernels) {
+    if (kernel.op == op && kernel.precision == precision && kernel.isa == isa) return kernel.run;
+  }
+  throw Error(ErrorCode::internal, fmt::format("no kernel packs half spinors of {} in {} precision for {}", op,
+                                               to_string(precision), to_string(isa)));
 }
 
 }  // namespace quadrille::dirac

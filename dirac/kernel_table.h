@@ -22,4 +22,7 @@ struct KernelInfo {
 /// those that were built and the line of codegen/kernels.yaml that would add it.
 const KernelInfo& find_kernel(const std::string& op, Precision precision, Reconstruct reconstruct, int lanes);
 
+/// What fills the ghost zones of other ranks for this operator; made with its kernels.
+PackKernel find_pack_kernel(const std::string& op, Precision precision, int lanes);
+
 }  // namespace quadrille::dirac

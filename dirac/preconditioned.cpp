@@ -20,26 +20,21 @@ FieldDesc with_subset(FieldDesc desc, Subset subset) {
   return desc;
 }
 
-/// All ranks throw, or none: the links of every rank are judged, and a rank names its own worst link or says whose
-/// fault it is.
+/// All ranks throw, or none.
 void require_unitary(const GaugeStore& gauge, const OperatorForm& form) {
   constexpr double largest = 1e-13;
-  const auto comparable = [](double x) { return std::isnan(x) ? std::numeric_limits<double>::infinity() : x; };
-  const Unitarity here = gauge.unitarity();
-  const std::array<double, 2> local{comparable(here.unitarity), comparable(here.determinant)};
-  std::array<double, 2> all = local;
-  gauge.lattice().communicator().maximum(all.data(), all.size());
-  if (all[0] <= largest && all[1] <= largest) return;
-  const bool by_square = all[0] > largest;
-  const Dims& dims = gauge.lattice().dims();
-  const std::string place = local[by_square ? 0 : 1] < all[by_square ? 0 : 1] ? "a link of another rank"
-                            : by_square ? link_name(dims, here.unitarity_site, here.unitarity_direction)
-                                        : link_name(dims, here.determinant_site, here.determinant_direction);
+  const Unitarity found = gauge.unitarity();
+  const bool by_square = !(found.unitarity <= largest);
+  if (!by_square && found.determinant <= largest) return;
+  const Dims& dims = gauge.lattice().global_dims();
+  const std::string place = by_square ? link_name(dims, found.unitarity_site, found.unitarity_direction)
+                                      : link_name(dims, found.determinant_site, found.determinant_direction);
   throw Error(
       ErrorCode::invalid_input,
       fmt::format("{} numbers per link as the outer form need links in SU(3) to {:.0e}, but |{} - 1| is {:.3g} at {}: "
                   "use `reconstruct: 18` for the outer operator, or `gauge.reunitarize: true`",
-                  to_string(form.reconstruct), largest, by_square ? "U U^+" : "det U", all[by_square ? 0 : 1], place));
+                  to_string(form.reconstruct), largest, by_square ? "U U^+" : "det U",
+                  by_square ? found.unitarity : found.determinant, place));
 }
 
 }  // namespace

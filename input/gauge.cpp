@@ -34,11 +34,12 @@ void add_observables(LoadedGauge& gauge, const GaugeObservables& seen) {
   gauge.report["unitarity"] = {{"unitarity", seen.unitarity.unitarity}, {"determinant", seen.unitarity.determinant}};
 }
 
-LoadedGauge read_links(const Job& job, Backend& backend) {
+LoadedGauge read_links(const Job& job, Backend& backend, const RankGrid& ranks) {
   const Parameters& block = *job.gauge;
   GaugeReadOptions options;
   options.verify_checksum = block.boolean("verify_checksum");
   options.backend = &backend;
+  options.ranks = ranks;
   GaugeFile file = read_gauge_file(job.input_path(block.text("file")).string(), options);
   LoadedGauge gauge;
   GaugeStore& links = *file.links;
@@ -69,9 +70,10 @@ LoadedGauge read_links(const Job& job, Backend& backend) {
   return gauge;
 }
 
-LoadedGauge start_links(const Parameters& block, Backend& backend) {
+LoadedGauge start_links(const Parameters& block, Backend& backend, const RankGrid& ranks) {
   LoadedGauge gauge;
-  gauge.lattice = std::make_unique<const Lattice>(block.integer4("dims"));
+  const Dims dims = block.integer4("dims");
+  gauge.lattice = std::make_unique<const Lattice>(dims, ranks.for_lattice(dims));
   const std::string& start = block.text("start");
   const auto seed = [&] { return std::uint64_t(block.integer("seed")); };
   const auto links = std::make_shared<GaugeStore>(*gauge.lattice,
@@ -90,8 +92,8 @@ LoadedGauge start_links(const Parameters& block, Backend& backend) {
 
 }  // namespace
 
-LoadedGauge load_gauge(const Job& job, Backend& backend) {
-  return job.gauge->has("file") ? read_links(job, backend) : start_links(*job.gauge, backend);
+LoadedGauge load_gauge(const Job& job, Backend& backend, const RankGrid& ranks) {
+  return job.gauge->has("file") ? read_links(job, backend, ranks) : start_links(*job.gauge, backend, ranks);
 }
 
 Dims gauge_dims(const Job& job) {

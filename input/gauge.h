@@ -4,6 +4,7 @@
 #include "core/gauge/gauge_store.h"
 #include "core/layout/lattice.h"
 #include "input/job.h"
+#include "input/rank_grid.h"
 
 #include <nlohmann/json.hpp>
 
@@ -23,9 +24,9 @@ struct LoadedGauge {
   std::vector<std::string> warnings;
 };
 
-/// Reads or makes the links that `job.gauge` asks for, on the backend that will work with them. Errors: those of
-/// read_gauge_file and check_links.
-LoadedGauge load_gauge(const Job& job, Backend& backend);
+/// Reads or makes the links that `job.gauge` asks for, on the backend that will work with them, divided over the ranks.
+/// Errors: those of read_gauge_file, check_links and choose_grid.
+LoadedGauge load_gauge(const Job& job, Backend& backend, const RankGrid& ranks = {});
 
 /// Extents that the job's gauge block stands for, from its file's records where it names one.
 /// Errors: those of locate_gauge_field.

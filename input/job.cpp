@@ -1,5 +1,6 @@
 #include "input/job.h"
 
+#include "core/comm/process_grid.h"
 #include "core/system/memory.h"
 #include "input/blocks.h"
 #include "input/document.h"
@@ -248,17 +249,23 @@ double needed_memory(const Job& job, const Dims& dims) {
   return site;
 }
 
-void check_inputs(const Job& job, std::vector<Error>& errors) {
+void check_inputs(const Job& job, std::vector<Error>& errors, const RankGrid& ranks) {
   if (!job.gauge) return check_tasks(job, {}, errors);
   try {
     const Dims dims = gauge_dims(job);
     check_tasks(job, dims, errors);
-    const double needed = needed_memory(job, dims), total = memory_here().total;
+    const Location& where = job.gauge->where(job.gauge->has("file") ? "file" : "dims");
+    const double needed = needed_memory(job, dims) * ranks.share_of_host(), total = memory_here().total;
     if (needed > total) {
       errors.emplace_back(ErrorCode::unsupported,
                           fmt::format("not enough memory: a lattice of {} sites needs at least {}, this machine has {}",
                                       fmt::join(dims, " x "), bytes_text(needed), bytes_text(total)),
-                          job.gauge->where(job.gauge->has("file") ? "file" : "dims"));
+                          where);
+    }
+    try {
+      (void)choose_grid(dims, ranks.size(), ranks.wanted);
+    } catch (const Error& error) {
+      errors.emplace_back(error.code(), error.message(), where);
     }
   } catch (const Error& error) {
     errors.emplace_back(error.code(), fmt::format("'gauge.file': {}", error.what()), job.gauge->where("file"));

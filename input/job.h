@@ -3,6 +3,7 @@
 
 #include "core/field/host_field.h"
 #include "core/parameters/parameters.h"
+#include "input/rank_grid.h"
 #include "input/tasks/registry.h"
 
 #include <nlohmann/json.hpp>
@@ -51,8 +52,9 @@ Job read_job(const std::string& path, const std::vector<std::string>& overrides,
 double needed_memory(const Job& job, const Dims& dims);
 
 /// Appends what is wrong with the files that the job reads (missing, unreadable, not a gauge file), and what does not
-/// fit the lattice they hold; and that a lattice needs more memory than this machine has.
-void check_inputs(const Job& job, std::vector<Error>& errors);
+/// fit the lattice they hold; that a lattice cannot be divided over the ranks; and that it needs more memory than this
+/// machine has, for those of its ranks.
+void check_inputs(const Job& job, std::vector<Error>& errors, const RankGrid& ranks = {});
 
 /// Appends what is wrong with the tasks on a lattice of `dims`; what is wrong with a block that tasks share, once.
 void check_tasks(const Job& job, const Dims& dims, std::vector<Error>& errors);

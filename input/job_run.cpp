@@ -200,10 +200,7 @@ void JobRun::do_task(const TaskSpec& task) {
 
 /// Once the task is finished in restart.json, and not before: a run that is killed in between must lose neither.
 void JobRun::remove_unfinished(const TaskSpec& task) const {
-  for (int turn = 0; turn < 2; ++turn) {
-    std::error_code gone;
-    std::filesystem::remove(folder_.path(unfinished_file(task, turn)), gone);
-  }
+  for (int turn = 0; turn < 2; ++turn) folder_.remove(unfinished_file(task, turn));
 }
 
 bool JobRun::run() {
@@ -214,6 +211,7 @@ bool JobRun::run() {
       log().info("{}: done by an earlier run", task.name);
       remove_unfinished(task);
     } else {
+      communicator().agree_on_signals();
       stop_if_asked(fmt::format("before {}", task.name));
       do_task(task);
       write_results();
@@ -241,6 +239,7 @@ void JobRun::write_results() const {
   out["backend"] = backend_.name();
   out["isa"] = instruction_set();
   out["threads"] = omp_get_max_threads();
+  if (communicator().size() > 1) out["ranks"] = {{"count", communicator().size()}, {"grid", communicator().grid()}};
   out["job"] = job_json(job_);
   if (gauge_.lattice) {
     out["lattice"] = {{"dims", lattice().global_dims()}};

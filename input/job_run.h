@@ -33,6 +33,9 @@ class JobRun {
 
   const Job& job() const { return job_; }
   const Lattice& lattice() const { return *gauge_.lattice; }
+  const Communicator& communicator() const {
+    return gauge_.lattice ? gauge_.lattice->communicator() : *single_process();
+  }
   const LoadedGauge& gauge() const { return gauge_; }
   Backend& backend() const { return backend_; }
   /// What the kernels of this run are compiled for: "avx2"; "sm_90" on a GPU.

@@ -1,5 +1,6 @@
 #include "input/output_folder.h"
 
+#include "core/comm/agreement.h"
 #include "core/system/atomic_file.h"
 
 #include <fmt/format.h>
@@ -185,12 +186,25 @@ std::vector<std::string> remove_not_finite(Json& value) {
   return found;
 }
 
-OutputFolder::OutputFolder(std::filesystem::path folder, const Json& job, bool force)
-    : folder_(std::move(folder)), job_(job) {
-  make_folder(folder_);
-  lock_.emplace(folder_);
-  if (!force) read_earlier();
-  AtomicFile probe(path("results.json").string());  // fails now, rather than after hours, where nothing can be written
+OutputFolder::OutputFolder(std::filesystem::path folder, const Json& job, bool force,
+                           std::shared_ptr<const Communicator> communicator)
+    : communicator_(std::move(communicator)), folder_(std::move(folder)), job_(job) {
+  on_first_rank(*communicator_, [&] {
+    make_folder(folder_);
+    lock_.emplace(folder_);
+    if (!force) read_earlier();
+    AtomicFile probe(
+        path("results.json").string());  // fails now, rather than after hours, where nothing can be written
+  });
+  share_earlier();
+}
+
+void OutputFolder::share_earlier() {
+  if (communicator_->size() == 1) return;
+  const Json earlier = Json::parse(share(*communicator_, state().dump()));
+  records_.clear();
+  for (const auto& [task, record] : earlier.at("tasks").items()) records_[task] = record_of(record);
+  unfinished_ = earlier.at("unfinished");
 }
 
 Error OutputFolder::damaged(const std::string& what) const {
@@ -234,17 +248,32 @@ void OutputFolder::read_earlier() {
 
 std::filesystem::path OutputFolder::prepare(const std::string& file) const {
   const std::filesystem::path target = path(file);
-  make_folder(target.parent_path());
+  on_first_rank(*communicator_, [&] { make_folder(target.parent_path()); });
   return target;
+}
+
+void OutputFolder::remove(const std::string& file) const {
+  on_first_rank(*communicator_, [&] {
+    std::error_code gone;
+    std::filesystem::remove(path(file), gone);
+  });
+}
+
+void OutputFolder::write(const std::string& file, const std::string& text) const {
+  const std::string target = prepare(file).string();
+  on_first_rank(*communicator_, [&] { write_file(target, text); });
+}
+
+bool OutputFolder::files_exist(const TaskRecord& record) const {
+  const bool exist = std::all_of(record.files.begin(), record.files.end(),
+                                 [&](const std::string& file) { return std::filesystem::exists(path(file)); });
+  return share(*communicator_, exist ? "yes" : "no") == "yes";
 }
 
 const TaskRecord* OutputFolder::finished(const std::string& task, const std::string& key) const {
   const auto found = records_.find(task);
   if (found == records_.end() || found->second.key != key) return nullptr;
-  for (const std::string& file : found->second.files) {
-    if (!std::filesystem::exists(path(file))) return nullptr;
-  }
-  return &found->second;
+  return files_exist(found->second) ? &found->second : nullptr;
 }
 
 void OutputFolder::finish(const std::string& task, TaskRecord record) {
@@ -276,16 +305,18 @@ void OutputFolder::keep_unfinished(const std::string& task, const std::string& k
   begin();
 }
 
-void OutputFolder::begin() const {
+Json OutputFolder::state() const {
   Json out = {{"schema_version", restart_version}, {"job", job_}, {"tasks", Json::object()}};
   for (const auto& [name, one] : records_) out["tasks"][name] = record_json(one);
   out["unfinished"] = unfinished_;
-  write_file(path("restart.json").string(), pretty(out));
+  return out;
 }
+
+void OutputFolder::begin() const { write("restart.json", pretty(state())); }
 
 void OutputFolder::write_results(Json results) const {
   for (std::string& found : remove_not_finite(results)) results["warnings"].push_back(std::move(found));
-  write_file(path("results.json").string(), pretty(results));
+  write("results.json", pretty(results));
 }
 
 }  // namespace quadrille

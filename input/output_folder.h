@@ -5,6 +5,7 @@
 // task whose key is there, and whose files are, is not done again.
 #pragma once
 
+#include "core/comm/communicator.h"
 #include "core/error.h"
 #include "input/folder_lock.h"
 
@@ -33,16 +34,23 @@ struct TaskRecord {
   int threads = 0;
 };
 
+/// Over several ranks rank 0 works in the folder and tells the others what it finds; all members but path(), records(),
+/// unfinished(), unfinished_of_another() and damaged() are collective.
 class OutputFolder {
  public:
   /// Makes the folder, locks it, and reads what an earlier run of `job` left there; with `force` that is forgotten.
   /// Errors (ErrorCode::file): a folder that cannot be made or written to, or that another run works in; results of
   /// another job, naming the first key that differs; a damaged restart.json.
-  OutputFolder(std::filesystem::path folder, const nlohmann::ordered_json& job, bool force);
+  OutputFolder(std::filesystem::path folder, const nlohmann::ordered_json& job, bool force,
+               std::shared_ptr<const Communicator> communicator = single_process());
 
   std::filesystem::path path(const std::string& file) const { return folder_ / file; }
   /// The same, once the folders on the way to it are there. Errors: ErrorCode::file.
   std::filesystem::path prepare(const std::string& file) const;
+  /// Removes a file, if it is there.
+  void remove(const std::string& file) const;
+  /// Writes one whole, by rank 0.
+  void write(const std::string& file, const std::string& text) const;
   /// The record of a finished task whose files are still there; null otherwise.
   const TaskRecord* finished(const std::string& task, const std::string& key) const;
   /// Makes this job the one that the folder belongs to: writes restart.json. Before anything else is written.
@@ -63,6 +71,12 @@ class OutputFolder {
 
  private:
   void read_earlier();
+  /// Gives every rank what rank 0 has read.
+  void share_earlier();
+  bool files_exist(const TaskRecord& record) const;
+  nlohmann::ordered_json state() const;
+
+  std::shared_ptr<const Communicator> communicator_;
   std::filesystem::path folder_;
   std::optional<FolderLock> lock_;
   nlohmann::ordered_json job_;

@@ -1,5 +1,6 @@
 #include "input/program.h"
 
+#include "core/comm/agreement.h"
 #include "core/parameters/parameters.h"
 #include "core/system/memory.h"
 #include "input/bench/bench.h"
@@ -9,6 +10,7 @@
 #include "input/commands/report.h"
 #include "input/document.h"
 #include "input/overrides.h"
+#include "input/rank_program.h"
 #include "input/run.h"
 #include "input/stop_signal.h"
 
@@ -60,6 +62,13 @@ void add_machine_options(CLI::App& command, std::string& backend, int& threads) 
       ->check(CLI::Range(1, most_threads));
 }
 
+void add_grid_option(CLI::App& command, RankGrid& grid) {
+  command
+      .add_option("--grid", grid.wanted, "Ranks along x, y, z, t; the grid with the least to exchange when not given")
+      ->type_name("X Y Z T")
+      ->check(CLI::Range(1, 1 << 20));
+}
+
 /// The message for an extent that is no whole number; empty for one that is.
 std::string whole_number_problem(const std::string& text) {
   int number = 0;
@@ -91,6 +100,7 @@ void describe_bench(CLI::App& command, BenchOptions& options) {
       ->type_name("N")
       ->check(CLI::IsMember(std::vector<std::string>{"18", "12", "8"}));
   add_machine_options(command, options.backend, options.threads);
+  add_grid_option(command, options.grid);
   command.add_option("--json", options.json, "Write the figures to FILE as well")->type_name("FILE");
   command
       .add_option("--memory-mib", options.memory_mib,
@@ -103,8 +113,8 @@ void describe(CLI::App& app, Call& call) {
   app.set_version_flag("--version", std::string("quadrille ") + QUADRILLE_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   app.footer(
-      "Exit status: 0 success, 1 error, 2 usage error, 3 a solve did not converge, 130 or 143 stopped by SIGINT or "
-      "SIGTERM.");
+      "Exit status: 0 success, 1 error, 2 usage error, 3 a solve did not converge, 130, 143 or 138 stopped by SIGINT, "
+      "SIGTERM or SIGUSR1.");
 
   CLI::App& run = *app.add_subcommand("run", "Run a job; results go to DIR/results.json");
   run.add_option("JOB", call.run.job, "The job, a YAML file")->required()->type_name("");
@@ -112,6 +122,7 @@ void describe(CLI::App& app, Call& call) {
       ->type_name("DIR");
   add_set_option(run, call.run);
   add_machine_options(run, call.run.backend, call.run.threads);
+  add_grid_option(run, call.run.grid);
   run.add_option("--allow-module", call.run.allowed_modules, "A shared object that the job's `modules` may name")
       ->type_name("PATH")
       ->type_size(1)
@@ -193,9 +204,10 @@ std::string no_memory() { return fmt::format("not enough memory: {} are free", b
 
 int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostream& err) {
   if (app.got_subcommand("run")) return run_job(call.run, out, err);
+  if (app.got_subcommand("bench")) run_bench(call.bench, out);
+  if (!call.run.grid.first()) return done;  // what follows needs no more than one rank
   if (app.got_subcommand("check")) return check(call.run.job, call.run.overrides, call.check_backend, out, err);
   if (app.got_subcommand("info")) return info(call.file, out) ? done : failed;
-  if (app.got_subcommand("bench")) run_bench(call.bench, out);
   if (app.got_subcommand("report")) return report(call.report);
   if (app.got_subcommand("modules")) return list_modules(out);
   if (app.got_subcommand("schema")) out << job_schema().dump(2) << '\n';
@@ -211,9 +223,10 @@ int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostr
 
 }  // namespace
 
-int run_program(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
+int run_program(const std::vector<std::string>& words, std::ostream& out, std::ostream& err, Ranks* ranks) {
   CLI::App app(about, "quadrille");
   Call call;
+  call.run.grid.ranks = call.bench.grid.ranks = ranks;
   describe(app, call);
   try {
     if (words.empty()) {
@@ -235,7 +248,8 @@ int run_program(const std::vector<std::string>& words, std::ostream& out, std::o
     return usage_error;
   } catch (const Stopped& stopped) {
     err << "quadrille: " << stopped.what() << std::endl;
-    return Stopped::exit_status();
+    return stopped.exit_status();
+  } catch (const FailedElsewhere&) {  // that rank says why
   } catch (const std::bad_alloc&) {
     print_error(err, no_memory());
   } catch (const std::length_error&) {
@@ -247,7 +261,15 @@ int run_program(const std::vector<std::string>& words, std::ostream& out, std::o
 }
 
 int run_program(int argc, char** argv) {
-  return run_program(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), std::cout, std::cerr);
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  try {
+    const std::unique_ptr<Ranks> ranks = join_ranks();
+    if (ranks && ranks->size() > 1) return run_on_ranks(*ranks, words);
+    return run_program(words, std::cout, std::cerr);
+  } catch (const Error& error) {
+    print_error(std::cerr, error.what());
+    return failed;
+  }
 }
 
 }  // namespace quadrille

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/api.h"
+#include "core/comm/ranks.h"
 
 #include <iosfwd>
 #include <string>
@@ -10,10 +11,11 @@
 namespace quadrille {
 
 /// Runs one command. Exit status: 0 done; 1 an error (one line each on standard error); 2 a usage error; 3 a solve that
-/// did not converge.
+/// did not converge. When MPI has started it, on all ranks together (input/rank_program.h).
 QUADRILLE_API int run_program(int argc, char** argv);
 
-/// The same with the streams given; `words` are the arguments after the program's name.
-int run_program(const std::vector<std::string>& words, std::ostream& out, std::ostream& err);
+/// The same with the streams given, as one of several ranks or alone (null); `words` are the arguments after the
+/// program's name.
+int run_program(const std::vector<std::string>& words, std::ostream& out, std::ostream& err, Ranks* ranks = nullptr);
 
 }  // namespace quadrille

@@ -1,9 +1,13 @@
 #include "input/run.h"
 
+#include "core/build_id.h"
+#include "core/comm/agreement.h"
+#include "core/comm/process_grid.h"
 #include "core/simd/isa.h"
 #include "core/system/log.h"
 #include "core/system/memory.h"
 #include "input/commands/check.h"
+#include "input/document.h"
 #include "input/files/gauge_file.h"
 #include "input/job_clock.h"
 #include "input/job_run.h"
@@ -22,9 +26,39 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool print_errors(const std::vector<Error>& errors, std::ostream& err) {
+/// Prints them, and says whether any rank has some. Collective.
+bool print_errors(const Communicator& all, const std::vector<Error>& errors, std::ostream& err) {
   for (const Error& error : errors) print_error(err, error.what());
-  return !errors.empty();
+  double failed = errors.empty() ? 0 : 1;
+  all.maximum(&failed, 1);
+  return failed > 0;
+}
+
+/// Ranks of different builds or jobs would wait for each other for ever.
+void require_one_job(const Communicator& all, const Job& job, const RunOptions& options) {
+  const auto require = [&](const std::string& mine, const char* what) {
+    if (same_everywhere(all, mine)) return;
+    throw Error(ErrorCode::invalid_input, fmt::format("the ranks {}: start all of them with the same", what));
+  };
+  require(build_id(), "are of different builds of Quadrille");
+  require(job_json(job).dump(), "have read different jobs");
+  require(fmt::format("{} {} {} {}", options.out, options.backend, options.threads, options.force),
+          "were given different options");
+}
+
+/// What the ranks of this version cannot do together.
+void check_ranks(const Job& job, const Backend& backend, int ranks, std::vector<Error>& errors) {
+  if (ranks == 1) return;
+  const auto add = [&](const std::string& what, const Location& where) {
+    errors.emplace_back(ErrorCode::unsupported, what + " on one rank only in this version: start it without mpirun",
+                        where);
+  };
+  if (!backend.host_memory()) add(fmt::format("the backend {} works", backend.name()), {});
+  if (!job.gauge) add("a job without a gauge field runs", {.file = job.file.string()});
+  for (const TaskSpec& task : job.run) {
+    if (task.entry->module != nullptr)
+      add(fmt::format("the task {} ({}) runs", task.name, task.entry->name), task.parameters->where());
+  }
 }
 
 }  // namespace
@@ -32,33 +66,42 @@ bool print_errors(const std::vector<Error>& errors, std::ostream& err) {
 int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   JobClock clock;
   std::vector<Error> errors;
+  const std::shared_ptr<const Communicator> all = options.grid.all();
+  const auto failed = [&] { return print_errors(*all, errors, err); };
   const Job job = read_job(options.job, options.overrides, errors, options.allowed_modules);
   const fs::path place = options.out.empty() ? default_output_folder(options.job) : fs::path(options.out);
   if (errors.empty()) check_outputs(job, place, errors);
-  if (errors.empty()) check_inputs(job, errors);
-  if (print_errors(errors, err)) return 1;
+  if (errors.empty()) check_inputs(job, errors, options.grid);
+  if (failed()) return 1;
+  require_one_job(*all, job, options);
 
   Backend& backend = find_backend(options.backend);
   check_backend(job, backend, errors);
-  if (print_errors(errors, err)) return 1;
+  check_ranks(job, backend, all->size(), errors);
+  if (failed()) return 1;
   if (options.threads > 0) omp_set_num_threads(options.threads);
   active_isa();  // an instruction set that is asked for and cannot be had is said before anything is written
-  const StopSignals signals;
-  OutputFolder folder(place, job_json(job), options.force);
-  remove_leftovers(job, place);
-  probe_outputs(job, place, errors);
-  if (print_errors(errors, err)) return 1;
+  StopSignals signals(options.grid.first());
+  OutputFolder folder(place, job_json(job), options.force, all);
+  on_first_rank(*all, [&] {
+    remove_leftovers(job, place);
+    probe_outputs(job, place, errors);
+  });
+  if (failed()) return 1;
 
   LoadedGauge gauge;
   if (job.gauge) {
-    if (backend.host_memory()) require_memory(needed_memory(job, gauge_dims(job)), "this job");
+    if (backend.host_memory()) require_memory(needed_memory(job, gauge_dims(job)) / all->size(), "this job");
     const JobClock::Span reading(clock, Phase::read, backend);
-    gauge = load_gauge(job, backend);
+    gauge = load_gauge(job, backend, options.grid);
+    const Communicator& ranks = gauge.lattice->communicator();
+    signals.agree_over(gauge.lattice->shared_communicator());
     const Dims& dims = gauge.lattice->global_dims();
+    if (ranks.size() > 1) log().info("{} ranks in a grid {}", ranks.size(), grid_text(ranks.grid()));
     log().info("gauge field: {} x {} x {} x {}, plaquette {:.12f}", dims[0], dims[1], dims[2], dims[3],
                gauge.plaquette);
     check_links(job, gauge, backend, errors);
-    if (print_errors(errors, err)) return 1;
+    if (failed()) return 1;
   }
   folder.begin();
   if (job.gauge && job.gauge->has("save")) {

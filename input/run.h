@@ -1,6 +1,8 @@
 // `quadrille run`: carries out a job.
 #pragma once
 
+#include "input/rank_grid.h"
+
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@ struct RunOptions {
   std::string backend = "auto";
   int threads = 0;  ///< 0: what OpenMP would use
   bool force = false;
+  RankGrid grid;
   std::vector<std::string> allowed_modules;  ///< that the job may have loaded, beside those of QUADRILLE_MODULE_PATH
 };
 

@@ -5,26 +5,30 @@
 
 #include <array>
 #include <atomic>
+#include <utility>
 
 namespace quadrille {
 
 namespace {
 
-constexpr std::array<int, 2> signals = {SIGINT, SIGTERM};
+constexpr std::array<int, 3> signals = {SIGINT, SIGTERM, SIGUSR1};
 std::atomic<int> asked{0};
+std::atomic<bool> says_so{true};
+std::shared_ptr<const Communicator> agreement;  ///< null: of this process alone
 static_assert(std::atomic<int>::is_always_lock_free, "a handler may touch nothing else");
 
 /// Only what a handler may do.
 void note(int signal) {
   constexpr char text[] = "\nquadrille: stopping; once more to end at once\n";
   asked = signal;
-  (void)!::write(STDERR_FILENO, text, sizeof text - 1);
+  if (says_so) (void)!::write(STDERR_FILENO, text, sizeof text - 1);
 }
 
 }  // namespace
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(bool speaks) {
   asked = 0;
+  says_so = speaks;
   for (const int signal : signals) {
     struct sigaction before {
     }, action{};
@@ -41,9 +45,16 @@ StopSignals::~StopSignals() {
     struct sigaction now {};
     if (sigaction(number, nullptr, &now) == 0 && now.sa_handler == note) (void)::signal(number, SIG_DFL);
   }
+  agreement.reset();
 }
 
-int stop_signal() { return asked; }
+void StopSignals::agree_over(std::shared_ptr<const Communicator> communicator) { agreement = std::move(communicator); }
+
+int stop_signal() {
+  if (!agreement) return asked;
+  if (asked != 0) agreement->raise(asked);
+  return agreement->agreed_signal();
+}
 
 void stop_if_asked(const std::string& where) {
   if (stop_signal() != 0) throw Stopped(where);

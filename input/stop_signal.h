@@ -1,19 +1,26 @@
-// SIGINT and SIGTERM while a job runs: its tasks end at the next iteration or sweep and keep what they have.
+// SIGINT, SIGTERM and SIGUSR1 while a job runs: its tasks end at the next iteration or sweep and keep what they have.
+// mpirun sends SIGKILL about a second after the first two; SIGUSR1, which it forwards, leaves the time that is needed.
 #pragma once
 
+#include "core/comm/communicator.h"
+
 #include <exception>
+#include <memory>
 #include <string>
 
 namespace quadrille {
 
-/// While it lives, the first SIGINT or SIGTERM only makes stop_signal() say so, with a line on standard error; a second
-/// one ends the program as usual. A signal that was ignored before (nohup) stays ignored.
+/// While it lives, the first of these signals only makes stop_signal() say so, with a line on standard error if it
+/// `speaks`; a second one ends the program as usual. A signal that was ignored before (nohup) stays ignored.
 class StopSignals {
  public:
-  StopSignals();
+  explicit StopSignals(bool speaks = true);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
+
+  /// From now on stop_signal() is what the ranks knew at their last sum: the same on all.
+  void agree_over(std::shared_ptr<const Communicator> communicator);
 };
 
 /// The signal that has asked the job to stop; 0 when none has.
@@ -23,13 +30,15 @@ int stop_signal();
 class Stopped : public std::exception {
  public:
   /// `where` it ended: "after sweep 157".
-  explicit Stopped(const std::string& where) : text_("stopped " + where + "; run again to continue") {}
+  explicit Stopped(const std::string& where)
+      : text_("stopped " + where + "; run again to continue"), signal_(stop_signal()) {}
   const char* what() const noexcept override { return text_.c_str(); }
-  /// The exit status: 130 for SIGINT, 143 for SIGTERM, as shells have it.
-  static int exit_status() { return 128 + stop_signal(); }
+  /// The exit status: 130 for SIGINT, 143 for SIGTERM, 138 for SIGUSR1, as shells have it.
+  int exit_status() const { return 128 + signal_; }
 
  private:
   std::string text_;
+  int signal_;
 };
 
 /// Throws Stopped when a signal has asked for it.

@@ -20,6 +20,7 @@ class Field;
 class Lattice;
 class TransferBuffer;
 enum class Parity;
+struct ForeignSpinors;
 struct Propagator;
 struct PropagatorPiece;
 
@@ -33,6 +34,9 @@ constexpr bool poisons_memory = true;
 #else
 constexpr bool poisons_memory = false;
 #endif
+
+/// Who reaches memory by its address: code on the host, code on a device, both.
+enum class MemoryPlace { host, device, both };
 
 class QUADRILLE_API Backend {
  public:
@@ -61,6 +65,11 @@ class QUADRILLE_API Backend {
   virtual std::unique_ptr<TransferBuffer> transfer_buffer(std::size_t bytes) = 0;
   /// Returns when everything asked for so far is done.
   virtual void synchronize() = 0;
+  /// Of memory that others have allocated.
+  virtual MemoryPlace place_of(const void* memory) const = 0;
+  /// What is asked for from now on begins when what `stream` (a cudaStream_t; null: anybody on the device) has been
+  /// asked for so far is done.
+  virtual void wait_for(void* stream) = 0;
 
   /// dst = src, spinors of one lattice and subset in any two precisions. dst is overwritten.
   virtual void convert(Field& dst, const Field& src) = 0;
@@ -71,6 +80,10 @@ class QUADRILLE_API Backend {
   /// What core/field/propagator.h says of these, for columns in this backend's memory.
   virtual void pack_sites(void* bytes, const PropagatorPiece& piece) = 0;
   virtual void unpack_sites(const PropagatorPiece& piece, const void* bytes) = 0;
+  /// From and to an array in this backend's memory (core/field/foreign_spinors.h), for a field in double; all sites
+  /// that it holds are overwritten.
+  virtual void read_spinors(Field& dst, const ForeignSpinors& src) = 0;
+  virtual void write_spinors(const ForeignSpinors& dst, const Field& src) = 0;
   virtual std::vector<double> slice_norms(const Propagator& propagator) = 0;
   /// One fused operation of field algebra, and its sums (core/blas/call.h).
   virtual blas::Sums run(const blas::Call& call) = 0;

@@ -1,9 +1,25 @@
 #include "core/comm/communicator.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace quadrille {
 namespace {
+
+/// The torus closes on the process itself.
+class OwnChannel final : public Channel {
+ public:
+  explicit OwnChannel(std::vector<Message> messages) : messages_(std::move(messages)) {}
+  void start() override {
+    for (const Message& message : messages_) std::memmove(message.receive, message.send, message.bytes);
+  }
+  void finish() override {}
+
+ private:
+  std::vector<Message> messages_;
+};
 
 class SingleProcess final : public Communicator {
  public:
@@ -11,13 +27,12 @@ class SingleProcess final : public Communicator {
   int size() const override { return 1; }
   const Dims& grid() const override { return grid_; }
   const Dims& coordinates() const override { return coordinates_; }
-  void sum(double*, std::size_t) const override {}
-  void maximum(double*, std::size_t) const override {}
+  void gather(const void* mine, std::size_t bytes, void* all) const override { std::memmove(all, mine, bytes); }
   void broadcast(void*, std::size_t, int) const override {}
-  void shift(int, const void* send, void* receive, std::size_t bytes) const override {
-    std::memmove(receive, send, bytes);  // the torus closes on the process itself
-  }
   void barrier() const override {}
+  std::unique_ptr<Channel> channel(std::vector<Message> messages) const override {
+    return std::make_unique<OwnChannel>(std::move(messages));
+  }
 
  private:
   Dims grid_{1, 1, 1, 1};
@@ -25,6 +40,36 @@ class SingleProcess final : public Communicator {
 };
 
 }  // namespace
+
+void Communicator::sum(double* values, std::size_t count) const {
+  if (size() == 1) return;
+  mine_.assign(values, values + count);
+  mine_.push_back(raised_);
+  all_.resize(mine_.size() * std::size_t(size()));
+  gather(mine_.data(), mine_.size() * sizeof(double), all_.data());
+  const auto of_rank = [&](int rank) { return all_.data() + std::size_t(rank) * mine_.size(); };
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = of_rank(0)[i];
+    for (int rank = 1; rank < size(); ++rank) values[i] += of_rank(rank)[i];
+  }
+  for (int rank = 0; rank < size(); ++rank) agreed_ = std::max(agreed_, int(of_rank(rank)[count]));
+}
+
+void Communicator::maximum(double* values, std::size_t count) const {
+  if (size() == 1) return;
+  std::vector<double> all(count * std::size_t(size()));
+  gather(values, count * sizeof(double), all.data());
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    double& value = values[k % count];
+    if (k < count || std::isnan(all[k]) || all[k] > value) value = all[k];
+  }
+}
+
+void Communicator::exchange(std::vector<Message> messages) const {
+  const std::unique_ptr<Channel> once = channel(std::move(messages));
+  once->start();
+  once->finish();
+}
 
 std::shared_ptr<const Communicator> single_process() {
   static const auto instance = std::make_shared<const SingleProcess>();

@@ -1,38 +1,81 @@
-// What the rest of Quadrille knows of other processes: a Cartesian grid of ranks and collective operations on it.
-//
-// One process is the grid 1 1 1 1, and there is no other yet: sums go through the lattice's communicator already, no
-// operator exchanges halos.
+// What the rest of Quadrille knows of other processes: a Cartesian grid of ranks, collective operations on it, and
+// messages between neighbours. One process is the grid 1 1 1 1. Ranks of MPI: core/comm/ranks.h.
 #pragma once
 
 #include "core/api.h"
 #include "core/field/host_field.h"
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
+#include <span>
+#include <vector>
 
 namespace quadrille {
 
+/// Bytes that go to the neighbour in `direction` (0..3 forward x..t, 4..7 backward); as many come from the opposite
+/// one.
+struct Message {
+  int direction;
+  const void* send;
+  void* receive;
+  std::size_t bytes;
+};
+
+/// Messages that are exchanged again and again between the same places in memory.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  /// What is to be sent must be there, and nobody may touch either side until finish() returns.
+  virtual void start() = 0;
+  virtual void finish() = 0;
+};
+
+/// All members but those of one process' place are collective: every rank calls them in the same order.
 class QUADRILLE_API Communicator {
  public:
   virtual ~Communicator() = default;
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Processes along x, y, z, t.
+  /// Ranks along x, y, z, t.
   virtual const Dims& grid() const = 0;
-  /// Place of this process in the grid.
+  /// Place of this rank in the grid: rank = ((t Nz + z) Ny + y) Nx + x.
   virtual const Dims& coordinates() const = 0;
 
-  /// Replaces values[0..count) by their sums over all ranks, the same bits on every rank and in every run.
-  virtual void sum(double* values, std::size_t count) const = 0;
-  /// Replaces values[0..count) by their maxima over all ranks.
-  virtual void maximum(double* values, std::size_t count) const = 0;
+  bool splits(int mu) const { return grid()[std::size_t(mu)] > 1; }
+  /// Whether this rank is the first (backward) or the last (forward) one in `direction`, as Message has it.
+  bool at_edge(int direction) const {
+    const std::size_t mu = std::size_t(direction % 4);
+    return coordinates()[mu] == (direction < 4 ? grid()[mu] - 1 : 0);
+  }
+
+  /// Replaces values[0..count) by their sums over all ranks, added in the order of ranks: the same bits on every rank
+  /// and in every run on this grid. Carries signals (agreed_signal()).
+  void sum(double* values, std::size_t count) const;
+  /// Replaces values[0..count) by their maxima over all ranks; a not-a-number of any rank wins.
+  void maximum(double* values, std::size_t count) const;
+  /// all[rank * bytes ..) = what each rank has at `mine`.
+  virtual void gather(const void* mine, std::size_t bytes, void* all) const = 0;
   /// Copies `bytes` bytes at `data` from rank `root` to all others.
   virtual void broadcast(void* data, std::size_t bytes, int root) const = 0;
-  /// Sends `bytes` bytes to the neighbour one step along `direction` (0..3 forward x..t, 4..7 backward), and receives
-  /// as many from the opposite neighbour.
-  virtual void shift(int direction, const void* send, void* receive, std::size_t bytes) const = 0;
   virtual void barrier() const = 0;
+  /// The memory that messages name outlives the channel.
+  virtual std::unique_ptr<Channel> channel(std::vector<Message> messages) const = 0;
+  /// Exchanges once.
+  void exchange(std::vector<Message> messages) const;
+
+  /// Says that a signal (a positive number) has reached this rank. Signal handlers may call it.
+  void raise(int signal) const { raised_ = signal; }
+  /// The largest signal that had reached any rank at the last sum(): the same on all.
+  int agreed_signal() const { return size() == 1 ? raised_.load() : agreed_; }
+  /// Lets all ranks know of signals without a sum.
+  void agree_on_signals() const { sum(nullptr, 0); }
+
+ private:
+  mutable std::atomic<int> raised_{0};
+  mutable int agreed_ = 0;
+  mutable std::vector<double> mine_, all_;  ///< of sums, kept
 };
 
 /// The communicator of a job that runs in one process.

@@ -133,6 +133,22 @@ void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers) {
   });
 }
 
+void read_spinors(Field& dst, const ForeignSpinors& src) {
+  for_each_parity(dst, [&](Parity p) {
+    using To = SiteAccess<double>;
+    if (src.bits == 64) return for_each_site(dst, ReadSpinor<To, double>{To(dst, p), src, int(p)});
+    for_each_site(dst, ReadSpinor<To, float>{To(dst, p), src, int(p)});
+  });
+}
+
+void write_spinors(const ForeignSpinors& dst, const Field& src) {
+  for_each_parity(src, [&](Parity p) {
+    using From = SiteAccess<double>;
+    if (dst.bits == 64) return for_each_site(src, WriteSpinor<From, double>{From(src, p), dst, int(p)});
+    for_each_site(src, WriteSpinor<From, float>{From(src, p), dst, int(p)});
+  });
+}
+
 }  // namespace host
 
 void convert(Field& dst, const Field& src) {

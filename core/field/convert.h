@@ -3,6 +3,7 @@
 
 #include "core/api.h"
 #include "core/field/field.h"
+#include "core/field/foreign_spinors.h"
 #include "core/field/host_field.h"
 
 #include <array>
@@ -20,6 +21,8 @@ namespace host {
 QUADRILLE_API void convert(Field& dst, const Field& src);
 QUADRILLE_API void rotate(Field& dst, const Field& src, const Field& g, bool adjoint);
 QUADRILLE_API void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers);
+QUADRILLE_API void read_spinors(Field& dst, const ForeignSpinors& src);
+QUADRILLE_API void write_spinors(const ForeignSpinors& dst, const Field& src);
 }  // namespace host
 
 /// Between a spinor field (full or one parity) and a host array, which changes from and to the DeGrand-Rossi basis.

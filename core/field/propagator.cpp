@@ -229,7 +229,12 @@ void unpack_sites(const PropagatorPiece& piece, const void* bytes) {
 
 std::vector<double> slice_norms(const Propagator& propagator) {
   require_complete(propagator);
-  return propagator.backend().slice_norms(propagator);
+  const Lattice& lattice = *propagator.desc().lattice;
+  const std::vector<double> mine = propagator.backend().slice_norms(propagator);
+  std::vector<double> all(std::size_t(lattice.global_dims()[3]), 0.0);
+  std::copy(mine.begin(), mine.end(), all.begin() + lattice.origin()[3]);
+  lattice.communicator().sum(all.data(), all.size());
+  return all;
 }
 
 void move_to_host(Propagator& propagator) {

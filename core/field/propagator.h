@@ -43,8 +43,8 @@ QUADRILLE_API void pack_sites(void* bytes, const PropagatorPiece& piece);
 /// The other way round; the sites of the columns are overwritten. `sink` must be degrand_rossi.
 QUADRILLE_API void unpack_sites(const PropagatorPiece& piece, const void* bytes);
 
-/// For each time slice the sum over space, spins and colours of |S|^2. The same bits for any number of threads and for
-/// either sink basis of one propagator.
+/// For each time slice of the whole lattice the sum over space, spins and colours of |S|^2. The same bits for any
+/// number of threads and for either sink basis of one propagator.
 QUADRILLE_API std::vector<double> slice_norms(const Propagator& propagator);
 
 /// Moves the columns, one after the other, into this process' memory, in the layout that they have; nothing happens to
@@ -55,7 +55,8 @@ QUADRILLE_API void move_to_host(Propagator& propagator);
 /// would have; by way of the host.
 QUADRILLE_API void to_degrand_rossi(Field& column);
 
-/// What the CPU's backend does for these, for fields in this process' memory, in any layout.
+/// What the CPU's backend does for these, for fields in this process' memory, in any layout: slice norms of this rank's
+/// sites, by local time.
 namespace host {
 QUADRILLE_API void pack_sites(void* bytes, const PropagatorPiece& piece);
 QUADRILLE_API void unpack_sites(const PropagatorPiece& piece, const void* bytes);

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/field/convert.h"
+#include "core/gauge/face_exchange.h"
 #include "core/gauge/link_work.h"
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 namespace quadrille {
 
@@ -22,8 +24,27 @@ Field double_18(const Lattice& lattice, Backend& backend, std::uint8_t direction
 
 LinkView view_of(const LinkFields& links) { return quadrille::view_of(links.spatial, links.time); }
 
-void copy(const LinkView& to, const LinkView& from, const Backend& backend) {
-  link_work(backend).copy(to, from, nullptr);
+/// Those of `lattice`, of each rank's own links, with the links where they stand on the whole lattice.
+template <std::size_t N>
+std::array<Worst, N> of_all_ranks(const Lattice& lattice, std::array<Worst, N> mine) {
+  for (Worst& worst : mine) {
+    const Dims place = lattice.coordinates(worst.item / 4);
+    worst.item = lattice.global_site(place) * 4 + worst.item % 4;
+  }
+  const Communicator& communicator = lattice.communicator();
+  std::vector<std::array<Worst, N>> all(std::size_t(communicator.size()));
+  communicator.gather(&mine, sizeof mine, all.data());
+  std::array<Worst, N> worst = all[0];
+  for (const std::array<Worst, N>& theirs : all) {
+    for (std::size_t n = 0; n < N; ++n) worst[n].meet(theirs[n].value, theirs[n].item);
+  }
+  return worst;
+}
+
+Unitarity unitarity_of(const std::array<Worst, 2>& worst) {
+  const auto site = [&](int n) { return worst[std::size_t(n)].item / 4; };
+  const auto direction = [&](int n) { return int(worst[std::size_t(n)].item % 4); };
+  return {worst[0].value, site(0), direction(0), worst[1].value, site(1), direction(1)};
 }
 
 }  // namespace
@@ -63,7 +84,7 @@ void GaugeStore::set(const Field& links) {
   if (links.desc().lattice != lattice_ || links.desc().backend != backend_) {
     throw Error(ErrorCode::internal, "a gauge field is set from links of another lattice or backend");
   }
-  copy(view_of(*links_), quadrille::view_of(links), *backend_);
+  copy(view_of(*links_), quadrille::view_of(links));
   changed();
 }
 
@@ -71,11 +92,19 @@ void GaugeStore::unpack(const void* bytes, int bits, std::int64_t first, std::in
   link_work(*backend_).unpack(view_of(*links_), bytes, bits, first, count);
 }
 
-void GaugeStore::changed() {
+Unitarity GaugeStore::read(const ForeignLinks& from) {
+  const Unitarity found = unitarity_of(of_all_ranks(*lattice_, link_work(*backend_).read(view_of(*links_), from)));
+  refresh(lattice_->dims() == lattice_->global_dims());  // neighbours of other processes are not there to be read
+  return found;
+}
+
+void GaugeStore::changed() { refresh(false); }
+
+void GaugeStore::refresh(bool doubled) {
   const std::lock_guard lock(mutex_);
   ++version_;
   const LinkView links = view_of(*links_);
-  if (links.holds(1)) copy(links, links, *backend_);  // links of backward hops from those of forward ones
+  if (links.holds(1) && !doubled) copy(links, links);  // links of backward hops from those of forward ones
   if (const std::shared_ptr<TemporalGauge> gauge = gauge_.lock()) gauge->make(links);
   std::erase_if(made_, [](const Made& made) { return made.links.expired(); });
   for (const Made& made : made_) {
@@ -84,13 +113,13 @@ void GaugeStore::changed() {
 }
 
 double GaugeStore::project() {
-  const std::array<Worst, 2> worst = link_work(*backend_).project(view_of(*links_));
+  const std::array<Worst, 2> worst = of_all_ranks(*lattice_, link_work(*backend_).project(view_of(*links_)));
   if (worst[1].value > 0) {
     throw Error(
         ErrorCode::numerical,
         fmt::format("the link at {} is singular or not finite: it has no nearest SU(3) matrix, so reunitarizing "
                     "cannot mend this field",
-                    link_name(lattice_->dims(), worst[1].item / 4, int(worst[1].item % 4))));
+                    link_name(lattice_->global_dims(), worst[1].item / 4, int(worst[1].item % 4))));
   }
   changed();
   return worst[0].value;
@@ -99,6 +128,8 @@ double GaugeStore::project() {
 void GaugeStore::pack(void* bytes, int bits, std::int64_t first, std::int64_t count) const {
   link_work(*backend_).pack(bytes, bits, view_of(*links_), first, count);
 }
+
+void GaugeStore::write(const ForeignLinks& to) const { link_work(*backend_).write(to, view_of(*links_)); }
 
 HostLinks GaugeStore::host_links() const {
   HostLinks out(lattice_->dims());
@@ -111,18 +142,17 @@ void GaugeStore::copy_to(Field& links) const {
   if (links.desc().lattice != lattice_ || links.desc().backend != backend_) {
     throw Error(ErrorCode::internal, "a gauge field is copied to links of another lattice or backend");
   }
-  copy(quadrille::view_of(links), view_of(*links_), *backend_);
+  copy(quadrille::view_of(links), view_of(*links_));
 }
 
 Unitarity GaugeStore::unitarity() const {
-  const std::array<Worst, 2> worst = link_work(*backend_).defects(view_of(*links_));
-  const auto site = [&](int n) { return worst[std::size_t(n)].item / 4; };
-  const auto direction = [&](int n) { return int(worst[std::size_t(n)].item % 4); };
-  return {worst[0].value, site(0), direction(0), worst[1].value, site(1), direction(1)};
+  return unitarity_of(of_all_ranks(*lattice_, link_work(*backend_).defects(view_of(*links_))));
 }
 
 GaugeObservables GaugeStore::observables() const {
-  std::array<double, 7> sums = link_work(*backend_).plane_sums(view_of(*links_));
+  FaceExchange faces(*lattice_, *backend_);
+  const LinkView links = view_of(*links_);
+  std::array<double, 7> sums = link_work(*backend_).plane_sums(links, faces.beyond(links, 4));
   lattice_->communicator().sum(sums.data(), sums.size());
   const double sites = double(quadrille::volume(lattice_->global_dims()));
   GaugeObservables result;
@@ -175,14 +205,18 @@ std::shared_ptr<const TemporalGauge> GaugeStore::gauge() const {
 void GaugeStore::fill(LinkFields& links) const {
   std::optional<LinkView> g;
   if (links.gauge) g = quadrille::view_of(links.gauge->matrices());
-  link_work(*backend_).copy(view_of(links), view_of(*links_), g ? &*g : nullptr);
+  copy(view_of(links), view_of(*links_), g ? &*g : nullptr);
+}
+
+void GaugeStore::copy(const LinkView& to, const LinkView& from, const LinkView* g) const {
+  FaceExchange(*lattice_, *backend_).copy(to, from, g);
 }
 
 // One field after the other, so that no more than one of them is there in both forms.
 void GaugeStore::become_double_18() const {
   const auto doubled = [&](Field& links, std::uint8_t directions) {
     Field twice = double_18(*lattice_, *backend_, directions);
-    copy(quadrille::view_of(twice), quadrille::view_of(links), *backend_);
+    copy(quadrille::view_of(twice), quadrille::view_of(links));
     backend_->synchronize();
     links = std::move(twice);
   };

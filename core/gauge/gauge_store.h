@@ -4,6 +4,8 @@
 #include "core/api.h"
 #include "core/field/field.h"
 #include "core/field/host_field.h"
+#include "core/gauge/foreign_links.h"
+#include "core/gauge/link_view.h"
 #include "core/gauge/observables.h"
 #include "core/gauge/start.h"
 #include "core/gauge/temporal_gauge.h"
@@ -33,7 +35,8 @@ struct LinkFields {
 /// Links lie once (each at its site) until the form double 18 is asked for: then the store becomes that form, in which
 /// each lies twice, and stays it. A change brings the forms that somebody holds up to date where they are, so an
 /// operator sees the new links; version() tells others. One thread at a time may change a store, and none may read it
-/// meanwhile.
+/// meanwhile. Over several ranks each has the links of its part of the lattice, and all members but backend(),
+/// lattice() and version(), and those that move a rank's own links (unpack(), pack(), host_links()), are collective.
 class QUADRILLE_API GaugeStore {
  public:
   /// Links that nobody has written yet. `lattice` outlives this.
@@ -62,6 +65,8 @@ class QUADRILLE_API GaugeStore {
   /// have come, changed() must be called.
   void unpack(const void* bytes, int bits, std::int64_t first, std::int64_t count);
   void changed();
+  /// From another program's arrays in the backend's memory, of the links of this process; gives what unitarity() would.
+  Unitarity read(const ForeignLinks& from);
   /// Projects every link on SU(3) (core/gauge/su3_project.h) and gives the largest |change| of an element. Errors:
   /// ErrorCode::numerical naming site and direction of a link that has no nearest SU(3) matrix; the others are
   /// projected by then, and forms are not brought up to date.
@@ -71,15 +76,16 @@ class QUADRILLE_API GaugeStore {
 
   /// The other way of unpack().
   void pack(void* bytes, int bits, std::int64_t first, std::int64_t count) const;
+  /// The other way of read().
+  void write(const ForeignLinks& to) const;
   HostLinks host_links() const;
   /// Into a field of links of any directions and form on this backend, without gauge fixing; overwritten.
   void copy_to(Field& links) const;
-  /// Of the global lattice; unitarity is that of this process' links.
+  /// Of the whole lattice.
   GaugeObservables observables() const;
   Unitarity unitarity() const;
 
-  /// The links in a form. Made when nobody holds it, which needs the whole of t on each rank for a form in temporal
-  /// gauge. Freed when nobody holds it any more.
+  /// The links in a form. Made when nobody holds it, freed when nobody holds it any more.
   std::shared_ptr<const LinkFields> form(const OperatorForm& form) const;
   /// The transformation to temporal gauge.
   std::shared_ptr<const TemporalGauge> temporal_gauge() const;
@@ -90,10 +96,13 @@ class QUADRILLE_API GaugeStore {
     std::weak_ptr<LinkFields> links;
   };
 
+  /// Counts a change and brings forms up to date; links of backward hops are as `doubled` says already.
+  void refresh(bool doubled);
   /// Doubles the links where they are.
   void become_double_18() const;
   std::shared_ptr<const TemporalGauge> gauge() const;
   void fill(LinkFields& links) const;
+  void copy(const LinkView& to, const LinkView& from, const LinkView* g = nullptr) const;
 
   const Lattice* lattice_;
   Backend* backend_;

@@ -58,22 +58,46 @@ struct ForEachOfPiece {
 };
 
 template <class Loops>
-class LinkWorkOf final : public LinkWork {
+class LinkWorkOf : public LinkWork {
  public:
-  void copy(const LinkView& to, const LinkView& from, const LinkView* g) const override {
+  void copy(const LinkView& to, const LinkView& from, const LinkView* g, const LinkEdges& edges) const override {
     Loops::with_layout(to, [&](auto grouped) {
-      using Double = LinkAccess<double, 18, grouped.value>;
       const auto run = [&](const auto& target, const auto& source) {
-        const site_links::CopyLinks<std::decay_t<decltype(target)>, std::decay_t<decltype(source)>, Double> body{
-            target, source, Double(g != nullptr ? *g : from), g != nullptr};
-        over_sites(to, body);
+        const auto from_gauged = gauged<grouped.value>(source, g, edges);
+        over_sites(to, site_links::CopyLinks<std::decay_t<decltype(target)>, std::decay_t<decltype(from_gauged)>>{
+                           target, from_gauged});
       };
       if (is_double_18(from)) {
-        with_any_form<grouped.value>(to, [&](const auto& target) { run(target, Double(from)); });
+        with_any_form<grouped.value>(
+            to, [&](const auto& target) { run(target, LinkAccess<double, 18, grouped.value>(from)); });
       } else {
         demand(is_double_18(to), "links that are copied");
-        with_readable<grouped.value>(from, [&](const auto& source) { run(Double(to), source); });
+        with_readable<grouped.value>(
+            from, [&](const auto& source) { run(LinkAccess<double, 18, grouped.value>(to), source); });
       }
+    });
+  }
+  void leaving(double* face, const LinkView& from, const LinkView* g, const LinkEdges& edges, int mu) const override {
+    Loops::with_layout(from, [&](auto grouped) {
+      with_readable<grouped.value>(from, [&](const auto& source) {
+        const auto from_gauged = gauged<grouped.value>(source, g, edges);
+        Loops::run(face_sites(from.extents, mu),
+                   site_links::LeavingLinks<std::decay_t<decltype(from_gauged)>>{from_gauged, mu, face});
+      });
+    });
+  }
+  void entering(const LinkView& to, const double* face, int mu) const override {
+    Loops::with_layout(to, [&](auto grouped) {
+      with_any_form<grouped.value>(to, [&](const auto& target) {
+        Loops::run(face_sites(to.extents, mu),
+                   site_links::EnteringLinks<std::decay_t<decltype(target)>>{target, mu, face});
+      });
+    });
+  }
+  void first_face(double* face, const LinkView& links, int matrices, int mu) const override {
+    on_readable(links, [&](const auto& from) {
+      Loops::run(face_sites(links.extents, mu),
+                 site_links::FirstFace<std::decay_t<decltype(from)>>{from, mu, matrices, face});
     });
   }
 
@@ -87,6 +111,17 @@ class LinkWorkOf final : public LinkWork {
       over_piece(links, first, count, site_links::PackLinks<std::decay_t<decltype(from)>>{from, bytes, bits});
     });
   }
+  std::array<Worst, 2> read(const LinkView& to, const ForeignLinks& from) const override {
+    on_double_18(to, [&](const auto& links) {
+      over_sites(to, site_links::ReadLinks<std::decay_t<decltype(links)>>{links, from});
+    });
+    return defects(to);
+  }
+  void write(const ForeignLinks& to, const LinkView& links) const override {
+    on_readable(links, [&](const auto& from) {
+      over_sites(links, site_links::WriteLinks<std::decay_t<decltype(from)>>{from, to});
+    });
+  }
   void start(const LinkView& to, const GaugeStart& start, const Lattice& lattice) const override {
     const Dims &global = lattice.global_dims(), &origin = lattice.origin();
     on_double_18(to, [&](const auto& links) {
@@ -98,11 +133,11 @@ class LinkWorkOf final : public LinkWork {
     });
   }
 
-  std::array<double, 7> plane_sums(const LinkView& links) const override {
+  std::array<double, 7> plane_sums(const LinkView& links, const LinkEdges& edges) const override {
     std::array<double, 7> sums{};
     on_readable(links, [&](const auto& from) {
       using Body = site_links::AddPlanes<std::decay_t<decltype(from)>>;
-      sums = Loops::template sums<7>(both_parities(links), ForEachSite<Body>{{from}, links});
+      sums = Loops::template sums<7>(both_parities(links), ForEachSite<Body>{{from, edges}, links});
     });
     return sums;
   }
@@ -122,21 +157,30 @@ class LinkWorkOf final : public LinkWork {
     });
     return worst;
   }
-  bool fix_time(const LinkView& g, const LinkView& links) const override {
+  bool fix_time(const LinkView& g, const LinkView& links, bool begins, double* lines) const override {
     double bad = 0;
     on_double_18(links, [&](const auto& from) {
       using Double = std::decay_t<decltype(from)>;
       const Extents& e = links.extents;
-      const site_links::FixLine<Double, Double> body{Double(g), from};
+      const site_links::FixLine<Double, Double> body{Double(g), from, begins, lines};
       bad = Loops::template worst<1>(std::int64_t(e.x) * e.y * e.z, body)[0].value;
     });
     return bad == 0;
   }
 
- private:
+ protected:
   static bool is_double_18(const LinkView& view) {
     return view.precision == Precision::Double && view.reconstruct == Reconstruct::R18;
   }
+
+ private:
+  template <bool grouped, class Source>
+  static auto gauged(const Source& source, const LinkView* g, const LinkEdges& edges) {
+    using Double = LinkAccess<double, 18, grouped>;
+    return site_links::GaugedLink<Source, Double>{source, Double(g != nullptr ? *g : source.view()), g != nullptr,
+                                                  edges};
+  }
+
   static void demand(bool holds, const char* what) {
     if (!holds) throw Error(ErrorCode::internal, std::string(what) + " are in a form that this is not made for");
   }

@@ -14,7 +14,8 @@
 
 namespace quadrille {
 
-/// How far links are from SU(3), and where it is worst (the first such site in lexicographic order).
+/// How far links are from SU(3), and where it is worst (the first such site of the whole lattice in lexicographic
+/// order).
 struct Unitarity {
   double unitarity = 0;  ///< largest |element| of U U^+ - 1; NaN when a link is not finite
   std::int64_t unitarity_site = 0;

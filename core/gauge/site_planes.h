@@ -2,6 +2,7 @@
 // as core/gauge/site_links.h.
 #pragma once
 
+#include "core/gauge/link_edges.h"
 #include "core/gauge/link_view.h"
 #include "core/gauge/staples.h"
 
@@ -11,12 +12,13 @@ namespace quadrille::site_links::inline QUADRILLE_ISA {
 template <class From>
 class SiteSurroundings {
  public:
-  QUADRILLE_HOST_DEVICE SiteSurroundings(const From& from, int parity, int site)
-      : from_(from), place_(from.view().extents, parity, site), parity_(parity), site_(site) {}
+  QUADRILLE_HOST_DEVICE SiteSurroundings(const From& from, const LinkEdges& edges, int parity, int site)
+      : from_(from), edges_(edges), place_(from.view().extents, parity, site), parity_(parity), site_(site) {}
 
   QUADRILLE_HOST_DEVICE const double* here(int nu, double* buffer) const { return read(nu, parity_, site_, buffer); }
   QUADRILLE_HOST_DEVICE const double* shifted(int d, int nu, double* buffer) const {
     const Extents& extents = from_.view().extents;
+    if (d < 4 && edges_.leaves(extents, place_, d)) return edges_.matrix(extents, place_, d, nu);
     return read(nu, 1 - parity_, place_.neighbour(extents, d).site(extents), buffer);
   }
 
@@ -32,6 +34,7 @@ class SiteSurroundings {
   }
 
   const From& from_;
+  const LinkEdges& edges_;
   SitePlace place_;
   int parity_, site_;
 };
@@ -40,9 +43,10 @@ class SiteSurroundings {
 template <class From>
 struct AddPlanes {
   From from;
+  LinkEdges edges;  ///< with the four links of each site beyond a face
 
   QUADRILLE_HOST_DEVICE void operator()(int parity, int site, double* sums) const {
-    const SiteSurroundings<From> around(from, parity, site);
+    const SiteSurroundings<From> around(from, edges, parity, site);
     double link[18];
     QUADRILLE_UNROLL
     for (int mu = 0; mu < 4; ++mu) {

@@ -1,25 +1,20 @@
 #include "core/gauge/temporal_gauge.h"
 
 #include "core/error.h"
-#include "core/gauge/link_work.h"
+#include "core/gauge/face_exchange.h"
 
 namespace quadrille {
 namespace {
 
-constexpr int time = 3;
 constexpr std::uint8_t one_link = 1;
 
 }  // namespace
 
 TemporalGauge::TemporalGauge(const Lattice& lattice, Backend& backend)
-    : matrices_(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18, backend, one_link)) {
-  if (lattice.communicator().grid()[time] != 1) {
-    throw Error(ErrorCode::unsupported, "temporal gauge fixing needs the whole of t on each rank: do not split t");
-  }
-}
+    : matrices_(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18, backend, one_link)) {}
 
 void TemporalGauge::make(const LinkView& links) {
-  if (link_work(*matrices_.desc().backend).fix_time(view_of(matrices_), links)) return;
+  if (FaceExchange(matrices_.lattice(), *matrices_.desc().backend).fix_time(view_of(matrices_), links)) return;
   throw Error(ErrorCode::numerical, "temporal gauge fixing met a time link that is singular or not finite");
 }
 

@@ -12,14 +12,14 @@ namespace quadrille {
 ///
 /// Each product is projected back onto SU(3), so g is unitary to rounding even when the links are only unitary to
 /// single precision; the time links are then set to exactly 1 all the same (the gauge-fixed operator is an inner one).
-/// Needs the whole of t on one rank (ErrorCode::unsupported otherwise).
+/// Over ranks that divide t each waits for the one before it: the same bits on every grid.
 class TemporalGauge {
  public:
   /// Without a transformation yet.
   TemporalGauge(const Lattice& lattice, Backend& backend);
 
   /// Finds the transformation of these links, of the same lattice and backend. Errors: ErrorCode::numerical for a time
-  /// link that is singular or not finite.
+  /// link that is singular or not finite. Collective.
   void make(const LinkView& links);
   /// g as a field of one link a site, that of hop 0.
   const Field& matrices() const { return matrices_; }

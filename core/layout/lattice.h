@@ -36,6 +36,7 @@ class QUADRILLE_API Lattice {
   std::int64_t volume() const { return quadrille::volume(local_); }
   std::int64_t half_volume() const { return volume() / 2; }
   const Communicator& communicator() const { return *communicator_; }
+  const std::shared_ptr<const Communicator>& shared_communicator() const { return communicator_; }
 
   static int parity(const Dims& x) { return (x[0] + x[1] + x[2] + x[3]) & 1; }
   /// Lexicographic local index, x fastest.

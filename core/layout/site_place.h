@@ -17,6 +17,7 @@ struct Extents {
 struct SitePlace {
   int x, y, z, t;
 
+  QUADRILLE_HOST_DEVICE SitePlace() : x(0), y(0), z(0), t(0) {}
   template <class Sizes>
   QUADRILLE_HOST_DEVICE SitePlace(const Sizes& of, int parity, int site) {
     const int half_x = of.x / 2;

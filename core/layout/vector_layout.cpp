@@ -10,20 +10,23 @@ namespace quadrille {
 
 // Halves z and y first, the longer of them, as long as their sub-lattices keep 6 sites; then the longest extent that
 // stays even, t before z, y and x, until there are `lanes` of them. Slices of constant t become small, so that the
-// neighbours in t of a site, two slices apart, are still in a cache; rows along x stay whole.
-bool VectorLayout::cut(const Dims& dims, int lanes, Dims& grid) {
+// neighbours in t of a site, two slices apart, are still in a cache; rows along x stay whole. Directions that are
+// divided over ranks come last: where they are whole, all lanes of a block at the edge come from the other rank.
+bool VectorLayout::cut(const Dims& dims, int lanes, const std::array<bool, 4>& divided, Dims& grid) {
   grid = {1, 1, 1, 1};
   Dims block = dims;
-  const auto longest = [&](int first, int last, int at_least) {
+  const auto longest = [&](int first, int last, int at_least, bool among_divided) {
     int best = -1;
     for (int mu = first; mu >= last; --mu) {
+      if (divided[mu] != among_divided) continue;
       if (block[mu] % 4 == 0 && block[mu] >= at_least && (best < 0 || block[mu] > block[best])) best = mu;
     }
     return best;
   };
   for (int made = 1; made < lanes; made *= 2) {
-    int mu = longest(2, 1, 12);
-    if (mu < 0) mu = longest(3, 0, 4);
+    int mu = longest(2, 1, 12, false);
+    if (mu < 0) mu = longest(3, 0, 4, false);
+    if (mu < 0) mu = longest(3, 0, 4, true);
     if (mu < 0) return false;
     block[mu] /= 2;
     grid[mu] *= 2;
@@ -33,12 +36,14 @@ bool VectorLayout::cut(const Dims& dims, int lanes, Dims& grid) {
 
 bool VectorLayout::fits(const Dims& dims, int lanes) {
   Dims grid;
-  return cut(dims, lanes, grid);
+  return cut(dims, lanes, {}, grid);
 }
 
 VectorLayout::VectorLayout(const Lattice& lattice, int lanes) : lanes_(lanes) {
   const Dims& dims = lattice.dims();
-  if (lanes < 1 || (lanes & (lanes - 1)) != 0 || !cut(dims, lanes, lane_grid_)) {
+  std::array<bool, 4> divided{};
+  for (int mu = 0; mu < 4; ++mu) divided[mu] = lattice.communicator().splits(mu);
+  if (lanes < 1 || (lanes & (lanes - 1)) != 0 || !cut(dims, lanes, divided, lane_grid_)) {
     throw Error(ErrorCode::internal, fmt::format("a lattice of {} {} {} {} cannot be cut into {} sub-lattices", dims[0],
                                                  dims[1], dims[2], dims[3], lanes));
   }
@@ -57,6 +62,14 @@ VectorLayout::VectorLayout(const Lattice& lattice, int lanes) : lanes_(lanes) {
 int VectorLayout::lane_coordinate(int lane, int mu) const {
   for (int nu = 0; nu < mu; ++nu) lane /= lane_grid_[nu];
   return lane % lane_grid_[mu];
+}
+
+std::vector<std::int32_t> VectorLayout::edge_blocks(Parity p, int d) const {
+  std::vector<std::int32_t> blocks;
+  for (std::int64_t block = 0; block < blocks_; ++block) {
+    if (wraps(p)[std::size_t(block)] >> d & 1u) blocks.push_back(std::int32_t(block));
+  }
+  return blocks;
 }
 
 std::int64_t VectorLayout::block_index(const Dims& x) const {

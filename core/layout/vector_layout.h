@@ -51,8 +51,13 @@ class VectorLayout {
   /// Coordinate in direction mu of each lane's sub-lattice in the lane grid.
   int lane_coordinate(int lane, int mu) const;
 
+  /// The blocks of parity `p` from which a shift in direction d crosses the edge of the sub-lattices, rising; as many
+  /// for each parity. The neighbours of those of one parity are those of the opposite direction and parity, in the same
+  /// order.
+  std::vector<std::int32_t> edge_blocks(Parity p, int d) const;
+
  private:
-  static bool cut(const Dims& dims, int lanes, Dims& grid);
+  static bool cut(const Dims& dims, int lanes, const std::array<bool, 4>& divided, Dims& grid);
   void place_sites(const Lattice& lattice);
   void connect_blocks();
   std::int64_t block_index(const Dims& x) const;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <new>
 
 namespace quadrille {
@@ -30,6 +31,13 @@ inline void* allocate_aligned(std::size_t bytes, std::size_t huge_from = std::nu
 struct FreeAligned {
   void operator()(void* memory) const { std::free(memory); }
 };
+
+/// The same as memory that frees itself. Errors: std::bad_alloc.
+inline std::shared_ptr<void> aligned_memory(std::size_t bytes) {
+  void* memory = allocate_aligned(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return {memory, FreeAligned()};
+}
 
 /// For vectors of numbers that are made anew often. The C library takes arrays of 32 MiB and more from the system each
 /// time, smaller ones from what was freed before: only the former ask for large pages.

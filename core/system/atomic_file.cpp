@@ -69,9 +69,15 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
   if (exists) (void)::fchmod(descriptor_, status.st_mode & 0777);  // a replaced file keeps its permissions
 }
 
+AtomicFile::AtomicFile(const std::string& path, const std::string& temporary)
+    : path_(path), target_(path), temporary_(temporary), owner_(false) {
+  descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor_ < 0) fail("cannot write the file that rank 0 has made", errno);
+}
+
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty() && owner_) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::fail(const std::string& what, int reason) const {
@@ -113,10 +119,15 @@ void AtomicFile::begin_writeback(std::uint64_t offset, std::uint64_t bytes) {
 #endif
 }
 
-void AtomicFile::commit() {
-  if (descriptor_ < 0) throw Error(ErrorCode::internal, "an output file was committed twice", {.file = path_});
+void AtomicFile::flush() {
   // Devices and pipes have nothing to flush and say EINVAL or EROFS.
   if (::fsync(descriptor_) != 0 && !temporary_.empty()) fail("writing failed", errno);
+}
+
+void AtomicFile::commit() {
+  if (descriptor_ < 0 || !owner_)
+    throw Error(ErrorCode::internal, "an output file was committed twice", {.file = path_});
+  flush();
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
   if (closed != 0) fail("writing failed", errno);

@@ -17,6 +17,8 @@ namespace quadrille {
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
+  /// The part of another process' AtomicFile: `temporary` is that one's. write_at() and flush() alone may be used.
+  AtomicFile(const std::string& path, const std::string& temporary);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -30,10 +32,14 @@ class AtomicFile {
   void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
   /// Lets the system begin to carry these bytes to the disk, so that commit() waits for less.
   void begin_writeback(std::uint64_t offset, std::uint64_t bytes);
+  /// Flushes to disk.
+  void flush();
   /// Flushes to disk and renames; nothing may be written afterwards.
   void commit();
 
   const std::string& path() const { return path_; }
+  /// The file that is written; empty for devices and pipes.
+  const std::string& temporary() const { return temporary_; }
   /// For a library that writes by itself. It must leave the offset at the end.
   int descriptor() const { return descriptor_; }
   /// Throws the error of a failed write: `reason` is an errno value.
@@ -46,6 +52,7 @@ class AtomicFile {
   std::string path_;       ///< as the caller gave it
   std::string target_;     ///< with symbolic links followed
   std::string temporary_;  ///< empty when written in place
+  bool owner_ = true;      ///< of the temporary file
   int descriptor_ = -1;
   bool written_ = false;
 };

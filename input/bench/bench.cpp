@@ -1,5 +1,6 @@
 #include "input/bench/bench.h"
 
+#include "core/comm/agreement.h"
 #include "core/error.h"
 #include "core/simd/isa.h"
 #include "core/system/atomic_file.h"
@@ -52,23 +53,33 @@ void warn_of_other_rates(const MemoryRates& before, const MemoryRates& after, st
       after.read);
 }
 
+/// Of all ranks together, which measure at the same time.
+MemoryRates rates_of_all(const BenchOptions& options, Backend& backend, std::int64_t bytes) {
+  const std::shared_ptr<const Communicator> all = options.grid.all();
+  all->barrier();
+  const MemoryRates mine = memory_rates(backend, bytes);
+  std::array<double, 3> rates{mine.read, mine.copy, mine.triad};
+  all->sum(rates.data(), rates.size());
+  return {rates[0], rates[1], rates[2]};
+}
+
 /// Measures the memory, then calls measure() for each lattice (none: the memory is all).
 Json timed(const BenchOptions& options, std::ostream& out, void (*measure)(const Bench& bench)) {
   const std::int64_t memory = std::int64_t(options.memory_mib) << 20;
   Table table;
   Backend& backend = find_backend(options.backend);
-  table.memory = memory_rates(backend, memory);
+  table.memory = rates_of_all(options, backend, memory);
   out << text(table.memory) << std::flush;
   if (measure == nullptr) return json(table);
   out << heading();
   for (const Dims& dims : lattices(options, {{8, 8, 8, 16}, {16, 16, 16, 32}, {24, 24, 24, 48}})) {
-    const Lattice lattice(dims);
+    const Lattice lattice(dims, options.grid.for_lattice(dims));
     measure({lattice, backend, options, table.memory, [&](const Row& row) {
                table.rows.push_back(row);
                out << text(table, row) << std::flush;
              }});
   }
-  warn_of_other_rates(table.memory, memory_rates(backend, memory), out);
+  warn_of_other_rates(table.memory, rates_of_all(options, backend, memory), out);
   return json(table);
 }
 
@@ -108,7 +119,18 @@ constexpr Entry entries[] = {{"memory", &timed_entry<nullptr>},
                              {"blas", &timed_entry<&measure_blas>},
                              {"solver", &timed_entry<&measure_solver>},
                              {"generate", &timed_entry<&measure_generate>},
+                             {"links", &timed_entry<&measure_links>},
                              {"accuracy", &accuracy}};
+
+/// What several ranks cannot do together in this version.
+void require_ranks(const BenchOptions& options, const Backend& backend) {
+  if (options.grid.size() == 1) return;
+  const bool alone = options.what == "generate" || options.what == "accuracy";
+  if (!alone && backend.host_memory()) return;
+  throw Error(ErrorCode::unsupported,
+              fmt::format("{} on one rank only in this version: start it without mpirun",
+                          alone ? "bench " + options.what + " runs" : "the backend " + backend.name() + " works"));
+}
 
 }  // namespace
 
@@ -121,7 +143,8 @@ Row Bench::row(const std::string& kernel, Precision precision) const {
   row.precision = to_string(precision);
   row.parity = "one";
   row.dims = lattice.global_dims();
-  row.sites = lattice.half_volume();
+  row.sites = volume(lattice.global_dims()) / 2;
+  row.grid = lattice.communicator().grid();
   row.backend = backend.name();
   row.isa = backend.architecture(backend.layout(lattice, precision), precision);
   row.threads = omp_get_max_threads();
@@ -137,19 +160,25 @@ std::vector<std::string> bench_names() {
 }
 
 void run_bench(const BenchOptions& options, std::ostream& out) {
-  for (const Dims& dims : options.dims) Lattice{dims};
+  for (const Dims& dims : options.dims) (void)options.grid.for_lattice(Lattice{dims}.global_dims());
   std::optional<AtomicFile> file;
-  if (!options.json.empty()) file.emplace(options.json);
+  on_first_rank(*options.grid.all(), [&] {
+    if (!options.json.empty()) file.emplace(options.json);
+  });
   if (options.threads > 0) omp_set_num_threads(options.threads);
   const Backend& backend = find_backend(options.backend);
-  out << fmt::format("{} on the backend {}, {}, {} threads\n", options.what, backend.name(),
-                     backend.host_memory() ? to_string(active_isa()) : backend.device(), omp_get_max_threads());
+  bench::require_ranks(options, backend);
+  out << fmt::format("{} on the backend {}, {}, {} threads{}\n", options.what, backend.name(),
+                     backend.host_memory() ? to_string(active_isa()) : backend.device(), omp_get_max_threads(),
+                     options.grid.size() > 1 ? fmt::format(" on each of {} ranks", options.grid.size()) : "");
   for (const bench::Entry& entry : bench::entries) {
     if (entry.name != options.what) continue;
     const bench::Json results = entry.run(options, out);
-    if (!file) return;
-    file->write(results.dump(2) + "\n");
-    file->commit();
+    on_first_rank(*options.grid.all(), [&] {
+      if (!file) return;
+      file->write(results.dump(2) + "\n");
+      file->commit();
+    });
   }
 }
 

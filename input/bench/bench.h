@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/numbers/precision.h"
+#include "input/rank_grid.h"
 
 #include <array>
 #include <iosfwd>
@@ -19,11 +20,12 @@ struct BenchOptions {
   std::optional<Reconstruct> reconstruct;  ///< all when not given
   std::string backend = "auto";
   int threads = 0;       ///< 0: what OpenMP would use
+  RankGrid grid;         ///< that lattices are divided over
   std::string json;      ///< file to write; empty: none
   int memory_mib = 256;  ///< size of each array that the memory's rates are measured on
 };
 
-/// "memory", "dslash", "dslash_same", "dslash_full", "blas", "solver", "generate", "accuracy".
+/// "memory", "dslash", "dslash_same", "dslash_full", "blas", "solver", "generate", "links", "accuracy".
 std::vector<std::string> bench_names();
 
 /// Does what the options name, prints a table and writes the JSON file. All but "accuracy" (bench/accuracy.h) measure

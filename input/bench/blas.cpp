@@ -4,7 +4,6 @@
 #include "core/field/convert.h"
 #include "core/tuning/kernel_log.h"
 #include "input/bench/measurements.h"
-#include "input/bench/timing.h"
 
 #include <deque>
 #include <functional>
@@ -73,7 +72,7 @@ void measure_blas(const Bench& bench) {
       row.isa = record.isa;
       row.copies = operation.writes;
       std::size_t turn = 0;
-      row.seconds = median_seconds([&] { call(turn++ % sets); }, [&] { bench.backend.synchronize(); });
+      row.seconds = bench.time([&] { call(turn++ % sets); });
       bench.add(row);
     }
   }

@@ -4,7 +4,6 @@
 #include "core/field/convert.h"
 #include "core/gauge/start.h"
 #include "input/bench/measurements.h"
-#include "input/bench/timing.h"
 
 #include <deque>
 
@@ -78,12 +77,10 @@ void measure_dslash(const Bench& bench) {
                  [&](const Dslash& dslash, const Form& form, std::deque<Pair>& pairs) {
                    Row row = row_of(bench, "dslash", dslash, form);
                    unsigned turn = 0;
-                   row.seconds = median_seconds(
-                       [&] {
-                         apply(dslash, pairs[turn / 2 % 4], turn % 2 == 0 ? Parity::Odd : Parity::Even, form.xpay);
-                         ++turn;
-                       },
-                       [&] { bench.backend.synchronize(); });
+                   row.seconds = bench.time([&] {
+                     apply(dslash, pairs[turn / 2 % 4], turn % 2 == 0 ? Parity::Odd : Parity::Even, form.xpay);
+                     ++turn;
+                   });
                    row.resources = dslash.kernel_resources();
                    bench.add(row);
                  });
@@ -93,8 +90,7 @@ void measure_dslash_same(const Bench& bench) {
   for_every_form(bench, {{false, false}, {true, false}}, 1,
                  [&](const Dslash& dslash, const Form& form, std::deque<Pair>& pairs) {
                    Row row = row_of(bench, "dslash_same", dslash, form);
-                   row.seconds = median_seconds([&] { apply(dslash, pairs[0], Parity::Even, form.xpay); },
-                                                [&] { bench.backend.synchronize(); });
+                   row.seconds = bench.time([&] { apply(dslash, pairs[0], Parity::Even, form.xpay); });
                    row.resources = dslash.kernel_resources();
                    bench.add(row);
                  });
@@ -106,12 +102,10 @@ void measure_dslash_full(const Bench& bench) {
                    Row row = row_of(bench, "dslash_full", dslash, form);
                    row.parity = "both";
                    row.sites *= 2;
-                   row.seconds = median_seconds(
-                       [&] {
-                         apply(dslash, pairs[0], Parity::Even, form.xpay);
-                         apply(dslash, pairs[0], Parity::Odd, form.xpay);
-                       },
-                       [&] { bench.backend.synchronize(); });
+                   row.seconds = bench.time([&] {
+                     apply(dslash, pairs[0], Parity::Even, form.xpay);
+                     apply(dslash, pairs[0], Parity::Odd, form.xpay);
+                   });
                    bench.add(row);
                  });
 }

@@ -1,7 +1,6 @@
 #include "core/gauge/gauge_store.h"
 #include "core/tuning/kernel_log.h"
 #include "input/bench/measurements.h"
-#include "input/bench/timing.h"
 #include "modules/quenched/pure_gauge.h"
 
 namespace quadrille::bench {
@@ -29,7 +28,7 @@ Row update_row(const Bench& bench, quenched::PureGauge& gauge, bool heatbath) {
   row.reconstruct = int(desc.reconstruct);
   row.bytes_per_site = 4 * record.bytes_per_site;  // four links a site
   row.isa = record.isa;
-  row.seconds = median_seconds(update, [&] { bench.backend.synchronize(); });
+  row.seconds = bench.time(update);
   row.link_updates = 4 * bench.lattice.volume();
   return row;
 }

@@ -5,6 +5,7 @@
 #include "core/layout/lattice.h"
 #include "input/bench/bench.h"
 #include "input/bench/table.h"
+#include "input/bench/timing.h"
 
 #include <functional>
 
@@ -23,6 +24,16 @@ struct Bench {
   /// The precisions and reconstructions that the options leave.
   std::vector<Precision> precisions() const;
   std::vector<Reconstruct> reconstructs() const;
+  /// Median seconds of one call (input/bench/timing.h), on the slowest rank.
+  template <class Call>
+  double time(Call&& call) const {
+    return median_seconds(
+        call, [this] { backend.synchronize(); },
+        [this](double seconds) {
+          lattice.communicator().maximum(&seconds, 1);
+          return seconds;
+        });
+  }
   /// A row with the columns that all rows of this lattice and precision have in common.
   Row row(const std::string& kernel, Precision precision) const;
 };
@@ -44,5 +55,8 @@ void measure_solver(const Bench& bench);
 /// Updates of all links of pure gauge theory at beta 6 (modules/quenched), by heatbath and by overrelaxation, in double
 /// and single precision with 18 and 12 numbers per link.
 void measure_generate(const Bench& bench);
+/// A host's links in ILDG's order against a memcpy of them by all threads: "read" with the check for SU(3),
+/// "read_operator" into links that an operator works with, "write". Each counts what the memcpy moves.
+void measure_links(const Bench& bench);
 
 }  // namespace quadrille::bench

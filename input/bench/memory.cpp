@@ -55,8 +55,8 @@ MemoryRates cuda_rates(Backend& backend, std::int64_t wanted) {
     }
   }
   const auto rate = [&](MemoryPass pass, int arrays) {
-    const double seconds =
-        median_seconds([&] { cuda_memory_pass(pass, a, b, c, bytes); }, [&] { backend.synchronize(); });
+    const double seconds = median_seconds([&] { cuda_memory_pass(pass, a, b, c, bytes); },
+                                          [&] { backend.synchronize(); }, [](double seconds) { return seconds; });
     return double(arrays) * double(bytes) / seconds * 1e-9;
   };
   return {rate(MemoryPass::Read, 1), rate(MemoryPass::Copy, 2), rate(MemoryPass::Triad, 3)};

@@ -5,7 +5,6 @@
 #include "dirac/preconditioned.h"
 #include "dirac/wilson.h"
 #include "input/bench/measurements.h"
-#include "input/bench/timing.h"
 #include "solvers/registry.h"
 
 #include <deque>
@@ -24,12 +23,10 @@ double apply_seconds(const Bench& bench, const LinearOperator& a, const Field& r
     convert(x.back(), random);
   }
   std::size_t turn = 0;
-  return median_seconds(
-      [&] {
-        a.apply(y[turn % 4], x[turn % 4], Dagger::No);
-        ++turn;
-      },
-      [&] { bench.backend.synchronize(); });
+  return bench.time([&] {
+    a.apply(y[turn % 4], x[turn % 4], Dagger::No);
+    ++turn;
+  });
 }
 
 bool is_hop(const KernelRecord& kernel) { return kernel.name.starts_with("wilson"); }
@@ -49,8 +46,10 @@ double traffic_seconds(const std::vector<KernelRecord>& kernels, double apply, c
 }
 
 /// Bytes and flops per site of one parity in one iteration, from the kernels that one solve ran.
-void count_traffic(Row& row, const std::vector<KernelRecord>& kernels, const SolveReport& report) {
-  const double site_iterations = double(row.sites) * report.iterations;
+/// Kernels and flops are this rank's.
+void count_traffic(Row& row, const Lattice& lattice, const std::vector<KernelRecord>& kernels,
+                   const SolveReport& report) {
+  const double site_iterations = double(lattice.half_volume()) * report.iterations;
   row.bytes_per_site = 0;
   for (const KernelRecord& kernel : kernels) {
     row.bytes_per_site += kernel.bytes_per_site * double(kernel.sites) / site_iterations;
@@ -72,14 +71,9 @@ void measure(const Bench& bench, const EvenOddSystem& system, const SolverEntry&
   row.reconstruct = int(a.form().reconstruct);
   row.temporal_gauge = a.form().temporal_gauge;
   const std::vector<KernelRecord> kernels = kernel_records_since(before);
-  count_traffic(row, kernels, report);
+  count_traffic(row, bench.lattice, kernels, report);
   row.traffic_seconds = traffic_seconds(kernels, apply_seconds(bench, a, gaussian), bench.memory, report.iterations);
-  row.seconds = median_seconds(
-                    [&] {
-                      solver->solve(x, b, {0, iterations});
-                    },
-                    [&] { bench.backend.synchronize(); }) /
-                report.iterations;
+  row.seconds = bench.time([&] { solver->solve(x, b, {0, iterations}); }) / report.iterations;
   bench.add(row);
 }
 

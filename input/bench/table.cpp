@@ -38,6 +38,7 @@ nlohmann::ordered_json json(const Table& table) {
     entry["xpay"] = row.xpay;
     entry["parity"] = row.parity;
     entry["dims"] = row.dims;
+    entry["grid"] = row.grid;
     entry["sites"] = row.sites;
     entry["bytes_per_site"] = row.bytes_per_site;
     entry["backend"] = row.backend;

@@ -22,7 +22,8 @@ struct Row {
   bool copies = false;  ///< field algebra that writes: the copy rate is its ceiling, not the read rate
   std::string parity;   ///< "one": a result on one parity; "both"
   Dims dims{};
-  std::int64_t sites = 0;     ///< sites of the result
+  Dims grid{1, 1, 1, 1};      ///< of ranks
+  std::int64_t sites = 0;     ///< sites of the result, of all ranks
   double bytes_per_site = 0;  ///< compulsory: everything read and written once
   double flops_per_site = 0;  ///< the standard count, 1320 for the Wilson dslash
   std::string backend, isa;

@@ -12,15 +12,15 @@ namespace quadrille::bench {
 /// batches of at least 10 ms, and takes 15 of them, or as many (5 at least) as fit into a second. `finish` ends a
 /// batch: it waits for what calls have only asked for. A first call that took long has tuned kernels. That load puts a
 /// GPU over its power limit, and then its clock falls for some hundred milliseconds (an H200's from 1,980 to 1,230
-/// MHz): so the device rests before it is timed.
-template <class Call, class Finish>
-double median_seconds(Call&& call, Finish&& finish) {
+/// MHz): so the device rests before it is timed. `agree` makes one time of those of several ranks, which call together.
+template <class Call, class Finish, class Agree>
+double median_seconds(Call&& call, Finish&& finish, Agree&& agree) {
   using Clock = std::chrono::steady_clock;
   const auto timed = [&](int calls) {
     const auto start = Clock::now();
     for (int i = 0; i < calls; ++i) call();
     finish();
-    return std::chrono::duration<double>(Clock::now() - start).count();
+    return agree(std::chrono::duration<double>(Clock::now() - start).count());
   };
   if (timed(1) > 0.1) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   int calls = 1;
@@ -35,7 +35,8 @@ double median_seconds(Call&& call, Finish&& finish) {
 
 template <class Call>
 double median_seconds(Call&& call) {
-  return median_seconds(call, [] {});
+  return median_seconds(
+      call, [] {}, [](double seconds) { return seconds; });
 }
 
 }  // namespace quadrille::bench

@@ -1,78 +1,150 @@
 // A host's arrays of links and spinors, as words describe them, on their way to and from fields.
 #pragma once
 
+#include "core/backend/backend.h"
 #include "core/field/field.h"
+#include "core/field/foreign_spinors.h"
 #include "core/gauge/gauge_store.h"
 #include "core/parameters/parameters.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace quadrille::capi {
 
-/// Throws ErrorCode::invalid_input, naming the array, unless arrays[0 .. count) are `count` pointers aligned to
-/// `alignment`.
-void check_arrays(const void* const* arrays, std::size_t count, std::size_t alignment, const std::string& what);
+/// Memory of a backend.
+class BackendArray {
+ public:
+  BackendArray(Backend& backend, std::size_t bytes)
+      : backend_(backend), bytes_(bytes), memory_(static_cast<std::byte*>(backend.allocate(bytes))) {}
+  ~BackendArray() { backend_.release(memory_, bytes_); }
+  BackendArray(const BackendArray&) = delete;
+  BackendArray& operator=(const BackendArray&) = delete;
+  std::byte* get() const { return memory_; }
+
+ private:
+  Backend& backend_;
+  std::size_t bytes_;
+  std::byte* memory_;
+};
+
+/// Arrays that a call is given, and the stream that those on a device are ready on.
+struct Given {
+  Backend& backend;
+  void* stream = nullptr;
+};
+
+/// One array where kernels of the backend reach it: itself, or a copy in the backend's memory.
+class Reached {
+ public:
+  enum class Copy { none, in };
+  Reached(Backend& backend, const void* array, std::size_t bytes, bool on_device, Copy copy);
+  std::byte* get() const { return copy_ ? copy_->get() : array_; }
+  /// What was written there goes to the array.
+  void copy_out() const;
+
+ private:
+  Backend& backend_;
+  std::byte* array_;
+  std::size_t bytes_;
+  std::unique_ptr<BackendArray> copy_;
+};
+
+/// What words say of all arrays, links or spinors: the size of their numbers, and where they lie.
+class ArrayWords {
+ public:
+  /// Throws ErrorCode::unsupported for arrays on a device without the CUDA backend.
+  ArrayWords(const Parameters& words, const Given& given);
+
+  int bits() const { return bits_; }
+  bool on_device() const { return on_device_; }
+  Backend& backend() const { return given_.backend; }
+  /// Throws ErrorCode::invalid_input, naming the array, unless arrays[0 .. count) are `count` pointers to where the
+  /// words say, aligned to their numbers.
+  void check(const void* const* arrays, std::size_t count, const std::string& what) const;
+  /// Throws ErrorCode::invalid_input unless `bytes` of the words, when given, is `needed`.
+  static void check_bytes(const Parameters& words, std::size_t needed);
+  /// Work on the arrays begins when they are ready.
+  void wait() const;
+  Reached reached(const void* array, std::size_t bytes, Reached::Copy copy) const {
+    return {given_.backend, array, bytes, on_device_, copy};
+  }
+
+ private:
+  Given given_;
+  int bits_;
+  bool on_device_;
+};
+
+/// openQCD's ipt in memory of the backend.
+using Points = std::shared_ptr<const BackendArray>;
 
 /// Links of a whole lattice in a host's arrays. Reads and writes nothing else.
 class LinkArrays {
  public:
   /// `words` resolved from links_table() or new_links_table(). Throws ErrorCode::invalid_input for arrays that do not
   /// fit them.
-  LinkArrays(const Parameters& words, const Dims& dims, const void* const* arrays, std::size_t count);
+  LinkArrays(const Parameters& words, const Dims& dims, const void* const* arrays, std::size_t count,
+             const Given& given);
 
-  /// Sets all links. Throws ErrorCode::numerical, naming the worst link, for
-  /// links that are not in SU(3) to link_tolerance(bits); the field holds them all the same.
+  /// Sets all links. Throws ErrorCode::numerical, naming the worst link, for links that are not in SU(3) to
+  /// link_tolerance(bits); the field holds them all the same.
   void read_into(GaugeStore& store) const;
   /// Overwrites the arrays.
   void write_from(const GaugeStore& store) const;
+  /// Null unless the order is openqcd.
+  const Points& points() const { return points_; }
 
  private:
-  template <class Real, class Word>
-  void fill(std::byte* bytes, std::int64_t begin, std::int64_t end) const;
-  template <class Real, class Word>
-  void take(const std::byte* bytes, std::int64_t begin, std::int64_t end) const;
-  std::byte* link(std::int64_t site, int mu) const;
-  void demand_su3(const GaugeStore& store) const;
+  void take_points(const int* points);
+  void undo_factors(const Parameters& words);
+  void demand_su3(const Unitarity& found) const;
+  /// The layout with its arrays where the backend reaches them.
+  template <class Work>
+  void with_layout(Reached::Copy copy, const Work& work) const;
 
+  ArrayWords words_;
   Dims dims_;
-  int bits_;
-  bool even_odd_, columns_;
-  std::byte* first_[4];  ///< link mu of the first site
-  std::size_t stride_;   ///< bytes from site to site
-  std::array<Complex, 4> undo_;
-  bool undoes_ = false;  ///< there are boundary factors to divide out
+  ForeignLinks layout_{};
+  std::vector<std::byte*> arrays_;
+  std::size_t array_bytes_ = 0;
+  Points points_;
 };
-
-enum class SpinBasis { degrand_rossi, ukqcd, openqcd };
 
 /// How a host lays out spinor fields.
 class SpinorArrays {
  public:
-  /// `words` resolved from spinors_table() or solve_table(). Throws ErrorCode::invalid_input for a number of bytes that
-  /// is given and wrong.
-  SpinorArrays(const Parameters& words, const Lattice& lattice);
+  /// `words` resolved from spinors_table() or solve_table(); `points`: of the gauge field, or null; `kappa`: of the
+  /// operator. Throws ErrorCode::invalid_input for a number of bytes that is given and wrong, and for
+  /// `sites: openqcd` without points.
+  SpinorArrays(const Parameters& words, const Lattice& lattice, const Points& points, double kappa, const Given& given);
 
   Subset subset() const { return subset_; }
-  std::size_t alignment() const { return single_ ? sizeof(float) : sizeof(double); }
+  void check(const void* const* arrays, std::size_t count, const std::string& what) const {
+    words_.check(arrays, count, what);
+  }
+  void wait() const { words_.wait(); }
   /// Of one array.
   std::size_t bytes() const;
-  /// `field` holds this subset in double; its sites are overwritten.
-  void read_into(Field& field, const void* array) const;
-  void write_from(const Field& field, void* array) const;
+  /// Bytes of one array that a call reads or writes in the host's memory.
+  std::size_t host_bytes() const { return words_.on_device() ? 0 : bytes(); }
+  /// 2 kappa with `normalization: kappa`, else 1: M of the host is this times M of the library.
+  double unit() const { return unit_; }
+  /// `field` holds this subset in double; its sites are overwritten by `factor` times those of the array.
+  void read_into(Field& field, const void* array, double factor = 1) const;
+  /// Overwrites the array by `factor` times the field; it is there on return.
+  void write_from(const Field& field, void* array, double factor = 1) const;
 
  private:
-  template <class Real>
-  void read_sites(Field& image, const Real* array) const;
-  template <class Real>
-  void write_sites(const Field& image, Real* array) const;
-  std::int64_t place(Parity p, std::int64_t site) const;
-
+  ArrayWords words_;
   const Lattice& lattice_;
   Subset subset_;
-  bool even_odd_, color_spin_, single_;
-  SpinBasis basis_;
+  Points points_;
+  ForeignSpinors layout_{};
+  double unit_ = 1;
 };
 
 }  // namespace quadrille::capi

@@ -137,6 +137,13 @@ quadrille_status quadrille_context_set_progress(quadrille_context* handle, quadr
   });
 }
 
+quadrille_status quadrille_context_set_stream(quadrille_context* handle, void* stream) {
+  return with<Context>(handle, [&](const std::shared_ptr<Context>& context) {
+    context->stream = stream;
+    return QUADRILLE_DONE;
+  });
+}
+
 quadrille_status quadrille_help(quadrille_context* handle, const char* topic, const char** text) {
   return with<Context>(handle, [&](const std::shared_ptr<Context>& context) {
     *required(text, "the place for the text") = "";

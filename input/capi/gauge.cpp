@@ -27,17 +27,21 @@ std::shared_ptr<GaugeObject> create(const std::shared_ptr<Context>& context, con
   nlohmann::ordered_json origin;
   for (const char* key : {"file", "format", "checksum"}) origin[key] = loaded.report.at(key);
   return std::make_shared<GaugeObject>(
-      GaugeObject{context, std::move(loaded.lattice), std::move(links), std::move(origin)});
+      GaugeObject{context, std::move(loaded.lattice), std::move(links), nullptr, std::move(origin)});
 }
 
 std::shared_ptr<GaugeObject> from_memory(const std::shared_ptr<Context>& context, const char* words,
                                          const void* const* arrays, std::size_t count) {
   const auto read = read_words(new_links_table(), words, "links");
-  const LinkArrays host(*read, read->integer4("dims"), arrays, count);
+  const LinkArrays host(*read, read->integer4("dims"), arrays, count, context->given());
   auto lattice = std::make_unique<const Lattice>(read->integer4("dims"));
   auto links = std::make_shared<GaugeStore>(*lattice, context->backend);
   host.read_into(*links);
-  return std::make_shared<GaugeObject>(GaugeObject{context, std::move(lattice), std::move(links)});
+  return std::make_shared<GaugeObject>(GaugeObject{context, std::move(lattice), std::move(links), host.points()});
+}
+
+LinkArrays links_of(GaugeObject& gauge, const char* words, const void* const* arrays, std::size_t count) {
+  return {*read_words(links_table(), words, "links"), gauge.lattice->dims(), arrays, count, gauge.context().given()};
 }
 
 nlohmann::ordered_json json_of(const GaugeObject& gauge) {
@@ -77,8 +81,9 @@ quadrille_status quadrille_gauge_from_memory(quadrille_context* handle, const ch
 quadrille_status quadrille_gauge_update(quadrille_gauge* handle, const char* words, const void* const* arrays,
                                         size_t count) {
   return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
-    const LinkArrays host(*read_words(links_table(), words, "links"), gauge->lattice->dims(), arrays, count);
+    const LinkArrays host = links_of(*gauge, words, arrays, count);
     gauge->origin = nullptr;
+    gauge->points = host.points();
     host.read_into(*gauge->links);
     return QUADRILLE_DONE;
   });
@@ -87,8 +92,7 @@ quadrille_status quadrille_gauge_update(quadrille_gauge* handle, const char* wor
 quadrille_status quadrille_gauge_to_memory(quadrille_gauge* handle, const char* words, void* const* arrays,
                                            size_t count) {
   return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
-    const LinkArrays host(*read_words(links_table(), words, "links"), gauge->lattice->dims(), arrays, count);
-    host.write_from(*gauge->links);
+    links_of(*gauge, words, arrays, count).write_from(*gauge->links);
     return QUADRILLE_DONE;
   });
 }

@@ -1,150 +1,140 @@
 #include "core/error.h"
 #include "dirac/dslash.h"
 #include "input/capi/arrays.h"
-#include "input/files/big_endian.h"
+#include "input/capi/words.h"
 #include "input/files/gauge_file.h"
-#include "input/files/lattice_data.h"
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <cmath>
-#include <cstring>
+#include <algorithm>
 
 namespace quadrille::capi {
 
 namespace {
 
-constexpr int link_reals = 18;
+constexpr std::size_t link_reals = 18;
 
-void store_big(std::byte* to, std::uint64_t word) { store_big_u64(to, word); }
-void store_big(std::byte* to, std::uint32_t word) { store_big_u32(to, word); }
-std::uint64_t load_big(const std::byte* from, std::uint64_t) { return load_big_u64(from); }
-std::uint32_t load_big(const std::byte* from, std::uint32_t) { return load_big_u32(from); }
+/// What the name of an order stands for.
+struct LinkOrder {
+  const char* name;
+  std::size_t arrays;
+  const char* said;  ///< of the arrays
+  SiteOrder sites;
+  bool columns;
+};
+constexpr LinkOrder orders[] = {
+    {"ildg", 1, "one array", SiteOrder::lexicographic, false},
+    {"milc", 1, "one array", SiteOrder::even_odd, false},
+    {"cps", 1, "one array", SiteOrder::even_odd, true},
+    {"qdp", 4, "four arrays (one for each mu)", SiteOrder::even_odd, false},
+    {"openqcd", 2, "two arrays (the links and ipt)", SiteOrder::even_odd, false},
+};
 
-/// Of the host's number `n` of a link (row, column, re and im), where it stands.
-constexpr int transposed(int n) { return ((n / 2 % 3) * 3 + n / 6) * 2 + n % 2; }
-
-void check_bytes(const Parameters& words, double needed) {
-  if (!words.has("bytes") || double(words.integer("bytes")) == needed) return;
-  throw Error(ErrorCode::invalid_input,
-              fmt::format("'bytes': each array must have {:.0f} bytes, not {}", needed, words.integer("bytes")),
-              words.where("bytes"));
+const LinkOrder& order_of(const std::string& name) {
+  return *std::ranges::find_if(orders, [&](const LinkOrder& order) { return name == order.name; });
 }
-
-SiteFormat format_of(const Dims& dims, int bits) { return {.dims = dims, .reals = 4 * link_reals, .precision = bits}; }
 
 }  // namespace
 
-void check_arrays(const void* const* arrays, std::size_t count, std::size_t alignment, const std::string& what) {
-  if (arrays == nullptr) throw Error(ErrorCode::invalid_input, fmt::format("the list of {} is a null pointer", what));
-  for (std::size_t k = 0; k < count; ++k) {
-    if (arrays[k] == nullptr) throw Error(ErrorCode::invalid_input, fmt::format("{}[{}] is a null pointer", what, k));
-    if (reinterpret_cast<std::uintptr_t>(arrays[k]) % alignment != 0) {
-      throw Error(ErrorCode::invalid_input, fmt::format("{}[{}] is not aligned to the {} bytes of its numbers: is "
-                                                        "'precision' right?",
-                                                        what, k, alignment));
-    }
-  }
-}
-
-LinkArrays::LinkArrays(const Parameters& words, const Dims& dims, const void* const* arrays, std::size_t count)
-    : dims_(dims), bits_(words.text("precision") == "single" ? 32 : 64), columns_(words.text("matrix") == "columns") {
-  const std::string& order = words.text("order");
-  const std::size_t wanted = order == "qdp" ? 4 : 1;
-  if (count != wanted) {
+LinkArrays::LinkArrays(const Parameters& words, const Dims& dims, const void* const* arrays, std::size_t count,
+                       const Given& given)
+    : words_(words, given), dims_(dims) {
+  const LinkOrder& order = order_of(words.text("order"));
+  if (count != order.arrays) {
     throw Error(ErrorCode::invalid_input,
-                fmt::format("order: {} is {} of links, not {}", order,
-                            wanted == 1 ? "one array" : "four arrays (one for each mu)", count),
-                words.where("order"));
+                fmt::format("order: {} is {} of links, not {}", order.name, order.said, count), words.where("order"));
   }
-  const std::size_t number = std::size_t(bits_) / 8;
-  check_arrays(arrays, count, number, "links");
-  even_odd_ = words.has("sites") ? words.text("sites") == "even_odd" : order != "ildg";
-  stride_ = link_reals * number * (wanted == 1 ? 4 : 1);
-  for (std::size_t mu = 0; mu < 4; ++mu) {
-    auto* array = static_cast<std::byte*>(const_cast<void*>(arrays[wanted == 1 ? 0 : mu]));
-    first_[mu] = wanted == 1 ? array + mu * link_reals * number : array;
-  }
-  check_bytes(words, double(volume(dims)) * double(stride_));
+  const bool openqcd = words.text("order") == "openqcd";
+  const std::size_t of_links = openqcd ? 1 : count;
+  words_.check(arrays, of_links, "links");
+  for (std::size_t k = 0; k < of_links; ++k) arrays_.push_back(static_cast<std::byte*>(const_cast<void*>(arrays[k])));
+  const std::size_t link_bytes = link_reals * std::size_t(words_.bits()) / 8;
+  layout_.extents = {dims[0], dims[1], dims[2], dims[3], int(volume(dims) / 2)};
+  layout_.bits = words_.bits();
+  layout_.columns = words.has("matrix") ? words.text("matrix") == "columns" : order.columns;
+  layout_.order = words.has("sites") ? site_order(words.text("sites")) : order.sites;
+  layout_.stride = std::int64_t(link_bytes * 4 / of_links);
+  array_bytes_ = std::size_t(volume(dims)) * std::size_t(layout_.stride);
+  ArrayWords::check_bytes(words, array_bytes_);
+  undo_factors(words);
+  if (openqcd) take_points(static_cast<const int*>(arrays[1]));
+}
+
+void LinkArrays::undo_factors(const Parameters& words) {
   const HopScalars factors{words.boundary("boundary"), 1};
+  const double spatial = words.real("spatial_factor");
   for (std::size_t mu = 0; mu < 4; ++mu) {
-    undo_[mu] = std::conj(boundary_factor(factors, int(mu)));
-    undoes_ = undoes_ || undo_[mu] != 1.0;
+    layout_.undo[mu] = mu < 3 ? 1 / spatial : 1.0;
+    layout_.undo_last[mu] = layout_.undo[mu] * std::conj(boundary_factor(factors, int(mu)));
+    layout_.undoes = layout_.undoes || layout_.undo[mu] != 1.0 || layout_.undo_last[mu] != 1.0;
   }
 }
 
-std::byte* LinkArrays::link(std::int64_t site, int mu) const { return first_[mu] + std::size_t(site) * stride_; }
-
-template <class Real, class Word>
-void LinkArrays::fill(std::byte* bytes, std::int64_t begin, std::int64_t end) const {
-  const std::int64_t half = volume(dims_) / 2;
-  for (std::int64_t site = begin; site < end; ++site) {
-    const Dims x = site_coordinates(dims_, site);
-    const std::int64_t place = even_odd_ ? Lattice::parity(x) * half + site / 2 : site;
-    for (int mu = 0; mu < 4; ++mu) {
-      Real numbers[link_reals];
-      std::memcpy(numbers, link(place, mu), sizeof numbers);
-      if (undoes_ && x[std::size_t(mu)] == dims_[std::size_t(mu)] - 1 && undo_[std::size_t(mu)] != 1.0) {
-        for (int n = 0; n < link_reals; n += 2) {
-          const Complex u = Complex(numbers[n], numbers[n + 1]) * undo_[std::size_t(mu)];
-          numbers[n] = Real(u.real());
-          numbers[n + 1] = Real(u.imag());
-        }
+/// Even points must be the first half of all, each once, odd ones the second.
+void LinkArrays::take_points(const int* points) {
+  if (points == nullptr) throw Error(ErrorCode::invalid_input, "links[1], the list of points ipt, is a null pointer");
+  const Extents& extents = layout_.extents;
+  std::vector<bool> met(std::size_t(2 * std::int64_t(extents.sites)));
+  for (int parity = 0; parity < 2; ++parity) {
+    for (int site = 0; site < extents.sites; ++site) {
+      const SitePlace x(extents, parity, site);
+      const std::int64_t number = point_number(extents, x);
+      const int point = points[number], first = parity * extents.sites;
+      const bool fits = point >= first && point < first + extents.sites;
+      if (!fits || met[std::size_t(point)]) {
+        throw Error(ErrorCode::invalid_input,
+                    fmt::format("links[1] is not openQCD's ipt of this lattice: entry {} (t, x, y, z = {}, {}, {}, {}) "
+                                "is {}{}; the {} points are {} to {}, each once",
+                                number, x.t, x.x, x.y, x.z, point, fits ? ", as an earlier one" : "",
+                                parity == 0 ? "even" : "odd", first, first + extents.sites - 1));
       }
-      for (int n = 0; n < link_reals; ++n, bytes += sizeof(Real)) {
-        store_big(bytes, std::bit_cast<Word>(numbers[columns_ ? transposed(n) : n]));
-      }
+      met[std::size_t(point)] = true;
     }
   }
+  const std::size_t bytes = met.size() * sizeof(int);
+  auto kept = std::make_shared<BackendArray>(words_.backend(), bytes);
+  words_.backend().copy_in(kept->get(), points, bytes);
+  points_ = std::move(kept);
 }
 
-template <class Real, class Word>
-void LinkArrays::take(const std::byte* bytes, std::int64_t begin, std::int64_t end) const {
-  const std::int64_t half = volume(dims_) / 2;
-  for (std::int64_t site = begin; site < end; ++site) {
-    const std::int64_t parity = even_odd_ ? Lattice::parity(site_coordinates(dims_, site)) : 0;
-    const std::int64_t place = even_odd_ ? parity * half + site / 2 : site;
-    for (int mu = 0; mu < 4; ++mu) {
-      Real numbers[link_reals];
-      for (int n = 0; n < link_reals; ++n, bytes += sizeof(Real)) {
-        numbers[columns_ ? transposed(n) : n] = std::bit_cast<Real>(load_big(bytes, Word{}));
-      }
-      std::memcpy(link(place, mu), numbers, sizeof numbers);
-    }
+template <class Work>
+void LinkArrays::with_layout(Reached::Copy copy, const Work& work) const {
+  words_.wait();
+  ForeignLinks layout = layout_;
+  if (points_) layout.points = reinterpret_cast<const std::int32_t*>(points_->get());
+  std::vector<Reached> reached;
+  for (std::byte* array : arrays_) reached.push_back(words_.reached(array, array_bytes_, copy));
+  for (std::size_t mu = 0; mu < 4; ++mu) {
+    layout.first[mu] =
+        reached.size() == 4 ? reached[mu].get() : reached[0].get() + std::int64_t(mu) * layout.stride / 4;
+  }
+  work(layout);
+  words_.backend().synchronize();
+  if (copy == Reached::Copy::none) {
+    for (const Reached& array : reached) array.copy_out();
   }
 }
 
 void LinkArrays::read_into(GaugeStore& store) const {
-  fill_pieces(
-      format_of(dims_, bits_), store.backend(),
-      [this](std::byte* bytes, std::int64_t begin, std::int64_t end) {
-        bits_ == 64 ? fill<double, std::uint64_t>(bytes, begin, end) : fill<float, std::uint32_t>(bytes, begin, end);
-      },
-      [&](const void* bytes, std::int64_t first, std::int64_t count) { store.unpack(bytes, bits_, first, count); });
-  store.changed();
-  demand_su3(store);
+  Unitarity found;
+  with_layout(Reached::Copy::in, [&](const ForeignLinks& from) { found = store.read(from); });
+  demand_su3(found);
 }
 
 void LinkArrays::write_from(const GaugeStore& store) const {
-  take_pieces(
-      format_of(dims_, bits_), store.backend(),
-      [&](void* bytes, std::int64_t first, std::int64_t count) { store.pack(bytes, bits_, first, count); },
-      [this](const std::byte* bytes, std::int64_t begin, std::int64_t end) {
-        bits_ == 64 ? take<double, std::uint64_t>(bytes, begin, end) : take<float, std::uint32_t>(bytes, begin, end);
-      });
+  with_layout(Reached::Copy::none, [&](const ForeignLinks& to) { store.write(to); });
 }
 
-void LinkArrays::demand_su3(const GaugeStore& store) const {
-  const Unitarity found = store.unitarity();
-  const double most = link_tolerance(bits_);
+void LinkArrays::demand_su3(const Unitarity& found) const {
+  const double most = link_tolerance(words_.bits());
   if (!(found.unitarity <= most)) {
-    throw Error(
-        ErrorCode::numerical,
-        fmt::format("the links are not in SU(3): the largest |U U^+ - 1| is {:.3g} at {}, at most {:.0e} is "
-                    "taken from {} bits. Links come without anisotropy and smearing factors; are order, sites, "
-                    "matrix and precision right?",
-                    found.unitarity, link_name(dims_, found.unitarity_site, found.unitarity_direction), most, bits_));
+    throw Error(ErrorCode::numerical,
+                fmt::format("the links are not in SU(3): the largest |U U^+ - 1| is {:.3g} at {}, at most {:.0e} is "
+                            "taken from {} bits. Are order, sites, matrix and precision right? A factor of an "
+                            "anisotropy that is multiplied into the links of x, y and z is to be named, as in "
+                            "`spatial_factor: 0.4`, and is divided out",
+                            found.unitarity, link_name(dims_, found.unitarity_site, found.unitarity_direction), most,
+                            words_.bits()));
   }
   if (found.determinant <= most) return;
   const Dims x = site_coordinates(dims_, found.determinant_site);

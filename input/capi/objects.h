@@ -6,6 +6,7 @@
 #include "core/layout/lattice.h"
 #include "core/tuning/kernel_log.h"
 #include "dirac/preconditioned.h"
+#include "input/capi/arrays.h"
 #include "input/capi/handle_table.h"
 #include "input/capi/quadrille.h"
 #include "solvers/driver.h"
@@ -38,6 +39,9 @@ struct Context {
   void* log_user = nullptr;
   quadrille_progress_function progress = nullptr;
   void* progress_user = nullptr;
+  void* stream = nullptr;  ///< that arrays on the device are ready on; null: none in particular
+
+  Given given() const { return {backend, stream}; }
 };
 
 struct GaugeObject {
@@ -47,6 +51,7 @@ struct GaugeObject {
   std::shared_ptr<Context> home;  // first: it ends last
   std::unique_ptr<const Lattice> lattice;
   std::shared_ptr<GaugeStore> links;
+  Points points{};                  ///< of links that came in openQCD's order
   nlohmann::ordered_json origin{};  ///< file, format and checksum of results.json, until other links come
 };
 

@@ -61,10 +61,12 @@ void multiply(const OperatorObject& op, quadrille_product product, Field& y, con
 void apply(OperatorObject& op, quadrille_product product, const char* words, const void* const* in, void* const* out,
            std::size_t count) {
   const auto read = read_words(spinors_table(), words, "spinors");
-  const SpinorArrays host(*read, *op.gauge->lattice);
+  const SpinorArrays host(*read, *op.gauge->lattice, op.gauge->points, op.dirac->kappa(), op.context().given());
   const Subset to = host.subset(), from = subset_of_in(product, to, read->where("subset"));
-  check_arrays(in, count, host.alignment(), "in");
-  check_arrays(out, count, host.alignment(), "out");
+  host.check(in, count, "in");
+  host.check(out, count, "out");
+  host.wait();
+  const double unit = product == QUADRILLE_M_DAGGER_M ? host.unit() * host.unit() : host.unit();
   for (std::optional<Field>* field : {&op.in, &op.out, &op.between}) {
     if (!*field) field->emplace(op.dirac->field_desc());
   }
@@ -72,12 +74,12 @@ void apply(OperatorObject& op, quadrille_product product, const char* words, con
     if (to == Subset::Full) {
       host.read_into(*op.in, in[k]);
       multiply(op, product, *op.out, *op.in, *op.between);
-      host.write_from(*op.out, out[k]);
+      host.write_from(*op.out, out[k], unit);
     } else {
       Field x = part(*op.in, from), y = part(*op.out, to);
       host.read_into(x, in[k]);
       multiply(op, product, y, x, *op.between);
-      host.write_from(y, out[k]);
+      host.write_from(y, out[k], unit);
     }
   }
 }

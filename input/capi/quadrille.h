@@ -15,7 +15,7 @@
  * the handles of one context take turns; a callback that calls back into its own context is refused.
  *
  * Texts that functions give live until the next call with a handle of the same context, those of quadrille_message and
- * quadrille_*_json too. Extents and sites are x, y, z, t, x fastest. Spinors are solved in M's mass normalisation. */
+ * quadrille_*_json too. Extents and sites are x, y, z, t, x fastest. */
 #ifndef QUADRILLE_H
 #define QUADRILLE_H
 
@@ -74,6 +74,10 @@ typedef int (*quadrille_progress_function)(void* user, size_t solve, size_t solv
 QUADRILLE_C_API quadrille_status quadrille_context_set_progress(quadrille_context* context,
                                                                 quadrille_progress_function progress, void* user);
 
+/* Arrays with `where: device` are ready when what `stream` (a cudaStream_t of the context's GPU) has been asked for
+ * before a call is done. Null, as at the start: the call waits for the whole device. Results are ready on return. */
+QUADRILLE_C_API quadrille_status quadrille_context_set_stream(quadrille_context* context, void* stream);
+
 /* What words may be given: "operator wilson", "solver cg sloppy" as `quadrille help` takes them; also "context",
  * "links", "spinors". Null: an overview. And the JSON Schema of a job, whose parts the words are. */
 QUADRILLE_C_API quadrille_status quadrille_help(quadrille_context* context, const char* topic, const char** text);
@@ -83,15 +87,22 @@ QUADRILLE_C_API quadrille_status quadrille_schema(quadrille_context* context, co
  *
  * LINKS, the words for arrays of links U_mu(x) of 3 x 3 complex numbers:
  *   dims: [x, y, z, t]                extents, even; only where a field is made
- *   order: ildg | milc | qdp          ildg (the default): one array [site][mu][row][column], sites lexicographic
+ *   order: ildg | milc | cps | qdp | openqcd
+ *                                     ildg (the default): one array [site][mu][row][column], sites lexicographic
  *                                     milc: the same with sites even_odd
+ *                                     cps: milc with matrices by columns (QUDA's CPS_WILSON)
  *                                     qdp: four arrays, one for each mu, [site][row][column], sites even_odd
- *   sites: lexicographic | even_odd   other than the order's own; even_odd: all even sites (x + y + z + t),
+ *                                     openqcd: two, openQCD's udfld() and its ipt (of int, always in the host's
+ *                                     memory): eight links for each odd point, in directions t, x, y, z
+ *   sites: lexicographic | even_odd | odd_even
+ *                                     other than the order's own; even_odd: all even sites (x + y + z + t),
  *                                     then all odd ones, each of them lexicographic
- *   matrix: rows | columns            rows (the default): [row][column]; columns: [column][row]
+ *   matrix: rows | columns            other than the order's own: [row][column] or [column][row]
  *   precision: double | single        of the numbers; double without it
  *   boundary: [..]                    as in operator: factors that are multiplied into the links of the last
  *                                     slices. They are divided out on the way in, not multiplied in on the way out
+ *   spatial_factor: F                 in the same way, a factor of the links of x, y, z (an anisotropy)
+ *   where: host | device              the memory that the arrays lie in; host without it
  *   bytes: N                          what each array holds; compared with what is needed when given */
 
 /* `words`: a job's gauge block, {file: a.lime} or {start: hot, dims: [8, 8, 8, 16], seed: 7}. Files are relative to the
@@ -123,12 +134,16 @@ QUADRILLE_C_API quadrille_status quadrille_gauge_destroy(quadrille_gauge* gauge)
  *
  * SPINORS, the words for arrays of spinors of 4 spin and 3 colour components, complex numbers:
  *   subset: full | even | odd         full without it; of one parity only V/2 sites are in the array
- *   sites: lexicographic | even_odd   of a full array, as for links; lexicographic without it
+ *   sites: lexicographic | even_odd | odd_even | openqcd
+ *                                     of a full array, as for links; lexicographic without it. openqcd: the order
+ *                                     of the points that came with the gauge field's links, also of one parity
  *   order: spin_color | color_spin    [site][spin][colour] without it
  *   precision: double | single        of the numbers; double without it
  *   basis: degrand_rossi | ukqcd | openqcd
  *                                     degrand_rossi (MILC's and QIO's) without it; core/field/spin_basis.h has
  *                                     the matrices
+ *   normalization: mass | kappa       of M: mass (M = m + 4 - D/2) without it; kappa's is 2 kappa M
+ *   where: host | device              as for links
  *   bytes: N                          what each array holds; compared with what is needed when given */
 
 /* `words`: a job's operator block, {type: wilson, kappa: 0.12}. */

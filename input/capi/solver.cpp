@@ -53,7 +53,8 @@ class Solves {
          quadrille_report* reports)
       : object_(solver),
         words_(read_words(solve_table(), words, "spinors")),
-        host_(*words_, *solver.op->gauge->lattice),
+        host_(*words_, *solver.op->gauge->lattice, solver.op->gauge->points, solver.op->dirac->kappa(),
+              solver.context().given()),
         b_(b),
         x_(x),
         count_(count),
@@ -62,8 +63,8 @@ class Solves {
     if (host_.subset() != Subset::Full) {
       throw Error(ErrorCode::invalid_input, "M x = b is solved with subset: full", words_->where("subset"));
     }
-    check_arrays(b, count, host_.alignment(), "b");
-    check_arrays(x, count, host_.alignment(), "x");
+    host_.check(b, count, "b");
+    host_.check(x, count, "x");
     if (reports != nullptr && (report_bytes_ < least_report || report_bytes_ > 4096)) {
       throw Error(ErrorCode::invalid_input,
                   fmt::format("reports[0].struct_size is {}: begin with QUADRILLE_REPORT_INIT", report_bytes_));
@@ -72,6 +73,7 @@ class Solves {
 
   quadrille_status run() {
     object_.solves = nlohmann::ordered_json::array();
+    host_.wait();
     std::string failed;
     for (std::size_t k = 0; k < count_; ++k) {
       const SolveReport report = solve(k);
@@ -88,13 +90,13 @@ class Solves {
     Backend& backend = object_.context().backend;
     const Clock::time_point begin = Clock::now();
     host_.read_into(object_.b, b_[k]);
-    if (guessed) host_.read_into(object_.x, x_[k]);
+    if (guessed) host_.read_into(object_.x, x_[k], host_.unit());
     backend.synchronize();
     const double imported = seconds_since(begin);
     watch(k);
     const SolveReport report = object_.solver.solve(object_.x, object_.b, guessed ? Start::given : Start::zero);
     const Clock::time_point solved = Clock::now();
-    host_.write_from(object_.x, x_[k]);
+    host_.write_from(object_.x, x_[k], 1 / host_.unit());
     quadrille_report out = QUADRILLE_REPORT_INIT;
     out.stop_reason = code_of(report.stop_reason);
     out.iterations = report.iterations;
@@ -106,7 +108,7 @@ class Solves {
     out.import_seconds = imported;
     out.export_seconds = seconds_since(solved);
     out.flops = report.flops;
-    out.host_bytes = (guessed ? 3 : 2) * host_.bytes();
+    out.host_bytes = (guessed ? 3 : 2) * host_.host_bytes();
     give(k, out, report, kernel_records_since(earlier));
     return report;
   }

@@ -32,6 +32,14 @@ Parameter bytes_parameter() {
           .minimum = 1};
 }
 
+Parameter where_parameter() {
+  return {.name = "where",
+          .type = Type::choice,
+          .help = "the memory that the arrays lie in; device needs the backend cuda",
+          .default_text = "host",
+          .choices = {"host", "device"}};
+}
+
 ParameterTable make_links_table(bool with_dims) {
   ParameterTable table{.name = "links", .help = "arrays of links U_mu(x) of 3 x 3 complex numbers"};
   auto& list = table.parameters;
@@ -44,33 +52,42 @@ ParameterTable make_links_table(bool with_dims) {
                     .maximum = 4096,
                     .even = true});
   }
+  const Condition by_sites{"order", {"ildg", "milc", "cps", "qdp"}};
   list.push_back({.name = "order",
                   .type = Type::choice,
                   .help =
-                      "ildg and milc: one array [site][mu][3][3], lexicographic and even_odd; qdp: four arrays, one "
-                      "for each mu, [site][3][3], even_odd",
+                      "ildg, milc and cps: one array [site][mu][3][3], sites lexicographic, even_odd, even_odd and "
+                      "matrices by columns; qdp: four arrays, one for each mu, [site][3][3], even_odd; openqcd: its "
+                      "array udfld(), and its list of points ipt (of int, in the host's memory)",
                   .default_text = "ildg",
-                  .choices = {"ildg", "milc", "qdp"}});
+                  .choices = {"ildg", "milc", "cps", "qdp", "openqcd"}});
   list.push_back({.name = "sites",
                   .type = Type::choice,
                   .help = "other than those of the order",
-                  .choices = {"lexicographic", "even_odd"}});
+                  .choices = {"lexicographic", "even_odd", "odd_even"},
+                  .only_if = {by_sites}});
   list.push_back({.name = "matrix",
                   .type = Type::choice,
-                  .help = "the numbers of a link: [row][column] or [column][row]",
-                  .default_text = "rows",
-                  .choices = {"rows", "columns"}});
+                  .help = "the numbers of a link, other than those of the order: [row][column] or [column][row]",
+                  .choices = {"rows", "columns"},
+                  .only_if = {by_sites}});
   list.push_back(precision_parameter());
   list.push_back({.name = "boundary",
                   .type = Type::boundary,
                   .help = "factors that are multiplied into the links of the last slices; they are divided out",
                   .default_text = "[periodic, periodic, periodic, periodic]"});
+  list.push_back({.name = "spatial_factor",
+                  .type = Type::real,
+                  .help = "of an anisotropy, multiplied into the links of x, y and z; it is divided out",
+                  .default_text = "1",
+                  .minimum = 0,
+                  .minimum_open = true});
+  list.push_back(where_parameter());
   list.push_back(bytes_parameter());
   return table;
 }
 
 ParameterTable make_spinors_table() {
-  const Condition full{"subset", {"full"}};
   return {.name = "spinors",
           .help = "arrays of spinors of 4 spin and 3 colour components, complex numbers",
           .parameters = {{.name = "subset",
@@ -80,10 +97,9 @@ ParameterTable make_spinors_table() {
                           .choices = {"full", "even", "odd"}},
                          {.name = "sites",
                           .type = Type::choice,
-                          .help = "their order",
+                          .help = "their order; openqcd: that of the points that came with links in order: openqcd",
                           .default_text = "lexicographic",
-                          .choices = {"lexicographic", "even_odd"},
-                          .only_if = {full}},
+                          .choices = {"lexicographic", "even_odd", "odd_even", "openqcd"}},
                          {.name = "order",
                           .type = Type::choice,
                           .help = "the numbers of a site: [spin][colour] or [colour][spin]",
@@ -95,6 +111,12 @@ ParameterTable make_spinors_table() {
                           .help = "of spin; MILC's and QIO's is degrand_rossi",
                           .default_text = "degrand_rossi",
                           .choices = {"degrand_rossi", "ukqcd", "openqcd"}},
+                         {.name = "normalization",
+                          .type = Type::choice,
+                          .help = "of M: mass, or kappa's, which is 2 kappa times that",
+                          .default_text = "mass",
+                          .choices = {"mass", "kappa"}},
+                         where_parameter(),
                          bytes_parameter()}};
 }
 
@@ -156,6 +178,11 @@ const ParameterTable& solve_table() {
     return with_guess;
   }();
   return table;
+}
+
+SiteOrder site_order(const std::string& name) {
+  if (name == "lexicographic") return SiteOrder::lexicographic;
+  return name == "even_odd" ? SiteOrder::even_odd : SiteOrder::odd_even;
 }
 
 std::shared_ptr<const Parameters> read_words(const ParameterTable& table, const char* words, const char* name) {

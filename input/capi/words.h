@@ -1,9 +1,11 @@
 // Words of a host, as parameters: the same reading as that of a job.
 #pragma once
 
+#include "core/gauge/foreign_links.h"
 #include "core/parameters/parameters.h"
 
 #include <memory>
+#include <string>
 
 namespace quadrille::capi {
 
@@ -15,6 +17,9 @@ const ParameterTable& links_table();
 /// SPINORS of quadrille.h; and those with `initial_guess`.
 const ParameterTable& spinors_table();
 const ParameterTable& solve_table();
+
+/// Of the words lexicographic, even_odd, odd_even.
+SiteOrder site_order(const std::string& name);
 
 /// `words` against a table or one of the blocks of a job (input/blocks.h). Null and "" are {}. Throws one
 /// ErrorCode::invalid_input that holds every mistake, a line each, with its place: "operator:1:16: unknown key

@@ -119,12 +119,17 @@ std::string real_name(const Dims& dims, std::int64_t real) {
                      component / 6, component / 2 % 3);
 }
 
-GaugeFile load(const LimeInput& file, GaugeFileInfo info, Backend& backend, const ChecksumDemand* demand = nullptr) {
+SiteFormat format_of(const Lattice& lattice, int bits) {
+  return {.dims = lattice.global_dims(), .reals = reals_per_site, .precision = bits, .lattice = &lattice};
+}
+
+GaugeFile load(const LimeInput& file, GaugeFileInfo info, Backend& backend, const RankGrid& ranks,
+               const ChecksumDemand* demand = nullptr) {
   GaugeFile loaded{std::move(info), nullptr, nullptr};
-  loaded.lattice = std::make_unique<const Lattice>(loaded.info.dims);
+  loaded.lattice = std::make_unique<const Lattice>(loaded.info.dims, ranks.for_lattice(loaded.info.dims));
   loaded.links = std::make_shared<GaugeStore>(*loaded.lattice, backend);
   const int bits = loaded.info.precision;
-  const FileField field{{loaded.info.dims, reals_per_site, bits}, "gauge field", real_name};
+  const FileField field{format_of(*loaded.lattice, bits), "gauge field", real_name};
   const auto unpack = [&](const void* bytes, std::int64_t first, std::int64_t count) {
     loaded.links->unpack(bytes, bits, first, count);
   };
@@ -166,14 +171,15 @@ GaugeFileInfo locate_gauge_field(const LimeInput& file) {
 }
 
 GaugeFile load_gauge_field(const LimeInput& file, GaugeFileInfo info, Backend& backend) {
-  return load(file, std::move(info), backend);
+  return load(file, std::move(info), backend, {});
 }
 
 GaugeFile read_gauge_file(const std::string& path, const GaugeReadOptions& options) {
   const LimeInput file(path, options.mover);
   file.log_warnings();
   const ChecksumDemand demand{options.verify_checksum, "gauge.verify_checksum: false makes this a warning"};
-  return load(file, locate_gauge_field(file), options.backend != nullptr ? *options.backend : cpu_backend(), &demand);
+  return load(file, locate_gauge_field(file), options.backend != nullptr ? *options.backend : cpu_backend(),
+              options.ranks, &demand);
 }
 
 double link_tolerance(int precision) { return precision == 32 ? 1e-5 : 1e-10; }
@@ -201,7 +207,7 @@ Checksum write_gauge_file(const std::string& path, const HostLinks& links, const
 Checksum checksum_of(const GaugeStore& links) {
   constexpr int bits = 64;
   return look_at_pieces(
-             {.dims = links.lattice().dims(), .reals = reals_per_site, .precision = bits}, links.backend(),
+             format_of(links.lattice(), bits), links.backend(),
              [&links](void* bytes, std::int64_t first, std::int64_t count) { links.pack(bytes, bits, first, count); })
       .checksum;
 }
@@ -210,8 +216,8 @@ Checksum write_gauge_file(const std::string& path, const GaugeStore& links, cons
   if (options.precision != 32 && options.precision != 64)
     throw Error(ErrorCode::invalid_input,
                 fmt::format("cannot write {}-bit links; 32 or 64 bits are possible", options.precision));
-  const Dims& dims = links.lattice().dims();
-  const SiteFormat format{.dims = dims, .reals = reals_per_site, .precision = options.precision};
+  const Dims& dims = links.lattice().global_dims();
+  const SiteFormat format = format_of(links.lattice(), options.precision);
   const bool single = options.precision == 32;
   const GaugeObservables observables = links.observables();
   // QIO reads its XML records as C strings: each carries its NUL.
@@ -231,7 +237,7 @@ Checksum write_gauge_file(const std::string& path, const GaugeStore& links, cons
                  "</ildgFormat>",
                  options.precision, dims[0], dims[1], dims[2], dims[3]);
 
-  LimeOutput file(path, options.mover);
+  LimeOutput file(path, options.mover, links.lattice().communicator());
   file.record("scidac-private-file-xml", with_nul(private_file_xml(dims)), true, false);
   file.record("scidac-file-xml", with_nul(file_xml), false, true);
   file.record("scidac-private-record-xml",

@@ -9,6 +9,7 @@
 #include "core/layout/lattice.h"
 #include "input/files/lime.h"
 #include "input/files/scidac.h"
+#include "input/rank_grid.h"
 
 #include <memory>
 #include <string>
@@ -40,10 +41,11 @@ struct GaugeFile {
 struct GaugeReadOptions {
   bool verify_checksum = true;  ///< false: a mismatch is a warning
   Backend* backend = nullptr;   ///< of the links; null: the CPU
+  RankGrid ranks{};             ///< that the lattice is divided over
   LimeMover mover = LimeMover::automatic;
 };
 
-/// Reads the gauge field of a file (the first one, with a warning, when there are several).
+/// Reads the gauge field of a file (the first one, with a warning, when there are several). Collective.
 ///
 /// Errors name file, record and byte: everything that scan_lime() finds; ErrorCode::file for missing records, a field
 /// other than su3gauge, a precision other than 32 or 64, odd extents, a record length that is not the field's, and a
@@ -69,7 +71,7 @@ struct GaugeWriteOptions {
 
 /// Writes an ILDG file with QIO's records, checksum and the plaquette in the record XML. A failed write leaves no file
 /// (and an older one as it was). Errors: those of AtomicFile; ErrorCode::numerical for links that are not finite.
-/// Gives the checksum that it wrote.
+/// Gives the checksum that it wrote. Collective; the bytes of the data do not depend on the grid of ranks.
 Checksum write_gauge_file(const std::string& path, const GaugeStore& links, const GaugeWriteOptions& options = {});
 Checksum write_gauge_file(const std::string& path, const HostLinks& links, const GaugeWriteOptions& options = {});
 

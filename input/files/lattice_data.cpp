@@ -1,6 +1,7 @@
 #include "input/files/lattice_data.h"
 
 #include "core/backend/transfer_buffer.h"
+#include "core/comm/agreement.h"
 #include "input/files/big_endian.h"
 
 #include <fmt/format.h>
@@ -25,10 +26,46 @@ std::int64_t sites_in(std::size_t bytes, const SiteFormat& format) {
   return std::max<std::int64_t>(1, std::int64_t(bytes / format.site_bytes()));
 }
 
+std::int64_t sites_here(const SiteFormat& format) {
+  return format.lattice ? format.lattice->volume() : volume(format.dims);
+}
+
+/// Sites that follow each other here as they do in the file: rows, planes or more, as far as the directions are whole.
+std::int64_t stretch_of(const SiteFormat& format) {
+  std::int64_t sites = 1;
+  for (int mu = 0; mu < 4; ++mu) {
+    sites *= format.lattice->dims()[std::size_t(mu)];
+    if (format.communicator().splits(mu)) break;
+  }
+  return sites;
+}
+
+/// Calls f(first site here, first site in the file, count) for the parts of the sites [begin, end) that lie together in
+/// the file.
+template <class F>
+void for_each_stretch(const SiteFormat& format, std::int64_t begin, std::int64_t end, const F& f) {
+  if (format.communicator().size() == 1) return f(begin, begin, end - begin);
+  const std::int64_t whole = stretch_of(format);
+  for (std::int64_t site = begin; site < end;) {
+    const std::int64_t next = std::min(end, (site / whole + 1) * whole);
+    f(site, format.lattice->global_site(format.lattice->coordinates(site)), next - site);
+    site = next;
+  }
+}
+
+/// What all ranks have found.
+SiteData of_all_ranks(const SiteFormat& format, const SiteData& mine) {
+  std::vector<SiteData> all(std::size_t(format.communicator().size()));
+  format.communicator().gather(&mine, sizeof mine, all.data());
+  SiteData found;
+  for (const SiteData& theirs : all) found.add(theirs);
+  return found;
+}
+
 /// A field cut into pieces, and buffers for them in turn: a second one where the backend works while the host does.
 class Pieces {
  public:
-  Pieces(const SiteFormat& format, Backend& backend) : format_(format), sites_(volume(format.dims)) {
+  Pieces(const SiteFormat& format, Backend& backend) : format_(format), sites_(sites_here(format)) {
     most_ = std::min(sites_, sites_in(piece_bytes, format));
     buffers_.resize(backend.host_memory() ? 1 : 2);
     for (auto& buffer : buffers_) buffer = backend.transfer_buffer(std::size_t(most_) * format.site_bytes());
@@ -40,7 +77,6 @@ class Pieces {
   std::int64_t first(std::int64_t piece) const { return piece * most_; }
   std::int64_t sites(std::int64_t piece) const { return std::min(most_, sites_ - first(piece)); }
   std::size_t bytes(std::int64_t piece) const { return std::size_t(sites(piece)) * format_.site_bytes(); }
-  std::uint64_t offset(std::int64_t piece) const { return std::uint64_t(first(piece)) * format_.site_bytes(); }
 
  private:
   SiteFormat format_;
@@ -65,8 +101,8 @@ std::int64_t first_not_finite(const std::byte* bytes, std::int64_t count) {
   return i;
 }
 
-/// What there is in sites as they stand in the file.
-SiteData look_at(const SiteFormat& format, const std::byte* bytes, std::int64_t first, std::int64_t sites) {
+/// What there is in sites that stand as in the file, the first of which is the site `first` of the file.
+SiteData look_at_stretch(const SiteFormat& format, const std::byte* bytes, std::int64_t first, std::int64_t sites) {
   SiteData found;
   for (std::int64_t i = 0; i < sites; ++i)
     found.checksum.add_site(std::uint64_t(first + i), bytes + std::size_t(i) * format.site_bytes(),
@@ -79,6 +115,15 @@ SiteData look_at(const SiteFormat& format, const std::byte* bytes, std::int64_t 
   found.not_finite = first * format.reals + bad;
   found.value = wide ? std::bit_cast<double>(load_big_u64(bytes + bad * 8))
                      : double(std::bit_cast<float>(load_big_u32(bytes + bad * 4)));
+  return found;
+}
+
+/// The same of the sites [begin, end) of this rank.
+SiteData look_at(const SiteFormat& format, const std::byte* bytes, std::int64_t begin, std::int64_t end) {
+  SiteData found;
+  for_each_stretch(format, begin, end, [&](std::int64_t here, std::int64_t in_file, std::int64_t sites) {
+    found.add(look_at_stretch(format, bytes + std::size_t(here - begin) * format.site_bytes(), in_file, sites));
+  });
   return found;
 }
 
@@ -130,21 +175,31 @@ void for_each_packed(Pieces& pieces, const PackSites& pack, const Finish& finish
 SiteData write_packed(LimeOutput& file, const SiteFormat& format, Backend& backend, const PackSites& pack) {
   Pieces pieces(format, backend);
   SiteData found;
-  for_each_packed(pieces, pack, [&](std::int64_t piece, const std::byte* host) {
+  const auto write_part = [&](const std::byte* bytes, std::int64_t begin, std::int64_t end) {
+    for_each_stretch(format, begin, end, [&](std::int64_t here, std::int64_t in_file, std::int64_t sites) {
+      file.write_at(std::uint64_t(in_file) * format.site_bytes(),
+                    bytes + std::size_t(here - begin) * format.site_bytes(), std::size_t(sites) * format.site_bytes());
+    });
+  };
+  const auto write_all = [&](std::int64_t piece, const std::byte* host) {
     if (found.not_finite >= 0) return;
-    const std::uint64_t offset = pieces.offset(piece);
+    const std::int64_t first = pieces.first(piece);
     found.add(over_parts(format, pieces.sites(piece), [&](std::int64_t begin, std::int64_t end) {
-      const std::size_t at = std::size_t(begin) * format.site_bytes();
-      const SiteData part = look_at(format, host + at, pieces.first(piece) + begin, end - begin);
-      if (file.concurrent()) file.write_at(offset + at, host + at, std::size_t(end - begin) * format.site_bytes());
+      const std::byte* const bytes = host + std::size_t(begin) * format.site_bytes();
+      const SiteData part = look_at(format, bytes, first + begin, first + end);
+      if (file.concurrent()) write_part(bytes, first + begin, first + end);
       return part;
     }));
-    if (file.concurrent())
-      file.begin_writeback(offset, pieces.bytes(piece));
-    else
-      file.write(host, pieces.bytes(piece));
-  });
-  return found;
+    if (!file.concurrent()) return file.write(host, pieces.bytes(piece));
+    for_each_stretch(format, first, first + pieces.sites(piece),
+                     [&](std::int64_t, std::int64_t in_file, std::int64_t sites) {
+                       const std::uint64_t bytes = std::uint64_t(sites) * format.site_bytes();
+                       if (bytes >= part_bytes)
+                         file.begin_writeback(std::uint64_t(in_file) * format.site_bytes(), bytes);
+                     });
+  };
+  all_or_none(format.communicator(), [&] { for_each_packed(pieces, pack, write_all); });
+  return of_all_ranks(format, found);
 }
 
 /// `value`: the first number that is not finite in the file, in words.
@@ -219,25 +274,33 @@ void check_extents(const Dims& dims, const Location& where) {
 
 SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, Backend& backend,
                      const UnpackSites& unpack) {
-  Pieces pieces(format, backend);
   SiteData found;
-  for (std::int64_t piece = 0; piece < pieces.count(); ++piece) {
-    TransferBuffer& buffer = pieces.buffer(piece);
-    buffer.wait();
-    const std::int64_t first = pieces.first(piece), count = pieces.sites(piece);
-    if (!file.concurrent()) file.read(record, pieces.offset(piece), buffer.host(), pieces.bytes(piece));
-    found.add(over_parts(format, count, [&](std::int64_t begin, std::int64_t end) {
-      const std::size_t at = std::size_t(begin) * format.site_bytes();
-      const std::size_t bytes = std::size_t(end - begin) * format.site_bytes();
-      if (file.concurrent()) file.read(record, pieces.offset(piece) + at, buffer.host() + at, bytes);
-      return look_at(format, buffer.host() + at, first + begin, end - begin);
-    }));
-    buffer.send(pieces.bytes(piece));
-    unpack(buffer.device(), first, count);
-    buffer.mark();
-  }
-  for (std::int64_t i = 0; i < pieces.buffers(); ++i) pieces.buffer(i).wait();
-  return found;
+  const auto read_part = [&](std::byte* bytes, std::int64_t begin, std::int64_t end) {
+    for_each_stretch(format, begin, end, [&](std::int64_t here, std::int64_t in_file, std::int64_t sites) {
+      file.read(record, std::uint64_t(in_file) * format.site_bytes(),
+                bytes + std::size_t(here - begin) * format.site_bytes(), std::size_t(sites) * format.site_bytes());
+    });
+  };
+  const auto read_all = [&] {
+    Pieces pieces(format, backend);
+    for (std::int64_t piece = 0; piece < pieces.count(); ++piece) {
+      TransferBuffer& buffer = pieces.buffer(piece);
+      buffer.wait();
+      const std::int64_t first = pieces.first(piece), count = pieces.sites(piece);
+      if (!file.concurrent()) read_part(buffer.host(), first, first + count);
+      found.add(over_parts(format, count, [&](std::int64_t begin, std::int64_t end) {
+        std::byte* const bytes = buffer.host() + std::size_t(begin) * format.site_bytes();
+        if (file.concurrent()) read_part(bytes, first + begin, first + end);
+        return look_at(format, bytes, first + begin, first + end);
+      }));
+      buffer.send(pieces.bytes(piece));
+      unpack(buffer.device(), first, count);
+      buffer.mark();
+    }
+    for (std::int64_t i = 0; i < pieces.buffers(); ++i) pieces.buffer(i).wait();
+  };
+  all_or_none(format.communicator(), read_all);
+  return of_all_ranks(format, found);
 }
 
 Checksum write_pieces(LimeOutput& file, const SiteFormat& format, Backend& backend, const PackSites& pack,
@@ -252,38 +315,12 @@ SiteData look_at_pieces(const SiteFormat& format, Backend& backend, const PackSi
   Pieces pieces(format, backend);
   SiteData found;
   for_each_packed(pieces, pack, [&](std::int64_t piece, const std::byte* host) {
+    const std::int64_t first = pieces.first(piece);
     found.add(over_parts(format, pieces.sites(piece), [&](std::int64_t begin, std::int64_t end) {
-      return look_at(format, host + std::size_t(begin) * format.site_bytes(), pieces.first(piece) + begin, end - begin);
+      return look_at(format, host + std::size_t(begin) * format.site_bytes(), first + begin, first + end);
     }));
   });
-  return found;
-}
-
-void fill_pieces(const SiteFormat& format, Backend& backend, const SiteWork& fill, const UnpackSites& unpack) {
-  Pieces pieces(format, backend);
-  for (std::int64_t piece = 0; piece < pieces.count(); ++piece) {
-    TransferBuffer& buffer = pieces.buffer(piece);
-    buffer.wait();
-    const std::int64_t first = pieces.first(piece);
-    over_parts(format, pieces.sites(piece), [&](std::int64_t begin, std::int64_t end) {
-      fill(buffer.host() + std::size_t(begin) * format.site_bytes(), first + begin, first + end);
-      return SiteData{};
-    });
-    buffer.send(pieces.bytes(piece));
-    unpack(buffer.device(), first, pieces.sites(piece));
-    buffer.mark();
-  }
-  for (std::int64_t i = 0; i < pieces.buffers(); ++i) pieces.buffer(i).wait();
-}
-
-void take_pieces(const SiteFormat& format, Backend& backend, const PackSites& pack, const SiteWork& take) {
-  Pieces pieces(format, backend);
-  for_each_packed(pieces, pack, [&](std::int64_t piece, std::byte* host) {
-    over_parts(format, pieces.sites(piece), [&](std::int64_t begin, std::int64_t end) {
-      take(host + std::size_t(begin) * format.site_bytes(), pieces.first(piece) + begin, pieces.first(piece) + end);
-      return SiteData{};
-    });
-  });
+  return of_all_ranks(format, found);
 }
 
 SiteData read_sites(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, double* data) {

@@ -7,6 +7,7 @@
 
 #include "core/backend/backend.h"
 #include "core/field/host_field.h"
+#include "core/layout/lattice.h"
 #include "input/files/checksum.h"
 #include "input/files/lime.h"
 
@@ -19,11 +20,15 @@ namespace quadrille {
 
 /// What a record holds: `reals` real numbers per site, of `precision` (32 or 64) bits.
 struct SiteFormat {
-  Dims dims{};
+  Dims dims{};  ///< of the whole lattice
   int reals = 0;
   int precision = 64;
+  /// Divides the sites over ranks: each moves those of its own part, in the order of their local index, which is what
+  /// functions below count sites by; null: all sites are here.
+  const Lattice* lattice = nullptr;
 
   std::size_t site_bytes() const { return std::size_t(reals) * std::size_t(precision) / 8; }
+  const Communicator& communicator() const { return lattice ? lattice->communicator() : *single_process(); }
 };
 
 /// Bytes of the whole field; nothing when they do not fit 64 bits.
@@ -38,7 +43,7 @@ void check_extents(const Dims& dims, const Location& where);
 /// What moving found besides the numbers.
 struct SiteData {
   Checksum checksum;
-  std::int64_t not_finite = -1;  ///< index of the first real number that is NaN or infinite, -1 without one
+  std::int64_t not_finite = -1;  ///< index in the file of the first real that is NaN or infinite, -1 without one
   double value = 0;              ///< that number
 
   /// Joins what was found in another part of the same field.
@@ -53,6 +58,8 @@ using PackSites = std::function<void(void* bytes, std::int64_t first, std::int64
 /// The place of a real number, by its index, in words.
 using RealName = std::function<std::string(std::int64_t)>;
 
+// What follows is collective where the sites are divided; what was found is that of all ranks.
+
 /// Reads the data of a record, whose length must be right (field_bytes), and gives each piece to `unpack`, in rising
 /// order, from the calling thread. The work of all calls is done when it returns.
 SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, Backend& backend,
@@ -65,12 +72,6 @@ Checksum write_pieces(LimeOutput& file, const SiteFormat& format, Backend& backe
 
 /// What writing these pieces would find, without a file.
 SiteData look_at_pieces(const SiteFormat& format, Backend& backend, const PackSites& pack);
-
-/// Does something with the sites [begin, end) of a field, which stand as in a file at `bytes`. Called from all threads.
-using SiteWork = std::function<void(std::byte* bytes, std::int64_t begin, std::int64_t end)>;
-/// Like read_pieces() with sites that `fill` makes, and like write_pieces() with `take` in place of a file.
-void fill_pieces(const SiteFormat& format, Backend& backend, const SiteWork& fill, const UnpackSites& unpack);
-void take_pieces(const SiteFormat& format, Backend& backend, const PackSites& pack, const SiteWork& take);
 
 /// read_pieces() into data[0 .. volume * reals) of the host, as doubles.
 SiteData read_sites(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, double* data);

@@ -1,5 +1,6 @@
 #include "input/files/lime.h"
 
+#include "core/comm/agreement.h"
 #include "core/system/log.h"
 #include "input/files/big_endian.h"
 #include "input/files/input_file.h"
@@ -113,11 +114,21 @@ std::string LimeInput::text(const LimeRecord& record) const {
   return text;
 }
 
-LimeOutput::LimeOutput(const std::string& path, LimeMover mover) : file_(path) {
-  if (use_clime(mover))
-    sink_ = make_clime_sink(file_);
-  else
-    sink_ = std::make_unique<BuiltinSink>(file_);
+LimeOutput::LimeOutput(const std::string& path, LimeMover mover, const Communicator& communicator)
+    : communicator_(communicator), path_(path) {
+  on_first_rank(communicator, [&] {
+    file_.emplace(path);
+    if (!alone() && !file_->positional())
+      throw Error(ErrorCode::unsupported, "several ranks cannot write into a device or a pipe", {.file = path});
+  });
+  const std::string temporary = share(communicator, first() ? file_->temporary() : "");
+  all_or_none(communicator, [&] {
+    if (!first()) file_.emplace(path, temporary);
+    if (alone() && use_clime(mover))
+      sink_ = make_clime_sink(*file_);
+    else
+      sink_ = std::make_unique<BuiltinSink>(*file_);
+  });
 }
 
 LimeOutput::~LimeOutput() = default;
@@ -141,13 +152,14 @@ void LimeOutput::begin_record(std::string_view type, std::uint64_t length, bool 
   written_ = 0;
   in_record_ = true;
   in_message_ = true;
-  sink_->begin_record(record_);
+  on_first_rank(communicator_, [&] { sink_->begin_record(record_); });
 }
 
 void LimeOutput::write(const void* data, std::size_t bytes) {
   demand(in_record_ && bytes <= record_.length - written_, "more data than the record's length");
   written_ += bytes;
-  if (bytes > 0) sink_->write(data, bytes);
+  if (bytes == 0) return;
+  on_first_rank(communicator_, [&] { sink_->write(data, bytes); });
 }
 
 void LimeOutput::write_at(std::uint64_t offset, const void* data, std::size_t bytes) {
@@ -157,12 +169,12 @@ void LimeOutput::write_at(std::uint64_t offset, const void* data, std::size_t by
 }
 
 void LimeOutput::begin_writeback(std::uint64_t offset, std::uint64_t bytes) {
-  file_.begin_writeback(record_.data_byte + offset, bytes);
+  file_->begin_writeback(record_.data_byte + offset, bytes);
 }
 
 void LimeOutput::end_record() {
-  demand(in_record_ && written_ == record_.length, "less data than the record's length");
-  sink_->end_record(record_);
+  demand(in_record_ && (written_ == record_.length || !alone()), "less data than the record's length");
+  on_first_rank(communicator_, [&] { sink_->end_record(record_); });
   in_record_ = false;
   in_message_ = !record_.ends_message;
 }
@@ -175,8 +187,11 @@ void LimeOutput::record(std::string_view type, std::string_view data, bool begin
 
 void LimeOutput::commit() {
   demand(!in_record_ && !in_message_ && record_.number > 0, "the last message is not finished");
-  sink_->flush();
-  file_.commit();
+  all_or_none(communicator_, [&] {
+    sink_->flush();
+    if (!alone()) file_->flush();
+  });
+  on_first_rank(communicator_, [&] { file_->commit(); });
 }
 
 }  // namespace quadrille

@@ -6,6 +6,7 @@
 // The built-in codec always scans and validates a file as a whole. The bytes are then moved by it or by c-lime.
 #pragma once
 
+#include "core/comm/communicator.h"
 #include "core/error.h"
 #include "core/system/atomic_file.h"
 
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -107,9 +109,14 @@ class LimeInput {
 };
 
 /// A file that exists under its name only after commit() (see AtomicFile, also for the errors of writing).
+///
+/// Over several ranks all members are collective but write_at() and begin_writeback(): each rank writes its part of the
+/// data in place, the first one everything else. They move the bytes themselves then, and devices and pipes are
+/// refused.
 class LimeOutput {
  public:
-  explicit LimeOutput(const std::string& path, LimeMover mover = LimeMover::automatic);
+  explicit LimeOutput(const std::string& path, LimeMover mover = LimeMover::automatic,
+                      const Communicator& communicator = *single_process());
   LimeOutput(const LimeOutput&) = delete;
   LimeOutput& operator=(const LimeOutput&) = delete;
   ~LimeOutput();
@@ -128,12 +135,16 @@ class LimeOutput {
   /// A whole record at once.
   void record(std::string_view type, std::string_view data, bool begins_message, bool ends_message);
   void commit();
-  const std::string& path() const { return file_.path(); }
+  const std::string& path() const { return path_; }
 
  private:
   void demand(bool holds, const char* rule) const;
+  bool first() const { return communicator_.rank() == 0; }
+  bool alone() const { return communicator_.size() == 1; }
 
-  AtomicFile file_;
+  const Communicator& communicator_;
+  std::string path_;
+  std::optional<AtomicFile> file_;
   std::unique_ptr<LimeSink> sink_;
   LimeRecord record_;
   std::atomic<std::uint64_t> written_ = 0;

@@ -117,8 +117,8 @@ void read_header(const Location& where, PropagatorFileInfo& info) {
   }
 }
 
-FileField field_of(const PropagatorFileInfo& info) {
-  return {{info.dims, reals_per_site, info.precision}, "propagator", real_name};
+FileField field_of(const PropagatorFileInfo& info, const Lattice* lattice = nullptr) {
+  return {{info.dims, reals_per_site, info.precision, lattice}, "propagator", real_name};
 }
 
 }  // namespace
@@ -128,13 +128,14 @@ Checksum write_propagator_file(const std::string& path, const Propagator& propag
   if (options.precision != 32 && options.precision != 64)
     throw Error(ErrorCode::invalid_input,
                 fmt::format("cannot write a {}-bit propagator; 32 or 64 bits are possible", options.precision));
-  const Dims& dims = propagator.desc().lattice->dims();
-  const SiteFormat format{.dims = dims, .reals = reals_per_site, .precision = options.precision};
+  const Lattice& lattice = *propagator.desc().lattice;
+  const Dims& dims = lattice.global_dims();
+  const SiteFormat format{.dims = dims, .reals = reals_per_site, .precision = options.precision, .lattice = &lattice};
   // QIO reads its XML records as C strings: each carries its NUL.
   const auto with_nul = [](std::string text) { return text + '\0'; };
   const std::string file_xml = "<?xml version=\"1.0\"?>\n<propagator>\n" +
                                element("program", "Quadrille " QUADRILLE_VERSION) + "</propagator>\n";
-  LimeOutput file(path, options.mover);
+  LimeOutput file(path, options.mover, lattice.communicator());
   file.record("scidac-private-file-xml", with_nul(private_file_xml(dims)), true, false);
   file.record("scidac-file-xml", with_nul(file_xml), false, true);
   file.record("scidac-private-record-xml",
@@ -199,15 +200,15 @@ PropagatorFile read_propagator_file(const std::string& path, const Lattice& latt
   const LimeInput file(path, options.mover);
   file.log_warnings();
   PropagatorFile read{locate_propagator(file), {}};
-  if (read.info.dims != lattice.dims())
+  if (read.info.dims != lattice.global_dims())
     fail(fmt::format("this propagator is on a {} lattice, not on one of {}", extents_text(read.info.dims),
-                     extents_text(lattice.dims())),
+                     extents_text(lattice.global_dims())),
          lime_location(path, read.info.data));
   read.propagator = make_propagator(FieldDesc::spinor(lattice, Subset::Full, Precision::Double, backend),
                                     Propagator::Sink::degrand_rossi);
   const ChecksumDemand demand{options.verify_checksum, "reading it with verify_checksum off makes this a warning"};
   read.info.checksum = read_field(
-      file, read.info.data, field_of(read.info), backend,
+      file, read.info.data, field_of(read.info, &lattice), backend,
       [&](const void* bytes, std::int64_t first, std::int64_t count) {
         unpack_sites({&read.propagator, first, count, read.info.precision}, bytes);
       },

@@ -23,11 +23,17 @@ void check(const Parameters& source, const Dims& dims) {
 }
 
 void make(const Parameters& source, Field& b, int spin, int color) {
-  check(source, b.lattice().dims());
+  const Lattice& lattice = b.lattice();
+  check(source, lattice.global_dims());
   std::array<Complex, 12> numbers{};
   numbers[std::size_t(3 * spin + color)] = 1;
   blas::zero(b);
-  put_spinor(b, source.integer4("site"), numbers);
+  Dims site = source.integer4("site");
+  for (std::size_t mu = 0; mu < 4; ++mu) {
+    site[mu] -= lattice.origin()[mu];
+    if (site[mu] < 0 || site[mu] >= lattice.dims()[mu]) return;  // another rank's
+  }
+  put_spinor(b, site, numbers);
 }
 
 Dims position(const Parameters& source) { return source.integer4("site"); }

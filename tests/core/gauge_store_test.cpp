@@ -15,6 +15,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace quadrille {
@@ -275,6 +277,42 @@ TEST_P(GaugeStoreOn, BodiesOfDeviceKernelsDoTheSameInTheGroupedLayout) {
   HostLinks found(lattice.dims());
   export_links(found, back);
   EXPECT_EQ(found.data, links.data);
+}
+
+/// By lanes as link by link, on every layout; equal defects belong to the first link, a NaN beats them all.
+TEST_P(GaugeStoreOn, DefectsAreThoseOfEachLink) {
+  HostLinks links = testing::hot_start(lattice, next_seed());
+  const auto naive = [&] {
+    std::array<Worst, 2> worst;
+    for (std::int64_t link = 0; link < 4 * lattice.volume(); ++link) {
+      const Matrix3 u = Matrix3::read(links.link(link / 4, int(link % 4)));
+      worst[0].meet(unitarity_defect(u), link);
+      worst[1].meet(magnitude(difference(determinant(u), 1.0)), link);
+    }
+    return worst;
+  };
+  const auto expect_equal = [&] {
+    const Unitarity found = GaugeStore(lattice, links).unitarity();
+    const std::array<Worst, 2> wanted = naive();
+    EXPECT_NEAR(found.unitarity, wanted[0].value, 1e-15 + 1e-12 * wanted[0].value);
+    EXPECT_NEAR(found.determinant, wanted[1].value, 2e-15 + 1e-12 * wanted[1].value);
+    return std::pair(found, wanted);
+  };
+  expect_equal();
+  const std::int64_t site = lattice.volume() / 3;
+  for (int n = 0; n < 9; ++n) links.link(site, 2)[n] *= Complex(1.01, 0.3);
+  const auto [found, wanted] = expect_equal();
+  EXPECT_EQ(found.unitarity_site * 4 + found.unitarity_direction, wanted[0].item);
+  EXPECT_EQ(found.determinant_site * 4 + found.determinant_direction, wanted[1].item);
+  links.link(site + 1, 3)[5] = {0, std::nan("")};
+  const Unitarity broken = GaugeStore(lattice, links).unitarity();
+  EXPECT_TRUE(std::isnan(broken.unitarity));
+  EXPECT_EQ(broken.unitarity_site, site + 1);
+  EXPECT_EQ(broken.unitarity_direction, 3);
+  std::ranges::fill(links.data, Complex(0));
+  const Unitarity zero = GaugeStore(lattice, links).unitarity();
+  EXPECT_EQ(zero.unitarity, 1);
+  EXPECT_EQ(zero.unitarity_site * 4 + zero.unitarity_direction, 0);
 }
 
 TEST(GaugeStore, NamesALinkThatCannotBeMended) {

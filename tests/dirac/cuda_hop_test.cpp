@@ -1,6 +1,6 @@
 // The CUDA hopping kernels without a GPU: the bodies of the generated sources and their index arithmetic, on the host.
 #include "core/field/site_access.h"
-#include "core/gauge/link_work.h"
+#include "core/gauge/face_exchange.h"
 #include "core/layout/grouped_layout.h"
 #include "dirac/cuda/tiles.h"
 #include "dirac/hop_kernel.h"
@@ -135,12 +135,13 @@ void every_body_agrees(const Scene& scene) {
   Field forward = double_18(hops::forward), matrices = double_18(1);  // as the store of a device has them
   import_links(forward, scene.gauge->host_links());
   const LinkView g = view_of(matrices);
-  ASSERT_TRUE(cpu_link_work().fix_time(g, view_of(forward)));
+  FaceExchange faces(scene.lattice, cpu_backend());
+  ASSERT_TRUE(faces.fix_time(g, view_of(forward)));
   for (const OperatorForm& form : all_forms()) {
     const auto links = [&](std::uint8_t directions) {
       Field field(
           in_groups(FieldDesc::links(scene.lattice, form.precision, form.reconstruct, cpu_backend(), directions)));
-      cpu_link_work().copy(view_of(field), view_of(forward), form.temporal_gauge ? &g : nullptr);
+      faces.copy(view_of(field), view_of(forward), form.temporal_gauge ? &g : nullptr);
       return field;
     };
     const Field spatial = links(hops::spatial);

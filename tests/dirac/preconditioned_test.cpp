@@ -96,51 +96,6 @@ TEST_P(Preconditioned, NormalOperatorIsHermitianAndPositive) {
   }
 }
 
-/// One process of a job in which the largest values of another are as given.
-class WithAnotherRank final : public Communicator {
- public:
-  explicit WithAnotherRank(double largest) : largest_(largest) {}
-  int rank() const override { return alone_->rank(); }
-  int size() const override { return alone_->size(); }
-  const Dims& grid() const override { return alone_->grid(); }
-  const Dims& coordinates() const override { return alone_->coordinates(); }
-  void sum(double* values, std::size_t count) const override { alone_->sum(values, count); }
-  void maximum(double* values, std::size_t count) const override {
-    for (std::size_t i = 0; i < count; ++i) values[i] = std::max(values[i], largest_);
-  }
-  void broadcast(void* data, std::size_t bytes, int root) const override { alone_->broadcast(data, bytes, root); }
-  void shift(int direction, const void* send, void* receive, std::size_t bytes) const override {
-    alone_->shift(direction, send, receive, bytes);
-  }
-  void barrier() const override { alone_->barrier(); }
-
- private:
-  double largest_;
-  std::shared_ptr<const Communicator> alone_ = single_process();
-};
-
-TEST(PreconditionedForms, LinksOfAnotherRankAreJudgedToo) {
-  const auto complaint = [](double other_ranks, double own_scale) -> std::string {
-    const Lattice lattice({4, 4, 4, 4}, std::make_shared<const WithAnotherRank>(other_ranks));
-    HostLinks links = testing::weak_start(lattice, next_seed(), 0.3);
-    for (int i = 0; i < 9; ++i) links.link(37, 2)[i] *= own_scale;
-    const auto gauge = std::make_shared<const GaugeStore>(lattice, links, backend());
-    const EvenOddSystem system(std::make_shared<const WilsonOperator>(gauge, WilsonParameters{}, OperatorForm{}));
-    try {
-      system.converted({Precision::Double, Reconstruct::R12});
-      return "";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::invalid_input);
-      return error.message();
-    }
-  };
-  EXPECT_EQ(complaint(1e-15, 1), "");
-  EXPECT_NE(complaint(1e-9, 1).find("is 1e-09 at a link of another rank"), std::string::npos);
-  EXPECT_NE(complaint(1e-9, 1 + 1e-12).find("is 1e-09 at a link of another rank"), std::string::npos);
-  EXPECT_NE(complaint(1e-12, 1 + 1e-9).find("site (1,1,2,0), direction z"), std::string::npos);
-  EXPECT_NE(complaint(1e-15, std::numeric_limits<double>::quiet_NaN()).find("site (1,1,2,0)"), std::string::npos);
-}
-
 TEST(PreconditionedForms, TwelveNumbersDemandUnitaryLinksOfTheOuterForm) {
   HostLinks links = testing::weak_start(Lattice({4, 4, 4, 4}), next_seed(), 0.3);
   Scene good({4, 4, 4, 4}, links);

@@ -127,6 +127,8 @@ class CpuBackend final : public Backend {
     return std::make_unique<HostBuffer>(bytes);
   }
   void synchronize() override {}
+  MemoryPlace place_of(const void*) const override { return MemoryPlace::host; }
+  void wait_for(void*) override {}
 
   void convert(Field& dst, const Field& src) override { host::convert(dst, src); }
   void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) override {
@@ -137,6 +139,8 @@ class CpuBackend final : public Backend {
   }
   void pack_sites(void* bytes, const PropagatorPiece& piece) override { host::pack_sites(bytes, piece); }
   void unpack_sites(const PropagatorPiece& piece, const void* bytes) override { host::unpack_sites(piece, bytes); }
+  void read_spinors(Field& dst, const ForeignSpinors& src) override { host::read_spinors(dst, src); }
+  void write_spinors(const ForeignSpinors& dst, const Field& src) override { host::write_spinors(dst, src); }
   std::vector<double> slice_norms(const Propagator& propagator) override { return host::slice_norms(propagator); }
   blas::Sums run(const blas::Call& call) override { return blas::run_on_cpu(call); }
 

@@ -1,4 +1,4 @@
-// Conversions and gauge rotations of spinors on the device: one thread a site.
+// Conversions, gauge rotations and foreign arrays of spinors on the device: one thread a site.
 #include "core/backend/cuda/grouped_access.cuh"
 #include "core/backend/cuda/kernels.h"
 #include "core/backend/cuda/runtime.h"
@@ -48,6 +48,20 @@ void rotate(const Spinor& dst, const Spinor& src, const double* g, bool adjoint,
   with_accesses(dst, src, [&](auto to, auto from) {
     launch(RotateSite<decltype(to), decltype(from), Matrices>{to, from, matrices, adjoint}, sites);
   });
+}
+
+void read_spinors(const Spinor& dst, const ForeignSpinors& src, int parity, std::int64_t sites) {
+  using To = SpinorAccess<double>;
+  const To to{dst.numbers, dst.norms};
+  if (src.bits == 64) return launch(ReadSpinor<To, double>{to, src, parity}, sites);
+  launch(ReadSpinor<To, float>{to, src, parity}, sites);
+}
+
+void write_spinors(const ForeignSpinors& dst, const Spinor& src, int parity, std::int64_t sites) {
+  using From = SpinorAccess<double>;
+  const From from{src.numbers, src.norms};
+  if (dst.bits == 64) return launch(WriteSpinor<From, double>{from, dst, parity}, sites);
+  launch(WriteSpinor<From, float>{from, dst, parity}, sites);
 }
 
 }  // namespace quadrille::cuda

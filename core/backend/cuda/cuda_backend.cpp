@@ -218,6 +218,9 @@ class CudaBackend final : public Backend {
   std::unique_ptr<TransferBuffer> transfer_buffer(std::size_t bytes) override { return make_transfer_buffer(bytes); }
   void synchronize() override { QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(stream())); }
 
+  MemoryPlace place_of(const void* memory) const override;
+  void wait_for(void* stream) override;
+
   void convert(Field& dst, const Field& src) override {
     for_each_parity(dst, [&](Parity p) {
       const std::size_t bytes = dst.desc().parity_bytes();
@@ -243,6 +246,14 @@ class CudaBackend final : public Backend {
   }
   void unpack_sites(const PropagatorPiece& piece, const void* bytes) override {
     cuda::unpack_sites(columns(*piece.propagator), bytes, piece.first, piece.count, piece.precision);
+  }
+  void read_spinors(Field& dst, const ForeignSpinors& src) override {
+    for_each_parity(dst,
+                    [&](Parity p) { cuda::read_spinors(spinor(dst, p), src, int(p), dst.lattice().half_volume()); });
+  }
+  void write_spinors(const ForeignSpinors& dst, const Field& src) override {
+    for_each_parity(src,
+                    [&](Parity p) { cuda::write_spinors(dst, spinor(src, p), int(p), src.lattice().half_volume()); });
   }
   std::vector<double> slice_norms(const Propagator& propagator) override {
     return cuda::slice_norms(columns(propagator));
@@ -316,6 +327,26 @@ void* CudaBackend::allocate(std::size_t bytes) {
   allocated_ += bytes;
   ++allocations_;
   return memory;
+}
+
+MemoryPlace CudaBackend::place_of(const void* memory) const {
+  cudaPointerAttributes attributes{};
+  QUADRILLE_CUDA_CHECK(cudaPointerGetAttributes(&attributes, memory));
+  switch (attributes.type) {
+    case cudaMemoryTypeDevice: return MemoryPlace::device;
+    case cudaMemoryTypeManaged: return MemoryPlace::both;
+    default: return MemoryPlace::host;
+  }
+}
+
+void CudaBackend::wait_for(void* other) {
+  if (other == nullptr) {
+    QUADRILLE_CUDA_CHECK(cudaDeviceSynchronize());
+    return;
+  }
+  const OwnedEvent ready = make_event();
+  QUADRILLE_CUDA_CHECK(cudaEventRecord(ready.get(), static_cast<cudaStream_t>(other)));
+  QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(stream(), ready.get(), 0));
 }
 
 std::size_t CudaBackend::available_bytes() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/blas/op_table.h"
+#include "core/field/foreign_spinors.h"
 #include "core/numbers/precision.h"
 
 #include <cstdint>
@@ -23,6 +24,10 @@ void rotate(const Spinor& dst, const Spinor& src, const double* g, bool adjoint,
 
 /// The 24 numbers of one site of a parity.
 void put_site(const Spinor& dst, std::int64_t site, const double* numbers);
+
+/// One parity in double from and to a spinor array on the device, over `sites` sites.
+void read_spinors(const Spinor& dst, const ForeignSpinors& src, int parity, std::int64_t sites);
+void write_spinors(const ForeignSpinors& dst, const Spinor& src, int parity, std::int64_t sites);
 
 /// The columns of a propagator in double: [parity][column]; whether their sink spins are in the UKQCD basis.
 struct PropagatorColumns {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 namespace quadrille {
 namespace {
@@ -344,6 +345,255 @@ TEST(CApiArrays, LinksOutOfSU3AreRefusedWithTheirPlace) {
   EXPECT_EQ(quadrille_gauge_from_memory(host.context, new_links(dims).c_str(), broken.in().data(), 1, &gauge),
             QUADRILLE_NUMERICAL);
   EXPECT_THAT(host.message(), ::testing::HasSubstr("site (3,5,1,7), direction z"));
+}
+
+TEST(CApiArrays, CpsIsMilcByColumns) {
+  const Host host;
+  const HostLinks links = random_links();
+  const LinkHost<double> milc_by_columns(links, {false, true, true, false});
+  quadrille_gauge* gauge = host.gauge(new_links(dims, "order: cps"), milc_by_columns.in());
+  LinkHost<double> plain(HostLinks(dims), {false, false, false, false});
+  ASSERT_EQ(quadrille_gauge_to_memory(gauge, "", plain.out().data(), 1), QUADRILLE_DONE) << host.message();
+  EXPECT_EQ(plain.arrays, (LinkHost<double>(links, {false, false, false, false}).arrays));
+}
+
+/// Arrays in which all odd sites come first.
+TEST(CApiArrays, OddSitesFirst) {
+  const Host host;
+  const HostLinks links = random_links();
+  const LinkHost<double> even_first(links, {false, true, false, false});
+  auto odd_first = even_first.arrays[0];
+  std::rotate(odd_first.begin(), odd_first.begin() + std::ptrdiff_t(odd_first.size() / 2), odd_first.end());
+  const void* in = odd_first.data();
+  quadrille_gauge* gauge = nullptr;
+  ASSERT_EQ(quadrille_gauge_from_memory(host.context, new_links(dims, "sites: odd_even").c_str(), &in, 1, &gauge),
+            QUADRILLE_DONE)
+      << host.message();
+  LinkHost<double> out(HostLinks(dims), {false, true, false, false});
+  ASSERT_EQ(quadrille_gauge_to_memory(gauge, "order: milc", out.out().data(), 1), QUADRILLE_DONE) << host.message();
+  EXPECT_EQ(out.arrays, even_first.arrays);
+
+  quadrille_operator* op = host.op(gauge, operator_words);
+  const HostSpinor psi = random_spinor(dims);
+  auto b = laid_out<double>(psi, {.even_odd = true});
+  const auto middle = std::ptrdiff_t(b.size() / 2);
+  std::rotate(b.begin(), b.begin() + middle, b.end());
+  const void* from = b.data();
+  void* to = b.data();
+  ASSERT_EQ(quadrille_operator_apply(op, QUADRILLE_M, "sites: odd_even", &from, &to, 1), QUADRILLE_DONE);
+  std::rotate(b.begin(), b.begin() + middle, b.end());
+  EXPECT_LT(relative_distance(read_back(b, {.even_odd = true}), reference::wilson(links, setup, psi, false)), 3e-15);
+}
+
+// ---- openQCD ----
+
+/// openQCD's arrays: x0 is t; the points of a parity in an order of their own, even ones first.
+struct OpenQcd {
+  std::vector<int> ipt;
+  std::vector<Complex> links;
+
+  explicit OpenQcd(const HostLinks& given) : ipt(std::size_t(volume(dims))), links(ipt.size() * 36) {
+    const Lattice lattice(dims);
+    std::vector<int> order[2];
+    for (int point = 0; point < int(ipt.size()); ++point) order[point >= int(ipt.size()) / 2 ? 1 : 0].push_back(point);
+    std::mt19937_64 random(next_seed());
+    for (auto& points : order) std::shuffle(points.begin(), points.end(), random);
+    for (std::int64_t site = 0; site < lattice.volume(); ++site) {
+      const Dims x = lattice.coordinates(site);
+      auto& points = order[(x[0] + x[1] + x[2] + x[3]) % 2];
+      ipt[number(x)] = points.back();
+      points.pop_back();
+    }
+    for (std::int64_t site = 0; site < lattice.volume(); ++site) {
+      const Dims x = lattice.coordinates(site);
+      if ((x[0] + x[1] + x[2] + x[3]) % 2 == 0) continue;
+      for (std::size_t mu = 0; mu < 4; ++mu) {
+        const std::size_t nu = mu == 3 ? 0 : mu + 1, odd = std::size_t(ipt[number(x)]) - ipt.size() / 2;
+        Dims behind = x;
+        behind[mu] = (x[mu] + dims[mu] - 1) % dims[mu];
+        std::copy_n(given.link(site, int(mu)), 9, links.begin() + std::ptrdiff_t((odd * 8 + 2 * nu) * 9));
+        std::copy_n(given.link(lattice.site(behind), int(mu)), 9,
+                    links.begin() + std::ptrdiff_t((odd * 8 + 2 * nu + 1) * 9));
+      }
+    }
+  }
+  static std::size_t number(const Dims& x) {
+    return std::size_t(((x[3] * dims[0] + x[0]) * dims[1] + x[1]) * dims[2] + x[2]);
+  }
+  std::vector<const void*> in() const { return {links.data(), ipt.data()}; }
+};
+
+TEST(CApiArrays, LinksAndSpinorsOfOpenQcd) {
+  const Host host;
+  const HostLinks links = random_links();
+  const OpenQcd openqcd(links);
+  quadrille_gauge* gauge = host.gauge(new_links(dims, "order: openqcd"), openqcd.in());
+  LinkHost<double> plain(HostLinks(dims), {false, false, false, false});
+  ASSERT_EQ(quadrille_gauge_to_memory(gauge, "", plain.out().data(), 1), QUADRILLE_DONE) << host.message();
+  EXPECT_EQ(plain.arrays, (LinkHost<double>(links, {false, false, false, false}).arrays));
+  OpenQcd back(HostLinks{dims});
+  back.ipt = openqcd.ipt;
+  void* const out[] = {back.links.data(), back.ipt.data()};
+  ASSERT_EQ(quadrille_gauge_to_memory(gauge, "order: openqcd", out, 2), QUADRILLE_DONE) << host.message();
+  EXPECT_EQ(back.links, openqcd.links);
+  EXPECT_EQ(back.ipt, openqcd.ipt);
+
+  const Lattice lattice(dims);
+  const HostSpinor psi = random_spinor(dims), wanted = reference::wilson(links, setup, psi, false);
+  const auto in_order = [&](const HostSpinor& from) {
+    std::vector<Complex> array(from.data.size());
+    for (std::int64_t site = 0; site < lattice.volume(); ++site)
+      std::copy_n(from.data.begin() + site * 12, 12,
+                  array.begin() + 12 * std::ptrdiff_t(openqcd.ipt[OpenQcd::number(lattice.coordinates(site))]));
+    return array;
+  };
+  quadrille_operator* op = host.op(gauge, operator_words);
+  auto b = in_order(psi);
+  const void* from = b.data();
+  void* to = b.data();
+  ASSERT_EQ(quadrille_operator_apply(op, QUADRILLE_M, "sites: openqcd", &from, &to, 1), QUADRILLE_DONE)
+      << host.message();
+  EXPECT_LT(distance(b, in_order(wanted)), 3e-15);
+
+  // H of the odd sites onto the even ones is what is left of M without the diagonal.
+  HostSpinor odd_only = psi;
+  for (std::int64_t site = 0; site < lattice.volume(); ++site) {
+    const Dims x = lattice.coordinates(site);
+    if ((x[0] + x[1] + x[2] + x[3]) % 2 == 0) std::fill_n(odd_only.data.begin() + site * 12, 12, Complex(0));
+  }
+  const auto all = in_order(psi), hopped = in_order(reference::wilson(links, setup, odd_only, false));
+  std::vector<Complex> odd(all.begin() + std::ptrdiff_t(all.size() / 2), all.end()), even(odd.size());
+  from = odd.data();
+  to = even.data();
+  ASSERT_EQ(quadrille_operator_apply(op, QUADRILLE_HOP, "{sites: openqcd, subset: even}", &from, &to, 1),
+            QUADRILLE_DONE)
+      << host.message();
+  EXPECT_LT(distance(even, {hopped.begin(), hopped.begin() + std::ptrdiff_t(hopped.size() / 2)}), 3e-15);
+}
+
+TEST(CApiArrays, PointsThatAreNoneAreRefused) {
+  const Host host;
+  OpenQcd openqcd(random_links());
+  quadrille_gauge* gauge = nullptr;
+  const std::string words = new_links(dims, "order: openqcd");
+  const auto refused = [&](const std::vector<const void*>& in, const char* why) {
+    EXPECT_EQ(quadrille_gauge_from_memory(host.context, words.c_str(), in.data(), in.size(), &gauge),
+              QUADRILLE_INVALID_INPUT);
+    EXPECT_THAT(host.message(), ::testing::HasSubstr(why));
+  };
+  refused({openqcd.links.data()}, "two arrays (the links and ipt)");
+  refused({openqcd.links.data(), nullptr}, "ipt, is a null pointer");
+  const int kept = openqcd.ipt[0];
+  openqcd.ipt[0] = int(openqcd.ipt.size()) - 1;
+  refused(openqcd.in(), "entry 0 (t, x, y, z = 0, 0, 0, 0) is");
+  openqcd.ipt[0] = openqcd.ipt[3];  // of another even point
+  refused(openqcd.in(), ", as an earlier one; the even points are 0 to");
+  openqcd.ipt[0] = kept;
+  EXPECT_EQ(quadrille_gauge_from_memory(host.context, new_links(dims, "order: openqcd, sites: even_odd").c_str(),
+                                        openqcd.in().data(), 2, &gauge),
+            QUADRILLE_INVALID_INPUT);
+  quadrille_operator* op = host.op(
+      host.gauge(new_links(dims), LinkHost<double>(random_links(), {false, false, false, false}).in()), operator_words);
+  HostSpinor x(dims);
+  const void* from = x.data.data();
+  void* to = x.data.data();
+  EXPECT_EQ(quadrille_operator_apply(op, QUADRILLE_M, "sites: openqcd", &from, &to, 1), QUADRILLE_INVALID_INPUT);
+  EXPECT_THAT(host.message(), ::testing::HasSubstr("spinors:1:8: 'sites: openqcd' needs a gauge field"));
+}
+
+// ---- factors and normalisation ----
+
+TEST(CApiArrays, ASpatialFactorIsDividedOut) {
+  const Host host;
+  const HostLinks links = random_links();
+  HostLinks scaled = with_factors(links, {0, 0.25, 0, 1});
+  for (std::int64_t site = 0; site < volume(dims); ++site)
+    for (int mu = 0; mu < 3; ++mu)
+      for (int n = 0; n < 9; ++n) scaled.link(site, mu)[n] *= 0.375;
+  const LinkHost<double> arrays(scaled, {false, false, false, false});
+  quadrille_gauge* gauge = nullptr;
+  EXPECT_EQ(quadrille_gauge_from_memory(host.context, new_links(dims).c_str(), arrays.in().data(), 1, &gauge),
+            QUADRILLE_NUMERICAL);
+  EXPECT_THAT(host.message(), ::testing::HasSubstr("spatial_factor: 0.4"));
+  gauge = host.gauge(new_links(dims,
+                               "spatial_factor: 0.375, boundary: [periodic, {phase: 0.25}, periodic, "
+                               "antiperiodic]"),
+                     arrays.in());
+  const HostSpinor psi = random_spinor(dims);
+  EXPECT_LT(relative_distance(multiplied<double>(host.op(gauge, operator_words), QUADRILLE_M, psi, {}),
+                              reference::wilson(links, setup, psi, false)),
+            3e-15);
+}
+
+/// An operator made before sees new links, in every form that it works with.
+TEST(CApiArrays, NewLinksReachAnOperator) {
+  const Host host;
+  quadrille_gauge* gauge =
+      host.gauge(new_links(dims), LinkHost<double>(random_links(), {false, false, false, false}).in());
+  quadrille_operator* op = host.op(gauge, operator_words);
+  const HostSpinor psi = random_spinor(dims);
+  (void)multiplied<double>(op, QUADRILLE_M, psi, {});
+  for (const bool single : {false, true}) {
+    const HostLinks links = random_links();
+    const LinkLayout layout{true, true, true, single};
+    const std::string words = fmt::format("{{{}}}", layout.words());
+    const auto update = [&](const auto& arrays) {
+      return quadrille_gauge_update(gauge, words.c_str(), arrays.in().data(), 4);
+    };
+    ASSERT_EQ(single ? update(LinkHost<float>(links, layout)) : update(LinkHost<double>(links, layout)), QUADRILLE_DONE)
+        << host.message();
+    EXPECT_LT(
+        relative_distance(multiplied<double>(op, QUADRILLE_M, psi, {}), reference::wilson(links, setup, psi, false)),
+        single ? 1e-6 : 3e-15);
+  }
+}
+
+TEST(CApiArrays, KappaNormalisation) {
+  const Host host;
+  const HostLinks links = random_links();
+  quadrille_operator* op =
+      host.op(host.gauge(new_links(dims), LinkHost<double>(links, {false, false, false, false}).in()), operator_words);
+  const double unit = 1 / (setup.mass + 4);  // 2 kappa
+  const HostSpinor psi = random_spinor(dims), m = reference::wilson(links, setup, psi, false);
+  const auto apply = [&](quadrille_product product) {
+    HostSpinor out(dims);
+    const void* from = psi.data.data();
+    void* to = out.data.data();
+    EXPECT_EQ(quadrille_operator_apply(op, product, "normalization: kappa", &from, &to, 1), QUADRILLE_DONE);
+    return out;
+  };
+  const auto scaled = [](HostSpinor psi, double factor) {
+    for (Complex& z : psi.data) z *= factor;
+    return psi;
+  };
+  EXPECT_LT(relative_distance(apply(QUADRILLE_M), scaled(m, unit)), 3e-15);
+  EXPECT_LT(
+      relative_distance(apply(QUADRILLE_M_DAGGER_M), scaled(reference::wilson(links, setup, m, true), unit * unit)),
+      6e-15);
+  // 2 kappa M x = b; a guess is of the same normalisation: begun at the solution, there is nothing to do.
+  quadrille_solver* solver = host.solver(op, "{type: bicgstab, tolerance: 1e-11}");
+  HostSpinor x(dims);
+  const void* from = psi.data.data();
+  void* to = x.data.data();
+  quadrille_report report = QUADRILLE_REPORT_INIT;
+  ASSERT_EQ(quadrille_solver_solve(solver, "normalization: kappa", &from, &to, 1, &report), QUADRILLE_DONE);
+  EXPECT_GT(report.iterations, 3);
+  EXPECT_LT(relative_distance(scaled(reference::wilson(links, setup, x, false), unit), psi), 1.1e-11);
+  ASSERT_EQ(quadrille_solver_solve(solver, "{normalization: kappa, initial_guess: true}", &from, &to, 1, &report),
+            QUADRILLE_DONE);
+  EXPECT_LE(report.iterations, 1);
+  EXPECT_LT(relative_distance(scaled(reference::wilson(links, setup, x, false), unit), psi), 1.1e-11);
+}
+
+TEST(CApiArrays, ArraysOnADeviceNeedTheCudaBackend) {
+  const Host host;
+  const LinkHost<double> arrays(random_links(), {false, false, false, false});
+  quadrille_gauge* gauge = nullptr;
+  EXPECT_EQ(quadrille_gauge_from_memory(host.context, new_links(dims, "where: device").c_str(), arrays.in().data(), 1,
+                                        &gauge),
+            QUADRILLE_UNSUPPORTED);
+  EXPECT_THAT(host.message(),
+              ::testing::HasSubstr("need a context with `backend: cuda`; this one has the backend cpu"));
 }
 
 }  // namespace

@@ -372,7 +372,7 @@ TEST(CApi, ArraysThatCannotBeHaveACode) {
   const void* odd = static_cast<const char*>(from) + 4;
   refused("", &odd, &to, "b[0] is not aligned");
   refused("{subset: even}", &from, &to, "is solved with subset: full");
-  refused("{subset: even, sites: even_odd}", &from, &to, "spinors:1:16: 'sites'");
+  refused("{subset: even, sites: even_odd}", &from, &to, "spinors:1:23: 'sites' orders a full array");
   refused("{bytes: 1000}", &from, &to, "each array must have 98304 bytes, not 1000");
   refused("{basis: mine}", &from, &to, "spinors:1:9: 'basis' must be one of degrand_rossi, ukqcd, openqcd");
   HostSpinor nan = b;

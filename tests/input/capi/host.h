@@ -50,9 +50,10 @@ class Host {
 };
 
 /// The place of a site among all, lexicographic or even sites first, by counting.
-inline std::vector<std::int64_t> places(const Dims& dims, bool even_odd) {
+inline std::vector<std::int64_t> places(const Dims& dims, bool even_odd, bool odd_first = false) {
   std::vector<std::int64_t> place;
   std::int64_t next[2] = {0, even_odd ? volume(dims) / 2 : 0};
+  if (odd_first) std::swap(next[0], next[1]);
   for (int t = 0; t < dims[3]; ++t)
     for (int z = 0; z < dims[2]; ++z)
       for (int y = 0; y < dims[1]; ++y)

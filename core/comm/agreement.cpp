@@ -1,0 +1,46 @@
+#include "core/comm/agreement.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace quadrille {
+
+void all_or_none(const Communicator& communicator, const std::function<void()>& step) {
+  if (communicator.size() == 1) return step();
+  std::exception_ptr error;
+  try {
+    step();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const char failed = error ? 1 : 0;
+  std::vector<char> all(std::size_t(communicator.size()));
+  communicator.gather(&failed, 1, all.data());
+  if (error) std::rethrow_exception(error);
+  const auto first = std::find(all.begin(), all.end(), char(1));
+  if (first != all.end()) throw FailedElsewhere(int(first - all.begin()));
+}
+
+void on_first_rank(const Communicator& communicator, const std::function<void()>& step) {
+  all_or_none(communicator, [&] {
+    if (communicator.rank() == 0) step();
+  });
+}
+
+std::string share(const Communicator& communicator, std::string text) {
+  if (communicator.size() == 1) return text;
+  std::uint64_t bytes = text.size();
+  communicator.broadcast(&bytes, sizeof bytes, 0);
+  text.resize(bytes);
+  communicator.broadcast(text.data(), text.size(), 0);
+  return text;
+}
+
+bool same_everywhere(const Communicator& communicator, const std::string& text) {
+  double differs = share(communicator, text) == text ? 0 : 1;
+  communicator.maximum(&differs, 1);
+  return differs == 0;
+}
+
+}  // namespace quadrille

@@ -1,0 +1,39 @@
+// What the ranks of a communicator do together or not at all: a step that fails on one fails on all.
+#pragma once
+
+#include "core/api.h"
+#include "core/comm/communicator.h"
+#include "core/error.h"
+
+#include <exception>
+#include <functional>
+#include <string>
+
+namespace quadrille {
+
+/// Thrown where another rank has failed in a common step; that rank throws its own error.
+class QUADRILLE_API FailedElsewhere : public std::exception {
+ public:
+  explicit FailedElsewhere(int rank) : rank_(rank), text_("rank " + std::to_string(rank) + " has failed") {}
+  const char* what() const noexcept override { return text_.c_str(); }
+  int rank() const { return rank_; }
+
+ private:
+  int rank_;
+  std::string text_;
+};
+
+/// Calls `step` on every rank, which may not use the communicator, and waits for all. A rank on which it throws
+/// throws that on; where it has not thrown, but has elsewhere, FailedElsewhere is thrown.
+QUADRILLE_API void all_or_none(const Communicator& communicator, const std::function<void()>& step);
+
+/// Calls `step` on rank 0 alone; all wait, and all fail when it does.
+QUADRILLE_API void on_first_rank(const Communicator& communicator, const std::function<void()>& step);
+
+/// The text that rank 0 has.
+QUADRILLE_API std::string share(const Communicator& communicator, std::string text);
+
+/// Whether all ranks have the same text.
+QUADRILLE_API bool same_everywhere(const Communicator& communicator, const std::string& text);
+
+}  // namespace quadrille

@@ -1,0 +1,165 @@
+// Ranks of MPI: the whole of libquadrille_ranks.so.
+#include "core/comm/ranks.h"
+#include "core/error.h"
+
+#include <fmt/format.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <thread>
+#include <utility>
+
+namespace quadrille {
+namespace {
+
+void check(int status, const char* what) {
+  if (status == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(status, text, &length);
+  throw Error(ErrorCode::internal, fmt::format("MPI: {}: {}", what, std::string(text, std::size_t(length))));
+}
+
+constexpr std::size_t most = std::size_t(1) << 30;  ///< bytes of one message: MPI counts in int
+
+/// Persistent requests; of a long message one for each GiB.
+class MpiChannel final : public Channel {
+ public:
+  MpiChannel(MPI_Comm comm, const std::vector<Message>& messages, const std::vector<std::pair<int, int>>& to_from) {
+    for (std::size_t k = 0; k < messages.size(); ++k) {
+      const Message& m = messages[k];
+      for (std::size_t at = 0; at < m.bytes; at += most) {
+        const int bytes = int(std::min(most, m.bytes - at)), tag = m.direction;
+        requests_.resize(requests_.size() + 2);
+        MPI_Request* const two = &requests_[requests_.size() - 2];
+        check(MPI_Recv_init(static_cast<char*>(m.receive) + at, bytes, MPI_BYTE, to_from[k].second, tag, comm, two),
+              "receiving from a neighbour");
+        check(
+            MPI_Send_init(static_cast<const char*>(m.send) + at, bytes, MPI_BYTE, to_from[k].first, tag, comm, two + 1),
+            "sending to a neighbour");
+      }
+    }
+  }
+  ~MpiChannel() override {
+    for (MPI_Request& request : requests_) MPI_Request_free(&request);
+  }
+  void start() override { check(MPI_Startall(int(requests_.size()), requests_.data()), "starting an exchange"); }
+  void finish() override {
+    check(MPI_Waitall(int(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "finishing an exchange");
+  }
+
+ private:
+  std::vector<MPI_Request> requests_;
+};
+
+class MpiCommunicator final : public Communicator {
+ public:
+  explicit MpiCommunicator(const Dims& grid) : grid_(grid) {
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "making a communicator");
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+    int rest = rank_;
+    for (std::size_t mu = 0; mu < 4; ++mu) {
+      coordinates_[mu] = rest % grid[mu];
+      rest /= grid[mu];
+    }
+  }
+  ~MpiCommunicator() override {
+    int ended = 0;
+    if (MPI_Finalized(&ended) == MPI_SUCCESS && ended == 0) MPI_Comm_free(&comm_);
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  const Dims& grid() const override { return grid_; }
+  const Dims& coordinates() const override { return coordinates_; }
+  void gather(const void* mine, std::size_t bytes, void* all) const override {
+    if (bytes > most) throw Error(ErrorCode::internal, "MPI: more than a GiB is gathered from each rank");
+    check(MPI_Allgather(mine, int(bytes), MPI_BYTE, all, int(bytes), MPI_BYTE, comm_), "gathering from all ranks");
+  }
+  void broadcast(void* data, std::size_t bytes, int root) const override {
+    for (std::size_t at = 0; at < bytes; at += most)
+      check(MPI_Bcast(static_cast<char*>(data) + at, int(std::min(most, bytes - at)), MPI_BYTE, root, comm_),
+            "sending to all ranks");
+  }
+  void barrier() const override { check(MPI_Barrier(comm_), "waiting for all ranks"); }
+  std::unique_ptr<Channel> channel(std::vector<Message> messages) const override {
+    std::vector<std::pair<int, int>> to_from;
+    for (const Message& m : messages) to_from.emplace_back(neighbour(m.direction), neighbour((m.direction + 4) % 8));
+    return std::make_unique<MpiChannel>(comm_, messages, to_from);
+  }
+
+ private:
+  int neighbour(int direction) const {
+    const std::size_t mu = std::size_t(direction % 4);
+    Dims to = coordinates_;
+    to[mu] = (to[mu] + (direction < 4 ? 1 : grid_[mu] - 1)) % grid_[mu];
+    return ((to[3] * grid_[2] + to[2]) * grid_[1] + to[1]) * grid_[0] + to[0];
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 1;
+  Dims grid_, coordinates_{};
+};
+
+class MpiRanks final : public Ranks {
+ public:
+  MpiRanks() {
+    int there = 0, provided = 0;
+    check(MPI_Initialized(&there), "asking for its state");
+    if (there == 0) {
+      // Threads work between calls of MPI; the one that began it makes them.
+      check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "beginning");
+      mine_ = true;
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &end_), "making a communicator");
+    MPI_Comm host = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host), "finding hosts");
+    MPI_Comm_rank(host, &local_rank_);
+    MPI_Comm_size(host, &local_size_);
+    MPI_Comm_free(&host);
+  }
+  ~MpiRanks() override {
+    if (mine_) MPI_Finalize();
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  int local_rank() const override { return local_rank_; }
+  int local_size() const override { return local_size_; }
+  std::shared_ptr<const Communicator> communicator(const Dims& grid) const override {
+    return std::make_shared<const MpiCommunicator>(grid);
+  }
+  bool meet_at_end(double seconds) override {
+    using Clock = std::chrono::steady_clock;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (MPI_Ibarrier(end_, &request) != MPI_SUCCESS) return false;
+    for (const auto begun = Clock::now();;) {
+      int done = 0;
+      if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+      if (done != 0) return true;
+      if (seconds >= 0 && std::chrono::duration<double>(Clock::now() - begun).count() > seconds) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+  [[noreturn]] void abort(int status) override {
+    MPI_Abort(MPI_COMM_WORLD, status);
+    ::_exit(status);
+  }
+
+ private:
+  bool mine_ = false;
+  int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
+  MPI_Comm end_ = MPI_COMM_NULL;
+};
+
+}  // namespace
+}  // namespace quadrille
+
+extern "C" QUADRILLE_API quadrille::Ranks* quadrille_join_ranks() { return new quadrille::MpiRanks; }

@@ -1,0 +1,67 @@
+#include "core/comm/ranks.h"
+
+#include "core/error.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+namespace quadrille {
+namespace {
+
+constexpr const char* library_name = "libquadrille_ranks.so";
+
+int here() { return 0; }  // its address is this library's
+
+/// Beside libquadrille.so.
+std::string library_path() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void*>(&here), &info) == 0 || info.dli_fname == nullptr) return library_name;
+  const std::filesystem::path beside = std::filesystem::path(info.dli_fname).parent_path() / library_name;
+  return std::filesystem::exists(beside) ? beside.string() : library_name;
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Error(ErrorCode::unsupported, fmt::format("MPI started this program, but {}: install libopenmpi-dev and build "
+                                                  "with QUADRILLE_MPI=ON, or start it without mpirun",
+                                                  what));
+}
+
+/// Ranks that a launcher has started, as it says; 0 without one.
+int announced_ranks() {
+  constexpr std::array<const char*, 4> counts = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS",
+                                                 "MV2_COMM_WORLD_SIZE"};
+  for (const char* name : counts) {
+    if (const char* text = std::getenv(name)) return std::atoi(text);
+  }
+  // Slurm sets its own for every step, of one task too; with PMIx its tasks are ranks.
+  if (std::getenv("PMIX_RANK") != nullptr) {
+    const char* text = std::getenv("SLURM_NTASKS");
+    return text != nullptr ? std::atoi(text) : 2;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool started_by_mpi() { return announced_ranks() > 0; }
+
+std::unique_ptr<Ranks> join_ranks() {
+  if (!started_by_mpi()) return nullptr;
+  const std::string path = library_path();
+  // MPI looks for its own symbols in what it loads later.
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) {
+    if (announced_ranks() == 1) return nullptr;
+    const char* const reason = ::dlerror();
+    fail(fmt::format("{} cannot be loaded ({})", library_name, reason != nullptr ? reason : "unknown"));
+  }
+  const auto join = reinterpret_cast<JoinRanks>(::dlsym(library, "quadrille_join_ranks"));
+  if (join == nullptr) fail(fmt::format("{} is of another version", path));
+  return std::unique_ptr<Ranks>(join());
+}
+
+}  // namespace quadrille

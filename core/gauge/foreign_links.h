@@ -1,0 +1,100 @@
+// Links as another program keeps them in its memory, as plain data: the bodies of core/gauge/site_links.h read and
+// write them on the host and on devices.
+#pragma once
+
+#include "core/gauge/su3.h"
+#include "core/host_device.h"
+#include "core/layout/site_place.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace quadrille {
+
+/// Of a whole lattice: by lexicographic index; or all sites of a parity, then all of the other, each by even-odd index.
+enum class SiteOrder : int { lexicographic, even_odd, odd_even };
+
+/// The place of a site among all sites in an order.
+QUADRILLE_HOST_DEVICE std::int64_t place_in(SiteOrder order, const Extents& extents, const SitePlace& x) {
+  if (order == SiteOrder::lexicographic) return x.lexicographic(extents);
+  const bool second = (x.parity() == 1) == (order == SiteOrder::even_odd);
+  return x.site(extents) + (second ? std::int64_t(extents.sites) : 0);
+}
+
+/// The number of a site in openQCD's lists of points, t slowest and z fastest.
+QUADRILLE_HOST_DEVICE std::int64_t point_number(const Extents& extents, const SitePlace& x) {
+  return ((std::int64_t(x.t) * extents.x + x.x) * extents.y + x.y) * extents.z + x.z;
+}
+
+/// Forward links U_mu(x), mu = x, y, z, t, in arrays of the host or of a device.
+///
+/// With `points` null the link is at first[mu] + place * stride. Otherwise it is openQCD's array (its file
+/// modules/uflds/uflds.c): eight links for each odd point, U(x, nu) and U(x - nu, nu) for nu = t, x, y, z, where
+/// points[point_number()] (ipt of its global.h) counts the even points first.
+struct ForeignLinks {
+  Extents extents;
+  int bits;      ///< of a real number: 64 or 32
+  bool columns;  ///< the numbers of a link are [column][row], not [row][column]
+  SiteOrder order;
+  std::byte* first[4];
+  std::int64_t stride;
+  const std::int32_t* points;
+  Complex undo[4];       ///< multiplies a link that is read,
+  Complex undo_last[4];  ///< and one that leaves the last slice
+  bool undoes;           ///< one of them is not 1
+
+  QUADRILLE_HOST_DEVICE std::byte* link(const SitePlace& x, int mu) const {
+    if (points == nullptr) return first[mu] + place_in(order, extents, x) * stride;
+    const bool odd = x.parity() == 1;
+    const SitePlace at = odd ? x : x.neighbour(extents, mu);
+    const int nu = mu == 3 ? 0 : mu + 1;
+    const std::int64_t point = points[point_number(extents, at)];
+    return first[0] + (8 * (point - extents.sites) + 2 * nu + (odd ? 0 : 1)) * (18 * bits / 8);
+  }
+
+  /// What is multiplied in is undone.
+  QUADRILLE_HOST_DEVICE Matrix3 matrix(const SitePlace& x, int mu) const {
+    Matrix3 u;
+    if (bits == 64) {
+      read(u, reinterpret_cast<const double*>(link(x, mu)));
+    } else {
+      read(u, reinterpret_cast<const float*>(link(x, mu)));
+    }
+    return undoes ? factor(x, mu) * u : u;
+  }
+  /// What multiplies a link that is read.
+  QUADRILLE_HOST_DEVICE Complex factor(const SitePlace& x, int mu) const {
+    return is_last(x, mu) ? undo_last[mu] : undo[mu];
+  }
+  QUADRILLE_HOST_DEVICE void store(const SitePlace& x, int mu, const Matrix3& u) const {
+    if (bits == 64) {
+      write(reinterpret_cast<double*>(link(x, mu)), u);
+    } else {
+      write(reinterpret_cast<float*>(link(x, mu)), u);
+    }
+  }
+
+ private:
+  QUADRILLE_HOST_DEVICE bool is_last(const SitePlace& x, int mu) const {
+    const int at[4] = {x.x, x.y, x.z, x.t}, extent[4] = {extents.x, extents.y, extents.z, extents.t};
+    return at[mu] == extent[mu] - 1;
+  }
+  QUADRILLE_HOST_DEVICE int place_of(int i) const { return columns ? i % 3 * 3 + i / 3 : i; }
+  template <class Real>
+  QUADRILLE_HOST_DEVICE void read(Matrix3& u, const Real* numbers) const {
+    for (int i = 0; i < 9; ++i) {
+      const Real* const number = numbers + 2 * place_of(i);
+      u.e[std::size_t(i)] = Complex(double(number[0]), double(number[1]));
+    }
+  }
+  template <class Real>
+  QUADRILLE_HOST_DEVICE void write(Real* numbers, const Matrix3& u) const {
+    for (int i = 0; i < 9; ++i) {
+      Real* const number = numbers + 2 * place_of(i);
+      number[0] = Real(u.e[std::size_t(i)].real());
+      number[1] = Real(u.e[std::size_t(i)].imag());
+    }
+  }
+};
+
+}  // namespace quadrille

@@ -1,0 +1,121 @@
+#include "dirac/halo_cpu.h"
+
+#include "core/system/aligned_memory.h"
+#include "core/system/team.h"
+
+namespace quadrille {
+namespace {
+
+constexpr int half_spinor = 12;
+constexpr Parity parities[] = {Parity::Even, Parity::Odd};
+
+}  // namespace
+
+CpuHalo::CpuHalo(const HopSetup& setup)
+    : setup_(setup),
+      layout_(setup.spinor.lattice->vector_layout(setup.spinor.layout.lanes)),
+      pack_(dirac::find_pack_kernel(setup.op, setup.form.precision, layout_.lanes())),
+      number_bytes_(std::size_t(number_bytes(setup.form.precision))) {
+  const Communicator& communicator = setup.spinor.lattice->communicator();
+  faces_.reserve(8);
+  for (const Parity p : parities) {
+    neighbours_[std::size_t(p)] = layout_.neighbours(p);
+    outside_[std::size_t(p)].assign(std::size_t(layout_.blocks()), 0);
+  }
+  for (int d = 0; d < 8; ++d) {
+    if (communicator.splits(d % 4)) add_face(d);
+  }
+  for (const Parity p : parities) list_blocks(p);
+  std::vector<Message> messages;
+  // What a hop forward finds comes from the neighbour forward: it has sent it backward.
+  for (Face& face : faces_)
+    messages.push_back({(face.direction + 4) % 8, face.send.get(), face.receive.get(), face.bytes});
+  channel_ = communicator.channel(std::move(messages));
+}
+
+void CpuHalo::add_face(int d) {
+  const int mu = d % 4, lanes = layout_.lanes();
+  Face& face = faces_.emplace_back();
+  face.direction = d;
+  for (const Parity p : parities) {
+    face.to_pack[std::size_t(p)] = layout_.edge_blocks(opposite(p), (d + 4) % 8);
+    const std::vector<std::int32_t> from = layout_.edge_blocks(p, d);
+    for (std::size_t place = 0; place < from.size(); ++place) {
+      const std::size_t block = std::size_t(from[place]);
+      neighbours_[std::size_t(p)][block * 8 + std::size_t(d)] = std::int32_t(place);
+      outside_[std::size_t(p)][block] |= std::uint8_t(1u << d);
+    }
+  }
+  const std::size_t sites = face.to_pack[0].size() * std::size_t(lanes);
+  face.bytes = sites * (half_spinor * number_bytes_ + (setup_.spinor.has_norms() ? sizeof(float) : 0));
+  face.send = aligned_memory(face.bytes);
+  face.receive = aligned_memory(face.bytes);
+  const int last = layout_.lane_grid()[std::size_t(mu)] - 1;
+  if (last == 0) return;
+  for (int lane = 0; lane < lanes; ++lane)
+    face.from_here.push_back(layout_.lane_coordinate(lane, mu) != (d < 4 ? 0 : last));
+}
+
+void CpuHalo::list_blocks(Parity p) {
+  const std::vector<std::uint8_t>& outside = outside_[std::size_t(p)];
+  for (std::size_t block = 0; block < outside.size(); ++block)
+    (outside[block] == 0 ? inner_ : edge_)[std::size_t(p)].push_back(std::int32_t(block));
+}
+
+float* CpuHalo::norms(const Face& face, const std::shared_ptr<void>& memory) const {
+  const std::size_t numbers = face.to_pack[0].size() * std::size_t(layout_.lanes()) * half_spinor;
+  return reinterpret_cast<float*>(static_cast<std::byte*>(memory.get()) + numbers * number_bytes_);
+}
+
+void CpuHalo::start(const Field& x, Parity p, Dagger dagger) {
+  dirac::PackArgs args{};
+  args.in = x.numbers(opposite(p));
+  args.in_norms = x.norms(opposite(p));
+  args.upper = dagger == Dagger::Yes ? 12 : 0;
+  args.lower = 12 - args.upper;
+  for (Face& face : faces_) {
+    const std::vector<std::int32_t>& blocks = face.to_pack[std::size_t(p)];
+    args.out = face.send.get();
+    args.out_norms = norms(face, face.send);
+    args.blocks = blocks.data();
+    args.direction = face.direction;
+    team_ranges(std::int64_t(blocks.size()),
+                [&](std::int64_t begin, std::int64_t end) { pack_(args, layout_.lanes(), begin, end); });
+  }
+  channel_->start();
+}
+
+void CpuHalo::finish() {
+  channel_->finish();
+  for (Face& face : faces_) {
+    if (face.from_here.empty()) continue;
+    switch (setup_.form.precision) {
+      case Precision::Double: fill_inner_lanes<double>(face); break;
+      case Precision::Single: fill_inner_lanes<float>(face); break;
+      case Precision::Half: fill_inner_lanes<std::int16_t>(face); break;
+    }
+  }
+}
+
+template <class Number>
+void CpuHalo::fill_inner_lanes(Face& face) const {
+  const std::size_t lanes = face.from_here.size(), rows = face.to_pack[0].size();
+  const auto fill = [&](auto* ghosts, const auto* mine, std::size_t count) {
+    for (std::size_t k = 0; k < count * lanes; ++k) {
+      if (face.from_here[k % lanes] != 0) ghosts[k] = mine[k];
+    }
+  };
+  fill(static_cast<Number*>(face.receive.get()), static_cast<const Number*>(face.send.get()), rows * half_spinor);
+  if (setup_.spinor.has_norms()) fill(norms(face, face.receive), norms(face, face.send), rows);
+}
+
+void CpuHalo::describe(dirac::DslashArgs& args, Parity p) const {
+  args.neighbours = neighbours_[std::size_t(p)].data();
+  args.outside = outside_[std::size_t(p)].data();
+  for (const Face& face : faces_) {
+    args.ghosts[face.direction] = face.receive.get();
+    args.ghost_norms[face.direction] = norms(face, face.receive);
+  }
+}
+
+}  // namespace quadrille

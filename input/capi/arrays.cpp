@@ -1,0 +1,58 @@
+#include "input/capi/arrays.h"
+
+#include "core/error.h"
+
+#include <fmt/format.h>
+
+namespace quadrille::capi {
+
+Reached::Reached(Backend& backend, const void* array, std::size_t bytes, bool on_device, Copy copy)
+    : backend_(backend), array_(static_cast<std::byte*>(const_cast<void*>(array))), bytes_(bytes) {
+  if (on_device || backend.host_memory()) return;
+  copy_ = std::make_unique<BackendArray>(backend, bytes);
+  if (copy == Copy::in) backend.copy_in(copy_->get(), array_, bytes);
+}
+
+void Reached::copy_out() const {
+  if (copy_) backend_.copy_out(array_, copy_->get(), bytes_);
+}
+
+ArrayWords::ArrayWords(const Parameters& words, const Given& given)
+    : given_(given), bits_(words.text("precision") == "single" ? 32 : 64), on_device_(words.text("where") == "device") {
+  if (!on_device_ || !given.backend.host_memory()) return;
+  throw Error(ErrorCode::unsupported,
+              "arrays in the memory of a GPU need a context with `backend: cuda`; this one has the backend " +
+                  given.backend.name(),
+              words.where("where"));
+}
+
+void ArrayWords::check(const void* const* arrays, std::size_t count, const std::string& what) const {
+  const auto refuse = [](const std::string& why) { throw Error(ErrorCode::invalid_input, why); };
+  if (arrays == nullptr) refuse(fmt::format("the list of {} is a null pointer", what));
+  const std::size_t alignment = std::size_t(bits_) / 8;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (arrays[k] == nullptr) refuse(fmt::format("{}[{}] is a null pointer", what, k));
+    if (reinterpret_cast<std::uintptr_t>(arrays[k]) % alignment != 0) {
+      refuse(fmt::format("{}[{}] is not aligned to the {} bytes of its numbers: is 'precision' right?", what, k,
+                         alignment));
+    }
+    const MemoryPlace place = given_.backend.place_of(arrays[k]);
+    if (place == (on_device_ ? MemoryPlace::host : MemoryPlace::device)) {
+      refuse(fmt::format("{}[{}] lies in the memory of {}: say `where: {}`", what, k,
+                         on_device_ ? "the host" : "the GPU", on_device_ ? "host" : "device"));
+    }
+  }
+}
+
+void ArrayWords::check_bytes(const Parameters& words, std::size_t needed) {
+  if (!words.has("bytes") || std::size_t(words.integer("bytes")) == needed) return;
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("'bytes': each array must have {} bytes, not {}", needed, words.integer("bytes")),
+              words.where("bytes"));
+}
+
+void ArrayWords::wait() const {
+  if (on_device_) given_.backend.wait_for(given_.stream);
+}
+
+}  // namespace quadrille::capi

@@ -1,0 +1,27 @@
+// The ranks that a command runs on, and the grid of them that its user asked for.
+#pragma once
+
+#include "core/comm/communicator.h"
+#include "core/comm/ranks.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace quadrille {
+
+struct RankGrid {
+  Ranks* ranks = nullptr;        ///< null: one process; outlives every communicator
+  std::optional<Dims> wanted{};  ///< --grid
+
+  int size() const { return ranks != nullptr ? ranks->size() : 1; }
+  /// The part of all ranks that runs on this host.
+  double share_of_host() const { return ranks != nullptr ? double(ranks->local_size()) / ranks->size() : 1; }
+  bool first() const { return ranks == nullptr || ranks->rank() == 0; }
+  /// For a lattice of these extents. Errors: those of choose_grid() (core/comm/process_grid.h). Collective, as all().
+  std::shared_ptr<const Communicator> for_lattice(const Dims& global) const;
+  /// Without regard to any lattice.
+  std::shared_ptr<const Communicator> all() const;
+};
+
+}  // namespace quadrille

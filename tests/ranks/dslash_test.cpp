@@ -1,0 +1,128 @@
+// The hopping term over several ranks against one process: the same bits in double and single precision, one more
+// rounding of what crosses the faces in half.
+#include "dirac/dslash.h"
+#include "core/field/convert.h"
+#include "tests/dirac/dirac_testing.h"
+#include "tests/ranks/ranks_testing.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace quadrille {
+namespace {
+
+using testing::divided_dims;
+using testing::ranks;
+
+constexpr HopScalars scalars{.boundary = {0.3, 1, -0.55, 0.125}, .spatial = 0.4};
+
+/// One parity of a spinor field in a form, and the result that is to come.
+struct Fields {
+  Field x, z, y;
+
+  Fields(const Lattice& lattice, const HostSpinor& in, const HostSpinor& more, Precision precision)
+      : x(desc(lattice, precision)), z(desc(lattice, precision)), y(desc(lattice, precision)) {
+    import_spinor(x, in);
+    import_spinor(z, more);
+  }
+  static FieldDesc desc(const Lattice& lattice, Precision precision) {
+    return FieldDesc::spinor(lattice, Subset::Full, precision);
+  }
+  /// y = b D x (+ a z) on both parities.
+  HostSpinor apply(const Dslash& dslash, Dagger dagger, bool xpay) {
+    for (const Parity p : {Parity::Even, Parity::Odd}) {
+      Field result = y.parity(p);
+      if (xpay) {
+        dslash.apply(result, x.parity(opposite(p)), dagger, -0.5, 4.1, z.parity(p));
+      } else {
+        dslash.apply(result, x.parity(opposite(p)), dagger, -0.5);
+      }
+    }
+    HostSpinor out(y.lattice().dims());
+    export_spinor(out, y);
+    return out;
+  }
+};
+
+HostSpinor part_of(const HostSpinor& whole, const Lattice& lattice) {
+  HostSpinor part(lattice.dims());
+  for (std::int64_t site = 0; site < lattice.volume(); ++site) {
+    const std::int64_t global = lattice.global_site(lattice.coordinates(site));
+    std::copy_n(whole.data.begin() + global * 12, 12, part.data.begin() + site * 12);
+  }
+  return part;
+}
+
+/// The largest |difference| of two numbers of a site, relative to the largest of its numbers.
+double largest_deviation(const HostSpinor& a, const HostSpinor& b) {
+  double largest = 0;
+  for (std::size_t site = 0; site < a.data.size() / 12; ++site) {
+    double norm = 0, difference = 0;
+    for (std::size_t n = site * 12; n < site * 12 + 12; ++n) {
+      norm = std::max(norm, std::abs(b.data[n]));
+      difference = std::max(difference, std::abs(a.data[n] - b.data[n]));
+    }
+    largest = std::max(largest, difference / norm);
+  }
+  return largest;
+}
+
+class RankDslash : public ::testing::TestWithParam<OperatorForm> {};
+
+TEST_P(RankDslash, IsThatOfOneProcess) {
+  const OperatorForm form = GetParam();
+  const std::uint64_t seed = testing::shared_seed();
+  const Lattice whole(divided_dims);
+  const HostSpinor in = testing::random_spinor(divided_dims, seed),
+                   more = testing::random_spinor(divided_dims, seed + 1);
+  // Eight numbers per link are exact enough near no unit matrix only: a hot start.
+  const GaugeStart start = GaugeStart::hot(seed);
+  const Dslash one("wilson", std::make_shared<const GaugeStore>(whole, start), scalars, form);
+  Fields alone(whole, in, more, form.precision);
+  for (const Dims& grid : testing::some_grids(3)) {
+    const Lattice lattice(divided_dims, ranks().communicator(grid));
+    const Dslash dslash("wilson", std::make_shared<const GaugeStore>(lattice, start), scalars, form);
+    Fields mine(lattice, part_of(in, lattice), part_of(more, lattice), form.precision);
+    for (const Dagger dagger : {Dagger::No, Dagger::Yes}) {
+      for (const bool xpay : {false, true}) {
+        const double deviation =
+            largest_deviation(mine.apply(dslash, dagger, xpay), part_of(alone.apply(one, dagger, xpay), lattice));
+        const std::string what = grid_text(grid) + (xpay ? ", xpay" : "") + (dagger == Dagger::Yes ? ", dagger" : "");
+        if (form.precision == Precision::Half) {
+          EXPECT_LT(deviation, 2e-3) << what;
+          EXPECT_GT(deviation, 0) << what;
+        } else {
+          EXPECT_EQ(deviation, 0) << what;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, RankDslash, ::testing::ValuesIn(testing::all_forms()),
+                         [](const ::testing::TestParamInfo<OperatorForm>& info) {
+                           return to_string(info.param.precision) + "_" + to_string(info.param.reconstruct) +
+                                  (info.param.temporal_gauge ? "_temporal_gauge" : "");
+                         });
+
+/// Lattices whose parts are so small that a divided direction is cut into lanes, too.
+TEST(RankDslashOfSmallParts, IsThatOfOneProcess) {
+  const Dims dims{4, 4, 4, 4 * ranks().size()};
+  const Lattice whole(dims);
+  const GaugeStart start = GaugeStart::hot(testing::shared_seed());
+  const HostSpinor in = testing::random_spinor(dims, testing::shared_seed());
+  for (const Precision precision : {Precision::Double, Precision::Single}) {
+    const OperatorForm form{precision, Reconstruct::R12, true};
+    const Dslash one("wilson", std::make_shared<const GaugeStore>(whole, start), scalars, form);
+    const Lattice lattice(dims, ranks().communicator({1, 1, 1, ranks().size()}));
+    const Dslash dslash("wilson", std::make_shared<const GaugeStore>(lattice, start), scalars, form);
+    Fields alone(whole, in, in, precision), mine(lattice, part_of(in, lattice), part_of(in, lattice), precision);
+    EXPECT_EQ(
+        largest_deviation(mine.apply(dslash, Dagger::No, false), part_of(alone.apply(one, Dagger::No, false), lattice)),
+        0);
+  }
+}
+
+}  // namespace
+}  // namespace quadrille

@@ -1,0 +1,210 @@
+"""Whole jobs under mpirun, against the same jobs in one process; and what happens when a rank fails.
+
+QUADRILLE_MPIEXEC is mpirun; the rest of the environment is that of tests/physics/harness.py.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+
+MPIEXEC = os.environ.get("QUADRILLE_MPIEXEC", "mpirun")
+
+
+def job(dims=(8, 8, 4, 12), inner="half", **more):
+    return {
+        "gauge": {"start": "weak", "epsilon": 0.4, "seed": harness.SEED, "dims": list(dims),
+                  "save": {"file": "links.lime", "precision": "double"}},
+        "operator": {"type": "wilson", "mass": 0.05, "boundary": ["periodic", {"phase": 0.3}, "antiperiodic", "antiperiodic"]},
+        "solver": {"type": "bicgstab", "tolerance": 1e-11, **more,
+                   "sloppy": {"precision": inner, "reconstruct": 12, "temporal_gauge": True}},
+        "run": [
+            {"task": "propagator", "name": "q", "source": {"type": "point", "site": [5, 2, 3, 7]},
+             "save": {"file": "q.lime", "precision": "double"}},
+            {"task": "mesons", "name": "m", "from": "q"},
+        ],
+    }
+
+
+class RankTest(harness.ProgramTest):
+    def start(self, ranks, *args, env=None, wrapper=()):
+        """mpirun of the program, in a group of processes of its own."""
+        words = [MPIEXEC, "--oversubscribe", "-n", str(ranks), *wrapper, *harness.command(*args)]
+        return subprocess.Popen(words, cwd=self.folder, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def finish(self, process, seconds=120):
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            self.fail(f"still there after {seconds} s\n{out}\n{err}")
+        return process.returncode, out, err
+
+    def run_ranks(self, ranks, tree, *args, out, status=0, **more):
+        code, stdout, stderr = self.finish(self.start(ranks, "run", self.write_job(tree), "--out", self.path(out), *args, **more))
+        self.assertEqual(code, status, f"{stdout}\n{stderr}")
+        file = os.path.join(self.path(out), "results.json")
+        if status not in (0, 3):
+            return stderr
+        with open(file) as stream:
+            return json.load(stream)
+
+    def assert_same_physics(self, one, many, out):
+        self.assertEqual(one["gauge"]["checksum"], many["gauge"]["checksum"])
+        self.assertAlmostEqual(one["gauge"]["plaquette"], many["gauge"]["plaquette"], delta=1e-14)
+        for a, b in zip(one["correlators"]["m"]["pion"], many["correlators"]["m"]["pion"], strict=True):
+            self.assertAlmostEqual(b / a, 1, delta=1e-8)
+        self.assertTrue(all(solve["residual"] <= 1e-11 for solve in many["solves"]))
+        expected, found = (self.saved_propagator(one, name, "q.lime") for name in ("one", out))
+        self.assertLess(abs(expected - found).max(), 1e-9 * abs(expected).max())
+
+    def assert_whole_files_only(self, out):
+        left = sorted(os.listdir(self.path(out)))
+        self.assertFalse([name for name in left if name.endswith(".lime") and os.path.getsize(self.path(f"{out}/{name}")) == 0], left)
+        for name in left:
+            if name.endswith(".lime"):
+                self.assertEqual(self.call("info", self.path(f"{out}/{name}")).returncode, 0, name)
+
+
+class RankJobs(RankTest):
+    def test_the_physics_of_one_rank(self):
+        one = self.run_job(job(), out="one")
+        for ranks, grid in ((2, None), (3, None), (4, (2, 2, 1, 1)), (4, None), (6, (1, 2, 1, 3)), (8, None)):
+            out = f"many{ranks}{grid is None}"
+            many = self.run_ranks(ranks, job(), *(("--grid", *map(str, grid)) if grid else ()), out=out)
+            self.assertEqual(many["ranks"]["count"], ranks)
+            if grid:
+                self.assertEqual(many["ranks"]["grid"], list(grid))
+            self.assert_same_physics(one, many, out)
+
+    def test_files_are_read_by_ranks(self):
+        self.run_job(job(), out="one")
+        tree = job(inner="single")
+        tree["gauge"] = {"file": "one/links.lime"}
+        one = self.run_job(tree, out="from_one")
+        os.rename(self.path("from_one"), self.path("one_more"))
+        many = self.run_ranks(4, tree, out="many")
+        for a, b in zip(one["correlators"]["m"]["pion"], many["correlators"]["m"]["pion"], strict=True):
+            self.assertAlmostEqual(b / a, 1, delta=1e-8)
+
+    def test_the_same_grid_gives_the_same_bits(self):
+        results = [self.run_ranks(4, job(), "--grid", "1", "2", "1", "2", out=out) for out in ("a", "b")]
+        self.assertEqual(*(tree["correlators"] for tree in results))
+        self.assertEqual(*([solve["history"] for solve in tree["solves"]] for tree in results))
+
+    def test_a_solver_study(self):
+        tree = job()
+        tree["run"] = [{"task": "solver_study", "name": "s", "masses": [0.05], "solvers": ["bicgstab"],
+                        "source": {"type": "point", "site": [0, 0, 0, 0]}}]
+        one, many = self.run_job(tree, out="one"), self.run_ranks(2, tree, out="many")
+        rows = [tree["studies"]["s"]["rows"] for tree in (one, many)]
+        self.assertEqual(len(rows[0]), len(rows[1]))
+        for a, b in zip(*rows):
+            self.assertTrue(b["converged"] == a["converged"], (a, b))
+
+    def test_a_stopped_job_goes_on_with_other_ranks(self):
+        tree = job((16, 8, 8, 24), inner="single")
+        tree["solver"]["tolerance"] = 1e-13
+        tree["solver"]["sloppy"]["precision"] = "double"
+        one = self.run_job(tree, out="one")
+        process = self.start(2, "run", self.write_job(tree), "--out", self.path("many"))
+        time.sleep(2.0)
+        process.send_signal(signal.SIGUSR1)
+        code, _, err = self.finish(process)
+        if code == 0:
+            self.skipTest("the job ended before the signal")
+        self.assertEqual(code, 138, err)
+        self.assertEqual(err.count("run again to continue"), 1, err)
+        many = self.run_ranks(3, tree, out="many")
+        for a, b in zip(one["correlators"]["m"]["pion"], many["correlators"]["m"]["pion"], strict=True):
+            self.assertAlmostEqual(b / a, 1, delta=1e-9)
+
+    def test_a_benchmark(self):
+        code, out, err = self.finish(self.start(2, "bench", "dslash", "--dims", "8", "8", "8", "16", "--precision", "single",
+                                                "--reconstruct", "12", "--memory-mib", "16", "--json", self.path("b.json")))
+        self.assertEqual(code, 0, err)
+        with open(self.path("b.json")) as stream:
+            rows = json.load(stream)["kernels"]
+        self.assertEqual([row["grid"] for row in rows], [[1, 1, 1, 2]] * 3)
+        self.assertEqual(out.count("dslash on the backend"), 1)
+
+
+class RankFaults(RankTest):
+    def test_lattices_that_do_not_divide(self):
+        err = self.run_ranks(5, job(), out="bad", status=1)
+        self.assertIn("cannot be divided over 5 ranks", err)
+        self.assertIn("start 4 or 6", err)
+        self.assertEqual(err.count("quadrille: error"), 1, err)
+        err = self.run_ranks(4, job(), "--grid", "1", "1", "4", "1", out="bad", status=1)
+        self.assertIn("the grid 1 1 4 1 does not divide", err)
+        self.assertIn("grids that do are 1 1 1 ", err.replace("1 2 1 2", "1 1 1 "))
+        err = self.run_ranks(4, job(), "--grid", "1", "1", "1", "2", out="bad", status=1)
+        self.assertIn("has 2 ranks, but 4 were started", err)
+        self.assertFalse(os.path.exists(self.path("bad/results.json")))
+
+    def test_tasks_that_run_on_one_rank_only(self):
+        tree = job()
+        tree["run"] = [{"task": "generate", "name": "g", "beta": 6.0, "thermalization": 0, "configurations": 1, "seed": 1,
+                        "save": {"file": "g.lime"}}]
+        err = self.run_ranks(2, tree, out="bad", status=1)
+        self.assertRegex(err, r"job.yaml:\d+:\d+: the task g \(generate\) runs on one rank only")
+        code, _, err = self.finish(self.start(2, "bench", "generate", "--dims", "8", "8", "8", "8"))
+        self.assertEqual(code, 1)
+        self.assertIn("bench generate runs on one rank only", err)
+
+    def test_different_jobs(self):
+        self.write_job(job(), "one.yaml")
+        self.write_job(job(inner="single"), "two.yaml")
+        script = f'exec "$0" "$1" $([ "$OMPI_COMM_WORLD_RANK" = 0 ] && echo one.yaml || echo two.yaml) --out {self.path("bad")}'
+        process = self.start(2, "run", wrapper=("sh", "-c", script))
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 1, err)
+        self.assertEqual(err.count("have read different jobs"), 1, err)
+
+    def test_a_job_file_that_one_rank_lacks(self):
+        self.write_job(job(), "job.yaml")
+        script = f'exec "$0" "$1" $([ "$OMPI_COMM_WORLD_RANK" = 0 ] && echo job.yaml || echo none.yaml) --out {self.path("bad")}'
+        code, _, err = self.finish(self.start(2, "run", wrapper=("sh", "-c", script)))
+        self.assertEqual(code, 1, err)
+        self.assertIn("none.yaml", err)
+
+    def test_a_full_disk_on_one_rank(self):
+        tree = job()
+        script = '[ "$OMPI_COMM_WORLD_RANK" = 1 ] && { trap "" XFSZ; ulimit -f 300; }; exec "$0" "$@"'
+        err = self.run_ranks(2, tree, out="bad", status=1, wrapper=("bash", "-c", script))
+        self.assertIn("writing failed: file too large", err)
+        self.assertEqual(err.count("quadrille: error"), 1, err)
+        self.assertFalse([name for name in os.listdir(self.path("bad")) if "lime" in name])
+
+    def test_a_rank_that_is_killed(self):
+        """Nothing hangs, no half file stays under its name, and the job goes on."""
+        tree = job((8, 8, 8, 16), inner="single")
+        tree["solver"]["tolerance"] = 1e-13
+        one = self.run_job(tree, out="one")
+        chance = random.Random(harness.SEED)
+        for attempt in range(4):
+            process = self.start(2, "run", self.write_job(tree), "--out", self.path("many"))
+            time.sleep(chance.uniform(0.3, 2.0))
+            ranks = subprocess.run(["pgrep", "-P", str(process.pid), "-f", harness.PROGRAM], stdout=subprocess.PIPE,
+                                   text=True, check=False).stdout.split()
+            if ranks:
+                os.kill(int(chance.choice(ranks)), signal.SIGKILL)
+            code, _, err = self.finish(process, 10)
+            if code == 0:
+                break
+            if os.path.exists(self.path("many")):
+                self.assert_whole_files_only("many")
+        many = self.run_ranks(2, tree, out="many")
+        for a, b in zip(one["correlators"]["m"]["pion"], many["correlators"]["m"]["pion"], strict=True):
+            self.assertAlmostEqual(b / a, 1, delta=1e-9)
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main(sys.modules[__name__]))
