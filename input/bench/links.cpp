@@ -35,9 +35,8 @@ class HostArray {
 };
 
 void copy_in_team(std::byte* to, const std::byte* from, std::size_t bytes) {
-  in_team([&](int me, int threads) {
-    const auto bound = [&](int k) { return bytes * std::size_t(k) / std::size_t(threads) / 64 * 64; };
-    std::memcpy(to + bound(me), from + bound(me), (me + 1 == threads ? bytes : bound(me + 1)) - bound(me));
+  team_ranges(std::int64_t(bytes), [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(to + begin, from + begin, std::size_t(end - begin));
   });
 }
 
