@@ -114,6 +114,35 @@ class Generate(ProgramTest):
             self.assertIn("](chain_generate.svg)", said)
             with open(self.path("out/report/chain_generate.svg"), "rb") as stream:
                 self.assertTrue(stream.read(5).startswith(b"<?xml"))
+            subprocess.run([python, "-c", self.LOOK_AT_FIGURE, self.path("out/results.json")], check=True, env={
+                **os.environ, "MPLBACKEND": "Agg",
+                "PYTHONPATH": os.pathsep.join([self.SCRIPTS, os.environ.get("PYTHONPATH", "")])})
+
+    # The axis of the plaquette shows the fluctuations behind the thermalisation, with the mean, a band of its error and
+    # the end of the thermalisation; the legends lie beside what they explain.
+    SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../input/report")
+    LOOK_AT_FIGURE = """
+import json, sys, chains
+figures = []
+with open(sys.argv[1]) as stream:
+    results = json.load(stream)
+chains.draw(results, lambda figure, *_: figures.append(figure))
+histories = results["chains"]["generate"]["history"]
+history = histories["plaquette"]
+mean = results["chains"]["generate"]["plaquette"]
+above = figures[0].axes[0]
+low, high = above.get_ylim()
+late = [x for plane in histories if plane.startswith("plaquette") for x in histories[plane][-mean["sweeps"]:]]
+assert low < min(late) and max(late) < high and high - low < 1.5 * (max(late) - min(late)), (low, high)
+assert any(set(line.get_ydata()) == {mean["mean"]} for line in above.lines)
+assert any(abs(patch.get_extents().height - above.transData.transform((0, 2 * mean["error"]))[1]
+               + above.transData.transform((0, 0))[1]) < 1e-6 for patch in above.patches), "the band of the error"
+end = len(history) - mean["sweeps"]
+assert any(abs(line.get_xdata()[0] - end) <= 0.5 and len(set(line.get_xdata())) == 1 for line in above.lines), end
+figures[0].canvas.draw()
+for axes in figures[0].axes:
+    assert not axes.get_legend() or not axes.get_legend().get_window_extent().overlaps(axes.bbox), "a legend hides data"
+"""
 
     def test_threads_and_seeds(self):
         def last(out, threads, **more):

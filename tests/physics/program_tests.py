@@ -435,6 +435,7 @@ class Interrupted(ProgramTest):
 
     def test_a_signal_keeps_the_solved_components(self):
         """Within the first propagator: the finished components are not solved again, and nothing changes."""
+        solved = 0
         for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             command = harness.command("run", self.write_job(self.job), "--out", self.path("out"))
             before = self.written("out/results.json")  # by an earlier run
@@ -448,6 +449,9 @@ class Interrupted(ProgramTest):
             self.assertEqual(process.returncode, status, said)
             self.assertRegex(said, r"quadrille: stopped (after \d+ of 12 spin-colour components|before \w+); run again to "
                                    r"continue\n$")
+            if solved:
+                self.assertIn(f"continuing an interrupted run at component {solved + 1} of 12", said)
+            solved = int((re.search(r"stopped after (\d+) of 12", said) or [0, solved])[1])
         self.check_rerun()
 
     def test_two_runs_in_one_folder(self):
