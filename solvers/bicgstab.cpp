@@ -77,10 +77,7 @@ class BiCGstab final : public Solver {
 
  private:
   /// y = A x
-  void apply(Field& y, const Field& x) {
-    a_.apply(y, x, Dagger::No);
-    ++applications_;
-  }
+  void apply(Field& y, const Field& x) { a_.apply(y, x, Dagger::No); }
   /// A Krylov space: r0 = p = r, rho = |r|^2.
   void begin();
   void begin_anew(Monitor& monitor) {
@@ -143,8 +140,9 @@ void BiCGstab::iterate(Field& y, double ask_below) {
   blas::bicgstab_omega(t_, r_, r0_, ask_below, scalars_);  // omega = <t, s> / |t|^2, beta
   blas::bicgstab_update(p_, t_, v_, y, r_, scalars_);      // y += alpha p + omega s, r = s - omega t,
   scalars_.mark();                                         // p = r + beta (p - omega v)
+  applications_ += 2;
   ahead_ = runs_ahead_;
-  if (ahead_) apply(v_, p_);
+  if (ahead_) apply(v_, p_);  // counts when it is used
 }
 
 bool BiCGstab::update(Monitor& monitor, Field& x, const Field& b) {
@@ -207,7 +205,8 @@ void BiCGstab::judge(Monitor& monitor, Field& x, const Field& b) {
   const bool updated = update(monitor, x, b);
   if (!monitor.running()) return;
   solution_.gather();
-  if (updated && (slowed || monitor.lost_touch() || !asks)) {  // p has gone on with an r that is no more: hardly ever
+  // Not asked and yet updated, hardly ever: p has gone on with an r that is no more.
+  if (pace_.ran_away(std::sqrt(r2_)) || (updated && (slowed || monitor.lost_touch() || !asks))) {
     begin_anew(monitor);
   } else if (asks) {
     turn(monitor, updated ? blas::dot(r0_, r_) : number(now.next_rho), now);  // rho = <r0, r>
@@ -223,7 +222,7 @@ SolveReport BiCGstab::solve(Field& x, const Field& b, const Stopping& stopping) 
   monitor.start(std::sqrt(r2_));
   if (monitor.running()) begin();
   while (monitor.running()) {
-    iterate(solution_.target(x), std::max(monitor.asks_below(), pace_.asks_below()));
+    iterate(solution_.target(x), monitor.asks_below(pace_.asks_below()));
     judge(monitor, x, b);
   }
   return solution_.finish(monitor, x, b, applications_);

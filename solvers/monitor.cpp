@@ -95,9 +95,10 @@ bool Monitor::late_for_a_low(int iteration) const {
   return patience_ > 0 && iteration - lowest_true_.iteration > patience_ / 2;
 }
 
-double Monitor::asks_below() const {
+double Monitor::asks_below(double method) const {
   if (!reliable_.enabled()) return 0;
-  return std::max(reliable_.due_below(), late_for_a_low(report_.iterations + 1) ? new_low * lowest_.residual : 0);
+  const double late = late_for_a_low(report_.iterations + 1) ? new_low * lowest_.residual : 0;
+  return std::max({method, late, reliable_.due_below()});
 }
 
 void Monitor::updated(double true_residual) {
