@@ -2,9 +2,13 @@
 //
 // Fields: p, r, r0, t, v and the partial solution in the inner format; x and one workspace in the outer one.
 // s = r - alpha v of the paper lives in r.
-// Traffic of an iteration beside two operator applications: 14 fields read, 4 written
-//   <r0, v>, |v|^2: 2 read; s: 2 read, 1 written; <t, s>, |t|^2: 2 read; solution and residual: 5 read, 2 written;
-//   direction: 3 read, 1 written.
+// Traffic of an iteration beside two operator applications: 12 fields read, 4 written
+//   <r0, v>, |v|^2: 2 read; s: 2 read, 1 written; <t, s>, |t|^2, <r0, t>, <r0, s>: 3 read; solution, residual and
+//   direction in one pass, since <r0, r> = <r0, s> - omega <r0, t> is known before it: 5 read, 3 written.
+// (<r0, s> is what rounding has left of 0. Without it weak fields no longer converge in double.)
+//
+// Scalars are formed where the fields are, and an iteration is asked for as a whole. Where asking does not wait for the
+// work, the next v = A p is asked for as well before the host looks at what has become of |r|.
 #include "core/blas/blas.h"
 #include "solvers/groupwise.h"
 #include "solvers/methods.h"
@@ -18,7 +22,11 @@ namespace quadrille {
 
 namespace {
 
+using blas::BicgstabScalars;
 using blas::Complex;
+using Ended = BicgstabScalars::Ended;
+
+Complex number(blas::Coefficient c) { return {c.re, c.im}; }
 
 /// An inner product of two fields below this part of the product of their norms is rounding and no more.
 double vanishing(Precision precision) {
@@ -31,14 +39,6 @@ double rounding_of_dot(const FieldDesc& desc) {
   const double numbers = double(desc.components()) * double(desc.parities()) * double(desc.lattice->half_volume());
   return rounding_unit(desc.precision) / std::sqrt(numbers);
 }
-
-// Along a search r turns away from the fixed r0 until rho = <r0, r> is rounding and no more, and alpha and beta with
-// it. Each iteration multiplies rho by omega, so a small omega is what spends its digits. Where fewer than four are
-// left, omega is lengthened to the size that a cosine of 1/2 between s and A s would give: |r| loses little, and a
-// search on a plateau gets across it (G. L. G. Sleijpen and H. A. van der Vorst, Numer. Algorithms 10 (1995) 203, who
-// always do so, to 0.7; while there are digits the shortest r is the better choice).
-constexpr double least_cosine = 0.5;
-constexpr double enough_digits = 1e4;
 
 /// In half precision rounding has moved r by 1 % when |r| has fallen by an order of magnitude near a critical mass, and
 /// by a tenth and more after the second: updates do not wait for that.
@@ -69,11 +69,15 @@ class BiCGstab final : public Solver {
         r_(a_.field_desc()),
         r0_(a_.field_desc()),
         t_(a_.field_desc()),
-        v_(a_.field_desc()) {}
+        v_(a_.field_desc()),
+        scalars_(*a_.field_desc().backend),
+        runs_ahead_(!a_.field_desc().backend->host_memory()) {}
 
   SolveReport solve(Field& x, const Field& b, const Stopping& stopping) override;
 
  private:
+  /// y = A x
+  void apply(Field& y, const Field& x) { a_.apply(y, x, Dagger::No); }
   /// A Krylov space: r0 = p = r, rho = |r|^2.
   void begin();
   void begin_anew(Monitor& monitor) {
@@ -84,36 +88,61 @@ class BiCGstab final : public Solver {
   void recover(Monitor& monitor) {
     if (monitor.may_begin_anew()) begin_anew(monitor);
   }
-  /// y, r, p from one iteration; whatever stops it is in the monitor.
-  void iterate(Monitor& monitor, Field& x, const Field& b);
-  /// <t, s> / |t|^2, lengthened where rho needs it, or breakdown.
-  bool minimise(Monitor& monitor, Complex& omega);
+  /// The search goes on with p, r and r0 as the host has left them, and this rho.
+  void go_on(Complex rho);
+  /// Asks for an iteration: y, r, p; then for v = A p of the next, where that costs no time.
+  void iterate(Field& y, double ask_below);
+  /// Looks at what has become of it. Whatever stops the solve is in the monitor.
+  void judge(Monitor& monitor, Field& x, const Field& b);
+  /// After an iteration that ended early: y += alpha p where r = s.
+  void judge_early_end(Monitor& monitor, Field& x, const Field& b, const BicgstabScalars& now);
   /// Ends an iteration after y += alpha p, with r = s.
   void end_half_way(Monitor& monitor, Field& x, const Field& b, Complex alpha, bool broken);
+  /// Turns p = p - omega v to the r there is.
+  void turn(Monitor& monitor, Complex rho, const BicgstabScalars& now);
   /// The reliable update, when one is due.
   bool update(Monitor& monitor, Field& x, const Field& b);
-  /// rho = value, and what it is worth.
-  void set_rho(Complex value) {
-    rho_ = value;
-    rho_digits_ = std::abs(value) / (rounding_ * std::sqrt(r2_ * r0_norm2_));
-  }
 
   GroupwiseSolution solution_;
   const LinearOperator& a_;
   double delta_, vanishing_, rounding_;
   Field p_, r_, r0_, t_, v_;
   SearchPace pace_;
-  Complex rho_;
-  double rho_digits_ = 0;  // |rho| relative to what rounding does to it
-  double r2_ = 0, r0_norm2_ = 0, applications_ = 0;
+  blas::Held<BicgstabScalars> scalars_;
+  bool runs_ahead_;     // of the host
+  bool ahead_ = false;  // v = A p is asked for already
+  double r2_ = 0, r0_norm2_ = 0, target_ = 0, applications_ = 0;
 };
 
 void BiCGstab::begin() {
   blas::copy(r0_, r_);
   blas::copy(p_, r_);
   r0_norm2_ = r2_ = blas::norm2(r_);
-  set_rho(r2_);
   pace_.begin(std::sqrt(r2_));
+  go_on(r2_);
+}
+
+void BiCGstab::go_on(Complex rho) {
+  scalars_.set({.rho = {rho.real(), rho.imag()},
+                .r2 = r2_,
+                .r0_norm2 = r0_norm2_,
+                .target = target_,
+                .vanishing = vanishing_,
+                .rounding = rounding_});
+  ahead_ = false;
+}
+
+void BiCGstab::iterate(Field& y, double ask_below) {
+  if (!ahead_) apply(v_, p_);                              // v = A p
+  blas::bicgstab_alpha(v_, r0_, scalars_);                 // alpha = rho / <r0, v>
+  blas::bicgstab_half_step(v_, r_, scalars_);              // s = r - alpha v
+  apply(t_, r_);                                           // t = A s
+  blas::bicgstab_omega(t_, r_, r0_, ask_below, scalars_);  // omega = <t, s> / |t|^2, beta
+  blas::bicgstab_update(p_, t_, v_, y, r_, scalars_);      // y += alpha p + omega s, r = s - omega t,
+  scalars_.mark();                                         // p = r + beta (p - omega v)
+  applications_ += 2;
+  ahead_ = runs_ahead_;
+  if (ahead_) apply(v_, p_);  // counts when it is used
 }
 
 bool BiCGstab::update(Monitor& monitor, Field& x, const Field& b) {
@@ -136,41 +165,39 @@ void BiCGstab::end_half_way(Monitor& monitor, Field& x, const Field& b, Complex 
   }
 }
 
-bool BiCGstab::minimise(Monitor& monitor, Complex& omega) {
-  a_.apply(t_, r_, Dagger::No);  // t = A s
-  ++applications_;
-  const blas::DotNorm ts = blas::dot_norm2(t_, r_);  // <t, s>, |t|^2
-  if (!monitor.usable(ts.norm2, 0, "|A s|^2")) return false;
-  const double longest = std::sqrt(ts.norm2 * r2_);
-  if (!monitor.usable(std::abs(ts.dot), vanishing_ * longest, "<A s, s>")) return false;
-  omega = ts.dot / ts.norm2;
-  const double cosine = std::abs(ts.dot) / longest;
-  if (rho_digits_ < enough_digits && cosine < least_cosine) omega *= least_cosine / cosine;
-  return true;
-}
-
-void BiCGstab::iterate(Monitor& monitor, Field& x, const Field& b) {
-  a_.apply(v_, p_, Dagger::No);  // v = A p
-  ++applications_;
-  const blas::DotNorm vr = blas::dot_norm2(v_, r0_);  // <v, r0>, |v|^2
-  if (!monitor.usable(std::abs(vr.dot), vanishing_ * std::sqrt(vr.norm2 * r0_norm2_), "<r0, A p>")) {
+void BiCGstab::judge_early_end(Monitor& monitor, Field& x, const Field& b, const BicgstabScalars& now) {
+  const double vr0 = std::abs(number(now.vr0)), ts = std::abs(number(now.ts));
+  if (now.ended == Ended::no_alpha) {
+    monitor.usable(vr0, vanishing_ * std::sqrt(now.v2 * r0_norm2_), "<r0, A p>");
     recover(monitor);
     return;
   }
-  const Complex alpha = rho_ / std::conj(vr.dot);
-  r2_ = blas::caxpy_norm2(-alpha, v_, r_);  // s = r - alpha v
-  if (!(std::sqrt(r2_) > monitor.target())) {
-    end_half_way(monitor, x, b, alpha, false);
+  r2_ = now.s2;
+  const bool broken = now.ended == Ended::no_omega;
+  if (broken && monitor.usable(now.t2, 0, "|A s|^2")) {
+    monitor.usable(ts, vanishing_ * std::sqrt(now.t2 * now.s2), "<A s, s>");
+  }
+  if (monitor.running()) end_half_way(monitor, x, b, number(now.alpha), broken);
+}
+
+void BiCGstab::turn(Monitor& monitor, Complex rho, const BicgstabScalars& now) {
+  if (!monitor.usable(std::abs(rho), vanishing_ * std::sqrt(r2_ * r0_norm2_), "<r0, r>")) {
+    recover(monitor);
     return;
   }
-  Complex omega;
-  if (!minimise(monitor, omega)) {
-    if (monitor.running()) end_half_way(monitor, x, b, alpha, true);
+  const Complex beta = (rho / number(now.rho)) * (number(now.alpha) / number(now.omega));
+  blas::cxpay(r_, beta, p_);  // p = r + beta (p - omega v)
+  go_on(rho);
+}
+
+void BiCGstab::judge(Monitor& monitor, Field& x, const Field& b) {
+  const BicgstabScalars now = scalars_.shown_to_host();
+  const bool asks = now.ended == Ended::asks;
+  if (now.ended != Ended::no && !asks) {
+    judge_early_end(monitor, x, b, now);
     return;
   }
-  const blas::DotNorm next =
-      blas::bicgstab_update(alpha, p_, omega, t_, r0_, solution_.target(x), r_);  // y += alpha p + omega s,
-  r2_ = next.norm2;                                                               // r = s - omega t
+  r2_ = now.r2;
   monitor.iterated(std::sqrt(r2_));
   if (monitor.failed()) return;
   const bool slowed = pace_.slowed(std::sqrt(r2_));
@@ -178,28 +205,26 @@ void BiCGstab::iterate(Monitor& monitor, Field& x, const Field& b) {
   const bool updated = update(monitor, x, b);
   if (!monitor.running()) return;
   solution_.gather();
-  if (updated && (slowed || monitor.lost_touch())) {
+  // Not asked and yet updated, hardly ever: p has gone on with an r that is no more.
+  if (pace_.ran_away(std::sqrt(r2_)) || (updated && (slowed || monitor.lost_touch() || !asks))) {
     begin_anew(monitor);
-    return;
+  } else if (asks) {
+    turn(monitor, updated ? blas::dot(r0_, r_) : number(now.next_rho), now);  // rho = <r0, r>
   }
-  const Complex rho = updated ? blas::dot(r0_, r_) : next.dot;  // <r0, r>
-  if (!monitor.usable(std::abs(rho), vanishing_ * std::sqrt(r2_ * r0_norm2_), "<r0, r>")) {
-    recover(monitor);
-    return;
-  }
-  const Complex beta = (rho / rho_) * (alpha / omega);
-  blas::bicgstab_direction(r_, v_, beta, omega, p_);  // p = r + beta (p - omega v)
-  set_rho(rho);
 }
 
 SolveReport BiCGstab::solve(Field& x, const Field& b, const Stopping& stopping) {
   Monitor monitor("BiCGstab", stopping, delta_, a_.field_desc().precision, progress_);
   monitor.expect_progress(patience(a_.field_desc()));
   applications_ = 0;
+  target_ = monitor.target();
   r2_ = solution_.start(x, b, r_);  // x = 0, r = b
   monitor.start(std::sqrt(r2_));
   if (monitor.running()) begin();
-  while (monitor.running()) iterate(monitor, x, b);
+  while (monitor.running()) {
+    iterate(solution_.target(x), monitor.asks_below(pace_.asks_below()));
+    judge(monitor, x, b);
+  }
   return solution_.finish(monitor, x, b, applications_);
 }
 

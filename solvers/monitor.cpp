@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -82,12 +83,22 @@ bool Monitor::Low::moves(double latest, int at) {
 
 void Monitor::watch_for_stagnation() {
   if (lowest_.moves(residual_, report_.iterations)) {
-    if (patience_ > 0 && report_.iterations - lowest_true_.iteration > patience_ / 2) ask_for_update();
+    if (late_for_a_low(report_.iterations)) ask_for_update();
     return;
   }
   if (running_ && patience_ > 0 && report_.iterations - lowest_.iteration >= patience_) {
     stop_stagnated(fmt::format("in {} of them |r| has not fallen by 30 %", patience_));
   }
+}
+
+bool Monitor::late_for_a_low(int iteration) const {
+  return patience_ > 0 && iteration - lowest_true_.iteration > patience_ / 2;
+}
+
+double Monitor::asks_below(double method) const {
+  if (!reliable_.enabled()) return 0;
+  const double late = late_for_a_low(report_.iterations + 1) ? new_low * lowest_.residual : 0;
+  return std::max({method, late, reliable_.due_below()});
 }
 
 void Monitor::updated(double true_residual) {

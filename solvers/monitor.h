@@ -31,6 +31,9 @@ class Monitor {
   void iterated(double residual, double gain = 0);
   /// Whether the iteration that has just ended asks for a reliable update (also when it was the last one allowed).
   bool update_due() const { return due_; }
+  /// After the next iteration none will be, unless |r| is no larger than this. `method`: the method will want none
+  /// above that.
+  double asks_below(double method) const;
   /// The method wants one now.
   void ask_for_update() { due_ = due_ || (reliable_.enabled() && !failed()); }
   /// The update is done, and gave this true residual.
@@ -60,6 +63,8 @@ class Monitor {
  private:
   void stop(StopReason reason, std::string message);
   void watch_for_stagnation();
+  /// Whether a new low of |r| in this iteration asks for an update.
+  bool late_for_a_low(int iteration) const;
 
   /// A value of |r| with the iteration at which it was found.
   struct Low {

@@ -60,6 +60,9 @@ class ReliableUpdate {
   /// The residual is a true one of norm `residual`: at the start, and after each update.
   void reset(double residual) { largest_ = residual; }
 
+  /// No update is due after the next iteration whose |r| is larger, unless |A| |d| asks for it.
+  double due_below() const { return std::max(delta_ * largest_, target_); }
+
   /// Takes the iterated |r| of one more iteration and |A| |d| of the text above (0 where the method does not know it),
   /// and says whether an update is due.
   bool due(double residual, double gain) {

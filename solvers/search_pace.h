@@ -16,16 +16,26 @@ class SearchPace {
  public:
   /// A new space begins at this |r|.
   void begin(double residual) {
-    first_ = seen_ = largest_ = residual;
+    first_ = seen_ = largest_ = least_ = residual;
     iterations_ = seen_at_ = 0;
   }
+
+  /// Whether |r| has risen so far above its least of this space that the search only spoils what it has found. A
+  /// singular system does this to a space that has nothing left to find.
+  bool ran_away(double residual) {
+    least_ = std::min(least_, residual);
+    return residual > most_rise * least_;
+  }
+
+  /// After the next iteration it cannot have slowed down, unless |r| is below this.
+  double asks_below() const { return fall * largest_; }
 
   /// Takes the |r| of one more iteration. True when |r| has fallen by another order of magnitude, more slowly than
   /// `slow` times the mean pace of this space, whose mean pace is that of a space with little to learn.
   bool slowed(double residual) {
     ++iterations_;
     largest_ = std::max(largest_, residual);
-    if (!(residual < 0.1 * largest_)) return false;
+    if (!(residual < fall * largest_)) return false;
     const double lately = std::log(seen_ / residual) / (iterations_ - seen_at_);
     const double mean = std::log(first_ / residual) / iterations_;
     seen_ = largest_ = residual;
@@ -34,12 +44,16 @@ class SearchPace {
   }
 
  private:
+  static constexpr double fall = 0.1;  // an order of magnitude
   // Measured with BiCGstab in half and single, 8^3 x 16: smooth fields take 8 to 18 iterations for an order of
   // magnitude (0.13 to 0.28), quenched ones of beta 5.7 near their critical mass 25 to 60 (0.04 to 0.09) once the first
   // is done. With 0.9 instead of 0.75 they lose spaces that learn; with 0.6 smooth fields take a tenth more iterations.
   static constexpr double quick = 0.08, slow = 0.75;
 
-  double first_ = 0, seen_ = 0, largest_ = 0;
+  // Double precision has lost a quarter of its digits then. Peaks of solves that converge are a hundred times lower.
+  static constexpr double most_rise = 1e4;
+
+  double first_ = 0, seen_ = 0, largest_ = 0, least_ = 0;
   int iterations_ = 0, seen_at_ = 0;
 };
 

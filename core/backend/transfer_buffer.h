@@ -20,7 +20,7 @@ class QUADRILLE_API TransferBuffer {
   virtual ~TransferBuffer() = default;
 
   /// The host's side, aligned to 64; its bytes are at first whatever they are. Not to be written between send() and the
-  /// next wait(), nor read between fetch() and wait().
+  /// next wait(), nor read between fetch() and wait(). Kernels may write a few of them too, and mark() follows.
   virtual std::byte* host() = 0;
   /// The backend's side.
   virtual void* device() = 0;

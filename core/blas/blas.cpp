@@ -2,6 +2,7 @@
 #define QUADRILLE_ISA dispatch  // the functors as plain data: no kernel is instantiated here
 #include "core/blas/blas.h"
 
+#include "core/blas/bicgstab_steps.h"
 #include "core/blas/call.h"
 #include "core/blas/ops.h"
 #include "core/error.h"
@@ -101,9 +102,10 @@ void require_one_spinor(const FieldDesc& desc) {
 }
 
 template <class Op>
-Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields) {
+Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields, void* scalars = nullptr,
+            void* shown = nullptr) {
   const FieldDesc& desc = fields[0]->desc();
-  Call call{id, &op, Op::fields, Op::sums, Op::overwrites, &desc, 0, {}};
+  Call call{id, &op, Op::fields, Op::sums, Op::overwrites, &desc, 0, {}, scalars, shown};
   require_one_spinor(desc);
   for (const Field* field : fields) require_same(field->desc(), desc, "field algebra");
   for (Parity p : {Parity::Even, Parity::Odd}) {
@@ -116,8 +118,25 @@ Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields) 
   }
   const KernelTimer timer(record(id, desc), call.parities * desc.lattice->half_volume(), desc.backend->host_memory());
   Sums total = desc.backend->run(call);
-  if constexpr (Op::sums > 0) desc.lattice->communicator().sum(total.data(), Op::sums);
+  if constexpr (Op::sums > 0) {
+    if (scalars == nullptr) desc.lattice->communicator().sum(total.data(), Op::sums);
+  }
   return total;
+}
+
+/// An operation whose scalars stay where its fields are.
+template <class Op, class Scalars>
+void launch_held(OpId id, Op op, std::array<const Field*, Op::fields> fields, Held<Scalars>& held) {
+  const FieldDesc& desc = fields[0]->desc();
+  const Communicator& ranks = desc.lattice->communicator();
+  if (desc.backend->host_memory()) {
+    Scalars& now = *held.there();
+    if (begin(op, now)) finish(op, now, launch(id, op, fields).data());
+  } else if (ranks.size() == 1) {
+    launch(id, op, fields, held.there(), held.shown());
+  } else {
+    throw Error(ErrorCode::unsupported, "sums that stay on a device are not added up over ranks");
+  }
 }
 
 Coefficient coefficient(Complex a) { return {a.real(), a.imag()}; }
@@ -172,22 +191,22 @@ void axpy_xpay(double a, Field& p, Field& x, const Field& z, double b) {
   launch(OpId::AxpyXpay, AxpyXpay{a, b}, {&p, &x, &z});
 }
 
-DotNorm dot_norm2(const Field& t, const Field& s) {
-  const auto sums = launch(OpId::DotNorm2, DotNorm2{}, {&t, &s});
-  return {{sums[0], sums[1]}, sums[2]};
+void cxpay(const Field& x, Complex a, Field& y) { launch(OpId::Cxpay, Cxpay{coefficient(a)}, {&x, &y}); }
+
+void bicgstab_alpha(const Field& v, const Field& r0, Held<BicgstabScalars>& now) {
+  launch_held(OpId::BicgstabAlpha, BicgstabAlpha{}, {&v, &r0}, now);
 }
 
-double caxpy_norm2(Complex a, const Field& x, Field& y) {
-  return launch(OpId::CaxpyNorm2, CaxpyNorm2{coefficient(a)}, {&x, &y})[0];
+void bicgstab_half_step(const Field& v, Field& r, Held<BicgstabScalars>& now) {
+  launch_held(OpId::BicgstabHalfStep, BicgstabHalfStep{}, {&v, &r}, now);
 }
 
-void bicgstab_direction(const Field& r, const Field& v, Complex b, Complex w, Field& p) {
-  launch(OpId::BicgstabDirection, BicgstabDirection{coefficient(b), coefficient(w)}, {&r, &v, &p});
+void bicgstab_omega(const Field& t, const Field& s, const Field& r0, double ask_below, Held<BicgstabScalars>& now) {
+  launch_held(OpId::BicgstabOmega, BicgstabOmega{ask_below}, {&t, &s, &r0}, now);
 }
 
-DotNorm bicgstab_update(Complex a, const Field& p, Complex w, const Field& t, const Field& r0, Field& x, Field& r) {
-  const auto sums = launch(OpId::BicgstabUpdate, BicgstabUpdate{coefficient(a), coefficient(w)}, {&p, &t, &r0, &x, &r});
-  return {{sums[0], sums[1]}, sums[2]};
+void bicgstab_update(Field& p, const Field& t, const Field& v, Field& y, Field& r, Held<BicgstabScalars>& now) {
+  launch_held(OpId::BicgstabUpdate, BicgstabUpdate{}, {&p, &t, &v, &y, &r}, now);
 }
 
 }  // namespace quadrille::blas

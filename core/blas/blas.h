@@ -8,6 +8,8 @@
 #pragma once
 
 #include "core/api.h"
+#include "core/blas/held.h"
+#include "core/blas/scalars.h"
 #include "core/field/field.h"
 
 #include <complex>
@@ -39,18 +41,23 @@ QUADRILLE_API double axpy_norm2(double a, const Field& x, Field& y);
 /// x = x + a p, p = z + b p: CG's two updates in one pass
 QUADRILLE_API void axpy_xpay(double a, Field& p, Field& x, const Field& z, double b);
 
-/// {<t, s>, |t|^2}
-struct DotNorm {
-  Complex dot;
-  double norm2;
-};
-QUADRILLE_API DotNorm dot_norm2(const Field& t, const Field& s);
-/// y = y + a x (complex a), gives |y|^2
-QUADRILLE_API double caxpy_norm2(Complex a, const Field& x, Field& y);
-/// p = r + b (p - w v): BiCGstab's search direction
-QUADRILLE_API void bicgstab_direction(const Field& r, const Field& v, Complex b, Complex w, Field& p);
-/// x = x + a p + w r, r = r - w t, gives {<r0, r>, |r|^2}: BiCGstab's end of an iteration in one pass
-QUADRILLE_API DotNorm bicgstab_update(Complex a, const Field& p, Complex w, const Field& t, const Field& r0, Field& x,
-                                      Field& r);
+/// y = x + a y, a complex
+QUADRILLE_API void cxpay(const Field& x, Complex a, Field& y);
+
+// The passes of BiCGstab (solvers/bicgstab.cpp). Their scalars stay where the fields are: these calls take what they
+// need from `now`, leave in it what their line forms, and give the host nothing to wait for. Once `now` says that the
+// iteration has ended they do nothing, as BicgstabScalars::Ended describes. ErrorCode::unsupported on a device with
+// several ranks.
+
+/// alpha = rho / <r0, v>
+QUADRILLE_API void bicgstab_alpha(const Field& v, const Field& r0, Held<BicgstabScalars>& now);
+/// s = r - alpha v, in r
+QUADRILLE_API void bicgstab_half_step(const Field& v, Field& r, Held<BicgstabScalars>& now);
+/// omega = <t, s> / |t|^2 (longer where rho needs it), and beta. Ended::asks when |s - omega t| <= ask_below.
+QUADRILLE_API void bicgstab_omega(const Field& t, const Field& s, const Field& r0, double ask_below,
+                                  Held<BicgstabScalars>& now);
+/// y = y + alpha p + omega s, r = s - omega t, p = r + beta (p - omega v); s in r. p = p - omega v where it asks.
+QUADRILLE_API void bicgstab_update(Field& p, const Field& t, const Field& v, Field& y, Field& r,
+                                   Held<BicgstabScalars>& now);
 
 }  // namespace quadrille::blas

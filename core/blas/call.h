@@ -14,6 +14,8 @@ struct Call {
   const FieldDesc* desc;  ///< of every field
   int parities;
   Span spans[2][max_fields];  ///< [parity][field]
+  void* scalars;              ///< on the backend's side, of an operation whose sums stay there; null for others
+  void* shown;                ///< where the last operation of an iteration copies them to for the host
 };
 
 /// Runs a call on fields in this process' memory, in the vector layout, over the threads.

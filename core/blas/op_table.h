@@ -10,7 +10,7 @@
 // clang-format off
 #define QUADRILLE_BLAS_OPS(X)                                                                                  \
   X(Zero) X(Copy) X(Scale) X(Axpy) X(Xpay) X(Caxpy) X(SubtractNorm2) X(Norm2) X(Dot) X(AxpyNorm2)   \
-  X(AxpyXpay) X(DotNorm2) X(CaxpyNorm2) X(BicgstabDirection) X(BicgstabUpdate)
+  X(AxpyXpay) X(Cxpay) X(BicgstabAlpha) X(BicgstabHalfStep) X(BicgstabOmega) X(BicgstabUpdate)
 // clang-format on
 
 namespace quadrille::blas {
@@ -27,7 +27,7 @@ struct Span {
 
 inline constexpr int max_fields = 5;
 
-inline constexpr int max_sums = 3;
+inline constexpr int max_sums = 7;
 using Sums = std::array<double, max_sums>;
 
 /// Runs an operation over the blocks [begin, end) and overwrites sums[0..Op::sums). `stream`: what is overwritten goes

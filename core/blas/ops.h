@@ -6,6 +6,7 @@
 // in float within a site and in double from site to site.
 #pragma once
 
+#include "core/blas/scalars.h"
 #include "core/simd/lanes.h"
 
 namespace quadrille::blas::inline QUADRILLE_ISA {
@@ -14,11 +15,6 @@ namespace quadrille::blas::inline QUADRILLE_ISA {
 template <class T, int V>
 struct Lanes {
   simd::Vec<T, V> re, im;
-};
-
-/// A complex coefficient.
-struct Coefficient {
-  double re = 0, im = 0;
 };
 
 template <class T, int V>
@@ -125,41 +121,56 @@ struct AxpyXpay {  // f1 += a f0, f0 = f2 + b f0
   }
 };
 
-struct DotNorm2 {  // <f0, f1>, |f0|^2
+struct Cxpay {  // f1 = f0 + a f1
+  Coefficient a;
+  QUADRILLE_BLAS_OP(0b11, 0b10, 2, 0) {
+    Lanes<T, V> y = f[0];
+    add_product(y, a, f[1]);
+    f[1] = y;
+  }
+};
+
+// The passes of BiCGstab's iteration, whose coefficients are formed where the fields are: core/blas/bicgstab_steps.h.
+
+struct BicgstabAlpha {  // v, r0: <v, r0>, |v|^2
   QUADRILLE_BLAS_OP(0b11, 0b00, 2, 3) {
     add_dot<A, T, V>(sum, f[0], f[1]);
     add_norm2<A, T, V>(sum[2], f[0]);
   }
 };
 
-struct CaxpyNorm2 {  // f1 += a f0, |f1|^2
-  Coefficient a;
+struct BicgstabHalfStep {  // v, r: r -= alpha v, |r|^2
+  Coefficient minus_alpha;
   QUADRILLE_BLAS_OP(0b11, 0b10, 2, 1) {
-    add_product(f[1], a, f[0]);
+    add_product(f[1], minus_alpha, f[0]);
     add_norm2<A, T, V>(sum[0], f[1]);
   }
 };
 
-struct BicgstabDirection {  // f2 = f0 + b (f2 - w f1)
-  Coefficient b, w;
-  QUADRILLE_BLAS_OP(0b111, 0b100, 3, 0) {
-    const Coefficient minus_w{-w.re, -w.im};
-    add_product(f[2], minus_w, f[1]);
-    Lanes<T, V> p = f[0];
-    add_product(p, b, f[2]);
-    f[2] = p;
+struct BicgstabOmega {  // t, s, r0: <t, s>, |t|^2, <r0, t>, <r0, s>
+  double ask_below;     // the host wants to look at an |r| that is no larger
+  QUADRILLE_BLAS_OP(0b111, 0b000, 3, 7) {
+    add_dot<A, T, V>(sum, f[0], f[1]);
+    add_norm2<A, T, V>(sum[2], f[0]);
+    add_dot<A, T, V>(sum + 3, f[2], f[0]);
+    add_dot<A, T, V>(sum + 5, f[2], f[1]);
   }
 };
 
-struct BicgstabUpdate {  // f3 += a f0 + w f4, f4 -= w f1, <f2, f4>, |f4|^2
-  Coefficient a, w;
-  QUADRILLE_BLAS_OP(0b11111, 0b11000, 5, 3) {
-    add_product(f[3], a, f[0]);
-    add_product(f[3], w, f[4]);
-    const Coefficient minus_w{-w.re, -w.im};
-    add_product(f[4], minus_w, f[1]);
-    add_dot<A, T, V>(sum, f[2], f[4]);
-    add_norm2<A, T, V>(sum[2], f[4]);
+struct BicgstabUpdate {  // p, t, v, y, r: y += alpha p + omega r, r -= omega t, p = r + beta (p - omega v), |r|^2
+  Coefficient alpha, omega, beta{1, 0};
+  bool goes_on;  // or p = p - omega v
+  QUADRILLE_BLAS_OP(0b11111, 0b11001, 5, 1) {
+    const Coefficient minus_omega{-omega.re, -omega.im};
+    add_product(f[3], alpha, f[0]);
+    add_product(f[3], omega, f[4]);
+    add_product(f[4], minus_omega, f[1]);
+    add_product(f[0], minus_omega, f[2]);
+    Lanes<T, V> p{};
+    if (goes_on) p = f[4];
+    add_product(p, beta, f[0]);
+    f[0] = p;
+    add_norm2<A, T, V>(sum[0], f[4]);
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 
 namespace quadrille::bench {
 namespace {
@@ -17,6 +18,14 @@ struct Operation {
   std::function<void(const Fields&)> call;
   bool writes = true;  ///< a field, not only sums
 };
+
+/// Scalars with which an iteration of BiCGstab goes on.
+blas::Held<blas::BicgstabScalars>& bicgstab(const Field& x) {
+  static std::map<Backend*, blas::Held<blas::BicgstabScalars>> of_backends;
+  auto& held = of_backends.try_emplace(x.desc().backend, *x.desc().backend).first->second;
+  held.set({.rho = {1, 0}, .r2 = 1, .r0_norm2 = 1, .alpha = {1e-3, 0}, .omega = {1e-3, 0}, .beta = {0.5, 0}});
+  return held;
+}
 
 /// Coefficients that neither grow nor vanish over many calls.
 const std::vector<Operation>& operations() {
@@ -30,13 +39,14 @@ const std::vector<Operation>& operations() {
       {[](const Fields& f) { blas::caxpy(1e-3 * w, *f[0], *f[1]); }},
       {[](const Fields& f) { blas::norm2(*f[0]); }, false},
       {[](const Fields& f) { blas::dot(*f[0], *f[1]); }, false},
-      {[](const Fields& f) { blas::dot_norm2(*f[0], *f[1]); }, false},
       {[](const Fields& f) { blas::subtract_norm2(*f[0], *f[1]); }},
       {[](const Fields& f) { blas::axpy_norm2(1e-3, *f[0], *f[1]); }},
-      {[](const Fields& f) { blas::caxpy_norm2(1e-3 * w, *f[0], *f[1]); }},
+      {[](const Fields& f) { blas::cxpay(*f[0], 0.5 * w, *f[1]); }},
       {[](const Fields& f) { blas::axpy_xpay(1e-3, *f[0], *f[1], *f[2], 0.5); }},
-      {[](const Fields& f) { blas::bicgstab_direction(*f[0], *f[1], 0.5 * w, 0.5, *f[2]); }},
-      {[](const Fields& f) { blas::bicgstab_update(1e-3 * w, *f[0], 1e-3, *f[1], *f[2], *f[3], *f[4]); }},
+      {[](const Fields& f) { blas::bicgstab_alpha(*f[0], *f[1], bicgstab(*f[0])); }, false},
+      {[](const Fields& f) { blas::bicgstab_half_step(*f[0], *f[1], bicgstab(*f[0])); }},
+      {[](const Fields& f) { blas::bicgstab_omega(*f[0], *f[1], *f[2], 0, bicgstab(*f[0])); }, false},
+      {[](const Fields& f) { blas::bicgstab_update(*f[0], *f[1], *f[2], *f[3], *f[4], bicgstab(*f[0])); }},
   };
   return all;
 }

@@ -71,7 +71,7 @@ class Bench(BenchTest):
                 self.assertGreater(row["seconds"], 0)
                 gigabytes = row["bytes_per_site"] * row["sites"] * 1e-9
                 self.assertAlmostEqual(row["gbs"] * row["seconds"] / gigabytes, 1, delta=1e-9)
-                reads = row["reconstruct"] or row["kernel"] in ("norm2", "dot", "dot_norm2")
+                reads = row["reconstruct"] or row["kernel"] in ("norm2", "dot", "bicgstab_alpha", "bicgstab_omega")
                 rate = results["memory"]["read_gbs" if reads else "copy_gbs"]
                 self.assertAlmostEqual(row["fraction"] * rate / row["gbs"], 1, delta=1e-9)
                 self.assertIn(f" {row['gbs']:.2f} {row['fraction']:8.3f}", said)

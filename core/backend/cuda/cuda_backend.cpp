@@ -259,7 +259,9 @@ class CudaBackend final : public Backend {
     return cuda::slice_norms(columns(propagator));
   }
   blas::Sums run(const blas::Call& call) override {
-    AlgebraCall launch{call.id, call.op, call.desc->precision, call.parities, {}, call.desc->lattice->half_volume()};
+    AlgebraCall launch{call.id,       call.op,   call.desc->precision,
+                       call.parities, {},        call.desc->lattice->half_volume(),
+                       call.scalars,  call.shown};
     std::copy(&call.spans[0][0], &call.spans[0][0] + 2 * blas::max_fields, &launch.spans[0][0]);
     return cuda::run(launch);
   }

@@ -8,14 +8,17 @@
 #include "core/backend/cuda/kernels.h"
 #include "core/backend/cuda/reduce.cuh"
 #include "core/backend/cuda/runtime.h"
+#include "core/blas/bicgstab_steps.h"
 #include "core/blas/ops.h"
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace quadrille::cuda {
 namespace {
 
+using blas::BicgstabScalars;
 using blas::Lanes;
 using blas::max_sums;
 using simd::Widened;
@@ -158,12 +161,39 @@ struct SiteOf<std::int16_t, Op> {
   }
 };
 
+/// Whether the scalars of an operation stay on the device (core/blas/bicgstab_steps.h).
+template <class Op>
+constexpr bool holds_scalars = requires(Op op, BicgstabScalars now) {
+  begin(op, now);
+};
+/// Whether it ends an iteration, so that the host sees them.
+template <class Op>
+constexpr bool shows_scalars = std::is_same_v<Op, blas::BicgstabUpdate>;
+
+/// What only reads goes through its fields from the end, which is still in the cache where they have just been written;
+/// what writes after that begins with what was read last.
+template <class Op>
+constexpr bool backwards = Op::writes == 0;
+
+struct Scalars {
+  BicgstabScalars* held;
+  BicgstabScalars* shown;  ///< in pinned memory
+};
+
 template <class Number, class Op>
 __global__ void __launch_bounds__(threads, least_blocks<Number, Op>)
-    field_algebra(const __grid_constant__ Op op, const __grid_constant__ Fields<Op> fields, std::int64_t sites,
-                  int chunks, const __grid_constant__ Reduction reduction) {
-  const int parity = int(blockIdx.x) / chunks;
-  const std::int64_t begin = std::int64_t(int(blockIdx.x) - parity * chunks) * chunk;
+    field_algebra(const __grid_constant__ Op given, const __grid_constant__ Fields<Op> fields, std::int64_t sites,
+                  int chunks, const __grid_constant__ Reduction reduction, Scalars scalars) {
+  Op op = given;
+  if constexpr (holds_scalars<Op>) {
+    if (!begin(op, *scalars.held)) {
+      if (shows_scalars<Op> && blockIdx.x + threadIdx.x == 0) *scalars.shown = *scalars.held;
+      return;
+    }
+  }
+  const unsigned block = backwards<Op> ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+  const int parity = int(block) / chunks;
+  const std::int64_t begin = std::int64_t(int(block) - parity * chunks) * chunk;
   const std::int64_t end = begin + chunk < sites ? begin + chunk : sites;
   Widened<double, RealOf<Number>, 1> sums[max_sums] = {};
   for (std::int64_t site = begin + threadIdx.x; site < end; site += threads) {
@@ -172,7 +202,14 @@ __global__ void __launch_bounds__(threads, least_blocks<Number, Op>)
   if constexpr (Op::sums > 0) {
     double mine[Op::sums];
     for (int s = 0; s < Op::sums; ++s) mine[s] = sums[s].part[0];
-    reduce<Op::sums, threads>(mine, reduction);
+    if constexpr (holds_scalars<Op>) {
+      reduce<Op::sums, threads>(mine, reduction, block, [&](const double* all) {
+        finish(op, *scalars.held, all);
+        if constexpr (shows_scalars<Op>) *scalars.shown = *scalars.held;
+      });
+    } else {
+      reduce<Op::sums, threads>(mine, reduction, block);
+    }
   }
 }
 
@@ -191,10 +228,11 @@ blas::Sums launch(const AlgebraCall& call) {
   const unsigned blocks = unsigned(chunks * call.parities);
   Reduction reduction{};
   if constexpr (Op::sums > 0) reduction = begin_reduction(blocks, Op::sums);
-  field_algebra<Number, Op><<<blocks, threads, 0, stream()>>>(op, fields, call.sites, chunks, reduction);
+  const Scalars scalars{static_cast<BicgstabScalars*>(call.scalars), static_cast<BicgstabScalars*>(call.shown)};
+  field_algebra<Number, Op><<<blocks, threads, 0, stream()>>>(op, fields, call.sites, chunks, reduction, scalars);
   check(cudaGetLastError(), "the launch of field algebra");
   blas::Sums sums{};
-  if constexpr (Op::sums > 0) finish_reduction(reduction, sums.data(), Op::sums);
+  if constexpr (Op::sums > 0 && !holds_scalars<Op>) finish_reduction(reduction, sums.data(), Op::sums);
   return sums;
 }
 

@@ -48,7 +48,8 @@ struct AlgebraCall {
   Precision precision;
   int parities;
   blas::Span spans[2][blas::max_fields];
-  std::int64_t sites;  ///< of a parity
+  std::int64_t sites;     ///< of a parity
+  void *scalars, *shown;  ///< of an operation whose sums stay on the device, which gives none: core/blas/call.h
 };
 blas::Sums run(const AlgebraCall& call);
 

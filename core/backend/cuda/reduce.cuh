@@ -7,51 +7,77 @@
 
 namespace quadrille::cuda {
 
-/// The sum over the threads of a block, in thread 0.
-template <int threads>
-__device__ __forceinline__ double sum_over_block(double value, double* of_warps) {
+/// The sums over the threads of a block, in thread 0; all together, since each step waits for the one before.
+template <int count, int threads>
+__device__ __forceinline__ void sum_over_block(double* values, double (*of_warps)[threads / 32]) {
   constexpr int warps = threads / 32;
 #pragma unroll
-  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
-  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
-  __syncthreads();
-  value = of_warps[threadIdx.x % warps];
+  for (int distance = 16; distance > 0; distance /= 2) {
 #pragma unroll
-  for (int distance = warps / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(0xffffffffu, value, distance);
+    for (int s = 0; s < count; ++s) values[s] += __shfl_xor_sync(0xffffffffu, values[s], distance);
+  }
+  if (threadIdx.x % 32 == 0) {
+#pragma unroll
+    for (int s = 0; s < count; ++s) of_warps[s][threadIdx.x / 32] = values[s];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int s = 0; s < count; ++s) values[s] = of_warps[s][threadIdx.x % warps];
+#pragma unroll
+  for (int distance = warps / 2; distance > 0; distance /= 2) {
+#pragma unroll
+    for (int s = 0; s < count; ++s) values[s] += __shfl_xor_sync(0xffffffffu, values[s], distance);
+  }
   __syncthreads();  // of_warps may be used again
+}
+template <int threads>
+__device__ __forceinline__ double sum_over_block(double value, double* of_warps) {
+  sum_over_block<1, threads>(&value, reinterpret_cast<double(*)[threads / 32]>(of_warps));
   return value;
 }
 
-/// Sums mine[0..count) over all threads of the grid, once in a kernel; finish_reduction() gives them to the host.
-template <int count, int threads>
-__device__ __forceinline__ void reduce(const double* mine, const Reduction& reduction) {
-  __shared__ double of_warps[threads / 32];
+/// Sums mine[0..count) over all threads of the grid, once in a kernel, and calls arrive(sums) in one thread. `block`:
+/// this block's place in the sum.
+template <int count, int threads, class Arrive>
+__device__ __forceinline__ void reduce(const double* mine, const Reduction& reduction, unsigned block,
+                                       Arrive&& arrive) {
+  __shared__ double of_warps[count][threads / 32];
   __shared__ bool last;
   const unsigned blocks = gridDim.x;
-  for (int s = 0; s < count; ++s) {
-    const double sum = sum_over_block<threads>(mine[s], of_warps);
-    if (threadIdx.x == 0) reduction.partial[s * blocks + blockIdx.x] = sum;
-  }
+  double sums[count];
+#pragma unroll
+  for (int s = 0; s < count; ++s) sums[s] = mine[s];
+  sum_over_block<count, threads>(sums, of_warps);
   if (threadIdx.x == 0) {
+#pragma unroll
+    for (int s = 0; s < count; ++s) reduction.partial[s * blocks + block] = sums[s];
     __threadfence();
     last = atomicAdd(reduction.blocks_done, 1u) == blocks - 1;
   }
   __syncthreads();
   if (!last) return;
   __threadfence();
-  for (int s = 0; s < count; ++s) {
-    double sum = 0;
-    for (unsigned block = threadIdx.x; block < blocks; block += threads) {
-      sum += __ldcg(reduction.partial + s * blocks + block);
-    }
-    sum = sum_over_block<threads>(sum, of_warps);
-    if (threadIdx.x == 0) reduction.result[s] = sum;
+#pragma unroll
+  for (int s = 0; s < count; ++s) sums[s] = 0;
+  for (unsigned b = threadIdx.x; b < blocks; b += threads) {
+#pragma unroll
+    for (int s = 0; s < count; ++s) sums[s] += __ldcg(reduction.partial + s * blocks + b);
   }
+  sum_over_block<count, threads>(sums, of_warps);
   if (threadIdx.x == 0) {
     *reduction.blocks_done = 0;
+    arrive(sums);
+  }
+}
+
+/// The same; finish_reduction() gives the sums to the host.
+template <int count, int threads>
+__device__ __forceinline__ void reduce(const double* mine, const Reduction& reduction, unsigned block = blockIdx.x) {
+  reduce<count, threads>(mine, reduction, block, [&](const double* sums) {
+    for (int s = 0; s < count; ++s) reduction.result[s] = sums[s];
     __threadfence_system();
     *reduction.arrived = reduction.ticket;
-  }
+  });
 }
 
 }  // namespace quadrille::cuda

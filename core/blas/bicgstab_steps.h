@@ -1,0 +1,104 @@
+// The scalars of BiCGstab's iteration (solvers/bicgstab.cpp): what each operation of core/blas/ops.h takes from them
+// when it begins and makes of its sums when it ends. For the host and devices, one thread at a time.
+#pragma once
+
+#include "core/blas/ops.h"
+#include "core/host_device.h"
+
+#include <cmath>
+
+namespace quadrille::blas::inline QUADRILLE_ISA {
+
+using Ended = BicgstabScalars::Ended;
+
+QUADRILLE_HOST_DEVICE Coefficient product(Coefficient a, Coefficient b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+QUADRILLE_HOST_DEVICE Coefficient conj(Coefficient a) { return {a.re, -a.im}; }
+QUADRILLE_HOST_DEVICE double magnitude(Coefficient a) { return hypot(a.re, a.im); }
+/// a / b, without the overflow that |b|^2 might be.
+QUADRILLE_HOST_DEVICE Coefficient quotient(Coefficient a, Coefficient b) {
+  const double larger = fmax(fabs(b.re), fabs(b.im));
+  const Coefficient scaled{b.re / larger, b.im / larger};
+  const double norm2 = (scaled.re * scaled.re + scaled.im * scaled.im) * larger;
+  const Coefficient above = product(a, conj(scaled));
+  return {above.re / norm2, above.im / norm2};
+}
+/// Finite, and more than what may be rounding.
+QUADRILLE_HOST_DEVICE bool usable(double value, double smallest) { return value > smallest && value <= 1.7e308; }
+
+// Each begins with whether the operation is to be done.
+
+QUADRILLE_HOST_DEVICE bool begin(BicgstabAlpha&, const BicgstabScalars& now) { return now.ended == Ended::no; }
+
+/// alpha = rho / <r0, v>
+QUADRILLE_HOST_DEVICE void finish(const BicgstabAlpha&, BicgstabScalars& now, const double* sums) {
+  now.vr0 = {sums[0], sums[1]};
+  now.v2 = sums[2];
+  if (!usable(magnitude(now.vr0), now.vanishing * sqrt(now.v2 * now.r0_norm2))) {
+    now.ended = Ended::no_alpha;
+    return;
+  }
+  now.alpha = quotient(now.rho, conj(now.vr0));
+}
+
+QUADRILLE_HOST_DEVICE bool begin(BicgstabHalfStep& op, const BicgstabScalars& now) {
+  op.minus_alpha = {-now.alpha.re, -now.alpha.im};
+  return now.ended == Ended::no;
+}
+
+QUADRILLE_HOST_DEVICE void finish(const BicgstabHalfStep&, BicgstabScalars& now, const double* sums) {
+  now.s2 = sums[0];
+  if (!(sqrt(now.s2) > now.target)) now.ended = Ended::half_way;
+}
+
+QUADRILLE_HOST_DEVICE bool begin(BicgstabOmega&, const BicgstabScalars& now) { return now.ended == Ended::no; }
+
+// Along a search r turns away from the fixed r0 until rho = <r0, r> is rounding and no more, and alpha and beta with
+// it. Each iteration multiplies rho by omega, so a small omega is what spends its digits. Where fewer than four are
+// left, omega is lengthened to the size that a cosine of 1/2 between s and A s would give: |r| loses little, and a
+// search on a plateau gets across it (G. L. G. Sleijpen and H. A. van der Vorst, Numer. Algorithms 10 (1995) 203, who
+// always do so, to 0.7; while there are digits the shortest r is the better choice).
+QUADRILLE_HOST_DEVICE Coefficient step_length(const BicgstabScalars& now) {
+  constexpr double least_cosine = 0.5, enough_digits = 1e4;
+  const double cosine = magnitude(now.ts) / sqrt(now.t2 * now.s2);
+  const double digits = magnitude(now.rho) / (now.rounding * sqrt(now.r2 * now.r0_norm2));
+  const double longer = digits < enough_digits && cosine < least_cosine ? least_cosine / cosine : 1;
+  return {longer * (now.ts.re / now.t2), longer * (now.ts.im / now.t2)};
+}
+
+/// omega = <t, s> / |t|^2; and, as r will be s - omega t, <r0, r> and beta. |r| follows as well, closely enough to know
+/// whether the host may want to do something else.
+QUADRILLE_HOST_DEVICE void finish(const BicgstabOmega& op, BicgstabScalars& now, const double* sums) {
+  constexpr double margin = 1.01;  // for the rounding of r
+  now.ts = {sums[0], sums[1]};
+  now.t2 = sums[2];
+  const Coefficient r0t{sums[3], sums[4]}, r0s{sums[5], sums[6]};
+  if (!usable(now.t2, 0) || !usable(magnitude(now.ts), now.vanishing * sqrt(now.t2 * now.s2))) {
+    now.ended = Ended::no_omega;
+    return;
+  }
+  now.omega = step_length(now);
+  const Coefficient turned = product(now.omega, r0t);
+  now.next_rho = {r0s.re - turned.re, r0s.im - turned.im};
+  now.beta = product(quotient(now.next_rho, now.rho), quotient(now.alpha, now.omega));
+  const double omega2 = now.omega.re * now.omega.re + now.omega.im * now.omega.im;
+  const double r2 = now.s2 - 2 * (now.omega.re * now.ts.re + now.omega.im * now.ts.im) + omega2 * now.t2;
+  const bool far = sqrt(r2) > margin * op.ask_below;
+  if (!far || !usable(magnitude(now.next_rho), now.vanishing * sqrt(r2 * now.r0_norm2))) now.ended = Ended::asks;
+}
+
+QUADRILLE_HOST_DEVICE bool begin(BicgstabUpdate& op, const BicgstabScalars& now) {
+  op.alpha = now.alpha;
+  op.omega = now.omega;
+  op.goes_on = now.ended == Ended::no;
+  if (op.goes_on) op.beta = now.beta;
+  return op.goes_on || now.ended == Ended::asks;
+}
+
+QUADRILLE_HOST_DEVICE void finish(const BicgstabUpdate& op, BicgstabScalars& now, const double* sums) {
+  now.r2 = sums[0];
+  if (op.goes_on) now.rho = now.next_rho;
+}
+
+}  // namespace quadrille::blas::inline QUADRILLE_ISA
