@@ -1,7 +1,7 @@
 // The gauge store: every form against links that are transformed, encoded and doubled one by one; changes; files'
 // bytes; and the bodies of the devices' kernels on fields in their layout.
-#include "core/gauge/face_exchange.h"
 #include "core/gauge/gauge_store.h"
+#include "core/gauge/face_exchange.h"
 
 #include "core/backend/transfer_buffer.h"
 #include "core/error.h"
