@@ -206,7 +206,7 @@ void BiCGstab::judge(Monitor& monitor, Field& x, const Field& b) {
   if (!monitor.running()) return;
   solution_.gather();
   // Not asked and yet updated, hardly ever: p has gone on with an r that is no more.
-  if (pace_.ran_away(std::sqrt(r2_)) || (updated && (slowed || monitor.lost_touch() || !asks))) {
+  if (updated && (slowed || monitor.lost_touch() || !asks)) {
     begin_anew(monitor);
   } else if (asks) {
     turn(monitor, updated ? blas::dot(r0_, r_) : number(now.next_rho), now);  // rho = <r0, r>

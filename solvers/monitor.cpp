@@ -46,10 +46,6 @@ void Monitor::start(double residual) {
   }
 }
 
-bool Monitor::failed() const {
-  return !running_ && (report_.stop_reason == StopReason::not_finite || report_.stop_reason == StopReason::diverged);
-}
-
 void Monitor::iterated(double residual, double gain) {
   residual_ = residual;
   update_was_last_ = false;
@@ -61,8 +57,7 @@ void Monitor::iterated(double residual, double gain) {
     stop(StopReason::not_finite, fmt::format("the residual is not finite at iteration {}", report_.iterations));
   } else if (residual > divergence_factor * first_) {
     due_ = false;
-    stop(StopReason::diverged, fmt::format("the residual has grown from {:.3g} to {:.3g} at iteration {}", first_,
-                                           residual, report_.iterations));
+    stop_diverged();
   } else if (!reliable_.enabled() && residual <= stopping_.target) {
     stop(StopReason::converged, "");
   } else if (report_.iterations >= stopping_.max_iterations) {
@@ -163,8 +158,22 @@ void Monitor::stop_stagnated(const std::string& why) {
        fmt::format("stagnated at {:.2g} after {} iterations: {}", best, report_.iterations, why));
 }
 
+// A search with nothing left to find, in a singular system, may end by running away.
+void Monitor::stop_diverged() {
+  const std::string grown = fmt::format("the residual has grown from {:.3g} to {:.3g} at iteration {}", first_,
+                                        residual_, report_.iterations);
+  const int idle = report_.iterations - lowest_.iteration;
+  failed_ = true;
+  if (patience_ > 0 && idle > patience_ / 2) {
+    stop_stagnated(fmt::format("in {} of them |r| has not fallen by 30 %, and {}", idle, grown));
+  } else {
+    stop(StopReason::diverged, grown);
+  }
+}
+
 void Monitor::stop(StopReason reason, std::string message) {
   running_ = false;
+  failed_ = failed_ || reason == StopReason::not_finite;
   report_.stop_reason = reason;
   report_.message = std::move(message);
   const bool lost =

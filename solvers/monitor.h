@@ -23,7 +23,7 @@ class Monitor {
   void start(double residual);
   bool running() const { return running_; }
   /// The iterates are not worth keeping: not finite or diverged.
-  bool failed() const;
+  bool failed() const { return failed_; }
   double target() const { return stopping_.target; }
 
   /// One more iteration has ended with this iterated |r|. Stops the solve when it should. `gain`: |A| |d| of
@@ -63,6 +63,8 @@ class Monitor {
  private:
   void stop(StopReason reason, std::string message);
   void watch_for_stagnation();
+  /// |r| has grown beyond all bounds.
+  void stop_diverged();
   /// Whether a new low of |r| in this iteration asks for an update.
   bool late_for_a_low(int iteration) const;
 
@@ -90,7 +92,7 @@ class Monitor {
   int patience_ = 0;
   int breakdowns_ = 0;
   int idle_updates_ = 0;  // updates in a row that lost touch and did not lower the true residual
-  bool running_ = true, due_ = false, update_was_last_ = true, lost_touch_ = false;
+  bool running_ = true, failed_ = false, due_ = false, update_was_last_ = true, lost_touch_ = false;
 };
 
 }  // namespace quadrille

@@ -16,15 +16,8 @@ class SearchPace {
  public:
   /// A new space begins at this |r|.
   void begin(double residual) {
-    first_ = seen_ = largest_ = least_ = residual;
+    first_ = seen_ = largest_ = residual;
     iterations_ = seen_at_ = 0;
-  }
-
-  /// Whether |r| has risen so far above its least of this space that the search only spoils what it has found. A
-  /// singular system does this to a space that has nothing left to find.
-  bool ran_away(double residual) {
-    least_ = std::min(least_, residual);
-    return residual > most_rise * least_;
   }
 
   /// After the next iteration it cannot have slowed down, unless |r| is below this.
@@ -50,10 +43,7 @@ class SearchPace {
   // is done. With 0.9 instead of 0.75 they lose spaces that learn; with 0.6 smooth fields take a tenth more iterations.
   static constexpr double quick = 0.08, slow = 0.75;
 
-  // Double precision has lost a quarter of its digits then. Peaks of solves that converge are a hundred times lower.
-  static constexpr double most_rise = 1e4;
-
-  double first_ = 0, seen_ = 0, largest_ = 0, least_ = 0;
+  double first_ = 0, seen_ = 0, largest_ = 0;
   int iterations_ = 0, seen_at_ = 0;
 };
 

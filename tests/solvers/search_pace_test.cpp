@@ -71,16 +71,5 @@ TEST(SearchPace, PeaksAreNoProgress) {
   EXPECT_FALSE(pace.slowed(std::nan("")));
 }
 
-TEST(SearchPace, RunsAwayFromItsLeast) {
-  SearchPace pace;
-  pace.begin(1);
-  EXPECT_FALSE(pace.ran_away(0.01));
-  EXPECT_FALSE(pace.ran_away(50)) << "a peak";
-  EXPECT_TRUE(pace.ran_away(200));
-  EXPECT_FALSE(pace.ran_away(std::nan("")));
-  pace.begin(200);
-  EXPECT_FALSE(pace.ran_away(200)) << "a new space";
-}
-
 }  // namespace
 }  // namespace quadrille::test
