@@ -14,7 +14,7 @@
 namespace quadrille {
 
 struct LoadedGauge {
-  std::unique_ptr<const Lattice> lattice;
+  std::shared_ptr<const Lattice> lattice;
   std::shared_ptr<const GaugeStore> links;  ///< null as the lattice is in a job without a gauge field
   double plaquette = 0;
   /// `gauge` of results.json: file (null for a start), format, checksum, plaquette, planes, link_trace, unitarity.
@@ -26,6 +26,10 @@ struct LoadedGauge {
 /// Reads or makes the links that `job.gauge` asks for, on the backend that will work with them. Errors: those of
 /// read_gauge_file and check_links.
 LoadedGauge load_gauge(const Job& job, Backend& backend);
+
+/// Links that somebody else has made or read, measured; `format` says what they are in the report.
+LoadedGauge held_gauge(std::shared_ptr<const Lattice> lattice, std::shared_ptr<const GaugeStore> links,
+                       const std::string& format);
 
 /// Extents that the job's gauge block stands for, from its file's records where it names one.
 /// Errors: those of locate_gauge_field.

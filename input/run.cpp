@@ -29,6 +29,35 @@ bool print_errors(const std::vector<Error>& errors, std::ostream& err) {
 
 }  // namespace
 
+// The order is that of a job: everything that can be found wrong is, before anything is written.
+std::optional<bool> carry_out(const Job& job, const fs::path& place, bool force, Backend& backend,
+                              std::optional<LoadedGauge> links, JobClock& clock, std::vector<Error>& errors) {
+  OutputFolder folder(place, job_json(job), force);
+  remove_leftovers(job, place);
+  probe_outputs(job, place, errors);
+  if (!errors.empty()) return {};
+
+  LoadedGauge gauge;
+  if (job.gauge && backend.host_memory()) require_memory(needed_memory(job, gauge_dims(job)), "this job");
+  if (job.gauge || links) {
+    const JobClock::Span reading(clock, Phase::read, backend);
+    gauge = links ? std::move(*links) : load_gauge(job, backend);
+    const Dims& dims = gauge.lattice->global_dims();
+    log().info("gauge field: {} x {} x {} x {}, plaquette {:.12f}", dims[0], dims[1], dims[2], dims[3],
+               gauge.plaquette);
+    check_links(job, gauge, backend, errors);
+    if (!errors.empty()) return {};
+  }
+  folder.begin();
+  if (job.gauge && job.gauge->has("save")) {
+    const JobClock::Span writing(clock, Phase::write, backend);
+    const Parameters& save = job.gauge->group("save");
+    write_gauge_file(folder.prepare(save.text("file")).string(), *gauge.links,
+                     {.precision = save.text("precision") == "double" ? 64 : 32});
+  }
+  return JobRun(job, std::move(gauge), folder, backend, clock).run();
+}
+
 int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   JobClock clock;
   std::vector<Error> errors;
@@ -44,34 +73,13 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   if (options.threads > 0) omp_set_num_threads(options.threads);
   active_isa();  // an instruction set that is asked for and cannot be had is said before anything is written
   const StopSignals signals;
-  OutputFolder folder(place, job_json(job), options.force);
-  remove_leftovers(job, place);
-  probe_outputs(job, place, errors);
+  const std::optional<bool> converged = carry_out(job, place, options.force, backend, {}, clock, errors);
   if (print_errors(errors, err)) return 1;
-
-  LoadedGauge gauge;
-  if (job.gauge) {
-    if (backend.host_memory()) require_memory(needed_memory(job, gauge_dims(job)), "this job");
-    const JobClock::Span reading(clock, Phase::read, backend);
-    gauge = load_gauge(job, backend);
-    const Dims& dims = gauge.lattice->global_dims();
-    log().info("gauge field: {} x {} x {} x {}, plaquette {:.12f}", dims[0], dims[1], dims[2], dims[3],
-               gauge.plaquette);
-    check_links(job, gauge, backend, errors);
-    if (print_errors(errors, err)) return 1;
-  }
-  folder.begin();
-  if (job.gauge && job.gauge->has("save")) {
-    const JobClock::Span writing(clock, Phase::write, backend);
-    const Parameters& save = job.gauge->group("save");
-    write_gauge_file(folder.prepare(save.text("file")).string(), *gauge.links,
-                     {.precision = save.text("precision") == "double" ? 64 : 32});
-  }
-  const bool converged = JobRun(job, std::move(gauge), folder, backend, clock).run();
-  out << folder.path("results.json").string() << std::endl;
+  const std::string results = (place / "results.json").string();
+  out << results << std::endl;
   log().info("{:.2f} s in all, {:.2f} s of them solves", clock.total(), clock.seconds(Phase::solves));
-  if (converged) return 0;
-  print_error(err, "a solve did not converge; see 'stop_reason' in " + folder.path("results.json").string());
+  if (*converged) return 0;
+  print_error(err, "a solve did not converge; see 'stop_reason' in " + results);
   return 3;
 }
 

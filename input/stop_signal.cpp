@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::array<int, 2> signals = {SIGINT, SIGTERM};
 std::atomic<int> asked{0};
+thread_local int asked_here = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a handler may touch nothing else");
 
 /// Only what a handler may do.
@@ -43,7 +44,12 @@ StopSignals::~StopSignals() {
   }
 }
 
-int stop_signal() { return asked; }
+StopRequests::StopRequests() { asked_here = 0; }
+StopRequests::~StopRequests() { asked_here = 0; }
+
+void ask_to_stop() { asked_here = SIGTERM; }
+
+int stop_signal() { return asked_here != 0 ? asked_here : asked.load(); }
 
 void stop_if_asked(const std::string& where) {
   if (stop_signal() != 0) throw Stopped(where);

@@ -16,8 +16,18 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
 };
 
-/// The signal that has asked the job to stop; 0 when none has.
+/// The signal that has asked the job to stop, on this thread SIGTERM after ask_to_stop(); 0 when none has.
 int stop_signal();
+
+/// While it lives, ask_to_stop() ends the work of this thread as a signal would; it installs no handler.
+class StopRequests {
+ public:
+  StopRequests();
+  ~StopRequests();
+  StopRequests(const StopRequests&) = delete;
+  StopRequests& operator=(const StopRequests&) = delete;
+};
+void ask_to_stop();
 
 /// A task has ended early because stop_signal() said so. What it has kept is in the output folder.
 class Stopped : public std::exception {
