@@ -70,23 +70,26 @@ LoadedGauge read_links(const Job& job, Backend& backend, const RankGrid& ranks) 
   return gauge;
 }
 
+void add_origin(LoadedGauge& gauge, const std::string& format) {
+  gauge.report = {{"file", nullptr}, {"format", format}};
+  const Checksum sum = checksum_of(*gauge.links);
+  gauge.report["checksum"] = checksum_json(sum, "computed");
+  gauge.checksum = to_string(sum);
+  add_observables(gauge, gauge.links->observables());
+}
+
 LoadedGauge start_links(const Parameters& block, Backend& backend, const RankGrid& ranks) {
   LoadedGauge gauge;
   const Dims dims = block.integer4("dims");
   gauge.lattice = std::make_unique<const Lattice>(dims, ranks.for_lattice(dims));
   const std::string& start = block.text("start");
   const auto seed = [&] { return std::uint64_t(block.integer("seed")); };
-  const auto links = std::make_shared<GaugeStore>(*gauge.lattice,
-                                                  start == "cold"  ? GaugeStart::cold()
-                                                  : start == "hot" ? GaugeStart::hot(seed())
-                                                                   : GaugeStart::weak(seed(), block.real("epsilon")),
-                                                  backend);
-  gauge.report = {{"file", nullptr}, {"format", start + " start"}};
-  const Checksum sum = checksum_of(*links);
-  gauge.report["checksum"] = checksum_json(sum, "computed");
-  gauge.checksum = to_string(sum);
-  add_observables(gauge, links->observables());
-  gauge.links = links;
+  gauge.links = std::make_shared<GaugeStore>(*gauge.lattice,
+                                             start == "cold"  ? GaugeStart::cold()
+                                             : start == "hot" ? GaugeStart::hot(seed())
+                                                              : GaugeStart::weak(seed(), block.real("epsilon")),
+                                             backend);
+  add_origin(gauge, start + " start");
   return gauge;
 }
 
@@ -94,6 +97,15 @@ LoadedGauge start_links(const Parameters& block, Backend& backend, const RankGri
 
 LoadedGauge load_gauge(const Job& job, Backend& backend, const RankGrid& ranks) {
   return job.gauge->has("file") ? read_links(job, backend, ranks) : start_links(*job.gauge, backend, ranks);
+}
+
+LoadedGauge held_gauge(std::shared_ptr<const Lattice> lattice, std::shared_ptr<const GaugeStore> links,
+                       const std::string& format) {
+  LoadedGauge gauge;
+  gauge.lattice = std::move(lattice);
+  gauge.links = std::move(links);
+  add_origin(gauge, format);
+  return gauge;
 }
 
 Dims gauge_dims(const Job& job) {

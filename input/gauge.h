@@ -15,7 +15,7 @@
 namespace quadrille {
 
 struct LoadedGauge {
-  std::unique_ptr<const Lattice> lattice;
+  std::shared_ptr<const Lattice> lattice;
   std::shared_ptr<const GaugeStore> links;  ///< null as the lattice is in a job without a gauge field
   double plaquette = 0;
   /// `gauge` of results.json: file (null for a start), format, checksum, plaquette, planes, link_trace, unitarity.
@@ -27,6 +27,10 @@ struct LoadedGauge {
 /// Reads or makes the links that `job.gauge` asks for, on the backend that will work with them, divided over the ranks.
 /// Errors: those of read_gauge_file, check_links and choose_grid.
 LoadedGauge load_gauge(const Job& job, Backend& backend, const RankGrid& ranks = {});
+
+/// Links that somebody else has made or read, measured; `format` says what they are in the report.
+LoadedGauge held_gauge(std::shared_ptr<const Lattice> lattice, std::shared_ptr<const GaugeStore> links,
+                       const std::string& format);
 
 /// Extents that the job's gauge block stands for, from its file's records where it names one.
 /// Errors: those of locate_gauge_field.

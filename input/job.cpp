@@ -49,7 +49,8 @@ class JobReader {
   JobReader(Job& job, const Value& root, std::vector<Error>& errors, const std::vector<std::string>& allowed)
       : job_(job), root_(root), errors_(errors), allowed_(allowed) {}
 
-  void read() {
+  /// `on_links`: there are links already.
+  void read(bool on_links) {
     const Parameters blocks = resolve(job_table(), root_, errors_, {"run"});
     if (blocks.has("modules")) load_modules(blocks.list("modules"));
     job_.gauge = block_of(blocks, "gauge");
@@ -60,7 +61,8 @@ class JobReader {
     const bool any_task = run && !job_.run.empty();
     const bool links_needed = !any_task || std::any_of(job_.run.begin(), job_.run.end(),
                                                        [](const TaskSpec& task) { return task.entry->needs_links; });
-    if (!find(root_, "gauge") && links_needed && errors_.empty()) {
+    if (job_.gauge && on_links) add(job_.gauge->where(), "the job is run on links that are there: leave 'gauge' out");
+    if (!find(root_, "gauge") && !on_links && links_needed && errors_.empty()) {
       add(root_.where, any_task ? "'gauge' is missing: its tasks need links; give a map such as {file: field.lime}"
                                 : "nothing to do: give 'gauge' and a list of tasks 'run'");
     }
@@ -219,15 +221,13 @@ const TaskSpec& find_task(const Job& job, const std::string& name) {
 
 std::filesystem::path Job::input_path(const std::string& name) const { return file.parent_path() / name; }
 
-Job read_job(const std::string& path, const std::vector<std::string>& overrides, std::vector<Error>& errors,
-             const std::vector<std::string>& allowed) {
-  Value root = read_yaml_file(path);
-  for (const std::string& assignment : overrides) apply_override(root, assignment);
-  Job job;
-  job.file = path;
+namespace {
+
+void read_root(Job& job, const Value& root, bool on_links, std::vector<Error>& errors,
+               const std::vector<std::string>& allowed) {
   const std::size_t before = errors.size();
   if (std::holds_alternative<Value::Map>(root.data)) {
-    JobReader(job, root, errors, allowed).read();
+    JobReader(job, root, errors, allowed).read(on_links);
   } else {
     errors.emplace_back(ErrorCode::invalid_input, "a job is a map with the keys gauge, operator, solver, run",
                         root.where);
@@ -235,6 +235,24 @@ Job read_job(const std::string& path, const std::vector<std::string>& overrides,
   const auto place = [](const Error& error) { return std::tuple(error.where().line, error.where().column); };
   std::stable_sort(errors.begin() + std::ptrdiff_t(before), errors.end(),
                    [&](const Error& a, const Error& b) { return place(a) < place(b); });
+}
+
+}  // namespace
+
+Job read_job(const std::string& path, const std::vector<std::string>& overrides, std::vector<Error>& errors,
+             const std::vector<std::string>& allowed) {
+  Value root = read_yaml_file(path);
+  for (const std::string& assignment : overrides) apply_override(root, assignment);
+  Job job;
+  job.file = path;
+  read_root(job, root, false, errors, allowed);
+  return job;
+}
+
+Job read_job_text(const std::string& text, const std::string& name, bool on_links, std::vector<Error>& errors) {
+  Job job;
+  job.file = name;  // in the working directory
+  read_root(job, read_yaml_text(text, name), on_links, errors, {});
   return job;
 }
 

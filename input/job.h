@@ -47,6 +47,9 @@ struct Job {
 /// ordered by place; the job is usable only when there are none. Throws what read_yaml_file and apply_override throw.
 Job read_job(const std::string& path, const std::vector<std::string>& overrides, std::vector<Error>& errors,
              const std::vector<std::string>& allowed = {});
+/// The same from text, `name` in places; its paths are relative to the working directory, and it loads no modules. With
+/// `on_links` there are links already, and a gauge block of its own is an error.
+Job read_job_text(const std::string& text, const std::string& name, bool on_links, std::vector<Error>& errors);
 
 /// Bytes that the job needs at the least on a lattice of `dims`: links, operator, a propagator.
 double needed_memory(const Job& job, const Dims& dims);

@@ -44,7 +44,7 @@ JobRun::~JobRun() { backend_.when_short({}); }
 std::string JobRun::key_of(const TaskSpec& task) const {
   Json key = {{"task", task_json(job_, task)}, {"version", QUADRILLE_VERSION}};
   if (task.entry->needs_links) {
-    key["gauge"] = to_json(*job_.gauge);
+    if (job_.gauge) key["gauge"] = to_json(*job_.gauge);
     key["checksum"] = gauge_.checksum;
   }
   if (task.entry->module != nullptr) key["module"] = module_state(task);

@@ -14,6 +14,8 @@ namespace quadrille {
 
 namespace {
 
+thread_local const ProgressListener* hearing = nullptr;
+
 bool on_terminal() {
   const char* terminal = std::getenv("TERM");
   return isatty(STDERR_FILENO) && terminal && std::strcmp(terminal, "dumb") != 0;
@@ -40,10 +42,21 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
+HearProgress::HearProgress(ProgressListener listener) : listener_(std::move(listener)), before_(hearing) {
+  hearing = &listener_;
+}
+
+HearProgress::~HearProgress() { hearing = before_; }
+
 ProgressLine::ProgressLine(std::string task, int solves)
-    : task_(std::move(task)), solves_(solves), active_(on_terminal()), began_(Clock::now()) {}
+    : task_(std::move(task)),
+      solves_(solves),
+      listener_(hearing),
+      active_(listener_ != nullptr ? bool(*listener_) : on_terminal()),
+      began_(Clock::now()) {}
 
 ProgressLine::~ProgressLine() {
+  if (listener_ != nullptr) return;
   if (active_ && width_ > 0) show("");
   if (active_) std::fputc('\r', stderr);
 }
@@ -57,6 +70,10 @@ void ProgressLine::begin_solve() {
 
 void ProgressLine::update(const Progress& progress) {
   if (!active_) return;
+  if (listener_ != nullptr) {
+    return (*listener_)(std::size_t(std::max(solve_, 1) - 1), std::size_t(solves_), progress.iteration,
+                        progress.residual);
+  }
   if (first_residual_ == 0) first_residual_ = progress.residual;
   if (seconds_since(shown_) < 0.1) return;
   shown_ = Clock::now();
@@ -72,7 +89,9 @@ void ProgressLine::update(const Progress& progress) {
 }
 
 void ProgressLine::update(const std::string& state, double fraction) {
-  if (!active_ || seconds_since(shown_) < 0.1) return;
+  if (!active_) return;
+  if (listener_ != nullptr) return (*listener_)(0, 0, 0, 1 - fraction);
+  if (seconds_since(shown_) < 0.1) return;
   shown_ = Clock::now();
   const double left = seconds_since(began_) * (1 / fraction - 1);
   show(fmt::format("{}: {}, {} left", task_, state, duration_text(left)));

@@ -4,12 +4,32 @@
 #include "solvers/solver.h"
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <string>
 
 namespace quadrille {
 
+/// Hears of the progress of work in place of a terminal: solve (from 0) of `solves`, iteration, residual. Of work that
+/// is no solve `solves` is 0, and the residual what is left to do, from 1 to 0.
+using ProgressListener = std::function<void(std::size_t solve, std::size_t solves, int iteration, double residual)>;
+
+/// While it lives, the work of this thread shows no lines; `listener`, unless empty, hears of it instead.
+class HearProgress {
+ public:
+  explicit HearProgress(ProgressListener listener);
+  ~HearProgress();
+  HearProgress(const HearProgress&) = delete;
+  HearProgress& operator=(const HearProgress&) = delete;
+
+ private:
+  ProgressListener listener_;
+  const ProgressListener* before_;
+};
+
 /// One line on standard error that is overwritten in place: solve, iteration, residual, target and time left; or the
-/// state of other work. Says nothing unless standard error is a terminal.
+/// state of other work. Says nothing unless standard error is a terminal, or
+/// somebody hears (HearProgress).
 class ProgressLine {
  public:
   ProgressLine(std::string task, int solves);
@@ -30,6 +50,7 @@ class ProgressLine {
   std::string task_;
   int solves_;
   int solve_ = 0;  ///< at work, from 1
+  const ProgressListener* listener_;
   bool active_;
   double first_residual_ = 0;
   Clock::time_point began_, solve_began_, shown_;

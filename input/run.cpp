@@ -26,9 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Prints them, and says whether any rank has some. Collective.
-bool print_errors(const Communicator& all, const std::vector<Error>& errors, std::ostream& err) {
-  for (const Error& error : errors) print_error(err, error.what());
+/// Whether any rank has some. Collective.
+bool any_errors(const Communicator& all, const std::vector<Error>& errors) {
   double failed = errors.empty() ? 0 : 1;
   all.maximum(&failed, 1);
   return failed > 0;
@@ -63,11 +62,50 @@ void check_ranks(const Job& job, const Backend& backend, int ranks, std::vector<
 
 }  // namespace
 
+// The order is that of a job: everything that can be found wrong is, before anything is written.
+std::optional<bool> carry_out(const Job& job, const fs::path& place, bool force, Backend& backend,
+                              std::optional<LoadedGauge> links, JobClock& clock, std::vector<Error>& errors,
+                              const RankGrid& grid) {
+  const std::shared_ptr<const Communicator> all = grid.all();
+  OutputFolder folder(place, job_json(job), force, all);
+  on_first_rank(*all, [&] {
+    remove_leftovers(job, place);
+    probe_outputs(job, place, errors);
+  });
+  if (any_errors(*all, errors)) return {};
+
+  LoadedGauge gauge;
+  if (job.gauge && backend.host_memory()) require_memory(needed_memory(job, gauge_dims(job)) / grid.size(), "this job");
+  if (job.gauge || links) {
+    const JobClock::Span reading(clock, Phase::read, backend);
+    gauge = links ? std::move(*links) : load_gauge(job, backend, grid);
+    const Communicator& ranks = gauge.lattice->communicator();
+    agree_on_signals_over(gauge.lattice->shared_communicator());
+    const Dims& dims = gauge.lattice->global_dims();
+    if (ranks.size() > 1) log().info("{} ranks in a grid {}", ranks.size(), grid_text(ranks.grid()));
+    log().info("gauge field: {} x {} x {} x {}, plaquette {:.12f}", dims[0], dims[1], dims[2], dims[3],
+               gauge.plaquette);
+    check_links(job, gauge, backend, errors);
+    if (any_errors(*all, errors)) return {};
+  }
+  folder.begin();
+  if (job.gauge && job.gauge->has("save")) {
+    const JobClock::Span writing(clock, Phase::write, backend);
+    const Parameters& save = job.gauge->group("save");
+    write_gauge_file(folder.prepare(save.text("file")).string(), *gauge.links,
+                     {.precision = save.text("precision") == "double" ? 64 : 32});
+  }
+  return JobRun(job, std::move(gauge), folder, backend, clock).run();
+}
+
 int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   JobClock clock;
   std::vector<Error> errors;
   const std::shared_ptr<const Communicator> all = options.grid.all();
-  const auto failed = [&] { return print_errors(*all, errors, err); };
+  const auto failed = [&] {
+    for (const Error& error : errors) print_error(err, error.what());
+    return any_errors(*all, errors);
+  };
   const Job job = read_job(options.job, options.overrides, errors, options.allowed_modules);
   const fs::path place = options.out.empty() ? default_output_folder(options.job) : fs::path(options.out);
   if (errors.empty()) check_outputs(job, place, errors);
@@ -81,40 +119,14 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   if (failed()) return 1;
   if (options.threads > 0) omp_set_num_threads(options.threads);
   active_isa();  // an instruction set that is asked for and cannot be had is said before anything is written
-  StopSignals signals(options.grid.first());
-  OutputFolder folder(place, job_json(job), options.force, all);
-  on_first_rank(*all, [&] {
-    remove_leftovers(job, place);
-    probe_outputs(job, place, errors);
-  });
+  const StopSignals signals(options.grid.first());
+  const std::optional<bool> converged = carry_out(job, place, options.force, backend, {}, clock, errors, options.grid);
   if (failed()) return 1;
-
-  LoadedGauge gauge;
-  if (job.gauge) {
-    if (backend.host_memory()) require_memory(needed_memory(job, gauge_dims(job)) / all->size(), "this job");
-    const JobClock::Span reading(clock, Phase::read, backend);
-    gauge = load_gauge(job, backend, options.grid);
-    const Communicator& ranks = gauge.lattice->communicator();
-    signals.agree_over(gauge.lattice->shared_communicator());
-    const Dims& dims = gauge.lattice->global_dims();
-    if (ranks.size() > 1) log().info("{} ranks in a grid {}", ranks.size(), grid_text(ranks.grid()));
-    log().info("gauge field: {} x {} x {} x {}, plaquette {:.12f}", dims[0], dims[1], dims[2], dims[3],
-               gauge.plaquette);
-    check_links(job, gauge, backend, errors);
-    if (failed()) return 1;
-  }
-  folder.begin();
-  if (job.gauge && job.gauge->has("save")) {
-    const JobClock::Span writing(clock, Phase::write, backend);
-    const Parameters& save = job.gauge->group("save");
-    write_gauge_file(folder.prepare(save.text("file")).string(), *gauge.links,
-                     {.precision = save.text("precision") == "double" ? 64 : 32});
-  }
-  const bool converged = JobRun(job, std::move(gauge), folder, backend, clock).run();
-  out << folder.path("results.json").string() << std::endl;
+  const std::string results = (place / "results.json").string();
+  out << results << std::endl;
   log().info("{:.2f} s in all, {:.2f} s of them solves", clock.total(), clock.seconds(Phase::solves));
-  if (converged) return 0;
-  print_error(err, "a solve did not converge; see 'stop_reason' in " + folder.path("results.json").string());
+  if (*converged) return 0;
+  print_error(err, "a solve did not converge; see 'stop_reason' in " + results);
   return 3;
 }
 

@@ -1,9 +1,14 @@
 // `quadrille run`: carries out a job.
 #pragma once
 
+#include "input/gauge.h"
+#include "input/job.h"
+#include "input/job_clock.h"
 #include "input/rank_grid.h"
 
+#include <filesystem>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +26,14 @@ struct RunOptions {
   RankGrid grid;
   std::vector<std::string> allowed_modules;  ///< that the job may have loaded, beside those of QUADRILLE_MODULE_PATH
 };
+
+/// Carries out a job that has been read and checked against its inputs and the backend, on `links` where the job has
+/// none of its own: writes its files and results.json into `place`. Gives whether all solves have converged; nothing,
+/// with `errors` of one rank at least, when something is wrong with its outputs or with the links. Throws Error for
+/// everything else, and Stopped (input/stop_signal.h). Collective.
+std::optional<bool> carry_out(const Job& job, const std::filesystem::path& place, bool force, Backend& backend,
+                              std::optional<LoadedGauge> links, JobClock& clock, std::vector<Error>& errors,
+                              const RankGrid& grid = {});
 
 /// Runs the job and writes its results. Gives the exit status 0, 1 (errors in the job, each one line on `err`) or 3 (a
 /// solve did not converge; results are written). Throws Error for everything else that goes wrong.

@@ -15,6 +15,7 @@ constexpr std::array<int, 3> signals = {SIGINT, SIGTERM, SIGUSR1};
 std::atomic<int> asked{0};
 std::atomic<bool> says_so{true};
 std::shared_ptr<const Communicator> agreement;  ///< null: of this process alone
+thread_local int asked_here = 0;
 static_assert(std::atomic<int>::is_always_lock_free, "a handler may touch nothing else");
 
 /// Only what a handler may do.
@@ -48,11 +49,19 @@ StopSignals::~StopSignals() {
   agreement.reset();
 }
 
-void StopSignals::agree_over(std::shared_ptr<const Communicator> communicator) { agreement = std::move(communicator); }
+void agree_on_signals_over(std::shared_ptr<const Communicator> communicator) {
+  if (communicator->size() > 1) agreement = std::move(communicator);
+}
+
+StopRequests::StopRequests() { asked_here = 0; }
+StopRequests::~StopRequests() { asked_here = 0; }
+
+void ask_to_stop() { asked_here = SIGTERM; }
 
 int stop_signal() {
-  if (!agreement) return asked;
-  if (asked != 0) agreement->raise(asked);
+  const int here = asked_here != 0 ? asked_here : asked.load();
+  if (!agreement) return here;
+  if (here != 0) agreement->raise(here);
   return agreement->agreed_signal();
 }
 

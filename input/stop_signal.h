@@ -18,13 +18,22 @@ class StopSignals {
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
-
-  /// From now on stop_signal() is what the ranks knew at their last sum: the same on all.
-  void agree_over(std::shared_ptr<const Communicator> communicator);
 };
+/// From now on, until that ends, stop_signal() is what the ranks knew at their last sum: the same on all.
+void agree_on_signals_over(std::shared_ptr<const Communicator> communicator);
 
-/// The signal that has asked the job to stop; 0 when none has.
+/// The signal that has asked the job to stop, on this thread SIGTERM after ask_to_stop(); 0 when none has.
 int stop_signal();
+
+/// While it lives, ask_to_stop() ends the work of this thread as a signal would; it installs no handler.
+class StopRequests {
+ public:
+  StopRequests();
+  ~StopRequests();
+  StopRequests(const StopRequests&) = delete;
+  StopRequests& operator=(const StopRequests&) = delete;
+};
+void ask_to_stop();
 
 /// A task has ended early because stop_signal() said so. What it has kept is in the output folder.
 class Stopped : public std::exception {

@@ -49,7 +49,7 @@ struct GaugeObject {
   Context& context() { return *home; }
 
   std::shared_ptr<Context> home;  // first: it ends last
-  std::unique_ptr<const Lattice> lattice;
+  std::shared_ptr<const Lattice> lattice;
   std::shared_ptr<GaugeStore> links;
   Points points{};                  ///< of links that came in openQCD's order
   nlohmann::ordered_json origin{};  ///< file, format and checksum of results.json, until other links come

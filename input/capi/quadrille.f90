@@ -21,7 +21,8 @@ module quadrille
     integer(c_int64_t) :: host_bytes = 0
   end type
 
-  public :: quadrille_context_create, quadrille_context_destroy, quadrille_message, quadrille_help
+  public :: quadrille_context_create, quadrille_context_destroy, quadrille_context_set_stream
+  public :: quadrille_message, quadrille_help, quadrille_job_run
   public :: quadrille_gauge_create, quadrille_gauge_from_memory, quadrille_gauge_update, quadrille_gauge_to_memory
   public :: quadrille_gauge_save, quadrille_gauge_dims, quadrille_gauge_plaquettes, quadrille_gauge_json
   public :: quadrille_gauge_destroy
@@ -32,6 +33,11 @@ module quadrille
     integer(c_int) function quadrille_context_destroy(context) bind(c)
       import :: c_int, c_ptr
       type(c_ptr), value :: context
+    end function
+    ! A cudaStream_t; c_null_ptr for none in particular.
+    integer(c_int) function quadrille_context_set_stream(context, stream) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: context, stream
     end function
     integer(c_int) function quadrille_gauge_destroy(gauge) bind(c)
       import :: c_int, c_ptr
@@ -118,6 +124,12 @@ module quadrille
       character(kind=c_char), intent(in) :: topic(*)
       type(c_ptr), intent(out) :: text
     end function
+    integer(c_int) function c_job_run(context, gauge, words, folder, json) bind(c, name="quadrille_job_run")
+      import :: c_int, c_char, c_ptr
+      type(c_ptr), value :: context, gauge
+      character(kind=c_char), intent(in) :: words(*), folder(*)
+      type(c_ptr), intent(out) :: json
+    end function
     integer(c_int) function c_gauge_json(gauge, json) bind(c, name="quadrille_gauge_json")
       import :: c_int, c_ptr
       type(c_ptr), value :: gauge
@@ -175,6 +187,17 @@ contains
     status = c_help(context, topic // c_null_char, given)
     text = ''
     if (status == quadrille_done) text = text_of(given)
+  end function
+
+  ! A whole job, on `gauge` unless it is c_null_ptr; json is the text of results.json.
+  function quadrille_job_run(context, gauge, words, folder, json) result(status)
+    type(c_ptr), intent(in) :: context, gauge
+    character(*), intent(in) :: words, folder
+    character(:), allocatable, intent(out) :: json
+    type(c_ptr) :: given
+    integer(c_int) :: status
+    status = c_job_run(context, gauge, words // c_null_char, folder // c_null_char, given)
+    json = text_of(given)
   end function
 
   function quadrille_gauge_create(context, words, gauge) result(status)

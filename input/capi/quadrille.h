@@ -216,6 +216,19 @@ QUADRILLE_C_API quadrille_status quadrille_solver_solve(quadrille_solver* solver
 /* The solves of the last call, as `solves` of results.json has them, with kernels and histories: a JSON list. */
 QUADRILLE_C_API quadrille_status quadrille_solver_json(quadrille_solver* solver, const char** json);
 
+/* ---- whole jobs ---- */
+
+/* Carries out a job, `quadrille run` of its words: {gauge: .., operator: .., solver: .., run: [{task: propagator, ..},
+ * ..]}, with any task. With a gauge field it works on that, and the words have no gauge block of their own. Files and
+ * results.json are written into `folder`, files that it reads are relative to the working directory. A folder that
+ * holds an earlier run of the same job on the same links is continued, one of another job is QUADRILLE_FILE_ERROR.
+ * *json (unless json is null) is the text of results.json. The progress function hears of solves, and of other work
+ * with `solves` 0 and what is left of it, from 1 to 0, in place of the residual; when it says so, the work ends with
+ * QUADRILLE_STOPPED and keeps what it has. QUADRILLE_NOT_CONVERGED when a solve did not converge: all results are
+ * there. */
+QUADRILLE_C_API quadrille_status quadrille_job_run(quadrille_context* context, quadrille_gauge* gauge,
+                                                   const char* words, const char* folder, const char** json);
+
 #ifdef __cplusplus
 }
 #endif

@@ -150,6 +150,12 @@ class Context : public Handle<quadrille_context, quadrille_context_destroy> {
     demand(quadrille_gauge_from_memory(get(), words.c_str(), arrays.data(), arrays.size(), &made));
     return Gauge(made);
   }
+  /// A whole job, on `gauge` unless it is null; its results.json.
+  std::string run(const std::string& words, const std::string& folder, const Gauge* gauge = nullptr) const {
+    const char* text = nullptr;
+    demand(quadrille_job_run(get(), gauge == nullptr ? nullptr : gauge->get(), words.c_str(), folder.c_str(), &text));
+    return text;
+  }
   std::string help(const std::string& topic = "") const {
     const char* text = nullptr;
     demand(quadrille_help(get(), topic.c_str(), &text));

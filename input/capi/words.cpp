@@ -126,16 +126,16 @@ Value parse(const char* words, const char* name) {
   return read_yaml_text(text, name);
 }
 
+}  // namespace
+
 void demand_none(std::vector<Error> errors) {
   if (errors.empty()) return;
   const auto place = [](const Error& error) { return std::tuple(error.where().line, error.where().column); };
   std::ranges::stable_sort(errors, {}, place);
   std::vector<std::string> all;
   for (const Error& error : errors) all.emplace_back(error.what());
-  throw Error(ErrorCode::invalid_input, fmt::format("{}", fmt::join(all, "\n")));
+  throw Error(errors.front().code(), fmt::format("{}", fmt::join(all, "\n")));
 }
-
-}  // namespace
 
 const ParameterTable& context_table() {
   static const ParameterTable table{.name = "context",

@@ -1,11 +1,13 @@
 // Words of a host, as parameters: the same reading as that of a job.
 #pragma once
 
+#include "core/error.h"
 #include "core/gauge/foreign_links.h"
 #include "core/parameters/parameters.h"
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace quadrille::capi {
 
@@ -17,6 +19,10 @@ const ParameterTable& links_table();
 /// SPINORS of quadrille.h; and those with `initial_guess`.
 const ParameterTable& spinors_table();
 const ParameterTable& solve_table();
+
+/// Throws the errors, unless there are none, as one with the code of the first: a line each, in the order of their
+/// places.
+void demand_none(std::vector<Error> errors);
 
 /// Of the words lexicographic, even_odd, odd_even.
 SiteOrder site_order(const std::string& name);

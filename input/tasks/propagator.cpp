@@ -132,7 +132,7 @@ PropagatorHeader header_of(const JobRun& job, const TaskSpec& task, double mass)
   header.solver = task.solver->text("type");
   header.tolerance = task.solver->real("tolerance");
   header.max_iterations = int(task.solver->integer("max_iterations"));
-  if (job.job().gauge->has("file")) header.gauge_file = job.job().gauge->text("file");
+  if (job.job().gauge && job.job().gauge->has("file")) header.gauge_file = job.job().gauge->text("file");
   header.plaquette = job.gauge().plaquette;
   return header;
 }

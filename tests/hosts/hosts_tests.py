@@ -153,6 +153,19 @@ class Hosts(ProgramTest):
             bound = re.findall(r'function (\w+)\(.*?\) bind\(c(?:, name="(\w+)")?\)', stream.read())
         self.assertEqual({name or own for own, name in bound} - {"strlen"} - declared, set())
 
+    def test_the_binary_interface_is_the_one_that_is_kept(self):
+        """abi.txt: the exported C functions, the layout of structs, the values of enumerators. Lines may be added; one that
+        changes or goes breaks hosts that were compiled before, and is another SONAME."""
+        symbols = subprocess.run(["nm", "-D", "--defined-only", library()], text=True, capture_output=True,
+                                 check=True).stdout
+        functions = sorted(name for name in (line.split()[-1] for line in symbols.splitlines())
+                           if name.startswith("quadrille_"))
+        dynamic = subprocess.run(["readelf", "-d", library()], text=True, capture_output=True, check=True).stdout
+        soname = re.search(r"SONAME.*\[(.*)\]", dynamic).group(1)
+        found = [f"soname {soname}"] + [f"function {name}" for name in functions] + self.host("layout")
+        with open(os.path.join(HERE, "abi.txt")) as stream:
+            self.assertEqual(found, stream.read().splitlines())
+
 
 class Ctypes(ProgramTest):
     """The C API from Python, with nothing but the shared library."""

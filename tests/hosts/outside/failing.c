@@ -61,6 +61,8 @@ int main(void) {
     EXPECT(wanted, quadrille_context_destroy(no_context));
     EXPECT(wanted, quadrille_context_set_log(no_context, QUADRILLE_LOG_INFO, NULL, NULL));
     EXPECT(wanted, quadrille_context_set_progress(no_context, NULL, NULL));
+    EXPECT(wanted, quadrille_context_set_stream(no_context, NULL));
+    EXPECT(wanted, quadrille_job_run(no_context, NULL, "{run: []}", "never", &text));
     EXPECT(wanted, quadrille_help(no_context, NULL, &text));
     EXPECT(wanted, quadrille_schema(no_context, &text));
     EXPECT(wanted, quadrille_gauge_create(no_context, "{start: hot, dims: [4, 4, 4, 4]}", &fresh_gauge));
@@ -112,6 +114,13 @@ int main(void) {
   EXPECT(QUADRILLE_INVALID_INPUT,
          quadrille_gauge_from_memory(context, "{dims: [4, 4, 4, 4]}", from_links, 3, &fresh_gauge));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_update(gauge, "{bytes: 8}", from_links, 1));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_update(gauge, "{order: openqcd}", from_links, 1));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_update(gauge, "{spatial_factor: 0}", from_links, 1));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_solver_solve(solver, "{sites: openqcd}", from, to, 1, &report));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_solver_solve(solver, "{normalization: both}", from, to, 1, &report));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_job_run(context, gauge, "{gauge: {start: cold}}", "never", &text));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_job_run(context, NULL, "{run: [{task: nothing}]}", "never", &text));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_job_run(context, gauge, "{run: []}", NULL, NULL));
   EXPECT(QUADRILLE_NUMERICAL,
          quadrille_gauge_from_memory(context, "{dims: [4, 4, 4, 4]}", from_links, 1, &fresh_gauge));
   EXPECT(QUADRILLE_FILE_ERROR, quadrille_gauge_save(gauge, "{file: /nowhere/a.lime}"));

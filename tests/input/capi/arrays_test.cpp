@@ -586,7 +586,7 @@ TEST(CApiArrays, KappaNormalisation) {
 }
 
 TEST(CApiArrays, ArraysOnADeviceNeedTheCudaBackend) {
-  const Host host;
+  const Host host("{backend: cpu}");
   const LinkHost<double> arrays(random_links(), {false, false, false, false});
   quadrille_gauge* gauge = nullptr;
   EXPECT_EQ(quadrille_gauge_from_memory(host.context, new_links(dims, "where: device").c_str(), arrays.in().data(), 1,

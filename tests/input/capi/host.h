@@ -14,10 +14,16 @@
 
 namespace quadrille::testing {
 
+#ifdef QUADRILLE_TEST_GPU
+constexpr const char* context_words = "{backend: cuda, threads: 2}";
+#else
+constexpr const char* context_words = "{backend: cpu, threads: 2}";
+#endif
+
 /// A context with what a test makes in it.
 class Host {
  public:
-  explicit Host(const char* words = "{backend: cpu, threads: 2}") {
+  explicit Host(const char* words = context_words) {
     EXPECT_EQ(quadrille_context_create(words, &context), QUADRILLE_DONE) << quadrille_message(nullptr);
   }
   ~Host() { EXPECT_EQ(quadrille_context_destroy(context), QUADRILLE_DONE); }

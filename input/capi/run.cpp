@@ -1,0 +1,89 @@
+// Whole jobs of a host, on its own links or on those of the job.
+#include "input/run.h"
+
+#include "input/capi/call.h"
+#include "input/capi/words.h"
+#include "input/job.h"
+#include "input/outputs.h"
+#include "input/progress.h"
+#include "input/stop_signal.h"
+
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+
+namespace quadrille::capi {
+
+namespace {
+
+void check(const Job& job, const std::filesystem::path& folder, const GaugeObject* links, Backend& backend) {
+  std::vector<Error> errors;
+  check_outputs(job, folder, errors);
+  if (errors.empty() && links != nullptr) check_tasks(job, links->lattice->global_dims(), errors);
+  if (errors.empty() && links == nullptr) check_inputs(job, errors);
+  if (errors.empty()) check_backend(job, backend, errors);
+  demand_none(errors);
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+/// Tells the host's function, which may end the work.
+ProgressListener listener_of(const Context& context) {
+  if (context.progress == nullptr) return {};
+  return [&context](std::size_t solve, std::size_t solves, int iteration, double residual) {
+    if (context.progress(context.progress_user, solve, solves, iteration, residual) != 0) ask_to_stop();
+  };
+}
+
+quadrille_status run(Context& context, const GaugeObject* links, const char* words,
+                     const std::filesystem::path& folder) {
+  static std::recursive_mutex one_at_a_time;  // a job says what gives way when its backend is short of memory
+  const std::lock_guard lock(one_at_a_time);
+  JobClock clock;
+  std::vector<Error> errors;
+  const Job job = read_job_text(words, "job", links != nullptr, errors);
+  demand_none(errors);
+  check(job, folder, links, context.backend);
+  std::optional<LoadedGauge> held;
+  if (links != nullptr) held = held_gauge(links->lattice, links->links, "links of the host");
+  const StopRequests requests;
+  const HearProgress hear(listener_of(context));
+  const std::optional<bool> converged = carry_out(job, folder, false, context.backend, std::move(held), clock, errors);
+  demand_none(errors);
+  const std::filesystem::path results = folder / "results.json";
+  context.text = text_of(results);
+  if (*converged) return QUADRILLE_DONE;
+  return fail(&context, QUADRILLE_NOT_CONVERGED,
+              fmt::format("a solve did not converge; see 'stop_reason' in {}", results.string()));
+}
+
+}  // namespace
+
+}  // namespace quadrille::capi
+
+using namespace quadrille;
+using namespace quadrille::capi;
+
+quadrille_status quadrille_job_run(quadrille_context* handle, quadrille_gauge* gauge, const char* words,
+                                   const char* folder, const char** json) {
+  if (json != nullptr) *json = "";
+  return with<Context>(handle, [&](const std::shared_ptr<Context>& context) {
+    const auto links = gauge == nullptr ? nullptr : find<GaugeObject>(gauge);
+    if (links && links->home != context) {
+      throw Error(ErrorCode::invalid_input, "the gauge field is one of another context");
+    }
+    quadrille_status status;
+    try {
+      status = run(*context, links.get(), required(words, "words"), required(folder, "folder"));
+    } catch (const quadrille::Stopped& stopped) {
+      return fail(context.get(), QUADRILLE_STOPPED, stopped.what());
+    }
+    if (json != nullptr) *json = context->text.c_str();
+    return status;
+  });
+}
