@@ -24,9 +24,10 @@ TEST(ProcessGrid, HasTheLeastToExchange) {
   EXPECT_EQ(choose_grid({16, 16, 16, 32}, 1, {}), (Dims{1, 1, 1, 1}));
   EXPECT_EQ(choose_grid({16, 16, 16, 32}, 2, {}), (Dims{1, 1, 1, 2}));
   EXPECT_EQ(choose_grid({16, 16, 16, 16}, 2, {}), (Dims{1, 1, 1, 2}));
-  EXPECT_EQ(choose_grid({16, 16, 16, 16}, 4, {}), (Dims{1, 1, 2, 2}));
+  EXPECT_EQ(choose_grid({16, 16, 16, 16}, 4, {}), (Dims{1, 1, 1, 4}));  // as much as 1 1 2 2, in fewer directions
+  EXPECT_EQ(choose_grid({16, 16, 16, 16}, 8, {}), (Dims{1, 1, 2, 4}));
   EXPECT_EQ(choose_grid({32, 16, 16, 8}, 2, {}), (Dims{2, 1, 1, 1}));
-  EXPECT_EQ(choose_grid({24, 24, 24, 48}, 8, {}), (Dims{1, 1, 2, 4}));
+  EXPECT_EQ(choose_grid({24, 24, 24, 48}, 16, {}), (Dims{1, 1, 2, 8}));
 }
 
 TEST(ProcessGrid, AllThatDivideAreFoundOnce) {

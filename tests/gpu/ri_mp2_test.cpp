@@ -328,11 +328,11 @@ TEST(CudaRiMp2, StepFourInDoubleLeavesTheErrorOfASplitStep3) {
   const Options options = with_split_step3(1e-3, Cutoff::at(tiny), SmallForm::single);
   const std::vector<double> root = inverse_square_root(system.p_q, 70), b = make_b(system, options, report);
   const double of_step3 = SampledEnergyError(system, b, squares_of_rows(system, b), &root).error_of_step3();
-  const Cutoff target = Cutoff::for_error(1.01 * of_step3, Assurance::measured);
+  const Cutoff target = Cutoff::for_error(1.05 * of_step3, Assurance::measured);
   const Energy energy = correlation_energy(system, with_split_step3(1e-3, target, SmallForm::single));
   EXPECT_THAT(energy.step3.form, HasSubstr("mgemm"));
   EXPECT_THAT(energy.step4.form, HasSubstr("double: no cutoff"));
-  EXPECT_NEAR(energy.step4.energy_error, of_step3, 1e-2 * of_step3);
+  EXPECT_NEAR(energy.step4.energy_error, of_step3, 4e-2 * of_step3);
   EXPECT_LT(std::abs(energy.correlation - expected), of_step3);
 }
 

@@ -14,7 +14,7 @@ import harness
 from harness import ProgramTest
 
 SMALL = ("--dims", "4", "4", "4", "8")
-KEYS = ["kernel", "precision", "reconstruct", "temporal_gauge", "xpay", "parity", "dims", "sites", "bytes_per_site",
+KEYS = ["kernel", "precision", "reconstruct", "temporal_gauge", "xpay", "parity", "dims", "grid", "sites", "bytes_per_site",
         "backend", "isa", "threads", "seconds", "gflops", "gbs", "fraction"]
 NUMBER_BYTES = {"double": 8, "single": 4, "half": 2}
 DSLASH_FLOPS, XPAY_FLOPS = 1320, 48

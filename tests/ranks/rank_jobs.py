@@ -115,7 +115,8 @@ class RankJobs(RankTest):
         tree["solver"]["sloppy"]["precision"] = "double"
         one = self.run_job(tree, out="one")
         process = self.start(2, "run", self.write_job(tree), "--out", self.path("many"))
-        time.sleep(2.0)
+        while process.poll() is None and not os.path.exists(self.path("many/restart.json")):  # before the first solve
+            time.sleep(0.01)
         process.send_signal(signal.SIGUSR1)
         code, _, err = self.finish(process)
         if code == 0:
