@@ -171,7 +171,7 @@ class Dataset {
     // Deflate makes at most 1032 bytes of one.
     const double most = double(std::min<std::uint64_t>(stored, file_bytes)) * (packed ? 1032 : 1);
     if (double(count_) * double(bytes_) > most) too_large(file_bytes);
-    if (layout == H5D_CHUNKED) return check_chunks(made.id(), file_bytes);
+    if (layout == H5D_CHUNKED) return check_chunks(made.id(), file_bytes, packed);
     const haddr_t offset = H5Dget_offset(id());
     if (layout == H5D_CONTIGUOUS && (offset == HADDR_UNDEF || offset > file_bytes || stored > file_bytes - offset)) {
       too_large(file_bytes);
@@ -202,7 +202,8 @@ class Dataset {
     return packed;
   }
 
-  void check_chunks(hid_t made, std::uint64_t file_bytes) const {
+  /// libhdf5 takes a chunk that is shorter than it must be as if it were whole, and reads beyond it.
+  void check_chunks(hid_t made, std::uint64_t file_bytes, bool packed) const {
     std::vector<hsize_t> chunk(dims_.size(), 0);
     if (H5Pget_chunk(made, int(chunk.size()), chunk.data()) != int(chunk.size())) {
       fail("its chunks have another number of indices" + last_message());
@@ -210,10 +211,11 @@ class Dataset {
     const Handle space(H5Dget_space(id()), H5Sclose);
     hsize_t chunks = 0;
     if (H5Dget_num_chunks(id(), space.id(), &chunks) < 0) fail("its chunks cannot be read" + last_message());
-    double needed = 1;
+    double needed = 1, whole = double(bytes_);
     for (std::size_t k = 0; k < chunk.size(); ++k) {
       if (chunk[k] == 0) fail("has chunks without extent: the file is damaged");
       needed *= std::ceil(double(dims_[k]) / double(chunk[k]));
+      whole *= double(chunk[k]);
     }
     if (double(chunks) != needed) {
       fail(fmt::format("has {} of the {:.0f} chunks that its extents need: the file is damaged or incomplete", chunks,
@@ -229,6 +231,9 @@ class Dataset {
       }
       if (at == HADDR_UNDEF || at > file_bytes || bytes > file_bytes - at) {
         fail(fmt::format("its chunk {} ends behind the end of the file: the file is damaged or incomplete", k));
+      }
+      if ((mask != 0 || !packed) && double(bytes) < whole) {
+        fail(fmt::format("its chunk {} has {} of {} bytes: the file is damaged", k, bytes, whole));
       }
     }
   }

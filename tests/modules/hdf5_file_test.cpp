@@ -120,6 +120,19 @@ TEST_F(Hdf5, CompressedArraysAreRead) {
   EXPECT_EQ(Hdf5Reader(path_).read("x", 2).data, data);
 }
 
+/// libhdf5 would read behind its end.
+TEST_F(Hdf5, AChunkThatIsTooShortIsAnError) {
+  add_dataset(path_, "x", {4, 6}, std::vector<double>(24, 1.5), H5T_IEEE_F64LE, {2, 6});
+  const hid_t file = H5Fopen(path_.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), set = H5Dopen2(file, "x", H5P_DEFAULT);
+  const hsize_t second[] = {2, 0};
+  constexpr unsigned without_filters = 3;
+  const std::vector<char> bytes(95, 1);
+  ASSERT_GE(H5Dwrite_chunk(set, H5P_DEFAULT, without_filters, second, bytes.size(), bytes.data()), 0);
+  H5Dclose(set);
+  H5Fclose(file);
+  EXPECT_THAT(what("x", 2), HasSubstr("dataset x: its chunk 1 has 95 of 96 bytes: the file is damaged"));
+}
+
 // One double would be given room, and all of them written.
 TEST_F(Hdf5, AnAttributeOfSeveralNumbersIsNone) {
   add_dataset(path_, "x", {1}, {1});
