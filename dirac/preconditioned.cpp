@@ -6,9 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 

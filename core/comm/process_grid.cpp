@@ -79,8 +79,8 @@ Dims choose_grid(const Dims& global, int ranks, const std::optional<Dims>& wante
     const Dims& grid = *wanted;
     const std::int64_t product = std::int64_t(grid[0]) * grid[1] * grid[2] * grid[3];
     if (product != ranks) {
-      throw Error(ErrorCode::invalid_input,
-                  fmt::format("the grid {} has {} ranks, but {} were started", grid_text(grid), product, ranks));
+      throw Error(ErrorCode::invalid_input, fmt::format("the grid {} has {} ranks, but {} {} started", grid_text(grid),
+                                                        product, ranks, ranks == 1 ? "was" : "were"));
     }
     if (divides(global, grid)) return grid;
     throw Error(ErrorCode::invalid_input,
