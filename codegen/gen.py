@@ -29,7 +29,7 @@ KNOWN = {
     "precision": {"double", "single", "half"},
     "reconstruct": {"18", "12", "8"},
     "arguments": {"temporal_gauge", "dagger", "xpay"},
-    "doubled": {"temporal_gauge", "twisted"},
+    "doubled": {"temporal_gauge"},
 }
 
 
@@ -88,8 +88,7 @@ def sources_of(kernels, backend):
             continue
         mathematics = operator[kernel["operator"]]
         sources[emitter.file_name(kernel)] = emitter.kernel_source(mathematics, kernel)
-        if hasattr(emitter, "pack_source"):  # one for each operator and precision
-            sources[f"{emitter.pack_name(kernel)}_{backend}.cpp"] = emitter.pack_source(mathematics, kernel)
+        sources[emitter.pack_file_name(kernel)] = emitter.pack_source(mathematics, kernel)  # one for each precision
     return sources
 
 
@@ -121,8 +120,7 @@ def generate(output):
         for name, source in sources.items():
             write_if_changed(output / name, source)
         write_if_changed(output / f"{backend}_kernel_table.inc", table_source(kernels, backend))
-        if any("_pack_" in name for name in sources):
-            write_if_changed(output / f"{backend}_pack_table.inc", pack_table_source(kernels, backend))
+        write_if_changed(output / f"{backend}_pack_table.inc", pack_table_source(kernels, backend))
         write_if_changed(output / f"{backend}_kernel_hash.inc", f'"{kernel_hash(sources, HERE.parent)}"\n')
     return kernels
 

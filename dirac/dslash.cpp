@@ -35,9 +35,6 @@ Dslash::Dslash(const std::string& op, std::shared_ptr<const GaugeStore> gauge, c
       scalars_(scalars),
       form_(form),
       spinor_(FieldDesc::spinor(gauge_->lattice(), Subset::Even, form.precision, gauge_->backend())) {
-  if (gauge_->lattice().communicator().size() != 1 && !gauge_->backend().host_memory()) {
-    throw Error(ErrorCode::unsupported, "hopping terms over several ranks run on the cpu backend only in this version");
-  }
   links_ = gauge_->form(form);
   kernel_ = make_kernel({op, form, scalars, spinor_, &links_->spatial, &links_->time});
   for (bool xpay : {false, true}) {

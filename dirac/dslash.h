@@ -17,8 +17,8 @@ namespace quadrille {
 /// GaugeStore::temporal_gauge(), and so are the spinors that apply() sees.
 class QUADRILLE_API Dslash {
  public:
-  /// On the backend of the links. ErrorCode::unsupported when there is no kernel of this form, or for a GPU when the
-  /// lattice is divided over ranks. Collective, as apply() is.
+  /// On the backend of the links. ErrorCode::unsupported when there is no kernel of this form. Collective, as apply()
+  /// is.
   Dslash(const std::string& op, std::shared_ptr<const GaugeStore> gauge, const HopScalars& scalars,
          const OperatorForm& form);
 

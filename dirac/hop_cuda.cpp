@@ -1,10 +1,14 @@
-// Hopping kernels on the GPU: gathers what a generated kernel needs and launches it, a thread a site.
+// Hopping kernels on the GPU: gathers what generated kernels need and launches them, a thread a site: one kernel for
+// all sites, or where edges are special (dirac/cuda/hop_args.h) one for those that are at none and then one for the
+// others.
+#include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/stream_clock.h"
 #include "core/error.h"
 #include "core/system/log.h"
 #include "core/tuning/tuning.h"
 #include "dirac/cuda/hop_args.h"
 #include "dirac/cuda/tiles.h"
+#include "dirac/halo_cuda.h"
 #include "dirac/hop_kernel.h"
 
 #include <fmt/format.h>
@@ -17,7 +21,7 @@
 namespace quadrille {
 
 namespace dirac {
-#define X(name, op, precision, reconstruct, line) CudaHopKernel name##_cuda(bool temporal_gauge, bool twisted);
+#define X(name, op, precision, reconstruct, line) CudaHopKernels name##_cuda(bool temporal_gauge);
 #include "cuda_kernel_table.inc"
 #undef X
 }  // namespace dirac
@@ -29,7 +33,7 @@ struct KernelEntry {
   const char* op;
   Precision precision;
   Reconstruct reconstruct;
-  dirac::CudaHopKernel (*kernel)(bool temporal_gauge, bool twisted);
+  dirac::CudaHopKernels (*kernels)(bool temporal_gauge);
 };
 
 constexpr KernelEntry entries[] = {
@@ -75,26 +79,38 @@ void require_indexable(const HopSetup& setup) {
           half_volume, links.components()));
 }
 
+/// The sites of a parity that are at special edges, in the order of memory.
+std::vector<int> special_sites(const Dims& dims, Parity p, const dirac::CudaEdges& edges) {
+  const GroupedGeometry geometry = dirac::geometry_of(dims, p);
+  std::vector<int> sites;
+  const int all = geometry.half_x * geometry.y * geometry.z * geometry.t;
+  for (int site = 0; site < all; ++site) {
+    if (!edges.inner(GroupedSite(geometry, site))) sites.push_back(site);
+  }
+  return sites;
+}
+
 class CudaHop final : public HopKernel {
  public:
   explicit CudaHop(const HopSetup& setup)
       : setup_(setup),
         entry_(find_entry(setup)),
-        kernel_(entry_.kernel(setup.form.temporal_gauge, dirac::is_twisted(setup.scalars))),
+        kernels_(entry_.kernels(setup.form.temporal_gauge)),
         args_(dirac::unbound_args(setup)) {
     require_indexable(setup);
     (void)tuner();  // a wrong setting in the environment is said before anything runs
-    QUADRILLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes_, kernel_.function));
+    prepare_edges();
+    QUADRILLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes_, main_kernel()));
     // Nothing is kept in shared memory: all of it serves as first-level cache.
-    QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(kernel_.function, cudaFuncAttributePreferredSharedMemoryCarveout,
+    QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(main_kernel(), cudaFuncAttributePreferredSharedMemoryCarveout,
                                               cudaSharedmemCarveoutMaxL1));
     int device = 0, multiprocessors = 0;
     QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
     QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
     walks_ = dirac::possible_walks(setup.spinor.lattice->dims(), attributes_.maxThreadsPerBlock, [&](int threads) {
-      if (!kernel_.walks) return 0;
+      if (!kernels_.walks) return 0;
       int blocks = 0;
-      QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_.function, threads, 0));
+      QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, main_kernel(), threads, 0));
       return blocks * multiprocessors;
     });
     for (const dirac::Walk& walk : walks_) walk_names_.push_back(dirac::to_string(walk));
@@ -109,20 +125,46 @@ class CudaHop final : public HopKernel {
     int blocks = 0, device = 0, most_threads = 0;
     QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
     QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&most_threads, cudaDevAttrMaxThreadsPerMultiProcessor, device));
-    QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_.function, threads, 0));
+    QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, main_kernel(), threads, 0));
     return fmt::format("{} registers, {} bytes local, {} of {} warps, walk {}", attributes_.numRegs,
                        attributes_.localSizeBytes, blocks * ((threads + 31) / 32), most_threads / 32,
                        dirac::to_string(walk));
   }
   void run(const HopCall& call) const override {
     std::optional<std::size_t>& chosen = chosen_[call.z != nullptr];
-    if (!chosen) chosen = choose(call);
-    launch(call, walks_[*chosen]);
+    if (!chosen) chosen = agreed_choice(call);
+    run_in(*chosen, call);
   }
   std::size_t ways() const override { return walks_.size(); }
-  void run_in(std::size_t way, const HopCall& call) const override { launch(call, walks_.at(way)); }
+  void run_in(std::size_t way, const HopCall& call) const override {
+    dirac::CudaHopArgs args = dirac::bound(args_, setup_, call);
+    if (halo_) halo_->start(*call.x, call.parity, call.dagger);
+    launch(args, call.parity, walks_.at(way));
+    if (halo_) halo_->finish(args.edges);
+    launch_edges(args, call.parity);
+  }
 
  private:
+  /// What works on all sites, or on those at no special edge.
+  const void* main_kernel() const { return args_.edges.special ? kernels_.inner : kernels_.whole; }
+  const Communicator& communicator() const { return setup_.spinor.lattice->communicator(); }
+
+  void prepare_edges() {
+    if (!args_.edges.special) return;
+    for (const Parity p : {Parity::Even, Parity::Odd}) {
+      edge_sites_[int(p)] = cuda::sent(special_sites(setup_.spinor.lattice->dims(), p, args_.edges), "sites at edges",
+                                       "use a smaller lattice");
+    }
+    if (communicator().size() > 1) halo_ = std::make_unique<CudaHalo>(setup_);
+  }
+
+  /// Rank 0's: it measures, the others take what it found.
+  std::size_t agreed_choice(const HopCall& call) const {
+    std::size_t choice = communicator().rank() == 0 ? choose(call) : 0;
+    communicator().broadcast(&choice, sizeof choice, 0);
+    return choice;
+  }
+
   /// The fastest walk for calls like this one; measuring overwrites y.
   std::size_t choose(const HopCall& call) const {
     const FieldDesc& desc = call.y->desc();
@@ -130,8 +172,8 @@ class CudaHop final : public HopKernel {
     const TuningKey key{
         desc.backend->device() + ", " + desc.backend->architecture(desc.layout, desc.precision), build,
         fmt::format("{}{}{}{} {}x{}x{}x{}", entry_.name, setup_.form.temporal_gauge ? "_temporal_gauge" : "",
-                    call.z != nullptr ? "_xpay" : "", dirac::is_twisted(setup_.scalars) ? "_twisted" : "", dims[0],
-                    dims[1], dims[2], dims[3])};
+                    call.z != nullptr ? "_xpay" : "", args_.edges.special ? "_inner" : "", dims[0], dims[1], dims[2],
+                    dims[3])};
     std::optional<cuda::StreamClock> clock;
     std::optional<Field> scratch;  // where y is read too
     const bool in_place = call.z != nullptr && call.z->numbers(call.parity) == call.y->numbers(call.parity);
@@ -142,7 +184,8 @@ class CudaHop final : public HopKernel {
         HopCall trial = call;
         if (in_place) trial.y = scratch ? &*scratch : &scratch.emplace(desc);
         return clock->seconds([&] {
-          for (int i = 0; i < launches; ++i) launch(trial, walks_[std::size_t(candidate)]);
+          const dirac::CudaHopArgs args = dirac::bound(args_, setup_, trial);
+          for (int i = 0; i < launches; ++i) launch(args, trial.parity, walks_[std::size_t(candidate)]);
         }) / launches;
       }));
     };
@@ -154,26 +197,38 @@ class CudaHop final : public HopKernel {
     }
   }
 
-  void launch(const HopCall& call, const dirac::Walk& walk) const {
-    const dirac::TiledLaunch launch(setup_.spinor.lattice->dims(), call.parity, walk);
-    dirac::CudaHopArgs args = dirac::bound(args_, setup_, call);
+  void launch(dirac::CudaHopArgs args, Parity p, const dirac::Walk& walk) const {
+    const dirac::TiledLaunch launch(setup_.spinor.lattice->dims(), p, walk);
     args.geometry = launch.geometry;
     const auto extent = [](const std::array<int, 3>& n) {
       return dim3(unsigned(n[0]), unsigned(n[1]), unsigned(n[2]));
     };
+    launch_kernel(main_kernel(), extent(launch.grid), extent(launch.block), args);
+  }
+  void launch_edges(dirac::CudaHopArgs& args, Parity p) const {
+    const cuda::DeviceArray<int>& sites = edge_sites_[int(p)];
+    if (sites.count() == 0) return;
+    args.geometry = dirac::geometry_of(setup_.spinor.lattice->dims(), p);
+    args.edges.sites = sites.get();
+    args.edges.count = int(sites.count());
+    constexpr int threads = dirac::edge_threads;
+    launch_kernel(kernels_.edges, dim3(unsigned((args.edges.count + threads - 1) / threads)), dim3(threads), args);
+  }
+  static void launch_kernel(const void* kernel, dim3 grid, dim3 block, dirac::CudaHopArgs& args) {
     void* parameters[] = {&args};
-    QUADRILLE_CUDA_CHECK(
-        cudaLaunchKernel(kernel_.function, extent(launch.grid), extent(launch.block), parameters, 0, cuda::stream()));
+    QUADRILLE_CUDA_CHECK(cudaLaunchKernel(kernel, grid, block, parameters, 0, cuda::stream()));
   }
 
   HopSetup setup_;
   const KernelEntry& entry_;
-  dirac::CudaHopKernel kernel_;
+  dirac::CudaHopKernels kernels_;
   cudaFuncAttributes attributes_{};
   std::vector<dirac::Walk> walks_;
   std::vector<std::string> walk_names_;
   dirac::CudaHopArgs args_;
-  mutable std::optional<std::size_t> chosen_[2];  ///< index in walks_, without and with xpay
+  std::array<cuda::DeviceArray<int>, 2> edge_sites_;  ///< by parity
+  std::unique_ptr<CudaHalo> halo_;                    ///< null on the only rank
+  mutable std::optional<std::size_t> chosen_[2];      ///< index in walks_, without and with xpay
 };
 
 }  // namespace

@@ -46,13 +46,12 @@ void require_one_job(const Communicator& all, const Job& job, const RunOptions& 
 }
 
 /// What the ranks of this version cannot do together.
-void check_ranks(const Job& job, const Backend& backend, int ranks, std::vector<Error>& errors) {
+void check_ranks(const Job& job, int ranks, std::vector<Error>& errors) {
   if (ranks == 1) return;
   const auto add = [&](const std::string& what, const Location& where) {
     errors.emplace_back(ErrorCode::unsupported, what + " on one rank only in this version: start it without mpirun",
                         where);
   };
-  if (!backend.host_memory()) add(fmt::format("the backend {} works", backend.name()), {});
   if (!job.gauge) add("a job without a gauge field runs", {.file = job.file.string()});
   for (const TaskSpec& task : job.run) {
     if (task.entry->module != nullptr)
@@ -113,9 +112,9 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   if (failed()) return 1;
   require_one_job(*all, job, options);
 
-  Backend& backend = find_backend(options.backend);
+  Backend& backend = options.grid.backend(options.backend);
   check_backend(job, backend, errors);
-  check_ranks(job, backend, all->size(), errors);
+  check_ranks(job, all->size(), errors);
   if (failed()) return 1;
   if (options.threads > 0) omp_set_num_threads(options.threads);
   active_isa();  // an instruction set that is asked for and cannot be had is said before anything is written

@@ -314,6 +314,10 @@ def pack_name(kernel):
     return f"{kernel['operator']}_{kernel['precision']}_pack"
 
 
+def pack_file_name(kernel):
+    return f"{pack_name(kernel)}_cpu.cpp"
+
+
 def pack_lines(kernel, hop):
     half = kernel["precision"] == "half"
     lines = [f"const Number* {side} = in_{side} + there * 24 * V;" for side in spinor_pointers(hop)]

@@ -3,9 +3,8 @@
 Names of temporaries as in emit/common.py; p and q are the groups of a neighbour's upper and lower spins, l those of the
 links. Numbers lie in groups (core/layout/grouped_layout.h), so that consecutive threads read consecutive groups, at known
 distances from the first of their site. The links of all hops lie with the site that they lead to: only spinors are read
-from neighbours. In temporal gauge the time links of inner sites are not loaded; that doubles each kernel, and
-boundary factors that are not real double it again. `factor` is all that a hop is multiplied by: nu / xi0, b, the
-projector's 2 and a real boundary factor.
+from neighbours. In temporal gauge the time links of inner sites are not loaded; that doubles each kernel. Sites at special edges (dirac/cuda/hop_args.h)
+have a body of their own. `factor` is all that a hop is multiplied by: nu / xi0, b, the projector's 2 and a real boundary factor.
 In half precision the sum of quanta that a projection makes is formed in integer arithmetic on the bits of a float whose
 mantissa then holds it (core/numbers/half_words.h): the first number is put there by a byte permutation, the second added by a dot
 product of 16-bit numbers. They go through different pipes of the device; dot products alone fill theirs. Quanta stay whole
@@ -85,8 +84,9 @@ def member(kernel, names, numbers, index):
 # ---- one hop -------------------------------------------------------------------------------------------------------
 
 
-def projection_lines(kernel, hop, a):
-    lines = []
+def projections(kernel, hop, a):
+    """(name, expression) of the six numbers of spin a of the half spinor of loaded groups p and q."""
+    found = []
     for c, h in zip(COLOURS, spin_names("h", a)):
         parts = ([], [])
         for spin, coefficient in hop.projector.project[a]:
@@ -96,8 +96,12 @@ def projection_lines(kernel, hop, a):
             for part, term in zip(parts, times_unit(coefficient, *loaded)):
                 part.append(term)
         for part, suffix in zip(parts, "ri"):
-            lines.append(f"Real {h}{suffix} = {quanta_sum(part) if kernel['precision'] == 'half' else joined(part)};")
-    return lines
+            found.append((h + suffix, quanta_sum(part) if kernel["precision"] == "half" else joined(part)))
+    return found
+
+
+def projection_lines(kernel, hop, a):
+    return [f"Real {h} = {expression};" for h, expression in projections(kernel, hop, a)]
 
 
 def quanta_sum(terms):
@@ -110,13 +114,13 @@ def quanta_sum(terms):
     return f"from_magic<{sum(int(sign + '1') for sign, _ in terms)}>({text})"
 
 
-def phase_lines(hop, names):
+def phase_lines(hop):
     """A boundary factor that is not real; those that are go into `factor`."""
     d = hop.direction
-    lines = [f"if (edge && args.twisted[{d}]) {{", f"  const Real c = scalars.phases[{d}][0], s = scalars.phases[{d}][1];"]
-    for x in names:
+    lines = [f"if (edge && args.edges.phased[{d}]) {{", f"  const Real c = scalars.phases[{d}][0], s = scalars.phases[{d}][1];"]
+    for x in spin_names("h", 0) + spin_names("h", 1):
         lines += [f"  const Real {x}t = {x}r;", f"  {x}r = {x}t * c - {x}i * s;", f"  {x}i = {x}t * s + {x}i * c;"]
-    return ["if constexpr (twisted) {"] + ["  " + line for line in lines] + ["  }", "}"]
+    return lines + ["}"]
 
 
 def load_links(kernel, hop):
@@ -127,29 +131,23 @@ def load_links(kernel, hop):
     return load_lines(kernel, "l", "load_once", f"args.{field}", "site", numbers, site_numbers, before)
 
 
-def link_needed(hop):
-    return "!temporal_gauge || edge"
-
-
 def scales(kernel, hop, source):
     return unit_scales(kernel, hop, source) if kernel["precision"] == "half" else ["factor * "] * 3
 
 
-def hop_with_link(kernel, hop, started):
-    half = kernel["precision"] == "half"
+def link_of(kernel, hop):
+    """The link as 18 numbers, its quantum taken into `unit`."""
     lines = load_links(kernel, hop)
     lines += link_lines(kernel, lambda k: member(kernel, "l", int(kernel["reconstruct"]), k))
-    if half:
+    if kernel["precision"] == "half":
         lines.append("unit *= quantum;  // of the link")
-    by_spins = spins_together if kernel["precision"] == "double" else spin_after_spin
-    return lines + by_spins(kernel, hop, started)
+    return lines
 
 
 def spin_after_spin(kernel, hop, started):
     lines = []
     for a in range(2):
-        spin = projection_lines(kernel, hop, a) + phase_lines(hop, spin_names("h", a))
-        spin += row_2_lines(kernel, hop, a) + product_lines(hop, a)
+        spin = projection_lines(kernel, hop, a) + row_2_lines(kernel, hop, a) + product_lines(hop, a)
         spin += accumulation_lines(hop, a, "v", started, scales(kernel, hop, "v"))
         start(hop, a, started)
         lines += ["{"] + ["  " + line for line in spin] + ["}"]
@@ -159,10 +157,11 @@ def spin_after_spin(kernel, hop, started):
 def spins_together(kernel, hop, started):
     """The same numbers with fewer of them alive: what was loaded is projected at once, and each row of a product added to
     the result before the next. In double, where registers are full; elsewhere up to 2% slower."""
+    return projection_lines(kernel, hop, 0) + projection_lines(kernel, hop, 1) + rows_of_products(kernel, hop, started)
+
+
+def rows_of_products(kernel, hop, started):
     lines = []
-    for a in range(2):
-        lines += projection_lines(kernel, hop, a)
-    lines += phase_lines(hop, spin_names("h", 0) + spin_names("h", 1))
     for a in range(2):
         spin = row_2_lines(kernel, hop, a)
         for c in ROWS:
@@ -172,41 +171,84 @@ def spins_together(kernel, hop, started):
     return lines
 
 
-def hop_without_link(kernel, hop, started):
-    lines = []
-    for a in range(2):
-        lines += projection_lines(kernel, hop, a) + accumulation_lines(hop, a, "h", started, scales(kernel, hop, "h"))
+def without_link(kernel, hop, started):
+    return [line for a in range(2) for line in accumulation_lines(hop, a, "h", started, scales(kernel, hop, "h"))]
+
+
+def load_neighbour(kernel, hop):
+    """The groups that the projection reads."""
+    lines = [f"const unsigned there = unsigned(here.neighbour<{hop.direction}>(args.geometry));"]
+    for k, (side, names) in enumerate((("upper", "p"), ("lower", "q"))):
+        if side in spinor_pointers(hop):
+            lines += load_lines(kernel, names, "load_shared", f"args.in[{k}]", "there", 12, 24)
     return lines
 
 
-def hop_lines(kernel, hop, started):
-    half = kernel["precision"] == "half"
-    body = [f"const bool edge = here.edge<{hop.direction}>(args.geometry);",
-            f"const unsigned there = unsigned(here.neighbour<{hop.direction}>(args.geometry));"]
-    for k, (side, names) in enumerate((("upper", "p"), ("lower", "q"))):
-        if side in spinor_pointers(hop):
-            body += load_lines(kernel, names, "load_shared", f"args.in[{k}]", "there", 12, 24)
+def edge_and_factor(hop):
     d = hop.direction
-    body.append(f"const Real factor = edge ? scalars.factors[{d}][1] : scalars.factors[{d}][0];")
-    if half:
-        body.append("Real unit = load_shared(args.in_norms + there) * (quantum * factor);")
-    with_link = hop_with_link(kernel, hop, started)
+    return [f"const bool edge = here.edge<{d}>(args.geometry);",
+            f"const Real factor = edge ? scalars.factors[{d}][1] : scalars.factors[{d}][0];"]
+
+
+def unit_of(norm):
+    return f"{norm} * (quantum * factor);"
+
+
+def either(condition, this, other):
+    return [f"if ({condition}) {{"] + ["  " + line for line in this] + ["} else {"] + ["  " + line for line in other] + ["}"]
+
+
+def as_block(hop, lines):
+    return [f"{{  // {hop.formula}"] + ["  " + line for line in lines] + ["}"]
+
+
+def hop_lines(kernel, hop, started):
+    """A hop of a site at no special edge."""
+    lines = edge_and_factor(hop) + load_neighbour(kernel, hop)
+    if kernel["precision"] == "half":
+        lines.append("Real unit = " + unit_of("load_shared(args.in_norms + there)"))
+    by_spins = spins_together if kernel["precision"] == "double" else spin_after_spin
+    with_link = link_of(kernel, hop) + by_spins(kernel, hop, started)
     if hop.mu == 3:
-        body.append(f"if ({link_needed(hop)}) {{")
-        body += ["  " + line for line in with_link] + ["} else {"]
-        body += ["  " + line for line in hop_without_link(kernel, hop, started)] + ["}"]
-    else:
-        body += with_link
-    return [f"{{  // {hop.formula}"] + ["  " + line for line in body] + ["}"]
+        projected = projection_lines(kernel, hop, 0) + projection_lines(kernel, hop, 1)
+        with_link = either("!temporal_gauge || edge", with_link, projected + without_link(kernel, hop, started))
+    return as_block(hop, lines + with_link)
+
+
+def edge_hop_lines(kernel, hop, started):
+    """A hop of a site at a special edge: its half spinor is here, or another rank's; its boundary factor may be any."""
+    half, d = kernel["precision"] == "half", hop.direction
+    numbers = [x + part for a in range(2) for x in spin_names("h", a) for part in "ri"]
+    lines = edge_and_factor(hop) + ["Real " + ", ".join(numbers) + ";"] + (["Real unit;"] if half else [])
+    ghost = [f"const unsigned at = unsigned(here.face_index<{d}>(args.geometry));"]
+    ghost += load_lines(kernel, "p", "load_once", f"args.edges.ghosts[{d}]", "at", 12, 12)
+    ghost += [f"{h} = {member(kernel, 'p', 12, k)};" for k, h in enumerate(numbers)]
+    local = load_neighbour(kernel, hop)
+    local += [f"{h} = {expression};" for a in range(2) for h, expression in projections(kernel, hop, a)]
+    if half:
+        ghost.append("unit = " + unit_of(f"load_shared(args.edges.ghost_norms[{d}] + at)"))
+        local.append("unit = " + unit_of("load_shared(args.in_norms + there)"))
+    lines += either(f"edge && args.edges.ghosts[{d}] != nullptr", ghost, local) + phase_lines(hop)
+    with_link = link_of(kernel, hop) + rows_of_products(kernel, hop, started)
+    if hop.mu == 3:
+        needed = f"!temporal_gauge || (edge && args.edges.of_lattice[{d}])"
+        with_link = either(needed, with_link, without_link(kernel, hop, started))
+    return as_block(hop, lines + with_link)
 
 
 # ---- the kernel ----------------------------------------------------------------------------------------------------
 
 
+def norm_lines(numbers, place):
+    """The norm of numbers that are stored in half precision, and what turns them into quanta."""
+    return ["Real norm = 0;", *(f"norm = largest(norm, {x});" for x in numbers),
+            "const Real quanta = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none",
+            f"{place} = norm;"]
+
+
 def result_lines(kernel):
     """out = a + z_factor z, stored past the caches."""
-    precision = kernel["precision"]
-    half = precision == "half"
+    half = kernel["precision"] == "half"
     lines = ["if (args.z[0] != nullptr) {"]
     for k, names in enumerate("pq"):
         lines += ["  " + line for line in load_lines(kernel, names, "load_own", f"args.z[{k}]", "site", 12, 24)]
@@ -217,45 +259,55 @@ def result_lines(kernel):
     for x, side, index in components():
         lines.append(f"  {x} += {scale} * {member(kernel, 'p' if side == 'upper' else 'q', 12, index)};")
     lines.append("}")
-    names = {side: [x for x, s, _ in components() if s == side] for side in ("upper", "lower")}
     if half:
-        lines.append("Real norm = 0;")
-        lines += [f"norm = largest(norm, {x});" for x, _, _ in components()]
-        lines.append("const Real unit = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none")
-        lines.append("args.out_norms[site] = norm;")
+        lines += norm_lines([x for x, _, _ in components()], "args.out_norms[site]")
     for k, side in enumerate(("upper", "lower")):
-        lines += store_lines(kernel, f"args.out[{k}]", [x for x, s, _ in components() if s == side])
+        lines += store_lines(kernel, f"args.out[{k}]", "site", 24, [x for x, s, _ in components() if s == side])
     return lines
 
 
-def store_lines(kernel, section, numbers):
+def store_lines(kernel, section, site, site_numbers, numbers):
+    """Stores a section of a field of `site_numbers` numbers per site."""
     half, number_bytes = kernel["precision"] == "half", NUMBER_BYTES[kernel["precision"]]
     lines = []
     bounds = groups(kernel, len(numbers)) + [(len(numbers), None)]
     for (first, vector), (end, _) in zip(bounds, bounds[1:]):
         made = numbers[first:end]
         if half:
-            made = [f"packed(rounded_once({low}, unit), rounded_once({high}, unit))" for low, high in zip(made[::2], made[1::2])]
-        start = f"groups_of<{vector}, {24 * number_bytes}>({section}, site)"
+            made = [f"packed(rounded_once({low}, quanta), rounded_once({high}, quanta))" for low, high in zip(made[::2], made[1::2])]
+        start = f"groups_of<{vector}, {site_numbers * number_bytes}>({section}, {site})"
         lines.append(f"store_once(writable(after<{first * number_bytes}>({start})), make_{vector}({', '.join(made)}));")
     return lines
 
 
+def body(operator, kernel, lines_of_hop):
+    started = set()
+    lines = ["Real " + ", ".join(x for x, _, _ in components()) + ";"]
+    for hop in operator.SPATIAL_HOPS + operator.TIME_HOPS:
+        lines += lines_of_hop(kernel, hop, started)
+    return "\n".join("  " + line for line in lines + result_lines(kernel))
+
+
+def types(kernel):
+    quantum = "\n  constexpr T quantum = T(1) / T(32767);" if kernel["precision"] == "half" else ""
+    return f"""using T = {REAL[kernel['precision']]};
+  using Real = T;
+  [[maybe_unused]] constexpr int V = 1;{quantum}"""
+
+
 def kernel_source(operator, kernel):
     precision = kernel["precision"]
-    half = precision == "half"
-    started = set()
-    body = ["Real " + ", ".join(x for x, _, _ in components()) + ";"]
-    for hop in operator.SPATIAL_HOPS:
-        body += hop_lines(kernel, hop, started)
-    for hop in operator.TIME_HOPS:
-        body += hop_lines(kernel, hop, started)
-    body += result_lines(kernel)
-    code = "\n".join("  " + line for line in body)
-    quantum = "\n  constexpr T quantum = T(1) / T(32767);" if half else ""
     spinor, link = spinor_bytes(kernel), link_bytes(kernel)
     threads, blocks = BOUNDS[precision]
     slices = SLICES.get(f"{precision}_{kernel['reconstruct']}", SLICES[precision])
+    bodies = "\n".join(f"""template <bool temporal_gauge>
+QUADRILLE_HOST_DEVICE void {name(kernel)}_{which}(const CudaHopArgs& args, const GroupedSite& here) {{
+  {types(kernel)}
+  const unsigned site = unsigned(here.site);
+  const CudaHopScalars<T>& scalars = args.scalars<T>();
+{body(operator, kernel, lines)}
+}}
+""" for which, lines in (("site", hop_lines), ("edge_site", edge_hop_lines)))
     return f"""// {name(kernel)}: generated by codegen/gen.py from line {kernel['line']} of codegen/kernels.yaml. Do not edit.
 //
 // out = b D in (+ a z) for every site of one parity, D the hopping term of codegen/operators/{operator.NAME}.py.
@@ -265,17 +317,66 @@ def kernel_source(operator, kernel):
 
 namespace quadrille::dirac {{
 
-template <bool temporal_gauge, bool twisted>
-QUADRILLE_HOST_DEVICE void {name(kernel)}_site(const CudaHopArgs& args, const GroupedSite& here) {{
-  using T = {REAL[precision]};
-  using Real = T;
-  [[maybe_unused]] constexpr int V = 1;{quantum}
-  const unsigned site = unsigned(here.site);
-  const CudaHopScalars<T>& scalars = args.scalars<T>();
+{bodies}
+QUADRILLE_CUDA_HOP({name(kernel)}, {threads}, {blocks}, {slices})
+
+}}  // namespace quadrille::dirac
+"""
+
+
+# ---- what goes to other ranks ----------------------------------------------------------------------------------------
+
+
+def pack_name(kernel):
+    return f"{kernel['operator']}_{kernel['precision']}_pack"
+
+
+def pack_file_name(kernel):
+    return f"{pack_name(kernel)}_cuda.cu"
+
+
+def pack_lines(kernel, hop):
+    """Packs site `at` of a face for the hop that leads to it from another rank: it comes from the face behind."""
+    lines = [f"const GroupedSite here = GroupedSite::of_face<{(hop.direction + 4) % 8}>(args.geometry, index);",
+             "const unsigned there = unsigned(here.site);"]
+    for k, (side, names) in enumerate((("upper", "p"), ("lower", "q"))):
+        if side in spinor_pointers(hop):
+            lines += load_lines(kernel, names, "load_shared", f"args.in[{k}]", "there", 12, 24)
+    found = [one for a in range(2) for one in projections(kernel, hop, a)]
+    half = kernel["precision"] == "half"
+    if half:
+        lines.append("const Real unit = load_shared(args.in_norms + there) * quantum;")
+    lines += [f"const Real {h} = {'unit * ' if half else ''}{expression};" for h, expression in found]
+    numbers = [h for h, _ in found]
+    if half:
+        lines += norm_lines(numbers, "face.out_norms[at]")
+    return lines + store_lines(kernel, "face.out", "at", 12, numbers)
+
+
+def pack_source(operator, kernel):
+    """The kernel that fills the ghost zones of other ranks."""
+    cases = []
+    for hop in sorted(operator.SPATIAL_HOPS + operator.TIME_HOPS, key=lambda hop: hop.direction):
+        lines = pack_lines(kernel, hop) + ["return;"]
+        cases += [f"case {hop.direction}: {{  // for {hop.formula}"] + ["  " + line for line in lines] + ["}"]
+    code = "\n".join("    " + line for line in cases)
+    return f"""// {pack_name(kernel)}: generated by codegen/gen.py for codegen/operators/{operator.NAME}.py. Do not edit.
+//
+// The projected half spinors, 12 real numbers per site, that hops from other ranks find.
+#include "dirac/cuda/hop.cuh"
+
+namespace quadrille::dirac {{
+
+QUADRILLE_HOST_DEVICE void {pack_name(kernel)}_site(const CudaPackArgs& args, int number, int index) {{
+  {types(kernel)}
+  const CudaPackArgs::Face& face = args.faces[number];
+  const unsigned at = unsigned(index);
+  switch (face.direction) {{
 {code}
+  }}
 }}
 
-QUADRILLE_CUDA_HOP({name(kernel)}, {threads}, {blocks}, {slices})
+QUADRILLE_CUDA_PACK({pack_name(kernel)})
 
 }}  // namespace quadrille::dirac
 """

@@ -7,7 +7,7 @@
 
 namespace quadrille::dirac {
 
-template <bool temporal_gauge, bool twisted>
+template <bool temporal_gauge>
 QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const GroupedSite& here) {
   using T = double;
   using Real = T;
@@ -17,6 +17,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
   Real a00r, a00i, a01r, a01i, a02r, a02i, a10r, a10i, a11r, a11i, a12r, a12i, a20r, a20i, a21r, a21i, a22r, a22i, a30r, a30i, a31r, a31i, a32r, a32i;
   {  // (1 - g_x) U_x(x) psi(x+x)
     const bool edge = here.edge<0>(args.geometry);
+    const Real factor = edge ? scalars.factors[0][1] : scalars.factors[0][0];
     const unsigned there = unsigned(here.neighbour<0>(args.geometry));
     const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
     const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
@@ -30,7 +31,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[0][1] : scalars.factors[0][0];
     const double2 l0 = load_once(after<0>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l1 = load_once(after<16>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l2 = load_once(after<32>(groups_of<double2, 576>(args.spatial_links, site)));
@@ -68,29 +68,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     Real h11i = p4.y - q1.x;
     Real h12r = p5.x + q2.y;
     Real h12i = p5.y - q2.x;
-    if constexpr (twisted) {
-      if (edge && args.twisted[0]) {
-        const Real c = scalars.phases[0][0], s = scalars.phases[0][1];
-        const Real h00t = h00r;
-        h00r = h00t * c - h00i * s;
-        h00i = h00t * s + h00i * c;
-        const Real h01t = h01r;
-        h01r = h01t * c - h01i * s;
-        h01i = h01t * s + h01i * c;
-        const Real h02t = h02r;
-        h02r = h02t * c - h02i * s;
-        h02i = h02t * s + h02i * c;
-        const Real h10t = h10r;
-        h10r = h10t * c - h10i * s;
-        h10i = h10t * s + h10i * c;
-        const Real h11t = h11r;
-        h11r = h11t * c - h11i * s;
-        h11i = h11t * s + h11i * c;
-        const Real h12t = h12r;
-        h12r = h12t * c - h12i * s;
-        h12i = h12t * s + h12i * c;
-      }
-    }
     {
       Real v00r, v00i;
       v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
@@ -140,6 +117,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 + g_x) U_x(x-x)^+ psi(x-x)
     const bool edge = here.edge<4>(args.geometry);
+    const Real factor = edge ? scalars.factors[4][1] : scalars.factors[4][0];
     const unsigned there = unsigned(here.neighbour<4>(args.geometry));
     const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
     const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
@@ -153,7 +131,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[4][1] : scalars.factors[4][0];
     const double2 l0 = load_once(after<96>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l1 = load_once(after<112>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l2 = load_once(after<128>(groups_of<double2, 576>(args.spatial_links, site)));
@@ -191,29 +168,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     Real h11i = p4.y + q1.x;
     Real h12r = p5.x - q2.y;
     Real h12i = p5.y + q2.x;
-    if constexpr (twisted) {
-      if (edge && args.twisted[4]) {
-        const Real c = scalars.phases[4][0], s = scalars.phases[4][1];
-        const Real h00t = h00r;
-        h00r = h00t * c - h00i * s;
-        h00i = h00t * s + h00i * c;
-        const Real h01t = h01r;
-        h01r = h01t * c - h01i * s;
-        h01i = h01t * s + h01i * c;
-        const Real h02t = h02r;
-        h02r = h02t * c - h02i * s;
-        h02i = h02t * s + h02i * c;
-        const Real h10t = h10r;
-        h10r = h10t * c - h10i * s;
-        h10i = h10t * s + h10i * c;
-        const Real h11t = h11r;
-        h11r = h11t * c - h11i * s;
-        h11i = h11t * s + h11i * c;
-        const Real h12t = h12r;
-        h12r = h12t * c - h12i * s;
-        h12i = h12t * s + h12i * c;
-      }
-    }
     {
       Real v00r, v00i;
       v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
@@ -263,6 +217,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 - g_y) U_y(x) psi(x+y)
     const bool edge = here.edge<1>(args.geometry);
+    const Real factor = edge ? scalars.factors[1][1] : scalars.factors[1][0];
     const unsigned there = unsigned(here.neighbour<1>(args.geometry));
     const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
     const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
@@ -276,7 +231,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[1][1] : scalars.factors[1][0];
     const double2 l0 = load_once(after<192>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l1 = load_once(after<208>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l2 = load_once(after<224>(groups_of<double2, 576>(args.spatial_links, site)));
@@ -314,29 +268,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     Real h11i = p4.y + q1.y;
     Real h12r = p5.x + q2.x;
     Real h12i = p5.y + q2.y;
-    if constexpr (twisted) {
-      if (edge && args.twisted[1]) {
-        const Real c = scalars.phases[1][0], s = scalars.phases[1][1];
-        const Real h00t = h00r;
-        h00r = h00t * c - h00i * s;
-        h00i = h00t * s + h00i * c;
-        const Real h01t = h01r;
-        h01r = h01t * c - h01i * s;
-        h01i = h01t * s + h01i * c;
-        const Real h02t = h02r;
-        h02r = h02t * c - h02i * s;
-        h02i = h02t * s + h02i * c;
-        const Real h10t = h10r;
-        h10r = h10t * c - h10i * s;
-        h10i = h10t * s + h10i * c;
-        const Real h11t = h11r;
-        h11r = h11t * c - h11i * s;
-        h11i = h11t * s + h11i * c;
-        const Real h12t = h12r;
-        h12r = h12t * c - h12i * s;
-        h12i = h12t * s + h12i * c;
-      }
-    }
     {
       Real v00r, v00i;
       v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
@@ -386,6 +317,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 + g_y) U_y(x-y)^+ psi(x-y)
     const bool edge = here.edge<5>(args.geometry);
+    const Real factor = edge ? scalars.factors[5][1] : scalars.factors[5][0];
     const unsigned there = unsigned(here.neighbour<5>(args.geometry));
     const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
     const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
@@ -399,7 +331,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[5][1] : scalars.factors[5][0];
     const double2 l0 = load_once(after<288>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l1 = load_once(after<304>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l2 = load_once(after<320>(groups_of<double2, 576>(args.spatial_links, site)));
@@ -437,29 +368,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     Real h11i = p4.y - q1.y;
     Real h12r = p5.x - q2.x;
     Real h12i = p5.y - q2.y;
-    if constexpr (twisted) {
-      if (edge && args.twisted[5]) {
-        const Real c = scalars.phases[5][0], s = scalars.phases[5][1];
-        const Real h00t = h00r;
-        h00r = h00t * c - h00i * s;
-        h00i = h00t * s + h00i * c;
-        const Real h01t = h01r;
-        h01r = h01t * c - h01i * s;
-        h01i = h01t * s + h01i * c;
-        const Real h02t = h02r;
-        h02r = h02t * c - h02i * s;
-        h02i = h02t * s + h02i * c;
-        const Real h10t = h10r;
-        h10r = h10t * c - h10i * s;
-        h10i = h10t * s + h10i * c;
-        const Real h11t = h11r;
-        h11r = h11t * c - h11i * s;
-        h11i = h11t * s + h11i * c;
-        const Real h12t = h12r;
-        h12r = h12t * c - h12i * s;
-        h12i = h12t * s + h12i * c;
-      }
-    }
     {
       Real v00r, v00i;
       v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
@@ -509,6 +417,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 - g_z) U_z(x) psi(x+z)
     const bool edge = here.edge<2>(args.geometry);
+    const Real factor = edge ? scalars.factors[2][1] : scalars.factors[2][0];
     const unsigned there = unsigned(here.neighbour<2>(args.geometry));
     const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
     const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
@@ -522,7 +431,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[2][1] : scalars.factors[2][0];
     const double2 l0 = load_once(after<384>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l1 = load_once(after<400>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l2 = load_once(after<416>(groups_of<double2, 576>(args.spatial_links, site)));
@@ -560,29 +468,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     Real h11i = p4.y + q4.x;
     Real h12r = p5.x - q5.y;
     Real h12i = p5.y + q5.x;
-    if constexpr (twisted) {
-      if (edge && args.twisted[2]) {
-        const Real c = scalars.phases[2][0], s = scalars.phases[2][1];
-        const Real h00t = h00r;
-        h00r = h00t * c - h00i * s;
-        h00i = h00t * s + h00i * c;
-        const Real h01t = h01r;
-        h01r = h01t * c - h01i * s;
-        h01i = h01t * s + h01i * c;
-        const Real h02t = h02r;
-        h02r = h02t * c - h02i * s;
-        h02i = h02t * s + h02i * c;
-        const Real h10t = h10r;
-        h10r = h10t * c - h10i * s;
-        h10i = h10t * s + h10i * c;
-        const Real h11t = h11r;
-        h11r = h11t * c - h11i * s;
-        h11i = h11t * s + h11i * c;
-        const Real h12t = h12r;
-        h12r = h12t * c - h12i * s;
-        h12i = h12t * s + h12i * c;
-      }
-    }
     {
       Real v00r, v00i;
       v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
@@ -632,6 +517,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 + g_z) U_z(x-z)^+ psi(x-z)
     const bool edge = here.edge<6>(args.geometry);
+    const Real factor = edge ? scalars.factors[6][1] : scalars.factors[6][0];
     const unsigned there = unsigned(here.neighbour<6>(args.geometry));
     const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
     const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
@@ -645,7 +531,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[6][1] : scalars.factors[6][0];
     const double2 l0 = load_once(after<480>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l1 = load_once(after<496>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l2 = load_once(after<512>(groups_of<double2, 576>(args.spatial_links, site)));
@@ -683,29 +568,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     Real h11i = p4.y - q4.x;
     Real h12r = p5.x + q5.y;
     Real h12i = p5.y - q5.x;
-    if constexpr (twisted) {
-      if (edge && args.twisted[6]) {
-        const Real c = scalars.phases[6][0], s = scalars.phases[6][1];
-        const Real h00t = h00r;
-        h00r = h00t * c - h00i * s;
-        h00i = h00t * s + h00i * c;
-        const Real h01t = h01r;
-        h01r = h01t * c - h01i * s;
-        h01i = h01t * s + h01i * c;
-        const Real h02t = h02r;
-        h02r = h02t * c - h02i * s;
-        h02i = h02t * s + h02i * c;
-        const Real h10t = h10r;
-        h10r = h10t * c - h10i * s;
-        h10i = h10t * s + h10i * c;
-        const Real h11t = h11r;
-        h11r = h11t * c - h11i * s;
-        h11i = h11t * s + h11i * c;
-        const Real h12t = h12r;
-        h12r = h12t * c - h12i * s;
-        h12i = h12t * s + h12i * c;
-      }
-    }
     {
       Real v00r, v00i;
       v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
@@ -755,6 +617,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 - g_t) U_t(x) psi(x+t)
     const bool edge = here.edge<3>(args.geometry);
+    const Real factor = edge ? scalars.factors[3][1] : scalars.factors[3][0];
     const unsigned there = unsigned(here.neighbour<3>(args.geometry));
     const double2 q0 = load_shared(after<0>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q1 = load_shared(after<16>(groups_of<double2, 192>(args.in[1], there)));
@@ -762,7 +625,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
     const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[3][1] : scalars.factors[3][0];
     if (!temporal_gauge || edge) {
       const double2 l0 = load_once(after<0>(groups_of<double2, 192>(args.time_links, site)));
       const double2 l1 = load_once(after<16>(groups_of<double2, 192>(args.time_links, site)));
@@ -801,29 +663,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
       Real h11i = q4.y;
       Real h12r = q5.x;
       Real h12i = q5.y;
-      if constexpr (twisted) {
-        if (edge && args.twisted[3]) {
-          const Real c = scalars.phases[3][0], s = scalars.phases[3][1];
-          const Real h00t = h00r;
-          h00r = h00t * c - h00i * s;
-          h00i = h00t * s + h00i * c;
-          const Real h01t = h01r;
-          h01r = h01t * c - h01i * s;
-          h01i = h01t * s + h01i * c;
-          const Real h02t = h02r;
-          h02r = h02t * c - h02i * s;
-          h02i = h02t * s + h02i * c;
-          const Real h10t = h10r;
-          h10r = h10t * c - h10i * s;
-          h10i = h10t * s + h10i * c;
-          const Real h11t = h11r;
-          h11r = h11t * c - h11i * s;
-          h11i = h11t * s + h11i * c;
-          const Real h12t = h12r;
-          h12r = h12t * c - h12i * s;
-          h12i = h12t * s + h12i * c;
-        }
-      }
       {
         Real v00r, v00i;
         v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
@@ -865,18 +704,18 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
       Real h01i = q1.y;
       Real h02r = q2.x;
       Real h02i = q2.y;
-      a20r += factor * h00r;
-      a20i += factor * h00i;
-      a21r += factor * h01r;
-      a21i += factor * h01i;
-      a22r += factor * h02r;
-      a22i += factor * h02i;
       Real h10r = q3.x;
       Real h10i = q3.y;
       Real h11r = q4.x;
       Real h11i = q4.y;
       Real h12r = q5.x;
       Real h12i = q5.y;
+      a20r += factor * h00r;
+      a20i += factor * h00i;
+      a21r += factor * h01r;
+      a21i += factor * h01i;
+      a22r += factor * h02r;
+      a22i += factor * h02i;
       a30r += factor * h10r;
       a30i += factor * h10i;
       a31r += factor * h11r;
@@ -887,6 +726,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
   }
   {  // (1 + g_t) U_t(x-t)^+ psi(x-t)
     const bool edge = here.edge<7>(args.geometry);
+    const Real factor = edge ? scalars.factors[7][1] : scalars.factors[7][0];
     const unsigned there = unsigned(here.neighbour<7>(args.geometry));
     const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
     const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
@@ -894,7 +734,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     const double2 p3 = load_shared(after<48>(groups_of<double2, 192>(args.in[0], there)));
     const double2 p4 = load_shared(after<64>(groups_of<double2, 192>(args.in[0], there)));
     const double2 p5 = load_shared(after<80>(groups_of<double2, 192>(args.in[0], there)));
-    const Real factor = edge ? scalars.factors[7][1] : scalars.factors[7][0];
     if (!temporal_gauge || edge) {
       const double2 l0 = load_once(after<96>(groups_of<double2, 192>(args.time_links, site)));
       const double2 l1 = load_once(after<112>(groups_of<double2, 192>(args.time_links, site)));
@@ -933,29 +772,6 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
       Real h11i = p4.y;
       Real h12r = p5.x;
       Real h12i = p5.y;
-      if constexpr (twisted) {
-        if (edge && args.twisted[7]) {
-          const Real c = scalars.phases[7][0], s = scalars.phases[7][1];
-          const Real h00t = h00r;
-          h00r = h00t * c - h00i * s;
-          h00i = h00t * s + h00i * c;
-          const Real h01t = h01r;
-          h01r = h01t * c - h01i * s;
-          h01i = h01t * s + h01i * c;
-          const Real h02t = h02r;
-          h02r = h02t * c - h02i * s;
-          h02i = h02t * s + h02i * c;
-          const Real h10t = h10r;
-          h10r = h10t * c - h10i * s;
-          h10i = h10t * s + h10i * c;
-          const Real h11t = h11r;
-          h11r = h11t * c - h11i * s;
-          h11i = h11t * s + h11i * c;
-          const Real h12t = h12r;
-          h12r = h12t * c - h12i * s;
-          h12i = h12t * s + h12i * c;
-        }
-      }
       {
         Real v00r, v00i;
         v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
@@ -997,18 +813,1224 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
       Real h01i = p1.y;
       Real h02r = p2.x;
       Real h02i = p2.y;
-      a00r += factor * h00r;
-      a00i += factor * h00i;
-      a01r += factor * h01r;
-      a01i += factor * h01i;
-      a02r += factor * h02r;
-      a02i += factor * h02i;
       Real h10r = p3.x;
       Real h10i = p3.y;
       Real h11r = p4.x;
       Real h11i = p4.y;
       Real h12r = p5.x;
       Real h12i = p5.y;
+      a00r += factor * h00r;
+      a00i += factor * h00i;
+      a01r += factor * h01r;
+      a01i += factor * h01i;
+      a02r += factor * h02r;
+      a02i += factor * h02i;
+      a10r += factor * h10r;
+      a10i += factor * h10i;
+      a11r += factor * h11r;
+      a11i += factor * h11i;
+      a12r += factor * h12r;
+      a12i += factor * h12i;
+    }
+  }
+  if (args.z[0] != nullptr) {
+    const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
+    const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
+    const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
+    const double2 p3 = load_own(after<48>(groups_of<double2, 192>(args.z[0], site)));
+    const double2 p4 = load_own(after<64>(groups_of<double2, 192>(args.z[0], site)));
+    const double2 p5 = load_own(after<80>(groups_of<double2, 192>(args.z[0], site)));
+    const double2 q0 = load_own(after<0>(groups_of<double2, 192>(args.z[1], site)));
+    const double2 q1 = load_own(after<16>(groups_of<double2, 192>(args.z[1], site)));
+    const double2 q2 = load_own(after<32>(groups_of<double2, 192>(args.z[1], site)));
+    const double2 q3 = load_own(after<48>(groups_of<double2, 192>(args.z[1], site)));
+    const double2 q4 = load_own(after<64>(groups_of<double2, 192>(args.z[1], site)));
+    const double2 q5 = load_own(after<80>(groups_of<double2, 192>(args.z[1], site)));
+    a00r += scalars.a * p0.x;
+    a00i += scalars.a * p0.y;
+    a01r += scalars.a * p1.x;
+    a01i += scalars.a * p1.y;
+    a02r += scalars.a * p2.x;
+    a02i += scalars.a * p2.y;
+    a10r += scalars.a * p3.x;
+    a10i += scalars.a * p3.y;
+    a11r += scalars.a * p4.x;
+    a11i += scalars.a * p4.y;
+    a12r += scalars.a * p5.x;
+    a12i += scalars.a * p5.y;
+    a20r += scalars.a * q0.x;
+    a20i += scalars.a * q0.y;
+    a21r += scalars.a * q1.x;
+    a21i += scalars.a * q1.y;
+    a22r += scalars.a * q2.x;
+    a22i += scalars.a * q2.y;
+    a30r += scalars.a * q3.x;
+    a30i += scalars.a * q3.y;
+    a31r += scalars.a * q4.x;
+    a31i += scalars.a * q4.y;
+    a32r += scalars.a * q5.x;
+    a32i += scalars.a * q5.y;
+  }
+  store_once(writable(after<0>(groups_of<double2, 192>(args.out[0], site))), make_double2(a00r, a00i));
+  store_once(writable(after<16>(groups_of<double2, 192>(args.out[0], site))), make_double2(a01r, a01i));
+  store_once(writable(after<32>(groups_of<double2, 192>(args.out[0], site))), make_double2(a02r, a02i));
+  store_once(writable(after<48>(groups_of<double2, 192>(args.out[0], site))), make_double2(a10r, a10i));
+  store_once(writable(after<64>(groups_of<double2, 192>(args.out[0], site))), make_double2(a11r, a11i));
+  store_once(writable(after<80>(groups_of<double2, 192>(args.out[0], site))), make_double2(a12r, a12i));
+  store_once(writable(after<0>(groups_of<double2, 192>(args.out[1], site))), make_double2(a20r, a20i));
+  store_once(writable(after<16>(groups_of<double2, 192>(args.out[1], site))), make_double2(a21r, a21i));
+  store_once(writable(after<32>(groups_of<double2, 192>(args.out[1], site))), make_double2(a22r, a22i));
+  store_once(writable(after<48>(groups_of<double2, 192>(args.out[1], site))), make_double2(a30r, a30i));
+  store_once(writable(after<64>(groups_of<double2, 192>(args.out[1], site))), make_double2(a31r, a31i));
+  store_once(writable(after<80>(groups_of<double2, 192>(args.out[1], site))), make_double2(a32r, a32i));
+}
+
+template <bool temporal_gauge>
+QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, const GroupedSite& here) {
+  using T = double;
+  using Real = T;
+  [[maybe_unused]] constexpr int V = 1;
+  const unsigned site = unsigned(here.site);
+  const CudaHopScalars<T>& scalars = args.scalars<T>();
+  Real a00r, a00i, a01r, a01i, a02r, a02i, a10r, a10i, a11r, a11i, a12r, a12i, a20r, a20i, a21r, a21i, a22r, a22i, a30r, a30i, a31r, a31i, a32r, a32i;
+  {  // (1 - g_x) U_x(x) psi(x+x)
+    const bool edge = here.edge<0>(args.geometry);
+    const Real factor = edge ? scalars.factors[0][1] : scalars.factors[0][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    if (edge && args.edges.ghosts[0] != nullptr) {
+      const unsigned at = unsigned(here.face_index<0>(args.geometry));
+      const double2 p0 = load_once(after<0>(groups_of<double2, 96>(args.edges.ghosts[0], at)));
+      const double2 p1 = load_once(after<16>(groups_of<double2, 96>(args.edges.ghosts[0], at)));
+      const double2 p2 = load_once(after<32>(groups_of<double2, 96>(args.edges.ghosts[0], at)));
+      const double2 p3 = load_once(after<48>(groups_of<double2, 96>(args.edges.ghosts[0], at)));
+      const double2 p4 = load_once(after<64>(groups_of<double2, 96>(args.edges.ghosts[0], at)));
+      const double2 p5 = load_once(after<80>(groups_of<double2, 96>(args.edges.ghosts[0], at)));
+      h00r = p0.x;
+      h00i = p0.y;
+      h01r = p1.x;
+      h01i = p1.y;
+      h02r = p2.x;
+      h02i = p2.y;
+      h10r = p3.x;
+      h10i = p3.y;
+      h11r = p4.x;
+      h11i = p4.y;
+      h12r = p5.x;
+      h12i = p5.y;
+    } else {
+      const unsigned there = unsigned(here.neighbour<0>(args.geometry));
+      const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p2 = load_shared(after<32>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p3 = load_shared(after<48>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p4 = load_shared(after<64>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p5 = load_shared(after<80>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 q0 = load_shared(after<0>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q1 = load_shared(after<16>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q2 = load_shared(after<32>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
+      h00r = p0.x + q3.y;
+      h00i = p0.y - q3.x;
+      h01r = p1.x + q4.y;
+      h01i = p1.y - q4.x;
+      h02r = p2.x + q5.y;
+      h02i = p2.y - q5.x;
+      h10r = p3.x + q0.y;
+      h10i = p3.y - q0.x;
+      h11r = p4.x + q1.y;
+      h11i = p4.y - q1.x;
+      h12r = p5.x + q2.y;
+      h12i = p5.y - q2.x;
+    }
+    if (edge && args.edges.phased[0]) {
+      const Real c = scalars.phases[0][0], s = scalars.phases[0][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    const double2 l0 = load_once(after<0>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l1 = load_once(after<16>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l2 = load_once(after<32>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l3 = load_once(after<48>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l4 = load_once(after<64>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l5 = load_once(after<80>(groups_of<double2, 576>(args.spatial_links, site)));
+    const Real u00r = l0.x;
+    const Real u00i = l0.y;
+    const Real u01r = l1.x;
+    const Real u01i = l1.y;
+    const Real u02r = l2.x;
+    const Real u02i = l2.y;
+    const Real u10r = l3.x;
+    const Real u10i = l3.y;
+    const Real u11r = l4.x;
+    const Real u11i = l4.y;
+    const Real u12r = l5.x;
+    const Real u12i = l5.y;
+    // row 2 = conj(row 0 x row 1)
+    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    {
+      Real v00r, v00i;
+      v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
+      v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
+      a00r = factor * v00r;
+      a00i = factor * v00i;
+      a30r = -factor * v00i;
+      a30i = factor * v00r;
+      Real v02r, v02i;
+      v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
+      v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
+      a02r = factor * v02r;
+      a02i = factor * v02i;
+      a32r = -factor * v02i;
+      a32i = factor * v02r;
+      Real v01r, v01i;
+      v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
+      v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
+      a01r = factor * v01r;
+      a01i = factor * v01i;
+      a31r = -factor * v01i;
+      a31i = factor * v01r;
+    }
+    {
+      Real v10r, v10i;
+      v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
+      v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
+      a10r = factor * v10r;
+      a10i = factor * v10i;
+      a20r = -factor * v10i;
+      a20i = factor * v10r;
+      Real v12r, v12i;
+      v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
+      v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
+      a12r = factor * v12r;
+      a12i = factor * v12i;
+      a22r = -factor * v12i;
+      a22i = factor * v12r;
+      Real v11r, v11i;
+      v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
+      v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
+      a11r = factor * v11r;
+      a11i = factor * v11i;
+      a21r = -factor * v11i;
+      a21i = factor * v11r;
+    }
+  }
+  {  // (1 + g_x) U_x(x-x)^+ psi(x-x)
+    const bool edge = here.edge<4>(args.geometry);
+    const Real factor = edge ? scalars.factors[4][1] : scalars.factors[4][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    if (edge && args.edges.ghosts[4] != nullptr) {
+      const unsigned at = unsigned(here.face_index<4>(args.geometry));
+      const double2 p0 = load_once(after<0>(groups_of<double2, 96>(args.edges.ghosts[4], at)));
+      const double2 p1 = load_once(after<16>(groups_of<double2, 96>(args.edges.ghosts[4], at)));
+      const double2 p2 = load_once(after<32>(groups_of<double2, 96>(args.edges.ghosts[4], at)));
+      const double2 p3 = load_once(after<48>(groups_of<double2, 96>(args.edges.ghosts[4], at)));
+      const double2 p4 = load_once(after<64>(groups_of<double2, 96>(args.edges.ghosts[4], at)));
+      const double2 p5 = load_once(after<80>(groups_of<double2, 96>(args.edges.ghosts[4], at)));
+      h00r = p0.x;
+      h00i = p0.y;
+      h01r = p1.x;
+      h01i = p1.y;
+      h02r = p2.x;
+      h02i = p2.y;
+      h10r = p3.x;
+      h10i = p3.y;
+      h11r = p4.x;
+      h11i = p4.y;
+      h12r = p5.x;
+      h12i = p5.y;
+    } else {
+      const unsigned there = unsigned(here.neighbour<4>(args.geometry));
+      const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p2 = load_shared(after<32>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p3 = load_shared(after<48>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p4 = load_shared(after<64>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p5 = load_shared(after<80>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 q0 = load_shared(after<0>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q1 = load_shared(after<16>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q2 = load_shared(after<32>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
+      h00r = p0.x - q3.y;
+      h00i = p0.y + q3.x;
+      h01r = p1.x - q4.y;
+      h01i = p1.y + q4.x;
+      h02r = p2.x - q5.y;
+      h02i = p2.y + q5.x;
+      h10r = p3.x - q0.y;
+      h10i = p3.y + q0.x;
+      h11r = p4.x - q1.y;
+      h11i = p4.y + q1.x;
+      h12r = p5.x - q2.y;
+      h12i = p5.y + q2.x;
+    }
+    if (edge && args.edges.phased[4]) {
+      const Real c = scalars.phases[4][0], s = scalars.phases[4][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    const double2 l0 = load_once(after<96>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l1 = load_once(after<112>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l2 = load_once(after<128>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l3 = load_once(after<144>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l4 = load_once(after<160>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l5 = load_once(after<176>(groups_of<double2, 576>(args.spatial_links, site)));
+    const Real u00r = l0.x;
+    const Real u00i = l0.y;
+    const Real u01r = l1.x;
+    const Real u01i = l1.y;
+    const Real u02r = l2.x;
+    const Real u02i = l2.y;
+    const Real u10r = l3.x;
+    const Real u10i = l3.y;
+    const Real u11r = l4.x;
+    const Real u11i = l4.y;
+    const Real u12r = l5.x;
+    const Real u12i = l5.y;
+    // row 2 = conj(row 0 x row 1)
+    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    {
+      Real v00r, v00i;
+      v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
+      v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
+      a00r += factor * v00r;
+      a00i += factor * v00i;
+      a30r += factor * v00i;
+      a30i -= factor * v00r;
+      Real v02r, v02i;
+      v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
+      v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
+      a02r += factor * v02r;
+      a02i += factor * v02i;
+      a32r += factor * v02i;
+      a32i -= factor * v02r;
+      Real v01r, v01i;
+      v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
+      v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
+      a01r += factor * v01r;
+      a01i += factor * v01i;
+      a31r += factor * v01i;
+      a31i -= factor * v01r;
+    }
+    {
+      Real v10r, v10i;
+      v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
+      v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
+      a10r += factor * v10r;
+      a10i += factor * v10i;
+      a20r += factor * v10i;
+      a20i -= factor * v10r;
+      Real v12r, v12i;
+      v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
+      v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
+      a12r += factor * v12r;
+      a12i += factor * v12i;
+      a22r += factor * v12i;
+      a22i -= factor * v12r;
+      Real v11r, v11i;
+      v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
+      v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
+      a11r += factor * v11r;
+      a11i += factor * v11i;
+      a21r += factor * v11i;
+      a21i -= factor * v11r;
+    }
+  }
+  {  // (1 - g_y) U_y(x) psi(x+y)
+    const bool edge = here.edge<1>(args.geometry);
+    const Real factor = edge ? scalars.factors[1][1] : scalars.factors[1][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    if (edge && args.edges.ghosts[1] != nullptr) {
+      const unsigned at = unsigned(here.face_index<1>(args.geometry));
+      const double2 p0 = load_once(after<0>(groups_of<double2, 96>(args.edges.ghosts[1], at)));
+      const double2 p1 = load_once(after<16>(groups_of<double2, 96>(args.edges.ghosts[1], at)));
+      const double2 p2 = load_once(after<32>(groups_of<double2, 96>(args.edges.ghosts[1], at)));
+      const double2 p3 = load_once(after<48>(groups_of<double2, 96>(args.edges.ghosts[1], at)));
+      const double2 p4 = load_once(after<64>(groups_of<double2, 96>(args.edges.ghosts[1], at)));
+      const double2 p5 = load_once(after<80>(groups_of<double2, 96>(args.edges.ghosts[1], at)));
+      h00r = p0.x;
+      h00i = p0.y;
+      h01r = p1.x;
+      h01i = p1.y;
+      h02r = p2.x;
+      h02i = p2.y;
+      h10r = p3.x;
+      h10i = p3.y;
+      h11r = p4.x;
+      h11i = p4.y;
+      h12r = p5.x;
+      h12i = p5.y;
+    } else {
+      const unsigned there = unsigned(here.neighbour<1>(args.geometry));
+      const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p2 = load_shared(after<32>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p3 = load_shared(after<48>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p4 = load_shared(after<64>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p5 = load_shared(after<80>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 q0 = load_shared(after<0>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q1 = load_shared(after<16>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q2 = load_shared(after<32>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
+      h00r = p0.x - q3.x;
+      h00i = p0.y - q3.y;
+      h01r = p1.x - q4.x;
+      h01i = p1.y - q4.y;
+      h02r = p2.x - q5.x;
+      h02i = p2.y - q5.y;
+      h10r = p3.x + q0.x;
+      h10i = p3.y + q0.y;
+      h11r = p4.x + q1.x;
+      h11i = p4.y + q1.y;
+      h12r = p5.x + q2.x;
+      h12i = p5.y + q2.y;
+    }
+    if (edge && args.edges.phased[1]) {
+      const Real c = scalars.phases[1][0], s = scalars.phases[1][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    const double2 l0 = load_once(after<192>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l1 = load_once(after<208>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l2 = load_once(after<224>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l3 = load_once(after<240>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l4 = load_once(after<256>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l5 = load_once(after<272>(groups_of<double2, 576>(args.spatial_links, site)));
+    const Real u00r = l0.x;
+    const Real u00i = l0.y;
+    const Real u01r = l1.x;
+    const Real u01i = l1.y;
+    const Real u02r = l2.x;
+    const Real u02i = l2.y;
+    const Real u10r = l3.x;
+    const Real u10i = l3.y;
+    const Real u11r = l4.x;
+    const Real u11i = l4.y;
+    const Real u12r = l5.x;
+    const Real u12i = l5.y;
+    // row 2 = conj(row 0 x row 1)
+    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    {
+      Real v00r, v00i;
+      v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
+      v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
+      a00r += factor * v00r;
+      a00i += factor * v00i;
+      a30r -= factor * v00r;
+      a30i -= factor * v00i;
+      Real v02r, v02i;
+      v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
+      v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
+      a02r += factor * v02r;
+      a02i += factor * v02i;
+      a32r -= factor * v02r;
+      a32i -= factor * v02i;
+      Real v01r, v01i;
+      v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
+      v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
+      a01r += factor * v01r;
+      a01i += factor * v01i;
+      a31r -= factor * v01r;
+      a31i -= factor * v01i;
+    }
+    {
+      Real v10r, v10i;
+      v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
+      v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
+      a10r += factor * v10r;
+      a10i += factor * v10i;
+      a20r += factor * v10r;
+      a20i += factor * v10i;
+      Real v12r, v12i;
+      v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
+      v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
+      a12r += factor * v12r;
+      a12i += factor * v12i;
+      a22r += factor * v12r;
+      a22i += factor * v12i;
+      Real v11r, v11i;
+      v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
+      v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
+      a11r += factor * v11r;
+      a11i += factor * v11i;
+      a21r += factor * v11r;
+      a21i += factor * v11i;
+    }
+  }
+  {  // (1 + g_y) U_y(x-y)^+ psi(x-y)
+    const bool edge = here.edge<5>(args.geometry);
+    const Real factor = edge ? scalars.factors[5][1] : scalars.factors[5][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    if (edge && args.edges.ghosts[5] != nullptr) {
+      const unsigned at = unsigned(here.face_index<5>(args.geometry));
+      const double2 p0 = load_once(after<0>(groups_of<double2, 96>(args.edges.ghosts[5], at)));
+      const double2 p1 = load_once(after<16>(groups_of<double2, 96>(args.edges.ghosts[5], at)));
+      const double2 p2 = load_once(after<32>(groups_of<double2, 96>(args.edges.ghosts[5], at)));
+      const double2 p3 = load_once(after<48>(groups_of<double2, 96>(args.edges.ghosts[5], at)));
+      const double2 p4 = load_once(after<64>(groups_of<double2, 96>(args.edges.ghosts[5], at)));
+      const double2 p5 = load_once(after<80>(groups_of<double2, 96>(args.edges.ghosts[5], at)));
+      h00r = p0.x;
+      h00i = p0.y;
+      h01r = p1.x;
+      h01i = p1.y;
+      h02r = p2.x;
+      h02i = p2.y;
+      h10r = p3.x;
+      h10i = p3.y;
+      h11r = p4.x;
+      h11i = p4.y;
+      h12r = p5.x;
+      h12i = p5.y;
+    } else {
+      const unsigned there = unsigned(here.neighbour<5>(args.geometry));
+      const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p2 = load_shared(after<32>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p3 = load_shared(after<48>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p4 = load_shared(after<64>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p5 = load_shared(after<80>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 q0 = load_shared(after<0>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q1 = load_shared(after<16>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q2 = load_shared(after<32>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
+      h00r = p0.x + q3.x;
+      h00i = p0.y + q3.y;
+      h01r = p1.x + q4.x;
+      h01i = p1.y + q4.y;
+      h02r = p2.x + q5.x;
+      h02i = p2.y + q5.y;
+      h10r = p3.x - q0.x;
+      h10i = p3.y - q0.y;
+      h11r = p4.x - q1.x;
+      h11i = p4.y - q1.y;
+      h12r = p5.x - q2.x;
+      h12i = p5.y - q2.y;
+    }
+    if (edge && args.edges.phased[5]) {
+      const Real c = scalars.phases[5][0], s = scalars.phases[5][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    const double2 l0 = load_once(after<288>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l1 = load_once(after<304>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l2 = load_once(after<320>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l3 = load_once(after<336>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l4 = load_once(after<352>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l5 = load_once(after<368>(groups_of<double2, 576>(args.spatial_links, site)));
+    const Real u00r = l0.x;
+    const Real u00i = l0.y;
+    const Real u01r = l1.x;
+    const Real u01i = l1.y;
+    const Real u02r = l2.x;
+    const Real u02i = l2.y;
+    const Real u10r = l3.x;
+    const Real u10i = l3.y;
+    const Real u11r = l4.x;
+    const Real u11i = l4.y;
+    const Real u12r = l5.x;
+    const Real u12i = l5.y;
+    // row 2 = conj(row 0 x row 1)
+    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    {
+      Real v00r, v00i;
+      v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
+      v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
+      a00r += factor * v00r;
+      a00i += factor * v00i;
+      a30r += factor * v00r;
+      a30i += factor * v00i;
+      Real v02r, v02i;
+      v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
+      v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
+      a02r += factor * v02r;
+      a02i += factor * v02i;
+      a32r += factor * v02r;
+      a32i += factor * v02i;
+      Real v01r, v01i;
+      v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
+      v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
+      a01r += factor * v01r;
+      a01i += factor * v01i;
+      a31r += factor * v01r;
+      a31i += factor * v01i;
+    }
+    {
+      Real v10r, v10i;
+      v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
+      v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
+      a10r += factor * v10r;
+      a10i += factor * v10i;
+      a20r -= factor * v10r;
+      a20i -= factor * v10i;
+      Real v12r, v12i;
+      v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
+      v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
+      a12r += factor * v12r;
+      a12i += factor * v12i;
+      a22r -= factor * v12r;
+      a22i -= factor * v12i;
+      Real v11r, v11i;
+      v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
+      v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
+      a11r += factor * v11r;
+      a11i += factor * v11i;
+      a21r -= factor * v11r;
+      a21i -= factor * v11i;
+    }
+  }
+  {  // (1 - g_z) U_z(x) psi(x+z)
+    const bool edge = here.edge<2>(args.geometry);
+    const Real factor = edge ? scalars.factors[2][1] : scalars.factors[2][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    if (edge && args.edges.ghosts[2] != nullptr) {
+      const unsigned at = unsigned(here.face_index<2>(args.geometry));
+      const double2 p0 = load_once(after<0>(groups_of<double2, 96>(args.edges.ghosts[2], at)));
+      const double2 p1 = load_once(after<16>(groups_of<double2, 96>(args.edges.ghosts[2], at)));
+      const double2 p2 = load_once(after<32>(groups_of<double2, 96>(args.edges.ghosts[2], at)));
+      const double2 p3 = load_once(after<48>(groups_of<double2, 96>(args.edges.ghosts[2], at)));
+      const double2 p4 = load_once(after<64>(groups_of<double2, 96>(args.edges.ghosts[2], at)));
+      const double2 p5 = load_once(after<80>(groups_of<double2, 96>(args.edges.ghosts[2], at)));
+      h00r = p0.x;
+      h00i = p0.y;
+      h01r = p1.x;
+      h01i = p1.y;
+      h02r = p2.x;
+      h02i = p2.y;
+      h10r = p3.x;
+      h10i = p3.y;
+      h11r = p4.x;
+      h11i = p4.y;
+      h12r = p5.x;
+      h12i = p5.y;
+    } else {
+      const unsigned there = unsigned(here.neighbour<2>(args.geometry));
+      const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p2 = load_shared(after<32>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p3 = load_shared(after<48>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p4 = load_shared(after<64>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p5 = load_shared(after<80>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 q0 = load_shared(after<0>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q1 = load_shared(after<16>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q2 = load_shared(after<32>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
+      h00r = p0.x + q0.y;
+      h00i = p0.y - q0.x;
+      h01r = p1.x + q1.y;
+      h01i = p1.y - q1.x;
+      h02r = p2.x + q2.y;
+      h02i = p2.y - q2.x;
+      h10r = p3.x - q3.y;
+      h10i = p3.y + q3.x;
+      h11r = p4.x - q4.y;
+      h11i = p4.y + q4.x;
+      h12r = p5.x - q5.y;
+      h12i = p5.y + q5.x;
+    }
+    if (edge && args.edges.phased[2]) {
+      const Real c = scalars.phases[2][0], s = scalars.phases[2][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    const double2 l0 = load_once(after<384>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l1 = load_once(after<400>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l2 = load_once(after<416>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l3 = load_once(after<432>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l4 = load_once(after<448>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l5 = load_once(after<464>(groups_of<double2, 576>(args.spatial_links, site)));
+    const Real u00r = l0.x;
+    const Real u00i = l0.y;
+    const Real u01r = l1.x;
+    const Real u01i = l1.y;
+    const Real u02r = l2.x;
+    const Real u02i = l2.y;
+    const Real u10r = l3.x;
+    const Real u10i = l3.y;
+    const Real u11r = l4.x;
+    const Real u11i = l4.y;
+    const Real u12r = l5.x;
+    const Real u12i = l5.y;
+    // row 2 = conj(row 0 x row 1)
+    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    {
+      Real v00r, v00i;
+      v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
+      v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
+      a00r += factor * v00r;
+      a00i += factor * v00i;
+      a20r -= factor * v00i;
+      a20i += factor * v00r;
+      Real v02r, v02i;
+      v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
+      v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
+      a02r += factor * v02r;
+      a02i += factor * v02i;
+      a22r -= factor * v02i;
+      a22i += factor * v02r;
+      Real v01r, v01i;
+      v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
+      v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
+      a01r += factor * v01r;
+      a01i += factor * v01i;
+      a21r -= factor * v01i;
+      a21i += factor * v01r;
+    }
+    {
+      Real v10r, v10i;
+      v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
+      v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
+      a10r += factor * v10r;
+      a10i += factor * v10i;
+      a30r += factor * v10i;
+      a30i -= factor * v10r;
+      Real v12r, v12i;
+      v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
+      v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
+      a12r += factor * v12r;
+      a12i += factor * v12i;
+      a32r += factor * v12i;
+      a32i -= factor * v12r;
+      Real v11r, v11i;
+      v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
+      v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
+      a11r += factor * v11r;
+      a11i += factor * v11i;
+      a31r += factor * v11i;
+      a31i -= factor * v11r;
+    }
+  }
+  {  // (1 + g_z) U_z(x-z)^+ psi(x-z)
+    const bool edge = here.edge<6>(args.geometry);
+    const Real factor = edge ? scalars.factors[6][1] : scalars.factors[6][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    if (edge && args.edges.ghosts[6] != nullptr) {
+      const unsigned at = unsigned(here.face_index<6>(args.geometry));
+      const double2 p0 = load_once(after<0>(groups_of<double2, 96>(args.edges.ghosts[6], at)));
+      const double2 p1 = load_once(after<16>(groups_of<double2, 96>(args.edges.ghosts[6], at)));
+      const double2 p2 = load_once(after<32>(groups_of<double2, 96>(args.edges.ghosts[6], at)));
+      const double2 p3 = load_once(after<48>(groups_of<double2, 96>(args.edges.ghosts[6], at)));
+      const double2 p4 = load_once(after<64>(groups_of<double2, 96>(args.edges.ghosts[6], at)));
+      const double2 p5 = load_once(after<80>(groups_of<double2, 96>(args.edges.ghosts[6], at)));
+      h00r = p0.x;
+      h00i = p0.y;
+      h01r = p1.x;
+      h01i = p1.y;
+      h02r = p2.x;
+      h02i = p2.y;
+      h10r = p3.x;
+      h10i = p3.y;
+      h11r = p4.x;
+      h11i = p4.y;
+      h12r = p5.x;
+      h12i = p5.y;
+    } else {
+      const unsigned there = unsigned(here.neighbour<6>(args.geometry));
+      const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p2 = load_shared(after<32>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p3 = load_shared(after<48>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p4 = load_shared(after<64>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p5 = load_shared(after<80>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 q0 = load_shared(after<0>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q1 = load_shared(after<16>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q2 = load_shared(after<32>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
+      h00r = p0.x - q0.y;
+      h00i = p0.y + q0.x;
+      h01r = p1.x - q1.y;
+      h01i = p1.y + q1.x;
+      h02r = p2.x - q2.y;
+      h02i = p2.y + q2.x;
+      h10r = p3.x + q3.y;
+      h10i = p3.y - q3.x;
+      h11r = p4.x + q4.y;
+      h11i = p4.y - q4.x;
+      h12r = p5.x + q5.y;
+      h12i = p5.y - q5.x;
+    }
+    if (edge && args.edges.phased[6]) {
+      const Real c = scalars.phases[6][0], s = scalars.phases[6][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    const double2 l0 = load_once(after<480>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l1 = load_once(after<496>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l2 = load_once(after<512>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l3 = load_once(after<528>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l4 = load_once(after<544>(groups_of<double2, 576>(args.spatial_links, site)));
+    const double2 l5 = load_once(after<560>(groups_of<double2, 576>(args.spatial_links, site)));
+    const Real u00r = l0.x;
+    const Real u00i = l0.y;
+    const Real u01r = l1.x;
+    const Real u01i = l1.y;
+    const Real u02r = l2.x;
+    const Real u02i = l2.y;
+    const Real u10r = l3.x;
+    const Real u10i = l3.y;
+    const Real u11r = l4.x;
+    const Real u11i = l4.y;
+    const Real u12r = l5.x;
+    const Real u12i = l5.y;
+    // row 2 = conj(row 0 x row 1)
+    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    {
+      Real v00r, v00i;
+      v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
+      v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
+      a00r += factor * v00r;
+      a00i += factor * v00i;
+      a20r += factor * v00i;
+      a20i -= factor * v00r;
+      Real v02r, v02i;
+      v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
+      v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
+      a02r += factor * v02r;
+      a02i += factor * v02i;
+      a22r += factor * v02i;
+      a22i -= factor * v02r;
+      Real v01r, v01i;
+      v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
+      v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
+      a01r += factor * v01r;
+      a01i += factor * v01i;
+      a21r += factor * v01i;
+      a21i -= factor * v01r;
+    }
+    {
+      Real v10r, v10i;
+      v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
+      v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
+      a10r += factor * v10r;
+      a10i += factor * v10i;
+      a30r -= factor * v10i;
+      a30i += factor * v10r;
+      Real v12r, v12i;
+      v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
+      v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
+      a12r += factor * v12r;
+      a12i += factor * v12i;
+      a32r -= factor * v12i;
+      a32i += factor * v12r;
+      Real v11r, v11i;
+      v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
+      v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
+      a11r += factor * v11r;
+      a11i += factor * v11i;
+      a31r -= factor * v11i;
+      a31i += factor * v11r;
+    }
+  }
+  {  // (1 - g_t) U_t(x) psi(x+t)
+    const bool edge = here.edge<3>(args.geometry);
+    const Real factor = edge ? scalars.factors[3][1] : scalars.factors[3][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    if (edge && args.edges.ghosts[3] != nullptr) {
+      const unsigned at = unsigned(here.face_index<3>(args.geometry));
+      const double2 p0 = load_once(after<0>(groups_of<double2, 96>(args.edges.ghosts[3], at)));
+      const double2 p1 = load_once(after<16>(groups_of<double2, 96>(args.edges.ghosts[3], at)));
+      const double2 p2 = load_once(after<32>(groups_of<double2, 96>(args.edges.ghosts[3], at)));
+      const double2 p3 = load_once(after<48>(groups_of<double2, 96>(args.edges.ghosts[3], at)));
+      const double2 p4 = load_once(after<64>(groups_of<double2, 96>(args.edges.ghosts[3], at)));
+      const double2 p5 = load_once(after<80>(groups_of<double2, 96>(args.edges.ghosts[3], at)));
+      h00r = p0.x;
+      h00i = p0.y;
+      h01r = p1.x;
+      h01i = p1.y;
+      h02r = p2.x;
+      h02i = p2.y;
+      h10r = p3.x;
+      h10i = p3.y;
+      h11r = p4.x;
+      h11i = p4.y;
+      h12r = p5.x;
+      h12i = p5.y;
+    } else {
+      const unsigned there = unsigned(here.neighbour<3>(args.geometry));
+      const double2 q0 = load_shared(after<0>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q1 = load_shared(after<16>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q2 = load_shared(after<32>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q3 = load_shared(after<48>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q4 = load_shared(after<64>(groups_of<double2, 192>(args.in[1], there)));
+      const double2 q5 = load_shared(after<80>(groups_of<double2, 192>(args.in[1], there)));
+      h00r = q0.x;
+      h00i = q0.y;
+      h01r = q1.x;
+      h01i = q1.y;
+      h02r = q2.x;
+      h02i = q2.y;
+      h10r = q3.x;
+      h10i = q3.y;
+      h11r = q4.x;
+      h11i = q4.y;
+      h12r = q5.x;
+      h12i = q5.y;
+    }
+    if (edge && args.edges.phased[3]) {
+      const Real c = scalars.phases[3][0], s = scalars.phases[3][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    if (!temporal_gauge || (edge && args.edges.of_lattice[3])) {
+      const double2 l0 = load_once(after<0>(groups_of<double2, 192>(args.time_links, site)));
+      const double2 l1 = load_once(after<16>(groups_of<double2, 192>(args.time_links, site)));
+      const double2 l2 = load_once(after<32>(groups_of<double2, 192>(args.time_links, site)));
+      const double2 l3 = load_once(after<48>(groups_of<double2, 192>(args.time_links, site)));
+      const double2 l4 = load_once(after<64>(groups_of<double2, 192>(args.time_links, site)));
+      const double2 l5 = load_once(after<80>(groups_of<double2, 192>(args.time_links, site)));
+      const Real u00r = l0.x;
+      const Real u00i = l0.y;
+      const Real u01r = l1.x;
+      const Real u01i = l1.y;
+      const Real u02r = l2.x;
+      const Real u02i = l2.y;
+      const Real u10r = l3.x;
+      const Real u10i = l3.y;
+      const Real u11r = l4.x;
+      const Real u11i = l4.y;
+      const Real u12r = l5.x;
+      const Real u12i = l5.y;
+      // row 2 = conj(row 0 x row 1)
+      const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+      const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+      const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+      const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+      const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+      const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+      {
+        Real v00r, v00i;
+        v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
+        v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
+        a20r += factor * v00r;
+        a20i += factor * v00i;
+        Real v02r, v02i;
+        v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
+        v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
+        a22r += factor * v02r;
+        a22i += factor * v02i;
+        Real v01r, v01i;
+        v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
+        v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
+        a21r += factor * v01r;
+        a21i += factor * v01i;
+      }
+      {
+        Real v10r, v10i;
+        v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
+        v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
+        a30r += factor * v10r;
+        a30i += factor * v10i;
+        Real v12r, v12i;
+        v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
+        v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
+        a32r += factor * v12r;
+        a32i += factor * v12i;
+        Real v11r, v11i;
+        v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
+        v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
+        a31r += factor * v11r;
+        a31i += factor * v11i;
+      }
+    } else {
+      a20r += factor * h00r;
+      a20i += factor * h00i;
+      a21r += factor * h01r;
+      a21i += factor * h01i;
+      a22r += factor * h02r;
+      a22i += factor * h02i;
+      a30r += factor * h10r;
+      a30i += factor * h10i;
+      a31r += factor * h11r;
+      a31i += factor * h11i;
+      a32r += factor * h12r;
+      a32i += factor * h12i;
+    }
+  }
+  {  // (1 + g_t) U_t(x-t)^+ psi(x-t)
+    const bool edge = here.edge<7>(args.geometry);
+    const Real factor = edge ? scalars.factors[7][1] : scalars.factors[7][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    if (edge && args.edges.ghosts[7] != nullptr) {
+      const unsigned at = unsigned(here.face_index<7>(args.geometry));
+      const double2 p0 = load_once(after<0>(groups_of<double2, 96>(args.edges.ghosts[7], at)));
+      const double2 p1 = load_once(after<16>(groups_of<double2, 96>(args.edges.ghosts[7], at)));
+      const double2 p2 = load_once(after<32>(groups_of<double2, 96>(args.edges.ghosts[7], at)));
+      const double2 p3 = load_once(after<48>(groups_of<double2, 96>(args.edges.ghosts[7], at)));
+      const double2 p4 = load_once(after<64>(groups_of<double2, 96>(args.edges.ghosts[7], at)));
+      const double2 p5 = load_once(after<80>(groups_of<double2, 96>(args.edges.ghosts[7], at)));
+      h00r = p0.x;
+      h00i = p0.y;
+      h01r = p1.x;
+      h01i = p1.y;
+      h02r = p2.x;
+      h02i = p2.y;
+      h10r = p3.x;
+      h10i = p3.y;
+      h11r = p4.x;
+      h11i = p4.y;
+      h12r = p5.x;
+      h12i = p5.y;
+    } else {
+      const unsigned there = unsigned(here.neighbour<7>(args.geometry));
+      const double2 p0 = load_shared(after<0>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p1 = load_shared(after<16>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p2 = load_shared(after<32>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p3 = load_shared(after<48>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p4 = load_shared(after<64>(groups_of<double2, 192>(args.in[0], there)));
+      const double2 p5 = load_shared(after<80>(groups_of<double2, 192>(args.in[0], there)));
+      h00r = p0.x;
+      h00i = p0.y;
+      h01r = p1.x;
+      h01i = p1.y;
+      h02r = p2.x;
+      h02i = p2.y;
+      h10r = p3.x;
+      h10i = p3.y;
+      h11r = p4.x;
+      h11i = p4.y;
+      h12r = p5.x;
+      h12i = p5.y;
+    }
+    if (edge && args.edges.phased[7]) {
+      const Real c = scalars.phases[7][0], s = scalars.phases[7][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    if (!temporal_gauge || (edge && args.edges.of_lattice[7])) {
+      const double2 l0 = load_once(after<96>(groups_of<double2, 192>(args.time_links, site)));
+      const double2 l1 = load_once(after<112>(groups_of<double2, 192>(args.time_links, site)));
+      const double2 l2 = load_once(after<128>(groups_of<double2, 192>(args.time_links, site)));
+      const double2 l3 = load_once(after<144>(groups_of<double2, 192>(args.time_links, site)));
+      const double2 l4 = load_once(after<160>(groups_of<double2, 192>(args.time_links, site)));
+      const double2 l5 = load_once(after<176>(groups_of<double2, 192>(args.time_links, site)));
+      const Real u00r = l0.x;
+      const Real u00i = l0.y;
+      const Real u01r = l1.x;
+      const Real u01i = l1.y;
+      const Real u02r = l2.x;
+      const Real u02i = l2.y;
+      const Real u10r = l3.x;
+      const Real u10i = l3.y;
+      const Real u11r = l4.x;
+      const Real u11i = l4.y;
+      const Real u12r = l5.x;
+      const Real u12i = l5.y;
+      // row 2 = conj(row 0 x row 1)
+      const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+      const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+      const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+      const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+      const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+      const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+      {
+        Real v00r, v00i;
+        v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
+        v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
+        a00r += factor * v00r;
+        a00i += factor * v00i;
+        Real v02r, v02i;
+        v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
+        v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
+        a02r += factor * v02r;
+        a02i += factor * v02i;
+        Real v01r, v01i;
+        v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
+        v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
+        a01r += factor * v01r;
+        a01i += factor * v01i;
+      }
+      {
+        Real v10r, v10i;
+        v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
+        v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
+        a10r += factor * v10r;
+        a10i += factor * v10i;
+        Real v12r, v12i;
+        v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
+        v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
+        a12r += factor * v12r;
+        a12i += factor * v12i;
+        Real v11r, v11i;
+        v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
+        v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
+        a11r += factor * v11r;
+        a11i += factor * v11i;
+      }
+    } else {
+      a00r += factor * h00r;
+      a00i += factor * h00i;
+      a01r += factor * h01r;
+      a01i += factor * h01i;
+      a02r += factor * h02r;
+      a02i += factor * h02i;
       a10r += factor * h10r;
       a10i += factor * h10i;
       a11r += factor * h11r;

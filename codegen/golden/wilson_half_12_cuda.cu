@@ -7,7 +7,7 @@
 
 namespace quadrille::dirac {
 
-template <bool temporal_gauge, bool twisted>
+template <bool temporal_gauge>
 QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const GroupedSite& here) {
   using T = float;
   using Real = T;
@@ -18,12 +18,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
   Real a00r, a00i, a01r, a01i, a02r, a02i, a10r, a10i, a11r, a11i, a12r, a12i, a20r, a20i, a21r, a21i, a22r, a22i, a30r, a30i, a31r, a31i, a32r, a32i;
   {  // (1 - g_x) U_x(x) psi(x+x)
     const bool edge = here.edge<0>(args.geometry);
+    const Real factor = edge ? scalars.factors[0][1] : scalars.factors[0][0];
     const unsigned there = unsigned(here.neighbour<0>(args.geometry));
     const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
     const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
     const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
     const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[0][1] : scalars.factors[0][0];
     Real unit = load_shared(args.in_norms + there) * (quantum * factor);
     const uint4 l0 = load_once(after<0>(groups_of<uint4, 144>(args.spatial_links, site)));
     const uint2 l1 = load_once(after<16>(groups_of<uint2, 144>(args.spatial_links, site)));
@@ -54,20 +54,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h01i = from_magic<0>(add<0, -1>(q1.x, begin<1>(p0.y)));
       Real h02r = from_magic<2>(add<1, +1>(q1.y, begin<0>(p0.z)));
       Real h02i = from_magic<0>(add<0, -1>(q1.y, begin<1>(p0.z)));
-      if constexpr (twisted) {
-        if (edge && args.twisted[0]) {
-          const Real c = scalars.phases[0][0], s = scalars.phases[0][1];
-          const Real h00t = h00r;
-          h00r = h00t * c - h00i * s;
-          h00i = h00t * s + h00i * c;
-          const Real h01t = h01r;
-          h01r = h01t * c - h01i * s;
-          h01i = h01t * s + h01i * c;
-          const Real h02t = h02r;
-          h02r = h02t * c - h02i * s;
-          h02i = h02t * s + h02i * c;
-        }
-      }
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v00r, v00i, v01r, v01i, v02r, v02i;
       v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
@@ -96,20 +82,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h11i = from_magic<0>(add<0, -1>(q0.y, begin<1>(p1.x)));
       Real h12r = from_magic<2>(add<1, +1>(q0.z, begin<0>(p1.y)));
       Real h12i = from_magic<0>(add<0, -1>(q0.z, begin<1>(p1.y)));
-      if constexpr (twisted) {
-        if (edge && args.twisted[0]) {
-          const Real c = scalars.phases[0][0], s = scalars.phases[0][1];
-          const Real h10t = h10r;
-          h10r = h10t * c - h10i * s;
-          h10i = h10t * s + h10i * c;
-          const Real h11t = h11r;
-          h11r = h11t * c - h11i * s;
-          h11i = h11t * s + h11i * c;
-          const Real h12t = h12r;
-          h12r = h12t * c - h12i * s;
-          h12i = h12t * s + h12i * c;
-        }
-      }
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v10r, v10i, v11r, v11i, v12r, v12i;
       v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
@@ -134,12 +106,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
   }
   {  // (1 + g_x) U_x(x-x)^+ psi(x-x)
     const bool edge = here.edge<4>(args.geometry);
+    const Real factor = edge ? scalars.factors[4][1] : scalars.factors[4][0];
     const unsigned there = unsigned(here.neighbour<4>(args.geometry));
     const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
     const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
     const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
     const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[4][1] : scalars.factors[4][0];
     Real unit = load_shared(args.in_norms + there) * (quantum * factor);
     const uint4 l0 = load_once(after<24>(groups_of<uint4, 144>(args.spatial_links, site)));
     const uint2 l1 = load_once(after<40>(groups_of<uint2, 144>(args.spatial_links, site)));
@@ -170,20 +142,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h01i = from_magic<2>(add<0, +1>(q1.x, begin<1>(p0.y)));
       Real h02r = from_magic<0>(add<1, -1>(q1.y, begin<0>(p0.z)));
       Real h02i = from_magic<2>(add<0, +1>(q1.y, begin<1>(p0.z)));
-      if constexpr (twisted) {
-        if (edge && args.twisted[4]) {
-          const Real c = scalars.phases[4][0], s = scalars.phases[4][1];
-          const Real h00t = h00r;
-          h00r = h00t * c - h00i * s;
-          h00i = h00t * s + h00i * c;
-          const Real h01t = h01r;
-          h01r = h01t * c - h01i * s;
-          h01i = h01t * s + h01i * c;
-          const Real h02t = h02r;
-          h02r = h02t * c - h02i * s;
-          h02i = h02t * s + h02i * c;
-        }
-      }
       h02r *= quantum;  // row 2 is a product of two rows
       h02i *= quantum;  // row 2 is a product of two rows
       Real v00r, v00i, v01r, v01i, v02r, v02i;
@@ -213,20 +171,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h11i = from_magic<2>(add<0, +1>(q0.y, begin<1>(p1.x)));
       Real h12r = from_magic<0>(add<1, -1>(q0.z, begin<0>(p1.y)));
       Real h12i = from_magic<2>(add<0, +1>(q0.z, begin<1>(p1.y)));
-      if constexpr (twisted) {
-        if (edge && args.twisted[4]) {
-          const Real c = scalars.phases[4][0], s = scalars.phases[4][1];
-          const Real h10t = h10r;
-          h10r = h10t * c - h10i * s;
-          h10i = h10t * s + h10i * c;
-          const Real h11t = h11r;
-          h11r = h11t * c - h11i * s;
-          h11i = h11t * s + h11i * c;
-          const Real h12t = h12r;
-          h12r = h12t * c - h12i * s;
-          h12i = h12t * s + h12i * c;
-        }
-      }
       h12r *= quantum;  // row 2 is a product of two rows
       h12i *= quantum;  // row 2 is a product of two rows
       Real v10r, v10i, v11r, v11i, v12r, v12i;
@@ -252,12 +196,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
   }
   {  // (1 - g_y) U_y(x) psi(x+y)
     const bool edge = here.edge<1>(args.geometry);
+    const Real factor = edge ? scalars.factors[1][1] : scalars.factors[1][0];
     const unsigned there = unsigned(here.neighbour<1>(args.geometry));
     const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
     const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
     const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
     const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[1][1] : scalars.factors[1][0];
     Real unit = load_shared(args.in_norms + there) * (quantum * factor);
     const uint4 l0 = load_once(after<48>(groups_of<uint4, 144>(args.spatial_links, site)));
     const uint2 l1 = load_once(after<64>(groups_of<uint2, 144>(args.spatial_links, site)));
@@ -288,20 +232,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h01i = from_magic<0>(add<1, -1>(q1.x, begin<1>(p0.y)));
       Real h02r = from_magic<0>(add<0, -1>(q1.y, begin<0>(p0.z)));
       Real h02i = from_magic<0>(add<1, -1>(q1.y, begin<1>(p0.z)));
-      if constexpr (twisted) {
-        if (edge && args.twisted[1]) {
-          const Real c = scalars.phases[1][0], s = scalars.phases[1][1];
-          const Real h00t = h00r;
-          h00r = h00t * c - h00i * s;
-          h00i = h00t * s + h00i * c;
-          const Real h01t = h01r;
-          h01r = h01t * c - h01i * s;
-          h01i = h01t * s + h01i * c;
-          const Real h02t = h02r;
-          h02r = h02t * c - h02i * s;
-          h02i = h02t * s + h02i * c;
-        }
-      }
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v00r, v00i, v01r, v01i, v02r, v02i;
       v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
@@ -330,20 +260,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h11i = from_magic<2>(add<1, +1>(q0.y, begin<1>(p1.x)));
       Real h12r = from_magic<2>(add<0, +1>(q0.z, begin<0>(p1.y)));
       Real h12i = from_magic<2>(add<1, +1>(q0.z, begin<1>(p1.y)));
-      if constexpr (twisted) {
-        if (edge && args.twisted[1]) {
-          const Real c = scalars.phases[1][0], s = scalars.phases[1][1];
-          const Real h10t = h10r;
-          h10r = h10t * c - h10i * s;
-          h10i = h10t * s + h10i * c;
-          const Real h11t = h11r;
-          h11r = h11t * c - h11i * s;
-          h11i = h11t * s + h11i * c;
-          const Real h12t = h12r;
-          h12r = h12t * c - h12i * s;
-          h12i = h12t * s + h12i * c;
-        }
-      }
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v10r, v10i, v11r, v11i, v12r, v12i;
       v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
@@ -368,12 +284,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
   }
   {  // (1 + g_y) U_y(x-y)^+ psi(x-y)
     const bool edge = here.edge<5>(args.geometry);
+    const Real factor = edge ? scalars.factors[5][1] : scalars.factors[5][0];
     const unsigned there = unsigned(here.neighbour<5>(args.geometry));
     const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
     const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
     const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
     const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[5][1] : scalars.factors[5][0];
     Real unit = load_shared(args.in_norms + there) * (quantum * factor);
     const uint4 l0 = load_once(after<72>(groups_of<uint4, 144>(args.spatial_links, site)));
     const uint2 l1 = load_once(after<88>(groups_of<uint2, 144>(args.spatial_links, site)));
@@ -404,20 +320,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h01i = from_magic<2>(add<1, +1>(q1.x, begin<1>(p0.y)));
       Real h02r = from_magic<2>(add<0, +1>(q1.y, begin<0>(p0.z)));
       Real h02i = from_magic<2>(add<1, +1>(q1.y, begin<1>(p0.z)));
-      if constexpr (twisted) {
-        if (edge && args.twisted[5]) {
-          const Real c = scalars.phases[5][0], s = scalars.phases[5][1];
-          const Real h00t = h00r;
-          h00r = h00t * c - h00i * s;
-          h00i = h00t * s + h00i * c;
-          const Real h01t = h01r;
-          h01r = h01t * c - h01i * s;
-          h01i = h01t * s + h01i * c;
-          const Real h02t = h02r;
-          h02r = h02t * c - h02i * s;
-          h02i = h02t * s + h02i * c;
-        }
-      }
       h02r *= quantum;  // row 2 is a product of two rows
       h02i *= quantum;  // row 2 is a product of two rows
       Real v00r, v00i, v01r, v01i, v02r, v02i;
@@ -447,20 +349,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h11i = from_magic<0>(add<1, -1>(q0.y, begin<1>(p1.x)));
       Real h12r = from_magic<0>(add<0, -1>(q0.z, begin<0>(p1.y)));
       Real h12i = from_magic<0>(add<1, -1>(q0.z, begin<1>(p1.y)));
-      if constexpr (twisted) {
-        if (edge && args.twisted[5]) {
-          const Real c = scalars.phases[5][0], s = scalars.phases[5][1];
-          const Real h10t = h10r;
-          h10r = h10t * c - h10i * s;
-          h10i = h10t * s + h10i * c;
-          const Real h11t = h11r;
-          h11r = h11t * c - h11i * s;
-          h11i = h11t * s + h11i * c;
-          const Real h12t = h12r;
-          h12r = h12t * c - h12i * s;
-          h12i = h12t * s + h12i * c;
-        }
-      }
       h12r *= quantum;  // row 2 is a product of two rows
       h12i *= quantum;  // row 2 is a product of two rows
       Real v10r, v10i, v11r, v11i, v12r, v12i;
@@ -486,12 +374,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
   }
   {  // (1 - g_z) U_z(x) psi(x+z)
     const bool edge = here.edge<2>(args.geometry);
+    const Real factor = edge ? scalars.factors[2][1] : scalars.factors[2][0];
     const unsigned there = unsigned(here.neighbour<2>(args.geometry));
     const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
     const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
     const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
     const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[2][1] : scalars.factors[2][0];
     Real unit = load_shared(args.in_norms + there) * (quantum * factor);
     const uint4 l0 = load_once(after<96>(groups_of<uint4, 144>(args.spatial_links, site)));
     const uint2 l1 = load_once(after<112>(groups_of<uint2, 144>(args.spatial_links, site)));
@@ -522,20 +410,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h01i = from_magic<0>(add<0, -1>(q0.y, begin<1>(p0.y)));
       Real h02r = from_magic<2>(add<1, +1>(q0.z, begin<0>(p0.z)));
       Real h02i = from_magic<0>(add<0, -1>(q0.z, begin<1>(p0.z)));
-      if constexpr (twisted) {
-        if (edge && args.twisted[2]) {
-          const Real c = scalars.phases[2][0], s = scalars.phases[2][1];
-          const Real h00t = h00r;
-          h00r = h00t * c - h00i * s;
-          h00i = h00t * s + h00i * c;
-          const Real h01t = h01r;
-          h01r = h01t * c - h01i * s;
-          h01i = h01t * s + h01i * c;
-          const Real h02t = h02r;
-          h02r = h02t * c - h02i * s;
-          h02i = h02t * s + h02i * c;
-        }
-      }
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v00r, v00i, v01r, v01i, v02r, v02i;
       v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
@@ -564,20 +438,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h11i = from_magic<2>(add<0, +1>(q1.x, begin<1>(p1.x)));
       Real h12r = from_magic<0>(add<1, -1>(q1.y, begin<0>(p1.y)));
       Real h12i = from_magic<2>(add<0, +1>(q1.y, begin<1>(p1.y)));
-      if constexpr (twisted) {
-        if (edge && args.twisted[2]) {
-          const Real c = scalars.phases[2][0], s = scalars.phases[2][1];
-          const Real h10t = h10r;
-          h10r = h10t * c - h10i * s;
-          h10i = h10t * s + h10i * c;
-          const Real h11t = h11r;
-          h11r = h11t * c - h11i * s;
-          h11i = h11t * s + h11i * c;
-          const Real h12t = h12r;
-          h12r = h12t * c - h12i * s;
-          h12i = h12t * s + h12i * c;
-        }
-      }
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v10r, v10i, v11r, v11i, v12r, v12i;
       v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
@@ -602,12 +462,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
   }
   {  // (1 + g_z) U_z(x-z)^+ psi(x-z)
     const bool edge = here.edge<6>(args.geometry);
+    const Real factor = edge ? scalars.factors[6][1] : scalars.factors[6][0];
     const unsigned there = unsigned(here.neighbour<6>(args.geometry));
     const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
     const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
     const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
     const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[6][1] : scalars.factors[6][0];
     Real unit = load_shared(args.in_norms + there) * (quantum * factor);
     const uint4 l0 = load_once(after<120>(groups_of<uint4, 144>(args.spatial_links, site)));
     const uint2 l1 = load_once(after<136>(groups_of<uint2, 144>(args.spatial_links, site)));
@@ -638,20 +498,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h01i = from_magic<2>(add<0, +1>(q0.y, begin<1>(p0.y)));
       Real h02r = from_magic<0>(add<1, -1>(q0.z, begin<0>(p0.z)));
       Real h02i = from_magic<2>(add<0, +1>(q0.z, begin<1>(p0.z)));
-      if constexpr (twisted) {
-        if (edge && args.twisted[6]) {
-          const Real c = scalars.phases[6][0], s = scalars.phases[6][1];
-          const Real h00t = h00r;
-          h00r = h00t * c - h00i * s;
-          h00i = h00t * s + h00i * c;
-          const Real h01t = h01r;
-          h01r = h01t * c - h01i * s;
-          h01i = h01t * s + h01i * c;
-          const Real h02t = h02r;
-          h02r = h02t * c - h02i * s;
-          h02i = h02t * s + h02i * c;
-        }
-      }
       h02r *= quantum;  // row 2 is a product of two rows
       h02i *= quantum;  // row 2 is a product of two rows
       Real v00r, v00i, v01r, v01i, v02r, v02i;
@@ -681,20 +527,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h11i = from_magic<0>(add<0, -1>(q1.x, begin<1>(p1.x)));
       Real h12r = from_magic<2>(add<1, +1>(q1.y, begin<0>(p1.y)));
       Real h12i = from_magic<0>(add<0, -1>(q1.y, begin<1>(p1.y)));
-      if constexpr (twisted) {
-        if (edge && args.twisted[6]) {
-          const Real c = scalars.phases[6][0], s = scalars.phases[6][1];
-          const Real h10t = h10r;
-          h10r = h10t * c - h10i * s;
-          h10i = h10t * s + h10i * c;
-          const Real h11t = h11r;
-          h11r = h11t * c - h11i * s;
-          h11i = h11t * s + h11i * c;
-          const Real h12t = h12r;
-          h12r = h12t * c - h12i * s;
-          h12i = h12t * s + h12i * c;
-        }
-      }
       h12r *= quantum;  // row 2 is a product of two rows
       h12i *= quantum;  // row 2 is a product of two rows
       Real v10r, v10i, v11r, v11i, v12r, v12i;
@@ -720,10 +552,10 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
   }
   {  // (1 - g_t) U_t(x) psi(x+t)
     const bool edge = here.edge<3>(args.geometry);
+    const Real factor = edge ? scalars.factors[3][1] : scalars.factors[3][0];
     const unsigned there = unsigned(here.neighbour<3>(args.geometry));
     const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
     const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-    const Real factor = edge ? scalars.factors[3][1] : scalars.factors[3][0];
     Real unit = load_shared(args.in_norms + there) * (quantum * factor);
     if (!temporal_gauge || edge) {
       const uint4 l0 = load_once(after<0>(groups_of<uint4, 48>(args.time_links, site)));
@@ -755,20 +587,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
         Real h01i = from_magic<1>(begin<1>(q0.y));
         Real h02r = from_magic<1>(begin<0>(q0.z));
         Real h02i = from_magic<1>(begin<1>(q0.z));
-        if constexpr (twisted) {
-          if (edge && args.twisted[3]) {
-            const Real c = scalars.phases[3][0], s = scalars.phases[3][1];
-            const Real h00t = h00r;
-            h00r = h00t * c - h00i * s;
-            h00i = h00t * s + h00i * c;
-            const Real h01t = h01r;
-            h01r = h01t * c - h01i * s;
-            h01i = h01t * s + h01i * c;
-            const Real h02t = h02r;
-            h02r = h02t * c - h02i * s;
-            h02i = h02t * s + h02i * c;
-          }
-        }
         const Real unit2 = unit * quantum;  // row 2 is a product of two rows
         Real v00r, v00i, v01r, v01i, v02r, v02i;
         v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
@@ -791,20 +609,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
         Real h11i = from_magic<1>(begin<1>(q1.x));
         Real h12r = from_magic<1>(begin<0>(q1.y));
         Real h12i = from_magic<1>(begin<1>(q1.y));
-        if constexpr (twisted) {
-          if (edge && args.twisted[3]) {
-            const Real c = scalars.phases[3][0], s = scalars.phases[3][1];
-            const Real h10t = h10r;
-            h10r = h10t * c - h10i * s;
-            h10i = h10t * s + h10i * c;
-            const Real h11t = h11r;
-            h11r = h11t * c - h11i * s;
-            h11i = h11t * s + h11i * c;
-            const Real h12t = h12r;
-            h12r = h12t * c - h12i * s;
-            h12i = h12t * s + h12i * c;
-          }
-        }
         const Real unit2 = unit * quantum;  // row 2 is a product of two rows
         Real v10r, v10i, v11r, v11i, v12r, v12i;
         v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
@@ -827,18 +631,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h01i = from_magic<1>(begin<1>(q0.y));
       Real h02r = from_magic<1>(begin<0>(q0.z));
       Real h02i = from_magic<1>(begin<1>(q0.z));
-      a20r += unit * h00r;
-      a20i += unit * h00i;
-      a21r += unit * h01r;
-      a21i += unit * h01i;
-      a22r += unit * h02r;
-      a22i += unit * h02i;
       Real h10r = from_magic<1>(begin<0>(q0.w));
       Real h10i = from_magic<1>(begin<1>(q0.w));
       Real h11r = from_magic<1>(begin<0>(q1.x));
       Real h11i = from_magic<1>(begin<1>(q1.x));
       Real h12r = from_magic<1>(begin<0>(q1.y));
       Real h12i = from_magic<1>(begin<1>(q1.y));
+      a20r += unit * h00r;
+      a20i += unit * h00i;
+      a21r += unit * h01r;
+      a21i += unit * h01i;
+      a22r += unit * h02r;
+      a22i += unit * h02i;
       a30r += unit * h10r;
       a30i += unit * h10i;
       a31r += unit * h11r;
@@ -849,10 +653,10 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
   }
   {  // (1 + g_t) U_t(x-t)^+ psi(x-t)
     const bool edge = here.edge<7>(args.geometry);
+    const Real factor = edge ? scalars.factors[7][1] : scalars.factors[7][0];
     const unsigned there = unsigned(here.neighbour<7>(args.geometry));
     const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
     const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
-    const Real factor = edge ? scalars.factors[7][1] : scalars.factors[7][0];
     Real unit = load_shared(args.in_norms + there) * (quantum * factor);
     if (!temporal_gauge || edge) {
       const uint4 l0 = load_once(after<24>(groups_of<uint4, 48>(args.time_links, site)));
@@ -884,20 +688,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
         Real h01i = from_magic<1>(begin<1>(p0.y));
         Real h02r = from_magic<1>(begin<0>(p0.z));
         Real h02i = from_magic<1>(begin<1>(p0.z));
-        if constexpr (twisted) {
-          if (edge && args.twisted[7]) {
-            const Real c = scalars.phases[7][0], s = scalars.phases[7][1];
-            const Real h00t = h00r;
-            h00r = h00t * c - h00i * s;
-            h00i = h00t * s + h00i * c;
-            const Real h01t = h01r;
-            h01r = h01t * c - h01i * s;
-            h01i = h01t * s + h01i * c;
-            const Real h02t = h02r;
-            h02r = h02t * c - h02i * s;
-            h02i = h02t * s + h02i * c;
-          }
-        }
         h02r *= quantum;  // row 2 is a product of two rows
         h02i *= quantum;  // row 2 is a product of two rows
         Real v00r, v00i, v01r, v01i, v02r, v02i;
@@ -921,20 +711,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
         Real h11i = from_magic<1>(begin<1>(p1.x));
         Real h12r = from_magic<1>(begin<0>(p1.y));
         Real h12i = from_magic<1>(begin<1>(p1.y));
-        if constexpr (twisted) {
-          if (edge && args.twisted[7]) {
-            const Real c = scalars.phases[7][0], s = scalars.phases[7][1];
-            const Real h10t = h10r;
-            h10r = h10t * c - h10i * s;
-            h10i = h10t * s + h10i * c;
-            const Real h11t = h11r;
-            h11r = h11t * c - h11i * s;
-            h11i = h11t * s + h11i * c;
-            const Real h12t = h12r;
-            h12r = h12t * c - h12i * s;
-            h12i = h12t * s + h12i * c;
-          }
-        }
         h12r *= quantum;  // row 2 is a product of two rows
         h12i *= quantum;  // row 2 is a product of two rows
         Real v10r, v10i, v11r, v11i, v12r, v12i;
@@ -958,18 +734,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       Real h01i = from_magic<1>(begin<1>(p0.y));
       Real h02r = from_magic<1>(begin<0>(p0.z));
       Real h02i = from_magic<1>(begin<1>(p0.z));
-      a00r += unit * h00r;
-      a00i += unit * h00i;
-      a01r += unit * h01r;
-      a01i += unit * h01i;
-      a02r += unit * h02r;
-      a02i += unit * h02i;
       Real h10r = from_magic<1>(begin<0>(p0.w));
       Real h10i = from_magic<1>(begin<1>(p0.w));
       Real h11r = from_magic<1>(begin<0>(p1.x));
       Real h11i = from_magic<1>(begin<1>(p1.x));
       Real h12r = from_magic<1>(begin<0>(p1.y));
       Real h12i = from_magic<1>(begin<1>(p1.y));
+      a00r += unit * h00r;
+      a00i += unit * h00i;
+      a01r += unit * h01r;
+      a01i += unit * h01i;
+      a02r += unit * h02r;
+      a02i += unit * h02i;
       a10r += unit * h10r;
       a10i += unit * h10i;
       a11r += unit * h11r;
@@ -1034,12 +810,1167 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
   norm = largest(norm, a31i);
   norm = largest(norm, a32r);
   norm = largest(norm, a32i);
-  const Real unit = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none
+  const Real quanta = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none
   args.out_norms[site] = norm;
-  store_once(writable(after<0>(groups_of<uint4, 48>(args.out[0], site))), make_uint4(packed(rounded_once(a00r, unit), rounded_once(a00i, unit)), packed(rounded_once(a01r, unit), rounded_once(a01i, unit)), packed(rounded_once(a02r, unit), rounded_once(a02i, unit)), packed(rounded_once(a10r, unit), rounded_once(a10i, unit))));
-  store_once(writable(after<16>(groups_of<uint2, 48>(args.out[0], site))), make_uint2(packed(rounded_once(a11r, unit), rounded_once(a11i, unit)), packed(rounded_once(a12r, unit), rounded_once(a12i, unit))));
-  store_once(writable(after<0>(groups_of<uint4, 48>(args.out[1], site))), make_uint4(packed(rounded_once(a20r, unit), rounded_once(a20i, unit)), packed(rounded_once(a21r, unit), rounded_once(a21i, unit)), packed(rounded_once(a22r, unit), rounded_once(a22i, unit)), packed(rounded_once(a30r, unit), rounded_once(a30i, unit))));
-  store_once(writable(after<16>(groups_of<uint2, 48>(args.out[1], site))), make_uint2(packed(rounded_once(a31r, unit), rounded_once(a31i, unit)), packed(rounded_once(a32r, unit), rounded_once(a32i, unit))));
+  store_once(writable(after<0>(groups_of<uint4, 48>(args.out[0], site))), make_uint4(packed(rounded_once(a00r, quanta), rounded_once(a00i, quanta)), packed(rounded_once(a01r, quanta), rounded_once(a01i, quanta)), packed(rounded_once(a02r, quanta), rounded_once(a02i, quanta)), packed(rounded_once(a10r, quanta), rounded_once(a10i, quanta))));
+  store_once(writable(after<16>(groups_of<uint2, 48>(args.out[0], site))), make_uint2(packed(rounded_once(a11r, quanta), rounded_once(a11i, quanta)), packed(rounded_once(a12r, quanta), rounded_once(a12i, quanta))));
+  store_once(writable(after<0>(groups_of<uint4, 48>(args.out[1], site))), make_uint4(packed(rounded_once(a20r, quanta), rounded_once(a20i, quanta)), packed(rounded_once(a21r, quanta), rounded_once(a21i, quanta)), packed(rounded_once(a22r, quanta), rounded_once(a22i, quanta)), packed(rounded_once(a30r, quanta), rounded_once(a30i, quanta))));
+  store_once(writable(after<16>(groups_of<uint2, 48>(args.out[1], site))), make_uint2(packed(rounded_once(a31r, quanta), rounded_once(a31i, quanta)), packed(rounded_once(a32r, quanta), rounded_once(a32i, quanta))));
+}
+
+template <bool temporal_gauge>
+QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, const GroupedSite& here) {
+  using T = float;
+  using Real = T;
+  [[maybe_unused]] constexpr int V = 1;
+  constexpr T quantum = T(1) / T(32767);
+  const unsigned site = unsigned(here.site);
+  const CudaHopScalars<T>& scalars = args.scalars<T>();
+  Real a00r, a00i, a01r, a01i, a02r, a02i, a10r, a10i, a11r, a11i, a12r, a12i, a20r, a20i, a21r, a21i, a22r, a22i, a30r, a30i, a31r, a31i, a32r, a32i;
+  {  // (1 - g_x) U_x(x) psi(x+x)
+    const bool edge = here.edge<0>(args.geometry);
+    const Real factor = edge ? scalars.factors[0][1] : scalars.factors[0][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    Real unit;
+    if (edge && args.edges.ghosts[0] != nullptr) {
+      const unsigned at = unsigned(here.face_index<0>(args.geometry));
+      const uint4 p0 = load_once(after<0>(groups_of<uint4, 24>(args.edges.ghosts[0], at)));
+      const uint2 p1 = load_once(after<16>(groups_of<uint2, 24>(args.edges.ghosts[0], at)));
+      h00r = whole<0>(p0.x);
+      h00i = whole<1>(p0.x);
+      h01r = whole<0>(p0.y);
+      h01i = whole<1>(p0.y);
+      h02r = whole<0>(p0.z);
+      h02i = whole<1>(p0.z);
+      h10r = whole<0>(p0.w);
+      h10i = whole<1>(p0.w);
+      h11r = whole<0>(p1.x);
+      h11i = whole<1>(p1.x);
+      h12r = whole<0>(p1.y);
+      h12i = whole<1>(p1.y);
+      unit = load_shared(args.edges.ghost_norms[0] + at) * (quantum * factor);
+    } else {
+      const unsigned there = unsigned(here.neighbour<0>(args.geometry));
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
+      h00r = from_magic<2>(add<1, +1>(q0.w, begin<0>(p0.x)));
+      h00i = from_magic<0>(add<0, -1>(q0.w, begin<1>(p0.x)));
+      h01r = from_magic<2>(add<1, +1>(q1.x, begin<0>(p0.y)));
+      h01i = from_magic<0>(add<0, -1>(q1.x, begin<1>(p0.y)));
+      h02r = from_magic<2>(add<1, +1>(q1.y, begin<0>(p0.z)));
+      h02i = from_magic<0>(add<0, -1>(q1.y, begin<1>(p0.z)));
+      h10r = from_magic<2>(add<1, +1>(q0.x, begin<0>(p0.w)));
+      h10i = from_magic<0>(add<0, -1>(q0.x, begin<1>(p0.w)));
+      h11r = from_magic<2>(add<1, +1>(q0.y, begin<0>(p1.x)));
+      h11i = from_magic<0>(add<0, -1>(q0.y, begin<1>(p1.x)));
+      h12r = from_magic<2>(add<1, +1>(q0.z, begin<0>(p1.y)));
+      h12i = from_magic<0>(add<0, -1>(q0.z, begin<1>(p1.y)));
+      unit = load_shared(args.in_norms + there) * (quantum * factor);
+    }
+    if (edge && args.edges.phased[0]) {
+      const Real c = scalars.phases[0][0], s = scalars.phases[0][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    const uint4 l0 = load_once(after<0>(groups_of<uint4, 144>(args.spatial_links, site)));
+    const uint2 l1 = load_once(after<16>(groups_of<uint2, 144>(args.spatial_links, site)));
+    const Real u00r = whole<0>(l0.x);
+    const Real u00i = whole<1>(l0.x);
+    const Real u01r = whole<0>(l0.y);
+    const Real u01i = whole<1>(l0.y);
+    const Real u02r = whole<0>(l0.z);
+    const Real u02i = whole<1>(l0.z);
+    const Real u10r = whole<0>(l0.w);
+    const Real u10i = whole<1>(l0.w);
+    const Real u11r = whole<0>(l1.x);
+    const Real u11i = whole<1>(l1.x);
+    const Real u12r = whole<0>(l1.y);
+    const Real u12i = whole<1>(l1.y);
+    // row 2 = conj(row 0 x row 1)
+    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    unit *= quantum;  // of the link
+    {
+      const Real unit2 = unit * quantum;  // row 2 is a product of two rows
+      Real v00r, v00i;
+      v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
+      v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
+      a00r = unit * v00r;
+      a00i = unit * v00i;
+      a30r = -unit * v00i;
+      a30i = unit * v00r;
+      Real v02r, v02i;
+      v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
+      v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
+      a02r = unit2 * v02r;
+      a02i = unit2 * v02i;
+      a32r = -unit2 * v02i;
+      a32i = unit2 * v02r;
+      Real v01r, v01i;
+      v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
+      v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
+      a01r = unit * v01r;
+      a01i = unit * v01i;
+      a31r = -unit * v01i;
+      a31i = unit * v01r;
+    }
+    {
+      const Real unit2 = unit * quantum;  // row 2 is a product of two rows
+      Real v10r, v10i;
+      v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
+      v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
+      a10r = unit * v10r;
+      a10i = unit * v10i;
+      a20r = -unit * v10i;
+      a20i = unit * v10r;
+      Real v12r, v12i;
+      v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
+      v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
+      a12r = unit2 * v12r;
+      a12i = unit2 * v12i;
+      a22r = -unit2 * v12i;
+      a22i = unit2 * v12r;
+      Real v11r, v11i;
+      v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
+      v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
+      a11r = unit * v11r;
+      a11i = unit * v11i;
+      a21r = -unit * v11i;
+      a21i = unit * v11r;
+    }
+  }
+  {  // (1 + g_x) U_x(x-x)^+ psi(x-x)
+    const bool edge = here.edge<4>(args.geometry);
+    const Real factor = edge ? scalars.factors[4][1] : scalars.factors[4][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    Real unit;
+    if (edge && args.edges.ghosts[4] != nullptr) {
+      const unsigned at = unsigned(here.face_index<4>(args.geometry));
+      const uint4 p0 = load_once(after<0>(groups_of<uint4, 24>(args.edges.ghosts[4], at)));
+      const uint2 p1 = load_once(after<16>(groups_of<uint2, 24>(args.edges.ghosts[4], at)));
+      h00r = whole<0>(p0.x);
+      h00i = whole<1>(p0.x);
+      h01r = whole<0>(p0.y);
+      h01i = whole<1>(p0.y);
+      h02r = whole<0>(p0.z);
+      h02i = whole<1>(p0.z);
+      h10r = whole<0>(p0.w);
+      h10i = whole<1>(p0.w);
+      h11r = whole<0>(p1.x);
+      h11i = whole<1>(p1.x);
+      h12r = whole<0>(p1.y);
+      h12i = whole<1>(p1.y);
+      unit = load_shared(args.edges.ghost_norms[4] + at) * (quantum * factor);
+    } else {
+      const unsigned there = unsigned(here.neighbour<4>(args.geometry));
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
+      h00r = from_magic<0>(add<1, -1>(q0.w, begin<0>(p0.x)));
+      h00i = from_magic<2>(add<0, +1>(q0.w, begin<1>(p0.x)));
+      h01r = from_magic<0>(add<1, -1>(q1.x, begin<0>(p0.y)));
+      h01i = from_magic<2>(add<0, +1>(q1.x, begin<1>(p0.y)));
+      h02r = from_magic<0>(add<1, -1>(q1.y, begin<0>(p0.z)));
+      h02i = from_magic<2>(add<0, +1>(q1.y, begin<1>(p0.z)));
+      h10r = from_magic<0>(add<1, -1>(q0.x, begin<0>(p0.w)));
+      h10i = from_magic<2>(add<0, +1>(q0.x, begin<1>(p0.w)));
+      h11r = from_magic<0>(add<1, -1>(q0.y, begin<0>(p1.x)));
+      h11i = from_magic<2>(add<0, +1>(q0.y, begin<1>(p1.x)));
+      h12r = from_magic<0>(add<1, -1>(q0.z, begin<0>(p1.y)));
+      h12i = from_magic<2>(add<0, +1>(q0.z, begin<1>(p1.y)));
+      unit = load_shared(args.in_norms + there) * (quantum * factor);
+    }
+    if (edge && args.edges.phased[4]) {
+      const Real c = scalars.phases[4][0], s = scalars.phases[4][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    const uint4 l0 = load_once(after<24>(groups_of<uint4, 144>(args.spatial_links, site)));
+    const uint2 l1 = load_once(after<40>(groups_of<uint2, 144>(args.spatial_links, site)));
+    const Real u00r = whole<0>(l0.x);
+    const Real u00i = whole<1>(l0.x);
+    const Real u01r = whole<0>(l0.y);
+    const Real u01i = whole<1>(l0.y);
+    const Real u02r = whole<0>(l0.z);
+    const Real u02i = whole<1>(l0.z);
+    const Real u10r = whole<0>(l0.w);
+    const Real u10i = whole<1>(l0.w);
+    const Real u11r = whole<0>(l1.x);
+    const Real u11i = whole<1>(l1.x);
+    const Real u12r = whole<0>(l1.y);
+    const Real u12i = whole<1>(l1.y);
+    // row 2 = conj(row 0 x row 1)
+    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    unit *= quantum;  // of the link
+    {
+      h02r *= quantum;  // row 2 is a product of two rows
+      h02i *= quantum;  // row 2 is a product of two rows
+      Real v00r, v00i;
+      v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
+      v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
+      a00r += unit * v00r;
+      a00i += unit * v00i;
+      a30r += unit * v00i;
+      a30i -= unit * v00r;
+      Real v02r, v02i;
+      v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
+      v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
+      a02r += unit * v02r;
+      a02i += unit * v02i;
+      a32r += unit * v02i;
+      a32i -= unit * v02r;
+      Real v01r, v01i;
+      v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
+      v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
+      a01r += unit * v01r;
+      a01i += unit * v01i;
+      a31r += unit * v01i;
+      a31i -= unit * v01r;
+    }
+    {
+      h12r *= quantum;  // row 2 is a product of two rows
+      h12i *= quantum;  // row 2 is a product of two rows
+      Real v10r, v10i;
+      v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
+      v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
+      a10r += unit * v10r;
+      a10i += unit * v10i;
+      a20r += unit * v10i;
+      a20i -= unit * v10r;
+      Real v12r, v12i;
+      v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
+      v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
+      a12r += unit * v12r;
+      a12i += unit * v12i;
+      a22r += unit * v12i;
+      a22i -= unit * v12r;
+      Real v11r, v11i;
+      v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
+      v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
+      a11r += unit * v11r;
+      a11i += unit * v11i;
+      a21r += unit * v11i;
+      a21i -= unit * v11r;
+    }
+  }
+  {  // (1 - g_y) U_y(x) psi(x+y)
+    const bool edge = here.edge<1>(args.geometry);
+    const Real factor = edge ? scalars.factors[1][1] : scalars.factors[1][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    Real unit;
+    if (edge && args.edges.ghosts[1] != nullptr) {
+      const unsigned at = unsigned(here.face_index<1>(args.geometry));
+      const uint4 p0 = load_once(after<0>(groups_of<uint4, 24>(args.edges.ghosts[1], at)));
+      const uint2 p1 = load_once(after<16>(groups_of<uint2, 24>(args.edges.ghosts[1], at)));
+      h00r = whole<0>(p0.x);
+      h00i = whole<1>(p0.x);
+      h01r = whole<0>(p0.y);
+      h01i = whole<1>(p0.y);
+      h02r = whole<0>(p0.z);
+      h02i = whole<1>(p0.z);
+      h10r = whole<0>(p0.w);
+      h10i = whole<1>(p0.w);
+      h11r = whole<0>(p1.x);
+      h11i = whole<1>(p1.x);
+      h12r = whole<0>(p1.y);
+      h12i = whole<1>(p1.y);
+      unit = load_shared(args.edges.ghost_norms[1] + at) * (quantum * factor);
+    } else {
+      const unsigned there = unsigned(here.neighbour<1>(args.geometry));
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
+      h00r = from_magic<0>(add<0, -1>(q0.w, begin<0>(p0.x)));
+      h00i = from_magic<0>(add<1, -1>(q0.w, begin<1>(p0.x)));
+      h01r = from_magic<0>(add<0, -1>(q1.x, begin<0>(p0.y)));
+      h01i = from_magic<0>(add<1, -1>(q1.x, begin<1>(p0.y)));
+      h02r = from_magic<0>(add<0, -1>(q1.y, begin<0>(p0.z)));
+      h02i = from_magic<0>(add<1, -1>(q1.y, begin<1>(p0.z)));
+      h10r = from_magic<2>(add<0, +1>(q0.x, begin<0>(p0.w)));
+      h10i = from_magic<2>(add<1, +1>(q0.x, begin<1>(p0.w)));
+      h11r = from_magic<2>(add<0, +1>(q0.y, begin<0>(p1.x)));
+      h11i = from_magic<2>(add<1, +1>(q0.y, begin<1>(p1.x)));
+      h12r = from_magic<2>(add<0, +1>(q0.z, begin<0>(p1.y)));
+      h12i = from_magic<2>(add<1, +1>(q0.z, begin<1>(p1.y)));
+      unit = load_shared(args.in_norms + there) * (quantum * factor);
+    }
+    if (edge && args.edges.phased[1]) {
+      const Real c = scalars.phases[1][0], s = scalars.phases[1][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    const uint4 l0 = load_once(after<48>(groups_of<uint4, 144>(args.spatial_links, site)));
+    const uint2 l1 = load_once(after<64>(groups_of<uint2, 144>(args.spatial_links, site)));
+    const Real u00r = whole<0>(l0.x);
+    const Real u00i = whole<1>(l0.x);
+    const Real u01r = whole<0>(l0.y);
+    const Real u01i = whole<1>(l0.y);
+    const Real u02r = whole<0>(l0.z);
+    const Real u02i = whole<1>(l0.z);
+    const Real u10r = whole<0>(l0.w);
+    const Real u10i = whole<1>(l0.w);
+    const Real u11r = whole<0>(l1.x);
+    const Real u11i = whole<1>(l1.x);
+    const Real u12r = whole<0>(l1.y);
+    const Real u12i = whole<1>(l1.y);
+    // row 2 = conj(row 0 x row 1)
+    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    unit *= quantum;  // of the link
+    {
+      const Real unit2 = unit * quantum;  // row 2 is a product of two rows
+      Real v00r, v00i;
+      v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
+      v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
+      a00r += unit * v00r;
+      a00i += unit * v00i;
+      a30r -= unit * v00r;
+      a30i -= unit * v00i;
+      Real v02r, v02i;
+      v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
+      v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
+      a02r += unit2 * v02r;
+      a02i += unit2 * v02i;
+      a32r -= unit2 * v02r;
+      a32i -= unit2 * v02i;
+      Real v01r, v01i;
+      v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
+      v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
+      a01r += unit * v01r;
+      a01i += unit * v01i;
+      a31r -= unit * v01r;
+      a31i -= unit * v01i;
+    }
+    {
+      const Real unit2 = unit * quantum;  // row 2 is a product of two rows
+      Real v10r, v10i;
+      v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
+      v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
+      a10r += unit * v10r;
+      a10i += unit * v10i;
+      a20r += unit * v10r;
+      a20i += unit * v10i;
+      Real v12r, v12i;
+      v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
+      v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
+      a12r += unit2 * v12r;
+      a12i += unit2 * v12i;
+      a22r += unit2 * v12r;
+      a22i += unit2 * v12i;
+      Real v11r, v11i;
+      v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
+      v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
+      a11r += unit * v11r;
+      a11i += unit * v11i;
+      a21r += unit * v11r;
+      a21i += unit * v11i;
+    }
+  }
+  {  // (1 + g_y) U_y(x-y)^+ psi(x-y)
+    const bool edge = here.edge<5>(args.geometry);
+    const Real factor = edge ? scalars.factors[5][1] : scalars.factors[5][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    Real unit;
+    if (edge && args.edges.ghosts[5] != nullptr) {
+      const unsigned at = unsigned(here.face_index<5>(args.geometry));
+      const uint4 p0 = load_once(after<0>(groups_of<uint4, 24>(args.edges.ghosts[5], at)));
+      const uint2 p1 = load_once(after<16>(groups_of<uint2, 24>(args.edges.ghosts[5], at)));
+      h00r = whole<0>(p0.x);
+      h00i = whole<1>(p0.x);
+      h01r = whole<0>(p0.y);
+      h01i = whole<1>(p0.y);
+      h02r = whole<0>(p0.z);
+      h02i = whole<1>(p0.z);
+      h10r = whole<0>(p0.w);
+      h10i = whole<1>(p0.w);
+      h11r = whole<0>(p1.x);
+      h11i = whole<1>(p1.x);
+      h12r = whole<0>(p1.y);
+      h12i = whole<1>(p1.y);
+      unit = load_shared(args.edges.ghost_norms[5] + at) * (quantum * factor);
+    } else {
+      const unsigned there = unsigned(here.neighbour<5>(args.geometry));
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
+      h00r = from_magic<2>(add<0, +1>(q0.w, begin<0>(p0.x)));
+      h00i = from_magic<2>(add<1, +1>(q0.w, begin<1>(p0.x)));
+      h01r = from_magic<2>(add<0, +1>(q1.x, begin<0>(p0.y)));
+      h01i = from_magic<2>(add<1, +1>(q1.x, begin<1>(p0.y)));
+      h02r = from_magic<2>(add<0, +1>(q1.y, begin<0>(p0.z)));
+      h02i = from_magic<2>(add<1, +1>(q1.y, begin<1>(p0.z)));
+      h10r = from_magic<0>(add<0, -1>(q0.x, begin<0>(p0.w)));
+      h10i = from_magic<0>(add<1, -1>(q0.x, begin<1>(p0.w)));
+      h11r = from_magic<0>(add<0, -1>(q0.y, begin<0>(p1.x)));
+      h11i = from_magic<0>(add<1, -1>(q0.y, begin<1>(p1.x)));
+      h12r = from_magic<0>(add<0, -1>(q0.z, begin<0>(p1.y)));
+      h12i = from_magic<0>(add<1, -1>(q0.z, begin<1>(p1.y)));
+      unit = load_shared(args.in_norms + there) * (quantum * factor);
+    }
+    if (edge && args.edges.phased[5]) {
+      const Real c = scalars.phases[5][0], s = scalars.phases[5][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    const uint4 l0 = load_once(after<72>(groups_of<uint4, 144>(args.spatial_links, site)));
+    const uint2 l1 = load_once(after<88>(groups_of<uint2, 144>(args.spatial_links, site)));
+    const Real u00r = whole<0>(l0.x);
+    const Real u00i = whole<1>(l0.x);
+    const Real u01r = whole<0>(l0.y);
+    const Real u01i = whole<1>(l0.y);
+    const Real u02r = whole<0>(l0.z);
+    const Real u02i = whole<1>(l0.z);
+    const Real u10r = whole<0>(l0.w);
+    const Real u10i = whole<1>(l0.w);
+    const Real u11r = whole<0>(l1.x);
+    const Real u11i = whole<1>(l1.x);
+    const Real u12r = whole<0>(l1.y);
+    const Real u12i = whole<1>(l1.y);
+    // row 2 = conj(row 0 x row 1)
+    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    unit *= quantum;  // of the link
+    {
+      h02r *= quantum;  // row 2 is a product of two rows
+      h02i *= quantum;  // row 2 is a product of two rows
+      Real v00r, v00i;
+      v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
+      v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
+      a00r += unit * v00r;
+      a00i += unit * v00i;
+      a30r += unit * v00r;
+      a30i += unit * v00i;
+      Real v02r, v02i;
+      v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
+      v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
+      a02r += unit * v02r;
+      a02i += unit * v02i;
+      a32r += unit * v02r;
+      a32i += unit * v02i;
+      Real v01r, v01i;
+      v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
+      v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
+      a01r += unit * v01r;
+      a01i += unit * v01i;
+      a31r += unit * v01r;
+      a31i += unit * v01i;
+    }
+    {
+      h12r *= quantum;  // row 2 is a product of two rows
+      h12i *= quantum;  // row 2 is a product of two rows
+      Real v10r, v10i;
+      v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
+      v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
+      a10r += unit * v10r;
+      a10i += unit * v10i;
+      a20r -= unit * v10r;
+      a20i -= unit * v10i;
+      Real v12r, v12i;
+      v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
+      v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
+      a12r += unit * v12r;
+      a12i += unit * v12i;
+      a22r -= unit * v12r;
+      a22i -= unit * v12i;
+      Real v11r, v11i;
+      v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
+      v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
+      a11r += unit * v11r;
+      a11i += unit * v11i;
+      a21r -= unit * v11r;
+      a21i -= unit * v11i;
+    }
+  }
+  {  // (1 - g_z) U_z(x) psi(x+z)
+    const bool edge = here.edge<2>(args.geometry);
+    const Real factor = edge ? scalars.factors[2][1] : scalars.factors[2][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    Real unit;
+    if (edge && args.edges.ghosts[2] != nullptr) {
+      const unsigned at = unsigned(here.face_index<2>(args.geometry));
+      const uint4 p0 = load_once(after<0>(groups_of<uint4, 24>(args.edges.ghosts[2], at)));
+      const uint2 p1 = load_once(after<16>(groups_of<uint2, 24>(args.edges.ghosts[2], at)));
+      h00r = whole<0>(p0.x);
+      h00i = whole<1>(p0.x);
+      h01r = whole<0>(p0.y);
+      h01i = whole<1>(p0.y);
+      h02r = whole<0>(p0.z);
+      h02i = whole<1>(p0.z);
+      h10r = whole<0>(p0.w);
+      h10i = whole<1>(p0.w);
+      h11r = whole<0>(p1.x);
+      h11i = whole<1>(p1.x);
+      h12r = whole<0>(p1.y);
+      h12i = whole<1>(p1.y);
+      unit = load_shared(args.edges.ghost_norms[2] + at) * (quantum * factor);
+    } else {
+      const unsigned there = unsigned(here.neighbour<2>(args.geometry));
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
+      h00r = from_magic<2>(add<1, +1>(q0.x, begin<0>(p0.x)));
+      h00i = from_magic<0>(add<0, -1>(q0.x, begin<1>(p0.x)));
+      h01r = from_magic<2>(add<1, +1>(q0.y, begin<0>(p0.y)));
+      h01i = from_magic<0>(add<0, -1>(q0.y, begin<1>(p0.y)));
+      h02r = from_magic<2>(add<1, +1>(q0.z, begin<0>(p0.z)));
+      h02i = from_magic<0>(add<0, -1>(q0.z, begin<1>(p0.z)));
+      h10r = from_magic<0>(add<1, -1>(q0.w, begin<0>(p0.w)));
+      h10i = from_magic<2>(add<0, +1>(q0.w, begin<1>(p0.w)));
+      h11r = from_magic<0>(add<1, -1>(q1.x, begin<0>(p1.x)));
+      h11i = from_magic<2>(add<0, +1>(q1.x, begin<1>(p1.x)));
+      h12r = from_magic<0>(add<1, -1>(q1.y, begin<0>(p1.y)));
+      h12i = from_magic<2>(add<0, +1>(q1.y, begin<1>(p1.y)));
+      unit = load_shared(args.in_norms + there) * (quantum * factor);
+    }
+    if (edge && args.edges.phased[2]) {
+      const Real c = scalars.phases[2][0], s = scalars.phases[2][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    const uint4 l0 = load_once(after<96>(groups_of<uint4, 144>(args.spatial_links, site)));
+    const uint2 l1 = load_once(after<112>(groups_of<uint2, 144>(args.spatial_links, site)));
+    const Real u00r = whole<0>(l0.x);
+    const Real u00i = whole<1>(l0.x);
+    const Real u01r = whole<0>(l0.y);
+    const Real u01i = whole<1>(l0.y);
+    const Real u02r = whole<0>(l0.z);
+    const Real u02i = whole<1>(l0.z);
+    const Real u10r = whole<0>(l0.w);
+    const Real u10i = whole<1>(l0.w);
+    const Real u11r = whole<0>(l1.x);
+    const Real u11i = whole<1>(l1.x);
+    const Real u12r = whole<0>(l1.y);
+    const Real u12i = whole<1>(l1.y);
+    // row 2 = conj(row 0 x row 1)
+    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    unit *= quantum;  // of the link
+    {
+      const Real unit2 = unit * quantum;  // row 2 is a product of two rows
+      Real v00r, v00i;
+      v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
+      v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
+      a00r += unit * v00r;
+      a00i += unit * v00i;
+      a20r -= unit * v00i;
+      a20i += unit * v00r;
+      Real v02r, v02i;
+      v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
+      v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
+      a02r += unit2 * v02r;
+      a02i += unit2 * v02i;
+      a22r -= unit2 * v02i;
+      a22i += unit2 * v02r;
+      Real v01r, v01i;
+      v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
+      v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
+      a01r += unit * v01r;
+      a01i += unit * v01i;
+      a21r -= unit * v01i;
+      a21i += unit * v01r;
+    }
+    {
+      const Real unit2 = unit * quantum;  // row 2 is a product of two rows
+      Real v10r, v10i;
+      v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
+      v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
+      a10r += unit * v10r;
+      a10i += unit * v10i;
+      a30r += unit * v10i;
+      a30i -= unit * v10r;
+      Real v12r, v12i;
+      v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
+      v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
+      a12r += unit2 * v12r;
+      a12i += unit2 * v12i;
+      a32r += unit2 * v12i;
+      a32i -= unit2 * v12r;
+      Real v11r, v11i;
+      v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
+      v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
+      a11r += unit * v11r;
+      a11i += unit * v11i;
+      a31r += unit * v11i;
+      a31i -= unit * v11r;
+    }
+  }
+  {  // (1 + g_z) U_z(x-z)^+ psi(x-z)
+    const bool edge = here.edge<6>(args.geometry);
+    const Real factor = edge ? scalars.factors[6][1] : scalars.factors[6][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    Real unit;
+    if (edge && args.edges.ghosts[6] != nullptr) {
+      const unsigned at = unsigned(here.face_index<6>(args.geometry));
+      const uint4 p0 = load_once(after<0>(groups_of<uint4, 24>(args.edges.ghosts[6], at)));
+      const uint2 p1 = load_once(after<16>(groups_of<uint2, 24>(args.edges.ghosts[6], at)));
+      h00r = whole<0>(p0.x);
+      h00i = whole<1>(p0.x);
+      h01r = whole<0>(p0.y);
+      h01i = whole<1>(p0.y);
+      h02r = whole<0>(p0.z);
+      h02i = whole<1>(p0.z);
+      h10r = whole<0>(p0.w);
+      h10i = whole<1>(p0.w);
+      h11r = whole<0>(p1.x);
+      h11i = whole<1>(p1.x);
+      h12r = whole<0>(p1.y);
+      h12i = whole<1>(p1.y);
+      unit = load_shared(args.edges.ghost_norms[6] + at) * (quantum * factor);
+    } else {
+      const unsigned there = unsigned(here.neighbour<6>(args.geometry));
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
+      h00r = from_magic<0>(add<1, -1>(q0.x, begin<0>(p0.x)));
+      h00i = from_magic<2>(add<0, +1>(q0.x, begin<1>(p0.x)));
+      h01r = from_magic<0>(add<1, -1>(q0.y, begin<0>(p0.y)));
+      h01i = from_magic<2>(add<0, +1>(q0.y, begin<1>(p0.y)));
+      h02r = from_magic<0>(add<1, -1>(q0.z, begin<0>(p0.z)));
+      h02i = from_magic<2>(add<0, +1>(q0.z, begin<1>(p0.z)));
+      h10r = from_magic<2>(add<1, +1>(q0.w, begin<0>(p0.w)));
+      h10i = from_magic<0>(add<0, -1>(q0.w, begin<1>(p0.w)));
+      h11r = from_magic<2>(add<1, +1>(q1.x, begin<0>(p1.x)));
+      h11i = from_magic<0>(add<0, -1>(q1.x, begin<1>(p1.x)));
+      h12r = from_magic<2>(add<1, +1>(q1.y, begin<0>(p1.y)));
+      h12i = from_magic<0>(add<0, -1>(q1.y, begin<1>(p1.y)));
+      unit = load_shared(args.in_norms + there) * (quantum * factor);
+    }
+    if (edge && args.edges.phased[6]) {
+      const Real c = scalars.phases[6][0], s = scalars.phases[6][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    const uint4 l0 = load_once(after<120>(groups_of<uint4, 144>(args.spatial_links, site)));
+    const uint2 l1 = load_once(after<136>(groups_of<uint2, 144>(args.spatial_links, site)));
+    const Real u00r = whole<0>(l0.x);
+    const Real u00i = whole<1>(l0.x);
+    const Real u01r = whole<0>(l0.y);
+    const Real u01i = whole<1>(l0.y);
+    const Real u02r = whole<0>(l0.z);
+    const Real u02i = whole<1>(l0.z);
+    const Real u10r = whole<0>(l0.w);
+    const Real u10i = whole<1>(l0.w);
+    const Real u11r = whole<0>(l1.x);
+    const Real u11i = whole<1>(l1.x);
+    const Real u12r = whole<0>(l1.y);
+    const Real u12i = whole<1>(l1.y);
+    // row 2 = conj(row 0 x row 1)
+    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    unit *= quantum;  // of the link
+    {
+      h02r *= quantum;  // row 2 is a product of two rows
+      h02i *= quantum;  // row 2 is a product of two rows
+      Real v00r, v00i;
+      v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
+      v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
+      a00r += unit * v00r;
+      a00i += unit * v00i;
+      a20r += unit * v00i;
+      a20i -= unit * v00r;
+      Real v02r, v02i;
+      v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
+      v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
+      a02r += unit * v02r;
+      a02i += unit * v02i;
+      a22r += unit * v02i;
+      a22i -= unit * v02r;
+      Real v01r, v01i;
+      v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
+      v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
+      a01r += unit * v01r;
+      a01i += unit * v01i;
+      a21r += unit * v01i;
+      a21i -= unit * v01r;
+    }
+    {
+      h12r *= quantum;  // row 2 is a product of two rows
+      h12i *= quantum;  // row 2 is a product of two rows
+      Real v10r, v10i;
+      v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
+      v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
+      a10r += unit * v10r;
+      a10i += unit * v10i;
+      a30r -= unit * v10i;
+      a30i += unit * v10r;
+      Real v12r, v12i;
+      v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
+      v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
+      a12r += unit * v12r;
+      a12i += unit * v12i;
+      a32r -= unit * v12i;
+      a32i += unit * v12r;
+      Real v11r, v11i;
+      v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
+      v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
+      a11r += unit * v11r;
+      a11i += unit * v11i;
+      a31r -= unit * v11i;
+      a31i += unit * v11r;
+    }
+  }
+  {  // (1 - g_t) U_t(x) psi(x+t)
+    const bool edge = here.edge<3>(args.geometry);
+    const Real factor = edge ? scalars.factors[3][1] : scalars.factors[3][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    Real unit;
+    if (edge && args.edges.ghosts[3] != nullptr) {
+      const unsigned at = unsigned(here.face_index<3>(args.geometry));
+      const uint4 p0 = load_once(after<0>(groups_of<uint4, 24>(args.edges.ghosts[3], at)));
+      const uint2 p1 = load_once(after<16>(groups_of<uint2, 24>(args.edges.ghosts[3], at)));
+      h00r = whole<0>(p0.x);
+      h00i = whole<1>(p0.x);
+      h01r = whole<0>(p0.y);
+      h01i = whole<1>(p0.y);
+      h02r = whole<0>(p0.z);
+      h02i = whole<1>(p0.z);
+      h10r = whole<0>(p0.w);
+      h10i = whole<1>(p0.w);
+      h11r = whole<0>(p1.x);
+      h11i = whole<1>(p1.x);
+      h12r = whole<0>(p1.y);
+      h12i = whole<1>(p1.y);
+      unit = load_shared(args.edges.ghost_norms[3] + at) * (quantum * factor);
+    } else {
+      const unsigned there = unsigned(here.neighbour<3>(args.geometry));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
+      h00r = from_magic<1>(begin<0>(q0.x));
+      h00i = from_magic<1>(begin<1>(q0.x));
+      h01r = from_magic<1>(begin<0>(q0.y));
+      h01i = from_magic<1>(begin<1>(q0.y));
+      h02r = from_magic<1>(begin<0>(q0.z));
+      h02i = from_magic<1>(begin<1>(q0.z));
+      h10r = from_magic<1>(begin<0>(q0.w));
+      h10i = from_magic<1>(begin<1>(q0.w));
+      h11r = from_magic<1>(begin<0>(q1.x));
+      h11i = from_magic<1>(begin<1>(q1.x));
+      h12r = from_magic<1>(begin<0>(q1.y));
+      h12i = from_magic<1>(begin<1>(q1.y));
+      unit = load_shared(args.in_norms + there) * (quantum * factor);
+    }
+    if (edge && args.edges.phased[3]) {
+      const Real c = scalars.phases[3][0], s = scalars.phases[3][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    if (!temporal_gauge || (edge && args.edges.of_lattice[3])) {
+      const uint4 l0 = load_once(after<0>(groups_of<uint4, 48>(args.time_links, site)));
+      const uint2 l1 = load_once(after<16>(groups_of<uint2, 48>(args.time_links, site)));
+      const Real u00r = whole<0>(l0.x);
+      const Real u00i = whole<1>(l0.x);
+      const Real u01r = whole<0>(l0.y);
+      const Real u01i = whole<1>(l0.y);
+      const Real u02r = whole<0>(l0.z);
+      const Real u02i = whole<1>(l0.z);
+      const Real u10r = whole<0>(l0.w);
+      const Real u10i = whole<1>(l0.w);
+      const Real u11r = whole<0>(l1.x);
+      const Real u11i = whole<1>(l1.x);
+      const Real u12r = whole<0>(l1.y);
+      const Real u12i = whole<1>(l1.y);
+      // row 2 = conj(row 0 x row 1)
+      const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+      const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+      const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+      const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+      const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+      const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+      unit *= quantum;  // of the link
+      {
+        const Real unit2 = unit * quantum;  // row 2 is a product of two rows
+        Real v00r, v00i;
+        v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
+        v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
+        a20r += unit * v00r;
+        a20i += unit * v00i;
+        Real v02r, v02i;
+        v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
+        v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
+        a22r += unit2 * v02r;
+        a22i += unit2 * v02i;
+        Real v01r, v01i;
+        v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
+        v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
+        a21r += unit * v01r;
+        a21i += unit * v01i;
+      }
+      {
+        const Real unit2 = unit * quantum;  // row 2 is a product of two rows
+        Real v10r, v10i;
+        v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
+        v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
+        a30r += unit * v10r;
+        a30i += unit * v10i;
+        Real v12r, v12i;
+        v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
+        v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
+        a32r += unit2 * v12r;
+        a32i += unit2 * v12i;
+        Real v11r, v11i;
+        v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
+        v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
+        a31r += unit * v11r;
+        a31i += unit * v11i;
+      }
+    } else {
+      a20r += unit * h00r;
+      a20i += unit * h00i;
+      a21r += unit * h01r;
+      a21i += unit * h01i;
+      a22r += unit * h02r;
+      a22i += unit * h02i;
+      a30r += unit * h10r;
+      a30i += unit * h10i;
+      a31r += unit * h11r;
+      a31i += unit * h11i;
+      a32r += unit * h12r;
+      a32i += unit * h12i;
+    }
+  }
+  {  // (1 + g_t) U_t(x-t)^+ psi(x-t)
+    const bool edge = here.edge<7>(args.geometry);
+    const Real factor = edge ? scalars.factors[7][1] : scalars.factors[7][0];
+    Real h00r, h00i, h01r, h01i, h02r, h02i, h10r, h10i, h11r, h11i, h12r, h12i;
+    Real unit;
+    if (edge && args.edges.ghosts[7] != nullptr) {
+      const unsigned at = unsigned(here.face_index<7>(args.geometry));
+      const uint4 p0 = load_once(after<0>(groups_of<uint4, 24>(args.edges.ghosts[7], at)));
+      const uint2 p1 = load_once(after<16>(groups_of<uint2, 24>(args.edges.ghosts[7], at)));
+      h00r = whole<0>(p0.x);
+      h00i = whole<1>(p0.x);
+      h01r = whole<0>(p0.y);
+      h01i = whole<1>(p0.y);
+      h02r = whole<0>(p0.z);
+      h02i = whole<1>(p0.z);
+      h10r = whole<0>(p0.w);
+      h10i = whole<1>(p0.w);
+      h11r = whole<0>(p1.x);
+      h11i = whole<1>(p1.x);
+      h12r = whole<0>(p1.y);
+      h12i = whole<1>(p1.y);
+      unit = load_shared(args.edges.ghost_norms[7] + at) * (quantum * factor);
+    } else {
+      const unsigned there = unsigned(here.neighbour<7>(args.geometry));
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
+      h00r = from_magic<1>(begin<0>(p0.x));
+      h00i = from_magic<1>(begin<1>(p0.x));
+      h01r = from_magic<1>(begin<0>(p0.y));
+      h01i = from_magic<1>(begin<1>(p0.y));
+      h02r = from_magic<1>(begin<0>(p0.z));
+      h02i = from_magic<1>(begin<1>(p0.z));
+      h10r = from_magic<1>(begin<0>(p0.w));
+      h10i = from_magic<1>(begin<1>(p0.w));
+      h11r = from_magic<1>(begin<0>(p1.x));
+      h11i = from_magic<1>(begin<1>(p1.x));
+      h12r = from_magic<1>(begin<0>(p1.y));
+      h12i = from_magic<1>(begin<1>(p1.y));
+      unit = load_shared(args.in_norms + there) * (quantum * factor);
+    }
+    if (edge && args.edges.phased[7]) {
+      const Real c = scalars.phases[7][0], s = scalars.phases[7][1];
+      const Real h00t = h00r;
+      h00r = h00t * c - h00i * s;
+      h00i = h00t * s + h00i * c;
+      const Real h01t = h01r;
+      h01r = h01t * c - h01i * s;
+      h01i = h01t * s + h01i * c;
+      const Real h02t = h02r;
+      h02r = h02t * c - h02i * s;
+      h02i = h02t * s + h02i * c;
+      const Real h10t = h10r;
+      h10r = h10t * c - h10i * s;
+      h10i = h10t * s + h10i * c;
+      const Real h11t = h11r;
+      h11r = h11t * c - h11i * s;
+      h11i = h11t * s + h11i * c;
+      const Real h12t = h12r;
+      h12r = h12t * c - h12i * s;
+      h12i = h12t * s + h12i * c;
+    }
+    if (!temporal_gauge || (edge && args.edges.of_lattice[7])) {
+      const uint4 l0 = load_once(after<24>(groups_of<uint4, 48>(args.time_links, site)));
+      const uint2 l1 = load_once(after<40>(groups_of<uint2, 48>(args.time_links, site)));
+      const Real u00r = whole<0>(l0.x);
+      const Real u00i = whole<1>(l0.x);
+      const Real u01r = whole<0>(l0.y);
+      const Real u01i = whole<1>(l0.y);
+      const Real u02r = whole<0>(l0.z);
+      const Real u02i = whole<1>(l0.z);
+      const Real u10r = whole<0>(l0.w);
+      const Real u10i = whole<1>(l0.w);
+      const Real u11r = whole<0>(l1.x);
+      const Real u11i = whole<1>(l1.x);
+      const Real u12r = whole<0>(l1.y);
+      const Real u12i = whole<1>(l1.y);
+      // row 2 = conj(row 0 x row 1)
+      const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
+      const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
+      const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
+      const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
+      const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
+      const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+      unit *= quantum;  // of the link
+      {
+        h02r *= quantum;  // row 2 is a product of two rows
+        h02i *= quantum;  // row 2 is a product of two rows
+        Real v00r, v00i;
+        v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
+        v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
+        a00r += unit * v00r;
+        a00i += unit * v00i;
+        Real v02r, v02i;
+        v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
+        v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
+        a02r += unit * v02r;
+        a02i += unit * v02i;
+        Real v01r, v01i;
+        v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
+        v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
+        a01r += unit * v01r;
+        a01i += unit * v01i;
+      }
+      {
+        h12r *= quantum;  // row 2 is a product of two rows
+        h12i *= quantum;  // row 2 is a product of two rows
+        Real v10r, v10i;
+        v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
+        v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
+        a10r += unit * v10r;
+        a10i += unit * v10i;
+        Real v12r, v12i;
+        v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
+        v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
+        a12r += unit * v12r;
+        a12i += unit * v12i;
+        Real v11r, v11i;
+        v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
+        v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
+        a11r += unit * v11r;
+        a11i += unit * v11i;
+      }
+    } else {
+      a00r += unit * h00r;
+      a00i += unit * h00i;
+      a01r += unit * h01r;
+      a01i += unit * h01i;
+      a02r += unit * h02r;
+      a02i += unit * h02i;
+      a10r += unit * h10r;
+      a10i += unit * h10i;
+      a11r += unit * h11r;
+      a11i += unit * h11i;
+      a12r += unit * h12r;
+      a12i += unit * h12i;
+    }
+  }
+  if (args.z[0] != nullptr) {
+    const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
+    const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
+    const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
+    const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(args.z[1], site)));
+    const Real scale = args.z_norms[site] * (quantum * scalars.a);
+    a00r += scale * whole<0>(p0.x);
+    a00i += scale * whole<1>(p0.x);
+    a01r += scale * whole<0>(p0.y);
+    a01i += scale * whole<1>(p0.y);
+    a02r += scale * whole<0>(p0.z);
+    a02i += scale * whole<1>(p0.z);
+    a10r += scale * whole<0>(p0.w);
+    a10i += scale * whole<1>(p0.w);
+    a11r += scale * whole<0>(p1.x);
+    a11i += scale * whole<1>(p1.x);
+    a12r += scale * whole<0>(p1.y);
+    a12i += scale * whole<1>(p1.y);
+    a20r += scale * whole<0>(q0.x);
+    a20i += scale * whole<1>(q0.x);
+    a21r += scale * whole<0>(q0.y);
+    a21i += scale * whole<1>(q0.y);
+    a22r += scale * whole<0>(q0.z);
+    a22i += scale * whole<1>(q0.z);
+    a30r += scale * whole<0>(q0.w);
+    a30i += scale * whole<1>(q0.w);
+    a31r += scale * whole<0>(q1.x);
+    a31i += scale * whole<1>(q1.x);
+    a32r += scale * whole<0>(q1.y);
+    a32i += scale * whole<1>(q1.y);
+  }
+  Real norm = 0;
+  norm = largest(norm, a00r);
+  norm = largest(norm, a00i);
+  norm = largest(norm, a01r);
+  norm = largest(norm, a01i);
+  norm = largest(norm, a02r);
+  norm = largest(norm, a02i);
+  norm = largest(norm, a10r);
+  norm = largest(norm, a10i);
+  norm = largest(norm, a11r);
+  norm = largest(norm, a11i);
+  norm = largest(norm, a12r);
+  norm = largest(norm, a12i);
+  norm = largest(norm, a20r);
+  norm = largest(norm, a20i);
+  norm = largest(norm, a21r);
+  norm = largest(norm, a21i);
+  norm = largest(norm, a22r);
+  norm = largest(norm, a22i);
+  norm = largest(norm, a30r);
+  norm = largest(norm, a30i);
+  norm = largest(norm, a31r);
+  norm = largest(norm, a31i);
+  norm = largest(norm, a32r);
+  norm = largest(norm, a32i);
+  const Real quanta = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none
+  args.out_norms[site] = norm;
+  store_once(writable(after<0>(groups_of<uint4, 48>(args.out[0], site))), make_uint4(packed(rounded_once(a00r, quanta), rounded_once(a00i, quanta)), packed(rounded_once(a01r, quanta), rounded_once(a01i, quanta)), packed(rounded_once(a02r, quanta), rounded_once(a02i, quanta)), packed(rounded_once(a10r, quanta), rounded_once(a10i, quanta))));
+  store_once(writable(after<16>(groups_of<uint2, 48>(args.out[0], site))), make_uint2(packed(rounded_once(a11r, quanta), rounded_once(a11i, quanta)), packed(rounded_once(a12r, quanta), rounded_once(a12i, quanta))));
+  store_once(writable(after<0>(groups_of<uint4, 48>(args.out[1], site))), make_uint4(packed(rounded_once(a20r, quanta), rounded_once(a20i, quanta)), packed(rounded_once(a21r, quanta), rounded_once(a21i, quanta)), packed(rounded_once(a22r, quanta), rounded_once(a22i, quanta)), packed(rounded_once(a30r, quanta), rounded_once(a30i, quanta))));
+  store_once(writable(after<16>(groups_of<uint2, 48>(args.out[1], site))), make_uint2(packed(rounded_once(a31r, quanta), rounded_once(a31i, quanta)), packed(rounded_once(a32r, quanta), rounded_once(a32i, quanta))));
 }
 
 QUADRILLE_CUDA_HOP(wilson_half_12, 512, 1, anew)

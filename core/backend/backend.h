@@ -110,8 +110,9 @@ class QUADRILLE_API Backend {
 
 /// The backend of this name ("cpu", "cuda"; "auto" is cuda with a usable GPU, cpu elsewhere). Throws
 /// ErrorCode::invalid_input for an unknown name, with the known ones, and ErrorCode::unsupported with the reason for
-/// one that this build or this machine has not.
-QUADRILLE_API Backend& find_backend(const std::string& name);
+/// one that this build or this machine has not. The first call of all makes it: on the current device, or on device
+/// `device` of as many as there are.
+QUADRILLE_API Backend& find_backend(const std::string& name, int device = -1);
 
 /// Why the backend of this name cannot be used here; empty when it can.
 QUADRILLE_API std::string backend_trouble(const std::string& name);

@@ -18,14 +18,14 @@ std::string nothing() { return ""; }
 struct Entry {
   const char* name;
   std::string (*trouble)();
-  Backend& (*backend)();
+  Backend& (*backend)(int device);
 };
 
 /// In rising order of preference for "auto".
 constexpr Entry entries[] = {
-    {"cpu", &nothing, &cpu_backend},
+    {"cpu", &nothing, [](int) -> Backend& { return cpu_backend(); }},
 #ifdef QUADRILLE_HAVE_CUDA
-    {"cuda", &cuda::trouble, &cuda_backend},
+    {"cuda", &cuda::trouble, [](int device) -> Backend& { return cuda_backend_of(device); }},
 #else
     {"cuda", [] { return std::string("this build has no CUDA kernels; configure it with -DQUADRILLE_CUDA=ON"); },
      nullptr},
@@ -34,11 +34,11 @@ constexpr Entry entries[] = {
 
 /// The last of `entries` that can be used. One that only says so when it is made (a GPU that another process has for
 /// itself) is passed over with a warning.
-Backend& best_backend() {
+Backend& best_backend(int device) {
   for (std::size_t i = std::size(entries); i-- > 1;) {
     if (!entries[i].trouble().empty()) continue;
     try {
-      return entries[i].backend();
+      return entries[i].backend(device);
     } catch (const Error& error) {
       log().warn("the backend {} cannot be used: {}", entries[i].name, error.what());
     }
@@ -57,12 +57,12 @@ std::string backend_trouble(const std::string& name) {
   throw Error(ErrorCode::invalid_input, "unknown backend '" + name + "'; known are " + known + "auto");
 }
 
-Backend& find_backend(const std::string& name) {
-  if (name == "auto") return best_backend();
+Backend& find_backend(const std::string& name, int device) {
+  if (name == "auto") return best_backend(device);
   const std::string trouble = backend_trouble(name);
   if (!trouble.empty()) throw Error(ErrorCode::unsupported, "backend " + name + ": " + trouble);
   for (const Entry& entry : entries) {
-    if (entry.name == name) return entry.backend();
+    if (entry.name == name) return entry.backend(device);
   }
   throw Error(ErrorCode::internal, "the backend '" + name + "' has a name but is not registered");
 }

@@ -124,18 +124,16 @@ Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields, 
   return total;
 }
 
-/// An operation whose scalars stay where its fields are.
+/// An operation whose scalars stay where its fields are; those of a device over several ranks stay with the host, which
+/// adds up their sums.
 template <class Op, class Scalars>
 void launch_held(OpId id, Op op, std::array<const Field*, Op::fields> fields, Held<Scalars>& held) {
   const FieldDesc& desc = fields[0]->desc();
-  const Communicator& ranks = desc.lattice->communicator();
-  if (desc.backend->host_memory()) {
-    Scalars& now = *held.there();
+  if (desc.backend->host_memory() || desc.lattice->communicator().size() > 1) {
+    Scalars& now = *held.on_host();
     if (begin(op, now)) finish(op, now, launch(id, op, fields).data());
-  } else if (ranks.size() == 1) {
-    launch(id, op, fields, held.there(), held.shown());
   } else {
-    throw Error(ErrorCode::unsupported, "sums that stay on a device are not added up over ranks");
+    launch(id, op, fields, held.there(), held.on_host());
   }
 }
 

@@ -30,12 +30,12 @@ class Held {
   /// What that operation has shown; waits for it, and for nothing that was asked for later.
   const Scalars& shown_to_host() {
     buffer_->wait();
-    return *std::launder(reinterpret_cast<const Scalars*>(buffer_->host()));
+    return *on_host();
   }
 
   /// On the backend's side, and where it shows them: on the CPU the same memory.
   Scalars* there() { return static_cast<Scalars*>(buffer_->device()); }
-  void* shown() { return buffer_->host(); }
+  Scalars* on_host() { return std::launder(reinterpret_cast<Scalars*>(buffer_->host())); }
 
  private:
   std::unique_ptr<TransferBuffer> buffer_;

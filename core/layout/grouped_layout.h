@@ -79,6 +79,52 @@ struct GroupedSite {
     odd = ((y + z + t + g.parity) & 1) != 0;
   }
 
+  /// The site with an even-odd index.
+  QUADRILLE_HOST_DEVICE GroupedSite(const GroupedGeometry& g, int index) : site(index) {
+    xh = index % g.half_x;
+    index /= g.half_x;
+    y = index % g.y;
+    index /= g.y;
+    z = index % g.z;
+    t = index / g.z;
+    odd = ((y + z + t + g.parity) & 1) != 0;
+  }
+
+  /// Site number `index` of the face in direction d, as face_index<d>() counts.
+  template <int d>
+  static QUADRILLE_HOST_DEVICE GroupedSite of_face(const GroupedGeometry& g, int index) {
+    constexpr int mu = d % 4;
+    constexpr bool forward = d < 4;
+    GroupedSite s;
+    const auto take = [&](int extent) {
+      const int coordinate = index % extent;
+      index /= extent;
+      return coordinate;
+    };
+    s.xh = mu == 0 ? (forward ? g.half_x - 1 : 0) : take(g.half_x);
+    s.y = mu == 1 ? (forward ? g.y - 1 : 0) : mu == 0 ? 2 * take(g.y / 2) : take(g.y);
+    s.z = mu == 2 ? (forward ? g.z - 1 : 0) : take(g.z);
+    s.t = mu == 3 ? (forward ? g.t - 1 : 0) : take(g.t);
+    s.odd = ((s.y + s.z + s.t + g.parity) & 1) != 0;
+    if (mu == 0 && s.odd != forward) {
+      ++s.y;
+      s.odd = forward;
+    }
+    s.site = ((s.t * g.z + s.z) * g.y + s.y) * g.half_x + s.xh;
+    return s;
+  }
+
+  /// The number of the site among those of its parity in the face in direction d, or in the one opposite to it: what a
+  /// hop across a face leads to has the number of the site that it comes from.
+  template <int d>
+  QUADRILLE_HOST_DEVICE int face_index(const GroupedGeometry& g) const {
+    constexpr int mu = d % 4;
+    int index = mu == 3 ? 0 : t;
+    if (mu != 2) index = index * g.z + z;
+    if (mu != 1) index = index * g.y + y;
+    return mu == 0 ? index / 2 : index * g.half_x + xh;
+  }
+
   /// Goes on to the next slice of its block's column.
   QUADRILLE_HOST_DEVICE void next_slice(const GroupedGeometry& g) {
     t += g.tile_t;
@@ -115,6 +161,9 @@ struct GroupedSite {
     if (forward) return edge ? site - step * (extent - 1) : site + step;
     return edge ? site + step * (extent - 1) : site - step;
   }
+
+ private:
+  GroupedSite() = default;
 };
 
 }  // namespace quadrille

@@ -10,12 +10,17 @@ bool is_real(std::complex<double> factor) { return factor.imag() == 0; }
 /// The kernels project to the two spins that hops in time leave, and owe them a factor of 2.
 constexpr double projector_scale(int mu) { return mu == 3 ? 2 : 1; }
 
+/// What a hop in direction d across the edge of this rank's part is multiplied by besides.
+std::complex<double> edge_factor(const HopSetup& setup, int d) {
+  return setup.spinor.lattice->communicator().at_edge(d) ? boundary_factor(setup.scalars, d) : 1;
+}
+
 /// The scalars for b = 1.
 template <class T>
-void fill(CudaHopScalars<T>& scalars, const HopScalars& from) {
+void fill(CudaHopScalars<T>& scalars, const HopSetup& setup) {
   for (int d = 0; d < 8; ++d) {
-    const std::complex<double> boundary = boundary_factor(from, d);
-    const double inside = projector_scale(d % 4) * (d % 4 < 3 ? from.spatial : 1);
+    const std::complex<double> boundary = edge_factor(setup, d);
+    const double inside = projector_scale(d % 4) * (d % 4 < 3 ? setup.scalars.spatial : 1);
     scalars.factors[d][0] = T(inside);
     scalars.factors[d][1] = T(is_real(boundary) ? inside * boundary.real() : inside);
     scalars.phases[d][0] = T(boundary.real());
@@ -30,9 +35,26 @@ void scale(CudaHopScalars<T>& scalars, double b) {
   }
 }
 
-/// The sections of the two halves of the spinors of a parity.
-template <class Pointer>
-void point(Pointer (&to)[2], const Field& field, Parity p, Dagger dagger) {
+CudaEdges edges_of(const HopSetup& setup) {
+  const Communicator& communicator = setup.spinor.lattice->communicator();
+  CudaEdges edges{};
+  for (int d = 0; d < 8; ++d) {
+    edges.of_lattice[d] = communicator.at_edge(d);
+    edges.phased[d] = !is_real(edge_factor(setup, d));
+    const int special = edges.phased[d] || communicator.splits(d % 4) ? 1 : 0;
+    if (special != 0) edges.special = true;
+    if (d < 4) {
+      edges.last[d] = setup.spinor.lattice->dims()[std::size_t(d)] - 1 - special;
+    } else {
+      edges.first[d - 4] = special;
+    }
+  }
+  return edges;
+}
+
+}  // namespace
+
+void point_to_halves(void* (&to)[2], const Field& field, Parity p, Dagger dagger) {
   const FieldDesc& desc = field.desc();
   const std::size_t section_bytes = std::size_t(desc.section()) * Layout::block * number_bytes(desc.precision);
   char* const first = static_cast<char*>(const_cast<void*>(field.numbers(p)));
@@ -41,31 +63,22 @@ void point(Pointer (&to)[2], const Field& field, Parity p, Dagger dagger) {
   to[1 - upper] = first + section_bytes;
 }
 
-}  // namespace
-
-bool is_twisted(const HopScalars& scalars) {
-  for (int d = 0; d < 8; ++d) {
-    if (!is_real(boundary_factor(scalars, d))) return true;
-  }
-  return false;
-}
-
 CudaHopArgs unbound_args(const HopSetup& setup) {
   CudaHopArgs args{};
-  fill(args.in_double, setup.scalars);
-  fill(args.in_float, setup.scalars);
-  for (int d = 0; d < 8; ++d) args.twisted[d] = !is_real(boundary_factor(setup.scalars, d));
+  fill(args.in_double, setup);
+  fill(args.in_float, setup);
+  args.edges = edges_of(setup);
   return args;
 }
 
 CudaHopArgs bound(CudaHopArgs args, const HopSetup& setup, const HopCall& call) {
   const Parity p = call.parity;
-  point(args.out, *call.y, p, call.dagger);
-  point(args.in, *call.x, opposite(p), call.dagger);
+  point_to_halves(args.out, *call.y, p, call.dagger);
+  point_to_halves(args.in, *call.x, opposite(p), call.dagger);
   args.out_norms = call.y->norms(p);
   args.in_norms = call.x->norms(opposite(p));
   if (call.z != nullptr) {
-    point(args.z, *call.z, p, call.dagger);
+    point_to_halves(args.z, *call.z, p, call.dagger);
     args.z_norms = call.z->norms(p);
   }
   args.spatial_links = setup.spatial_links->numbers(p);

@@ -127,6 +127,16 @@ std::vector<Walk> possible_walks(const Dims& dims, int most_threads, const std::
   return walks;
 }
 
+GroupedGeometry geometry_of(const Dims& dims, Parity parity) {
+  GroupedGeometry geometry{};
+  geometry.half_x = dims[0] / 2;
+  geometry.y = dims[1];
+  geometry.z = dims[2];
+  geometry.t = dims[3];
+  geometry.parity = int(parity);
+  return geometry;
+}
+
 TiledLaunch::TiledLaunch(const Dims& dims, Parity parity, const Walk& walk) {
   const Dims extents = checkerboard(dims);
   const Tile& tile = walk.tile;
@@ -137,18 +147,14 @@ TiledLaunch::TiledLaunch(const Dims& dims, Parity parity, const Walk& walk) {
   }
   // With one slice of t a tile's z may be any number: the shift then leaves all of threadIdx.z to z.
   const bool one_slice = tile[3] == 1;
-  geometry = {.half_x = extents[0],
-              .y = extents[1],
-              .z = extents[2],
-              .t = extents[3],
-              .parity = int(parity),
-              .tiles_x = extents[0] / tile[0],
-              .tile_x = tile[0],
-              .tile_y = tile[1],
-              .tile_z = tile[2],
-              .tile_z_bits = one_slice ? 16 : std::countr_zero(unsigned(tile[2])),
-              .tile_t = tile[3],
-              .columns = walk.columns};
+  geometry = geometry_of(dims, parity);
+  geometry.tiles_x = extents[0] / tile[0];
+  geometry.tile_x = tile[0];
+  geometry.tile_y = tile[1];
+  geometry.tile_z = tile[2];
+  geometry.tile_z_bits = one_slice ? 16 : std::countr_zero(unsigned(tile[2]));
+  geometry.tile_t = tile[3];
+  geometry.columns = walk.columns;
   grid = {geometry.tiles_x * (extents[1] / tile[1]), extents[2] / tile[2], walk.columns};
   block = {tile[0], tile[1], tile[2] * tile[3]};
 }

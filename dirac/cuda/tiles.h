@@ -36,6 +36,9 @@ std::string to_string(const Walk& walk);
 /// many blocks of that size the device holds; 0 for kernels that do not walk.
 std::vector<Walk> possible_walks(const Dims& dims, int most_threads, const std::function<int(int)>& resident);
 
+/// The geometry of a lattice without tiles.
+GroupedGeometry geometry_of(const Dims& dims, Parity parity);
+
 /// The launch of such a walk: threads work on one site after the other.
 struct TiledLaunch {
   TiledLaunch(const Dims& dims, Parity parity, const Walk& walk);

@@ -67,7 +67,7 @@ MemoryRates rates_of_all(const BenchOptions& options, Backend& backend, std::int
 Json timed(const BenchOptions& options, std::ostream& out, void (*measure)(const Bench& bench)) {
   const std::int64_t memory = std::int64_t(options.memory_mib) << 20;
   Table table;
-  Backend& backend = find_backend(options.backend);
+  Backend& backend = options.grid.backend(options.backend);
   table.memory = rates_of_all(options, backend, memory);
   out << text(table.memory) << std::flush;
   if (measure == nullptr) return json(table);
@@ -88,7 +88,7 @@ Json accuracy(const BenchOptions& options, std::ostream& out) {
   out << accuracy_heading();
   for (const Dims& dims : lattices(options, {{8, 8, 8, 16}})) {
     const Lattice lattice(dims);
-    Backend& backend = find_backend(options.backend);
+    Backend& backend = options.grid.backend(options.backend);
     const AccuracyStudy study(lattice, accuracy_seed, backend);
     for (const OperatorForm& form : chosen_forms(options)) {
       const AccuracyStudy::Product product = study.product(form);
@@ -123,13 +123,10 @@ constexpr Entry entries[] = {{"memory", &timed_entry<nullptr>},
                              {"accuracy", &accuracy}};
 
 /// What several ranks cannot do together in this version.
-void require_ranks(const BenchOptions& options, const Backend& backend) {
-  if (options.grid.size() == 1) return;
-  const bool alone = options.what == "generate" || options.what == "accuracy";
-  if (!alone && backend.host_memory()) return;
+void require_ranks(const BenchOptions& options) {
+  if (options.grid.size() == 1 || (options.what != "generate" && options.what != "accuracy")) return;
   throw Error(ErrorCode::unsupported,
-              fmt::format("{} on one rank only in this version: start it without mpirun",
-                          alone ? "bench " + options.what + " runs" : "the backend " + backend.name() + " works"));
+              fmt::format("bench {} runs on one rank only in this version: start it without mpirun", options.what));
 }
 
 }  // namespace
@@ -166,8 +163,8 @@ void run_bench(const BenchOptions& options, std::ostream& out) {
     if (!options.json.empty()) file.emplace(options.json);
   });
   if (options.threads > 0) omp_set_num_threads(options.threads);
-  const Backend& backend = find_backend(options.backend);
-  bench::require_ranks(options, backend);
+  const Backend& backend = options.grid.backend(options.backend);
+  bench::require_ranks(options);
   out << fmt::format("{} on the backend {}, {}, {} threads{}\n", options.what, backend.name(),
                      backend.host_memory() ? to_string(active_isa()) : backend.device(), omp_get_max_threads(),
                      options.grid.size() > 1 ? fmt::format(" on each of {} ranks", options.grid.size()) : "");

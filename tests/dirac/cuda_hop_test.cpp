@@ -9,12 +9,15 @@
 #include "wilson_double_12_cuda.cu"
 #include "wilson_double_18_cuda.cu"
 #include "wilson_double_8_cuda.cu"
+#include "wilson_double_pack_cuda.cu"
 #include "wilson_half_12_cuda.cu"
 #include "wilson_half_18_cuda.cu"
 #include "wilson_half_8_cuda.cu"
+#include "wilson_half_pack_cuda.cu"
 #include "wilson_single_12_cuda.cu"
 #include "wilson_single_18_cuda.cu"
 #include "wilson_single_8_cuda.cu"
+#include "wilson_single_pack_cuda.cu"
 
 #include <gtest/gtest.h>
 
@@ -28,16 +31,31 @@ using namespace testing;
 using dirac::CudaHopArgs;
 using dirac::Walk;
 
-using Body = void (*)(const CudaHopArgs&, const GroupedSite&);
+using dirac::CudaPackArgs;
 
-template <bool twisted>
-Body body_of(const OperatorForm& form) {
+using Body = void (*)(const CudaHopArgs&, const GroupedSite&);
+using PackBody = void (*)(const CudaPackArgs&, int, int);
+
+struct Bodies {
+  Body site, edge_site;
+};
+
+Bodies bodies_of(const OperatorForm& form) {
   const bool t = form.temporal_gauge;
 #define X(name, op, precision_, reconstruct_, line)                                               \
   if (form.precision == Precision::precision_ && form.reconstruct == Reconstruct::reconstruct_) { \
-    return t ? &dirac::name##_site<true, twisted> : &dirac::name##_site<false, twisted>;          \
+    return {t ? &dirac::name##_site<true> : &dirac::name##_site<false>,                           \
+            t ? &dirac::name##_edge_site<true> : &dirac::name##_edge_site<false>};                \
   }
 #include "cuda_kernel_table.inc"
+#undef X
+  return {};
+}
+
+PackBody pack_body_of(Precision precision) {
+#define X(name, op, precision_) \
+  if (precision == Precision::precision_) return &dirac::name##_site;
+#include "cuda_pack_table.inc"
 #undef X
   return nullptr;
 }
@@ -93,6 +111,7 @@ TEST_P(CudaHop, EveryTileVisitsEverySiteOnceAndFindsItsNeighbours) {
           };
           check.operator()<0>(), check.operator()<1>(), check.operator()<2>(), check.operator()<3>();
           check.operator()<4>(), check.operator()<5>(), check.operator()<6>(), check.operator()<7>();
+          EXPECT_EQ(GroupedSite(launch.geometry, here.site), here);
         });
         EXPECT_EQ(std::int64_t(seen.size()), lattice.half_volume()) << dirac::to_string(walk);
         EXPECT_EQ(visits, lattice.half_volume()) << dirac::to_string(walk);
@@ -122,11 +141,52 @@ void spoil_inner_time_links(Field& time, const OperatorForm& form) {
   });
 }
 
-template <bool twisted>
-void every_body_agrees(const Scene& scene) {
+/// What ranks would send each other if the lattice, whole on this one, were divided in the directions of `divided` and
+/// its neighbours were itself.
+class OwnGhosts {
+ public:
+  OwnGhosts(const HopSetup& setup, const HopCall& call, const GroupedGeometry& geometry, unsigned divided) {
+    CudaPackArgs args{};
+    dirac::point_to_halves(args.in, *call.x, opposite(call.parity), call.dagger);
+    args.in_norms = call.x->norms(opposite(call.parity));
+    args.geometry = geometry;
+    args.geometry.parity = 1 - geometry.parity;
+    const Lattice& lattice = *setup.spinor.lattice;
+    dims_ = lattice.dims();
+    for (int d = 0; d < 8; ++d) {
+      if ((divided >> d % 4 & 1) == 0) continue;
+      const std::int64_t sites = lattice.half_volume() / lattice.dims()[d % 4];
+      const std::int64_t padded = (sites + Layout::block - 1) / Layout::block * Layout::block;
+      numbers_[d].resize(std::size_t(padded * 12 * number_bytes(setup.form.precision)), std::byte{0x7f});
+      norms_[d].resize(std::size_t(sites), NAN);
+      args.faces[0] = {d, int(sites), numbers_[d].data(), norms_[d].data()};
+      for (int index = 0; index < sites; ++index) pack_body_of(setup.form.precision)(args, 0, index);
+    }
+  }
+  void describe(dirac::CudaEdges& edges) const {
+    for (int d = 0; d < 8; ++d) {
+      if (numbers_[d].empty()) continue;
+      if (d < 4) {
+        edges.last[d] = dims_[d] - 2;
+      } else {
+        edges.first[d - 4] = 1;
+      }
+      edges.ghosts[d] = numbers_[d].data();
+      edges.ghost_norms[d] = norms_[d].data();
+    }
+  }
+
+ private:
+  Dims dims_;
+  std::vector<std::byte> numbers_[8];
+  std::vector<float> norms_[8];
+};
+
+/// Against the reference, for every form, with boundary factors as in the scene and ghosts in the directions of
+/// `divided`.
+void every_body_agrees(const Scene& scene, unsigned divided) {
   const Dims dims = scene.lattice.dims();
   const WilsonParameters& w = scene.parameters;
-  ASSERT_EQ(dirac::is_twisted({w.boundary, 1}), twisted);
   const HostSpinor psi = random_spinor(dims);
   const auto double_18 = [&](std::uint8_t directions) {
     return Field(
@@ -160,8 +220,12 @@ void every_body_agrees(const Scene& scene) {
         const dirac::TiledLaunch launch(dims, p, dirac::possible_walks(dims, 128, [](int) { return 7; }).back());
         CudaHopArgs args = dirac::bound(dirac::unbound_args(setup), setup, call);
         args.geometry = launch.geometry;
-        for_each_thread(launch,
-                        [&](const GroupedSite& here, const GroupedSite&) { body_of<twisted>(form)(args, here); });
+        const OwnGhosts ghosts(setup, call, launch.geometry, divided);
+        ghosts.describe(args.edges);
+        const Bodies bodies = bodies_of(form);
+        for_each_thread(launch, [&](const GroupedSite& here, const GroupedSite&) {
+          (args.edges.inner(here) ? bodies.site : bodies.edge_site)(args, here);
+        });
       }
       HostSpinor got(dims);
       export_spinor(got, y);
@@ -171,16 +235,23 @@ void every_body_agrees(const Scene& scene) {
       const double bound = form.precision == Precision::Double   ? (eight ? 1e-12 : 3e-15)
                            : form.precision == Precision::Single ? (eight ? 1e-4 : 1e-6)
                                                                  : 1e-3;
-      EXPECT_LT(error, bound) << to_string(form) << " dagger " << int(dagger);
+      EXPECT_LT(error, bound) << to_string(form) << " dagger " << int(dagger) << " divided " << divided;
     }
   }
 }
 
 TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnItsOwnLinks) {
   Scene scene = Scene::hot(GetParam());
-  every_body_agrees<true>(scene);
+  every_body_agrees(scene, 0);
   scene.parameters.boundary = {0, 1, 0, 1};
-  every_body_agrees<false>(scene);
+  every_body_agrees(scene, 0);
+}
+
+TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnGhosts) {
+  Scene scene = Scene::hot(GetParam());
+  for (const unsigned divided : {1u, 2u, 4u, 8u, 15u}) every_body_agrees(scene, divided);
+  scene.parameters.boundary = {0, 1, 0, 1};
+  every_body_agrees(scene, 10);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 namespace quadrille {
 namespace {
 
+using testing::backend;
 using testing::divided_dims;
 using testing::ranks;
 
@@ -60,18 +61,20 @@ TEST(RankFiles, LinksAreTheSameBytesOnEveryGrid) {
     const std::string reference = folder.file("one" + std::to_string(bits));
     const Lattice whole(divided_dims);
     Checksum expected{};
-    if (ranks().rank() == 0) expected = write_gauge_file(reference, GaugeStore(whole, start), {.precision = bits});
+    if (ranks().rank() == 0)
+      expected = write_gauge_file(reference, GaugeStore(whole, start, backend()), {.precision = bits});
     testing::all_ranks()->broadcast(&expected, sizeof expected, 0);
     for (const Dims& grid : testing::some_grids()) {
       const Lattice lattice(divided_dims, ranks().communicator(grid));
       const std::string path = folder.file("many");
-      EXPECT_EQ(write_gauge_file(path, GaugeStore(lattice, start), {.precision = bits}), expected) << grid_text(grid);
+      EXPECT_EQ(write_gauge_file(path, GaugeStore(lattice, start, backend()), {.precision = bits}), expected)
+          << grid_text(grid);
       const GaugeFile back = read_gauge_file(path, {.ranks = grid_of(grid)});
       EXPECT_EQ(back.info.checksum.state, ChecksumVerdict::State::ok);
       EXPECT_EQ(data_of(path, back.info.data), data_of(reference, LimeInput(reference).records()[5]))
           << grid_text(grid);
       if (bits == 64) {
-        EXPECT_EQ(back.links->host_links().data, GaugeStore(*back.lattice, start).host_links().data);
+        EXPECT_EQ(back.links->host_links().data, GaugeStore(*back.lattice, start, backend()).host_links().data);
         EXPECT_EQ(checksum_of(*back.links), expected);
       }
     }
@@ -93,8 +96,8 @@ TEST(RankFiles, PropagatorsAreTheSameBytesOnEveryGrid) {
     }
   };
   const auto made_on = [&](const Lattice& lattice) {
-    Propagator propagator =
-        make_propagator(FieldDesc::spinor(lattice, Subset::Full, Precision::Double), Propagator::Sink::ukqcd);
+    Propagator propagator = make_propagator(FieldDesc::spinor(lattice, Subset::Full, Precision::Double, backend()),
+                                            Propagator::Sink::ukqcd);
     fill(propagator);
     return propagator;
   };
@@ -125,10 +128,10 @@ TEST(RankFiles, ABadNumberOnOneRankLeavesNoFile) {
   const SharedFolder folder;
   for (const Dims& grid : testing::some_grids(2)) {
     const Lattice lattice(divided_dims, ranks().communicator(grid));
-    HostLinks links = GaugeStore(lattice, GaugeStart::weak(testing::shared_seed(), 0.3)).host_links();
+    HostLinks links = GaugeStore(lattice, GaugeStart::weak(testing::shared_seed(), 0.3), backend()).host_links();
     if (ranks().rank() == ranks().size() - 1)
       links.link(lattice.volume() - 1, 3)[4] = std::numeric_limits<double>::quiet_NaN();
-    const GaugeStore store(lattice, links);
+    const GaugeStore store(lattice, links, backend());
     try {
       write_gauge_file(folder.file("bad"), store);
       ADD_FAILURE() << "written";
@@ -144,7 +147,7 @@ TEST(RankFiles, AFolderThatIsNotThereFailsOnAll) {
   const Lattice lattice(divided_dims, ranks().communicator(testing::some_grids(1)[0]));
   std::string caught;
   try {
-    write_gauge_file("/nowhere/a.lime", GaugeStore(lattice, GaugeStart::cold()));
+    write_gauge_file("/nowhere/a.lime", GaugeStore(lattice, GaugeStart::cold(), backend()));
   } catch (const Error& error) {
     caught = "error";
   } catch (const FailedElsewhere& elsewhere) {

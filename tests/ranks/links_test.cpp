@@ -11,6 +11,7 @@
 namespace quadrille {
 namespace {
 
+using testing::backend;
 using testing::divided_dims;
 using testing::ranks;
 
@@ -31,20 +32,21 @@ bool same_bits(const HostLinks& a, const HostLinks& b) {
 TEST(RankLinks, StartsArePartsOfOneField) {
   const GaugeStart start = GaugeStart::hot(testing::shared_seed());
   const Lattice whole(divided_dims);
-  const HostLinks expected = GaugeStore(whole, start).host_links();
+  const HostLinks expected = GaugeStore(whole, start, backend()).host_links();
   for (const Dims& grid : testing::some_grids()) {
     const Lattice lattice(divided_dims, ranks().communicator(grid));
-    EXPECT_TRUE(same_bits(GaugeStore(lattice, start).host_links(), part_of(expected, lattice))) << grid_text(grid);
+    EXPECT_TRUE(same_bits(GaugeStore(lattice, start, backend()).host_links(), part_of(expected, lattice)))
+        << grid_text(grid);
   }
 }
 
 TEST(RankLinks, ObservablesAreThoseOfTheWholeLattice) {
   const GaugeStart start = GaugeStart::weak(testing::shared_seed(), 0.4);
   const Lattice whole(divided_dims);
-  const GaugeObservables expected = GaugeStore(whole, start).observables();
+  const GaugeObservables expected = GaugeStore(whole, start, backend()).observables();
   for (const Dims& grid : testing::some_grids(16)) {
     const Lattice lattice(divided_dims, ranks().communicator(grid));
-    const GaugeObservables found = GaugeStore(lattice, start).observables();
+    const GaugeObservables found = GaugeStore(lattice, start, backend()).observables();
     EXPECT_NEAR(found.plaquette, expected.plaquette, 1e-14) << grid_text(grid);
     EXPECT_NEAR(found.link_trace, expected.link_trace, 1e-14);
     for (std::size_t plane = 0; plane < 6; ++plane)
@@ -58,12 +60,13 @@ TEST(RankLinks, ObservablesAreThoseOfTheWholeLattice) {
 TEST(RankLinks, AllRanksNameTheWorstLink) {
   const Dims place{5, 3, 2, 9};
   const Lattice whole(divided_dims);
-  HostLinks longer = GaugeStore(whole, GaugeStart::weak(testing::shared_seed(), 0.2)).host_links(), singular = longer;
+  HostLinks longer = GaugeStore(whole, GaugeStart::weak(testing::shared_seed(), 0.2), backend()).host_links(),
+            singular = longer;
   for (int i = 0; i < 9; ++i) longer.link(whole.site(place), 2)[i] *= 1.001;
   for (int i = 0; i < 9; ++i) singular.link(whole.site(place), 2)[i] = 0;
   for (const Dims& grid : testing::some_grids()) {
     const Lattice lattice(divided_dims, ranks().communicator(grid));
-    GaugeStore store(lattice, part_of(longer, lattice));
+    GaugeStore store(lattice, part_of(longer, lattice), backend());
     const Unitarity found = store.unitarity();
     EXPECT_NEAR(found.unitarity, 0.002001, 1e-9);
     EXPECT_EQ(found.unitarity_site, whole.site(place));
@@ -83,7 +86,7 @@ TEST(RankLinks, AllRanksNameTheWorstLink) {
 TEST(RankLinks, TemporalGaugeIsTheSameOnEveryGrid) {
   const GaugeStart start = GaugeStart::hot(testing::shared_seed());
   const Lattice whole(divided_dims);
-  const GaugeStore one(whole, start);
+  const GaugeStore one(whole, start, backend());
   const OperatorForm form{Precision::Double, Reconstruct::R18, true};
   const auto links_of = [](const GaugeStore& store, const LinkFields& fields) {
     HostLinks host(store.lattice().dims());
@@ -94,7 +97,7 @@ TEST(RankLinks, TemporalGaugeIsTheSameOnEveryGrid) {
   const HostLinks expected = links_of(one, *one.form(form));
   for (const Dims& grid : testing::some_grids(8)) {
     const Lattice lattice(divided_dims, ranks().communicator(grid));
-    const GaugeStore store(lattice, start);
+    const GaugeStore store(lattice, start, backend());
     EXPECT_TRUE(same_bits(links_of(store, *store.form(form)), part_of(expected, lattice))) << grid_text(grid);
   }
 }

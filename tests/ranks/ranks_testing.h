@@ -4,6 +4,7 @@
 #include "core/comm/communicator.h"
 #include "core/comm/process_grid.h"
 #include "core/comm/ranks.h"
+#include "tests/backend_under_test.h"
 #include "tests/random_seed.h"
 
 #include <algorithm>
@@ -16,6 +17,10 @@ namespace quadrille::testing {
 
 /// All ranks of this run (main.cpp).
 Ranks& ranks();
+
+/// Whether it gives the bits of one process what ranks compute apart from each other: on a CPU; on a GPU other kernels
+/// work at edges.
+inline bool has_bits_of_one_process() { return backend().host_memory(); }
 
 /// A communicator without regard to a lattice.
 inline std::shared_ptr<const Communicator> all_ranks() { return ranks().communicator({1, 1, 1, ranks().size()}); }

@@ -395,8 +395,17 @@ void CudaBackend::finish_reduction(const Reduction& reduction, double* sums, int
   for (int s = 0; s < count; ++s) sums[s] = reduction.result[s];
 }
 
-CudaBackend& backend() {
-  static CudaBackend* const the = new CudaBackend;  // lives on: fields of static life may outlive any order of ends
+/// `number`: of the device; negative for the current one.
+CudaBackend& backend(int number = -1) {
+  const auto make = [&] {
+    if (number >= 0) {
+      int devices = 1;
+      QUADRILLE_CUDA_CHECK(cudaGetDeviceCount(&devices));
+      QUADRILLE_CUDA_CHECK(cudaSetDevice(number % devices));
+    }
+    return new CudaBackend;
+  };
+  static CudaBackend* const the = make();  // lives on: fields of static life may outlive any order of ends
   return *the;
 }
 
@@ -414,5 +423,6 @@ void finish_reduction(const Reduction& reduction, double* sums, int count) {
 }  // namespace cuda
 
 Backend& cuda_backend() { return cuda::backend(); }
+Backend& cuda_backend_of(int number) { return cuda::backend(number); }
 
 }  // namespace quadrille

@@ -9,6 +9,8 @@ namespace quadrille {
 
 /// The backend of the current device, made at the first call. ErrorCode::unsupported without a usable GPU.
 Backend& cuda_backend();
+/// The same; when it is not made yet, of device `number`, of as many as there are.
+Backend& cuda_backend_of(int number);
 
 namespace cuda {
 

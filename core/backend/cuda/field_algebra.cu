@@ -176,7 +176,7 @@ template <class Op>
 constexpr bool backwards = Op::writes == 0;
 
 struct Scalars {
-  BicgstabScalars* held;
+  BicgstabScalars* held;   ///< null: the operation has its coefficients, and its sums go to the host
   BicgstabScalars* shown;  ///< in pinned memory
 };
 
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(threads, least_blocks<Number, Op>)
                   int chunks, const __grid_constant__ Reduction reduction, Scalars scalars) {
   Op op = given;
   if constexpr (holds_scalars<Op>) {
-    if (!begin(op, *scalars.held)) {
+    if (scalars.held != nullptr && !begin(op, *scalars.held)) {
       if (shows_scalars<Op> && blockIdx.x + threadIdx.x == 0) *scalars.shown = *scalars.held;
       return;
     }
@@ -204,6 +204,7 @@ __global__ void __launch_bounds__(threads, least_blocks<Number, Op>)
     for (int s = 0; s < Op::sums; ++s) mine[s] = sums[s].part[0];
     if constexpr (holds_scalars<Op>) {
       reduce<Op::sums, threads>(mine, reduction, block, [&](const double* all) {
+        if (scalars.held == nullptr) return show<Op::sums>(all, reduction);
         finish(op, *scalars.held, all);
         if constexpr (shows_scalars<Op>) *scalars.shown = *scalars.held;
       });
@@ -232,7 +233,9 @@ blas::Sums launch(const AlgebraCall& call) {
   field_algebra<Number, Op><<<blocks, threads, 0, stream()>>>(op, fields, call.sites, chunks, reduction, scalars);
   check(cudaGetLastError(), "the launch of field algebra");
   blas::Sums sums{};
-  if constexpr (Op::sums > 0 && !holds_scalars<Op>) finish_reduction(reduction, sums.data(), Op::sums);
+  if constexpr (Op::sums > 0) {
+    if (scalars.held == nullptr) finish_reduction(reduction, sums.data(), Op::sums);
+  }
   return sums;
 }
 

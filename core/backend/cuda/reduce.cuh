@@ -70,14 +70,16 @@ __device__ __forceinline__ void reduce(const double* mine, const Reduction& redu
   }
 }
 
-/// The same; finish_reduction() gives the sums to the host.
+/// Lets finish_reduction() give the sums to the host.
+template <int count>
+__device__ __forceinline__ void show(const double* sums, const Reduction& reduction) {
+  for (int s = 0; s < count; ++s) reduction.result[s] = sums[s];
+  __threadfence_system();
+  *reduction.arrived = reduction.ticket;
+}
 template <int count, int threads>
 __device__ __forceinline__ void reduce(const double* mine, const Reduction& reduction, unsigned block = blockIdx.x) {
-  reduce<count, threads>(mine, reduction, block, [&](const double* sums) {
-    for (int s = 0; s < count; ++s) reduction.result[s] = sums[s];
-    __threadfence_system();
-    *reduction.arrived = reduction.ticket;
-  });
+  reduce<count, threads>(mine, reduction, block, [&](const double* sums) { show<count>(sums, reduction); });
 }
 
 }  // namespace quadrille::cuda
