@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace quadrille::mgemm {
 namespace {
@@ -101,6 +102,7 @@ LargestMagnitudes check_numbers(const Gemm<T>& g) {
   }
   const DenseView<const T> c{g.c, g.m, g.n, g.ldc, g.order == Order::rows};
   if (g.beta != T(0) && g.m > 0 && g.n > 0) check_matrix("C", c);
+  if (c.by_rows) std::swap(most.a, most.b);
   return most;
 }
 

@@ -49,7 +49,8 @@ template <class T>
 Operands<T> check_arguments(const Gemm<T>& gemm);
 
 /// Errors: ErrorCode::numerical, naming matrix, row and column (from 0, of the matrix as the caller stores it) of the
-/// first element of A, of B, or of C if beta != 0, that is not finite. Returns the largest magnitudes of A and B.
+/// first element of A, of B, or of C if beta != 0, that is not finite. Returns the largest magnitudes of Operands::a
+/// and b.
 struct LargestMagnitudes {
   double a = 0, b = 0;
 };

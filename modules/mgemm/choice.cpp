@@ -1,144 +1,170 @@
 #include "modules/mgemm/choice.h"
 
+#include "core/error.h"
 #include "modules/mgemm/cutoffs.h"
-#include "modules/mgemm/sampled_error.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <vector>
+#include <limits>
+#include <utility>
 
 namespace quadrille::mgemm {
 namespace {
 
-/// Lengths of sums in single precision that are tried for a target error; the first is used where there is none.
-constexpr std::int64_t depths[] = {2048, 1024, 512, 256, 128};
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 class Choice {
  public:
-  Choice(const Operands<double>& o, double max_a, double max_b, const Cutoff& cutoff, const MgemmOptions& options)
-      : operands_(o), cutoff_(cutoff), options_(options), shape_{o.m(), o.n(), o.k()} {
-    profile_.shape = shape_;
-    profile_.max_a = max_a;
-    profile_.max_b = max_b;
-  }
+  Choice(Multiplier& multiplier, const AnalysedProduct& product, Known known, const Cutoff& cutoff,
+         const MgemmOptions& options)
+      : multiplier_(multiplier), product_(product), known_(known), cutoff_(cutoff), options_(options) {}
 
   MgemmReport decide() {
-    const double size = double(shape_.m) * double(shape_.n) * double(shape_.k);
-    if (!options_.always_split && size < options_.cost.smallest_product) {
-      return plain(
-          fmt::format("m n k = {:.3g} is below {:.3g}: too small to split", size, options_.cost.smallest_product));
+    const double target = what_is_asked_for();
+    for (const std::vector<SmallWay>& alternatives : multiplier_.ways()) {
+      for (const SmallWay& way : alternatives) {
+        if (keeps(way, target)) break;
+      }
     }
-    analyse(cutoff_.automatic ? smallest_delta() : cutoff_.delta);
-    report_.delta = profile_.a.delta;
-    report_.depth = options_.depth > 0 ? options_.depth : depths[0];
-    bound_ = error_bound(profile_, report_.delta, report_.depth);
-    if (cutoff_.automatic && !meet_target()) {
-      const bool measured = cutoff_.assurance == Assurance::measured;
-      return plain(fmt::format("with delta = {:.3g} the {} is {:.3g}, above the target {:.3g}", report_.delta,
-                               measured ? "measured error" : to_string(cutoff_.assurance) + " error bound",
-                               measured ? report_.measured : asked_bound(), cutoff_.target_error));
+    describe();
+    if (!std::isfinite(best_.cost)) {
+      report_double(why_none(target), double_bound(), report_);
+    } else {
+      weigh();
     }
-    return weigh();
+    return report_;
   }
 
  private:
-  MgemmReport plain(std::string reason) {
-    report_.form = MgemmForm::plain_double;
-    report_.bound = report_.probable_bound = double_error_bound(shape_.k, profile_.max_a, profile_.max_b);
-    report_.measured = 0;
-    report_.depth = 0;
-    report_.reason = std::move(reason);
-    return report_;
+  struct Candidate {
+    SmallWay way{};
+    std::size_t cutoff = 0;
+    ErrorBound bound;
+    double error = infinity;  ///< in the sense of the assurance
+    double cost = infinity;
+  };
+
+  double what_is_asked_for() const {
+    if (cutoff_.automatic) return cutoff_.target_error;
+    if (options_.small_form != SmallForm::automatic) return infinity;
+    const FormTraits& single = traits_of(SmallForm::single);
+    return multiplier_.bound({&single, usual_depth(single)}, 0).certain;
   }
 
-  double smallest_delta() const {
-    return smallest_cutoff(sampled_quantile(operands_.a, cutoff_quantile),
-                           sampled_quantile(operands_.b, cutoff_quantile));
+  bool is_measured() const { return cutoff_.automatic && cutoff_.assurance == Assurance::measured; }
+
+  Candidate tried(const SmallWay& way, std::size_t cutoff) {
+    Candidate found{way, cutoff, multiplier_.bound(way, cutoff)};
+    if (!std::isfinite(found.bound.certain)) return found;
+    const bool probable = cutoff_.automatic && cutoff_.assurance == Assurance::probable;
+    found.error = is_measured() ? multiplier_.measured(way, cutoff, found.bound)
+                  : probable    ? found.bound.probable
+                                : found.bound.certain;
+    return found;
   }
 
-  void analyse(double delta) {
-    profile_.a = profile_magnitudes(operands_.a, delta, listed_of(shape_.m * shape_.k));
-    profile_.b = profile_magnitudes(operands_.b.transposed(), delta, listed_of(shape_.k * shape_.n));
-    report_.analysed = true;
-    count(delta);
-  }
-
-  void count(double delta) {
-    large_ = count_large(profile_, delta);
-    report_.large_a = double(large_.a) / (double(shape_.m) * double(shape_.k));
-    report_.large_b = double(large_.b) / (double(shape_.k) * double(shape_.n));
-    report_.large_elements = large_.a + large_.b;
-    if (operands_.swapped) std::swap(report_.large_a, report_.large_b);
-  }
-
-  double asked_bound() const { return cutoff_.assurance == Assurance::certain ? bound_.certain : bound_.probable; }
-
-  bool within(double delta, std::int64_t depth) {
-    bound_ = error_bound(profile_, delta, depth);
-    if (!std::isfinite(bound_.certain)) return false;
-    if (cutoff_.assurance != Assurance::measured) return asked_bound() <= cutoff_.target_error;
-    report_.measured = sample_->relative(delta, depth) * bound_.small_norms + bound_.in_double;
-    return report_.measured <= cutoff_.target_error;
-  }
-
-  /// The longest sums that the smallest cutoff allows, and then the largest cutoff that these allow.
-  bool meet_target() {
-    if (cutoff_.assurance == Assurance::measured) {
-      sample_.emplace(operands_.a, operands_.b, profile_.a.row_squares, profile_.b.row_squares);
-    }
-    const std::int64_t wanted = options_.depth;
-    bool met = false;
-    for (std::int64_t depth : depths) {
-      report_.depth = wanted > 0 ? wanted : depth;
-      met = within(report_.delta, report_.depth);
-      if (met || wanted > 0) break;
-    }
-    if (!met || !profile_.a.listed || !profile_.b.listed) return met;
-    const std::vector<double> deltas = rising_cutoffs(report_.delta, std::max(profile_.max_a, profile_.max_b));
-    report_.delta = deltas[last_within(deltas.size(), [&](std::size_t n) { return within(deltas[n], report_.depth); })];
-    within(report_.delta, report_.depth);
-    count(report_.delta);
+  /// Whether the way keeps the target with the smallest cutoff. With the largest cutoff that does it is a candidate.
+  bool keeps(const SmallWay& way, double target) {
+    const auto good = [&](const Candidate& c) { return c.error <= target && std::isfinite(c.error); };
+    Candidate last = tried(way, 0);
+    closest_ = std::min(closest_, last.error);
+    if (!good(last)) return false;
+    last_within(product_.a.deltas.size(), [&](std::size_t cutoff) {
+      const Candidate here = tried(way, cutoff);
+      if (good(here)) last = here;
+      return good(here);
+    });
+    last.cost = multiplier_.split(way, large_of(product_, last.cutoff));
+    if (last.cost < best_.cost) best_ = last;
     return true;
   }
 
-  MgemmReport weigh() {
-    if (!std::isfinite(bound_.certain)) {
-      return plain(fmt::format("with delta = {:.3g} single precision could overflow", report_.delta));
-    }
-    const double gain = options_.cost.plain(shape_) / options_.cost.split(shape_, large_, report_.depth);
-    report_.expected_speedup = gain;
-    const std::string fractions =
-        fmt::format("{:.3g} of A and {:.3g} of B are large", report_.large_a, report_.large_b);
-    if (gain <= 1 && !options_.always_split) {
-      return plain(fmt::format("{}: the split would take {:.2f} times as long as plain double", fractions, 1 / gain));
-    }
-    report_.form = MgemmForm::split;
-    report_.bound = bound_.certain;
-    report_.probable_bound = bound_.probable;
-    report_.reason = options_.always_split ? fractions + ": a split was asked for"
-                                           : fmt::format("{}: {:.2f} times as fast as plain double", fractions, gain);
-    return report_;
+  /// The cutoff, and what it does to the factors.
+  void describe() {
+    const ProductShape& s = product_.shape;
+    const LargeCounts large = large_of(product_, best_.cutoff);
+    report_.analysed = true;
+    report_.delta = product_.a.deltas[best_.cutoff];
+    report_.large_elements = large.a + large.b;
+    report_.large_a = double(large.a) / (double(s.m) * double(s.k));
+    report_.large_b = double(large.b) / (double(s.k) * double(s.n));
+    if (product_.swapped) std::swap(report_.large_a, report_.large_b);
   }
 
-  const Operands<double>& operands_;
+  std::string why_none(double target) const {
+    if (!cutoff_.automatic) {
+      return fmt::format("with delta = {:.3g} there is no bound on the error: sums could overflow", report_.delta);
+    }
+    return fmt::format("with delta = {:.3g} the {} is {:.3g}, above the target {:.3g}", report_.delta,
+                       is_measured() ? "measured error" : to_string(cutoff_.assurance) + " error bound", closest_,
+                       target);
+  }
+
+  void weigh() {
+    const double plain = multiplier_.plain(), all = best_.cost + multiplier_.analysis();
+    const bool apart = known_ == Known::analysed && multiplier_.analysis() > 0;
+    const double gain = plain / (known_ == Known::analysed ? best_.cost : all);
+    const std::string what =
+        fmt::format("{:.3g} of A and {:.3g} of B are large, the others in the form {}: ", report_.large_a,
+                    report_.large_b, best_.way.form->name);
+    report_.expected_speedup = plain / all;
+    if (gain <= 1 && !options_.always_split) {
+      return report_double(fmt::format("{}the split would take {:.2f} times as long as plain double", what, 1 / gain),
+                           double_bound(), report_);
+    }
+    report_.form = MgemmForm::split;
+    report_.small_form = best_.way.form->form;
+    report_.depth = best_.way.depth;
+    report_.bound = best_.bound.certain;
+    report_.probable_bound = best_.bound.probable;
+    report_.measured = is_measured() ? best_.error : 0;
+    report_.reason = what + (options_.always_split ? "a split was asked for"
+                                                   : fmt::format("{:.2f} times as fast as plain double{}", gain,
+                                                                 apart ? ", the analysis apart" : ""));
+  }
+
+  double double_bound() const { return double_error_bound(product_.shape.k, product_.a.max_abs, product_.b.max_abs); }
+
+  Multiplier& multiplier_;
+  const AnalysedProduct& product_;
+  Known known_;
   const Cutoff& cutoff_;
   const MgemmOptions& options_;
-  ProductShape shape_;
-  ProductProfile profile_;
-  LargeCounts large_;
-  ErrorBound bound_;
-  std::optional<SampledError> sample_;  ///< where the assurance is measured
+  Candidate best_;
+  double closest_ = infinity;  ///< error that a way has with the smallest cutoff
   MgemmReport report_;
 };
 
 }  // namespace
 
-MgemmReport choose_form(const Operands<double>& operands, double max_a, double max_b, const Cutoff& cutoff,
-                        const MgemmOptions& options) {
-  return Choice(operands, max_a, max_b, cutoff, options).decide();
+double Multiplier::measured(const SmallWay&, std::size_t, const ErrorBound&) {
+  throw Error(ErrorCode::internal, "a multiplier that takes no sample was asked for one");
+}
+
+MgemmReport choose(Multiplier& multiplier, const AnalysedProduct& product, Known known, const Cutoff& cutoff,
+                   const MgemmOptions& options) {
+  return Choice(multiplier, product, known, cutoff, options).decide();
+}
+
+std::string too_small(const ProductShape& shape, double least, const MgemmOptions& options) {
+  const double size = double(shape.m) * double(shape.n) * double(shape.k);
+  if (options.always_split || size >= least) return {};
+  return fmt::format("m n k = {:.3g} is below {:.3g}: too small to split", size, least);
+}
+
+void report_double(std::string reason, double bound, MgemmReport& report) {
+  report.form = MgemmForm::plain_double;
+  report.reason = std::move(reason);
+  report.bound = report.probable_bound = bound;
+  report.measured = 0;
+  report.depth = 0;
+}
+
+std::int64_t usual_depth(const FormTraits& form) {
+  if (form.integer) return longest_integer_sum;
+  return form.truncates ? 512 : 2048;
 }
 
 }  // namespace quadrille::mgemm

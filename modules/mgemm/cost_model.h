@@ -1,8 +1,7 @@
 // When the split of a product is worth its while.
 #pragma once
 
-#include "core/dense/panel_plan.h"
-#include "modules/mgemm/error_bound.h"
+#include "modules/mgemm/factor_profile.h"
 
 namespace quadrille::mgemm {
 

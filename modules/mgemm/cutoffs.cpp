@@ -1,19 +1,15 @@
 #include "modules/mgemm/cutoffs.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
 namespace quadrille::mgemm {
 
-double smallest_cutoff(double quantile_a, double quantile_b) {
-  const double most = std::max(quantile_a, quantile_b);
-  return most > 0 && std::isfinite(most) ? std::exp2(std::ceil(std::log2(most))) : 0;
-}
-
-std::vector<double> rising_cutoffs(double smallest, double largest_magnitude) {
+std::vector<double> cutoffs_of(const Cutoff& cutoff, double quantile, double largest_magnitude) {
+  if (!cutoff.automatic) return {cutoff.delta};
   constexpr std::size_t most = 64;
-  std::vector<double> deltas{smallest};
+  const bool finite = quantile > 0 && std::isfinite(quantile);
+  std::vector<double> deltas{finite ? std::exp2(std::ceil(std::log2(quantile))) : 0};
   while (deltas.back() < largest_magnitude) {
     const bool doubles = deltas.back() > 0 && deltas.size() + 1 < most;
     deltas.push_back(doubles ? 2 * deltas.back() : largest_magnitude);

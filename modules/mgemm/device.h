@@ -6,7 +6,6 @@
 #include "modules/mgemm/mgemm.h"
 
 #include <cstdint>
-#include <memory>
 
 namespace quadrille::mgemm {
 
@@ -28,40 +27,5 @@ MgemmReport mgemm_through_device(const Gemm<double>& gemm, const Cutoff& cutoff,
 /// The operands are checked and finite. memory_cap: bytes of the device's memory; 0: what is free.
 template <class T>
 CleaverReport multiply_panels_on_device(const Operands<T>& operands, std::int64_t memory_cap);
-
-/// A factor that many products share, on the device: analysed and in parts once. op(X) is `lines` rows of the left
-/// factor, or columns of the right one, of length k; row blocks of one product are ranges of lines.
-class QUADRILLE_API PreparedFactor {
- public:
-  enum class Side { left, right };
-  /// The left factor op(A) is rows x cols = lines x k, the right one op(B) k x lines; `matrix` must stay as it is while
-  /// the factor lives (the sparse products read it). Errors: ErrorCode::numerical for an element that is not finite,
-  /// ErrorCode::invalid_input for a matrix without elements.
-  PreparedFactor(DenseView<const double> matrix, Side side, double delta, SmallForm form);
-  ~PreparedFactor();
-  PreparedFactor(PreparedFactor&&) noexcept;
-  PreparedFactor& operator=(PreparedFactor&&) noexcept;
-
-  std::int64_t lines() const;
-  std::int64_t large_elements() const;
-
-  class Body;
-  const Body& body() const { return *body_; }
-
- private:
-  std::unique_ptr<Body> body_;
-};
-
-/// Lines [first, first + count) of a factor.
-struct FactorRange {
-  const PreparedFactor* factor = nullptr;
-  std::int64_t first = 0, count = 0;
-};
-
-/// C = alpha A B + beta C for factors prepared with the same form, C (stored by columns) on the device. Waits only
-/// while the first product of integers of about its size is tuned. depth: longest sum of the form; 0: the usual one.
-/// Errors: ErrorCode::invalid_input for factors that do not fit.
-QUADRILLE_API void multiply_prepared(double alpha, const FactorRange& a, const FactorRange& b, double beta,
-                                     DenseView<double> c, std::int64_t depth = 0);
 
 }  // namespace quadrille::mgemm

@@ -13,8 +13,6 @@ namespace {
 
 }  // namespace
 
-class PreparedFactor::Body {};
-
 MgemmReport mgemm_on_device(const Gemm<double>&, const Cutoff&, const MgemmOptions&) { refuse(); }
 MgemmReport mgemm_through_device(const Gemm<double>&, const Cutoff&, const MgemmOptions&) { refuse(); }
 template <class T>
@@ -25,15 +23,5 @@ template CleaverReport multiply_panels_on_device(const Operands<double>&, std::i
 template CleaverReport multiply_panels_on_device(const Operands<float>&, std::int64_t);
 
 std::unique_ptr<ComparedProducts> products_on_device(ComparedCase) { refuse(); }
-
-PreparedFactor::PreparedFactor(DenseView<const double>, Side, double, SmallForm) { refuse(); }
-PreparedFactor::~PreparedFactor() = default;
-PreparedFactor::PreparedFactor(PreparedFactor&&) noexcept = default;
-PreparedFactor& PreparedFactor::operator=(PreparedFactor&&) noexcept = default;
-std::int64_t PreparedFactor::lines() const { return 0; }
-std::int64_t PreparedFactor::large_elements() const { return 0; }
-void multiply_prepared(double, const FactorRange&, const FactorRange&, double, DenseView<double>, std::int64_t) {
-  refuse();
-}
 
 }  // namespace quadrille::mgemm

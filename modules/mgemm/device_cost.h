@@ -1,8 +1,7 @@
 // What the steps of a product on a GPU take.
 #pragma once
 
-#include "core/dense/panel_plan.h"
-#include "modules/mgemm/error_bound.h"
+#include "modules/mgemm/factor_profile.h"
 #include "modules/mgemm/forms.h"
 
 #include <algorithm>

@@ -13,9 +13,9 @@
 // in one pass over each matrix. Short sums make it sharp: a single sum over k would have gamma_{k+2}.
 #pragma once
 
-#include "core/dense/magnitude_split.h"
-#include "core/dense/panel_plan.h"
+#include "modules/mgemm/factor_profile.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace quadrille::mgemm {
@@ -36,26 +36,16 @@ struct ErrorBound {
   double in_double = 0;    ///< the part of both bounds that single precision has nothing to do with
 };
 
-/// Profiles of A by rows and of B by columns (profile_magnitudes of its transpose), with the same delta, and what the
-/// largest magnitudes are.
-struct ProductProfile {
-  ProductShape shape;
-  MagnitudeProfile a, b;
-  double max_a = 0, max_b = 0;
+/// The largest 2-norms of a line: of its small elements, and of all. At least the exact ones.
+struct LineNorms {
+  double small = 0, all = 0;
 };
+LineNorms line_norms(const FactorProfile& profile, std::size_t cutoff, std::int64_t k);
 
-/// For a cutoff `delta` not below that of the profiles, whose large elements must be listed unless it is that one (then
-/// 2-norms with large elements are replaced by sqrt(k) times the largest magnitude). Infinite where single precision
-/// could overflow.
-ErrorBound error_bound(const ProductProfile& profile, double delta, std::int64_t depth);
+/// For cutoff number `cutoff` of the profiles. Infinite where single precision could overflow.
+ErrorBound error_bound(const AnalysedProduct& product, std::size_t cutoff, std::int64_t depth);
 
 /// The bound of a product in double: gamma_{k+2}(2^-53) k max|A| max|B|, and the underflow of k products.
 double double_error_bound(std::int64_t k, double max_a, double max_b);
-
-/// Large elements of A and B for that cutoff.
-struct LargeCounts {
-  std::int64_t a = 0, b = 0;
-};
-LargeCounts count_large(const ProductProfile& profile, double delta);
 
 }  // namespace quadrille::mgemm

@@ -4,7 +4,6 @@
 #include "modules/mgemm/device_cost.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 #include <limits>
 
@@ -19,18 +18,9 @@ struct Measures {
   double unit, norm, all;
 };
 
-/// A 2-norm from a sum of `terms` squares that was itself rounded: at least the exact one.
-double norm_from_squares(double squares, double terms) {
-  return std::sqrt(squares * (1 + gamma_bound(terms + 4, double_roundoff)) + terms * DBL_MIN) *
-         (1 + 4 * double_roundoff);
-}
-
-Measures measure(const FactorProfile& profile, std::size_t cutoff, const FormTraits& form, double k) {
-  const CutoffExtremesOfLines& e = profile.extremes[cutoff];
-  double all = norm_from_squares(e.all_squares, k);
-  if (!std::isfinite(all)) all = std::sqrt(k) * profile.max_abs * (1 + 4 * double_roundoff);
-  return {std::ldexp(1.0, unit_exponent(form, profile.deltas[cutoff], profile.max_abs)),
-          norm_from_squares(e.small_squares, k), all};
+Measures measure(const FactorProfile& profile, std::size_t cutoff, const FormTraits& form, std::int64_t k) {
+  const LineNorms norms = line_norms(profile, cutoff, k);
+  return {std::ldexp(1.0, unit_exponent(form, profile.deltas[cutoff], profile.max_abs)), norms.small, norms.all};
 }
 
 double digits_error(const FormTraits& form, const Measures& a, const Measures& b, double k) {
@@ -89,10 +79,11 @@ int unit_exponent(const FormTraits& form, double delta, double max_abs) {
   return narrow::exponent_above(std::min(delta, max_abs)) - std::ilogb(form.largest);
 }
 
-ErrorBound form_error_bound(const ProductShape& shape, const FactorProfile& a, const FactorProfile& b,
-                            std::size_t cutoff, const FormTraits& form, std::int64_t depth) {
+ErrorBound form_error_bound(const AnalysedProduct& product, std::size_t cutoff, const FormTraits& form,
+                            std::int64_t depth) {
+  const auto& [shape, a, b, swapped] = product;
   const double k = double(shape.k);
-  const Measures of_a = measure(a, cutoff, form, k), of_b = measure(b, cutoff, form, k);
+  const Measures of_a = measure(a, cutoff, form, shape.k), of_b = measure(b, cutoff, form, shape.k);
   ErrorBound bound;
   if (form.integer) {
     bound.certain = bound.probable = digits_error(form, of_a, of_b, k);

@@ -20,29 +20,14 @@
 #include "modules/mgemm/error_bound.h"
 #include "modules/mgemm/forms.h"
 
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace quadrille::mgemm {
 
-/// Of all lines of a factor, for one cutoff: rows of the left factor, columns of the right one.
-struct CutoffExtremesOfLines {
-  double small_squares = 0;     ///< largest sum of squares of a line's small elements
-  double all_squares = 0;       ///< of all its elements; infinite when unknown, or too large
-  std::int64_t large = 0;       ///< elements above the cutoff
-  std::int64_t most_large = 0;  ///< in one line
-};
-
-/// What is known of a factor, for rising cutoffs.
-struct FactorProfile {
-  double max_abs = 0;
-  std::vector<double> deltas;
-  std::vector<CutoffExtremesOfLines> extremes;
-};
-
-/// The bound of the whole product for cutoff number `cutoff` of both profiles. Infinite where there is none.
-ErrorBound form_error_bound(const ProductShape& shape, const FactorProfile& a, const FactorProfile& b,
-                            std::size_t cutoff, const FormTraits& form, std::int64_t depth);
+/// The bound of the whole product for cutoff number `cutoff` of the profiles. Infinite where there is none.
+ErrorBound form_error_bound(const AnalysedProduct& product, std::size_t cutoff, const FormTraits& form,
+                            std::int64_t depth);
 
 /// The power of two u, as an exponent, such that small elements are at most u times the form's `largest`.
 int unit_exponent(const FormTraits& form, double delta, double max_abs);

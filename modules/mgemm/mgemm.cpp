@@ -4,10 +4,10 @@
 #include "core/dense/panel_plan.h"
 #include "core/error.h"
 #include "modules/mgemm/blas.h"
-#include "modules/mgemm/choice.h"
 #include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/device.h"
 #include "modules/mgemm/device_choice.h"
+#include "modules/mgemm/host_choice.h"
 #include "modules/mgemm/split_product.h"
 
 #include <fmt/format.h>
@@ -99,15 +99,14 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
     require_no_sample(cutoff);
     return mgemm_through_device(gemm, cutoff, options);
   }
-  const auto [max_a, max_b] = check_numbers(gemm);
+  const LargestMagnitudes most = check_numbers(gemm);
   if (!gemm.has_product()) {
     if (gemm.m > 0 && gemm.n > 0) scale(operands.c, operands.beta);
     MgemmReport report;
     report.reason = "there is nothing to multiply";
     return report;
   }
-  MgemmReport report = operands.swapped ? choose_form(operands, max_b, max_a, cutoff, options)
-                                        : choose_form(operands, max_a, max_b, cutoff, options);
+  MgemmReport report = choose_on_host(operands, most, cutoff, options);
   if (report.form == MgemmForm::split) {
     const ProductShape shape{operands.m(), operands.n(), operands.k()};
     const std::optional<SplitPlan> plan = plan_split(shape, report.large_elements, options.memory_cap);
@@ -116,12 +115,10 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
       multiply_split(operands, report, *plan, options.pause);
       return report;
     }
-    report.form = MgemmForm::plain_double;
-    report.bound = report.probable_bound = double_error_bound(gemm.k, max_a, max_b);
-    report.measured = 0;
-    report.reason =
+    report_double(
         fmt::format("lists of large elements and tiles leave too little for panels of a memory cap of {} bytes",
-                    options.memory_cap);
+                    options.memory_cap),
+        double_error_bound(gemm.k, most.a, most.b), report);
   }
   report.panel_bytes = multiply_panels(operands, options.memory_cap, options.pause).panel_bytes;
   return report;

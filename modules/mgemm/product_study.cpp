@@ -2,8 +2,8 @@
 
 #include "modules/differences.h"
 #include "modules/mgemm/blas.h"
-#include "modules/mgemm/choice.h"
 #include "modules/mgemm/compared_products.h"
+#include "modules/mgemm/host_choice.h"
 #include "modules/take_turns.h"
 
 #include <cblas.h>
@@ -47,8 +47,7 @@ class HostProducts : public ComparedProducts {
   CleaverReport panels() override { return cleaver(gemm_, {one_.memory_cap, nullptr}); }
   MgemmReport mixed() override { return mgemm(gemm_, one_.cutoff, one_.options); }
   void analyse() override {
-    const auto [max_a, max_b] = check_numbers(gemm_);
-    (void)choose_form(check_arguments(gemm_), max_a, max_b, one_.cutoff, one_.options);
+    (void)choose_on_host(check_arguments(gemm_), check_numbers(gemm_), one_.cutoff, one_.options);
   }
 
   const std::vector<double>& of_dgemm() override { return reference_; }

@@ -7,7 +7,6 @@
 #include "core/error.h"
 #include "modules/mgemm/cuda/factor.h"
 #include "modules/mgemm/cuda/sparse.h"
-#include "modules/mgemm/host_profile.h"
 #include "tests/gpu/on_device.h"
 #include "tests/modules/mgemm/salted.h"
 

@@ -5,6 +5,7 @@
 #include "modules/mgemm/c_api.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/device.h"
+#include "modules/mgemm/device_choice.h"
 #include "modules/mgemm/form_bound.h"
 #include "tests/gpu/on_device.h"
 #include "tests/modules/mgemm/problem.h"
@@ -161,14 +162,15 @@ TEST_P(CudaMgemm, OperandsOfTheHostPassThroughTheDevice) {
   });
 }
 
-TEST_P(CudaMgemm, PreparedFactorsServeManyProducts) {
+TEST_P(CudaMgemm, FactorsServeManyProducts) {
   const std::int64_t m = 333, n = 210, k = 450;
   const std::vector<double> a = testing::salted_matrix(m * k, 0.01, 100), b = testing::salted_matrix(n * k, 0.01, 100);
   const OnDevice<double> a_there(a), b_there(b);
   const DenseView<const double> left{a_there.get(), m, k, k, true}, right{b_there.get(), k, n, k, false};
-  const PreparedFactor of_a(left, PreparedFactor::Side::left, 1, GetParam());
-  const PreparedFactor of_b(right, PreparedFactor::Side::right, 1, GetParam());
-  EXPECT_GT(of_a.large_elements(), 0);
+  const FormTraits& form = traits_of(GetParam());
+  SplitFactors factors(form, 1);
+  factors.load(&left, &right);
+  EXPECT_GT(factors.a().large_elements(), 0);
   Problem<double> problem(Order::columns, Transpose::yes, Transpose::no, m, n, k, 0, 1, 0);
   problem.a = a;
   problem.b = b;
@@ -180,8 +182,8 @@ TEST_P(CudaMgemm, PreparedFactorsServeManyProducts) {
   for (const auto& [first_a, count_a, first_b, count_b] :
        {std::array<std::int64_t, 4>{0, m, 0, n}, {17, 100, 0, n}, {m - 1, 1, 5, 64}, {3, 50, n - 33, 33}}) {
     const OnDevice<double> c(std::vector<double>(std::size_t(count_a * count_b), HUGE_VAL));
-    multiply_prepared(2, {&of_a, first_a, count_a}, {&of_b, first_b, count_b}, 0,
-                      {c.get(), count_a, count_b, count_a, false});
+    multiply_converted(2, {&factors.a(), first_a, count_a}, {&factors.b(), first_b, count_b}, 0,
+                       {c.get(), count_a, count_b, count_a, false}, usual_depth(form));
     const std::vector<double> found = c.numbers();
     for (std::int64_t j = 0; j < count_b; ++j) {
       for (std::int64_t i = 0; i < count_a; ++i) {
@@ -190,11 +192,6 @@ TEST_P(CudaMgemm, PreparedFactorsServeManyProducts) {
       }
     }
   }
-  const OnDevice<double> c(std::vector<double>(4));
-  const DenseView<double> small{c.get(), 2, 2, 2, false};
-  EXPECT_THROW(multiply_prepared(1, {&of_b, 0, 2}, {&of_b, 0, 2}, 0, small), Error);
-  EXPECT_THROW(multiply_prepared(1, {&of_a, 0, 2}, {&of_b, n - 1, 2}, 0, small), Error);
-  EXPECT_THROW(multiply_prepared(1, {&of_a, 0, 3}, {&of_b, 0, 2}, 0, small), Error);
 }
 
 /// The bound of the form is used: an automatic cutoff meets its target with every form that can.

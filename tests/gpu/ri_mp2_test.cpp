@@ -3,7 +3,6 @@
 
 #include "core/error.h"
 #include "modules/mgemm/form_bound.h"
-#include "modules/mgemm/host_profile.h"
 #include "modules/ri_mp2/cuda/device_step4.h"
 #include "modules/ri_mp2/device.h"
 #include "modules/ri_mp2/generated_system.h"
@@ -160,7 +159,7 @@ double bound_of_energy(const System& system, const std::vector<double>& b, doubl
   const mgemm::FactorProfile profile =
       mgemm::profile_on_host({b.data(), pairs, n, n, true}, std::abs(*largest), {delta}, 1);
   const double element =
-      mgemm::form_error_bound({pairs, pairs, n}, profile, profile, 0, mgemm::traits_of(form), 2048).certain;
+      mgemm::form_error_bound({{pairs, pairs, n}, profile, profile}, 0, mgemm::traits_of(form), 2048).certain;
   const Sensitivity sensitivity = energy_sensitivity(system, squares_of_rows(system, b));
   return sensitivity.first * element + sensitivity.second * element * element;
 }

@@ -3,12 +3,13 @@
 #include "core/dense/cuda/cublas.h"
 #include "core/dense/cuda/panel_pipeline.h"
 #include "core/dense/cuda/strip_pipeline.h"
+#include "core/dense/magnitude_split.h"
 #include "core/error.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/cutoffs.h"
 #include "modules/mgemm/device.h"
 #include "modules/mgemm/device_choice.h"
-#include "modules/mgemm/host_profile.h"
+#include "modules/mgemm/host_choice.h"
 
 #include <fmt/format.h>
 
@@ -22,20 +23,25 @@ namespace {
 
 ProductShape shape_of(const Operands<double>& o) { return {o.m(), o.n(), o.k()}; }
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+std::string no_room(std::int64_t budget) {
+  return fmt::format("parts and lists of large elements do not fit {} bytes of the device's memory", budget);
+}
+
+/// A step of a split product in panels, which are on the device.
+void multiply_panels(SplitFactors& factors, double alpha, const PanelStep& step, const DenseView<const double>& a,
+                     const DenseView<const double>& b, double beta, const DenseView<double>& c, std::int64_t depth) {
+  factors.load(step.load_a ? &a : nullptr, step.load_b ? &b : nullptr);
+  multiply_converted(alpha, {&factors.a(), 0, c.rows}, {&factors.b(), 0, c.cols}, beta, c, depth);
+}
+
 /// Nothing is multiplied.
 MgemmReport scale_on_device(const Operands<double>& o) {
   if (o.c.rows > 0 && o.c.cols > 0 && o.beta != 1) merge_and_multiply_right(0, {}, {}, 0, {}, o.beta, o.c);
   MgemmReport report;
   report.reason = "there is nothing to multiply";
   return report;
-}
-
-bool is_too_small(const ProductShape& s, const MgemmOptions& options, MgemmReport& report) {
-  const double size = double(s.m) * double(s.n) * double(s.k), least = options.device_cost.smallest_product;
-  if (options.always_split || size >= least) return false;
-  report.reason = fmt::format("m n k = {:.3g} is below {:.3g}: too small to split", size, least);
-  report.bound = report.probable_bound = std::numeric_limits<double>::infinity();
-  return true;
 }
 
 /// The factors of one product, both on the device and whole.
@@ -65,45 +71,32 @@ class DeviceSplitProduct {
  private:
   /// A look at a few elements: where cutoffs begin, and whether an analysis is worth its while.
   bool look(MgemmReport& report) {
-    if (!cutoff_.automatic) smallest_ = cutoff_.delta;
     if (!cutoff_.automatic && options_.always_split) return true;
     const std::vector<MagnitudeSample> samples = DeviceFactor::samples({&*a_, &*b_});
     const MagnitudeSample &a = samples[0], &b = samples[1];
-    if (cutoff_.automatic) smallest_ = smallest_cutoff(a.quantile(cutoff_quantile), b.quantile(cutoff_quantile));
+    if (cutoff_.automatic) quantile_ = std::max(a.quantile(cutoff_quantile), b.quantile(cutoff_quantile));
     if (options_.always_split || !a.finite() || !b.finite()) return true;
-    std::vector<double> deltas{smallest_};
-    if (cutoff_.automatic) deltas = rising_cutoffs(smallest_, std::max(a.largest(), b.largest()));
-    const DeviceChoice choice =
-        choose_on_device(shape_, a.profile(deltas), b.profile(deltas), Known::sampled, cutoff_, options_);
-    if (choice.split) return true;
-    report.expected_speedup = choice.expected_speedup;
-    report.reason = "by a sample of the elements: " + choice.reason;
-    report.bound = report.probable_bound = std::numeric_limits<double>::infinity();
+    const std::vector<double> deltas = cutoffs_of(cutoff_, quantile_, std::max(a.largest(), b.largest()));
+    const MgemmReport found =
+        choose_on_device({shape_, a.profile(deltas), b.profile(deltas), o_.swapped}, Known::sampled, cutoff_, options_);
+    if (found.form == MgemmForm::split) return true;
+    report.expected_speedup = found.expected_speedup;
+    report_double("by a sample of the elements: " + found.reason, infinity, report);
     return false;
   }
 
   void analyse(MgemmReport& report) {
-    const double delta = smallest_;
+    const double delta = cutoffs_of(cutoff_, quantile_, 0).front();
     a_->analyse(delta);
     b_->analyse(delta);
     a_->check_finite(o_.swapped ? "B" : "A", order_);
     b_->check_finite(o_.swapped ? "A" : "B", order_);
-    std::vector<double> deltas{delta};
-    const auto few = [](DeviceFactor& f) {
-      return double(f.totals().large) <= most_listed * double(f.lines()) * double(f.length()) + 1;
-    };
-    if (cutoff_.automatic && few(*a_) && few(*b_)) {
-      deltas = rising_cutoffs(delta, std::max(a_->max_abs(), b_->max_abs()));
-      if (deltas.size() > 1) {
-        a_->list_large();
-        b_->list_large();
-      }
-    }
-    const FactorProfile a = a_->profile(deltas), b = b_->profile(deltas);
-    const DeviceChoice choice = choose_on_device(shape_, a, b, Known::analysed, cutoff_, options_);
-    describe(choice, a, b, shape_, o_.swapped, report);
-    plain_bound_ = double_error_bound(shape_.k, a.max_abs, b.max_abs);
-    if (choice.split && report.delta != delta) {
+    const double largest = std::max(a_->max_abs(), b_->max_abs());
+    std::vector<FactorProfile> found = DeviceFactor::profiles({&*a_, &*b_}, cutoffs_of(cutoff_, quantile_, largest));
+    report = choose_on_device({shape_, std::move(found[0]), std::move(found[1]), o_.swapped}, Known::analysed, cutoff_,
+                              options_);
+    plain_bound_ = double_error_bound(shape_.k, a_->max_abs(), b_->max_abs());
+    if (report.form == MgemmForm::split && report.delta != delta) {
       a_->analyse(report.delta);
       b_->analyse(report.delta);
     }
@@ -127,20 +120,15 @@ class DeviceSplitProduct {
     b_.reset();
     const std::optional<PanelPlan> plan = plan_device_split(shape_, report.large_elements, form, budget);
     if (!plan) {
-      report.form = MgemmForm::plain_double;
-      report.bound = report.probable_bound = plain_bound_;
-      report.reason =
-          fmt::format("parts and lists of large elements do not fit {} bytes of the device's memory", budget);
-      return;
+      return report_double(no_room(budget), plain_bound_, report);
     }
     report.panel_bytes = split_bytes({plan->rows(), plan->columns(), plan->depth()}, report.large_elements, form);
-    const DeviceSplit split{report.small_form, report.delta, report.depth};
-    DevicePanels panels;
+    SplitFactors factors(form, report.delta);
     for (std::int64_t number = 0; number < plan->steps(); ++number) {
       const PanelStep s = plan->step(number);
-      multiply_split_panels(split, o_.alpha, o_.a.block(s.row, s.depth, s.rows, s.depths), s.load_a,
-                            o_.b.block(s.depth, s.column, s.depths, s.columns), s.load_b, s.begins_c ? o_.beta : 1.0,
-                            o_.c.block(s.row, s.column, s.rows, s.columns), panels);
+      multiply_panels(factors, o_.alpha, s, o_.a.block(s.row, s.depth, s.rows, s.depths),
+                      o_.b.block(s.depth, s.column, s.depths, s.columns), s.begins_c ? o_.beta : 1.0,
+                      o_.c.block(s.row, s.column, s.rows, s.columns), report.depth);
     }
   }
 
@@ -150,15 +138,17 @@ class DeviceSplitProduct {
   const MgemmOptions& options_;
   ProductShape shape_;
   std::optional<DeviceFactor> a_, b_;
-  double smallest_ = 0;  ///< cutoff
+  double quantile_ = 0;  ///< of the magnitudes of both, where a sample was looked at
   double plain_bound_ = 0;
 };
 
 MgemmReport multiply_on_device(const Operands<double>& o, Order order, const Cutoff& cutoff,
                                const MgemmOptions& options) {
-  MgemmReport report;
-  if (is_too_small(shape_of(o), options, report)) {
+  const std::string reason = too_small(shape_of(o), options.device_cost.smallest_product, options);
+  if (!reason.empty()) {
     dense_product_on_device(o.alpha, o.a, o.b, o.beta, o.c);
+    MgemmReport report;
+    report_double(reason, infinity, report);
     return report;
   }
   return DeviceSplitProduct(o, order, cutoff, options).run();
@@ -220,20 +210,7 @@ PanelMemory staged_split_memory(const FormTraits& form, std::int64_t cap) {
 MgemmReport multiply_staged(const Operands<double>& o, const LargestMagnitudes& most, const Cutoff& cutoff,
                             const MgemmOptions& options, std::int64_t budget) {
   const ProductShape shape = shape_of(o);
-  const double max_a = o.swapped ? most.b : most.a, max_b = o.swapped ? most.a : most.b;
-  const double delta =
-      cutoff.automatic ? smallest_cutoff(sampled_quantile(o.a, cutoff_quantile), sampled_quantile(o.b, cutoff_quantile))
-                       : cutoff.delta;
-  std::vector<double> deltas{delta};
-  if (cutoff.automatic) deltas = rising_cutoffs(delta, std::max(max_a, max_b));
-  const FactorProfile a = profile_on_host(o.a, max_a, deltas, most_listed);
-  FactorProfile b = profile_on_host(o.b.transposed(), max_b, deltas, most_listed);
-  FactorProfile same = a;
-  same.deltas.resize(std::min(a.deltas.size(), b.deltas.size()));
-  b.deltas.resize(same.deltas.size());
-  const DeviceChoice choice = choose_on_device(shape, same, b, Known::analysed, cutoff, options);
-  MgemmReport report;
-  describe(choice, same, b, shape, o.swapped, report);
+  MgemmReport report = choose_on_device(analyse_on_host(o, most, cutoff), Known::analysed, cutoff, options);
   if (report.form == MgemmForm::split) {
     const FormTraits& form = traits_of(report.small_form);
     const std::int64_t rest = split_bytes({0, 0, std::min(shape.k, large_slab)}, report.large_elements, form);
@@ -242,31 +219,16 @@ MgemmReport multiply_staged(const Operands<double>& o, const LargestMagnitudes& 
     if (memory.cap >= budget / 2) plan = find_panels(shape, memory, o.beta != 0);
     if (plan) {
       report.panel_bytes = plan->bytes(memory) + rest;
-      const DeviceSplit split{report.small_form, report.delta, report.depth};
-      DevicePanels panels;
+      SplitFactors factors(form, report.delta);
       cuda::PanelPipeline<double>(o.a, o.b, o.beta, o.c, *plan, memory)
           .run([&](const PanelStep& s, DenseView<const double> pa, DenseView<const double> pb, double beta,
-                   DenseView<double> pc) {
-            multiply_split_panels(split, o.alpha, pa, s.load_a, pb, s.load_b, beta, pc, panels);
-          });
+                   DenseView<double> pc) { multiply_panels(factors, o.alpha, s, pa, pb, beta, pc, report.depth); });
       return report;
     }
-    report.form = MgemmForm::plain_double;
-    report.bound = report.probable_bound = double_error_bound(shape.k, max_a, max_b);
-    report.reason = fmt::format("parts and lists of large elements do not fit {} bytes of the device's memory", budget);
+    report_double(no_room(budget), double_error_bound(shape.k, most.a, most.b), report);
   }
   report.panel_bytes = multiply_panels_on_device(o, options.memory_cap).panel_bytes;
   return report;
-}
-
-void check_prepared(const FactorRange& range, Side side, const char* name) {
-  const auto refuse = [&](const std::string& what) { throw Error(ErrorCode::invalid_input, name + what); };
-  if (range.factor == nullptr) refuse(": there is no factor");
-  if (range.factor->body().side != side) refuse(": the factor was prepared for the other side of a product");
-  if (range.first < 0 || range.count < 0 || range.first + range.count > range.factor->lines()) {
-    refuse(fmt::format(": lines [{}, {}) of a factor that has {}", range.first, range.first + range.count,
-                       range.factor->lines()));
-  }
 }
 
 }  // namespace
@@ -304,9 +266,10 @@ MgemmReport mgemm_through_device(const Gemm<double>& gemm, const Cutoff& cutoff,
     report.panel_bytes += matrices;
     return report;
   }
-  MgemmReport report;
-  if (is_too_small(s, here, report)) {
-    report.bound = report.probable_bound = double_error_bound(s.k, most.a, most.b);
+  const std::string reason = too_small(s, here.device_cost.smallest_product, here);
+  if (!reason.empty()) {
+    MgemmReport report;
+    report_double(reason, double_error_bound(s.k, most.a, most.b), report);
     report.panel_bytes = multiply_panels_on_device(o, here.memory_cap).panel_bytes;
     return report;
   }
@@ -347,44 +310,5 @@ CleaverReport multiply_panels_on_device(const Operands<T>& o, std::int64_t memor
 
 template CleaverReport multiply_panels_on_device(const Operands<double>&, std::int64_t);
 template CleaverReport multiply_panels_on_device(const Operands<float>&, std::int64_t);
-
-PreparedFactor::PreparedFactor(DenseView<const double> matrix, Side side, double delta, SmallForm form)
-    : body_(std::make_unique<Body>(matrix, side)) {
-  if (!(delta >= 0)) throw Error(ErrorCode::invalid_input, fmt::format("delta = {}: it must be 0 or more", delta));
-  if (form == SmallForm::automatic) throw Error(ErrorCode::invalid_input, "a prepared factor needs a form by name");
-  if (matrix.rows < 1 || matrix.cols < 1) {
-    throw Error(ErrorCode::invalid_input,
-                fmt::format("a prepared factor must have elements, is {} x {}", matrix.rows, matrix.cols));
-  }
-  body_->factor.analyse(delta);
-  body_->factor.check_finite(side == Side::left ? "the left factor" : "the right factor",
-                             matrix.by_rows ? Order::rows : Order::columns);
-  body_->factor.convert(traits_of(form));
-}
-
-PreparedFactor::~PreparedFactor() = default;
-PreparedFactor::PreparedFactor(PreparedFactor&&) noexcept = default;
-PreparedFactor& PreparedFactor::operator=(PreparedFactor&&) noexcept = default;
-std::int64_t PreparedFactor::lines() const { return body_->factor.lines(); }
-std::int64_t PreparedFactor::large_elements() const { return body_->factor.large_elements(); }
-
-void multiply_prepared(double alpha, const FactorRange& a, const FactorRange& b, double beta, DenseView<double> c,
-                       std::int64_t depth) {
-  check_prepared(a, Side::left, "A");
-  check_prepared(b, Side::right, "B");
-  const DeviceFactor &of_a = a.factor->body().factor, &of_b = b.factor->body().factor;
-  const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_input, message); };
-  if (of_a.form().form != of_b.form().form) refuse("A and B were prepared in different forms");
-  if (of_a.length() != of_b.length()) {
-    refuse(fmt::format("the lines of A have {} elements, those of B {}", of_a.length(), of_b.length()));
-  }
-  if (c.rows != a.count || c.cols != b.count || c.by_rows || c.ld < c.rows) {
-    refuse(fmt::format("C must be stored by columns, {} x {}", a.count, b.count));
-  }
-  if (depth < 0) refuse(fmt::format("depth = {}: it must be 0 or more", depth));
-  if (c.rows == 0 || c.cols == 0) return;
-  multiply_converted(alpha, {&of_a, a.first, a.count}, {&of_b, b.first, b.count}, beta, c,
-                     depth > 0 ? depth : usual_depth(of_a.form()));
-}
 
 }  // namespace quadrille::mgemm

@@ -15,24 +15,6 @@ namespace quadrille::mgemm {
 template <class T>
 void dense_product_on_device(T alpha, DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c);
 
-/// The split of one product and of the next ones with the same panels.
-struct DeviceSplit {
-  SmallForm form;
-  double delta;
-  std::int64_t depth;
-};
-
-/// The factors of the step before, if any: panels that did not change keep them.
-struct DevicePanels {
-  std::optional<DeviceFactor> a, b;
-};
-
-/// C = beta C + alpha A B for panels on the device. `load_a`, `load_b`: the panel is another one than the one before.
-/// Waits for the analysis of such panels.
-void multiply_split_panels(const DeviceSplit& split, double alpha, DenseView<const double> a, bool load_a,
-                           DenseView<const double> b, bool load_b, double beta, DenseView<double> c,
-                           DevicePanels& panels);
-
 /// What a split product of panels of this shape takes besides A, B and C, `large` being the large elements in both.
 std::int64_t split_bytes(const ProductShape& shape, std::int64_t large, const FormTraits& form);
 
@@ -46,9 +28,5 @@ std::optional<PanelPlan> plan_device_split(const ProductShape& shape, std::int64
 
 /// The bytes that may be taken: the cap; where there is none, nearly all that is free.
 std::int64_t device_budget(std::int64_t memory_cap);
-
-/// What the report says of a choice.
-void describe(const DeviceChoice& choice, const FactorProfile& a, const FactorProfile& b, const ProductShape& shape,
-              bool swapped, MgemmReport& report);
 
 }  // namespace quadrille::mgemm

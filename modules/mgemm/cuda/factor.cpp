@@ -148,6 +148,19 @@ FactorProfile DeviceFactor::profile(const std::vector<double>& deltas) {
   return profile;
 }
 
+std::vector<FactorProfile> DeviceFactor::profiles(std::initializer_list<DeviceFactor*> factors,
+                                                  std::vector<double> deltas) {
+  for (DeviceFactor* f : factors) {
+    if (std::int64_t(f->totals().large) > listed_of(f->lines() * f->length())) deltas.resize(1);
+  }
+  std::vector<FactorProfile> found;
+  for (DeviceFactor* f : factors) {
+    if (deltas.size() > 1) f->list_large();
+  }
+  for (DeviceFactor* f : factors) found.push_back(f->profile(deltas));
+  return found;
+}
+
 std::int64_t DeviceFactor::bytes(std::int64_t lines, std::int64_t length, const FormTraits& form) {
   const std::int64_t segments = (length + cuda::segment_length - 1) / cuda::segment_length;
   return (lines + lines_behind) * form.parts * form.bytes * padded_length(length) + lines * (segments * 20 + 20) + 4096;
@@ -170,6 +183,16 @@ const void* DeviceFactor::parts(std::int64_t line) const {
 
 LargeLines DeviceFactor::large(std::int64_t first_line) const {
   return {offsets_.get() + first_line, list(), totals_.large > 0};
+}
+
+void SplitFactors::load(const DenseView<const double>* a, const DenseView<const double>* b) {
+  if (a != nullptr) a_.reset();
+  if (b != nullptr) b_.reset();
+  // Both are asked for before the first is waited for.
+  if (a != nullptr) a_.emplace(*a, Side::left).analyse(delta_);
+  if (b != nullptr) b_.emplace(*b, Side::right).analyse(delta_);
+  if (a != nullptr) a_->convert(form_);
+  if (b != nullptr) b_->convert(form_);
 }
 
 }  // namespace quadrille::mgemm

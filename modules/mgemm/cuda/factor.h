@@ -3,18 +3,20 @@
 
 #include "core/backend/cuda/device_array.h"
 #include "core/dense/cuda/magnitude_split.h"
+#include "modules/mgemm/arguments.h"
 #include "modules/mgemm/cuda/sparse.h"
-#include "modules/mgemm/device.h"
+#include "modules/mgemm/device_cost.h"
 #include "modules/mgemm/form_bound.h"
 #include "modules/mgemm/magnitude_sample.h"
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <vector>
 
 namespace quadrille::mgemm {
 
-using Side = PreparedFactor::Side;
+enum class Side { left, right };
 
 /// op(A), whose rows are the lines, or op(B), whose columns are. The matrix stays somebody else's.
 class DeviceFactor {
@@ -34,6 +36,9 @@ class DeviceFactor {
   /// For these cutoffs, the first of which is that of the analysis: waits; more than one cutoff needs list_large().
   FactorProfile profile(const std::vector<double>& deltas);
   void list_large();
+  /// The same of several factors: where one has too many large elements for a list (listed_of), for the first cutoff
+  /// alone.
+  static std::vector<FactorProfile> profiles(std::initializer_list<DeviceFactor*> factors, std::vector<double> deltas);
 
   /// Parts of the small elements of the analysis's cutoff, and the list of the large ones.
   void convert(const FormTraits& form);
@@ -76,6 +81,23 @@ class DeviceFactor {
   cuda::DeviceArray<std::byte> parts_;
 };
 
+/// The factors of split products on the device, in parts.
+class SplitFactors {
+ public:
+  SplitFactors(const FormTraits& form, double delta) : form_(form), delta_(delta) {}
+
+  /// Takes other matrices, of finite elements; null: the factor before stays. What is replaced goes first, as its
+  /// memory is needed. Waits for the analysis.
+  void load(const DenseView<const double>* a, const DenseView<const double>* b);
+  const DeviceFactor& a() const { return *a_; }
+  const DeviceFactor& b() const { return *b_; }
+
+ private:
+  const FormTraits& form_;
+  double delta_;
+  std::optional<DeviceFactor> a_, b_;
+};
+
 constexpr const char* memory_advice = "use a smaller memory cap, or free memory of the device";
 
 /// Lines [first, first + count) of a converted factor.
@@ -91,12 +113,5 @@ void multiply_converted(double alpha, const ConvertedRange& a, const ConvertedRa
 
 /// What that takes besides the factors.
 std::int64_t multiply_bytes(std::int64_t m, std::int64_t n, std::int64_t k);
-
-class PreparedFactor::Body {
- public:
-  Body(DenseView<const double> matrix, Side side) : factor(matrix, side), side(side) {}
-  DeviceFactor factor;
-  Side side;
-};
 
 }  // namespace quadrille::mgemm

@@ -3,7 +3,6 @@
 #include "core/backend/cuda/device_array.h"
 #include "core/error.h"
 #include "modules/mgemm/cuda/device_product.h"
-#include "modules/mgemm/device.h"
 #include "modules/ri_mp2/batches.h"
 #include "modules/ri_mp2/clock.h"
 #include "modules/ri_mp2/cuda/arrays.h"
@@ -106,15 +105,16 @@ void sum_in_mixed_precision(const System& system, const Options& options, const 
   if (!choice.split) return sum_in_one_precision<double>(system, options, b.get(), energy);
   const double began = now();
   const DenseView<const double> all{b.get(), system.pairs(), n, n, true};
-  const mgemm::PreparedFactor left(all, mgemm::Side::left, choice.delta, choice.small_form);
-  const mgemm::PreparedFactor right(all.transposed(), mgemm::Side::right, choice.delta, choice.small_form);
+  const DenseView<const double> turned = all.transposed();
+  mgemm::SplitFactors factors(mgemm::traits_of(choice.small_form), choice.delta);
+  factors.load(&all, &turned);
   cuda_backend().synchronize();
   energy.step4.seconds += now() - began;
   sum_batches_there<double>(
       system, options,
       [&](const Block<double>& block) {
-        mgemm::multiply_prepared(1, {&left, block.column, block.columns}, {&right, block.row, block.rows}, 0, block.out,
-                                 choice.depth);
+        mgemm::multiply_converted(1, {&factors.a(), block.column, block.columns}, {&factors.b(), block.row, block.rows},
+                                  0, block.out, choice.depth);
       },
       energy);
 }

@@ -3,6 +3,7 @@
 #include "core/backend/cuda/cuda_backend.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/cutoffs.h"
+#include "modules/mgemm/form_bound.h"
 #include "modules/ri_mp2/cuda/arrays.h"
 #include "modules/ri_mp2/cuda/device_step3.h"
 #include "modules/ri_mp2/energy.h"
@@ -16,6 +17,7 @@ namespace quadrille::ri_mp2 {
 namespace {
 
 using mgemm::FormTraits;
+using mgemm::SmallWay;
 
 /// Terms of energy_sensitivity that the host adds up in a second.
 constexpr double sensitivity_terms = 1e10;
@@ -26,114 +28,94 @@ std::vector<double> squares_on_device(const System& system, const double* b) {
   return cuda::fetched(squares.get(), squares.count());
 }
 
-class DeviceWays final : public SplitWays {
+class Device final : public BatchMultiplier {
  public:
-  DeviceWays(const System& system, const double* b, const Options& options, std::int64_t batch)
+  Device(const System& system, const double* b, const Options& options, std::int64_t batch)
       : system_(system),
         b_(b),
         options_(options),
         cutoff_(options.products.cutoff),
         rows_(batch * system.virtuals),
-        batches_(std::max(1.0, double(system.occupied) / double(batch))),
-        shape_{rows_, rows_, system.auxiliary} {}
+        batches_(std::max(1.0, double(system.occupied) / double(batch))) {
+    product_.shape = {rows_, rows_, system.auxiliary};
+  }
 
   std::string too_small() const override {
-    const double size = double(shape_.m) * double(shape_.n) * double(shape_.k);
+    const ProductShape& s = product_.shape;
+    const double size = double(s.m) * double(s.n) * double(s.k);
     if (size >= cost_.smallest_product) return {};
     return fmt::format("products of {:.3g} multiplications are too small to split", size);
   }
 
-  std::vector<SplitWay> all() override {
-    analyse();
-    const std::int64_t bytes = mgemm::device_budget(0);
-    std::vector<SplitWay> ways;
+  const mgemm::AnalysedProduct& analysed() override {
+    if (!product_.a.deltas.empty()) return product_;
+    mgemm::DeviceFactor factor({b_, system_.pairs(), system_.auxiliary, system_.auxiliary, true}, mgemm::Side::left);
+    const double quantile =
+        cutoff_.automatic ? mgemm::DeviceFactor::samples({&factor})[0].quantile(mgemm::cutoff_quantile) : 0;
+    factor.analyse(mgemm::cutoffs_of(cutoff_, quantile, 0).front());
+    factor.check_finite("B", mgemm::Order::rows);
+    const std::vector<double> deltas = mgemm::cutoffs_of(cutoff_, quantile, factor.max_abs());
+    product_.a = product_.b = mgemm::DeviceFactor::profiles({&factor}, deltas)[0];
+    return product_;
+  }
+
+  std::vector<std::vector<SmallWay>> ways() const override {
+    std::vector<std::vector<SmallWay>> all;
     for (const FormTraits& form : mgemm::all_forms()) {
       if (options_.small_form != mgemm::SmallForm::automatic && options_.small_form != form.form) continue;
-      for (const std::int64_t depth : useful_depths(form, system_.auxiliary)) {
-        for (std::size_t cutoff = 0; cutoff < profile_.deltas.size(); ++cutoff) {
-          const double here = bound(form, cutoff, depth);
-          if (!(here <= largest_bound(cutoff)) || !fits(form, cutoff, bytes)) continue;
-          ways.push_back({&form, profile_.deltas[cutoff], depth, profile_.extremes[cutoff].large, here,
-                          gain(form, cutoff, depth)});
-        }
-      }
+      std::vector<SmallWay>& of_form = all.emplace_back();
+      for (const std::int64_t depth : useful_depths(form, system_.auxiliary)) of_form.push_back({&form, depth});
     }
-    return ways;
+    return all;
   }
+
+  mgemm::ErrorBound bound(const SmallWay& way, std::size_t cutoff) const override {
+    return mgemm::form_error_bound(product_, cutoff, *way.form, way.depth);
+  }
+
+  double plain() const override { return products() * cost_.plain(product_.shape); }
+  double split(const SmallWay& way, const mgemm::LargeCounts& large) const override {
+    const auto of_batch = std::int64_t(double(large.a) / batches_);
+    const double conversion = cost_.conversion(product_.shape, *way.form);
+    const double each = cost_.split(product_.shape, {of_batch, of_batch}, *way.form, way.depth) - conversion;
+    // Conversion and analysis of the two factors of a batch are shared by all its products.
+    const double once = cost_.analysis(product_.shape) + conversion;
+    return products() * each + batches_ * once + cost_of_sample(*way.form);
+  }
+
+  /// The parts of B for both sides, the lists of large elements and what a product takes.
+  std::int64_t bytes(const SmallWay& way, std::int64_t large) const override {
+    const std::int64_t factors =
+        2 * mgemm::DeviceFactor::bytes(system_.pairs(), system_.auxiliary, *way.form) + 24 * large;
+    const std::int64_t sample = cutoff_.automatic && !sample_ ? 3 * 8 * SampledEnergyError::rows * system_.pairs() : 0;
+    const std::int64_t product = mgemm::multiply_bytes(rows_, rows_, system_.auxiliary) + 8 * rows_ * rows_;
+    return factors + std::max(product, sample);
+  }
+  std::int64_t free_bytes() const override { return mgemm::device_budget(0); }
 
   std::vector<double> squares_of_rows() override { return squares_on_device(system_, b_); }
 
   double take_sample(const std::vector<double>& squares, const std::vector<double>* root) override {
-    analyse();
-    return sample_.emplace(system_, b_, squares, profile_.max_abs, root).error_of_step3();
+    return sample_.emplace(system_, b_, squares, analysed().a.max_abs, root).error_of_step3();
   }
 
-  SampledErrors errors(const SplitWay& way) override { return sample_->errors(way.form->form, way.delta, way.depth); }
+  SampledErrors errors(const SmallWay& way, double delta) override {
+    return sample_->errors(way.form->form, delta, way.depth);
+  }
 
  private:
-  /// Once.
-  void analyse() {
-    if (!profile_.deltas.empty()) return;
-    mgemm::DeviceFactor factor({b_, system_.pairs(), system_.auxiliary, system_.auxiliary, true}, mgemm::Side::left);
-    const double quantile = factor_quantile(factor);
-    const double delta = cutoff_.automatic ? mgemm::smallest_cutoff(quantile, quantile) : cutoff_.delta;
-    factor.analyse(delta);
-    factor.check_finite("B", mgemm::Order::rows);
-    std::vector<double> deltas{delta};
-    const double elements = double(system_.pairs()) * double(system_.auxiliary);
-    if (cutoff_.automatic && double(factor.totals().large) <= mgemm::most_listed * elements + 1) {
-      deltas = mgemm::rising_cutoffs(delta, factor.max_abs());
-      if (deltas.size() > 1) factor.list_large();
-    }
-    profile_ = factor.profile(deltas);
-  }
-
-  double factor_quantile(const mgemm::DeviceFactor& factor) const {
-    return cutoff_.automatic ? mgemm::DeviceFactor::samples({&factor})[0].quantile(mgemm::cutoff_quantile) : 0;
-  }
-
-  double bound(const FormTraits& form, std::size_t cutoff, std::int64_t depth) const {
-    return mgemm::form_error_bound(shape_, profile_, profile_, cutoff, form, depth).certain;
-  }
-
-  /// Conversion and analysis of the two factors of a batch, which all its products share.
-  double once(const FormTraits& form) const { return cost_.analysis(shape_) + cost_.conversion(shape_, form); }
-
-  double gain(const FormTraits& form, std::size_t cutoff, std::int64_t depth) const {
-    const double products = batches_ * (batches_ + 1) / 2;
-    const auto large = std::int64_t(double(profile_.extremes[cutoff].large) / batches_);
-    const double each = cost_.split(shape_, {large, large}, form, depth) - cost_.conversion(shape_, form);
-    return products * cost_.plain(shape_) / (products * each + batches_ * once(form) + cost_of_sample(form));
-  }
+  double products() const { return batches_ * (batches_ + 1) / 2; }
 
   /// What DeviceEnergySample takes at least: two products of its rows in double, and one trial. Or energy_sensitivity.
   double cost_of_sample(const FormTraits& form) const {
     if (!cutoff_.automatic) return 0;
     const double pairs = double(system_.pairs());
-    if (is_certain()) return pairs * pairs / sensitivity_terms;
+    if (cutoff_.assurance == mgemm::Assurance::certain) return pairs * pairs / sensitivity_terms;
     const double numbers = double(system_.pairs()) * double(system_.auxiliary);
     const double flops = 2 * double(SampledEnergyError::rows) * numbers;
     return 2 * flops / cost_.double_flops + form.products() * flops / cost_.flops_of(form.form) +
            (3 * 8 + 2 * form.bytes * form.parts) * numbers / cost_.bytes + 2 * cost_.wait;
   }
-
-  /// The parts of B for both sides, the lists of large elements and what a product takes.
-  bool fits(const FormTraits& form, std::size_t cutoff, std::int64_t bytes) const {
-    const std::int64_t large = profile_.extremes[cutoff].large;
-    const std::int64_t factors = 2 * mgemm::DeviceFactor::bytes(system_.pairs(), system_.auxiliary, form) + 24 * large;
-    const std::int64_t sample = cutoff_.automatic && !sample_ ? 3 * 8 * SampledEnergyError::rows * system_.pairs() : 0;
-    const std::int64_t product = mgemm::multiply_bytes(rows_, rows_, system_.auxiliary) + 8 * rows_ * rows_;
-    return factors + std::max(product, sample) <= bytes;
-  }
-
-  /// A given cutoff stands for what single precision makes of it.
-  double largest_bound(std::size_t cutoff) const {
-    if (cutoff_.automatic || options_.small_form != mgemm::SmallForm::automatic) return HUGE_VAL;
-    const FormTraits& single = mgemm::traits_of(mgemm::SmallForm::single);
-    return bound(single, cutoff, mgemm::usual_depth(single));
-  }
-
-  bool is_certain() const { return cutoff_.assurance == mgemm::Assurance::certain; }
 
   const System& system_;
   const double* b_;
@@ -141,9 +123,8 @@ class DeviceWays final : public SplitWays {
   const mgemm::Cutoff& cutoff_;
   std::int64_t rows_;
   double batches_;
-  ProductShape shape_;  ///< of a product of batches
   mgemm::DeviceCostModel cost_;
-  mgemm::FactorProfile profile_;
+  mgemm::AnalysedProduct product_;  ///< of the shape of a product of batches
   std::optional<DeviceEnergySample> sample_;
 };
 
@@ -151,8 +132,8 @@ class DeviceWays final : public SplitWays {
 
 SplitChoice choose_split_on_device(const System& system, const std::vector<double>& root, const double* b,
                                    const Step3Errors& errors, const Options& options, std::int64_t batch) {
-  DeviceWays ways(system, b, options, batch);
-  return choose_split(system, root, errors, options, ways);
+  Device device(system, b, options, batch);
+  return choose_split(system, root, errors, options, device);
 }
 
 DeviceEnergySample::DeviceEnergySample(const System& system, const double* b, const std::vector<double>& squares,
@@ -240,16 +221,15 @@ DeviceRows DeviceEnergySample::rows_there() const {
 
 SampledErrors DeviceEnergySample::errors(mgemm::SmallForm form, double delta, std::int64_t depth) {
   const std::int64_t pairs = system_.pairs(), n = system_.auxiliary, count = std::int64_t(rows_.size());
-  if (!all_ || form != form_ || delta != delta_) {
-    all_.reset();  // its memory is needed
-    some_.reset();
-    all_.emplace(DenseView<const double>{b_, pairs, n, n, true}, mgemm::Side::left, delta, form);
-    some_.emplace(DenseView<const double>{sample_.get(), n, count + 1, n, false}, mgemm::Side::right, delta, form);
+  if (!factors_ || form != form_ || delta != delta_) {
+    factors_.reset();  // its memory is needed
+    const DenseView<const double> all{b_, pairs, n, n, true}, some{sample_.get(), n, count + 1, n, false};
+    factors_.emplace(mgemm::traits_of(form), delta).load(&all, &some);
     form_ = form;
     delta_ = delta;
   }
-  mgemm::multiply_prepared(1, {&*all_, 0, pairs}, {&*some_, 0, count}, 0, {mixed_.get(), pairs, count, pairs, false},
-                           depth);
+  mgemm::multiply_converted(1, {&factors_->a(), 0, pairs}, {&factors_->b(), 0, count}, 0,
+                            {mixed_.get(), pairs, count, pairs, false}, depth);
   return errors_of_mixed(has_step3_errors_ || mgemm::traits_of(form).truncates);
 }
 

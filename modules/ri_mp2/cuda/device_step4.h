@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/backend/cuda/device_array.h"
-#include "modules/mgemm/device.h"
+#include "modules/mgemm/cuda/factor.h"
 #include "modules/ri_mp2/cuda/kernels.h"
 #include "modules/ri_mp2/split_choice.h"
 
@@ -13,10 +13,9 @@
 
 namespace quadrille::ri_mp2 {
 
-/// For batches of `batch` occupied orbitals; B, [pairs][auxiliary], is on the device. As choose_split(), with the forms
-/// and costs of a GPU: a given cutoff takes the form that is expected to be fastest of those whose bound is no worse
-/// than that of single precision with sums of 2048 terms. Forms that the device's free memory does not hold are left
-/// out. Errors: ErrorCode::numerical where B is not finite and is looked at.
+/// choose_split() on a GPU for batches of `batch` occupied orbitals; B, [pairs][auxiliary], is on the device. Forms
+/// that its free memory does not hold are left out. Errors: ErrorCode::numerical where B is not finite and is looked
+/// at.
 SplitChoice choose_split_on_device(const System& system, const std::vector<double>& root, const double* b,
                                    const Step3Errors& errors, const Options& options, std::int64_t batch);
 
@@ -54,8 +53,7 @@ class DeviceEnergySample {
   cuda::DeviceArray<double> sample_;                       ///< rows of B, and one that holds the largest magnitude
   cuda::DeviceArray<double> exact_, derivatives_, mixed_;  ///< [row][jb]
   cuda::DeviceArray<MovedEnergy> moved_;
-  /// Those of the trial before.
-  std::optional<mgemm::PreparedFactor> all_, some_;
+  std::optional<mgemm::SplitFactors> factors_;  ///< of the trial before: B and the sample
   mgemm::SmallForm form_ = mgemm::SmallForm::automatic;
   double delta_ = 0;
   bool has_step3_errors_;

@@ -4,7 +4,7 @@
 #include "core/dense/cuda/magnitude_split.h"
 #include "core/dense/magnitude_split.h"
 #include "core/error.h"
-#include "modules/mgemm/host_profile.h"
+#include "modules/mgemm/form_bound.h"
 #include "modules/mgemm/magnitude_sample.h"
 #include "tests/modules/mgemm/salted.h"
 
@@ -37,36 +37,37 @@ FactorProfile salted_profile(double lines, double k, double fraction) {
   return profile;
 }
 
-DeviceChoice choose(std::int64_t n, double fraction, const Cutoff& cutoff, const MgemmOptions& options = {}) {
-  FactorProfile p = salted_profile(double(n), double(n), fraction);
-  if (!cutoff.automatic) {
-    p.deltas.resize(1);
-    p.extremes.resize(1);
-  }
-  return choose_on_device({n, n, n}, p, p, Known::analysed, cutoff, options);
+AnalysedProduct salted_product(std::int64_t n, double fraction) {
+  const FactorProfile p = salted_profile(double(n), double(n), fraction);
+  return {{n, n, n}, p, p};
+}
+
+MgemmReport choose(std::int64_t n, double fraction, const Cutoff& cutoff, const MgemmOptions& options = {}) {
+  AnalysedProduct product = salted_product(n, fraction);
+  if (!cutoff.automatic) product.a.deltas.resize(1);
+  return choose_on_device(product, Known::analysed, cutoff, options);
 }
 
 TEST(DeviceChoice, AGivenCutoffKeepsWhatSinglePrecisionWould) {
-  const DeviceChoice choice = choose(16384, 1e-4, Cutoff::at(1));
-  EXPECT_TRUE(choice.split);
+  const MgemmReport choice = choose(16384, 1e-4, Cutoff::at(1));
+  EXPECT_EQ(choice.form, MgemmForm::split);
   EXPECT_GT(choice.expected_speedup, 2);
-  const FactorProfile p = salted_profile(16384, 16384, 1e-4);
-  const double single = form_error_bound({16384, 16384, 16384}, p, p, 0, traits_of(SmallForm::single), 2048).certain;
-  EXPECT_LE(choice.bound.certain, single);
+  const double single = form_error_bound(salted_product(16384, 1e-4), 0, traits_of(SmallForm::single), 2048).certain;
+  EXPECT_LE(choice.bound, single);
   EXPECT_NE(choice.reason.find("times as fast as plain double"), std::string::npos) << choice.reason;
 }
 
 TEST(DeviceChoice, TighterTargetsTakeMoreExactForms) {
   double last = infinity;
   for (double target : {10.0, 0.1, 1e-4, 1e-6}) {
-    const DeviceChoice choice = choose(16384, 1e-4, Cutoff::for_error(target));
-    ASSERT_TRUE(choice.split) << target << ": " << choice.reason;
-    EXPECT_LE(choice.bound.certain, target);
+    const MgemmReport choice = choose(16384, 1e-4, Cutoff::for_error(target));
+    ASSERT_EQ(choice.form, MgemmForm::split) << target << ": " << choice.reason;
+    EXPECT_LE(choice.bound, target);
     EXPECT_LE(choice.expected_speedup, last * 1.0001);
     last = choice.expected_speedup;
   }
-  const DeviceChoice none = choose(16384, 1e-4, Cutoff::for_error(1e-14));
-  EXPECT_FALSE(none.split);
+  const MgemmReport none = choose(16384, 1e-4, Cutoff::for_error(1e-14));
+  EXPECT_EQ(none.form, MgemmForm::plain_double);
   EXPECT_NE(none.reason.find("above the target"), std::string::npos) << none.reason;
 }
 
@@ -74,14 +75,14 @@ TEST(DeviceChoice, AProbableTargetCountsIndependentErrorsAndAMeasuredOneIsRefuse
   MgemmOptions options;
   options.small_form = SmallForm::single;
   options.always_split = true;
-  const ErrorBound bound = choose(16384, 1e-4, Cutoff::at(1), options).bound;
-  const double between = std::sqrt(bound.certain * bound.probable);
+  const MgemmReport given = choose(16384, 1e-4, Cutoff::at(1), options);
+  const double between = std::sqrt(given.bound * given.probable_bound);
   const Cutoff certain = Cutoff::for_error(between), probable = Cutoff::for_error(between, Assurance::probable);
   EXPECT_NE(choose(16384, 1e-4, certain, options).depth, 2048);
-  const DeviceChoice choice = choose(16384, 1e-4, probable, options);
+  const MgemmReport choice = choose(16384, 1e-4, probable, options);
   EXPECT_EQ(choice.depth, 2048);
-  EXPECT_LE(choice.bound.probable, between);
-  EXPECT_GT(choice.bound.certain, between);
+  EXPECT_LE(choice.probable_bound, between);
+  EXPECT_GT(choice.bound, between);
   require_no_sample(certain);
   require_no_sample(probable);
   require_no_sample(Cutoff::at(1));
@@ -89,18 +90,18 @@ TEST(DeviceChoice, AProbableTargetCountsIndependentErrorsAndAMeasuredOneIsRefuse
 }
 
 TEST(DeviceChoice, GenerousTargetsHaveNoLargeElements) {
-  const DeviceChoice choice = choose(8192, 1e-3, Cutoff::for_error(1e9));
-  EXPECT_TRUE(choice.split);
-  EXPECT_EQ(choice.cutoff, 7u);
+  const MgemmReport choice = choose(8192, 1e-3, Cutoff::for_error(1e9));
+  EXPECT_EQ(choice.form, MgemmForm::split);
+  EXPECT_EQ(choice.delta, 128);
 }
 
 TEST(DeviceChoice, ManyLargeElementsMeanDouble) {
-  const DeviceChoice choice = choose(4096, 0.3, Cutoff::at(1));
-  EXPECT_FALSE(choice.split);
+  const MgemmReport choice = choose(4096, 0.3, Cutoff::at(1));
+  EXPECT_EQ(choice.form, MgemmForm::plain_double);
   EXPECT_LT(choice.expected_speedup, 1);
   MgemmOptions always;
   always.always_split = true;
-  EXPECT_TRUE(choose(4096, 0.3, Cutoff::at(1), always).split);
+  EXPECT_EQ(choose(4096, 0.3, Cutoff::at(1), always).form, MgemmForm::split);
 }
 
 TEST(DeviceChoice, AFormByNameIsTaken) {
@@ -108,9 +109,9 @@ TEST(DeviceChoice, AFormByNameIsTaken) {
     MgemmOptions options;
     options.small_form = form.form;
     options.always_split = true;
-    const DeviceChoice choice = choose(4096, 1e-4, Cutoff::at(1), options);
-    EXPECT_TRUE(choice.split);
-    EXPECT_EQ(choice.form, form.form);
+    const MgemmReport choice = choose(4096, 1e-4, Cutoff::at(1), options);
+    EXPECT_EQ(choice.form, MgemmForm::split);
+    EXPECT_EQ(choice.small_form, form.form);
     EXPECT_EQ(choice.depth, usual_depth(form));
     options.depth = 256;
     if (!form.integer) {
@@ -123,25 +124,23 @@ TEST(DeviceChoice, TheFasterFormWins) {
   MgemmOptions halves, digits;
   halves.device_cost.integer_flops = 1e12;
   digits.device_cost.half_flops = 1e12;
-  EXPECT_EQ(choose(16384, 1e-4, Cutoff::at(1), halves).form, SmallForm::half2);
-  EXPECT_EQ(choose(16384, 1e-4, Cutoff::at(1), digits).form, SmallForm::digits3);
+  EXPECT_EQ(choose(16384, 1e-4, Cutoff::at(1), halves).small_form, SmallForm::half2);
+  EXPECT_EQ(choose(16384, 1e-4, Cutoff::at(1), digits).small_form, SmallForm::digits3);
 }
 
 TEST(DeviceChoice, WithoutABoundThereIsNoSplit) {
-  FactorProfile p = salted_profile(100, 100, 0);
-  for (auto& e : p.extremes) e.small_squares = infinity;
-  EXPECT_FALSE(choose_on_device({100, 100, 100}, p, p, Known::analysed, Cutoff::for_error(1), {}).split);
+  AnalysedProduct product = salted_product(100, 0);
+  for (auto& e : product.a.extremes) e.small_squares = infinity;
+  EXPECT_EQ(choose_on_device(product, Known::analysed, Cutoff::for_error(1), {}).form, MgemmForm::plain_double);
 }
 
 TEST(DeviceChoice, AnAnalysisThatIsDoneCostsNothingMore) {
-  const FactorProfile p = salted_profile(4096, 4096, 1e-4);
+  const AnalysedProduct product = salted_product(4096, 1e-4);
   MgemmOptions options;
   options.device_cost.wait = 1;  // seconds: an analysis never pays
-  const auto with = [&](Known known) {
-    return choose_on_device({4096, 4096, 4096}, p, p, known, Cutoff::for_error(1), options);
-  };
-  EXPECT_FALSE(with(Known::sampled).split);
-  EXPECT_TRUE(with(Known::analysed).split);
+  const auto with = [&](Known known) { return choose_on_device(product, known, Cutoff::for_error(1), options); };
+  EXPECT_EQ(with(Known::sampled).form, MgemmForm::plain_double);
+  EXPECT_EQ(with(Known::analysed).form, MgemmForm::split);
   EXPECT_LT(with(Known::analysed).expected_speedup, 1);
 }
 

@@ -1,6 +1,7 @@
 // The error bound against its definition, computed element by element.
 #include "modules/mgemm/error_bound.h"
 
+#include "core/dense/magnitude_split.h"
 #include "tests/modules/mgemm/salted.h"
 
 #include <gtest/gtest.h>
@@ -15,16 +16,13 @@ namespace {
 struct Example {
   std::int64_t m = 60, n = 50, k = 300;
   std::vector<double> a = testing::salted_matrix(m * k, 0.01, 100), b = testing::salted_matrix(k * n, 0.01, 100);
-  ProductProfile profile;
+  AnalysedProduct product = analysed({1, 2, 50, 95, 105, 200, 1000});
 
-  /// Analysed with the cutoff 1.
-  Example() {
-    const DenseView<const double> view_a{a.data(), m, k, k, true}, view_b{b.data(), k, n, k, false};
-    profile.shape = {m, n, k};
-    profile.a = profile_magnitudes(view_a, 1, m * k);
-    profile.b = profile_magnitudes(view_b.transposed(), 1, k * n);
-    profile.max_a = check_finite(view_a).max_abs;
-    profile.max_b = check_finite(view_b).max_abs;
+  AnalysedProduct analysed(const std::vector<double>& deltas, double listed = 1) const {
+    const DenseView<const double> view_a{a.data(), m, k, k, true}, view_b{b.data(), n, k, k, true};
+    return {{m, n, k},
+            profile_on_host(view_a, check_finite(view_a).max_abs, deltas, listed),
+            profile_on_host(view_b, check_finite(view_b).max_abs, deltas, listed)};
   }
   /// max_ij sum_l |a_il| |b_lj| over the small elements.
   double largest_small_sum(double delta) const {
@@ -51,11 +49,12 @@ TEST(ErrorBound, GammaIsHighams) {
 
 TEST(ErrorBound, IsAboveTheSumsAndNotFarAbove) {
   const Example example;
-  for (double delta : {1.0, 50.0, 200.0}) {
+  for (const std::size_t cutoff : {0u, 2u, 5u}) {
+    const double delta = example.product.a.deltas[cutoff];
     for (std::int64_t depth : {16, 128, 300, 1000}) {
       const double exact =
           gamma_bound(double(std::min<std::int64_t>(depth, 300)) + 2, 0x1p-24) * example.largest_small_sum(delta);
-      const ErrorBound bound = error_bound(example.profile, delta, depth);
+      const ErrorBound bound = error_bound(example.product, cutoff, depth);
       EXPECT_GE(bound.certain, exact);
       // Cauchy and Schwarz lose 4/3 for uniform numbers; rare large ones do not meet.
       if (delta == 1) {
@@ -68,36 +67,31 @@ TEST(ErrorBound, IsAboveTheSumsAndNotFarAbove) {
 
 TEST(ErrorBound, AProfileServesLargerCutoffs) {
   const Example example;
-  for (double delta : {2.0, 95.0, 105.0, 1000.0}) {
-    const DenseView<const double> view_a{example.a.data(), example.m, example.k, example.k, true};
-    const DenseView<const double> view_b{example.b.data(), example.k, example.n, example.k, false};
-    ProductProfile direct = example.profile;
-    direct.a = profile_magnitudes(view_a, delta, example.m * example.k);
-    direct.b = profile_magnitudes(view_b.transposed(), delta, example.k * example.n);
-    const ErrorBound from_smaller = error_bound(example.profile, delta, 100), at_once = error_bound(direct, delta, 100);
-    EXPECT_NEAR(from_smaller.certain, at_once.certain, 1e-12 * at_once.certain);
-    EXPECT_EQ(count_large(example.profile, delta).a, direct.a.count);
-    EXPECT_EQ(count_large(example.profile, delta).b, direct.b.count);
+  for (std::size_t cutoff = 0; cutoff < example.product.a.deltas.size(); ++cutoff) {
+    const AnalysedProduct direct = example.analysed({example.product.a.deltas[cutoff]});
+    const ErrorBound of_many = error_bound(example.product, cutoff, 100), at_once = error_bound(direct, 0, 100);
+    EXPECT_NEAR(of_many.certain, at_once.certain, 1e-12 * at_once.certain);
+    EXPECT_EQ(large_of(example.product, cutoff).a, large_of(direct, 0).a);
+    EXPECT_EQ(large_of(example.product, cutoff).b, large_of(direct, 0).b);
   }
 }
 
 TEST(ErrorBound, WithoutAListItIsStillABound) {
-  Example example;
-  const ErrorBound listed = error_bound(example.profile, 1, 100);
-  example.profile.a.listed = example.profile.b.listed = false;
-  example.profile.a.larger.clear();
-  example.profile.b.larger.clear();
-  EXPECT_GE(error_bound(example.profile, 1, 100).certain, listed.certain);
+  const Example example;
+  const AnalysedProduct unlisted = example.analysed({1, 2}, 1e-4);
+  ASSERT_EQ(unlisted.a.deltas.size(), 1u);
+  EXPECT_GT(error_bound(unlisted, 0, 100).certain, error_bound(example.product, 0, 100).certain);
 }
 
 TEST(ErrorBound, OverflowOfSinglePrecisionHasNoBound) {
   Example example;
-  example.profile.max_a = 1e39;
-  EXPECT_EQ(error_bound(example.profile, 1e40, 100).certain, HUGE_VAL);
-  EXPECT_LT(error_bound(example.profile, 1, 100).certain, 1);
-  example.profile.a.row_squares[3] = 1e38;
-  example.profile.b.row_squares[3] = 1e40;
-  EXPECT_EQ(error_bound(example.profile, 1, 100).certain, HUGE_VAL);
+  example.product.a.max_abs = 1e39;
+  example.product.a.deltas.back() = 1e40;
+  EXPECT_EQ(error_bound(example.product, example.product.a.deltas.size() - 1, 100).certain, HUGE_VAL);
+  EXPECT_LT(error_bound(example.product, 0, 100).certain, 1);
+  example.product.a.extremes[0].small_squares = 1e38;
+  example.product.b.extremes[0].small_squares = 1e40;
+  EXPECT_EQ(error_bound(example.product, 0, 100).certain, HUGE_VAL);
 }
 
 }  // namespace

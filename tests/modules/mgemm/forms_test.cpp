@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "core/random/random.h"
 #include "modules/mgemm/device_cost.h"
-#include "modules/mgemm/host_profile.h"
 #include "tests/modules/mgemm/salted.h"
 
 #include <gtest/gtest.h>
@@ -115,9 +114,9 @@ struct Example {
     return most;
   }
   ErrorBound bound(const FormTraits& form, std::int64_t depth) const {
-    const FactorProfile pa = profile_on_host(rows(), most(a), {delta}, 1),
-                        pb = profile_on_host(columns(), most(b), {delta}, 1);
-    return form_error_bound({m, n, k}, pa, pb, 0, form, depth);
+    const AnalysedProduct product{
+        {m, n, k}, profile_on_host(rows(), most(a), {delta}, 1), profile_on_host(columns(), most(b), {delta}, 1)};
+    return form_error_bound(product, 0, form, depth);
   }
 
   /// The largest error of the product of the small elements.

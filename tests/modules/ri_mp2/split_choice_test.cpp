@@ -1,4 +1,5 @@
-#include "modules/ri_mp2/cutoff_search.h"
+// The search for the cheapest cutoff that keeps a target, with errors that are known.
+#include "modules/ri_mp2/split_choice.h"
 
 #include <gtest/gtest.h>
 
@@ -17,15 +18,16 @@ struct Known {
 /// The index of what is found for a target of 1; -1 for none. Counts trials.
 int found_in(const std::vector<Known>& all, int* trials = nullptr) {
   int count = 0;
-  const auto found = find_cutoff(
-      all, all.back(), 1,
-      [&](const Known& c) {
-        ++count;
-        return c.errors;
-      },
-      [](const Known& c) { return c.bound; }, [](const Known&) { return 0; });
+  std::vector<SplitWay> ways;
+  for (const Known& known : all) {
+    ways.push_back({{&mgemm::traits_of(mgemm::SmallForm::single), 2048}, 1, 0, known.bound, known.gain});
+  }
+  const FoundCutoff found = find_cutoff(ways, 1, [&](const SplitWay& way) {
+    ++count;
+    return all[std::size_t(&way - ways.data())].errors;
+  });
   if (trials != nullptr) *trials = count;
-  return found.candidate == nullptr ? -1 : int(found.candidate - all.data());
+  return found.way == nullptr ? -1 : int(found.way - ways.data());
 }
 
 TEST(CutoffSearch, TakesTheFirstThatKeepsTheTarget) {
