@@ -1,4 +1,4 @@
-// Times of things that are compared with each other on a machine that does more than that.
+// Seconds, and those of things that are compared with each other on a machine that does more than that.
 #pragma once
 
 #include <algorithm>
@@ -9,14 +9,19 @@
 
 namespace quadrille {
 
+/// Seconds since some moment.
+inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 /// Seconds of a call, begun after the threads that waited for the one before have gone to sleep: those of OpenMP spin
 /// for a while, and would take the cores from those of OpenBLAS.
 template <class Call>
 double seconds_of(Call&& call) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  const auto start = std::chrono::steady_clock::now();
+  const double start = now();
   call();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return now() - start;
 }
 
 /// Calls call(0), ..., call(count - 1), `times` times, every second time backwards: what slows the machine down for a

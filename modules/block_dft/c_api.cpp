@@ -1,11 +1,10 @@
 #include "modules/block_dft/c_api.h"
 
-#include "core/error.h"
 #include "modules/block_dft/density.h"
+#include "modules/c_calls.h"
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <string>
 
 struct quadrille_block_matrix {
@@ -17,46 +16,17 @@ namespace {
 namespace block_dft = quadrille::block_dft;
 using block_dft::BlockPlace;
 using block_dft::BlockSizes;
-using quadrille::Error;
-using quadrille::ErrorCode;
+using quadrille::c_calls::demand;
+using quadrille::c_calls::refuse;
+
+static_assert(int(QUADRILLE_BLOCK_NUMERICAL) == quadrille::c_calls::numerical &&
+              int(QUADRILLE_BLOCK_INTERNAL) == quadrille::c_calls::internal);
 
 thread_local std::string last_message;
 
-int status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_input: return QUADRILLE_BLOCK_INVALID_ARGUMENT;
-    case ErrorCode::numerical: return QUADRILLE_BLOCK_NUMERICAL;
-    case ErrorCode::unsupported: return QUADRILLE_BLOCK_UNSUPPORTED;
-    default: return QUADRILLE_BLOCK_INTERNAL;
-  }
-}
-
-/// Runs a call and turns what it throws into a status and a message.
 template <class Call>
 int guarded(const char* name, Call call) noexcept {
-  try {
-    try {
-      call();
-      return QUADRILLE_BLOCK_OK;
-    } catch (const Error& error) {
-      last_message = std::string(name) + ": " + error.what();
-      return status_of(error.code());
-    } catch (const std::bad_alloc&) {
-      last_message = std::string(name) + ": out of memory";
-      return QUADRILLE_BLOCK_OUT_OF_MEMORY;
-    } catch (const std::exception& error) {
-      last_message = std::string(name) + ": " + error.what();
-      return QUADRILLE_BLOCK_INTERNAL;
-    }
-  } catch (...) {
-    return QUADRILLE_BLOCK_OUT_OF_MEMORY;  // there was no memory for the message
-  }
-}
-
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_input, message); }
-
-void demand(const void* pointer, const char* name) {
-  if (pointer == nullptr) refuse(std::string(name) + " is a null pointer");
+  return quadrille::c_calls::guarded(last_message, name, call);
 }
 
 block_dft::Transpose transpose_of(char letter, const char* name) {

@@ -2,19 +2,17 @@
 
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/take_turns.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace quadrille::block_dft {
 namespace {
 
 using Matrix = BlockMatrix<double>;
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_input, message); }
 

@@ -4,17 +4,19 @@
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/density.h"
 #include "modules/block_dft/matrix_files.h"
+#include "modules/parameters.h"
+#include "modules/take_turns.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace quadrille::block_dft {
 namespace {
 
+using namespace parameter;
 using Json = nlohmann::ordered_json;
 
 /// Sizes of `blocks.file`, or as many of `blocks.size` as the matrix has, the last one smaller where they do not add
@@ -77,83 +79,44 @@ constexpr const char* mu_excludes[] = {"electrons", nullptr};
 constexpr const char* electrons_excludes[] = {"mu", nullptr};
 constexpr const char* file_excludes[] = {"size", nullptr};
 
-constexpr quadrille_parameter file_in{.name = "file",
-                                      .type = QUADRILLE_FILE_IN,
-                                      .help = "HDF5 or ELSI CSC, told by its first bytes",
-                                      .flags = QUADRILLE_REQUIRED};
-constexpr quadrille_parameter dataset(const char* name) {
-  return {.name = "dataset", .type = QUADRILLE_TEXT, .help = "of HDF5: a square matrix", .default_text = name};
-}
-constexpr quadrille_parameter h_members[] = {file_in, dataset("H")};
-constexpr quadrille_parameter s_members[] = {file_in, dataset("S")};
-constexpr quadrille_parameter p_members[] = {{.name = "file",
-                                              .type = QUADRILLE_FILE_OUT,
-                                              .help = "ELSI CSC where its name ends in .csc, otherwise dense in HDF5",
-                                              .flags = QUADRILLE_REQUIRED},
-                                             dataset("P")};
-constexpr quadrille_parameter block_members[] = {{.name = "file",
-                                                  .type = QUADRILLE_FILE_IN,
-                                                  .help = "a text file with the number of orbitals of each atom",
-                                                  .excludes = file_excludes},
-                                                 {.name = "size",
-                                                  .type = QUADRILLE_INTEGER,
-                                                  .help = "all blocks have this size, but for a last one",
-                                                  .default_text = "16",
-                                                  .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-                                                  .minimum = 1,
-                                                  .maximum = 4096}};
-
-constexpr quadrille_parameter group(const char* name, const char* help, const quadrille_parameter* members,
-                                    std::size_t count, std::uint32_t flags) {
-  return {.name = name,
-          .type = QUADRILLE_GROUP,
-          .help = help,
-          .flags = flags,
-          .members = members,
-          .member_count = count,
-          .shorthand = "file"};
-}
+constexpr quadrille_parameter matrix_in = required(file_in("file", "HDF5 or ELSI CSC, told by its first bytes"));
+constexpr quadrille_parameter matrix_out =
+    required(file_out("file", "ELSI CSC where its name ends in .csc, otherwise dense in HDF5"));
+constexpr quadrille_parameter dataset(const char* name) { return text("dataset", "of HDF5: a square matrix", name); }
+constexpr quadrille_parameter h_members[] = {matrix_in, dataset("H")};
+constexpr quadrille_parameter s_members[] = {matrix_in, dataset("S")};
+constexpr quadrille_parameter p_members[] = {matrix_out, dataset("P")};
+constexpr quadrille_parameter block_members[] = {
+    {.name = "file",
+     .type = QUADRILLE_FILE_IN,
+     .help = "a text file with the number of orbitals of each atom",
+     .excludes = file_excludes},
+    integer("size", "all blocks have this size, but for a last one", "16", within(1, 4096))};
 
 }  // namespace
 
 const quadrille_parameter density_parameters[density_parameter_count] = {
-    group("hamiltonian", "H", h_members, std::size(h_members), QUADRILLE_REQUIRED),
-    group("overlap", "S, positive definite; without it the identity", s_members, std::size(s_members), 0),
-    group("blocks", "how rows and columns are cut", block_members, std::size(block_members), 0),
-    group("density", "P, written in double", p_members, std::size(p_members), 0),
-    {.name = "method",
-     .type = QUADRILLE_CHOICE,
-     .help = "sign: matrix sign function, mu bisected for a number of electrons; trs4: trace-resetting purification; "
-             "dense: eigenvectors by LAPACK",
-     .default_text = "sign",
-     .choices = methods},
+    required(group("hamiltonian", "H", h_members, "file")),
+    group("overlap", "S, positive definite; without it the identity", s_members, "file"),
+    group("blocks", "how rows and columns are cut", block_members, "file"),
+    group("density", "P, written in double", p_members, "file"),
+    choice("method",
+           "sign: matrix sign function, mu bisected for a number of electrons; trs4: trace-resetting purification; "
+           "dense: eigenvectors by LAPACK",
+           "sign", methods),
     {.name = "mu", .type = QUADRILLE_REAL, .help = "the chemical potential", .unit = "as H", .excludes = mu_excludes},
     {.name = "electrons",
      .type = QUADRILLE_REAL,
      .help = "tr(P S), one electron per occupied orbital: half their number for a closed shell",
      .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN,
      .excludes = electrons_excludes},
-    {.name = "eps",
-     .type = QUADRILLE_REAL,
-     .help = "blocks and products with norms below it are left out; iterations end at its square root",
-     .default_text = "1.0e-6",
-     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN | QUADRILLE_HAS_MAXIMUM,
-     .maximum = 0.1},
-    {.name = "max_iterations",
-     .type = QUADRILLE_INTEGER,
-     .help = "of each function of a matrix",
-     .default_text = "100",
-     .flags = QUADRILLE_HAS_MINIMUM,
-     .minimum = 1},
-    {.name = "check", .type = QUADRILLE_BOOLEAN, .help = "measure |PSPS - PS| and |SPH - HPS|", .default_text = "true"},
-    {.name = "check_eps",
-     .type = QUADRILLE_REAL,
-     .help = "what products of the check leave out; without it eps / 100",
-     .flags = QUADRILLE_HAS_MINIMUM},
-    {.name = "compare",
-     .type = QUADRILLE_BOOLEAN,
-     .help = "the error of the energy against all eigenvectors by LAPACK, for matrices that are small enough",
-     .default_text = "false"}};
+    real("eps", "blocks and products with norms below it are left out; iterations end at its square root", "1.0e-6",
+         above_and_up_to(0, 0.1)),
+    integer("max_iterations", "of each function of a matrix", "100", at_least(1)),
+    boolean("check", "measure |PSPS - PS| and |SPH - HPS|", "true"),
+    real("check_eps", "what products of the check leave out; without it eps / 100", nullptr, at_least(0)),
+    boolean("compare", "the error of the energy against all eigenvectors by LAPACK, for matrices that are small enough",
+            "false")};
 
 void check_density_task(const TaskContext& context) {
   if (context.has("mu") == context.has("electrons")) {
@@ -190,9 +153,9 @@ void run_density(const TaskContext& context) {
       context.has("overlap.file") ? matrix_of(context, "overlap", sizes) : identity<double>(sizes);
   DensityOptions options = options_of(context);
   show_progress(context, options);
-  const auto began = std::chrono::steady_clock::now();
+  const double began = now();
   const Density density = density_matrix(h, s, options);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const double seconds = now() - began;
   Json steps = Json::array();
   for (const DensityStep& step : density.steps) steps.push_back(step_json(step));
   Json out = {{"orbitals", sizes.total()},

@@ -5,18 +5,16 @@
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/csr_level.h"
 #include "modules/mgemm/blas.h"
+#include "modules/take_turns.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 
 namespace quadrille::block_dft {
 namespace {
-
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /// op(A) with every block stored; A itself where it is that already.
 template <class T>

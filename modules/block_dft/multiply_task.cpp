@@ -7,6 +7,7 @@
 #include "core/system/memory.h"
 #include "modules/block_dft/multiply_study.h"
 #include "modules/block_dft/random_blocks.h"
+#include "modules/parameters.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,6 +16,7 @@
 namespace quadrille::block_dft {
 namespace {
 
+using namespace parameter;
 using Json = nlohmann::ordered_json;
 
 template <class Call>
@@ -89,81 +91,33 @@ Json row_json(const StudyProblem& p, const StudyRow& row) {
 }
 
 constexpr const char* precisions[] = {"double", "single", "both", nullptr};
-constexpr quadrille_parameter number{.name = "size",
-                                     .type = QUADRILLE_INTEGER,
-                                     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-                                     .minimum = 1,
-                                     .maximum = 4096};
-constexpr quadrille_parameter share{.name = "occupation",
-                                    .type = QUADRILLE_REAL,
-                                    .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN | QUADRILLE_HAS_MAXIMUM,
-                                    .maximum = 1};
-constexpr quadrille_parameter driver{.name = "driver", .type = QUADRILLE_TEXT};
-
-constexpr quadrille_parameter count(const char* name, const char* help, const char* value, double least, double most) {
-  return {.name = name,
-          .type = QUADRILLE_INTEGER,
-          .help = help,
-          .default_text = value,
-          .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-          .minimum = least,
-          .maximum = most};
-}
-
-constexpr quadrille_parameter flag(const char* name, const char* help) {
-  return {.name = name, .type = QUADRILLE_BOOLEAN, .help = help, .default_text = "false"};
-}
+constexpr quadrille_parameter number = integer("size", nullptr, nullptr, within(1, 4096));
+constexpr quadrille_parameter share = real("occupation", nullptr, nullptr, above_and_up_to(0, 1));
+constexpr quadrille_parameter driver = text("driver", nullptr, nullptr);
 
 }  // namespace
 
 const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
-    count("m", "blocks of rows of A and C", "100", 1, 1e6),
-    count("n", "blocks of columns of B and C; without it m", nullptr, 1, 1e6),
-    count("k", "blocks of columns of A and rows of B; without it m", nullptr, 1, 1e6),
-    {.name = "block_sizes",
-     .type = QUADRILLE_LIST,
-     .help = "each block of rows or columns is as large as one of these, drawn at random",
-     .default_text = "[23]",
-     .members = &number,
-     .member_count = 1},
-    {.name = "occupations",
-     .type = QUADRILLE_LIST,
-     .help = "shares of the blocks of A and B that are there, drawn at random; one product each",
-     .default_text = "[0.1, 0.25, 0.5]",
-     .members = &share,
-     .member_count = 1},
-    {.name = "decay",
-     .type = QUADRILLE_REAL,
-     .help = "numbers of block (i, j) are random in [-1, 1) times exp(-decay |i - j|)",
-     .default_text = "0",
-     .flags = QUADRILLE_HAS_MINIMUM},
-    flag("symmetric", "A squared in place of A B, A symmetric: of C only the upper half is computed"),
-    {.name = "precision",
-     .type = QUADRILLE_CHOICE,
-     .help = "of numbers and sums",
-     .default_text = "double",
-     .choices = precisions},
-    {.name = "drivers",
-     .type = QUADRILLE_LIST,
-     .help = "what multiplies blocks: automatic, own, blas (OpenBLAS), xsmm (libxsmm, where the build has it)",
-     .default_text = "[automatic]",
-     .members = &driver,
-     .member_count = 1},
-    {.name = "eps",
-     .type = QUADRILLE_REAL,
-     .help =
+    integer("m", "blocks of rows of A and C", "100", within(1, 1e6)),
+    integer("n", "blocks of columns of B and C; without it m", nullptr, within(1, 1e6)),
+    integer("k", "blocks of columns of A and rows of B; without it m", nullptr, within(1, 1e6)),
+    list("block_sizes", "each block of rows or columns is as large as one of these, drawn at random", "[23]", number),
+    list("occupations", "shares of the blocks of A and B that are there, drawn at random; one product each",
+         "[0.1, 0.25, 0.5]", share),
+    real("decay", "numbers of block (i, j) are random in [-1, 1) times exp(-decay |i - j|)", "0", at_least(0)),
+    boolean("symmetric", "A squared in place of A B, A symmetric: of C only the upper half is computed", "false"),
+    choice("precision", "of numbers and sums", "double", precisions),
+    list("drivers", "what multiplies blocks: automatic, own, blas (OpenBLAS), xsmm (libxsmm, where the build has it)",
+         "[automatic]", driver),
+    real("eps",
          "what is smaller is left out: every block of C changes by less than that, and goes when its norm is below; "
          "0: nothing",
-     .default_text = "0",
-     .flags = QUADRILLE_HAS_MINIMUM},
-    flag("check", "measure the error that eps makes"),
-    flag("dense", "measure the dense product by OpenBLAS too"),
-    count("repeats", "times that each product is done, drivers in turns; medians count", "5", 1, 1000),
-    count("seed", "of sizes, places and numbers", "1", 0, 9e15),
-    {.name = "csv",
-     .type = QUADRILLE_FILE_OUT,
-     .help = "the rows as comma-separated values",
-     .default_text = "block_multiply.csv"}};
+         "0", at_least(0)),
+    boolean("check", "measure the error that eps makes", "false"),
+    boolean("dense", "measure the dense product by OpenBLAS too", "false"),
+    integer("repeats", "times that each product is done, drivers in turns; medians count", "5", within(1, 1000)),
+    integer("seed", "of sizes, places and numbers", "1", within(0, 9e15)),
+    csv("block_multiply.csv")};
 
 void check_multiply(const TaskContext& context) {
   drivers_of(context);

@@ -1,12 +1,10 @@
 #include "modules/md/c_api.h"
 
 #include "core/backend/backend.h"
-#include "core/error.h"
+#include "modules/c_calls.h"
 #include "modules/md/forces.h"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
 #include <string>
 
 struct quadrille_md_forces {
@@ -17,58 +15,17 @@ struct quadrille_md_forces {
 namespace {
 
 namespace md = quadrille::md;
-using quadrille::Error;
-using quadrille::ErrorCode;
+using quadrille::c_calls::demand;
+using quadrille::c_calls::refuse;
+
+static_assert(int(QUADRILLE_MD_NUMERICAL) == quadrille::c_calls::numerical &&
+              int(QUADRILLE_MD_INTERNAL) == quadrille::c_calls::internal);
 
 thread_local std::string last_message;
 
-int status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_input: return QUADRILLE_MD_INVALID_ARGUMENT;
-    case ErrorCode::numerical: return QUADRILLE_MD_NUMERICAL;
-    case ErrorCode::unsupported: return QUADRILLE_MD_UNSUPPORTED;
-    default: return QUADRILLE_MD_INTERNAL;
-  }
-}
-
-/// Runs a call and turns what it throws into a status and a message.
 template <class Call>
 int guarded(const char* name, Call call) noexcept {
-  try {
-    try {
-      call();
-      return QUADRILLE_MD_OK;
-    } catch (const Error& error) {
-      last_message = std::string(name) + ": " + error.what();
-      return status_of(error.code());
-    } catch (const std::bad_alloc&) {
-      last_message = std::string(name) + ": out of memory";
-      return QUADRILLE_MD_OUT_OF_MEMORY;
-    } catch (const std::exception& error) {
-      last_message = std::string(name) + ": " + error.what();
-      return QUADRILLE_MD_INTERNAL;
-    }
-  } catch (...) {
-    return QUADRILLE_MD_OUT_OF_MEMORY;  // there was no memory for the message
-  }
-}
-
-[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_input, message); }
-
-void demand(const void* pointer, const char* name) {
-  if (pointer == nullptr) refuse(std::string(name) + " is a null pointer");
-}
-
-/// What the writer of a program that was built with an older header knew, and zeros.
-quadrille_md_options known_options(const quadrille_md_options* given) {
-  quadrille_md_options options{};
-  if (given == nullptr) return options;
-  if (given->struct_size < sizeof given->struct_size || given->struct_size > sizeof options) {
-    refuse("options: struct_size = " + std::to_string(given->struct_size) + ": it must be the size of the struct, " +
-           std::to_string(sizeof options) + " in this version");
-  }
-  std::memcpy(&options, given, given->struct_size);
-  return options;
+  return quadrille::c_calls::guarded(last_message, name, call);
 }
 
 md::ForceOptions force_options(const quadrille_md_options& given) {
@@ -101,7 +58,8 @@ int quadrille_md_forces_create(int64_t particles, const int32_t* types, const do
     demand(c12, "c12");
     demand(c6, "c6");
     if (particles < 1 || type_count < 1) refuse("there must be a particle and a type");
-    const quadrille_md_options known = known_options(options);
+    const quadrille_md_options known =
+        options == nullptr ? quadrille_md_options{} : quadrille::c_calls::known_options(options);
     md::System system;
     system.types.assign(types, types + particles);
     if (charges != nullptr) system.charges.assign(charges, charges + particles);

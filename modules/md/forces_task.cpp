@@ -6,6 +6,7 @@
 #include "core/system/log.h"
 #include "modules/md/force_study.h"
 #include "modules/md/system_files.h"
+#include "modules/parameters.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@
 namespace quadrille::md {
 namespace {
 
+using namespace parameter;
 using Json = nlohmann::ordered_json;
 
 Mixing mixing_of(const TaskContext& context) {
@@ -101,102 +103,45 @@ constexpr const char* mixings[] = {"lorentz_berthelot", "geometric", nullptr};
 constexpr const char* coulombs[] = {"none", "plain", "reaction_field", nullptr};
 constexpr const char* ways[] = {"on_the_fly", "afterwards", "both", nullptr};
 
-constexpr quadrille_parameter integer(const char* name, const char* help, const char* value, double least,
-                                      double most) {
-  return {.name = name,
-          .type = QUADRILLE_INTEGER,
-          .help = help,
-          .default_text = value,
-          .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-          .minimum = least,
-          .maximum = most};
-}
-
 constexpr quadrille_parameter system_members[] = {
-    {.name = "source",
-     .type = QUADRILLE_CHOICE,
-     .help = "amber: `topology` and `coordinates`; lammps: `data`; random and fcc are made from the rest",
-     .default_text = "random",
-     .choices = sources},
-    {.name = "topology", .type = QUADRILLE_FILE_IN, .help = "a prmtop file of AMBER"},
-    {.name = "coordinates", .type = QUADRILLE_FILE_IN, .help = "an inpcrd file of AMBER"},
-    {.name = "data", .type = QUADRILLE_FILE_IN, .help = "a data file of LAMMPS, atom style atomic or charge"},
-    {.name = "mixing",
-     .type = QUADRILLE_CHOICE,
-     .help = "of types in LAMMPS's Pair Coeffs",
-     .default_text = "geometric",
-     .choices = mixings},
-    integer("particles", "how many; fcc: 4 n^3", "65536", 1, 1 << 30),
-    integer("types", "of random", "16", 1, 4096),
-    {.name = "density",
-     .type = QUADRILLE_REAL,
-     .help = "in units of sigma^-3",
-     .default_text = "0.8442",
-     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN},
-    {.name = "disorder",
-     .type = QUADRILLE_REAL,
-     .help = "of random: largest displacement from a cubic lattice, over its spacing",
-     .default_text = "0.08",
-     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-     .maximum = 0.45},
-    integer("seed", "of random", "1", 0, 9e15)};
+    choice("source", "amber: `topology` and `coordinates`; lammps: `data`; random and fcc are made from the rest",
+           "random", sources),
+    file_in("topology", "a prmtop file of AMBER"),
+    file_in("coordinates", "an inpcrd file of AMBER"),
+    file_in("data", "a data file of LAMMPS, atom style atomic or charge"),
+    choice("mixing", "of types in LAMMPS's Pair Coeffs", "geometric", mixings),
+    integer("particles", "how many; fcc: 4 n^3", "65536", within(1, 1 << 30)),
+    integer("types", "of random", "16", within(1, 4096)),
+    real("density", "in units of sigma^-3", "0.8442", above(0)),
+    real("disorder", "of random: largest displacement from a cubic lattice, over its spacing", "0.08", within(0, 0.45)),
+    integer("seed", "of random", "1", within(0, 9e15))};
 
-constexpr quadrille_parameter method{.name = "method", .type = QUADRILLE_TEXT};
+constexpr quadrille_parameter method = text("method", nullptr, nullptr);
 
 }  // namespace
 
 const quadrille_parameter forces_parameters[forces_parameter_count] = {
-    {.name = "system",
-     .type = QUADRILLE_GROUP,
-     .help = "the particles",
-     .members = system_members,
-     .member_count = std::size(system_members),
-     .shorthand = "source"},
-    {.name = "methods",
-     .type = QUADRILLE_LIST,
-     .help = "ways to sum the forces: A single in single, B in double, C Takahashi and Iitaka, D Nitadori, E modified "
-             "Nitadori, F Narumi, F* with added constants in place of conversions, G double, int64 fixed point",
-     .default_text = "[A, B, C, D, E, F, G, int64]",
-     .members = &method,
-     .member_count = 1},
-    {.name = "exclusions",
-     .type = QUADRILLE_CHOICE,
-     .help = "of excluded pairs: masked on the fly, taken away afterwards, or both ways one after the other",
-     .default_text = "both",
-     .choices = ways},
-    {.name = "coulomb",
-     .type = QUADRILLE_CHOICE,
-     .help = "besides Lennard-Jones",
-     .default_text = "none",
-     .choices = coulombs},
-    {.name = "coulomb_constant",
-     .type = QUADRILLE_REAL,
-     .help = "K of K q q / r; without it that of the source: AMBER's 18.2223^2 kcal Angstrom / mol, else 1",
-     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN},
-    {.name = "scaled_pairs", .type = QUADRILLE_BOOLEAN, .help = "scaled 1-4 interactions too", .default_text = "false"},
-    {.name = "cutoff",
-     .type = QUADRILLE_REAL,
-     .help = "in a periodic box at least twice as long; 0: none, in open space",
-     .default_text = "0",
-     .flags = QUADRILLE_HAS_MINIMUM},
-    {.name = "dielectric",
-     .type = QUADRILLE_REAL,
-     .help = "of the reaction field",
-     .default_text = "78.3",
-     .flags = QUADRILLE_HAS_MINIMUM,
-     .minimum = 1},
-    {.name = "accumulation",
-     .type = QUADRILLE_BOOLEAN,
-     .help = "compare C and F with exact sums of the same terms, on the CPU: slow for many particles",
-     .default_text = "true"},
-    integer("repeats", "times that each method is timed, in turns; the least time counts; 0: none", "3", 0, 1000),
-    {.name = "forces_csv",
-     .type = QUADRILLE_FILE_OUT,
-     .help = "all forces, particle by particle, of every method and of bonds, angles and torsions"},
-    {.name = "csv",
-     .type = QUADRILLE_FILE_OUT,
-     .help = "the rows as comma-separated values",
-     .default_text = "md_forces.csv"}};
+    group("system", "the particles", system_members, "source"),
+    list("methods",
+         "ways to sum the forces: A single in single, B in double, C Takahashi and Iitaka, D Nitadori, E modified "
+         "Nitadori, F Narumi, F* with added constants in place of conversions, G double, int64 fixed point",
+         "[A, B, C, D, E, F, G, int64]", method),
+    choice("exclusions",
+           "of excluded pairs: masked on the fly, taken away afterwards, or both ways one after the other", "both",
+           ways),
+    choice("coulomb", "besides Lennard-Jones", "none", coulombs),
+    real("coulomb_constant",
+         "K of K q q / r; without it that of the source: AMBER's 18.2223^2 kcal Angstrom / mol, else 1", nullptr,
+         above(0)),
+    boolean("scaled_pairs", "scaled 1-4 interactions too", "false"),
+    real("cutoff", "in a periodic box at least twice as long; 0: none, in open space", "0", at_least(0)),
+    real("dielectric", "of the reaction field", "78.3", at_least(1)),
+    boolean("accumulation", "compare C and F with exact sums of the same terms, on the CPU: slow for many particles",
+            "true"),
+    integer("repeats", "times that each method is timed, in turns; the least time counts; 0: none", "3",
+            within(0, 1000)),
+    file_out("forces_csv", "all forces, particle by particle, of every method and of bonds, angles and torsions"),
+    csv("md_forces.csv")};
 
 void check_forces(const TaskContext& context) {
   const auto demand = [&](const char* source, const char* name) {

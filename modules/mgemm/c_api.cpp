@@ -1,86 +1,43 @@
 #include "modules/mgemm/c_api.h"
 
 #include "core/backend/backend.h"
-#include "core/error.h"
+#include "modules/c_calls.h"
 #include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/device.h"
 #include "modules/mgemm/mgemm.h"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
 #include <string>
 
 namespace {
 
 namespace mg = quadrille::mgemm;
-using quadrille::Error;
-using quadrille::ErrorCode;
+using quadrille::c_calls::refuse;
+
+static_assert(int(QUADRILLE_MGEMM_NOT_FINITE) == quadrille::c_calls::numerical &&
+              int(QUADRILLE_MGEMM_INTERNAL) == quadrille::c_calls::internal);
 
 thread_local std::string last_message;
 
-int status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_input: return QUADRILLE_MGEMM_INVALID_ARGUMENT;
-    case ErrorCode::numerical: return QUADRILLE_MGEMM_NOT_FINITE;
-    case ErrorCode::unsupported: return QUADRILLE_MGEMM_UNSUPPORTED;
-    default: return QUADRILLE_MGEMM_INTERNAL;
-  }
-}
-
-/// Runs a call and turns what it throws into a status and a message.
 template <class Call>
 int guarded(const char* name, Call call) noexcept {
-  int status = QUADRILLE_MGEMM_OK;
-  try {
-    try {
-      call();
-    } catch (const Error& error) {
-      status = status_of(error.code());
-      last_message = std::string(name) + ": " + error.what();
-    } catch (const std::bad_alloc&) {
-      status = QUADRILLE_MGEMM_OUT_OF_MEMORY;
-      last_message = std::string(name) + ": out of memory; give a memory cap";
-    } catch (const std::exception& error) {
-      status = QUADRILLE_MGEMM_INTERNAL;
-      last_message = std::string(name) + ": " + error.what();
-    }
-  } catch (...) {
-    // There was no memory for the message.
-    status = QUADRILLE_MGEMM_OUT_OF_MEMORY;
-  }
-  return status;
+  return quadrille::c_calls::guarded(last_message, name, call, "; give a memory cap");
 }
 
 mg::Order order_of(char letter) {
   if (letter == 'C' || letter == 'c') return mg::Order::columns;
   if (letter == 'R' || letter == 'r') return mg::Order::rows;
-  throw Error(ErrorCode::invalid_input,
-              std::string("order = '") + letter + "': it must be 'C' (columns) or 'R' (rows)");
+  refuse(std::string("order = '") + letter + "': it must be 'C' (columns) or 'R' (rows)");
 }
 
 mg::Transpose transpose_of(const char* name, char letter) {
   if (letter == 'N' || letter == 'n') return mg::Transpose::no;
   if (letter == 'T' || letter == 't' || letter == 'C' || letter == 'c') return mg::Transpose::yes;
-  throw Error(ErrorCode::invalid_input,
-              std::string(name) + " = '" + letter + "': it must be 'N' (as it is) or 'T' (transposed)");
+  refuse(std::string(name) + " = '" + letter + "': it must be 'N' (as it is) or 'T' (transposed)");
 }
 
 quadrille::Backend* backend_named(const char* name) {
   return name == nullptr ? nullptr : &quadrille::find_backend(name);
-}
-
-/// What the writer of a program that was built with an older header knew, and zeros.
-quadrille_mgemm_options known_options(const quadrille_mgemm_options* given) {
-  quadrille_mgemm_options options{};
-  if (given == nullptr) throw Error(ErrorCode::invalid_input, "options is a null pointer");
-  if (given->struct_size < sizeof given->struct_size || given->struct_size > sizeof options) {
-    throw Error(ErrorCode::invalid_input, "options: struct_size = " + std::to_string(given->struct_size) +
-                                              ": it must be the size of the struct, " + std::to_string(sizeof options) +
-                                              " in this version");
-  }
-  std::memcpy(&options, given, given->struct_size);
-  return options;
 }
 
 mg::MgemmReport multiply_with(const quadrille_mgemm_options& given, const mg::Gemm<double>& gemm) {
@@ -100,7 +57,7 @@ mg::MgemmReport multiply_with(const quadrille_mgemm_options& given, const mg::Ge
   }
   quadrille::Backend& backend = quadrille::find_backend(given.backend == nullptr ? "cuda" : given.backend);
   if (backend.host_memory()) {
-    throw Error(ErrorCode::invalid_input, "on_device = 1 needs the backend cuda, not " + backend.name());
+    refuse("on_device = 1 needs the backend cuda, not " + backend.name());
   }
   const mg::MgemmReport report = mg::mgemm_on_device(gemm, cutoff, options);
   backend.synchronize();
@@ -132,7 +89,8 @@ int quadrille_mgemm(const quadrille_mgemm_options* options, char order, char tra
                     int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
                     double beta, double* c, int64_t ldc, quadrille_mgemm_report* report) {
   return guarded("quadrille_mgemm", [&] {
-    fill(multiply_with(known_options(options),
+    quadrille::c_calls::demand(options, "options");
+    fill(multiply_with(quadrille::c_calls::known_options(options),
                        {order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m, n, k,
                         alpha, a, lda, b, ldb, beta, c, ldc}),
          report);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "modules/mgemm/mgemm.h"
+#include "modules/parameters.h"
 #include "modules/task.h"
 
 #include <string>
@@ -28,36 +29,12 @@ inline constexpr const char* precision_choices[] = {"double", "single", "mgemm",
 inline constexpr const char* product_assurances[] = {"certain", "probable", "measured", nullptr};
 inline constexpr const char* sampled_assurances[] = {"certain", "measured", nullptr};
 
-inline constexpr quadrille_parameter precision_parameter = {
-    .name = "precision",
-    .type = QUADRILLE_CHOICE,
-    .help = "of the matrix products; mgemm multiplies large elements in double and the others in single",
-    .default_text = "double",
-    .choices = precision_choices};
-
-inline constexpr quadrille_parameter delta_parameter = {
-    .name = "delta",
-    .type = QUADRILLE_TEXT,
-    .help = "of mgemm: elements above it are large; auto chooses it for `target_error`",
-    .default_text = "auto"};
-
-constexpr quadrille_parameter target_error_parameter(const char* help, const char* unit, const char* value) {
-  return {.name = "target_error",
-          .type = QUADRILLE_REAL,
-          .help = help,
-          .unit = unit,
-          .default_text = value,
-          .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN};
-}
-
-constexpr quadrille_parameter assurance_parameter(const char* help, const char* value, const char* const* choices) {
-  return {.name = "assurance", .type = QUADRILLE_CHOICE, .help = help, .default_text = value, .choices = choices};
-}
-
-inline constexpr quadrille_parameter always_split_parameter = {
-    .name = "always_split",
-    .type = QUADRILLE_BOOLEAN,
-    .help = "split products where mgemm expects no gain, too: for studies of errors",
-    .default_text = "false"};
+inline constexpr quadrille_parameter precision_parameter = parameter::choice(
+    "precision", "of the matrix products; mgemm multiplies large elements in double and the others in single", "double",
+    precision_choices);
+inline constexpr quadrille_parameter delta_parameter =
+    parameter::text("delta", "of mgemm: elements above it are large; auto chooses it for `target_error`", "auto");
+inline constexpr quadrille_parameter always_split_parameter = parameter::boolean(
+    "always_split", "split products where mgemm expects no gain, too: for studies of errors", "false");
 
 }  // namespace quadrille::mgemm

@@ -35,12 +35,7 @@ class HostProducts : public ComparedProducts {
         single_b_(in_single(one_.b)),
         reference_(one_.a.size()),
         c_(one_.a.size()),
-        single_c_(one_.a.size()) {
-    gemm_.m = gemm_.n = gemm_.k = gemm_.lda = gemm_.ldb = gemm_.ldc = one_.n;
-    gemm_.a = one_.a.data();
-    gemm_.b = one_.b.data();
-    gemm_.c = c_.data();
-  }
+        single_c_(one_.a.size()) {}
 
   void dgemm() override { dense_product(1.0, view(one_.a), view(one_.b), 0.0, to(reference_)); }
   void sgemm() override { dense_product(1.0f, view(single_a_), view(single_b_), 0.0f, to(single_c_)); }
@@ -68,7 +63,15 @@ class HostProducts : public ComparedProducts {
   std::vector<float> single_a_, single_b_;
   std::vector<double> reference_, c_;
   std::vector<float> single_c_;
-  Gemm<double> gemm_;
+  Gemm<double> gemm_{.m = one_.n,
+                     .n = one_.n,
+                     .k = one_.n,
+                     .a = one_.a.data(),
+                     .lda = one_.n,
+                     .b = one_.b.data(),
+                     .ldb = one_.n,
+                     .c = c_.data(),
+                     .ldc = one_.n};
 };
 
 std::unique_ptr<ComparedProducts> make_products(const ProductCase& one, const ProductStudyOptions& options) {

@@ -5,6 +5,7 @@
 #include "core/system/csv.h"
 #include "core/system/log.h"
 #include "modules/mgemm/product_study.h"
+#include "modules/parameters.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +15,7 @@
 namespace quadrille::mgemm {
 namespace {
 
+using namespace parameter;
 using Json = nlohmann::ordered_json;
 
 /// One pair of matrices; `salt` is the middle of the salted numbers.
@@ -69,78 +71,25 @@ std::string name_of(const Case& one) {
   return fmt::format("n = {}, {:g} salted with {:g}", one.n, one.fraction, one.salt);
 }
 
-constexpr quadrille_parameter size{.name = "size",
-                                   .type = QUADRILLE_INTEGER,
-                                   .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-                                   .minimum = 1,
-                                   .maximum = 1 << 16};
-constexpr quadrille_parameter fraction{.name = "fraction",
-                                       .type = QUADRILLE_REAL,
-                                       .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN | QUADRILLE_HAS_MAXIMUM,
-                                       .minimum = 0,
-                                       .maximum = 1};
-constexpr quadrille_parameter salt{
-    .name = "salt", .type = QUADRILLE_REAL, .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN, .minimum = 0};
+constexpr quadrille_parameter size = integer("size", nullptr, nullptr, within(1, 1 << 16));
+constexpr quadrille_parameter fraction = real("fraction", nullptr, nullptr, above_and_up_to(0, 1));
+constexpr quadrille_parameter salt = real("salt", nullptr, nullptr, above(0));
 
 }  // namespace
 
 const quadrille_parameter study_parameters[study_parameter_count] = {
-    {.name = "sizes",
-     .type = QUADRILLE_LIST,
-     .help = "n of the n x n matrices; 44 n^2 bytes and what mgemm takes must fit into the host's memory",
-     .default_text = "[1000, 2000, 4096]",
-     .members = &size,
-     .member_count = 1},
-    {.name = "fractions",
-     .type = QUADRILLE_LIST,
-     .help = "of the elements that are salted; the others are uniform in [-1, 1]",
-     .default_text = "[1.0e-2, 1.0e-3, 1.0e-4]",
-     .members = &fraction,
-     .member_count = 1},
-    {.name = "salts",
-     .type = QUADRILLE_LIST,
-     .help = "middles of the intervals that salted elements are uniform in",
-     .default_text = "[100, 10000]",
-     .members = &salt,
-     .member_count = 1},
-    {.name = "salt_spread",
-     .type = QUADRILLE_REAL,
-     .help = "half the length of those intervals",
-     .default_text = "10",
-     .flags = QUADRILLE_HAS_MINIMUM},
-    {.name = "delta",
-     .type = QUADRILLE_REAL,
-     .help = "of mgemm: elements above it are large",
-     .default_text = "1",
-     .flags = QUADRILLE_HAS_MINIMUM},
-    {.name = "always_split",
-     .type = QUADRILLE_BOOLEAN,
-     .help = "split where mgemm expects no gain, too",
-     .default_text = "true"},
-    {.name = "repeats",
-     .type = QUADRILLE_INTEGER,
-     .help = "times that each product is timed; the median counts",
-     .default_text = "3",
-     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-     .minimum = 1,
-     .maximum = 1000},
-    {.name = "memory",
-     .type = QUADRILLE_INTEGER,
-     .help = "that the panels of cleaver may take, on a GPU of its own memory; 0: no limit",
-     .unit = "MiB",
-     .default_text = "0",
-     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-     .minimum = 0,
-     .maximum = 1 << 30},
-    {.name = "seed",
-     .type = QUADRILLE_INTEGER,
-     .help = "of the matrices",
-     .default_text = "1",
-     .flags = QUADRILLE_HAS_MINIMUM},
-    {.name = "csv",
-     .type = QUADRILLE_FILE_OUT,
-     .help = "the rows as comma-separated values",
-     .default_text = "matrix_product_study.csv"}};
+    list("sizes", "n of the n x n matrices; 44 n^2 bytes and what mgemm takes must fit into the host's memory",
+         "[1000, 2000, 4096]", size),
+    list("fractions", "of the elements that are salted; the others are uniform in [-1, 1]", "[1.0e-2, 1.0e-3, 1.0e-4]",
+         fraction),
+    list("salts", "middles of the intervals that salted elements are uniform in", "[100, 10000]", salt),
+    real("salt_spread", "half the length of those intervals", "10", at_least(0)),
+    real("delta", "of mgemm: elements above it are large", "1", at_least(0)),
+    boolean("always_split", "split where mgemm expects no gain, too", "true"),
+    integer("repeats", "times that each product is timed; the median counts", "3", within(1, 1000)),
+    memory("that the panels of cleaver may take, on a GPU of its own memory; 0: no limit", "0", 0),
+    integer("seed", "of the matrices", "1", at_least(0)),
+    csv("matrix_product_study.csv")};
 
 void check_study(const TaskContext& context) {
   const double spread = context.real("salt_spread");

@@ -9,16 +9,18 @@
 #include "modules/mgemm/mgemm.h"
 #include "modules/mgemm/precision.h"
 #include "modules/mgemm/study_task.h"
+#include "modules/parameters.h"
+#include "modules/take_turns.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <chrono>
 
 namespace quadrille::mgemm {
 namespace {
 
+using namespace parameter;
 using Json = nlohmann::ordered_json;
 
 using Extents = std::vector<std::int64_t>;
@@ -112,21 +114,21 @@ Hdf5Array read_c(const TaskContext& context) {
 
 /// The job's product; `c` is what it adds to and overwrites.
 Gemm<double> product_of(const TaskContext& context, const Factor& a, const Factor& b, Hdf5Array& c) {
-  Gemm<double> gemm;
-  gemm.order = Order::rows;
-  gemm.trans_a = a.transpose;
-  gemm.trans_b = b.transpose;
-  gemm.m = c.dims[0];
-  gemm.n = gemm.ldc = c.dims[1];
-  gemm.k = a.array.dims[a.transpose == Transpose::yes ? 0 : 1];
-  gemm.alpha = context.real("alpha");
-  gemm.beta = context.real("beta");
-  gemm.a = a.array.data.data();
-  gemm.lda = std::max<std::int64_t>(1, a.array.dims[1]);
-  gemm.b = b.array.data.data();
-  gemm.ldb = std::max<std::int64_t>(1, b.array.dims[1]);
-  gemm.c = c.data.data();
-  return gemm;
+  const std::int64_t k = a.array.dims[a.transpose == Transpose::yes ? 0 : 1], n = c.dims[1];
+  return {.order = Order::rows,
+          .trans_a = a.transpose,
+          .trans_b = b.transpose,
+          .m = c.dims[0],
+          .n = n,
+          .k = k,
+          .alpha = context.real("alpha"),
+          .a = a.array.data.data(),
+          .lda = std::max<std::int64_t>(1, a.array.dims[1]),
+          .b = b.array.data.data(),
+          .ldb = std::max<std::int64_t>(1, b.array.dims[1]),
+          .beta = context.real("beta"),
+          .c = c.data.data(),
+          .ldc = n};
 }
 
 std::int64_t memory_cap(const TaskContext& context) { return context.integer("memory") << 20; }
@@ -180,14 +182,14 @@ void multiply(const TaskContext& context) {
   const Factor a(context, "a"), b(context, "b");
   Hdf5Array c = read_c(context);
   const Gemm<double> gemm = product_of(context, a, b, c);
-  const auto began = std::chrono::steady_clock::now();
+  const double began = now();
   Json out;
   switch (choice.precision) {
     case ProductPrecision::double_: out = multiply_double(context, gemm); break;
     case ProductPrecision::single: out = multiply_single(context, gemm, a, b); break;
     case ProductPrecision::mgemm: out = multiply_mixed(context, choice, gemm); break;
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const double seconds = now() - began;
   write_hdf5(context.output_file("c.file"), context.text("c.dataset"), c);
   const double flops = 2.0 * double(gemm.m) * double(gemm.n) * double(gemm.k);
   out.update({{"m", gemm.m}, {"n", gemm.n}, {"k", gemm.k}, {"seconds", seconds}, {"gflops", flops / seconds * 1e-9}});
@@ -204,63 +206,37 @@ quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size
   return guarded(host, run, task == 0 ? check_product : check_study);
 }
 
-constexpr quadrille_parameter file_in{
-    .name = "file", .type = QUADRILLE_FILE_IN, .help = "an HDF5 file", .flags = QUADRILLE_REQUIRED};
-constexpr quadrille_parameter transpose{
-    .name = "transpose", .type = QUADRILLE_BOOLEAN, .help = "use the transpose", .default_text = "false"};
-constexpr quadrille_parameter dataset(const char* name) {
-  return {.name = "dataset", .type = QUADRILLE_TEXT, .help = "its matrix", .default_text = name};
-}
-constexpr quadrille_parameter a_members[] = {file_in, dataset("A"), transpose};
-constexpr quadrille_parameter b_members[] = {file_in, dataset("B"), transpose};
-constexpr quadrille_parameter c_in_members[] = {file_in, dataset("C")};
-constexpr quadrille_parameter c_members[] = {
-    {.name = "file", .type = QUADRILLE_FILE_OUT, .help = "an HDF5 file", .flags = QUADRILLE_REQUIRED}, dataset("C")};
-
-constexpr quadrille_parameter matrix(const char* name, const char* help, const quadrille_parameter* members,
-                                     std::size_t count, std::uint32_t flags = QUADRILLE_REQUIRED) {
-  return {.name = name,
-          .type = QUADRILLE_GROUP,
-          .help = help,
-          .flags = flags,
-          .members = members,
-          .member_count = count,
-          .shorthand = "file"};
-}
+constexpr quadrille_parameter hdf5_in = required(file_in("file", "an HDF5 file"));
+constexpr quadrille_parameter hdf5_out = required(file_out("file", "an HDF5 file"));
+constexpr quadrille_parameter transpose = boolean("transpose", "use the transpose", "false");
+constexpr quadrille_parameter dataset(const char* name) { return text("dataset", "its matrix", name); }
+constexpr quadrille_parameter a_members[] = {hdf5_in, dataset("A"), transpose};
+constexpr quadrille_parameter b_members[] = {hdf5_in, dataset("B"), transpose};
+constexpr quadrille_parameter c_in_members[] = {hdf5_in, dataset("C")};
+constexpr quadrille_parameter c_members[] = {hdf5_out, dataset("C")};
 
 constexpr const char* forms[] = {"automatic", "single", "half2", "digits3", "digits4", "digits5", "digits6", nullptr};
 constexpr quadrille_parameter parameters[] = {
-    matrix("a", "the left factor", a_members, std::size(a_members)),
-    matrix("b", "the right factor", b_members, std::size(b_members)),
-    matrix("c", "alpha op(A) op(B) + beta C, written in double", c_members, std::size(c_members)),
-    matrix("c_in", "C, which beta times is added; only with a beta that is not 0", c_in_members,
-           std::size(c_in_members), 0),
-    {.name = "alpha", .type = QUADRILLE_REAL, .help = "what the product is multiplied by", .default_text = "1"},
-    {.name = "beta", .type = QUADRILLE_REAL, .help = "what C of `c_in` is multiplied by", .default_text = "0"},
+    required(group("a", "the left factor", a_members, "file")),
+    required(group("b", "the right factor", b_members, "file")),
+    required(group("c", "alpha op(A) op(B) + beta C, written in double", c_members, "file")),
+    group("c_in", "C, which beta times is added; only with a beta that is not 0", c_in_members, "file"),
+    real("alpha", "what the product is multiplied by", "1"),
+    real("beta", "what C of `c_in` is multiplied by", "0"),
     precision_parameter,
     delta_parameter,
-    target_error_parameter(
-        "of mgemm: the largest absolute error of an element of op(A) op(B) that an automatic delta may "
-        "make",
-        nullptr, "1.0e-6"),
-    assurance_parameter(
-        "that the target is kept: certain by a bound of all rounding errors, which is far above them; probable by that "
-        "of independent errors; measured by a sample of the product in double, on a CPU only",
-        "certain", product_assurances),
-    {.name = "form",
-     .type = QUADRILLE_CHOICE,
-     .help = "of mgemm: how small elements are multiplied; a GPU has all forms, a CPU single, and automatic chooses",
-     .default_text = "automatic",
-     .choices = forms},
+    real("target_error",
+         "of mgemm: the largest absolute error of an element of op(A) op(B) that an automatic delta may make", "1.0e-6",
+         above(0)),
+    choice("assurance",
+           "that the target is kept: certain by a bound of all rounding errors, which is far above them; probable by "
+           "that of independent errors; measured by a sample of the product in double, on a CPU only",
+           "certain", product_assurances),
+    choice("form",
+           "of mgemm: how small elements are multiplied; a GPU has all forms, a CPU single, and automatic chooses",
+           "automatic", forms),
     always_split_parameter,
-    {.name = "memory",
-     .type = QUADRILLE_INTEGER,
-     .help = "that panels may take, on a GPU of its own memory; 0: no limit",
-     .unit = "MiB",
-     .default_text = "0",
-     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-     .minimum = 0,
-     .maximum = 1 << 30}};
+    memory("that panels may take, on a GPU of its own memory; 0: no limit", "0", 0)};
 
 constexpr quadrille_task tasks[] = {
     {.name = "matrix_product",

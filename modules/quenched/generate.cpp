@@ -1,5 +1,6 @@
 // The module quenched: the task `generate`, pure gauge configurations by heatbath and overrelaxation.
 #include "core/system/log.h"
+#include "modules/parameters.h"
 #include "modules/quenched/history.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@ namespace quadrille::quenched {
 
 namespace {
 
+using namespace parameter;
 using Json = nlohmann::ordered_json;
 
 quadrille_status outputs(const quadrille_host* host, quadrille_run* run, std::size_t,
@@ -213,91 +215,47 @@ quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t
   return guarded(host, run, generate);
 }
 
-constexpr std::uint32_t bounds = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM;
-
-constexpr quadrille_parameter whole(const char* name, const char* help, const char* default_text, double minimum,
-                                    double maximum) {
-  return {.name = name,
-          .type = QUADRILLE_INTEGER,
-          .help = help,
-          .default_text = default_text,
-          .flags = bounds | (default_text == nullptr ? QUADRILLE_REQUIRED : 0),
-          .minimum = minimum,
-          .maximum = maximum};
-}
-
 constexpr quadrille_parameter anisotropy[] = {
-    {.name = "xi0",
-     .type = QUADRILLE_REAL,
-     .help = "bare anisotropy: spatial planes have beta/xi0, temporal ones beta xi0",
-     .default_text = "1",
-     .flags = bounds,
-     .minimum = 0.01,
-     .maximum = 100}};
+    real("xi0", "bare anisotropy: spatial planes have beta/xi0, temporal ones beta xi0", "1", within(0.01, 100))};
 
 constexpr const char* precisions[] = {"single", "double", nullptr};
 constexpr const char* reconstructions[] = {"18", "12", nullptr};
 constexpr quadrille_parameter saved[] = {
-    {.name = "file",
-     .type = QUADRILLE_FILE_OUT,
-     .help = "their names; a row of # stands for the number of sweeps done, as in b6.0_#####.lime",
-     .flags = QUADRILLE_REQUIRED},
-    {.name = "precision",
-     .type = QUADRILLE_CHOICE,
-     .help =
-         "of the numbers in the files; a chain in single precision goes on from a file in single precision with the "
-         "bits of one long run, and its links are projected on SU(3) for one in double",
-     .default_text = "double",
-     .choices = precisions}};
+    required(file_out("file", "their names; a row of # stands for the number of sweeps done, as in b6.0_#####.lime")),
+    choice("precision",
+           "of the numbers in the files; a chain in single precision goes on from a file in single precision with the "
+           "bits of one long run, and its links are projected on SU(3) for one in double",
+           "double", precisions)};
+
+constexpr quadrille_parameter anisotropic() {
+  quadrille_parameter out = group("anisotropy", "anisotropic action", anisotropy);
+  out.default_text = "{}";
+  return out;
+}
 
 constexpr quadrille_parameter parameters[] = {
-    {.name = "beta",
-     .type = QUADRILLE_REAL,
-     .help = "inverse coupling 6/g^2",
-     .flags = bounds | QUADRILLE_REQUIRED,
-     .minimum = 0,
-     .maximum = 1000},
-    {.name = "anisotropy",
-     .type = QUADRILLE_GROUP,
-     .help = "anisotropic action",
-     .default_text = "{}",
-     .members = anisotropy,
-     .member_count = std::size(anisotropy)},
-    whole("thermalization", "sweeps before those that count and whose configurations are saved", nullptr, 0, 1e7),
-    whole("configurations", "to make", "1", 1, 100000),
-    whole("separation", "sweeps from one configuration to the next", "1", 1, 1e7),
-    whole("overrelaxation", "sweeps of overrelaxation after each of heatbath", "4", 0, 1000),
-    whole("seed", "of the random numbers", "1", 0, 9e18),
-    {.name = "first_sweep",
-     .type = QUADRILLE_INTEGER,
-     .help = "sweeps already done: to continue a chain from a saved file, bit for bit as in one run, the number in its "
-             "name; required when the links come from a file, 0 without one",
-     .flags = bounds,
-     .minimum = 0,
-     .maximum = 1e12},
-    whole("reunitarize_every", "sweeps between projections of the links on SU(3), against rounding", "10", 1, 1e7),
-    {.name = "precision",
-     .type = QUADRILLE_CHOICE,
-     .help = "in which links are kept and updated; averages are summed in double",
-     .default_text = "double",
-     .choices = precisions},
-    {.name = "reconstruct",
-     .type = QUADRILLE_CHOICE,
-     .help = "numbers stored for a link; of 12, the third row is made from the other two. single with 12 is fastest",
-     .default_text = "18",
-     .choices = reconstructions},
-    {.name = "keep_every",
-     .type = QUADRILLE_REAL,
-     .help = "time between states that are kept, from which a run that is interrupted goes on; 0: after each sweep",
-     .unit = "s",
-     .default_text = "300",
-     .flags = QUADRILLE_HAS_MINIMUM},
-    {.name = "save",
-     .type = QUADRILLE_GROUP,
-     .help = "write the configurations as ILDG, with checksums",
-     .members = saved,
-     .member_count = std::size(saved),
-     .shorthand = "file"}};
+    required(real("beta", "inverse coupling 6/g^2", nullptr, within(0, 1000))),
+    anisotropic(),
+    required(integer("thermalization", "sweeps before those that count and whose configurations are saved", nullptr,
+                     within(0, 1e7))),
+    integer("configurations", "to make", "1", within(1, 100000)),
+    integer("separation", "sweeps from one configuration to the next", "1", within(1, 1e7)),
+    integer("overrelaxation", "sweeps of overrelaxation after each of heatbath", "4", within(0, 1000)),
+    integer("seed", "of the random numbers", "1", within(0, 9e18)),
+    integer("first_sweep",
+            "sweeps already done: to continue a chain from a saved file, bit for bit as in one run, the number in its "
+            "name; required when the links come from a file, 0 without one",
+            nullptr, within(0, 1e12)),
+    integer("reunitarize_every", "sweeps between projections of the links on SU(3), against rounding", "10",
+            within(1, 1e7)),
+    choice("precision", "in which links are kept and updated; averages are summed in double", "double", precisions),
+    choice("reconstruct",
+           "numbers stored for a link; of 12, the third row is made from the other two. single with 12 is fastest",
+           "18", reconstructions),
+    real("keep_every",
+         "time between states that are kept, from which a run that is interrupted goes on; 0: after each sweep", "300",
+         at_least(0), "s"),
+    group("save", "write the configurations as ILDG, with checksums", saved, "file")};
 
 constexpr quadrille_task tasks[] = {
     {.name = "generate",

@@ -1,60 +1,55 @@
 // What the CPU and GPUs do alike of step 4 and the sums: the batches of integrals of a system, one after the other.
 #pragma once
 
-#include "modules/ri_mp2/clock.h"
 #include "modules/ri_mp2/energy.h"
 #include "modules/ri_mp2/split_choice.h"
 #include "modules/ri_mp2/step3.h"
+#include "modules/take_turns.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <type_traits>
 
 namespace quadrille::ri_mp2 {
 
-/// Calls f(batch) for batches of `size` occupied orbitals i, and for each those of j up to that of i; all integrals are
-/// to be made in `memory`. Tells of progress.
-template <class T, class F>
-void for_each_batch(const System& system, const Options& options, const T* memory, std::int64_t size, F&& f) {
-  const std::int64_t batches = (system.occupied + size - 1) / size;
-  const auto count = [&](std::int64_t k) { return std::min(size, system.occupied - k * size); };
-  for (std::int64_t i = 0; i < batches; ++i) {
-    for (std::int64_t j = 0; j <= i; ++j) {
-      f(Batch<T>{memory, i * size, count(i), j * size, count(j)});
-      if (options.progress) options.progress(double(i * (i + 1) / 2 + j + 1) / double(batches * (batches + 1) / 2));
-    }
+/// Who asked for the integrals of each batch, which are in the memory of the host then.
+template <class T>
+const std::function<void(const Batch<T>&)>& viewer(const Options& options) {
+  if constexpr (std::is_same_v<T, double>) {
+    return options.see_batch;
+  } else {
+    return options.see_single_batch;
   }
 }
 
-inline bool is_seen(const Options& options, const Batch<double>&) { return bool(options.see_batch); }
-inline bool is_seen(const Options& options, const Batch<float>&) { return bool(options.see_single_batch); }
-
-/// Integrals in the memory of the host, to who asked for them.
-inline void show_batch(const Options& options, const Batch<double>& batch) {
-  if (options.see_batch) options.see_batch(batch);
-}
-inline void show_batch(const Options& options, const Batch<float>& batch) {
-  if (options.see_single_batch) options.see_single_batch(batch);
-}
-
-/// Step 4 and the sums. multiply(batch) makes integrals in `memory`, (ia|jb) of the batch at [ia][jb]; show(batch)
-/// brings them to who asked for them; sum(batch) returns SpinSums. All are done when they return.
+/// Step 4 and the sums, for batches of occupied orbitals i and of j up to that of i. multiply(batch) makes integrals in
+/// `memory`, (ia|jb) of the batch at [ia][jb]; show(batch) brings them to who asked for them; sum(batch) returns
+/// SpinSums. All are done when they return. Tells of progress.
 template <class T, class Multiply, class Show, class Sum>
 void sum_over_batches(const System& system, const Options& options, const T* memory, const Multiply& multiply,
                       const Show& show, const Sum& sum, Energy& energy) {
-  for_each_batch<T>(system, options, memory, energy.batch, [&](const Batch<T>& batch) {
-    const double began = now();
-    multiply(batch);
-    energy.step4.seconds += now() - began;
-    const double integrals =
-        double(batch.count_i) * double(batch.count_j) * double(system.virtuals) * double(system.virtuals);
-    energy.step4.flops += 2.0 * integrals * double(system.auxiliary);
-    show(batch);
-    const double multiplied = now();
-    const SpinSums sums = sum(batch);
-    energy.opposite_spin += sums.opposite;
-    energy.same_spin += sums.same;
-    energy.energy_seconds += now() - multiplied;
-  });
+  const std::int64_t size = energy.batch, batches = (system.occupied + size - 1) / size;
+  const auto count = [&](std::int64_t k) { return std::min(size, system.occupied - k * size); };
+  for (std::int64_t i = 0; i < batches; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      const Batch<T> batch{memory, i * size, count(i), j * size, count(j)};
+      const double began = now();
+      multiply(batch);
+      const double multiplied = now();
+      if (viewer<T>(options)) show(batch);
+      const double shown = now();
+      const SpinSums sums = sum(batch);
+      const double integrals =
+          double(batch.count_i) * double(batch.count_j) * double(system.virtuals) * double(system.virtuals);
+      energy.step4.seconds += multiplied - began;
+      energy.step4.flops += 2.0 * integrals * double(system.auxiliary);
+      energy.opposite_spin += sums.opposite;
+      energy.same_spin += sums.same;
+      energy.energy_seconds += now() - shown;
+      if (options.progress) options.progress(double(i * (i + 1) / 2 + j + 1) / double(batches * (batches + 1) / 2));
+    }
+  }
 }
 
 /// What choose(errors) chooses, into the report. Where the errors of step 3 are too large for the target,

@@ -55,10 +55,6 @@ SpinSums sum_batch(const System& system, const Batch<T>& batch) {
 template SpinSums sum_batch(const System&, const Batch<double>&);
 template SpinSums sum_batch(const System&, const Batch<float>&);
 
-double Sensitivity::element_error(double target) const {
-  return 2 * target / (first + std::sqrt(first * first + 4 * second * target));
-}
-
 std::vector<double> squares_of_rows(const System& system, const std::vector<double>& b) {
   std::vector<double> squares(static_cast<std::size_t>(system.pairs()));
 #pragma omp parallel for

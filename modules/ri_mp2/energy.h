@@ -27,8 +27,6 @@ struct Sensitivity {
 
   /// What errors of elements up to e move the energy by at most: first e + second e^2.
   double error(double element) const { return first * element + second * element * element; }
-  /// The largest error e of an element that keeps the energy within `target`: first e + second e^2 <= target.
-  double element_error(double target) const;
 };
 /// `squares`: |B_ia|^2 of every pair.
 Sensitivity energy_sensitivity(const System& system, const std::vector<double>& squares);

@@ -79,13 +79,16 @@ std::vector<double> draw_b(std::int64_t pairs, std::int64_t auxiliary, std::uint
 std::vector<double> product(const std::vector<double>& a, const std::vector<double>& b, std::int64_t rows,
                             std::int64_t n, Backend* backend) {
   std::vector<double> c(static_cast<std::size_t>(rows * n));
-  mgemm::Gemm<double> gemm;
-  gemm.order = mgemm::Order::rows;
-  gemm.m = rows;
-  gemm.n = gemm.k = gemm.lda = gemm.ldb = gemm.ldc = n;
-  gemm.a = a.data();
-  gemm.b = b.data();
-  gemm.c = c.data();
+  const mgemm::Gemm<double> gemm{.order = mgemm::Order::rows,
+                                 .m = rows,
+                                 .n = n,
+                                 .k = n,
+                                 .a = a.data(),
+                                 .lda = n,
+                                 .b = b.data(),
+                                 .ldb = n,
+                                 .c = c.data(),
+                                 .ldc = n};
   (void)mgemm::cleaver(gemm, {0, backend});
   return c;
 }

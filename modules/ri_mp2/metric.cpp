@@ -74,11 +74,16 @@ std::vector<double> inverse_square_root(const std::vector<double>& metric, std::
     std::for_each_n(scaled.begin() + k * n, n, [&](double& x) { x *= factor; });
   }
   std::vector<double> root(static_cast<std::size_t>(n * n));
-  mgemm::Gemm<double> gemm;
-  gemm.trans_b = mgemm::Transpose::yes;
-  gemm.m = gemm.n = gemm.k = gemm.lda = gemm.ldb = gemm.ldc = n;
-  gemm.a = gemm.b = scaled.data();
-  gemm.c = root.data();
+  const mgemm::Gemm<double> gemm{.trans_b = mgemm::Transpose::yes,
+                                 .m = n,
+                                 .n = n,
+                                 .k = n,
+                                 .a = scaled.data(),
+                                 .lda = n,
+                                 .b = scaled.data(),
+                                 .ldb = n,
+                                 .c = root.data(),
+                                 .ldc = n};
   (void)mgemm::cleaver(gemm);
   return root;
 }

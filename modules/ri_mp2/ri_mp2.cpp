@@ -4,11 +4,9 @@
 #include "core/error.h"
 #include "modules/mgemm/split_product.h"
 #include "modules/ri_mp2/batches.h"
-#include "modules/ri_mp2/clock.h"
 #include "modules/ri_mp2/device.h"
 #include "modules/ri_mp2/energy.h"
 #include "modules/ri_mp2/step3.h"
-#include "modules/ri_mp2/step4.h"
 
 #include <fmt/format.h>
 
@@ -94,7 +92,7 @@ void sum_batches_here(const System& system, const Options& options, const Multip
         multiply(std::size_t(batch.first_i / energy.batch), std::size_t(batch.first_j / energy.batch),
                  DenseView<T>{memory.data(), batch.count_i * v, batch.count_j * v, batch.count_j * v, true});
       },
-      [&](const Batch<T>& batch) { show_batch(options, batch); },
+      [&](const Batch<T>& batch) { viewer<T>(options)(batch); },
       [&](const Batch<T>& batch) { return sum_batch(system, batch); }, energy);
 }
 

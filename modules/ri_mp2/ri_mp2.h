@@ -40,7 +40,7 @@ struct Batch;  // energy.h
 
 struct Options {
   /// Of step 4, and of step 3 unless in mgemm. The target error of an automatic cutoff is that of the energy, in
-  /// Hartree (step4.h).
+  /// Hartree (split_choice.h).
   mgemm::PrecisionChoice products;
   /// Of mgemm; automatic: double, a small part of the work. A given one beside an automatic one of step 4 gives way to
   /// double where its errors alone may exceed the target.
@@ -66,7 +66,7 @@ struct Step {
   std::string form;               ///< "double", "single", "mgemm ..."
   double delta = 0;               ///< of a split of step 4
   /// Of step 4, in Hartree, where its cutoff was automatic: what it and a split step 3 are not expected to change the
-  /// energy by more than (step4.h).
+  /// energy by more than (split_choice.h).
   double energy_error = 0;
 };
 

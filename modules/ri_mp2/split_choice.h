@@ -54,6 +54,11 @@ struct SplitChoice {
 SplitChoice choose_split(const System& system, const std::vector<double>& root, const Step3Errors& errors,
                          const Options& options, BatchMultiplier& multiplier);
 
+/// choose_split() on the CPU (step4.cpp), where small elements are in single precision, for batches of `batch` occupied
+/// orbitals. `b`: B as it was made.
+SplitChoice choose_split_here(const System& system, const std::vector<double>& root, const std::vector<double>& b,
+                              const Step3Errors& errors, const Options& options, std::int64_t batch);
+
 /// Lengths of sums that are worth a trial: shorter than all there are change nothing.
 std::vector<std::int64_t> useful_depths(const mgemm::FormTraits& form, std::int64_t auxiliary);
 

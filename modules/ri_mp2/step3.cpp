@@ -1,7 +1,7 @@
 #include "modules/ri_mp2/step3.h"
 
 #include "modules/mgemm/cleaver.h"
-#include "modules/ri_mp2/clock.h"
+#include "modules/take_turns.h"
 
 #include <fmt/format.h>
 
@@ -12,21 +12,13 @@
 namespace quadrille::ri_mp2 {
 namespace {
 
-using mgemm::Gemm;
 using mgemm::ProductPrecision;
 
-void multiply_in_single(const System& system, const Gemm<double>& gemm, const std::vector<double>& root) {
+void multiply_in_single(const System& system, const std::vector<double>& root, std::vector<double>& b) {
   const std::vector<float> a(system.ia_p.begin(), system.ia_p.end()), x(root.begin(), root.end());
-  std::vector<float> c(static_cast<std::size_t>(gemm.m * gemm.n));
-  Gemm<float> single;
-  single.order = gemm.order;
-  single.m = gemm.m;
-  single.n = single.k = single.lda = single.ldb = single.ldc = gemm.n;
-  single.a = a.data();
-  single.b = x.data();
-  single.c = c.data();
-  (void)mgemm::cleaver(single);
-  std::copy(c.begin(), c.end(), gemm.c);
+  std::vector<float> c(b.size());
+  (void)mgemm::cleaver(product_of_step3(system, a.data(), x.data(), c.data()));
+  std::copy(c.begin(), c.end(), b.begin());
 }
 
 }  // namespace
@@ -75,16 +67,10 @@ std::vector<double> make_b_here(const System& system, const Options& options, co
                                 Step& step, Step3Errors& errors) {
   const double began = now();
   std::vector<double> b(system.ia_p.size());
-  Gemm<double> gemm;
-  gemm.order = mgemm::Order::rows;
-  gemm.m = system.pairs();
-  gemm.n = gemm.k = gemm.lda = gemm.ldb = gemm.ldc = system.auxiliary;
-  gemm.a = system.ia_p.data();
-  gemm.b = root.data();
-  gemm.c = b.data();
+  const mgemm::Gemm<double> gemm = product_of_step3(system, system.ia_p.data(), root.data(), b.data());
   errors = {};
   if (options.products.precision == ProductPrecision::single) {
-    multiply_in_single(system, gemm, root);
+    multiply_in_single(system, root, b);
     step.form = "single";
   } else if (splits_step3(options)) {
     errors = describe_step3(mgemm::mgemm(gemm, options.step3, mgemm_options(options)), step);

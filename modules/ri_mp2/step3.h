@@ -36,6 +36,22 @@ std::string coarse_step3_form(const Options& options, double error);
 /// What was done, wherever it was done: sets step.form.
 Step3Errors describe_step3(const mgemm::MgemmReport& report, Step& step);
 
+/// B = (ia|P) times the root, wherever the three are.
+template <class T>
+mgemm::Gemm<T> product_of_step3(const System& system, const T* ia_p, const T* root, T* b) {
+  const std::int64_t n = system.auxiliary;
+  return {.order = mgemm::Order::rows,
+          .m = system.pairs(),
+          .n = n,
+          .k = n,
+          .a = ia_p,
+          .lda = n,
+          .b = root,
+          .ldb = n,
+          .c = b,
+          .ldc = n};
+}
+
 /// B_ia^Q by the CPU, [occupied][virtuals][auxiliary]. Sets step.form and adds to the rest of `step`.
 std::vector<double> make_b_here(const System& system, const Options& options, const std::vector<double>& root,
                                 Step& step, Step3Errors& errors);

@@ -67,15 +67,18 @@ class Study {
   void make_exact(const Batch<T>& batch) {
     const std::int64_t v = system_.virtuals, n = system_.auxiliary;
     exact_integrals_.resize(std::size_t(batch.count_i * v * batch.count_j * v));
-    mgemm::Gemm<double> gemm;
-    gemm.order = mgemm::Order::rows;
-    gemm.trans_b = mgemm::Transpose::yes;
-    gemm.m = batch.count_i * v;
-    gemm.n = gemm.ldc = batch.count_j * v;
-    gemm.k = gemm.lda = gemm.ldb = n;
-    gemm.a = exact_b_.data() + batch.first_i * v * n;
-    gemm.b = exact_b_.data() + batch.first_j * v * n;
-    gemm.c = exact_integrals_.data();
+    const std::int64_t rows = batch.count_i * v, columns = batch.count_j * v;
+    const mgemm::Gemm<double> gemm{.order = mgemm::Order::rows,
+                                   .trans_b = mgemm::Transpose::yes,
+                                   .m = rows,
+                                   .n = columns,
+                                   .k = n,
+                                   .a = exact_b_.data() + batch.first_i * v * n,
+                                   .lda = n,
+                                   .b = exact_b_.data() + batch.first_j * v * n,
+                                   .ldb = n,
+                                   .c = exact_integrals_.data(),
+                                   .ldc = columns};
     (void)mgemm::cleaver(gemm, {0, options_.backend});
   }
 

@@ -4,6 +4,7 @@
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "core/system/log.h"
+#include "modules/parameters.h"
 #include "modules/ri_mp2/generated_system.h"
 #include "modules/ri_mp2/study.h"
 #include "modules/ri_mp2/system_file.h"
@@ -17,6 +18,7 @@
 namespace quadrille::ri_mp2 {
 namespace {
 
+using namespace parameter;
 using Json = nlohmann::ordered_json;
 
 /// "mgemm" or "double" of what a step says that it did.
@@ -105,81 +107,31 @@ std::vector<std::string> names_of(const std::vector<std::string>& files) {
   return names;
 }
 
-constexpr quadrille_parameter file{.name = "file", .type = QUADRILLE_FILE_IN};
-constexpr quadrille_parameter delta{.name = "delta", .type = QUADRILLE_REAL, .flags = QUADRILLE_HAS_MINIMUM};
-
-constexpr quadrille_parameter target_error{
-    .name = "target_error", .type = QUADRILLE_REAL, .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN};
+constexpr quadrille_parameter file = file_in("file", nullptr);
+constexpr quadrille_parameter delta = real("delta", nullptr, nullptr, at_least(0));
+constexpr quadrille_parameter target_error = real("target_error", nullptr, nullptr, above(0));
 
 constexpr quadrille_parameter size(const char* name, const char* help) {
-  return {.name = name,
-          .type = QUADRILLE_INTEGER,
-          .help = help,
-          .flags = QUADRILLE_REQUIRED | QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-          .minimum = 1,
-          .maximum = 1 << 16};
+  return required(integer(name, help, nullptr, within(1, 1 << 16)));
 }
-constexpr quadrille_parameter generated_members[] = {size("occupied", "orbitals"),
-                                                     size("virtual", "orbitals"),
+constexpr quadrille_parameter generated_members[] = {size("occupied", "orbitals"), size("virtual", "orbitals"),
                                                      size("auxiliary", "functions"),
-                                                     {.name = "seed",
-                                                      .type = QUADRILLE_INTEGER,
-                                                      .help = "of the integrals",
-                                                      .default_text = "1",
-                                                      .flags = QUADRILLE_HAS_MINIMUM}};
+                                                     integer("seed", "of the integrals", "1", at_least(0))};
 
 }  // namespace
 
 const quadrille_parameter study_parameters[study_parameter_count] = {
-    {.name = "files",
-     .type = QUADRILLE_LIST,
-     .help = "systems, as `file` of the task ri_mp2",
-     .members = &file,
-     .member_count = 1},
-    {.name = "generated",
-     .type = QUADRILLE_GROUP,
-     .help = "a system with made-up integrals of realistic magnitudes, of these sizes",
-     .members = generated_members,
-     .member_count = std::size(generated_members)},
-    {.name = "deltas",
-     .type = QUADRILLE_LIST,
-     .help = "cutoffs of mgemm, for both steps; double and single precision are always run",
-     .default_text = "[1, 0.1, 0.03, 0.01, 0.003]",
-     .members = &delta,
-     .member_count = 1},
-    {.name = "target_errors",
-     .type = QUADRILLE_LIST,
-     .help = "errors of the energy for which `delta: auto` is run",
-     .unit = "Hartree",
-     .members = &target_error,
-     .member_count = 1},
-    {.name = "always_split",
-     .type = QUADRILLE_BOOLEAN,
-     .help = "split products where mgemm expects no gain, too",
-     .default_text = "true"},
-    {.name = "element_errors",
-     .type = QUADRILLE_BOOLEAN,
-     .help = "compare all elements of B and all integrals with those in double, which costs a run of each",
-     .default_text = "true"},
-    {.name = "repeats",
-     .type = QUADRILLE_INTEGER,
-     .help = "times that each run is timed; the median counts",
-     .default_text = "3",
-     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-     .minimum = 1,
-     .maximum = 1000},
-    {.name = "memory",
-     .type = QUADRILLE_INTEGER,
-     .help = "for a batch of integrals; as much again for those that they are compared with",
-     .unit = "MiB",
-     .default_text = "1024",
-     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-     .minimum = 1,
-     .maximum = 1 << 30},
-    {.name = "csv",
-     .type = QUADRILLE_FILE_OUT,
-     .help = "the rows as comma-separated values",
-     .default_text = "ri_mp2_study.csv"}};
+    list("files", "systems, as `file` of the task ri_mp2", nullptr, file),
+    group("generated", "a system with made-up integrals of realistic magnitudes, of these sizes", generated_members),
+    list("deltas", "cutoffs of mgemm, for both steps; double and single precision are always run",
+         "[1, 0.1, 0.03, 0.01, 0.003]", delta),
+    list("target_errors", "errors of the energy for which `delta: auto` is run", nullptr, target_error, "Hartree"),
+    boolean("always_split", "split products where mgemm expects no gain, too", "true"),
+    boolean("element_errors",
+            "compare all elements of B and all integrals with those in double, which costs a run of each", "true"),
+    integer("repeats", "times that each run is timed; the median counts", "3", within(1, 1000)),
+    memory("for a batch of integrals; as much again for those that they are compared with", "1024", 1),
+    csv("ri_mp2_study.csv")};
 
 void check_study(const TaskContext& context) {
   const std::vector<std::string> files = context.input_files("files");

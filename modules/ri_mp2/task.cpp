@@ -2,6 +2,7 @@
 #include "modules/task.h"
 #include "core/backend/backend.h"
 #include "core/system/log.h"
+#include "modules/parameters.h"
 #include "modules/ri_mp2/ri_mp2.h"
 #include "modules/ri_mp2/study_task.h"
 #include "modules/ri_mp2/system_file.h"
@@ -14,6 +15,7 @@
 namespace quadrille::ri_mp2 {
 namespace {
 
+using namespace parameter;
 using Json = nlohmann::ordered_json;
 
 Options read_options(const TaskContext& context) {
@@ -72,30 +74,20 @@ quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t
 }
 
 constexpr quadrille_parameter parameters[] = {
-    {.name = "file",
-     .type = QUADRILLE_FILE_IN,
-     .help = "HDF5: ia_P [occupied, virtual, auxiliary] = (ia|P), P_Q = (P|Q), eps_occ, eps_vir",
-     .flags = QUADRILLE_REQUIRED},
+    required(file_in("file", "HDF5: ia_P [occupied, virtual, auxiliary] = (ia|P), P_Q = (P|Q), eps_occ, eps_vir")),
     mgemm::precision_parameter,
     mgemm::delta_parameter,
-    {.name = "delta_step3",
-     .type = QUADRILLE_TEXT,
-     .help = "the same for B = (ia|P) (P|Q)^{-1/2}, where auto means double; `delta` when not given; beside an "
-             "automatic `delta` its errors count in `target_error`; where these may exceed it, B is made in double"},
-    mgemm::target_error_parameter("largest error of the energy that an automatic delta may make", "Hartree", "1.0e-7"),
-    mgemm::assurance_parameter(
-        "that the target is kept: certain by a bound of all rounding errors, which is far above them; measured by a "
-        "sample of the integrals in double",
-        "measured", mgemm::sampled_assurances),
+    text("delta_step3",
+         "the same for B = (ia|P) (P|Q)^{-1/2}, where auto means double; `delta` when not given; beside an automatic "
+         "`delta` its errors count in `target_error`; where these may exceed it, B is made in double",
+         nullptr),
+    real("target_error", "largest error of the energy that an automatic delta may make", "1.0e-7", above(0), "Hartree"),
+    choice("assurance",
+           "that the target is kept: certain by a bound of all rounding errors, which is far above them; measured by a "
+           "sample of the integrals in double",
+           "measured", mgemm::sampled_assurances),
     mgemm::always_split_parameter,
-    {.name = "memory",
-     .type = QUADRILLE_INTEGER,
-     .help = "for a batch of integrals only: (ia|P), B and, of mgemm, the split of B take theirs beside it",
-     .unit = "MiB",
-     .default_text = "1024",
-     .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM,
-     .minimum = 1,
-     .maximum = 1 << 30}};
+    memory("for a batch of integrals only: (ia|P), B and, of mgemm, the split of B take theirs beside it", "1024", 1)};
 
 constexpr quadrille_task tasks[] = {
     {.name = "ri_mp2",

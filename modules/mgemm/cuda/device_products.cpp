@@ -81,12 +81,8 @@ class DeviceProducts : public ComparedProducts {
     return to;
   }
   Gemm<double> gemm(const double* a, const double* b, double* c) const {
-    Gemm<double> g;
-    g.m = g.n = g.k = g.lda = g.ldb = g.ldc = one_.n;
-    g.a = a;
-    g.b = b;
-    g.c = c;
-    return g;
+    const std::int64_t n = one_.n;
+    return {.m = n, .n = n, .k = n, .a = a, .lda = n, .b = b, .ldb = n, .c = c, .ldc = n};
   }
 
   ComparedCase one_;

@@ -4,7 +4,6 @@
 #include "core/error.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/ri_mp2/batches.h"
-#include "modules/ri_mp2/clock.h"
 #include "modules/ri_mp2/cuda/arrays.h"
 #include "modules/ri_mp2/cuda/device_step3.h"
 #include "modules/ri_mp2/cuda/device_step4.h"
@@ -66,11 +65,10 @@ void sum_batches_there(const System& system, const Options& options, const Multi
         cuda_backend().synchronize();
       },
       [&](const Batch<T>& batch) {
-        if (!is_seen(options, batch)) return;
         const std::vector<T> here = cuda::fetched(memory.get(), batch.count_i * v * batch.count_j * v);
         Batch<T> shown = batch;
         shown.integrals = here.data();
-        show_batch(options, shown);
+        viewer<T>(options)(shown);
       },
       [&](const Batch<T>& batch) { return sum_there(system, energies, batch); }, energy);
 }

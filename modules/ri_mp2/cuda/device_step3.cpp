@@ -5,9 +5,9 @@
 #include "core/dense/cuda/panel_buffers.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/device.h"
-#include "modules/ri_mp2/clock.h"
 #include "modules/ri_mp2/cuda/arrays.h"
 #include "modules/ri_mp2/cuda/kernels.h"
+#include "modules/take_turns.h"
 
 #include <algorithm>
 
@@ -68,13 +68,7 @@ DeviceArray<double> b_in_mixed_precision(const System& system, const Options& op
               ia_p.get());
     cuda::pass(event, link.up(), cuda::stream());
   }
-  mgemm::Gemm<double> gemm;
-  gemm.order = mgemm::Order::rows;
-  gemm.m = system.pairs();
-  gemm.n = gemm.k = gemm.lda = gemm.ldb = gemm.ldc = system.auxiliary;
-  gemm.a = ia_p.get();
-  gemm.b = root_there.get();
-  gemm.c = b.get();
+  const mgemm::Gemm<double> gemm = product_of_step3<double>(system, ia_p.get(), root_there.get(), b.get());
   errors = describe_step3(mgemm::mgemm_on_device(gemm, options.step3, mgemm_options(options)), step);
   return b;
 }

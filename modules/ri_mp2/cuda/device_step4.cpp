@@ -41,10 +41,7 @@ class Device final : public BatchMultiplier {
   }
 
   std::string too_small() const override {
-    const ProductShape& s = product_.shape;
-    const double size = double(s.m) * double(s.n) * double(s.k);
-    if (size >= cost_.smallest_product) return {};
-    return fmt::format("products of {:.3g} multiplications are too small to split", size);
+    return mgemm::too_small(product_.shape, cost_.smallest_product, mgemm_options(options_));
   }
 
   const mgemm::AnalysedProduct& analysed() override {

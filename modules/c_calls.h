@@ -1,0 +1,64 @@
+// What the C calls of modules share: no exception leaves them; statuses, and what the last one that failed had to say.
+#pragma once
+
+#include "core/error.h"
+
+#include <cstring>
+#include <new>
+#include <string>
+
+namespace quadrille::c_calls {
+
+/// The values that the enumerations of all modules have.
+enum Status { ok = 0, invalid_argument = 1, numerical = 2, out_of_memory = 3, unsupported = 4, internal = 5 };
+
+constexpr Status status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_input: return invalid_argument;
+    case ErrorCode::numerical: return numerical;
+    case ErrorCode::unsupported: return unsupported;
+    default: return internal;
+  }
+}
+
+/// Runs a call and turns what it throws into a status and a message. `advice`: what helps where memory runs out.
+template <class Call>
+int guarded(std::string& message, const char* name, Call call, const char* advice = "") noexcept {
+  try {
+    try {
+      call();
+      return ok;
+    } catch (const Error& error) {
+      message = std::string(name) + ": " + error.what();
+      return status_of(error.code());
+    } catch (const std::bad_alloc&) {
+      message = std::string(name) + ": out of memory" + advice;
+      return out_of_memory;
+    } catch (const std::exception& error) {
+      message = std::string(name) + ": " + error.what();
+      return internal;
+    }
+  } catch (...) {
+    return out_of_memory;  // there was no memory for the message
+  }
+}
+
+[[noreturn]] inline void refuse(const std::string& message) { throw Error(ErrorCode::invalid_input, message); }
+
+inline void demand(const void* pointer, const char* name) {
+  if (pointer == nullptr) refuse(std::string(name) + " is a null pointer");
+}
+
+/// What the writer of a program that was built with an older header knew, and zeros.
+template <class Options>
+Options known_options(const Options* given) {
+  Options options{};
+  if (given->struct_size < sizeof given->struct_size || given->struct_size > sizeof options) {
+    refuse("options: struct_size = " + std::to_string(given->struct_size) + ": it must be the size of the struct, " +
+           std::to_string(sizeof options) + " in this version");
+  }
+  std::memcpy(&options, given, given->struct_size);
+  return options;
+}
+
+}  // namespace quadrille::c_calls
