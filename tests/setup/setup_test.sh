@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests cmake/setup.sh and run-tests with stand-ins for apt-get, sudo, dpkg-query, cmake and ctest: nothing is installed.
+# Tests cmake/setup.sh, run-tests and quickstart with stand-ins for apt-get, sudo, dpkg-query, cmake and ctest: nothing is installed.
 #
 #   setup_test.sh ROOT
 set -u
@@ -169,6 +169,22 @@ output=$(cd / && CXX='' CALLS=$work/calls QUADRILLE_OS_RELEASE=$work/os-release 
 status=$?
 check "a failing build: last line" [ "$(tail -n 1 <<<"$output")" = "0 passed, 1 failed" ]
 check "a failing build: status" [ "$status" -eq 1 ]
+
+# quickstart: figures need matplotlib, and its last line is the path of a report with them.
+cp "$root/quickstart" "$tree/"
+fresh
+stub id 'echo 0'
+stub python3 'exit 0'
+stub dpkg-query 'for word in "$@"; do [[ $word == -* || $word == python3-matplotlib ]] || echo "$word installed"; done; exit 1'
+mkdir -p "$tree/build"
+printf '#!/bin/bash\n[ "$1" != report ] || echo "$2/report/report.md"\n' >"$tree/build/quadrille"
+chmod +x "$tree/build/quadrille"
+output=$(cd / && CXX='' CALLS=$work/calls QUADRILLE_OS_RELEASE=$work/os-release PATH=$work/bin:/usr/bin:/bin "$tree/quickstart" 2>&1)
+status=$?
+calls=$(grep '^apt-get' "$work/calls")
+check "quickstart: ends well" [ "$status" -eq 0 ]
+check "quickstart: installs matplotlib" has "$calls" "install --yes --no-install-recommends python3-matplotlib"
+check "quickstart: ends with the path of a report" has "$(tail -n 1 <<<"$output")" "/a tree/build/quickstart/propagator/report/report.md"
 
 [ "$failures" -eq 0 ] && echo "setup: all as it should be"
 exit "$((failures > 0))"
