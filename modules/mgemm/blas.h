@@ -2,11 +2,15 @@
 #pragma once
 
 #include "core/dense/dense_view.h"
-#include "modules/mgemm/pause.h"
 
 #include <cstdint>
+#include <functional>
 
 namespace quadrille::mgemm {
+
+/// Called between the parts of a product, by the thread that asked for it, where it is not empty. What it throws ends
+/// the product; C then holds anything.
+using Pause = std::function<void()>;
 
 /// While one lives, OpenBLAS uses one thread a call; after the last of them as many as before the first. The number is
 /// one of the whole process: other threads that use OpenBLAS meanwhile see it.

@@ -1,7 +1,6 @@
 #include "modules/mgemm/choice.h"
 
 #include "core/error.h"
-#include "modules/mgemm/cutoffs.h"
 
 #include <fmt/format.h>
 
@@ -71,11 +70,15 @@ class Choice {
     Candidate last = tried(way, 0);
     closest_ = std::min(closest_, last.error);
     if (!good(last)) return false;
-    last_within(product_.a.deltas.size(), [&](std::size_t cutoff) {
-      const Candidate here = tried(way, cutoff);
-      if (good(here)) last = here;
-      return good(here);
-    });
+    std::size_t bad = product_.a.deltas.size();  // errors grow with the cutoff
+    while (bad - last.cutoff > 1) {
+      const Candidate middle = tried(way, (last.cutoff + bad) / 2);
+      if (good(middle)) {
+        last = middle;
+      } else {
+        bad = middle.cutoff;
+      }
+    }
     last.cost = multiplier_.split(way, large_of(product_, last.cutoff));
     if (last.cost < best_.cost) best_ = last;
     return true;
@@ -146,6 +149,18 @@ double Multiplier::measured(const SmallWay&, std::size_t, const ErrorBound&) {
 MgemmReport choose(Multiplier& multiplier, const AnalysedProduct& product, Known known, const Cutoff& cutoff,
                    const MgemmOptions& options) {
   return Choice(multiplier, product, known, cutoff, options).decide();
+}
+
+std::vector<double> cutoffs_of(const Cutoff& cutoff, double quantile, double largest_magnitude) {
+  if (!cutoff.automatic) return {cutoff.delta};
+  constexpr std::size_t most = 64;
+  const bool finite = quantile > 0 && std::isfinite(quantile);
+  std::vector<double> deltas{finite ? std::exp2(std::ceil(std::log2(quantile))) : 0};
+  while (deltas.back() < largest_magnitude) {
+    const bool doubles = deltas.back() > 0 && deltas.size() + 1 < most;
+    deltas.push_back(doubles ? 2 * deltas.back() : largest_magnitude);
+  }
+  return deltas;
 }
 
 std::string too_small(const ProductShape& shape, double least, const MgemmOptions& options) {

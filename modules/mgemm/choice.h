@@ -45,6 +45,14 @@ enum class Known { sampled, analysed };
 MgemmReport choose(Multiplier& multiplier, const AnalysedProduct& product, Known known, const Cutoff& cutoff,
                    const MgemmOptions& options);
 
+/// The quantile of magnitudes below which no cutoff is sought: twice as many elements may be listed as are above it.
+constexpr double cutoff_quantile = 1 - most_listed / 2;
+
+/// The cutoffs to look at: a given one alone; of an automatic one the power of two that is not below `quantile`, of
+/// which cutoff_quantile it is in A and B (0 where that is 0 or not finite), and its doubles up to the first that
+/// leaves no large element.
+std::vector<double> cutoffs_of(const Cutoff& cutoff, double quantile, double largest_magnitude);
+
 /// Why a product need not be looked at; empty: it must be. `least`: m n k below which it is done in double.
 std::string too_small(const ProductShape& shape, double least, const MgemmOptions& options);
 

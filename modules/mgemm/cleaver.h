@@ -3,7 +3,7 @@
 
 #include "core/dense/panel_plan.h"
 #include "modules/mgemm/arguments.h"
-#include "modules/mgemm/pause.h"
+#include "modules/mgemm/blas.h"
 
 namespace quadrille {
 class Backend;

@@ -1,7 +1,6 @@
 #include "modules/mgemm/host_choice.h"
 
 #include "core/dense/magnitude_split.h"
-#include "modules/mgemm/cutoffs.h"
 #include "modules/mgemm/sampled_error.h"
 
 #include <algorithm>

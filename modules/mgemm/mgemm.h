@@ -7,10 +7,10 @@
 
 #include "core/api.h"
 #include "modules/mgemm/arguments.h"
+#include "modules/mgemm/blas.h"
 #include "modules/mgemm/cost_model.h"
 #include "modules/mgemm/device_cost.h"
 #include "modules/mgemm/forms.h"
-#include "modules/mgemm/pause.h"
 
 #include <cstdint>
 #include <string>

@@ -6,7 +6,6 @@
 #include "core/dense/magnitude_split.h"
 #include "core/error.h"
 #include "modules/mgemm/cuda/device_product.h"
-#include "modules/mgemm/cutoffs.h"
 #include "modules/mgemm/device.h"
 #include "modules/mgemm/device_choice.h"
 #include "modules/mgemm/host_choice.h"

@@ -2,7 +2,6 @@
 
 #include "core/backend/cuda/cuda_backend.h"
 #include "modules/mgemm/cuda/device_product.h"
-#include "modules/mgemm/cutoffs.h"
 #include "modules/mgemm/form_bound.h"
 #include "modules/ri_mp2/cuda/arrays.h"
 #include "modules/ri_mp2/cuda/device_step3.h"
