@@ -199,10 +199,29 @@ function(quadrille_add_folder name)
   set_property(GLOBAL APPEND PROPERTY QUADRILLE_FOLDERS quadrille_${name})
 endfunction()
 
-# quadrille_add_module(NAME): the folder NAME, whose sources define the descriptor quadrille_module_NAME (modules/module.h).
+# quadrille_add_module(NAME): the folder NAME, whose sources define the descriptor quadrille_module_NAME (modules/module.h),
+# and whose report/*.py `quadrille report` runs.
 function(quadrille_add_module name)
   add_subdirectory(${name})
   set_property(GLOBAL APPEND PROPERTY QUADRILLE_MODULE_LIST ${name})
+  file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/report/*.py)
+  quadrille_add_module_reports(${scripts})
+endfunction()
+
+# quadrille_add_module_reports(SCRIPT...): in the build tree a link, so that they are always those of the sources.
+function(quadrille_add_module_reports)
+  set(place quadrille/module_reports)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/${place})
+  foreach(script ${ARGN})
+    get_filename_component(name ${script} NAME)
+    get_property(known GLOBAL PROPERTY QUADRILLE_MODULE_REPORTS)
+    if(name IN_LIST known)
+      message(FATAL_ERROR "${script}: another module has a report of that name")
+    endif()
+    set_property(GLOBAL APPEND PROPERTY QUADRILLE_MODULE_REPORTS ${name})
+    file(CREATE_LINK ${script} ${CMAKE_BINARY_DIR}/share/${place}/${name} SYMBOLIC)
+    install(FILES ${script} DESTINATION ${CMAKE_INSTALL_DATADIR}/${place})
+  endforeach()
 endfunction()
 
 # quadrille_write_module_list(): module_list.inc in the build folder, X(NAME) for each module.

@@ -29,6 +29,9 @@ Json item_json(const Parameters::Item& item) {
     case Type::integer: return std::get<std::int64_t>(item.scalar);
     case Type::real: return std::get<double>(item.scalar);
     case Type::choice: return choice_json(std::get<std::string>(item.scalar));
+    case Type::number_or_word:
+      return std::holds_alternative<double>(item.scalar) ? Json(std::get<double>(item.scalar))
+                                                         : Json(std::get<std::string>(item.scalar));
     case Type::integer4: return std::get<std::array<int, 4>>(item.scalar);
     case Type::boundary: {
       Json out = Json::array();
@@ -116,6 +119,12 @@ Json schema(const Parameter& parameter) {
       out["enum"] = values;
       break;
     }
+    case Type::number_or_word: {
+      Json number = {{"type", "number"}};
+      add_range(number, parameter, false);
+      out["anyOf"] = Json::array({Json{{"enum", parameter.choices}}, number});
+      break;
+    }
     case Type::integer4: {
       Json item = {{"type", "integer"}};
       add_range(item, parameter, parameter.even);
@@ -168,6 +177,7 @@ std::string type_text(const Parameter& parameter) {
     case Type::real: text = "real number"; break;
     case Type::text: text = "text"; break;
     case Type::choice: text = fmt::format("{}", fmt::join(parameter.choices, " | ")); break;
+    case Type::number_or_word: text = fmt::format("{} | real number", fmt::join(parameter.choices, " | ")); break;
     case Type::file_in: text = "file, relative to the job file"; break;
     case Type::file_out: text = "file, relative to the output folder"; break;
     case Type::integer4: text = "four whole numbers [x, y, z, t]"; break;

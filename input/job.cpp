@@ -6,7 +6,6 @@
 #include "input/document.h"
 #include "input/gauge.h"
 #include "input/overrides.h"
-#include "input/results_blocks.h"
 #include "input/yaml.h"
 #include "modules/loader.h"
 

@@ -43,16 +43,21 @@ std::vector<NamedFile> files_of(const Job& job, ParameterType type) {
   return found;
 }
 
+std::vector<NamedFile> outputs_of(const TaskSpec& task) {
+  std::vector<NamedFile> found;
+  collect(*task.parameters, ParameterType::file_out, found);
+  if (!task.entry->outputs || found.empty()) return found;
+  const Location where = found.back().where;
+  found.clear();
+  for (std::string& name : task.entry->outputs(task)) found.push_back({std::move(name), where});
+  return found;
+}
+
 std::vector<NamedFile> outputs_of(const Job& job) {
   std::vector<NamedFile> found;
   if (job.gauge) collect(*job.gauge, ParameterType::file_out, found);
   for (const TaskSpec& task : job.run) {
-    const std::size_t before = found.size();
-    collect(*task.parameters, ParameterType::file_out, found);
-    if (!task.entry->outputs || found.size() == before) continue;
-    const Location where = found.back().where;
-    found.resize(before);
-    for (std::string& name : task.entry->outputs(task)) found.push_back({std::move(name), where});
+    for (NamedFile& output : outputs_of(task)) found.push_back(std::move(output));
   }
   return found;
 }
@@ -112,6 +117,12 @@ fs::path default_output_folder(const fs::path& job) {
 
 std::string unfinished_file(const TaskSpec& task, int turn) {
   return fmt::format("{}.unfinished.{}.lime", task.name, turn % 2);
+}
+
+std::vector<std::string> output_names(const TaskSpec& task) {
+  std::vector<std::string> names;
+  for (NamedFile& output : outputs_of(task)) names.push_back(std::move(output.file));
+  return names;
 }
 
 std::vector<fs::path> input_files(const TaskSpec& task) {

@@ -17,6 +17,9 @@ std::filesystem::path default_output_folder(const std::filesystem::path& job);
 /// while the other is written.
 std::string unfinished_file(const TaskSpec& task, int turn);
 
+/// Names of the files that a task writes into the output folder: those of its parameters, or of its entry's `outputs`.
+std::vector<std::string> output_names(const TaskSpec& task);
+
 /// The files that a task reads.
 std::vector<std::filesystem::path> input_files(const TaskSpec& task);
 

@@ -200,8 +200,6 @@ std::string usage_problem(const CLI::App& app, const std::vector<std::string>& w
   return fmt::format("{} has no option '{}'{}", words[0], given, suggestion(given, names));
 }
 
-std::string no_memory() { return fmt::format("not enough memory: {} are free", bytes_text(memory_here().free)); }
-
 int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostream& err) {
   if (app.got_subcommand("run")) return run_job(call.run, out, err);
   if (app.got_subcommand("bench")) run_bench(call.bench, out);
@@ -251,9 +249,9 @@ int run_program(const std::vector<std::string>& words, std::ostream& out, std::o
     return stopped.exit_status();
   } catch (const FailedElsewhere&) {  // that rank says why
   } catch (const std::bad_alloc&) {
-    print_error(err, no_memory());
+    print_error(err, no_memory_text());
   } catch (const std::length_error&) {
-    print_error(err, no_memory());
+    print_error(err, no_memory_text());
   } catch (const std::exception& error) {
     print_error(err, error.what());
   }

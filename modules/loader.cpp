@@ -2,6 +2,7 @@
 
 #include "core/build_id.h"
 #include "core/system/log.h"
+#include "modules/results_blocks.h"
 
 #include <fmt/format.h>
 
@@ -54,6 +55,11 @@ void require_new_names(const Modules& modules, const Module& module) {
     const std::string whose = other.file.empty() ? "of this program" : "in " + other.file;
     if (std::string(other.descriptor.name) == module.descriptor.name) {
       refuse(fmt::format("a module '{}' exists already, {}", module.descriptor.name, whose));
+    }
+    for (const std::string& block : module.blocks) {
+      if (std::find(other.blocks.begin(), other.blocks.end(), block) == other.blocks.end()) continue;
+      refuse(fmt::format("a block '{}' of results.json exists already: that of the module '{}' {}", block,
+                         other.descriptor.name, whose));
     }
     for (const ModuleTask& task : module.tasks) {
       const auto same = [&](const ModuleTask& t) { return t.name == task.name; };
@@ -110,11 +116,7 @@ Modules first_modules() {
 #include "module_list.inc"
 #undef X
   for (Module& module : modules.loaded) module.descriptor.build_id = build_id();
-  const char* path = std::getenv("QUADRILLE_MODULE_PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (!folder.empty()) load_from(modules, folder);
-  }
+  for (const std::string& folder : module_path()) load_from(modules, folder);
   return modules;
 }
 
@@ -125,8 +127,24 @@ Modules& all() {
 
 }  // namespace
 
+std::vector<std::string> module_path() {
+  const char* path = std::getenv("QUADRILLE_MODULE_PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  std::vector<std::string> out;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty()) out.push_back(folder);
+  }
+  return out;
+}
+
 const std::deque<Module>& modules() { return all().loaded; }
 const std::vector<RefusedModule>& refused_modules() { return all().refused; }
 const Module& load_module(const std::string& file) { return load(all(), file); }
+
+bool is_results_block(const std::string& name) {
+  return is_program_block(name) || std::any_of(modules().begin(), modules().end(), [&](const Module& module) {
+           return std::find(module.blocks.begin(), module.blocks.end(), name) != module.blocks.end();
+         });
+}
 
 }  // namespace quadrille

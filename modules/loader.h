@@ -5,24 +5,30 @@
 #include "core/parameters/parameters.h"
 #include "modules/module.h"
 
-#include <cstdint>
 #include <deque>
 #include <string>
 #include <vector>
 
 namespace quadrille {
 
+/// A parameter of a task that names an earlier task of the job, or a list of them, and their kind.
+struct TaskParameter {
+  std::string name, kind;
+};
+
 /// A task of a module, read out of its descriptor, whatever the size of the structs that its writer knew.
 struct ModuleTask {
   std::string name;
   ParameterTable table;
-  std::uint32_t flags;  ///< QUADRILLE_NEEDS_LINKS, QUADRILLE_MAKES_LINKS
+  std::vector<TaskParameter> earlier;
+  quadrille_task descriptor;  ///< a copy, in which what its writer did not know is zero
 };
 
 /// A module that may be used. Lives until the program ends, as the shared object does.
 struct Module {
-  quadrille_module descriptor;  ///< a copy, in which what its writer did not know is zero
-  std::string file;             ///< empty: a part of the library
+  quadrille_module descriptor;      ///< a copy, in which what its writer did not know is zero
+  std::string file;                 ///< empty: a part of the library
+  std::vector<std::string> blocks;  ///< of results.json that its tasks report under
   std::vector<ModuleTask> tasks;
 };
 
@@ -36,12 +42,16 @@ struct RefusedModule {
 /// by
 /// ':'; all *.so files in alphabetical order), which the first call loads; then those of load_module.
 QUADRILLE_API const std::deque<Module>& modules();
+/// Whether results.json has a block of that name: of the program, or of a module that is loaded.
+bool is_results_block(const std::string& name);
+/// The folders that QUADRILLE_MODULE_PATH names.
+std::vector<std::string> module_path();
 /// Those of QUADRILLE_MODULE_PATH that could not be used; each has been logged as a warning.
 const std::vector<RefusedModule>& refused_modules();
 
 /// Loads a shared object, or finds it among those that are loaded. Errors (ErrorCode::unsupported, naming the file):
-/// one that the dynamic linker refuses; no descriptor; another ABI; a descriptor that makes no sense; a module or a
-/// task of a name that exists.
+/// one that the dynamic linker refuses; no descriptor; another ABI; a descriptor that makes no sense; a module, a
+/// task or a block of results.json of a name that exists.
 const Module& load_module(const std::string& file);
 
 /// The parameter table and the tasks of a descriptor. Errors: ErrorCode::unsupported, what makes no sense in it.

@@ -11,7 +11,8 @@
  * Structs only grow, at their end, and each carries the size that its writer knew. The program leaves unread what a
  * module's structs have beyond its own, takes as zero what they lack, and refuses those that are smaller than in the
  * first version, which this is. A module looks at quadrille_host.struct_size before it calls what a later version has
- * added. A change of anything else is another QUADRILLE_MODULE_ABI. */
+ * added. A change of anything else is another QUADRILLE_MODULE_ABI. What the program does not know in a descriptor
+ * (types, bits of flags) it refuses by name. */
 #ifndef QUADRILLE_MODULES_MODULE_H
 #define QUADRILLE_MODULES_MODULE_H
 
@@ -36,14 +37,21 @@ extern "C" {
 
 typedef enum quadrille_parameter_type {
   QUADRILLE_BOOLEAN = 0,
-  QUADRILLE_INTEGER = 1,  /* of 64 bits */
-  QUADRILLE_REAL = 2,     /* finite double */
-  QUADRILLE_TEXT = 3,     /* any string */
-  QUADRILLE_CHOICE = 4,   /* one of `choices` */
-  QUADRILLE_FILE_IN = 5,  /* a path relative to the job file */
-  QUADRILLE_FILE_OUT = 6, /* a path relative to the output folder */
-  QUADRILLE_GROUP = 7,    /* a map of `members` */
-  QUADRILLE_LIST = 8      /* a list of values that are as the one member says; no group and no list */
+  QUADRILLE_INTEGER = 1,        /* of 64 bits */
+  QUADRILLE_REAL = 2,           /* finite double */
+  QUADRILLE_TEXT = 3,           /* any string */
+  QUADRILLE_CHOICE = 4,         /* one of `choices` */
+  QUADRILLE_FILE_IN = 5,        /* a path relative to the job file */
+  QUADRILLE_FILE_OUT = 6,       /* a path relative to the output folder */
+  QUADRILLE_GROUP = 7,          /* a map of `members` */
+  QUADRILLE_LIST = 8,           /* a list of values that are as the one member says, which is no list itself */
+  QUADRILLE_NUMBER_OR_WORD = 9, /* a finite double, or one of `choices`, as in `delta: auto` */
+  QUADRILLE_INTEGER4 = 10,      /* [x, y, z, t], each of 32 bits */
+  QUADRILLE_BOUNDARY = 11,      /* four of periodic, antiperiodic and {phase: theta/pi} */
+  QUADRILLE_VARIANT = 12,       /* a map whose key `selector` names one of `members`, all of them groups; its other keys
+                                 * are the members of that group */
+  QUADRILLE_EARLIER_TASK = 13   /* the name of an earlier task of the job, of the kind that `choices` has as its only
+                                 * entry; a parameter of the task itself, or the member of a list that is one */
 } quadrille_parameter_type;
 
 /* Bits of `flags`. Bounds count only where their bit is set. */
@@ -52,6 +60,13 @@ typedef enum quadrille_parameter_type {
 #define QUADRILLE_HAS_MAXIMUM 4u
 #define QUADRILLE_MINIMUM_OPEN 8u /* value > minimum rather than >= */
 #define QUADRILLE_MAXIMUM_OPEN 16u
+#define QUADRILLE_EVEN 32u /* of whole numbers */
+
+/* A parameter that has a meaning only in the company of another one. */
+typedef struct quadrille_condition {
+  const char* parameter QUADRILLE_ZERO;     /* which stands before it in the same table; null ends a list of them */
+  const char* const* values QUADRILLE_ZERO; /* that it has then, as text; ends with null; null: whenever it has one */
+} quadrille_condition;
 
 typedef struct quadrille_parameter {
   const char* name QUADRILLE_ZERO;
@@ -67,6 +82,13 @@ typedef struct quadrille_parameter {
   const struct quadrille_parameter* members QUADRILLE_ZERO;
   size_t member_count QUADRILLE_ZERO;
   const char* shorthand QUADRILLE_ZERO; /* of a group: the member that a scalar in place of the map stands for */
+  /* All must hold: else giving the parameter is an error, and neither its default nor QUADRILLE_REQUIRED applies. */
+  const quadrille_condition* only_if QUADRILLE_ZERO;
+  /* Of a group: lists of members, of each of which exactly one must be given; all lists end with null. */
+  const char* const* const* exactly_one_of QUADRILLE_ZERO;
+  const char* selector QUADRILLE_ZERO; /* of a variant; null: "type" */
+  size_t fewest QUADRILLE_ZERO;        /* entries of a list; 0: 1 */
+  size_t most QUADRILLE_ZERO;          /* 0: 1000 */
 } quadrille_parameter;
 
 /* ---- a task at work ---- */
@@ -74,69 +96,88 @@ typedef struct quadrille_parameter {
 /* One task of a job while it is checked or run. */
 typedef struct quadrille_run quadrille_run;
 
-/* What the program offers to a task. A parameter is named by its path, as in "save.file"; entry `index` of a list by
- * "deltas" and the index, which is 0 for everything else. A path that the task's schema does not have, or has with
- * another type, is a defect of the module: the function returns QUADRILLE_FAILED and the task ends with an error.
- * Texts live until the call of the module's function returns. */
+/* What the program offers to a task.
+ *
+ * Threads: every function is for the thread that called the module's function, and for no other. A call from elsewhere
+ * does nothing, fails (texts: ""; numbers: 0), and the task ends with an error that names the function.
+ *
+ * A parameter is named by its path, as in "save.file"; of a list of maps, "systems[2].file" is one of the third. An
+ * `index` is that of the entry of a list, or of x, y, z, t; for everything else it is 0. A path that the task's schema
+ * does not have, or has with another type, is a defect of the module: the function returns QUADRILLE_FAILED (has() and
+ * count(): 0) and the task ends with an error that names it. Texts live until the module's function returns. */
 typedef struct quadrille_host {
   uint32_t abi_version;
   uint32_t struct_size;
-  /* Whether a parameter has a value, be it the job's or the default; the number of a list's entries. */
+
+  /* Whether a parameter has a value, be it the job's or the default. */
   int (*has)(quadrille_run* run, const char* path);
+  /* The number of a list's entries; 4 of x, y, z, t; 1 of another parameter that has a value, 0 without one. */
   size_t (*count)(quadrille_run* run, const char* path);
+  /* Of a boolean. */
   quadrille_status (*boolean)(quadrille_run* run, const char* path, size_t index, int* value);
+  /* Of a whole number, and of one of the four of QUADRILLE_INTEGER4. */
   quadrille_status (*integer)(quadrille_run* run, const char* path, size_t index, int64_t* value);
+  /* Of a real number, of one of the four phases theta/pi of a boundary (0 periodic, 1 antiperiodic), and the
+   * number of QUADRILLE_NUMBER_OR_WORD. */
   quadrille_status (*real)(quadrille_run* run, const char* path, size_t index, double* value);
+  /* Of a text, a choice, the selector of a variant ("source.type"), the name of an earlier task, a file as the
+   * job spells it; and the word of QUADRILLE_NUMBER_OR_WORD, null where it is a number. */
   quadrille_status (*text)(quadrille_run* run, const char* path, size_t index, const char** value);
-  /* The file that an input parameter names, relative to the folder of the job; and the one that an output parameter
-   * names in the output folder, whose subfolders are made. The file belongs to the task's results. */
+  /* The file that an input parameter names, relative to the folder of the job. */
   quadrille_status (*input_file)(quadrille_run* run, const char* path, size_t index, const char** file);
+  /* The file that an output parameter names in the output folder, whose subfolders are made. It belongs to the
+   * task's results. */
   quadrille_status (*output_file)(quadrille_run* run, const char* path, size_t index, const char** file);
-  /* The name of the task in the job; the backend ("cpu", "cuda"; empty while the task is checked for any of them); the
-   * number of threads. */
+
+  /* The same of a file by its name, one of those that the task's function `outputs` gives. */
+  quadrille_status (*output_named)(quadrille_run* run, const char* name, const char** file);
+
+  /* The name of the task in the job. */
   const char* (*task_name)(quadrille_run* run);
+  /* "cpu", "cuda"; empty while the task is checked for any of them. */
   const char* (*backend)(quadrille_run* run);
+  /* The number of threads that OpenMP uses. */
   int (*threads)(quadrille_run* run);
-  /* A JSON object for results.json: under the task's name, or under `block` and then the task's name where it is not
-   * null. A later call adds and replaces keys. The blocks of the program ("solves", "correlators", "chains", ...) and
-   * the names of the job's tasks are taken. */
+
+  /* A JSON object for results.json: under the task's name, or under `block`, one of the descriptor's, and then the
+   * task's name where it is not null. A later call adds and replaces keys. */
   quadrille_status (*result)(quadrille_run* run, const char* block, const char* json);
   /* Says something in results.json and in the log. */
   void (*warn)(quadrille_run* run, const char* text);
   /* The line on a terminal: how far the task is, 0 to 1. */
   void (*progress)(quadrille_run* run, const char* text, double fraction);
-  /* Says why the module's function will return QUADRILLE_FAILED. `path` names the parameter that is to blame, whose
-   * place in the job the message then carries; null when there is none. `code`: INVALID_INPUT, FILE_ERROR, UNSUPPORTED,
-   * NUMERICAL; anything else is a defect. */
+  /* Says why the module's function will return QUADRILLE_FAILED. `path` names the parameter that is to blame,
+   * whose place in the job the message then carries; null when there is none. `code`: INVALID_INPUT, FILE_ERROR,
+   * UNSUPPORTED, NUMERICAL, NO_MEMORY; anything else is a defect. */
   void (*fail)(quadrille_run* run, quadrille_status code, const char* path, const char* message);
 
   /* Links: extents x, y, z, t, and for each site, x fastest, four SU(3) matrices, row by row, of complex doubles. */
 
   /* Those of the job's gauge block, for a task with QUADRILLE_NEEDS_LINKS. */
   quadrille_status (*links)(quadrille_run* run, int dims[4], const double** links);
-  /* Writes an ILDG file with checksums into the output folder, whole or not at all, in 32 or 64 bits. It belongs to the
-   * task's results. */
+  /* Writes an ILDG file with checksums into the output folder, whole or not at all, in 32 or 64 bits, under one of the
+   * names that a parameter of type QUADRILLE_FILE_OUT or the task's function `outputs` gives. */
   quadrille_status (*write_links)(quadrille_run* run, const char* name, const int dims[4], const double* links,
                                   int bits);
-  /* Keeps a state from which an interrupted task goes on: a JSON value and links. unfinished() gives it back to a later
-   * run of the same task on the same kind of processor; *json is null when there is none. */
+  /* Keeps a state from which an interrupted task goes on: a JSON value and links. unfinished() gives it back to a
+   * later run of the same task on the same kind of processor; *json is null when there is none. */
   quadrille_status (*keep_unfinished)(quadrille_run* run, const char* json, const int dims[4], const double* links);
   quadrille_status (*unfinished)(quadrille_run* run, const char** json, int dims[4], const double** links);
 
-  /* What follows is not in the first version of this struct: compare struct_size. */
-
-  /* The same with links in the program's keeping, which never pass through host memory as a whole. A gauge field lives
-   * as long as the task; to C++ it is const quadrille::GaugeStore (core/gauge/gauge_store.h). */
+  /* The same with links in the program's keeping, which never pass through host memory as a whole. A gauge field
+   * lives as long as the task; to C++ it is const quadrille::GaugeStore (core/gauge/gauge_store.h). */
   quadrille_status (*gauge)(quadrille_run* run, const quadrille_gauge** links);
   quadrille_status (*write_gauge)(quadrille_run* run, const char* name, const quadrille_gauge* links, int bits);
   quadrille_status (*keep_unfinished_gauge)(quadrille_run* run, const char* json, const quadrille_gauge* links);
   quadrille_status (*unfinished_gauge)(quadrille_run* run, const char** json, const quadrille_gauge** links);
 
-  /* The file that the links of the job's gauge block come from, as the job spells it; null for links that are made. */
+  /* The file that the links of the job's gauge block come from, as the job spells it; null for links that are
+   * made. */
   const char* (*links_file)(quadrille_run* run);
-  /* Whether the job has been asked to stop (SIGINT, SIGTERM). A task that works for long asks after each of its steps,
-   * keeps a state, says where it stopped ("after sweep 157") and returns QUADRILLE_STOPPED. */
+  /* Whether the job has been asked to stop (SIGINT, SIGTERM). A task that works for long asks after each of its
+   * steps, keeps a state, says where it stopped ("after sweep 157") and returns QUADRILLE_STOPPED. */
   int (*should_stop)(quadrille_run* run);
+  /* See should_stop(). */
   void (*stopped)(quadrille_run* run, const char* where);
 } quadrille_host;
 
@@ -152,6 +193,17 @@ typedef struct quadrille_task {
   const quadrille_parameter* parameters QUADRILLE_ZERO;
   size_t parameter_count QUADRILLE_ZERO;
   uint32_t flags QUADRILLE_ZERO;
+  /* As of a group: lists of parameters, of each of which exactly one must be given. */
+  const char* const* const* exactly_one_of QUADRILLE_ZERO;
+  /* Whether the task can be done: what the schema cannot say, without reading large files and without writing any. A
+   * job that is to run is checked twice, the second time when its backend is known. May be null. */
+  quadrille_status (*check)(const quadrille_host* host, quadrille_run* run) QUADRILLE_ZERO;
+  /* Does it. */
+  quadrille_status (*run)(const quadrille_host* host, quadrille_run* run) QUADRILLE_ZERO;
+  /* Gives the names of the files that the task writes to add(to, name), for a task whose output parameters are patterns
+   * of names. Null when each of them is a name. */
+  quadrille_status (*outputs)(const quadrille_host* host, quadrille_run* run, void (*add)(void* to, const char* name),
+                              void* to) QUADRILLE_ZERO;
 } quadrille_task;
 
 typedef struct quadrille_module {
@@ -165,18 +217,9 @@ typedef struct quadrille_module {
                                         * of modules of the source tree, which have the build id of the program */
   const quadrille_task* tasks QUADRILLE_ZERO;
   size_t task_count QUADRILLE_ZERO;
-  /* Makes what task number `task` works with, `instance`; may be null when there is nothing. */
-  quadrille_status (*create)(const quadrille_host* host, quadrille_run* run, size_t task,
-                             void** instance) QUADRILLE_ZERO;
-  /* Whether the task can be done: what the schema cannot say, without reading large files and without writing any. A
-   * job that is to run is checked twice, the second time when its backend is known. May be null. */
-  quadrille_status (*check)(const quadrille_host* host, quadrille_run* run, size_t task) QUADRILLE_ZERO;
-  quadrille_status (*run)(const quadrille_host* host, quadrille_run* run, size_t task, void* instance) QUADRILLE_ZERO;
-  void (*destroy)(void* instance) QUADRILLE_ZERO; /* null where create is */
-  /* Gives the names of the files that the task writes to add(to, name), for a task whose output parameters are patterns
-   * of names. Null when each of them is a name. */
-  quadrille_status (*outputs)(const quadrille_host* host, quadrille_run* run, size_t task,
-                              void (*add)(void* to, const char* name), void* to) QUADRILLE_ZERO;
+  /* Names of blocks of results.json that its tasks report under, of no other module and not of the program; ends with
+   * null. Null: there are none. */
+  const char* const* blocks QUADRILLE_ZERO;
 } quadrille_module;
 
 #ifdef __cplusplus

@@ -1,39 +1,38 @@
-"""What the report scripts of modules share: results in, a page of tables and figures out."""
+"""What report scripts share, those of modules (`x/report/*.py`) and those of the program: tables, rows, legends.
 
-import argparse
-import json
-import os
-import sys
+A script of a module has any of
+
+    text(results)          Markdown of what the module's tasks say in results.json
+    draw(results, save)    figures: save(figure, name, caption)
+    TASKS                  kinds of tasks whose own results `text` shows, so that no table of all their numbers follows
+"""
 
 
-def run(description, stem, text, draw):
-    """Writes DIR/STEM.md: what `text` says of the results, then, where Python has matplotlib, what `draw` saves."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("results")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--format", choices=("svg", "png"), default="svg")
-    args = parser.parse_args()
-    with open(args.results) as stream:
-        results = json.load(stream)
-    os.makedirs(args.out, exist_ok=True)
-    shown = text(results)
-    try:
-        import matplotlib
+def table(head, lines):
+    rows = [head, ["---"] * len(head), *lines]
+    return "".join("| " + " | ".join(str(cell) for cell in row) + " |\n" for row in rows)
 
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
 
-        def save(figure, name, caption):
-            nonlocal shown
-            figure.savefig(os.path.join(args.out, f"{name}.{args.format}"), bbox_inches="tight", dpi=150)
-            plt.close(figure)
-            shown += f"\n![{caption}]({name}.{args.format})\n\n{caption}\n"
+def number(value, form):
+    return "-" if value is None else format(value, form)
 
-        draw(results, save)
-    except ImportError:
-        print("warning: no figures: Python has no matplotlib (Debian: python3-matplotlib)", file=sys.stderr)
-    path = os.path.join(args.out, f"{stem}.md")
-    with open(path, "w") as stream:
-        stream.write(shown)
-    print(path)
-    return 0
+
+def values(rows, key):
+    """The different values of a key, in the order of the rows."""
+    return list(dict.fromkeys(row[key] for row in rows))
+
+
+def pick(rows, **wanted):
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def legend_beside(axes, fontsize=7):
+    """Where it hides nothing."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=fontsize, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
+
+
+def legend_below(axes, fontsize=6, columns=2):
+    """For panels that stand side by side."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=fontsize, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=columns, borderaxespad=0)

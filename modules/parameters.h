@@ -57,6 +57,14 @@ constexpr quadrille_parameter choice(const char* name, const char* help, const c
                                      const char* const* choices) {
   return {.name = name, .type = QUADRILLE_CHOICE, .help = help, .default_text = value, .choices = choices};
 }
+/// A number of the range, or one of `words`, which end with null.
+constexpr quadrille_parameter number_or_word(const char* name, const char* help, const char* value,
+                                             const char* const* words, Range range = any) {
+  quadrille_parameter out = real(name, help, value, range);
+  out.type = QUADRILLE_NUMBER_OR_WORD;
+  out.choices = words;
+  return out;
+}
 constexpr quadrille_parameter file_in(const char* name, const char* help) {
   return {.name = name, .type = QUADRILLE_FILE_IN, .help = help};
 }

@@ -1,20 +1,20 @@
 // For modules in C++: a task's parameters and results without pointers and statuses, over modules/module.h alone.
 //
-//   quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t task, void*) {
-//     return quadrille::guarded(host, run, [&](const quadrille::TaskContext& context) {
-//       context.result(R"({"answer": 42})");
-//     });
-//   }
+//   void answer(const quadrille::TaskContext& context) { context.result(R"({"answer": 42})"); }
+//   constexpr quadrille_task tasks[] = {{.name = "answer", .run = quadrille::task_function<answer>}};
+//   constexpr quadrille_module module = quadrille::module_of("mine", "1.0", tasks);
 #pragma once
 
 #include "core/error.h"
 #include "core/gauge/gauge_store.h"
+#include "core/system/memory.h"
 #include "modules/module.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,14 +41,38 @@ class TaskContext {
   bool boolean(const std::string& path) const { return get<int>(host_->boolean, path, 0) != 0; }
   std::int64_t integer(const std::string& path) const { return get<std::int64_t>(host_->integer, path, 0); }
   double real(const std::string& path) const { return get<double>(host_->real, path, 0); }
-  /// Of a text or a choice.
+  /// Of a text, a choice, the selector of a variant, the name of an earlier task.
   std::string text(const std::string& path) const { return get<const char*>(host_->text, path, 0); }
+  /// Of a number or a word: the word, empty where it is a number.
+  std::string word(const std::string& path) const {
+    const char* word = get<const char*>(host_->text, path, 0);
+    return word == nullptr ? "" : word;
+  }
+  /// The number of a list's entries.
+  std::size_t count(const std::string& path) const { return host_->count(run_, path.c_str()); }
+  std::array<int, 4> integer4(const std::string& path) const {
+    std::array<int, 4> out{};
+    for (std::size_t mu = 0; mu < 4; ++mu) out[mu] = int(get<std::int64_t>(host_->integer, path, mu));
+    return out;
+  }
+  /// theta/pi for x, y, z, t: 0 periodic, 1 antiperiodic.
+  std::array<double, 4> boundary(const std::string& path) const {
+    std::array<double, 4> out{};
+    for (std::size_t mu = 0; mu < 4; ++mu) out[mu] = get<double>(host_->real, path, mu);
+    return out;
+  }
   std::string input_file(const std::string& path) const { return get<const char*>(host_->input_file, path, 0); }
   std::vector<std::string> input_files(const std::string& path) const {
     const std::vector<const char*> all = list<const char*>(host_->input_file, path);
     return {all.begin(), all.end()};
   }
   std::string output_file(const std::string& path) const { return get<const char*>(host_->output_file, path, 0); }
+  /// Of a file that `outputs` names.
+  std::string output_named(const std::string& name) const {
+    const char* file = nullptr;
+    demand(host_->output_named(run_, name.c_str(), &file));
+    return file;
+  }
   std::vector<double> reals(const std::string& path) const { return list<double>(host_->real, path); }
   std::vector<std::int64_t> integers(const std::string& path) const { return list<std::int64_t>(host_->integer, path); }
   std::vector<std::string> texts(const std::string& path) const {
@@ -91,12 +115,12 @@ class TaskContext {
     return Unfinished{json, store_of(links)};
   }
 
-  /// The file that the job's links come from; empty for links that are made, and with a program that cannot tell.
+  /// The file that the job's links come from; empty for links that are made.
   std::string links_file() const {
-    const char* name = host_has(offsetof(quadrille_host, links_file)) ? host_->links_file(run_) : nullptr;
+    const char* name = host_->links_file(run_);
     return name == nullptr ? "" : name;
   }
-  bool should_stop() const { return host_has(offsetof(quadrille_host, should_stop)) && host_->should_stop(run_) != 0; }
+  bool should_stop() const { return host_->should_stop(run_) != 0; }
   /// Ends the task where should_stop() asked for it; what is to be continued has been kept.
   [[noreturn]] void stop(const std::string& where) const {
     host_->stopped(run_, where.c_str());
@@ -121,8 +145,6 @@ class TaskContext {
   static void demand(quadrille_status status) {
     if (status != QUADRILLE_DONE) throw Told{};
   }
-  /// Whether the program is late enough to have a member of its struct.
-  bool host_has(std::size_t offset) const { return host_->struct_size >= offset + sizeof(host_->should_stop); }
   static const GaugeStore& store_of(const quadrille_gauge* links) {
     return *reinterpret_cast<const GaugeStore*>(links);
   }
@@ -173,6 +195,10 @@ quadrille_status guarded(const quadrille_host* host, quadrille_run* run, Body&& 
   } catch (const TaskContext::Failure& failure) {
     const char* parameter = failure.parameter.empty() ? nullptr : failure.parameter.c_str();
     host->fail(run, failure.code, parameter, failure.message.c_str());
+  } catch (const NotEnoughMemory& error) {
+    host->fail(run, QUADRILLE_NO_MEMORY, nullptr, error.what());
+  } catch (const std::bad_alloc&) {
+    host->fail(run, QUADRILLE_NO_MEMORY, nullptr, no_memory_text().c_str());
   } catch (const Error& error) {
     host->fail(run, status_of(error.code()), nullptr, error.what());
   } catch (const std::exception& error) {
@@ -183,10 +209,16 @@ quadrille_status guarded(const quadrille_host* host, quadrille_run* run, Body&& 
   return QUADRILLE_FAILED;
 }
 
-/// The descriptor of a module, without what only some of them have.
+/// A function of a TaskContext as the `check` or `run` of a task.
+template <void (*body)(const TaskContext&)>
+quadrille_status task_function(const quadrille_host* host, quadrille_run* run) noexcept {
+  return guarded(host, run, body);
+}
+
+/// The descriptor of a module; `blocks`: of results.json, ends with null.
 template <std::size_t count>
 constexpr quadrille_module module_of(const char* name, const char* version, const quadrille_task (&tasks)[count],
-                                     decltype(quadrille_module::check) check, decltype(quadrille_module::run) run) {
+                                     const char* const* blocks = nullptr) {
   return {.abi_version = QUADRILLE_MODULE_ABI,
           .struct_size = sizeof(quadrille_module),
           .task_size = sizeof(quadrille_task),
@@ -196,8 +228,7 @@ constexpr quadrille_module module_of(const char* name, const char* version, cons
           .build_id = "",
           .tasks = tasks,
           .task_count = count,
-          .check = check,
-          .run = run};
+          .blocks = blocks};
 }
 
 }  // namespace quadrille

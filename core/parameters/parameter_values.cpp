@@ -201,6 +201,11 @@ std::string expected_form(const Parameter& parameter) {
     case ParameterType::text: return "a text";
     case ParameterType::choice:
       return fmt::format("{}{}", parameter.choices.size() > 1 ? "one of " : "", fmt::join(parameter.choices, ", "));
+    case ParameterType::number_or_word: {
+      Parameter number = parameter;
+      if (!parse_real(number.default_text.value_or(""))) number.default_text.reset();
+      return fmt::format("{} or a real number such as {}", fmt::join(parameter.choices, ", "), number_example(number));
+    }
     case ParameterType::file_in: return "the path of a file, relative to the job file";
     case ParameterType::file_out: return "the path of a file, relative to the output folder";
     case ParameterType::integer4:

@@ -69,6 +69,7 @@ std::string text_of(const Parameters::Item& item) {
   if (const auto* text = std::get_if<std::string>(&item.scalar)) return *text;
   if (const auto* flag = std::get_if<bool>(&item.scalar)) return *flag ? "true" : "false";
   if (const auto* whole = std::get_if<std::int64_t>(&item.scalar)) return std::to_string(*whole);
+  if (const auto* real = std::get_if<double>(&item.scalar)) return real_text(*real);
   return {};
 }
 
@@ -292,6 +293,14 @@ std::optional<Parameters::Item> ParameterResolver::scalar(const Parameter& param
       return out;
     }
     case ParameterType::real: {
+      const auto real = number(parameter, value, name);
+      if (!real) return {};
+      out.scalar = *real;
+      return out;
+    }
+    case ParameterType::number_or_word: {
+      const auto& words = parameter.choices;
+      if (std::find(words.begin(), words.end(), text) != words.end()) break;
       const auto real = number(parameter, value, name);
       if (!real) return {};
       out.scalar = *real;

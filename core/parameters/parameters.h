@@ -38,18 +38,19 @@ struct Value::Entry {
 };
 
 enum class ParameterType {
-  boolean,   ///< true | false
-  integer,   ///< 64-bit
-  real,      ///< finite double
-  text,      ///< any string
-  choice,    ///< one of `choices`
-  file_in,   ///< a path relative to the job file
-  file_out,  ///< a path relative to the output folder
-  integer4,  ///< [x, y, z, t]
-  boundary,  ///< four of: periodic | antiperiodic | {phase: theta/pi}
-  group,     ///< a map of `members`
-  variant,   ///< a map whose key `selector` names one of `entries`; its other keys are that entry's parameters
-  list,      ///< [..] of values that are all as `element` says, none of them twice
+  boolean,         ///< true | false
+  integer,         ///< 64-bit
+  real,            ///< finite double
+  text,            ///< any string
+  choice,          ///< one of `choices`
+  number_or_word,  ///< a finite double, or one of `choices`
+  file_in,         ///< a path relative to the job file
+  file_out,        ///< a path relative to the output folder
+  integer4,        ///< [x, y, z, t]
+  boundary,        ///< four of: periodic | antiperiodic | {phase: theta/pi}
+  group,           ///< a map of `members`
+  variant,         ///< a map whose key `selector` names one of `entries`; its other keys are that entry's parameters
+  list,            ///< [..] of values that are all as `element` says, none of them twice
 };
 
 struct Parameter;
@@ -116,7 +117,7 @@ class Parameters {
   bool boolean(const std::string& name) const;
   std::int64_t integer(const std::string& name) const;
   double real(const std::string& name) const;
-  /// text, choice, file_in and file_out (as written in the job).
+  /// text, choice, file_in and file_out (as written in the job), and the word of number_or_word.
   const std::string& text(const std::string& name) const;
   std::array<int, 4> integer4(const std::string& name) const;
   /// theta/pi for x, y, z, t: 0 periodic, 1 antiperiodic.

@@ -83,6 +83,8 @@ std::string bytes_text(double bytes) {
 
 NotEnoughMemory::NotEnoughMemory(std::string message) : Error(ErrorCode::unsupported, std::move(message)) {}
 
+std::string no_memory_text() { return fmt::format("not enough memory: {} are free", bytes_text(memory_here().free)); }
+
 void require_memory(double bytes, const std::string& what) {
   constexpr double small = 1 << 26;  // not worth a look
   if (bytes < small) return;

@@ -24,6 +24,9 @@ class QUADRILLE_API NotEnoughMemory : public Error {
   explicit NotEnoughMemory(std::string message);
 };
 
+/// What is said where nobody knows what memory was for: "not enough memory: 1.5 GiB are free".
+QUADRILLE_API std::string no_memory_text();
+
 /// Throws NotEnoughMemory ("not enough memory: WHAT needs 1.5 GiB, 0.8 GiB are free") unless `bytes` are free.
 QUADRILLE_API void require_memory(double bytes, const std::string& what);
 

@@ -1,6 +1,7 @@
 #include "input/commands/report.h"
 
 #include "core/error.h"
+#include "modules/loader.h"
 
 #include <fmt/format.h>
 
@@ -54,6 +55,17 @@ fs::path report_folder(const fs::path& program) {
                                            here.string(), beside.string()));
 }
 
+namespace {
+
+/// First that of the library's own.
+std::vector<fs::path> report_folders_of_modules(const fs::path& scripts) {
+  std::vector<fs::path> folders = {scripts.parent_path() / "module_reports"};
+  for (const std::string& folder : module_path()) folders.push_back(fs::path(folder) / "report");
+  return folders;
+}
+
+}  // namespace
+
 int report(const ReportOptions& options) {
   fs::path results = options.results;
   if (fs::is_directory(results)) results /= "results.json";
@@ -62,8 +74,16 @@ int report(const ReportOptions& options) {
   const fs::path out = options.out.empty() ? results.parent_path() / "report" : fs::path(options.out);
   const fs::path script = report_folder(fs::read_symlink("/proc/self/exe")) / "report.py";
   const char* python = std::getenv("QUADRILLE_PYTHON");
-  return run_program_on_path({python && *python ? python : "python3", script.string(), results.string(), "--out",
-                              out.string(), "--format", options.format});
+  std::vector<std::string> words = {python && *python ? python : "python3",
+                                    script.string(),
+                                    results.string(),
+                                    "--out",
+                                    out.string(),
+                                    "--format",
+                                    options.format,
+                                    "--modules"};
+  for (const fs::path& folder : report_folders_of_modules(script.parent_path())) words.push_back(folder.string());
+  return run_program_on_path(std::move(words));
 }
 
 }  // namespace quadrille

@@ -1,4 +1,4 @@
-// `quadrille report`: tables and figures of a results.json, made by the Python scripts of input/report.
+// `quadrille report`: tables and figures of a results.json, made by the Python scripts of input/report and of modules.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,8 @@ struct ReportOptions {
 int report(const ReportOptions& options);
 
 /// Where the scripts are: share/quadrille/report in the folder of the program (a build tree) or beside that folder (an
-/// installation). ErrorCode::file naming both places when they are in neither.
+/// installation). ErrorCode::file naming both places when they are in neither. Those of the library's modules are in
+/// `module_reports` beside it, those of other modules in the folder `report` of their own.
 std::filesystem::path report_folder(const std::filesystem::path& program);
 
 }  // namespace quadrille

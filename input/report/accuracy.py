@@ -6,7 +6,7 @@ On the left the cumulative distribution; on the right what lies beyond, which sh
 import matplotlib.pyplot as plt
 
 import bench_tables
-import legends
+import module_report
 
 COLORS = {18: "C0", 12: "C1", 8: "C3"}
 LINES = {"double": "-", "single": "--", "half": "-."}
@@ -25,7 +25,7 @@ def panels(rows):
     within.set(xscale="log", xlabel="deviation", ylabel="fraction of numbers that deviate by no more")
     beyond.set(xscale="log", yscale="log", xlabel="deviation", ylabel="fraction of numbers that deviate by more",
                ylim=(0.3 / max(row["count"] for row in rows), 2))
-    legends.below(within, columns=3)
+    module_report.legend_below(within, columns=3)
     return figure
 
 

@@ -1,6 +1,6 @@
 """The tables of what `quadrille bench --json` wrote, as Markdown."""
 
-import study
+import module_report
 from tables import table
 
 
@@ -31,7 +31,7 @@ def kernels_text(results):
     for dims in dict.fromkeys(tuple(row["dims"]) for row in rows):
         lines = [[row["kernel"], form(row), f"{row['bytes_per_site']:.0f}", f"{row['seconds'] * 1e6:.1f}",
                   f"{row['gflops']:.2f}", f"{row['gbs']:.2f}", f"{row['fraction']:.3f}"]
-                 for row in study.pick(rows, dims=list(dims))]
+                 for row in module_report.pick(rows, dims=list(dims))]
         head = ["kernel", "form", "bytes/site", "us", "GFLOP/s", "GB/s", "fraction"]
         out += f"\n### {lattice(dims)}\n\n" + table(head, lines)
     return out
@@ -42,7 +42,7 @@ def accuracy_text(rows):
            f"square of that. {machines(rows)}\n")
     for dims in dict.fromkeys(tuple(row["dims"]) for row in rows):
         keys = ("smallest", "percent_10", "median", "percent_90", "largest")
-        lines = [[form(row), *(f"{row[key]:.2e}" for key in keys)] for row in study.pick(rows, dims=list(dims))]
+        lines = [[form(row), *(f"{row[key]:.2e}" for key in keys)] for row in module_report.pick(rows, dims=list(dims))]
         out += f"\n### {lattice(dims)}\n\n" + table(["form", "smallest", "10 %", "median", "90 %", "largest"], lines)
     return out
 

@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-import legends
+import module_report
 
 
 def entries(results):
@@ -28,6 +28,6 @@ def draw(results, save):
             below.plot(*zip(*masses), "o", markersize=3, label=name)
     above.set(ylabel="pion correlator $C(t)$", yscale="log")
     below.set(xlabel="$t/a$ after the source", ylabel="$a\\, m_\\mathrm{eff}$ (cosh, folded)")
-    legends.beside(above)
+    module_report.legend_beside(above)
     save(figure, "pions", "Pion correlators, and effective masses from C(t)/C(t+1) = cosh(m (T/2-t)) / cosh(m (T/2-t-1)) "
          "of the folded correlator, at t + 1/2")

@@ -2,11 +2,12 @@
 """Tables (Markdown) and figures of a results.json, or of a JSON file of `quadrille bench`. `quadrille report` calls it;
 Python 3 is all that the tables need.
 
-    python3 report.py RESULTS.json --out DIR [--format svg|png]
+    python3 report.py RESULTS.json --out DIR --modules FOLDER... [--format svg|png]
 
 Writes DIR/report.md and the figures that it shows. Figures need matplotlib (Debian: python3-matplotlib); without it
 there are tables only, which is said on standard error. Each kind of figure is a file of its own: a module with
-`draw(results, save)`, in the list below.
+`draw(results, save)`, in the list below; or a script of a module of Quadrille in one of the FOLDERs, of which the first
+holds module_report.py, which says what is in a script.
 """
 
 import argparse
@@ -17,11 +18,8 @@ import os
 import sys
 
 sys.dont_write_bytecode = True  # the scripts may lie where the user may not write, or in a source tree
-import bench_tables  # noqa: E402
-import tables  # noqa: E402
 
-KINDS = ("study_iterations", "study_times", "study_history", "correlators", "critical_mass", "chains", "accuracy",
-         "matrix_product_study", "ri_mp2_study", "timing")
+KINDS = ("study_iterations", "study_times", "study_history", "correlators", "critical_mass", "accuracy", "timing")
 DEBIAN_PYTHON = "/usr/bin/python3"
 
 
@@ -37,7 +35,22 @@ def try_debian_python():
             os.execv(DEBIAN_PYTHON, [DEBIAN_PYTHON] + sys.argv)
 
 
-def draw_figures(results, folder, form):
+def scripts_of_modules(folders):
+    """All of them, in the order of folders and names."""
+    scripts = []
+    for folder in folders:
+        for name in sorted(os.listdir(folder) if os.path.isdir(folder) else ()):
+            path = os.path.join(folder, name)
+            if not name.endswith(".py") or name == "module_report.py" or not os.path.exists(path):
+                continue
+            spec = importlib.util.spec_from_file_location(f"report of a module: {path}", path)
+            script = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(script)
+            scripts.append(script)
+    return scripts
+
+
+def draw_figures(results, scripts, folder, form):
     """Draws every figure that these results allow; [(file, caption)]."""
     import matplotlib
 
@@ -54,8 +67,9 @@ def draw_figures(results, folder, form):
         plt.close(figure)
         drawn.append((file, caption))
 
-    for kind in KINDS:
-        importlib.import_module(kind).draw(results, save)
+    for script in [importlib.import_module(kind) for kind in KINDS] + scripts:
+        if hasattr(script, "draw"):
+            script.draw(results, save)
     return drawn
 
 
@@ -63,9 +77,13 @@ def main():
     parser = argparse.ArgumentParser(description="Tables and figures of a results.json or of bench")
     parser.add_argument("results")
     parser.add_argument("--out", required=True)
+    parser.add_argument("--modules", nargs="*", default=[])
     parser.add_argument("--format", choices=("svg", "png"), default="svg")
     args = parser.parse_args()
     try_debian_python()
+    sys.path += args.modules[:1]
+    bench_tables, tables = (importlib.import_module(name) for name in ("bench_tables", "tables"))
+    scripts = scripts_of_modules(args.modules)
     try:
         with open(args.results) as stream:
             results = json.load(stream)
@@ -76,10 +94,10 @@ def main():
         print(f"quadrille: error: {args.results}: {error}", file=sys.stderr)
         return 1
     try:
-        text = (bench_tables if of_bench else tables).report(results)
+        text = bench_tables.report(results) if of_bench else tables.report(results, scripts)
         os.makedirs(args.out, exist_ok=True)
         if have_matplotlib():
-            figures = draw_figures(results, args.out, args.format)
+            figures = draw_figures(results, scripts, args.out, args.format)
         else:
             figures = []
             print("quadrille: warning: no figures: Python has no matplotlib (Debian: python3-matplotlib); "

@@ -1,18 +1,11 @@
-"""What the tables and figures of studies share: choosing and naming their rows."""
+"""What the tables and figures of solver studies share: choosing and naming their rows."""
+
+from module_report import pick, values
 
 
 def studies(results):
     """(name, study) of every solver study of the results."""
     return list(results.get("studies", {}).items())
-
-
-def values(rows, key):
-    """The different values of a key, in the order of the rows."""
-    return list(dict.fromkeys(row[key] for row in rows))
-
-
-def pick(rows, **wanted):
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
 
 def inner_name(inner):
@@ -31,13 +24,3 @@ def systems(rows):
     """Every (solver, tolerance) of a study with its rows."""
     return [(solver, tolerance, pick(rows, solver=solver, tolerance=tolerance))
             for tolerance in values(rows, "tolerance") for solver in values(rows, "solver")]
-
-
-def on_gpu(one):
-    """Whether a study of products was done on a GPU."""
-    return one.get("backend", "cpu") != "cpu"
-
-
-def dgemm_of(one):
-    """Whose product in double a study of products compares with."""
-    return "cuBLAS's dgemm" if on_gpu(one) else "OpenBLAS's dgemm"

@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-import legends
+import module_report
 import study
 
 
@@ -14,7 +14,7 @@ def panel(axes, histories, title):
         axes.plot(*zip(*iterated), color=f"C{k % 10}", linewidth=0.8, label=study.way_name(history))
         axes.plot(*zip(*true), "o", color=f"C{k % 10}", markersize=3)
     axes.set(xlabel="iterations", ylabel="residual $|r| / |b|$", yscale="log", title=title)
-    legends.below(axes)
+    module_report.legend_below(axes)
 
 
 def draw(results, save):
@@ -22,8 +22,8 @@ def draw(results, save):
         histories = one["histories"]
         groups = dict.fromkeys((h["mass"], h["tolerance"], h["solver"]) for h in histories)
         for mass, tolerance, solver in groups:
-            mine = study.pick(histories, mass=mass, tolerance=tolerance, solver=solver)
-            deltas = [delta for delta in study.values(mine, "delta") if delta is not None] or [None]
+            mine = module_report.pick(histories, mass=mass, tolerance=tolerance, solver=solver)
+            deltas = [delta for delta in module_report.values(mine, "delta") if delta is not None] or [None]
             figure, axes = plt.subplots(1, len(deltas), figsize=(6 * len(deltas), 5), squeeze=False, sharey=True)
             for at, delta in zip(axes[0], deltas):
                 panel(at, [h for h in mine if h["delta"] in (None, delta)],

@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-import legends
+import module_report
 import study
 
 MARKS = {"uniform": "o", "reliable": "s", "defect": "^"}
@@ -10,8 +10,8 @@ LINES = {"uniform": "-", "reliable": "-", "defect": "--"}
 
 
 def panel(axes, rows, title):
-    inners = study.values(rows, "inner")
-    deltas = [delta for delta in study.values(rows, "delta") if delta is not None]
+    inners = module_report.values(rows, "inner")
+    deltas = [delta for delta in module_report.values(rows, "delta") if delta is not None]
     for way in dict.fromkeys(study.way_name(row) for row in rows):
         mine = sorted((row for row in rows if study.way_name(row) == way), key=lambda row: row["mass"])
         first, good = mine[0], [row for row in mine if row["converged"]]
@@ -20,7 +20,7 @@ def panel(axes, rows, title):
         axes.plot([row["mass"] for row in good], [row["iterations"] for row in good], LINES[first["scheme"]],
                   marker=MARKS[first["scheme"]], markersize=4, color=color, alpha=shade, label=way)
     axes.set(xlabel="bare quark mass $a m$", ylabel="iterations", yscale="log", title=title)
-    legends.below(axes)
+    module_report.legend_below(axes)
 
 
 def draw(results, save):

@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-import legends
+import module_report
 import study
 
 
@@ -20,7 +20,7 @@ def fastest(rows):
 
 
 def bars(axes, rows, key, label):
-    masses = sorted(study.values(rows, "mass"), reverse=True)
+    masses = sorted(module_report.values(rows, "mass"), reverse=True)
     kinds = fastest(rows)
     width = 0.8 / max(len(kinds), 1)
     for k, (name, found) in enumerate(kinds.items()):
@@ -40,6 +40,6 @@ def draw(results, save):
             bars(axes[1][column], rows, "speedup", "speed-up over uniform double")
             axes[0][column].set(title=f"{solver}, tolerance {tolerance:g}")
             axes[1][column].axhline(1, color="black", linewidth=0.5)
-            legends.below(axes[1][column])
+            module_report.legend_below(axes[1][column])
         save(figure, f"{name}_times",
              f"Study {name}: time to solution and speed-up over uniform double, with the fastest delta of each")

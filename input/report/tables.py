@@ -1,17 +1,8 @@
 """The tables of a report, as Markdown."""
 
 import phases
-import product_tables
 import study
-
-
-def table(head, lines):
-    rows = [head, ["---"] * len(head), *lines]
-    return "".join("| " + " | ".join(str(cell) for cell in row) + " |\n" for row in rows)
-
-
-def number(value, form):
-    return "-" if value is None else format(value, form)
+from module_report import number, pick, table, values
 
 
 def count(value):
@@ -39,7 +30,7 @@ def times_cell(row):
 
 def by_mass(rows, cell):
     """A line for each way to solve, a column for each mass."""
-    masses = sorted(study.values(rows, "mass"), reverse=True)
+    masses = sorted(values(rows, "mass"), reverse=True)
     lines = []
     for way in dict.fromkeys(study.way_name(row) for row in rows):
         found = {row["mass"]: row for row in rows if study.way_name(row) == way}
@@ -51,11 +42,11 @@ def best_times(rows):
     """The fastest delta of each scheme and inner operator against uniform double, for each mass."""
     head = ["mass", "method", "scheme", "inner", "delta", "iterations", "seconds", "speed-up", "over the best double"]
     lines = []
-    for mass in sorted(study.values(rows, "mass"), reverse=True):
-        for solver in study.values(rows, "solver"):
-            mine = study.pick(rows, mass=mass, solver=solver, converged=True)
+    for mass in sorted(values(rows, "mass"), reverse=True):
+        for solver in values(rows, "solver"):
+            mine = pick(rows, mass=mass, solver=solver, converged=True)
             for scheme, inner in dict.fromkeys((row["scheme"], row["inner"]) for row in mine):
-                row = min(study.pick(mine, scheme=scheme, inner=inner), key=lambda row: row["seconds"])
+                row = min(pick(mine, scheme=scheme, inner=inner), key=lambda row: row["seconds"])
                 lines.append([f"{mass:g}", solver, scheme, study.inner_name(inner) if inner else row["outer"],
                               number(row["delta"], "g"), count(row["iterations"]), f"{row['seconds']:.3g}",
                               number(row["speedup"], ".2f"), number(row["speedup_best"], ".2f")])
@@ -66,12 +57,12 @@ def statements(rows):
     """What a study is made to find out, as sentences with their numbers."""
     out = []
     single = [row for row in rows if row["scheme"] == "reliable" and row["inner"].startswith("single")]
-    doubles = {(row["mass"], row["tolerance"], row["solver"]): row for row in study.pick(rows, scheme="uniform")}
+    doubles = {(row["mass"], row["tolerance"], row["solver"]): row for row in pick(rows, scheme="uniform")}
 
     def comparable(row):
         return doubles[row["mass"], row["tolerance"], row["solver"]]["converged"]
 
-    for solver in study.values(rows, "solver"):
+    for solver in values(rows, "solver"):
         ratios = [row for row in single if row["solver"] == solver and row["iteration_ratio"] is not None]
         if ratios:
             worst = max(ratios, key=lambda row: row["iteration_ratio"])
@@ -82,9 +73,9 @@ def statements(rows):
     failed = [row for row in mixed if not row["converged"]]
     out.append(f"Of {len(mixed)} mixed-precision rows where uniform double converges, {len(mixed) - len(failed)} do.")
     out += [f"- {row['solver']} {study.way_name(row)}, mass {row['mass']:g}: {row['stop_reason']}." for row in failed]
-    lightest = min(study.values(rows, "mass"), default=None)
-    for row in study.pick(rows, mass=lightest, scheme="defect", converged=True):
-        twin = study.pick(rows, **{**{key: row[key] for key in ("mass", "tolerance", "solver", "inner", "delta")},
+    lightest = min(values(rows, "mass"), default=None)
+    for row in pick(rows, mass=lightest, scheme="defect", converged=True):
+        twin = pick(rows, **{**{key: row[key] for key in ("mass", "tolerance", "solver", "inner", "delta")},
                                    "scheme": "reliable", "converged": True})
         if twin:
             out.append(f"At mass {lightest:g} {row['solver']} with {study.inner_name(row['inner'])}, delta "
@@ -103,16 +94,16 @@ def study_text(name, one):
                 + by_mass([row for row in mine if row["scheme"] != "uniform"], relative_cell))
         out += ("\nTime to solution, speed-up over uniform double of the same method, speed.\n\n"
                 + by_mass(mine, times_cell))
-    for tolerance in study.values(rows, "tolerance"):
+    for tolerance in values(rows, "tolerance"):
         out += (f"\n### The fastest delta of each, tolerance {tolerance:g}\n\n"
-                + best_times(study.pick(rows, tolerance=tolerance)))
+                + best_times(pick(rows, tolerance=tolerance)))
     return out + "\n### What it shows\n" + statements(rows)
 
 
 def solves_text(solves):
     lines = []
-    for task in study.values(solves, "task"):
-        mine = study.pick(solves, task=task)
+    for task in values(solves, "task"):
+        mine = pick(solves, task=task)
         residuals = [row["residual"] for row in mine if row["residual"] is not None]
         lines.append([task, f"{mine[0]['mass']:g}", mine[0]["solver"], mine[0]["scheme"], len(mine),
                       sum(1 for row in mine if row["converged"]), sum(row["iterations"] for row in mine),
@@ -131,22 +122,6 @@ def critical_text(name, fit):
             + table(["mesons", "mass", "pion mass", "spread", "squared"], lines))
 
 
-def chain_text(name, chain):
-    """The means of a Markov chain; those of results of before may lack the Polyakov loop."""
-    seen = {"plaquette": chain["plaquette"], "spatial plaquette": chain.get("plaquette_spatial"),
-            "temporal plaquette": chain.get("plaquette_temporal")}
-    for part, label in (("re", "Re tr L / 3"), ("im", "Im tr L / 3"), ("abs", "\\|tr L / 3\\|")):
-        seen[label] = chain.get("polyakov_loop", {}).get(part)
-    lines = [[label, f"{mean['mean']:.7f}", number(mean["error"], ".1e"), number(mean["tau_int"], ".2f"),
-              number(mean["tau_int_error"], ".2f"), mean["sweeps"]] for label, mean in seen.items() if mean is not None]
-    return (f"\n## Markov chain `{name}`\n\nMeans over the sweeps after the thermalization, with errors from the "
-            "autocorrelation; tau in sweeps.\n\n"
-            + table(["", "mean", "error", "tau", "its error", "sweeps"], lines)
-            + f"\nLinks changed by at most {chain['largest_drift']:.1e} when they were projected back on SU(3).\n"
-            + (f"\n{chain['seconds_per_sweep']:.3g} s per sweep, {chain['link_updates_per_second'] * 1e-6:.2f} million link "
-               "updates/s.\n" if "link_updates_per_second" in chain else ""))
-
-
 def flat(value, name=""):
     """The single values of a tree, with their paths."""
     if not isinstance(value, dict):
@@ -154,10 +129,13 @@ def flat(value, name=""):
     return [pair for key, inside in value.items() for pair in flat(inside, f"{name}.{key}" if name else key)]
 
 
-def modules_text(results):
-    """What tasks of modules say under their own names."""
-    out = ""
+def modules_text(results, scripts):
+    """What the scripts of modules say, and what other tasks of modules say under their own names."""
+    out = "".join(script.text(results) for script in scripts if hasattr(script, "text"))
+    shown = {task for script in scripts for task in getattr(script, "TASKS", ())}
     for task in results["job"]["run"]:
+        if task["task"] in shown:
+            continue
         values = flat(results[task["name"]]) if isinstance(results.get(task["name"]), dict) else []
         if values:
             lines = [[name, f"{value:.12g}" if isinstance(value, float) else number(value, "")] for name, value in values]
@@ -192,7 +170,8 @@ def timing_text(results):
                "backend's fields.\n" if memory else ""))
 
 
-def report(results):
+def report(results, scripts):
+    """`scripts`: of modules."""
     out = (f"# Report\n\nQuadrille {results['version']}, backend {results['backend']}, instruction set "
            f"{results['isa']}, threads: {results['threads']}.{gauge_text(results)}\n")
     if results.get("solves"):
@@ -202,10 +181,7 @@ def report(results):
         out += study_text(name, one)
     for name, fit in results.get("critical_masses", {}).items():
         out += critical_text(name, fit)
-    for name, chain in results.get("chains", {}).items():
-        out += chain_text(name, chain)
-    out += product_tables.text(results, table)
-    out += modules_text(results)
+    out += modules_text(results, scripts)
     if results.get("warnings"):
         out += "\n## Warnings\n\n" + "".join(f"- {warning}\n" for warning in results["warnings"])
     return out

@@ -1,12 +1,13 @@
 #include "input/tasks/module_host.h"
 
 #include "core/backend/backend.h"
+#include "core/system/memory.h"
 #include "input/files/checksum.h"
 #include "input/job.h"
 #include "input/job_run.h"
 #include "input/outputs.h"
-#include "input/results_blocks.h"
 #include "input/stop_signal.h"
+#include "input/tasks/module_parameters.h"
 #include "modules/loader.h"
 
 #include <omp.h>
@@ -15,43 +16,35 @@
 #include <cstring>
 
 namespace quadrille {
-namespace {
 
-using Item = Parameters::Item;
 using Json = nlohmann::ordered_json;
-
-/// The parameter that a path such as "save.file" names; null when the job has no value for it.
-const Item* find_item(const Parameters& parameters, const std::string& path) {
-  const std::size_t dot = path.find('.');
-  for (const auto& [name, item] : parameters.items()) {
-    if (name != path.substr(0, dot)) continue;
-    if (dot == std::string::npos) return &item;
-    return item.group ? find_item(*item.group, path.substr(dot + 1)) : nullptr;
-  }
-  return nullptr;
-}
-
-/// The first failure counts: what follows is its consequence.
-void set_failure(quadrille_run* run, Error error) {
-  if (!run->failure) run->failure = std::move(error);
-}
-
-}  // namespace
 
 std::string of_module(const TaskSpec& task, const std::string& what) {
   return fmt::format("the module '{}': {}", task.entry->module->descriptor.name, what);
 }
 
 quadrille_status defect(quadrille_run* run, const std::string& what) {
-  set_failure(run, Error(ErrorCode::internal, of_module(run->task, what)));
+  set_failure(run, std::make_exception_ptr(Error(ErrorCode::internal, of_module(run->task, what))));
   return QUADRILLE_FAILED;
+}
+
+void set_failure(quadrille_run* run, std::exception_ptr failure) {
+  if (!run->failure) run->failure = std::move(failure);
+}
+
+void note_foreign_call(quadrille_run* run) {
+  if (const char* name = run->foreign_call) {
+    (void)defect(run, fmt::format("it calls the host's function '{}' from a thread that it was not called on", name));
+  }
 }
 
 void note_exception(quadrille_run* run) {
   try {
     throw;
-  } catch (const Error& error) {
-    set_failure(run, error);
+  } catch (const Error&) {
+    set_failure(run, std::current_exception());
+  } catch (const std::bad_alloc&) {
+    set_failure(run, std::current_exception());
   } catch (const std::exception& error) {
     (void)defect(run, error.what());
   } catch (...) {
@@ -59,129 +52,87 @@ void note_exception(quadrille_run* run) {
   }
 }
 
+const char* keep_text(quadrille_run* run, std::string text) { return run->texts.emplace_back(std::move(text)).c_str(); }
+
 namespace {
 
-const Item* asked_item(quadrille_run* run, const char* path) {
-  return find_item(*run->task.parameters, given(path, "the name of a parameter"));
-}
-
-/// The same for what makes no sense while the job is only checked: `what` a module then does wrong.
+/// host_call() of a function that makes no sense while the job is only checked.
 template <class Body>
-quadrille_status running_call(quadrille_run* run, const char* what, Body&& body) noexcept {
-  return host_call(run, [&] {
-    if (run->job == nullptr) return defect(run, fmt::format("it {} while the job is only checked", what));
+quadrille_status running_call(quadrille_run* run, const char* name, Body&& body) noexcept {
+  return host_call(run, name, [&] {
+    if (run->job == nullptr) return defect(run, fmt::format("it calls '{}' while the job is only checked", name));
     return body(*run->job);
   });
 }
 
-/// A value of one of `types`: of a list its entry `index`; null, with a failure, when the module may not ask so.
-const Item* value_of(quadrille_run* run, const char* path, std::size_t index,
-                     std::initializer_list<ParameterType> types) {
-  const Item* item = asked_item(run, path);
-  if (item == nullptr) return defect(run, fmt::format("there is no value for '{}'", path)), nullptr;
-  if (item->type == ParameterType::list) {
-    if (index >= item->list.size()) return defect(run, fmt::format("'{}' has no entry {}", path, index)), nullptr;
-    item = &item->list[index];
-  }
-  if (std::find(types.begin(), types.end(), item->type) == types.end()) {
-    return defect(run, fmt::format("'{}' is of another type", path)), nullptr;
-  }
-  return item;
-}
-
-int has(quadrille_run* run, const char* path) {
-  bool found = false;
-  (void)host_call(run, [&] {
-    found = asked_item(run, path) != nullptr;
+const char* task_name(quadrille_run* run) {
+  const char* name = "";
+  (void)host_call(run, "task_name", [&] {
+    name = run->task.name.c_str();
     return QUADRILLE_DONE;
   });
-  return found ? 1 : 0;
+  return name;
 }
 
-std::size_t count(quadrille_run* run, const char* path) {
-  std::size_t found = 0;
-  (void)host_call(run, [&] {
-    const Item* item = asked_item(run, path);
-    if (item != nullptr) found = item->type == ParameterType::list ? item->list.size() : 1;
+int threads(quadrille_run* run) {
+  int count = 0;
+  (void)host_call(run, "threads", [&] {
+    count = omp_get_max_threads();
     return QUADRILLE_DONE;
   });
-  return found;
-}
-
-template <class T, class Out>
-quadrille_status get(quadrille_run* run, const char* path, std::size_t index, ParameterType type, Out* out) {
-  return host_call(run, [&] {
-    const Item* item = value_of(run, path, index, {type});
-    if (item == nullptr) return QUADRILLE_FAILED;
-    *out = Out(std::get<T>(item->scalar));
-    return QUADRILLE_DONE;
-  });
-}
-
-const char* keep_text(quadrille_run* run, std::string text) { return run->texts.emplace_back(std::move(text)).c_str(); }
-
-quadrille_status get_text(quadrille_run* run, const char* path, std::size_t index, const char** out) {
-  return host_call(run, [&] {
-    const Item* item =
-        value_of(run, path, index,
-                 {ParameterType::text, ParameterType::choice, ParameterType::file_in, ParameterType::file_out});
-    if (item == nullptr) return QUADRILLE_FAILED;
-    *out = keep_text(run, std::get<std::string>(item->scalar));
-    return QUADRILLE_DONE;
-  });
+  return count;
 }
 
 const char* backend(quadrille_run* run) {
   const char* name = "";
-  (void)host_call(run, [&] {
+  (void)host_call(run, "backend", [&] {
     if (run->backend != nullptr) name = keep_text(run, run->backend->name());
     return QUADRILLE_DONE;
   });
   return name;
 }
 
-quadrille_status input_file(quadrille_run* run, const char* path, std::size_t index, const char** out) {
-  return host_call(run, [&] {
-    const Item* item = value_of(run, path, index, {ParameterType::file_in});
-    if (item == nullptr) return QUADRILLE_FAILED;
-    *out = keep_text(run, (run->task.job_folder / std::get<std::string>(item->scalar)).string());
-    return QUADRILLE_DONE;
-  });
-}
-
-void add_file(JobRun& job, const std::string& name) {
-  std::vector<std::string>& files = job.record().files;
+/// A file in the output folder, with its folders: one of those that the job has been checked for.
+std::string output_path(quadrille_run* run, const std::string& name) {
+  if (!run->outputs) {
+    const std::vector<std::string> names = output_names(run->task);
+    run->outputs.emplace(names.begin(), names.end());
+  }
+  if (!run->outputs->contains(name)) {
+    throw std::invalid_argument(fmt::format(
+        "it writes '{}', which is no output of the task: neither a parameter of type QUADRILLE_FILE_OUT nor "
+        "its function 'outputs' names it",
+        name));
+  }
+  const std::string file = run->job->folder().prepare(name).string();
+  std::vector<std::string>& files = run->job->record().files;
   if (std::find(files.begin(), files.end(), name) == files.end()) files.push_back(name);
+  return file;
 }
 
 quadrille_status output_file(quadrille_run* run, const char* path, std::size_t index, const char** out) {
-  return running_call(run, "asks for an output file", [&](JobRun& job) {
-    const Item* item = value_of(run, path, index, {ParameterType::file_out});
-    if (item == nullptr) return QUADRILLE_FAILED;
-    const std::string& name = std::get<std::string>(item->scalar);
-    *out = keep_text(run, job.folder().prepare(name).string());
-    add_file(job, name);
+  return running_call(run, "output_file", [&](JobRun&) {
+    const Parameters::Item& item = asked_value(run, path, index, {ParameterType::file_out});
+    *out = keep_text(run, output_path(run, std::get<std::string>(item.scalar)));
     return QUADRILLE_DONE;
   });
 }
 
-/// Blocks of the program, and those of its own modules, are not for others; nor is the name of a task of the job.
-bool may_report_under(const quadrille_run* run, const std::string& block) {
-  if (is_program_block(block)) return false;
-  if (is_results_block(block)) return run->task.entry->module->file.empty();
-  if (run->job == nullptr) return true;
-  const std::vector<TaskSpec>& tasks = run->job->job().run;
-  return std::none_of(tasks.begin(), tasks.end(), [&](const TaskSpec& task) { return task.name == block; });
+quadrille_status output_named(quadrille_run* run, const char* name, const char** out) {
+  return running_call(run, "output_named", [&](JobRun&) {
+    *out = keep_text(run, output_path(run, given(name, "the name of a file")));
+    return QUADRILLE_DONE;
+  });
 }
 
 quadrille_status set_result(quadrille_run* run, const char* block, const char* text) {
-  return host_call(run, [&] {
+  return host_call(run, "result", [&] {
     const Json json = Json::parse(given(text, "a result"), nullptr, false);
     if (!json.is_object()) return defect(run, fmt::format("its result is not a JSON object: {:.100}", text));
-    if (block != nullptr && !may_report_under(run, block)) {
-      return defect(run, fmt::format("it reports under '{}', a name of the results that is taken: a block needs a name "
-                                     "of its own",
-                                     block));
+    const std::vector<std::string>& blocks = run->task.entry->module->blocks;
+    if (block != nullptr && std::find(blocks.begin(), blocks.end(), block) == blocks.end()) {
+      return defect(run,
+                    fmt::format("it reports under '{}', which is none of the blocks that its descriptor names", block));
     }
     Json& target = block == nullptr ? run->result : run->blocks[block];
     if (target.is_null()) target = Json::object();
@@ -191,7 +142,7 @@ quadrille_status set_result(quadrille_run* run, const char* block, const char* t
 }
 
 void warn(quadrille_run* run, const char* text) {
-  (void)host_call(run, [&] {
+  (void)host_call(run, "warn", [&] {
     given(text, "a warning");
     if (run->job != nullptr) run->job->warn(text);
     return QUADRILLE_DONE;
@@ -199,7 +150,7 @@ void warn(quadrille_run* run, const char* text) {
 }
 
 void progress(quadrille_run* run, const char* text, double fraction) {
-  (void)host_call(run, [&] {
+  (void)host_call(run, "progress", [&] {
     if (run->job == nullptr) return QUADRILLE_DONE;
     if (!run->line) run->line.emplace(run->task.name, 1);
     run->line->update(given(text, "what it does"), fraction);
@@ -211,7 +162,6 @@ ErrorCode code_of(quadrille_status code) {
   switch (code) {
     case QUADRILLE_INVALID_INPUT: return ErrorCode::invalid_input;
     case QUADRILLE_FILE_ERROR: return ErrorCode::file;
-    case QUADRILLE_NO_MEMORY:
     case QUADRILLE_UNSUPPORTED: return ErrorCode::unsupported;
     case QUADRILLE_NUMERICAL: return ErrorCode::numerical;
     default: return ErrorCode::internal;
@@ -219,11 +169,16 @@ ErrorCode code_of(quadrille_status code) {
 }
 
 void fail(quadrille_run* run, quadrille_status code, const char* path, const char* message) {
-  (void)host_call(run, [&] {
-    const Item* item = path == nullptr ? nullptr : find_item(*run->task.parameters, path);
+  (void)host_call(run, "fail", [&] {
+    const Parameters::Item* item = path == nullptr ? nullptr : asked_item(run, path);
+    const std::string why = given(message, "the reason of a failure");
+    if (code == QUADRILLE_NO_MEMORY) {
+      set_failure(run, std::make_exception_ptr(NotEnoughMemory(why)));
+      return QUADRILLE_DONE;
+    }
     const std::string name = path == nullptr ? run->task.name : fmt::format("'{}'", path);
-    set_failure(run, Error(code_of(code), fmt::format("{}: {}", name, given(message, "the reason of a failure")),
-                           item ? item->where : run->task.parameters->where()));
+    set_failure(run, std::make_exception_ptr(Error(code_of(code), fmt::format("{}: {}", name, why),
+                                                   item ? item->where : run->task.parameters->where())));
     return QUADRILLE_DONE;
   });
 }
@@ -244,7 +199,7 @@ const GaugeStore& store_of(const quadrille_gauge* links) {
 }
 
 quadrille_status gauge(quadrille_run* run, const quadrille_gauge** links) {
-  return running_call(run, "asks for links", [&](JobRun& job) {
+  return running_call(run, "gauge", [&](JobRun& job) {
     if (!run->task.entry->needs_links) return defect(run, "it asks for links without QUADRILLE_NEEDS_LINKS");
     *links = reinterpret_cast<const quadrille_gauge*>(job.gauge().links.get());
     return QUADRILLE_DONE;
@@ -254,35 +209,30 @@ quadrille_status gauge(quadrille_run* run, const quadrille_gauge** links) {
 quadrille_status links(quadrille_run* run, int dims[4], const double** numbers) {
   const quadrille_gauge* store = nullptr;
   if (gauge(run, &store) != QUADRILLE_DONE) return QUADRILLE_FAILED;
-  return running_call(run, "asks for links", [&](JobRun&) {
+  return running_call(run, "links", [&](JobRun&) {
     if (run->host_links.data.empty()) run->host_links = store_of(store).host_links();
     give_links(run->host_links, dims, numbers);
     return QUADRILLE_DONE;
   });
 }
 
-template <class Links>
-quadrille_status write(quadrille_run* run, const char* name, const Links& links, int bits) {
-  return running_call(run, "writes links", [&](JobRun& job) {
-    write_gauge_file(job.folder().prepare(given(name, "the name of a file")).string(), links(), {.precision = bits});
-    add_file(job, name);
+quadrille_status write_gauge(quadrille_run* run, const char* name, const quadrille_gauge* links, int bits) {
+  return running_call(run, "write_gauge", [&](JobRun&) {
+    write_gauge_file(output_path(run, given(name, "the name of a file")), store_of(links), {.precision = bits});
     return QUADRILLE_DONE;
   });
 }
 
-quadrille_status write_gauge(quadrille_run* run, const char* name, const quadrille_gauge* links, int bits) {
-  return write(
-      run, name, [&]() -> const GaugeStore& { return store_of(links); }, bits);
-}
-
 quadrille_status write_links(quadrille_run* run, const char* name, const int dims[4], const double* numbers, int bits) {
-  return write(
-      run, name, [&] { return links_of(dims, numbers); }, bits);
+  return running_call(run, "write_links", [&](JobRun&) {
+    write_gauge_file(output_path(run, given(name, "the name of a file")), links_of(dims, numbers), {.precision = bits});
+    return QUADRILLE_DONE;
+  });
 }
 
 template <class Links>
-quadrille_status keep(quadrille_run* run, const char* json, const Links& links) {
-  return running_call(run, "keeps a state", [&](JobRun& job) {
+quadrille_status keep(quadrille_run* run, const char* function, const char* json, const Links& links) {
+  return running_call(run, function, [&](JobRun& job) {
     const Json state = Json::parse(given(json, "a state"));
     const std::string name = unfinished_file(run->task, run->states_kept++);
     const Checksum checksum = write_gauge_file(job.folder().prepare(name).string(), links());
@@ -297,11 +247,11 @@ quadrille_status keep(quadrille_run* run, const char* json, const Links& links) 
 }
 
 quadrille_status keep_unfinished_gauge(quadrille_run* run, const char* json, const quadrille_gauge* links) {
-  return keep(run, json, [&]() -> const GaugeStore& { return store_of(links); });
+  return keep(run, "keep_unfinished_gauge", json, [&]() -> const GaugeStore& { return store_of(links); });
 }
 
 quadrille_status keep_unfinished(quadrille_run* run, const char* json, const int dims[4], const double* numbers) {
-  return keep(run, json, [&] { return links_of(dims, numbers); });
+  return keep(run, "keep_unfinished", json, [&] { return links_of(dims, numbers); });
 }
 
 /// What was said earlier, then what is new.
@@ -332,7 +282,7 @@ struct KeptState {
 };
 
 quadrille_status unfinished_gauge(quadrille_run* run, const char** json, const quadrille_gauge** links) {
-  return host_call(run, [&] {
+  return host_call(run, "unfinished_gauge", [&] {
     *json = nullptr;
     if (run->job == nullptr) return QUADRILLE_DONE;
     JobRun& job = *run->job;
@@ -364,7 +314,7 @@ quadrille_status unfinished(quadrille_run* run, const char** json, int dims[4], 
   const quadrille_gauge* store = nullptr;
   if (unfinished_gauge(run, json, &store) != QUADRILLE_DONE) return QUADRILLE_FAILED;
   if (*json == nullptr) return QUADRILLE_DONE;
-  return host_call(run, [&] {
+  return host_call(run, "unfinished", [&] {
     run->unfinished_host_links = store_of(store).host_links();
     give_links(run->unfinished_host_links, dims, numbers);
     return QUADRILLE_DONE;
@@ -374,7 +324,7 @@ quadrille_status unfinished(quadrille_run* run, const char** json, int dims[4], 
 /// The name of the file that the job's links come from, as the job has it.
 const char* links_file(quadrille_run* run) {
   const char* name = nullptr;
-  (void)host_call(run, [&] {
+  (void)host_call(run, "links_file", [&] {
     const BlockPtr& gauge = run->task.gauge;
     if (gauge && gauge->has("file")) name = keep_text(run, gauge->text("file"));
     return QUADRILLE_DONE;
@@ -382,10 +332,17 @@ const char* links_file(quadrille_run* run) {
   return name;
 }
 
-int should_stop(quadrille_run* run) { return run->job != nullptr && stop_signal() != 0 ? 1 : 0; }
+int should_stop(quadrille_run* run) {
+  int stop = 0;
+  (void)host_call(run, "should_stop", [&] {
+    stop = run->job != nullptr && stop_signal() != 0 ? 1 : 0;
+    return QUADRILLE_DONE;
+  });
+  return stop;
+}
 
 void stopped(quadrille_run* run, const char* where) {
-  (void)host_call(run, [&] {
+  (void)host_call(run, "stopped", [&] {
     run->stopped_where = given(where, "where it stopped");
     return QUADRILLE_DONE;
   });
@@ -396,20 +353,18 @@ void stopped(quadrille_run* run, const char* where) {
 const quadrille_host module_host = {
     .abi_version = QUADRILLE_MODULE_ABI,
     .struct_size = sizeof(quadrille_host),
-    .has = has,
-    .count = count,
-    .boolean = [](quadrille_run* run, const char* path, std::size_t index,
-                  int* value) { return get<bool>(run, path, index, ParameterType::boolean, value); },
-    .integer = [](quadrille_run* run, const char* path, std::size_t index,
-                  std::int64_t* value) { return get<std::int64_t>(run, path, index, ParameterType::integer, value); },
-    .real = [](quadrille_run* run, const char* path, std::size_t index,
-               double* value) { return get<double>(run, path, index, ParameterType::real, value); },
-    .text = get_text,
+    .has = has_parameter,
+    .count = count_parameter,
+    .boolean = boolean_parameter,
+    .integer = integer_parameter,
+    .real = real_parameter,
+    .text = text_parameter,
     .input_file = input_file,
     .output_file = output_file,
-    .task_name = [](quadrille_run* run) { return run->task.name.c_str(); },
+    .output_named = output_named,
+    .task_name = task_name,
     .backend = backend,
-    .threads = [](quadrille_run*) { return omp_get_max_threads(); },
+    .threads = threads,
     .result = set_result,
     .warn = warn,
     .progress = progress,

@@ -10,10 +10,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <atomic>
 #include <deque>
+#include <exception>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace quadrille {
 class Backend;
@@ -26,13 +30,16 @@ struct quadrille_run {
   const quadrille::TaskSpec& task;
   quadrille::JobRun* job;                 ///< null while the task is only checked
   quadrille::Backend* backend = nullptr;  ///< null where it is checked for any
-  std::optional<quadrille::Error> failure = {};
-  std::deque<std::string> texts = {};  ///< that the module has been given
+  const std::thread::id thread = std::this_thread::get_id();
+  std::atomic<const char*> foreign_call = nullptr;  ///< the function that another thread has called
+  std::exception_ptr failure = {};                  ///< the first
+  std::deque<std::string> texts = {};               ///< that the module has been given
   nlohmann::ordered_json result = nullptr;
   nlohmann::ordered_json blocks = nlohmann::ordered_json::object();
   quadrille::GaugeFile unfinished = {};                              ///< the links of the state that was kept
   quadrille::HostLinks host_links = {}, unfinished_host_links = {};  ///< for a module that asks for them there
   int states_kept = 0;
+  std::optional<std::set<std::string>> outputs = {};  ///< names that it may write, once it has
   std::optional<quadrille::ProgressLine> line = {};
   std::string stopped_where = {};
 };
@@ -47,12 +54,23 @@ std::string of_module(const TaskSpec& task, const std::string& what);
 /// The module did what it may not: a failure of the task, if it is the first. Gives QUADRILLE_FAILED.
 quadrille_status defect(quadrille_run* run, const std::string& what);
 
+/// Makes this a failure of the task, if it is the first: what follows is its consequence.
+void set_failure(quadrille_run* run, std::exception_ptr failure);
+
+/// Makes a call from another thread a failure of the task.
+void note_foreign_call(quadrille_run* run);
+
 /// Inside a catch: makes the exception at hand a failure of the task.
 void note_exception(quadrille_run* run);
 
-/// Runs a function of the host: none of its exceptions reaches the module.
+/// Runs the function `name` of the host: none of its exceptions reaches the module, and it is refused on a thread that
+/// the module was not called on.
 template <class Body>
-quadrille_status host_call(quadrille_run* run, Body&& body) noexcept {
+quadrille_status host_call(quadrille_run* run, const char* name, Body&& body) noexcept {
+  if (std::this_thread::get_id() != run->thread) {
+    run->foreign_call = name;
+    return QUADRILLE_FAILED;
+  }
   try {
     try {
       return body();
@@ -70,5 +88,8 @@ const T* given(const T* pointer, const char* what) {
   if (pointer == nullptr) throw std::invalid_argument(fmt::format("it gives a null pointer as {}", what));
   return pointer;
 }
+
+/// The text, kept until the module's function returns.
+const char* keep_text(quadrille_run* run, std::string text);
 
 }  // namespace quadrille

@@ -27,58 +27,67 @@ std::string escaped(const char* function) {
   }
 }
 
+/// The task's functions, as its module gives them.
+const quadrille_task& functions_of(const TaskSpec& task) {
+  return task.entry->module->tasks[task.entry->module_task].descriptor;
+}
+
 /// Calls a function of a module and throws what it reports.
 template <class Call>
 void module_call(quadrille_run& run, const char* function, Call&& call) {
   quadrille_status status = QUADRILLE_FAILED;
   try {
     status = call();
+  } catch (const std::bad_alloc&) {  // as of the program itself
+    throw;
   } catch (...) {
     (void)defect(&run, escaped(function));
   }
+  note_foreign_call(&run);
   if (status == QUADRILLE_STOPPED && !run.failure && module_host.should_stop(&run) != 0)
     throw Stopped(run.stopped_where);
   if (status != QUADRILLE_DONE && !run.failure) {
     (void)defect(&run, fmt::format("its function '{}' failed without saying why", function));
   }
-  if (run.failure) throw *run.failure;
+  if (run.failure) std::rethrow_exception(run.failure);
 }
 
-/// Every file that the task reads must be there; returns whether all are.
-bool check_files(const Parameters& parameters, const TaskSpec& task, std::vector<Error>& errors) {
-  bool good = true;
-  const auto check = [&](const Item& item, const std::string& name) {
-    if (item.type != ParameterType::file_in) return;
-    const std::filesystem::path file = task.job_folder / std::get<std::string>(item.scalar);
-    std::error_code failed;
-    if (std::filesystem::is_regular_file(file, failed) && std::ifstream(file)) return;
-    good = false;
-    const char* reason = !std::filesystem::exists(file, failed)        ? "no such file"
-                         : std::filesystem::is_directory(file, failed) ? "this is a folder, not a file"
-                                                                       : "cannot be read";
-    errors.emplace_back(ErrorCode::file, fmt::format("'{}': {}: {}", name, file.string(), reason), item.where);
-  };
-  for (const auto& [name, item] : parameters.items()) {
-    check(item, name);
-    for (const Item& entry : item.list) check(entry, name);
-    if (item.group) good = check_files(*item.group, task, errors) && good;
+/// A file that the task reads must be there: else says why not.
+void check_file(const Item& item, const std::string& name, const TaskSpec& task, std::vector<Error>& errors) {
+  const std::filesystem::path file = task.job_folder / std::get<std::string>(item.scalar);
+  std::error_code failed;
+  if (std::filesystem::is_regular_file(file, failed) && std::ifstream(file)) return;
+  const char* reason = !std::filesystem::exists(file, failed)        ? "no such file"
+                       : std::filesystem::is_directory(file, failed) ? "this is a folder, not a file"
+                                                                     : "cannot be read";
+  errors.emplace_back(ErrorCode::file, fmt::format("'{}': {}: {}", name, file.string(), reason), item.where);
+}
+
+/// The same for those that a parameter names, of a list and of a map too.
+void check_files(const Item& item, const std::string& name, const TaskSpec& task, std::vector<Error>& errors) {
+  if (item.type == ParameterType::file_in) check_file(item, name, task, errors);
+  for (std::size_t k = 0; k < item.list.size(); ++k) {
+    check_files(item.list[k], fmt::format("{}[{}]", name, k), task, errors);
   }
-  return good;
+  if (!item.group) return;
+  for (const auto& [member, inner] : item.group->items()) check_files(inner, name + "." + member, task, errors);
 }
 
 void check_for(Backend* backend, const TaskSpec& task, std::vector<Error>& errors) {
-  const quadrille_module& module = task.entry->module->descriptor;
-  if (module.check == nullptr) return;
+  const auto check = functions_of(task).check;
+  if (check == nullptr) return;
   quadrille_run run{task, nullptr, backend};
   try {
-    module_call(run, "check", [&] { return module.check(&module_host, &run, task.entry->module_task); });
+    module_call(run, "check", [&] { return check(&module_host, &run); });
   } catch (const Error& error) {
     errors.push_back(error);
   }
 }
 
 void check(const TaskSpec& task, const Dims&, std::vector<Error>& errors) {
-  if (check_files(*task.parameters, task, errors)) check_for(nullptr, task, errors);
+  const std::size_t before = errors.size();
+  for (const auto& [name, item] : task.parameters->items()) check_files(item, name, task, errors);
+  if (errors.size() == before) check_for(nullptr, task, errors);
 }
 
 void check_backend(const TaskSpec& task, Backend& backend, std::vector<Error>& errors) {
@@ -87,20 +96,18 @@ void check_backend(const TaskSpec& task, Backend& backend, std::vector<Error>& e
 
 /// The names of a task whose output parameters are patterns.
 std::vector<std::string> outputs(const TaskSpec& task) {
-  const quadrille_module& module = task.entry->module->descriptor;
   struct Names {
     quadrille_run run;
     std::vector<std::string> all;
   } names{{task, nullptr}, {}};
   const auto add = [](void* to, const char* name) {
     Names& into = *static_cast<Names*>(to);
-    (void)host_call(&into.run, [&] {
+    (void)host_call(&into.run, "add", [&] {
       into.all.emplace_back(given(name, "the name of an output"));
       return QUADRILLE_DONE;
     });
   };
-  module_call(names.run, "outputs",
-              [&] { return module.outputs(&module_host, &names.run, task.entry->module_task, add, &names); });
+  module_call(names.run, "outputs", [&] { return functions_of(task).outputs(&module_host, &names.run, add, &names); });
   return names.all;
 }
 
@@ -113,39 +120,10 @@ void warn_of_operators(JobRun& job, const TaskSpec& task) {
   }
 }
 
-/// What a module throws here comes after its work: a warning, so that neither results nor an earlier error are lost.
-void destroy_instance(JobRun& job, const TaskSpec& task, void* instance) noexcept {
-  try {
-    try {
-      task.entry->module->descriptor.destroy(instance);
-    } catch (...) {
-      job.warn(of_module(task, escaped("destroy")));
-    }
-  } catch (...) {  // no memory is left to say so
-  }
-}
-
 void run_task(JobRun& job, const TaskSpec& task) {
-  const quadrille_module& module = task.entry->module->descriptor;
   quadrille_run run{task, &job, &job.backend()};
-  if ((task.entry->module->tasks[task.entry->module_task].flags & QUADRILLE_MAKES_LINKS) != 0) {
-    warn_of_operators(job, task);
-  }
-  void* instance = nullptr;
-  if (module.create != nullptr) {
-    module_call(run, "create", [&] { return module.create(&module_host, &run, task.entry->module_task, &instance); });
-  }
-  {
-    struct Destroy {
-      JobRun& job;
-      const TaskSpec& task;
-      void* instance;
-      ~Destroy() {
-        if (task.entry->module->descriptor.destroy != nullptr) destroy_instance(job, task, instance);
-      }
-    } const destroy{job, task, instance};
-    module_call(run, "run", [&] { return module.run(&module_host, &run, task.entry->module_task, instance); });
-  }
+  if ((functions_of(task).flags & QUADRILLE_MAKES_LINKS) != 0) warn_of_operators(job, task);
+  module_call(run, "run", [&] { return functions_of(task).run(&module_host, &run); });
   job.record().result = std::move(run.result);
   for (const auto& [block, entry] : run.blocks.items()) job.record().blocks[block] = entry;
 }
@@ -153,15 +131,17 @@ void run_task(JobRun& job, const TaskSpec& task) {
 }  // namespace
 
 TaskEntry module_task(const Module& module, std::size_t index) {
+  const ModuleTask& task = module.tasks[index];
   TaskEntry entry;
-  entry.name = module.tasks[index].name;
-  entry.table = module.tasks[index].table;
-  entry.needs_links = (module.tasks[index].flags & QUADRILLE_NEEDS_LINKS) != 0;
+  entry.name = task.name;
+  entry.table = task.table;
+  entry.needs_links = (task.descriptor.flags & QUADRILLE_NEEDS_LINKS) != 0;
+  for (const TaskParameter& earlier : task.earlier) entry.references.push_back({earlier.name, earlier.kind});
   entry.module = &module;
   entry.module_task = index;
   entry.check = check;
   entry.check_backend = check_backend;
-  if (module.descriptor.outputs != nullptr) entry.outputs = outputs;
+  if (task.descriptor.outputs != nullptr) entry.outputs = outputs;
   entry.run = run_task;
   return entry;
 }

@@ -5,21 +5,16 @@
 namespace quadrille::md {
 namespace {
 
-quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t, void*) {
-  return guarded(host, run, run_forces);
-}
-
-quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t) {
-  return guarded(host, run, check_forces);
-}
-
 constexpr quadrille_task tasks[] = {
     {.name = "md_forces",
      .help = "errors, offsets and speed of ways to sum pair forces, from single precision to fixed point",
      .parameters = forces_parameters,
-     .parameter_count = forces_parameter_count}};
+     .parameter_count = forces_parameter_count,
+     .check = task_function<check_forces>,
+     .run = task_function<run_forces>}};
+constexpr const char* blocks[] = {"pair_forces", nullptr};
 
-constexpr quadrille_module module = module_of("md", QUADRILLE_VERSION, tasks, check, run);
+constexpr quadrille_module module = module_of("md", QUADRILLE_VERSION, tasks, blocks);
 
 }  // namespace
 }  // namespace quadrille::md

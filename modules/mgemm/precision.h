@@ -18,7 +18,7 @@ struct PrecisionChoice {
   bool always_split = false;  ///< of mgemm: also where no gain is expected
 };
 
-/// Of the parameters below, which the task must have. Errors: a delta that is neither auto nor a number >= 0.
+/// Of the parameters below, which the task must have.
 PrecisionChoice read_precision(const TaskContext& context);
 
 /// The cutoff of a parameter like `delta`; an automatic one takes `target_error` and `assurance`.
@@ -32,8 +32,12 @@ inline constexpr const char* sampled_assurances[] = {"certain", "measured", null
 inline constexpr quadrille_parameter precision_parameter = parameter::choice(
     "precision", "of the matrix products; mgemm multiplies large elements in double and the others in single", "double",
     precision_choices);
+inline constexpr const char* delta_words[] = {"auto", nullptr};
+constexpr quadrille_parameter delta_parameter_of(const char* name, const char* help, const char* value) {
+  return parameter::number_or_word(name, help, value, delta_words, parameter::at_least(0));
+}
 inline constexpr quadrille_parameter delta_parameter =
-    parameter::text("delta", "of mgemm: elements above it are large; auto chooses it for `target_error`", "auto");
+    delta_parameter_of("delta", "of mgemm: elements above it are large; auto chooses it for `target_error`", "auto");
 inline constexpr quadrille_parameter always_split_parameter = parameter::boolean(
     "always_split", "split products where mgemm expects no gain, too: for studies of errors", "false");
 

@@ -198,14 +198,6 @@ void multiply(const TaskContext& context) {
   context.result(out.dump());
 }
 
-quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t task, void*) {
-  return guarded(host, run, task == 0 ? multiply : run_study);
-}
-
-quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t task) {
-  return guarded(host, run, task == 0 ? check_product : check_study);
-}
-
 constexpr quadrille_parameter hdf5_in = required(file_in("file", "an HDF5 file"));
 constexpr quadrille_parameter hdf5_out = required(file_out("file", "an HDF5 file"));
 constexpr quadrille_parameter transpose = boolean("transpose", "use the transpose", "false");
@@ -243,13 +235,18 @@ constexpr quadrille_task tasks[] = {
      .help = "the product of two matrices of HDF5 files, through limited memory or in mixed "
              "precision",
      .parameters = parameters,
-     .parameter_count = std::size(parameters)},
+     .parameter_count = std::size(parameters),
+     .check = task_function<check_product>,
+     .run = task_function<multiply>},
     {.name = "matrix_product_study",
      .help = "speed and errors of mixed-precision products against OpenBLAS, on a GPU cuBLAS, on random matrices",
      .parameters = study_parameters,
-     .parameter_count = study_parameter_count}};
+     .parameter_count = study_parameter_count,
+     .check = task_function<check_study>,
+     .run = task_function<run_study>}};
+constexpr const char* blocks[] = {"matrix_product_studies", nullptr};
 
-constexpr quadrille_module module = module_of("mgemm", QUADRILLE_VERSION, tasks, check, run);
+constexpr quadrille_module module = module_of("mgemm", QUADRILLE_VERSION, tasks, blocks);
 
 }  // namespace
 }  // namespace quadrille::mgemm

@@ -16,15 +16,11 @@ namespace {
 using namespace parameter;
 using Json = nlohmann::ordered_json;
 
-quadrille_status outputs(const quadrille_host* host, quadrille_run* run, std::size_t,
-                         void (*add)(void* to, const char* name), void* to) {
+quadrille_status outputs(const quadrille_host* host, quadrille_run* run, void (*add)(void* to, const char* name),
+                         void* to) {
   return guarded(host, run, [&](const TaskContext& context) {
     for_each_file(Plan(context), [&](const std::string& name) { add(to, name.c_str()); });
   });
-}
-
-quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t) {
-  return guarded(host, run, check_plan);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -211,10 +207,6 @@ void generate(const TaskContext& context) {
   context.result_in("chains", out.dump());
 }
 
-quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t, void*) {
-  return guarded(host, run, generate);
-}
-
 constexpr quadrille_parameter anisotropy[] = {
     real("xi0", "bare anisotropy: spatial planes have beta/xi0, temporal ones beta xi0", "1", within(0.01, 100))};
 
@@ -264,13 +256,13 @@ constexpr quadrille_task tasks[] = {
          "one of heatbath and then those of overrelaxation",
      .parameters = parameters,
      .parameter_count = std::size(parameters),
-     .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS}};
+     .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS,
+     .check = task_function<check_plan>,
+     .run = task_function<generate>,
+     .outputs = outputs}};
+constexpr const char* blocks[] = {"chains", nullptr};
 
-constexpr quadrille_module module = [] {
-  quadrille_module filled = module_of("quenched", QUADRILLE_VERSION, tasks, check, run);
-  filled.outputs = outputs;
-  return filled;
-}();
+constexpr quadrille_module module = module_of("quenched", QUADRILLE_VERSION, tasks, blocks);
 
 }  // namespace
 

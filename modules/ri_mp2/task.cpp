@@ -26,12 +26,9 @@ Options read_options(const TaskContext& context) {
   return options;
 }
 
-quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t task) {
-  if (task == 1) return guarded(host, run, check_study);
-  return guarded(host, run, [](const TaskContext& context) {
-    (void)read_options(context);
-    check_system(Hdf5Reader(context.input_file("file")));
-  });
+void check(const TaskContext& context) {
+  (void)read_options(context);
+  check_system(Hdf5Reader(context.input_file("file")));
 }
 
 Json step_json(const Step& step) {
@@ -69,18 +66,15 @@ void compute(const TaskContext& context) {
   context.result(out.dump());
 }
 
-quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t task, void*) {
-  return guarded(host, run, task == 0 ? compute : run_study);
-}
-
 constexpr quadrille_parameter parameters[] = {
     required(file_in("file", "HDF5: ia_P [occupied, virtual, auxiliary] = (ia|P), P_Q = (P|Q), eps_occ, eps_vir")),
     mgemm::precision_parameter,
     mgemm::delta_parameter,
-    text("delta_step3",
-         "the same for B = (ia|P) (P|Q)^{-1/2}, where auto means double; `delta` when not given; beside an automatic "
-         "`delta` its errors count in `target_error`; where these may exceed it, B is made in double",
-         nullptr),
+    mgemm::delta_parameter_of(
+        "delta_step3",
+        "the same for B = (ia|P) (P|Q)^{-1/2}, where auto means double; `delta` when not given; beside an automatic "
+        "`delta` its errors count in `target_error`; where these may exceed it, B is made in double",
+        nullptr),
     real("target_error", "largest error of the energy that an automatic delta may make", "1.0e-7", above(0), "Hartree"),
     choice("assurance",
            "that the target is kept: certain by a bound of all rounding errors, which is far above them; measured by a "
@@ -93,13 +87,18 @@ constexpr quadrille_task tasks[] = {
     {.name = "ri_mp2",
      .help = "the closed-shell MP2 correlation energy with the resolution of the identity",
      .parameters = parameters,
-     .parameter_count = std::size(parameters)},
+     .parameter_count = std::size(parameters),
+     .check = task_function<check>,
+     .run = task_function<compute>},
     {.name = "ri_mp2_study",
      .help = "errors and speed of RI-MP2 in mixed and single precision against double",
      .parameters = study_parameters,
-     .parameter_count = study_parameter_count}};
+     .parameter_count = study_parameter_count,
+     .check = task_function<check_study>,
+     .run = task_function<run_study>}};
+constexpr const char* blocks[] = {"ri_mp2_studies", nullptr};
 
-constexpr quadrille_module module = module_of("ri_mp2", QUADRILLE_VERSION, tasks, check, run);
+constexpr quadrille_module module = module_of("ri_mp2", QUADRILLE_VERSION, tasks, blocks);
 
 }  // namespace
 }  // namespace quadrille::ri_mp2

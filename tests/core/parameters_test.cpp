@@ -72,6 +72,26 @@ Parameters good(const std::string& text) {
   return out;
 }
 
+TEST(Parameters, ANumberOrAWord) {
+  const ParameterTable rules{.name = "task t",
+                             .parameters = {{.name = "delta",
+                                             .type = Type::number_or_word,
+                                             .default_text = "auto",
+                                             .minimum = 0,
+                                             .choices = {"auto", "none"}},
+                                            {.name = "target", .type = Type::real, .only_if = {{"delta", {"auto"}}}}}};
+  std::vector<Error> errors;
+  EXPECT_EQ(resolve(rules, block("{}"), errors).text("delta"), "auto");
+  EXPECT_EQ(resolve(rules, block("{delta: none}"), errors).text("delta"), "none");
+  const Parameters number = resolve(rules, block("{delta: 2.5e-3}"), errors);
+  EXPECT_EQ(std::get<double>(number.items().at(0).second.scalar), 2.5e-3);
+  EXPECT_TRUE(errors.empty());
+  EXPECT_EQ(one_error("{delta: much}", rules),
+            "job.yaml:1:1: 'delta' must be auto, none or a real number such as 0, got 'much'");
+  EXPECT_EQ(one_error("{delta: -1}", rules), "job.yaml:1:1: 'delta' must be >= 0, got -1");
+  EXPECT_EQ(one_error("{delta: 1, target: 2}", rules), "job.yaml:1:2: 'target' is used only with delta: auto");
+}
+
 TEST(Parameters, DefaultsFillInAndSayThatTheyAreDefaults) {
   const Parameters p = good("{mass: 0.1, steps: 7}");
   EXPECT_EQ(p.real("tolerance"), 1e-10);

@@ -118,7 +118,7 @@ TEST_F(RiMp2Job, TheStepsHaveDeltasOfTheirOwn) {
   EXPECT_LT(std::abs(chosen["e_corr"].get<double>() - expected), 1e-3);
 
   EXPECT_THAT(call("check", "ri_mp2, file: system.h5, delta_step3: much"),
-              ContainsRegex("job.yaml:1:[0-9]+: 'delta_step3': must be auto or a number >= 0, got much"));
+              ContainsRegex("job.yaml:1:[0-9]+: 'delta_step3' must be auto or a real number such as 0, got 'much'"));
 }
 
 TEST_F(RiMp2Job, TheExampleWorksOnWhatItDescribes) {

@@ -120,7 +120,8 @@ class Generate(ProgramTest):
 
     # The axis of the plaquette shows the fluctuations behind the thermalisation, with the mean, a band of its error and
     # the end of the thermalisation; the legends lie beside what they explain.
-    SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../input/report")
+    MODULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../modules")
+    SCRIPTS = os.pathsep.join([MODULES, os.path.join(MODULES, "quenched", "report")])
     LOOK_AT_FIGURE = """
 import json, sys, chains
 figures = []

@@ -105,17 +105,16 @@ class MdFigures(MdTest):
     def test_the_report_has_every_row_and_its_figures(self):
         self.run_job(task({"source": "random", "particles": 300}, exclusions="both", methods=["A", "F"]))
         python = harness.python_with_matplotlib()
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../modules/md/report/md_forces.py")
-        subprocess.run([python or sys.executable, script, self.path("out/results.json"), "--out", self.path("report")],
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with open(self.path("report/md_forces.md")) as stream:
+        process = self.call("report", self.path("out"), env={"QUADRILLE_PYTHON": python} if python else None)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path("out/report/report.md")) as stream:
             shown = stream.read()
         self.assertEqual(shown.count("| F | single, Narumi's trick |"), 2)
         self.assertIn("300 particles of 16 types", shown)
         if python:
             for name in ("error", "offset"):
                 self.assertIn(f"md_forces_{name}.svg", shown)
-                self.assertGreater(os.path.getsize(self.path(f"report/md_forces_{name}.svg")), 1000)
+                self.assertGreater(os.path.getsize(self.path(f"out/report/md_forces_{name}.svg")), 1000)
 
     def test_a_lammps_file_is_what_it_says(self):
         with open(self.path("data.lmp"), "w") as stream:

@@ -40,7 +40,7 @@ class RiMp2(ProgramTest):
             with self.subTest(name=name):
                 single = abs(self.energy(name, precision="single")["deviation"])
                 self.assertTrue(1e-9 < single < 1e-4, single)
-                mixed = self.energy(name, precision="mgemm", delta="0.01", always_split=True)
+                mixed = self.energy(name, precision="mgemm", delta=0.01, always_split=True)
                 self.assertIn("mgemm", mixed["step4"]["form"])
                 self.assertLess(abs(mixed["deviation"]), 0.1 * single)
 
@@ -71,8 +71,8 @@ class RiMp2(ProgramTest):
             ({"file": "none.h5"}, r"job.yaml:\d+:\d+: 'file': .*none.h5: no such file"),
             ({"file": "text.h5"}, "text.h5: cannot be opened as an HDF5 file"),
             ({"file": "half.h5"}, "half.h5"),
-            ({"file": water, "delta": "much"}, r"job.yaml:\d+:\d+: 'delta': must be auto or a number >= 0, got much"),
-            ({"file": water, "delta": "-1"}, r"'delta': must be auto or a number >= 0, got -1"),
+            ({"file": water, "delta": "much"}, r"job.yaml:\d+:\d+: 'delta' must be auto or a real number such as 0, got 'much'"),
+            ({"file": water, "delta": -1}, r"'delta' must be >= 0, got -1"),
             ({"file": water, "target_error": 0}, r"'target_error' must be > 0"),
             ({"file": water, "memory": 0}, r"'memory' must be >= 1"),
             ({}, "'file' is missing"),

@@ -94,8 +94,7 @@ class Modules(ProgramTest):
         job = {"run": [{**SUM, "negative": True, "text": "words.txt", "save": {"file": "deep/sum.txt"}},
                        {"task": "c_echo", "name": "echo", "number": -5}]}
         results = self.run_job(job, "--threads", "2", env=search("sample", "in_c"))
-        self.assertEqual(results["sample_sum"], {"bytes": 12, "sum": -6.75, "instances": 1, "pool_is_shared": True,
-                                                 "backend": harness.BACKEND, "threads": 2})
+        self.assertEqual(results["sample_sum"], {"bytes": 12, "sum": -6.75, "pool_is_shared": True, "backend": harness.BACKEND, "threads": 2})
         self.assertEqual(results["echo"], {"number": -5})
         self.assertIn("sample_sum: added with care (2 times)", results["warnings"])
         self.assertNotIn("gauge", results)
@@ -137,7 +136,7 @@ class Modules(ProgramTest):
         job = self.write_job("run:\n  - task: sample_sum\n    name: solves\n    terms: [1]\n")
         process = self.call("check", job, env=search("sample"))
         self.assertIn(f"{job}:3:11: the name 'solves' is taken", process.stderr)
-        for name in ("chains", "ri_mp2_studies"):
+        for name in ("chains", "ri_mp2_studies", "studies"):
             job = self.write_job(f"run:\n  - task: sample_sum\n    name: {name}\n    terms: [1]\n")
             process = self.call("check", job, env=search("sample"))
             self.assertIn(f"the name '{name}' is taken", process.stderr)
@@ -147,31 +146,36 @@ class Modules(ProgramTest):
                            ("exception", "sample_sum: thrown in a module"),
                            ("nothing said", "its function 'run' failed without saying why"),
                            ("no JSON", "its result is not a JSON object"),
-                           ("taken block", "it reports under 'solves', a name of the results that is taken")):
+                           ("no memory", "quadrille: error: not enough memory: the sum needs .* EiB, .* are free\n$")):
             with self.subTest(mood=mood):
                 job = self.write_job({"run": [{**SUM, "mood": mood}]})
                 process = self.call("run", job, "--out", self.path(mood), env=search("sample"))
                 self.assertEqual(process.returncode, 1)
                 self.assertRegex(process.stderr, said)
-        with open(self.path("words.txt"), "w") as stream:
-            stream.write("words")
-        process = self.call("run", self.write_job({"run": [{**SUM, "mood": "taken block", "text": "words.txt"}]}), "--out",
-                            self.path("studies"), env=search("sample"))
-        self.assertIn("it reports under 'matrix_product_studies', a name of the results that is taken", process.stderr)
-        process = self.call("run", self.write_job({"run": [{"task": "c_echo", "number": 13}]}), "--out",
-                            self.path("13"), env=search("in_c"))
-        self.assertEqual(process.returncode, 1)
-        self.assertIn("the module 'in_c': there is no value for 'no_such_name'", process.stderr)
-        for number, said in ((14, "the name of a parameter"), (15, "the name of a parameter"), (16, "a result")):
+
+    def test_wrong_calls_of_the_host_are_named(self):
+        for number, said in ((13, "the task c_echo has no parameter 'no_such_name'"),
+                             (14, "it gives a null pointer as the name of a parameter"),
+                             (15, "it gives a null pointer as the name of a parameter"),
+                             (16, "it gives a null pointer as a result"), (17, "'number' is of another type"),
+                             (18, "'number' has no entry 1"), (19, "the task c_echo has no parameter 'number[0]'"),
+                             (20, "the task c_echo has no parameter 'number.more'"),
+                             (21, "it writes 'other.txt', which is no output of the task"),
+                             (22, "it writes 'links.lime', which is no output of the task"),
+                             (23, "it reports under 'solves', which is none of the blocks that its descriptor names")):
             with self.subTest(number=number):
                 process = self.call("run", self.write_job({"run": [{"task": "c_echo", "number": number}]}), "--out",
                                     self.path(str(number)), env=search("in_c"))
                 self.assertEqual(process.returncode, 1)
-                self.assertIn(f"the module 'in_c': it gives a null pointer as {said}", process.stderr)
+                self.assertIn(f"the module 'in_c': {said}", process.stderr)
+                self.assertEqual([name for name in os.listdir(self.path(str(number))) if "lime" in name], [])
 
     def test_an_exception_past_every_guard_names_the_module(self):
         left = "quadrille: error: .*the module 'throwing': an exception left its function '{}': thrown in {}\n"
-        for place, said in (*((place, left.format(place, place)) for place in ("check", "outputs", "create", "run")),
+        for place, said in (*((place, left.format(place, place)) for place in ("check", "outputs", "run")),
+                            ("thread", "the module 'throwing': it calls the host's function '(has|real)' from a thread that it "
+                                       "was not called on\n"),
+                            ("no memory", "^quadrille: error: not enough memory: .* are free\n$"),
                             ("no exception", "the module 'throwing': an exception left its function 'run'\n"),
                             ("no name", "the module 'throwing': it gives a null pointer as the name of an output\n")):
             with self.subTest(place=place):
@@ -180,12 +184,53 @@ class Modules(ProgramTest):
                 self.assertEqual(process.returncode, 1)
                 self.assertRegex(process.stderr, said)
 
-    def test_an_exception_of_destroy_is_a_warning(self):
-        """The work is done by then: its results stay."""
-        results = self.run_job({"run": [{"task": "throwing_task", "place": "destroy"}]}, env=search("throwing"))
-        self.assertEqual(results["throwing_task"], {"done": True})
-        self.assertEqual(results["warnings"], ["throwing_task: the module 'throwing': an exception left its function "
-                                               "'destroy': thrown in destroy"])
+    def test_every_kind_of_parameter(self):
+        def echo(**parameters):
+            job = {"run": [{"task": "sample_schema", **parameters}]}
+            return self.run_job(job, "--force", env=search("sample"))["sample_schema"]
+
+        self.assertEqual(echo(), {"boundary": [0, 1, 0, 0.5], "word": "auto", "number": -1, "target": 0.5, "kind": "",
+                                  "site": [0, 0, 0, 0], "time": -1, "rows": [], "from": "", "boundary_count": 4})
+        with open(self.path("words.txt"), "w") as stream:
+            stream.write("words")
+        found = echo(boundary=["antiperiodic", {"phase": -0.25}, "periodic", "periodic"], delta=0.125,
+                     source={"kind": "point", "site": [1, -2, 3, 4]},
+                     rows=[{"weight": 2, "file": "words.txt"}, {"weight": 3, "delta": 0.5}])
+        self.assertEqual(found, {"boundary": [1, -0.25, 0, 0], "word": "", "number": 0.125, "target": -1, "kind": "point",
+                                 "site": [1, -2, 3, 4], "time": -1, "rows": [[2, "auto", True], [3, 0.5, False]], "from": "",
+                                 "boundary_count": 4})
+        self.assertEqual(echo(source={"kind": "wall", "time": 6})["time"], 6)
+        for parameters, said in (({"delta": "much"}, "'delta' must be auto, none or a real number such as 0, got 'much'"),
+                                 ({"delta": 1, "target": 2}, "'target' is used only with delta: auto"),
+                                 ({"source": {"kind": "wall", "time": 5}}, "'time' must be even and >= 0, got 5"),
+                                 ({"source": {"kind": "line"}}, "'kind' must be one of point, wall, got 'line'"),
+                                 ({"rows": [{"weight": k} for k in range(3)]}, "'rows' must be a list .* (3 entries)"),
+                                 ({"rows": [{"delta": 1}]}, "'rows[0].weight' is missing"),
+                                 ({"rows": [{"weight": 1, "file": "none.txt"}]},
+                                  "'rows[0].file': .*none.txt: no such file"),
+                                 ({"from": "nobody"}, "'from' must name an earlier mesons task, got 'nobody'; there is none")):
+            with self.subTest(**parameters):
+                status, errors = self.check({"run": [{"task": "sample_schema", **parameters}]}, search("sample"))
+                self.assertEqual(status, 1)
+                self.assertRegex(errors, re.escape(said).replace(r"\.\*", ".*"))
+        process = self.call("schema", env=search("sample"))
+        self.assertIn('"kind"', process.stdout)
+        self.assertRegex(self.call("help", "task", "sample_schema", env=search("sample")).stdout,
+                         r"delta: auto \| none \| real number, >= 0; default auto\n")
+        self.assertIn("time: whole number", self.call("help", "task", "sample_schema", "source", "wall",
+                                                      env=search("sample")).stdout)
+
+    def test_a_report_of_its_own(self):
+        self.run_job({"run": [SUM, {"task": "c_echo", "number": 5}]}, env=search("sample", "in_c"))
+        for env, said, not_said in ((search("sample"), "## Sums\n\n| task | sum |\n| --- | --- |\n| sample_sum | 6.75 |\n",
+                                     "pool_is_shared"), ({}, "pool_is_shared", "## Sums")):
+            process = self.call("report", self.path("out"), env=env)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            with open(self.path("out/report/report.md")) as stream:
+                text = stream.read()
+            self.assertIn(said, text)
+            self.assertNotIn(not_said, text)
+            self.assertIn("## Task `c_echo` (c_echo)", text)
 
     def test_structs_of_a_later_version_are_cut(self):
         process = self.call("modules", env=search("later"))

@@ -1,27 +1,12 @@
-#!/usr/bin/env python3
-"""Tables and a figure of the tasks `block_multiply` and `density_matrix`.
+"""Tables and a figure of the tasks `block_multiply` and `density_matrix`."""
 
-    python3 block_dft.py RESULTS.json --out DIR [--format svg|png]
+from module_report import table
 
-Writes DIR/block_dft.md and, where Python has matplotlib, the figures that it shows. `text` and `draw` are what
-`quadrille report` would call of a module.
-"""
-
-import os
-import sys
-
-# In the source tree two folders up; installed, beside this script.
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-import module_report  # noqa: E402
+TASKS = ("density_matrix",)
 
 
 def number(value, form=".3g"):
     return "-" if value is None else "0" if value == 0 else format(value, form)
-
-
-def table(head, lines):
-    out = "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n"
-    return out + "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def product_text(name, one):
@@ -62,7 +47,9 @@ def density_text(name, one):
 
 
 def densities(results):
-    return {name: one for name, one in results.items() if isinstance(one, dict) and "orbitals" in one and "steps" in one}
+    """{name: results} of the tasks that are done."""
+    names = [task["name"] for task in results["job"]["run"] if task["task"] in TASKS]
+    return {name: results[name] for name in names if isinstance(results.get(name), dict)}
 
 
 def text(results):
@@ -85,7 +72,3 @@ def draw(results, save):
         axes.set(xlabel="occupation of A and B", ylabel="GFLOP/s", ylim=(0, None))
         axes.legend()
         save(figure, f"{name}_rate", f"Products {name}: rate against occupation")
-
-
-if __name__ == "__main__":
-    sys.exit(module_report.run("Tables and figures of the module block_dft", "block_dft", text, draw))

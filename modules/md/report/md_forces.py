@@ -1,18 +1,6 @@
-#!/usr/bin/env python3
-"""Tables and figures of the task `md_forces`: figures 10, 11 and 12 of Narumi et al.
+"""Tables and figures of the task `md_forces`: figures 10, 11 and 12 of Narumi et al."""
 
-    python3 md_forces.py RESULTS.json --out DIR [--format svg|png]
-
-Writes DIR/md_forces.md and, where Python has matplotlib, the figures that it shows. `text` and `draw` are what
-`quadrille report` would call of a module.
-"""
-
-import os
-import sys
-
-# In the source tree two folders up; installed, beside this script.
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-import module_report  # noqa: E402
+from module_report import table
 
 WAYS = {"on_the_fly": "excluded on the fly", "afterwards": "excluded afterwards"}
 SMALLEST = 1e-20  # where an offset of exactly 0 is drawn
@@ -24,11 +12,6 @@ def ways_of(one):
 
 def number(value, form=".2e"):
     return "-" if value is None else "0" if value == 0 else format(value, form)
-
-
-def table(head, lines):
-    out = "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n"
-    return out + "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def text(results):
@@ -83,7 +66,3 @@ def draw(results, save):
             figure, axes = plt.subplots(figsize=(7, 4))
             bars(axes, one, key, label, logarithmic)
             save(figure, f"{name}_{suffix}", f"Pair forces {name}: {caption}")
-
-
-if __name__ == "__main__":
-    sys.exit(module_report.run("Tables and figures of the task md_forces", "md_forces", text, draw))

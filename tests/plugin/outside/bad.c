@@ -30,14 +30,14 @@ extern void CALL(void);
 
 static const quadrille_parameter parameters[] = {
     {.name = "x", .type = (quadrille_parameter_type)TYPE, .help = "a number"}};
-static const quadrille_task tasks[] = {
-    {.name = "bad_task", .help = "never runs", .parameters = parameters, .parameter_count = 1}};
-
-static quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t task, void* instance) {
-  (void)host, (void)run, (void)task, (void)instance;
+static quadrille_status run(const quadrille_host* host, quadrille_run* run) {
+  (void)host, (void)run;
   CALL();
   return QUADRILLE_DONE;
 }
+
+static const quadrille_task tasks[] = {
+    {.name = "bad_task", .help = "never runs", .parameters = parameters, .parameter_count = 1, .run = run}};
 
 static const quadrille_module module = {.abi_version = ABI,
                                         .struct_size = MODULE_SIZE,
@@ -47,7 +47,6 @@ static const quadrille_module module = {.abi_version = ABI,
                                         .version = "0.1",
                                         .build_id = "",
                                         .tasks = tasks,
-                                        .task_count = 1,
-                                        .run = run};
+                                        .task_count = 1};
 
 __attribute__((visibility("default"))) const quadrille_module* SYMBOL(void) { return &module; }

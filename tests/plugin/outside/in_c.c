@@ -6,7 +6,7 @@
 
 static const quadrille_parameter echo_parameters[] = {{.name = "number",
                                                        .type = QUADRILLE_INTEGER,
-                                                       .help = "to be given back; 13 to 16 call the host wrongly",
+                                                       .help = "to be given back; 13 to 23 call the host wrongly",
                                                        .default_text = "7"}};
 static const quadrille_parameter element[] = {{.name = "element", .type = QUADRILLE_REAL, .help = "of a matrix"}};
 static const quadrille_parameter product_parameters[] = {
@@ -24,11 +24,10 @@ static const quadrille_parameter product_parameters[] = {
      .member_count = 1},
     {.name = "delta", .type = QUADRILLE_REAL, .help = "cutoff of mixed precision", .flags = QUADRILLE_REQUIRED},
     {.name = "lda", .type = QUADRILLE_INTEGER, .default_text = "3"}};
-static const quadrille_task tasks[] = {
-    {.name = "c_echo", .help = "gives a number back", .parameters = echo_parameters, .parameter_count = 1},
-    {.name = "c_product", .help = "gives 2 A B^T + 3", .parameters = product_parameters, .parameter_count = 4}};
-
 static quadrille_status echo(const quadrille_host* host, quadrille_run* run) {
+  static const int dims[4] = {2, 2, 2, 2};
+  const char* file = NULL;
+  double real = 0;
   int64_t number = 0;
   char json[64];
   if (host->integer(run, "number", 0, &number) != QUADRILLE_DONE) return QUADRILLE_FAILED;
@@ -36,6 +35,13 @@ static quadrille_status echo(const quadrille_host* host, quadrille_run* run) {
   if (number == 14) (void)host->has(run, NULL);
   if (number == 15) (void)host->count(run, NULL);
   if (number == 16) (void)host->result(run, NULL, NULL);
+  if (number == 17) (void)host->real(run, "number", 0, &real);
+  if (number == 18) (void)host->integer(run, "number", 1, &number);
+  if (number == 19) (void)host->has(run, "number[0]");
+  if (number == 20) (void)host->count(run, "number.more");
+  if (number == 21) (void)host->output_named(run, "other.txt", &file);
+  if (number == 22) (void)host->write_links(run, "links.lime", dims, &real, 64);
+  if (number == 23) (void)host->result(run, "solves", "{}");
   snprintf(json, sizeof json, "{\"number\": %lld}", (long long)number);
   return host->result(run, NULL, json);
 }
@@ -82,10 +88,13 @@ static quadrille_status product(const quadrille_host* host, quadrille_run* run) 
   return host->result(run, NULL, json);
 }
 
-static quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t task, void* instance) {
-  (void)instance;
-  return task == 0 ? echo(host, run) : product(host, run);
-}
+static const quadrille_task tasks[] = {
+    {.name = "c_echo", .help = "gives a number back", .parameters = echo_parameters, .parameter_count = 1, .run = echo},
+    {.name = "c_product",
+     .help = "gives 2 A B^T + 3",
+     .parameters = product_parameters,
+     .parameter_count = 4,
+     .run = product}};
 
 static const quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
                                         .struct_size = sizeof(quadrille_module),
@@ -95,7 +104,6 @@ static const quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
                                         .version = "0.1",
                                         .build_id = "",
                                         .tasks = tasks,
-                                        .task_count = 2,
-                                        .run = run};
+                                        .task_count = 2};
 
 __attribute__((visibility("default"))) const quadrille_module* quadrille_module_descriptor(void) { return &module; }

@@ -17,7 +17,7 @@ namespace {
 
 using quadrille::TaskContext;
 
-const char* const moods[] = {"good", "bad input", "exception", "nothing said", "no JSON", "taken block", nullptr};
+const char* const moods[] = {"good", "bad input", "exception", "nothing said", "no JSON", "no memory", nullptr};
 const quadrille_parameter inside[] = {
     {.name = "file", .type = QUADRILLE_FILE_OUT, .help = "where the sum goes", .flags = QUADRILLE_REQUIRED},
     {.name = "digits",
@@ -48,24 +48,10 @@ const quadrille_parameter parameters[] = {
      .members = inside,
      .member_count = 2,
      .shorthand = "file"}};
-const quadrille_task tasks[] = {
-    {.name = "sample_sum", .help = "adds numbers", .parameters = parameters, .parameter_count = 5}};
-
-int instances = 0;
-
-quadrille_status create(const quadrille_host*, quadrille_run*, size_t, void** instance) {
-  ++instances;
-  *instance = &instances;
-  return QUADRILLE_DONE;
-}
-void destroy(void*) { --instances; }
-
-quadrille_status check(const quadrille_host* host, quadrille_run* run, size_t) {
-  return quadrille::guarded(host, run, [](const TaskContext& context) {
-    if (context.reals("terms").size() > 4) {
-      TaskContext::fail(QUADRILLE_INVALID_INPUT, "more than 4 terms are too many to add", "terms");
-    }
-  });
+void check(const TaskContext& context) {
+  if (context.reals("terms").size() > 4) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "more than 4 terms are too many to add", "terms");
+  }
 }
 
 /// A field lies in the one pool that the program counts.
@@ -83,7 +69,7 @@ void add(const TaskContext& context) {
   if (mood == "bad input") TaskContext::fail(QUADRILLE_INVALID_INPUT, "the mood is bad", "mood");
   if (mood == "exception") throw std::runtime_error("thrown in a module");
   if (mood == "no JSON") context.result("[1, 2");
-  if (mood == "taken block") context.result_in(context.has("text") ? "matrix_product_studies" : "solves", "{}");
+  if (mood == "no memory") quadrille::require_memory(1e30, "the sum");
   double sum = 0;
   for (const double x : context.reals("terms")) sum += x;
   if (context.boolean("negative")) sum = -sum;
@@ -98,11 +84,11 @@ void add(const TaskContext& context) {
   context.warn("added with care");
   if (context.boolean("negative")) context.warn("added with care");
   context.progress("adding", 1);
-  context.result(fmt::format(R"({{"sum": {}, "instances": {}, "pool_is_shared": {}, "backend": "{}", "threads": {}}})",
-                             sum, instances, pool_is_shared(), context.backend(), context.threads()));
+  context.result(fmt::format(R"({{"sum": {}, "pool_is_shared": {}, "backend": "{}", "threads": {}}})", sum,
+                             pool_is_shared(), context.backend(), context.threads()));
 }
 
-quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t, void*) {
+quadrille_status run(const quadrille_host* host, quadrille_run* run) {
   bool silent = false;
   const quadrille_status status = quadrille::guarded(host, run, [&](const TaskContext& context) {
     silent = context.text("mood") == "nothing said";
@@ -111,19 +97,79 @@ quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t, voi
   return silent ? QUADRILLE_FAILED : status;
 }
 
-const quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
-                                 .struct_size = sizeof(quadrille_module),
-                                 .task_size = sizeof(quadrille_task),
-                                 .parameter_size = sizeof(quadrille_parameter),
-                                 .name = "sample",
-                                 .version = "1.2",
-                                 .build_id = "from tests",
-                                 .tasks = tasks,
-                                 .task_count = 1,
-                                 .create = create,
-                                 .check = check,
-                                 .run = run,
-                                 .destroy = destroy};
+// Every kind of parameter that a schema has, as a task reads it.
+const char* const words[] = {"auto", "none", nullptr};
+const char* const auto_only[] = {"auto", nullptr};
+const char* const kinds[] = {"mesons", nullptr};
+const quadrille_condition with_auto[] = {{.parameter = "delta", .values = auto_only}, {}};
+const quadrille_parameter of_point[] = {{.name = "site", .type = QUADRILLE_INTEGER4, .flags = QUADRILLE_REQUIRED}};
+const quadrille_parameter of_wall[] = {
+    {.name = "time", .type = QUADRILLE_INTEGER, .default_text = "0", .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_EVEN}};
+const quadrille_parameter sources[] = {
+    {.name = "point", .type = QUADRILLE_GROUP, .help = "one site", .members = of_point, .member_count = 1},
+    {.name = "wall", .type = QUADRILLE_GROUP, .help = "one slice", .members = of_wall, .member_count = 1}};
+const quadrille_parameter of_row[] = {
+    {.name = "weight", .type = QUADRILLE_REAL, .flags = QUADRILLE_REQUIRED},
+    {.name = "delta", .type = QUADRILLE_NUMBER_OR_WORD, .default_text = "auto", .choices = words},
+    {.name = "file", .type = QUADRILLE_FILE_IN}};
+const quadrille_parameter row[] = {{.name = "row", .type = QUADRILLE_GROUP, .members = of_row, .member_count = 3}};
+const quadrille_parameter schema_parameters[] = {
+    {.name = "boundary",
+     .type = QUADRILLE_BOUNDARY,
+     .default_text = "[periodic, antiperiodic, periodic, {phase: 0.5}]"},
+    {.name = "delta",
+     .type = QUADRILLE_NUMBER_OR_WORD,
+     .help = "a cutoff",
+     .default_text = "auto",
+     .flags = QUADRILLE_HAS_MINIMUM,
+     .choices = words},
+    {.name = "target", .type = QUADRILLE_REAL, .default_text = "0.5", .only_if = with_auto},
+    {.name = "source",
+     .type = QUADRILLE_VARIANT,
+     .help = "where",
+     .members = sources,
+     .member_count = 2,
+     .selector = "kind"},
+    {.name = "rows", .type = QUADRILLE_LIST, .members = row, .member_count = 1, .most = 2},
+    {.name = "from", .type = QUADRILLE_EARLIER_TASK, .help = "of mesons", .choices = kinds}};
+
+void echo_schema(const TaskContext& context) {
+  const std::string kind = context.has("source") ? context.text("source.kind") : "";
+  std::string rows;
+  for (std::size_t k = 0; k < context.count("rows"); ++k) {
+    const std::string name = fmt::format("rows[{}].", k), word = context.word(name + "delta");
+    const std::string delta = word.empty() ? fmt::format("{}", context.real(name + "delta")) : '"' + word + '"';
+    rows += fmt::format("{}[{}, {}, {}]", k == 0 ? "" : ", ", context.real(name + "weight"), delta,
+                        context.has(name + "file"));
+  }
+  const std::string word = context.word("delta");
+  context.result(fmt::format(
+      R"({{"boundary": {}, "word": "{}", "number": {}, "target": {}, "kind": "{}", "site": {}, "time": {}, "rows": [{}],
+           "from": "{}", "boundary_count": {}}})",
+      context.boundary("boundary"), word, word.empty() ? context.real("delta") : -1.0,
+      context.has("target") ? context.real("target") : -1.0, kind,
+      kind == "point" ? context.integer4("source.site") : std::array<int, 4>{},
+      kind == "wall" ? context.integer("source.time") : -1, rows, context.has("from") ? context.text("from") : "",
+      context.count("boundary")));
+}
+
+const quadrille_task tasks[] = {{.name = "sample_sum",
+                                 .help = "adds numbers",
+                                 .parameters = parameters,
+                                 .parameter_count = std::size(parameters),
+                                 .check = quadrille::task_function<check>,
+                                 .run = run},
+                                {.name = "sample_schema",
+                                 .help = "gives its parameters back",
+                                 .parameters = schema_parameters,
+                                 .parameter_count = std::size(schema_parameters),
+                                 .run = quadrille::task_function<echo_schema>}};
+
+constexpr quadrille_module module = [] {
+  quadrille_module filled = quadrille::module_of("sample", "1.2", tasks);
+  filled.build_id = "from tests";
+  return filled;
+}();
 
 }  // namespace
 

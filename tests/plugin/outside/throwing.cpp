@@ -1,19 +1,18 @@
 // A module that breaks the interface where its task's parameter says: exceptions leave its functions, its outputs have
-// no names.
+// no names, it calls the host from a thread of its own.
 #include "modules/task.h"
 
+#include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace {
 
-const char* const places[] = {"check", "outputs", "create", "run", "no exception", "destroy", "no name", nullptr};
+const char* const places[] = {"check", "outputs", "run", "no exception", "no name", "thread", "no memory", nullptr};
 const quadrille_parameter parameters[] = {
     {.name = "place", .type = QUADRILLE_CHOICE, .help = "what goes wrong", .default_text = "run", .choices = places},
     {.name = "save", .type = QUADRILLE_FILE_OUT, .help = "why outputs is called; never written"}};
-const quadrille_task tasks[] = {
-    {.name = "throwing_task", .help = "throws", .parameters = parameters, .parameter_count = 2}};
-
 void maybe_throw(const std::string& chosen, const char* here) {
   if (chosen == here) throw std::runtime_error(std::string("thrown in ") + here);
 }
@@ -22,50 +21,40 @@ std::string chosen(const quadrille_host* host, quadrille_run* run) {
   return quadrille::TaskContext(host, run).text("place");
 }
 
-quadrille_status create(const quadrille_host* host, quadrille_run* run, std::size_t, void** instance) {
-  maybe_throw(chosen(host, run), "create");
-  *instance = new std::string(chosen(host, run));
-  return QUADRILLE_DONE;
-}
-
-quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t) {
+quadrille_status check(const quadrille_host* host, quadrille_run* run) {
   maybe_throw(chosen(host, run), "check");
   return QUADRILLE_DONE;
 }
 
-quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t, void*) {
-  maybe_throw(chosen(host, run), "run");
-  if (chosen(host, run) == "no exception") throw 42;
+quadrille_status run(const quadrille_host* host, quadrille_run* run) {
+  const std::string place = chosen(host, run);
+  maybe_throw(place, "run");
+  if (place == "no exception") throw 42;
+  if (place == "no memory") throw std::bad_alloc();
+  if (place == "thread") {
+    double fraction = 0;
+    std::thread([&] { fraction = host->has(run, "place") + int(host->real(run, "place", 0, &fraction)); }).join();
+    if (fraction != QUADRILLE_FAILED) return QUADRILLE_DONE;
+  }
   return host->result(run, nullptr, R"({"done": true})");
 }
 
-void destroy(void* instance) {
-  const std::string place = *static_cast<std::string*>(instance);
-  delete static_cast<std::string*>(instance);
-  maybe_throw(place, "destroy");
-}
-
-quadrille_status outputs(const quadrille_host* host, quadrille_run* run, std::size_t,
-                         void (*add)(void* to, const char* name), void* to) {
+quadrille_status outputs(const quadrille_host* host, quadrille_run* run, void (*add)(void* to, const char* name),
+                         void* to) {
   maybe_throw(chosen(host, run), "outputs");
   if (chosen(host, run) == "no name") add(to, nullptr);
   return QUADRILLE_DONE;
 }
 
-const quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
-                                 .struct_size = sizeof(quadrille_module),
-                                 .task_size = sizeof(quadrille_task),
-                                 .parameter_size = sizeof(quadrille_parameter),
-                                 .name = "throwing",
-                                 .version = "0.1",
-                                 .build_id = "",
-                                 .tasks = tasks,
-                                 .task_count = 1,
-                                 .create = create,
+const quadrille_task tasks[] = {{.name = "throwing_task",
+                                 .help = "throws",
+                                 .parameters = parameters,
+                                 .parameter_count = 2,
                                  .check = check,
                                  .run = run,
-                                 .destroy = destroy,
-                                 .outputs = outputs};
+                                 .outputs = outputs}};
+
+constexpr quadrille_module module = quadrille::module_of("throwing", "0.1", tasks);
 
 }  // namespace
 

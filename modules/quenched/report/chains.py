@@ -1,10 +1,24 @@
-"""Plaquette and Polyakov loop of a Markov chain after every sweep, with their means and errors."""
+"""Means of a Markov chain; its plaquette and Polyakov loop after every sweep, with their means and errors."""
 
-import matplotlib.pyplot as plt
-
-import legends
+from module_report import legend_beside, number, table
 
 PLANES = {"plaquette": "all planes", "plaquette_spatial": "spatial", "plaquette_temporal": "temporal"}
+
+
+def chain_text(name, chain):
+    """The means of a Markov chain; those of results of before may lack the Polyakov loop."""
+    seen = {"plaquette": chain["plaquette"], "spatial plaquette": chain.get("plaquette_spatial"),
+            "temporal plaquette": chain.get("plaquette_temporal")}
+    for part, label in (("re", "Re tr L / 3"), ("im", "Im tr L / 3"), ("abs", "\\|tr L / 3\\|")):
+        seen[label] = chain.get("polyakov_loop", {}).get(part)
+    lines = [[label, f"{mean['mean']:.7f}", number(mean["error"], ".1e"), number(mean["tau_int"], ".2f"),
+              number(mean["tau_int_error"], ".2f"), mean["sweeps"]] for label, mean in seen.items() if mean is not None]
+    return (f"\n## Markov chain `{name}`\n\nMeans over the sweeps after the thermalization, with errors from the "
+            "autocorrelation; tau in sweeps.\n\n"
+            + table(["", "mean", "error", "tau", "its error", "sweeps"], lines)
+            + f"\nLinks changed by at most {chain['largest_drift']:.1e} when they were projected back on SU(3).\n"
+            + (f"\n{chain['seconds_per_sweep']:.3g} s per sweep, {chain['link_updates_per_second'] * 1e-6:.2f} million link "
+               "updates/s.\n" if "link_updates_per_second" in chain else ""))
 
 
 def mean_band(axes, what, mean, color="black"):
@@ -49,7 +63,13 @@ def draw_loops(axes, chain, sweeps):
     axes.set(xlabel="sweep", ylabel="Polyakov loop $\\mathrm{tr}\\,L / 3$")
 
 
+def text(results):
+    return "".join(chain_text(name, chain) for name, chain in results.get("chains", {}).items())
+
+
 def draw(results, save):
+    import matplotlib.pyplot as plt
+
     for name, chain in results.get("chains", {}).items():
         history = chain["history"]
         count = len(history["plaquette"])
@@ -62,6 +82,6 @@ def draw(results, save):
             if thermalization > 0:
                 axes.axvline(history["first_sweep"] + thermalization + 0.5, color="grey", linewidth=0.8, linestyle=":",
                              label="end of thermalization")
-            legends.beside(axes)
+            legend_beside(axes)
         save(figure, f"chain_{name}", f"Markov chain {name}: plaquette and Polyakov loop; the bands are one standard "
              "error, autocorrelation included; the axis of the plaquette shows the sweeps after the thermalization")
