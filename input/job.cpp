@@ -340,12 +340,12 @@ Json task_json(const Job& job, const TaskSpec& task) {
   return out;
 }
 
-std::string json_hash(const Json& value) {
+std::string text_hash(const std::string& text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : nlohmann::json(value).dump()) {  // keys in alphabetical order, whatever order the job had
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return fmt::format("{:016x}", hash);
 }
+
+std::string json_hash(const Json& value) { return text_hash(nlohmann::json(value).dump()); }
 
 }  // namespace quadrille

@@ -72,7 +72,9 @@ nlohmann::ordered_json job_json(const Job& job);
 /// What decides the outcome of a task: its parameters, operator and solver, and the same of the tasks that it uses.
 nlohmann::ordered_json task_json(const Job& job, const TaskSpec& task);
 
-/// 64-bit FNV-1a hash of the text of a JSON value, as 16 hexadecimal digits.
+/// 64-bit FNV-1a hash of some bytes, as 16 hexadecimal digits; and of the text of a JSON value, in whatever order its
+/// keys are.
+std::string text_hash(const std::string& text);
 std::string json_hash(const nlohmann::ordered_json& value);
 
 }  // namespace quadrille

@@ -199,9 +199,7 @@ void JobRun::do_task(const TaskSpec& task) {
 }
 
 /// Once the task is finished in restart.json, and not before: a run that is killed in between must lose neither.
-void JobRun::remove_unfinished(const TaskSpec& task) const {
-  for (int turn = 0; turn < 2; ++turn) folder_.remove(unfinished_file(task, turn));
-}
+void JobRun::remove_unfinished(const TaskSpec& task) const { folder_.remove_beginning(unfinished_prefix(task)); }
 
 bool JobRun::run() {
   write_results();

@@ -252,11 +252,28 @@ std::filesystem::path OutputFolder::prepare(const std::string& file) const {
   return target;
 }
 
-void OutputFolder::remove(const std::string& file) const {
+void OutputFolder::remove_beginning(const std::string& prefix) const {
   on_first_rank(*communicator_, [&] {
-    std::error_code gone;
-    std::filesystem::remove(path(file), gone);
+    std::error_code ignored;
+    std::vector<std::filesystem::path> found;
+    for (std::filesystem::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored)) {
+      if (entry->path().filename().string().starts_with(prefix)) found.push_back(entry->path());
+    }
+    for (const std::filesystem::path& file : found) std::filesystem::remove(file, ignored);
   });
+}
+
+std::string OutputFolder::read(const std::string& file) const {
+  std::string text;
+  on_first_rank(*communicator_, [&] {
+    std::ostringstream bytes;
+    std::ifstream from(path(file), std::ios::binary);
+    if (!from) throw Error(ErrorCode::file, path(file).string() + ": cannot be read");
+    bytes << from.rdbuf();
+    if (!from) throw Error(ErrorCode::file, path(file).string() + ": cannot be read to its end");
+    text = bytes.str();
+  });
+  return share(*communicator_, std::move(text));
 }
 
 void OutputFolder::write(const std::string& file, const std::string& text) const {

@@ -47,8 +47,10 @@ class OutputFolder {
   std::filesystem::path path(const std::string& file) const { return folder_ / file; }
   /// The same, once the folders on the way to it are there. Errors: ErrorCode::file.
   std::filesystem::path prepare(const std::string& file) const;
-  /// Removes a file, if it is there.
-  void remove(const std::string& file) const;
+  /// Removes the files of the folder whose names begin so.
+  void remove_beginning(const std::string& prefix) const;
+  /// The bytes of a file, read by rank 0. Errors: ErrorCode::file.
+  std::string read(const std::string& file) const;
   /// Writes one whole, by rank 0.
   void write(const std::string& file, const std::string& text) const;
   /// The record of a finished task whose files are still there; null otherwise.

@@ -85,6 +85,12 @@ fs::path nearest_place(const fs::path& target) {
   return place;
 }
 
+/// Whether a file of this name may be one of those that tasks keep until they are finished.
+bool is_unfinished(const Job& job, const std::string& name) {
+  return std::any_of(job.run.begin(), job.run.end(),
+                     [&](const TaskSpec& task) { return name.starts_with(unfinished_prefix(task)); });
+}
+
 /// NAME of ".NAME.PROCESS.NUMBER.part" of a process that is no more; empty for any other name.
 std::string name_of_leftover(const std::string& file) {
   const std::string end = ".part";
@@ -115,9 +121,7 @@ fs::path default_output_folder(const fs::path& job) {
   return folder;
 }
 
-std::string unfinished_file(const TaskSpec& task, int turn) {
-  return fmt::format("{}.unfinished.{}.lime", task.name, turn % 2);
-}
+std::string unfinished_prefix(const TaskSpec& task) { return task.name + ".unfinished."; }
 
 std::vector<std::string> output_names(const TaskSpec& task) {
   std::vector<std::string> names;
@@ -139,11 +143,7 @@ void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
       {one_spelling(folder / "results.json"), "holds the results"},
       {one_spelling(folder / "restart.json"), "holds what an interrupted run needs"},
   };
-  for (const TaskSpec& task : job.run) {
-    for (int turn = 0; turn < 2; ++turn) {
-      taken[one_spelling(folder / unfinished_file(task, turn))] = "holds what an interrupted run needs";
-    }
-  }
+  const fs::path here = one_spelling(folder / "results.json").parent_path();
   for (const NamedFile& name : files_of(job, ParameterType::file_in)) {
     const fs::path input = job.input_path(name.file);
     taken[one_spelling(input)] = fmt::format("is the input {}", input.string());
@@ -157,6 +157,10 @@ void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
     std::error_code ignored;
     if (!fs::path(output.file).has_filename() || fs::is_directory(path, ignored)) {
       add(fmt::format("'{}' must be a file, not a folder", output.file));
+      continue;
+    }
+    if (path.parent_path() == here && is_unfinished(job, path.filename().string())) {
+      add(fmt::format("'{}' may be the name of what an interrupted run needs", output.file));
       continue;
     }
     const auto [place, is_new] =
@@ -194,16 +198,13 @@ void remove_leftovers(const Job& job, const fs::path& folder) {
   const auto note = [&](const fs::path& target) { names[target.parent_path()].insert(target.filename().string()); };
   for (const char* name : {"results.json", "restart.json"}) note(one_spelling(folder / name));
   for (const NamedFile& output : outputs_of(job)) note(one_spelling(folder / output.file));
-  for (const TaskSpec& task : job.run) {
-    for (int turn = 0; turn < 2; ++turn) {
-      note(one_spelling(folder / unfinished_file(task, turn)));
-    }
-  }
+  const fs::path here = one_spelling(folder / "results.json").parent_path();
   for (const auto& [place, targets] : names) {
     std::error_code ignored;
     std::vector<fs::path> found;
     for (fs::directory_iterator entry(place, ignored), end; entry != end; entry.increment(ignored)) {
-      if (targets.count(name_of_leftover(entry->path().filename().string()))) found.push_back(entry->path());
+      const std::string target = name_of_leftover(entry->path().filename().string());
+      if (targets.count(target) || (place == here && is_unfinished(job, target))) found.push_back(entry->path());
     }
     for (const fs::path& leftover : found) fs::remove(leftover, ignored);
   }

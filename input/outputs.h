@@ -13,9 +13,8 @@ namespace quadrille {
 /// The folder of a job file's outputs when none is named: a/job.out for a/job.yaml.
 std::filesystem::path default_output_folder(const std::filesystem::path& job);
 
-/// The two files that a module's task keeps its state in, in turn, so that the one that restart.json names is whole
-/// while the other is written.
-std::string unfinished_file(const TaskSpec& task, int turn);
+/// What the names of files in the output folder begin with that a task keeps until it is finished.
+std::string unfinished_prefix(const TaskSpec& task);
 
 /// Names of the files that a task writes into the output folder: those of its parameters, or of its entry's `outputs`.
 std::vector<std::string> output_names(const TaskSpec& task);

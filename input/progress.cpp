@@ -94,7 +94,8 @@ void ProgressLine::update(const std::string& state, double fraction) {
   if (seconds_since(shown_) < 0.1) return;
   shown_ = Clock::now();
   const double left = seconds_since(began_) * (1 / fraction - 1);
-  show(fmt::format("{}: {}, {} left", task_, state, duration_text(left)));
+  show(fmt::format("{}: {}{}", task_, state,
+                   fraction > 0 ? fmt::format(", {} left", duration_text(std::max(left, 0.0))) : std::string()));
 }
 
 void ProgressLine::show(const std::string& text) {

@@ -22,7 +22,8 @@ static_assert(sizeof(quadrille_module) >= module_size_1 && sizeof(quadrille_task
 
 constexpr std::uint32_t parameter_flags = QUADRILLE_REQUIRED | QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM |
                                           QUADRILLE_MINIMUM_OPEN | QUADRILLE_MAXIMUM_OPEN | QUADRILLE_EVEN;
-constexpr std::uint32_t task_flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS;
+constexpr std::uint32_t task_flags =
+    QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS | QUADRILLE_NEEDS_OPERATOR | QUADRILLE_NEEDS_SOLVER;
 
 [[noreturn]] void refuse(const std::string& reason) {
   throw Error(ErrorCode::unsupported, "its descriptor: " + reason);
@@ -262,11 +263,22 @@ ModuleTask task_of(const quadrille_module& module, std::size_t index) {
   const std::string owner = std::string("task ") + from.name;
   refuse_unknown_flags(from.flags, task_flags, owner);
   if (from.run == nullptr) refuse(owner + " has no function 'run'");
+  const auto needs = [&](std::uint32_t bit) { return (from.flags & bit) != 0; };
+  if (needs(QUADRILLE_NEEDS_OPERATOR) && !needs(QUADRILLE_NEEDS_LINKS)) {
+    refuse(owner + " needs an operator and no links: it takes QUADRILLE_NEEDS_LINKS too");
+  }
+  if (needs(QUADRILLE_NEEDS_SOLVER) && !needs(QUADRILLE_NEEDS_OPERATOR)) {
+    refuse(owner + " needs a solver and no operator: it takes QUADRILLE_NEEDS_OPERATOR too");
+  }
   ModuleTask task{from.name, {}, {}, from};
   task.table = SchemaReader(module.parameter_size, task.earlier).table(from, owner);
   for (const Parameter& parameter : task.table.parameters) {
     if (parameter.name == "task" || parameter.name == "name") {
       refuse(owner + " has a parameter 'task' or 'name', which every task has already");
+    }
+    if ((parameter.name == "operator" && needs(QUADRILLE_NEEDS_OPERATOR)) ||
+        (parameter.name == "solver" && needs(QUADRILLE_NEEDS_SOLVER))) {
+      refuse(fmt::format("{} has a parameter '{}', which comes with its flags", owner, parameter.name));
     }
   }
   return task;

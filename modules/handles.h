@@ -5,19 +5,26 @@
 #ifndef QUADRILLE_MODULES_HANDLES_H
 #define QUADRILLE_MODULES_HANDLES_H
 
+#include <stdint.h>
+
+/* Numbers that a caller gives: in C++ any int may stand for one of them, so that a wrong one can be refused. */
 #ifdef __cplusplus
+#define QUADRILLE_INT_ENUM : int
 extern "C" {
+#else
+#define QUADRILLE_INT_ENUM
 #endif
 
 /* Where work is done: a backend, its threads, what it says. */
 typedef struct quadrille_context quadrille_context;
-/* A gauge field on the backend of its context. (Those that a module is given, modules/module.h, are no handles of this
- * kind yet: to C++ they are const quadrille::GaugeStore.) */
+/* A gauge field on the backend of its context. */
 typedef struct quadrille_gauge quadrille_gauge;
 /* A Dirac operator on a gauge field. */
 typedef struct quadrille_operator quadrille_operator;
 /* A solver of systems with an operator. */
 typedef struct quadrille_solver quadrille_solver;
+/* The twelve solutions of a task `propagator`; modules are given them. */
+typedef struct quadrille_propagator quadrille_propagator;
 
 /* What a call came to. Everything but QUADRILLE_DONE has a message (quadrille_message; quadrille_host.fail). */
 typedef enum quadrille_status {
@@ -33,6 +40,47 @@ typedef enum quadrille_status {
   QUADRILLE_NO_MEMORY = 9,      /* the memory of the host or of the device has run out */
   QUADRILLE_NOT_CONVERGED = 10  /* a solve ended above its tolerance; its solution and report are there */
 } quadrille_status;
+
+/* M = [[A, H_eo], [H_oe, A]] by parities; for Wilson fermions A = m + 1 + 3 nu/xi0 and H = -D/2. */
+typedef enum quadrille_product QUADRILLE_INT_ENUM {
+  QUADRILLE_M = 0,
+  QUADRILLE_M_DAGGER = 1,
+  QUADRILLE_M_DAGGER_M = 2,
+  QUADRILLE_HOP = 3, /* H: the hopping term from one parity to the other */
+  QUADRILLE_HOP_DAGGER = 4,
+  QUADRILLE_EVEN_ODD = 5, /* A - H A^-1 H on the sites of one parity */
+  QUADRILLE_EVEN_ODD_DAGGER = 6,
+  QUADRILLE_EVEN_ODD_DAGGER_EVEN_ODD = 7
+} quadrille_product;
+
+typedef enum quadrille_stop_reason {
+  QUADRILLE_CONVERGED = 0,
+  QUADRILLE_MAX_ITERATIONS = 1,
+  QUADRILLE_BREAKDOWN = 2,
+  QUADRILLE_DIVERGED = 3,
+  QUADRILLE_NOT_FINITE = 4,
+  QUADRILLE_STAGNATED = 5
+} quadrille_stop_reason;
+
+/* What a solve did. It only grows, at its end: say `quadrille_report r = QUADRILLE_REPORT_INIT;`, of an array of them
+ * so with the first. The library writes no more than struct_size bytes of each. */
+typedef struct quadrille_report {
+  uint32_t struct_size;
+  int32_t stop_reason; /* quadrille_stop_reason */
+  int32_t iterations;  /* of the Krylov method, restarts included */
+  int32_t reliable_updates;
+  int32_t restarts;
+  int32_t converged;     /* 1 or 0 */
+  double residual;       /* true: |b - P x| / |b| in double precision, with the links as given */
+  double solve_seconds;  /* time to solution */
+  double import_seconds; /* of b and the initial guess into the library's fields */
+  double export_seconds; /* of x */
+  double flops;          /* of operator applications, by the standard count */
+  uint64_t host_bytes;   /* read and written in the host's arrays */
+} quadrille_report;
+
+#define QUADRILLE_REPORT_INIT \
+  { (uint32_t)sizeof(quadrille_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 #ifdef __cplusplus
 }

@@ -96,6 +96,36 @@ typedef struct quadrille_parameter {
 /* One task of a job while it is checked or run. */
 typedef struct quadrille_run quadrille_run;
 
+/* The functions of quadrille.h, which says what they do, on handles. A module calls them here, and so needs not be
+ * linked with the library. QUADRILLE_NO_MEMORY and all else that is not QUADRILLE_DONE is for the module to judge:
+ * message() has the reason, for quadrille_host.fail. */
+typedef struct quadrille_functions {
+  uint32_t struct_size;
+  const char* (*message)(const quadrille_context* context);
+  quadrille_status (*gauge_create)(quadrille_context* context, const char* words, quadrille_gauge** gauge);
+  quadrille_status (*gauge_from_memory)(quadrille_context* context, const char* words, const void* const* arrays,
+                                        size_t count, quadrille_gauge** gauge);
+  quadrille_status (*gauge_update)(quadrille_gauge* gauge, const char* words, const void* const* arrays, size_t count);
+  quadrille_status (*gauge_to_memory)(quadrille_gauge* gauge, const char* words, void* const* arrays, size_t count);
+  quadrille_status (*gauge_dims)(quadrille_gauge* gauge, int dims[4]);
+  quadrille_status (*gauge_plaquettes)(quadrille_gauge* gauge, double plaquettes[7]);
+  quadrille_status (*gauge_json)(quadrille_gauge* gauge, const char** json);
+  quadrille_status (*gauge_destroy)(quadrille_gauge* gauge);
+  quadrille_status (*operator_create)(quadrille_gauge* gauge, const char* words, quadrille_operator** op);
+  quadrille_status (*operator_apply)(quadrille_operator* op, quadrille_product product, const char* words,
+                                     const void* const* in, void* const* out, size_t count);
+  quadrille_status (*operator_destroy)(quadrille_operator* op);
+  quadrille_status (*solver_create)(quadrille_operator* op, const char* words, quadrille_solver** solver);
+  quadrille_status (*solver_solve)(quadrille_solver* solver, const char* words, const void* const* b, void* const* x,
+                                   size_t count, quadrille_report* reports);
+  quadrille_status (*solver_json)(quadrille_solver* solver, const char** json);
+  quadrille_status (*solver_destroy)(quadrille_solver* solver);
+  /* Solution `column` = 3 spin + colour of the source (spins in the DeGrand-Rossi basis) into an array; SPINORS of
+   * quadrille.h (subset full). */
+  quadrille_status (*propagator_to_memory)(quadrille_propagator* propagator, int column, const char* words,
+                                           void* array);
+} quadrille_functions;
+
 /* What the program offers to a task.
  *
  * Threads: every function is for the thread that called the module's function, and for no other. A call from elsewhere
@@ -144,32 +174,60 @@ typedef struct quadrille_host {
   quadrille_status (*result)(quadrille_run* run, const char* block, const char* json);
   /* Says something in results.json and in the log. */
   void (*warn)(quadrille_run* run, const char* text);
-  /* The line on a terminal: how far the task is, 0 to 1. */
+  /* The line on a terminal: how far the task is, 0 to 1, from which the program says how long it will take. */
   void (*progress)(quadrille_run* run, const char* text, double fraction);
   /* Says why the module's function will return QUADRILLE_FAILED. `path` names the parameter that is to blame,
    * whose place in the job the message then carries; null when there is none. `code`: INVALID_INPUT, FILE_ERROR,
    * UNSUPPORTED, NUMERICAL, NO_MEMORY; anything else is a defect. */
   void (*fail)(quadrille_run* run, quadrille_status code, const char* path, const char* message);
 
-  /* Links: extents x, y, z, t, and for each site, x fastest, four SU(3) matrices, row by row, of complex doubles. */
+  /* ---- handles, which live as long as the task; their functions are in `functions` ---- */
 
-  /* Those of the job's gauge block, for a task with QUADRILLE_NEEDS_LINKS. */
-  quadrille_status (*links)(quadrille_run* run, int dims[4], const double** links);
+  const quadrille_functions* functions;
+  /* The job's: its backend and its threads. */
+  quadrille_status (*context)(quadrille_run* run, quadrille_context** context);
+  /* The links of the job's gauge block, for a task with QUADRILLE_NEEDS_LINKS. They cannot be changed. */
+  quadrille_status (*gauge)(quadrille_run* run, quadrille_gauge** gauge);
+  /* The operator of the job, or of the task, on these links, for a task with QUADRILLE_NEEDS_OPERATOR; and the solver
+   * with it, for one with QUADRILLE_NEEDS_SOLVER. Made at the first call. */
+  quadrille_status (*dirac_operator)(quadrille_run* run, quadrille_operator** op);
+  quadrille_status (*solver)(quadrille_run* run, quadrille_solver** solver);
+  /* What the earlier task that a parameter of type QUADRILLE_EARLIER_TASK names has solved for; its kind must be
+   * propagator. Solved again where an earlier run of the job has done so and not kept it. */
+  quadrille_status (*propagator)(quadrille_run* run, const char* path, size_t index, quadrille_propagator** propagator);
+  /* To C++ of the same build: what stands behind a handle, const quadrille:: GaugeStore, DiracOperator, SystemSolver,
+   * Propagator; and a handle of a GaugeStore on the job's backend that the module keeps alive and unmoved, until
+   * gauge_destroy. */
+  quadrille_status (*object)(quadrille_run* run, const void* handle, const void** object);
+  quadrille_status (*handle_of_gauge)(quadrille_run* run, const void* gauge_store, quadrille_gauge** gauge);
   /* Writes an ILDG file with checksums into the output folder, whole or not at all, in 32 or 64 bits, under one of the
    * names that a parameter of type QUADRILLE_FILE_OUT or the task's function `outputs` gives. */
-  quadrille_status (*write_links)(quadrille_run* run, const char* name, const int dims[4], const double* links,
-                                  int bits);
-  /* Keeps a state from which an interrupted task goes on: a JSON value and links. unfinished() gives it back to a
-   * later run of the same task on the same kind of processor; *json is null when there is none. */
-  quadrille_status (*keep_unfinished)(quadrille_run* run, const char* json, const int dims[4], const double* links);
-  quadrille_status (*unfinished)(quadrille_run* run, const char** json, int dims[4], const double** links);
+  quadrille_status (*write_gauge)(quadrille_run* run, const char* name, quadrille_gauge* gauge, int bits);
 
-  /* The same with links in the program's keeping, which never pass through host memory as a whole. A gauge field
-   * lives as long as the task; to C++ it is const quadrille::GaugeStore (core/gauge/gauge_store.h). */
-  quadrille_status (*gauge)(quadrille_run* run, const quadrille_gauge** links);
-  quadrille_status (*write_gauge)(quadrille_run* run, const char* name, const quadrille_gauge* links, int bits);
-  quadrille_status (*keep_unfinished_gauge)(quadrille_run* run, const char* json, const quadrille_gauge* links);
-  quadrille_status (*unfinished_gauge)(quadrille_run* run, const char** json, const quadrille_gauge** links);
+  /* ---- the device ---- */
+
+  /* The number of the GPU and the stream (a cudaStream_t) that the job's backend works on; -1 and null on a CPU. */
+  quadrille_status (*device)(quadrille_run* run, int* ordinal, void** stream);
+  /* Memory of the job's backend, from its pool, aligned to 64 bytes: of that GPU, or of the host. What a task does not
+   * release is released at its end. QUADRILLE_NO_MEMORY, which ends the task unless it returns QUADRILLE_DONE. */
+  quadrille_status (*allocate)(quadrille_run* run, size_t bytes, void** memory);
+  quadrille_status (*release)(quadrille_run* run, void* memory);
+
+  /* ---- states, from which an interrupted task goes on ----
+   *
+   * A state is some parts by name (letters, digits, '_', at most 64), bytes or gauge fields, that belong together.
+   * put_* write parts into files; keep_state() makes all that has been put since the last call the state of the task,
+   * in one step and in place of the one before. A later run of the same task on the same instruction set gets the last
+   * state that was kept, with the hash of every part compared; one that is damaged is left, with a warning. */
+  quadrille_status (*put_state)(quadrille_run* run, const char* name, const void* bytes, size_t size);
+  quadrille_status (*put_state_gauge)(quadrille_run* run, const char* name, quadrille_gauge* gauge);
+  quadrille_status (*keep_state)(quadrille_run* run);
+  /* How many states the task has kept, over all its runs, and the hash of the last one's parts (16 hexadecimal digits);
+   * 0 and null: the task begins anew. */
+  quadrille_status (*state)(quadrille_run* run, uint64_t* generation, const char** hash);
+  /* Parts of the state that the run began with; null where there is none of that name. */
+  quadrille_status (*get_state)(quadrille_run* run, const char* name, const void** bytes, size_t* size);
+  quadrille_status (*get_state_gauge)(quadrille_run* run, const char* name, quadrille_gauge** gauge);
 
   /* The file that the links of the job's gauge block come from, as the job spells it; null for links that are
    * made. */
@@ -186,6 +244,8 @@ typedef struct quadrille_host {
 /* Bits of `flags` of a task. */
 #define QUADRILLE_NEEDS_LINKS 1u /* a job with this task must have a gauge block */
 #define QUADRILLE_MAKES_LINKS 2u /* the user is told that other tasks work on those of the gauge block all the same */
+#define QUADRILLE_NEEDS_OPERATOR 4u /* the job or the task must have a block `operator`; with QUADRILLE_NEEDS_LINKS */
+#define QUADRILLE_NEEDS_SOLVER 8u   /* and a block `solver`; with QUADRILLE_NEEDS_OPERATOR */
 
 typedef struct quadrille_task {
   const char* name QUADRILLE_ZERO; /* `- task: NAME` in a job */

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/field/propagator.h"
 #include "core/gauge/gauge_store.h"
 #include "core/system/memory.h"
 #include "modules/module.h"
@@ -91,28 +92,42 @@ class TaskContext {
   void warn(const std::string& text) const { host_->warn(run_, text.c_str()); }
   void progress(const std::string& text, double fraction) const { host_->progress(run_, text.c_str(), fraction); }
 
-  /// The links of the job, and of a state that was kept, live as long as the task.
-  const GaugeStore& links() const {
-    const quadrille_gauge* links = nullptr;
-    demand(host_->gauge(run_, &links));
-    return store_of(links);
+  /// Handles, for the functions of quadrille.h, which functions() has.
+  const quadrille_functions& functions() const { return *host_->functions; }
+  quadrille_context* context() const { return ask(host_->context); }
+  quadrille_gauge* gauge() const { return ask(host_->gauge); }
+  quadrille_operator* dirac_operator() const { return ask(host_->dirac_operator); }
+  quadrille_solver* solver() const { return ask(host_->solver); }
+
+  /// What stands behind those of the job; they live as long as the task.
+  const GaugeStore& links() const { return *object<GaugeStore>(gauge()); }
+  const Propagator& propagator(const std::string& path) const {
+    quadrille_propagator* handle = nullptr;
+    demand(host_->propagator(run_, path.c_str(), 0, &handle));
+    return *object<Propagator>(handle);
   }
   void write_links(const std::string& name, const GaugeStore& links, int bits) const {
-    demand(host_->write_gauge(run_, name.c_str(), handle_of(links), bits));
+    demand(host_->write_gauge(run_, name.c_str(), Lent(*this, links).handle, bits));
   }
+
+  /// A state, from which an interrupted task goes on: a JSON value and links.
   void keep_unfinished(const std::string& json, const GaugeStore& links) const {
-    demand(host_->keep_unfinished_gauge(run_, json.c_str(), handle_of(links)));
+    demand(host_->put_state(run_, "state", json.data(), json.size()));
+    demand(host_->put_state_gauge(run_, "links", Lent(*this, links).handle));
+    demand(host_->keep_state(run_));
   }
   struct Unfinished {
     std::string json;
     const GaugeStore& links;
   };
   std::optional<Unfinished> unfinished() const {
-    const char* json = nullptr;
-    const quadrille_gauge* links = nullptr;
-    demand(host_->unfinished_gauge(run_, &json, &links));
-    if (json == nullptr) return std::nullopt;
-    return Unfinished{json, store_of(links)};
+    const void* json = nullptr;
+    std::size_t size = 0;
+    quadrille_gauge* links = nullptr;
+    demand(host_->get_state(run_, "state", &json, &size));
+    demand(host_->get_state_gauge(run_, "links", &links));
+    if (json == nullptr || links == nullptr) return std::nullopt;
+    return Unfinished{{static_cast<const char*>(json), size}, *object<GaugeStore>(links)};
   }
 
   /// The file that the job's links come from; empty for links that are made.
@@ -145,12 +160,29 @@ class TaskContext {
   static void demand(quadrille_status status) {
     if (status != QUADRILLE_DONE) throw Told{};
   }
-  static const GaugeStore& store_of(const quadrille_gauge* links) {
-    return *reinterpret_cast<const GaugeStore*>(links);
+  template <class Handle>
+  Handle* ask(quadrille_status (*give)(quadrille_run*, Handle**)) const {
+    Handle* handle = nullptr;
+    demand(give(run_, &handle));
+    return handle;
   }
-  static const quadrille_gauge* handle_of(const GaugeStore& links) {
-    return reinterpret_cast<const quadrille_gauge*>(&links);
+  template <class Object>
+  const Object* object(const void* handle) const {
+    const void* found = nullptr;
+    demand(host_->object(run_, handle, &found));
+    return static_cast<const Object*>(found);
   }
+  /// A handle of links of the module's own, for a call.
+  struct Lent {
+    const TaskContext& context;
+    quadrille_gauge* handle = nullptr;
+    Lent(const TaskContext& to, const GaugeStore& links) : context(to) {
+      demand(context.host_->handle_of_gauge(context.run_, &links, &handle));
+    }
+    ~Lent() { (void)context.functions().gauge_destroy(handle); }
+    Lent(const Lent&) = delete;
+    Lent& operator=(const Lent&) = delete;
+  };
 
   template <class T>
   T get(quadrille_status (*ask)(quadrille_run*, const char*, std::size_t, T*), const std::string& path,

@@ -39,6 +39,8 @@ class SystemSolver {
 
   /// Called after every iteration with relative residuals; an empty function turns it off.
   void set_progress(ProgressCallback callback) { progress_ = std::move(callback); }
+  /// Of the solves that follow, in place of that of the spec.
+  void set_tolerance(double tolerance) { spec_.tolerance = tolerance; }
   const SolverSpec& spec() const { return spec_; }
 
  private:

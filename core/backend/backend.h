@@ -65,6 +65,9 @@ class QUADRILLE_API Backend {
   virtual std::unique_ptr<TransferBuffer> transfer_buffer(std::size_t bytes) = 0;
   /// Returns when everything asked for so far is done.
   virtual void synchronize() = 0;
+  /// The number of the GPU, -1 without one; and the stream (a cudaStream_t) that its work is asked for on.
+  virtual int ordinal() const { return -1; }
+  virtual void* native_stream() const { return nullptr; }
   /// Of memory that others have allocated.
   virtual MemoryPlace place_of(const void* memory) const = 0;
   /// What is asked for from now on begins when what `stream` (a cudaStream_t; null: anybody on the device) has been

@@ -28,9 +28,11 @@ QUADRILLE_HOST_DEVICE std::int64_t point_number(const Extents& extents, const Si
 
 /// Forward links U_mu(x), mu = x, y, z, t, in arrays of the host or of a device.
 ///
-/// With `points` null the link is at first[mu] + place * stride. Otherwise it is openQCD's array (its file
-/// modules/uflds/uflds.c): eight links for each odd point, U(x, nu) and U(x - nu, nu) for nu = t, x, y, z, where
-/// points[point_number()] (ipt of its global.h) counts the even points first.
+/// With `points` null the link is at first[mu] + place * stride, where `halo` places that are no sites follow the sites
+/// of each parity; its 18 numbers lie together, or, with `apart` not 0, as many numbers apart, the nine real parts
+/// first. Otherwise it is openQCD's array (its file modules/uflds/uflds.c): eight links for each odd point, U(x, nu)
+/// and U(x - nu, nu) for nu = t, x, y, z, where points[point_number()] (ipt of its global.h) counts the even points
+/// first.
 struct ForeignLinks {
   Extents extents;
   int bits;      ///< of a real number: 64 or 32
@@ -38,13 +40,17 @@ struct ForeignLinks {
   SiteOrder order;
   std::byte* first[4];
   std::int64_t stride;
+  std::int64_t halo, apart;
   const std::int32_t* points;
   Complex undo[4];       ///< multiplies a link that is read,
   Complex undo_last[4];  ///< and one that leaves the last slice
   bool undoes;           ///< one of them is not 1
 
   QUADRILLE_HOST_DEVICE std::byte* link(const SitePlace& x, int mu) const {
-    if (points == nullptr) return first[mu] + place_in(order, extents, x) * stride;
+    if (points == nullptr) {
+      const std::int64_t place = place_in(order, extents, x);
+      return first[mu] + (place + (place < extents.sites ? 0 : halo)) * stride;
+    }
     const bool odd = x.parity() == 1;
     const SitePlace at = odd ? x : x.neighbour(extents, mu);
     const int nu = mu == 3 ? 0 : mu + 1;
@@ -80,19 +86,22 @@ struct ForeignLinks {
     return at[mu] == extent[mu] - 1;
   }
   QUADRILLE_HOST_DEVICE int place_of(int i) const { return columns ? i % 3 * 3 + i / 3 : i; }
+  /// Where the real and the imaginary part of element i stand behind the link's first number.
+  QUADRILLE_HOST_DEVICE std::int64_t real_part(int i) const { return place_of(i) * (apart == 0 ? 2 : apart); }
+  QUADRILLE_HOST_DEVICE std::int64_t imaginary_part(int i) const {
+    return apart == 0 ? real_part(i) + 1 : (9 + place_of(i)) * apart;
+  }
   template <class Real>
   QUADRILLE_HOST_DEVICE void read(Matrix3& u, const Real* numbers) const {
     for (int i = 0; i < 9; ++i) {
-      const Real* const number = numbers + 2 * place_of(i);
-      u.e[std::size_t(i)] = Complex(double(number[0]), double(number[1]));
+      u.e[std::size_t(i)] = Complex(double(numbers[real_part(i)]), double(numbers[imaginary_part(i)]));
     }
   }
   template <class Real>
   QUADRILLE_HOST_DEVICE void write(Real* numbers, const Matrix3& u) const {
     for (int i = 0; i < 9; ++i) {
-      Real* const number = numbers + 2 * place_of(i);
-      number[0] = Real(u.e[std::size_t(i)].real());
-      number[1] = Real(u.e[std::size_t(i)].imag());
+      numbers[real_part(i)] = Real(u.e[std::size_t(i)].real());
+      numbers[imaginary_part(i)] = Real(u.e[std::size_t(i)].imag());
     }
   }
 };

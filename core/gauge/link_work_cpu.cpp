@@ -153,7 +153,7 @@ class CpuLinkWork final : public LinkWorkOf<HostLoops> {
     return roots(HostLoops::worst<2>(LinkBlock::count(links), MeetDefectsOfBlock{links, *kernels}));
   }
   std::array<Worst, 2> read(const LinkView& to, const ForeignLinks& from) const override {
-    const TileKernels* const kernels = kernels_for(to);
+    const TileKernels* const kernels = from.apart == 0 ? kernels_for(to) : nullptr;
     if (kernels == nullptr) return LinkWorkOf<HostLoops>::read(to, from);
     const std::size_t bytes = std::size_t(to.stored[0] + to.stored[1]) * 2 * std::size_t(to.extents.sites) * 144;
     const bool stream = bytes > cpu_backend().cache_bytes();

@@ -111,6 +111,7 @@ class LinkArrays {
   ForeignLinks layout_{};
   std::vector<std::byte*> arrays_;
   std::size_t array_bytes_ = 0;
+  std::int64_t between_mu_ = 0;  ///< bytes in one array from the links of a direction to those of the next
   Points points_;
 };
 

@@ -87,6 +87,9 @@ Context::Context(Backend& works_on, int with_threads)
   log.set_level(spdlog::level::off);
 }
 
+Context::Context(Backend& works_on, int with_threads, const spdlog::logger& says)
+    : backend(works_on), threads(with_threads), log(says) {}
+
 }  // namespace quadrille::capi
 
 using namespace quadrille;

@@ -81,6 +81,8 @@ quadrille_status quadrille_gauge_from_memory(quadrille_context* handle, const ch
 quadrille_status quadrille_gauge_update(quadrille_gauge* handle, const char* words, const void* const* arrays,
                                         size_t count) {
   return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
+    if (gauge->fixed)
+      throw Error(ErrorCode::unsupported, "the links of a job stay as they are; make a field of your own");
     const LinkArrays host = links_of(*gauge, words, arrays, count);
     gauge->origin = nullptr;
     gauge->points = host.points();

@@ -10,11 +10,12 @@ namespace {
 constexpr int slot_bits = 24, generation_bits = 32;
 constexpr std::uint32_t most_slots = (1u << slot_bits) - 1;
 
-constexpr Kind kind_of(std::uint64_t handle) { return Kind(handle >> (slot_bits + generation_bits)); }
 constexpr std::uint32_t generation_of(std::uint64_t handle) { return std::uint32_t(handle >> slot_bits); }
 constexpr std::uint32_t slot_of(std::uint64_t handle) { return std::uint32_t(handle) & most_slots; }
 
 }  // namespace
+
+Kind kind_of(std::uint64_t handle) { return Kind(handle >> (slot_bits + generation_bits)); }
 
 static_assert(sizeof(void*) == sizeof(std::uint64_t), "handles are 64 bits in a pointer");
 
@@ -24,6 +25,7 @@ const char* name_of(Kind kind) {
     case Kind::gauge: return "gauge field";
     case Kind::op: return "operator";
     case Kind::solver: return "solver";
+    case Kind::propagator: return "propagator";
     case Kind::none: break;
   }
   return nullptr;

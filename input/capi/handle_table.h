@@ -14,9 +14,12 @@
 
 namespace quadrille::capi {
 
-enum class Kind : std::uint8_t { none = 0, context = 0x51, gauge = 0x52, op = 0x53, solver = 0x54 };
+enum class Kind : std::uint8_t { none = 0, context = 0x51, gauge = 0x52, op = 0x53, solver = 0x54, propagator = 0x55 };
 
-/// "context", "gauge field", "operator", "solver".
+/// Of any value; none of those below where it is no handle.
+Kind kind_of(std::uint64_t handle);
+
+/// "context", "gauge field", "operator", "solver", "propagator".
 const char* name_of(Kind kind);
 
 class HandleTable {

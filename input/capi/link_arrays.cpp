@@ -14,20 +14,27 @@ namespace {
 
 constexpr std::size_t link_reals = 18;
 
+/// What the directions, sites and numbers of an order are in, the slowest first.
+enum class Nesting { site_mu, mu_site, mu_site_halo, mu_number_site, openqcd };
+
 /// What the name of an order stands for.
 struct LinkOrder {
   const char* name;
   std::size_t arrays;
   const char* said;  ///< of the arrays
+  Nesting nesting;
   SiteOrder sites;
   bool columns;
 };
 constexpr LinkOrder orders[] = {
-    {"ildg", 1, "one array", SiteOrder::lexicographic, false},
-    {"milc", 1, "one array", SiteOrder::even_odd, false},
-    {"cps", 1, "one array", SiteOrder::even_odd, true},
-    {"qdp", 4, "four arrays (one for each mu)", SiteOrder::even_odd, false},
-    {"openqcd", 2, "two arrays (the links and ipt)", SiteOrder::even_odd, false},
+    {"ildg", 1, "one array", Nesting::site_mu, SiteOrder::lexicographic, false},
+    {"milc", 1, "one array", Nesting::site_mu, SiteOrder::even_odd, false},
+    {"cps", 1, "one array", Nesting::site_mu, SiteOrder::even_odd, true},
+    {"tifr", 1, "one array", Nesting::mu_site, SiteOrder::even_odd, true},
+    {"bqcd", 1, "one array", Nesting::mu_site_halo, SiteOrder::even_odd, true},
+    {"qdp", 4, "four arrays (one for each mu)", Nesting::mu_site, SiteOrder::even_odd, false},
+    {"qdpjit", 4, "four arrays (one for each mu)", Nesting::mu_number_site, SiteOrder::even_odd, false},
+    {"openqcd", 2, "two arrays (the links and ipt)", Nesting::openqcd, SiteOrder::even_odd, false},
 };
 
 const LinkOrder& order_of(const std::string& name) {
@@ -44,7 +51,7 @@ LinkArrays::LinkArrays(const Parameters& words, const Dims& dims, const void* co
     throw Error(ErrorCode::invalid_input,
                 fmt::format("order: {} is {} of links, not {}", order.name, order.said, count), words.where("order"));
   }
-  const bool openqcd = words.text("order") == "openqcd";
+  const bool openqcd = order.nesting == Nesting::openqcd;
   const std::size_t of_links = openqcd ? 1 : count;
   words_.check(arrays, of_links, "links");
   for (std::size_t k = 0; k < of_links; ++k) arrays_.push_back(static_cast<std::byte*>(const_cast<void*>(arrays[k])));
@@ -53,8 +60,18 @@ LinkArrays::LinkArrays(const Parameters& words, const Dims& dims, const void* co
   layout_.bits = words_.bits();
   layout_.columns = words.has("matrix") ? words.text("matrix") == "columns" : order.columns;
   layout_.order = words.has("sites") ? site_order(words.text("sites")) : order.sites;
-  layout_.stride = std::int64_t(link_bytes * 4 / of_links);
-  array_bytes_ = std::size_t(volume(dims)) * std::size_t(layout_.stride);
+  const std::int64_t sites = volume(dims);
+  if (order.nesting == Nesting::mu_site_halo) {
+    layout_.halo = std::int64_t(dims[0] / 2 + 2) * (dims[1] + 2) * (dims[2] + 2) * (dims[3] + 2) - sites / 2;
+  }
+  if (order.nesting == Nesting::mu_number_site) layout_.apart = sites;
+  const std::int64_t places = sites + 2 * layout_.halo;
+  array_bytes_ = std::size_t(places) * link_bytes * 4 / of_links;
+  const bool one_by_one = order.nesting == Nesting::site_mu || openqcd;
+  layout_.stride = std::int64_t(layout_.apart != 0 ? link_bytes / link_reals
+                                : one_by_one       ? 4 * link_bytes
+                                                   : link_bytes);
+  between_mu_ = std::int64_t(one_by_one ? link_bytes : std::size_t(places) * link_bytes);
   ArrayWords::check_bytes(words, array_bytes_);
   undo_factors(words);
   if (openqcd) take_points(static_cast<const int*>(arrays[1]));
@@ -103,10 +120,11 @@ void LinkArrays::with_layout(Reached::Copy copy, const Work& work) const {
   ForeignLinks layout = layout_;
   if (points_) layout.points = reinterpret_cast<const std::int32_t*>(points_->get());
   std::vector<Reached> reached;
-  for (std::byte* array : arrays_) reached.push_back(words_.reached(array, array_bytes_, copy));
+  // What is no site of an array that is written stays.
+  const Reached::Copy first = layout.halo != 0 ? Reached::Copy::in : copy;
+  for (std::byte* array : arrays_) reached.push_back(words_.reached(array, array_bytes_, first));
   for (std::size_t mu = 0; mu < 4; ++mu) {
-    layout.first[mu] =
-        reached.size() == 4 ? reached[mu].get() : reached[0].get() + std::int64_t(mu) * layout.stride / 4;
+    layout.first[mu] = reached.size() == 4 ? reached[mu].get() : reached[0].get() + std::int64_t(mu) * between_mu_;
   }
   work(layout);
   words_.backend().synchronize();

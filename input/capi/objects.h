@@ -2,13 +2,16 @@
 #pragma once
 
 #include "core/backend/backend.h"
+#include "core/field/propagator.h"
 #include "core/gauge/gauge_store.h"
 #include "core/layout/lattice.h"
+#include "core/system/log.h"
 #include "core/tuning/kernel_log.h"
 #include "dirac/preconditioned.h"
 #include "input/capi/arrays.h"
 #include "input/capi/handle_table.h"
 #include "input/capi/quadrille.h"
+#include "input/capi/systems.h"
 #include "solvers/driver.h"
 
 #include <nlohmann/json.hpp>
@@ -25,6 +28,8 @@ namespace quadrille::capi {
 struct Context {
   static constexpr Kind kind = Kind::context;
   Context(Backend& works_on, int with_threads);
+  /// What is said goes where `says` has it.
+  Context(Backend& works_on, int with_threads, const spdlog::logger& says);
   Context& context() { return *this; }
 
   Backend& backend;
@@ -53,6 +58,7 @@ struct GaugeObject {
   std::shared_ptr<GaugeStore> links;
   Points points{};                  ///< of links that came in openQCD's order
   nlohmann::ordered_json origin{};  ///< file, format and checksum of results.json, until other links come
+  bool fixed = false;               ///< links of a job, which other tasks work on
 };
 
 struct OperatorObject {
@@ -64,19 +70,31 @@ struct OperatorObject {
   std::shared_ptr<GaugeObject> gauge;
   std::shared_ptr<const DiracOperator> dirac;
   EvenOddSystem system;
-  std::optional<Field> in, out, between;  ///< full, made when products are asked for
+  std::optional<Field> in, out, scratch, scratch2;  ///< full, made when products are asked for
 };
 
 struct SolverObject {
   static constexpr Kind kind = Kind::solver;
   SolverObject(std::shared_ptr<OperatorObject> with, const SolverSpec& spec)
-      : op(std::move(with)), solver(op->system, spec), x(op->system.full_desc()), b(op->system.full_desc()) {}
+      : op(std::move(with)),
+        systems(op->dirac, op->system, spec),
+        x(op->system.full_desc()),
+        b(op->system.full_desc()) {}
   Context& context() { return op->context(); }
 
   std::shared_ptr<OperatorObject> op;
-  SystemSolver solver;
+  Systems systems;
   Field x, b;
   nlohmann::ordered_json solves = nlohmann::ordered_json::array();
+};
+
+/// Of a job, which a module of it is given.
+struct PropagatorObject {
+  static constexpr Kind kind = Kind::propagator;
+  Context& context() { return *home; }
+
+  std::shared_ptr<Context> home;
+  const Propagator* propagator;
 };
 
 }  // namespace quadrille::capi

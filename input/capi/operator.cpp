@@ -4,6 +4,7 @@
 #include "input/blocks.h"
 #include "input/capi/arrays.h"
 #include "input/capi/call.h"
+#include "input/capi/systems.h"
 #include "input/capi/words.h"
 
 namespace quadrille::capi {
@@ -31,30 +32,32 @@ Subset subset_of_in(quadrille_product product, Subset out, const Location& where
       demand(out != Subset::Full, "even or odd, the parity of its result");
       return out == Subset::Even ? Subset::Odd : Subset::Even;
     case QUADRILLE_EVEN_ODD:
-    case QUADRILLE_EVEN_ODD_DAGGER: demand(out == Subset::Even, "even"); return Subset::Even;
+    case QUADRILLE_EVEN_ODD_DAGGER:
+    case QUADRILLE_EVEN_ODD_DAGGER_EVEN_ODD: demand(out != Subset::Full, "even or odd"); return out;
   }
-  throw Error(ErrorCode::invalid_input, fmt::format("there is no product {}; there are 0 to 6", int(product)));
+  throw Error(ErrorCode::invalid_input, fmt::format("there is no product {}; there are 0 to 7", int(product)));
 }
 
 Field part(Field& full, Subset subset) { return full.parity(subset == Subset::Odd ? Parity::Odd : Parity::Even); }
 
-/// y = P x; `between` is scratch of M^+ M.
-void multiply(const OperatorObject& op, quadrille_product product, Field& y, const Field& x, Field& between) {
-  const Dagger dagger =
-      product == QUADRILLE_M_DAGGER || product == QUADRILLE_HOP_DAGGER || product == QUADRILLE_EVEN_ODD_DAGGER
-          ? Dagger::Yes
-          : Dagger::No;
+/// y = P x; scratch are full fields.
+void multiply(const DiracOperator& dirac, quadrille_product product, Field& y, const Field& x, Field& scratch,
+              Field& scratch2) {
+  const Subset here = y.desc().subset;
   switch (product) {
-    case QUADRILLE_M:
-    case QUADRILLE_M_DAGGER: return op.dirac->apply(y, x, dagger);
-    case QUADRILLE_M_DAGGER_M: op.dirac->apply(between, x, Dagger::No); return op.dirac->apply(y, between, Dagger::Yes);
+    case QUADRILLE_M: return dirac.apply(y, x, Dagger::No);
+    case QUADRILLE_M_DAGGER: return dirac.apply(y, x, Dagger::Yes);
+    case QUADRILLE_M_DAGGER_M: return apply(dirac, {.normal = true}, y, x, scratch, scratch2);
     case QUADRILLE_HOP:
     case QUADRILLE_HOP_DAGGER:
       blas::zero(y);
-      op.dirac->subtract_hop(y, y, x, dagger);  // y = 0 - H x
+      dirac.subtract_hop(y, y, x, product == QUADRILLE_HOP ? Dagger::No : Dagger::Yes);  // y = 0 - H x
       return blas::scale(-1, y);
-    case QUADRILLE_EVEN_ODD:
-    case QUADRILLE_EVEN_ODD_DAGGER: return op.system.reduced().apply(y, x, dagger);
+    case QUADRILLE_EVEN_ODD: return apply(dirac, {.even_odd = true, .subset = here}, y, x, scratch, scratch2);
+    case QUADRILLE_EVEN_ODD_DAGGER:
+      return apply(dirac, {.even_odd = true, .adjoint = true, .subset = here}, y, x, scratch, scratch2);
+    case QUADRILLE_EVEN_ODD_DAGGER_EVEN_ODD:
+      return apply(dirac, {.even_odd = true, .normal = true, .subset = here}, y, x, scratch, scratch2);
   }
 }
 
@@ -66,19 +69,20 @@ void apply(OperatorObject& op, quadrille_product product, const char* words, con
   host.check(in, count, "in");
   host.check(out, count, "out");
   host.wait();
-  const double unit = product == QUADRILLE_M_DAGGER_M ? host.unit() * host.unit() : host.unit();
-  for (std::optional<Field>* field : {&op.in, &op.out, &op.between}) {
+  const bool squared = product == QUADRILLE_M_DAGGER_M || product == QUADRILLE_EVEN_ODD_DAGGER_EVEN_ODD;
+  const double unit = squared ? host.unit() * host.unit() : host.unit();
+  for (std::optional<Field>* field : {&op.in, &op.out, &op.scratch, &op.scratch2}) {
     if (!*field) field->emplace(op.dirac->field_desc());
   }
   for (std::size_t k = 0; k < count; ++k) {
     if (to == Subset::Full) {
       host.read_into(*op.in, in[k]);
-      multiply(op, product, *op.out, *op.in, *op.between);
+      multiply(*op.dirac, product, *op.out, *op.in, *op.scratch, *op.scratch2);
       host.write_from(*op.out, out[k], unit);
     } else {
       Field x = part(*op.in, from), y = part(*op.out, to);
       host.read_into(x, in[k]);
-      multiply(op, product, y, x, *op.between);
+      multiply(*op.dirac, product, y, x, *op.scratch, *op.scratch2);
       host.write_from(y, out[k], unit);
     }
   }

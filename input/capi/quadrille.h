@@ -30,12 +30,8 @@
 #define QUADRILLE_C_API
 #endif
 
-/* Numbers that a host gives: in C++ any int may stand for one of them, so that a wrong one can be refused. */
 #ifdef __cplusplus
-#define QUADRILLE_INT_ENUM : int
 extern "C" {
-#else
-#define QUADRILLE_INT_ENUM
 #endif
 
 /* ---- the library ---- */
@@ -87,11 +83,15 @@ QUADRILLE_C_API quadrille_status quadrille_schema(quadrille_context* context, co
  *
  * LINKS, the words for arrays of links U_mu(x) of 3 x 3 complex numbers:
  *   dims: [x, y, z, t]                extents, even; only where a field is made
- *   order: ildg | milc | cps | qdp | openqcd
+ *   order: ildg | milc | cps | tifr | bqcd | qdp | qdpjit | openqcd
  *                                     ildg (the default): one array [site][mu][row][column], sites lexicographic
  *                                     milc: the same with sites even_odd
  *                                     cps: milc with matrices by columns (QUDA's CPS_WILSON)
+ *                                     tifr: one array [mu][site][column][row], sites even_odd
+ *                                     bqcd: tifr with (X/2 + 2) (Y + 2) (Z + 2) (T + 2) places for each parity,
+ *                                     of which those behind the sites (halos) are neither read nor written
  *                                     qdp: four arrays, one for each mu, [site][row][column], sites even_odd
+ *                                     qdpjit: qdp with [re, im][row][column][site]
  *                                     openqcd: two, openQCD's udfld() and its ipt (of int, always in the host's
  *                                     memory): eight links for each odd point, in directions t, x, y, z
  *   sites: lexicographic | even_odd | odd_even
@@ -151,20 +151,9 @@ QUADRILLE_C_API quadrille_status quadrille_operator_create(quadrille_gauge* gaug
                                                            quadrille_operator** op);
 QUADRILLE_C_API quadrille_status quadrille_operator_destroy(quadrille_operator* op);
 
-/* M = [[A, H_eo], [H_oe, A]] by parities; for Wilson fermions A = m + 1 + 3 nu/xi0 and H = -D/2. */
-typedef enum quadrille_product QUADRILLE_INT_ENUM {
-  QUADRILLE_M = 0,
-  QUADRILLE_M_DAGGER = 1,
-  QUADRILLE_M_DAGGER_M = 2,
-  QUADRILLE_HOP = 3, /* H: the hopping term from one parity to the other */
-  QUADRILLE_HOP_DAGGER = 4,
-  QUADRILLE_EVEN_ODD = 5, /* A - H_eo A^-1 H_oe on the even sites */
-  QUADRILLE_EVEN_ODD_DAGGER = 6
-} quadrille_product;
-
-/* out[k] = P in[k] in double precision for k in [0, count). The subset must be full for M, M^+ and M^+ M, even for
- * those of the even sites, and for the hopping term the parity of `out` (`in` is of the other one). An out[k] may be
- * in[k], but not any other in. */
+/* out[k] = P in[k] in double precision for k in [0, count). The subset must be full for M, M^+ and M^+ M, even or
+ * odd for those of one parity, and for the hopping term the parity of `out` (`in` is of the other one). An out[k] may
+ * be in[k], but not any other in. */
 QUADRILLE_C_API quadrille_status quadrille_operator_apply(quadrille_operator* op, quadrille_product product,
                                                           const char* words, const void* const* in, void* const* out,
                                                           size_t count);
@@ -176,38 +165,12 @@ QUADRILLE_C_API quadrille_status quadrille_solver_create(quadrille_operator* op,
                                                          quadrille_solver** solver);
 QUADRILLE_C_API quadrille_status quadrille_solver_destroy(quadrille_solver* solver);
 
-typedef enum quadrille_stop_reason {
-  QUADRILLE_CONVERGED = 0,
-  QUADRILLE_MAX_ITERATIONS = 1,
-  QUADRILLE_BREAKDOWN = 2,
-  QUADRILLE_DIVERGED = 3,
-  QUADRILLE_NOT_FINITE = 4,
-  QUADRILLE_STAGNATED = 5
-} quadrille_stop_reason;
-
-/* What a solve did. It only grows, at its end: say `quadrille_report r = QUADRILLE_REPORT_INIT;`, of an array of them
- * so with the first. The library writes no more than struct_size bytes of each. */
-typedef struct quadrille_report {
-  uint32_t struct_size;
-  int32_t stop_reason; /* quadrille_stop_reason */
-  int32_t iterations;  /* of the Krylov method, restarts included */
-  int32_t reliable_updates;
-  int32_t restarts;
-  int32_t converged;     /* 1 or 0 */
-  double residual;       /* true: |b - M x| / |b| in double precision, with the links as given */
-  double solve_seconds;  /* time to solution */
-  double import_seconds; /* of b and the initial guess into the library's fields */
-  double export_seconds; /* of x */
-  double flops;          /* of operator applications, by the standard count */
-  uint64_t host_bytes;   /* read and written in the host's arrays */
-} quadrille_report;
-
-#define QUADRILLE_REPORT_INIT \
-  { (uint32_t)sizeof(quadrille_report), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
-
-/* Solves M x[k] = b[k] for k in [0, count), one after the other, with what was set up once. `words`: SPINORS (subset
- * full), and
- *   initial_guess: true            x[k] holds one: the solve begins at b - M x, in double, its target is that of b
+/* Solves P x[k] = b[k] for k in [0, count), one after the other, with what was set up once. `words`: SPINORS, and
+ *   system: m | m_dagger | m_dagger_m | even_odd | even_odd_dagger | even_odd_normal
+ *                                  P: M (without it), M^+, M^+ M with subset full; with subset even or odd
+ *                                  N = A - H A^-1 H there, N^+, N^+ N. Of a product each factor is a solve with
+ *                                  max_iterations of its own
+ *   initial_guess: true            x[k] holds one: the solve begins at b - P x, in double, its target is that of b
  * x is overwritten, and may be b of the same k. `reports`: null or count of them. QUADRILLE_NOT_CONVERGED when a solve
  * ended above the tolerance: all solutions and reports are there all the same. */
 QUADRILLE_C_API quadrille_status quadrille_solver_solve(quadrille_solver* solver, const char* words,

@@ -60,8 +60,16 @@ class Solves {
         count_(count),
         reports_(reinterpret_cast<std::byte*>(reports)),
         report_bytes_(reports == nullptr ? 0 : reports->struct_size) {
-    if (host_.subset() != Subset::Full) {
-      throw Error(ErrorCode::invalid_input, "M x = b is solved with subset: full", words_->where("subset"));
+    const std::string& system = words_->text("system");
+    choice_.subset = host_.subset();
+    choice_.even_odd = system.starts_with("even_odd");
+    choice_.adjoint = system == "m_dagger" || system == "even_odd_dagger";
+    choice_.normal = system == "m_dagger_m" || system == "even_odd_normal";
+    if (choice_.even_odd == (choice_.subset == Subset::Full)) {
+      throw Error(
+          ErrorCode::invalid_input,
+          fmt::format("system: {} is solved with subset: {}", system, choice_.even_odd ? "even, or odd" : "full"),
+          words_->where(words_->given("subset") ? "subset" : "system"));
     }
     host_.check(b, count, "b");
     host_.check(x, count, "x");
@@ -89,14 +97,17 @@ class Solves {
     const auto earlier = kernel_records();
     Backend& backend = object_.context().backend;
     const Clock::time_point begin = Clock::now();
-    host_.read_into(object_.b, b_[k]);
-    if (guessed) host_.read_into(object_.x, x_[k], host_.unit());
+    // M of the host is `unit` times M of the library, M^+ M its square.
+    const double unit = choice_.normal ? host_.unit() * host_.unit() : host_.unit();
+    read(object_.b, b_[k], 1);
+    if (guessed) read(object_.x, x_[k], unit);
     backend.synchronize();
     const double imported = seconds_since(begin);
     watch(k);
-    const SolveReport report = object_.solver.solve(object_.x, object_.b, guessed ? Start::given : Start::zero);
+    const SolveReport report =
+        object_.systems.solve(choice_, object_.x, object_.b, guessed ? Start::given : Start::zero);
     const Clock::time_point solved = Clock::now();
-    host_.write_from(object_.x, x_[k], 1 / host_.unit());
+    write(object_.x, x_[k], 1 / unit);
     quadrille_report out = QUADRILLE_REPORT_INIT;
     out.stop_reason = code_of(report.stop_reason);
     out.iterations = report.iterations;
@@ -113,10 +124,21 @@ class Solves {
     return report;
   }
 
+  /// The sites of the choice, from and to the fields of the solver, which are full.
+  void read(Field& full, const void* array, double factor) const {
+    if (choice_.subset == Subset::Full) return host_.read_into(full, array, factor);
+    Field part = full.parity(choice_.subset == Subset::Odd ? Parity::Odd : Parity::Even);
+    host_.read_into(part, array, factor);
+  }
+  void write(Field& full, void* array, double factor) const {
+    if (choice_.subset == Subset::Full) return host_.write_from(full, array, factor);
+    host_.write_from(full.parity(choice_.subset == Subset::Odd ? Parity::Odd : Parity::Even), array, factor);
+  }
+
   void watch(std::size_t k) {
     const Context& context = object_.context();
-    if (context.progress == nullptr) return object_.solver.set_progress({});
-    object_.solver.set_progress([this, &context, k](const Progress& now) {
+    if (context.progress == nullptr) return object_.systems.set_progress({});
+    object_.systems.set_progress([this, &context, k](const Progress& now) {
       if (context.progress(context.progress_user, k, count_, now.iteration, now.residual) == 0) return;
       throw Stopped{fmt::format("the progress function has ended solve {} after {} iterations", k, now.iteration)};
     });
@@ -124,8 +146,8 @@ class Solves {
 
   void give(std::size_t k, quadrille_report& out, const SolveReport& report, const std::vector<KernelRecord>& kernels) {
     const DiracOperator& dirac = *object_.op->dirac;
-    nlohmann::ordered_json solve = {{"solve", k}};
-    solve.update(solve_json({"", 0, 0, dirac.mass(), dirac.kappa()}, object_.solver.spec(), report, kernels));
+    nlohmann::ordered_json solve = {{"solve", k}, {"system", words_->text("system")}};
+    solve.update(solve_json({"", 0, 0, dirac.mass(), dirac.kappa()}, object_.systems.spec(), report, kernels));
     for (const char* of_a_task : {"task", "spin", "color"}) solve.erase(of_a_task);
     for (const auto& [key, value] :
          {std::pair("import_seconds", out.import_seconds), std::pair("export_seconds", out.export_seconds)}) {
@@ -141,6 +163,7 @@ class Solves {
   SolverObject& object_;
   std::shared_ptr<const Parameters> words_;
   SpinorArrays host_;
+  SystemChoice choice_;
   const void* const* b_;
   void* const* x_;
   std::size_t count_;

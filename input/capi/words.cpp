@@ -52,15 +52,17 @@ ParameterTable make_links_table(bool with_dims) {
                     .maximum = 4096,
                     .even = true});
   }
-  const Condition by_sites{"order", {"ildg", "milc", "cps", "qdp"}};
-  list.push_back({.name = "order",
-                  .type = Type::choice,
-                  .help =
-                      "ildg, milc and cps: one array [site][mu][3][3], sites lexicographic, even_odd, even_odd and "
-                      "matrices by columns; qdp: four arrays, one for each mu, [site][3][3], even_odd; openqcd: its "
-                      "array udfld(), and its list of points ipt (of int, in the host's memory)",
-                  .default_text = "ildg",
-                  .choices = {"ildg", "milc", "cps", "qdp", "openqcd"}});
+  const Condition by_sites{"order", {"ildg", "milc", "cps", "tifr", "bqcd", "qdp", "qdpjit"}};
+  list.push_back(
+      {.name = "order",
+       .type = Type::choice,
+       .help = "ildg, milc and cps: one array [site][mu][3][3], sites lexicographic, even_odd, even_odd and "
+               "matrices by columns; tifr: one array [mu][site][3][3], even_odd, by columns; bqcd: the same with "
+               "places for halos after the sites of each parity; qdp: four arrays, one for each mu, [site][3][3], "
+               "even_odd; qdpjit: the same [complex][3][3][site]; openqcd: its "
+               "array udfld(), and its list of points ipt (of int, in the host's memory)",
+       .default_text = "ildg",
+       .choices = {"ildg", "milc", "cps", "tifr", "bqcd", "qdp", "qdpjit", "openqcd"}});
   list.push_back({.name = "sites",
                   .type = Type::choice,
                   .help = "other than those of the order",
@@ -171,6 +173,12 @@ const ParameterTable& spinors_table() {
 const ParameterTable& solve_table() {
   static const ParameterTable table = [] {
     ParameterTable with_guess = make_spinors_table();
+    with_guess.parameters.push_back(
+        {.name = "system",
+         .type = Type::choice,
+         .help = "M, M^+, M^+ M; or on the sites of one parity A - H A^-1 H, its adjoint, and their product",
+         .default_text = "m",
+         .choices = {"m", "m_dagger", "m_dagger_m", "even_odd", "even_odd_dagger", "even_odd_normal"}});
     with_guess.parameters.push_back({.name = "initial_guess",
                                      .type = Type::boolean,
                                      .help = "x holds one: the solve begins at b - M x",

@@ -16,7 +16,7 @@ const ParameterTable& context_table();
 /// LINKS of quadrille.h; with the extents of a field that is made (from), and without.
 const ParameterTable& new_links_table();
 const ParameterTable& links_table();
-/// SPINORS of quadrille.h; and those with `initial_guess`.
+/// SPINORS of quadrille.h; and those with `system` and `initial_guess`.
 const ParameterTable& spinors_table();
 const ParameterTable& solve_table();
 

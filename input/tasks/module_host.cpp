@@ -2,12 +2,16 @@
 
 #include "core/backend/backend.h"
 #include "core/system/memory.h"
-#include "input/files/checksum.h"
+#include "input/capi/call.h"
+#include "input/capi/functions.h"
+#include "input/files/gauge_file.h"
 #include "input/job.h"
 #include "input/job_run.h"
 #include "input/outputs.h"
 #include "input/stop_signal.h"
+#include "input/tasks/module_handles.h"
 #include "input/tasks/module_parameters.h"
+#include "input/tasks/module_state.h"
 #include "modules/loader.h"
 
 #include <omp.h>
@@ -45,6 +49,8 @@ void note_exception(quadrille_run* run) {
     set_failure(run, std::current_exception());
   } catch (const std::bad_alloc&) {
     set_failure(run, std::current_exception());
+  } catch (const capi::InvalidHandle& wrong) {
+    (void)defect(run, fmt::format("the {} that it gives {}", wrong.wanted, wrong.why));
   } catch (const std::exception& error) {
     (void)defect(run, error.what());
   } catch (...) {
@@ -183,141 +189,133 @@ void fail(quadrille_run* run, quadrille_status code, const char* path, const cha
   });
 }
 
-HostLinks links_of(const int dims[4], const double* numbers) {
-  HostLinks links({dims[0], dims[1], dims[2], dims[3]});
-  std::memcpy(static_cast<void*>(links.data.data()), numbers, links.data.size() * sizeof(Complex));
-  return links;
-}
-
-void give_links(const HostLinks& links, int dims[4], const double** numbers) {
-  std::copy(links.dims.begin(), links.dims.end(), dims);
-  *numbers = reinterpret_cast<const double*>(links.data.data());
-}
-
-const GaugeStore& store_of(const quadrille_gauge* links) {
-  return *reinterpret_cast<const GaugeStore*>(given(links, "a gauge field"));
-}
-
-quadrille_status gauge(quadrille_run* run, const quadrille_gauge** links) {
-  return running_call(run, "gauge", [&](JobRun& job) {
-    if (!run->task.entry->needs_links) return defect(run, "it asks for links without QUADRILLE_NEEDS_LINKS");
-    *links = reinterpret_cast<const quadrille_gauge*>(job.gauge().links.get());
+/// A call that gives something in *out, which `find` finds among the handles of the task.
+template <class T, class Find>
+quadrille_status give(quadrille_run* run, const char* name, T* out, Find&& find) noexcept {
+  return running_call(run, name, [&](JobRun&) {
+    *out = find(handles_of(run));
     return QUADRILLE_DONE;
   });
 }
 
-quadrille_status links(quadrille_run* run, int dims[4], const double** numbers) {
-  const quadrille_gauge* store = nullptr;
-  if (gauge(run, &store) != QUADRILLE_DONE) return QUADRILLE_FAILED;
-  return running_call(run, "links", [&](JobRun&) {
-    if (run->host_links.data.empty()) run->host_links = store_of(store).host_links();
-    give_links(run->host_links, dims, numbers);
-    return QUADRILLE_DONE;
+quadrille_status context(quadrille_run* run, quadrille_context** context) {
+  return give(run, "context", context, [](ModuleHandles& handles) { return handles.context(); });
+}
+
+quadrille_status gauge(quadrille_run* run, quadrille_gauge** gauge) {
+  return give(run, "gauge", gauge, [](ModuleHandles& handles) { return handles.gauge(); });
+}
+
+quadrille_status dirac_operator(quadrille_run* run, quadrille_operator** op) {
+  return give(run, "dirac_operator", op, [](ModuleHandles& handles) { return handles.dirac_operator(); });
+}
+
+quadrille_status solver(quadrille_run* run, quadrille_solver** solver) {
+  return give(run, "solver", solver, [](ModuleHandles& handles) { return handles.solver(); });
+}
+
+quadrille_status propagator(quadrille_run* run, const char* path, std::size_t index, quadrille_propagator** out) {
+  return give(run, "propagator", out, [&](ModuleHandles& handles) {
+    const auto& task = std::get<std::string>(asked_value(run, path, index, {ParameterType::text}).scalar);
+    const std::vector<TaskReference>& references = run->task.entry->references;
+    const bool of_solves = std::any_of(references.begin(), references.end(), [&](const TaskReference& reference) {
+      return reference.parameter == path && reference.kind == "propagator";
+    });
+    if (!of_solves) throw std::invalid_argument(fmt::format("'{}' names no task of the kind propagator", path));
+    return handles.propagator(task);
   });
 }
 
-quadrille_status write_gauge(quadrille_run* run, const char* name, const quadrille_gauge* links, int bits) {
+quadrille_status object(quadrille_run* run, const void* handle, const void** object) {
+  return give(run, "object", object, [&](ModuleHandles& handles) { return handles.object(handle); });
+}
+
+quadrille_status handle_of_gauge(quadrille_run* run, const void* gauge_store, quadrille_gauge** gauge) {
+  return give(run, "handle_of_gauge", gauge, [&](ModuleHandles& handles) {
+    const auto* links = static_cast<const GaugeStore*>(given(gauge_store, "a gauge field"));
+    return handles.handle_of(*links);
+  });
+}
+
+quadrille_status write_gauge(quadrille_run* run, const char* name, quadrille_gauge* gauge, int bits) {
   return running_call(run, "write_gauge", [&](JobRun&) {
-    write_gauge_file(output_path(run, given(name, "the name of a file")), store_of(links), {.precision = bits});
+    const GaugeStore& links = handles_of(run).links(gauge);
+    write_gauge_file(output_path(run, given(name, "the name of a file")), links, {.precision = bits});
     return QUADRILLE_DONE;
   });
 }
 
-quadrille_status write_links(quadrille_run* run, const char* name, const int dims[4], const double* numbers, int bits) {
-  return running_call(run, "write_links", [&](JobRun&) {
-    write_gauge_file(output_path(run, given(name, "the name of a file")), links_of(dims, numbers), {.precision = bits});
+quadrille_status device(quadrille_run* run, int* ordinal, void** stream) {
+  return running_call(run, "device", [&](JobRun& job) {
+    *ordinal = job.backend().ordinal();
+    *stream = job.backend().native_stream();
     return QUADRILLE_DONE;
   });
 }
 
-template <class Links>
-quadrille_status keep(quadrille_run* run, const char* function, const char* json, const Links& links) {
-  return running_call(run, function, [&](JobRun& job) {
-    const Json state = Json::parse(given(json, "a state"));
-    const std::string name = unfinished_file(run->task, run->states_kept++);
-    const Checksum checksum = write_gauge_file(job.folder().prepare(name).string(), links());
-    job.keep_unfinished(run->task, {{"state", state},
-                                    {"links", name},
-                                    {"checksum", to_string(checksum)},
-                                    {"turn", run->states_kept},
-                                    {"files", job.record().files},
-                                    {"warnings", job.record().warnings}});
-    return QUADRILLE_DONE;
-  });
-}
-
-quadrille_status keep_unfinished_gauge(quadrille_run* run, const char* json, const quadrille_gauge* links) {
-  return keep(run, "keep_unfinished_gauge", json, [&]() -> const GaugeStore& { return store_of(links); });
-}
-
-quadrille_status keep_unfinished(quadrille_run* run, const char* json, const int dims[4], const double* numbers) {
-  return keep(run, "keep_unfinished", json, [&] { return links_of(dims, numbers); });
-}
-
-/// What was said earlier, then what is new.
-std::vector<std::string> joined(std::vector<std::string> earlier, const std::vector<std::string>& now) {
-  for (const std::string& text : now) {
-    if (std::find(earlier.begin(), earlier.end(), text) == earlier.end()) earlier.push_back(text);
-  }
-  return earlier;
-}
-
-/// What keep_unfinished() wrote, as restart.json has it.
-struct KeptState {
-  Json state;
-  std::string links, checksum;
-  int turn = 0;
-  std::vector<std::string> files, warnings;
-
-  KeptState(const Json& kept, const JobRun& job, const TaskSpec& task) try
-      : state(kept.at("state")),
-        links(kept.at("links")),
-        checksum(kept.at("checksum")),
-        turn(kept.at("turn")),
-        files(kept.at("files")),
-        warnings(kept.at("warnings")) {
-  } catch (const Json::exception&) {
-    throw job.folder().damaged(fmt::format("'unfinished.{}' is not a state of this task", task.name));
-  }
-};
-
-quadrille_status unfinished_gauge(quadrille_run* run, const char** json, const quadrille_gauge** links) {
-  return host_call(run, "unfinished_gauge", [&] {
-    *json = nullptr;
-    if (run->job == nullptr) return QUADRILLE_DONE;
-    JobRun& job = *run->job;
-    const Json found = job.unfinished(run->task, JobRun::Threads::any);
-    if (found.is_null()) return QUADRILLE_DONE;
-    const KeptState kept(found, job, run->task);
-    const std::string file = job.folder().path(kept.links).string();
+quadrille_status allocate(quadrille_run* run, std::size_t bytes, void** memory) {
+  *memory = nullptr;
+  return running_call(run, "allocate", [&](JobRun&) {
     try {
-      run->unfinished = read_gauge_file(file, {.backend = &job.backend()});
-    } catch (const Error& error) {
-      job.warn(fmt::format("{} starts over: the state that an interrupted run kept cannot be read: {}", run->task.name,
-                           error.what()));
+      *memory = handles_of(run).allocate(bytes);
       return QUADRILLE_DONE;
+    } catch (const NotEnoughMemory&) {
+      note_exception(run);
+      return QUADRILLE_NO_MEMORY;
     }
-    if (to_string(run->unfinished.info.checksum.computed) != kept.checksum) {
-      job.warn(fmt::format("{} starts over: {} is not what the interrupted run kept", run->task.name, file));
-      return QUADRILLE_DONE;
-    }
-    run->states_kept = kept.turn;
-    job.record().files = kept.files;
-    job.record().warnings = joined(kept.warnings, job.record().warnings);
-    *json = keep_text(run, kept.state.dump());
-    *links = reinterpret_cast<const quadrille_gauge*>(run->unfinished.links.get());
+  });
+}
+
+quadrille_status release(quadrille_run* run, void* memory) {
+  return running_call(run, "release", [&](JobRun&) {
+    handles_of(run).release(memory);
     return QUADRILLE_DONE;
   });
 }
 
-quadrille_status unfinished(quadrille_run* run, const char** json, int dims[4], const double** numbers) {
-  const quadrille_gauge* store = nullptr;
-  if (unfinished_gauge(run, json, &store) != QUADRILLE_DONE) return QUADRILLE_FAILED;
-  if (*json == nullptr) return QUADRILLE_DONE;
-  return host_call(run, "unfinished", [&] {
-    run->unfinished_host_links = store_of(store).host_links();
-    give_links(run->unfinished_host_links, dims, numbers);
+quadrille_status put_state(quadrille_run* run, const char* name, const void* bytes, std::size_t size) {
+  return running_call(run, "put_state", [&](JobRun&) {
+    state_of(run).put(given(name, "the name of a part"), bytes, size);
     return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status put_state_gauge(quadrille_run* run, const char* name, quadrille_gauge* gauge) {
+  return running_call(run, "put_state_gauge", [&](JobRun&) {
+    state_of(run).put(given(name, "the name of a part"), handles_of(run).links(gauge));
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status keep_state(quadrille_run* run) {
+  return running_call(run, "keep_state", [&](JobRun&) {
+    state_of(run).keep();
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status state(quadrille_run* run, std::uint64_t* generation, const char** hash) {
+  return running_call(run, "state", [&](JobRun&) {
+    const ModuleState& kept = state_of(run);
+    *generation = kept.generation();
+    *hash = kept.generation() == 0 ? nullptr : keep_text(run, kept.hash());
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status get_state(quadrille_run* run, const char* name, const void** bytes, std::size_t* size) {
+  return running_call(run, "get_state", [&](JobRun&) {
+    const std::string* found = state_of(run).bytes(given(name, "the name of a part"));
+    *bytes = found == nullptr ? nullptr : found->data();
+    *size = found == nullptr ? 0 : found->size();
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status get_state_gauge(quadrille_run* run, const char* name, quadrille_gauge** gauge) {
+  return give(run, "get_state_gauge", gauge, [&](ModuleHandles& handles) -> quadrille_gauge* {
+    const GaugeFile* found = state_of(run).links(given(name, "the name of a part"));
+    return found == nullptr ? nullptr : handles.handle_of(*found->links);
   });
 }
 
@@ -369,14 +367,24 @@ const quadrille_host module_host = {
     .warn = warn,
     .progress = progress,
     .fail = fail,
-    .links = links,
-    .write_links = write_links,
-    .keep_unfinished = keep_unfinished,
-    .unfinished = unfinished,
+    .functions = &capi::function_table,
+    .context = context,
     .gauge = gauge,
+    .dirac_operator = dirac_operator,
+    .solver = solver,
+    .propagator = propagator,
+    .object = object,
+    .handle_of_gauge = handle_of_gauge,
     .write_gauge = write_gauge,
-    .keep_unfinished_gauge = keep_unfinished_gauge,
-    .unfinished_gauge = unfinished_gauge,
+    .device = device,
+    .allocate = allocate,
+    .release = release,
+    .put_state = put_state,
+    .put_state_gauge = put_state_gauge,
+    .keep_state = keep_state,
+    .state = state,
+    .get_state = get_state,
+    .get_state_gauge = get_state_gauge,
     .links_file = links_file,
     .should_stop = should_stop,
     .stopped = stopped,

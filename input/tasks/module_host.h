@@ -2,8 +2,6 @@
 #pragma once
 
 #include "core/error.h"
-#include "core/field/host_field.h"
-#include "input/files/gauge_file.h"
 #include "input/progress.h"
 #include "modules/module.h"
 
@@ -13,6 +11,7 @@
 #include <atomic>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -22,6 +21,8 @@
 namespace quadrille {
 class Backend;
 class JobRun;
+class ModuleHandles;
+class ModuleState;
 struct TaskSpec;
 }  // namespace quadrille
 
@@ -36,10 +37,9 @@ struct quadrille_run {
   std::deque<std::string> texts = {};               ///< that the module has been given
   nlohmann::ordered_json result = nullptr;
   nlohmann::ordered_json blocks = nlohmann::ordered_json::object();
-  quadrille::GaugeFile unfinished = {};                              ///< the links of the state that was kept
-  quadrille::HostLinks host_links = {}, unfinished_host_links = {};  ///< for a module that asks for them there
-  int states_kept = 0;
-  std::optional<std::set<std::string>> outputs = {};  ///< names that it may write, once it has
+  std::shared_ptr<quadrille::ModuleState> state = {};      ///< once it has asked
+  std::shared_ptr<quadrille::ModuleHandles> handles = {};  ///< that it has been given, once it has
+  std::optional<std::set<std::string>> outputs = {};       ///< names that it may write, once it has
   std::optional<quadrille::ProgressLine> line = {};
   std::string stopped_where = {};
 };

@@ -1,10 +1,14 @@
 #include "input/tasks/module_task.h"
 
 #include "core/backend/backend.h"
+#include "dirac/registry.h"
+#include "input/blocks.h"
 #include "input/job.h"
 #include "input/job_run.h"
 #include "input/stop_signal.h"
+#include "input/tasks/checks.h"
 #include "input/tasks/module_host.h"
+#include "solvers/driver.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -86,8 +90,15 @@ void check_for(Backend* backend, const TaskSpec& task, std::vector<Error>& error
 
 void check(const TaskSpec& task, const Dims&, std::vector<Error>& errors) {
   const std::size_t before = errors.size();
+  if (task.op) gather(errors, [&] { find_operator(task.op->text("type")).check(*task.op); });
+  if (task.solver) gather(errors, [&] { (void)solver_spec(*task.solver); });
   for (const auto& [name, item] : task.parameters->items()) check_files(item, name, task, errors);
   if (errors.size() == before) check_for(nullptr, task, errors);
+}
+
+void check_solver_on(const TaskSpec& task, const LoadedGauge& gauge, Backend&, std::vector<Error>& errors) {
+  const OperatorForm outer = solver_spec(*task.solver).outer_form();
+  check_outer_form(outer, task.solver->where("reconstruct"), *task.op, gauge, errors);
 }
 
 void check_backend(const TaskSpec& task, Backend& backend, std::vector<Error>& errors) {
@@ -135,7 +146,11 @@ TaskEntry module_task(const Module& module, std::size_t index) {
   TaskEntry entry;
   entry.name = task.name;
   entry.table = task.table;
-  entry.needs_links = (task.descriptor.flags & QUADRILLE_NEEDS_LINKS) != 0;
+  const auto needs = [&](std::uint32_t bit) { return (task.descriptor.flags & bit) != 0; };
+  entry.needs_links = needs(QUADRILLE_NEEDS_LINKS);
+  entry.needs_operator = needs(QUADRILLE_NEEDS_OPERATOR);
+  entry.needs_solver = needs(QUADRILLE_NEEDS_SOLVER);
+  if (entry.needs_solver) entry.check_links = check_solver_on;
   for (const TaskParameter& earlier : task.earlier) entry.references.push_back({earlier.name, earlier.kind});
   entry.module = &module;
   entry.module_task = index;

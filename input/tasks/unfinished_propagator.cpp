@@ -9,6 +9,12 @@
 
 namespace quadrille {
 
+namespace {
+
+std::string file_of(const TaskSpec& task) { return unfinished_prefix(task) + "0.lime"; }
+
+}  // namespace
+
 int continue_components(JobRun& job, const TaskSpec& task, Propagator& out) {
   const nlohmann::ordered_json kept = job.unfinished(task, JobRun::Threads::any);
   if (kept.is_null()) return 0;
@@ -19,7 +25,7 @@ int continue_components(JobRun& job, const TaskSpec& task, Propagator& out) {
     throw job.folder().damaged(
         fmt::format("'unfinished.{}' has {} solves of {} components", task.name, solves.size(), done));
   }
-  const std::string path = job.folder().path(unfinished_file(task, 0)).string();
+  const std::string path = job.folder().path(file_of(task)).string();
   try {
     PropagatorFile file = read_propagator_file(path, job.lattice(), job.backend());
     if (to_string(file.info.checksum.computed) != hash) {
@@ -48,7 +54,7 @@ void keep_components(JobRun& job, const TaskSpec& task, Propagator& out) {
   }
   std::string checksum;
   try {
-    checksum = to_string(write_propagator_file(job.folder().prepare(unfinished_file(task, 0)).string(), out, {}));
+    checksum = to_string(write_propagator_file(job.folder().prepare(file_of(task)).string(), out, {}));
   } catch (const Error& error) {
     if (error.code() == ErrorCode::numerical) return;  // a failed solve is not worth keeping
     throw;

@@ -243,7 +243,7 @@ class Json(Kind):
         for _ in range(50):
             process = subprocess.Popen([PROGRAM, "run", job, "--out", self.path("chain"), "--backend", "cpu", "--force"],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            while process.poll() is None and not os.path.exists(self.path("chain/generate.unfinished.1.lime")):
+            while process.poll() is None and not os.path.exists(self.path("chain/generate.unfinished.1.links.lime")):
                 time.sleep(0.001)
             process.send_signal(signal.SIGTERM)  # SIGINT is ignored in the background of a script
             if process.wait() == 143:

@@ -65,6 +65,71 @@ TEST(Descriptor, LayoutOfVersionOne) {
   EXPECT_EQ(sizeof(quadrille_parameter_type), 4u);
 }
 
+TEST(Descriptor, LayoutOfTheHost) {
+  AT(quadrille_host, abi_version, 0);
+  AT(quadrille_host, struct_size, 4);
+  AT(quadrille_host, has, 8);
+  AT(quadrille_host, count, 16);
+  AT(quadrille_host, boolean, 24);
+  AT(quadrille_host, integer, 32);
+  AT(quadrille_host, real, 40);
+  AT(quadrille_host, text, 48);
+  AT(quadrille_host, input_file, 56);
+  AT(quadrille_host, output_file, 64);
+  AT(quadrille_host, output_named, 72);
+  AT(quadrille_host, task_name, 80);
+  AT(quadrille_host, backend, 88);
+  AT(quadrille_host, threads, 96);
+  AT(quadrille_host, result, 104);
+  AT(quadrille_host, warn, 112);
+  AT(quadrille_host, progress, 120);
+  AT(quadrille_host, fail, 128);
+  AT(quadrille_host, functions, 136);
+  AT(quadrille_host, context, 144);
+  AT(quadrille_host, gauge, 152);
+  AT(quadrille_host, dirac_operator, 160);
+  AT(quadrille_host, solver, 168);
+  AT(quadrille_host, propagator, 176);
+  AT(quadrille_host, object, 184);
+  AT(quadrille_host, handle_of_gauge, 192);
+  AT(quadrille_host, write_gauge, 200);
+  AT(quadrille_host, device, 208);
+  AT(quadrille_host, allocate, 216);
+  AT(quadrille_host, release, 224);
+  AT(quadrille_host, put_state, 232);
+  AT(quadrille_host, put_state_gauge, 240);
+  AT(quadrille_host, keep_state, 248);
+  AT(quadrille_host, state, 256);
+  AT(quadrille_host, get_state, 264);
+  AT(quadrille_host, get_state_gauge, 272);
+  AT(quadrille_host, links_file, 280);
+  AT(quadrille_host, should_stop, 288);
+  AT(quadrille_host, stopped, 296);
+  EXPECT_EQ(sizeof(quadrille_host), 304u);
+}
+
+TEST(Descriptor, LayoutOfFunctions) {
+  AT(quadrille_functions, struct_size, 0);
+  AT(quadrille_functions, message, 8);
+  AT(quadrille_functions, gauge_create, 16);
+  AT(quadrille_functions, gauge_from_memory, 24);
+  AT(quadrille_functions, gauge_update, 32);
+  AT(quadrille_functions, gauge_to_memory, 40);
+  AT(quadrille_functions, gauge_dims, 48);
+  AT(quadrille_functions, gauge_plaquettes, 56);
+  AT(quadrille_functions, gauge_json, 64);
+  AT(quadrille_functions, gauge_destroy, 72);
+  AT(quadrille_functions, operator_create, 80);
+  AT(quadrille_functions, operator_apply, 88);
+  AT(quadrille_functions, operator_destroy, 96);
+  AT(quadrille_functions, solver_create, 104);
+  AT(quadrille_functions, solver_solve, 112);
+  AT(quadrille_functions, solver_json, 120);
+  AT(quadrille_functions, solver_destroy, 128);
+  AT(quadrille_functions, propagator_to_memory, 136);
+  EXPECT_EQ(sizeof(quadrille_functions), 144u);
+}
+
 TEST(Descriptor, ValuesOfVersionOne) {
   const int types[] = {QUADRILLE_BOOLEAN, QUADRILLE_INTEGER,        QUADRILLE_REAL,     QUADRILLE_TEXT,
                        QUADRILLE_CHOICE,  QUADRILLE_FILE_IN,        QUADRILLE_FILE_OUT, QUADRILLE_GROUP,
@@ -76,6 +141,8 @@ TEST(Descriptor, ValuesOfVersionOne) {
   for (unsigned k = 0; k < 6; ++k) EXPECT_EQ(flags[k], 1u << k);
   EXPECT_EQ(QUADRILLE_NEEDS_LINKS, 1u);
   EXPECT_EQ(QUADRILLE_MAKES_LINKS, 2u);
+  EXPECT_EQ(QUADRILLE_NEEDS_OPERATOR, 4u);
+  EXPECT_EQ(QUADRILLE_NEEDS_SOLVER, 8u);
 }
 
 quadrille_status do_nothing(const quadrille_host*, quadrille_run*) { return QUADRILLE_DONE; }
@@ -183,6 +250,13 @@ TEST(Descriptor, TasksAndModulesThatMakeNoSenseAreRefusedByName) {
   expect_refused("task job has no function 'run'", unchanged, [](T& t, M&) { t.run = nullptr; });
   expect_refused("task job names 'stranger'", unchanged, [](T& t, M&) { t.exactly_one_of = one_of_strangers; });
   expect_refused("task job has a parameter 'task' or 'name'", [](quadrille_parameter& p) { p.name = "name"; });
+  expect_refused("needs an operator and no links", unchanged, [](T& t, M&) { t.flags = QUADRILLE_NEEDS_OPERATOR; });
+  expect_refused("needs a solver and no operator", unchanged,
+                 [](T& t, M&) { t.flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_NEEDS_SOLVER; });
+  expect_refused(
+      "task job has a parameter 'operator', which comes with its flags",
+      [](quadrille_parameter& p) { p.name = "operator"; },
+      [](T& t, M&) { t.flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_NEEDS_OPERATOR; });
   expect_refused("it offers no task to run", unchanged, [](T&, M& m) { m.task_count = 0; });
   expect_refused("the module needs a name", unchanged, [](T&, M& m) { m.name = ""; });
   expect_refused("it gives no version or no build id", unchanged, [](T&, M& m) { m.version = nullptr; });

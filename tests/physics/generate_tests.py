@@ -201,6 +201,39 @@ for axes in figures[0].axes:
                     else:
                         self.assertAlmostEqual(goes_on[0], history[7], delta=1e-3)
 
+    def kept(self, out, change=None):
+        """The JSON of the state that the chain has kept, which `change` may change; null where there is none, or where the
+        chain has gone on since restart.json was read."""
+        if not os.path.exists(self.path(out + "/restart.json")):
+            return None
+        with open(self.path(out + "/restart.json")) as stream:
+            restart = json.load(stream)
+        if not restart["unfinished"]:
+            return None
+        part = restart["unfinished"]["generate"]["so_far"]["so_far"]["parts"]["state"]
+        file = os.path.join(self.path(out), part["file"])
+        with open(file, "rb") as stream:
+            text = stream.read()
+        if self.fnv(text) != part["hash"]:
+            return None
+        state = json.loads(text)
+        if change:
+            change(state)
+            text = json.dumps(state).encode()
+            part["hash"] = self.fnv(text)
+            with open(file, "wb") as stream:
+                stream.write(text)
+            with open(self.path(out + "/restart.json"), "w") as stream:
+                json.dump(restart, stream)
+        return state
+
+    @staticmethod
+    def fnv(text):
+        value = 0xcbf29ce484222325
+        for byte in text:
+            value = (value ^ byte) * 0x100000001b3 % 2**64
+        return f"{value:016x}"
+
     def interrupt(self, job, out, sweeps):
         """Runs the job, which keeps its state after each sweep, and kills it after at least `sweeps` of them."""
         process = subprocess.Popen(
@@ -211,10 +244,7 @@ for axes in figures[0].axes:
         done = 0
         for _ in range(6000):
             self.assertIsNone(process.poll(), "the chain ended before it could be interrupted")
-            if os.path.exists(self.path(out + "/restart.json")):
-                with open(self.path(out + "/restart.json")) as stream:
-                    kept = json.load(stream)["unfinished"]
-                done = kept["generate"]["so_far"]["so_far"]["state"]["done"] if kept else 0
+            done = (self.kept(out) or {"done": 0})["done"]
             if done >= sweeps:
                 break
             time.sleep(0.01)
@@ -332,21 +362,21 @@ for axes in figures[0].axes:
     def test_a_damaged_state_in_the_restart_file_is_an_error_with_the_way_out(self):
         job = self.job(separation=100, keep_every=0)
         self.interrupt(job, "out", 5)
-        with open(self.path("out/restart.json")) as stream:
-            good = stream.read()
+        whole = self.path("whole")
+        shutil.copytree(self.path("out"), whole)
         for change in (lambda state: state.update(done=-3), lambda state: state.update(done=10**6),
                        lambda state: state.update(counts=[1]), lambda state: state.pop("loop_re"),
                        lambda state: state["plaquette"].pop(), lambda state: state.update(seconds="long")):
-            restart = json.loads(good)
-            change(restart["unfinished"]["generate"]["so_far"]["so_far"]["state"])
-            with open(self.path("out/restart.json"), "w") as stream:
-                json.dump(restart, stream)
+            shutil.rmtree(self.path("out"))
+            shutil.copytree(whole, self.path("out"))
+            self.assertIsNotNone(self.kept("out", change))
             process = self.call("run", self.write_job(job), "--out", self.path("out"))
             self.assertEqual(process.returncode, 1, process.stderr)
             self.assertRegex(process.stderr, "restart.json is damaged: .*--force")
             self.assertNotIn("json.exception", process.stderr)
-        restart = json.loads(good)
-        restart["unfinished"]["generate"]["so_far"]["so_far"]["turn"] = "x"
+        with open(os.path.join(whole, "restart.json")) as stream:
+            restart = json.load(stream)
+        restart["unfinished"]["generate"]["so_far"]["so_far"]["generation"] = "x"
         with open(self.path("out/restart.json"), "w") as stream:
             json.dump(restart, stream)
         process = self.call("run", self.write_job(job), "--out", self.path("out"))
@@ -358,7 +388,7 @@ for axes in figures[0].axes:
         job = self.job(separation=300)
         self.assertEqual(self.stopped(job, signal.SIGINT)[0], 130)
         states = [name for name in os.listdir(self.path("out")) if "unfinished" in name]
-        self.assertEqual(len(states), 1)
+        self.assertEqual(len(states), 2)  # numbers and links
         process = self.start(job)
         self.wait_for("out/folder/b_0303.lime", process)
         process.send_signal(signal.SIGSTOP)
@@ -398,7 +428,7 @@ for axes in figures[0].axes:
         job = self.job(separation=100, keep_every=0)
         self.interrupt(job, "out", 5)
         for turn in range(2):
-            with open(self.path(f"out/generate.unfinished.{turn}.lime"), "r+b") as stream:
+            with open(self.path(f"out/generate.unfinished.{turn}.links.lime"), "r+b") as stream:
                 stream.seek(-1000, os.SEEK_END)
                 stream.write(b"damaged")
         results = self.run_job(job)
@@ -453,7 +483,7 @@ for axes in figures[0].axes:
 
     def test_outputs_are_known_before_the_work(self):
         self.refused(self.job(save={"file": "#/../results.json"}, configurations=1), "holds the results")
-        self.refused(self.job(save={"file": "generate.unfinished.1.lime"}, configurations=1), "an interrupted run needs")
+        self.refused(self.job(save={"file": "generate.unfinished.1.any"}, configurations=1), "an interrupted run needs")
         job = self.job()
         job["gauge"]["save"] = "folder/b_0011.lime"
         self.refused(job, r"'folder/b_0011\.lime' is written twice")

@@ -161,8 +161,12 @@ class Modules(ProgramTest):
                              (18, "'number' has no entry 1"), (19, "the task c_echo has no parameter 'number[0]'"),
                              (20, "the task c_echo has no parameter 'number.more'"),
                              (21, "it writes 'other.txt', which is no output of the task"),
-                             (22, "it writes 'links.lime', which is no output of the task"),
-                             (23, "it reports under 'solves', which is none of the blocks that its descriptor names")):
+                             (22, "the gauge field that it gives is null"),
+                             (23, "it reports under 'solves', which is none of the blocks that its descriptor names"),
+                             (24, "it asks for links without QUADRILLE_NEEDS_LINKS"),
+                             (25, "it releases memory that it was not given"), (26, "it keeps a state without parts"),
+                             (27, "'a.b' is no good name of a part of a state"),
+                             (28, "it puts the part 'a' twice into one state"), (29, "'number' is of another type")):
             with self.subTest(number=number):
                 process = self.call("run", self.write_job({"run": [{"task": "c_echo", "number": number}]}), "--out",
                                     self.path(str(number)), env=search("in_c"))
@@ -183,6 +187,77 @@ class Modules(ProgramTest):
                 process = self.call("run", job, "--out", self.path(place), env=search("throwing"))
                 self.assertEqual(process.returncode, 1)
                 self.assertRegex(process.stderr, said)
+
+    JOB = {"gauge": {"start": "weak", "dims": [4, 4, 2, 4], "seed": harness.SEED},
+           "operator": {"type": "wilson", "mass": 0.1, "boundary": ["periodic"] * 3 + ["antiperiodic"]},
+           "solver": {"type": "bicgstab", "tolerance": 1e-11}}
+
+    def test_handles_of_the_job(self):
+        """From a module in C that is not linked with the library: links, operator, solver and an earlier propagator."""
+        solve = {"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]}}
+        job = {**self.JOB, "run": [solve, {"task": "handles", "from": ["propagator"], "column": 7}]}
+        for again in (False, True):  # the second time the propagator has to come back first
+            if again:
+                job["run"][1]["column"] = 2
+                os.rename(self.path("out"), self.path("before"))
+                job["run"][0]["save"] = {"file": "p.lime", "precision": "double"}
+                self.run_job({**job, "run": job["run"][:1]})
+                for file in ("results.json", "restart.json"):
+                    self.assertTrue(os.path.exists(self.path("out/" + file)))
+            results = self.run_job(job, env=search("handles"), out="after" if again else "out")
+            found = results["handles"]
+            self.assertEqual(found["dims"], [4, 4, 2, 4])
+            self.assertAlmostEqual(found["plaquette"], results["gauge"]["plaquette"], delta=1e-15)
+            self.assertEqual(found["difference"], 0)
+            self.assertLess(found["residual"], 1.01e-11)
+            self.assertEqual(found["iterations"], results["solves"][found["column"]]["iterations"])
+            self.assertEqual((found["update_refused"], found["wrong_column"]), (5, 3))
+            self.assertEqual(found["message"], "there is no column 12; there are 0 to 11")
+            if harness.BACKEND == "cpu":
+                self.assertEqual((found["ordinal"], found["stream"]), (-1, False))
+            self.assertEqual(found["aligned"], True)
+
+    def test_a_job_says_what_a_task_needs(self):
+        for missing in ("gauge", "operator", "solver"):
+            job = {key: value for key, value in self.JOB.items() if key != missing}
+            status, said = self.check({**job, "run": [{"task": "handles"}]}, search("handles"))
+            self.assertEqual(status, 1)
+            self.assertRegex(said, f"'{missing}'")
+        status, said = self.check({**self.JOB, "operator": {"type": "wilson", "mass": 0.1, "anisotropy": {"xi0": -1}},
+                                   "run": [{"task": "handles"}]}, search("handles"))
+        self.assertEqual(status, 1, said)
+        own = {**self.JOB, "run": [{"task": "handles", "solver": {"type": "cg", "tolerance": 1e-8}}]}
+        self.assertLess(1e-11, self.run_job(own, env=search("handles"))["handles"]["residual"])
+
+    def test_states_by_name(self):
+        """Bytes with zeros in them and links; a run that fails goes on from the last state that was kept."""
+        job = {**self.JOB, "run": [{"task": "steps", "fuse": self.path("fuse"), "save": "end.lime"}]}
+        with open(self.path("fuse"), "w"):
+            pass
+        process = self.call("run", self.write_job(job), "--out", self.path("out"), env=search("handles"))
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr, "steps: the fuse is there")
+        states = sorted(name for name in os.listdir(self.path("out")) if "unfinished" in name)
+        self.assertEqual(states, [f"steps.unfinished.{turn}.{name}" for turn in (0, 1) for name in ("field.lime", "numbers")])
+        shutil.copytree(self.path("out"), self.path("damaged"))
+        os.remove(self.path("fuse"))
+        found = self.run_job(job, env=search("handles"))["steps"]
+        self.assertEqual(found, {"began_at": 3, "generation": 6, "hash": 16, "same_hash": True, "bytes": 5, "unknown": True,
+                                 "plaquette_is_kept": True})
+        self.assertEqual([name for name in os.listdir(self.path("out")) if "unfinished" in name], [])
+        self.assertIn("end.lime", os.listdir(self.path("out")))
+        with open(self.path("damaged/steps.unfinished.1.numbers"), "r+b") as stream:
+            stream.write(b"x")
+        results = self.run_job(job, out="damaged", env=search("handles"))
+        self.assertEqual(results["steps"]["began_at"], 0)
+        self.assertRegex(" ".join(results["warnings"]), "steps starts over: .*numbers: not what the interrupted run kept")
+
+    def test_only_outputs_that_the_job_was_checked_for(self):
+        job = {**self.JOB, "run": [{"task": "steps", "fuse": self.path("fuse"), "save": "end.lime", "other": True}]}
+        process = self.call("run", self.write_job(job), "--out", self.path("out"), env=search("handles"))
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("the module 'handles': it writes 'other.lime', which is no output of the task", process.stderr)
+        self.assertNotIn("other.lime", os.listdir(self.path("out")))
 
     def test_every_kind_of_parameter(self):
         def echo(**parameters):

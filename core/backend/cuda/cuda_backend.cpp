@@ -272,6 +272,8 @@ class CudaBackend final : public Backend {
   std::size_t allocations() const override { return allocations_; }
 
   cudaStream_t stream() const { return stream_.get(); }
+  int ordinal() const override { return device_; }
+  void* native_stream() const override { return stream_.get(); }
   /// Memory of the pool; ErrorCode::unsupported, saying what needs it and what to do, when there is none.
   void* take(std::size_t bytes, const char* what, const char* advice);
   std::size_t available_bytes() const override;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <random>
 
 namespace quadrille {
@@ -358,6 +359,73 @@ TEST(CApiArrays, CpsIsMilcByColumns) {
 }
 
 /// Arrays in which all odd sites come first.
+/// Places of the links of one array by the documents of each order: number (z, row, column) of U_mu at a site, where
+/// `cb` is its place among those of its parity.
+template <class Real>
+struct NamedOrder {
+  const char* name;
+  std::size_t arrays, numbers;  ///< of one array
+  std::size_t (*at)(std::size_t mu, std::size_t parity, std::size_t cb, std::size_t row, std::size_t column,
+                    std::size_t z);
+};
+
+constexpr std::size_t half_volume = std::size_t(dims[0]) * dims[1] * dims[2] * dims[3] / 2;
+constexpr std::size_t extended = std::size_t(dims[0] / 2 + 2) * (dims[1] + 2) * (dims[2] + 2) * (dims[3] + 2);
+
+template <class Real>
+void check_named_orders() {
+  using N = std::size_t;
+  const NamedOrder<Real> named[] = {{"tifr", 1, 4 * 2 * half_volume * 18,
+                                     [](N mu, N p, N cb, N row, N column, N z) {
+                                       return (((mu * 2 + p) * half_volume + cb) * 9 + column * 3 + row) * 2 + z;
+                                     }},
+                                    {"bqcd", 1, 4 * 2 * extended * 18,
+                                     [](N mu, N p, N cb, N row, N column, N z) {
+                                       return (((mu * 2 + p) * extended + cb) * 9 + column * 3 + row) * 2 + z;
+                                     }},
+                                    {"qdpjit", 4, 2 * half_volume * 18, [](N, N p, N cb, N row, N column, N z) {
+                                       return ((z * 9 + row * 3 + column) * 2 + p) * half_volume + cb;
+                                     }}};
+  const Host host;
+  const HostLinks links = random_links();
+  const auto place = places(dims, true);
+  const double bound = sizeof(Real) == 8 ? 1e-14 : 1e-6;
+  for (const NamedOrder<Real>& order : named) {
+    SCOPED_TRACE(fmt::format("{} {}", order.name, sizeof(Real)));
+    std::vector<std::vector<Real>> arrays(order.arrays, std::vector<Real>(order.numbers, Real(std::nan(""))));
+    for (N site = 0; site < place.size(); ++site)
+      for (N mu = 0; mu < 4; ++mu)
+        for (N i = 0; i < 9; ++i) {
+          const Complex number = links.link(std::int64_t(site), int(mu))[i];
+          const N at = N(place[site]), parity = at / half_volume;
+          auto& array = arrays[order.arrays == 4 ? mu : 0];
+          array[order.at(mu, parity, at % half_volume, i / 3, i % 3, 0)] = Real(number.real());
+          array[order.at(mu, parity, at % half_volume, i / 3, i % 3, 1)] = Real(number.imag());
+        }
+    std::vector<const void*> in;
+    for (const auto& array : arrays) in.push_back(array.data());
+    const std::string words = fmt::format("order: {}, precision: {}, bytes: {}", order.name,
+                                          sizeof(Real) == 8 ? "double" : "single", order.numbers * sizeof(Real));
+    quadrille_gauge* gauge = host.gauge(new_links(dims, words), in);
+    const HostSpinor psi = random_spinor(dims);
+    EXPECT_LT(relative_distance(multiplied<double>(host.op(gauge, operator_words), QUADRILLE_M, psi, {}),
+                                reference::wilson(links, setup, psi, false)),
+              bound);
+    // Out again: the same numbers, and nothing where there was none.
+    std::vector<std::vector<Real>> back(order.arrays, std::vector<Real>(order.numbers, Real(std::nan(""))));
+    std::vector<void*> out;
+    for (auto& array : back) out.push_back(array.data());
+    ASSERT_EQ(quadrille_gauge_to_memory(gauge, fmt::format("{{{}}}", words).c_str(), out.data(), out.size()),
+              QUADRILLE_DONE)
+        << host.message();
+    for (N a = 0; a < arrays.size(); ++a)
+      EXPECT_EQ(std::memcmp(arrays[a].data(), back[a].data(), order.numbers * sizeof(Real)), 0);
+  }
+}
+
+TEST(CApiArrays, LinksOfQdpJitBqcdAndTifrInDouble) { check_named_orders<double>(); }
+TEST(CApiArrays, LinksOfQdpJitBqcdAndTifrInSingle) { check_named_orders<float>(); }
+
 TEST(CApiArrays, OddSitesFirst) {
   const Host host;
   const HostLinks links = random_links();

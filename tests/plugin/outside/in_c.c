@@ -6,7 +6,7 @@
 
 static const quadrille_parameter echo_parameters[] = {{.name = "number",
                                                        .type = QUADRILLE_INTEGER,
-                                                       .help = "to be given back; 13 to 23 call the host wrongly",
+                                                       .help = "to be given back; 13 to 29 call the host wrongly",
                                                        .default_text = "7"}};
 static const quadrille_parameter element[] = {{.name = "element", .type = QUADRILLE_REAL, .help = "of a matrix"}};
 static const quadrille_parameter product_parameters[] = {
@@ -25,8 +25,9 @@ static const quadrille_parameter product_parameters[] = {
     {.name = "delta", .type = QUADRILLE_REAL, .help = "cutoff of mixed precision", .flags = QUADRILLE_REQUIRED},
     {.name = "lda", .type = QUADRILLE_INTEGER, .default_text = "3"}};
 static quadrille_status echo(const quadrille_host* host, quadrille_run* run) {
-  static const int dims[4] = {2, 2, 2, 2};
   const char* file = NULL;
+  quadrille_gauge* gauge = NULL;
+  quadrille_propagator* propagator = NULL;
   double real = 0;
   int64_t number = 0;
   char json[64];
@@ -40,8 +41,14 @@ static quadrille_status echo(const quadrille_host* host, quadrille_run* run) {
   if (number == 19) (void)host->has(run, "number[0]");
   if (number == 20) (void)host->count(run, "number.more");
   if (number == 21) (void)host->output_named(run, "other.txt", &file);
-  if (number == 22) (void)host->write_links(run, "links.lime", dims, &real, 64);
+  if (number == 22) (void)host->write_gauge(run, "links.lime", NULL, 64);
   if (number == 23) (void)host->result(run, "solves", "{}");
+  if (number == 24) (void)host->gauge(run, &gauge);
+  if (number == 25) (void)host->release(run, &number);
+  if (number == 26) (void)host->keep_state(run);
+  if (number == 27) (void)host->put_state(run, "a.b", "x", 1);
+  if (number == 28 && host->put_state(run, "a", "x", 1) == QUADRILLE_DONE) (void)host->put_state(run, "a", "x", 1);
+  if (number == 29) (void)host->propagator(run, "number", 0, &propagator);
   snprintf(json, sizeof json, "{\"number\": %lld}", (long long)number);
   return host->result(run, NULL, json);
 }

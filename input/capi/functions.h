@@ -1,0 +1,10 @@
+// The functions of the C API as modules are given them (modules/module.h).
+#pragma once
+
+#include "modules/module.h"
+
+namespace quadrille::capi {
+
+extern const quadrille_functions function_table;
+
+}  // namespace quadrille::capi

@@ -1,0 +1,148 @@
+#include "input/capi/systems.h"
+
+#include "core/blas/blas.h"
+#include "dirac/adjoint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille::capi {
+namespace {
+
+using Start = SystemSolver::Start;
+
+Parity parity_of(Subset subset) { return subset == Subset::Odd ? Parity::Odd : Parity::Even; }
+Parity other(Parity parity) { return parity == Parity::Even ? Parity::Odd : Parity::Even; }
+
+void clear_others(const SystemChoice& choice, Field& full) {
+  if (!choice.even_odd) return;
+  Field rest = full.parity(other(parity_of(choice.subset)));
+  blas::zero(rest);
+}
+
+/// (A - H A^-1 H) x on the parity of y, or its adjoint.
+void apply_even_odd(const DiracOperator& dirac, Field& y, const Field& x, Field& scratch, Dagger dagger) {
+  Field between = scratch.parity(other(parity_of(y.desc().subset)));
+  dirac.inverse_diagonal_hop(between, x, dagger);
+  dirac.diagonal_minus_hop(y, x, between, dagger);
+}
+
+/// What both solves of a normal equation did.
+SolveReport sum(const SolveReport& first, const SolveReport& then) {
+  SolveReport out = then;
+  out.iterations += first.iterations;
+  out.reliable_updates += first.reliable_updates;
+  out.restarts += first.restarts;
+  out.seconds += first.seconds;
+  out.flops += first.flops;
+  return out;
+}
+
+}  // namespace
+
+void apply(const DiracOperator& dirac, const SystemChoice& choice, Field& y, const Field& x, Field& scratch,
+           Field& scratch2) {
+  const auto once = [&](Field& to, const Field& from, Dagger dagger) {
+    if (choice.even_odd) {
+      apply_even_odd(dirac, to, from, scratch, dagger);
+    } else {
+      dirac.apply(to, from, dagger);
+    }
+  };
+  if (!choice.normal) return once(y, x, choice.adjoint ? Dagger::Yes : Dagger::No);
+  if (choice.even_odd) {
+    Field between = scratch2.parity(parity_of(choice.subset));
+    once(between, x, Dagger::No);
+    once(y, between, Dagger::Yes);
+  } else {
+    once(scratch2, x, Dagger::No);
+    once(y, scratch2, Dagger::Yes);
+  }
+}
+
+Systems::Adjoint::Adjoint(const std::shared_ptr<const DiracOperator>& of, const SolverSpec& spec)
+    : dirac(std::make_shared<AdjointOperator>(of)), system(dirac), solver(system, spec) {}
+
+Systems::Systems(std::shared_ptr<const DiracOperator> dirac, const EvenOddSystem& system, const SolverSpec& spec)
+    : dirac_(std::move(dirac)), spec_(spec), direct_(system, spec) {}
+
+Systems::Adjoint& Systems::adjoint() {
+  if (!adjoint_) adjoint_ = std::make_unique<Adjoint>(dirac_, spec_);
+  return *adjoint_;
+}
+
+SolveReport Systems::solve_one(bool of_adjoint, Field& x, const Field& b, Start start, double tolerance) {
+  SystemSolver& solver = of_adjoint ? adjoint().solver : direct_;
+  solver.set_tolerance(tolerance);
+  solver.set_progress(progress_);
+  return solver.solve(x, b, start);
+}
+
+SolveReport Systems::solve(const SystemChoice& choice, Field& x, Field& b, Start start) {
+  clear_others(choice, b);
+  if (choice.normal) return solve_normal(choice, x, b, start);
+  if (choice.even_odd && start == Start::given) {  // the guess of the other sites is the one that leaves nothing there
+    const Parity here = parity_of(choice.subset);
+    Field rest = x.parity(other(here));
+    dirac_->inverse_diagonal_hop(rest, x.parity(here), choice.adjoint ? Dagger::Yes : Dagger::No);
+    blas::scale(-1, rest);
+  }
+  return solve_one(choice.adjoint, x, b, start, spec_.tolerance);
+}
+
+double Systems::normal_residual(const SystemChoice& choice, const Field& x, const Field& b) {
+  Fields& f = *fields_;
+  blas::zero(f.residual);
+  const auto subtract = [&](Field& r, const Field& from, const Field& rhs) {
+    apply(*dirac_, choice, r, from, f.scratch, f.scratch2);
+    return std::sqrt(blas::subtract_norm2(rhs, r));
+  };
+  if (!choice.even_odd) return subtract(f.residual, x, b);
+  const Parity here = parity_of(choice.subset);
+  Field r = f.residual.parity(here);
+  return subtract(r, x.parity(here), b.parity(here));
+}
+
+SolveReport Systems::solve_normal(const SystemChoice& choice, Field& x, Field& b, Start start) {
+  if (!fields_) fields_ = std::make_unique<Fields>(x.desc());
+  Fields& f = *fields_;
+  const double b_norm = std::sqrt(blas::norm2(b)), target = spec_.tolerance * b_norm;
+  if (!std::isfinite(b_norm)) throw Error(ErrorCode::numerical, "the right-hand side of a solve is not finite");
+  if (start == Start::zero) blas::zero(x);
+  double residual = start == Start::zero ? (blas::copy(f.residual, b), b_norm) : normal_residual(choice, x, b);
+  if (!std::isfinite(residual)) throw Error(ErrorCode::numerical, "the initial guess of a solve is not finite");
+  SolveReport report;
+  report.stop_reason = StopReason::converged;
+  // b = r + M^+ M x0: a correction e with M^+ y = r, M e = y, in which each solve leaves half of what is allowed.
+  if (residual > target) {
+    const double before = residual;
+    report = solve_one(true, f.y, f.residual, Start::zero, 0.5 * target / residual);
+    clear_others(choice, f.y);
+    double tolerance = 0.5 * target / before;
+    blas::copy(f.guess, x);
+    for (Start go_on = Start::zero; report.converged; go_on = Start::given) {
+      report = sum(report, solve_one(false, f.correction, f.y, go_on, tolerance));
+      blas::copy(x, f.guess);
+      blas::axpy(1, f.correction, x);
+      residual = normal_residual(choice, x, b);
+      if (residual <= target) break;
+      if (!report.converged) break;
+      tolerance *= std::min(0.5, 0.5 * target / residual);
+    }
+  }
+  report.residual = b_norm > 0 ? residual / b_norm : 0;
+  report.converged = residual <= target;
+  if (report.converged) {
+    report.stop_reason = StopReason::converged;
+    report.message.clear();
+  } else if (report.message.empty()) {
+    report.stop_reason = StopReason::stagnated;
+    report.message = fmt::format("the residual of the normal equation is {:.3g}; the tolerance is {:.3g}",
+                                 report.residual, spec_.tolerance);
+  }
+  return report;
+}
+
+}  // namespace quadrille::capi

@@ -1,0 +1,131 @@
+#include "input/tasks/module_state.h"
+
+#include "core/backend/backend.h"
+#include "input/files/checksum.h"
+#include "input/job.h"
+#include "input/job_run.h"
+#include "input/outputs.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace quadrille {
+namespace {
+
+constexpr const char* of_links = ".lime";
+
+bool is_name(const std::string& name) {
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return c < 0x80 && (std::isalnum(c) || c == '_');
+  });
+}
+
+/// What was said earlier, then what is new.
+std::vector<std::string> joined(std::vector<std::string> earlier, const std::vector<std::string>& now) {
+  for (const std::string& text : now) {
+    if (std::find(earlier.begin(), earlier.end(), text) == earlier.end()) earlier.push_back(text);
+  }
+  return earlier;
+}
+
+}  // namespace
+
+ModuleState::ModuleState(JobRun& job, const TaskSpec& task) : job_(job), task_(task) {
+  const Json found = job.unfinished(task, JobRun::Threads::any);
+  if (found.is_null()) return;
+  Json parts;
+  std::vector<std::string> files, warnings;
+  std::uint64_t generation = 0;
+  try {
+    generation = found.at("generation");
+    parts = found.at("parts");
+    files = found.at("files");
+    warnings = found.at("warnings");
+    for (const auto& [name, part] : parts.items()) {
+      if (!is_name(name) || !part.at("file").is_string() || !part.at("hash").is_string()) throw std::out_of_range("");
+    }
+  } catch (const std::exception&) {
+    throw job.folder().damaged(fmt::format("'unfinished.{}' is not a state of this task", task.name));
+  }
+  try {
+    read(parts);
+  } catch (const Error& error) {
+    bytes_.clear();
+    links_.clear();
+    job.warn(fmt::format("{} starts over: the state that an interrupted run kept cannot be read: {}", task.name,
+                         error.what()));
+    return;
+  }
+  generation_ = generation;
+  hash_ = json_hash(parts);
+  job.record().files = files;
+  job.record().warnings = joined(warnings, job.record().warnings);
+}
+
+void ModuleState::read(const Json& parts) {
+  for (const auto& [name, part] : parts.items()) read_part(name, part.at("file"), part.at("hash"));
+}
+
+void ModuleState::read_part(const std::string& name, const std::string& file, const std::string& hash) {
+  const std::string path = job_.folder().path(file).string();
+  std::string found;
+  if (file.ends_with(of_links)) {
+    GaugeFile& links = links_[name] = read_gauge_file(path, {.backend = &job_.backend()});
+    found = to_string(links.info.checksum.computed);
+  } else {
+    std::string& bytes = bytes_[name] = job_.folder().read(file);
+    found = text_hash(bytes);
+  }
+  if (found != hash) throw Error(ErrorCode::file, path + ": not what the interrupted run kept");
+}
+
+std::string ModuleState::next_file(const std::string& name, const char* ending) const {
+  if (!is_name(name)) {
+    throw std::invalid_argument(
+        fmt::format("'{}' is no good name of a part of a state: letters, digits and '_', at most "
+                    "64 of them",
+                    name));
+  }
+  if (put_.contains(name)) throw std::invalid_argument(fmt::format("it puts the part '{}' twice into one state", name));
+  return fmt::format("{}{}.{}{}", unfinished_prefix(task_), (generation_ + 1) % 2, name, ending);
+}
+
+void ModuleState::put(const std::string& name, const void* bytes, std::size_t size) {
+  const std::string file = next_file(name, "");
+  const std::string text(size == 0 ? "" : static_cast<const char*>(given(bytes, "the bytes of a state")), size);
+  (void)job_.folder().prepare(file);
+  job_.folder().write(file, text);
+  put_[name] = {{"file", file}, {"hash", text_hash(text)}};
+}
+
+void ModuleState::put(const std::string& name, const GaugeStore& links) {
+  const std::string file = next_file(name, of_links);
+  put_[name] = {{"file", file}, {"hash", to_string(write_gauge_file(job_.folder().prepare(file).string(), links))}};
+}
+
+void ModuleState::keep() {
+  if (put_.empty()) throw std::invalid_argument("it keeps a state without parts");
+  ++generation_;
+  hash_ = json_hash(put_);
+  job_.keep_unfinished(task_, {{"generation", generation_},
+                               {"parts", std::exchange(put_, Json::object())},
+                               {"files", job_.record().files},
+                               {"warnings", job_.record().warnings}});
+}
+
+const std::string* ModuleState::bytes(const std::string& name) const {
+  const auto found = bytes_.find(name);
+  return found == bytes_.end() ? nullptr : &found->second;
+}
+
+const GaugeFile* ModuleState::links(const std::string& name) const {
+  const auto found = links_.find(name);
+  return found == links_.end() ? nullptr : &found->second;
+}
+
+ModuleState& state_of(quadrille_run* run) {
+  if (!run->state) run->state = std::make_shared<ModuleState>(*run->job, run->task);
+  return *run->state;
+}
+
+}  // namespace quadrille
