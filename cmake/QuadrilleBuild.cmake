@@ -240,9 +240,13 @@ set(QUADRILLE_SOVERSION 0)  # of libquadrille.so; changes with what host codes c
 # built outside the source tree.
 function(quadrille_install_package)
   include(CMakePackageConfigHelpers)
+  set(without_cuda PATTERN cuda EXCLUDE)  # folders of what the library does not have
+  if(quadrille_use_cuda)
+    set(without_cuda "")
+  endif()
   foreach(folder core dirac solvers modules)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quadrille
-            FILES_MATCHING PATTERN "*.h")
+            FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh" ${without_cuda})
   endforeach()
   install(FILES ${PROJECT_SOURCE_DIR}/input/capi/quadrille.h ${PROJECT_SOURCE_DIR}/input/capi/quadrille.hpp
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quadrille)

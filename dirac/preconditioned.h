@@ -5,6 +5,7 @@
 // the residual of the reduced system: both have the same norm.
 #pragma once
 
+#include "core/api.h"
 #include "core/operator.h"
 #include "dirac/dirac_operator.h"
 
@@ -13,7 +14,7 @@
 namespace quadrille {
 
 /// A - H_eo A^-1 H_oe on even sites.
-class EvenOddOperator final : public LinearOperator {
+class QUADRILLE_API EvenOddOperator final : public LinearOperator {
  public:
   explicit EvenOddOperator(std::shared_ptr<const DiracOperator> dirac);
 
@@ -33,7 +34,7 @@ class EvenOddOperator final : public LinearOperator {
 };
 
 /// M x = b by way of EvenOddOperator.
-class EvenOddSystem final : public LinearSystem {
+class QUADRILLE_API EvenOddSystem final : public LinearSystem {
  public:
   explicit EvenOddSystem(std::shared_ptr<const DiracOperator> dirac);
 

@@ -1,6 +1,7 @@
 // Arrays of real numbers in HDF5 files, for modules.
 #pragma once
 
+#include "core/api.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,7 +16,7 @@ struct Hdf5Array {
 };
 
 /// An HDF5 file that is read. Errors: ErrorCode::file, naming file and dataset, with what HDF5 says.
-class Hdf5Reader {
+class QUADRILLE_API Hdf5Reader {
  public:
   explicit Hdf5Reader(const std::string& path);
   ~Hdf5Reader();
@@ -38,6 +39,6 @@ class Hdf5Reader {
 };
 
 /// Writes a file of one dataset of doubles, whole or not at all. Errors: ErrorCode::file.
-void write_hdf5(const std::string& path, const std::string& dataset, const Hdf5Array& array);
+QUADRILLE_API void write_hdf5(const std::string& path, const std::string& dataset, const Hdf5Array& array);
 
 }  // namespace quadrille

@@ -99,12 +99,18 @@ class TaskContext {
   quadrille_operator* dirac_operator() const { return ask(host_->dirac_operator); }
   quadrille_solver* solver() const { return ask(host_->solver); }
 
+  /// What stands behind a handle: see quadrille_host.object.
+  const void* object(const void* handle) const {
+    const void* found = nullptr;
+    demand(host_->object(run_, handle, &found));
+    return found;
+  }
   /// What stands behind those of the job; they live as long as the task.
-  const GaugeStore& links() const { return *object<GaugeStore>(gauge()); }
+  const GaugeStore& links() const { return *static_cast<const GaugeStore*>(object(gauge())); }
   const Propagator& propagator(const std::string& path) const {
     quadrille_propagator* handle = nullptr;
     demand(host_->propagator(run_, path.c_str(), 0, &handle));
-    return *object<Propagator>(handle);
+    return *static_cast<const Propagator*>(object(handle));
   }
   void write_links(const std::string& name, const GaugeStore& links, int bits) const {
     demand(host_->write_gauge(run_, name.c_str(), Lent(*this, links).handle, bits));
@@ -127,8 +133,25 @@ class TaskContext {
     demand(host_->get_state(run_, "state", &json, &size));
     demand(host_->get_state_gauge(run_, "links", &links));
     if (json == nullptr || links == nullptr) return std::nullopt;
-    return Unfinished{{static_cast<const char*>(json), size}, *object<GaugeStore>(links)};
+    return Unfinished{{static_cast<const char*>(json), size}, *static_cast<const GaugeStore*>(object(links))};
   }
+
+  struct Device {
+    int ordinal;   ///< of the GPU; -1 without one
+    void* stream;  ///< a cudaStream_t
+  };
+  Device device() const {
+    Device found{};
+    demand(host_->device(run_, &found.ordinal, &found.stream));
+    return found;
+  }
+  /// Memory of the job's backend, from its pool.
+  void* allocate(std::size_t bytes) const {
+    void* memory = nullptr;
+    demand(host_->allocate(run_, bytes, &memory));
+    return memory;
+  }
+  void release(void* memory) const { demand(host_->release(run_, memory)); }
 
   /// The file that the job's links come from; empty for links that are made.
   std::string links_file() const {
@@ -165,12 +188,6 @@ class TaskContext {
     Handle* handle = nullptr;
     demand(give(run_, &handle));
     return handle;
-  }
-  template <class Object>
-  const Object* object(const void* handle) const {
-    const void* found = nullptr;
-    demand(host_->object(run_, handle, &found));
-    return static_cast<const Object*>(found);
   }
   /// A handle of links of the module's own, for a call.
   struct Lent {

@@ -5,6 +5,7 @@
 // e.g. L. Giusti et al., Comput. Phys. Commun. 153 (2003) 31.
 #pragma once
 
+#include "core/api.h"
 #include "core/operator.h"
 #include "solvers/solver.h"
 
@@ -14,7 +15,7 @@ namespace quadrille {
 
 /// `inner_solver` solves with `inner` as its outer operator; delta in (0, 1) is the relative residual that it must
 /// reach in one cycle. Reports: iterations of the inner solver, a cycle as one of `restarts`.
-std::unique_ptr<Solver> make_defect_correction(const LinearOperator& outer, const LinearOperator& inner,
-                                               std::unique_ptr<Solver> inner_solver, double delta);
+QUADRILLE_API std::unique_ptr<Solver> make_defect_correction(const LinearOperator& outer, const LinearOperator& inner,
+                                                             std::unique_ptr<Solver> inner_solver, double delta);
 
 }  // namespace quadrille

@@ -1,6 +1,7 @@
 // Solves the full system M x = b to a relative residual, measured in double with the links as they are in the file.
 #pragma once
 
+#include "core/api.h"
 #include "core/operator.h"
 #include "solvers/registry.h"
 #include "solvers/solver.h"
@@ -19,7 +20,7 @@ namespace quadrille {
 ///
 /// Scheme uniform holds x in spec.precision throughout: single and half end where x itself cannot be better.
 /// The other schemes hold x in double; the outer operator has spec.reconstruct numbers per link.
-class SystemSolver {
+class QUADRILLE_API SystemSolver {
  public:
   /// `system` is in double with 18 numbers in the original gauge, and outlives the solver. Forms that it cannot be
   /// converted to throw what converted() throws.

@@ -40,7 +40,7 @@ struct SolverSpec {
 const ParameterTable& solver_table();
 
 /// What resolved parameters say. ErrorCode::invalid_input with the place when they contradict each other.
-SolverSpec solver_spec(const Parameters& block);
+QUADRILLE_API SolverSpec solver_spec(const Parameters& block);
 
 /// One parameter of solver_table(), for tables that vary it. ErrorCode::internal for a name that it lacks.
 const Parameter& solver_parameter(const std::string& name);
@@ -57,6 +57,7 @@ QUADRILLE_API const std::vector<SolverEntry>& solver_registry();
 
 /// The solver that a spec describes. `inner` is ignored by the uniform scheme and needed by the others. Both operators
 /// outlive the solver. An unknown type is ErrorCode::invalid_input with the names there are.
-std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer, const LinearOperator* inner);
+QUADRILLE_API std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer,
+                                                  const LinearOperator* inner);
 
 }  // namespace quadrille

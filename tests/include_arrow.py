@@ -21,8 +21,8 @@ MAY_INCLUDE = {
 # What a module builds on, of the folders beside its own; and which headers of a module are there for others at all.
 MODULES_MAY_INCLUDE = {"block_dft": {"mgemm"}, "ri_mp2": {"mgemm"}, "input": {"quenched"}}
 PUBLIC_HEADERS = {
-    "mgemm": {"blas.h", "c_api.h", "cleaver.h", "cost_model.h", "cuda/device_product.h", "cutoffs.h", "device.h", "device_choice.h",
-              "error_bound.h", "forms.h", "mgemm.h", "precision.h", "split_product.h"},
+    "mgemm": {"blas.h", "c_api.h", "choice.h", "cleaver.h", "cost_model.h", "cuda/device_product.h", "cuda/factor.h",
+              "device.h", "error_bound.h", "form_bound.h", "forms.h", "mgemm.h", "precision.h", "split_product.h"},
     "quenched": {"pure_gauge.h"},
 }
 SUFFIXES = (".h", ".hpp", ".cuh", ".cpp", ".cc", ".cu", ".inc", ".in")

@@ -9,6 +9,7 @@
 // generic 4, 2; and 1 for lattices that cannot be cut.
 #pragma once
 
+#include "core/api.h"
 #include "core/layout/lattice.h"
 
 #include <array>
@@ -17,7 +18,7 @@
 
 namespace quadrille {
 
-class VectorLayout {
+class QUADRILLE_API VectorLayout {
  public:
   /// `lanes` must be a power of two for which fits() holds (ErrorCode::internal otherwise).
   VectorLayout(const Lattice& lattice, int lanes);

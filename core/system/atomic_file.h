@@ -1,6 +1,7 @@
 // Output files that are whole or absent: written beside the target, flushed to disk, then renamed.
 #pragma once
 
+#include "core/api.h"
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,7 +15,7 @@ namespace quadrille {
 ///
 /// Errors: ErrorCode::file with the target's path, what failed and the system's reason (missing or unwritable folder,
 /// target is a folder, disk full).
-class AtomicFile {
+class QUADRILLE_API AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
   /// The part of another process' AtomicFile: `temporary` is that one's. write_at() and flush() alone may be used.
@@ -58,6 +59,6 @@ class AtomicFile {
 };
 
 /// The whole of `text` as the file `path`.
-void write_file(const std::string& path, std::string_view text);
+QUADRILLE_API void write_file(const std::string& path, std::string_view text);
 
 }  // namespace quadrille

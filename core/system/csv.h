@@ -1,6 +1,7 @@
 // Rows of a study as comma-separated values.
 #pragma once
 
+#include "core/api.h"
 #include <nlohmann/json.hpp>
 
 #include <string>
@@ -9,7 +10,7 @@ namespace quadrille {
 
 /// A line of names and a line for each of `rows`, flat JSON objects with the same keys. Null and numbers that are not
 /// finite are empty cells; other numbers are written as in JSON; texts that need it stand in quotes (RFC 4180).
-std::string csv_of_rows(const nlohmann::ordered_json& rows);
+QUADRILLE_API std::string csv_of_rows(const nlohmann::ordered_json& rows);
 
 /// What a row has where a number may be missing: null then.
 inline nlohmann::ordered_json known(bool is_known, double value) {

@@ -2,6 +2,7 @@
 // are read.
 #pragma once
 
+#include "core/api.h"
 #include "modules/mgemm/mgemm.h"
 #include "modules/parameters.h"
 #include "modules/task.h"
@@ -19,10 +20,10 @@ struct PrecisionChoice {
 };
 
 /// Of the parameters below, which the task must have.
-PrecisionChoice read_precision(const TaskContext& context);
+QUADRILLE_API PrecisionChoice read_precision(const TaskContext& context);
 
 /// The cutoff of a parameter like `delta`; an automatic one takes `target_error` and `assurance`.
-Cutoff read_cutoff(const TaskContext& context, const std::string& name);
+QUADRILLE_API Cutoff read_cutoff(const TaskContext& context, const std::string& name);
 
 inline constexpr const char* precision_choices[] = {"double", "single", "mgemm", nullptr};
 /// Of one product, on a GPU without `measured`; of products of which a sample is taken anywhere.

@@ -217,6 +217,32 @@ class Modules(ProgramTest):
                 self.assertEqual((found["ordinal"], found["stream"]), (-1, False))
             self.assertEqual(found["aligned"], True)
 
+    def test_pieces_of_the_library_in_a_module_in_cpp(self):
+        solve = {"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]}}
+        job = {**self.JOB, "run": [solve, {"task": "uses", "from": "propagator", "links": "copy.lime", "matrix": "c.h5",
+                                           "delta": 0.25}]}
+        results = self.run_job(job, env=search("uses"))
+        found = results["uses"]
+        self.assertEqual(found["plaquette"], results["gauge"]["plaquette"])
+        self.assertLess(found["distance"], 1e-9)
+        self.assertEqual([found[key] for key in ("lanes", "c", "difference", "delta")], [1, 22, 0, 0.25])
+        info = self.call("info", self.path("out/copy.lime"))
+        self.assertEqual(info.returncode, 0, info.stdout)
+        for file in ("c.h5", "uses.csv"):
+            self.assertTrue(os.path.exists(self.path("out/" + file)))
+
+    def test_a_module_in_cuda(self):
+        if not os.path.exists(built("on_gpu")[1]):
+            self.skipTest("the build has no CUDA backend")
+        self.assertIn("task on_gpu: adds numbers on a GPU", self.call("modules", env=search("on_gpu")).stdout)
+        job = self.write_job({"run": [{"task": "on_gpu"}]})
+        process = self.call("check", job, "--backend", "cpu", env=search("on_gpu"))
+        self.assertIn("on_gpu: the numbers are added on a GPU: use --backend cuda", process.stderr)
+        if harness.BACKEND != "cuda":
+            self.skipTest("QUADRILLE_TEST_BACKEND is not cuda")
+        found = self.run_job({"run": [{"task": "on_gpu"}]}, env=search("on_gpu"))["on_gpu"]
+        self.assertEqual(found, {"first": 500500, "last": 500531, "right_device": True})
+
     def test_a_job_says_what_a_task_needs(self):
         for missing in ("gauge", "operator", "solver"):
             job = {key: value for key, value in self.JOB.items() if key != missing}

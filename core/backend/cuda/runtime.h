@@ -1,6 +1,8 @@
 // What host and device code of this backend share: the stream, errors, and where sums arrive.
 #pragma once
 
+#include "core/api.h"
+
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -11,7 +13,7 @@ namespace quadrille::cuda {
 
 /// Throws ErrorCode::unsupported naming the call when `status` is an error ("cudaMemcpyAsync: an illegal memory ..."),
 /// and how much of the device's memory is free when there is too little.
-void check(cudaError_t status, const char* call);
+QUADRILLE_API void check(cudaError_t status, const char* call);
 
 /// What memory is needed for.
 struct MemoryNeed {
@@ -22,20 +24,20 @@ struct MemoryNeed {
 };
 /// check() of a call that takes memory: where there is none, the error says the bytes needed and free, what needs them
 /// and the advice.
-void check_memory(cudaError_t status, const char* call, const MemoryNeed& need);
+QUADRILLE_API void check_memory(cudaError_t status, const char* call, const MemoryNeed& need);
 /// "1024 of 4096 bytes are free on the GPU NVIDIA H200"; "how much is free ... is not known" where it does not answer.
-std::string free_device_memory();
+QUADRILLE_API std::string free_device_memory();
 
 /// The stream that everything is asked for on.
-cudaStream_t stream();
+QUADRILLE_API cudaStream_t stream();
 
 /// Memory of the backend's pool for work on that stream; its bytes are left as they are. Throws ErrorCode::unsupported
 /// with the bytes needed and free, saying what needs them and what could be done, when there is none.
-void* take(std::size_t bytes, const char* what, const char* advice);
+QUADRILLE_API void* take(std::size_t bytes, const char* what, const char* advice);
 /// Takes it back when what has been asked for on the stream so far is done.
-void give_back(void* memory) noexcept;
+QUADRILLE_API void give_back(void* memory) noexcept;
 /// What take() could have at most.
-std::size_t available_bytes();
+QUADRILLE_API std::size_t available_bytes();
 
 /// Sums of one kernel on their way to the host: partial sums of the blocks, combined by the last block to finish, which
 /// writes the result and then `ticket` into memory that the host sees.
@@ -48,9 +50,9 @@ struct Reduction {
 };
 
 /// A reduction over `blocks` blocks of `sums` sums; one at a time.
-Reduction begin_reduction(std::size_t blocks, int sums);
+QUADRILLE_API Reduction begin_reduction(std::size_t blocks, int sums);
 /// Waits for it and gives sums[0..count). Errors of the device surface here.
-void finish_reduction(const Reduction& reduction, double* sums, int count);
+QUADRILLE_API void finish_reduction(const Reduction& reduction, double* sums, int count);
 
 }  // namespace quadrille::cuda
 
