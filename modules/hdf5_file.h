@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/api.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>

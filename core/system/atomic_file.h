@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/api.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>

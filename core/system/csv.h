@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/api.h"
+
 #include <nlohmann/json.hpp>
 
 #include <string>
