@@ -14,7 +14,7 @@ namespace quadrille {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int restart_version = 4;
+constexpr int restart_version = 5;
 constexpr const char* way_out = "choose another --out, or --force to start afresh";
 
 void make_folder(const std::filesystem::path& folder) {

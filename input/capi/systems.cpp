@@ -89,10 +89,27 @@ SolveReport Systems::solve(const SystemChoice& choice, Field& x, Field& b, Start
     dirac_->inverse_diagonal_hop(rest, x.parity(here), choice.adjoint ? Dagger::Yes : Dagger::No);
     blas::scale(-1, rest);
   }
+  if (choice.subset == Subset::Odd) return solve_odd(choice, x, b, start);
   return solve_one(choice.adjoint, x, b, start, spec_.tolerance);
 }
 
-double Systems::normal_residual(const SystemChoice& choice, const Field& x, const Field& b) {
+/// What remains of the full system lies on even sites; of the system of the odd ones it is H A^-1 of that.
+SolveReport Systems::solve_odd(const SystemChoice& choice, Field& x, Field& b, Start start) {
+  const double b_norm = std::sqrt(blas::norm2(b)), target = spec_.tolerance * b_norm;
+  double tolerance = spec_.tolerance;
+  SolveReport report = solve_one(choice.adjoint, x, b, start, tolerance);
+  double residual = true_residual(choice, x, b);
+  while (report.converged && residual > target) {
+    tolerance *= std::min(0.5, 0.5 * target / residual);
+    report = sum(report, solve_one(choice.adjoint, x, b, Start::given, tolerance));
+    residual = true_residual(choice, x, b);
+  }
+  conclude(report, residual, b_norm);
+  return report;
+}
+
+double Systems::true_residual(const SystemChoice& choice, const Field& x, const Field& b) {
+  if (!fields_) fields_ = std::make_unique<Fields>(x.desc());
   Fields& f = *fields_;
   blas::zero(f.residual);
   const auto subtract = [&](Field& r, const Field& from, const Field& rhs) {
@@ -111,7 +128,7 @@ SolveReport Systems::solve_normal(const SystemChoice& choice, Field& x, Field& b
   const double b_norm = std::sqrt(blas::norm2(b)), target = spec_.tolerance * b_norm;
   if (!std::isfinite(b_norm)) throw Error(ErrorCode::numerical, "the right-hand side of a solve is not finite");
   if (start == Start::zero) blas::zero(x);
-  double residual = start == Start::zero ? (blas::copy(f.residual, b), b_norm) : normal_residual(choice, x, b);
+  double residual = start == Start::zero ? (blas::copy(f.residual, b), b_norm) : true_residual(choice, x, b);
   if (!std::isfinite(residual)) throw Error(ErrorCode::numerical, "the initial guess of a solve is not finite");
   SolveReport report;
   report.stop_reason = StopReason::converged;
@@ -126,23 +143,27 @@ SolveReport Systems::solve_normal(const SystemChoice& choice, Field& x, Field& b
       report = sum(report, solve_one(false, f.correction, f.y, go_on, tolerance));
       blas::copy(x, f.guess);
       blas::axpy(1, f.correction, x);
-      residual = normal_residual(choice, x, b);
+      residual = true_residual(choice, x, b);
       if (residual <= target) break;
       if (!report.converged) break;
       tolerance *= std::min(0.5, 0.5 * target / residual);
     }
   }
+  conclude(report, residual, b_norm);
+  return report;
+}
+
+void Systems::conclude(SolveReport& report, double residual, double b_norm) const {
   report.residual = b_norm > 0 ? residual / b_norm : 0;
-  report.converged = residual <= target;
+  report.converged = residual <= spec_.tolerance * b_norm;
   if (report.converged) {
     report.stop_reason = StopReason::converged;
     report.message.clear();
   } else if (report.message.empty()) {
     report.stop_reason = StopReason::stagnated;
-    report.message = fmt::format("the residual of the normal equation is {:.3g}; the tolerance is {:.3g}",
-                                 report.residual, spec_.tolerance);
+    report.message =
+        fmt::format("the residual of the system is {:.3g}; the tolerance is {:.3g}", report.residual, spec_.tolerance);
   }
-  return report;
 }
 
 }  // namespace quadrille::capi

@@ -26,9 +26,9 @@ void apply(const DiracOperator& dirac, const SystemChoice& choice, Field& y, con
 
 /// Solves all of them with what one SystemSolver is made of. The adjoint's solver is made when it is asked for.
 ///
-/// With b zero on the other parity, the solution of M x = b on a parity solves the preconditioned system there, and the
-/// two residuals are the same. M^+ M x = b is M^+ y = b, then M x = y: the second solve goes on until the residual of
-/// the normal equation is met.
+/// With b zero on the other parity, the solution of M x = b on a parity solves the preconditioned system there. M^+ M x
+/// = b is M^+ y = b, then M x = y. A solve whose residual is not that of the system asked for goes on until that one is
+/// met.
 class Systems {
  public:
   Systems(std::shared_ptr<const DiracOperator> dirac, const EvenOddSystem& system, const SolverSpec& spec);
@@ -58,8 +58,11 @@ class Systems {
   Adjoint& adjoint();
   SolveReport solve_one(bool adjoint, Field& x, const Field& b, SystemSolver::Start start, double tolerance);
   SolveReport solve_normal(const SystemChoice& choice, Field& x, Field& b, SystemSolver::Start start);
-  /// residual = b - P x on the parities of the choice, zero elsewhere; gives its norm.
-  double normal_residual(const SystemChoice& choice, const Field& x, const Field& b);
+  SolveReport solve_odd(const SystemChoice& choice, Field& x, Field& b, SystemSolver::Start start);
+  /// fields_->residual = b - P x on the parities of the choice, zero elsewhere; gives its norm.
+  double true_residual(const SystemChoice& choice, const Field& x, const Field& b);
+  /// Makes the report that of the system asked for.
+  void conclude(SolveReport& report, double residual, double b_norm) const;
 
   std::shared_ptr<const DiracOperator> dirac_;
   SolverSpec spec_;
