@@ -240,7 +240,7 @@ set(QUADRILLE_SOVERSION 0)  # of libquadrille.so; changes with what host codes c
 # built outside the source tree.
 function(quadrille_install_package)
   include(CMakePackageConfigHelpers)
-  set(without_cuda PATTERN cuda EXCLUDE)  # folders of what the library does not have
+  set(without_cuda PATTERN cuda EXCLUDE PATTERN "*_cuda.h" EXCLUDE)  # what the library does not have
   if(quadrille_use_cuda)
     set(without_cuda "")
   endif()
@@ -298,9 +298,11 @@ endfunction()
 # quadrille_add_build_id(): the one source that knows the commit (core/build_id.h), brought up to date by each build.
 function(quadrille_add_build_id)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/build_id.cpp)
+  set(header ${CMAKE_CURRENT_BINARY_DIR}/to_install/quadrille_build.h)  # where nothing of the source tree sees it
   add_custom_target(quadrille_find_build_id BYPRODUCTS ${source} COMMENT "Build id" VERBATIM
                     COMMAND ${CMAKE_COMMAND} -D SOURCE_DIR=${PROJECT_SOURCE_DIR} -D VERSION=${PROJECT_VERSION}
-                            -D OUTPUT=${source} -P ${PROJECT_SOURCE_DIR}/cmake/build_id.cmake)
+                            -D OUTPUT=${source} -D HEADER=${header} -P ${PROJECT_SOURCE_DIR}/cmake/build_id.cmake)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quadrille)
   quadrille_add_folder(build_id ${source})
   add_dependencies(quadrille_build_id quadrille_find_build_id)
 endfunction()

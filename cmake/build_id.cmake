@@ -1,5 +1,5 @@
-# cmake -D SOURCE_DIR=... -D VERSION=... -D OUTPUT=FILE -P build_id.cmake: writes a source with what the program is
-# built from: the description of the commit by git, or VERSION where SOURCE_DIR is no work tree of its own. Every build
+# cmake -D SOURCE_DIR=... -D VERSION=... -D OUTPUT=FILE -D HEADER=FILE -P build_id.cmake: writes a source, and a header to be
+# installed, with what the program is built from: the description of the commit by git, or VERSION where SOURCE_DIR is no work tree of its own. Every build
 # runs it; the file is touched only when that has changed.
 cmake_minimum_required(VERSION 3.25)
 
@@ -18,4 +18,9 @@ file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT "// Generated at each build.
 #include \"core/build_id.h\"
 
 const char* quadrille::build_id() { return \"@id@\"; }
+")
+file(CONFIGURE OUTPUT ${HEADER} @ONLY CONTENT "// Generated at each build: what the headers beside this one are of.
+#pragma once
+
+#define QUADRILLE_CPP_BUILD \"@id@\"
 ")

@@ -71,6 +71,16 @@ void require_new_names(const Modules& modules, const Module& module) {
   }
 }
 
+/// Of a module in C++, whose compiler has seen the inside of the library.
+void require_build(const Module& module) {
+  const char* theirs = module.descriptor.cpp_build;
+  if (theirs == nullptr || std::string(theirs) == build_id()) return;
+  refuse(
+      fmt::format("is compiled with the C++ headers of build '{}' of Quadrille, this is build '{}': compile it again "
+                  "with those that are installed beside this program",
+                  theirs, build_id()));
+}
+
 const Module& load(Modules& modules, const std::string& given) {
   std::error_code failed;
   const fs::path canonical = fs::canonical(given, failed);
@@ -84,6 +94,7 @@ const Module& load(Modules& modules, const std::string& given) {
     if (symbol == nullptr) refuse(fmt::format("is not a module: it does not export {}", descriptor_symbol));
     const auto descriptor = reinterpret_cast<const quadrille_module* (*)()>(symbol);
     Module module = read_descriptor(descriptor(), file);
+    require_build(module);
     require_new_names(modules, module);
     object.keep();
     return modules.loaded.emplace_back(std::move(module));

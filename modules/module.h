@@ -280,6 +280,10 @@ typedef struct quadrille_module {
   /* Names of blocks of results.json that its tasks report under, of no other module and not of the program; ends with
    * null. Null: there are none. */
   const char* const* blocks QUADRILLE_ZERO;
+  /* Of a module that includes C++ headers of the library other than modules/parameters.h: quadrille_build_id() of the
+   * library that they are of (QUADRILLE_CPP_BUILD of the installed quadrille_build.h). A program of another build
+   * refuses it, as only C symbols stay what they are. Null in C. Not read of modules of the source tree. */
+  const char* cpp_build QUADRILLE_ZERO;
 } quadrille_module;
 
 #ifdef __cplusplus

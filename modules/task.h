@@ -21,6 +21,13 @@
 #include <utility>
 #include <vector>
 
+// The build that these headers are installed from; in the source tree it is that of the program.
+#if __has_include("quadrille_build.h")
+#include "quadrille_build.h"
+#else
+#define QUADRILLE_CPP_BUILD ""
+#endif
+
 namespace quadrille {
 
 /// What a task asks of the program while one of its module's functions runs. Parameters are named by paths
@@ -277,7 +284,8 @@ constexpr quadrille_module module_of(const char* name, const char* version, cons
           .build_id = "",
           .tasks = tasks,
           .task_count = count,
-          .blocks = blocks};
+          .blocks = blocks,
+          .cpp_build = QUADRILLE_CPP_BUILD};
 }
 
 }  // namespace quadrille

@@ -404,6 +404,8 @@ class Modules(ProgramTest):
                                      ("module", "task", "parameter")),
                                    (built("missing_symbol")[0], "missing_symbol.so",
                                     "undefined symbol: quadrille_no_such_function"),
+                                   (built("other_build")[0], "other_build.so",
+                                    "is compiled with the C\\+\\+ headers of build 'v0-1-gabcdef' of Quadrille, this is build"),
                                    (self.path("folder"), "text.so", "not a shared object that can be loaded")):
             with self.subTest(name=name):
                 process = self.call("modules", env={"QUADRILLE_MODULE_PATH": folder})

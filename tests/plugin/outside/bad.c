@@ -22,6 +22,9 @@
 #ifndef PARAMETER_SIZE
 #define PARAMETER_SIZE sizeof(quadrille_parameter)
 #endif
+#ifndef CPP_BUILD
+#define CPP_BUILD NULL
+#endif
 #ifdef CALL
 extern void CALL(void);
 #else
@@ -47,6 +50,7 @@ static const quadrille_module module = {.abi_version = ABI,
                                         .version = "0.1",
                                         .build_id = "",
                                         .tasks = tasks,
-                                        .task_count = 1};
+                                        .task_count = 1,
+                                        .cpp_build = CPP_BUILD};
 
 __attribute__((visibility("default"))) const quadrille_module* SYMBOL(void) { return &module; }
