@@ -7,6 +7,7 @@ published plaquettes.
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
