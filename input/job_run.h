@@ -36,6 +36,9 @@ class JobRun {
   const Communicator& communicator() const {
     return gauge_.lattice ? gauge_.lattice->communicator() : *single_process();
   }
+  std::shared_ptr<const Communicator> shared_communicator() const {
+    return gauge_.lattice ? gauge_.lattice->shared_communicator() : single_process();
+  }
   const LoadedGauge& gauge() const { return gauge_; }
   Backend& backend() const { return backend_; }
   /// What the kernels of this run are compiled for: "avx2"; "sm_90" on a GPU.

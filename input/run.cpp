@@ -54,7 +54,7 @@ void check_ranks(const Job& job, int ranks, std::vector<Error>& errors) {
   };
   if (!job.gauge) add("a job without a gauge field runs", {.file = job.file.string()});
   for (const TaskSpec& task : job.run) {
-    if (task.entry->module != nullptr)
+    if (!task.entry->on_ranks)
       add(fmt::format("the task {} ({}) runs", task.name, task.entry->name), task.parameters->where());
   }
 }

@@ -22,8 +22,8 @@ static_assert(sizeof(quadrille_module) >= module_size_1 && sizeof(quadrille_task
 
 constexpr std::uint32_t parameter_flags = QUADRILLE_REQUIRED | QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM |
                                           QUADRILLE_MINIMUM_OPEN | QUADRILLE_MAXIMUM_OPEN | QUADRILLE_EVEN;
-constexpr std::uint32_t task_flags =
-    QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS | QUADRILLE_NEEDS_OPERATOR | QUADRILLE_NEEDS_SOLVER;
+constexpr std::uint32_t task_flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS | QUADRILLE_NEEDS_OPERATOR |
+                                     QUADRILLE_NEEDS_SOLVER | QUADRILLE_ON_RANKS;
 
 [[noreturn]] void refuse(const std::string& reason) {
   throw Error(ErrorCode::unsupported, "its descriptor: " + reason);

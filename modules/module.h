@@ -237,6 +237,26 @@ typedef struct quadrille_host {
   int (*should_stop)(quadrille_run* run);
   /* See should_stop(). */
   void (*stopped)(quadrille_run* run, const char* where);
+
+  /* ---- several ranks, for a task with QUADRILLE_ON_RANKS ----
+   *
+   * Processes that each run it on a part of the lattice. They stand in a grid, all parts have the same extents, and
+   * links of this interface are those of this rank's part, which begins at the site whose coordinates are its place in
+   * the grid times those extents. All of them call, in the same order, what follows and every function above that
+   * works with links, writes, keeps or gives back states, prepares a file or asks whether to stop. Results, warnings,
+   * bytes of states and the log are those of rank 0. On one rank everything works, too. */
+
+  /* Ranks along x, y, z, t, and the place of this one among them: it is number ((t Nz + z) Ny + y) Nx + x. */
+  quadrille_status (*rank_grid)(quadrille_run* run, int grid[4], int place[4]);
+  /* Replaces values[0..count) by their sums over all ranks, added in the order of ranks. */
+  quadrille_status (*sum)(quadrille_run* run, double* values, size_t count);
+  /* all[rank * bytes ..) = what each rank has at `mine`. */
+  quadrille_status (*gather)(quadrille_run* run, const void* mine, size_t bytes, void* all);
+  /* Copies `bytes` bytes at `data` from the rank of number `root` to all others. */
+  quadrille_status (*broadcast)(quadrille_run* run, void* data, size_t bytes, int root);
+  /* Sends to the neighbour in `direction` (0..3 forward x..t, 4..7 backward; the grid is periodic), and receives as
+   * many bytes from the opposite one. */
+  quadrille_status (*exchange)(quadrille_run* run, int direction, const void* send, void* receive, size_t bytes);
 } quadrille_host;
 
 /* ---- the module ---- */
@@ -246,6 +266,7 @@ typedef struct quadrille_host {
 #define QUADRILLE_MAKES_LINKS 2u /* the user is told that other tasks work on those of the gauge block all the same */
 #define QUADRILLE_NEEDS_OPERATOR 4u /* the job or the task must have a block `operator`; with QUADRILLE_NEEDS_LINKS */
 #define QUADRILLE_NEEDS_SOLVER 8u   /* and a block `solver`; with QUADRILLE_NEEDS_OPERATOR */
+#define QUADRILLE_ON_RANKS 16u      /* several ranks may run it together; a job with another task runs on one */
 
 typedef struct quadrille_task {
   const char* name QUADRILLE_ZERO; /* `- task: NAME` in a job */

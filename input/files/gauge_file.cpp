@@ -123,10 +123,10 @@ SiteFormat format_of(const Lattice& lattice, int bits) {
   return {.dims = lattice.global_dims(), .reals = reals_per_site, .precision = bits, .lattice = &lattice};
 }
 
-GaugeFile load(const LimeInput& file, GaugeFileInfo info, Backend& backend, const RankGrid& ranks,
-               const ChecksumDemand* demand = nullptr) {
+GaugeFile load(const LimeInput& file, GaugeFileInfo info, Backend& backend,
+               std::shared_ptr<const Communicator> communicator, const ChecksumDemand* demand = nullptr) {
   GaugeFile loaded{std::move(info), nullptr, nullptr};
-  loaded.lattice = std::make_unique<const Lattice>(loaded.info.dims, ranks.for_lattice(loaded.info.dims));
+  loaded.lattice = std::make_unique<const Lattice>(loaded.info.dims, std::move(communicator));
   loaded.links = std::make_shared<GaugeStore>(*loaded.lattice, backend);
   const int bits = loaded.info.precision;
   const FileField field{format_of(*loaded.lattice, bits), "gauge field", real_name};
@@ -171,15 +171,17 @@ GaugeFileInfo locate_gauge_field(const LimeInput& file) {
 }
 
 GaugeFile load_gauge_field(const LimeInput& file, GaugeFileInfo info, Backend& backend) {
-  return load(file, std::move(info), backend, {});
+  return load(file, std::move(info), backend, single_process());
 }
 
 GaugeFile read_gauge_file(const std::string& path, const GaugeReadOptions& options) {
   const LimeInput file(path, options.mover);
   file.log_warnings();
   const ChecksumDemand demand{options.verify_checksum, "gauge.verify_checksum: false makes this a warning"};
-  return load(file, locate_gauge_field(file), options.backend != nullptr ? *options.backend : cpu_backend(),
-              options.ranks, &demand);
+  GaugeFileInfo info = locate_gauge_field(file);
+  const std::shared_ptr<const Communicator> ranks =
+      options.communicator ? options.communicator : options.ranks.for_lattice(info.dims);
+  return load(file, std::move(info), options.backend != nullptr ? *options.backend : cpu_backend(), ranks, &demand);
 }
 
 double link_tolerance(int precision) { return precision == 32 ? 1e-5 : 1e-10; }
@@ -200,7 +202,10 @@ void check_links(const GaugeFileInfo& info, const Unitarity& found) {
 }
 
 Checksum write_gauge_file(const std::string& path, const HostLinks& links, const GaugeWriteOptions& options) {
-  const Lattice lattice(links.dims);
+  const std::shared_ptr<const Communicator> ranks = options.communicator ? options.communicator : single_process();
+  Dims global;
+  for (std::size_t mu = 0; mu < 4; ++mu) global[mu] = links.dims[mu] * ranks->grid()[mu];
+  const Lattice lattice(global, ranks);
   return write_gauge_file(path, GaugeStore(lattice, links), options);
 }
 

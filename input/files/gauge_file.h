@@ -39,9 +39,10 @@ struct GaugeFile {
 };
 
 struct GaugeReadOptions {
-  bool verify_checksum = true;  ///< false: a mismatch is a warning
-  Backend* backend = nullptr;   ///< of the links; null: the CPU
-  RankGrid ranks{};             ///< that the lattice is divided over
+  bool verify_checksum = true;                         ///< false: a mismatch is a warning
+  Backend* backend = nullptr;                          ///< of the links; null: the CPU
+  RankGrid ranks{};                                    ///< that the lattice is divided over
+  std::shared_ptr<const Communicator> communicator{};  ///< unless null: that it is divided over, in place of `ranks`
   LimeMover mover = LimeMover::automatic;
 };
 
@@ -67,6 +68,7 @@ struct GaugeWriteOptions {
   int precision = 64;  ///< bits of a number: 32 or 64
   std::string lfn{};   ///< logical file name; no ildg-data-lfn record when empty
   LimeMover mover = LimeMover::automatic;
+  std::shared_ptr<const Communicator> communicator{};  ///< of host links: those of this rank's part. Null: all links
 };
 
 /// Writes an ILDG file with QIO's records, checksum and the plaquette in the record XML. A failed write leaves no file

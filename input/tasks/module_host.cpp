@@ -1,6 +1,7 @@
 #include "input/tasks/module_host.h"
 
 #include "core/backend/backend.h"
+#include "core/comm/agreement.h"
 #include "core/system/memory.h"
 #include "input/capi/call.h"
 #include "input/capi/functions.h"
@@ -46,6 +47,8 @@ void note_exception(quadrille_run* run) {
   try {
     throw;
   } catch (const Error&) {
+    set_failure(run, std::current_exception());
+  } catch (const FailedElsewhere&) {
     set_failure(run, std::current_exception());
   } catch (const std::bad_alloc&) {
     set_failure(run, std::current_exception());
@@ -330,10 +333,14 @@ const char* links_file(quadrille_run* run) {
   return name;
 }
 
+/// The same on all ranks.
 int should_stop(quadrille_run* run) {
   int stop = 0;
   (void)host_call(run, "should_stop", [&] {
-    stop = run->job != nullptr && stop_signal() != 0 ? 1 : 0;
+    if (run->job == nullptr) return QUADRILLE_DONE;
+    (void)stop_signal();  // tells the communicator what has reached this rank
+    run->job->communicator().agree_on_signals();
+    stop = stop_signal() != 0 ? 1 : 0;
     return QUADRILLE_DONE;
   });
   return stop;
@@ -343,6 +350,44 @@ void stopped(quadrille_run* run, const char* where) {
   (void)host_call(run, "stopped", [&] {
     run->stopped_where = given(where, "where it stopped");
     return QUADRILLE_DONE;
+  });
+}
+
+/// Calls body(communicator) with that of the job.
+template <class Body>
+quadrille_status rank_call(quadrille_run* run, const char* name, Body&& body) noexcept {
+  return running_call(run, name, [&](JobRun& job) {
+    body(job.communicator());
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status rank_grid(quadrille_run* run, int grid[4], int place[4]) {
+  return rank_call(run, "rank_grid", [&](const Communicator& ranks) {
+    std::copy(ranks.grid().begin(), ranks.grid().end(), grid);
+    std::copy(ranks.coordinates().begin(), ranks.coordinates().end(), place);
+  });
+}
+
+quadrille_status sum(quadrille_run* run, double* values, std::size_t count) {
+  return rank_call(run, "sum", [&](const Communicator& ranks) { ranks.sum(values, count); });
+}
+
+quadrille_status gather(quadrille_run* run, const void* mine, std::size_t bytes, void* all) {
+  return rank_call(run, "gather", [&](const Communicator& ranks) { ranks.gather(mine, bytes, all); });
+}
+
+quadrille_status broadcast(quadrille_run* run, void* data, std::size_t bytes, int root) {
+  return rank_call(run, "broadcast", [&](const Communicator& ranks) {
+    if (root < 0 || root >= ranks.size()) throw std::invalid_argument(fmt::format("there is no rank {}", root));
+    ranks.broadcast(data, bytes, root);
+  });
+}
+
+quadrille_status exchange(quadrille_run* run, int direction, const void* send, void* receive, std::size_t bytes) {
+  return rank_call(run, "exchange", [&](const Communicator& ranks) {
+    if (direction < 0 || direction > 7) throw std::invalid_argument(fmt::format("there is no direction {}", direction));
+    ranks.exchange({{direction, send, receive, bytes}});
   });
 }
 
@@ -388,6 +433,11 @@ const quadrille_host module_host = {
     .links_file = links_file,
     .should_stop = should_stop,
     .stopped = stopped,
+    .rank_grid = rank_grid,
+    .sum = sum,
+    .gather = gather,
+    .broadcast = broadcast,
+    .exchange = exchange,
 };
 
 }  // namespace quadrille

@@ -1,6 +1,7 @@
 #include "input/tasks/module_state.h"
 
 #include "core/backend/backend.h"
+#include "core/comm/agreement.h"
 #include "input/files/checksum.h"
 #include "input/job.h"
 #include "input/job_run.h"
@@ -47,14 +48,17 @@ ModuleState::ModuleState(JobRun& job, const TaskSpec& task) : job_(job), task_(t
   } catch (const std::exception&) {
     throw job.folder().damaged(fmt::format("'unfinished.{}' is not a state of this task", task.name));
   }
+  const auto start_over = [&](const char* why) {
+    bytes_.clear();
+    links_.clear();
+    job.warn(fmt::format("{} starts over: the state that an interrupted run kept cannot be read: {}", task.name, why));
+  };
   try {
     read(parts);
   } catch (const Error& error) {
-    bytes_.clear();
-    links_.clear();
-    job.warn(fmt::format("{} starts over: the state that an interrupted run kept cannot be read: {}", task.name,
-                         error.what()));
-    return;
+    return start_over(error.what());
+  } catch (const FailedElsewhere& error) {
+    return start_over(error.what());
   }
   generation_ = generation;
   hash_ = json_hash(parts);
@@ -70,7 +74,9 @@ void ModuleState::read_part(const std::string& name, const std::string& file, co
   const std::string path = job_.folder().path(file).string();
   std::string found;
   if (file.ends_with(of_links)) {
-    GaugeFile& links = links_[name] = read_gauge_file(path, {.backend = &job_.backend()});
+    all_or_none(job_.communicator(), [&] { (void)locate_gauge_field(LimeInput(path)); });
+    GaugeFile& links = links_[name] =
+        read_gauge_file(path, {.backend = &job_.backend(), .communicator = job_.shared_communicator()});
     found = to_string(links.info.checksum.computed);
   } else {
     std::string& bytes = bytes_[name] = job_.folder().read(file);
@@ -92,7 +98,8 @@ std::string ModuleState::next_file(const std::string& name, const char* ending) 
 
 void ModuleState::put(const std::string& name, const void* bytes, std::size_t size) {
   const std::string file = next_file(name, "");
-  const std::string text(size == 0 ? "" : static_cast<const char*>(given(bytes, "the bytes of a state")), size);
+  const std::string text = share(
+      job_.communicator(), {size == 0 ? "" : static_cast<const char*>(given(bytes, "the bytes of a state")), size});
   (void)job_.folder().prepare(file);
   job_.folder().write(file, text);
   put_[name] = {{"file", file}, {"hash", text_hash(text)}};

@@ -19,7 +19,8 @@ class ModuleState {
   /// is left, with a warning.
   ModuleState(JobRun& job, const TaskSpec& task);
 
-  /// Write a part of the next state. Throw std::invalid_argument for a name that is no good or has been put already.
+  /// Write a part of the next state: bytes are those of rank 0. Throw std::invalid_argument for a name that is no good
+  /// or has been put already.
   void put(const std::string& name, const void* bytes, std::size_t size);
   void put(const std::string& name, const GaugeStore& links);
   /// What has been put becomes the state.

@@ -150,6 +150,7 @@ TaskEntry module_task(const Module& module, std::size_t index) {
   entry.needs_links = needs(QUADRILLE_NEEDS_LINKS);
   entry.needs_operator = needs(QUADRILLE_NEEDS_OPERATOR);
   entry.needs_solver = needs(QUADRILLE_NEEDS_SOLVER);
+  entry.on_ranks = needs(QUADRILLE_ON_RANKS);
   if (entry.needs_solver) entry.check_links = check_solver_on;
   for (const TaskParameter& earlier : task.earlier) entry.references.push_back({earlier.name, earlier.kind});
   entry.module = &module;

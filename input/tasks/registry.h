@@ -29,6 +29,7 @@ struct TaskEntry {
   bool needs_links = true;  ///< a job of tasks that need none may do without a gauge field
   bool needs_operator = false;
   bool needs_solver = false;
+  bool on_ranks = true;  ///< several ranks can do it together
   std::vector<TaskReference> references = {};
   /// Checks that need the lattice (extents are 0 where there is none) or other files: appends what does not fit to
   /// `errors`. May be null.

@@ -106,7 +106,12 @@ TEST(Descriptor, LayoutOfTheHost) {
   AT(quadrille_host, links_file, 280);
   AT(quadrille_host, should_stop, 288);
   AT(quadrille_host, stopped, 296);
-  EXPECT_EQ(sizeof(quadrille_host), 304u);
+  AT(quadrille_host, rank_grid, 304);
+  AT(quadrille_host, sum, 312);
+  AT(quadrille_host, gather, 320);
+  AT(quadrille_host, broadcast, 328);
+  AT(quadrille_host, exchange, 336);
+  EXPECT_EQ(sizeof(quadrille_host), 344u);
 }
 
 TEST(Descriptor, LayoutOfFunctions) {
@@ -144,6 +149,7 @@ TEST(Descriptor, ValuesOfVersionOne) {
   EXPECT_EQ(QUADRILLE_MAKES_LINKS, 2u);
   EXPECT_EQ(QUADRILLE_NEEDS_OPERATOR, 4u);
   EXPECT_EQ(QUADRILLE_NEEDS_SOLVER, 8u);
+  EXPECT_EQ(QUADRILLE_ON_RANKS, 16u);
 }
 
 quadrille_status do_nothing(const quadrille_host*, quadrille_run*) { return QUADRILLE_DONE; }

@@ -13,10 +13,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "physics"))
 
 import harness  # noqa: E402
+import lime_files  # noqa: E402
 from harness import ProgramTest  # noqa: E402
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "outside")
@@ -369,6 +371,36 @@ class Modules(ProgramTest):
                             env=search("in_c"))
         self.assertEqual(process.returncode, 1)
         self.assertRegex(process.stderr, "c_product: .*lda")
+
+    @unittest.skipUnless(os.environ.get("QUADRILLE_MPIEXEC"), "built without MPI")
+    def test_several_ranks_from_c(self):
+        def ranks(grid, run):
+            count = grid[0] * grid[1] * grid[2] * grid[3]
+            words = [os.environ["QUADRILLE_MPIEXEC"], "--oversubscribe", "-n", str(count),
+                     *harness.command("run", self.write_job({**job, "run": run}), "--out", self.path(f"out{count}"),
+                                      "--grid", *map(str, grid))]
+            env = {**os.environ, **search("in_c"), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+            return subprocess.run(words, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  timeout=60, check=False)
+
+        job = {"gauge": {"start": "hot", "seed": harness.SEED, "dims": [4, 8, 4, 12], "save": {"file": "links.lime"}}}
+        for grid in ((1, 1, 1, 1), (1, 1, 1, 3), (2, 2, 1, 1)):
+            with self.subTest(grid=grid):
+                process = ranks(grid, [{"task": "c_ranks", "file": "mine.lime"}])
+                self.assertEqual(process.returncode, 0, process.stderr)
+                count = grid[0] * grid[1] * grid[2] * grid[3]
+                with open(self.path(f"out{count}/results.json")) as stream:
+                    results = json.load(stream)
+                found = results["c_ranks"]
+                trace = results["gauge"]["link_trace"] * 12 * 4 * 8 * 4 * 12
+                self.assertAlmostEqual(found.pop("trace"), trace, delta=1e-9)
+                self.assertEqual(found, {"grid": list(grid), "first": 0, "last": count - 1, "asked": 0,
+                                         "received": 2 if grid[3] == 3 else 0, "from_last": 99 + count})
+                saved, mine = (lime_files.read_gauge(self.path(f"out{count}/{name}"))[0] for name in ("links.lime", "mine.lime"))
+                self.assertTrue((saved == mine).all())
+        process = ranks((1, 1, 1, 2), [{"task": "c_echo"}])
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr, r"job.yaml:\d+:\d+: the task c_echo \(c_echo\) runs on one rank only")
 
     def test_an_input_is_not_replaced(self):
         with open(self.path("words.txt"), "w") as stream:

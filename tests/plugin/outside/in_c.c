@@ -1,8 +1,10 @@
-/* A module in C: a task that gives what it is told, and one that multiplies matrices with the module mgemm. */
+/* A module in C: a task that gives what it is told, one that multiplies matrices with the module mgemm, and one that
+ * works on links on several ranks. */
 #include "modules/mgemm/c_api.h"
 #include "modules/module.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const quadrille_parameter echo_parameters[] = {{.name = "number",
                                                        .type = QUADRILLE_INTEGER,
@@ -95,13 +97,68 @@ static quadrille_status product(const quadrille_host* host, quadrille_run* run) 
   return host->result(run, NULL, json);
 }
 
+/* Re tr of this rank's links. */
+static quadrille_status trace_of(const quadrille_host* host, quadrille_run* run, quadrille_gauge* gauge,
+                                 const int grid[4], double* trace) {
+  int dims[4], mu;
+  size_t numbers = 72, k;
+  quadrille_status status;
+  double* links;
+  if (host->functions->gauge_dims(gauge, dims) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  for (mu = 0; mu < 4; ++mu) numbers *= (size_t)(dims[mu] / grid[mu]);
+  links = malloc(numbers * sizeof *links);
+  if (links == NULL) {
+    host->fail(run, QUADRILLE_NO_MEMORY, NULL, "no memory for links");
+    return QUADRILLE_FAILED;
+  }
+  status = host->functions->gauge_to_memory(gauge, "{order: ildg}", (void* const[]){links}, 1);
+  *trace = 0;
+  for (k = 0; status == QUADRILLE_DONE && k < numbers; k += 18) *trace += links[k] + links[k + 8] + links[k + 16];
+  free(links);
+  return status;
+}
+
+static quadrille_status ranks(const quadrille_host* host, quadrille_run* run) {
+  int grid[4], place[4], rank, size, received, from_last, all[64];
+  quadrille_gauge* gauge = NULL;
+  const char* file = NULL;
+  double trace = 0;
+  char json[512];
+  if (host->rank_grid(run, grid, place) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  size = grid[0] * grid[1] * grid[2] * grid[3];
+  rank = ((place[3] * grid[2] + place[2]) * grid[1] + place[1]) * grid[0] + place[0];
+  if (host->gauge(run, &gauge) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (trace_of(host, run, gauge, grid, &trace) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (host->sum(run, &trace, 1) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (host->gather(run, &rank, sizeof rank, all) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (host->exchange(run, 3, &rank, &received, sizeof rank) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  from_last = 100 + rank;
+  if (host->broadcast(run, &from_last, sizeof from_last, size - 1) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (host->text(run, "file", 0, &file) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (host->write_gauge(run, file, gauge, 64) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  snprintf(json, sizeof json,
+           "{\"trace\": %.17g, \"grid\": [%d, %d, %d, %d], \"first\": %d, \"last\": %d, \"received\": %d, "
+           "\"from_last\": %d, \"asked\": %d}",
+           trace, grid[0], grid[1], grid[2], grid[3], all[0], all[size - 1], received, from_last,
+           host->should_stop(run));
+  return host->result(run, NULL, json);
+}
+
+static const quadrille_parameter ranks_parameters[] = {
+    {.name = "file", .type = QUADRILLE_FILE_OUT, .help = "of the links", .flags = QUADRILLE_REQUIRED}};
 static const quadrille_task tasks[] = {
     {.name = "c_echo", .help = "gives a number back", .parameters = echo_parameters, .parameter_count = 1, .run = echo},
     {.name = "c_product",
      .help = "gives 2 A B^T + 3",
      .parameters = product_parameters,
      .parameter_count = 4,
-     .run = product}};
+     .run = product},
+    {.name = "c_ranks",
+     .help = "the trace of all links by all ranks; writes the links",
+     .parameters = ranks_parameters,
+     .parameter_count = 1,
+     .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_ON_RANKS,
+     .run = ranks}};
 
 static const quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
                                         .struct_size = sizeof(quadrille_module),
@@ -111,6 +168,6 @@ static const quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
                                         .version = "0.1",
                                         .build_id = "",
                                         .tasks = tasks,
-                                        .task_count = 2};
+                                        .task_count = 3};
 
 __attribute__((visibility("default"))) const quadrille_module* quadrille_module_descriptor(void) { return &module; }
