@@ -81,11 +81,6 @@ struct Chain {
   }
 };
 
-HeatbathCounts sum(const HeatbathCounts& a, const HeatbathCounts& b) {
-  return {a.attempts + b.attempts, a.draws + b.draws, a.creutz_attempts + b.creutz_attempts,
-          a.creutz_draws + b.creutz_draws};
-}
-
 /// One run of the task.
 class Generation {
  public:
@@ -111,14 +106,15 @@ class Generation {
       if (plan_.complete(done)) save();
       if (done == plan_.sweeps()) break;
       const bool stop = context_.should_stop();
-      if (stop || seconds_since(kept_) >= plan_.keep_every) keep();
+      if (stop || time_to_keep()) keep();
       if (stop) context_.stop(fmt::format("after sweep {}", plan_.first + done));
     }
   }
 
   Json results() const {
     const double sweeps = double(plan_.sweeps());
-    const double updates = sweeps * (1 + plan_.overrelaxation) * 4 * double(volume(gauge_.field().lattice().dims()));
+    const double updates =
+        sweeps * (1 + plan_.overrelaxation) * 4 * double(volume(gauge_.field().lattice().global_dims()));
     Json out = report(context_, chain_.history, counts(), plan_);
     out["largest_drift"] = chain_.drift;
     out["files"] = files_;
@@ -132,7 +128,10 @@ class Generation {
   }
 
  private:
-  HeatbathCounts counts() const { return sum(chain_.counts, gauge_.counts()); }
+  HeatbathCounts counts() const {
+    HeatbathCounts all = chain_.counts;
+    return all += gauge_.counts();
+  }
   double seconds() const { return chain_.seconds + seconds_since(began_); }
 
   void sweep() {
@@ -164,6 +163,13 @@ class Generation {
     // single precision as they are.
     if (plan_.single() && plan_.bits == 64) (void)links.project();
     context_.write_links(name_after(chain_.done), links, plan_.bits);
+  }
+
+  /// The same on all ranks: by the clock of the first.
+  bool time_to_keep() const {
+    char due = seconds_since(kept_) >= plan_.keep_every ? 1 : 0;
+    gauge_.field().lattice().communicator().broadcast(&due, sizeof due, 0);
+    return due != 0;
   }
 
   void keep() {
@@ -256,7 +262,7 @@ constexpr quadrille_task tasks[] = {
          "one of heatbath and then those of overrelaxation",
      .parameters = parameters,
      .parameter_count = std::size(parameters),
-     .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS,
+     .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS | QUADRILLE_ON_RANKS,
      .check = task_function<check_plan>,
      .run = task_function<generate>,
      .outputs = outputs}};

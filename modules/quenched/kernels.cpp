@@ -52,7 +52,10 @@ class Surroundings {
 
  private:
   QUADRILLE_INLINE const Real<T, V>* link(int parity, std::int64_t block, int nu) const {
-    return reinterpret_cast<const Real<T, V>*>(static_cast<T*>(sites_.links[parity]) + (block * 4 + nu) * numbers * V);
+    const bool here = block < sites_.blocks;
+    const T* const from = static_cast<const T*>(here ? sites_.links[parity] : sites_.ghosts[parity]);
+    const std::int64_t number = here ? block * 4 + nu : nu * sites_.ghost_count + block - sites_.blocks;
+    return reinterpret_cast<const Real<T, V>*>(from + number * numbers * V);
   }
   static QUADRILLE_INLINE void touch(const Real<T, V>* link) {
     const char* bytes = reinterpret_cast<const char*>(link);
@@ -75,12 +78,13 @@ class Surroundings {
 };
 
 template <class T, int V, int numbers, class Update>
-QUADRILLE_INLINE void sweep(const LinkSites& sites, const SweepPart& part, std::int64_t begin, std::int64_t end,
-                            const Update& update) {
-  for (std::int64_t block = begin; block < end; ++block) {
+QUADRILLE_INLINE void sweep(const LinkSites& sites, const SweepPart& part, const Blocks& blocks, const Update& update) {
+  const auto number = [&](std::int64_t k) { return blocks.list != nullptr ? blocks.list[k] : k; };
+  for (std::int64_t k = blocks.begin; k < blocks.end; ++k) {
+    const std::int64_t block = number(k);
     Real<T, V> sum[18], u[18];
     const Surroundings<T, V, numbers> around(sites, part.parity, block);
-    if (block + 1 < end) Surroundings<T, V, numbers>(sites, part.parity, block + 1).prefetch(part.direction);
+    if (k + 1 < blocks.end) Surroundings<T, V, numbers>(sites, part.parity, number(k + 1)).prefetch(part.direction);
     staples<T, V, numbers>(sum, around, part.direction, T(part.spatial_weight));
     auto* link = reinterpret_cast<Real<T, V>*>(static_cast<T*>(sites.links[part.parity]) +
                                                (block * 4 + part.direction) * numbers * V);
@@ -99,10 +103,9 @@ std::int64_t total(simd::Vec<simd::IntOf<T>, V> lanes) {
 }
 
 template <class T, int V, int numbers>
-void heatbath(const LinkSites& sites, const SweepPart& part, std::int64_t begin, std::int64_t end,
-              HeatbathCounts& counts) {
+void heatbath(const LinkSites& sites, const SweepPart& part, const Blocks& blocks, HeatbathCounts& counts) {
   DrawCounts<T, V> mine;
-  sweep<T, V, numbers>(sites, part, begin, end, Heatbath<T, V>{T(part.scale), part.seed, part.stream, &mine});
+  sweep<T, V, numbers>(sites, part, blocks, Heatbath<T, V>{T(part.scale), part.seed, part.stream, &mine});
   counts.attempts += total<T, V>(mine.attempts);
   counts.draws += total<T, V>(mine.draws);
   counts.creutz_attempts += total<T, V>(mine.creutz_attempts);
@@ -110,8 +113,8 @@ void heatbath(const LinkSites& sites, const SweepPart& part, std::int64_t begin,
 }
 
 template <class T, int V, int numbers>
-void overrelax(const LinkSites& sites, const SweepPart& part, std::int64_t begin, std::int64_t end) {
-  sweep<T, V, numbers>(sites, part, begin, end, Overrelaxation<T, V>{});
+void overrelax(const LinkSites& sites, const SweepPart& part, const Blocks& blocks) {
+  sweep<T, V, numbers>(sites, part, blocks, Overrelaxation<T, V>{});
 }
 
 // A trace is computed as the updates compute; sums are in double.
@@ -159,13 +162,12 @@ template <class T, int V, int numbers>
 constexpr UpdateKernels kernels{&heatbath<T, V, numbers>, &overrelax<T, V, numbers>, &planes<T, V, numbers>,
                                 &reunitarize<T, V, numbers>};
 
-template <class T, int numbers>
+/// Of full registers, and of the fewer lanes that smaller or uneven parts of a lattice can be cut into: these round as
+/// those do.
+template <class T, int numbers, int V = QUADRILLE_ISA_BYTES / int(sizeof(T))>
 const UpdateKernels* of_lanes(int lanes) {
-  constexpr int native = QUADRILLE_ISA_BYTES / int(sizeof(T));
-  if (lanes == native) return &kernels<T, native, numbers>;
-#if QUADRILLE_ISA_BYTES == 16
-  if (lanes == 1) return &kernels<T, 1, numbers>;  // lattices that cannot be cut
-#endif
+  if (lanes == V) return &kernels<T, V, numbers>;
+  if constexpr (V > 1) return of_lanes<T, numbers, (V * sizeof(T) > 16 ? V / 2 : 1)>(lanes);
   return nullptr;
 }
 

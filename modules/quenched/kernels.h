@@ -12,9 +12,12 @@ struct LinkNumbers {
 };
 
 /// Links and geometry in the layout with `lanes` lanes (core/layout/vector_layout.h), as the kernels read them.
-/// Directions: 0..3 forward x..t, 4..7 backward.
+/// Directions: 0..3 forward x..t, 4..7 backward. Blocks from number `blocks` on are ghosts, of links that other ranks
+/// update (link_halo.h): they are only read.
 struct LinkSites {
   void* links[2];                       ///< of four links a site in [block][component][lane], by parity
+  const void* ghosts[2];                ///< [direction of the link][ghost][component][lane]
+  std::int64_t blocks, ghost_count;     ///< of a parity
   const std::int32_t* neighbours[2];    ///< [block][8]
   const std::uint8_t* wraps[2];         ///< bit d of a block: a shift in direction d rotates lanes
   const std::int64_t* rotations[8];     ///< [lane] of one such shift
@@ -22,7 +25,13 @@ struct LinkSites {
   const std::int64_t* global_sites[2];  ///< [block][lane]
 };
 
-/// One update of the links of one direction and parity, blocks [begin, end).
+/// The blocks list[begin] to list[end - 1]; without a list those of the numbers begin to end - 1.
+struct Blocks {
+  const std::int32_t* list;
+  std::int64_t begin, end;
+};
+
+/// One update of the links of one direction and parity.
 struct SweepPart {
   int direction;
   int parity;
@@ -39,8 +48,8 @@ struct HeatbathCounts {
 
 struct UpdateKernels {
   /// Adds to `counts`.
-  void (*heatbath)(const LinkSites&, const SweepPart&, std::int64_t begin, std::int64_t end, HeatbathCounts& counts);
-  void (*overrelax)(const LinkSites&, const SweepPart&, std::int64_t begin, std::int64_t end);
+  void (*heatbath)(const LinkSites&, const SweepPart&, const Blocks&, HeatbathCounts& counts);
+  void (*overrelax)(const LinkSites&, const SweepPart&, const Blocks&);
   /// Overwrites sums[0..6) with the sums of Re tr P over the sites of a parity, for planes xy, xz, xt, yz, yt, zt.
   void (*planes)(const LinkSites&, int parity, std::int64_t begin, std::int64_t end, double* sums);
   /// Makes links SU(3) matrices and returns the largest |change| of a number.

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 namespace quadrille::quenched {
 
 namespace {
@@ -47,8 +49,9 @@ PureGauge::PureGauge(const GaugeStore& links, const WilsonGaugeAction& action, s
       action_(action),
       seed_(seed),
       links_(links_desc(links.lattice(), form, links.backend())) {
-  if (lattice_->communicator().size() != 1) {
-    throw Error(ErrorCode::unsupported, "this build exchanges no halos: generate gauge fields in one process");
+  if (lattice_->communicator().size() != 1 && !links.backend().host_memory()) {
+    throw Error(ErrorCode::unsupported,
+                "gauge updates on the backend " + links.backend().name() + " work on one rank only in this version");
   }
   links.copy_to(links_);
   updates_ = make_updates(links_);
@@ -65,7 +68,7 @@ void PureGauge::update_all(const char* name, std::uint64_t seed, const Update& u
   const FieldDesc& desc = links_.desc();
   KernelRecord& record =
       kernel_record(fmt::format("quenched_{}_{}_{}", name, to_string(desc.precision), to_string(desc.reconstruct)),
-                    desc.backend->architecture(desc.layout, desc.precision), pass_bytes_per_site(desc));
+                    updates_->architecture(), pass_bytes_per_site(desc));
   for (int mu = 0; mu < 4; ++mu) {
     // Temporal planes carry beta xi0, spatial ones beta / xi0; all planes of a time link are temporal.
     SweepPart part{mu, 0, 1 / (action_.xi0 * action_.xi0), action_.beta * action_.xi0 / 3, seed, heatbath_stream(mu)};
@@ -88,13 +91,31 @@ void PureGauge::overrelax() {
 
 std::array<double, 6> PureGauge::planes() const {
   std::array<double, 6> sums = updates_->plane_sums();
-  for (double& sum : sums) sum /= 3.0 * double(lattice_->volume());
+  lattice_->communicator().sum(sums.data(), sums.size());
+  for (double& sum : sums) sum /= 3.0 * double(volume(lattice_->global_dims()));
   return sums;
 }
 
 Complex PureGauge::polyakov_loop() const {
-  const std::array<double, 2> sums = updates_->loop_sum();
-  return Complex(sums[0], sums[1]) / (3.0 * double(lattice_->volume() / lattice_->dims()[3]));
+  std::array<double, 2> sums = updates_->loop_sum();
+  lattice_->communicator().sum(sums.data(), sums.size());
+  const Dims& global = lattice_->global_dims();
+  return Complex(sums[0], sums[1]) / (3.0 * double(volume(global) / global[3]));
+}
+
+double PureGauge::reunitarize() {
+  double largest = updates_->reunitarize();
+  lattice_->communicator().maximum(&largest, 1);
+  return largest;
+}
+
+HeatbathCounts PureGauge::counts() const {
+  const HeatbathCounts mine = updates_->counts();
+  std::vector<HeatbathCounts> all(std::size_t(lattice_->communicator().size()));
+  lattice_->communicator().gather(&mine, sizeof mine, all.data());
+  HeatbathCounts sum;
+  for (const HeatbathCounts& theirs : all) sum += theirs;
+  return sum;
 }
 
 GaugeStore PureGauge::links() const { return GaugeStore(links_); }

@@ -6,8 +6,8 @@
 // links updated together do not see each other. The lattice is periodic: boundary conditions of fermions play no part.
 // Links are kept and updated in double or single precision, by 18 or 12 numbers per link (Precision, Reconstruct); what
 // is measured of them is summed in double. Random numbers depend on seed, number of the sweep, direction, subgroup and
-// global site only, so the links are the same bits for any number of threads (one backend and instruction set; another
-// one rounds differently).
+// global site only, so the links are the same bits for any number of threads and any grid of ranks (one backend and
+// instruction set; another one rounds differently); what is summed over ranks agrees to rounding.
 #pragma once
 
 #include "core/field/field.h"
@@ -34,11 +34,12 @@ struct LinkForm {
   bool operator==(const LinkForm&) const = default;
 };
 
+/// Over several ranks all members but field() are collective.
 class PureGauge {
  public:
   /// Starts from `links`, rounded to the form, which should be unitary to its rounding (reunitarize() makes them so; of
   /// 12 numbers the third row is made from the others). `lattice` outlives this. Errors: ErrorCode::unsupported when
-  /// the lattice is divided over ranks, or for half precision or 8 numbers.
+  /// the lattice of a GPU is divided over ranks, or for half precision or 8 numbers.
   PureGauge(const GaugeStore& links, const WilsonGaugeAction& action, std::uint64_t seed, const LinkForm& form = {});
   PureGauge(const PureGauge&) = delete;
   PureGauge& operator=(const PureGauge&) = delete;
@@ -55,13 +56,13 @@ class PureGauge {
   Complex polyakov_loop() const;
   /// Makes every link an SU(3) matrix again and returns the largest |change| of a real or imaginary part: how far
   /// rounding has carried the links from SU(3).
-  double reunitarize() { return updates_->reunitarize(); }
+  double reunitarize();
 
   /// Exactly as they are kept: another PureGauge of the same form that starts from them goes on with the same bits.
   GaugeStore links() const;
   const Field& field() const { return links_; }
   /// Since the construction.
-  HeatbathCounts counts() const { return updates_->counts(); }
+  HeatbathCounts counts() const;
 
  private:
   template <class Update>

@@ -7,9 +7,11 @@
 #include "core/numbers/chunked_sum.h"
 #include "core/simd/isa.h"
 #include "core/system/team.h"
+#include "modules/quenched/link_halo.h"
 #include "modules/quenched/link_updates.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,11 +23,15 @@ namespace {
 /// Blocks that a thread takes at a time; for sums, part of what they are.
 constexpr std::int64_t chunk_blocks = 64;
 
+/// The instruction set whose kernels work on the links: the one in use, whatever the lanes, so that the bits of links
+/// do not depend on how a lattice can be cut; a wider one for links in its lanes.
+Isa isa_of(const FieldDesc& desc) { return std::max(active_isa(), isa_of_lanes(desc.layout.lanes, desc.precision)); }
+
 const UpdateKernels& find_kernels(const FieldDesc& desc) {
   const UpdateKernels* kernels = nullptr;
   const LinkNumbers of{int(number_bytes(desc.precision)), int(desc.reconstruct)};
   const int lanes = desc.layout.lanes;
-  switch (isa_of_lanes(lanes, desc.precision)) {
+  switch (isa_of(desc)) {
 #ifdef QUADRILLE_HAVE_AVX512
     case Isa::Avx512: kernels = find_kernels_avx512(of, lanes); break;
 #endif
@@ -47,17 +53,26 @@ struct Chunks {
   std::int64_t count() const { return (blocks + chunk_blocks - 1) / chunk_blocks; }
   std::int64_t begin(std::int64_t chunk) const { return chunk * chunk_blocks; }
   std::int64_t end(std::int64_t chunk) const { return std::min(blocks, (chunk + 1) * chunk_blocks); }
+  /// Part of as many blocks.
+  Blocks of(const Blocks& all, std::int64_t chunk) const {
+    return {all.list, all.begin + begin(chunk), all.begin + end(chunk)};
+  }
 };
 
 class CpuUpdates final : public LinkUpdates {
  public:
   explicit CpuUpdates(Field& links)
       : links_(links),
+        isa_(isa_of(links.desc())),
         kernels_(find_kernels(links.desc())),
         chunks_{links.lattice().half_volume() / links.desc().layout.lanes} {
     connect();
+    if (links.lattice().communicator().size() == 1) return;
+    halo_.emplace(links);
+    halo_->describe(sites_);
   }
 
+  std::string architecture() const override { return to_string(isa_); }
   void heatbath(const SweepPart& part) override;
   void overrelax(const SweepPart& part) override;
   HeatbathCounts counts() const override { return counts_; }
@@ -67,8 +82,14 @@ class CpuUpdates final : public LinkUpdates {
 
  private:
   void connect();
+  /// Calls update(blocks) for all blocks that `part` updates; over several ranks the inner ones are worked on while
+  /// links of the others travel.
+  template <class Update>
+  void over_blocks(const SweepPart& part, const Update& update);
+  std::vector<Matrix3> loops() const;
 
   Field& links_;
+  Isa isa_;
   const UpdateKernels& kernels_;
   Chunks chunks_;
   LinkSites sites_{};
@@ -76,6 +97,7 @@ class CpuUpdates final : public LinkUpdates {
   std::array<std::vector<std::int64_t>, 2> global_sites_;
   HeatbathCounts counts_;
   std::vector<HeatbathCounts> chunk_counts_;
+  std::optional<LinkHalo> halo_;  ///< of several ranks
 };
 
 void CpuUpdates::connect() {
@@ -107,26 +129,40 @@ void CpuUpdates::connect() {
     sites_.wraps[k] = layout.wraps(p).data();
     sites_.global_sites[k] = global.data();
   }
+  sites_.blocks = chunks_.blocks;
+}
+
+template <class Update>
+void CpuUpdates::over_blocks(const SweepPart& part, const Update& update) {
+  if (!halo_) return update(Blocks{nullptr, 0, chunks_.blocks});
+  const std::vector<std::int32_t>&edge = halo_->edge_blocks(part.parity), &inner = halo_->inner_blocks(part.parity);
+  const std::int64_t all = std::int64_t(inner.size());
+  update(Blocks{edge.data(), 0, std::int64_t(edge.size())});
+  halo_->start(part.direction, part.parity);
+  update(Blocks{inner.data(), 0, all / 2});
+  halo_->turn();
+  update(Blocks{inner.data(), all / 2, all});
+  halo_->finish();
 }
 
 void CpuUpdates::heatbath(const SweepPart& part) {
-  chunk_counts_.assign(std::size_t(chunks_.count()), {});
-  team_for(chunks_.count(), [&](std::int64_t chunk) {
-    HeatbathCounts mine;
-    kernels_.heatbath(sites_, part, chunks_.begin(chunk), chunks_.end(chunk), mine);
-    chunk_counts_[std::size_t(chunk)] = mine;
+  over_blocks(part, [&](const Blocks& blocks) {
+    const Chunks chunks{blocks.end - blocks.begin};
+    chunk_counts_.assign(std::size_t(chunks.count()), {});
+    team_for(chunks.count(), [&](std::int64_t chunk) {
+      HeatbathCounts mine;
+      kernels_.heatbath(sites_, part, chunks.of(blocks, chunk), mine);
+      chunk_counts_[std::size_t(chunk)] = mine;
+    });
+    for (const HeatbathCounts& mine : chunk_counts_) counts_ += mine;
   });
-  for (const HeatbathCounts& mine : chunk_counts_) {
-    counts_.attempts += mine.attempts;
-    counts_.draws += mine.draws;
-    counts_.creutz_attempts += mine.creutz_attempts;
-    counts_.creutz_draws += mine.creutz_draws;
-  }
 }
 
 void CpuUpdates::overrelax(const SweepPart& part) {
-  team_for(chunks_.count(),
-           [&](std::int64_t chunk) { kernels_.overrelax(sites_, part, chunks_.begin(chunk), chunks_.end(chunk)); });
+  over_blocks(part, [&](const Blocks& blocks) {
+    const Chunks chunks{blocks.end - blocks.begin};
+    team_for(chunks.count(), [&](std::int64_t chunk) { kernels_.overrelax(sites_, part, chunks.of(blocks, chunk)); });
+  });
 }
 
 std::array<double, 6> CpuUpdates::plane_sums() const {
@@ -149,29 +185,50 @@ Matrix3 read_link(const T* site, Reconstruct reconstruct, int mu) {
   return link;
 }
 
-/// LinkUpdates::loop_sum() of links whose numbers are of type T; products are in double.
+/// For each place in space the product of this rank's time links, whose numbers are of type T, in double.
 template <class T>
-std::array<double, 2> sum_loops(const Field& links) {
+std::vector<Matrix3> time_products(const Field& links) {
   const Lattice& lattice = links.lattice();
   const Dims& dims = lattice.dims();
-  const std::int64_t space = lattice.volume() / dims[3];
   const SiteAccess<T> even(links, Parity::Even), odd(links, Parity::Odd);
-  return chunked_sum<2>(space, [&](std::int64_t place, std::array<double, 2>& sum) {
+  std::vector<Matrix3> products(std::size_t(lattice.volume() / dims[3]));
+  team_for(std::int64_t(products.size()), [&](std::int64_t place) {
     Dims x = lattice.coordinates(place);
-    Matrix3 loop = Matrix3::identity();
+    Matrix3 product = Matrix3::identity();
     for (x[3] = 0; x[3] < dims[3]; ++x[3]) {
       T numbers[72];
       (Lattice::parity(x) == 0 ? even : odd).load(lattice.even_odd_index(x), numbers);
-      loop = loop * read_link(numbers, links.desc().reconstruct, 3);
+      product = product * read_link(numbers, links.desc().reconstruct, 3);
     }
+    products[std::size_t(place)] = product;
+  });
+  return products;
+}
+
+/// The same along the whole of t, on the ranks that have its end: the ranks along t take turns.
+std::vector<Matrix3> CpuUpdates::loops() const {
+  constexpr int time = 3;
+  std::vector<Matrix3> products =
+      links_.desc().precision == Precision::Double ? time_products<double>(links_) : time_products<float>(links_);
+  const Communicator& ranks = links_.lattice().communicator();
+  std::vector<Matrix3> before(ranks.splits(time) ? products.size() : 0);
+  for (int turn = 1; turn < ranks.grid()[time]; ++turn) {
+    ranks.exchange({{time, products.data(), before.data(), products.size() * sizeof(Matrix3)}});
+    if (ranks.coordinates()[time] != turn) continue;
+    for (std::size_t place = 0; place < products.size(); ++place) products[place] = before[place] * products[place];
+  }
+  if (!ranks.at_edge(time)) products.clear();
+  return products;
+}
+
+std::array<double, 2> CpuUpdates::loop_sum() const {
+  const std::vector<Matrix3> all = loops();
+  return chunked_sum<2>(std::int64_t(all.size()), [&](std::int64_t place, std::array<double, 2>& sum) {
+    const Matrix3& loop = all[std::size_t(place)];
     const Complex trace = loop(0, 0) + loop(1, 1) + loop(2, 2);
     sum[0] += trace.real();
     sum[1] += trace.imag();
   });
-}
-
-std::array<double, 2> CpuUpdates::loop_sum() const {
-  return links_.desc().precision == Precision::Double ? sum_loops<double>(links_) : sum_loops<float>(links_);
 }
 
 double CpuUpdates::reunitarize() {
@@ -181,6 +238,7 @@ double CpuUpdates::reunitarize() {
     changes[std::size_t(row)] =
         kernels_.reunitarize(sites_, int(row / chunks_.count()), chunks_.begin(chunk), chunks_.end(chunk));
   });
+  if (halo_) halo_->exchange_all();
   return changes.empty() ? 0.0 : *std::max_element(changes.begin(), changes.end());
 }
 

@@ -17,6 +17,7 @@ class CudaUpdates final : public LinkUpdates {
  public:
   explicit CudaUpdates(Field& links)
       : backend_(*links.desc().backend),
+        architecture_(backend_.architecture(links.desc().layout, links.desc().precision)),
         links_(grouped(links)),
         tally_(static_cast<DeviceTally*>(backend_.allocate(sizeof(DeviceTally)))) {
     const DeviceTally nothing{};
@@ -26,6 +27,7 @@ class CudaUpdates final : public LinkUpdates {
   CudaUpdates(const CudaUpdates&) = delete;
   CudaUpdates& operator=(const CudaUpdates&) = delete;
 
+  std::string architecture() const override { return architecture_; }
   void heatbath(const SweepPart& part) override { launch_heatbath(links_, part, tally_); }
   void overrelax(const SweepPart& part) override { launch_overrelaxation(links_, part); }
   HeatbathCounts counts() const override {
@@ -76,6 +78,7 @@ class CudaUpdates final : public LinkUpdates {
   }
 
   Backend& backend_;
+  std::string architecture_;
   GroupedLinks links_;
   DeviceTally* tally_;
 };
