@@ -24,12 +24,12 @@ Row update_row(const Bench& bench, quenched::PureGauge& gauge, bool heatbath) {
   const KernelRecord record = kernel_records_since(before).front();  // its traffic
   Row row = bench.row(heatbath ? "heatbath" : "overrelaxation", desc.precision);
   row.parity = "both";
-  row.sites = bench.lattice.volume();
+  row.sites = volume(bench.lattice.global_dims());
   row.reconstruct = int(desc.reconstruct);
   row.bytes_per_site = 4 * record.bytes_per_site;  // four links a site
   row.isa = record.isa;
   row.seconds = bench.time(update);
-  row.link_updates = 4 * bench.lattice.volume();
+  row.link_updates = 4 * row.sites;
   return row;
 }
 

@@ -12,6 +12,7 @@ import sys
 import time
 
 import harness
+import lime_files
 
 MPIEXEC = os.environ.get("QUADRILLE_MPIEXEC", "mpirun")
 
@@ -29,6 +30,14 @@ def job(dims=(8, 8, 4, 12), inner="half", **more):
             {"task": "mesons", "name": "m", "from": "q"},
         ],
     }
+
+
+def chain(dims=(8, 4, 4, 12), **more):
+    """Pure gauge configurations from a hot start."""
+    task = {"task": "generate", "name": "g", "beta": 5.7, "anisotropy": {"xi0": 1.4}, "thermalization": 2, "configurations": 2,
+            "separation": 3, "overrelaxation": 2, "reunitarize_every": 2, "seed": harness.SEED,
+            "save": {"file": "b_####.lime", "precision": "double"}}
+    return {"gauge": {"start": "hot", "seed": harness.SEED, "dims": list(dims)}, "run": [{**task, **more}]}
 
 
 class RankTest(harness.ProgramTest):
@@ -64,6 +73,33 @@ class RankTest(harness.ProgramTest):
         self.assertTrue(all(solve["residual"] <= 1e-11 for solve in many["solves"]))
         expected, found = (self.saved_propagator(one, name, "q.lime") for name in ("one", out))
         self.assertLess(abs(expected - found).max(), 1e-9 * abs(expected).max())
+
+    def assert_same_chain(self, one, many, first, second):
+        """Links have the same bits; what is summed over ranks agrees to rounding."""
+        for key in ("acceptance", "largest_drift", "files", "precision", "reconstruct"):
+            self.assertEqual(one[key], many[key])
+        single = one["precision"] == "single"
+        for name in ("plaquette", "plaquette_spatial", "plaquette_temporal"):
+            seen = [tree["history"][name] for tree in (one, many)]
+            self.assertEqual(len(seen[0]), len(seen[1]))
+            self.assertLess(max(abs(a - b) for a, b in zip(*seen)), 1e-13)
+        for part in ("re", "im"):
+            seen = [tree["history"]["polyakov_loop"][part] for tree in (one, many)]
+            self.assertLess(max(abs(a - b) for a, b in zip(*seen, strict=True)), 1e-7 if single else 1e-13)
+        for file in one["files"]:
+            links = [lime_files.read_gauge(self.path(f"{out}/{file}"))[0] for out in (first, second)]
+            self.assertTrue((links[0] == links[1]).all(), file)
+
+    def wait_for(self, process, file):
+        while process.poll() is None and not os.path.exists(self.path(file)):
+            time.sleep(0.01)
+
+    def kill_one(self, process, chance):
+        """Of the ranks, if they are there already."""
+        ranks = subprocess.run(["pgrep", "-P", str(process.pid), "-f", harness.PROGRAM], stdout=subprocess.PIPE, text=True,
+                               check=False).stdout.split()
+        if ranks:
+            os.kill(int(chance.choice(ranks)), signal.SIGKILL)
 
     def assert_whole_files_only(self, out):
         left = sorted(os.listdir(self.path(out)))
@@ -115,8 +151,7 @@ class RankJobs(RankTest):
         tree["solver"]["sloppy"]["precision"] = "double"
         one = self.run_job(tree, out="one")
         process = self.start(2, "run", self.write_job(tree), "--out", self.path("many"))
-        while process.poll() is None and not os.path.exists(self.path("many/restart.json")):  # before the first solve
-            time.sleep(0.01)
+        self.wait_for(process, "many/restart.json")  # before the first solve
         process.send_signal(signal.SIGUSR1)
         code, _, err = self.finish(process)
         if code == 0:
@@ -126,6 +161,38 @@ class RankJobs(RankTest):
         many = self.run_ranks(3, tree, out="many")
         for a, b in zip(one["correlators"]["m"]["pion"], many["correlators"]["m"]["pion"], strict=True):
             self.assertAlmostEqual(b / a, 1, delta=1e-9)
+
+    def test_chains_have_the_links_of_one_rank(self):
+        for form, runs in (({}, ((2, None), (3, None), (4, (1, 2, 1, 2)), (8, None))),
+                           ({"precision": "single", "reconstruct": 12}, ((4, (2, 1, 2, 1)), (6, (1, 2, 1, 3))))):
+            tree = chain((8, 4, 4, 24), **form)
+            first = f"one{len(form)}"
+            one = self.run_job(tree, out=first)["chains"]["g"]
+            for ranks, grid in runs:
+                with self.subTest(ranks=ranks, grid=grid, **form):
+                    out = f"many{ranks}{len(form)}"
+                    many = self.run_ranks(ranks, tree, *(("--grid", *map(str, grid)) if grid else ()), out=out)
+                    self.assertEqual(many["ranks"]["count"], ranks)
+                    self.assert_same_chain(one, many["chains"]["g"], first, out)
+
+    def test_a_stopped_chain_goes_on_with_other_ranks(self):
+        """SIGUSR1 to mpirun; the state is kept because of it, keep_every is far away."""
+        tree = chain((8, 8, 8, 12), separation=200)
+        one = self.run_job(tree, out="one")["chains"]["g"]
+        process = self.start(2, "run", self.write_job(tree), "--out", self.path("many"))
+        self.wait_for(process, "many/results.json")
+        time.sleep(0.3)
+        process.send_signal(signal.SIGUSR1)
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 138, err)
+        self.assertEqual(err.count("run again to continue"), 1, err)
+        self.assertRegex(err, r"stopped after sweep \d+;")
+        self.assert_whole_files_only("many")
+        with open(self.path("many/restart.json")) as stream:
+            self.assertGreater(json.load(stream)["unfinished"]["g"]["so_far"]["so_far"]["state"]["done"], 0)
+        many = self.run_ranks(3, tree, out="many")["chains"]["g"]
+        self.assert_same_chain(one, many, "one", "many")
+        self.assertEqual([name for name in os.listdir(self.path("many")) if "unfinished" in name], [])
 
     def test_a_benchmark(self):
         code, out, err = self.finish(self.start(2, "bench", "dslash", "--dims", "8", "8", "8", "16", "--precision", "single",
@@ -152,13 +219,12 @@ class RankFaults(RankTest):
 
     def test_tasks_that_run_on_one_rank_only(self):
         tree = job()
-        tree["run"] = [{"task": "generate", "name": "g", "beta": 6.0, "thermalization": 0, "configurations": 1, "seed": 1,
-                        "save": {"file": "g.lime"}}]
+        tree["run"] += [{"task": "md_forces", "name": "f", "system": {"source": "random", "particles": 64}}]
         err = self.run_ranks(2, tree, out="bad", status=1)
-        self.assertRegex(err, r"job.yaml:\d+:\d+: the task g \(generate\) runs on one rank only")
-        code, _, err = self.finish(self.start(2, "bench", "generate", "--dims", "8", "8", "8", "8"))
+        self.assertRegex(err, r"job.yaml:\d+:\d+: the task f \(md_forces\) runs on one rank only")
+        code, _, err = self.finish(self.start(2, "bench", "accuracy", "--dims", "8", "8", "8", "8"))
         self.assertEqual(code, 1)
-        self.assertIn("bench generate runs on one rank only", err)
+        self.assertIn("bench accuracy runs on one rank only", err)
 
     def test_different_jobs(self):
         self.write_job(job(), "one.yaml")
@@ -193,10 +259,7 @@ class RankFaults(RankTest):
         for attempt in range(4):
             process = self.start(2, "run", self.write_job(tree), "--out", self.path("many"))
             time.sleep(chance.uniform(0.3, 2.0))
-            ranks = subprocess.run(["pgrep", "-P", str(process.pid), "-f", harness.PROGRAM], stdout=subprocess.PIPE,
-                                   text=True, check=False).stdout.split()
-            if ranks:
-                os.kill(int(chance.choice(ranks)), signal.SIGKILL)
+            self.kill_one(process, chance)
             code, _, err = self.finish(process, 10)
             if code == 0:
                 break
@@ -205,6 +268,24 @@ class RankFaults(RankTest):
         many = self.run_ranks(2, tree, out="many")
         for a, b in zip(one["correlators"]["m"]["pion"], many["correlators"]["m"]["pion"], strict=True):
             self.assertAlmostEqual(b / a, 1, delta=1e-9)
+
+    def test_a_chain_whose_ranks_are_killed(self):
+        """It goes on from the last state that was kept, on other numbers of ranks, to the links of one run."""
+        tree = chain((8, 8, 8, 12), separation=40, keep_every=0)
+        one = self.run_job({**tree, "run": [{**tree["run"][0], "keep_every": 300}]}, out="one")["chains"]["g"]
+        chance = random.Random(harness.SEED)
+        for attempt, ranks in enumerate((2, 3, 4, 2)):
+            process = self.start(ranks, "run", self.write_job(tree), "--out", self.path("many"))
+            if attempt == 0:
+                self.wait_for(process, "many/results.json")
+            time.sleep(chance.uniform(0.3, 2.0))
+            self.kill_one(process, chance)
+            code, _, err = self.finish(process, 10)
+            if code == 0:
+                break
+            self.assert_whole_files_only("many")
+        many = self.run_ranks(3, tree, out="many")["chains"]["g"]
+        self.assert_same_chain(one, many, "one", "many")
 
 
 if __name__ == "__main__":
