@@ -56,9 +56,11 @@ ModuleState::ModuleState(JobRun& job, const TaskSpec& task) : job_(job), task_(t
   try {
     read(parts);
   } catch (const Error& error) {
-    return start_over(error.what());
+    start_over(error.what());
+    return;
   } catch (const FailedElsewhere& error) {
-    return start_over(error.what());
+    start_over(error.what());
+    return;
   }
   generation_ = generation;
   hash_ = json_hash(parts);

@@ -189,7 +189,7 @@ class RankJobs(RankTest):
         self.assertRegex(err, r"stopped after sweep \d+;")
         self.assert_whole_files_only("many")
         with open(self.path("many/restart.json")) as stream:
-            self.assertGreater(json.load(stream)["unfinished"]["g"]["so_far"]["so_far"]["state"]["done"], 0)
+            self.assertGreater(json.load(stream)["unfinished"]["g"]["so_far"]["so_far"]["generation"], 0)
         many = self.run_ranks(3, tree, out="many")["chains"]["g"]
         self.assert_same_chain(one, many, "one", "many")
         self.assertEqual([name for name in os.listdir(self.path("many")) if "unfinished" in name], [])
