@@ -92,13 +92,13 @@ std::vector<Sums>& partial_sums() {
   return sums;
 }
 
-/// The kernels count 24 numbers per site: of anything else they would see a part only.
+/// The kernels are compiled for the numbers of a spinor: of anything else they would see a part only.
 void require_one_spinor(const FieldDesc& desc) {
-  if (desc.kind == FieldKind::Spinor && desc.nrhs == 1) return;
+  if (desc.site == site_formats::spinor && desc.nrhs == 1) return;
   throw Error(ErrorCode::internal,
-              desc.kind == FieldKind::Spinor
+              desc.site == site_formats::spinor
                   ? "field algebra works on one right-hand side, not on " + std::to_string(desc.nrhs)
-                  : std::string("field algebra works on spinors, not on links"));
+                  : std::string("field algebra works on spinors, not on ") + desc.site.name);
 }
 
 template <class Op>

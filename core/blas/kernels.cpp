@@ -1,6 +1,7 @@
 // The field-algebra kernels of one instruction set: compiled once for each, with QUADRILLE_ISA its name.
 #include "core/blas/op_table.h"
 #include "core/blas/ops.h"
+#include "core/field/site_format.h"
 
 namespace quadrille::blas {
 inline namespace QUADRILLE_ISA {
@@ -9,7 +10,7 @@ namespace {
 using simd::Vec;
 using simd::Widened;
 
-constexpr int components = 24;
+constexpr int components = site_formats::spinor.numbers();
 
 /// Pairwise sum over the lanes: the same tree whatever runs it.
 template <class T, int V>

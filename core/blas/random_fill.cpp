@@ -10,6 +10,7 @@ void fill_gaussian(Field& field, std::uint64_t seed, double sigma) {
   HostImage image = HostImage::fresh(field);
   Field& x = image.field();
   const Lattice& lattice = x.lattice();
+  const int count = x.desc().components();
   with_number_type(x.desc().precision, [&](auto number) {
     using Access = SiteAccess<decltype(number)>;
     for (Parity p : {Parity::Even, Parity::Odd}) {
@@ -18,8 +19,8 @@ void fill_gaussian(Field& field, std::uint64_t seed, double sigma) {
 #pragma omp parallel for schedule(static)
       for (std::int64_t site = 0; site < lattice.half_volume(); ++site) {
         SiteRandom random(seed, RandomPurpose::GaussianSpinor, lattice.global_site(lattice.coordinates(p, site)));
-        typename Access::Real out[24];
-        for (auto& component : out) component = typename Access::Real(sigma * random.normal());
+        typename Access::Real out[most_site_numbers];
+        for (int c = 0; c < count; ++c) out[c] = typename Access::Real(sigma * random.normal());
         to.store(site, out);
       }
     }

@@ -9,14 +9,14 @@
 #include "core/gauge/link_codec.h"
 #include "core/system/team.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 namespace quadrille {
 namespace {
-
-constexpr int most_numbers = 8 * 18;  // a site of links for all hops
 
 /// Calls f(even-odd index) for every site of one parity, over the threads.
 template <class F>
@@ -80,9 +80,10 @@ void with_number_types(const Field& dst, const Field& src, F&& f) {
 }
 
 void require_convertible(const FieldDesc& d, const FieldDesc& s) {
-  if (d.kind != FieldKind::Spinor || s.kind != FieldKind::Spinor || d.lattice != s.lattice || d.subset != s.subset ||
-      d.nrhs != s.nrhs || d.directions != s.directions) {
-    throw Error(ErrorCode::internal, "conversion between fields of different kinds, lattices, subsets or directions");
+  if (d.site != s.site || d.holds_links() || d.lattice != s.lattice || d.subset != s.subset || d.nrhs != s.nrhs) {
+    throw Error(ErrorCode::internal, fmt::format("conversion of {} to {} on another lattice or subset, of another "
+                                                 "format, or of links (core/gauge/gauge_store.h makes forms of those)",
+                                                 s.site.name, d.site.name));
   }
 }
 
@@ -109,7 +110,21 @@ void convert(Field& dst, const Field& src) {
   with_number_types(dst, src, [&](auto to, auto from) {
     using To = SiteAccess<decltype(to)>;
     using From = SiteAccess<decltype(from)>;
-    for_each_parity(dst, [&](Parity p) { for_each_site(dst, ConvertSite<To, From>{To(dst, p), From(src, p)}); });
+    const int count = dst.desc().components();
+    for_each_parity(dst, [&](Parity p) {
+      if (dst.desc().site == site_formats::spinor) {
+        return for_each_site(dst, ConvertSite<To, From>{To(dst, p), From(src, p)});
+      }
+      const To into(dst, p);
+      const From out_of(src, p);
+      for_each_site(dst, [&](std::int64_t site) {
+        typename From::Real in[most_site_numbers];
+        typename To::Real out[most_site_numbers];
+        out_of.load(site, in);
+        std::transform(in, in + count, out, [](auto number) { return typename To::Real(number); });
+        into.store(site, out);
+      });
+    });
   });
 }
 
@@ -153,7 +168,8 @@ void write_spinors(const ForeignSpinors& dst, const Field& src) {
 
 void convert(Field& dst, const Field& src) {
   require_convertible(dst.desc(), src.desc());
-  if (dst.desc().backend == src.desc().backend) {
+  const bool by_backend = dst.desc().site == site_formats::spinor || dst.desc().backend->host_memory();
+  if (dst.desc().backend == src.desc().backend && by_backend) {
     dst.desc().backend->convert(dst, src);
   } else {  // by way of the host
     HostImage to = HostImage::fresh(dst), from(src);
@@ -219,7 +235,7 @@ void import_links(Field& field, const HostLinks& src) {
     for_each_parity(dst, [&](Parity p) {
       const SiteAccess<decltype(number)> to(dst, p);
       for_each_site(dst, [&](std::int64_t site) {
-        typename SiteAccess<decltype(number)>::Real out[most_numbers];
+        typename SiteAccess<decltype(number)>::Real out[most_site_numbers];
         auto* numbers = out;
         for (int hop = 0; hop < 8; ++hop) {
           if (!(dst.desc().directions >> hop & 1)) continue;
@@ -242,7 +258,7 @@ void export_links(HostLinks& dst, const Field& field) {
     for_each_parity(src, [&](Parity p) {
       const SiteAccess<decltype(number)> from(src, p);
       for_each_site(src, [&](std::int64_t site) {
-        typename SiteAccess<decltype(number)>::Real in[most_numbers];
+        typename SiteAccess<decltype(number)>::Real in[most_site_numbers];
         from.load(site, in);
         const auto* numbers = in;
         for (int hop = 0; hop < 8; ++hop) {

@@ -11,8 +11,8 @@
 
 namespace quadrille {
 
-/// dst = src for spinor fields of the same lattice and subset, in any two precisions and layouts and on any two
-/// backends. dst is overwritten.
+/// dst = src for fields of one format of sites, any but links, and of the same lattice and subset, in any two
+/// precisions and layouts and on any two backends. dst is overwritten. Errors: ErrorCode::internal for other fields.
 QUADRILLE_API void convert(Field& dst, const Field& src);
 
 /// What the CPU's backend does for convert() (above) and for TemporalGauge::transform(): fields in this process'

@@ -2,9 +2,15 @@
 
 #include "core/error.h"
 
+#include <bit>
+#include <string_view>
 #include <utility>
 
 namespace quadrille {
+
+bool operator==(const SiteFormat& a, const SiteFormat& b) {
+  return std::string_view(a.name) == b.name && a.sections == b.sections && a.section == b.section && a.norms == b.norms;
+}
 
 std::size_t FieldDesc::norms_offset() const {
   return std::size_t(layout.sites(lattice->half_volume())) * std::size_t(nrhs) * std::size_t(components()) *
@@ -22,9 +28,11 @@ double FieldDesc::bytes_per_site() const {
   return double(number_bytes(precision)) * components() + (has_norms() ? double(sizeof(float)) : 0);
 }
 
-FieldDesc FieldDesc::spinor(const Lattice& lattice, Subset subset, Precision precision, Backend& backend) {
+FieldDesc FieldDesc::of(const SiteFormat& site, const Lattice& lattice, Subset subset, Precision precision,
+                        Backend& backend) {
   FieldDesc desc;
   desc.lattice = &lattice;
+  desc.site = site;
   desc.subset = subset;
   desc.precision = precision;
   desc.layout = backend.layout(lattice, precision);
@@ -32,10 +40,14 @@ FieldDesc FieldDesc::spinor(const Lattice& lattice, Subset subset, Precision pre
   return desc;
 }
 
+FieldDesc FieldDesc::spinor(const Lattice& lattice, Subset subset, Precision precision, Backend& backend) {
+  return of(site_formats::spinor, lattice, subset, precision, backend);
+}
+
 FieldDesc FieldDesc::links(const Lattice& lattice, Precision precision, Reconstruct reconstruct, Backend& backend,
                            std::uint8_t directions) {
-  FieldDesc desc = spinor(lattice, Subset::Full, precision, backend);
-  desc.kind = FieldKind::Links;
+  FieldDesc desc = of(site_formats::links(std::popcount(unsigned(directions)), reconstruct), lattice, Subset::Full,
+                      precision, backend);
   desc.reconstruct = reconstruct;
   desc.directions = directions;
   return desc;

@@ -3,18 +3,16 @@
 
 #include "core/api.h"
 #include "core/backend/backend.h"
+#include "core/field/site_format.h"
 #include "core/layout/lattice.h"
 #include "core/layout/layout.h"
 #include "core/numbers/precision.h"
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 namespace quadrille {
-
-enum class FieldKind { Spinor, Links };
 
 /// Sets of links by the hop that they belong to, as bits: bit 2 mu is U_mu(x), of the hop to x + mu; bit 2 mu + 1 is
 /// U_mu(x - mu), of the hop to x - mu. The order is that in which kernels read them.
@@ -28,19 +26,17 @@ constexpr Subset subset_of(Parity p) { return p == Parity::Even ? Subset::Even :
 
 /// What a field holds and how.
 ///
-/// Spinor: 24 numbers per site, [spin 4][colour 3][re, im], non-relativistic (UKQCD) spin basis.
-/// Links: `reconstruct` numbers per link; the links of a site's `directions` follow each other in rising order of their
-/// bits. Always both parities.
-/// In memory, for each parity of the subset (even first): the numbers as the layout says, and for spinors in half
-/// precision one float norm a site after them, as [block][lane] or [site]. The component of number n of a site's k-th
-/// link is k * reconstruct + n.
+/// Spinors are in the non-relativistic (UKQCD) spin basis. The links of a site's `directions` follow each other in
+/// rising order of their bits: number n of the k-th is component k * reconstruct + n; always both parities.
+/// In memory, for each parity of the subset (even first): the numbers as the layout says, and where the format has
+/// norms, in half precision, one float a site after them, as [block][lane] or [site].
 struct QUADRILLE_API FieldDesc {
   const Lattice* lattice = nullptr;  ///< outlives every field on it
-  FieldKind kind = FieldKind::Spinor;
+  SiteFormat site = site_formats::spinor;
   Subset subset = Subset::Full;
   Precision precision = Precision::Double;
-  Reconstruct reconstruct = Reconstruct::R18;  ///< of links; ignored for spinors
-  std::uint8_t directions = hops::forward;     ///< of links: a set of `hops`; ignored for spinors
+  Reconstruct reconstruct = Reconstruct::R18;  ///< of links; ignored for others
+  std::uint8_t directions = hops::forward;     ///< of links: a set of `hops`; ignored for others
   Layout layout;
   int nrhs = 1;  ///< right-hand sides; 1 until batched solvers arrive
   Backend* backend = nullptr;
@@ -48,12 +44,11 @@ struct QUADRILLE_API FieldDesc {
   bool operator==(const FieldDesc&) const = default;
 
   /// Stored numbers of a site.
-  int components() const {
-    return kind == FieldKind::Spinor ? 24 : std::popcount(unsigned(directions)) * int(reconstruct);
-  }
-  /// Those that lie together in the grouped layout: of half a spinor, of a link.
-  int section() const { return kind == FieldKind::Spinor ? 12 : int(reconstruct); }
-  bool has_norms() const { return kind == FieldKind::Spinor && precision == Precision::Half; }
+  int components() const { return site.numbers(); }
+  /// Those that lie together in the grouped layout.
+  int section() const { return site.section; }
+  bool has_norms() const { return site.norms && precision == Precision::Half; }
+  bool holds_links() const { return site == site_formats::links(site.sections, reconstruct); }
   int parities() const { return subset == Subset::Full ? 2 : 1; }
   /// Bytes of one parity, and of the whole field, padding included.
   std::size_t parity_bytes() const;
@@ -64,6 +59,8 @@ struct QUADRILLE_API FieldDesc {
   std::size_t norms_offset() const;
 
   /// In the layout that the backend uses for the precision.
+  static FieldDesc of(const SiteFormat& site, const Lattice& lattice, Subset subset, Precision precision,
+                      Backend& backend = cpu_backend());
   static FieldDesc spinor(const Lattice& lattice, Subset subset, Precision precision, Backend& backend = cpu_backend());
   static FieldDesc links(const Lattice& lattice, Precision precision, Reconstruct reconstruct,
                          Backend& backend = cpu_backend(), std::uint8_t directions = hops::forward);

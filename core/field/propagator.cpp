@@ -23,7 +23,7 @@ void require(bool holds, const char* what) {
 void require_complete(const Propagator& propagator) {
   require(propagator.columns.size() == std::size_t(Propagator::size), "not twelve columns");
   const FieldDesc& desc = propagator.desc();
-  require(desc.kind == FieldKind::Spinor && desc.subset == Subset::Full && desc.precision == Precision::Double,
+  require(desc.site == site_formats::spinor && desc.subset == Subset::Full && desc.precision == Precision::Double,
           "its columns must be spinors on the full lattice in double");
   for (const Field& column : propagator.columns) require_same(column.desc(), desc, "columns of a propagator");
 }

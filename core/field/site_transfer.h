@@ -3,13 +3,14 @@
 // load(site, Real*) and store(site, const Real*) of all the numbers of a site.
 #pragma once
 
+#include "core/field/site_format.h"
 #include "core/host_device.h"
 
 #include <cstdint>
 
 namespace quadrille {
 
-constexpr int spinor_numbers = 24;
+constexpr int spinor_numbers = site_formats::spinor.numbers();
 
 /// to = from
 template <class To, class From>

@@ -21,7 +21,7 @@ void TemporalGauge::make(const LinkView& links) {
 void TemporalGauge::rotate(Field& dst, const Field& src, bool adjoint) const {
   const FieldDesc &d = dst.desc(), &s = src.desc(), &g = matrices_.desc();
   if (d.lattice != g.lattice || s.lattice != g.lattice || d.subset != s.subset || d.backend != g.backend ||
-      s.backend != g.backend || d.kind != FieldKind::Spinor || s.kind != FieldKind::Spinor) {
+      s.backend != g.backend || d.site != site_formats::spinor || s.site != site_formats::spinor) {
     throw Error(ErrorCode::internal, "temporal gauge: fields of other lattices, subsets, backends or kinds");
   }
   d.backend->rotate(dst, src, matrices_, adjoint);

@@ -119,7 +119,7 @@ std::string real_name(const Dims& dims, std::int64_t real) {
                      component / 6, component / 2 % 3);
 }
 
-SiteFormat format_of(const Lattice& lattice, int bits) {
+DataFormat format_of(const Lattice& lattice, int bits) {
   return {.dims = lattice.global_dims(), .reals = reals_per_site, .precision = bits, .lattice = &lattice};
 }
 
@@ -222,7 +222,7 @@ Checksum write_gauge_file(const std::string& path, const GaugeStore& links, cons
     throw Error(ErrorCode::invalid_input,
                 fmt::format("cannot write {}-bit links; 32 or 64 bits are possible", options.precision));
   const Dims& dims = links.lattice().global_dims();
-  const SiteFormat format = format_of(links.lattice(), options.precision);
+  const DataFormat format = format_of(links.lattice(), options.precision);
   const bool single = options.precision == 32;
   const GaugeObservables observables = links.observables();
   // QIO reads its XML records as C strings: each carries its NUL.

@@ -22,16 +22,16 @@ namespace {
 constexpr std::size_t piece_bytes = std::size_t(8) << 20;   ///< given to the backend at once
 constexpr std::size_t part_bytes = std::size_t(256) << 10;  ///< moved by a thread at once; stays in its cache
 
-std::int64_t sites_in(std::size_t bytes, const SiteFormat& format) {
+std::int64_t sites_in(std::size_t bytes, const DataFormat& format) {
   return std::max<std::int64_t>(1, std::int64_t(bytes / format.site_bytes()));
 }
 
-std::int64_t sites_here(const SiteFormat& format) {
+std::int64_t sites_here(const DataFormat& format) {
   return format.lattice ? format.lattice->volume() : volume(format.dims);
 }
 
 /// Sites that follow each other here as they do in the file: rows, planes or more, as far as the directions are whole.
-std::int64_t stretch_of(const SiteFormat& format) {
+std::int64_t stretch_of(const DataFormat& format) {
   std::int64_t sites = 1;
   for (int mu = 0; mu < 4; ++mu) {
     sites *= format.lattice->dims()[std::size_t(mu)];
@@ -43,7 +43,7 @@ std::int64_t stretch_of(const SiteFormat& format) {
 /// Calls f(first site here, first site in the file, count) for the parts of the sites [begin, end) that lie together in
 /// the file.
 template <class F>
-void for_each_stretch(const SiteFormat& format, std::int64_t begin, std::int64_t end, const F& f) {
+void for_each_stretch(const DataFormat& format, std::int64_t begin, std::int64_t end, const F& f) {
   if (format.communicator().size() == 1) return f(begin, begin, end - begin);
   const std::int64_t whole = stretch_of(format);
   for (std::int64_t site = begin; site < end;) {
@@ -54,7 +54,7 @@ void for_each_stretch(const SiteFormat& format, std::int64_t begin, std::int64_t
 }
 
 /// What all ranks have found.
-SiteData of_all_ranks(const SiteFormat& format, const SiteData& mine) {
+SiteData of_all_ranks(const DataFormat& format, const SiteData& mine) {
   std::vector<SiteData> all(std::size_t(format.communicator().size()));
   format.communicator().gather(&mine, sizeof mine, all.data());
   SiteData found;
@@ -65,7 +65,7 @@ SiteData of_all_ranks(const SiteFormat& format, const SiteData& mine) {
 /// A field cut into pieces, and buffers for them in turn: a second one where the backend works while the host does.
 class Pieces {
  public:
-  Pieces(const SiteFormat& format, Backend& backend) : format_(format), sites_(sites_here(format)) {
+  Pieces(const DataFormat& format, Backend& backend) : format_(format), sites_(sites_here(format)) {
     most_ = std::min(sites_, sites_in(piece_bytes, format));
     buffers_.resize(backend.host_memory() ? 1 : 2);
     for (auto& buffer : buffers_) buffer = backend.transfer_buffer(std::size_t(most_) * format.site_bytes());
@@ -79,7 +79,7 @@ class Pieces {
   std::size_t bytes(std::int64_t piece) const { return std::size_t(sites(piece)) * format_.site_bytes(); }
 
  private:
-  SiteFormat format_;
+  DataFormat format_;
   std::int64_t sites_, most_ = 0;
   std::vector<std::unique_ptr<TransferBuffer>> buffers_;
 };
@@ -102,7 +102,7 @@ std::int64_t first_not_finite(const std::byte* bytes, std::int64_t count) {
 }
 
 /// What there is in sites that stand as in the file, the first of which is the site `first` of the file.
-SiteData look_at_stretch(const SiteFormat& format, const std::byte* bytes, std::int64_t first, std::int64_t sites) {
+SiteData look_at_stretch(const DataFormat& format, const std::byte* bytes, std::int64_t first, std::int64_t sites) {
   SiteData found;
   for (std::int64_t i = 0; i < sites; ++i)
     found.checksum.add_site(std::uint64_t(first + i), bytes + std::size_t(i) * format.site_bytes(),
@@ -119,7 +119,7 @@ SiteData look_at_stretch(const SiteFormat& format, const std::byte* bytes, std::
 }
 
 /// The same of the sites [begin, end) of this rank.
-SiteData look_at(const SiteFormat& format, const std::byte* bytes, std::int64_t begin, std::int64_t end) {
+SiteData look_at(const DataFormat& format, const std::byte* bytes, std::int64_t begin, std::int64_t end) {
   SiteData found;
   for_each_stretch(format, begin, end, [&](std::int64_t here, std::int64_t in_file, std::int64_t sites) {
     found.add(look_at_stretch(format, bytes + std::size_t(here - begin) * format.site_bytes(), in_file, sites));
@@ -130,7 +130,7 @@ SiteData look_at(const SiteFormat& format, const std::byte* bytes, std::int64_t 
 /// Calls work(begin, end), which gives SiteData, for parts of the sites [0, count), from all threads, and joins what
 /// they find. Of several errors that of the lowest sites is thrown.
 template <class Work>
-SiteData over_parts(const SiteFormat& format, std::int64_t count, const Work& work) {
+SiteData over_parts(const DataFormat& format, std::int64_t count, const Work& work) {
   const std::int64_t most = sites_in(part_bytes, format), parts = (count + most - 1) / most;
   SiteData found;
   std::exception_ptr error;
@@ -172,7 +172,7 @@ void for_each_packed(Pieces& pieces, const PackSites& pack, const Finish& finish
 }
 
 /// Writes the pieces, up to one with a number that is not finite.
-SiteData write_packed(LimeOutput& file, const SiteFormat& format, Backend& backend, const PackSites& pack) {
+SiteData write_packed(LimeOutput& file, const DataFormat& format, Backend& backend, const PackSites& pack) {
   Pieces pieces(format, backend);
   SiteData found;
   const auto write_part = [&](const std::byte* bytes, std::int64_t begin, std::int64_t end) {
@@ -203,7 +203,7 @@ SiteData write_packed(LimeOutput& file, const SiteFormat& format, Backend& backe
 }
 
 /// `value`: the first number that is not finite in the file, in words.
-void demand_finite(const LimeOutput& file, const SiteFormat& format, const SiteData& found, const std::string& value,
+void demand_finite(const LimeOutput& file, const DataFormat& format, const SiteData& found, const std::string& value,
                    const RealName& name) {
   if (found.not_finite < 0) return;
   throw Error(ErrorCode::numerical,
@@ -236,7 +236,7 @@ void decode(const std::byte* from, double* to, std::int64_t count) {
   }
 }
 
-PackSites pack_of(const SiteFormat& format, const double* data) {
+PackSites pack_of(const DataFormat& format, const double* data) {
   return [format, data](void* bytes, std::int64_t first, std::int64_t count) {
     const auto put = format.precision == 64 ? &encode<std::uint64_t, double> : &encode<std::uint32_t, float>;
     put(data + first * format.reals, static_cast<std::byte*>(bytes), count * format.reals);
@@ -252,7 +252,7 @@ void SiteData::add(const SiteData& part) {
   value = part.value;
 }
 
-std::optional<std::uint64_t> field_bytes(const SiteFormat& format) {
+std::optional<std::uint64_t> field_bytes(const DataFormat& format) {
   std::uint64_t bytes = format.site_bytes();
   for (const int extent : format.dims)
     if (extent <= 0 || __builtin_mul_overflow(bytes, std::uint64_t(extent), &bytes)) return std::nullopt;
@@ -272,7 +272,7 @@ void check_extents(const Dims& dims, const Location& where) {
           where);
 }
 
-SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, Backend& backend,
+SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const DataFormat& format, Backend& backend,
                      const UnpackSites& unpack) {
   SiteData found;
   const auto read_part = [&](std::byte* bytes, std::int64_t begin, std::int64_t end) {
@@ -303,7 +303,7 @@ SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const Site
   return of_all_ranks(format, found);
 }
 
-Checksum write_pieces(LimeOutput& file, const SiteFormat& format, Backend& backend, const PackSites& pack,
+Checksum write_pieces(LimeOutput& file, const DataFormat& format, Backend& backend, const PackSites& pack,
                       const RealName& name) {
   const SiteData found = write_packed(file, format, backend, pack);
   const bool may_be_large = format.precision == 32 && std::isinf(found.value);
@@ -311,7 +311,7 @@ Checksum write_pieces(LimeOutput& file, const SiteFormat& format, Backend& backe
   return found.checksum;
 }
 
-SiteData look_at_pieces(const SiteFormat& format, Backend& backend, const PackSites& pack) {
+SiteData look_at_pieces(const DataFormat& format, Backend& backend, const PackSites& pack) {
   Pieces pieces(format, backend);
   SiteData found;
   for_each_packed(pieces, pack, [&](std::int64_t piece, const std::byte* host) {
@@ -323,7 +323,7 @@ SiteData look_at_pieces(const SiteFormat& format, Backend& backend, const PackSi
   return of_all_ranks(format, found);
 }
 
-SiteData read_sites(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, double* data) {
+SiteData read_sites(const LimeInput& file, const LimeRecord& record, const DataFormat& format, double* data) {
   const auto take = format.precision == 64 ? &decode<std::uint64_t, double> : &decode<std::uint32_t, float>;
   return read_pieces(file, record, format, cpu_backend(),
                      [&](const void* bytes, std::int64_t first, std::int64_t count) {
@@ -331,13 +331,13 @@ SiteData read_sites(const LimeInput& file, const LimeRecord& record, const SiteF
                      });
 }
 
-Checksum write_sites(LimeOutput& file, const SiteFormat& format, const double* data, const RealName& name) {
+Checksum write_sites(LimeOutput& file, const DataFormat& format, const double* data, const RealName& name) {
   const SiteData found = write_packed(file, format, cpu_backend(), pack_of(format, data));
   if (found.not_finite >= 0) demand_finite(file, format, found, fmt::format("{}", data[found.not_finite]), name);
   return found.checksum;
 }
 
-Checksum checksum_of_field(const SiteFormat& format, const double* data) {
+Checksum checksum_of_field(const DataFormat& format, const double* data) {
   return look_at_pieces(format, cpu_backend(), pack_of(format, data)).checksum;
 }
 

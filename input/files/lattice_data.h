@@ -19,7 +19,7 @@
 namespace quadrille {
 
 /// What a record holds: `reals` real numbers per site, of `precision` (32 or 64) bits.
-struct SiteFormat {
+struct DataFormat {
   Dims dims{};  ///< of the whole lattice
   int reals = 0;
   int precision = 64;
@@ -32,7 +32,7 @@ struct SiteFormat {
 };
 
 /// Bytes of the whole field; nothing when they do not fit 64 bits.
-std::optional<std::uint64_t> field_bytes(const SiteFormat& format);
+std::optional<std::uint64_t> field_bytes(const DataFormat& format);
 
 /// "4x4x4x8".
 std::string extents_text(const Dims& dims);
@@ -62,24 +62,24 @@ using RealName = std::function<std::string(std::int64_t)>;
 
 /// Reads the data of a record, whose length must be right (field_bytes), and gives each piece to `unpack`, in rising
 /// order, from the calling thread. The work of all calls is done when it returns.
-SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, Backend& backend,
+SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const DataFormat& format, Backend& backend,
                      const UnpackSites& unpack);
 
 /// Writes the data of a record that is begun and not ended, each piece as `pack` fills it, in rising order, from the
 /// calling thread. Errors: ErrorCode::numerical when a number is not finite, as one too large for 32 bits is not there.
-Checksum write_pieces(LimeOutput& file, const SiteFormat& format, Backend& backend, const PackSites& pack,
+Checksum write_pieces(LimeOutput& file, const DataFormat& format, Backend& backend, const PackSites& pack,
                       const RealName& name);
 
 /// What writing these pieces would find, without a file.
-SiteData look_at_pieces(const SiteFormat& format, Backend& backend, const PackSites& pack);
+SiteData look_at_pieces(const DataFormat& format, Backend& backend, const PackSites& pack);
 
 /// read_pieces() into data[0 .. volume * reals) of the host, as doubles.
-SiteData read_sites(const LimeInput& file, const LimeRecord& record, const SiteFormat& format, double* data);
+SiteData read_sites(const LimeInput& file, const LimeRecord& record, const DataFormat& format, double* data);
 
 /// write_pieces() of such numbers.
-Checksum write_sites(LimeOutput& file, const SiteFormat& format, const double* data, const RealName& name);
+Checksum write_sites(LimeOutput& file, const DataFormat& format, const double* data, const RealName& name);
 
 /// The checksum that these numbers, all finite, have in a file of this format.
-Checksum checksum_of_field(const SiteFormat& format, const double* data);
+Checksum checksum_of_field(const DataFormat& format, const double* data);
 
 }  // namespace quadrille

@@ -130,7 +130,7 @@ Checksum write_propagator_file(const std::string& path, const Propagator& propag
                 fmt::format("cannot write a {}-bit propagator; 32 or 64 bits are possible", options.precision));
   const Lattice& lattice = *propagator.desc().lattice;
   const Dims& dims = lattice.global_dims();
-  const SiteFormat format{.dims = dims, .reals = reals_per_site, .precision = options.precision, .lattice = &lattice};
+  const DataFormat format{.dims = dims, .reals = reals_per_site, .precision = options.precision, .lattice = &lattice};
   // QIO reads its XML records as C strings: each carries its NUL.
   const auto with_nul = [](std::string text) { return text + '\0'; };
   const std::string file_xml = "<?xml version=\"1.0\"?>\n<propagator>\n" +

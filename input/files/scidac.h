@@ -49,7 +49,7 @@ ChecksumVerdict judge_checksum(const LimeInput& file, const LimeRecord& data, co
 
 /// What a field is, for reading it and for the words of errors.
 struct FileField {
-  SiteFormat format;
+  DataFormat format;
   const char* what;                                ///< "gauge field"
   std::string (*name)(const Dims&, std::int64_t);  ///< the place of a real number, by its index
 };

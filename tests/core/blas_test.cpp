@@ -313,11 +313,19 @@ TEST_F(Blas, GaussianFieldsDoNotDependOnLayoutOrThreads) {
   EXPECT_NEAR(norm2(values(x)) / double(lattice.volume() * 24), 1, 0.05);
 }
 
-TEST(BlasFields, LinksAndSeveralRightHandSidesAreRefused) {
+TEST(BlasFields, WhatIsNotOneSpinorIsRefused) {
   const Lattice lattice({4, 4, 2, 2});
   Field links(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18, testing::backend()));
   EXPECT_THROW((void)blas::norm2(links), Error);
   EXPECT_THROW(blas::zero(links), Error);
+  Field elements(
+      FieldDesc::of({"su(3) elements", 1, 8, true}, lattice, Subset::Full, Precision::Double, testing::backend()));
+  try {
+    blas::zero(elements);
+    ADD_FAILURE() << "field algebra took su(3) elements";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "field algebra works on spinors, not on su(3) elements");
+  }
   FieldDesc two = FieldDesc::spinor(lattice, Subset::Full, Precision::Double, testing::backend());
   two.nrhs = 2;
   Field spinors(two);

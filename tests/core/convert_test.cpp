@@ -3,6 +3,7 @@
 
 #include "core/blas/random_fill.h"
 #include "core/error.h"
+#include "core/field/site_access.h"
 #include "core/field/spin_basis.h"
 #include "core/layout/grouped_layout.h"
 #include "core/layout/vector_layout.h"
@@ -14,7 +15,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace quadrille {
 namespace {
@@ -40,6 +43,71 @@ double largest_difference(const HostSpinor& a, const HostSpinor& b) {
     if (!(d <= largest)) largest = d;
   }
   return largest;
+}
+
+/// Sites of formats that nothing in the library knows: a format is data.
+constexpr SiteFormat other_formats[] = {{"su(3) elements", 1, 8, true},
+                                        {"colour vectors", 1, 6, true},
+                                        {"clover blocks", 2, 36, false},
+                                        {"coarse vectors", 2, 16, true}};
+
+/// All numbers of a field in double on the host, by even-odd index.
+std::vector<double> numbers_of(const Field& field) {
+  const std::size_t count = std::size_t(field.desc().components());
+  std::vector<double> all;
+  for (Parity p : {Parity::Even, Parity::Odd}) {
+    const SiteAccess<double> access(field, p);
+    for (std::int64_t site = 0; site < field.lattice().half_volume(); ++site) {
+      all.resize(all.size() + count);
+      access.load(site, all.data() + all.size() - count);
+    }
+  }
+  return all;
+}
+
+TEST(Convert, SitesOfEveryFormat) {
+  const Lattice lattice({4, 4, 6, 8});
+  for (const SiteFormat& format : other_formats) {
+    const std::size_t count = std::size_t(format.numbers());
+    Field original(FieldDesc::of(format, lattice, Subset::Full, Precision::Double));
+    fill_gaussian(original, testing::next_seed(), 0.1);  // without norms numbers must be below 1
+    const std::vector<double> expected = numbers_of(original);
+    for (Precision precision : precisions) {
+      for (int lanes : {grouped, 1, 4}) {
+        FieldDesc desc = FieldDesc::of(format, lattice, Subset::Full, precision, testing::backend());
+        desc.layout = lanes == grouped || !testing::backend().host_memory() ? grouped_layout(precision) : Layout{lanes};
+        const std::size_t sites = std::size_t(desc.layout.sites(lattice.half_volume()));
+        const bool norms = format.norms && precision == Precision::Half;
+        EXPECT_EQ(desc.parity_bytes(), sites * (count * number_bytes(precision) + (norms ? sizeof(float) : 0)));
+        Field there(desc), back(original.desc());
+        convert(there, original);
+        convert(back, there);
+        const std::vector<double> found = numbers_of(back);
+        for (std::size_t n = 0; n < expected.size(); ++n) {
+          const auto site = expected.begin() + std::ptrdiff_t(n / count * count);
+          double norm = norms ? 0 : 1;
+          for (auto x = site; norms && x != site + std::ptrdiff_t(count); ++x) norm = std::max(norm, std::abs(*x));
+          const double rounding = precision == Precision::Double   ? 0
+                                  : precision == Precision::Single ? std::abs(expected[n]) * 0x1p-24
+                                                                   : norm * 0.501 / 32767;
+          ASSERT_LE(std::abs(found[n] - expected[n]), rounding)
+              << format.name << ", " << to_string(precision) << ", " << n;
+        }
+      }
+    }
+  }
+}
+
+TEST(Convert, FormatsThatDoNotFitAreRefused) {
+  const Lattice lattice({4, 4, 2, 2});
+  const auto field = [&](const SiteFormat& format) {
+    return Field(FieldDesc::of(format, lattice, Subset::Full, Precision::Double, testing::backend()));
+  };
+  Field links(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18, testing::backend()));
+  Field elements = field(other_formats[0]), vectors = field(other_formats[1]), spinors = field(site_formats::spinor);
+  EXPECT_THROW(convert(elements, vectors), Error);
+  EXPECT_THROW(convert(spinors, elements), Error);
+  EXPECT_THROW(convert(links, links), Error);
 }
 
 TEST(Convert, EveryPairOfPrecisionsAndLayouts) {

@@ -25,11 +25,11 @@ using namespace testing;
 constexpr const char* record_type = "scidac-binary-data";
 
 /// Sites that make three pieces of 8 MiB, the last of them not full.
-constexpr SiteFormat three_pieces(int precision) {
+constexpr DataFormat three_pieces(int precision) {
   return {.dims = {8, 6, 10, precision == 64 ? 20 : 40}, .reals = 264, .precision = precision};
 }
 
-std::size_t all_bytes(const SiteFormat& format) { return std::size_t(field_bytes(format).value()); }
+std::size_t all_bytes(const DataFormat& format) { return std::size_t(field_bytes(format).value()); }
 
 class LatticeDataTest : public ::testing::TestWithParam<int> {
  protected:
@@ -90,7 +90,7 @@ class LatticeDataTest : public ::testing::TestWithParam<int> {
   }
 
   std::mt19937_64 generator_ = fresh_generator();
-  SiteFormat format_ = three_pieces(GetParam());
+  DataFormat format_ = three_pieces(GetParam());
   TemporaryFolder folder_;
   std::int64_t next_ = 0;
   RealName name_ = [](std::int64_t real) { return fmt::format("number {}", real); };

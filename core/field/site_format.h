@@ -1,0 +1,33 @@
+// What a site of a field holds, as data: layouts, conversions and algebra take their counts from here.
+#pragma once
+
+#include "core/api.h"
+#include "core/numbers/precision.h"
+
+namespace quadrille {
+
+/// `sections` times `section` real numbers a site. A section lies together in the grouped layout
+/// (core/layout/grouped_layout.h), from a place that does not depend on the others.
+struct SiteFormat {
+  const char* name;  ///< in messages: "spinors"
+  int sections, section;
+  bool norms;  ///< in half precision numbers are relative to one float norm a site, and otherwise to 1
+
+  constexpr int numbers() const { return sections * section; }
+};
+/// The same in everything, the name included.
+QUADRILLE_API bool operator==(const SiteFormat& a, const SiteFormat& b);
+
+/// No site holds more than the links of all eight hops.
+constexpr int most_site_numbers = 8 * 18;
+
+namespace site_formats {
+
+/// [spin 4][colour 3][re, im]; a section is two spins.
+constexpr SiteFormat spinor{"spinors", 2, 12, true};
+/// `count` links of a site.
+constexpr SiteFormat links(int count, Reconstruct reconstruct) { return {"links", count, int(reconstruct), false}; }
+
+}  // namespace site_formats
+
+}  // namespace quadrille
