@@ -1,20 +1,21 @@
 // For modules in C++: a task's parameters and results without pointers and statuses, over modules/module.h alone.
 //
-//   quadrille_status run(const quadrille_host* host, quadrille_run* run, size_t task, void*) {
-//     return quadrille::guarded(host, run, [&](const quadrille::TaskContext& context) {
-//       context.result(R"({"answer": 42})");
-//     });
-//   }
+//   void answer(const quadrille::TaskContext& context) { context.result(R"({"answer": 42})"); }
+//   const quadrille::ModuleTask task{{.name = "answer", .help = "to everything"}, check_nothing, answer};
+//   const quadrille::ModuleTask* const tasks[] = {&task};
+//   ... quadrille::module_of<tasks>("mine", "1.0") ...
 #pragma once
 
 #include "core/error.h"
 #include "core/gauge/gauge_store.h"
 #include "modules/module.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -183,10 +184,21 @@ quadrille_status guarded(const quadrille_host* host, quadrille_run* run, Body&& 
   return QUADRILLE_FAILED;
 }
 
-/// The descriptor of a module, without what only some of them have.
-template <std::size_t count>
-constexpr quadrille_module module_of(const char* name, const char* version, const quadrille_task (&tasks)[count],
-                                     decltype(quadrille_module::check) check, decltype(quadrille_module::run) run) {
+/// A task of a module in C++.
+struct ModuleTask {
+  quadrille_task description;
+  void (*check)(const TaskContext&);  ///< what the schema cannot say: quadrille_module::check
+  void (*run)(const TaskContext&);
+};
+
+/// The descriptor of a module, without what only some of them have. `tasks`: a static array of pointers to its tasks.
+template <const auto& tasks>
+quadrille_module module_of(const char* name, const char* version) {
+  static const auto descriptions = [] {
+    std::array<quadrille_task, std::size(tasks)> all{};
+    for (std::size_t k = 0; k < all.size(); ++k) all[k] = tasks[k]->description;
+    return all;
+  }();
   return {.abi_version = QUADRILLE_MODULE_ABI,
           .struct_size = sizeof(quadrille_module),
           .task_size = sizeof(quadrille_task),
@@ -194,10 +206,12 @@ constexpr quadrille_module module_of(const char* name, const char* version, cons
           .name = name,
           .version = version,
           .build_id = "",
-          .tasks = tasks,
-          .task_count = count,
-          .check = check,
-          .run = run};
+          .tasks = descriptions.data(),
+          .task_count = descriptions.size(),
+          .check = [](const quadrille_host* host, quadrille_run* run,
+                      std::size_t task) { return guarded(host, run, tasks[task]->check); },
+          .run = [](const quadrille_host* host, quadrille_run* run, std::size_t task,
+                    void*) { return guarded(host, run, tasks[task]->run); }};
 }
 
 }  // namespace quadrille

@@ -93,9 +93,7 @@ constexpr quadrille_parameter block_members[] = {
      .excludes = file_excludes},
     integer("size", "all blocks have this size, but for a last one", "16", within(1, 4096))};
 
-}  // namespace
-
-const quadrille_parameter density_parameters[density_parameter_count] = {
+constexpr quadrille_parameter parameters[] = {
     required(group("hamiltonian", "H", h_members, "file")),
     group("overlap", "S, positive definite; without it the identity", s_members, "file"),
     group("blocks", "how rows and columns are cut", block_members, "file"),
@@ -191,5 +189,15 @@ void run_density(const TaskContext& context) {
              density.electrons, density.energy, seconds);
   context.result(out.dump());
 }
+
+}  // namespace
+
+const ModuleTask density_matrix_task{{.name = "density_matrix",
+                                      .help = "the density matrix of a Hamiltonian and an overlap matrix, in time "
+                                              "linear in their size where they are sparse",
+                                      .parameters = parameters,
+                                      .parameter_count = std::size(parameters)},
+                                     check_density_task,
+                                     run_density};
 
 }  // namespace quadrille::block_dft

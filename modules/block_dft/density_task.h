@@ -3,16 +3,9 @@
 
 #include "modules/task.h"
 
-#include <cstddef>
-
 namespace quadrille::block_dft {
 
-constexpr std::size_t density_parameter_count = 12;
-extern const quadrille_parameter density_parameters[density_parameter_count];
-
-void check_density_task(const TaskContext& context);
-
 /// Gives a block under the task's name in results.json; README.md describes it.
-void run_density(const TaskContext& context);
+extern const ModuleTask density_matrix_task;
 
 }  // namespace quadrille::block_dft

@@ -95,9 +95,7 @@ constexpr quadrille_parameter number = integer("size", nullptr, nullptr, within(
 constexpr quadrille_parameter share = real("occupation", nullptr, nullptr, above_and_up_to(0, 1));
 constexpr quadrille_parameter driver = text("driver", nullptr, nullptr);
 
-}  // namespace
-
-const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
+constexpr quadrille_parameter parameters[] = {
     integer("m", "blocks of rows of A and C", "100", within(1, 1e6)),
     integer("n", "blocks of columns of B and C; without it m", nullptr, within(1, 1e6)),
     integer("k", "blocks of columns of A and rows of B; without it m", nullptr, within(1, 1e6)),
@@ -172,5 +170,15 @@ void run_multiply(const TaskContext& context) {
                                             {"rows", rows}})
                                           .dump());
 }
+
+}  // namespace
+
+const ModuleTask block_multiply_task{
+    {.name = "block_multiply",
+     .help = "speed of products of random block-sparse matrices, and errors of filtered ones",
+     .parameters = parameters,
+     .parameter_count = std::size(parameters)},
+    check_multiply,
+    run_multiply};
 
 }  // namespace quadrille::block_dft

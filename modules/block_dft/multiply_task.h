@@ -3,16 +3,9 @@
 
 #include "modules/task.h"
 
-#include <cstddef>
-
 namespace quadrille::block_dft {
 
-constexpr std::size_t multiply_parameter_count = 15;
-extern const quadrille_parameter multiply_parameters[multiply_parameter_count];
-
-void check_multiply(const TaskContext& context);
-
 /// Gives `block_products.NAME` of results.json, and the CSV file; README.md describes the rows.
-void run_multiply(const TaskContext& context);
+extern const ModuleTask block_multiply_task;
 
 }  // namespace quadrille::block_dft

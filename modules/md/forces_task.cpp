@@ -118,9 +118,7 @@ constexpr quadrille_parameter system_members[] = {
 
 constexpr quadrille_parameter method = text("method", nullptr, nullptr);
 
-}  // namespace
-
-const quadrille_parameter forces_parameters[forces_parameter_count] = {
+constexpr quadrille_parameter parameters[] = {
     group("system", "the particles", system_members, "source"),
     list("methods",
          "ways to sum the forces: A single in single, B in double, C Takahashi and Iitaka, D Nitadori, E modified "
@@ -202,5 +200,15 @@ void run_forces(const TaskContext& context) {
             {"rows", rows}})
           .dump());
 }
+
+}  // namespace
+
+const ModuleTask md_forces_task{
+    {.name = "md_forces",
+     .help = "errors, offsets and speed of ways to sum pair forces, from single precision to fixed point",
+     .parameters = parameters,
+     .parameter_count = std::size(parameters)},
+    check_forces,
+    run_forces};
 
 }  // namespace quadrille::md

@@ -3,16 +3,9 @@
 
 #include "modules/task.h"
 
-#include <cstddef>
-
 namespace quadrille::md {
 
-constexpr std::size_t forces_parameter_count = 12;
-extern const quadrille_parameter forces_parameters[forces_parameter_count];
-
-void check_forces(const TaskContext& context);
-
 /// Gives `md_forces.NAME` of results.json, and the CSV file; the rows are described in README.md.
-void run_forces(const TaskContext& context);
+extern const ModuleTask md_forces_task;
 
 }  // namespace quadrille::md

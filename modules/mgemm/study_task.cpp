@@ -75,9 +75,7 @@ constexpr quadrille_parameter size = integer("size", nullptr, nullptr, within(1,
 constexpr quadrille_parameter fraction = real("fraction", nullptr, nullptr, above_and_up_to(0, 1));
 constexpr quadrille_parameter salt = real("salt", nullptr, nullptr, above(0));
 
-}  // namespace
-
-const quadrille_parameter study_parameters[study_parameter_count] = {
+constexpr quadrille_parameter parameters[] = {
     list("sizes", "n of the n x n matrices; 44 n^2 bytes and what mgemm takes must fit into the host's memory",
          "[1000, 2000, 4096]", size),
     list("fractions", "of the elements that are salted; the others are uniform in [-1, 1]", "[1.0e-2, 1.0e-3, 1.0e-4]",
@@ -137,5 +135,15 @@ void run_study(const TaskContext& context) {
                                                     {"rows", rows}})
                                                   .dump());
 }
+
+}  // namespace
+
+const ModuleTask matrix_product_study_task{
+    {.name = "matrix_product_study",
+     .help = "speed and errors of mixed-precision products against OpenBLAS, on a GPU cuBLAS, on random matrices",
+     .parameters = parameters,
+     .parameter_count = std::size(parameters)},
+    check_study,
+    run_study};
 
 }  // namespace quadrille::mgemm

@@ -3,16 +3,9 @@
 
 #include "modules/task.h"
 
-#include <cstddef>
-
 namespace quadrille::mgemm {
 
-constexpr std::size_t study_parameter_count = 10;
-extern const quadrille_parameter study_parameters[study_parameter_count];
-
-void check_study(const TaskContext& context);
-
 /// Gives `matrix_product_studies.NAME` of results.json, and the CSV file; the rows are described in README.md.
-void run_study(const TaskContext& context);
+extern const ModuleTask matrix_product_study_task;
 
 }  // namespace quadrille::mgemm

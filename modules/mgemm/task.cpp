@@ -198,14 +198,6 @@ void multiply(const TaskContext& context) {
   context.result(out.dump());
 }
 
-quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t task, void*) {
-  return guarded(host, run, task == 0 ? multiply : run_study);
-}
-
-quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t task) {
-  return guarded(host, run, task == 0 ? check_product : check_study);
-}
-
 constexpr quadrille_parameter hdf5_in = required(file_in("file", "an HDF5 file"));
 constexpr quadrille_parameter hdf5_out = required(file_out("file", "an HDF5 file"));
 constexpr quadrille_parameter transpose = boolean("transpose", "use the transpose", "false");
@@ -238,20 +230,19 @@ constexpr quadrille_parameter parameters[] = {
     always_split_parameter,
     memory("that panels may take, on a GPU of its own memory; 0: no limit", "0", 0)};
 
-constexpr quadrille_task tasks[] = {
+const ModuleTask task{
     {.name = "matrix_product",
-     .help = "the product of two matrices of HDF5 files, through limited memory or in mixed "
-             "precision",
+     .help = "the product of two matrices of HDF5 files, through limited memory or in mixed precision",
      .parameters = parameters,
      .parameter_count = std::size(parameters)},
-    {.name = "matrix_product_study",
-     .help = "speed and errors of mixed-precision products against OpenBLAS, on a GPU cuBLAS, on random matrices",
-     .parameters = study_parameters,
-     .parameter_count = study_parameter_count}};
-
-constexpr quadrille_module module = module_of("mgemm", QUADRILLE_VERSION, tasks, check, run);
+    check_product,
+    multiply};
+constexpr const ModuleTask* tasks[] = {&task, &matrix_product_study_task};
 
 }  // namespace
 }  // namespace quadrille::mgemm
 
-extern "C" const quadrille_module* quadrille_module_mgemm(void) { return &quadrille::mgemm::module; }
+extern "C" const quadrille_module* quadrille_module_mgemm(void) {
+  static const quadrille_module module = quadrille::module_of<quadrille::mgemm::tasks>("mgemm", QUADRILLE_VERSION);
+  return &module;
+}

@@ -23,10 +23,6 @@ quadrille_status outputs(const quadrille_host* host, quadrille_run* run, std::si
   });
 }
 
-quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t) {
-  return guarded(host, run, check_plan);
-}
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -211,10 +207,6 @@ void generate(const TaskContext& context) {
   context.result_in("chains", out.dump());
 }
 
-quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t, void*) {
-  return guarded(host, run, generate);
-}
-
 constexpr quadrille_parameter anisotropy[] = {
     real("xi0", "bare anisotropy: spatial planes have beta/xi0, temporal ones beta xi0", "1", within(0.01, 100))};
 
@@ -257,23 +249,27 @@ constexpr quadrille_parameter parameters[] = {
          at_least(0), "s"),
     group("save", "write the configurations as ILDG, with checksums", saved, "file")};
 
-constexpr quadrille_task tasks[] = {
+const ModuleTask task{
     {.name = "generate",
      .help =
          "pure gauge configurations with the Wilson plaquette action, from the links of the block 'gauge'; a sweep is "
          "one of heatbath and then those of overrelaxation",
      .parameters = parameters,
      .parameter_count = std::size(parameters),
-     .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS}};
-
-constexpr quadrille_module module = [] {
-  quadrille_module filled = module_of("quenched", QUADRILLE_VERSION, tasks, check, run);
-  filled.outputs = outputs;
-  return filled;
-}();
+     .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS},
+    check_plan,
+    generate};
+constexpr const ModuleTask* tasks[] = {&task};
 
 }  // namespace
 
 }  // namespace quadrille::quenched
 
-extern "C" const quadrille_module* quadrille_module_quenched(void) { return &quadrille::quenched::module; }
+extern "C" const quadrille_module* quadrille_module_quenched(void) {
+  static const quadrille_module module = [] {
+    quadrille_module filled = quadrille::module_of<quadrille::quenched::tasks>("quenched", QUADRILLE_VERSION);
+    filled.outputs = quadrille::quenched::outputs;
+    return filled;
+  }();
+  return &module;
+}

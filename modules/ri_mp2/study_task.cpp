@@ -118,9 +118,7 @@ constexpr quadrille_parameter generated_members[] = {size("occupied", "orbitals"
                                                      size("auxiliary", "functions"),
                                                      integer("seed", "of the integrals", "1", at_least(0))};
 
-}  // namespace
-
-const quadrille_parameter study_parameters[study_parameter_count] = {
+constexpr quadrille_parameter parameters[] = {
     list("files", "systems, as `file` of the task ri_mp2", nullptr, file),
     group("generated", "a system with made-up integrals of realistic magnitudes, of these sizes", generated_members),
     list("deltas", "cutoffs of mgemm, for both steps; double and single precision are always run",
@@ -166,5 +164,14 @@ void run_study(const TaskContext& context) {
                                             {"rows", rows}})
                                           .dump());
 }
+
+}  // namespace
+
+const ModuleTask ri_mp2_study_task{{.name = "ri_mp2_study",
+                                    .help = "errors and speed of RI-MP2 in mixed and single precision against double",
+                                    .parameters = parameters,
+                                    .parameter_count = std::size(parameters)},
+                                   check_study,
+                                   run_study};
 
 }  // namespace quadrille::ri_mp2

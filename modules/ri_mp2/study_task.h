@@ -3,16 +3,9 @@
 
 #include "modules/task.h"
 
-#include <cstddef>
-
 namespace quadrille::ri_mp2 {
 
-constexpr std::size_t study_parameter_count = 9;
-extern const quadrille_parameter study_parameters[study_parameter_count];
-
-void check_study(const TaskContext& context);
-
 /// Gives `ri_mp2_studies.NAME` of results.json, and the CSV file; the rows are described in README.md.
-void run_study(const TaskContext& context);
+extern const ModuleTask ri_mp2_study_task;
 
 }  // namespace quadrille::ri_mp2

@@ -26,12 +26,9 @@ Options read_options(const TaskContext& context) {
   return options;
 }
 
-quadrille_status check(const quadrille_host* host, quadrille_run* run, std::size_t task) {
-  if (task == 1) return guarded(host, run, check_study);
-  return guarded(host, run, [](const TaskContext& context) {
-    (void)read_options(context);
-    check_system(Hdf5Reader(context.input_file("file")));
-  });
+void check(const TaskContext& context) {
+  (void)read_options(context);
+  check_system(Hdf5Reader(context.input_file("file")));
 }
 
 Json step_json(const Step& step) {
@@ -69,10 +66,6 @@ void compute(const TaskContext& context) {
   context.result(out.dump());
 }
 
-quadrille_status run(const quadrille_host* host, quadrille_run* run, std::size_t task, void*) {
-  return guarded(host, run, task == 0 ? compute : run_study);
-}
-
 constexpr quadrille_parameter parameters[] = {
     required(file_in("file", "HDF5: ia_P [occupied, virtual, auxiliary] = (ia|P), P_Q = (P|Q), eps_occ, eps_vir")),
     mgemm::precision_parameter,
@@ -89,19 +82,18 @@ constexpr quadrille_parameter parameters[] = {
     mgemm::always_split_parameter,
     memory("for a batch of integrals only: (ia|P), B and, of mgemm, the split of B take theirs beside it", "1024", 1)};
 
-constexpr quadrille_task tasks[] = {
-    {.name = "ri_mp2",
-     .help = "the closed-shell MP2 correlation energy with the resolution of the identity",
-     .parameters = parameters,
-     .parameter_count = std::size(parameters)},
-    {.name = "ri_mp2_study",
-     .help = "errors and speed of RI-MP2 in mixed and single precision against double",
-     .parameters = study_parameters,
-     .parameter_count = study_parameter_count}};
-
-constexpr quadrille_module module = module_of("ri_mp2", QUADRILLE_VERSION, tasks, check, run);
+const ModuleTask task{{.name = "ri_mp2",
+                       .help = "the closed-shell MP2 correlation energy with the resolution of the identity",
+                       .parameters = parameters,
+                       .parameter_count = std::size(parameters)},
+                      check,
+                      compute};
+constexpr const ModuleTask* tasks[] = {&task, &ri_mp2_study_task};
 
 }  // namespace
 }  // namespace quadrille::ri_mp2
 
-extern "C" const quadrille_module* quadrille_module_ri_mp2(void) { return &quadrille::ri_mp2::module; }
+extern "C" const quadrille_module* quadrille_module_ri_mp2(void) {
+  static const quadrille_module module = quadrille::module_of<quadrille::ri_mp2::tasks>("ri_mp2", QUADRILLE_VERSION);
+  return &module;
+}
