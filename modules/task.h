@@ -1,8 +1,8 @@
 // For modules in C++: a task's parameters and results without pointers and statuses, over modules/module.h alone.
 //
 //   void answer(const quadrille::TaskContext& context) { context.result(R"({"answer": 42})"); }
-//   const quadrille::ModuleTask task{{.name = "answer", .help = "to everything"}, check_nothing, answer};
-//   const quadrille::ModuleTask* const tasks[] = {&task};
+//   const quadrille::DeclaredTask task{{.name = "answer", .help = "to everything"}, check_nothing, answer};
+//   const quadrille::DeclaredTask* const tasks[] = {&task};
 //   ... quadrille::module_of<tasks>("mine", "1.0") ...
 #pragma once
 
@@ -185,7 +185,7 @@ quadrille_status guarded(const quadrille_host* host, quadrille_run* run, Body&& 
 }
 
 /// A task of a module in C++.
-struct ModuleTask {
+struct DeclaredTask {
   quadrille_task description;
   void (*check)(const TaskContext&);  ///< what the schema cannot say: quadrille_module::check
   void (*run)(const TaskContext&);

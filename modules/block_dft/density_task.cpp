@@ -192,12 +192,12 @@ void run_density(const TaskContext& context) {
 
 }  // namespace
 
-const ModuleTask density_matrix_task{{.name = "density_matrix",
-                                      .help = "the density matrix of a Hamiltonian and an overlap matrix, in time "
-                                              "linear in their size where they are sparse",
-                                      .parameters = parameters,
-                                      .parameter_count = std::size(parameters)},
-                                     check_density_task,
-                                     run_density};
+const DeclaredTask density_matrix_task{{.name = "density_matrix",
+                                        .help = "the density matrix of a Hamiltonian and an overlap matrix, in time "
+                                                "linear in their size where they are sparse",
+                                        .parameters = parameters,
+                                        .parameter_count = std::size(parameters)},
+                                       check_density_task,
+                                       run_density};
 
 }  // namespace quadrille::block_dft

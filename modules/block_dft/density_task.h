@@ -6,6 +6,6 @@
 namespace quadrille::block_dft {
 
 /// Gives a block under the task's name in results.json; README.md describes it.
-extern const ModuleTask density_matrix_task;
+extern const DeclaredTask density_matrix_task;
 
 }  // namespace quadrille::block_dft

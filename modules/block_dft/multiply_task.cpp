@@ -173,7 +173,7 @@ void run_multiply(const TaskContext& context) {
 
 }  // namespace
 
-const ModuleTask block_multiply_task{
+const DeclaredTask block_multiply_task{
     {.name = "block_multiply",
      .help = "speed of products of random block-sparse matrices, and errors of filtered ones",
      .parameters = parameters,

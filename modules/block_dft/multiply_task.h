@@ -6,6 +6,6 @@
 namespace quadrille::block_dft {
 
 /// Gives `block_products.NAME` of results.json, and the CSV file; README.md describes the rows.
-extern const ModuleTask block_multiply_task;
+extern const DeclaredTask block_multiply_task;
 
 }  // namespace quadrille::block_dft

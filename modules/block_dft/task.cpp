@@ -6,7 +6,7 @@
 namespace quadrille::block_dft {
 namespace {
 
-constexpr const ModuleTask* tasks[] = {&block_multiply_task, &density_matrix_task};
+constexpr const DeclaredTask* tasks[] = {&block_multiply_task, &density_matrix_task};
 
 }  // namespace
 }  // namespace quadrille::block_dft

@@ -203,7 +203,7 @@ void run_forces(const TaskContext& context) {
 
 }  // namespace
 
-const ModuleTask md_forces_task{
+const DeclaredTask md_forces_task{
     {.name = "md_forces",
      .help = "errors, offsets and speed of ways to sum pair forces, from single precision to fixed point",
      .parameters = parameters,

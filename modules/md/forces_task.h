@@ -6,6 +6,6 @@
 namespace quadrille::md {
 
 /// Gives `md_forces.NAME` of results.json, and the CSV file; the rows are described in README.md.
-extern const ModuleTask md_forces_task;
+extern const DeclaredTask md_forces_task;
 
 }  // namespace quadrille::md

@@ -5,7 +5,7 @@
 namespace quadrille::md {
 namespace {
 
-constexpr const ModuleTask* tasks[] = {&md_forces_task};
+constexpr const DeclaredTask* tasks[] = {&md_forces_task};
 
 }  // namespace
 }  // namespace quadrille::md

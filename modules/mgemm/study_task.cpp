@@ -138,7 +138,7 @@ void run_study(const TaskContext& context) {
 
 }  // namespace
 
-const ModuleTask matrix_product_study_task{
+const DeclaredTask matrix_product_study_task{
     {.name = "matrix_product_study",
      .help = "speed and errors of mixed-precision products against OpenBLAS, on a GPU cuBLAS, on random matrices",
      .parameters = parameters,

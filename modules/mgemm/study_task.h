@@ -6,6 +6,6 @@
 namespace quadrille::mgemm {
 
 /// Gives `matrix_product_studies.NAME` of results.json, and the CSV file; the rows are described in README.md.
-extern const ModuleTask matrix_product_study_task;
+extern const DeclaredTask matrix_product_study_task;
 
 }  // namespace quadrille::mgemm

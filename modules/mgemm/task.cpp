@@ -230,14 +230,14 @@ constexpr quadrille_parameter parameters[] = {
     always_split_parameter,
     memory("that panels may take, on a GPU of its own memory; 0: no limit", "0", 0)};
 
-const ModuleTask task{
+const DeclaredTask task{
     {.name = "matrix_product",
      .help = "the product of two matrices of HDF5 files, through limited memory or in mixed precision",
      .parameters = parameters,
      .parameter_count = std::size(parameters)},
     check_product,
     multiply};
-constexpr const ModuleTask* tasks[] = {&task, &matrix_product_study_task};
+constexpr const DeclaredTask* tasks[] = {&task, &matrix_product_study_task};
 
 }  // namespace
 }  // namespace quadrille::mgemm

@@ -249,7 +249,7 @@ constexpr quadrille_parameter parameters[] = {
          at_least(0), "s"),
     group("save", "write the configurations as ILDG, with checksums", saved, "file")};
 
-const ModuleTask task{
+const DeclaredTask task{
     {.name = "generate",
      .help =
          "pure gauge configurations with the Wilson plaquette action, from the links of the block 'gauge'; a sweep is "
@@ -259,7 +259,7 @@ const ModuleTask task{
      .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS},
     check_plan,
     generate};
-constexpr const ModuleTask* tasks[] = {&task};
+constexpr const DeclaredTask* tasks[] = {&task};
 
 }  // namespace
 

@@ -167,11 +167,11 @@ void run_study(const TaskContext& context) {
 
 }  // namespace
 
-const ModuleTask ri_mp2_study_task{{.name = "ri_mp2_study",
-                                    .help = "errors and speed of RI-MP2 in mixed and single precision against double",
-                                    .parameters = parameters,
-                                    .parameter_count = std::size(parameters)},
-                                   check_study,
-                                   run_study};
+const DeclaredTask ri_mp2_study_task{{.name = "ri_mp2_study",
+                                      .help = "errors and speed of RI-MP2 in mixed and single precision against double",
+                                      .parameters = parameters,
+                                      .parameter_count = std::size(parameters)},
+                                     check_study,
+                                     run_study};
 
 }  // namespace quadrille::ri_mp2

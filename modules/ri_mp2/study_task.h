@@ -6,6 +6,6 @@
 namespace quadrille::ri_mp2 {
 
 /// Gives `ri_mp2_studies.NAME` of results.json, and the CSV file; the rows are described in README.md.
-extern const ModuleTask ri_mp2_study_task;
+extern const DeclaredTask ri_mp2_study_task;
 
 }  // namespace quadrille::ri_mp2

@@ -82,13 +82,13 @@ constexpr quadrille_parameter parameters[] = {
     mgemm::always_split_parameter,
     memory("for a batch of integrals only: (ia|P), B and, of mgemm, the split of B take theirs beside it", "1024", 1)};
 
-const ModuleTask task{{.name = "ri_mp2",
-                       .help = "the closed-shell MP2 correlation energy with the resolution of the identity",
-                       .parameters = parameters,
-                       .parameter_count = std::size(parameters)},
-                      check,
-                      compute};
-constexpr const ModuleTask* tasks[] = {&task, &ri_mp2_study_task};
+const DeclaredTask task{{.name = "ri_mp2",
+                         .help = "the closed-shell MP2 correlation energy with the resolution of the identity",
+                         .parameters = parameters,
+                         .parameter_count = std::size(parameters)},
+                        check,
+                        compute};
+constexpr const DeclaredTask* tasks[] = {&task, &ri_mp2_study_task};
 
 }  // namespace
 }  // namespace quadrille::ri_mp2
