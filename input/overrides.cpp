@@ -45,8 +45,9 @@ Value* enter(Value& value, std::size_t index, const std::string& path, const std
   auto* list = std::get_if<Value::List>(&value.data);
   if (!list) fail(path, fmt::format("'{}' is not a list", so_far));
   if (index >= list->size()) {
-    fail(path, fmt::format("'{}' has {} entries; its last index is {}", so_far, list->size(),
-                           std::int64_t(list->size()) - 1));
+    fail(path, list->empty()
+                   ? fmt::format("'{}' is empty", so_far)
+                   : fmt::format("'{}' has {} entries; its last index is {}", so_far, list->size(), list->size() - 1));
   }
   return &(*list)[index];
 }

@@ -41,6 +41,28 @@ struct Call {
   BenchOptions bench;
 };
 
+std::string suggestion(const std::string& word, const std::vector<std::string>& names) {
+  const std::string near = nearest_name(word, names);
+  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+}
+
+CLI::Validator one_of(const std::vector<std::string>& names) {
+  const auto problem = [names](const std::string& text) -> std::string {
+    if (std::find(names.begin(), names.end(), text) != names.end()) return {};
+    return fmt::format("'{}' is none of {}{}", text, fmt::join(names, ", "), suggestion(text, names));
+  };
+  return {problem, fmt::format("{{{}}}", fmt::join(names, ","))};
+}
+
+CLI::Validator whole_number(int least, int most) {
+  const auto problem = [least, most](const std::string& text) -> std::string {
+    int number = 0;
+    if (CLI::detail::lexical_cast(text, number) && number >= least && number <= most) return {};
+    return fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
+  };
+  return {problem, fmt::format("{} to {}", least, most)};
+}
+
 void add_set_option(CLI::App& command, RunOptions& options) {
   command.add_option("--set", options.overrides, "Change the job: run[0].source.site=[1,2,3,5]; null removes a key")
       ->type_name("KEY=VALUE")
@@ -50,23 +72,21 @@ void add_set_option(CLI::App& command, RunOptions& options) {
 }
 
 void add_backend_option(CLI::App& command, std::string& backend, const std::string& help) {
-  command.add_option("--backend", backend, help)
-      ->type_name("NAME")
-      ->check(CLI::IsMember(std::vector<std::string>{"auto", "cpu", "cuda"}));
+  command.add_option("--backend", backend, help)->type_name("NAME")->check(one_of({"auto", "cpu", "cuda"}));
 }
 
 void add_machine_options(CLI::App& command, std::string& backend, int& threads) {
   add_backend_option(command, backend, "auto (cuda with a usable GPU, cpu without), cpu or cuda");
   command.add_option("--threads", threads, "Threads; as OMP_NUM_THREADS or the machine says when not given")
       ->type_name("N")
-      ->check(CLI::Range(1, most_threads));
+      ->check(whole_number(1, most_threads));
 }
 
 void add_grid_option(CLI::App& command, RankGrid& grid) {
   command
       .add_option("--grid", grid.wanted, "Ranks along x, y, z, t; the grid with the least to exchange when not given")
       ->type_name("X Y Z T")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(whole_number(1, 1 << 20));
 }
 
 /// The message for an extent that is no whole number; empty for one that is.
@@ -80,7 +100,7 @@ void describe_bench(CLI::App& command, BenchOptions& options) {
   command.add_option("WHAT", options.what, "One of " + fmt::format("{}", fmt::join(bench_names(), ", ")))
       ->required()
       ->type_name("")
-      ->check(CLI::IsMember(bench_names()));
+      ->check(one_of(bench_names()));
   command
       .add_option(
           "--dims", options.dims,
@@ -92,13 +112,13 @@ void describe_bench(CLI::App& command, BenchOptions& options) {
           "--precision", [&](const std::string& name) { options.precision = parse_precision(name); },
           "double, single or half; all when not given")
       ->type_name("NAME")
-      ->check(CLI::IsMember(std::vector<std::string>{"double", "single", "half"}));
+      ->check(one_of({"double", "single", "half"}));
   command
       .add_option_function<std::string>(
           "--reconstruct", [&](const std::string& name) { options.reconstruct = parse_reconstruct(name); },
           "Real numbers per link: 18, 12 or 8; all when not given")
       ->type_name("N")
-      ->check(CLI::IsMember(std::vector<std::string>{"18", "12", "8"}));
+      ->check(one_of({"18", "12", "8"}));
   add_machine_options(command, options.backend, options.threads);
   add_grid_option(command, options.grid);
   command.add_option("--json", options.json, "Write the figures to FILE as well")->type_name("FILE");
@@ -106,7 +126,7 @@ void describe_bench(CLI::App& command, BenchOptions& options) {
       .add_option("--memory-mib", options.memory_mib,
                   "Size of the arrays that the rates of the memory are measured on; 256 when not given")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(whole_number(1, 1 << 20));
 }
 
 void describe(CLI::App& app, Call& call) {
@@ -148,7 +168,7 @@ void describe(CLI::App& app, Call& call) {
       ->type_name("DIR");
   report.add_option("--format", call.report.format, "Of the figures: svg or png")
       ->type_name("NAME")
-      ->check(CLI::IsMember(std::vector<std::string>{"svg", "png"}));
+      ->check(one_of({"svg", "png"}));
 
   CLI::App& help = *app.add_subcommand("help", "Explain a block of a job or a command: help operator wilson");
   help.add_option("TOPIC", call.topic, "Nothing for a list, BLOCK [NAME], or a command")->type_name("");
@@ -173,11 +193,6 @@ std::string help_on(const CLI::App& app, const std::vector<std::string>& topic) 
   return topic[0] == "run" ? text + "\nThe block `run` of a job is a list of tasks:\n\n" + help_text(topic) : text;
 }
 
-std::string suggestion(const std::string& word, const std::vector<std::string>& names) {
-  const std::string near = nearest_name(word, names);
-  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
-}
-
 /// What is wrong with a command line that CLI11 refuses.
 std::string usage_problem(const CLI::App& app, const std::vector<std::string>& words, const CLI::ParseError& problem) {
   const CLI::App* command = find_command(app, words[0]);
@@ -188,6 +203,12 @@ std::string usage_problem(const CLI::App& app, const std::vector<std::string>& w
     const std::string near = suggestion(words[0], names);
     return fmt::format("there is no command '{}'{}", words[0],
                        near.empty() ? fmt::format("; commands are {}", fmt::join(names, ", ")) : near);
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
+    const std::string what = problem.what(), name = what.substr(0, what.find(':'));
+    const CLI::Option* option = command->get_option_no_throw(name);
+    const std::string type = option == nullptr ? "" : option->get_type_name();
+    if (!type.empty()) return fmt::format("{} needs {}", name, type.substr(0, type.find(':')));
   }
   const std::vector<std::string> extras = app.remaining(true);
   if (dynamic_cast<const CLI::ExtrasError*>(&problem) == nullptr || extras.empty()) return problem.what();

@@ -124,6 +124,20 @@ std::string number_example(const Parameter& parameter) {
   return integer ? "10" : "0.1";
 }
 
+std::string as_in_a_job(const Value& value) {
+  std::vector<std::string> items;
+  if (const auto* scalar = std::get_if<Value::Scalar>(&value.data)) return scalar->text;
+  if (const auto* list = std::get_if<Value::List>(&value.data)) {
+    for (const Value& item : *list) items.push_back(as_in_a_job(item));
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+  if (const auto* map = std::get_if<Value::Map>(&value.data)) {
+    for (const auto& entry : *map) items.push_back(fmt::format("{}: {}", entry.key, as_in_a_job(entry.value)));
+    return fmt::format("{{{}}}", fmt::join(items, ", "));
+  }
+  return "no value";
+}
+
 }  // namespace
 
 bool same(const Parameters::Item& a, const Parameters::Item& b) {
@@ -158,18 +172,8 @@ Value parse_flow(const std::string& text, const Location& where) { return FlowPa
 
 std::string brief(const Value& value) {
   constexpr std::size_t longest = 60;
-  std::string text = "no value";
-  if (const auto* scalar = std::get_if<Value::Scalar>(&value.data)) text = fmt::format("'{}'", scalar->text);
-  if (const auto* list = std::get_if<Value::List>(&value.data)) {
-    std::vector<std::string> items;
-    for (const Value& item : *list) items.push_back(brief(item));
-    text = fmt::format("[{}]", fmt::join(items, ", "));
-  }
-  if (const auto* map = std::get_if<Value::Map>(&value.data)) {
-    std::vector<std::string> items;
-    for (const auto& entry : *map) items.push_back(fmt::format("{}: {}", entry.key, brief(entry.value)));
-    text = fmt::format("{{{}}}", fmt::join(items, ", "));
-  }
+  const auto* scalar = std::get_if<Value::Scalar>(&value.data);
+  std::string text = scalar ? fmt::format("'{}'", scalar->text) : as_in_a_job(value);
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';  // one error, one line
   }

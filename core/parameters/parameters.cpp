@@ -73,6 +73,8 @@ std::string text_of(const Parameters::Item& item) {
   return {};
 }
 
+std::string entries_text(std::size_t count) { return fmt::format(" ({} {})", count, count == 1 ? "entry" : "entries"); }
+
 std::string condition_text(const Condition& condition) {
   if (condition.values.empty()) return fmt::format("beside '{}'", condition.parameter);
   return fmt::format("with {}: {}", condition.parameter, fmt::join(condition.values, " or "));
@@ -367,7 +369,7 @@ std::optional<Parameters::Item> ParameterResolver::four(const Parameter& paramet
                                                         const std::string& name) {
   const auto* list = std::get_if<Value::List>(&value.data);
   if (!list || list->size() != 4) {
-    wrong_type(parameter, value, name, list ? fmt::format(" ({} entries)", list->size()).c_str() : "");
+    wrong_type(parameter, value, name, list ? entries_text(list->size()).c_str() : "");
     return {};
   }
   std::array<int, 4> numbers{};
@@ -420,7 +422,7 @@ std::optional<Parameters::Item> ParameterResolver::list(const Parameter& paramet
                                                         const std::string& name, bool given) {
   const auto* values = std::get_if<Value::List>(&value.data);
   if (!values || values->size() < parameter.fewest || values->size() > parameter.most) {
-    wrong_type(parameter, value, name, values ? fmt::format(" ({} entries)", values->size()).c_str() : "");
+    wrong_type(parameter, value, name, values ? entries_text(values->size()).c_str() : "");
     return {};
   }
   Item out;

@@ -67,13 +67,10 @@ def show_chains(reports):
             print(f"  {file}")
 
 
-def main():
-    if len(sys.argv) != 2:
-        print(__doc__, file=sys.stderr)
-        return 2
-    with open(sys.argv[1]) as stream:
+def show(path):
+    with open(path) as stream:
         results = json.load(stream)
-    print(f"results       {os.path.abspath(sys.argv[1])}")
+    print(f"results       {os.path.abspath(path)}")
     print(f"program       Quadrille {results['version']}, backend {results['backend']}, "
           f"instruction set {results['isa']}, {results['threads']} threads")
     show_gauge(results)
@@ -82,6 +79,19 @@ def main():
     show_chains(results.get("chains", {}))
     for warning in results.get("warnings", []):
         print(f"warning: {warning}")
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        show(sys.argv[1])
+    except OSError as error:
+        sys.exit(f"show_results.py: {sys.argv[1]}: {(error.strerror or str(error)).lower()}")
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        sys.exit(f"show_results.py: {sys.argv[1]}: damaged, or no results.json ({reason})")
     return 0
 
 

@@ -89,7 +89,8 @@ TEST_F(InfoTest, NamesFormatsThatItCannotRead) {
 
 TEST_F(InfoTest, TellsWhichTasksReadHdf5) {
   write_bytes(folder_.file("h"), "\x89HDF\r\n\x1a\n");
-  expect_info(folder_.file("h"), {"HDF5", "input of the tasks matrix_product, ri_mp2"});
+  expect_info(folder_.file("h"),
+              {"HDF5", "input of the tasks matrix_product, density_matrix, ri_mp2 and ri_mp2_study"});
 }
 
 TEST_F(InfoTest, LinksOffSu3AreAFailureWithAGoodChecksumToo) {

@@ -27,8 +27,7 @@ const Value* find(const Value& value, const std::string& key) {
 
 std::string text(const Value& value) { return std::get<Value::Scalar>(value.data).text; }
 
-std::string error_of(const std::string& assignment) {
-  Value root = job();
+std::string error_of(const std::string& assignment, Value root = job()) {
   try {
     apply_override(root, assignment);
   } catch (const WrongCall& error) {
@@ -62,6 +61,9 @@ TEST(Overrides, MakesMissingKeysAndRemovesWithNull) {
 
 TEST(Overrides, WrongPathsAndValuesSayWhere) {
   EXPECT_EQ(error_of("run[2].name=x"), "--set run[2].name: 'run' has 2 entries; its last index is 1");
+  Value empty = job();
+  apply_override(empty, "run=[]");
+  EXPECT_EQ(error_of("run[0]=x", empty), "--set run[0]: 'run' is empty");
   EXPECT_THAT(error_of("operator.kappa.x=1"), HasSubstr("'operator.kappa' is a single value and has no key 'x'"));
   EXPECT_THAT(error_of("run.name=x"), HasSubstr("'run' is a list; choose an entry as run[0]"));
   EXPECT_THAT(error_of("operator[0]=x"), HasSubstr("'operator' is not a list"));

@@ -138,6 +138,22 @@ TEST_F(ProgramTest, MisspeltCommandsAndOptionsAreGuessed) {
   EXPECT_THAT(said({"run", file, "extra"}), HasSubstr("run: unexpected argument 'extra'"));
 }
 
+TEST_F(ProgramTest, ValuesOfOptionsThatCannotBeAreNamedWithWhatCan) {
+  const std::string file = folder_.file("job.yaml");
+  const auto said = [&](std::vector<std::string> words) {
+    EXPECT_EQ(call(std::move(words)), 2);
+    return err();
+  };
+  EXPECT_THAT(said({"run", file, "--threads", "two"}),
+              HasSubstr("--threads: 'two' is not a whole number from 1 to 1024 (see quadrille run --help)"));
+  EXPECT_THAT(said({"run", file, "--backend", "cda"}),
+              HasSubstr("--backend: 'cda' is none of auto, cpu, cuda; did you mean 'cuda'?"));
+  EXPECT_THAT(said({"bench", "dslsh"}), HasSubstr("'dslsh' is none of memory, dslash,"));
+  EXPECT_THAT(said({"run", file, "--grid", "1", "1"}), HasSubstr("--grid needs X Y Z T (see"));
+  EXPECT_THAT(said({"run", file, "--set"}), HasSubstr("--set needs KEY=VALUE (see"));
+  EXPECT_THAT(said({"run", file, "--out"}), HasSubstr("--out needs DIR (see"));
+}
+
 // The last run of each is the one that counts: what ends a job must be refused before anything is written.
 TEST_F(ProgramTest, ALatticeThatNoMachineHoldsIsRefusedByCheck) {
   EXPECT_EQ(call({"check", folder_.file("job.yaml"), "--set", "gauge.dims=[4096,4096,4096,4096]"}), 1);

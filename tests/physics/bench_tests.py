@@ -158,9 +158,9 @@ class Bench(BenchTest):
             (1, ("dslash", *SMALL, "--dims", "-4", "4", "4", "4"), "-4 4 4 4", "x is -4", "positive even"),
             (2, ("dslash", "--precision", "quarter"), "quarter", "double", "single", "half"),
             (2, ("dslash", "--reconstruct", "9"), "9", "18", "12", "8"),
-            (2, ("dslash", "--threads", "0"), "--threads", "range", "1024"),
+            (2, ("dslash", "--threads", "0"), "--threads", "whole number", "1024"),
             (2, ("dslash", "--backend", "abacus"), "abacus", "auto", "cpu"),
-            (2, ("memory", "--memory-mib", "0"), "--memory-mib", "range", "1048576"),
+            (2, ("memory", "--memory-mib", "0"), "--memory-mib", "whole number", "1048576"),
             (2, ("dslash", "--xpay"), "--xpay"),
         ):
             with self.subTest(call=call):

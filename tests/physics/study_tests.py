@@ -403,6 +403,20 @@ class Reports(ProgramTest):
             self.assertEqual(process.returncode, 1)
             self.assertNotIn("Traceback", process.stderr)
             self.assertRegex(process.stderr, "damaged.json: damaged, or .*: run the job again")
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../input/examples/show_results.py")
+        for content, wanted in (("[]", "damaged, or no results.json"), ("{", "damaged, or no results.json"),
+                                ("{}", "'version' is missing"), (None, "no such file")):
+            path = self.path("shown.json")
+            if content is None:
+                os.remove(path)
+            else:
+                with open(path, "w") as stream:
+                    stream.write(content)
+            process = subprocess.run([sys.executable, script, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                     text=True, check=False)
+            self.assertEqual(process.returncode, 1)
+            self.assertRegex(process.stderr, f"^show_results.py: .*shown.json: .*{wanted}")
+            self.assertEqual(process.stderr.count("\n"), 1)
 
     def test_figures(self):
         if harness.python_with_matplotlib() is None:

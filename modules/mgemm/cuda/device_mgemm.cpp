@@ -29,8 +29,8 @@ std::string no_room(std::int64_t budget) {
 }
 
 /// A step of a split product in panels, which are on the device.
-void multiply_panels(SplitFactors& factors, double alpha, const PanelStep& step, const DenseView<const double>& a,
-                     const DenseView<const double>& b, double beta, const DenseView<double>& c, std::int64_t depth) {
+void multiply_step(SplitFactors& factors, double alpha, const PanelStep& step, const DenseView<const double>& a,
+                   const DenseView<const double>& b, double beta, const DenseView<double>& c, std::int64_t depth) {
   factors.load(step.load_a ? &a : nullptr, step.load_b ? &b : nullptr);
   multiply_converted(alpha, {&factors.a(), 0, c.rows}, {&factors.b(), 0, c.cols}, beta, c, depth);
 }
@@ -125,9 +125,9 @@ class DeviceSplitProduct {
     SplitFactors factors(form, report.delta);
     for (std::int64_t number = 0; number < plan->steps(); ++number) {
       const PanelStep s = plan->step(number);
-      multiply_panels(factors, o_.alpha, s, o_.a.block(s.row, s.depth, s.rows, s.depths),
-                      o_.b.block(s.depth, s.column, s.depths, s.columns), s.begins_c ? o_.beta : 1.0,
-                      o_.c.block(s.row, s.column, s.rows, s.columns), report.depth);
+      multiply_step(factors, o_.alpha, s, o_.a.block(s.row, s.depth, s.rows, s.depths),
+                    o_.b.block(s.depth, s.column, s.depths, s.columns), s.begins_c ? o_.beta : 1.0,
+                    o_.c.block(s.row, s.column, s.rows, s.columns), report.depth);
     }
   }
 
@@ -221,7 +221,7 @@ MgemmReport multiply_staged(const Operands<double>& o, const LargestMagnitudes& 
       SplitFactors factors(form, report.delta);
       cuda::PanelPipeline<double>(o.a, o.b, o.beta, o.c, *plan, memory)
           .run([&](const PanelStep& s, DenseView<const double> pa, DenseView<const double> pb, double beta,
-                   DenseView<double> pc) { multiply_panels(factors, o.alpha, s, pa, pb, beta, pc, report.depth); });
+                   DenseView<double> pc) { multiply_step(factors, o.alpha, s, pa, pb, beta, pc, report.depth); });
       return report;
     }
     report_double(no_room(budget), double_error_bound(shape.k, most.a, most.b), report);
