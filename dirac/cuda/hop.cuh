@@ -217,28 +217,28 @@ __device__ __forceinline__ void for_each_index(int count, Body&& body) {
 }  // namespace quadrille::dirac
 
 /// The kernels of generated bodies, and how the host finds them.
-#define QUADRILLE_CUDA_HOP(name, threads, blocks, slices)                                                           \
-  template <bool temporal_gauge, bool inner>                                                                        \
-  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {      \
-    for_each_site<Slices::slices>(args.geometry, [&](const GroupedSite& here) {                                     \
-      if (!inner || args.edges.inner(here)) name##_site<temporal_gauge>(args, here); \
-    });                                                                                                             \
-  }                                                                                                                 \
-  template <bool temporal_gauge>                                                                                    \
-  __global__ void __launch_bounds__(edge_threads) name##_edge_kernel(const __grid_constant__ CudaHopArgs args) {    \
-    for_each_index(args.edges.count, [&](int index) {                                                               \
-      name##_edge_site<temporal_gauge>(args, GroupedSite(args.geometry, args.edges.sites[index]));                  \
-    });                                                                                                             \
-  }                                                                                                                 \
-  CudaHopKernels name##_cuda(bool temporal_gauge) {                                                                 \
-    const auto pointer = [](auto* kernel) { return reinterpret_cast<const void*>(kernel); };                        \
-    const bool walks = Slices::slices != Slices::one;                                                               \
-    if (temporal_gauge) {                                                                                           \
-      return {pointer(&name##_kernel<true, false>), pointer(&name##_kernel<true, true>),                            \
-              pointer(&name##_edge_kernel<true>), walks};                                                           \
-    }                                                                                                               \
-    return {pointer(&name##_kernel<false, false>), pointer(&name##_kernel<false, true>),                            \
-            pointer(&name##_edge_kernel<false>), walks};                                                            \
+#define QUADRILLE_CUDA_HOP(name, threads, blocks, slices)                                                        \
+  template <bool temporal_gauge, bool inner>                                                                     \
+  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {   \
+    for_each_site<Slices::slices>(args.geometry, [&](const GroupedSite& here) {                                  \
+      if (!inner || args.edges.inner(here)) name##_site<temporal_gauge>(args, here);                             \
+    });                                                                                                          \
+  }                                                                                                              \
+  template <bool temporal_gauge>                                                                                 \
+  __global__ void __launch_bounds__(edge_threads) name##_edge_kernel(const __grid_constant__ CudaHopArgs args) { \
+    for_each_index(args.edges.count, [&](int index) {                                                            \
+      name##_edge_site<temporal_gauge>(args, GroupedSite(args.geometry, args.edges.sites[index]));               \
+    });                                                                                                          \
+  }                                                                                                              \
+  CudaHopKernels name##_cuda(bool temporal_gauge) {                                                              \
+    const auto pointer = [](auto* kernel) { return reinterpret_cast<const void*>(kernel); };                     \
+    const bool walks = Slices::slices != Slices::one;                                                            \
+    if (temporal_gauge) {                                                                                        \
+      return {pointer(&name##_kernel<true, false>), pointer(&name##_kernel<true, true>),                         \
+              pointer(&name##_edge_kernel<true>), walks};                                                        \
+    }                                                                                                            \
+    return {pointer(&name##_kernel<false, false>), pointer(&name##_kernel<false, true>),                         \
+            pointer(&name##_edge_kernel<false>), walks};                                                         \
   }
 
 #define QUADRILLE_CUDA_PACK(name)                                                                                \

@@ -394,7 +394,7 @@ TEST(WilsonKernels, EveryWayToLaunchThemGivesTheSameBits) {
 
 TEST(WilsonKernels, AMissingOneNamesWhatIsBuiltAndWhatWouldAddIt) {
   try {
-    dirac::find_kernel("wilson_twisted", Precision::Half, Reconstruct::R12, 4);
+    dirac::find_kernel("wilson_unknown", Precision::Half, Reconstruct::R12, 4);
     FAIL() << "found a kernel that is not there";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported);

@@ -46,8 +46,12 @@ class MpiChannel final : public Channel {
   ~MpiChannel() override {
     for (MPI_Request& request : requests_) MPI_Request_free(&request);
   }
-  void start() override { check(MPI_Startall(int(requests_.size()), requests_.data()), "starting an exchange"); }
+  void start() override {
+    if (requests_.empty()) return;
+    check(MPI_Startall(int(requests_.size()), requests_.data()), "starting an exchange");
+  }
   void finish() override {
+    if (requests_.empty()) return;
     check(MPI_Waitall(int(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "finishing an exchange");
   }
 
