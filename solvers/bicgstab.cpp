@@ -48,10 +48,10 @@ double delta_for(double delta, Precision precision) {
 }
 
 /// Iterations in which |r| must reach a new low: of a singular system it never does, near a critical mass the search
-/// may be on a plateau. At worst 263 iterations were seen on 8^3 x 16, where 362 are allowed; the number of slow modes
+/// may be on a plateau. At worst 263 iterations were seen on 8^3 x 16, where 316 are allowed; the number of slow modes
 /// grows with the volume.
 int patience(const FieldDesc& desc) {
-  constexpr double least = 256, for_root_of_volume = 4;
+  constexpr double least = 224, for_root_of_volume = 3.5;
   double volume = 1;
   for (const int extent : desc.lattice->global_dims()) volume *= extent;
   return int(std::max(least, for_root_of_volume * std::sqrt(volume)));
