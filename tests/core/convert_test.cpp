@@ -87,9 +87,11 @@ TEST(Convert, SitesOfEveryFormat) {
           const auto site = expected.begin() + std::ptrdiff_t(n / count * count);
           double norm = norms ? 0 : 1;
           for (auto x = site; norms && x != site + std::ptrdiff_t(count); ++x) norm = std::max(norm, std::abs(*x));
+          // Half a quantum, and four roundings of numbers in single on the way to it: x, 1 / norm, their product and
+          // back.
           const double rounding = precision == Precision::Double   ? 0
                                   : precision == Precision::Single ? std::abs(expected[n]) * 0x1p-24
-                                                                   : norm * 0.501 / 32767;
+                                                                   : norm * (0.5 / 32767 + 4 * 0x1p-24);
           ASSERT_LE(std::abs(found[n] - expected[n]), rounding)
               << format.name << ", " << to_string(precision) << ", " << n;
         }
