@@ -27,7 +27,7 @@ typedef struct quadrille_solver quadrille_solver;
 typedef struct quadrille_propagator quadrille_propagator;
 
 /* What a call came to. Everything but QUADRILLE_DONE has a message (quadrille_message; quadrille_host.fail). */
-typedef enum quadrille_status {
+typedef enum quadrille_status QUADRILLE_INT_ENUM {
   QUADRILLE_DONE = 0,
   QUADRILLE_FAILED = 1,         /* of a module: quadrille_host.fail has been told why */
   QUADRILLE_STOPPED = 2,        /* somebody asked for an end: should_stop(), or a progress function */
@@ -53,7 +53,7 @@ typedef enum quadrille_product QUADRILLE_INT_ENUM {
   QUADRILLE_EVEN_ODD_DAGGER_EVEN_ODD = 7
 } quadrille_product;
 
-typedef enum quadrille_stop_reason {
+typedef enum quadrille_stop_reason QUADRILLE_INT_ENUM {
   QUADRILLE_CONVERGED = 0,
   QUADRILLE_MAX_ITERATIONS = 1,
   QUADRILLE_BREAKDOWN = 2,

@@ -35,7 +35,7 @@ extern "C" {
 
 /* ---- parameters, as core/parameters/parameters.h has them ---- */
 
-typedef enum quadrille_parameter_type {
+typedef enum quadrille_parameter_type QUADRILLE_INT_ENUM {
   QUADRILLE_BOOLEAN = 0,
   QUADRILLE_INTEGER = 1,        /* of 64 bits */
   QUADRILLE_REAL = 2,           /* finite double */
