@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <limits>
 #include <mutex>
@@ -286,3 +287,15 @@ void run(std::int64_t count, std::int64_t pieces_per_thread, Work work, void* bo
 }
 
 }  // namespace quadrille::team
+
+namespace quadrille {
+
+void team_copy(void* to, const void* from, std::size_t bytes) {
+  constexpr std::size_t page = std::size_t(1) << 16;
+  team_ranges(std::int64_t((bytes + page - 1) / page), [&](std::int64_t first, std::int64_t last) {
+    const std::size_t begin = std::size_t(first) * page, end = std::min(std::size_t(last) * page, bytes);
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin, end - begin);
+  });
+}
+
+}  // namespace quadrille

@@ -11,6 +11,7 @@
 #include "core/api.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -85,5 +86,8 @@ void team_for_with(std::int64_t count, MakeScratch&& make_scratch, Body&& body) 
     for (std::int64_t k = begin; k < end; ++k) body(*mine, k);
   });
 }
+
+/// As std::memcpy.
+QUADRILLE_API void team_copy(void* to, const void* from, std::size_t bytes);
 
 }  // namespace quadrille

@@ -4,7 +4,6 @@
 #include "input/capi/arrays.h"
 #include "input/capi/words.h"
 
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,12 +33,6 @@ class HostArray {
   capi::LinkArrays links_;
 };
 
-void copy_in_team(std::byte* to, const std::byte* from, std::size_t bytes) {
-  team_ranges(std::int64_t(bytes), [&](std::int64_t begin, std::int64_t end) {
-    std::memcpy(to + begin, from + begin, std::size_t(end - begin));
-  });
-}
-
 }  // namespace
 
 void measure_links(const Bench& bench) {
@@ -58,7 +51,7 @@ void measure_links(const Bench& bench) {
       row.seconds = bench.time(call);
       bench.add(row);
     };
-    add("memcpy", [&] { copy_in_team(copy.data(), host.data(), host.bytes()); });
+    add("memcpy", [&] { team_copy(copy.data(), host.data(), host.bytes()); });
     add("read", [&] { host.links().read_into(store); });
     add("write", [&] { host.links().write_from(store); });
     const auto held = store.form({});  // an operator's, in which each link lies twice

@@ -49,10 +49,6 @@ PureGauge::PureGauge(const GaugeStore& links, const WilsonGaugeAction& action, s
       action_(action),
       seed_(seed),
       links_(links_desc(links.lattice(), form, links.backend())) {
-  if (lattice_->communicator().size() != 1 && !links.backend().host_memory()) {
-    throw Error(ErrorCode::unsupported,
-                "gauge updates on the backend " + links.backend().name() + " work on one rank only in this version");
-  }
   links.copy_to(links_);
   updates_ = make_updates(links_);
 }
@@ -118,7 +114,10 @@ HeatbathCounts PureGauge::counts() const {
   return sum;
 }
 
-GaugeStore PureGauge::links() const { return GaugeStore(links_); }
+GaugeStore PureGauge::links() const {
+  updates_->settle();
+  return GaugeStore(links_);
+}
 
 double plaquette_of(const std::array<double, 6>& p) { return (p[0] + p[1] + p[2] + p[3] + p[4] + p[5]) / 6; }
 

@@ -38,8 +38,8 @@ struct LinkForm {
 class PureGauge {
  public:
   /// Starts from `links`, rounded to the form, which should be unitary to its rounding (reunitarize() makes them so; of
-  /// 12 numbers the third row is made from the others). `lattice` outlives this. Errors: ErrorCode::unsupported when
-  /// the lattice of a GPU is divided over ranks, or for half precision or 8 numbers.
+  /// 12 numbers the third row is made from the others). `lattice` outlives this. Errors: ErrorCode::unsupported for
+  /// half precision or 8 numbers.
   PureGauge(const GaugeStore& links, const WilsonGaugeAction& action, std::uint64_t seed, const LinkForm& form = {});
   PureGauge(const PureGauge&) = delete;
   PureGauge& operator=(const PureGauge&) = delete;
@@ -60,6 +60,7 @@ class PureGauge {
 
   /// Exactly as they are kept: another PureGauge of the same form that starts from them goes on with the same bits.
   GaugeStore links() const;
+  /// What the links are kept as; their values are those of the last links().
   const Field& field() const { return links_; }
   /// Since the construction.
   HeatbathCounts counts() const;

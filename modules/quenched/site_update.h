@@ -1,7 +1,7 @@
 // What a device's thread does to one site of links in the grouped layout; a host loop can do the same.
 //
-// Every function works on the site with even-odd index `site` of parity `parity`. Sites of one parity and links of one
-// direction may be updated in any order.
+// Every function works on one of the sites that are this rank's own, the one with even-odd index `item` of parity
+// `parity` among these. Sites of one parity and links of one direction may be updated in any order.
 #pragma once
 
 #include "core/gauge/staples.h"
@@ -85,10 +85,11 @@ QUADRILLE_INLINE void store_link(const GroupedLinks& links, int parity, int site
 template <class T, int numbers>
 class GroupedSurroundings {
  public:
-  QUADRILLE_INLINE GroupedSurroundings(const GroupedLinks& links, int parity, int site)
-      : links_(links), place_(links, parity, site), parity_(parity), site_(site) {}
+  QUADRILLE_INLINE GroupedSurroundings(const GroupedLinks& links, int parity, int item)
+      : links_(links), place_(links.own, parity, item), parity_(parity), site_(place_.site(links)) {}
 
-  QUADRILLE_INLINE const SitePlace& place() const { return place_; }
+  QUADRILLE_INLINE std::int64_t global_site() const { return links_.global_site(place_); }
+  QUADRILLE_INLINE int site() const { return site_; }
 
   QUADRILLE_INLINE const T* here(int nu, T* buffer) const {
     return load_link<T, numbers>(links_, parity_, site_, nu, buffer);
@@ -109,22 +110,22 @@ class GroupedSurroundings {
 
 /// Replaces the link of direction mu; `update` is a Heatbath<T, 1> or an Overrelaxation<T, 1>.
 template <class T, int numbers, int mu, class Update>
-QUADRILLE_INLINE void update_site(const GroupedLinks& links, int parity, int site, T spatial_weight,
+QUADRILLE_INLINE void update_site(const GroupedLinks& links, int parity, int item, T spatial_weight,
                                   const Update& update) {
-  const GroupedSurroundings<T, numbers> around(links, parity, site);
-  const std::int64_t counter = around.place().lexicographic(links);
+  const GroupedSurroundings<T, numbers> around(links, parity, item);
+  const std::int64_t counter = around.global_site();
   T sum[18], u[18];
   staples<T, 1, numbers>(sum, around, mu, spatial_weight);
-  load_link<T, numbers>(links, parity, site, mu, u);
+  load_link<T, numbers>(links, parity, around.site(), mu, u);
   if constexpr (numbers == 12) add_unit_third_row<T, 1>(u);
   update_link<T, 1>(u, sum, update, &counter);
-  store_link<T, numbers>(links, parity, site, mu, u);
+  store_link<T, numbers>(links, parity, around.site(), mu, u);
 }
 
 /// sums[0..6) += Re tr P of the planes xy, xz, xt, yz, yt, zt.
 template <class T, int numbers>
-QUADRILLE_INLINE void add_planes(const GroupedLinks& links, int parity, int site, double* sums) {
-  const GroupedSurroundings<T, numbers> around(links, parity, site);
+QUADRILLE_INLINE void add_planes(const GroupedLinks& links, int parity, int item, double* sums) {
+  const GroupedSurroundings<T, numbers> around(links, parity, item);
   for (int plane = 0; plane < 6; ++plane) {
     const int mu = plane < 3 ? 0 : plane < 5 ? 1 : 2, nu = plane < 3 ? plane + 1 : plane < 5 ? plane - 1 : 3;
     const double trace = plane_trace<T, 1, numbers>(around, mu, nu);
@@ -133,34 +134,37 @@ QUADRILLE_INLINE void add_planes(const GroupedLinks& links, int parity, int site
   }
 }
 
-/// sums[0..2) += re and im of the trace of the product of the time links at one of the x y z places of space, which is
-/// computed in double.
+/// product[0..18) = the product of this rank's time links, in double, at one of the x y z places of its space.
 template <class T, int numbers>
-QUADRILLE_INLINE void add_loop(const GroupedLinks& links, int place, double* sums) {
+QUADRILLE_INLINE void time_product(const GroupedLinks& links, int place, double* product) {
   // Of the two sites of time 0 that share an even-odd index, x is even and odd.
-  const int pair = place / 2, x = place & 1;
-  SitePlace at(links, 0, pair);
-  at.x = at.x / 2 * 2 + x;
+  SitePlace at(links.own, 0, place / 2);
+  at.x = at.x / 2 * 2 + (place & 1);
   T u[18];
-  double loop[18], next[18], product[18];
-  load_whole_link<T, numbers>(links, at.parity(), pair, 3, u);
-  QUADRILLE_UNROLL
-  for (int n = 0; n < 18; ++n) loop[n] = u[n];
-  for (at.t = 1; at.t < links.t; ++at.t) {
+  double next[18], sum[18];
+  for (at.t = 0; at.t < links.own.t; ++at.t) {
     load_whole_link<T, numbers>(links, at.parity(), at.site(links), 3, u);
     QUADRILLE_UNROLL
     for (int n = 0; n < 18; ++n) next[n] = u[n];
-    multiply<double, 1>(product, loop, next);
+    if (at.t > 0) multiply<double, 1>(sum, product, next);
     QUADRILLE_UNROLL
-    for (int n = 0; n < 18; ++n) loop[n] = product[n];
+    for (int n = 0; n < 18; ++n) product[n] = at.t > 0 ? sum[n] : next[n];
   }
+}
+
+/// sums[0..2) += re and im of its trace.
+template <class T, int numbers>
+QUADRILLE_INLINE void add_loop(const GroupedLinks& links, int place, double* sums) {
+  double loop[18];
+  time_product<T, numbers>(links, place, loop);
   sums[0] += loop[0] + loop[8] + loop[16];
   sums[1] += loop[1] + loop[9] + loop[17];
 }
 
 /// Makes the site's four links SU(3) matrices and raises `largest` to the largest |change| of a number.
 template <class T, int numbers>
-QUADRILLE_INLINE void reunitarize_site(const GroupedLinks& links, int parity, int site, double& largest) {
+QUADRILLE_INLINE void reunitarize_site(const GroupedLinks& links, int parity, int item, double& largest) {
+  const int site = SitePlace(links.own, parity, item).site(links);
   T most = T(largest);
   for (int mu = 0; mu < 4; ++mu) {
     T u[18];
@@ -169,6 +173,35 @@ QUADRILLE_INLINE void reunitarize_site(const GroupedLinks& links, int parity, in
     store_link<T, numbers>(links, parity, site, mu, u);
   }
   largest = most;
+}
+
+/// Copies the stored numbers of the site's four links between links with ghosts and without.
+template <class T, int numbers>
+QUADRILLE_INLINE void copy_site(const GroupedLinks& to, const GroupedLinks& from, int parity, int item) {
+  const SitePlace place(from.own, parity, item);
+  for (int mu = 0; mu < 4; ++mu) {
+    T u[18];
+    load_link<T, numbers>(from, parity, place.site(from), mu, u);
+    store_link<T, numbers>(to, parity, place.site(to), mu, u);
+  }
+}
+
+/// The stored numbers of a link of a layer into its buffer, and out of it.
+template <class T, int numbers>
+QUADRILLE_INLINE void pack_link(const GroupedLinks& links, const LinkFace& face, int mu, int parity, int item) {
+  T u[18];
+  load_link<T, numbers>(links, parity, face.place(parity, item).site(links), mu, u);
+  T* const to = static_cast<T*>(face.buffer) + item;
+  QUADRILLE_UNROLL
+  for (int n = 0; n < numbers; ++n) to[std::int64_t(n) * face.sites.sites] = u[n];
+}
+template <class T, int numbers>
+QUADRILLE_INLINE void unpack_link(const GroupedLinks& links, const LinkFace& face, int mu, int parity, int item) {
+  T u[18];
+  const T* const from = static_cast<const T*>(face.buffer) + item;
+  QUADRILLE_UNROLL
+  for (int n = 0; n < numbers; ++n) u[n] = from[std::int64_t(n) * face.sites.sites];
+  store_link<T, numbers>(links, parity, face.place(parity, item).site(links), mu, u);
 }
 
 }  // namespace quadrille::quenched::inline QUADRILLE_ISA

@@ -9,6 +9,7 @@
 #include "core/system/team.h"
 #include "modules/quenched/link_halo.h"
 #include "modules/quenched/link_updates.h"
+#include "modules/quenched/polyakov.h"
 
 #include <algorithm>
 #include <optional>
@@ -86,7 +87,6 @@ class CpuUpdates final : public LinkUpdates {
   /// links of the others travel.
   template <class Update>
   void over_blocks(const SweepPart& part, const Update& update);
-  std::vector<Matrix3> loops() const;
 
   Field& links_;
   Isa isa_;
@@ -205,30 +205,10 @@ std::vector<Matrix3> time_products(const Field& links) {
   return products;
 }
 
-/// The same along the whole of t, on the ranks that have its end: the ranks along t take turns.
-std::vector<Matrix3> CpuUpdates::loops() const {
-  constexpr int time = 3;
-  std::vector<Matrix3> products =
-      links_.desc().precision == Precision::Double ? time_products<double>(links_) : time_products<float>(links_);
-  const Communicator& ranks = links_.lattice().communicator();
-  std::vector<Matrix3> before(ranks.splits(time) ? products.size() : 0);
-  for (int turn = 1; turn < ranks.grid()[time]; ++turn) {
-    ranks.exchange({{time, products.data(), before.data(), products.size() * sizeof(Matrix3)}});
-    if (ranks.coordinates()[time] != turn) continue;
-    for (std::size_t place = 0; place < products.size(); ++place) products[place] = before[place] * products[place];
-  }
-  if (!ranks.at_edge(time)) products.clear();
-  return products;
-}
-
 std::array<double, 2> CpuUpdates::loop_sum() const {
-  const std::vector<Matrix3> all = loops();
-  return chunked_sum<2>(std::int64_t(all.size()), [&](std::int64_t place, std::array<double, 2>& sum) {
-    const Matrix3& loop = all[std::size_t(place)];
-    const Complex trace = loop(0, 0) + loop(1, 1) + loop(2, 2);
-    sum[0] += trace.real();
-    sum[1] += trace.imag();
-  });
+  return loop_traces(
+      links_.desc().precision == Precision::Double ? time_products<double>(links_) : time_products<float>(links_),
+      links_.lattice().communicator());
 }
 
 double CpuUpdates::reunitarize() {

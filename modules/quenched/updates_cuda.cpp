@@ -1,35 +1,56 @@
 // Updates on the GPU: the links in the device's memory, and what its kernels count.
 #include "modules/quenched/updates_cuda.h"
 
+#include "core/backend/cuda/device_array.h"
 #include "core/error.h"
+#include "modules/quenched/grouped_field.h"
+#include "modules/quenched/link_halo_cuda.h"
 #include "modules/quenched/link_updates.h"
+#include "modules/quenched/polyakov.h"
 
 #include <fmt/format.h>
 
 #include <cstddef>
 #include <limits>
+#include <optional>
+#include <vector>
 
 namespace quadrille::quenched {
 
 namespace {
 
+void demand_countable(const Lattice& lattice) {
+  if (lattice.half_volume() < std::numeric_limits<int>::max() - 1024) return;  // room for the last block
+  const Dims& dims = lattice.dims();
+  throw Error(ErrorCode::unsupported,
+              fmt::format("a lattice of {} x {} x {} x {} sites has more than 2^32 of them: gauge updates on a GPU "
+                          "do not count that far",
+                          dims[0], dims[1], dims[2], dims[3]));
+}
+
 class CudaUpdates final : public LinkUpdates {
  public:
   explicit CudaUpdates(Field& links)
-      : backend_(*links.desc().backend),
+      : field_(links),
+        backend_(*links.desc().backend),
         architecture_(backend_.architecture(links.desc().layout, links.desc().precision)),
-        links_(grouped(links)),
-        tally_(static_cast<DeviceTally*>(backend_.allocate(sizeof(DeviceTally)))) {
+        tally_(1, "counts of gauge updates", "use a smaller lattice") {
+    demand_countable(links.lattice());
+    if (ranks().size() > 1) halo_.emplace(links);
+    links_ = halo_ ? halo_->links() : grouped_links(links);
     const DeviceTally nothing{};
-    backend_.copy_in(tally_, &nothing, sizeof nothing);
+    backend_.copy_in(tally_.get(), &nothing, sizeof nothing);
   }
-  ~CudaUpdates() override { backend_.release(tally_, sizeof(DeviceTally)); }
-  CudaUpdates(const CudaUpdates&) = delete;
-  CudaUpdates& operator=(const CudaUpdates&) = delete;
 
   std::string architecture() const override { return architecture_; }
-  void heatbath(const SweepPart& part) override { launch_heatbath(links_, part, tally_); }
-  void overrelax(const SweepPart& part) override { launch_overrelaxation(links_, part); }
+  void heatbath(const SweepPart& part) override {
+    launch_heatbath(links_, part, tally_.get());
+    if (halo_) halo_->exchange(part.direction, part.parity);
+  }
+  void overrelax(const SweepPart& part) override {
+    launch_overrelaxation(links_, part);
+    if (halo_) halo_->exchange(part.direction, part.parity);
+  }
   HeatbathCounts counts() const override {
     const DeviceTally seen = tally();
     const auto whole = [](unsigned long long n) { return std::int64_t(n); };
@@ -43,44 +64,44 @@ class CudaUpdates final : public LinkUpdates {
   }
   std::array<double, 2> loop_sum() const override {
     std::array<double, 2> sums{};
+    if (ranks().splits(3)) return loop_traces(time_products(), ranks());
     sum_loops(links_, sums.data());
     return sums;
   }
   double reunitarize() override {
     const double nothing = 0;
-    backend_.copy_in(&tally_->largest_change, &nothing, sizeof nothing);
-    launch_reunitarization(links_, tally_);
+    backend_.copy_in(&tally_.get()->largest_change, &nothing, sizeof nothing);
+    launch_reunitarization(links_, tally_.get());
+    if (halo_) halo_->exchange_all();
     return tally().largest_change;
+  }
+  void settle() override {
+    if (halo_) halo_->copy_back();
   }
 
  private:
-  static GroupedLinks grouped(Field& links) {
-    const Dims& dims = links.lattice().dims();
-    if (links.lattice().half_volume() >= std::numeric_limits<int>::max() - 1024) {  // room for the last block
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("a lattice of {} x {} x {} x {} sites has more than 2^32 of them: gauge updates on a GPU "
-                              "do not count that far",
-                              dims[0], dims[1], dims[2], dims[3]));
-    }
-    return {{links.numbers(Parity::Even), links.numbers(Parity::Odd)},
-            {int(number_bytes(links.desc().precision)), int(links.desc().reconstruct)},
-            dims[0],
-            dims[1],
-            dims[2],
-            dims[3],
-            int(links.lattice().half_volume())};
+  const Communicator& ranks() const { return field_.lattice().communicator(); }
+  std::vector<Matrix3> time_products() const {
+    std::vector<Matrix3> products(std::size_t(links_.own.x) * std::size_t(links_.own.y) * std::size_t(links_.own.z));
+    static_assert(sizeof(Matrix3) == 18 * sizeof(double));
+    const cuda::DeviceArray<double> there(std::int64_t(products.size()) * 18, "Polyakov loops", "use more ranks");
+    launch_time_products(links_, there.get());
+    backend_.copy_out(products.data(), there.get(), products.size() * sizeof(Matrix3));
+    return products;
   }
   /// Waits for what has been asked for.
   DeviceTally tally() const {
     DeviceTally seen{};
-    backend_.copy_out(&seen, tally_, sizeof seen);
+    backend_.copy_out(&seen, tally_.get(), sizeof seen);
     return seen;
   }
 
+  Field& field_;
   Backend& backend_;
   std::string architecture_;
-  GroupedLinks links_;
-  DeviceTally* tally_;
+  cuda::DeviceArray<DeviceTally> tally_;
+  std::optional<CudaLinkHalo> halo_;  ///< of several ranks
+  GroupedLinks links_{};
 };
 
 }  // namespace

@@ -18,6 +18,9 @@ constexpr int resident = sizeof(T) == 8  ? 2
 /// Sites of a partial sum of planes.
 constexpr int chunk = 1024;
 
+/// Of space.
+__host__ __device__ int places_of(const GroupedLinks& links) { return links.own.x * links.own.y * links.own.z; }
+
 int blocks_for(int sites) { return (sites + threads - 1) / threads; }
 
 __device__ __forceinline__ int site_of_thread() { return int(blockIdx.x) * threads + int(threadIdx.x); }
@@ -33,7 +36,7 @@ __global__ void __launch_bounds__(threads, resident<T, numbers>)
     heatbath(const __grid_constant__ GroupedLinks links, const __grid_constant__ SweepPart part, DeviceTally* tally) {
   const int site = site_of_thread();
   DrawCounts<T, 1> counts;
-  if (site < links.sites) {
+  if (site < links.own.sites) {
     update_site<T, numbers, mu>(links, part.parity, site, T(part.spatial_weight),
                                 Heatbath<T, 1>{T(part.scale), part.seed, part.stream, &counts});
   }
@@ -47,7 +50,7 @@ template <class T, int numbers, int mu>
 __global__ void __launch_bounds__(threads, resident<T, numbers>)
     overrelax(const __grid_constant__ GroupedLinks links, const __grid_constant__ SweepPart part) {
   const int site = site_of_thread();
-  if (site >= links.sites) return;
+  if (site >= links.own.sites) return;
   update_site<T, numbers, mu>(links, part.parity, site, T(part.spatial_weight), Overrelaxation<T, 1>{});
 }
 
@@ -56,7 +59,7 @@ __global__ void __launch_bounds__(threads)
     reunitarize(const __grid_constant__ GroupedLinks links, int parity, DeviceTally* tally) {
   const int site = site_of_thread();
   double largest = 0;
-  if (site < links.sites) reunitarize_site<T, numbers>(links, parity, site, largest);
+  if (site < links.own.sites) reunitarize_site<T, numbers>(links, parity, site, largest);
 #pragma unroll
   for (int distance = 16; distance > 0; distance /= 2) {
     largest = fmax(largest, __shfl_xor_sync(0xffffffffu, largest, distance));
@@ -74,7 +77,7 @@ __global__ void __launch_bounds__(threads)
     planes(const __grid_constant__ GroupedLinks links, int chunks, const __grid_constant__ cuda::Reduction reduction) {
   const int parity = int(blockIdx.x) / chunks;
   const std::int64_t begin = std::int64_t(int(blockIdx.x) - parity * chunks) * chunk;
-  const std::int64_t end = begin + chunk < links.sites ? begin + chunk : links.sites;
+  const std::int64_t end = begin + chunk < links.own.sites ? begin + chunk : links.own.sites;
   double sums[6] = {};
   for (std::int64_t site = begin + threadIdx.x; site < end; site += threads) {
     add_planes<T, numbers>(links, parity, int(site), sums);
@@ -88,8 +91,45 @@ __global__ void __launch_bounds__(threads)
     loops(const __grid_constant__ GroupedLinks links, const __grid_constant__ cuda::Reduction reduction) {
   const int place = site_of_thread();
   double sums[2] = {};
-  if (place < links.x * links.y * links.z) add_loop<T, numbers>(links, place, sums);
+  if (place < places_of(links)) add_loop<T, numbers>(links, place, sums);
   cuda::reduce<2, threads>(sums, reduction);
+}
+
+template <class T, int numbers>
+__global__ void __launch_bounds__(threads) time_products(const __grid_constant__ GroupedLinks links, double* products) {
+  const int place = site_of_thread();
+  if (place >= places_of(links)) return;
+  double product[18];
+  time_product<T, numbers>(links, place, product);
+  for (int n = 0; n < 18; ++n) products[std::int64_t(place) * 18 + n] = product[n];
+}
+
+/// A row of blocks for each parity.
+template <class T, int numbers>
+__global__ void __launch_bounds__(threads)
+    copy(const __grid_constant__ GroupedLinks to, const __grid_constant__ GroupedLinks from) {
+  const int site = site_of_thread();
+  if (site < from.own.sites) copy_site<T, numbers>(to, from, int(blockIdx.y), site);
+}
+
+struct TwoFaces {
+  LinkFace of[2];
+};
+
+/// A row of blocks for each face.
+template <class T, int numbers>
+__global__ void __launch_bounds__(threads)
+    pack(const __grid_constant__ GroupedLinks links, const __grid_constant__ TwoFaces faces, int mu, int parity) {
+  const int item = site_of_thread();
+  const LinkFace& face = faces.of[blockIdx.y];
+  if (item < face.sites.sites) pack_link<T, numbers>(links, face, mu, parity, item);
+}
+template <class T, int numbers>
+__global__ void __launch_bounds__(threads)
+    unpack(const __grid_constant__ GroupedLinks links, const __grid_constant__ TwoFaces faces, int mu, int parity) {
+  const int item = site_of_thread();
+  const LinkFace& face = faces.of[blockIdx.y];
+  if (item < face.sites.sites) unpack_link<T, numbers>(links, face, mu, parity, item);
 }
 
 /// Calls f as with_numbers() does, and with the direction as a constant.
@@ -110,7 +150,7 @@ void with_direction(const LinkNumbers& of, int mu, F&& f) {
 void launch_heatbath(const GroupedLinks& links, const SweepPart& part, DeviceTally* tally) {
   with_direction(links.of, part.direction, [&](auto number, auto numbers, auto mu) {
     heatbath<decltype(number), decltype(numbers)::value, decltype(mu)::value>
-        <<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, part, tally);
+        <<<unsigned(blocks_for(links.own.sites)), threads, 0, cuda::stream()>>>(links, part, tally);
   });
   cuda::check(cudaGetLastError(), "the launch of a heatbath");
 }
@@ -118,7 +158,7 @@ void launch_heatbath(const GroupedLinks& links, const SweepPart& part, DeviceTal
 void launch_overrelaxation(const GroupedLinks& links, const SweepPart& part) {
   with_direction(links.of, part.direction, [&](auto number, auto numbers, auto mu) {
     overrelax<decltype(number), decltype(numbers)::value, decltype(mu)::value>
-        <<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, part);
+        <<<unsigned(blocks_for(links.own.sites)), threads, 0, cuda::stream()>>>(links, part);
   });
   cuda::check(cudaGetLastError(), "the launch of an overrelaxation");
 }
@@ -127,14 +167,14 @@ void launch_reunitarization(const GroupedLinks& links, DeviceTally* tally) {
   for (int parity : {0, 1}) {
     with_numbers(links.of, [&](auto number, auto numbers) {
       reunitarize<decltype(number), decltype(numbers)::value>
-          <<<unsigned(blocks_for(links.sites)), threads, 0, cuda::stream()>>>(links, parity, tally);
+          <<<unsigned(blocks_for(links.own.sites)), threads, 0, cuda::stream()>>>(links, parity, tally);
     });
     cuda::check(cudaGetLastError(), "the launch of a reunitarization");
   }
 }
 
 void sum_planes(const GroupedLinks& links, double* sums) {
-  const int chunks = (links.sites + chunk - 1) / chunk;
+  const int chunks = (links.own.sites + chunk - 1) / chunk;
   const cuda::Reduction reduction = cuda::begin_reduction(std::size_t(2 * chunks), 6);
   with_numbers(links.of, [&](auto number, auto numbers) {
     planes<decltype(number), decltype(numbers)::value>
@@ -145,7 +185,7 @@ void sum_planes(const GroupedLinks& links, double* sums) {
 }
 
 void sum_loops(const GroupedLinks& links, double* sums) {
-  const int blocks = blocks_for(links.x * links.y * links.z);
+  const int blocks = blocks_for(places_of(links));
   const cuda::Reduction reduction = cuda::begin_reduction(std::size_t(blocks), 2);
   with_numbers(links.of, [&](auto number, auto numbers) {
     loops<decltype(number), decltype(numbers)::value>
@@ -153,6 +193,40 @@ void sum_loops(const GroupedLinks& links, double* sums) {
   });
   cuda::check(cudaGetLastError(), "the launch of Polyakov loops");
   cuda::finish_reduction(reduction, sums, 2);
+}
+
+void launch_time_products(const GroupedLinks& links, double* products) {
+  with_numbers(links.of, [&](auto number, auto numbers) {
+    time_products<decltype(number), decltype(numbers)::value>
+        <<<unsigned(blocks_for(places_of(links))), threads, 0, cuda::stream()>>>(links, products);
+  });
+  cuda::check(cudaGetLastError(), "the launch of products of time links");
+}
+
+void launch_copy(const GroupedLinks& to, const GroupedLinks& from) {
+  with_numbers(from.of, [&](auto number, auto numbers) {
+    copy<decltype(number), decltype(numbers)::value>
+        <<<dim3(unsigned(blocks_for(from.own.sites)), 2), threads, 0, cuda::stream()>>>(to, from);
+  });
+  cuda::check(cudaGetLastError(), "the launch of a copy of links");
+}
+
+void launch_pack(const GroupedLinks& links, const std::array<LinkFace, 2>& faces, int mu, int parity) {
+  with_numbers(links.of, [&](auto number, auto numbers) {
+    pack<decltype(number), decltype(numbers)::value>
+        <<<dim3(unsigned(blocks_for(faces[0].sites.sites)), 2), threads, 0, cuda::stream()>>>(
+            links, TwoFaces{{faces[0], faces[1]}}, mu, parity);
+  });
+  cuda::check(cudaGetLastError(), "the launch of packing links");
+}
+
+void launch_unpack(const GroupedLinks& links, const std::array<LinkFace, 2>& faces, int mu, int parity) {
+  with_numbers(links.of, [&](auto number, auto numbers) {
+    unpack<decltype(number), decltype(numbers)::value>
+        <<<dim3(unsigned(blocks_for(faces[0].sites.sites)), 2), threads, 0, cuda::stream()>>>(
+            links, TwoFaces{{faces[0], faces[1]}}, mu, parity);
+  });
+  cuda::check(cudaGetLastError(), "the launch of unpacking links");
 }
 
 }  // namespace quadrille::quenched

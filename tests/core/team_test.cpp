@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -42,6 +43,18 @@ TEST_F(Team, EveryItemIsDoneOnceWithAnyNumberOfThreads) {
     omp_set_num_threads(threads);
     EXPECT_EQ(team::threads(), threads);
     for (const std::int64_t count : {0, 1, 2, 5, 97, 100000}) expect_once(count);
+  }
+}
+
+TEST_F(Team, CopiesEveryByteAndNoMore) {
+  omp_set_num_threads(3);
+  for (const std::size_t bytes : {0, 1, 65535, 65536, 65537, (1 << 21) + 3}) {
+    std::vector<unsigned char> from(bytes + 1), to(bytes + 2, 0xee);
+    for (std::size_t k = 0; k < bytes; ++k) from[k] = static_cast<unsigned char>(k * 2654435761u >> 13);
+    team_copy(to.data() + 1, from.data(), bytes);
+    EXPECT_EQ(to[0], 0xee);
+    EXPECT_EQ(to[bytes + 1], 0xee);
+    EXPECT_TRUE(std::equal(from.begin(), from.end() - 1, to.begin() + 1)) << bytes;
   }
 }
 

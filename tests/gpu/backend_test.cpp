@@ -14,7 +14,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <string>
@@ -37,6 +39,17 @@ TEST(CudaBackend, BytesComeBackAsTheyWent) {
     }
     backend().copy_in(memory, sent.data(), bytes);
     backend().copy_out(received.data(), memory, bytes);
+    EXPECT_EQ(received, sent);
+
+    const cuda::PinnedMemory pinned = cuda::make_pinned(bytes, cudaHostAllocDefault, "this test");
+    EXPECT_TRUE(cuda::is_pinned(pinned.get()));
+    std::fill_n(pinned.get(), bytes, std::byte(0xee));
+    backend().copy_out(pinned.get(), memory, bytes);
+    EXPECT_EQ(std::memcmp(pinned.get(), sent.data(), bytes), 0);
+    std::reverse(pinned.get(), pinned.get() + bytes);
+    backend().copy_in(memory, pinned.get(), bytes);
+    backend().copy_out(received.data(), memory, bytes);
+    std::reverse(sent.begin(), sent.end());
     EXPECT_EQ(received, sent);
     backend().release(memory, bytes);
   }

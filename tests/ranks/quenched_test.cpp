@@ -28,7 +28,7 @@ struct Outcome {
   std::int64_t attempts;
 
   Outcome(const Lattice& lattice, const LinkForm& form, std::uint64_t seed) {
-    PureGauge gauge(GaugeStore(lattice, GaugeStart::hot(seed)), action, seed + 1, form);
+    PureGauge gauge(GaugeStore(lattice, GaugeStart::hot(seed), testing::backend()), action, seed + 1, form);
     gauge.sweep(0, 1);
     change = gauge.reunitarize();
     gauge.sweep(1, 1);

@@ -11,6 +11,7 @@
 #include "core/field/propagator.h"
 #include "core/layout/grouped_layout.h"
 #include "core/system/memory.h"
+#include "core/system/team.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -122,7 +123,7 @@ void for_each_parity(const Field& field, F&& f) {
   }
 }
 
-/// Two pinned buffers: one is filled while the other travels.
+/// Two pinned buffers: one is filled, by all threads, while the other travels. Memory that is pinned needs none.
 class Staging {
  public:
   explicit Staging(cudaStream_t stream) : stream_(stream) {
@@ -133,9 +134,10 @@ class Staging {
   }
 
   void in(void* to, const void* host, std::size_t bytes) {
+    if (is_pinned(host)) return copy(to, host, bytes, cudaMemcpyHostToDevice);
     for_each_piece(bytes, [&](Buffer& buffer, std::size_t at, std::size_t piece) {
       QUADRILLE_CUDA_CHECK(cudaEventSynchronize(buffer.travelled.get()));
-      std::memcpy(buffer.memory.get(), static_cast<const char*>(host) + at, piece);
+      team_copy(buffer.memory.get(), static_cast<const char*>(host) + at, piece);
       QUADRILLE_CUDA_CHECK(
           cudaMemcpyAsync(static_cast<char*>(to) + at, buffer.memory.get(), piece, cudaMemcpyHostToDevice, stream_));
       QUADRILLE_CUDA_CHECK(cudaEventRecord(buffer.travelled.get(), stream_));
@@ -144,12 +146,13 @@ class Staging {
   }
 
   void out(void* host, const void* from, std::size_t bytes) {
+    if (is_pinned(host)) return copy(host, from, bytes, cudaMemcpyDeviceToHost);
     Buffer* before = nullptr;
     std::size_t before_at = 0, before_piece = 0;
     const auto collect = [&] {
       if (before == nullptr) return;
       QUADRILLE_CUDA_CHECK(cudaEventSynchronize(before->travelled.get()));
-      std::memcpy(static_cast<char*>(host) + before_at, before->memory.get(), before_piece);
+      team_copy(static_cast<char*>(host) + before_at, before->memory.get(), before_piece);
     };
     for_each_piece(bytes, [&](Buffer& buffer, std::size_t at, std::size_t piece) {
       QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(buffer.memory.get(), static_cast<const char*>(from) + at, piece,
@@ -168,6 +171,11 @@ class Staging {
     PinnedMemory memory;
     OwnedEvent travelled;
   };
+
+  void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind way) {
+    QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, way, stream_));
+    QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  }
 
   template <class F>
   void for_each_piece(std::size_t bytes, F&& f) {

@@ -16,7 +16,7 @@ namespace quadrille::cuda {
 namespace {
 
 constexpr const char* variable = "QUADRILLE_TRANSPORT";
-constexpr const char* what = "half spinors on their way between ranks";
+constexpr const char* what = "data on their way between ranks";
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -111,7 +111,7 @@ std::unique_ptr<DeviceChannel> make_device_channel(const Communicator& communica
       throw Error(ErrorCode::unsupported,
                   fmt::format("{}={}: this transport cannot be used: {}", variable, transport.name, reason));
     }
-    log().debug("half spinors do not travel by {}: {}", transport.name, reason);
+    log().debug("data of other ranks do not travel by {}: {}", transport.name, reason);
   }
   throw Error(ErrorCode::internal, "no transport between devices");
 }

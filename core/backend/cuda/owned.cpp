@@ -30,4 +30,13 @@ PinnedMemory make_pinned(std::size_t bytes, unsigned flags, const char* what) {
   return PinnedMemory(static_cast<std::byte*>(memory));
 }
 
+bool is_pinned(const void* memory) {
+  cudaPointerAttributes attributes{};
+  if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  return attributes.type == cudaMemoryTypeHost;
+}
+
 }  // namespace quadrille::cuda

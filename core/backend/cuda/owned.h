@@ -25,5 +25,7 @@ OwnedEvent make_event();
 OwnedStream make_stream();
 /// `flags` of cudaHostAlloc; `what` needs it. Its bytes are left as they are.
 PinnedMemory make_pinned(std::size_t bytes, unsigned flags, const char* what);
+/// Whether the driver knows the memory as pinned.
+bool is_pinned(const void* memory);
 
 }  // namespace quadrille::cuda

@@ -74,15 +74,6 @@ void pass(const OwnedEvent& event, cudaStream_t from, cudaStream_t to) {
   wait(to, event);
 }
 
-bool is_pinned(const void* memory) {
-  cudaPointerAttributes attributes{};
-  if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
-    (void)cudaGetLastError();
-    return false;
-  }
-  return attributes.type == cudaMemoryTypeHost;
-}
-
 HostLink::HostLink() {
   (void)stream();  // the backend chooses the device
   up_ = make_stream();

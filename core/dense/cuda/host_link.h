@@ -75,7 +75,4 @@ class HostLink {
   std::size_t up_turn_ = 0, down_turn_ = 0, oldest_down_ = 0;  ///< buffers are used in turn
 };
 
-/// Whether the driver knows the memory as pinned.
-bool is_pinned(const void* memory);
-
 }  // namespace quadrille::cuda

@@ -20,7 +20,7 @@ void add(HeatbathCounts& counts, const DrawCounts<T, 1>& mine) {
 template <class T, int numbers, class Update>
 void update_sites(const GroupedLinks& links, const SweepPart& part, const Update& update) {
   const T weight = T(part.spatial_weight);
-  for (int site = links.sites - 1; site >= 0; --site) {
+  for (int site = links.own.sites - 1; site >= 0; --site) {
     switch (part.direction) {
       case 0: update_site<T, numbers, 0>(links, part.parity, site, weight, update); break;
       case 1: update_site<T, numbers, 1>(links, part.parity, site, weight, update); break;
@@ -101,11 +101,35 @@ void overrelax(const GroupedLinks& links, const SweepPart& part) {
   });
 }
 
+void copy(const GroupedLinks& to, const GroupedLinks& from) {
+  with_numbers(to.of, [&](auto number, auto numbers) {
+    for (int parity : {0, 1}) {
+      for (int site = 0; site < from.own.sites; ++site) copy_site<decltype(number), numbers()>(to, from, parity, site);
+    }
+  });
+}
+
+void pack(const GroupedLinks& links, const LinkFace& face, int mu, int parity) {
+  with_numbers(links.of, [&](auto number, auto numbers) {
+    for (int item = 0; item < face.sites.sites; ++item) {
+      pack_link<decltype(number), numbers()>(links, face, mu, parity, item);
+    }
+  });
+}
+
+void unpack(const GroupedLinks& links, const LinkFace& face, int mu, int parity) {
+  with_numbers(links.of, [&](auto number, auto numbers) {
+    for (int item = 0; item < face.sites.sites; ++item) {
+      unpack_link<decltype(number), numbers()>(links, face, mu, parity, item);
+    }
+  });
+}
+
 std::array<double, 6> plane_sums(const GroupedLinks& links) {
   std::array<double, 6> sums{};
   with_numbers(links.of, [&](auto number, auto numbers) {
     for (int parity : {0, 1}) {
-      for (int site = 0; site < links.sites; ++site) {
+      for (int site = 0; site < links.own.sites; ++site) {
         add_planes<decltype(number), numbers()>(links, parity, site, sums.data());
       }
     }
@@ -116,7 +140,7 @@ std::array<double, 6> plane_sums(const GroupedLinks& links) {
 std::array<double, 2> loop_sum(const GroupedLinks& links) {
   std::array<double, 2> sums{};
   with_numbers(links.of, [&](auto number, auto numbers) {
-    for (int place = 0; place < links.x * links.y * links.z; ++place) {
+    for (int place = 0; place < links.own.x * links.own.y * links.own.z; ++place) {
       add_loop<decltype(number), numbers()>(links, place, sums.data());
     }
   });
@@ -127,7 +151,7 @@ double reunitarize(const GroupedLinks& links) {
   double largest = 0;
   with_numbers(links.of, [&](auto number, auto numbers) {
     for (int parity : {0, 1}) {
-      for (int site = 0; site < links.sites; ++site) {
+      for (int site = 0; site < links.own.sites; ++site) {
         reunitarize_site<decltype(number), numbers()>(links, parity, site, largest);
       }
     }

@@ -34,6 +34,11 @@ double reunitarize(T* u);
 void heatbath(const GroupedLinks& links, const SweepPart& part, HeatbathCounts& counts);
 void overrelax(const GroupedLinks& links, const SweepPart& part);
 
+/// As those of updates_cuda.h.
+void copy(const GroupedLinks& to, const GroupedLinks& from);
+void pack(const GroupedLinks& links, const LinkFace& face, int mu, int parity);
+void unpack(const GroupedLinks& links, const LinkFace& face, int mu, int parity);
+
 /// Over all sites.
 std::array<double, 6> plane_sums(const GroupedLinks& links);
 std::array<double, 2> loop_sum(const GroupedLinks& links);

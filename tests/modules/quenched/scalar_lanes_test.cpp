@@ -7,6 +7,7 @@
 #include "core/field/field.h"
 #include "core/layout/grouped_layout.h"
 #include "core/random/random.h"
+#include "modules/quenched/grouped_field.h"
 #include "modules/quenched/link_update.h"
 #include "modules/quenched/pure_gauge.h"
 #include "tests/host_starts.h"
@@ -17,7 +18,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <memory>
 #include <tuple>
+#include <vector>
 
 namespace quadrille::quenched {
 namespace {
@@ -161,16 +165,8 @@ class GroupedField {
     import_links(field_, links);
   }
 
-  GroupedLinks links() {
-    const Dims& dims = field_.lattice().dims();
-    return {{field_.numbers(Parity::Even), field_.numbers(Parity::Odd)},
-            {int(number_bytes(field_.desc().precision)), int(field_.desc().reconstruct)},
-            dims[0],
-            dims[1],
-            dims[2],
-            dims[3],
-            int(field_.lattice().half_volume())};
-  }
+  GroupedLinks links() { return grouped_links(field_); }
+  Field& field() { return field_; }
   HostLinks values() const {
     HostLinks out(field_.lattice().dims());
     export_links(out, field_);
@@ -269,6 +265,149 @@ TEST_P(GroupedUpdates, SumsAndReunitarizationAreThoseOfTheCpu) {
   EXPECT_NEAR(change, gauge.reunitarize(), rounding);
   EXPECT_GT(change, 1e-5);
   EXPECT_LT(distance(field.values(), gauge.links().host_links()), rounding);
+}
+
+/// The parts of a lattice as ranks on GPUs would have them, in one process.
+class Parts {
+ public:
+  struct Part {
+    Dims at;  ///< in the grid
+    Lattice own, torus;
+    GroupedField links, with_ghosts;
+
+    Part(const Dims& place, const Dims& dims, const Divided& divided, const HostLinks& mine, const LinkForm& form)
+        : at(place),
+          own(dims),
+          torus(torus_of(dims, divided)),
+          links(own, mine, form),
+          with_ghosts(torus, HostLinks(torus.dims()), form) {}
+  };
+
+  Parts(const Lattice& lattice, const Dims& grid, const HostLinks& links, const LinkForm& form)
+      : lattice_(lattice), grid_(grid) {
+    for (std::size_t mu = 0; mu < 4; ++mu) {
+      divided_[mu] = grid[mu] > 1;
+      dims_[mu] = lattice.dims()[mu] / grid[mu];
+    }
+    for (int k = 0; k < int(volume(grid)); ++k) {
+      const int above_x = k / grid[0], above_y = above_x / grid[1];
+      const Dims at{k % grid[0], above_x % grid[1], above_y % grid[2], above_y / grid[2]};
+      HostLinks mine(dims_);
+      each_site(at, [&](std::int64_t here, std::int64_t there) {
+        for (int mu = 0; mu < 4; ++mu) std::copy_n(links.link(there, mu), 9, mine.link(here, mu));
+      });
+      parts_.push_back(std::make_unique<Part>(at, dims_, divided_, mine, form));
+      scalar::copy(torus(*parts_.back()), parts_.back()->links.links());
+    }
+    for (int mu = 0; mu < 4; ++mu) {
+      for (int parity : {0, 1}) exchange(mu, parity);
+    }
+  }
+
+  template <class Update>
+  void update(const SweepPart& part, const Update& update) {
+    for (const auto& mine : parts_) update(torus(*mine));
+    exchange(part.direction, part.parity);
+  }
+  template <class Sums>
+  Sums sum(Sums (*of)(const GroupedLinks&)) {
+    Sums all{};
+    for (const auto& mine : parts_) {
+      const Sums more = of(torus(*mine));
+      for (std::size_t k = 0; k < all.size(); ++k) all[k] += more[k];
+    }
+    return all;
+  }
+  HostLinks values() {
+    HostLinks all(lattice_.dims());
+    for (const auto& mine : parts_) {
+      scalar::copy(mine->links.links(), torus(*mine));
+      const HostLinks own = mine->links.values();
+      each_site(mine->at, [&](std::int64_t here, std::int64_t there) {
+        for (int mu = 0; mu < 4; ++mu) std::copy_n(own.link(here, mu), 9, all.link(there, mu));
+      });
+    }
+    return all;
+  }
+
+ private:
+  GroupedLinks torus(Part& part) {
+    GroupedLinks own = part.links.links();
+    const Dims& global = lattice_.dims();
+    own.whole = {global[0], global[1], global[2], global[3], 0};
+    own.origin.x = part.at[0] * dims_[0];
+    own.origin.y = part.at[1] * dims_[1];
+    own.origin.z = part.at[2] * dims_[2];
+    own.origin.t = part.at[3] * dims_[3];
+    return with_ghosts(part.with_ghosts.field(), own);
+  }
+  Part& neighbour(const Part& part, int axis, int step) {
+    Dims at = part.at;
+    const int n = grid_[std::size_t(axis)];
+    at[std::size_t(axis)] = (at[std::size_t(axis)] + n + step) % n;
+    return *parts_[std::size_t(((at[3] * grid_[2] + at[2]) * grid_[1] + at[1]) * grid_[0] + at[0])];
+  }
+  /// f(site of the part, site of the lattice)
+  template <class F>
+  void each_site(const Dims& at, const F& f) const {
+    const Lattice own(dims_);
+    for (std::int64_t site = 0; site < own.volume(); ++site) {
+      Dims x = own.coordinates(site);
+      for (std::size_t mu = 0; mu < 4; ++mu) x[mu] += at[mu] * dims_[mu];
+      f(site, lattice_.site(x));
+    }
+  }
+  void exchange(int mu, int parity) {
+    for (const GhostAxis& layers : ghost_axes(dims_, divided_)) {
+      const std::size_t bytes = std::size_t(layers.leave[0].sites.sites) * 18 * sizeof(double);
+      std::vector<std::vector<std::byte>> sent;
+      for (const auto& mine : parts_) {
+        for (LinkFace face : layers.leave) {
+          face.buffer = sent.emplace_back(bytes).data();
+          scalar::pack(torus(*mine), face, mu, parity);
+        }
+      }
+      for (std::size_t k = 0; k < sent.size(); ++k) {
+        const bool backward = k % 2 == 0;
+        LinkFace face = layers.come[k % 2];
+        face.buffer = sent[k].data();
+        scalar::unpack(torus(neighbour(*parts_[k / 2], layers.axis, backward ? -1 : 1)), face, mu, parity);
+      }
+    }
+  }
+
+  const Lattice& lattice_;
+  Dims grid_, dims_{};
+  Divided divided_{};
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+TEST_P(GroupedUpdates, PartsWithGhostsHaveTheBitsOfTheWhole) {
+  const HostLinks start = testing::weak_start(lattice, next_seed(), 0.4);
+  const std::uint64_t seed = next_seed();
+  for (const Dims& grid : {Dims{1, 1, 1, 2}, Dims{2, 1, 1, 1}, Dims{1, 2, 2, 1}, Dims{2, 2, 1, 2}, Dims{3, 1, 2, 1}}) {
+    bool divides = true;
+    for (std::size_t mu = 0; mu < 4; ++mu) divides = divides && lattice.dims()[mu] % (2 * grid[mu]) == 0;
+    if (!divides) continue;
+    SCOPED_TRACE(::testing::Message() << grid[0] << " " << grid[1] << " " << grid[2] << " " << grid[3]);
+    GroupedField whole(lattice, start, form);
+    Parts parts(lattice, grid, start, form);
+    HeatbathCounts counts, of_parts;
+    for (int mu = 0; mu < 4; ++mu) {
+      for (int parity : {0, 1}) {
+        const SweepPart part{mu, parity, 0.3, 4.1, seed, random_stream(RandomPurpose::Heatbath, std::uint32_t(4 * mu))};
+        scalar::heatbath(whole.links(), part, counts);
+        parts.update(part, [&](const GroupedLinks& links) { scalar::heatbath(links, part, of_parts); });
+        scalar::overrelax(whole.links(), part);
+        parts.update(part, [&](const GroupedLinks& links) { scalar::overrelax(links, part); });
+      }
+    }
+    EXPECT_EQ(parts.values().data, whole.values().data);
+    EXPECT_GT(distance(whole.values(), start), 0.1);
+    EXPECT_EQ(of_parts.attempts, counts.attempts);
+    const std::array<double, 6> planes = parts.sum(scalar::plane_sums), expected = scalar::plane_sums(whole.links());
+    for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(planes[k], expected[k], 1e-11 * double(lattice.volume()));
+  }
 }
 
 }  // namespace
