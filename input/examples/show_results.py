@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows what a results.json says: the field, the proof of each solve, the correlators, Markov chains. Needs only Python 3.
+"""Prints a results.json: gauge field, true residual of each solve, correlators, Markov chains. Needs only Python 3.
 
     python3 show_results.py JOB.out/results.json
 """
@@ -42,7 +42,7 @@ def show_correlators(correlators):
             continue  # an alias of the only mesons task
         pion, source = entry["pion"], entry.get("source_time", 0)
         print(f"\nPion correlator of task '{name}', source at t = {source}:")
-        print("Effective masses a m are those of a cosh, of the correlator folded about T/2: from t to t + 1, up to T/2.")
+        print("Effective masses a m are cosh masses of the correlator folded about T/2, from t and t + 1, up to T/2.")
         print(f"  {'t - t_source':>12}  {'t':>4}  {'C(t)':>22}  {'effective mass':>16}")
         masses = entry.get("effective_mass", [])
         for after in range(len(pion)):
