@@ -5,7 +5,7 @@
 // Links are hot ones in ILDG's order, double precision, in memory of malloc that has been written before, and in pinned
 // memory. `update` is quadrille_gauge_update with its check for SU(3) while an operator holds the links, whose form of
 // them is made anew; `spinor` the hopping term of one spinor from and to such memory.
-#include "input/capi/quadrille.hpp"
+#include "quadrille.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
     host::Gauge gauge = context.gauge("{start: hot, seed: 7, dims: " + extents + "}");
     host::Operator dirac = gauge.dirac("{type: wilson, mass: 0.1}");
     std::vector<std::byte> memory(bytes + 2 * spinor_bytes);
-    std::byte* pinned = nullptr;
+    void* pinned = nullptr;
     check(cudaMallocHost(&pinned, memory.size()));
     const auto parts = [&](const char* name, std::byte* at) {
       return Case{name, at, at + bytes, at + bytes + spinor_bytes};
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     const DeviceMemory device(bytes);
     std::printf("%zu MB of links, %zu MB of a spinor; milliseconds, in brackets over cudaMemcpy\n", bytes >> 20,
                 spinor_bytes >> 20);
-    for (const Case& here : {parts("malloc", memory.data()), parts("pinned", pinned)}) {
+    for (const Case& here : {parts("malloc", memory.data()), parts("pinned", static_cast<std::byte*>(pinned))}) {
       gauge.to_memory("{}", {here.links});
       double* numbers = static_cast<double*>(here.in);
       for (std::size_t k = 0; k < sites * 24; ++k) numbers[k] = double(std::rand()) / RAND_MAX - 0.5;
