@@ -123,9 +123,8 @@ constexpr Entry entries[] = {{"memory", &timed_entry<nullptr>},
                              {"accuracy", &accuracy}};
 
 /// What several ranks cannot do together in this version.
-void require_ranks(const BenchOptions& options, const Backend& backend) {
-  if (options.grid.size() == 1) return;
-  if (options.what != "accuracy" && (options.what != "generate" || backend.host_memory())) return;
+void require_ranks(const BenchOptions& options) {
+  if (options.grid.size() == 1 || options.what != "accuracy") return;
   throw Error(ErrorCode::unsupported,
               fmt::format("bench {} runs on one rank only in this version: start it without mpirun", options.what));
 }
@@ -165,7 +164,7 @@ void run_bench(const BenchOptions& options, std::ostream& out) {
   });
   if (options.threads > 0) omp_set_num_threads(options.threads);
   const Backend& backend = options.grid.backend(options.backend);
-  bench::require_ranks(options, backend);
+  bench::require_ranks(options);
   out << fmt::format("{} on the backend {}, {}, {} threads{}\n", options.what, backend.name(),
                      backend.host_memory() ? to_string(active_isa()) : backend.device(), omp_get_max_threads(),
                      options.grid.size() > 1 ? fmt::format(" on each of {} ranks", options.grid.size()) : "");

@@ -69,7 +69,8 @@ int main(int argc, char** argv) {
     const std::string extents = "[" + std::to_string(dims[0]) + ", " + std::to_string(dims[1]) + ", " +
                                 std::to_string(dims[2]) + ", " + std::to_string(dims[3]) + "]";
     host::Gauge gauge = context.gauge("{start: hot, seed: 7, dims: " + extents + "}");
-    host::Operator dirac = gauge.dirac("{type: wilson, mass: 0.1}");
+    host::Operator dirac =
+        gauge.dirac("{type: wilson, mass: 0.1, boundary: [periodic, periodic, periodic, antiperiodic]}");
     std::vector<std::byte> memory(bytes + 2 * spinor_bytes);
     void* pinned = nullptr;
     check(cudaMallocHost(&pinned, memory.size()));
