@@ -191,7 +191,8 @@ class Ranks(ProgramTest):
         start = {"start": "hot", "dims": [4, 8, 4, 8], "seed": harness.SEED, "save": {"file": "field.lime"}}
         job = {"gauge": start, "operator": OPERATOR, "solver": SOLVER,
                "run": [{"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]},
-                        "save": {"file": "propagator.lime", "precision": "double"}}]}
+                        "save": {"file": "propagator.lime", "precision": "double"}},
+                       {"task": "mesons", "from": "propagator"}]}
         out = f"out_{'_'.join(map(str, grid))}"
         self.on_ranks(*harness.command("run", self.write_job(job), "--out", self.path(out), "--threads", "1", "--grid",
                                        *map(str, grid)), silent=False)
@@ -227,6 +228,13 @@ class Ranks(ProgramTest):
                                      [solve["residual"] for solve in results["solves"]])
                     self.assertTrue(np.array_equal(found.view(np.int64), np.ascontiguousarray(wanted).view(np.int64)),
                                     f"largest difference {abs(found - wanted).max()}")
+            with open(os.path.join(self.path("on_ranks_cpp") + ".job", "results.json")) as stream:
+                of_host = json.load(stream)
+            shutil.rmtree(self.path("on_ranks_cpp") + ".job")
+            self.assertEqual(of_host["ranks"], results["ranks"])
+            self.assertEqual(of_host["correlators"], results["correlators"])
+            self.assertEqual([solve["residual"] for solve in of_host["solves"]],
+                             [solve["residual"] for solve in results["solves"]])
 
     def test_a_mistake_of_one_rank_ends_the_call_on_all(self):
         line, = self.on_ranks(built("failing_on_ranks"))  # the library says nothing itself

@@ -24,6 +24,14 @@ static void expect(quadrille_status wanted, quadrille_status got, const char* li
 
 enum { V = 4 * 4 * 4 * 4 }; /* of each rank */
 
+static const char* const job =
+    "{operator: {type: wilson, mass: 1, boundary: [periodic, periodic, periodic, antiperiodic]}, solver: {type: cg}, "
+    "run: [{task: propagator, source: {type: point, site: [0, 0, 0, 0]}}]}";
+static int stop_at_second_on_one(void* user, size_t solve, size_t solves, int iteration, double residual) {
+  (void)user, (void)solves, (void)iteration, (void)residual;
+  return rank == 1 && solve == 1;
+}
+
 static int iterations = 0;
 static int stop_on_one(void* user, size_t solve, size_t solves, int iteration, double residual) {
   (void)user, (void)solve, (void)solves, (void)residual;
@@ -126,6 +134,19 @@ int main(int count, char** words) {
   EXPECT(QUADRILLE_STOPPED, quadrille_solver_solve(solver, "{}", from, to, 1, NULL));
   if (iterations < 3 || iterations > 4) ++wrong;
   EXPECT(QUADRILLE_DONE, quadrille_context_set_progress(context, NULL, NULL));
+
+  /* jobs */
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_job_run(context, gauge, rank == 1 ? "{run: []}" : job, "never", &text));
+  ON_ONE(QUADRILLE_INVALID_INPUT,
+         quadrille_job_run(context, gauge, rank == 1 ? "{run: [{task: none}]}" : job, "never", &text));
+  ON_ONE(QUADRILLE_INVALID_INPUT, quadrille_job_run(context, gauge, job, rank == 1 ? NULL : "never", &text));
+  EXPECT(QUADRILLE_UNSUPPORTED,
+         quadrille_job_run(context, NULL, "{run: [{task: matrix_product_study}]}", "never", &text));
+  EXPECT(QUADRILLE_DONE, quadrille_context_set_progress(context, stop_at_second_on_one, NULL));
+  EXPECT(QUADRILLE_STOPPED, quadrille_job_run(context, gauge, job, "stopped", &text));
+  EXPECT(QUADRILLE_DONE, quadrille_context_set_progress(context, NULL, NULL));
+  EXPECT(QUADRILLE_DONE, quadrille_job_run(context, gauge, job, "stopped", &text));
+  if (strstr(text, "\"solves\"") == NULL) ++wrong;
 
   /* and it goes on */
   EXPECT(QUADRILLE_DONE, quadrille_solver_solve(solver, "{}", from, to, 1, NULL));

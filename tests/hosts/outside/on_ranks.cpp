@@ -1,5 +1,6 @@
 // on_ranks_cpp FIELD OPERATOR SOLVER GRID OUT, under mpirun: as on_ranks.c, with two contexts: one of this rank alone,
-// which reads the whole field, and one of all ranks, numbered the other way round, whose part is cut out here.
+// which reads the whole field, and one of all ranks, numbered the other way round, whose part is cut out here. Runs the
+// same as a job on its links in the folder OUT.job, too.
 #include <mpi.h>
 #include <quadrille.hpp>
 
@@ -100,6 +101,11 @@ void run(const std::vector<std::string>& words, int rank, int size) {
   for (const quadrille_report& report : solver.solve_all("", from, to)) {
     if (rank == 0) std::printf("%d %.17g\n", int(report.iterations), report.residual);
   }
+  const std::string results = together.run(
+      "{operator: " + words[2] + ", solver: " + words[3] +
+          ", run: [{task: propagator, source: {type: point, site: [0, 0, 0, 0]}}, {task: mesons, from: propagator}]}",
+      words[5] + ".job", &gauge);
+  if (results.find("\"pion\"") == results.npos) throw std::runtime_error("no results of a job on this rank");
   std::ofstream out(words[5] + "." + std::to_string(rank), std::ios::binary);
   out.write(reinterpret_cast<const char*>(part.data()), sizeof part);
   out.write(reinterpret_cast<const char*>(origin.data()), sizeof origin);
