@@ -236,6 +236,14 @@ class Ranks(ProgramTest):
             self.assertEqual([solve["residual"] for solve in of_host["solves"]],
                              [solve["residual"] for solve in results["solves"]])
 
+    def test_threads_with_contexts_of_their_own(self):
+        said, = self.on_ranks(built("threads_on_ranks_cpp"), "funneled")
+        self.assertIn("only the thread that began MPI may call it", said)
+        said, = self.on_ranks(built("threads_on_ranks_cpp"), "multiple")
+        if said == "no threads here":
+            self.skipTest("MPI has no MPI_THREAD_MULTIPLE")
+        self.assertEqual(said, "0 wrong")
+
     def test_a_mistake_of_one_rank_ends_the_call_on_all(self):
         line, = self.on_ranks(built("failing_on_ranks"))  # the library says nothing itself
         calls, wrong = re.fullmatch(r"(\d+) calls, (\d+) wrong", line).groups()
