@@ -12,10 +12,11 @@
  * be destroyed before it: it lives on inside. quadrille_context_destroy ends all handles of its context.
  *
  * Ranks. A context may be one of an MPI communicator of the host (quadrille_context_create_mpi). Then all its ranks
- * make the same calls, with the same words, in the same order; only the callbacks, quadrille_message, quadrille_help,
- * quadrille_schema, quadrille_gauge_dims and quadrille_gauge_part may be called on some. Words speak of the whole
- * lattice, arrays hold a rank's own part of it, as quadrille_gauge_part has it, results are those of the whole. A call
- * that is refused on one rank is refused on all: where nothing was wrong with QUADRILLE_FAILED_ELSEWHERE.
+ * make the same calls, with the same words, in the same order; only what sets callbacks and streams, quadrille_message,
+ * quadrille_help, quadrille_schema, quadrille_gauge_dims, quadrille_gauge_part and quadrille_solver_json may be called
+ * on some. Words speak of the whole lattice, arrays hold a rank's own part of it, as quadrille_gauge_part has it,
+ * results are those of the whole. A call that is refused on one rank is refused on all: where nothing was wrong with
+ * QUADRILLE_FAILED_ELSEWHERE.
  *
  * Threads. Contexts know nothing of each other: each may be used by a thread of its own at the same time. Calls with
  * the handles of one context take turns; a callback that calls back into its own context is refused.
