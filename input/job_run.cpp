@@ -64,6 +64,12 @@ Json JobRun::module_state(const TaskSpec& task) const {
   return {{"name", module.name}, {"version", module.version}, {"build_id", build}, {"files", files}};
 }
 
+void JobRun::add_solve(const Json& solve) {
+  Json entry = {{"task", job_.run[position_].name}};
+  entry.update(solve);
+  record_.solves.push_back(std::move(entry));
+}
+
 void JobRun::warn(const std::string& text) {
   if (std::find(record_.warnings.begin(), record_.warnings.end(), text) == record_.warnings.end()) log().warn(text);
   record_.warnings.push_back(text);

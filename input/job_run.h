@@ -46,6 +46,8 @@ class JobRun {
   const OutputFolder& folder() const { return folder_; }
   /// Results of the task at hand.
   TaskRecord& record() { return record_; }
+  /// Of a module's task at hand: an entry of `solves`, under the name of the task.
+  void add_solve(const nlohmann::ordered_json& solve);
   /// Says something in results.json and in the log; what is said again is counted.
   void warn(const std::string& text);
 

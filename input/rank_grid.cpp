@@ -9,6 +9,7 @@
 namespace quadrille {
 
 std::shared_ptr<const Communicator> RankGrid::for_lattice(const Dims& global) const {
+  if (fixed) return fixed;
   if (ranks == nullptr) {
     if (wanted) (void)choose_grid(global, 1, wanted);
     return single_process();
@@ -27,6 +28,7 @@ Backend& RankGrid::backend(const std::string& name) const {
 }
 
 std::shared_ptr<const Communicator> RankGrid::all() const {
+  if (fixed) return fixed;
   return ranks == nullptr ? single_process() : ranks->communicator({1, 1, 1, size()});
 }
 

@@ -14,8 +14,10 @@ namespace quadrille {
 struct RankGrid {
   Ranks* ranks = nullptr;        ///< null: one process; outlives every communicator
   std::optional<Dims> wanted{};  ///< --grid
+  std::shared_ptr<const Communicator>
+      fixed{};  ///< unless null: what every lattice is divided over, in place of `ranks`
 
-  int size() const { return ranks != nullptr ? ranks->size() : 1; }
+  int size() const { return fixed ? fixed->size() : ranks != nullptr ? ranks->size() : 1; }
   /// The part of all ranks that runs on this host.
   double share_of_host() const { return ranks != nullptr ? double(ranks->local_size()) / ranks->size() : 1; }
   bool first() const { return ranks == nullptr || ranks->rank() == 0; }

@@ -45,21 +45,20 @@ void require_one_job(const Communicator& all, const Job& job, const RunOptions& 
           "were given different options");
 }
 
-/// What the ranks of this version cannot do together.
-void check_ranks(const Job& job, int ranks, std::vector<Error>& errors) {
+}  // namespace
+
+void check_ranks(const Job& job, int ranks, bool has_links, std::vector<Error>& errors) {
   if (ranks == 1) return;
   const auto add = [&](const std::string& what, const Location& where) {
     errors.emplace_back(ErrorCode::unsupported, what + " on one rank only in this version: start it without mpirun",
                         where);
   };
-  if (!job.gauge) add("a job without a gauge field runs", {.file = job.file.string()});
+  if (!job.gauge && !has_links) add("a job without a gauge field runs", {.file = job.file.string()});
   for (const TaskSpec& task : job.run) {
     if (!task.entry->on_ranks)
       add(fmt::format("the task {} ({}) runs", task.name, task.entry->name), task.parameters->where());
   }
 }
-
-}  // namespace
 
 // The order is that of a job: everything that can be found wrong is, before anything is written.
 std::optional<bool> carry_out(const Job& job, const fs::path& place, bool force, Backend& backend,
@@ -114,7 +113,7 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
 
   Backend& backend = options.grid.backend(options.backend);
   check_backend(job, backend, errors);
-  check_ranks(job, all->size(), errors);
+  check_ranks(job, all->size(), false, errors);
   if (failed()) return 1;
   if (options.threads > 0) omp_set_num_threads(options.threads);
   active_isa();  // an instruction set that is asked for and cannot be had is said before anything is written

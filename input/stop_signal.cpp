@@ -54,7 +54,11 @@ void agree_on_signals_over(std::shared_ptr<const Communicator> communicator) {
 }
 
 StopRequests::StopRequests() { asked_here = 0; }
-StopRequests::~StopRequests() { asked_here = 0; }
+StopRequests::~StopRequests() {
+  asked_here = 0;
+  if (agreement) agreement->raise(0);  // a host's ranks go on
+  agreement.reset();
+}
 
 void ask_to_stop() { asked_here = SIGTERM; }
 

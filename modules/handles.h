@@ -29,16 +29,17 @@ typedef struct quadrille_propagator quadrille_propagator;
 /* What a call came to. Everything but QUADRILLE_DONE has a message (quadrille_message; quadrille_host.fail). */
 typedef enum quadrille_status QUADRILLE_INT_ENUM {
   QUADRILLE_DONE = 0,
-  QUADRILLE_FAILED = 1,         /* of a module: quadrille_host.fail has been told why */
-  QUADRILLE_STOPPED = 2,        /* somebody asked for an end: should_stop(), or a progress function */
-  QUADRILLE_INVALID_INPUT = 3,  /* words or numbers that cannot be used as they stand */
-  QUADRILLE_FILE_ERROR = 4,     /* a file is missing, unreadable, unwritable or corrupt */
-  QUADRILLE_UNSUPPORTED = 5,    /* valid in itself, but not possible here */
-  QUADRILLE_NUMERICAL = 6,      /* not-a-number or infinity where a finite value is required; links not in SU(3) */
-  QUADRILLE_INTERNAL = 7,       /* a defect of the program or of a module */
-  QUADRILLE_INVALID_HANDLE = 8, /* null, destroyed, of another kind, or no handle at all */
-  QUADRILLE_NO_MEMORY = 9,      /* the memory of the host or of the device has run out */
-  QUADRILLE_NOT_CONVERGED = 10  /* a solve ended above its tolerance; its solution and report are there */
+  QUADRILLE_FAILED = 1,           /* of a module: quadrille_host.fail has been told why */
+  QUADRILLE_STOPPED = 2,          /* somebody asked for an end: should_stop(), or a progress function */
+  QUADRILLE_INVALID_INPUT = 3,    /* words or numbers that cannot be used as they stand */
+  QUADRILLE_FILE_ERROR = 4,       /* a file is missing, unreadable, unwritable or corrupt */
+  QUADRILLE_UNSUPPORTED = 5,      /* valid in itself, but not possible here */
+  QUADRILLE_NUMERICAL = 6,        /* not-a-number or infinity where a finite value is required; links not in SU(3) */
+  QUADRILLE_INTERNAL = 7,         /* a defect of the program or of a module */
+  QUADRILLE_INVALID_HANDLE = 8,   /* null, destroyed, of another kind, or no handle at all */
+  QUADRILLE_NO_MEMORY = 9,        /* the memory of the host or of the device has run out */
+  QUADRILLE_NOT_CONVERGED = 10,   /* a solve ended above its tolerance; its solution and report are there */
+  QUADRILLE_FAILED_ELSEWHERE = 11 /* another rank has failed, whose status says why */
 } quadrille_status;
 
 /* M = [[A, H_eo], [H_oe, A]] by parities; for Wilson fermions A = m + 1 + 3 nu/xi0 and H = -D/2. */
@@ -52,6 +53,14 @@ typedef enum quadrille_product QUADRILLE_INT_ENUM {
   QUADRILLE_EVEN_ODD_DAGGER = 6,
   QUADRILLE_EVEN_ODD_DAGGER_EVEN_ODD = 7
 } quadrille_product;
+
+/* How much what is said matters. */
+typedef enum quadrille_log_level QUADRILLE_INT_ENUM {
+  QUADRILLE_LOG_DEBUG = 1,
+  QUADRILLE_LOG_INFO = 2,
+  QUADRILLE_LOG_WARNING = 3,
+  QUADRILLE_LOG_ERROR = 4
+} quadrille_log_level;
 
 typedef enum quadrille_stop_reason QUADRILLE_INT_ENUM {
   QUADRILLE_CONVERGED = 0,
@@ -75,7 +84,7 @@ typedef struct quadrille_report {
   double solve_seconds;  /* time to solution */
   double import_seconds; /* of b and the initial guess into the library's fields */
   double export_seconds; /* of x */
-  double flops;          /* of operator applications, by the standard count */
+  double flops;          /* of operator applications, by the standard count, on this rank */
   uint64_t host_bytes;   /* read and written in the host's arrays */
 } quadrille_report;
 

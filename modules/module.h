@@ -97,7 +97,8 @@ typedef struct quadrille_parameter {
 typedef struct quadrille_run quadrille_run;
 
 /* The functions of quadrille.h, which says what they do, on handles. A module calls them here, and so needs not be
- * linked with the library. QUADRILLE_NO_MEMORY and all else that is not QUADRILLE_DONE is for the module to judge:
+ * linked with the library. Solves stand in results.json under the task's name, and one that does not converge makes the
+ * job's status 3. QUADRILLE_NO_MEMORY and all else that is not QUADRILLE_DONE is for the module to judge:
  * message() has the reason, for quadrille_host.fail. */
 typedef struct quadrille_functions {
   uint32_t struct_size;
@@ -124,6 +125,7 @@ typedef struct quadrille_functions {
    * quadrille.h (subset full). */
   quadrille_status (*propagator_to_memory)(quadrille_propagator* propagator, int column, const char* words,
                                            void* array);
+  quadrille_status (*gauge_part)(quadrille_gauge* gauge, int dims[4], int origin[4]);
 } quadrille_functions;
 
 /* What the program offers to a task.
@@ -178,7 +180,7 @@ typedef struct quadrille_host {
   void (*progress)(quadrille_run* run, const char* text, double fraction);
   /* Says why the module's function will return QUADRILLE_FAILED. `path` names the parameter that is to blame,
    * whose place in the job the message then carries; null when there is none. `code`: INVALID_INPUT, FILE_ERROR,
-   * UNSUPPORTED, NUMERICAL, NO_MEMORY; anything else is a defect. */
+   * UNSUPPORTED, NUMERICAL, NO_MEMORY, FAILED_ELSEWHERE; anything else is a defect. */
   void (*fail)(quadrille_run* run, quadrille_status code, const char* path, const char* message);
 
   /* ---- handles, which live as long as the task; their functions are in `functions` ---- */
@@ -241,10 +243,10 @@ typedef struct quadrille_host {
   /* ---- several ranks, for a task with QUADRILLE_ON_RANKS ----
    *
    * Processes that each run it on a part of the lattice. They stand in a grid, all parts have the same extents, and
-   * links of this interface are those of this rank's part, which begins at the site whose coordinates are its place in
-   * the grid times those extents. All of them call, in the same order, what follows and every function above that
-   * works with links, writes, keeps or gives back states, prepares a file or asks whether to stop. Results, warnings,
-   * bytes of states and the log are those of rank 0. On one rank everything works, too. */
+   * links of this interface and arrays of its functions are those of this rank's part, which begins at the site whose
+   * coordinates are its place in the grid times those extents. All of them call, in the same order, what follows and
+   * every function above that works with links, writes, keeps or gives back states, prepares a file or asks whether to
+   * stop. Results, warnings, bytes of states and the log are those of rank 0. On one rank everything works, too. */
 
   /* Ranks along x, y, z, t, and the place of this one among them: it is number ((t Nz + z) Ny + y) Nx + x. */
   quadrille_status (*rank_grid)(quadrille_run* run, int grid[4], int place[4]);
@@ -257,6 +259,9 @@ typedef struct quadrille_host {
   /* Sends to the neighbour in `direction` (0..3 forward x..t, 4..7 backward; the grid is periodic), and receives as
    * many bytes from the opposite one. */
   quadrille_status (*exchange)(quadrille_run* run, int direction, const void* send, void* receive, size_t bytes);
+
+  /* Says something in the log alone, on standard error. */
+  void (*log)(quadrille_run* run, quadrille_log_level level, const char* text);
 } quadrille_host;
 
 /* ---- the module ---- */

@@ -5,6 +5,7 @@
 //   constexpr quadrille_module module = quadrille::module_of("mine", "1.0", tasks);
 #pragma once
 
+#include "core/comm/agreement.h"
 #include "core/error.h"
 #include "core/field/propagator.h"
 #include "core/gauge/gauge_store.h"
@@ -251,6 +252,8 @@ quadrille_status guarded(const quadrille_host* host, quadrille_run* run, Body&& 
   } catch (const TaskContext::Failure& failure) {
     const char* parameter = failure.parameter.empty() ? nullptr : failure.parameter.c_str();
     host->fail(run, failure.code, parameter, failure.message.c_str());
+  } catch (const FailedElsewhere& failed) {
+    host->fail(run, QUADRILLE_FAILED_ELSEWHERE, nullptr, failed.what());
   } catch (const NotEnoughMemory& error) {
     host->fail(run, QUADRILLE_NO_MEMORY, nullptr, error.what());
   } catch (const std::bad_alloc&) {

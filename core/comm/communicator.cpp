@@ -52,6 +52,7 @@ void Communicator::sum(double* values, std::size_t count) const {
     values[i] = of_rank(0)[i];
     for (int rank = 1; rank < size(); ++rank) values[i] += of_rank(rank)[i];
   }
+  agreed_ = 0;
   for (int rank = 0; rank < size(); ++rank) agreed_ = std::max(agreed_, int(of_rank(rank)[count]));
 }
 

@@ -65,7 +65,7 @@ class QUADRILLE_API Communicator {
   /// Exchanges once.
   void exchange(std::vector<Message> messages) const;
 
-  /// Says that a signal (a positive number) has reached this rank. Signal handlers may call it.
+  /// Says that a signal (a positive number) has reached this rank, or that none has: 0. For signal handlers, too.
   void raise(int signal) const { raised_ = signal; }
   /// The largest signal that had reached any rank at the last sum(): the same on all.
   int agreed_signal() const { return size() == 1 ? raised_.load() : agreed_; }

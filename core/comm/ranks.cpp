@@ -24,10 +24,25 @@ std::string library_path() {
   return std::filesystem::exists(beside) ? beside.string() : library_name;
 }
 
-[[noreturn]] void fail(const std::string& what) {
-  throw Error(ErrorCode::unsupported, fmt::format("MPI started this program, but {}: install libopenmpi-dev and build "
-                                                  "with QUADRILLE_MPI=ON, or start it without mpirun",
-                                                  what));
+[[noreturn]] void fail(const char* because, const std::string& what, const char* instead) {
+  throw Error(ErrorCode::unsupported, fmt::format("{}, but {}: install libopenmpi-dev and build with QUADRILLE_MPI=ON, "
+                                                  "or {}",
+                                                  because, what, instead));
+}
+
+/// A function of libquadrille_ranks.so, or null with the reason.
+void* function_of_ranks(const char* name, std::string& reason) {
+  const std::string path = library_path();
+  // MPI looks for its own symbols in what it loads later.
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) {
+    const char* const said = ::dlerror();
+    reason = fmt::format("{} cannot be loaded ({})", library_name, said != nullptr ? said : "unknown");
+    return nullptr;
+  }
+  void* const function = ::dlsym(library, name);
+  if (function == nullptr) reason = fmt::format("{} is of another version", path);
+  return function;
 }
 
 /// Ranks that a launcher has started, as it says; 0 without one.
@@ -51,17 +66,18 @@ bool started_by_mpi() { return announced_ranks() > 0; }
 
 std::unique_ptr<Ranks> join_ranks() {
   if (!started_by_mpi()) return nullptr;
-  const std::string path = library_path();
-  // MPI looks for its own symbols in what it loads later.
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) {
-    if (announced_ranks() == 1) return nullptr;
-    const char* const reason = ::dlerror();
-    fail(fmt::format("{} cannot be loaded ({})", library_name, reason != nullptr ? reason : "unknown"));
-  }
-  const auto join = reinterpret_cast<JoinRanks>(::dlsym(library, "quadrille_join_ranks"));
-  if (join == nullptr) fail(fmt::format("{} is of another version", path));
-  return std::unique_ptr<Ranks>(join());
+  std::string reason;
+  const auto join = reinterpret_cast<JoinRanks>(function_of_ranks("quadrille_join_ranks", reason));
+  if (join != nullptr) return std::unique_ptr<Ranks>(join());
+  if (announced_ranks() == 1) return nullptr;
+  fail("MPI started this program", reason, "start it without mpirun");
+}
+
+std::unique_ptr<Ranks> ranks_of(const HostCommunicator& host) {
+  std::string reason;
+  const auto of = reinterpret_cast<RanksOf>(function_of_ranks("quadrille_ranks_of", reason));
+  if (of == nullptr) fail("a communicator of MPI was given", reason, "make a context without one");
+  return std::unique_ptr<Ranks>(of(host));
 }
 
 }  // namespace quadrille

@@ -1,7 +1,7 @@
-// The ranks of this program: the processes that MPI has started together.
+// The ranks of this program: the processes that MPI has started together, or those of a host's communicator.
 //
-// MPI lives in libquadrille_ranks.so beside libquadrille.so, which is loaded when MPI has started this process, so that
-// a single process needs no MPI.
+// MPI lives in libquadrille_ranks.so beside libquadrille.so, which is loaded when MPI has started this process or a
+// host gives a communicator, so that a single process needs no MPI.
 #pragma once
 
 #include "core/api.h"
@@ -12,7 +12,8 @@
 
 namespace quadrille {
 
-/// All ranks, as long as they run. Its end is that of MPI in this process.
+/// All ranks, as long as they run. The end of what join_ranks() gave is that of MPI in this process, if MPI was begun
+/// there.
 class Ranks {
  public:
   virtual ~Ranks() = default;
@@ -28,6 +29,10 @@ class Ranks {
   virtual bool meet_at_end(double seconds) = 0;
   /// Ends all ranks at once.
   [[noreturn]] virtual void abort(int status) = 0;
+  /// The same ranks, numbered by `number`, which is another one of [0, size()) on each. Collective.
+  virtual std::unique_ptr<Ranks> numbered(int number) const = 0;
+  /// Why the calling thread may not use MPI now, a sentence; empty when it may.
+  virtual std::string obstacle() const = 0;
 };
 
 /// Whether a launcher of MPI has started this process, by the variables that launchers set.
@@ -37,7 +42,20 @@ QUADRILLE_API bool started_by_mpi();
 /// ErrorCode::unsupported when this Quadrille was built without MPI or its library cannot be loaded.
 QUADRILLE_API std::unique_ptr<Ranks> join_ranks();
 
-/// What libquadrille_ranks.so exports under the name quadrille_join_ranks; the caller owns the result.
+/// A communicator of MPI as a host has it: the address of an MPI_Comm, or, if that is null, Fortran's number.
+struct HostCommunicator {
+  const void* address = nullptr;
+  int fortran = 0;
+};
+
+/// The ranks of a host, which has begun MPI and will end it; they work in a copy of its communicator. Collective over
+/// that. Errors: ErrorCode::unsupported when this Quadrille has no ranks, as join_ranks(), or those of another MPI;
+/// ErrorCode::invalid_input for a communicator that is none, or when MPI does not run.
+QUADRILLE_API std::unique_ptr<Ranks> ranks_of(const HostCommunicator& host);
+
+/// What libquadrille_ranks.so exports under the names quadrille_join_ranks and quadrille_ranks_of; the caller owns the
+/// result.
 using JoinRanks = Ranks* (*)();
+using RanksOf = Ranks* (*)(const HostCommunicator&);
 
 }  // namespace quadrille

@@ -20,7 +20,7 @@ class HostArray {
       : words_(capi::read_words(capi::links_table(), ("precision: " + to_string(precision)).c_str(), "links")),
         numbers_(std::size_t(bench.lattice.volume()) * 72 * number_bytes(precision)),
         array_(numbers_.data()),
-        links_(*words_, bench.lattice.dims(), &array_, 1, {bench.backend}) {}
+        links_(*words_, bench.lattice, &array_, 1, {bench.backend}) {}
 
   std::size_t bytes() const { return numbers_.size(); }
   const std::byte* data() const { return numbers_.data(); }

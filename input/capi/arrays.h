@@ -82,16 +82,16 @@ class ArrayWords {
 /// openQCD's ipt in memory of the backend.
 using Points = std::shared_ptr<const BackendArray>;
 
-/// Links of a whole lattice in a host's arrays. Reads and writes nothing else.
+/// Links of a lattice in a host's arrays, or of the part that this rank has. Reads and writes nothing else.
 class LinkArrays {
  public:
   /// `words` resolved from links_table() or new_links_table(). Throws ErrorCode::invalid_input for arrays that do not
-  /// fit them.
-  LinkArrays(const Parameters& words, const Dims& dims, const void* const* arrays, std::size_t count,
+  /// fit them; ErrorCode::unsupported for openQCD's on several ranks.
+  LinkArrays(const Parameters& words, const Lattice& lattice, const void* const* arrays, std::size_t count,
              const Given& given);
 
   /// Sets all links. Throws ErrorCode::numerical, naming the worst link, for links that are not in SU(3) to
-  /// link_tolerance(bits); the field holds them all the same.
+  /// link_tolerance(bits); the field holds them all the same. Collective.
   void read_into(GaugeStore& store) const;
   /// Overwrites the arrays.
   void write_from(const GaugeStore& store) const;
@@ -107,7 +107,7 @@ class LinkArrays {
   void with_layout(Reached::Copy copy, const Work& work) const;
 
   ArrayWords words_;
-  Dims dims_;
+  const Lattice& lattice_;
   ForeignLinks layout_{};
   std::vector<std::byte*> arrays_;
   std::size_t array_bytes_ = 0;

@@ -1,5 +1,6 @@
 #include "input/capi/call.h"
 
+#include "core/comm/agreement.h"
 #include "core/system/memory.h"
 #include "modules/task.h"
 
@@ -47,6 +48,21 @@ Turn::~Turn() {
   context_.at_work = std::thread::id{};
 }
 
+void together(const Context& context, const SameCall& call, const std::function<void()>& check) {
+  const Communicator& all = *context.on.all;
+  if (all.size() == 1) return check();
+  if (context.on.ranks) {
+    if (const std::string why = context.on.ranks->obstacle(); !why.empty()) throw Error(ErrorCode::invalid_input, why);
+  }
+  all_or_none(all, check);
+  const char* const words = call.words == nullptr ? "" : call.words;
+  if (same_everywhere(all, fmt::format("{} {} {} {}", call.name, call.count, call.product, words))) return;
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("the ranks of a context make the same calls in the same order, with the same words and as "
+                          "many arrays; this is rank {} of {} in {} with {} arrays and \"{}\"",
+                          all.rank(), all.size(), call.name, call.count, words));
+}
+
 quadrille_status fail(Context* context, quadrille_status status, const std::string& message) noexcept {
   try {
     thread_message() = message;
@@ -65,6 +81,8 @@ quadrille_status report_failure(Context* context) noexcept {
     return fail(context, QUADRILLE_INVALID_HANDLE, fmt::format("the {} {}", wrong.wanted, wrong.why));
   } catch (const Stopped& stopped) {
     return fail(context, QUADRILLE_STOPPED, stopped.where);
+  } catch (const FailedElsewhere& failed) {
+    return fail(context, QUADRILLE_FAILED_ELSEWHERE, failed.what());
   } catch (const NotEnoughMemory& error) {
     return fail(context, QUADRILLE_NO_MEMORY, error.what());
   } catch (const Error& error) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -88,6 +89,19 @@ quadrille_status destroy(const Handle* handle) noexcept {
     return QUADRILLE_DONE;
   });
 }
+
+/// What all ranks must have alike in a call.
+struct SameCall {
+  const char* name;
+  const char* words = nullptr;
+  std::size_t count = 0;
+  int product = 0;
+};
+
+/// The first half of a call that the ranks of a context make together: runs `check`, which must not use a communicator,
+/// on each. None goes on when it fails on one or when they are in different calls. Throws what `check` throws;
+/// FailedElsewhere where it has passed; ErrorCode::invalid_input for different calls, and where MPI cannot be used.
+void together(const Context& context, const SameCall& call, const std::function<void()>& check);
 
 /// Throws QUADRILLE_INVALID_INPUT, naming what is missing, for a null pointer.
 template <class T>

@@ -1,14 +1,19 @@
 // Contexts, and what the library says of itself.
 #include "core/build_id.h"
+#include "core/comm/agreement.h"
+#include "core/comm/process_grid.h"
 #include "core/simd/isa.h"
 #include "input/blocks.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
 #include "input/document.h"
+#include "input/job_run.h"
 
 #include <omp.h>
 #include <spdlog/sinks/base_sink.h>
 
+#include <algorithm>
+#include <functional>
 #include <sstream>
 #include <vector>
 
@@ -49,11 +54,101 @@ spdlog::level::level_enum level_of(quadrille_log_level level) {
   throw Error(ErrorCode::invalid_input, fmt::format("{} is no level of the log; there are 1 to 4", int(level)));
 }
 
+int threads_of(const Parameters& words) {
+  (void)active_isa();  // an instruction set that is asked for and cannot be had is said here
+  return words.has("threads") ? int(words.integer("threads")) : omp_get_max_threads();
+}
+
 std::shared_ptr<Context> make_context(const char* words) {
   const auto read = read_words(context_table(), words, "context");
-  (void)active_isa();  // an instruction set that is asked for and cannot be had is said here
-  const int threads = read->has("threads") ? int(read->integer("threads")) : omp_get_max_threads();
-  return std::make_shared<Context>(find_backend(read->text("backend")), threads);
+  return std::make_shared<Context>(find_backend(read->text("backend")), threads_of(*read), ContextRanks{});
+}
+
+/// Throws ErrorCode::invalid_input unless the words are right for this many ranks.
+void check_grid(const Parameters& words, int ranks) {
+  if (!words.has("grid")) return;
+  const Dims grid = words.integer4("grid");
+  if (volume(grid) != ranks) {
+    throw Error(ErrorCode::invalid_input,
+                fmt::format("the grid {} is one of {} ranks, but the communicator has {}", grid_text(grid),
+                            volume(grid), ranks),
+                words.where("grid"));
+  }
+  if (!words.has("place")) return;
+  const Dims place = words.integer4("place");
+  for (std::size_t mu = 0; mu < 4; ++mu) {
+    if (place[mu] >= grid[mu]) {
+      throw Error(ErrorCode::invalid_input,
+                  fmt::format("there is no place {} in the grid {}; they begin with 0 0 0 0", grid_text(place),
+                              grid_text(grid)),
+                  words.where("place"));
+    }
+  }
+}
+
+/// Ranks in the order of their places, where the host says them.
+std::unique_ptr<Ranks> placed(std::unique_ptr<Ranks> ranks, const Communicator& all, const Parameters& words) {
+  constexpr int unsaid = -1;
+  int mine = unsaid;
+  if (words.has("place")) {
+    const Dims n = words.integer4("grid"), x = words.integer4("place");
+    mine = ((x[3] * n[2] + x[2]) * n[1] + x[1]) * n[0] + x[0];
+  }
+  std::vector<int> of_ranks(std::size_t(ranks->size()));
+  all.gather(&mine, sizeof mine, of_ranks.data());
+  if (std::ranges::count(of_ranks, unsaid) == ranks->size()) return ranks;
+  for (auto one = of_ranks.begin(); one != of_ranks.end(); ++one) {
+    const auto same = std::find(of_ranks.begin(), one, *one);
+    if (*one != unsaid && same == one) continue;
+    const auto rank = one - of_ranks.begin();
+    throw Error(ErrorCode::invalid_input,
+                *one == unsaid ? fmt::format("rank {} has no 'place', but others have", rank)
+                               : fmt::format("ranks {} and {} have the same 'place'", same - of_ranks.begin(), rank));
+  }
+  return ranks->numbered(mine);
+}
+
+std::shared_ptr<Context> make_context_on_ranks(const char* words, std::unique_ptr<Ranks> ranks) {
+  const auto all = ranks->communicator({1, 1, 1, ranks->size()});
+  std::shared_ptr<const Parameters> read;
+  int threads = 0;
+  all_or_none(*all, [&] {
+    read = read_words(rank_context_table(), words, "context");
+    check_grid(*read, ranks->size());
+    threads = threads_of(*read);
+  });
+  ContextRanks on;
+  if (read->has("grid")) on.grid.wanted = read->integer4("grid");
+  const std::string grid = on.grid.wanted ? grid_text(*on.grid.wanted) : "of the library's choice";
+  if (!same_everywhere(*all, fmt::format("{} {} {}", build_id(), read->text("backend"), grid))) {
+    throw Error(ErrorCode::invalid_input,
+                "the ranks have different words for `backend` or `grid`, or are of different "
+                "builds of Quadrille");
+  }
+  ranks = placed(std::move(ranks), *all, *read);
+  if (ranks->size() > 1) {
+    on.grid.ranks = ranks.get();
+    on.all = ranks->communicator({1, 1, 1, ranks->size()});
+    on.ranks = std::move(ranks);
+  }
+  Backend& backend = on.grid.backend(read->text("backend"));
+  return std::make_shared<Context>(backend, threads, std::move(on));
+}
+
+ContextRanks ranks_of_job(const JobRun& job) {
+  return {.grid = {.fixed = job.shared_communicator()}, .all = job.shared_communicator()};
+}
+
+quadrille_status give(quadrille_context** handle, const std::function<std::shared_ptr<Context>()>& make) noexcept {
+  try {
+    *required(handle, "the place for the handle") = nullptr;
+    std::shared_ptr<Context> context = make();
+    const void* owner = context.get();
+    *handle = reinterpret_cast<quadrille_context*>(handles().add(Kind::context, std::move(context), owner));
+    return QUADRILLE_DONE;
+  } catch (...) {
+    return report_failure(nullptr);
+  }
 }
 
 /// Of the words that no job has.
@@ -71,7 +166,7 @@ std::string help_on(const char* topic) {
   std::istringstream stream(topic == nullptr ? "" : topic);
   for (std::string word; stream >> word;) topic_words.push_back(word);
   if (topic_words.size() == 1) {
-    for (const ParameterTable* table : {&context_table(), &new_links_table(), &solve_table()}) {
+    for (const ParameterTable* table : {&rank_context_table(), &new_links_table(), &solve_table()}) {
       if (topic_words[0] == table->name) return words_help(*table);
     }
   }
@@ -82,13 +177,16 @@ std::string help_on(const char* topic) {
 
 }  // namespace
 
-Context::Context(Backend& works_on, int with_threads)
-    : backend(works_on), threads(with_threads), log("quadrille", std::make_shared<CallbackSink>(*this)) {
+Context::Context(Backend& works_on, int with_threads, ContextRanks with_ranks)
+    : backend(works_on),
+      threads(with_threads),
+      on(std::move(with_ranks)),
+      log("quadrille", std::make_shared<CallbackSink>(*this)) {
   log.set_level(spdlog::level::off);
 }
 
-Context::Context(Backend& works_on, int with_threads, const spdlog::logger& says)
-    : backend(works_on), threads(with_threads), log(says) {}
+Context::Context(Backend& works_on, int with_threads, const spdlog::logger& says, JobRun& of)
+    : backend(works_on), threads(with_threads), on(ranks_of_job(of)), job(&of), log(says) {}
 
 }  // namespace quadrille::capi
 
@@ -103,15 +201,18 @@ const char* quadrille_build_id(void) {
 }
 
 quadrille_status quadrille_context_create(const char* words, quadrille_context** handle) {
-  try {
-    *required(handle, "the place for the handle") = nullptr;
-    std::shared_ptr<Context> context = make_context(words);
-    const void* owner = context.get();
-    *handle = reinterpret_cast<quadrille_context*>(handles().add(Kind::context, std::move(context), owner));
-    return QUADRILLE_DONE;
-  } catch (...) {
-    return report_failure(nullptr);
-  }
+  return give(handle, [&] { return make_context(words); });
+}
+
+quadrille_status quadrille_context_create_mpi(const char* words, const void* communicator, quadrille_context** handle) {
+  return give(handle, [&] {
+    return make_context_on_ranks(words,
+                                 ranks_of({.address = required(communicator, "the address of the communicator")}));
+  });
+}
+
+quadrille_status quadrille_context_create_mpi_fortran(const char* words, int communicator, quadrille_context** handle) {
+  return give(handle, [&] { return make_context_on_ranks(words, ranks_of({.fortran = communicator})); });
 }
 
 quadrille_status quadrille_context_destroy(quadrille_context* handle) {
@@ -142,6 +243,9 @@ quadrille_status quadrille_context_set_progress(quadrille_context* handle, quadr
 
 quadrille_status quadrille_context_set_stream(quadrille_context* handle, void* stream) {
   return with<Context>(handle, [&](const std::shared_ptr<Context>& context) {
+    if (stream != nullptr && context->backend.host_memory()) {
+      throw Error(ErrorCode::unsupported, "a stream is one of a GPU, and this context works on the CPU: give null");
+    }
     context->stream = stream;
     return QUADRILLE_DONE;
   });

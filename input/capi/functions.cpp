@@ -68,6 +68,7 @@ const quadrille_functions function_table = {
     .solver_json = quadrille_solver_json,
     .solver_destroy = quadrille_solver_destroy,
     .propagator_to_memory = propagator_to_memory,
+    .gauge_part = quadrille_gauge_part,
 };
 
 }  // namespace quadrille::capi

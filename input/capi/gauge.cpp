@@ -7,6 +7,7 @@
 #include "input/files/gauge_file.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace quadrille::capi {
 
@@ -18,8 +19,11 @@ void save(const GaugeStore& links, const Parameters& words) {
 
 std::shared_ptr<GaugeObject> create(const std::shared_ptr<Context>& context, const char* words) {
   Job job;
-  job.gauge = read_words(gauge_block(), words);
-  LoadedGauge loaded = load_gauge(job, context->backend);
+  together(*context, {"quadrille_gauge_create", words}, [&] {
+    job.gauge = read_words(gauge_block(), words);
+    (void)gauge_dims(job);  // a file that cannot be read is told here
+  });
+  LoadedGauge loaded = load_gauge(job, context->backend, context->on.grid);
   for (const std::string& warning : loaded.warnings) log().warn(warning);
   // A job's tasks leave its links alone; a host may replace its own.
   auto links = std::const_pointer_cast<GaugeStore>(loaded.links);
@@ -32,16 +36,28 @@ std::shared_ptr<GaugeObject> create(const std::shared_ptr<Context>& context, con
 
 std::shared_ptr<GaugeObject> from_memory(const std::shared_ptr<Context>& context, const char* words,
                                          const void* const* arrays, std::size_t count) {
-  const auto read = read_words(new_links_table(), words, "links");
-  const LinkArrays host(*read, read->integer4("dims"), arrays, count, context->given());
-  auto lattice = std::make_unique<const Lattice>(read->integer4("dims"));
-  auto links = std::make_shared<GaugeStore>(*lattice, context->backend);
-  host.read_into(*links);
-  return std::make_shared<GaugeObject>(GaugeObject{context, std::move(lattice), std::move(links), host.points()});
+  const char* const name = "quadrille_gauge_from_memory";
+  std::shared_ptr<const Parameters> read;
+  together(*context, {name, words, count}, [&] { read = read_words(new_links_table(), words, "links"); });
+  const Dims dims = read->integer4("dims");
+  auto lattice = std::make_unique<const Lattice>(dims, context->on.grid.for_lattice(dims));
+  std::optional<LinkArrays> host;
+  std::shared_ptr<GaugeStore> links;
+  together(*context, {name}, [&] {
+    host.emplace(*read, *lattice, arrays, count, context->given());
+    links = std::make_shared<GaugeStore>(*lattice, context->backend);
+  });
+  host->read_into(*links);
+  return std::make_shared<GaugeObject>(GaugeObject{context, std::move(lattice), std::move(links), host->points()});
 }
 
-LinkArrays links_of(GaugeObject& gauge, const char* words, const void* const* arrays, std::size_t count) {
-  return {*read_words(links_table(), words, "links"), gauge.lattice->dims(), arrays, count, gauge.context().given()};
+LinkArrays links_of(GaugeObject& gauge, const SameCall& call, const void* const* arrays) {
+  std::optional<LinkArrays> host;
+  together(gauge.context(), call, [&] {
+    const auto read = read_words(links_table(), call.words, "links");
+    host.emplace(*read, *gauge.lattice, arrays, call.count, gauge.context().given());
+  });
+  return *std::move(host);
 }
 
 nlohmann::ordered_json json_of(const GaugeObject& gauge) {
@@ -83,7 +99,7 @@ quadrille_status quadrille_gauge_update(quadrille_gauge* handle, const char* wor
   return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
     if (gauge->fixed)
       throw Error(ErrorCode::unsupported, "the links of a job stay as they are; make a field of your own");
-    const LinkArrays host = links_of(*gauge, words, arrays, count);
+    const LinkArrays host = links_of(*gauge, {"quadrille_gauge_update", words, count}, arrays);
     gauge->origin = nullptr;
     gauge->points = host.points();
     host.read_into(*gauge->links);
@@ -94,14 +110,16 @@ quadrille_status quadrille_gauge_update(quadrille_gauge* handle, const char* wor
 quadrille_status quadrille_gauge_to_memory(quadrille_gauge* handle, const char* words, void* const* arrays,
                                            size_t count) {
   return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
-    links_of(*gauge, words, arrays, count).write_from(*gauge->links);
+    links_of(*gauge, {"quadrille_gauge_to_memory", words, count}, arrays).write_from(*gauge->links);
     return QUADRILLE_DONE;
   });
 }
 
 quadrille_status quadrille_gauge_save(quadrille_gauge* handle, const char* words) {
   return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
-    save(*gauge->links, *read_words(save_group(), words));
+    std::shared_ptr<const Parameters> read;
+    together(gauge->context(), {"quadrille_gauge_save", words}, [&] { read = read_words(save_group(), words); });
+    save(*gauge->links, *read);
     return QUADRILLE_DONE;
   });
 }
@@ -113,9 +131,18 @@ quadrille_status quadrille_gauge_dims(quadrille_gauge* handle, int dims[4]) {
   });
 }
 
+quadrille_status quadrille_gauge_part(quadrille_gauge* handle, int dims[4], int origin[4]) {
+  return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
+    required(origin, "origin");
+    std::ranges::copy(gauge->lattice->dims(), required(dims, "dims"));
+    std::ranges::copy(gauge->lattice->origin(), origin);
+    return QUADRILLE_DONE;
+  });
+}
+
 quadrille_status quadrille_gauge_plaquettes(quadrille_gauge* handle, double plaquettes[7]) {
   return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
-    required(plaquettes, "plaquettes");
+    together(gauge->context(), {"quadrille_gauge_plaquettes"}, [&] { required(plaquettes, "plaquettes"); });
     const GaugeObservables seen = gauge->links->observables();
     plaquettes[0] = seen.plaquette;
     std::ranges::copy(seen.planes, plaquettes + 1);
@@ -125,8 +152,8 @@ quadrille_status quadrille_gauge_plaquettes(quadrille_gauge* handle, double plaq
 
 quadrille_status quadrille_gauge_json(quadrille_gauge* handle, const char** json) {
   return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
-    *required(json, "the place for the text") = "";
     Context& context = gauge->context();
+    together(context, {"quadrille_gauge_json"}, [&] { *required(json, "the place for the text") = ""; });
     context.text = json_of(*gauge).dump();
     *json = context.text.c_str();
     return QUADRILLE_DONE;

@@ -43,15 +43,23 @@ const LinkOrder& order_of(const std::string& name) {
 
 }  // namespace
 
-LinkArrays::LinkArrays(const Parameters& words, const Dims& dims, const void* const* arrays, std::size_t count,
+LinkArrays::LinkArrays(const Parameters& words, const Lattice& lattice, const void* const* arrays, std::size_t count,
                        const Given& given)
-    : words_(words, given), dims_(dims) {
+    : words_(words, given), lattice_(lattice) {
+  const Dims& dims = lattice.dims();
   const LinkOrder& order = order_of(words.text("order"));
   if (count != order.arrays) {
     throw Error(ErrorCode::invalid_input,
                 fmt::format("order: {} is {} of links, not {}", order.name, order.said, count), words.where("order"));
   }
   const bool openqcd = order.nesting == Nesting::openqcd;
+  if (openqcd && lattice.communicator().size() > 1) {  // links of even sites at faces lie with the neighbour's odd ones
+    throw Error(
+        ErrorCode::unsupported,
+        "'order: openqcd' takes the arrays of one rank in this version; on several ranks give the links site by "
+        "site, as in `order: ildg`",
+        words.where("order"));
+  }
   const std::size_t of_links = openqcd ? 1 : count;
   words_.check(arrays, of_links, "links");
   for (std::size_t k = 0; k < of_links; ++k) arrays_.push_back(static_cast<std::byte*>(const_cast<void*>(arrays[k])));
@@ -82,7 +90,8 @@ void LinkArrays::undo_factors(const Parameters& words) {
   const double spatial = words.real("spatial_factor");
   for (std::size_t mu = 0; mu < 4; ++mu) {
     layout_.undo[mu] = mu < 3 ? 1 / spatial : 1.0;
-    layout_.undo_last[mu] = layout_.undo[mu] * std::conj(boundary_factor(factors, int(mu)));
+    const bool at_edge = lattice_.communicator().at_edge(int(mu));
+    layout_.undo_last[mu] = layout_.undo[mu] * (at_edge ? std::conj(boundary_factor(factors, int(mu))) : 1.0);
     layout_.undoes = layout_.undoes || layout_.undo[mu] != 1.0 || layout_.undo_last[mu] != 1.0;
   }
 }
@@ -145,23 +154,24 @@ void LinkArrays::write_from(const GaugeStore& store) const {
 
 void LinkArrays::demand_su3(const Unitarity& found) const {
   const double most = link_tolerance(words_.bits());
+  const Dims& dims = lattice_.global_dims();
   if (!(found.unitarity <= most)) {
     throw Error(ErrorCode::numerical,
                 fmt::format("the links are not in SU(3): the largest |U U^+ - 1| is {:.3g} at {}, at most {:.0e} is "
                             "taken from {} bits. Are order, sites, matrix and precision right? A factor of an "
                             "anisotropy that is multiplied into the links of x, y and z is to be named, as in "
                             "`spatial_factor: 0.4`, and is divided out",
-                            found.unitarity, link_name(dims_, found.unitarity_site, found.unitarity_direction), most,
+                            found.unitarity, link_name(dims, found.unitarity_site, found.unitarity_direction), most,
                             words_.bits()));
   }
   if (found.determinant <= most) return;
-  const Dims x = site_coordinates(dims_, found.determinant_site);
+  const Dims x = site_coordinates(dims, found.determinant_site);
   const auto mu = std::size_t(found.determinant_direction);
-  const bool at_boundary = x[mu] == dims_[mu] - 1;
+  const bool at_boundary = x[mu] == dims[mu] - 1;
   throw Error(
       ErrorCode::numerical,
       fmt::format("the links are not in SU(3): they are unitary, but |det U - 1| is {:.3g} at {}{}", found.determinant,
-                  link_name(dims_, found.determinant_site, found.determinant_direction),
+                  link_name(dims, found.determinant_site, found.determinant_direction),
                   at_boundary
                       ? ", on the last slice: boundary factors seem to be multiplied into the links. Say so, as "
                         "in `boundary: [periodic, periodic, periodic, antiperiodic]`, and they are divided out"

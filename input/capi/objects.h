@@ -12,6 +12,7 @@
 #include "input/capi/handle_table.h"
 #include "input/capi/quadrille.h"
 #include "input/capi/systems.h"
+#include "input/rank_grid.h"
 #include "solvers/driver.h"
 
 #include <nlohmann/json.hpp>
@@ -23,17 +24,32 @@
 #include <string>
 #include <thread>
 
+namespace quadrille {
+class JobRun;
+}
+
 namespace quadrille::capi {
+
+/// The ranks of a context: those of a host's communicator, those of the job whose module works in it, or this process
+/// alone.
+struct ContextRanks {
+  std::unique_ptr<Ranks> ranks{};  ///< of a host; null: it is one process
+  RankGrid grid{};
+  std::shared_ptr<const Communicator> all = single_process();  ///< without regard to a lattice
+};
 
 struct Context {
   static constexpr Kind kind = Kind::context;
-  Context(Backend& works_on, int with_threads);
-  /// What is said goes where `says` has it.
-  Context(Backend& works_on, int with_threads, const spdlog::logger& says);
+  Context(Backend& works_on, int with_threads, ContextRanks with_ranks);
+  /// That of a module's task: what is said goes where `says` has it, solves are counted as those of the job's task, and
+  /// lattices are divided as the job's.
+  Context(Backend& works_on, int with_threads, const spdlog::logger& says, JobRun& of);
   Context& context() { return *this; }
 
   Backend& backend;
   const int threads;
+  const ContextRanks on;
+  JobRun* const job = nullptr;           ///< whose module works here; null: a host does
   std::mutex turn;                       ///< of the call at work
   std::atomic<std::thread::id> at_work;  ///< its thread
   std::string message;                   ///< of the last call that failed

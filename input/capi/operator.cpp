@@ -12,10 +12,14 @@ namespace quadrille::capi {
 namespace {
 
 std::shared_ptr<OperatorObject> create(const std::shared_ptr<GaugeObject>& gauge, const char* words) {
-  const auto read = read_words(operator_block(), words);
-  const OperatorEntry& entry = find_operator(read->text("type"));
-  entry.check(*read);
-  return std::make_shared<OperatorObject>(gauge, entry.make(gauge->links, *read));
+  std::shared_ptr<const Parameters> read;
+  const OperatorEntry* entry = nullptr;
+  together(gauge->context(), {"quadrille_operator_create", words}, [&] {
+    read = read_words(operator_block(), words);
+    entry = &find_operator(read->text("type"));
+    entry->check(*read);
+  });
+  return std::make_shared<OperatorObject>(gauge, entry->make(gauge->links, *read));
 }
 
 /// The subsets of out and in. Throws ErrorCode::invalid_input when the words say another one of `out`.
@@ -63,17 +67,23 @@ void multiply(const DiracOperator& dirac, quadrille_product product, Field& y, c
 
 void apply(OperatorObject& op, quadrille_product product, const char* words, const void* const* in, void* const* out,
            std::size_t count) {
-  const auto read = read_words(spinors_table(), words, "spinors");
-  const SpinorArrays host(*read, *op.gauge->lattice, op.gauge->points, op.dirac->kappa(), op.context().given());
-  const Subset to = host.subset(), from = subset_of_in(product, to, read->where("subset"));
-  host.check(in, count, "in");
-  host.check(out, count, "out");
+  std::optional<SpinorArrays> arrays;
+  Subset from = Subset::Full;
+  together(op.context(), {"quadrille_operator_apply", words, count, product}, [&] {
+    const auto read = read_words(spinors_table(), words, "spinors");
+    arrays.emplace(*read, *op.gauge->lattice, op.gauge->points, op.dirac->kappa(), op.context().given());
+    from = subset_of_in(product, arrays->subset(), read->where("subset"));
+    arrays->check(in, count, "in");
+    arrays->check(out, count, "out");
+    for (std::optional<Field>* field : {&op.in, &op.out, &op.scratch, &op.scratch2}) {
+      if (!*field) field->emplace(op.dirac->field_desc());
+    }
+  });
+  const SpinorArrays& host = *arrays;
+  const Subset to = host.subset();
   host.wait();
   const bool squared = product == QUADRILLE_M_DAGGER_M || product == QUADRILLE_EVEN_ODD_DAGGER_EVEN_ODD;
   const double unit = squared ? host.unit() * host.unit() : host.unit();
-  for (std::optional<Field>* field : {&op.in, &op.out, &op.scratch, &op.scratch2}) {
-    if (!*field) field->emplace(op.dirac->field_desc());
-  }
   for (std::size_t k = 0; k < count; ++k) {
     if (to == Subset::Full) {
       host.read_into(*op.in, in[k]);

@@ -10,7 +10,8 @@ module quadrille
 
   integer(c_int), parameter, public :: quadrille_done = 0, quadrille_stopped = 2, quadrille_invalid_input = 3, &
       quadrille_file_error = 4, quadrille_unsupported = 5, quadrille_numerical = 6, quadrille_internal = 7, &
-      quadrille_invalid_handle = 8, quadrille_no_memory = 9, quadrille_not_converged = 10
+      quadrille_invalid_handle = 8, quadrille_no_memory = 9, quadrille_not_converged = 10, &
+      quadrille_failed_elsewhere = 11
   integer(c_int), parameter, public :: quadrille_m = 0, quadrille_m_dagger = 1, quadrille_m_dagger_m = 2, &
       quadrille_hop = 3, quadrille_hop_dagger = 4, quadrille_even_odd = 5, quadrille_even_odd_dagger = 6, &
       quadrille_even_odd_dagger_even_odd = 7
@@ -22,11 +23,12 @@ module quadrille
     integer(c_int64_t) :: host_bytes = 0
   end type
 
-  public :: quadrille_context_create, quadrille_context_destroy, quadrille_context_set_stream
+  public :: quadrille_context_create, quadrille_context_create_mpi, quadrille_context_destroy
+  public :: quadrille_context_set_stream
   public :: quadrille_message, quadrille_help, quadrille_job_run
   public :: quadrille_gauge_create, quadrille_gauge_from_memory, quadrille_gauge_update, quadrille_gauge_to_memory
-  public :: quadrille_gauge_save, quadrille_gauge_dims, quadrille_gauge_plaquettes, quadrille_gauge_json
-  public :: quadrille_gauge_destroy
+  public :: quadrille_gauge_save, quadrille_gauge_dims, quadrille_gauge_part, quadrille_gauge_plaquettes
+  public :: quadrille_gauge_json, quadrille_gauge_destroy
   public :: quadrille_operator_create, quadrille_operator_apply, quadrille_operator_destroy
   public :: quadrille_solver_create, quadrille_solver_solve, quadrille_solver_json, quadrille_solver_destroy
 
@@ -58,6 +60,12 @@ module quadrille
       type(c_ptr), value :: gauge
       integer(c_int), intent(out) :: dims(4)
     end function
+    ! Extents of this rank's part, and the place of its first site.
+    integer(c_int) function quadrille_gauge_part(gauge, dims, origin) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: gauge
+      integer(c_int), intent(out) :: dims(4), origin(4)
+    end function
     ! The mean, then the planes xy, xz, xt, yz, yt, zt.
     integer(c_int) function quadrille_gauge_plaquettes(gauge, plaquettes) bind(c)
       import :: c_int, c_ptr, c_double
@@ -72,6 +80,13 @@ module quadrille
     integer(c_int) function c_context_create(words, context) bind(c, name="quadrille_context_create")
       import :: c_int, c_char, c_ptr
       character(kind=c_char), intent(in) :: words(*)
+      type(c_ptr), intent(out) :: context
+    end function
+    integer(c_int) function c_context_create_mpi(words, communicator, context) &
+        bind(c, name="quadrille_context_create_mpi_fortran")
+      import :: c_int, c_char, c_ptr
+      character(kind=c_char), intent(in) :: words(*)
+      integer(c_int), value :: communicator
       type(c_ptr), intent(out) :: context
     end function
     integer(c_int) function c_gauge_create(context, words, gauge) bind(c, name="quadrille_gauge_create")
@@ -170,6 +185,15 @@ contains
     type(c_ptr), intent(out) :: context
     integer(c_int) :: status
     status = c_context_create(words // c_null_char, context)
+  end function
+
+  ! On the ranks of a communicator: MPI_COMM_WORLD; of mpi_f08 MPI_COMM_WORLD%mpi_val.
+  function quadrille_context_create_mpi(words, communicator, context) result(status)
+    character(*), intent(in) :: words
+    integer, intent(in) :: communicator
+    type(c_ptr), intent(out) :: context
+    integer(c_int) :: status
+    status = c_context_create_mpi(words // c_null_char, int(communicator, c_int), context)
   end function
 
   ! Of a context, or with c_null_ptr of the last call that failed.

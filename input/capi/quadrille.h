@@ -11,6 +11,13 @@
  * Handles. One that is null, destroyed or of another kind is QUADRILLE_INVALID_HANDLE. What something is made from may
  * be destroyed before it: it lives on inside. quadrille_context_destroy ends all handles of its context.
  *
+ * Ranks. A context may be one of an MPI communicator of the host (quadrille_context_create_mpi). Then all its ranks
+ * make the same calls, with the same words, in the same order; only what sets callbacks and streams, quadrille_message,
+ * quadrille_help, quadrille_schema, quadrille_gauge_dims, quadrille_gauge_part and quadrille_solver_json may be called
+ * on some. Words speak of the whole lattice, arrays hold a rank's own part of it, as quadrille_gauge_part has it,
+ * results are those of the whole. A call that is refused on one rank is refused on all: where nothing was wrong with
+ * QUADRILLE_FAILED_ELSEWHERE.
+ *
  * Threads. Contexts know nothing of each other: each may be used by a thread of its own at the same time. Calls with
  * the handles of one context take turns; a callback that calls back into its own context is refused.
  *
@@ -45,18 +52,22 @@ QUADRILLE_C_API const char* quadrille_build_id(void);
 /* `words`: {backend: auto | cpu | cuda, threads: N}. auto (the default) is cuda with a usable GPU; without threads, as
  * many as OpenMP would use on this thread now. */
 QUADRILLE_C_API quadrille_status quadrille_context_create(const char* words, quadrille_context** context);
+/* The same on the ranks of a communicator of MPI, which the host has begun and ends itself; they use a copy of it.
+ * `communicator`: the address of an MPI_Comm; or the number that Fortran has for it (of mpi_f08's, comm%mpi_val). The
+ * ranks make this call together. More `words`:
+ *   grid: [x, y, z, t]    ranks along x, y, z, t; without it, for each lattice, the grid with the least to exchange
+ *   place: [x, y, z, t]   of this rank in the grid, from 0; without it rank ((t Nz + z) Ny + y) Nx + x is at x y z t
+ * The context is used by the thread that began MPI, unless that was with MPI_THREAD_SERIALIZED or _MULTIPLE; two
+ * contexts at the same time need _MULTIPLE. It is destroyed before MPI_Finalize. */
+QUADRILLE_C_API quadrille_status quadrille_context_create_mpi(const char* words, const void* communicator,
+                                                              quadrille_context** context);
+QUADRILLE_C_API quadrille_status quadrille_context_create_mpi_fortran(const char* words, int communicator,
+                                                                      quadrille_context** context);
 QUADRILLE_C_API quadrille_status quadrille_context_destroy(quadrille_context* context);
 
 /* Why the last call with a handle of this context did not come to QUADRILLE_DONE; "" when none has. With null: the same
  * of this thread's calls of any kind, for those that had no context or no good handle. Never null. */
 QUADRILLE_C_API const char* quadrille_message(const quadrille_context* context);
-
-typedef enum quadrille_log_level QUADRILLE_INT_ENUM {
-  QUADRILLE_LOG_DEBUG = 1,
-  QUADRILLE_LOG_INFO = 2,
-  QUADRILLE_LOG_WARNING = 3,
-  QUADRILLE_LOG_ERROR = 4
-} quadrille_log_level;
 
 /* `log` is called with what is said of `level` and above while a call with a handle of the context is at work, on the
  * thread of that call. Null, as at the start: nothing is said. */
@@ -65,13 +76,15 @@ QUADRILLE_C_API quadrille_status quadrille_context_set_log(quadrille_context* co
                                                            quadrille_log_function log, void* user);
 
 /* `progress` is called after each iteration of a solve: right-hand side `solve` (from 0) of `solves`, |r| / |b| as it
- * is iterated. Other than 0 ends the call with QUADRILLE_STOPPED: that solution and those after it are not written. */
+ * is iterated. Other than 0 ends the call with QUADRILLE_STOPPED: that solution and those after it are not written. On
+ * several ranks one is enough, and all end an iteration later. */
 typedef int (*quadrille_progress_function)(void* user, size_t solve, size_t solves, int iteration, double residual);
 QUADRILLE_C_API quadrille_status quadrille_context_set_progress(quadrille_context* context,
                                                                 quadrille_progress_function progress, void* user);
 
 /* Arrays with `where: device` are ready when what `stream` (a cudaStream_t of the context's GPU) has been asked for
- * before a call is done. Null, as at the start: the call waits for the whole device. Results are ready on return. */
+ * before a call is done. Null, as at the start: the call waits for the whole device. Results are ready on return. A
+ * context on the CPU has no streams: QUADRILLE_UNSUPPORTED. */
 QUADRILLE_C_API quadrille_status quadrille_context_set_stream(quadrille_context* context, void* stream);
 
 /* What words may be given: "operator wilson", "solver cg sloppy" as `quadrille help` takes them; also "context",
@@ -82,7 +95,7 @@ QUADRILLE_C_API quadrille_status quadrille_schema(quadrille_context* context, co
 /* ---- gauge fields ----
  *
  * LINKS, the words for arrays of links U_mu(x) of 3 x 3 complex numbers:
- *   dims: [x, y, z, t]                extents, even; only where a field is made
+ *   dims: [x, y, z, t]                extents of the whole lattice, even; only where a field is made
  *   order: ildg | milc | cps | tifr | bqcd | qdp | qdpjit | openqcd
  *                                     ildg (the default): one array [site][mu][row][column], sites lexicographic
  *                                     milc: the same with sites even_odd
@@ -93,7 +106,8 @@ QUADRILLE_C_API quadrille_status quadrille_schema(quadrille_context* context, co
  *                                     qdp: four arrays, one for each mu, [site][row][column], sites even_odd
  *                                     qdpjit: qdp with [re, im][row][column][site]
  *                                     openqcd: two, openQCD's udfld() and its ipt (of int, always in the host's
- *                                     memory): eight links for each odd point, in directions t, x, y, z
+ *                                     memory): eight links for each odd point, in directions t, x, y, z; of one
+ *                                     rank
  *   sites: lexicographic | even_odd | odd_even
  *                                     other than the order's own; even_odd: all even sites (x + y + z + t),
  *                                     then all odd ones, each of them lexicographic
@@ -124,6 +138,9 @@ QUADRILLE_C_API quadrille_status quadrille_gauge_to_memory(quadrille_gauge* gaug
 /* Writes an ILDG file. `words`: as `save` of the gauge block, {file: a.lime, precision: double}. */
 QUADRILLE_C_API quadrille_status quadrille_gauge_save(quadrille_gauge* gauge, const char* words);
 QUADRILLE_C_API quadrille_status quadrille_gauge_dims(quadrille_gauge* gauge, int dims[4]);
+/* The extents of this rank's part of the lattice, which its arrays hold, and the place of their first site in the whole
+ * (of one rank: those of the lattice, and 0 0 0 0). */
+QUADRILLE_C_API quadrille_status quadrille_gauge_part(quadrille_gauge* gauge, int dims[4], int origin[4]);
 /* Re tr U_p / 3: the mean, then those of the planes xy, xz, xt, yz, yt, zt. */
 QUADRILLE_C_API quadrille_status quadrille_gauge_plaquettes(quadrille_gauge* gauge, double plaquettes[7]);
 /* Plaquettes, link trace, distance from SU(3), as `gauge` in results.json. */

@@ -123,6 +123,15 @@ class Gauge : public Handle<quadrille_gauge, quadrille_gauge_destroy> {
     demand(quadrille_gauge_dims(get(), out.data()));
     return out;
   }
+  /// Extents of this rank's part, and the place of its first site.
+  struct Part {
+    std::array<int, 4> dims, origin;
+  };
+  Part part() const {
+    Part out{};
+    demand(quadrille_gauge_part(get(), out.dims.data(), out.origin.data()));
+    return out;
+  }
   /// The mean, then the planes xy, xz, xt, yz, yt, zt.
   std::array<double, 7> plaquettes() const {
     std::array<double, 7> out{};
@@ -139,6 +148,9 @@ class Gauge : public Handle<quadrille_gauge, quadrille_gauge_destroy> {
 class Context : public Handle<quadrille_context, quadrille_context_destroy> {
  public:
   explicit Context(const std::string& words = "{}") : Handle(create(words)) {}
+  /// On the ranks of an MPI_Comm.
+  template <class Communicator>
+  Context(const std::string& words, const Communicator& communicator) : Handle(create_mpi(words, &communicator)) {}
 
   Gauge gauge(const std::string& words) const {
     quadrille_gauge* made = nullptr;
@@ -166,6 +178,11 @@ class Context : public Handle<quadrille_context, quadrille_context_destroy> {
   static quadrille_context* create(const std::string& words) {
     quadrille_context* made = nullptr;
     demand(quadrille_context_create(words.c_str(), &made));
+    return made;
+  }
+  static quadrille_context* create_mpi(const std::string& words, const void* communicator) {
+    quadrille_context* made = nullptr;
+    demand(quadrille_context_create_mpi(words.c_str(), communicator, &made));
     return made;
   }
 };

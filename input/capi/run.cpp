@@ -1,6 +1,7 @@
 // Whole jobs of a host, on its own links or on those of the job.
 #include "input/run.h"
 
+#include "core/comm/agreement.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
 #include "input/job.h"
@@ -17,12 +18,14 @@ namespace quadrille::capi {
 
 namespace {
 
-void check(const Job& job, const std::filesystem::path& folder, const GaugeObject* links, Backend& backend) {
+void check(const Job& job, const std::filesystem::path& folder, const GaugeObject* links, const Context& context) {
+  Backend& backend = context.backend;
   std::vector<Error> errors;
   check_outputs(job, folder, errors);
   if (errors.empty() && links != nullptr) check_tasks(job, links->lattice->global_dims(), errors);
-  if (errors.empty() && links == nullptr) check_inputs(job, errors);
+  if (errors.empty() && links == nullptr) check_inputs(job, errors, context.on.grid);
   if (errors.empty()) check_backend(job, backend, errors);
+  if (errors.empty()) check_ranks(job, context.on.all->size(), links != nullptr, errors);
   demand_none(errors);
 }
 
@@ -40,23 +43,28 @@ ProgressListener listener_of(const Context& context) {
   };
 }
 
-quadrille_status run(Context& context, const GaugeObject* links, const char* words,
-                     const std::filesystem::path& folder) {
+quadrille_status run(Context& context, const GaugeObject* links, const char* words, const char* folder) {
   static std::recursive_mutex one_at_a_time;  // a job says what gives way when its backend is short of memory
   const std::lock_guard lock(one_at_a_time);
   JobClock clock;
   std::vector<Error> errors;
-  const Job job = read_job_text(words, "job", links != nullptr, errors);
-  demand_none(errors);
-  check(job, folder, links, context.backend);
+  Job job;
+  together(context, {"quadrille_job_run", words}, [&] {
+    job = read_job_text(required(words, "words"), "job", links != nullptr, errors);
+    demand_none(errors);
+    check(job, required(folder, "folder"), links, context);
+  });
+  const Communicator& all = *context.on.all;
+  const std::filesystem::path place = share(all, folder);
   std::optional<LoadedGauge> held;
   if (links != nullptr) held = held_gauge(links->lattice, links->links, "links of the host");
   const StopRequests requests;
   const HearProgress hear(listener_of(context));
-  const std::optional<bool> converged = carry_out(job, folder, false, context.backend, std::move(held), clock, errors);
-  demand_none(errors);
-  const std::filesystem::path results = folder / "results.json";
-  context.text = text_of(results);
+  const std::optional<bool> converged =
+      carry_out(job, place, false, context.backend, std::move(held), clock, errors, context.on.grid);
+  all_or_none(all, [&] { demand_none(errors); });
+  const std::filesystem::path results = place / "results.json";
+  context.text = share(all, all.rank() == 0 ? text_of(results) : "");
   if (*converged) return QUADRILLE_DONE;
   return fail(&context, QUADRILLE_NOT_CONVERGED,
               fmt::format("a solve did not converge; see 'stop_reason' in {}", results.string()));
@@ -79,7 +87,7 @@ quadrille_status quadrille_job_run(quadrille_context* handle, quadrille_gauge* g
     }
     quadrille_status status;
     try {
-      status = run(*context, links.get(), required(words, "words"), required(folder, "folder"));
+      status = run(*context, links.get(), words, folder);
     } catch (const quadrille::Stopped& stopped) {
       return fail(context.get(), QUADRILLE_STOPPED, stopped.what());
     }

@@ -3,11 +3,14 @@
 #include "input/capi/arrays.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
+#include "input/job_run.h"
 #include "input/tasks/solve_report.h"
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstring>
+#include <optional>
 
 namespace quadrille::capi {
 
@@ -21,8 +24,12 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 std::shared_ptr<SolverObject> create(const std::shared_ptr<OperatorObject>& op, const char* words) {
-  const auto read = read_words(solver_block(), words);
-  const SolverSpec spec = solver_spec(*read);
+  std::shared_ptr<const Parameters> read;
+  SolverSpec spec;
+  together(op->context(), {"quadrille_solver_create", words}, [&] {
+    read = read_words(solver_block(), words);
+    spec = solver_spec(*read);
+  });
   if (spec.scheme == Scheme::uniform && read->given("sloppy")) {
     log().warn("'solver.sloppy' is not used by scheme: uniform");
   }
@@ -104,8 +111,8 @@ class Solves {
     backend.synchronize();
     const double imported = seconds_since(begin);
     watch(k);
-    const SolveReport report =
-        object_.systems.solve(choice_, object_.x, object_.b, guessed ? Start::given : Start::zero);
+    const SolveReport report = counted(
+        [&] { return object_.systems.solve(choice_, object_.x, object_.b, guessed ? Start::given : Start::zero); });
     const Clock::time_point solved = Clock::now();
     write(object_.x, x_[k], 1 / unit);
     quadrille_report out = QUADRILLE_REPORT_INIT;
@@ -124,6 +131,15 @@ class Solves {
     return report;
   }
 
+  /// As a solve of the job, if a module works here.
+  template <class Solve>
+  SolveReport counted(const Solve& solve) const {
+    JobRun* const job = object_.context().job;
+    if (job == nullptr) return solve();
+    const JobClock::Span span = job->count(Phase::solves);
+    return solve();
+  }
+
   /// The sites of the choice, from and to the fields of the solver, which are full.
   void read(Field& full, const void* array, double factor) const {
     if (choice_.subset == Subset::Full) return host_.read_into(full, array, factor);
@@ -137,18 +153,28 @@ class Solves {
 
   void watch(std::size_t k) {
     const Context& context = object_.context();
-    if (context.progress == nullptr) return object_.systems.set_progress({});
+    if (context.progress == nullptr && !context.on.ranks) return object_.systems.set_progress({});
+    if (context.on.ranks) ranks().raise(0);
     object_.systems.set_progress([this, &context, k](const Progress& now) {
-      if (context.progress(context.progress_user, k, count_, now.iteration, now.residual) == 0) return;
+      const bool stop = context.progress != nullptr &&
+                        context.progress(context.progress_user, k, count_, now.iteration, now.residual) != 0;
+      if (!(context.on.ranks ? agreed(stop) : stop)) return;
       throw Stopped{fmt::format("the progress function has ended solve {} after {} iterations", k, now.iteration)};
     });
+  }
+  const Communicator& ranks() const { return object_.op->gauge->lattice->communicator(); }
+  /// Whether any rank wants to stop, as all know it after the sums of the next iteration.
+  bool agreed(bool stop) const {
+    if (stop) ranks().raise(SIGTERM);
+    return ranks().agreed_signal() != 0;
   }
 
   void give(std::size_t k, quadrille_report& out, const SolveReport& report, const std::vector<KernelRecord>& kernels) {
     const DiracOperator& dirac = *object_.op->dirac;
     nlohmann::ordered_json solve = {{"solve", k}, {"system", words_->text("system")}};
     solve.update(solve_json({"", 0, 0, dirac.mass(), dirac.kappa()}, object_.systems.spec(), report, kernels));
-    for (const char* of_a_task : {"task", "spin", "color"}) solve.erase(of_a_task);
+    for (const char* of_a_column : {"task", "spin", "color"}) solve.erase(of_a_column);
+    if (JobRun* const job = object_.context().job) job->add_solve(solve);
     for (const auto& [key, value] :
          {std::pair("import_seconds", out.import_seconds), std::pair("export_seconds", out.export_seconds)}) {
       solve[key] = value;
@@ -185,7 +211,10 @@ quadrille_status quadrille_solver_create(quadrille_operator* handle, const char*
 quadrille_status quadrille_solver_solve(quadrille_solver* handle, const char* words, const void* const* b,
                                         void* const* x, size_t count, quadrille_report* reports) {
   return with<SolverObject>(handle, [&](const std::shared_ptr<SolverObject>& solver) {
-    return Solves(*solver, words, b, x, count, reports).run();
+    std::optional<Solves> solves;
+    together(solver->context(), {"quadrille_solver_solve", words, count},
+             [&] { solves.emplace(*solver, words, b, x, count, reports); });
+    return solves->run();
   });
 }
 

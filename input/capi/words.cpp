@@ -155,6 +155,28 @@ const ParameterTable& context_table() {
   return table;
 }
 
+const ParameterTable& rank_context_table() {
+  static const ParameterTable table = [] {
+    ParameterTable on_ranks = context_table();
+    on_ranks.parameters.push_back({.name = "grid",
+                                   .type = Type::integer4,
+                                   .help =
+                                       "ranks along x, y, z, t, of a communicator of MPI; for each lattice the grid "
+                                       "with the least to exchange when not given",
+                                   .minimum = 1,
+                                   .maximum = 4096});
+    on_ranks.parameters.push_back({.name = "place",
+                                   .type = Type::integer4,
+                                   .help =
+                                       "of this rank in the grid, from 0 0 0 0; that of rank ((t Nz + z) Ny + y) Nx + "
+                                       "x is x y z t when not given",
+                                   .minimum = 0,
+                                   .maximum = 4095});
+    return on_ranks;
+  }();
+  return table;
+}
+
 const ParameterTable& new_links_table() {
   static const ParameterTable table = make_links_table(true);
   return table;

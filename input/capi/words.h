@@ -11,8 +11,9 @@
 
 namespace quadrille::capi {
 
-/// {backend, threads}: quadrille_context_create.
+/// {backend, threads}: quadrille_context_create; and those with `grid` and `place`: quadrille_context_create_mpi.
 const ParameterTable& context_table();
+const ParameterTable& rank_context_table();
 /// LINKS of quadrille.h; with the extents of a field that is made (from), and without.
 const ParameterTable& new_links_table();
 const ParameterTable& links_table();

@@ -23,7 +23,7 @@ void demand(bool said, const char* what, const char* flag) {
 ModuleHandles::ModuleHandles(JobRun& job, const TaskSpec& task)
     : job_(job),
       task_(task),
-      home_(std::make_shared<capi::Context>(job.backend(), omp_get_max_threads(), log())),
+      home_(std::make_shared<capi::Context>(job.backend(), omp_get_max_threads(), log(), job)),
       context_handle_(add<quadrille_context>(home_)) {}
 
 ModuleHandles::~ModuleHandles() {

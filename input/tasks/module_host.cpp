@@ -158,6 +158,19 @@ void warn(quadrille_run* run, const char* text) {
   });
 }
 
+void write_log(quadrille_run* run, quadrille_log_level level, const char* text) {
+  (void)host_call(run, "log", [&] {
+    const std::string said = given(text, "a text for the log");
+    switch (level) {
+      case QUADRILLE_LOG_DEBUG: log().debug("{}", said); return QUADRILLE_DONE;
+      case QUADRILLE_LOG_INFO: log().info("{}", said); return QUADRILLE_DONE;
+      case QUADRILLE_LOG_WARNING: log().warn("{}", said); return QUADRILLE_DONE;
+      case QUADRILLE_LOG_ERROR: log().error("{}", said); return QUADRILLE_DONE;
+    }
+    throw std::invalid_argument(fmt::format("{} is no level of the log; there are 1 to 4", int(level)));
+  });
+}
+
 void progress(quadrille_run* run, const char* text, double fraction) {
   (void)host_call(run, "progress", [&] {
     if (run->job == nullptr) return QUADRILLE_DONE;
@@ -183,6 +196,10 @@ void fail(quadrille_run* run, quadrille_status code, const char* path, const cha
     const std::string why = given(message, "the reason of a failure");
     if (code == QUADRILLE_NO_MEMORY) {
       set_failure(run, std::make_exception_ptr(NotEnoughMemory(why)));
+      return QUADRILLE_DONE;
+    }
+    if (code == QUADRILLE_FAILED_ELSEWHERE) {  // that rank says why
+      set_failure(run, std::make_exception_ptr(FailedElsewhere(why)));
       return QUADRILLE_DONE;
     }
     const std::string name = path == nullptr ? run->task.name : fmt::format("'{}'", path);
@@ -438,6 +455,7 @@ const quadrille_host module_host = {
     .gather = gather,
     .broadcast = broadcast,
     .exchange = exchange,
+    .log = write_log,
 };
 
 }  // namespace quadrille

@@ -3,9 +3,12 @@
 #include "tests/backend_under_test.h"
 #include "tests/input/capi/host.h"
 
+#include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 namespace quadrille {
@@ -73,6 +76,54 @@ TEST(ForeignArrays, LinksAndSpinorsOnTheDeviceAreThoseOfTheHost) {
       << host.message();
   EXPECT_EQ(report.host_bytes, 0u);
   EXPECT_EQ(device_x.fetched<Complex>(), x.data);
+}
+
+/// A stream of the host, and memory of its that a device copies from behind its back.
+struct HostStream {
+  explicit HostStream(const std::vector<Complex>& numbers) {
+    EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+    EXPECT_EQ(cudaMallocHost(&pinned, numbers.size() * sizeof(Complex)), cudaSuccess);
+    std::memcpy(pinned, numbers.data(), numbers.size() * sizeof(Complex));
+  }
+  ~HostStream() {
+    (void)cudaStreamSynchronize(stream);
+    (void)cudaFreeHost(pinned);
+    (void)cudaStreamDestroy(stream);
+  }
+  HostStream(const HostStream&) = delete;
+
+  cudaStream_t stream = nullptr;
+  void* pinned = nullptr;
+};
+
+/// The spinor comes by a stream that is busy for a while when the call begins.
+TEST(ForeignArrays, ACallWaitsForTheStreamThatItsArraysAreReadyOn) {
+  const Host host;
+  quadrille_operator* op = host.op(
+      host.gauge(fmt::format("{{start: hot, seed: {}, dims: [4, 6, 2, 8]}}", next_seed() >> 2)), operator_words);
+  const HostSpinor b = random_spinor(dims);
+  HostSpinor wanted(dims);
+  const std::size_t bytes = b.data.size() * sizeof(Complex);
+  const void* in = b.data.data();
+  void* out = wanted.data.data();
+  ASSERT_EQ(quadrille_operator_apply(op, QUADRILLE_M, "", &in, &out, 1), QUADRILLE_DONE) << host.message();
+  for (const bool named : {true, false}) {  // without one the call waits for all of them
+    const HostStream other(b.data);
+    const HostSpinor zero(dims);
+    const DeviceCopy late(zero.data.data(), bytes), found(zero.data.data(), bytes);
+    backend().synchronize();
+    ASSERT_EQ(quadrille_context_set_stream(host.context, named ? other.stream : nullptr), QUADRILLE_DONE);
+    ASSERT_EQ(cudaLaunchHostFunc(
+                  other.stream, [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }, nullptr),
+              cudaSuccess);
+    ASSERT_EQ(cudaMemcpyAsync(late.get(), other.pinned, bytes, cudaMemcpyHostToDevice, other.stream), cudaSuccess);
+    in = late.get();
+    out = found.get();
+    ASSERT_EQ(quadrille_operator_apply(op, QUADRILLE_M, "where: device", &in, &out, 1), QUADRILLE_DONE)
+        << host.message();
+    EXPECT_EQ(found.fetched<Complex>(), wanted.data);
+  }
+  ASSERT_EQ(quadrille_context_set_stream(host.context, nullptr), QUADRILLE_DONE);
 }
 
 TEST(ForeignArrays, PointersToAnotherPlaceAreRefused) {

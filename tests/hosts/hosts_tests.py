@@ -3,6 +3,7 @@
 what they find with jobs.
 
     QUADRILLE_BUILD=build hosts_tests.py [CLASS...]        QUADRILLE_BUILD: the build folder to install from
+                                                          QUADRILLE_MPIEXEC: mpirun, for those on ranks
 """
 
 import ctypes
@@ -25,6 +26,7 @@ from harness import ProgramTest  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 README = os.path.join(HERE, "..", "..", "input", "capi", "README.md")
+MPIEXEC = os.environ.get("QUADRILLE_MPIEXEC")
 PLACE = tempfile.mkdtemp(prefix="quadrille-hosts-")
 PREFIX = os.path.join(PLACE, "installed")
 EXAMPLES = os.path.join(PLACE, "examples")
@@ -53,7 +55,8 @@ def build():
     flags = os.environ.get("QUADRILLE_CXX_FLAGS", "")
     subprocess.run(["cmake", "-S", os.path.join(HERE, "outside"), "-B", os.path.join(PLACE, "build"),
                     f"-DCMAKE_PREFIX_PATH={PREFIX}", f"-DREADME_EXAMPLES={EXAMPLES}", "-DCMAKE_BUILD_TYPE=Release",
-                    f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_C_FLAGS={flags}", *compilers], **quiet)
+                    f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_C_FLAGS={flags}", f"-DWITH_MPI={'ON' if MPIEXEC else 'OFF'}",
+                    *compilers], **quiet)
     subprocess.run(["cmake", "--build", os.path.join(PLACE, "build")], **quiet)
     harness.PROGRAM = os.path.join(PREFIX, "bin", "quadrille")
 
@@ -165,6 +168,87 @@ class Hosts(ProgramTest):
         found = [f"soname {soname}"] + [f"function {name}" for name in functions] + self.host("layout")
         with open(os.path.join(HERE, "abi.txt")) as stream:
             self.assertEqual(found, stream.read().splitlines())
+
+
+class Ranks(ProgramTest):
+    """Hosts under mpirun, against the same job there on the same grid."""
+
+    def setUp(self):
+        super().setUp()
+        if not MPIEXEC:
+            self.skipTest("this Quadrille is built without MPI")
+
+    def on_ranks(self, *command, silent=True):
+        process = subprocess.run([MPIEXEC, "--oversubscribe", "-n", "2", *command], cwd=self.folder, text=True,
+                                 stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
+        self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
+        if silent:
+            self.assertEqual(process.stderr, "", process.stdout)
+        return process.stdout.splitlines()
+
+    def job(self, grid):
+        """That of Hosts, on ranks."""
+        start = {"start": "hot", "dims": [4, 8, 4, 8], "seed": harness.SEED, "save": {"file": "field.lime"}}
+        job = {"gauge": start, "operator": OPERATOR, "solver": SOLVER,
+               "run": [{"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]},
+                        "save": {"file": "propagator.lime", "precision": "double"}},
+                       {"task": "mesons", "from": "propagator"}]}
+        out = f"out_{'_'.join(map(str, grid))}"
+        self.on_ranks(*harness.command("run", self.write_job(job), "--out", self.path(out), "--threads", "1", "--grid",
+                                       *map(str, grid)), silent=False)
+        with open(os.path.join(self.path(out), "results.json")) as stream:
+            results = json.load(stream)
+        self.assertEqual(results["ranks"], {"count": 2, "grid": grid})
+        return results, self.saved_propagator(results, out), os.path.join(self.path(out), "field.lime")
+
+    def whole(self, file, dims):
+        """[column][t, z, y, x][spin][colour] of what all ranks have written."""
+        found = np.full((12, *reversed(dims), 4, 3), np.nan, dtype=complex)
+        for rank in range(2):
+            with open(f"{file}.{rank}", "rb") as stream:
+                part, origin = np.fromfile(stream, dtype=np.int32, count=8).reshape(2, 4)[:, ::-1]
+                mine = np.fromfile(stream, dtype=complex).reshape(12, *part, 4, 3)
+            found[(slice(None), *(slice(o, o + n) for o, n in zip(origin, part, strict=True)))] = mine
+        return found
+
+    def test_solutions_have_the_bits_of_the_job_on_the_same_grid(self):
+        for grid in ([1, 1, 1, 2], [1, 2, 1, 1]):
+            results, propagator, field = self.job(grid)
+            wanted = propagator.transpose(5, 7, 0, 1, 2, 3, 4, 6).reshape(12, *propagator.shape[:4], 4, 3)
+            for name in ("on_ranks_c", "on_ranks_cpp", "on_ranks_fortran"):
+                with self.subTest(host=name, grid=grid):
+                    if not os.path.exists(built(name)):
+                        self.skipTest("there is no Fortran compiler, or no MPI for it")
+                    lines = self.on_ranks(built(name), field, flow(OPERATOR), flow(SOLVER), flow(grid), self.path(name))
+                    found = self.whole(self.path(name), results["lattice"]["dims"])
+                    self.assertEqual([int(line.split()[0]) for line in lines],
+                                     [solve["iterations"] for solve in results["solves"]])
+                    # The C++ host numbers its ranks from the end: a sum of two has the same bits.
+                    self.assertEqual([float(line.split()[1]) for line in lines],
+                                     [solve["residual"] for solve in results["solves"]])
+                    self.assertTrue(np.array_equal(found.view(np.int64), np.ascontiguousarray(wanted).view(np.int64)),
+                                    f"largest difference {abs(found - wanted).max()}")
+            with open(os.path.join(self.path("on_ranks_cpp") + ".job", "results.json")) as stream:
+                of_host = json.load(stream)
+            shutil.rmtree(self.path("on_ranks_cpp") + ".job")
+            self.assertEqual(of_host["ranks"], results["ranks"])
+            self.assertEqual(of_host["correlators"], results["correlators"])
+            self.assertEqual([solve["residual"] for solve in of_host["solves"]],
+                             [solve["residual"] for solve in results["solves"]])
+
+    def test_threads_with_contexts_of_their_own(self):
+        said, = self.on_ranks(built("threads_on_ranks_cpp"), "funneled")
+        self.assertIn("only the thread that began MPI may call it", said)
+        said, = self.on_ranks(built("threads_on_ranks_cpp"), "multiple")
+        if said == "no threads here":
+            self.skipTest("MPI has no MPI_THREAD_MULTIPLE")
+        self.assertEqual(said, "0 wrong")
+
+    def test_a_mistake_of_one_rank_ends_the_call_on_all(self):
+        line, = self.on_ranks(built("failing_on_ranks"))  # the library says nothing itself
+        calls, wrong = re.fullmatch(r"(\d+) calls, (\d+) wrong", line).groups()
+        self.assertEqual(wrong, "0")
+        self.assertGreater(int(calls), 45)
 
 
 class Ctypes(ProgramTest):

@@ -111,7 +111,8 @@ TEST(Descriptor, LayoutOfTheHost) {
   AT(quadrille_host, gather, 320);
   AT(quadrille_host, broadcast, 328);
   AT(quadrille_host, exchange, 336);
-  EXPECT_EQ(sizeof(quadrille_host), 344u);
+  AT(quadrille_host, log, 344);
+  EXPECT_EQ(sizeof(quadrille_host), 352u);
 }
 
 TEST(Descriptor, LayoutOfFunctions) {
@@ -133,7 +134,8 @@ TEST(Descriptor, LayoutOfFunctions) {
   AT(quadrille_functions, solver_json, 120);
   AT(quadrille_functions, solver_destroy, 128);
   AT(quadrille_functions, propagator_to_memory, 136);
-  EXPECT_EQ(sizeof(quadrille_functions), 144u);
+  AT(quadrille_functions, gauge_part, 144);
+  EXPECT_EQ(sizeof(quadrille_functions), 152u);
 }
 
 TEST(Descriptor, ValuesOfVersionOne) {

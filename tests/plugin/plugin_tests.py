@@ -169,12 +169,15 @@ class Modules(ProgramTest):
                              (24, "it asks for links without QUADRILLE_NEEDS_LINKS"),
                              (25, "it releases memory that it was not given"), (26, "it keeps a state without parts"),
                              (27, "'a.b' is no good name of a part of a state"),
-                             (28, "it puts the part 'a' twice into one state"), (29, "'number' is of another type")):
+                             (28, "it puts the part 'a' twice into one state"), (29, "'number' is of another type"),
+                             (30, "9 is no level of the log; there are 1 to 4"),
+                             (31, "it gives a null pointer as a text for the log")):
             with self.subTest(number=number):
                 process = self.call("run", self.write_job({"run": [{"task": "c_echo", "number": number}]}), "--out",
                                     self.path(str(number)), env=search("in_c"))
                 self.assertEqual(process.returncode, 1)
                 self.assertIn(f"the module 'in_c': {said}", process.stderr)
+                self.assertIn("quadrille: info: c_echo has been told a number\n", process.stderr)
                 self.assertEqual([name for name in os.listdir(self.path(str(number))) if "lime" in name], [])
 
     def test_an_exception_past_every_guard_names_the_module(self):
@@ -206,11 +209,25 @@ class Modules(ProgramTest):
         self.assertEqual(found["difference"], 0)
         self.assertLess(found["residual"], 1.01e-11)
         self.assertEqual(found["iterations"], results["solves"][7]["iterations"])
+        self.assertEqual([solve["task"] for solve in results["solves"]], ["propagator"] * 12 + ["handles"])
+        its_own, of_the_job = results["solves"][12], results["solves"][7]
+        self.assertEqual((its_own["solve"], its_own["system"], its_own["converged"]), (0, "m", True))
+        for key in ("mass", "kappa", "solver", "scheme", "precision", "sloppy", "iterations", "residual", "history"):
+            self.assertEqual(its_own[key], of_the_job[key])
+        self.assertGreaterEqual(results["timing"]["solves"], sum(solve["seconds"] for solve in results["solves"]))
         self.assertEqual((found["update_refused"], found["wrong_column"]), (5, 3))
         self.assertEqual(found["message"], "there is no column 12; there are 0 to 11")
         if harness.BACKEND == "cpu":
             self.assertEqual((found["ordinal"], found["stream"]), (-1, False))
         self.assertEqual(found["aligned"], True)
+
+    def test_a_solve_of_a_module_that_does_not_converge(self):
+        job = {**self.JOB, "solver": {"type": "cg", "tolerance": 1e-11, "max_iterations": 2},
+               "run": [{"task": "handles", "unfinished": True}]}
+        results = self.run_job(job, env=search("handles"), status=3)
+        solve, = results["solves"]
+        self.assertEqual((solve["task"], solve["converged"], solve["stop_reason"], solve["iterations"]),
+                         ("handles", False, "max_iterations", 2))
 
     def test_a_propagator_of_an_earlier_run(self):
         """It comes back from the file that it was saved in, or is solved again."""
@@ -394,6 +411,7 @@ class Modules(ProgramTest):
                 found = results["c_ranks"]
                 trace = results["gauge"]["link_trace"] * 12 * 4 * 8 * 4 * 12
                 self.assertAlmostEqual(found.pop("trace"), trace, delta=1e-9)
+                self.assertAlmostEqual(found.pop("plaquette"), results["gauge"]["plaquette"], delta=1e-14)
                 self.assertEqual(found, {"grid": list(grid), "first": 0, "last": count - 1, "asked": 0,
                                          "received": 2 if grid[3] == 3 else 0, "from_last": 99 + count})
                 saved, mine = (lime_files.read_gauge(self.path(f"out{count}/{name}"))[0] for name in ("links.lime", "mine.lime"))

@@ -8,7 +8,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <climits>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -21,6 +22,15 @@ void check(int status, const char* what) {
   int length = 0;
   MPI_Error_string(status, text, &length);
   throw Error(ErrorCode::internal, fmt::format("MPI: {}: {}", what, std::string(text, std::size_t(length))));
+}
+
+bool has_ended() {
+  int ended = 0;
+  return MPI_Finalized(&ended) != MPI_SUCCESS || ended != 0;
+}
+
+void release(MPI_Comm& comm) {
+  if (comm != MPI_COMM_NULL && !has_ended()) MPI_Comm_free(&comm);
 }
 
 constexpr std::size_t most = std::size_t(1) << 30;  ///< bytes of one message: MPI counts in int
@@ -44,6 +54,7 @@ class MpiChannel final : public Channel {
     }
   }
   ~MpiChannel() override {
+    if (has_ended()) return;
     for (MPI_Request& request : requests_) MPI_Request_free(&request);
   }
   void start() override {
@@ -61,8 +72,8 @@ class MpiChannel final : public Channel {
 
 class MpiCommunicator final : public Communicator {
  public:
-  explicit MpiCommunicator(const Dims& grid) : grid_(grid) {
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "making a communicator");
+  MpiCommunicator(MPI_Comm of, const Dims& grid) : grid_(grid) {
+    check(MPI_Comm_dup(of, &comm_), "making a communicator");
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
@@ -72,10 +83,7 @@ class MpiCommunicator final : public Communicator {
       rest /= grid[mu];
     }
   }
-  ~MpiCommunicator() override {
-    int ended = 0;
-    if (MPI_Finalized(&ended) == MPI_SUCCESS && ended == 0) MPI_Comm_free(&comm_);
-  }
+  ~MpiCommunicator() override { release(comm_); }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -110,27 +118,30 @@ class MpiCommunicator final : public Communicator {
   Dims grid_, coordinates_{};
 };
 
+MPI_Comm copy_of(MPI_Comm comm) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  check(MPI_Comm_dup(comm, &copy), "making a communicator");
+  return copy;
+}
+
 class MpiRanks final : public Ranks {
  public:
-  MpiRanks() {
-    int there = 0, provided = 0;
-    check(MPI_Initialized(&there), "asking for its state");
-    if (there == 0) {
-      // Threads work between calls of MPI; the one that began it makes them.
-      check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "beginning");
-      mine_ = true;
-    }
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-    MPI_Comm_size(MPI_COMM_WORLD, &size_);
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &end_), "making a communicator");
+  /// Takes over `comm`, and ends MPI with itself if `ends_mpi`.
+  MpiRanks(MPI_Comm comm, bool ends_mpi) : comm_(comm), ends_mpi_(ends_mpi) {
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+    end_ = copy_of(comm_);
     MPI_Comm host = MPI_COMM_NULL;
-    check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host), "finding hosts");
+    check(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &host), "finding hosts");
     MPI_Comm_rank(host, &local_rank_);
     MPI_Comm_size(host, &local_size_);
     MPI_Comm_free(&host);
   }
   ~MpiRanks() override {
-    if (mine_) MPI_Finalize();
+    release(end_);
+    release(comm_);
+    if (ends_mpi_) MPI_Finalize();
   }
 
   int rank() const override { return rank_; }
@@ -138,7 +149,7 @@ class MpiRanks final : public Ranks {
   int local_rank() const override { return local_rank_; }
   int local_size() const override { return local_size_; }
   std::shared_ptr<const Communicator> communicator(const Dims& grid) const override {
-    return std::make_shared<const MpiCommunicator>(grid);
+    return std::make_shared<const MpiCommunicator>(comm_, grid);
   }
   bool meet_at_end(double seconds) override {
     using Clock = std::chrono::steady_clock;
@@ -156,14 +167,94 @@ class MpiRanks final : public Ranks {
     MPI_Abort(MPI_COMM_WORLD, status);
     ::_exit(status);
   }
+  std::unique_ptr<Ranks> numbered(int number) const override {
+    MPI_Comm again = MPI_COMM_NULL;
+    check(MPI_Comm_split(comm_, 0, number, &again), "numbering ranks");
+    return std::make_unique<MpiRanks>(again, false);
+  }
+  std::string obstacle() const override {
+    if (has_ended()) return "MPI has ended";
+    int level = MPI_THREAD_SINGLE, main = 0;
+    if (MPI_Query_thread(&level) != MPI_SUCCESS || level >= MPI_THREAD_SERIALIZED) return {};
+    if (MPI_Is_thread_main(&main) == MPI_SUCCESS && main != 0) return {};
+    return "only the thread that began MPI may call it: begin it with MPI_Init_thread and MPI_THREAD_MULTIPLE for "
+           "calls from others";
+  }
 
  private:
-  bool mine_ = false;
+  MPI_Comm comm_, end_ = MPI_COMM_NULL;  ///< end_: where ranks wait that others may not have come to the end with
+  bool ends_mpi_;
   int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
-  MPI_Comm end_ = MPI_COMM_NULL;
 };
+
+Ranks* join_world() {
+  int there = 0, provided = 0;
+  check(MPI_Initialized(&there), "asking for its state");
+  // Threads work between calls of MPI; the one that began it makes them.
+  if (there == 0) check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "beginning");
+  return new MpiRanks(copy_of(MPI_COMM_WORLD), there == 0);
+}
+
+/// An MPI_Comm of another MPI than this one means anything here: of the families whose MPI_Comm differ, and that may be
+/// in one process, the one that answers must be the one that this was compiled for.
+void demand_family() {
+#if defined(OPEN_MPI)
+  constexpr std::string_view compiled_for = "Open MPI";
+#elif defined(MPICH_VERSION)
+  constexpr std::string_view compiled_for = "MPICH";
+#else
+  constexpr std::string_view compiled_for = "";
+#endif
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  check(MPI_Get_library_version(text, &length), "asking for its version");
+  const std::string_view there(text, std::size_t(length));
+  if (there.find(compiled_for) != there.npos) return;
+  throw Error(ErrorCode::unsupported,
+              fmt::format("this Quadrille is built with {}, but the program runs with {}: build "
+                          "both with the same MPI",
+                          compiled_for, there.substr(0, there.find('\n'))));
+}
+
+/// While it lives, MPI says that something is no communicator rather than ending the program.
+class ReturnErrors {
+ public:
+  ReturnErrors() {
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before_);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  }
+  ~ReturnErrors() {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, before_);
+    MPI_Errhandler_free(&before_);
+  }
+  ReturnErrors(const ReturnErrors&) = delete;
+  ReturnErrors& operator=(const ReturnErrors&) = delete;
+
+ private:
+  MPI_Errhandler before_;
+};
+
+Ranks* ranks_of_host(const HostCommunicator& host) {
+  const auto refuse = [](const char* why) { throw Error(ErrorCode::invalid_input, why); };
+  demand_family();
+  int there = 0, between_groups = 0;
+  check(MPI_Initialized(&there), "asking for its state");
+  if (there == 0) refuse("MPI has not begun: call MPI_Init or MPI_Init_thread before a context is made on ranks");
+  if (has_ended()) refuse("MPI has ended: a context on ranks is made before MPI_Finalize");
+  const MPI_Comm comm =
+      host.address != nullptr ? *static_cast<const MPI_Comm*>(host.address) : MPI_Comm_f2c(MPI_Fint(host.fortran));
+  if (comm == MPI_COMM_NULL) refuse("the communicator is MPI_COMM_NULL");
+  const ReturnErrors return_errors;
+  if (MPI_Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) refuse("the communicator is none of MPI");
+  if (between_groups != 0) refuse("the communicator is one between two groups (an intercommunicator)");
+  return new MpiRanks(copy_of(comm), false);
+}
 
 }  // namespace
 }  // namespace quadrille
 
-extern "C" QUADRILLE_API quadrille::Ranks* quadrille_join_ranks() { return new quadrille::MpiRanks; }
+extern "C" QUADRILLE_API quadrille::Ranks* quadrille_join_ranks() { return quadrille::join_world(); }
+
+extern "C" QUADRILLE_API quadrille::Ranks* quadrille_ranks_of(const quadrille::HostCommunicator& host) {
+  return quadrille::ranks_of_host(host);
+}

@@ -102,6 +102,12 @@ int main(void) {
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_solver_solve(solver, "{}", from, no_to, 1, &report));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_solver_json(solver, NULL));
 
+  /* a stream without a GPU */
+  EXPECT(QUADRILLE_DONE, quadrille_context_create("{backend: cpu}", &other));
+  EXPECT(QUADRILLE_UNSUPPORTED, quadrille_context_set_stream(other, b));
+  EXPECT(QUADRILLE_DONE, quadrille_context_set_stream(other, NULL));
+  EXPECT(QUADRILLE_DONE, quadrille_context_destroy(other));
+
   /* words */
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_context_create("{threads: 0}", &other));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_context_create("[", &other));

@@ -11,9 +11,15 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace quadrille {
 namespace {
@@ -471,6 +477,40 @@ TEST(CApi, AJobStopsWhenTheHostSaysSoAndGoesOn) {
   const auto whole = run_job(host, gauge, job_of_host, folder.file("whole"));
   EXPECT_EQ(continued.at("correlators"), whole.at("correlators"));
   ASSERT_EQ(quadrille_context_set_progress(host.context, nullptr, nullptr), QUADRILLE_DONE);
+}
+
+/// The library is a guest: signals and the environment are the host's, while it works and afterwards.
+TEST(CApi, SignalsAndTheEnvironmentStayTheHosts) {
+  struct State {
+    std::vector<struct sigaction> handlers = std::vector<struct sigaction>(32);
+    std::vector<std::string> environment;
+    State() {
+      for (int k = 1; k < 32; ++k) (void)sigaction(k, nullptr, &handlers[std::size_t(k)]);
+      for (char** one = environ; *one != nullptr; ++one) environment.emplace_back(*one);
+    }
+    bool is(const State& other) const {
+      const auto same = [](const struct sigaction& a, const struct sigaction& b) {
+        return a.sa_handler == b.sa_handler && a.sa_flags == b.sa_flags;
+      };
+      return environment == other.environment && std::ranges::equal(handlers, other.handlers, same);
+    }
+    static int compare(void* user, size_t, size_t, int, double) {
+      EXPECT_TRUE(static_cast<const State*>(user)->is(State()));
+      return 0;
+    }
+  };
+  State before;
+  const TemporaryFolder folder;
+  {
+    const Solving s;
+    ASSERT_EQ(quadrille_context_set_progress(s.host.context, &State::compare, &before), QUADRILLE_DONE);
+    const HostSpinor b = random_spinor(dims);
+    HostSpinor x(dims);
+    quadrille_report report = QUADRILLE_REPORT_INIT;
+    EXPECT_EQ(s.solve(b, x, &report), QUADRILLE_DONE);
+    (void)run_job(s.host, s.gauge, job_of_host, folder.file("out"));
+  }
+  EXPECT_TRUE(before.is(State()));
 }
 
 TEST(CApi, JobsThatCannotBeHaveACode) {

@@ -41,7 +41,7 @@ static quadrille_status solve(const quadrille_host* host, quadrille_run* run) {
   quadrille_solver* solver;
   quadrille_propagator* propagator;
   quadrille_report report = QUADRILLE_REPORT_INIT;
-  int dims[4], ordinal;
+  int dims[4], ordinal, unfinished;
   double plaquettes[7], difference = -1;
   int64_t column;
   void *stream, *memory;
@@ -59,7 +59,9 @@ static quadrille_status solve(const quadrille_host* host, quadrille_run* run) {
   memset(b, 0, sizeof b);
   b[2 * column] = 1;
   in[0] = b, out[0] = x;
-  CALL(f->solver_solve(solver, "{}", in, out, 1, &report));
+  DO(host->boolean(run, "unfinished", 0, &unfinished));
+  refused = f->solver_solve(solver, "{}", in, out, 1, &report);
+  if (!(unfinished && refused == QUADRILLE_NOT_CONVERGED)) CALL(refused);
   in[0] = x, out[0] = mx;
   CALL(f->operator_apply(op, QUADRILLE_M, NULL, in, out, 1));
   links[0] = b;
@@ -145,7 +147,8 @@ static const quadrille_parameter task_name[] = {
     {.name = "task", .type = QUADRILLE_EARLIER_TASK, .help = "solved", .choices = kinds}};
 static const quadrille_parameter solve_parameters[] = {
     {.name = "from", .type = QUADRILLE_LIST, .help = "compared with", .members = task_name, .member_count = 1},
-    {.name = "column", .type = QUADRILLE_INTEGER, .help = "of the source", .default_text = "0"}};
+    {.name = "column", .type = QUADRILLE_INTEGER, .help = "of the source", .default_text = "0"},
+    {.name = "unfinished", .type = QUADRILLE_BOOLEAN, .help = "a solve need not converge", .default_text = "false"}};
 static const quadrille_parameter steps_parameters[] = {
     {.name = "fuse",
      .type = QUADRILLE_TEXT,
@@ -157,7 +160,7 @@ static const quadrille_task tasks[] = {
     {.name = "handles",
      .help = "solves with the handles of the job",
      .parameters = solve_parameters,
-     .parameter_count = 2,
+     .parameter_count = 3,
      .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_NEEDS_OPERATOR | QUADRILLE_NEEDS_SOLVER,
      .run = solve},
     {.name = "steps",

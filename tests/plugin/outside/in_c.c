@@ -8,7 +8,7 @@
 
 static const quadrille_parameter echo_parameters[] = {{.name = "number",
                                                        .type = QUADRILLE_INTEGER,
-                                                       .help = "to be given back; 13 to 29 call the host wrongly",
+                                                       .help = "to be given back; 13 to 31 call the host wrongly",
                                                        .default_text = "7"}};
 static const quadrille_parameter element[] = {{.name = "element", .type = QUADRILLE_REAL, .help = "of a matrix"}};
 static const quadrille_parameter product_parameters[] = {
@@ -34,6 +34,9 @@ static quadrille_status echo(const quadrille_host* host, quadrille_run* run) {
   int64_t number = 0;
   char json[64];
   if (host->integer(run, "number", 0, &number) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  host->log(run, QUADRILLE_LOG_INFO, "c_echo has been told a number");
+  if (number == 30) host->log(run, (quadrille_log_level)9, "loud");
+  if (number == 31) host->log(run, QUADRILLE_LOG_INFO, NULL);
   if (number == 13 && host->integer(run, "no_such_name", 0, &number) != QUADRILLE_DONE) return QUADRILLE_FAILED;
   if (number == 14) (void)host->has(run, NULL);
   if (number == 15) (void)host->count(run, NULL);
@@ -97,23 +100,34 @@ static quadrille_status product(const quadrille_host* host, quadrille_run* run) 
   return host->result(run, NULL, json);
 }
 
-/* Re tr of this rank's links. */
+/* Re tr of this rank's links; and the plaquette of another field that is made of them. */
 static quadrille_status trace_of(const quadrille_host* host, quadrille_run* run, quadrille_gauge* gauge,
-                                 const int grid[4], double* trace) {
+                                 const int grid[4], double* trace, double* plaquette) {
+  const quadrille_functions* const f = host->functions;
   int dims[4], mu;
   size_t numbers = 72, k;
+  quadrille_context* context = NULL;
+  quadrille_gauge* again = NULL;
   quadrille_status status;
+  char words[80];
+  double plaquettes[7] = {0};
   double* links;
-  if (host->functions->gauge_dims(gauge, dims) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (f->gauge_dims(gauge, dims) != QUADRILLE_DONE || host->context(run, &context) != QUADRILLE_DONE)
+    return QUADRILLE_FAILED;
   for (mu = 0; mu < 4; ++mu) numbers *= (size_t)(dims[mu] / grid[mu]);
   links = malloc(numbers * sizeof *links);
   if (links == NULL) {
     host->fail(run, QUADRILLE_NO_MEMORY, NULL, "no memory for links");
     return QUADRILLE_FAILED;
   }
-  status = host->functions->gauge_to_memory(gauge, "{order: ildg}", (void* const[]){links}, 1);
+  status = f->gauge_to_memory(gauge, "{order: ildg}", (void* const[]){links}, 1);
   *trace = 0;
   for (k = 0; status == QUADRILLE_DONE && k < numbers; k += 18) *trace += links[k] + links[k + 8] + links[k + 16];
+  snprintf(words, sizeof words, "{dims: [%d, %d, %d, %d]}", dims[0], dims[1], dims[2], dims[3]);
+  if (status == QUADRILLE_DONE) status = f->gauge_from_memory(context, words, (const void* const[]){links}, 1, &again);
+  if (status == QUADRILLE_DONE) status = f->gauge_plaquettes(again, plaquettes);
+  if (status != QUADRILLE_DONE) host->fail(run, status, NULL, f->message(context));
+  *plaquette = plaquettes[0];
   free(links);
   return status;
 }
@@ -122,13 +136,13 @@ static quadrille_status ranks(const quadrille_host* host, quadrille_run* run) {
   int grid[4], place[4], rank, size, received, from_last, all[64];
   quadrille_gauge* gauge = NULL;
   const char* file = NULL;
-  double trace = 0;
+  double trace = 0, plaquette = 0;
   char json[512];
   if (host->rank_grid(run, grid, place) != QUADRILLE_DONE) return QUADRILLE_FAILED;
   size = grid[0] * grid[1] * grid[2] * grid[3];
   rank = ((place[3] * grid[2] + place[2]) * grid[1] + place[1]) * grid[0] + place[0];
   if (host->gauge(run, &gauge) != QUADRILLE_DONE) return QUADRILLE_FAILED;
-  if (trace_of(host, run, gauge, grid, &trace) != QUADRILLE_DONE) return QUADRILLE_FAILED;
+  if (trace_of(host, run, gauge, grid, &trace, &plaquette) != QUADRILLE_DONE) return QUADRILLE_FAILED;
   if (host->sum(run, &trace, 1) != QUADRILLE_DONE) return QUADRILLE_FAILED;
   if (host->gather(run, &rank, sizeof rank, all) != QUADRILLE_DONE) return QUADRILLE_FAILED;
   if (host->exchange(run, 3, &rank, &received, sizeof rank) != QUADRILLE_DONE) return QUADRILLE_FAILED;
@@ -137,9 +151,10 @@ static quadrille_status ranks(const quadrille_host* host, quadrille_run* run) {
   if (host->text(run, "file", 0, &file) != QUADRILLE_DONE) return QUADRILLE_FAILED;
   if (host->write_gauge(run, file, gauge, 64) != QUADRILLE_DONE) return QUADRILLE_FAILED;
   snprintf(json, sizeof json,
-           "{\"trace\": %.17g, \"grid\": [%d, %d, %d, %d], \"first\": %d, \"last\": %d, \"received\": %d, "
+           "{\"trace\": %.17g, \"plaquette\": %.17g, \"grid\": [%d, %d, %d, %d], \"first\": %d, \"last\": %d, "
+           "\"received\": %d, "
            "\"from_last\": %d, \"asked\": %d}",
-           trace, grid[0], grid[1], grid[2], grid[3], all[0], all[size - 1], received, from_last,
+           trace, plaquette, grid[0], grid[1], grid[2], grid[3], all[0], all[size - 1], received, from_last,
            host->should_stop(run));
   return host->result(run, NULL, json);
 }
