@@ -85,6 +85,53 @@ QUADRILLE_INLINE FourWords<V> gather_four(const float* table, const std::int32_t
   return out;
 }
 
+/// The same of a table of doubles: numbers 4 index ... 4 index + 3.
+template <int V>
+struct FourNumbers {
+  Vec<double, V> number[4];
+};
+
+template <int V>
+QUADRILLE_INLINE FourNumbers<V> gather_four(const double* table, const std::int32_t* index) {
+  FourNumbers<V> out{};
+  const auto record = [&](int lane) { return table + 4 * std::int64_t(index[lane]); };
+#if defined(__AVX512F__)
+  if constexpr (V == 8) {
+    __m512d row[4];
+    for (int r = 0; r < 4; ++r) {  // records r and r + 4
+      row[r] =
+          _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(record(r))), _mm256_loadu_pd(record(r + 4)), 1);
+    }
+    const __m512d xz01 = _mm512_unpacklo_pd(row[0], row[1]), xz23 = _mm512_unpacklo_pd(row[2], row[3]),
+                  yw01 = _mm512_unpackhi_pd(row[0], row[1]), yw23 = _mm512_unpackhi_pd(row[2], row[3]);
+    const __m512i first = _mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0),
+                  second = _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2);
+    out.number[0] = (Vec<double, V>)_mm512_permutex2var_pd(xz01, first, xz23);
+    out.number[1] = (Vec<double, V>)_mm512_permutex2var_pd(yw01, first, yw23);
+    out.number[2] = (Vec<double, V>)_mm512_permutex2var_pd(xz01, second, xz23);
+    out.number[3] = (Vec<double, V>)_mm512_permutex2var_pd(yw01, second, yw23);
+    return out;
+  }
+#endif
+#if defined(__AVX__)
+  if constexpr (V == 4) {
+    const __m256d row[4] = {_mm256_loadu_pd(record(0)), _mm256_loadu_pd(record(1)), _mm256_loadu_pd(record(2)),
+                            _mm256_loadu_pd(record(3))};
+    const __m256d xz01 = _mm256_unpacklo_pd(row[0], row[1]), xz23 = _mm256_unpacklo_pd(row[2], row[3]),
+                  yw01 = _mm256_unpackhi_pd(row[0], row[1]), yw23 = _mm256_unpackhi_pd(row[2], row[3]);
+    out.number[0] = (Vec<double, V>)_mm256_permute2f128_pd(xz01, xz23, 0x20);
+    out.number[1] = (Vec<double, V>)_mm256_permute2f128_pd(yw01, yw23, 0x20);
+    out.number[2] = (Vec<double, V>)_mm256_permute2f128_pd(xz01, xz23, 0x31);
+    out.number[3] = (Vec<double, V>)_mm256_permute2f128_pd(yw01, yw23, 0x31);
+    return out;
+  }
+#endif
+  for (int lane = 0; lane < V; ++lane) {
+    for (int k = 0; k < 4; ++k) out.number[k][lane] = record(lane)[k];
+  }
+  return out;
+}
+
 /// A bit for each lane with a < b.
 template <int V>
 QUADRILLE_INLINE std::uint32_t less_bits(Vec<float, V> a, Vec<float, V> b) {

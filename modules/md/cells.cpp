@@ -1,5 +1,7 @@
 #include "modules/md/cells.h"
 
+#include "core/system/team.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -37,12 +39,14 @@ void CellOrder::sort(std::span<const std::uint32_t> fractions, const std::array<
   const auto cells = std::size_t(count_[0] * count_[1] * count_[2]);
   std::vector<std::int32_t> cell(size);
   begin_.assign(cells + 1, 0);
-  for (std::size_t i = 0; i < size; ++i) {
-    std::int64_t at[3];
-    for (std::size_t k = 0; k < 3; ++k) at[k] = std::int64_t(fractions[3 * i + k]) * count_[k] >> 32;
-    cell[i] = std::int32_t((at[2] * count_[1] + at[1]) * count_[0] + at[0]);
-    ++begin_[std::size_t(cell[i]) + 1];
-  }
+  team_ranges(std::int64_t(size), [&](std::int64_t from, std::int64_t to) {
+    for (auto i = std::size_t(from); i < std::size_t(to); ++i) {
+      std::int64_t at[3];
+      for (std::size_t k = 0; k < 3; ++k) at[k] = std::int64_t(fractions[3 * i + k]) * count_[k] >> 32;
+      cell[i] = std::int32_t((at[2] * count_[1] + at[1]) * count_[0] + at[0]);
+    }
+  });
+  for (const std::int32_t c : cell) ++begin_[std::size_t(c) + 1];
   for (std::size_t c = 0; c < cells; ++c) begin_[c + 1] += begin_[c];
   slot_of.resize(size);
   cell_of.resize(size);

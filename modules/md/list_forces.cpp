@@ -224,12 +224,15 @@ void ListForces::State::build(std::span<const double> positions, const std::arra
   order.sort(fractions, box, radius());
   const auto slots = std::size_t(order.slots());
   std::array<std::vector<std::int32_t>, 3> by_slot;
-  for (std::size_t k = 0; k < 3; ++k) {
-    by_slot[k].resize(slots + slot_unit);
-    for (std::size_t slot = 0; slot < std::size_t(order.size()); ++slot) {
-      by_slot[k][slot] = std::int32_t(fractions[3 * std::size_t(order.particle_of[slot]) + k]);
+  for (std::vector<std::int32_t>& axis : by_slot) axis.resize(slots + slot_unit);
+  type.assign(slots, 0);
+  team_ranges(order.size(), [&](std::int64_t begin, std::int64_t end) {
+    for (auto slot = std::size_t(begin); slot < std::size_t(end); ++slot) {
+      const auto particle = std::size_t(order.particle_of[slot]);
+      for (std::size_t k = 0; k < 3; ++k) by_slot[k][slot] = std::int32_t(fractions[3 * particle + k]);
+      type[slot] = system.types[particle];
     }
-  }
+  });
   NearProblem problem{by_slot[0].data(), by_slot[1].data(), by_slot[2].data(), {}, float(radius() * radius())};
   for (std::size_t k = 0; k < 3; ++k) problem.unit[k] = float(box[k] * 0x1p-32);
   const ListKernels kernels = find_kernels({options.forces.method, false, false, false});
@@ -237,10 +240,6 @@ void ListForces::State::build(std::span<const double> positions, const std::arra
   lists.build(order, problem, kernels.near, lanes);
   ++builds;
 
-  type.assign(slots, 0);
-  for (std::size_t slot = 0; slot < std::size_t(order.size()); ++slot) {
-    type[slot] = system.types[std::size_t(order.particle_of[slot])];
-  }
   list_own_pairs();
   if (wide()) {
     settle(double_);

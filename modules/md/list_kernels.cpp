@@ -31,10 +31,8 @@ QUADRILLE_INLINE Places<float, V> places(const Place<float>* at, const std::int3
 }
 template <int V>
 QUADRILLE_INLINE Places<double, V> places(const Place<double>* at, const std::int32_t* slots) {
-  const auto index = load<std::int32_t, V>(slots) * 4;
-  const double* const numbers = &at->x;
-  return {simd::gather<double, V>(numbers, index), simd::gather<double, V>(numbers + 1, index),
-          simd::gather<double, V>(numbers + 2, index), simd::gather<double, V>(numbers + 3, index)};
+  const simd::FourNumbers<V> numbers = simd::gather_four<V>(&at->x, slots);
+  return {numbers.number[0], numbers.number[1], numbers.number[2], numbers.number[3]};
 }
 
 // Differences of fractions wrap around the box: the nearest image, with no more work. That of -2^31 is its own
