@@ -264,6 +264,19 @@ bool is_one_number(hid_t attribute) {
          H5Tget_precision(type.id()) == 8 * H5Tget_size(type.id());
 }
 
+void put_dataset(const Handle& file, const std::string& path, const std::string& name, const Hdf5Array& array) {
+  const std::vector<hsize_t> dims(array.dims.begin(), array.dims.end());
+  const Handle space(H5Screate_simple(int(dims.size()), dims.data(), nullptr), H5Sclose);
+  const Handle how(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  (void)H5Pset_obj_track_times(how.id(), false);  // the same numbers make the same file
+  const Handle set(H5Dcreate2(file.id(), name.c_str(), H5T_IEEE_F64LE, space.id(), H5P_DEFAULT, how.id(), H5P_DEFAULT),
+                   H5Dclose);
+  if (!file.good() || !space.good() || !set.good() ||
+      H5Dwrite(set.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.data.data()) < 0) {
+    fail(ErrorCode::file, path, name, "cannot be made" + last_message());
+  }
+}
+
 }  // namespace
 
 Hdf5Reader::Hdf5Reader(const std::string& path) : path_(path) {
@@ -307,30 +320,28 @@ std::optional<double> Hdf5Reader::attribute(const std::string& name) const {
 }
 
 // The file is made in memory, since HDF5 writes here and there, and then written in one piece.
-void write_hdf5(const std::string& path, const std::string& dataset, const Hdf5Array& array) {
+void write_hdf5(const std::string& path, const std::vector<Hdf5Dataset>& datasets) {
   (void)H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   constexpr std::size_t piece = std::size_t(1) << 24;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   (void)H5Pset_fapl_core(access.id(), piece, 0);
   const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose);
-  const std::vector<hsize_t> dims(array.dims.begin(), array.dims.end());
-  const Handle space(H5Screate_simple(int(dims.size()), dims.data(), nullptr), H5Sclose);
-  const Handle set(
-      H5Dcreate2(file.id(), dataset.c_str(), H5T_IEEE_F64LE, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-      H5Dclose);
-  if (!file.good() || !space.good() || !set.good() ||
-      H5Dwrite(set.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.data.data()) < 0 ||
-      H5Fflush(file.id(), H5F_SCOPE_GLOBAL) < 0) {
-    fail(ErrorCode::file, path, dataset, "cannot be made" + last_message());
+  for (const Hdf5Dataset& dataset : datasets) put_dataset(file, path, dataset.name, dataset.array);
+  if (!file.good() || H5Fflush(file.id(), H5F_SCOPE_GLOBAL) < 0) {
+    fail(ErrorCode::file, path, "", "cannot be made" + last_message());
   }
   const ssize_t bytes = H5Fget_file_image(file.id(), nullptr, 0);
   std::vector<char> image(std::size_t(std::max<ssize_t>(bytes, 0)));
   if (bytes < 0 || H5Fget_file_image(file.id(), image.data(), image.size()) != bytes) {
-    fail(ErrorCode::file, path, dataset, "cannot be made" + last_message());
+    fail(ErrorCode::file, path, "", "cannot be made" + last_message());
   }
   AtomicFile target(path);
   target.write(image.data(), image.size());
   target.commit();
+}
+
+void write_hdf5(const std::string& path, const std::string& dataset, const Hdf5Array& array) {
+  write_hdf5(path, {{dataset, array}});
 }
 
 }  // namespace quadrille

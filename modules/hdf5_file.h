@@ -39,7 +39,12 @@ class QUADRILLE_API Hdf5Reader {
   std::int64_t file_ = -1;
 };
 
-/// Writes a file of one dataset of doubles, whole or not at all. Errors: ErrorCode::file.
+/// Writes a file of datasets of doubles, whole or not at all. Errors: ErrorCode::file.
+struct Hdf5Dataset {
+  std::string name;
+  Hdf5Array array;
+};
+QUADRILLE_API void write_hdf5(const std::string& path, const std::vector<Hdf5Dataset>& datasets);
 QUADRILLE_API void write_hdf5(const std::string& path, const std::string& dataset, const Hdf5Array& array);
 
 }  // namespace quadrille

@@ -19,6 +19,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -142,6 +143,20 @@ class TaskContext {
     demand(host_->get_state_gauge(run_, "links", &links));
     if (json == nullptr || links == nullptr) return std::nullopt;
     return Unfinished{{static_cast<const char*>(json), size}, *static_cast<const GaugeStore*>(object(links))};
+  }
+
+  /// The same in parts of bytes, which keep_state() makes the task's state.
+  void put_state(const std::string& name, const void* bytes, std::size_t size) const {
+    demand(host_->put_state(run_, name.c_str(), bytes, size));
+  }
+  void keep_state() const { demand(host_->keep_state(run_)); }
+  /// A part of the state that the run began with; none: it begins anew.
+  std::optional<std::string_view> state_part(const std::string& name) const {
+    const void* bytes = nullptr;
+    std::size_t size = 0;
+    demand(host_->get_state(run_, name.c_str(), &bytes, &size));
+    if (bytes == nullptr) return std::nullopt;
+    return std::string_view(static_cast<const char*>(bytes), size);
   }
 
   struct Device {

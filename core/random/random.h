@@ -26,7 +26,8 @@ enum class RandomPurpose : std::uint32_t {
   SaltedMatrix = 7,
   GeneratedSystem = 8,
   Sample = 9,
-  RandomBlocks = 10
+  RandomBlocks = 10,
+  Thermostat = 11
 };
 
 /// Ten rounds of Philox4x32.

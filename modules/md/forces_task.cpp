@@ -5,8 +5,7 @@
 #include "core/system/csv.h"
 #include "core/system/log.h"
 #include "modules/md/force_study.h"
-#include "modules/md/system_files.h"
-#include "modules/parameters.h"
+#include "modules/md/system_parameters.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,31 +17,6 @@ namespace {
 
 using namespace parameter;
 using Json = nlohmann::ordered_json;
-
-Mixing mixing_of(const TaskContext& context) {
-  return context.text("system.mixing") == "geometric" ? Mixing::geometric : Mixing::lorentz_berthelot;
-}
-
-System system_of(const TaskContext& context) {
-  const std::string source = context.text("system.source");
-  if (source == "amber")
-    return read_amber(context.input_file("system.topology"), context.input_file("system.coordinates"));
-  if (source == "lammps") return read_lammps(context.input_file("system.data"), mixing_of(context));
-  const std::int64_t count = context.integer("system.particles");
-  const double density = context.real("system.density");
-  if (source == "fcc") return fcc_system(count, density);
-  return random_system(count, int(context.integer("system.types")), density, context.real("system.disorder"),
-                       std::uint64_t(context.integer("system.seed")));
-}
-
-ForceOptions options_of(const TaskContext& context) {
-  ForceOptions options;
-  const std::string coulomb = context.text("coulomb");
-  options.coulomb = coulomb == "none" ? Coulomb::none : coulomb == "plain" ? Coulomb::plain : Coulomb::reaction_field;
-  options.cutoff = context.real("cutoff");
-  options.dielectric = context.real("dielectric");
-  return options;
-}
 
 std::vector<Method> methods_of(const TaskContext& context) {
   std::vector<Method> out;
@@ -98,23 +72,7 @@ class ForceLines {
   std::string lines_ = "forces,exclusions,particle,x,y,z\n";
 };
 
-constexpr const char* sources[] = {"amber", "lammps", "random", "fcc", nullptr};
-constexpr const char* mixings[] = {"lorentz_berthelot", "geometric", nullptr};
-constexpr const char* coulombs[] = {"none", "plain", "reaction_field", nullptr};
 constexpr const char* ways[] = {"on_the_fly", "afterwards", "both", nullptr};
-
-constexpr quadrille_parameter system_members[] = {
-    choice("source", "amber: `topology` and `coordinates`; lammps: `data`; random and fcc are made from the rest",
-           "random", sources),
-    file_in("topology", "a prmtop file of AMBER"),
-    file_in("coordinates", "an inpcrd file of AMBER"),
-    file_in("data", "a data file of LAMMPS, atom style atomic or charge"),
-    choice("mixing", "of types in LAMMPS's Pair Coeffs", "geometric", mixings),
-    integer("particles", "how many; fcc: 4 n^3", "65536", within(1, 1 << 30)),
-    integer("types", "of random", "16", within(1, 4096)),
-    real("density", "in units of sigma^-3", "0.8442", above(0)),
-    real("disorder", "of random: largest displacement from a cubic lattice, over its spacing", "0.08", within(0, 0.45)),
-    integer("seed", "of random", "1", within(0, 9e15))};
 
 constexpr quadrille_parameter method = text("method", nullptr, nullptr);
 
@@ -129,13 +87,11 @@ const quadrille_parameter forces_parameters[forces_parameter_count] = {
     choice("exclusions",
            "of excluded pairs: masked on the fly, taken away afterwards, or both ways one after the other", "both",
            ways),
-    choice("coulomb", "besides Lennard-Jones", "none", coulombs),
-    real("coulomb_constant",
-         "K of K q q / r; without it that of the source: AMBER's 18.2223^2 kcal Angstrom / mol, else 1", nullptr,
-         above(0)),
+    coulomb_parameter,
+    coulomb_constant_parameter,
     boolean("scaled_pairs", "scaled 1-4 interactions too", "false"),
     real("cutoff", "in a periodic box at least twice as long; 0: none, in open space", "0", at_least(0)),
-    real("dielectric", "of the reaction field", "78.3", at_least(1)),
+    dielectric_parameter,
     boolean("accumulation", "compare C and F with exact sums of the same terms, on the CPU: slow for many particles",
             "true"),
     integer("repeats", "times that each method is timed, in turns; the least time counts; 0: none", "3",
@@ -144,27 +100,15 @@ const quadrille_parameter forces_parameters[forces_parameter_count] = {
     csv("md_forces.csv")};
 
 void check_forces(const TaskContext& context) {
-  const auto demand = [&](const char* source, const char* name) {
-    if (context.text("system.source") == source && !context.has(name)) {
-      TaskContext::fail(QUADRILLE_INVALID_INPUT, fmt::format("the source {} needs it", source), name);
-    }
-  };
-  demand("amber", "system.topology");
-  demand("amber", "system.coordinates");
-  demand("lammps", "system.data");
+  check_system_parameters(context);
   methods_of(context);
-  if (context.text("coulomb") == "reaction_field" && context.real("cutoff") == 0) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "a reaction field needs a `cutoff`", "coulomb");
-  }
 }
 
 void run_forces(const TaskContext& context) {
   check_forces(context);
-  System system = system_of(context);
-  if (context.has("coulomb_constant")) system.coulomb_constant = context.real("coulomb_constant");
-  if (!context.boolean("scaled_pairs")) system.scaled_pairs.clear();
+  const System system = system_of(context);
   ForceStudyOptions options;
-  options.forces = options_of(context);
+  options.forces = force_options_of(context);
   options.forces.backend = &find_backend(context.backend());
   options.methods = methods_of(context);
   options.repeats = int(context.integer("repeats"));

@@ -138,30 +138,19 @@ QUADRILLE_INLINE Interaction<T, V> interaction(const PairProblem<T>& problem, Ve
   return {p, u};
 }
 
-/// V particles and their sums.
-template <class Sum, int V, bool coulomb, bool periodic, bool energy>
-struct Block {
+/// The sums of V particles.
+template <class Sum, int V, bool energy>
+struct BlockSums {
   using T = typename Sum::Real;
   static constexpr int sums_count = energy ? all_sums : force_sums;
 
-  Vec<T, V> position[3], charge;
   Sum sums[sums_count];
   Vec<float, V> worst_ratio, worst_energy;
 
-  /// Slots first ... first + V - 1.
-  QUADRILLE_INLINE void begin(const PairProblem<T>& problem, std::int64_t first) {
-    position[0] = load<T, V>(problem.x + first);
-    position[1] = load<T, V>(problem.y + first);
-    position[2] = load<T, V>(problem.z + first);
-    charge = load<T, V>(problem.charge + first);
+  QUADRILLE_INLINE void clear() {
     QUADRILLE_UNROLL
     for (Sum& sum : sums) sum.clear();
     worst_ratio = worst_energy = decltype(worst_ratio){};
-  }
-
-  QUADRILLE_INLINE Vec<T, V> charges(const PairProblem<T>& problem, Vec<T, V> other) const {
-    if constexpr (!coulomb) return other;
-    return rounded::product(rounded::product(charge, other), simd::broadcast<T, V>(problem.coulomb));
   }
 
   QUADRILLE_INLINE void add(const PairProblem<T>& problem, const Separation<T, V>& d, const Interaction<T, V>& pair) {
@@ -184,6 +173,55 @@ struct Block {
         worst_energy = rounded::larger_magnitude<V>(rounded::product(p, d.squared), worst_energy);
       }
     }
+  }
+
+  QUADRILLE_INLINE void carry(int terms) {
+    QUADRILLE_UNROLL
+    for (Sum& sum : sums) sum.carry(terms);
+  }
+
+  QUADRILLE_INLINE void store(const PairSums& out, std::int64_t first) const {
+    QUADRILLE_ROLLED
+    for (int lane = 0; lane < V; ++lane) {
+      const std::int64_t slot = first + lane;
+      std::uint8_t strayed = 0;
+      QUADRILLE_UNROLL QUADRILLE_ROLLED for (int k = 0; k < sums_count; ++k) {
+        out.values[k * out.slots + slot] = sums[k].value(lane);
+        if constexpr (Sum::fixed) {
+          if (out.quanta != nullptr) out.quanta[k * out.slots + slot] = sums[k].quanta(lane);
+          if (sums[k].strayed(lane)) strayed = std::uint8_t(strayed | (k < force_sums ? 1 : 2));
+        }
+      }
+      if constexpr (Sum::fixed) {
+        out.worst_ratio[slot] = simd::lane_of<float, V>(worst_ratio, lane);
+        out.worst_energy[slot] = simd::lane_of<float, V>(worst_energy, lane);
+        out.strayed[slot] = strayed;
+      }
+    }
+  }
+};
+
+/// V particles and their sums.
+template <class Sum, int V, bool coulomb, bool periodic, bool energy>
+struct Block : BlockSums<Sum, V, energy> {
+  using T = typename Sum::Real;
+  using BlockSums<Sum, V, energy>::add;
+  using BlockSums<Sum, V, energy>::carry;
+
+  Vec<T, V> position[3], charge;
+
+  /// Slots first ... first + V - 1.
+  QUADRILLE_INLINE void begin(const PairProblem<T>& problem, std::int64_t first) {
+    position[0] = load<T, V>(problem.x + first);
+    position[1] = load<T, V>(problem.y + first);
+    position[2] = load<T, V>(problem.z + first);
+    charge = load<T, V>(problem.charge + first);
+    this->clear();
+  }
+
+  QUADRILLE_INLINE Vec<T, V> charges(const PairProblem<T>& problem, Vec<T, V> other) const {
+    if constexpr (!coulomb) return other;
+    return rounded::product(rounded::product(charge, other), simd::broadcast<T, V>(problem.coulomb));
   }
 
   /// One particle j for all lanes, but those that `skip` names.
@@ -259,31 +297,6 @@ struct Block {
     pair.p = absent ? none : pair.p;
     pair.energy = absent ? none : pair.energy;
     add(problem, d, pair);
-  }
-
-  QUADRILLE_INLINE void carry(int terms) {
-    QUADRILLE_UNROLL
-    for (Sum& sum : sums) sum.carry(terms);
-  }
-
-  QUADRILLE_INLINE void store(const PairSums& out, std::int64_t first) const {
-    QUADRILLE_ROLLED
-    for (int lane = 0; lane < V; ++lane) {
-      const std::int64_t slot = first + lane;
-      std::uint8_t strayed = 0;
-      QUADRILLE_UNROLL QUADRILLE_ROLLED for (int k = 0; k < sums_count; ++k) {
-        out.values[k * out.slots + slot] = sums[k].value(lane);
-        if constexpr (Sum::fixed) {
-          out.quanta[k * out.slots + slot] = sums[k].quanta(lane);
-          if (sums[k].strayed(lane)) strayed = std::uint8_t(strayed | (k < force_sums ? 1 : 2));
-        }
-      }
-      if constexpr (Sum::fixed) {
-        out.worst_ratio[slot] = simd::lane_of<float, V>(worst_ratio, lane);
-        out.worst_energy[slot] = simd::lane_of<float, V>(worst_energy, lane);
-        out.strayed[slot] = strayed;
-      }
-    }
   }
 };
 

@@ -76,6 +76,59 @@ void check_system(const System& system, const ForceOptions& options) {
   if (!(options.dielectric >= 1)) refuse(fmt::format("dielectric = {:g}: it must be 1 or more", options.dielectric));
 }
 
+void check_box(const ForceOptions& options, const std::array<double, 3>& box) {
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (box[k] >= 2 * options.cutoff && std::isfinite(box[k])) continue;
+    refuse(fmt::format("edge {} of the box is {:g}: it must be at least twice the cutoff, {:g}", "xyz"[k], box[k],
+                       2 * options.cutoff));
+  }
+}
+
+void check_positions(std::int64_t size, const ForceOptions& options, std::span<const double> positions,
+                     const std::array<double, 3>& box) {
+  if (std::int64_t(positions.size()) != 3 * size) {
+    refuse(fmt::format("{} coordinates for {} particles: it must be three each", positions.size(), size));
+  }
+  for (std::size_t n = 0; n < positions.size(); ++n) {
+    if (std::isfinite(positions[n]) && std::abs(positions[n]) < 1e15) continue;
+    throw Error(ErrorCode::numerical,
+                fmt::format("coordinate {} of particle {} is {}", "xyz"[n % 3], n / 3 + 1, positions[n]));
+  }
+  if (options.cutoff > 0) check_box(options, box);
+}
+
+void explain_infinite(const System& system, const ForceOptions& options, std::span<const double> positions,
+                      const std::array<double, 3>& box, std::int32_t particle) {
+  double least = std::numeric_limits<double>::infinity();
+  std::int64_t other = -1;
+  for (std::int64_t j = 0; j < system.size(); ++j) {
+    double squared = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      double d = positions[3 * std::size_t(particle) + k] - positions[3 * std::size_t(j) + k];
+      if (options.cutoff > 0) d -= box[k] * std::rint(d / box[k]);
+      squared += d * d;
+    }
+    const Exclusion pair{std::min<std::int32_t>(particle, std::int32_t(j)),
+                         std::max<std::int32_t>(particle, std::int32_t(j))};
+    const bool excluded = options.exclusions == ExclusionWay::on_the_fly &&
+                          std::binary_search(system.exclusions.begin(), system.exclusions.end(), pair);
+    if (j == particle || excluded || !(squared < least)) continue;
+    least = squared;
+    other = j;
+  }
+  throw Error(ErrorCode::numerical,
+              fmt::format("the force on particle {} is not finite: particle {} is at a distance of {:g}", particle + 1,
+                          other + 1, std::sqrt(least)));
+}
+
+void sort_exclusions(System& system) {
+  for (auto& [a, b] : system.exclusions) {
+    if (a > b) std::swap(a, b);
+  }
+  std::sort(system.exclusions.begin(), system.exclusions.end());
+  system.exclusions.erase(std::unique(system.exclusions.begin(), system.exclusions.end()), system.exclusions.end());
+}
+
 PairOrder order_particles(const System& system, const std::vector<Exclusion>& masked) {
   const auto size = std::size_t(system.size());
   PairOrder order;

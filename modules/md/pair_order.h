@@ -25,6 +25,19 @@ PairOrder order_particles(const System& system, const std::vector<Exclusion>& ma
 /// What PairForces says of a system that it cannot use.
 void check_system(const System& system, const ForceOptions& options);
 
+/// And of positions and boxes.
+void check_positions(std::int64_t size, const ForceOptions& options, std::span<const double> positions,
+                     const std::array<double, 3>& box);
+void check_box(const ForceOptions& options, const std::array<double, 3>& box);
+
+/// Why a sum of this particle is not finite: names the one that is nearest. `system` needs exclusions sorted, each with
+/// the smaller index first.
+[[noreturn]] void explain_infinite(const System& system, const ForceOptions& options, std::span<const double> positions,
+                                   const std::array<double, 3>& box, std::int32_t particle);
+
+/// Puts the exclusions into that order, each once.
+void sort_exclusions(System& system);
+
 /// The listed pairs of each slot as indices: what is taken away and what is added.
 struct ListedIndex {
   std::int32_t other;

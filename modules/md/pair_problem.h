@@ -76,7 +76,7 @@ struct PairProblem {
 /// Results by slot; those of slots without a particle mean nothing.
 struct PairSums {
   double* values;         ///< [quantity][slot], in scaled units
-  std::int64_t* quanta;   ///< the same; of fixed point only
+  std::int64_t* quanta;   ///< the same; of fixed point only, or null: not wanted
   float* worst_ratio;     ///< [slot] of fixed point: the largest |force / distance| of a pair, scaled
   float* worst_energy;    ///< [slot] of fixed point: the largest energy or virial of a pair, scaled
   std::uint8_t* strayed;  ///< [slot] of fixed point: bit 0: a force sum has left its range, bit 1: another

@@ -30,6 +30,11 @@ Largest largest_of(const System& system, const ForceOptions& options) {
   return out;
 }
 
+template <class T>
+T scaled(double number, int exponent) {
+  return T(std::ldexp(number, exponent));
+}
+
 }  // namespace
 
 ReactionField reaction_field(const ForceOptions& options) {
@@ -40,18 +45,44 @@ ReactionField reaction_field(const ForceOptions& options) {
 }
 
 template <class T>
+void TypeTables<T>::scale(const LennardJonesTable& table, const Exponents& exponents) {
+  const std::size_t count = table.c12.size();
+  for (std::vector<T>* numbers : {&force12, &force6, &energy12, &energy6}) numbers->resize(count);
+  for (std::size_t n = 0; n < count; ++n) {
+    force12[n] = scaled<T>(12 * table.c12[n], exponents.force);
+    force6[n] = scaled<T>(-6 * table.c6[n], exponents.force);
+    energy12[n] = scaled<T>(table.c12[n], exponents.energy);
+    energy6[n] = scaled<T>(-table.c6[n], exponents.energy);
+  }
+}
+
+template <class T>
+ListedPair<T> scaled_pair(const ScaledPair& own, std::int32_t other, const Exponents& exponents) {
+  const int f = exponents.force, e = exponents.energy;
+  return {other,
+          0,
+          scaled<T>(12 * own.c12, f),
+          scaled<T>(-6 * own.c6, f),
+          scaled<T>(own.c12, e),
+          scaled<T>(-own.c6, e),
+          T(own.charge_product)};
+}
+
+template <class T>
+void scale_constants(PairProblem<T>& problem, const System& system, const ForceOptions& options,
+                     const Exponents& exponents) {
+  const ReactionField field = reaction_field(options);
+  problem.coulomb = scaled<T>(system.coulomb_constant, exponents.force);
+  problem.minus_two_krf = T(-2 * field.krf);
+  problem.krf = T(field.krf);
+  problem.minus_crf = T(-field.crf);
+  problem.energy_scale = scaled<T>(1, exponents.energy - exponents.force);
+}
+
+template <class T>
 void PairTables<T>::scale(const System& system, const ForceOptions& options, const PairOrder& order,
                           const ListedPairs& pairs, const Exponents& exponents) {
-  const auto scaled = [](double number, int exponent) { return T(std::ldexp(number, exponent)); };
-  const int f = exponents.force, e = exponents.energy;
-  const std::size_t count = system.table.c12.size();
-  for (std::vector<T>* table : {&force12, &force6, &energy12, &energy6}) table->resize(count);
-  for (std::size_t n = 0; n < count; ++n) {
-    force12[n] = scaled(12 * system.table.c12[n], f);
-    force6[n] = scaled(-6 * system.table.c6[n], f);
-    energy12[n] = scaled(system.table.c12[n], e);
-    energy6[n] = scaled(-system.table.c6[n], e);
-  }
+  of_types.scale(system.table, exponents);
   charge.assign(std::size_t(order.slots()), T(0));
   if (options.coulomb != Coulomb::none) {
     for (std::size_t i = 0; i < system.charges.size(); ++i) {
@@ -62,18 +93,11 @@ void PairTables<T>::scale(const System& system, const ForceOptions& options, con
   for (const ListedIndex& index : pairs.pairs) {
     if (index.scaled < 0) {
       listed.push_back({index.other, 1, 0, 0, 0, 0, 0});
-      continue;
+    } else {
+      listed.push_back(scaled_pair<T>(system.scaled_pairs[std::size_t(index.scaled)], index.other, exponents));
     }
-    const ScaledPair& own = system.scaled_pairs[std::size_t(index.scaled)];
-    listed.push_back({index.other, 0, scaled(12 * own.c12, f), scaled(-6 * own.c6, f), scaled(own.c12, e),
-                      scaled(-own.c6, e), T(own.charge_product)});
   }
-  const ReactionField field = reaction_field(options);
-  numbers_.coulomb = scaled(system.coulomb_constant, f);
-  numbers_.minus_two_krf = T(-2 * field.krf);
-  numbers_.krf = T(field.krf);
-  numbers_.minus_crf = T(-field.crf);
-  numbers_.energy_scale = scaled(1, e - f);
+  scale_constants(numbers_, system, options, exponents);
 }
 
 template <class T>
@@ -104,7 +128,7 @@ PairProblem<T> PairTables<T>::problem(const PairOrder& order, const ListedPairs&
   PairProblem<T> out = numbers_;
   out.chunks = std::int32_t(order.groups());
   int types = 1;
-  while (std::size_t(types) * std::size_t(types) < force12.size()) ++types;
+  while (std::size_t(types) * std::size_t(types) < of_types.force12.size()) ++types;
   out.types = types;
   out.x = x.data();
   out.y = y.data();
@@ -112,10 +136,10 @@ PairProblem<T> PairTables<T>::problem(const PairOrder& order, const ListedPairs&
   out.charge = charge.data();
   out.chunk_type = order.chunk_type.data();
   out.chunk_count = order.chunk_count.data();
-  out.force12 = force12.data();
-  out.force6 = force6.data();
-  out.energy12 = energy12.data();
-  out.energy6 = energy6.data();
+  out.force12 = of_types.force12.data();
+  out.force6 = of_types.force6.data();
+  out.energy12 = of_types.energy12.data();
+  out.energy6 = of_types.energy6.data();
   out.masked_begin = order.masked_begin.data();
   out.masked_chunks = order.masked_chunks.data();
   out.mask = order.mask.data();
@@ -124,14 +148,21 @@ PairProblem<T> PairTables<T>::problem(const PairOrder& order, const ListedPairs&
   return out;
 }
 
+template struct TypeTables<float>;
+template struct TypeTables<double>;
+template ListedPair<float> scaled_pair<float>(const ScaledPair&, std::int32_t, const Exponents&);
+template ListedPair<double> scaled_pair<double>(const ScaledPair&, std::int32_t, const Exponents&);
+template void scale_constants(PairProblem<float>&, const System&, const ForceOptions&, const Exponents&);
+template void scale_constants(PairProblem<double>&, const System&, const ForceOptions&, const Exponents&);
 template struct PairTables<float>;
 template struct PairTables<double>;
 
-double force_bound(const System& system, const ForceOptions& options, double ratio) {
+double force_bound(const System& system, const ForceOptions& options, double ratio, double constant_force) {
   const Largest most = largest_of(system, options);
   const double field = 2 * reaction_field(options).krf * options.cutoff;
   const auto beyond = [&](double r) {
-    return 12 * most.c12 / std::pow(r, 13) + 6 * most.c6 / std::pow(r, 7) + most.charges * (1 / (r * r) + field);
+    return 12 * most.c12 / std::pow(r, 13) + 6 * most.c6 / std::pow(r, 7) + most.charges * (1 / (r * r) + field) +
+           constant_force;
   };
   double low = 1e-20, high = 1e20;
   for (int step = 0; step < 200; ++step) {

@@ -18,10 +18,27 @@ struct ReactionField {
 };
 ReactionField reaction_field(const ForceOptions& options);
 
+/// Coefficients of pairs of types, scaled, as PairProblem has them.
+template <class T>
+struct TypeTables {
+  std::vector<T> force12, force6, energy12, energy6;
+
+  void scale(const LennardJonesTable& table, const Exponents& exponents);
+};
+
+/// A pair of its own parameters, as kernels read it.
+template <class T>
+ListedPair<T> scaled_pair(const ScaledPair& own, std::int32_t other, const Exponents& exponents);
+
+/// The constants of Coulomb forces, scaled, in a problem.
+template <class T>
+void scale_constants(PairProblem<T>& problem, const System& system, const ForceOptions& options,
+                     const Exponents& exponents);
+
 template <class T>
 struct PairTables {
   std::vector<T> x, y, z, charge;
-  std::vector<T> force12, force6, energy12, energy6;
+  TypeTables<T> of_types;
   std::vector<ListedPair<T>> listed;
 
   /// Charges, coefficients and listed pairs; positions stay as they are.
@@ -39,8 +56,8 @@ struct PairTables {
 };
 
 /// No pair whose |force / distance| is at most `ratio` has a force above this: of all pairs closer than some r0 by
-/// ratio r0, of the others by what the parameters allow at r0 and beyond.
-double force_bound(const System& system, const ForceOptions& options, double ratio);
+/// ratio r0, of the others by what the parameters allow at r0 and beyond, with `constant_force` added.
+double force_bound(const System& system, const ForceOptions& options, double ratio, double constant_force = 0);
 
 /// The largest coefficient or constant that scale() multiplies.
 double largest_coefficient(const System& system, const ForceOptions& options);

@@ -1,6 +1,7 @@
-// The module md: the task `md_forces` (forces_task.h).
+// The module md: the tasks `md_forces` (forces_task.h) and `md_run` (run_task.h).
 #include "modules/task.h"
 #include "modules/md/forces_task.h"
+#include "modules/md/run_task.h"
 
 namespace quadrille::md {
 namespace {
@@ -11,8 +12,14 @@ constexpr quadrille_task tasks[] = {
      .parameters = forces_parameters,
      .parameter_count = forces_parameter_count,
      .check = task_function<check_forces>,
-     .run = task_function<run_forces>}};
-constexpr const char* blocks[] = {"pair_forces", nullptr};
+     .run = task_function<run_forces>},
+    {.name = "md_run",
+     .help = "molecular dynamics with neighbour lists: at constant energy or with a thermostat",
+     .parameters = run_parameters,
+     .parameter_count = run_parameter_count,
+     .check = task_function<check_run>,
+     .run = task_function<run_dynamics>}};
+constexpr const char* blocks[] = {"pair_forces", "dynamics", nullptr};
 
 constexpr quadrille_module module = module_of("md", QUADRILLE_VERSION, tasks, blocks);
 

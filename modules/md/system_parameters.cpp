@@ -1,0 +1,57 @@
+#include "modules/md/system_parameters.h"
+
+#include "modules/md/system_files.h"
+
+#include <fmt/format.h>
+
+namespace quadrille::md {
+namespace {
+
+System particles_of(const TaskContext& context) {
+  const std::string source = context.text("system.source");
+  if (source == "amber")
+    return read_amber(context.input_file("system.topology"), context.input_file("system.coordinates"));
+  if (source == "lammps") {
+    return read_lammps(context.input_file("system.data"),
+                       context.text("system.mixing") == "geometric" ? Mixing::geometric : Mixing::lorentz_berthelot);
+  }
+  const std::int64_t count = context.integer("system.particles");
+  const double density = context.real("system.density");
+  if (source == "fcc") return fcc_system(count, density);
+  return random_system(count, int(context.integer("system.types")), density, context.real("system.disorder"),
+                       std::uint64_t(context.integer("system.seed")));
+}
+
+}  // namespace
+
+void check_system_parameters(const TaskContext& context) {
+  const auto demand = [&](const char* source, const char* name) {
+    if (context.text("system.source") == source && !context.has(name)) {
+      TaskContext::fail(QUADRILLE_INVALID_INPUT, fmt::format("the source {} needs it", source), name);
+    }
+  };
+  demand("amber", "system.topology");
+  demand("amber", "system.coordinates");
+  demand("lammps", "system.data");
+  if (context.text("coulomb") == "reaction_field" && context.real("cutoff") == 0) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "a reaction field needs a `cutoff`", "coulomb");
+  }
+}
+
+System system_of(const TaskContext& context) {
+  System system = particles_of(context);
+  if (context.has("coulomb_constant")) system.coulomb_constant = context.real("coulomb_constant");
+  if (!context.boolean("scaled_pairs")) system.scaled_pairs.clear();
+  return system;
+}
+
+ForceOptions force_options_of(const TaskContext& context) {
+  ForceOptions options;
+  const std::string coulomb = context.text("coulomb");
+  options.coulomb = coulomb == "none" ? Coulomb::none : coulomb == "plain" ? Coulomb::plain : Coulomb::reaction_field;
+  options.cutoff = context.real("cutoff");
+  options.dielectric = context.real("dielectric");
+  return options;
+}
+
+}  // namespace quadrille::md
