@@ -310,7 +310,7 @@ TEST_F(TuningTest, NamesAModeThatIsNotKnown) {
       ADD_FAILURE() << value << " was taken";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::invalid_input);
-      EXPECT_THAT(error.what(), HasSubstr(fmt::format("QUADRILLE_TUNING: '{}'", value)));
+      EXPECT_THAT(error.what(), HasSubstr(fmt::format("QUADRILLE_TUNING: unknown value '{}'", value)));
       EXPECT_THAT(error.what(), HasSubstr("on, off or force:N"));
     }
   }

@@ -165,12 +165,12 @@ TEST_F(JobTest, GaugeIsAFileOrAStart) {
   EXPECT_THAT(errors_of("gauge: {file: a.lime, start: cold, dims: [4, 4, 4, 4]}\n"),
               HasSubstr("exactly one of 'file', 'start'"));
   EXPECT_THAT(errors_of("gauge: {file: a.lime, dims: [4, 4, 4, 4]}\n"),
-              HasSubstr("'gauge.dims' is used only beside 'start'"));
+              HasSubstr("'gauge.dims' is used only together with 'start'"));
   EXPECT_THAT(errors_of("gauge: {start: cold}\n"), HasSubstr("'gauge.dims' is missing"));
   EXPECT_THAT(errors_of("gauge: {start: cold, dims: [4, 4, 4, 4], seed: 3}\n"),
               HasSubstr("'gauge.seed' is used only with start: hot or weak"));
   EXPECT_THAT(errors_of("gauge: {start: cold, dims: [4, 4, 4, 4], verify_checksum: false}\n"),
-              HasSubstr("'gauge.verify_checksum' is used only beside 'file'"));
+              HasSubstr("'gauge.verify_checksum' is used only together with 'file'"));
   EXPECT_THAT(errors_of("gauge: {start: cold, dims: [4, 4, 5, 4]}\n"),
               HasSubstr("job.yaml:1:35: 'gauge.dims[2]' must be even and >= 2"));
 }
@@ -282,7 +282,7 @@ TEST_F(JobTest, SchemaAndHelpComeFromTheTables) {
   EXPECT_EQ(schema["properties"]["solver"]["oneOf"][0]["properties"]["tolerance"]["exclusiveMinimum"], 0);
   EXPECT_EQ(schema["properties"]["run"]["items"]["oneOf"].size(), task_registry().size());
   EXPECT_THAT(help_text({}), HasSubstr("bicgstab"));
-  EXPECT_THAT(help_text({"operator", "wilson"}), HasSubstr("Exactly one of mass, kappa."));
+  EXPECT_THAT(help_text({"operator", "wilson"}), HasSubstr("Give exactly one of mass, kappa."));
   EXPECT_THAT(help_text({"solver", "cg", "sloppy"}), HasSubstr("temporal_gauge: true | false; default false"));
   EXPECT_THAT(help_text({"gauge", "dims"}), HasSubstr("even and >= 2"));
   EXPECT_THAT(help_text({"gauge", "file"}), HasSubstr("ILDG or SciDAC in LIME\n"));

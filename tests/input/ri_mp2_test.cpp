@@ -197,7 +197,9 @@ TEST_F(RiMp2Job, WhatHasNoEnergyIsNamed) {
   for (std::size_t q = 0; q < 6; ++q) bad.p_q[6 + q] = bad.p_q[q];  // two functions that are one
   for (std::size_t p = 0; p < 6; ++p) bad.p_q[6 * p + 1] = bad.p_q[6 * p];
   write(bad);
-  expect_refused("P_Q", "the metric .P.Q. is not positive definite to working precision: .* remove functions", false);
+  expect_refused(
+      "P_Q", "the metric .P.Q. is not positive definite to working precision: .* remove linearly dependent functions",
+      false);
 }
 
 }  // namespace

@@ -427,7 +427,8 @@ class Modules(ProgramTest):
         os.mkdir(self.path("folder"))
         with open(self.path("folder/text.so"), "w") as stream:
             stream.write("no shared object\n")
-        for folder, name, said in ((built("other_abi")[0], "other_abi.so", "is built for version 2 of the module interface"),
+        for folder, name, said in ((built("other_abi")[0], "other_abi.so",
+                                    "was built for version 2 of the module interface"),
                                    (built("no_descriptor")[0], "no_descriptor.so",
                                     "does not export quadrille_module_descriptor"),
                                    (built("bad_schema")[0], "bad_schema.so", "'x' of task bad_task has the unknown type 99"),

@@ -439,7 +439,7 @@ TEST(RiMp2, WhatMakesNoSenseIsSaid) {
   EXPECT_THAT(message_of(good, mixed), HasSubstr("target error = 0"));
   bad = good;
   bad.auxiliary = 0;
-  EXPECT_THAT(message_of(bad), HasSubstr("there are 3, 4 and 0"));
+  EXPECT_THAT(message_of(bad), HasSubstr("got 3, 4 and 0"));
 }
 
 }  // namespace
