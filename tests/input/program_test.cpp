@@ -114,7 +114,7 @@ TEST_F(ProgramTest, HelpKnowsCommandsAndSaysWhatThereIs) {
   EXPECT_EQ(call({"help", "run", "mesons"}), 0);
   EXPECT_THAT(out(), HasSubstr("from: text; required"));
   EXPECT_EQ(call({"help", "source", "gaussian"}), 0);
-  EXPECT_THAT(out(), HasSubstr("of the task solver_study only"));
+  EXPECT_THAT(out(), HasSubstr("(task solver_study only)"));
   EXPECT_THAT(out(), HasSubstr("seed"));
   EXPECT_EQ(call({"help", "source", "wall"}), 2);
   EXPECT_THAT(err(), HasSubstr("there is no source 'wall'; there are point, gaussian"));
@@ -426,7 +426,7 @@ TEST_F(ProgramTest, LinksThatAreNotUnitaryEnoughAreSaidBeforeAnySolve) {
   replace_text(reading, "tolerance: 1e-9", "tolerance: 1e-9, reconstruct: 12");
   write_bytes(folder_.file("job.yaml"), reading);
   EXPECT_EQ(run(), 1);
-  EXPECT_THAT(err(), HasSubstr("job.yaml:6:56: 12 numbers per link"));
+  EXPECT_THAT(err(), HasSubstr("job.yaml:6:56: `reconstruct: 12` of the outer operator needs links in SU(3)"));
   EXPECT_FALSE(std::filesystem::exists(output("restart.json")));
   EXPECT_FALSE(std::filesystem::exists(output("results.json")));
   EXPECT_EQ(run({"--set", "gauge.reunitarize=true"}), 0) << err();
