@@ -21,7 +21,7 @@ dirac::CudaPackKernel find_pack_kernel(const HopSetup& setup) {
   if (setup.op == operator_ && setup.form.precision == Precision::precision_) return dirac::name##_cuda();
 #include "cuda_pack_table.inc"
 #undef X
-  throw Error(ErrorCode::internal, "a CUDA hopping kernel without one that packs");
+  throw Error(ErrorCode::internal, "a CUDA hopping kernel has no kernel that packs half spinors");
 }
 
 constexpr std::size_t half_spinor = 12;

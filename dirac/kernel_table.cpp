@@ -94,7 +94,7 @@ PackKernel find_pack_kernel(const std::string& op, Precision precision, int lane
   for (const Entry& kernel : kernels) {
     if (kernel.op == op && kernel.precision == precision && kernel.isa == isa) return kernel.run;
   }
-  throw Error(ErrorCode::internal, fmt::format("no kernel packs half spinors of {} in {} precision for {}", op,
+  throw Error(ErrorCode::internal, fmt::format("no kernel to pack half spinors of {} in {} precision for {}", op,
                                                to_string(precision), to_string(isa)));
 }
 

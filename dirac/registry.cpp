@@ -27,7 +27,7 @@ const OperatorEntry& find_operator(const std::string& name) {
     if (entry.name == name) return entry;
     known += (known.empty() ? "" : ", ") + entry.name;
   }
-  throw Error(ErrorCode::invalid_input, "unknown operator '" + name + "'; known are " + known);
+  throw Error(ErrorCode::invalid_input, "unknown operator '" + name + "'; the operators are " + known);
 }
 
 }  // namespace quadrille

@@ -76,12 +76,12 @@ const ParameterTable& WilsonOperator::table() {
     const Parameter mass{.name = "mass", .type = ParameterType::real, .help = "bare quark mass", .unit = "1/a"};
     const Parameter kappa{.name = "kappa",
                           .type = ParameterType::real,
-                          .help = "hopping parameter: the mass 1/(2 kappa) - 4",
+                          .help = "hopping parameter: mass = 1/(2 kappa) - 4",
                           .minimum = 0,
                           .minimum_open = true};
     const Parameter xi0{.name = "xi0",
                         .type = ParameterType::real,
-                        .help = "bare gauge anisotropy; spatial hops carry nu/xi0",
+                        .help = "bare gauge anisotropy; spatial hops have the factor nu/xi0",
                         .default_text = "1",
                         .minimum = 0,
                         .minimum_open = true};
@@ -99,8 +99,8 @@ const ParameterTable& WilsonOperator::table() {
     const Parameter boundary{.name = "boundary",
                              .type = ParameterType::boundary,
                              .help =
-                                 "fermion boundary conditions in x, y, z, t: {phase: theta/pi} stands for the factor "
-                                 "exp(i theta) of the forward link that leaves the last slice",
+                                 "fermion boundary conditions in x, y, z, t; {phase: theta/pi} multiplies the forward "
+                                 "link out of the last slice by exp(i theta)",
                              .required = true};
     return ParameterTable{.name = "operator wilson",
                           .help = "Wilson fermions: M = (m + 1 + 3 nu/xi0) - D/2",
@@ -117,7 +117,7 @@ WilsonParameters WilsonOperator::from(const Parameters& job) {
   parameters.nu = job.group("anisotropy").real("nu");
   parameters.boundary = job.boundary("boundary");
   if (!std::isfinite(parameters.mass)) {
-    throw Error(ErrorCode::invalid_input, "kappa is too small: the mass 1/(2 kappa) - 4 is beyond double precision",
+    throw Error(ErrorCode::invalid_input, "kappa is too small: the mass 1/(2 kappa) - 4 overflows in double precision",
                 job.where("kappa"));
   }
   const double scale = std::abs(parameters.mass) + 1 + 3 * parameters.nu / parameters.xi0;

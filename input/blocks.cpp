@@ -17,11 +17,11 @@ Parameter make_save_group() {
   Parameter save;
   save.name = "save";
   save.type = Type::group;
-  save.help = "write the links as ILDG, with checksum";
-  save.members = {{.name = "file", .type = Type::file_out, .help = "its name", .required = true},
+  save.help = "write the links as an ILDG file with checksum";
+  save.members = {{.name = "file", .type = Type::file_out, .help = "name of the file", .required = true},
                   {.name = "precision",
                    .type = Type::choice,
-                   .help = "of the numbers in the file",
+                   .help = "precision of the file",
                    .default_text = "double",
                    .choices = {"single", "double"}}};
   save.shorthand = "file";
@@ -34,16 +34,16 @@ Parameter make_gauge_block() {
   Parameter block;
   block.name = "gauge";
   block.type = Type::group;
-  block.help = "where the links come from: a file, or a start";
+  block.help = "the gauge field: from a file or a start";
   block.members = {
-      {.name = "file", .type = Type::file_in, .help = "a gauge file: ILDG or SciDAC in LIME"},
+      {.name = "file", .type = Type::file_in, .help = "gauge file: ILDG or SciDAC in LIME"},
       {.name = "start",
        .type = Type::choice,
-       .help = "make the links: unit links, random links, or exp(i epsilon H) with random Hermitian traceless H",
+       .help = "cold: unit links; hot: random links; weak: exp(i epsilon H) with random Hermitian traceless H",
        .choices = {"cold", "hot", "weak"}},
       {.name = "dims",
        .type = Type::integer4,
-       .help = "extents of the lattice x, y, z, t; a file knows its own",
+       .help = "extents of the lattice in x, y, z, t; a file has its own",
        .required = true,
        .minimum = 2,
        .maximum = 4096,
@@ -51,13 +51,13 @@ Parameter make_gauge_block() {
        .only_if = {started}},
       {.name = "seed",
        .type = Type::integer,
-       .help = "of the random numbers; the same seed gives the same links everywhere",
+       .help = "seed of the random numbers; the same seed gives the same links everywhere",
        .default_text = "1",
        .minimum = 0,
        .only_if = {{"start", {"hot", "weak"}}}},
       {.name = "epsilon",
        .type = Type::real,
-       .help = "how far from unit links a weak start is",
+       .help = "distance of a weak start from unit links",
        .default_text = "0.1",
        .minimum = 0,
        .maximum = 10,
@@ -82,8 +82,8 @@ Parameter make_modules_block() {
   Parameter block;
   block.name = "modules";
   block.type = Type::list;
-  block.help = "shared objects whose tasks the job uses; `run --allow-module PATH` permits each";
-  block.element = {{.name = "module", .type = Type::file_in, .help = "its path"}};
+  block.help = "shared objects whose tasks the job uses; each needs `run --allow-module PATH`";
+  block.element = {{.name = "module", .type = Type::file_in, .help = "path of the shared object"}};
   return block;
 }
 
@@ -132,7 +132,7 @@ Parameter make_task_block() {
   for (const TaskEntry& entry : task_registry()) {
     ParameterTable table = entry.table;
     table.parameters.insert(table.parameters.begin(),
-                            {.name = "name", .help = "of the task in results; its kind when not given"});
+                            {.name = "name", .help = "name of the task in the results; default: its kind"});
     if (entry.needs_operator) {
       table.parameters.push_back(operator_block());
       table.parameters.back().help = "the task's own operator instead of the job's";

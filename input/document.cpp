@@ -70,7 +70,7 @@ std::string conditions_text(const Parameter& parameter) {
   std::string text;
   for (const Condition& condition : parameter.only_if) {
     text += condition.values.empty()
-                ? fmt::format("; only beside {}", condition.parameter)
+                ? fmt::format("; only together with {}", condition.parameter)
                 : fmt::format("; only with {}: {}", condition.parameter, fmt::join(condition.values, " or "));
   }
   return text;
@@ -209,7 +209,7 @@ void list_parameters(std::string& out, const std::vector<Parameter>& parameters,
     const Parameter& map = parameter.type == Type::list ? parameter.element.at(0) : parameter;
     if (map.type == Type::group) list_parameters(out, map.members, map.exactly_one_of, indent + "  ");
   }
-  for (const auto& names : one_of) out += fmt::format("{}Exactly one of {}.\n", indent, fmt::join(names, ", "));
+  for (const auto& names : one_of) out += fmt::format("{}Give exactly one of {}.\n", indent, fmt::join(names, ", "));
 }
 
 [[noreturn]] void no_help(const std::string& what, const std::string& word, const std::vector<std::string>& names) {
@@ -252,7 +252,7 @@ Parameter all_sources(const Parameter& task) {
       if (parameter.name != source.name || parameter.type != Type::variant) continue;
       for (ParameterEntry entry : parameter.entries) {
         if (known(entry.name)) continue;
-        entry.table.help += fmt::format(" (of the task {} only)", kind.name);
+        entry.table.help += fmt::format(" (task {} only)", kind.name);
         source.entries.push_back(std::move(entry));
       }
     }
@@ -298,7 +298,7 @@ std::string parameter_help(const Parameter& parameter) {
 std::string help_text(const std::vector<std::string>& words) {
   const std::vector<Parameter> topics = help_topics();
   if (words.empty()) {
-    std::string out = "Blocks of a job (`quadrille help BLOCK [NAME]` tells more):\n";
+    std::string out = "Blocks of a job (`quadrille help BLOCK [NAME]` explains one):\n";
     for (const Parameter& topic : topics) {
       out += fmt::format("  {:<10}{}\n", topic.name, topic.help);
       for (const ParameterEntry& entry : topic.entries) {

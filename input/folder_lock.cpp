@@ -49,11 +49,12 @@ FolderLock::FolderLock(const std::filesystem::path& folder) : file_((folder / ".
       const int reason = errno;
       const std::string who = holder(descriptor_);
       if (reason != EWOULDBLOCK) {
-        log().warn("{}: cannot be locked ({}): let no second run work in this folder", file_, std::strerror(reason));
+        log().warn("{}: cannot be locked ({}): make sure that no second run uses this folder", file_,
+                   std::strerror(reason));
         return;
       }
       ::close(descriptor_);
-      fail(fmt::format("another run works in this folder ({}): wait until it ends, or choose another --out", who));
+      fail(fmt::format("another run is using this folder ({}): wait until it ends, or choose another --out", who));
     }
     if (is_there(descriptor_, file_)) break;
     ::close(descriptor_);

@@ -50,7 +50,7 @@ LoadedGauge read_links(const Job& job, Backend& backend, const RankGrid& ranks) 
     gauge.warnings.push_back(fmt::format("{}: checksum {}", file.info.path, to_string(verdict)));
   }
   if (verdict.state == ChecksumVerdict::State::missing) {
-    gauge.warnings.push_back(fmt::format("{}: has no checksum: its data cannot be verified", file.info.path));
+    gauge.warnings.push_back(fmt::format("{}: no checksum: the data cannot be verified", file.info.path));
   }
   GaugeObservables seen = links.observables();
   const bool project = block.boolean("reunitarize");
@@ -58,7 +58,7 @@ LoadedGauge read_links(const Job& job, Backend& backend, const RankGrid& ranks) 
     const double change = links.project();
     seen = links.observables();
     gauge.warnings.push_back(
-        fmt::format("links were projected on SU(3); the largest change of an element is {:.3g}", change));
+        fmt::format("links were projected on SU(3); no element changed by more than {:.3g}", change));
   } else {
     check_links(file.info, seen.unitarity);
   }

@@ -60,10 +60,10 @@ class JobReader {
     const bool any_task = run && !job_.run.empty();
     const bool links_needed = !any_task || std::any_of(job_.run.begin(), job_.run.end(),
                                                        [](const TaskSpec& task) { return task.entry->needs_links; });
-    if (job_.gauge && on_links) add(job_.gauge->where(), "the job is run on links that are there: leave 'gauge' out");
+    if (job_.gauge && on_links) add(job_.gauge->where(), "the job runs on the host's links: leave out 'gauge'");
     if (!find(root_, "gauge") && !on_links && links_needed && errors_.empty()) {
-      add(root_.where, any_task ? "'gauge' is missing: its tasks need links; give a map such as {file: field.lime}"
-                                : "nothing to do: give 'gauge' and a list of tasks 'run'");
+      add(root_.where, any_task ? "'gauge' is missing: the tasks need links; give a map such as {file: field.lime}"
+                                : "nothing to do: give 'gauge' and 'run', a list of tasks");
     }
   }
 
@@ -82,8 +82,10 @@ class JobReader {
         return std::filesystem::equivalent(path, allowed, failed) || path == allowed;
       };
       if (!std::any_of(allowed_.begin(), allowed_.end(), same)) {
-        add(item.where, fmt::format("a module is a program: only `quadrille run --allow-module '{}'` loads this one",
-                                    path.string()));
+        add(item.where,
+            fmt::format(
+                "a module can do anything that a program can: only `quadrille run --allow-module '{}'` loads this one",
+                path.string()));
         continue;
       }
       try {
@@ -134,14 +136,14 @@ class JobReader {
     task.name = named ? parameters->text("name") : kind;
     const Location where = named ? parameters->where("name") : value.where;
     if (!good_name(task.name)) {
-      add(where, fmt::format("'name' must be letters, digits, '_', '-' or '.', at most 64 of them and no '.' first, "
-                             "got '{}'",
-                             task.name));
+      add(where,
+          fmt::format("'name' must be at most 64 letters, digits, '_', '-' or '.', and not begin with '.', got '{}'",
+                      task.name));
     }
     if (task.entry->module != nullptr && is_results_block(task.name)) {
-      add(where, fmt::format("the name '{}' is taken by a block of the results", task.name));
+      add(where, fmt::format("the name '{}' is taken: results.json has a block of that name", task.name));
     }
-    if (task.name == "pion") add(where, "the name 'pion' is taken by the short name of the only pion in the results");
+    if (task.name == "pion") add(where, "the name 'pion' is taken: results.json uses it for a job's only pion");
     const auto twin =
         std::find_if(job_.run.begin(), job_.run.end(), [&](const TaskSpec& other) { return other.name == task.name; });
     if (twin != job_.run.end()) {
@@ -190,7 +192,7 @@ class JobReader {
     if (broken_.count(wanted)) return;
     add(item.where,
         fmt::format("'{}' must name an earlier {} task, got '{}'; {}", reference.parameter, reference.kind, wanted,
-                    known.empty() ? "there is none" : fmt::format("there are: {}", fmt::join(known, ", "))));
+                    known.empty() ? "there is none" : fmt::format("the job has {}", fmt::join(known, ", "))));
   }
 
   Job& job_;

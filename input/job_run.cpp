@@ -133,7 +133,7 @@ const SolvedPropagator& JobRun::propagator(const std::string& name) {
   if (!kept_.contains(name)) {
     const auto task = std::find_if(job_.run.begin(), job_.run.end(), [&](const TaskSpec& t) { return t.name == name; });
     if (!task->entry->restore || !task->entry->restore(*this, *task)) {
-      log().info("{}: done by an earlier run, but not kept in double precision: solving again", name);
+      log().info("{}: done by an earlier run, but not saved in double precision: solving again", name);
       TaskRecord mine;
       std::swap(mine, record_);
       do_task(*task);
@@ -148,34 +148,29 @@ Json JobRun::unfinished(const TaskSpec& task, Threads threads) {
   const Json kept = folder_.unfinished(task.name, record_.key);
   if (kept.is_null()) {
     if (folder_.unfinished_of_another(task.name, record_.key)) {
-      warn(
-          fmt::format("{} starts over: an interrupted run kept its state with another version of the program, its "
-                      "module or its input files",
-                      task.name));
+      warn(fmt::format("{} starts over: the program, its module or an input file has changed since the interrupted run",
+                       task.name));
     }
     return nullptr;
   }
   continues_ = true;
   const std::string isa = kept.at("isa");
   if (isa != record_.isa) {
-    warn(
-        fmt::format("{} starts over: an interrupted run kept its state with {}, this one uses {}, whose bits "
-                    "differ",
-                    task.name, isa, record_.isa));
+    warn(fmt::format("{} starts over: the interrupted run used {}, this one uses {}, whose results differ in rounding",
+                     task.name, isa, record_.isa));
     return nullptr;
   }
   const int their_threads = kept.at("threads");
   if (threads == Threads::same && their_threads != record_.threads) {
-    warn(fmt::format("{} starts over: an interrupted run kept its state with threads: {}, this one uses {}", task.name,
-                     their_threads, record_.threads));
+    warn(fmt::format("{} starts over: the interrupted run used threads: {}, this one uses {}", task.name, their_threads,
+                     record_.threads));
     return nullptr;
   }
   const std::string build = kept.value("build_id", "unknown");
   if (build != build_id()) {
-    warn(
-        fmt::format("{} continues with build {} of the program from a state written by build {}: the bits of what "
-                    "follows may differ",
-                    task.name, build_id(), build));
+    warn(fmt::format(
+        "{} continues with build {} of the program from a state written by build {}: results may differ in rounding",
+        task.name, build_id(), build));
   }
   return kept.at("so_far");
 }

@@ -15,20 +15,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr int restart_version = 5;
-constexpr const char* way_out = "choose another --out, or --force to start afresh";
+constexpr const char* way_out = "choose another --out, or use --force to start from scratch";
 
 void make_folder(const std::filesystem::path& folder) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (std::filesystem::is_directory(folder)) return;
   throw Error(ErrorCode::file,
-              fmt::format("cannot make the output folder: {}", code ? code.message() : "a file of that name exists"),
+              fmt::format("cannot create the output folder: {}", code ? code.message() : "a file of that name exists"),
               Location{folder.string(), 0, 0, {}, -1});
 }
 
 std::string differing(const std::string& place, const Json* there, const Json* here) {
   const auto text = [](const Json* value) { return value ? value->dump() : std::string("absent"); };
-  return fmt::format("{} is {} there and {} here", place.empty() ? "the job" : place, text(there), text(here));
+  return fmt::format("{} is {} there but {} here", place.empty() ? "the job" : place, text(there), text(here));
 }
 
 std::string difference(const Json& there, const Json& here, const std::string& place) {
@@ -64,7 +64,8 @@ void clean(Json& value, const std::string& place, std::vector<std::string>& foun
   } else if (value.is_array()) {
     for (std::size_t k = 0; k < value.size(); ++k) clean(value[k], fmt::format("{}[{}]", place, k), found);
   } else if (value.is_number_float() && !std::isfinite(value.get<double>())) {
-    found.push_back(fmt::format("{} is {}, which JSON cannot hold; written as null", place, value.get<double>()));
+    found.push_back(
+        fmt::format("{} is {}, which JSON cannot represent; null is written instead", place, value.get<double>()));
     value = nullptr;
   }
 }
@@ -140,24 +141,24 @@ std::string problem_of(const Json& value, std::initializer_list<Shape> shapes) {
 }
 
 std::string record_problem(const Json& record) {
-  return problem_of(record, {{"key", is_text, "a text"},
-                             {"isa", is_text, "a text"},
+  return problem_of(record, {{"key", is_text, "a string"},
+                             {"isa", is_text, "a string"},
                              {"threads", is_count, "a whole number"},
                              {"solves", is_solves, "a list of solves"},
                              {"correlators", is_map_or_null, "a map"},
                              {"blocks", is_map, "a map"},
                              {"result", is_map_or_null, "a map"},
-                             {"warnings", is_texts, "a list of texts"},
+                             {"warnings", is_texts, "a list of strings"},
                              {"files", is_texts, "a list of names"},
-                             {"data_hash", is_text, "a text"}});
+                             {"data_hash", is_text, "a string"}});
 }
 
 std::string unfinished_problem(const Json& kept) {
-  const std::string problem = problem_of(kept, {{"key", is_text, "a text"}, {"so_far", is_map, "a map"}});
+  const std::string problem = problem_of(kept, {{"key", is_text, "a string"}, {"so_far", is_map, "a map"}});
   if (!problem.empty()) return problem;
   const std::string inside = problem_of(
       kept["so_far"],
-      {{"isa", is_text, "a text"}, {"threads", is_count, "a whole number"}, {"so_far", is_tree, "a map or a list"}});
+      {{"isa", is_text, "a string"}, {"threads", is_count, "a whole number"}, {"so_far", is_tree, "a map or a list"}});
   return inside.empty() ? inside : "so_far." + inside;
 }
 
@@ -218,16 +219,16 @@ void OutputFolder::read_earlier() {
   };
   if (!std::filesystem::exists(name)) {
     const std::string results = path("results.json").string();
-    if (std::filesystem::exists(results)) fail(results, "results of a run that cannot be continued");
+    if (std::filesystem::exists(results)) fail(results, "these results belong to a run that cannot be continued");
     return;
   }
   std::ifstream stream(name);
   const Json earlier = Json::parse(stream, nullptr, false);
-  if (!earlier.is_object()) throw damaged("this is not JSON, or not all of it");
+  if (!earlier.is_object()) throw damaged("this is not JSON, or it is incomplete");
   if (!earlier.contains("schema_version") || !earlier["schema_version"].is_number_integer()) {
     throw damaged("'schema_version' is missing");
   }
-  if (earlier["schema_version"] != restart_version) fail(name, "written by another version");
+  if (earlier["schema_version"] != restart_version) fail(name, "written by another version of Quadrille");
   const auto map = [&](const char* key) -> const Json& {
     if (!earlier.contains(key) || !earlier[key].is_object()) throw damaged(fmt::format("'{}' must be a map", key));
     return earlier[key];
@@ -270,7 +271,7 @@ std::string OutputFolder::read(const std::string& file) const {
     std::ifstream from(path(file), std::ios::binary);
     if (!from) throw Error(ErrorCode::file, path(file).string() + ": cannot be read");
     bytes << from.rdbuf();
-    if (!from) throw Error(ErrorCode::file, path(file).string() + ": cannot be read to its end");
+    if (!from) throw Error(ErrorCode::file, path(file).string() + ": cannot be read to the end");
     text = bytes.str();
   });
   return share(*communicator_, std::move(text));

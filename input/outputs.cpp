@@ -141,7 +141,7 @@ void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
   // Paths that an output may not take, and why. They are ordered by their parts: what lies in a folder follows it.
   std::map<fs::path, std::string> taken = {
       {one_spelling(folder / "results.json"), "holds the results"},
-      {one_spelling(folder / "restart.json"), "holds what an interrupted run needs"},
+      {one_spelling(folder / "restart.json"), "is needed to continue an interrupted run"},
   };
   const fs::path here = one_spelling(folder / "results.json").parent_path();
   for (const NamedFile& name : files_of(job, ParameterType::file_in)) {
@@ -160,7 +160,7 @@ void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
       continue;
     }
     if (path.parent_path() == here && is_unfinished(job, path.filename().string())) {
-      add(fmt::format("'{}' may be the name of what an interrupted run needs", output.file));
+      add(fmt::format("'{}' is reserved for files that continue an interrupted run", output.file));
       continue;
     }
     const auto [place, is_new] =
@@ -170,7 +170,7 @@ void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
       continue;
     }
     const auto both = [&](const fs::path& other) {
-      add(fmt::format("'{}' and {} cannot both be files", output.file, other.string()));
+      add(fmt::format("'{}' and {} cannot both be files: one would be a folder", output.file, other.string()));
     };
     const auto inside = std::next(place);
     if (inside != taken.end() && is_inside(inside->first, path)) both(inside->first);

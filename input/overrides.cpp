@@ -19,7 +19,7 @@ using Step = std::variant<std::string, std::size_t>;  ///< a key of a map, or an
 }
 
 std::vector<Step> parse_path(const std::string& path) {
-  const auto wrong = [&] { fail(path, "not a path; write it as run[0].source.site"); };
+  const auto wrong = [&] { fail(path, "not the path of a key; write it as run[0].source.site"); };
   std::vector<Step> steps;
   std::size_t at = 0;
   while (at < path.size()) {

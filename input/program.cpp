@@ -49,7 +49,7 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 CLI::Validator one_of(const std::vector<std::string>& names) {
   const auto problem = [names](const std::string& text) -> std::string {
     if (std::find(names.begin(), names.end(), text) != names.end()) return {};
-    return fmt::format("'{}' is none of {}{}", text, fmt::join(names, ", "), suggestion(text, names));
+    return fmt::format("'{}' is not one of {}{}", text, fmt::join(names, ", "), suggestion(text, names));
   };
   return {problem, fmt::format("{{{}}}", fmt::join(names, ","))};
 }
@@ -76,15 +76,14 @@ void add_backend_option(CLI::App& command, std::string& backend, const std::stri
 }
 
 void add_machine_options(CLI::App& command, std::string& backend, int& threads) {
-  add_backend_option(command, backend, "auto (cuda with a usable GPU, cpu without), cpu or cuda");
-  command.add_option("--threads", threads, "Threads; as OMP_NUM_THREADS or the machine says when not given")
+  add_backend_option(command, backend, "auto (cuda if there is a usable GPU, else cpu), cpu or cuda");
+  command.add_option("--threads", threads, "Number of threads; default: OMP_NUM_THREADS, or all cores")
       ->type_name("N")
       ->check(whole_number(1, most_threads));
 }
 
 void add_grid_option(CLI::App& command, RankGrid& grid) {
-  command
-      .add_option("--grid", grid.wanted, "Ranks along x, y, z, t; the grid with the least to exchange when not given")
+  command.add_option("--grid", grid.wanted, "Ranks along x, y, z, t; default: the grid with the least communication")
       ->type_name("X Y Z T")
       ->check(whole_number(1, 1 << 20));
 }
@@ -104,27 +103,27 @@ void describe_bench(CLI::App& command, BenchOptions& options) {
   command
       .add_option(
           "--dims", options.dims,
-          "Lattice; may be given again; 8 8 8 16, 16 16 16 32 and 24 24 24 48 when not given (accuracy: the first)")
+          "Lattice; may be given several times; default: 8 8 8 16, 16 16 16 32 and 24 24 24 48 (accuracy: the first)")
       ->type_name("X Y Z T")
       ->check(CLI::Validator(whole_number_problem, ""));
   command
       .add_option_function<std::string>(
           "--precision", [&](const std::string& name) { options.precision = parse_precision(name); },
-          "double, single or half; all when not given")
+          "double, single or half; default: all")
       ->type_name("NAME")
       ->check(one_of({"double", "single", "half"}));
   command
       .add_option_function<std::string>(
           "--reconstruct", [&](const std::string& name) { options.reconstruct = parse_reconstruct(name); },
-          "Real numbers per link: 18, 12 or 8; all when not given")
+          "Real numbers per link: 18, 12 or 8; default: all")
       ->type_name("N")
       ->check(one_of({"18", "12", "8"}));
   add_machine_options(command, options.backend, options.threads);
   add_grid_option(command, options.grid);
-  command.add_option("--json", options.json, "Write the figures to FILE as well")->type_name("FILE");
+  command.add_option("--json", options.json, "Also write the results to FILE")->type_name("FILE");
   command
       .add_option("--memory-mib", options.memory_mib,
-                  "Size of the arrays that the rates of the memory are measured on; 256 when not given")
+                  "Size of the arrays for the memory bandwidth, in MiB; default: 256")
       ->type_name("N")
       ->check(whole_number(1, 1 << 20));
 }
@@ -138,22 +137,22 @@ void describe(CLI::App& app, Call& call) {
 
   CLI::App& run = *app.add_subcommand("run", "Run a job; results go to DIR/results.json");
   run.add_option("JOB", call.run.job, "The job, a YAML file")->required()->type_name("");
-  run.add_option("--out", call.run.out, "Output folder; JOB.out beside the job (without .yaml) when not given")
+  run.add_option("--out", call.run.out, "Output folder; default: JOB.out (without .yaml) beside the job")
       ->type_name("DIR");
   add_set_option(run, call.run);
   add_machine_options(run, call.run.backend, call.run.threads);
   add_grid_option(run, call.run.grid);
-  run.add_option("--allow-module", call.run.allowed_modules, "A shared object that the job's `modules` may name")
+  run.add_option("--allow-module", call.run.allowed_modules, "Permit a shared object that the job's `modules` names")
       ->type_name("PATH")
       ->type_size(1)
       ->allow_extra_args(false)
       ->take_all();
-  run.add_flag("--force", call.run.force, "Start afresh, whatever the output folder holds");
+  run.add_flag("--force", call.run.force, "Start from scratch, whatever the output folder holds");
 
   CLI::App& check = *app.add_subcommand("check", "Validate a job: report every error, write nothing");
   check.add_option("JOB", call.run.job, "The job, a YAML file")->required()->type_name("");
   add_set_option(check, call.run);
-  add_backend_option(check, call.check_backend, "Where it is to run: auto, cpu or cuda; anywhere when not given");
+  add_backend_option(check, call.check_backend, "Check for this backend: auto, cpu or cuda; default: any");
 
   CLI::App& info = *app.add_subcommand("info", "Describe a gauge or propagator file");
   info.add_option("FILE", call.file, "The file")->required()->type_name("");
@@ -164,16 +163,16 @@ void describe(CLI::App& app, Call& call) {
       .add_option("RESULTS", call.report.results, "results.json of a job, its output folder, or a JSON file of bench")
       ->required()
       ->type_name("");
-  report.add_option("--out", call.report.out, "Folder for the report; `report` beside the results when not given")
+  report.add_option("--out", call.report.out, "Folder for the report; default: `report` beside the results")
       ->type_name("DIR");
-  report.add_option("--format", call.report.format, "Of the figures: svg or png")
+  report.add_option("--format", call.report.format, "Format of the figures: svg or png")
       ->type_name("NAME")
       ->check(one_of({"svg", "png"}));
 
-  CLI::App& help = *app.add_subcommand("help", "Explain a block of a job or a command: help operator wilson");
-  help.add_option("TOPIC", call.topic, "Nothing for a list, BLOCK [NAME], or a command")->type_name("");
+  CLI::App& help = *app.add_subcommand("help", "Explain a block of a job or a command, as in: help operator wilson");
+  help.add_option("TOPIC", call.topic, "BLOCK [NAME] or a command; without it, a list of the blocks")->type_name("");
 
-  app.add_subcommand("modules", "List the modules that there are, with their versions and tasks");
+  app.add_subcommand("modules", "List the available modules, with their versions and tasks");
   app.add_subcommand("schema", "Print a JSON Schema of job files, for editors");
 }
 
@@ -199,10 +198,10 @@ std::string usage_problem(const CLI::App& app, const std::vector<std::string>& w
   if (command == nullptr) {
     std::vector<std::string> names;
     for (const CLI::App* one : app.get_subcommands({})) names.push_back(one->get_name());
-    if (words[0].starts_with('-')) return fmt::format("there is no option '{}' before a command", words[0]);
+    if (words[0].starts_with('-')) return fmt::format("no option '{}' before a command", words[0]);
     const std::string near = suggestion(words[0], names);
-    return fmt::format("there is no command '{}'{}", words[0],
-                       near.empty() ? fmt::format("; commands are {}", fmt::join(names, ", ")) : near);
+    return fmt::format("no command '{}'{}", words[0],
+                       near.empty() ? fmt::format("; the commands are {}", fmt::join(names, ", ")) : near);
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr) {
     const std::string what = problem.what(), name = what.substr(0, what.find(':'));

@@ -20,7 +20,7 @@ static_assert(std::atomic<int>::is_always_lock_free, "a handler may touch nothin
 
 /// Only what a handler may do.
 void note(int signal) {
-  constexpr char text[] = "\nquadrille: stopping; once more to end at once\n";
+  constexpr char text[] = "\nquadrille: stopping; a second signal ends it at once\n";
   asked = signal;
   if (says_so) (void)!::write(STDERR_FILENO, text, sizeof text - 1);
 }

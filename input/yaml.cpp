@@ -56,7 +56,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto known = anchors_.find(anchor);
-    if (known == anchors_.end()) fail("this alias stands inside the value that it names", place(mark));
+    if (known == anchors_.end()) fail("this alias is inside the value that it refers to", place(mark));
     // The copy keeps the places of the original: that is where a mistake in it is mended.
     Value copy = known->second;
     values_ += count_values(copy);
@@ -71,7 +71,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (tag.compare(0, core_schema.size(), core_schema) == 0) {
       quoted = tag == core_schema + "str";
     } else if (tag != "!" && tag != "?" && !tag.empty()) {
-      fail(fmt::format("unknown tag '{}'; a job needs no tags", tag), place(mark));
+      fail(fmt::format("unknown tag '{}'; remove it: a job needs no tags", tag), place(mark));
     }
     add(Value{Value::Scalar{text, quoted}, place(mark)}, anchor);
   }
@@ -209,7 +209,7 @@ bool tab_indents(const std::string& text, int line) {
 
 /// What yaml-cpp finds, in the words of who writes a job. It takes a tab in the indentation for one only sometimes.
 std::string what_is_wrong(const YAML::Exception& found, const std::string& text) {
-  if (found.msg == YAML::ErrorMsg::EOF_IN_SCALAR) return "a quote is opened and not closed";
+  if (found.msg == YAML::ErrorMsg::EOF_IN_SCALAR) return "a quote is not closed";
   if (found.msg == YAML::ErrorMsg::TAB_IN_INDENTATION || tab_indents(text, found.mark.line)) {
     return "a tab indents this line; use spaces";
   }

@@ -104,19 +104,20 @@ class SchemaReader {
     check_names(out.parameters, out.exactly_one_of, owner);
     for (std::size_t k = 0; k < task.parameter_count; ++k) note_earlier(read(task.parameters, k, size_));
     if (earlier_.size() != met_) {
-      refuse(owner + " has an earlier task inside of a map: it must be a parameter of the task, or a list that is one");
+      refuse(owner +
+             " has an earlier task inside a map: it must be a parameter of the task itself, or a list that is one");
     }
     return out;
   }
 
  private:
   std::vector<Parameter> parameters(const quadrille_parameter* array, std::size_t count, const std::string& owner) {
-    if (array == nullptr && count > 0) refuse(fmt::format("{} has {} parameters and no array of them", owner, count));
+    if (array == nullptr && count > 0) refuse(fmt::format("{} has {} parameters but no array of them", owner, count));
     std::vector<Parameter> out;
     std::vector<std::string> names;
     for (std::size_t k = 0; k < count; ++k) {
       const quadrille_parameter from = read(array, k, size_);
-      if (!is_name(from.name)) refuse(fmt::format("parameter {} of {} has no good name", k, owner));
+      if (!is_name(from.name)) refuse(fmt::format("parameter {} of {} has no valid name", k, owner));
       names.emplace_back(from.name);
       refuse_twins(names, owner);
       out.push_back(parameter(from, fmt::format("'{}' of {}", from.name, owner)));
@@ -125,7 +126,7 @@ class SchemaReader {
     for (const Parameter& one : out) {
       for (const std::string& other : one.excludes) {
         if (!holds(names, other))
-          refuse(fmt::format("'{}' of {} excludes '{}', which is none", one.name, owner, other));
+          refuse(fmt::format("'{}' of {} excludes '{}', which is not a parameter", one.name, owner, other));
       }
     }
     return out;
@@ -160,7 +161,7 @@ class SchemaReader {
     if (flag(QUADRILLE_HAS_MAXIMUM)) out.maximum = from.maximum;
     out.minimum_open = flag(QUADRILLE_MINIMUM_OPEN);
     out.maximum_open = flag(QUADRILLE_MAXIMUM_OPEN);
-    if (!(out.minimum <= out.maximum)) refuse(fmt::format("{} has a range that holds no number", owner));
+    if (!(out.minimum <= out.maximum)) refuse(fmt::format("{} has a range that contains no number", owner));
     if (from.fewest != 0) out.fewest = from.fewest;
     if (from.most != 0) out.most = from.most;
     if (out.fewest > out.most) refuse(fmt::format("{} has {} to {} entries", owner, out.fewest, out.most));
@@ -170,7 +171,7 @@ class SchemaReader {
     const bool words = out.type == ParameterType::choice || out.type == ParameterType::number_or_word;
     if (words && out.choices.empty()) refuse(owner + " is a choice without choices");
     if (from.type == QUADRILLE_EARLIER_TASK && out.choices.size() != 1) {
-      refuse(owner + " is an earlier task: its one choice says of which kind");
+      refuse(owner + " is an earlier task: its only choice must be the kind of that task");
     }
   }
 
@@ -192,11 +193,11 @@ class SchemaReader {
       case ParameterType::list:
         out.element = members();
         if (out.element.size() != 1 || out.element[0].type == ParameterType::list) {
-          refuse(owner + " is a list: its one member says what an entry is, and is no list");
+          refuse(owner + " is a list: it must have one member, which describes an entry and is not a list");
         }
         return;
       default:
-        if (from.member_count != 0) refuse(owner + " has members but is no map and no list");
+        if (from.member_count != 0) refuse(owner + " has members but is neither a map nor a list");
         if (from.type == QUADRILLE_EARLIER_TASK) ++met_;
     }
   }
@@ -218,7 +219,7 @@ class SchemaReader {
       for (const std::string& name : names) {
         const auto same = [&](const Parameter& p) { return p.name == name; };
         if (std::none_of(parameters.begin(), parameters.end(), same)) {
-          refuse(fmt::format("{} names '{}', which is none of its parameters", owner, name));
+          refuse(fmt::format("{} names '{}', which is not one of its parameters", owner, name));
         }
       }
     }
@@ -228,7 +229,7 @@ class SchemaReader {
                                const std::string& owner) {
     for (const Condition& condition : parameter.only_if) {
       if (holds(before, condition.parameter)) continue;
-      refuse(fmt::format("'{}' of {} depends on '{}', which must stand before it", parameter.name, owner,
+      refuse(fmt::format("'{}' of {} depends on '{}', which must come before it", parameter.name, owner,
                          condition.parameter));
     }
   }
@@ -259,16 +260,16 @@ class SchemaReader {
 
 ModuleTask task_of(const quadrille_module& module, std::size_t index) {
   const quadrille_task from = read(module.tasks, index, module.task_size);
-  if (!is_name(from.name)) refuse(fmt::format("task {} has no good name", index));
+  if (!is_name(from.name)) refuse(fmt::format("task {} has no valid name", index));
   const std::string owner = std::string("task ") + from.name;
   refuse_unknown_flags(from.flags, task_flags, owner);
   if (from.run == nullptr) refuse(owner + " has no function 'run'");
   const auto needs = [&](std::uint32_t bit) { return (from.flags & bit) != 0; };
   if (needs(QUADRILLE_NEEDS_OPERATOR) && !needs(QUADRILLE_NEEDS_LINKS)) {
-    refuse(owner + " needs an operator and no links: it takes QUADRILLE_NEEDS_LINKS too");
+    refuse(owner + " needs an operator but no links: add QUADRILLE_NEEDS_LINKS");
   }
   if (needs(QUADRILLE_NEEDS_SOLVER) && !needs(QUADRILLE_NEEDS_OPERATOR)) {
-    refuse(owner + " needs a solver and no operator: it takes QUADRILLE_NEEDS_OPERATOR too");
+    refuse(owner + " needs a solver but no operator: add QUADRILLE_NEEDS_OPERATOR");
   }
   ModuleTask task{from.name, {}, {}, from};
   task.table = SchemaReader(module.parameter_size, task.earlier).table(from, owner);
@@ -288,8 +289,8 @@ std::vector<std::string> blocks_of(const quadrille_module& module) {
   std::vector<std::string> blocks = texts(module.blocks);
   refuse_twins(blocks, "the list of its blocks");
   for (const std::string& block : blocks) {
-    if (!is_name(block.c_str())) refuse(fmt::format("'{}' is no good name of a block of results.json", block));
-    if (is_program_block(block)) refuse(fmt::format("its block '{}' of results.json is one of the program", block));
+    if (!is_name(block.c_str())) refuse(fmt::format("'{}' is not a valid name for a block of results.json", block));
+    if (is_program_block(block)) refuse(fmt::format("its block '{}' of results.json belongs to the program", block));
   }
   return blocks;
 }
@@ -300,8 +301,8 @@ Module read_descriptor(const quadrille_module* descriptor, const std::string& fi
   if (descriptor == nullptr) refuse("there is none");
   if (descriptor->abi_version != QUADRILLE_MODULE_ABI) {
     throw Error(ErrorCode::unsupported,
-                fmt::format("it is built for version {} of the module interface, this program has version {}: build it "
-                            "with the headers of Quadrille " QUADRILLE_VERSION,
+                fmt::format("it was built for version {} of the module interface, but this program has version {}: "
+                            "build it with the headers of Quadrille " QUADRILLE_VERSION,
                             descriptor->abi_version, QUADRILLE_MODULE_ABI));
   }
   if (descriptor->struct_size < module_size_1 || descriptor->task_size < task_size_1 ||

@@ -1,13 +1,13 @@
-/* What host codes and modules have in common: the handles of the library's objects, and what a call comes to.
+/* Shared by host codes and modules: the handles of the library's objects, and the statuses of calls.
  *
- * A handle is a value in the clothes of a pointer: it is looked up, never followed, so that one that was destroyed, or
- * that is of another kind, is told by a status. Null is no handle. */
+ * A handle is a value with the type of a pointer: it is looked up, never dereferenced, so that one that is destroyed or
+ * of another kind gives a status. Null is not a handle. */
 #ifndef QUADRILLE_MODULES_HANDLES_H
 #define QUADRILLE_MODULES_HANDLES_H
 
 #include <stdint.h>
 
-/* Numbers that a caller gives: in C++ any int may stand for one of them, so that a wrong one can be refused. */
+/* Numbers that a caller gives: in C++ they may hold any int, so that a wrong one can be refused. */
 #ifdef __cplusplus
 #define QUADRILLE_INT_ENUM : int
 extern "C" {
@@ -15,7 +15,7 @@ extern "C" {
 #define QUADRILLE_INT_ENUM
 #endif
 
-/* Where work is done: a backend, its threads, what it says. */
+/* Where work is done: a backend, its threads, its log. */
 typedef struct quadrille_context quadrille_context;
 /* A gauge field on the backend of its context. */
 typedef struct quadrille_gauge quadrille_gauge;
@@ -23,10 +23,10 @@ typedef struct quadrille_gauge quadrille_gauge;
 typedef struct quadrille_operator quadrille_operator;
 /* A solver of systems with an operator. */
 typedef struct quadrille_solver quadrille_solver;
-/* The twelve solutions of a task `propagator`; modules are given them. */
+/* The twelve solutions of a task `propagator`, for modules. */
 typedef struct quadrille_propagator quadrille_propagator;
 
-/* What a call came to. Everything but QUADRILLE_DONE has a message (quadrille_message; quadrille_host.fail). */
+/* The result of a call. Everything but QUADRILLE_DONE has a message (quadrille_message; quadrille_host.fail). */
 typedef enum quadrille_status QUADRILLE_INT_ENUM {
   QUADRILLE_DONE = 0,
   QUADRILLE_FAILED = 1,           /* of a module: quadrille_host.fail has been told why */

@@ -125,10 +125,10 @@ class Dataset {
     if (H5Tget_class(type.id()) != H5T_FLOAT) fail("must hold floating-point numbers");
     bytes_ = H5Tget_size(type.id());
     if (!is_known_type(type.id())) {
-      fail(fmt::format(
-          "holds floating-point numbers of {} bytes that are not those of IEEE 754 (16, 32 or 64 bits): the "
-          "file is damaged, or must be converted",
-          bytes_));
+      fail(
+          fmt::format("holds floating-point numbers of {} bytes that are not IEEE 754 (16, 32 or 64 bits): the file is "
+                      "damaged, or must be converted",
+                      bytes_));
     }
   }
 
@@ -136,7 +136,7 @@ class Dataset {
     const Handle space(H5Dget_space(id()), H5Sclose);
     if (!space.good()) fail("its extents cannot be read" + last_message());
     const int found = H5Sget_simple_extent_ndims(space.id());
-    if (found != rank) fail(fmt::format("must have {} indices, has {}", rank, std::max(found, 0)));
+    if (found != rank) fail(fmt::format("must have {} dimensions, but has {}", rank, std::max(found, 0)));
     std::vector<hsize_t> sizes(std::size_t(rank), 0);
     if (H5Sget_simple_extent_dims(space.id(), sizes.data(), nullptr) != rank) {
       fail("its extents cannot be read" + last_message());
@@ -150,7 +150,7 @@ class Dataset {
   }
 
   [[noreturn]] void too_large(std::uint64_t file_bytes) const {
-    fail(fmt::format("[{}] numbers of {} bytes cannot be in {}: the file is damaged or incomplete",
+    fail(fmt::format("[{}] numbers of {} bytes do not fit into {}: the file is damaged or incomplete",
                      fmt::join(dims_, ", "), bytes_,
                      file_bytes == 0 ? "any file" : fmt::format("a file of {} bytes", file_bytes)));
   }
@@ -158,12 +158,13 @@ class Dataset {
   /// What the file stores must be in it, and must be enough for the extents.
   void check_storage(std::uint64_t file_bytes) const {
     const Handle made(H5Dget_create_plist(id()), H5Pclose);
-    if (!made.good()) fail("how it is stored cannot be read" + last_message());
+    if (!made.good()) fail("its storage layout cannot be read" + last_message());
     const H5D_layout_t layout = H5Pget_layout(made.id());
     if (layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(made.id()) != 0)) {
       fail("its numbers are in other files; give a file that holds them (h5repack makes one)", ErrorCode::unsupported);
     }
-    if (layout != H5D_COMPACT && layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED) fail("is stored in an unknown way");
+    if (layout != H5D_COMPACT && layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED)
+      fail("has an unknown storage layout");
     if (count_ == 0) return;
     const hsize_t stored = H5Dget_storage_size(id());
     if (stored == 0) fail("has never been written");
@@ -206,14 +207,14 @@ class Dataset {
   void check_chunks(hid_t made, std::uint64_t file_bytes, bool packed) const {
     std::vector<hsize_t> chunk(dims_.size(), 0);
     if (H5Pget_chunk(made, int(chunk.size()), chunk.data()) != int(chunk.size())) {
-      fail("its chunks have another number of indices" + last_message());
+      fail("its chunks have a different number of dimensions" + last_message());
     }
     const Handle space(H5Dget_space(id()), H5Sclose);
     hsize_t chunks = 0;
     if (H5Dget_num_chunks(id(), space.id(), &chunks) < 0) fail("its chunks cannot be read" + last_message());
     double needed = 1, whole = double(bytes_);
     for (std::size_t k = 0; k < chunk.size(); ++k) {
-      if (chunk[k] == 0) fail("has chunks without extent: the file is damaged");
+      if (chunk[k] == 0) fail("has chunks of extent 0: the file is damaged");
       needed *= std::ceil(double(dims_[k]) / double(chunk[k]));
       whole *= double(chunk[k]);
     }
@@ -230,7 +231,7 @@ class Dataset {
         fail(fmt::format("its chunk {} cannot be read", k) + last_message());
       }
       if (at == HADDR_UNDEF || at > file_bytes || bytes > file_bytes - at) {
-        fail(fmt::format("its chunk {} ends behind the end of the file: the file is damaged or incomplete", k));
+        fail(fmt::format("its chunk {} extends beyond the end of the file: the file is damaged or incomplete", k));
       }
       if ((mask != 0 || !packed) && double(bytes) < whole) {
         fail(fmt::format("its chunk {} has {} of {} bytes: the file is damaged", k, bytes, whole));
@@ -273,7 +274,7 @@ void put_dataset(const Handle& file, const std::string& path, const std::string&
                    H5Dclose);
   if (!file.good() || !space.good() || !set.good() ||
       H5Dwrite(set.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.data.data()) < 0) {
-    fail(ErrorCode::file, path, name, "cannot be made" + last_message());
+    fail(ErrorCode::file, path, name, "cannot be created" + last_message());
   }
 }
 
@@ -328,12 +329,12 @@ void write_hdf5(const std::string& path, const std::vector<Hdf5Dataset>& dataset
   const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose);
   for (const Hdf5Dataset& dataset : datasets) put_dataset(file, path, dataset.name, dataset.array);
   if (!file.good() || H5Fflush(file.id(), H5F_SCOPE_GLOBAL) < 0) {
-    fail(ErrorCode::file, path, "", "cannot be made" + last_message());
+    fail(ErrorCode::file, path, "", "cannot be created" + last_message());
   }
   const ssize_t bytes = H5Fget_file_image(file.id(), nullptr, 0);
   std::vector<char> image(std::size_t(std::max<ssize_t>(bytes, 0)));
   if (bytes < 0 || H5Fget_file_image(file.id(), image.data(), image.size()) != bytes) {
-    fail(ErrorCode::file, path, "", "cannot be made" + last_message());
+    fail(ErrorCode::file, path, "", "cannot be created" + last_message());
   }
   AtomicFile target(path);
   target.write(image.data(), image.size());

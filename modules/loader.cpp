@@ -35,7 +35,7 @@ struct Modules {
 class SharedObject {
  public:
   explicit SharedObject(const std::string& file) : handle_(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (handle_ == nullptr) refuse(fmt::format("is not a shared object that can be loaded: {}", dlerror()));
+    if (handle_ == nullptr) refuse(fmt::format("cannot be loaded as a shared object: {}", dlerror()));
   }
   ~SharedObject() {
     if (handle_ != nullptr) (void)dlclose(handle_);
@@ -76,8 +76,8 @@ void require_build(const Module& module) {
   const char* theirs = module.descriptor.cpp_build;
   if (theirs == nullptr || std::string(theirs) == build_id()) return;
   refuse(
-      fmt::format("is compiled with the C++ headers of build '{}' of Quadrille, this is build '{}': compile it again "
-                  "with those that are installed beside this program",
+      fmt::format("was compiled with the C++ headers of build '{}' of Quadrille, but this is build '{}': compile it "
+                  "again with the headers installed beside this program",
                   theirs, build_id()));
 }
 

@@ -1,18 +1,17 @@
-/* What a module is to the program: a descriptor of static data and functions of the C calling convention.
+/* The interface of a module: a descriptor of static data and functions with C linkage.
  *
  * A module built outside the source tree is a shared object that links libquadrille.so and exports
  *
  *     const quadrille_module* quadrille_module_descriptor(void);
  *
- * One of the source tree is a folder modules/NAME whose sources define `quadrille_module_NAME` in its place. The
- * descriptor, its tasks and their parameters must stay where they are until the program ends. No exception may leave
- * any function: in C++, modules/task.h sees to that.
+ * A module in the source tree is a folder modules/NAME whose sources define `quadrille_module_NAME` instead. The
+ * descriptor, its tasks and their parameters must stay valid until the program ends. No exception may leave any
+ * function: in C++, modules/task.h ensures that.
  *
- * Structs only grow, at their end, and each carries the size that its writer knew. The program leaves unread what a
- * module's structs have beyond its own, takes as zero what they lack, and refuses those that are smaller than in the
- * first version, which this is. A module looks at quadrille_host.struct_size before it calls what a later version has
- * added. A change of anything else is another QUADRILLE_MODULE_ABI. What the program does not know in a descriptor
- * (types, bits of flags) it refuses by name. */
+ * Structs only grow, at their end, and each has its size. The program ignores members of a module's structs that it
+ * does not know, takes missing ones as zero, and refuses structs smaller than in the first version, which this is. A
+ * module checks quadrille_host.struct_size before it uses what a later version has added. Any other change is a new
+ * QUADRILLE_MODULE_ABI. Unknown types or flags in a descriptor are refused by name. */
 #ifndef QUADRILLE_MODULES_MODULE_H
 #define QUADRILLE_MODULES_MODULE_H
 
@@ -44,7 +43,7 @@ typedef enum quadrille_parameter_type QUADRILLE_INT_ENUM {
   QUADRILLE_FILE_IN = 5,        /* a path relative to the job file */
   QUADRILLE_FILE_OUT = 6,       /* a path relative to the output folder */
   QUADRILLE_GROUP = 7,          /* a map of `members` */
-  QUADRILLE_LIST = 8,           /* a list of values that are as the one member says, which is no list itself */
+  QUADRILLE_LIST = 8,           /* a list of values described by the one member, which is not a list itself */
   QUADRILLE_NUMBER_OR_WORD = 9, /* a finite double, or one of `choices`, as in `delta: auto` */
   QUADRILLE_INTEGER4 = 10,      /* [x, y, z, t], each of 32 bits */
   QUADRILLE_BOUNDARY = 11,      /* four of periodic, antiperiodic and {phase: theta/pi} */
@@ -62,7 +61,7 @@ typedef enum quadrille_parameter_type QUADRILLE_INT_ENUM {
 #define QUADRILLE_MAXIMUM_OPEN 16u
 #define QUADRILLE_EVEN 32u /* of whole numbers */
 
-/* A parameter that has a meaning only in the company of another one. */
+/* A parameter that only has a meaning together with another one. */
 typedef struct quadrille_condition {
   const char* parameter QUADRILLE_ZERO;     /* which stands before it in the same table; null ends a list of them */
   const char* const* values QUADRILLE_ZERO; /* that it has then, as text; ends with null; null: whenever it has one */
@@ -130,18 +129,18 @@ typedef struct quadrille_functions {
 
 /* What the program offers to a task.
  *
- * Threads: every function is for the thread that called the module's function, and for no other. A call from elsewhere
- * does nothing, fails (texts: ""; numbers: 0), and the task ends with an error that names the function.
+ * Threads: only the thread that called the module's function may call these functions. A call from another thread does
+ * nothing and fails (texts: ""; numbers: 0), and the task ends with an error that names the function.
  *
- * A parameter is named by its path, as in "save.file"; of a list of maps, "systems[2].file" is one of the third. An
- * `index` is that of the entry of a list, or of x, y, z, t; for everything else it is 0. A path that the task's schema
- * does not have, or has with another type, is a defect of the module: the function returns QUADRILLE_FAILED (has() and
- * count(): 0) and the task ends with an error that names it. Texts live until the module's function returns. */
+ * A parameter is named by its path, as in "save.file"; in a list of maps, "systems[2].file" belongs to the third. An
+ * `index` counts the entries of a list, or x, y, z, t; otherwise it is 0. A path that is not in the task's schema, or
+ * has another type there, is an error of the module: the function returns QUADRILLE_FAILED (has() and count(): 0) and
+ * the task ends with an error that names the path. Texts are valid until the module's function returns. */
 typedef struct quadrille_host {
   uint32_t abi_version;
   uint32_t struct_size;
 
-  /* Whether a parameter has a value, be it the job's or the default. */
+  /* Whether a parameter has a value, from the job or by default. */
   int (*has)(quadrille_run* run, const char* path);
   /* The number of a list's entries; 4 of x, y, z, t; 1 of another parameter that has a value, 0 without one. */
   size_t (*count)(quadrille_run* run, const char* path);
@@ -174,9 +173,10 @@ typedef struct quadrille_host {
   /* A JSON object for results.json: under the task's name, or under `block`, one of the descriptor's, and then the
    * task's name where it is not null. A later call adds and replaces keys. */
   quadrille_status (*result)(quadrille_run* run, const char* block, const char* json);
-  /* Says something in results.json and in the log. */
+  /* A warning in results.json and in the log. */
   void (*warn)(quadrille_run* run, const char* text);
-  /* The line on a terminal: how far the task is, 0 to 1, from which the program says how long it will take. */
+  /* The progress line on a terminal: the finished fraction of the task, 0 to 1, from which the remaining time is
+   * estimated. */
   void (*progress)(quadrille_run* run, const char* text, double fraction);
   /* Says why the module's function will return QUADRILLE_FAILED. `path` names the parameter that is to blame,
    * whose place in the job the message then carries; null when there is none. `code`: INVALID_INPUT, FILE_ERROR,
@@ -267,8 +267,8 @@ typedef struct quadrille_host {
 /* ---- the module ---- */
 
 /* Bits of `flags` of a task. */
-#define QUADRILLE_NEEDS_LINKS 1u /* a job with this task must have a gauge block */
-#define QUADRILLE_MAKES_LINKS 2u /* the user is told that other tasks work on those of the gauge block all the same */
+#define QUADRILLE_NEEDS_LINKS 1u    /* a job with this task must have a gauge block */
+#define QUADRILLE_MAKES_LINKS 2u    /* a warning says that other tasks still work on the links of the gauge block */
 #define QUADRILLE_NEEDS_OPERATOR 4u /* the job or the task must have a block `operator`; with QUADRILLE_NEEDS_LINKS */
 #define QUADRILLE_NEEDS_SOLVER 8u   /* and a block `solver`; with QUADRILLE_NEEDS_OPERATOR */
 #define QUADRILLE_ON_RANKS 16u      /* several ranks may run it together; a job with another task runs on one */
@@ -284,7 +284,7 @@ typedef struct quadrille_task {
   /* Whether the task can be done: what the schema cannot say, without reading large files and without writing any. A
    * job that is to run is checked twice, the second time when its backend is known. May be null. */
   quadrille_status (*check)(const quadrille_host* host, quadrille_run* run) QUADRILLE_ZERO;
-  /* Does it. */
+  /* Runs the task. */
   quadrille_status (*run)(const quadrille_host* host, quadrille_run* run) QUADRILLE_ZERO;
   /* Gives the names of the files that the task writes to add(to, name), for a task whose output parameters are patterns
    * of names. Null when each of them is a name. */

@@ -103,8 +103,6 @@ constexpr quadrille_parameter required(quadrille_parameter parameter) {
 constexpr quadrille_parameter memory(const char* help, const char* value, double least) {
   return integer("memory", help, value, within(least, 1 << 30), "MiB");
 }
-constexpr quadrille_parameter csv(const char* value) {
-  return file_out("csv", "the rows as comma-separated values", value);
-}
+constexpr quadrille_parameter csv(const char* value) { return file_out("csv", "the rows as a CSV file", value); }
 
 }  // namespace quadrille::parameter

@@ -57,7 +57,7 @@ double Cg::gradient(Monitor& monitor, double r2) {
   largest_ratio_ = std::max(largest_ratio_, r2 > 0 ? z2 / r2 : 0);
   if (!monitor.usable(z2, singular_ * singular_ * largest_ratio_ * r2, "|A^+ r|^2") && monitor.running()) {
     if (applications_ > 1) {
-      monitor.stop_stagnated("|A^+ r| vanishes beside |A| |r|, so no x has a smaller |b - A x|");
+      monitor.stop_stagnated("|A^+ r| is negligible compared with |A| |r|, so no x has a smaller |b - A x|");
     } else {
       monitor.stop_broken();
     }

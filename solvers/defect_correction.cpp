@@ -77,8 +77,8 @@ bool DefectCorrection::ended(SolveReport& report, double residual, double before
   if (residual <= stopping.target) return stop(StopReason::converged, "");
   if (report.iterations >= stopping.max_iterations) {
     return stop(StopReason::max_iterations,
-                fmt::format("the residual is {:.3g} after {} iterations, all that were allowed; the target is {:.3g}",
-                            residual, report.iterations, stopping.target));
+                fmt::format("the residual is {:.3g} after {} iterations, the maximum; the target is {:.3g}", residual,
+                            report.iterations, stopping.target));
   }
   // Half of the fall that a cycle is asked for; of delta = 0.1 nearly a factor of 2.
   const bool gained = residual <= 0.5 * (1 + delta_) * before;
@@ -93,10 +93,9 @@ bool DefectCorrection::ended(SolveReport& report, double residual, double before
   }
   idle_cycles_ = gained || cycles_ == 0 ? 0 : idle_cycles_ + 1;
   if (idle_cycles_ < most_idle_cycles) return false;
-  return stop(StopReason::stagnated,
-              fmt::format("stagnated at {:.2g} after {} iterations: {} cycles in a row gained less than half of what "
-                          "delta {:.3g} asks for",
-                          residual, report.iterations, idle_cycles_, delta_));
+  return stop(StopReason::stagnated, fmt::format("stagnated at {:.2g} after {} iterations: {} cycles in a row reduced "
+                                                 "the residual by less than half of what delta = {:.3g} requires",
+                                                 residual, report.iterations, idle_cycles_, delta_));
 }
 
 SolveReport DefectCorrection::solve(Field& x, const Field& b, const Stopping& stopping) {

@@ -88,19 +88,17 @@ bool SystemSolver::ended(SolveReport& report, double residual, double before) co
                     : last_.message);
   }
   if (report.iterations >= spec_.max_iterations) {
-    return stop(
-        StopReason::max_iterations,
-        fmt::format("the residual is {:.3g} after {} iterations, all that were allowed; the tolerance is {:.3g}",
-                    residual, report.iterations, spec_.tolerance));
+    return stop(StopReason::max_iterations,
+                fmt::format("the residual is {:.3g} after {} iterations, the maximum; the tolerance is {:.3g}",
+                            residual, report.iterations, spec_.tolerance));
   }
   const bool broken = last_.stop_reason == StopReason::breakdown || last_.stop_reason == StopReason::diverged;
   if (broken && !(residual <= 0.5 * before)) return stop(last_.stop_reason, last_.message);
   if (last_.stop_reason == StopReason::stagnated) return stop(last_.stop_reason, last_.message);
   if (idle_restarts_ < most_idle_restarts) return false;
-  return stop(
-      StopReason::stagnated,
-      fmt::format("stagnated at {:.2g} after {} iterations: {} restarts in a row gained less than a factor of 2",
-                  residual, report.iterations, idle_restarts_));
+  return stop(StopReason::stagnated, fmt::format("stagnated at {:.2g} after {} iterations: {} restarts in a row "
+                                                 "reduced the residual by less than a factor of 2",
+                                                 residual, report.iterations, idle_restarts_));
 }
 
 double SystemSolver::begin(Field& x, const Field& b, double b_norm, Start start) {

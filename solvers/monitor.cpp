@@ -42,7 +42,7 @@ void Monitor::start(double residual) {
   } else if (residual <= stopping_.target) {
     stop(StopReason::converged, "");
   } else if (stopping_.max_iterations <= 0) {
-    stop(StopReason::max_iterations, "no iteration is allowed");
+    stop(StopReason::max_iterations, "max_iterations is 0");
   }
 }
 
@@ -62,8 +62,8 @@ void Monitor::iterated(double residual, double gain) {
     stop(StopReason::converged, "");
   } else if (report_.iterations >= stopping_.max_iterations) {
     stop(StopReason::max_iterations,
-         fmt::format("the residual is {:.3g} after {} iterations, all that were allowed; the target is {:.3g}",
-                     residual, report_.iterations, stopping_.target));
+         fmt::format("the residual is {:.3g} after {} iterations, the maximum; the target is {:.3g}", residual,
+                     report_.iterations, stopping_.target));
   }
   watch_for_stagnation();
   if (progress_) progress_({report_.iterations, stopping_.max_iterations, residual, stopping_.target});
@@ -82,7 +82,7 @@ void Monitor::watch_for_stagnation() {
     return;
   }
   if (running_ && patience_ > 0 && report_.iterations - lowest_.iteration >= patience_) {
-    stop_stagnated(fmt::format("in {} of them |r| has not fallen by 30 %", patience_));
+    stop_stagnated(fmt::format("|r| has not fallen by 30 % in the last {}", patience_));
   }
 }
 
@@ -132,7 +132,7 @@ bool Monitor::usable(double value, double smallest, const char* what) {
   }
   if (std::abs(value) > smallest) return true;
   broken_ = fmt::format("{} broke down at iteration {}: {} = {:.3g}", method_, report_.iterations + 1, what, value);
-  if (smallest > 0) broken_ += fmt::format(" is no more than rounding, {:.2g}", smallest);
+  if (smallest > 0) broken_ += fmt::format(" is below rounding, {:.2g}", smallest);
   return false;
 }
 
@@ -165,7 +165,7 @@ void Monitor::stop_diverged() {
   const int idle = report_.iterations - lowest_.iteration;
   failed_ = true;
   if (patience_ > 0 && idle > patience_ / 2) {
-    stop_stagnated(fmt::format("in {} of them |r| has not fallen by 30 %, and {}", idle, grown));
+    stop_stagnated(fmt::format("|r| has not fallen by 30 % in the last {}, and {}", idle, grown));
   } else {
     stop(StopReason::diverged, grown);
   }

@@ -11,8 +11,8 @@ namespace quadrille {
 namespace {
 
 const std::vector<SolverEntry> registry = {
-    {"cg", "conjugate gradients on the normal equations, stopped on the direct residual", make_cg},
-    {"bicgstab", "stabilised bi-conjugate gradients on the operator itself", make_bicgstab},
+    {"cg", "conjugate gradients on the normal equations; stops on the residual of M x = b", make_cg},
+    {"bicgstab", "stabilised biconjugate gradients on M itself", make_bicgstab},
 };
 
 std::vector<std::string> names() {
@@ -50,15 +50,15 @@ Parameter sloppy_group() {
   Parameter temporal;
   temporal.name = "temporal_gauge";
   temporal.type = ParameterType::boolean;
-  temporal.help = "fix the temporal gauge, so that almost all time links are the unit matrix and are not loaded";
+  temporal.help = "fix to temporal gauge: almost all time links are then the unit matrix and are not loaded";
   temporal.default_text = "false";
   Parameter group;
   group.name = "sloppy";
   group.type = ParameterType::group;
-  group.help = "the inner operator of the schemes reliable and defect";
+  group.help = "the inner operator, for the schemes reliable and defect";
   group.default_text = "{}";
   group.members = {choice("precision", "single", precisions, "precision of the inner operator and of the iterations"),
-                   choice("reconstruct", "12", reconstructions, "numbers stored for a link"), temporal};
+                   choice("reconstruct", "12", reconstructions, "real numbers stored per link"), temporal};
   return group;
 }
 
@@ -71,7 +71,7 @@ ParameterTable make_table() {
   Parameter iterations;
   iterations.name = "max_iterations";
   iterations.type = ParameterType::integer;
-  iterations.help = "iterations allowed for one right-hand side, restarts included";
+  iterations.help = "limit on the iterations for one right-hand side, restarts included";
   iterations.default_text = "10000";
   iterations.minimum = 1;
   iterations.maximum = 1e9;
@@ -81,19 +81,19 @@ ParameterTable make_table() {
   table.help = "how linear systems are solved";
   table.parameters = {
       type,
-      fraction("tolerance", "1.0e-10", "|b - M x| / |b| of the full system in double, at which a solve has converged"),
+      fraction("tolerance", "1.0e-10",
+               "a solve has converged when |b - M x| / |b| of the full system, in double, is at most this"),
       iterations,
-      choice(
-          "scheme", "reliable", {"reliable", "defect", "uniform"},
-          "reliable: iterate in sloppy precision and replace the residual by the true one in time; defect: correct in "
-          "double what sloppy solves leave; uniform: everything in `precision`"),
-      choice("precision", "double", precisions, "precision of the outer operator; single and half with uniform only"),
+      choice("scheme", "reliable", {"reliable", "defect", "uniform"},
+             "reliable: iterate in sloppy precision with reliable updates of the residual; defect: defect correction, "
+             "an outer loop in double around sloppy solves; uniform: everything in `precision`"),
+      choice("precision", "double", precisions,
+             "precision of the outer operator; single and half only with scheme: uniform"),
       choice("reconstruct", "18", reconstructions,
-             "numbers stored for a link of the outer operator; 12 and 8 demand links unitary to 1e-13"),
-      fraction(
-          "delta", "0.1",
-          "reliable: |r| may fall by this factor between updates, and by less where the rounding of CG asks for one "
-          "(BiCGstab in half precision: by 0.1 at most); defect: what one inner solve gains"),
+             "real numbers stored per link of the outer operator; 12 and 8 need links in SU(3) to 1e-13"),
+      fraction("delta", "0.1",
+               "reliable: an update when |r| has fallen by this factor (CG: earlier where rounding requires it; "
+               "BiCGstab in half: at 0.1 at the latest); defect: by how much one inner solve reduces the residual"),
       sloppy_group(),
   };
   return table;
@@ -167,7 +167,7 @@ std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator
     return make_defect_correction(outer, *inner, entry.make(*inner, nullptr, 0), spec.delta);
   }
   throw Error(ErrorCode::invalid_input,
-              fmt::format("unknown solver '{}'; there are {}", spec.type, fmt::join(names(), ", ")));
+              fmt::format("unknown solver '{}'; the solvers are {}", spec.type, fmt::join(names(), ", ")));
 }
 
 }  // namespace quadrille

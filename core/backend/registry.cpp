@@ -54,7 +54,7 @@ std::string backend_trouble(const std::string& name) {
     if (entry.name == name) return entry.trouble();
     known += std::string(entry.name) + ", ";
   }
-  throw Error(ErrorCode::invalid_input, "unknown backend '" + name + "'; known are " + known + "auto");
+  throw Error(ErrorCode::invalid_input, "unknown backend '" + name + "'; the backends are " + known + "auto");
 }
 
 Backend& find_backend(const std::string& name, int device) {
@@ -64,7 +64,7 @@ Backend& find_backend(const std::string& name, int device) {
   for (const Entry& entry : entries) {
     if (entry.name == name) return entry.backend(device);
   }
-  throw Error(ErrorCode::internal, "the backend '" + name + "' has a name but is not registered");
+  throw Error(ErrorCode::internal, "the backend '" + name + "' is named but not registered");
 }
 
 }  // namespace quadrille

@@ -31,7 +31,7 @@ std::string proposals(const Dims& global, int ranks) {
   if (!grids.empty()) {
     for (std::size_t k = 0; k < std::min<std::size_t>(grids.size(), 4); ++k)
       text += (k == 0 ? "" : k + 1 == std::min<std::size_t>(grids.size(), 4) ? " or " : ", ") + grid_text(grids[k]);
-    return "grids that do are " + text;
+    return "possible grids are " + text;
   }
   std::vector<int> near;
   for (int other = ranks - 1; other > 0 && near.empty(); --other) {
@@ -41,7 +41,7 @@ std::string proposals(const Dims& global, int ranks) {
     if (!possible_grids(global, other).empty()) near.push_back(other);
   }
   for (const int number : near) text += (text.empty() ? "" : " or ") + std::to_string(number);
-  return fmt::format("no grid of {} ranks does: start {}", ranks, text);
+  return fmt::format("{} ranks cannot divide it: start {}", ranks, text);
 }
 
 }  // namespace

@@ -149,9 +149,10 @@ std::optional<PanelPlan> find_panels(const ProductShape& shape, const PanelMemor
 PanelPlan plan_panels(const ProductShape& shape, const PanelMemory& memory, bool read_c) {
   if (const std::optional<PanelPlan> found = find_panels(shape, memory, read_c)) return *found;
   const std::int64_t least = PanelPlan({1, 1, 1}, 1, 1, 1, true).bytes(memory);
-  throw Error(ErrorCode::invalid_input,
-              fmt::format("a memory cap of {} bytes holds no panels: give at least {} (and much more for speed)",
-                          memory.cap, least));
+  throw Error(
+      ErrorCode::invalid_input,
+      fmt::format("a memory cap of {} bytes is too small for panels: give at least {} (and much more for speed)",
+                  memory.cap, least));
 }
 
 }  // namespace quadrille

@@ -49,7 +49,7 @@ void for_each_parity(const Field& field, F&& f) {
 
 void require_dims(const Field& field, const Dims& dims) {
   if (field.lattice().dims() != dims)
-    throw Error(ErrorCode::internal, "a host array of other extents than the field's");
+    throw Error(ErrorCode::internal, "the host array and the field have different extents");
 }
 
 /// A link's stored numbers as a matrix, decoded in the arithmetic of Real, and back.

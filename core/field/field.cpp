@@ -80,7 +80,7 @@ Field Field::parity(Parity p) {
 const Field Field::parity(Parity p) const { return const_cast<Field*>(this)->parity(p); }
 
 const void* Field::numbers(Parity p) const {
-  if (!holds(p)) throw Error(ErrorCode::internal, "a field of one parity was asked for the other");
+  if (!holds(p)) throw Error(ErrorCode::internal, "the field does not have the parity that was requested");
   return memory_ + (desc_.subset == Subset::Full ? std::size_t(p) * desc_.parity_bytes() : 0);
 }
 

@@ -21,10 +21,10 @@ void require(bool holds, const char* what) {
 }
 
 void require_complete(const Propagator& propagator) {
-  require(propagator.columns.size() == std::size_t(Propagator::size), "not twelve columns");
+  require(propagator.columns.size() == std::size_t(Propagator::size), "a propagator needs twelve columns");
   const FieldDesc& desc = propagator.desc();
   require(desc.site == site_formats::spinor && desc.subset == Subset::Full && desc.precision == Precision::Double,
-          "its columns must be spinors on the full lattice in double");
+          "columns of a propagator must be spinors on the full lattice in double");
   for (const Field& column : propagator.columns) require_same(column.desc(), desc, "columns of a propagator");
 }
 
@@ -32,7 +32,7 @@ void require_piece(const PropagatorPiece& piece) {
   require_complete(*piece.propagator);
   const std::int64_t sites = piece.propagator->desc().lattice->volume();
   require(piece.first >= 0 && piece.count >= 0 && piece.first <= sites - piece.count, "sites outside of the lattice");
-  require(piece.precision == 32 || piece.precision == 64, "numbers in files have 32 or 64 bits");
+  require(piece.precision == 32 || piece.precision == 64, "numbers in files must have 32 or 64 bits");
 }
 
 constexpr std::size_t most_lanes = 16;

@@ -82,7 +82,7 @@ void GaugeStore::set(const GaugeStart& start) {
 
 void GaugeStore::set(const Field& links) {
   if (links.desc().lattice != lattice_ || links.desc().backend != backend_) {
-    throw Error(ErrorCode::internal, "a gauge field is set from links of another lattice or backend");
+    throw Error(ErrorCode::internal, "a gauge field cannot be set from links of another lattice or backend");
   }
   copy(view_of(*links_), quadrille::view_of(links));
   changed();
@@ -115,11 +115,10 @@ void GaugeStore::refresh(bool doubled) {
 double GaugeStore::project() {
   const std::array<Worst, 2> worst = of_all_ranks(*lattice_, link_work(*backend_).project(view_of(*links_)));
   if (worst[1].value > 0) {
-    throw Error(
-        ErrorCode::numerical,
-        fmt::format("the link at {} is singular or not finite: it has no nearest SU(3) matrix, so reunitarizing "
-                    "cannot mend this field",
-                    link_name(lattice_->global_dims(), worst[1].item / 4, int(worst[1].item % 4))));
+    throw Error(ErrorCode::numerical,
+                fmt::format("the link at {} is singular or not finite: it has no nearest SU(3) matrix, so this field "
+                            "cannot be reunitarized",
+                            link_name(lattice_->global_dims(), worst[1].item / 4, int(worst[1].item % 4))));
   }
   changed();
   return worst[0].value;
@@ -140,7 +139,7 @@ HostLinks GaugeStore::host_links() const {
 
 void GaugeStore::copy_to(Field& links) const {
   if (links.desc().lattice != lattice_ || links.desc().backend != backend_) {
-    throw Error(ErrorCode::internal, "a gauge field is copied to links of another lattice or backend");
+    throw Error(ErrorCode::internal, "a gauge field cannot be copied to links of another lattice or backend");
   }
   copy(quadrille::view_of(links), view_of(*links_));
 }

@@ -13,7 +13,7 @@ LinkView view_of(const Field& spatial, const Field& time) {
   const FieldDesc &s = spatial.desc(), &t = time.desc();
   if (!s.holds_links() || !t.holds_links() || s.lattice != t.lattice || s.backend != t.backend ||
       s.precision != t.precision || s.reconstruct != t.reconstruct || !(s.layout == t.layout)) {
-    throw Error(ErrorCode::internal, "a view of links: fields of other kinds, lattices, backends or forms");
+    throw Error(ErrorCode::internal, "a view of links: the fields differ in kind, lattice, backend or form");
   }
   const Dims& dims = s.lattice->dims();
   LinkView view{};

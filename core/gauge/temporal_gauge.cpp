@@ -15,14 +15,14 @@ TemporalGauge::TemporalGauge(const Lattice& lattice, Backend& backend)
 
 void TemporalGauge::make(const LinkView& links) {
   if (FaceExchange(matrices_.lattice(), *matrices_.desc().backend).fix_time(view_of(matrices_), links)) return;
-  throw Error(ErrorCode::numerical, "temporal gauge fixing met a time link that is singular or not finite");
+  throw Error(ErrorCode::numerical, "temporal gauge fixing found a time link that is singular or not finite");
 }
 
 void TemporalGauge::rotate(Field& dst, const Field& src, bool adjoint) const {
   const FieldDesc &d = dst.desc(), &s = src.desc(), &g = matrices_.desc();
   if (d.lattice != g.lattice || s.lattice != g.lattice || d.subset != s.subset || d.backend != g.backend ||
       s.backend != g.backend || d.site != site_formats::spinor || s.site != site_formats::spinor) {
-    throw Error(ErrorCode::internal, "temporal gauge: fields of other lattices, subsets, backends or kinds");
+    throw Error(ErrorCode::internal, "temporal gauge: the fields differ in lattice, subset, backend or kind");
   }
   d.backend->rotate(dst, src, matrices_, adjoint);
 }

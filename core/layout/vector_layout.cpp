@@ -44,8 +44,8 @@ VectorLayout::VectorLayout(const Lattice& lattice, int lanes) : lanes_(lanes) {
   std::array<bool, 4> divided{};
   for (int mu = 0; mu < 4; ++mu) divided[mu] = lattice.communicator().splits(mu);
   if (lanes < 1 || (lanes & (lanes - 1)) != 0 || !cut(dims, lanes, divided, lane_grid_)) {
-    throw Error(ErrorCode::internal, fmt::format("a lattice of {} {} {} {} cannot be cut into {} sub-lattices", dims[0],
-                                                 dims[1], dims[2], dims[3], lanes));
+    throw Error(ErrorCode::internal, fmt::format("a lattice of {} {} {} {} cannot be divided into {} sub-lattices",
+                                                 dims[0], dims[1], dims[2], dims[3], lanes));
   }
   for (int mu = 0; mu < 4; ++mu) block_dims_[mu] = dims[mu] / lane_grid_[mu];
   blocks_ = volume(block_dims_) / 2;

@@ -12,7 +12,7 @@ Precision parse_precision(const std::string& name) {
   for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
     if (name == to_string(p)) return p;
   }
-  throw Error(ErrorCode::invalid_input, "unknown precision '" + name + "'; known are double, single and half");
+  throw Error(ErrorCode::invalid_input, "unknown precision '" + name + "'; the precisions are double, single and half");
 }
 
 std::string to_string(Reconstruct r) { return std::to_string(int(r)); }
@@ -21,7 +21,7 @@ Reconstruct parse_reconstruct(const std::string& name) {
   for (Reconstruct r : {Reconstruct::R18, Reconstruct::R12, Reconstruct::R8}) {
     if (name == to_string(r)) return r;
   }
-  throw Error(ErrorCode::invalid_input, "unknown reconstruction '" + name + "'; known are 18, 12 and 8");
+  throw Error(ErrorCode::invalid_input, "unknown reconstruction '" + name + "'; the reconstructions are 18, 12 and 8");
 }
 
 }  // namespace quadrille

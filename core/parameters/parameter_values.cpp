@@ -202,7 +202,7 @@ std::string expected_form(const Parameter& parameter) {
     case ParameterType::boolean: return "true or false";
     case ParameterType::integer: return "a whole number such as " + number_example(parameter);
     case ParameterType::real: return "a real number such as " + number_example(parameter);
-    case ParameterType::text: return "a text";
+    case ParameterType::text: return "text";
     case ParameterType::choice:
       return fmt::format("{}{}", parameter.choices.size() > 1 ? "one of " : "", fmt::join(parameter.choices, ", "));
     case ParameterType::number_or_word: {
@@ -262,7 +262,8 @@ const Parameters::Item& Parameters::item(const std::string& name, ParameterType 
   for (const auto& [key, item] : items_) {
     if (key != name) continue;
     if (item.type == type) return item;
-    throw Error(ErrorCode::internal, fmt::format("parameter '{}' is read as another type than its table says", name));
+    throw Error(ErrorCode::internal,
+                fmt::format("parameter '{}' is read as a type other than that in its table", name));
   }
   throw Error(ErrorCode::internal, fmt::format("parameter '{}' is read but absent", name));
 }

@@ -76,7 +76,7 @@ std::string text_of(const Parameters::Item& item) {
 std::string entries_text(std::size_t count) { return fmt::format(" ({} {})", count, count == 1 ? "entry" : "entries"); }
 
 std::string condition_text(const Condition& condition) {
-  if (condition.values.empty()) return fmt::format("beside '{}'", condition.parameter);
+  if (condition.values.empty()) return fmt::format("together with '{}'", condition.parameter);
   return fmt::format("with {}: {}", condition.parameter, fmt::join(condition.values, " or "));
 }
 
@@ -142,7 +142,7 @@ const Condition* ParameterResolver::failed_condition(const Parameter& parameter,
   for (const Condition& condition : parameter.only_if) {
     const auto state = block.states.find(condition.parameter);
     if (state == block.states.end()) {
-      throw Error(ErrorCode::internal, fmt::format("{}: '{}' depends on '{}', which must stand before it in the table",
+      throw Error(ErrorCode::internal, fmt::format("{}: '{}' depends on '{}', which must come before it in the table",
                                                    block.table.name, parameter.name, condition.parameter));
     }
     if (state->second == State::broken) {
@@ -169,7 +169,7 @@ void ParameterResolver::check_unknown(const Value::Map& map, const Block& block,
     if (std::find(names.begin(), names.end(), entry.key) != names.end()) continue;
     const std::string near = nearest_name(entry.key, names);
     add(entry.where, fmt::format("unknown key '{}{}'{}; {}", block.path, entry.key, in_table(block),
-                                 near.empty() ? fmt::format("its keys are {}", fmt::join(names, ", "))
+                                 near.empty() ? fmt::format("the keys are {}", fmt::join(names, ", "))
                                               : fmt::format("did you mean '{}'?", near)));
   }
 }
@@ -181,7 +181,7 @@ void ParameterResolver::check_exclusions(const Block& block) {
     for (const std::string& other : parameter.excludes) {
       if (here(other)) {
         add(block.entries.at(parameter.name)->where,
-            fmt::format("'{}{}' may not stand beside '{}{}' ({})", block.path, parameter.name, block.path, other,
+            fmt::format("'{}{}' cannot be combined with '{}{}' ({})", block.path, parameter.name, block.path, other,
                         to_string(block.entries.at(other)->where)));
       }
     }
@@ -319,7 +319,7 @@ std::optional<Parameters::Item> ParameterResolver::scalar(const Parameter& param
     }
     default:
       if (text.empty() || text.find('\0') != std::string::npos) {
-        wrong_type(parameter, value, name, text.empty() ? ", which is empty" : ", which holds a NUL character");
+        wrong_type(parameter, value, name, text.empty() ? ", which is empty" : ", which contains a NUL character");
         return {};
       }
   }
@@ -385,7 +385,7 @@ std::optional<Parameters::Item> ParameterResolver::four(const Parameter& paramet
     }
     auto number = whole(parameter, (*list)[k], entry);
     if (number && *number != int(*number)) {
-      add((*list)[k].where, fmt::format("'{}' must be a whole number of 32 bits, got {}", entry, *number));
+      add((*list)[k].where, fmt::format("'{}' must fit into 32 bits, got {}", entry, *number));
       number.reset();
     }
     good = good && number;
@@ -434,8 +434,8 @@ std::optional<Parameters::Item> ParameterResolver::list(const Parameter& paramet
     const auto twin =
         std::find_if(out.list.begin(), out.list.end(), [&](const Item& other) { return same(other, *entry); });
     if (twin != out.list.end()) {
-      add((*values)[k].where, fmt::format("'{}[{}]' stands in the list already ({}): {}", name, k,
-                                          to_string(twin->where), brief((*values)[k])));
+      add((*values)[k].where, fmt::format("'{}[{}]' is in the list already ({}): {}", name, k, to_string(twin->where),
+                                          brief((*values)[k])));
       good = false;
     }
     out.list.push_back(std::move(*entry));

@@ -45,8 +45,8 @@ Isa parse_isa(const std::string& name) {
   for (Isa isa : all_isas) {
     if (name == to_string(isa)) return isa;
   }
-  throw Error(ErrorCode::invalid_input,
-              "QUADRILLE_ISA: unknown instruction set '" + name + "'; known are generic, avx2 and avx512");
+  throw Error(ErrorCode::invalid_input, "QUADRILLE_ISA: unknown instruction set '" + name +
+                                            "'; the instruction sets are generic, avx2 and avx512");
 }
 
 std::vector<Isa> available_isas() {

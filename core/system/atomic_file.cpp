@@ -31,13 +31,13 @@ std::string temporary_name(const fs::path& target) {
 std::string advice(int reason) {
   switch (reason) {
     case ENOENT: return "; its folder must exist";
-    case ENOTDIR: return "; a part of the path is a file, not a folder";
+    case ENOTDIR: return "; part of its path is a file, not a folder";
     case EACCES:
     case EPERM:
-    case EROFS: return "; a folder with write permission is needed";
+    case EROFS: return "; choose a folder with write permission";
     case ENOSPC:
     case EDQUOT: return "; free some space or choose another folder";
-    case EFBIG: return "; the limit on file sizes is too low (ulimit -f)";
+    case EFBIG: return "; the limit on file sizes is too low (see ulimit -f)";
     default: return "";
   }
 }

@@ -118,11 +118,9 @@ TuningSettings tuning_settings() {
     const auto [stop, trouble] = std::from_chars(given.data() + force.size(), end, settings.forced);
     if (trouble == std::errc() && stop == end) return settings;
   }
-  throw Error(
-      ErrorCode::invalid_input,
-      fmt::format("QUADRILLE_TUNING: '{}' is not known; it may be on, off or force:N, where N is the number of a "
-                  "candidate, from 0",
-                  given));
+  throw Error(ErrorCode::invalid_input, fmt::format("QUADRILLE_TUNING: unknown value '{}'; it may be on, off or "
+                                                    "force:N, where N is the number of a candidate, from 0",
+                                                    given));
 }
 
 Tuner::Tuner(TuningSettings settings) : settings_(std::move(settings)), cache_(settings_.file) {}

@@ -49,7 +49,7 @@ std::pair<TuningKey, TuningEntry> entry_of(const Json& json) {
   json.at("candidates").get_to(entry.candidates);
   json.at("when").get_to(entry.when);
   if (std::find(entry.candidates.begin(), entry.candidates.end(), entry.chosen) == entry.candidates.end()) {
-    throw Error(ErrorCode::file, fmt::format("'{}' is none of its candidates", entry.chosen));
+    throw Error(ErrorCode::file, fmt::format("'{}' is not one of its candidates", entry.chosen));
   }
   return made;
 }
@@ -87,7 +87,7 @@ TuningCache::Reading TuningCache::parse(const std::string& text) {
   }
   const Json entries = json.value("entries", Json());
   if (!entries.is_array()) {
-    reading.trouble = "its entries are no list";
+    reading.trouble = "its entries are not a list";
     return reading;
   }
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -114,7 +114,7 @@ TuningCache::Reading TuningCache::read(const std::string& file) {
   if (bytes > std::streamoff(most_bytes)) return fail(fmt::format("it is larger than {} MiB", most_bytes >> 20));
   std::string text(std::size_t(std::max<std::streamoff>(bytes, 0)), '\0');
   stream.seekg(0);
-  if (!stream.read(text.data(), std::streamsize(text.size()))) return fail("it cannot be read to its end");
+  if (!stream.read(text.data(), std::streamsize(text.size()))) return fail("it cannot be read to the end");
   return parse(text);
 }
 
@@ -131,7 +131,7 @@ TuningCache::Reading TuningCache::read_with_notice() {
     reading = {.trouble = error.what(), .foreign = true};
   }
   if (!reading.trouble.empty()) {
-    const char* loss = reading.entries.empty() ? "nothing of it is used" : "the other entries are used";
+    const char* loss = reading.entries.empty() ? "it is not used" : "the other entries are used";
     notice(said_reading_, fmt::format("{}: {}; {}", file_, reading.trouble, loss));
   }
   return reading;
@@ -140,12 +140,12 @@ TuningCache::Reading TuningCache::read_with_notice() {
 /// Called where the file has nothing for `key` and its candidates.
 void TuningCache::say_outdated(const TuningKey& key) {
   if (said_outdated_) return;
-  const char* reason = entries_.contains(key) ? "lists of candidates other than those of this build" : nullptr;
+  const char* reason = entries_.contains(key) ? "other lists of candidates" : nullptr;
   for (const auto& [other, entry] : entries_) {
     if (other.device == key.device && other.problem == key.problem && other.build != key.build) reason = "other builds";
   }
   if (reason == nullptr) return;
-  log().info("tuning cache {}: choices in it made for {} are not used; what they are for is measured again", file_,
+  log().info("tuning cache {}: its choices for {} are not used; the fastest candidates are measured again", file_,
              reason);
   said_outdated_ = true;
 }
@@ -187,12 +187,11 @@ void TuningCache::write(const std::string& file, const Entries& entries, bool ke
     const std::string old = target.string() + ".old";
     fs::create_hard_link(target, old, error);
     if (error) {
-      throw Error(
-          ErrorCode::file,
-          fmt::format("it is left as it is, for its content is not known and cannot be kept as {}: {}; remove one "
-                      "of them or name another in QUADRILLE_TUNING_FILE",
-                      old, error.message()),
-          {.file = file});
+      throw Error(ErrorCode::file,
+                  fmt::format("it was not written by Quadrille and cannot be saved as {} ({}), so it is not "
+                              "overwritten; remove one of them or name another in QUADRILLE_TUNING_FILE",
+                              old, error.message()),
+                  {.file = file});
     }
   }
   write_file(file, text_of(entries));
@@ -209,7 +208,7 @@ void TuningCache::keep(const TuningKey& key, TuningEntry entry) {
     drop_oldest(entries_, key);
     write(file_, entries_, reading.foreign);
   } catch (const std::exception& error) {
-    notice(said_writing_, fmt::format("is not written, kernels are measured again in each process: {}", error.what()));
+    notice(said_writing_, fmt::format("is not written, so every process measures the kernels again: {}", error.what()));
   }
 }
 

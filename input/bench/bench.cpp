@@ -49,8 +49,8 @@ void warn_of_other_rates(const MemoryRates& before, const MemoryRates& after, st
   const double change = after.read / before.read;
   if (change > 0.9 && change < 1.1) return;
   out << fmt::format(
-      "the memory's read rate went from {:.2f} to {:.2f} GB/s meanwhile: the fractions are of the first\n", before.read,
-      after.read);
+      "the memory's read rate changed from {:.2f} to {:.2f} GB/s during the run: the fractions refer to the first\n",
+      before.read, after.read);
 }
 
 /// Of all ranks together, which measure at the same time.

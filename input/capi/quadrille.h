@@ -1,15 +1,16 @@
 /* Quadrille for host codes: gauge fields, Dirac operators and solvers by handles, on arrays that the host owns.
  *
- * Words. What a job says in YAML a host says in the same words: `gauge`, `operator` and `solver` blocks, with the same
- * keys, defaults and messages (quadrille_help lists them). Arrays are described in words too: LINKS and SPINORS below.
- * Null and "" stand for {}.
+ * Words. A host gives the same words as a job in YAML: `gauge`, `operator` and `solver` blocks, with the same keys,
+ * defaults and messages (quadrille_help lists them). Arrays are described in words too: LINKS and SPINORS below. Null
+ * and "" mean {}.
  *
- * Statuses. Every function gives QUADRILLE_DONE or says why not (modules/handles.h), with a sentence that
- * quadrille_message gives back. No function ends the program, throws, or writes to stdout or stderr; none installs a
- * signal handler or changes the environment. What a call that fails would have made is null or untouched.
+ * Statuses. Every function returns QUADRILLE_DONE or another status (modules/handles.h), with a message that
+ * quadrille_message returns. No function ends the program, throws, or writes to stdout or stderr; none installs a
+ * signal handler or changes the environment. If a call fails, its output is null or unchanged.
  *
- * Handles. One that is null, destroyed or of another kind is QUADRILLE_INVALID_HANDLE. What something is made from may
- * be destroyed before it: it lives on inside. quadrille_context_destroy ends all handles of its context.
+ * Handles. A handle that is null, destroyed or of another kind gives QUADRILLE_INVALID_HANDLE. An object may be
+ * destroyed before those made from it, which keep what they need. quadrille_context_destroy destroys all handles of its
+ * context.
  *
  * Ranks. A context may be one of an MPI communicator of the host (quadrille_context_create_mpi). Then all its ranks
  * make the same calls, with the same words, in the same order; only what sets callbacks and streams, quadrille_message,
@@ -21,8 +22,8 @@
  * Threads. Contexts know nothing of each other: each may be used by a thread of its own at the same time. Calls with
  * the handles of one context take turns; a callback that calls back into its own context is refused.
  *
- * Texts that functions give live until the next call with a handle of the same context, those of quadrille_message and
- * quadrille_*_json too. Extents and sites are x, y, z, t, x fastest. */
+ * Texts that functions return are valid until the next call with a handle of the same context, including those of
+ * quadrille_message and quadrille_*_json. Extents and sites are x, y, z, t, x fastest. */
 #ifndef QUADRILLE_H
 #define QUADRILLE_H
 
@@ -43,14 +44,14 @@ extern "C" {
 
 /* ---- the library ---- */
 
-/* "0.1.0"; and what it was built from, a commit. They live as long as the library. */
+/* "0.1.0"; and the commit that it was built from. Both are valid as long as the library is loaded. */
 QUADRILLE_C_API const char* quadrille_version(void);
 QUADRILLE_C_API const char* quadrille_build_id(void);
 
 /* ---- contexts ---- */
 
-/* `words`: {backend: auto | cpu | cuda, threads: N}. auto (the default) is cuda with a usable GPU; without threads, as
- * many as OpenMP would use on this thread now. */
+/* `words`: {backend: auto | cpu | cuda, threads: N}. auto (the default) is cuda if there is a usable GPU; the default
+ * number of threads is that of OpenMP on this thread. */
 QUADRILLE_C_API quadrille_status quadrille_context_create(const char* words, quadrille_context** context);
 /* The same on the ranks of a communicator of MPI, which the host has begun and ends itself; they use a copy of it.
  * `communicator`: the address of an MPI_Comm; or the number that Fortran has for it (of mpi_f08's, comm%mpi_val). The
@@ -65,8 +66,8 @@ QUADRILLE_C_API quadrille_status quadrille_context_create_mpi_fortran(const char
                                                                       quadrille_context** context);
 QUADRILLE_C_API quadrille_status quadrille_context_destroy(quadrille_context* context);
 
-/* Why the last call with a handle of this context did not come to QUADRILLE_DONE; "" when none has. With null: the same
- * of this thread's calls of any kind, for those that had no context or no good handle. Never null. */
+/* Why the last failed call with a handle of this context did not return QUADRILLE_DONE; "" if none has failed. With
+ * null: the same for all calls of this thread, for those without a context or a valid handle. Never null. */
 QUADRILLE_C_API const char* quadrille_message(const quadrille_context* context);
 
 /* `log` is called with what is said of `level` and above while a call with a handle of the context is at work, on the
@@ -87,8 +88,8 @@ QUADRILLE_C_API quadrille_status quadrille_context_set_progress(quadrille_contex
  * context on the CPU has no streams: QUADRILLE_UNSUPPORTED. */
 QUADRILLE_C_API quadrille_status quadrille_context_set_stream(quadrille_context* context, void* stream);
 
-/* What words may be given: "operator wilson", "solver cg sloppy" as `quadrille help` takes them; also "context",
- * "links", "spinors". Null: an overview. And the JSON Schema of a job, whose parts the words are. */
+/* Help on words: "operator wilson", "solver cg sloppy" as for `quadrille help`; also "context", "links", "spinors".
+ * Null: an overview. And the JSON Schema of a job, which contains these words. */
 QUADRILLE_C_API quadrille_status quadrille_help(quadrille_context* context, const char* topic, const char** text);
 QUADRILLE_C_API quadrille_status quadrille_schema(quadrille_context* context, const char** json);
 
@@ -128,8 +129,8 @@ QUADRILLE_C_API quadrille_status quadrille_gauge_create(quadrille_context* conte
 QUADRILLE_C_API quadrille_status quadrille_gauge_from_memory(quadrille_context* context, const char* words,
                                                              const void* const* arrays, size_t count,
                                                              quadrille_gauge** gauge);
-/* New links of the same extents. Operators and solvers made from the field see them. After QUADRILLE_NUMERICAL the
- * field holds what was given, for another call to replace. */
+/* New links of the same extents. Operators and solvers made from the field use them. After QUADRILLE_NUMERICAL the
+ * field holds the links that were given, until another call replaces them. */
 QUADRILLE_C_API quadrille_status quadrille_gauge_update(quadrille_gauge* gauge, const char* words,
                                                         const void* const* arrays, size_t count);
 /* Copies the links to arrays, which are overwritten. */
@@ -187,7 +188,7 @@ QUADRILLE_C_API quadrille_status quadrille_solver_destroy(quadrille_solver* solv
  *                                  P: M (without it), M^+, M^+ M with subset full; with subset even or odd
  *                                  N = A - H A^-1 H there, N^+, N^+ N. Of a product each factor is a solve with
  *                                  max_iterations of its own
- *   initial_guess: true            x[k] holds one: the solve begins at b - P x, in double, its target is that of b
+ *   initial_guess: true            x[k] holds it: the solve starts from b - P x, in double, with the target of b
  * x is overwritten, and may be b of the same k. `reports`: null or count of them. QUADRILLE_NOT_CONVERGED when a solve
  * ended above the tolerance: all solutions and reports are there all the same. */
 QUADRILLE_C_API quadrille_status quadrille_solver_solve(quadrille_solver* solver, const char* words,
@@ -198,14 +199,13 @@ QUADRILLE_C_API quadrille_status quadrille_solver_json(quadrille_solver* solver,
 
 /* ---- whole jobs ---- */
 
-/* Carries out a job, `quadrille run` of its words: {gauge: .., operator: .., solver: .., run: [{task: propagator, ..},
- * ..]}, with any task. With a gauge field it works on that, and the words have no gauge block of their own. Files and
- * results.json are written into `folder`, files that it reads are relative to the working directory. A folder that
- * holds an earlier run of the same job on the same links is continued, one of another job is QUADRILLE_FILE_ERROR.
- * *json (unless json is null) is the text of results.json. The progress function hears of solves, and of other work
- * with `solves` 0 and what is left of it, from 1 to 0, in place of the residual; when it says so, the work ends with
- * QUADRILLE_STOPPED and keeps what it has. QUADRILLE_NOT_CONVERGED when a solve did not converge: all results are
- * there. */
+/* Runs a job as `quadrille run` does: {gauge: .., operator: .., solver: .., run: [{task: propagator, ..}, ..]}, with
+ * any tasks. If `gauge` is not null, the job uses it, and the words must have no gauge block. Files and results.json
+ * are written into `folder`, files that it reads are relative to the working directory. If the folder holds an earlier
+ * run of the same job on the same links, it is continued; one of another job is QUADRILLE_FILE_ERROR. *json (unless
+ * json is null) is the text of results.json. The progress function is called for solves, and for other work with
+ * `solves` 0 and the fraction that is left, from 1 to 0, as the residual; if it returns other than 0, the job ends with
+ * QUADRILLE_STOPPED and saves its state. QUADRILLE_NOT_CONVERGED if a solve did not converge; all results are there. */
 QUADRILLE_C_API quadrille_status quadrille_job_run(quadrille_context* context, quadrille_gauge* gauge,
                                                    const char* words, const char* folder, const char** json);
 

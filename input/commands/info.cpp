@@ -60,7 +60,7 @@ bool print_gauge(std::ostream& out, const LimeInput& input) {
        link_name(file.info.dims, worst.unitarity_site, worst.unitarity_direction));
   line(out, "", "|det U - 1| at most {:.3g}, at {}", worst.determinant,
        link_name(file.info.dims, worst.determinant_site, worst.determinant_direction));
-  line(out, "", "{} (up to {:g} is right for {} bits)", good ? "in SU(3)" : "NOT in SU(3)", tolerance,
+  line(out, "", "{} (at most {:g} is allowed for {} bits)", good ? "in SU(3)" : "NOT in SU(3)", tolerance,
        file.info.precision);
   return good && matches(file.info.checksum);
 }
@@ -98,7 +98,7 @@ bool info(const std::string& path, std::ostream& out) {
     return true;
   }
   if (kind != FileKind::lime) {
-    line(out, "content", "recognised by its first bytes; this version cannot read it (convert it to ILDG)");
+    line(out, "content", "recognised, but this version cannot read it (convert it to ILDG)");
     return true;
   }
   const LimeInput input(path);

@@ -33,9 +33,9 @@ int run_program_on_path(std::vector<std::string> words) {
   pid_t process = 0;
   const int failed = posix_spawnp(&process, arguments[0], nullptr, nullptr, arguments.data(), environ);
   if (failed != 0) {
-    throw Error(ErrorCode::file, fmt::format("cannot run '{}' ({}): `quadrille report` needs Python 3; "
-                                             "QUADRILLE_PYTHON may name one",
-                                             words[0], std::strerror(failed)));
+    throw Error(ErrorCode::file,
+                fmt::format("cannot run '{}' ({}): `quadrille report` needs Python 3; set QUADRILLE_PYTHON to one",
+                            words[0], std::strerror(failed)));
   }
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
@@ -51,7 +51,7 @@ fs::path report_folder(const fs::path& program) {
   for (const fs::path& folder : {here, beside}) {
     if (fs::exists(folder / "report.py")) return folder;
   }
-  throw Error(ErrorCode::file, fmt::format("the scripts of reports are neither in {} nor in {}: reinstall Quadrille",
+  throw Error(ErrorCode::file, fmt::format("the report scripts are neither in {} nor in {}: reinstall Quadrille",
                                            here.string(), beside.string()));
 }
 

@@ -80,15 +80,14 @@ Error not_lime_error(const std::string& path) {
     return Error(ErrorCode::file, "the file is empty; an ILDG, SciDAC or propagator file (LIME) is needed", where);
   if (kind != FileKind::other)
     return Error(ErrorCode::unsupported,
-                 fmt::format("this is a{} {} file, which this version recognises but cannot read; convert it to ILDG",
+                 fmt::format("this is a{} {} file, which this version cannot read; convert it to ILDG",
                              kind == FileKind::milc || kind == FileKind::nersc ? "" : "n", to_string(kind)),
                  where);
   std::string first;
   for (std::size_t i = 0; i < std::min<std::size_t>(start.count, 4); ++i)
     first += fmt::format("{:02x} ", start.bytes[i]);
   return Error(ErrorCode::file,
-               fmt::format("this is not a LIME file: it starts with the bytes {}where 45 67 89 ab should stand", first),
-               where);
+               fmt::format("this is not a LIME file: it starts with the bytes {}instead of 45 67 89 ab", first), where);
 }
 
 }  // namespace quadrille

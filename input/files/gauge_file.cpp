@@ -35,14 +35,14 @@ const LimeRecord* ildg_format_record(const LimeInput& file, const LimeRecord& da
 int extent(const Xml& xml, const char* path) {
   const std::int64_t value = xml.integer(path, std::numeric_limits<int>::min());
   if (value > std::numeric_limits<int>::max())
-    fail(fmt::format("<{}> is {}, which cannot be right", path, value), xml.where());
+    fail(fmt::format("<{}> is {}, which is too large", path, value), xml.where());
   return int(value);
 }
 
 void read_ildg_format(const LimeInput& file, GaugeFileInfo& info) {
   const LimeRecord* record = ildg_format_record(file, info.data);
   if (!record)
-    fail("there is no ildg-format record, which should say extents and precision of this data",
+    fail("there is no ildg-format record, which should give the extents and precision of this data",
          lime_location(file.path(), info.data));
   const Location where = lime_location(file.path(), *record);
   const Xml xml(file.text(*record), where);
@@ -65,7 +65,7 @@ void read_scidac_format(const LimeInput& file, GaugeFileInfo& info) {
   const std::optional<ScidacRecord> record = scidac_record(file, info.data);
   const std::optional<Dims> dims = scidac_dims(file);
   const Location where = lime_location(file.path(), info.data);
-  if (!record) fail("there is no scidac-private-record-xml in this message, which should say what this data is", where);
+  if (!record) fail("there is no scidac-private-record-xml in this message, which should describe this data", where);
   if (!dims) fail("there is no scidac-private-file-xml, which should give the extents of the lattice", where);
   const Location private_xml = lime_location(file.path(), *file.find("scidac-private-record-xml", info.data.message));
   if (!record->is_field)
@@ -73,7 +73,7 @@ void read_scidac_format(const LimeInput& file, GaugeFileInfo& info) {
   if (record->precision == 0) fail("<precision> is neither F (32 bits) nor D (64 bits)", private_xml);
   if (record->reals_per_site() != reals_per_site)
     fail(fmt::format(
-             "the data are '{}' of {} x {} bytes per site, not a gauge field: four links in {} bits take 4 x {}",
+             "the data are '{}' of {} x {} bytes per site, not a gauge field: four links in {} bits take 4 x {} bytes",
              record->datatype, record->datacount, record->typesize, record->precision, 18 * record->precision / 8),
          private_xml);
   info.precision = record->precision;
@@ -108,8 +108,8 @@ const LimeRecord* find_data(const LimeInput& file) {
   const auto& fields = !ildg.empty() ? ildg : !scidac.empty() ? scidac : any_scidac;
   if (fields.empty()) return nullptr;
   if (fields.size() > 1)
-    log().warn("{}: {} gauge fields in this file; the first is taken",
-               to_string(lime_location(file.path(), *fields[0])), fields.size());
+    log().warn("{}: {} gauge fields in this file; the first is used", to_string(lime_location(file.path(), *fields[0])),
+               fields.size());
   return fields[0];
 }
 
@@ -145,7 +145,7 @@ GaugeFileInfo locate_gauge_field(const LimeInput& file) {
   if (!data) {
     std::string types;
     for (const LimeRecord& record : file.records()) types += (types.empty() ? "" : ", ") + record.type;
-    fail(fmt::format("there is no gauge field in this file: it needs a record {} or {}; it has {}", ildg_data,
+    fail(fmt::format("there is no gauge field in this file: it needs a record {} or {}, but has {}", ildg_data,
                      scidac_data, types),
          {.file = file.path()});
   }
@@ -194,10 +194,10 @@ void check_links(const GaugeFileInfo& info, const Unitarity& found) {
   const int direction = bad_square ? found.unitarity_direction : found.determinant_direction;
   const std::uint64_t offset = std::uint64_t(site * 4 + direction) * 18 * std::uint64_t(info.precision) / 8;
   throw Error(ErrorCode::numerical,
-              fmt::format("the links are not in SU(3): {} is {:.3g} at {}; at most {:g} is right for a {}-bit file. "
+              fmt::format("the links are not in SU(3): {} is {:.3g} at {}; a {}-bit file may have at most {:g}. "
                           "gauge.reunitarize: true projects the links on SU(3)",
                           bad_square ? "|U U^+ - 1|" : "|det U - 1|", bad_square ? found.unitarity : found.determinant,
-                          link_name(info.dims, site, direction), tolerance, info.precision),
+                          link_name(info.dims, site, direction), info.precision, tolerance),
               lime_location(info.path, info.data, offset));
 }
 
@@ -220,7 +220,7 @@ Checksum checksum_of(const GaugeStore& links) {
 Checksum write_gauge_file(const std::string& path, const GaugeStore& links, const GaugeWriteOptions& options) {
   if (options.precision != 32 && options.precision != 64)
     throw Error(ErrorCode::invalid_input,
-                fmt::format("cannot write {}-bit links; 32 or 64 bits are possible", options.precision));
+                fmt::format("cannot write {}-bit links, only 32 or 64 bits", options.precision));
   const Dims& dims = links.lattice().global_dims();
   const DataFormat format = format_of(links.lattice(), options.precision);
   const bool single = options.precision == 32;

@@ -16,10 +16,10 @@ namespace quadrille {
 InputFile::InputFile(const std::string& path) : path_(path) {
   const auto fail = [&path](const std::string& message) { throw Error(ErrorCode::file, message, {.file = path}); };
   struct stat status {};
-  if (path.empty()) fail("the name of the file to read is empty");
+  if (path.empty()) fail("the name of the file is empty");
   if (::stat(path.c_str(), &status) != 0)
     fail(errno == ENOENT ? "no such file" : fmt::format("cannot read it: {}", std::strerror(errno)));
-  if (S_ISDIR(status.st_mode)) fail("this is a folder; the name of a file should stand here");
+  if (S_ISDIR(status.st_mode)) fail("this is a folder; give the name of a file");
   if (!S_ISREG(status.st_mode)) fail("this is not a regular file; pipes and devices cannot be read");
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) fail(fmt::format("cannot read it: {}", std::strerror(errno)));
@@ -41,7 +41,7 @@ void InputFile::read(std::uint64_t offset, void* to, std::size_t bytes) const {
           ErrorCode::file,
           done < 0
               ? fmt::format("reading failed: {}", std::strerror(errno))
-              : fmt::format("{} more bytes should follow, but the file ends: it was changed while it was read", bytes),
+              : fmt::format("{} more bytes should follow, but the file ends: it was changed while being read", bytes),
           {.file = path_, .byte = std::int64_t(offset)});
     place += done;
     offset += std::uint64_t(done);

@@ -207,8 +207,8 @@ void demand_finite(const LimeOutput& file, const DataFormat& format, const SiteD
                    const RealName& name) {
   if (found.not_finite < 0) return;
   throw Error(ErrorCode::numerical,
-              fmt::format("the value {} at {} cannot be written as a {}-bit number; no file is left", value,
-                          name(found.not_finite), format.precision),
+              fmt::format("the value {} at {} cannot be written as a {}-bit number; the incomplete file was removed",
+                          value, name(found.not_finite), format.precision),
               {.file = file.path()});
 }
 

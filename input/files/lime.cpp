@@ -72,7 +72,7 @@ bool use_clime(LimeMover mover) {
 }  // namespace
 
 void LimeSink::write_at(const LimeRecord& record, std::uint64_t, const void*, std::size_t) {
-  throw Error(ErrorCode::internal, fmt::format("the record {} can be written in order only", record.type));
+  throw Error(ErrorCode::internal, fmt::format("the record {} can only be written in order", record.type));
 }
 
 LimeInput::LimeInput(const std::string& path, LimeMover mover) : path_(path), records_(scan_lime(path)) {
@@ -92,7 +92,7 @@ void LimeInput::read(const LimeRecord& record, std::uint64_t offset, void* to, s
   if (offset > record.length || bytes > record.length - offset)
     throw Error(
         ErrorCode::internal,
-        fmt::format("{} bytes from byte {} on are wanted, but the record has {} bytes", bytes, offset, record.length),
+        fmt::format("{} bytes from byte {} were requested, but the record has {} bytes", bytes, offset, record.length),
         lime_location(path_, record));
   if (bytes > 0) source_->read(record, offset, to, bytes);
 }
@@ -106,7 +106,7 @@ void LimeInput::log_warnings() const {
 std::string LimeInput::text(const LimeRecord& record) const {
   constexpr std::uint64_t most = std::uint64_t(16) << 20;
   if (record.length > most)
-    throw Error(ErrorCode::file, fmt::format("a text record of {} bytes; at most {} are sensible", record.length, most),
+    throw Error(ErrorCode::file, fmt::format("a text record of {} bytes; at most {} are allowed", record.length, most),
                 lime_location(path_, record));
   std::string text(std::size_t(record.length), '\0');
   read(record, 0, text.data(), text.size());
@@ -119,7 +119,7 @@ LimeOutput::LimeOutput(const std::string& path, LimeMover mover, const Communica
   on_first_rank(communicator, [&] {
     file_.emplace(path);
     if (!alone() && !file_->positional())
-      throw Error(ErrorCode::unsupported, "several ranks cannot write into a device or a pipe", {.file = path});
+      throw Error(ErrorCode::unsupported, "several ranks cannot write to a device or a pipe", {.file = path});
   });
   const std::string temporary = share(communicator, first() ? file_->temporary() : "");
   all_or_none(communicator, [&] {
@@ -163,7 +163,7 @@ void LimeOutput::write(const void* data, std::size_t bytes) {
 }
 
 void LimeOutput::write_at(std::uint64_t offset, const void* data, std::size_t bytes) {
-  demand(in_record_ && offset <= record_.length && bytes <= record_.length - offset, "data outside of the record");
+  demand(in_record_ && offset <= record_.length && bytes <= record_.length - offset, "data outside the record");
   if (bytes > 0) sink_->write_at(record_, offset, data, bytes);
   written_ += bytes;
 }

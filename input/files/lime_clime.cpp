@@ -52,7 +52,8 @@ class ClimeSource : public LimeSource {
     check(limeSetReaderPointer(reader_.get(), off_t(record.header_byte)), record, 0, "seek");
     check(limeReaderNextRecord(reader_.get()), record, 0, "read the header");
     if (limeReaderBytes(reader_.get()) != record.length || record.type != limeReaderType(reader_.get()))
-      throw Error(ErrorCode::file, "c-lime finds another record here than the scan: the file was changed meanwhile",
+      throw Error(ErrorCode::file,
+                  "c-lime finds another record here than the scan did: the file was changed while being read",
                   lime_location(path_, record));
     current_ = record.number;
   }
@@ -100,14 +101,14 @@ class ClimeSink : public LimeSink {
 
   void flush() override {
     errno = 0;
-    if (std::fflush(stream_.get()) != 0) file_.fail("writing failed, no file is left", errno);
+    if (std::fflush(stream_.get()) != 0) file_.fail("writing failed; the incomplete file was removed", errno);
   }
 
  private:
   void check(int status) const {
     // c-lime does not say whether the padding was written: the stream does.
     if (status != LIME_SUCCESS || std::ferror(stream_.get()) != 0)
-      file_.fail(fmt::format("writing by c-lime failed (status {}), no file is left", status),
+      file_.fail(fmt::format("writing by c-lime failed (status {}); the incomplete file was removed", status),
                  errno != 0 ? errno : EIO);
   }
 

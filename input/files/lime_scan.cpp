@@ -36,10 +36,9 @@ class Scanner {
     const LimeRecord& last = records_.back();
     if (!last.ends_message)
       fail(last.number, last.type, size_,
-           fmt::format(
-               "the file ends here, but message {} is not finished: its last record should carry the message-end "
-               "flag. The file is cut off after this record",
-               last.message));
+           fmt::format("the file ends here, but message {} is not finished: its last record should have the "
+                       "message-end flag. The file is cut off after this record",
+                       last.message));
     return std::move(records_);
   }
 
@@ -81,20 +80,19 @@ class Scanner {
     if (number == 1) throw not_lime_error(path_);
     if (left < 4)
       fail(number, "", at,
-           fmt::format("{} byte{} after the last record belong to no record: the file should end here, or go on with a "
-                       "header of {} bytes",
+           fmt::format("{} byte{} after the last record belong to no record: the file should end here, or continue "
+                       "with a header of {} bytes",
                        left, left == 1 ? "" : "s", lime_header_bytes));
     fail(number, "", at,
-         fmt::format("no LIME header: the magic number is {:08x}, it should be {:08x}. Either the length of the record "
-                     "before is wrong or {} bytes that belong to no record follow the last one",
+         fmt::format("no LIME header: the magic number is {:08x}, but it should be {:08x}. Either the length of the "
+                     "previous record is wrong, or {} bytes after the last record belong to no record",
                      magic, lime_magic, left));
   }
 
   std::string read_type(int number, std::uint64_t byte, const unsigned char* field) const {
     const unsigned char* end = std::find(field, field + type_bytes, '\0');
     const std::string type(field, end);
-    if (type.empty())
-      fail(number, "", byte, "the record has no type; a name such as ildg-binary-data should stand here");
+    if (type.empty()) fail(number, "", byte, "the record has no type; it should have a name such as ildg-binary-data");
     if (!std::all_of(field, end, [](unsigned char c) { return c > 32 && c < 127; }))
       fail(number, "", byte, "the type of the record is not printable text without spaces; the header is damaged");
     if (end == field + type_bytes)
@@ -110,12 +108,12 @@ class Scanner {
     const bool message_open = before && !before->ends_message;
     if (message_open && record.begins_message)
       fail(record.number, record.type, record.header_byte + 6,
-           fmt::format("the record begins a message, but message {} is not finished: the record before lacks its "
+           fmt::format("the record begins a message, but message {} is not finished: the previous record lacks its "
                        "message-end flag (0x40), or this one should not have the message-begin flag (0x80)",
                        before->message));
     if (!message_open && !record.begins_message)
       fail(record.number, record.type, record.header_byte + 6,
-           before ? "the record before ended its message, so this one should have the message-begin flag (0x80)"
+           before ? "the previous record ended its message, so this one should have the message-begin flag (0x80)"
                   : "the first record should have the message-begin flag (0x80)");
     record.message = before ? before->message + (record.begins_message ? 1 : 0) : 1;
   }
@@ -124,10 +122,9 @@ class Scanner {
     const std::uint64_t left = size_ - record.data_byte;
     if (record.length > left)
       fail(record.number, record.type, record.header_byte + 8,
-           fmt::format(
-               "the record's length is {} bytes, but only {} bytes follow its header: the file ends at byte {}, so "
-               "it is cut off or the length is wrong",
-               record.length, left, size_));
+           fmt::format("the record's length is {} bytes, but only {} bytes follow its header: the file ends at byte "
+                       "{}, so it is cut off, or the length is wrong",
+                       record.length, left, size_));
     if (record.padding > left - record.length)
       fail(
           record.number, record.type, record.data_byte + record.length,
@@ -141,7 +138,7 @@ class Scanner {
     if (record.padding > 0) file_.read(record.data_byte + record.length, padding.data(), std::size_t(record.padding));
     std::string text;
     if (std::any_of(padding.begin(), padding.end(), [](char c) { return c != 0; }))
-      text = fmt::format("padding holds data: is the length field {} too short?", record.length);
+      text = fmt::format("the padding is not zero: is the length field {} too short?", record.length);
     if (ends_unlike_xml(record))
       text += fmt::format("{}the XML does not end with '>': it is cut, or the length field {} is wrong",
                           text.empty() ? "" : "; ", record.length);

@@ -127,7 +127,7 @@ Checksum write_propagator_file(const std::string& path, const Propagator& propag
                                const PropagatorWriteOptions& options) {
   if (options.precision != 32 && options.precision != 64)
     throw Error(ErrorCode::invalid_input,
-                fmt::format("cannot write a {}-bit propagator; 32 or 64 bits are possible", options.precision));
+                fmt::format("cannot write a {}-bit propagator, only 32 or 64 bits", options.precision));
   const Lattice& lattice = *propagator.desc().lattice;
   const Dims& dims = lattice.global_dims();
   const DataFormat format{.dims = dims, .reals = reals_per_site, .precision = options.precision, .lattice = &lattice};
@@ -206,7 +206,7 @@ PropagatorFile read_propagator_file(const std::string& path, const Lattice& latt
          lime_location(path, read.info.data));
   read.propagator = make_propagator(FieldDesc::spinor(lattice, Subset::Full, Precision::Double, backend),
                                     Propagator::Sink::degrand_rossi);
-  const ChecksumDemand demand{options.verify_checksum, "reading it with verify_checksum off makes this a warning"};
+  const ChecksumDemand demand{options.verify_checksum, "reading it without verify_checksum makes this a warning"};
   read.info.checksum = read_field(
       file, read.info.data, field_of(read.info, &lattice), backend,
       [&](const void* bytes, std::int64_t first, std::int64_t count) {

@@ -25,7 +25,7 @@ const LimeRecord* checksum_record(const LimeInput& file, const LimeRecord& data)
 
 int to_int(std::int64_t value, const char* what, const Location& where) {
   if (value > std::numeric_limits<int>::max())
-    throw Error(ErrorCode::file, fmt::format("{} is {}, which cannot be right", what, value), where);
+    throw Error(ErrorCode::file, fmt::format("{} is {}, which is too large", what, value), where);
   return int(value);
 }
 
@@ -72,10 +72,10 @@ std::optional<Dims> scidac_dims(const LimeInput& file) {
   std::string rest;
   for (int& extent : dims) words >> extent;
   if (!words || (words >> rest))
-    throw Error(ErrorCode::file, fmt::format("<dims> is '{}'; four extents (x y z t) should stand here", text), where);
+    throw Error(ErrorCode::file, fmt::format("<dims> is '{}'; it should be four extents (x y z t)", text), where);
   if (xml.has("scidacFile/volfmt") && xml.integer("scidacFile/volfmt") != 0)
     throw Error(ErrorCode::unsupported,
-                "<volfmt> is not 0: the field is spread over several files; join them to one (SINGLEFILE) first",
+                "<volfmt> is not 0: the field is spread over several files; first join them into one (SINGLEFILE)",
                 where);
   return dims;
 }

@@ -38,8 +38,8 @@ def kernels_text(results):
 
 
 def accuracy_text(rows):
-    out = ("\n## Accuracy of the hopping term\n\nDeviations from the product in extended precision, over the root mean "
-           f"square of that. {machines(rows)}\n")
+    out = ("\n## Accuracy of the hopping term\n\nDeviations from the product in extended precision, relative to its "
+           f"root mean square. {machines(rows)}\n")
     for dims in dict.fromkeys(tuple(row["dims"]) for row in rows):
         keys = ("smallest", "percent_10", "median", "percent_90", "largest")
         lines = [[form(row), *(f"{row[key]:.2e}" for key in keys)] for row in module_report.pick(rows, dims=list(dims))]

@@ -89,7 +89,7 @@ def main():
             results = json.load(stream)
         of_bench = bench_tables.is_bench(results)
         if not of_bench and (not isinstance(results, dict) or "schema_version" not in results):
-            raise ValueError("this is neither a results.json of Quadrille nor a JSON file of its bench")
+            raise ValueError("this is neither a results.json of Quadrille nor a JSON file of quadrille bench")
     except (OSError, RecursionError, ValueError) as error:
         print(f"quadrille: error: {args.results}: {error}", file=sys.stderr)
         return 1
@@ -101,7 +101,7 @@ def main():
         else:
             figures = []
             print("quadrille: warning: no figures: Python has no matplotlib (Debian: python3-matplotlib); "
-                  "the tables are written", file=sys.stderr)
+                  "only tables are written", file=sys.stderr)
         for file, caption in figures:
             text += f"\n![{caption}]({file})\n\n{caption}\n"
         path = os.path.join(args.out, "report.md")
@@ -114,7 +114,7 @@ def main():
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         print(f"quadrille: error: {args.results}: damaged, or written by another version ({reason}): run the job again to "
-              "write it anew (--force where restart.json is damaged too)", file=sys.stderr)
+              "rewrite it (with --force if restart.json is damaged too)", file=sys.stderr)
         return 1
     print(path)
     return 0

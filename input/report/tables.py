@@ -90,12 +90,12 @@ def study_text(name, one):
     for solver, tolerance, mine in study.systems(rows):
         out += (f"\n### {solver}, tolerance {tolerance:g}\n\nIterations until convergence; in brackets the reliable "
                 f"updates, or the cycles of defect correction.\n\n" + by_mass(mine, iterations_cell))
-        out += ("\nIterations relative to double: to those of uniform double of the same method.\n\n"
+        out += ("\nIterations relative to double: the ratio to those of uniform double with the same method.\n\n"
                 + by_mass([row for row in mine if row["scheme"] != "uniform"], relative_cell))
-        out += ("\nTime to solution, speed-up over uniform double of the same method, speed.\n\n"
+        out += ("\nTime to solution, speed-up over uniform double with the same method, speed.\n\n"
                 + by_mass(mine, times_cell))
     for tolerance in values(rows, "tolerance"):
-        out += (f"\n### The fastest delta of each, tolerance {tolerance:g}\n\n"
+        out += (f"\n### With the fastest delta of each, tolerance {tolerance:g}\n\n"
                 + best_times(pick(rows, tolerance=tolerance)))
     return out + "\n### What it shows\n" + statements(rows)
 
@@ -117,7 +117,7 @@ def critical_text(name, fit):
               number(point["pion_mass_spread"], ".5f"), number(point["pion_mass_squared"], ".5f")]
              for point in fit["points"]]
     return (f"\n## Critical mass `{name}`\n\nm_c = {number(fit['critical_mass'], '.5f')} (spread of the fit "
-            f"{number(fit['critical_mass_spread'], '.5f')}; one configuration says nothing of gauge noise), kappa_c = "
+            f"{number(fit['critical_mass_spread'], '.5f')}; one configuration gives no statistical error), kappa_c = "
             f"{number(fit['critical_kappa'], '.6f')}; pions fitted for t = {fit['window'][0]} to {fit['window'][1]}.\n\n"
             + table(["mesons", "mass", "pion mass", "spread", "squared"], lines))
 
@@ -166,7 +166,7 @@ def timing_text(results):
     return ("\n## Time\n\n" + table([*(name for name, _ in parts), "total"],
                                    [[f"{seconds:.3g} s" for _, seconds in parts] +
                                     [f"{results['timing']['total']:.3g} s"]])
-            + (f"\nPeak memory: {gigabytes(memory['host_peak'])} of the host, {gigabytes(memory['backend_peak'])} of the "
+            + (f"\nPeak memory: {gigabytes(memory['host_peak'])} on the host, {gigabytes(memory['backend_peak'])} for the "
                "backend's fields.\n" if memory else ""))
 
 

@@ -47,7 +47,7 @@ SourceEntry point_source() {
   entry.table.help = "1 in one spin and colour at one site, 0 elsewhere";
   entry.table.parameters = {{.name = "site",
                              .type = ParameterType::integer4,
-                             .help = "where the 1 stands: x, y, z, t, each from 0",
+                             .help = "the site x, y, z, t of the source, counted from 0",
                              .required = true,
                              .minimum = 0}};
   entry.check = check;

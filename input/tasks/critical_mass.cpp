@@ -19,11 +19,11 @@ using Json = nlohmann::ordered_json;
 void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   const std::vector<std::int64_t> window = task.parameters->integer_list("window");
   if (window[0] < window[1] && window[1] <= dims[3] / 2) return;
-  errors.emplace_back(ErrorCode::invalid_input,
-                      fmt::format("'window' must be two times [first, last] after the source with first < last <= {}, "
-                                  "half of the time extent, got [{}, {}]",
-                                  dims[3] / 2, window[0], window[1]),
-                      task.parameters->where("window"));
+  errors.emplace_back(
+      ErrorCode::invalid_input,
+      fmt::format("'window' must be [first, last] with first < last <= {}, half the time extent, got [{}, {}]",
+                  dims[3] / 2, window[0], window[1]),
+      task.parameters->where("window"));
 }
 
 /// The bare mass of the propagator that the mesons task `name` is made of: an earlier task has solved it.
@@ -47,7 +47,7 @@ std::optional<Estimate> squared_mass(JobRun& job, const TaskSpec& task, const st
   Json& point = out.back();
   point.update({{"pion_mass", nullptr}, {"pion_mass_spread", nullptr}, {"pion_mass_squared", nullptr}});
   if (!mass) {
-    job.warn(fmt::format("the pion of '{}' does not fall like a cosh for {} <= t <= {}: it is left out", name,
+    job.warn(fmt::format("the pion of '{}' does not fall like a cosh for {} <= t <= {} and is left out", name,
                          window[0], window[1]));
     return {};
   }
@@ -95,14 +95,14 @@ TaskEntry critical_mass_task() {
   Parameter from;
   from.name = "from";
   from.type = ParameterType::list;
-  from.help = "names of earlier mesons tasks, at different masses";
+  from.help = "names of earlier mesons tasks, at different quark masses";
   from.required = true;
   from.element = {{.name = "name"}};
   from.fewest = 2;
   Parameter window;
   window.name = "window";
   window.type = ParameterType::list;
-  window.help = "times after the source between which the pion is taken to fall like a cosh: [first, last]";
+  window.help = "fit range [first, last] in times after the source: there the pion is a single cosh";
   window.required = true;
   window.element = {{.name = "time", .type = ParameterType::integer, .minimum = 0, .maximum = 4096}};
   window.fewest = window.most = 2;

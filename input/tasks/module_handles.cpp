@@ -15,7 +15,7 @@ using capi::Kind;
 namespace {
 
 void demand(bool said, const char* what, const char* flag) {
-  if (!said) throw std::invalid_argument(fmt::format("it asks for {} without {}", what, flag));
+  if (!said) throw std::invalid_argument(fmt::format("it asks for {} without the flag {}", what, flag));
 }
 
 }  // namespace

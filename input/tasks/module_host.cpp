@@ -39,7 +39,9 @@ void set_failure(quadrille_run* run, std::exception_ptr failure) {
 
 void note_foreign_call(quadrille_run* run) {
   if (const char* name = run->foreign_call) {
-    (void)defect(run, fmt::format("it calls the host's function '{}' from a thread that it was not called on", name));
+    (void)defect(
+        run,
+        fmt::format("it calls the host's function '{}' from a thread other than the one that it was called on", name));
   }
 }
 
@@ -53,7 +55,7 @@ void note_exception(quadrille_run* run) {
   } catch (const std::bad_alloc&) {
     set_failure(run, std::current_exception());
   } catch (const capi::InvalidHandle& wrong) {
-    (void)defect(run, fmt::format("the {} that it gives {}", wrong.wanted, wrong.why));
+    (void)defect(run, fmt::format("the {} that it passes {}", wrong.wanted, wrong.why));
   } catch (const std::exception& error) {
     (void)defect(run, error.what());
   } catch (...) {
@@ -108,10 +110,10 @@ std::string output_path(quadrille_run* run, const std::string& name) {
     run->outputs.emplace(names.begin(), names.end());
   }
   if (!run->outputs->contains(name)) {
-    throw std::invalid_argument(fmt::format(
-        "it writes '{}', which is no output of the task: neither a parameter of type QUADRILLE_FILE_OUT nor "
-        "its function 'outputs' names it",
-        name));
+    throw std::invalid_argument(
+        fmt::format("it writes '{}', which is not an output of the task: neither a parameter of type "
+                    "QUADRILLE_FILE_OUT nor its function 'outputs' names it",
+                    name));
   }
   const std::string file = run->job->folder().prepare(name).string();
   std::vector<std::string>& files = run->job->record().files;
@@ -140,8 +142,8 @@ quadrille_status set_result(quadrille_run* run, const char* block, const char* t
     if (!json.is_object()) return defect(run, fmt::format("its result is not a JSON object: {:.100}", text));
     const std::vector<std::string>& blocks = run->task.entry->module->blocks;
     if (block != nullptr && std::find(blocks.begin(), blocks.end(), block) == blocks.end()) {
-      return defect(run,
-                    fmt::format("it reports under '{}', which is none of the blocks that its descriptor names", block));
+      return defect(
+          run, fmt::format("it reports under '{}', which is not one of the blocks that its descriptor names", block));
     }
     Json& target = block == nullptr ? run->result : run->blocks[block];
     if (target.is_null()) target = Json::object();

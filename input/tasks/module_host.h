@@ -85,7 +85,7 @@ quadrille_status host_call(quadrille_run* run, const char* name, Body&& body) no
 /// For what a module gives: null makes the call fail.
 template <class T>
 const T* given(const T* pointer, const char* what) {
-  if (pointer == nullptr) throw std::invalid_argument(fmt::format("it gives a null pointer as {}", what));
+  if (pointer == nullptr) throw std::invalid_argument(fmt::format("it passes a null pointer as {}", what));
   return pointer;
 }
 

@@ -87,18 +87,18 @@ const Item* asked_item(quadrille_run* run, const char* path) {
 
 const Item& asked_value(quadrille_run* run, const char* path, std::size_t index, std::initializer_list<Type> types) {
   const Item* item = asked_item(run, path);
-  if (item == nullptr) refuse(fmt::format("there is no value for '{}': ask has() first", path));
+  if (item == nullptr) refuse(fmt::format("'{}' has no value: ask has() first", path));
   const bool four = item->type == Type::integer4 || item->type == Type::boundary;
   const std::size_t entries = item->type == Type::list ? item->list.size() : four ? 4 : 1;
   if (index >= entries) refuse(fmt::format("'{}' has no entry {}", path, index));
   if (item->type == Type::list) {
     item = &item->list[index];
     if (item->type == Type::integer4 || item->type == Type::boundary) {
-      refuse(fmt::format("'{}' is a list of four numbers each: ask for '{}[{}]'", path, path, index));
+      refuse(fmt::format("each entry of '{}' is four numbers: ask for '{}[{}]'", path, path, index));
     }
   }
   if (std::find(types.begin(), types.end(), item->type) == types.end()) {
-    refuse(fmt::format("'{}' is of another type", path));
+    refuse(fmt::format("'{}' has another type", path));
   }
   return *item;
 }
@@ -143,7 +143,8 @@ quadrille_status integer_parameter(quadrille_run* run, const char* path, std::si
 quadrille_status real_parameter(quadrille_run* run, const char* path, std::size_t index, double* value) {
   return host_call(run, "real", [&] {
     const Item& item = asked_value(run, path, index, {Type::real, Type::boundary, Type::number_or_word});
-    if (std::holds_alternative<std::string>(item.scalar)) refuse(fmt::format("'{}' is a word: ask text() first", path));
+    if (std::holds_alternative<std::string>(item.scalar))
+      refuse(fmt::format("'{}' is a word, not a number: ask text() first", path));
     const auto* four = std::get_if<std::array<double, 4>>(&item.scalar);
     *value = four != nullptr ? (*four)[index] : std::get<double>(item.scalar);
     return QUADRILLE_DONE;

@@ -51,7 +51,7 @@ ModuleState::ModuleState(JobRun& job, const TaskSpec& task) : job_(job), task_(t
   const auto start_over = [&](const char* why) {
     bytes_.clear();
     links_.clear();
-    job.warn(fmt::format("{} starts over: the state that an interrupted run kept cannot be read: {}", task.name, why));
+    job.warn(fmt::format("{} starts over: the state of the interrupted run cannot be read: {}", task.name, why));
   };
   try {
     read(parts);
@@ -84,15 +84,13 @@ void ModuleState::read_part(const std::string& name, const std::string& file, co
     std::string& bytes = bytes_[name] = job_.folder().read(file);
     found = text_hash(bytes);
   }
-  if (found != hash) throw Error(ErrorCode::file, path + ": not what the interrupted run kept");
+  if (found != hash) throw Error(ErrorCode::file, path + ": not what the interrupted run wrote");
 }
 
 std::string ModuleState::next_file(const std::string& name, const char* ending) const {
   if (!is_name(name)) {
     throw std::invalid_argument(
-        fmt::format("'{}' is no good name of a part of a state: letters, digits and '_', at most "
-                    "64 of them",
-                    name));
+        fmt::format("'{}' is not a valid name for a part of a state: use at most 64 letters, digits and '_'", name));
   }
   if (put_.contains(name)) throw std::invalid_argument(fmt::format("it puts the part '{}' twice into one state", name));
   return fmt::format("{}{}.{}{}", unfinished_prefix(task_), (generation_ + 1) % 2, name, ending);

@@ -21,7 +21,7 @@ using Item = Parameters::Item;
 
 /// Inside a catch: what a module has let out of one of its functions.
 std::string escaped(const char* function) {
-  const std::string text = fmt::format("an exception left its function '{}'", function);
+  const std::string text = fmt::format("an exception escaped from its function '{}'", function);
   try {
     throw;
   } catch (const std::exception& error) {

@@ -201,7 +201,7 @@ bool restore(JobRun& job, const TaskSpec& task) {
     const JobClock::Span reading = job.count(Phase::read);
     PropagatorFile file = read_propagator_file(path, job.lattice(), job.backend());
     if (to_string(file.info.checksum.computed) != record.data_hash) {
-      log().warn("{}: no longer what the task '{}' computed", path, task.name);
+      log().warn("{}: changed since the task '{}' wrote it", path, task.name);
       return false;
     }
     job.keep(task, {std::move(file.propagator), source_time(task)});
@@ -224,11 +224,11 @@ TaskEntry propagator_task() {
   Parameter save;
   save.name = "save";
   save.type = ParameterType::group;
-  save.help = "write the propagator as a SciDAC file, as Chroma reads it";
-  save.members = {{.name = "file", .type = ParameterType::file_out, .help = "its name", .required = true},
+  save.help = "write the propagator as a SciDAC file that Chroma reads";
+  save.members = {{.name = "file", .type = ParameterType::file_out, .help = "name of the file", .required = true},
                   {.name = "precision",
                    .type = ParameterType::choice,
-                   .help = "of the numbers in the file",
+                   .help = "precision of the file",
                    .default_text = "single",
                    .choices = {"single", "double"}}};
   entry.table.parameters = {source, save};

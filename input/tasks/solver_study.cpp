@@ -256,20 +256,20 @@ Parameter choice_of(std::vector<std::string> choices) {
 Parameter source_variant() {
   Parameter count{.name = "count",
                   .type = ParameterType::integer,
-                  .help = "right-hand sides to average over; of a point the first of its 12 spins and colours",
+                  .help = "number of right-hand sides to average over, the first of the 12 spins and colours",
                   .default_text = "1",
                   .minimum = 1,
                   .maximum = 12};
   ParameterTable point = point_source().table;
   point.parameters.push_back(count);
-  count.help = "right-hand sides to average over";
+  count.help = "number of right-hand sides to average over";
   count.maximum = 1000;
   ParameterTable gaussian;
   gaussian.name = "source gaussian";
   gaussian.help = "independent normal numbers on all sites, spins and colours";
   gaussian.parameters = {{.name = "seed",
                           .type = ParameterType::integer,
-                          .help = "of the first one; each further one has the next seed",
+                          .help = "seed of the first right-hand side; each further one takes the next seed",
                           .default_text = "1",
                           .minimum = 0},
                          count};
@@ -285,7 +285,7 @@ Parameter source_variant() {
 ParameterTable make_table() {
   Parameter reconstruct = solver_parameter("reconstruct");
   reconstruct.default_text = "12";
-  reconstruct.help += "; uniform double is fastest with 12; single-precision gauge files need 18";
+  reconstruct.help += "; uniform double is fastest with 12, single-precision gauge files need 18";
   const Parameter mass{.name = "mass", .type = ParameterType::real, .unit = "1/a"};
   std::vector<std::string> solvers;
   for (const SolverEntry& entry : solver_registry()) solvers.push_back(entry.name);
@@ -294,9 +294,9 @@ ParameterTable make_table() {
   table.name = "task solver_study";
   table.help = "solve the same systems in many ways: iterations, time to solution, speed-up over uniform double";
   table.parameters = {
-      list_of(mass, "masses", "bare quark masses, each in place of the operator's mass or kappa", nullptr),
-      list_of(solver_parameter("tolerance"), "tolerances", "|b - M x| / |b| to reach", "[1.0e-10]"),
-      list_of(choice_of(solvers), "solvers", "methods; uniform double of each is always run", "[cg, bicgstab]"),
+      list_of(mass, "masses", "bare quark masses; each replaces the operator's mass or kappa", nullptr),
+      list_of(solver_parameter("tolerance"), "tolerances", "targets for |b - M x| / |b|", "[1.0e-10]"),
+      list_of(choice_of(solvers), "solvers", "methods; each is always run in uniform double too", "[cg, bicgstab]"),
       list_of(choice_of({"reliable", "defect"}), "schemes", "mixed-precision schemes", "[reliable, defect]"),
       list_of(solver_parameter("sloppy"), "sloppy", "inner operators of the schemes",
               "[{precision: half, reconstruct: 12, temporal_gauge: true}, {precision: single, reconstruct: 8, "
@@ -307,18 +307,18 @@ ParameterTable make_table() {
       source_variant(),
       {.name = "repeats",
        .type = ParameterType::integer,
-       .help = "times that each solve is done; the fastest one counts",
+       .help = "how often each solve is repeated; the fastest counts",
        .default_text = "1",
        .minimum = 1,
        .maximum = 1000},
       {.name = "histories",
        .type = ParameterType::choice,
-       .help = "masses whose residuals are kept, iteration by iteration, for the first source",
+       .help = "masses for which the residual of every iteration is kept, for the first source",
        .default_text = "lightest",
        .choices = {"lightest", "all", "none"}},
       {.name = "csv",
        .type = ParameterType::file_out,
-       .help = "the rows as comma-separated values",
+       .help = "the rows as a CSV file",
        .default_text = "solver_study.csv"},
   };
   return table;

@@ -23,18 +23,19 @@ int continue_components(JobRun& job, const TaskSpec& task, Propagator& out) {
   const nlohmann::ordered_json& solves = kept.at("solves");
   if (done < 0 || done > Propagator::size || solves.size() != std::size_t(done)) {
     throw job.folder().damaged(
-        fmt::format("'unfinished.{}' has {} solves of {} components", task.name, solves.size(), done));
+        fmt::format("'unfinished.{}' has {} solves for {} components", task.name, solves.size(), done));
   }
   const std::string path = job.folder().path(file_of(task)).string();
   try {
     PropagatorFile file = read_propagator_file(path, job.lattice(), job.backend());
     if (to_string(file.info.checksum.computed) != hash) {
-      job.warn(fmt::format("{} starts over: {} is not what the interrupted run kept", task.name, path));
+      job.warn(fmt::format("{} starts over: {} is not what the interrupted run wrote", task.name, path));
       return 0;
     }
     out = std::move(file.propagator);
   } catch (const Error& error) {
-    job.warn(fmt::format("{} starts over: what an interrupted run kept cannot be read: {}", task.name, error.what()));
+    job.warn(
+        fmt::format("{} starts over: the state of the interrupted run cannot be read: {}", task.name, error.what()));
     return 0;
   }
   while (out.columns.size() > std::size_t(done)) out.columns.pop_back();

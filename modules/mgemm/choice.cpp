@@ -110,7 +110,7 @@ class Choice {
     const bool apart = known_ == Known::analysed && multiplier_.analysis() > 0;
     const double gain = plain / (known_ == Known::analysed ? best_.cost : all);
     const std::string what =
-        fmt::format("{:.3g} of A and {:.3g} of B are large, the others in the form {}: ", report_.large_a,
+        fmt::format("{:.3g} of A and {:.3g} of B are large, the others multiplied as {}: ", report_.large_a,
                     report_.large_b, best_.way.form->name);
     report_.expected_speedup = plain / all;
     if (gain <= 1 && !options_.always_split) {
@@ -125,7 +125,7 @@ class Choice {
     report_.measured = is_measured() ? best_.error : 0;
     report_.reason = what + (options_.always_split ? "a split was asked for"
                                                    : fmt::format("{:.2f} times as fast as plain double{}", gain,
-                                                                 apart ? ", the analysis apart" : ""));
+                                                                 apart ? ", not counting the analysis" : ""));
   }
 
   double double_bound() const { return double_error_bound(product_.shape.k, product_.a.max_abs, product_.b.max_abs); }

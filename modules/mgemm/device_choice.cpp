@@ -57,7 +57,7 @@ void require_no_sample(const Cutoff& cutoff) {
   if (!cutoff.automatic || cutoff.assurance != Assurance::measured) return;
   throw Error(
       ErrorCode::unsupported,
-      "the assurance measured needs a sample of the product, which a GPU does not take; it has certain and probable");
+      "'assurance: measured' needs a sample of the product, which a GPU does not take; use certain or probable");
 }
 
 }  // namespace quadrille::mgemm

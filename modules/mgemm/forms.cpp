@@ -49,7 +49,7 @@ SmallForm form_named(const std::string& name) {
     if (name == traits.name) return traits.form;
     known += std::string(", ") + traits.name;
   }
-  throw Error(ErrorCode::invalid_input, "unknown form '" + name + "' of the small product; known are " + known);
+  throw Error(ErrorCode::invalid_input, "unknown form '" + name + "' of the small product; the forms are " + known);
 }
 
 std::string to_string(SmallForm form) { return form == SmallForm::automatic ? "automatic" : traits_of(form).name; }

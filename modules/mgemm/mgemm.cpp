@@ -80,14 +80,14 @@ void multiply_split(const Operands<double>& o, const MgemmReport& report, const 
 void check_choices(const Cutoff& cutoff, const MgemmOptions& options) {
   const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_input, message); };
   if (cutoff.automatic && !(cutoff.target_error > 0)) {
-    refuse(fmt::format("target error = {}: an automatic cutoff needs one above 0", cutoff.target_error));
+    refuse(fmt::format("target error = {}: an automatic cutoff needs a target above 0", cutoff.target_error));
   }
   if (!cutoff.automatic && !(cutoff.delta >= 0)) refuse(fmt::format("delta = {}: it must be 0 or more", cutoff.delta));
   if (options.memory_cap < 0) refuse(fmt::format("memory cap = {}: it must be 0 or more", options.memory_cap));
   if (options.depth < 0) refuse(fmt::format("depth = {}: it must be 0 or more", options.depth));
   const bool device = options.backend != nullptr && !options.backend->host_memory();
   if (!device && options.small_form != SmallForm::automatic && options.small_form != SmallForm::single) {
-    refuse(fmt::format("the form {} of the small product needs the backend cuda; the CPU has single",
+    refuse(fmt::format("the form {} of the small product needs the backend cuda; the CPU has only single",
                        to_string(options.small_form)));
   }
 }
@@ -115,10 +115,9 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
       multiply_split(operands, report, *plan, options.pause);
       return report;
     }
-    report_double(
-        fmt::format("lists of large elements and tiles leave too little for panels of a memory cap of {} bytes",
-                    options.memory_cap),
-        double_error_bound(gemm.k, most.a, most.b), report);
+    report_double(fmt::format("large elements and tiles leave too little of a memory cap of {} bytes for panels",
+                              options.memory_cap),
+                  double_error_bound(gemm.k, most.a, most.b), report);
   }
   report.panel_bytes = multiply_panels(operands, options.memory_cap, options.pause).panel_bytes;
   return report;

@@ -31,15 +31,15 @@ inline constexpr const char* product_assurances[] = {"certain", "probable", "mea
 inline constexpr const char* sampled_assurances[] = {"certain", "measured", nullptr};
 
 inline constexpr quadrille_parameter precision_parameter = parameter::choice(
-    "precision", "of the matrix products; mgemm multiplies large elements in double and the others in single", "double",
-    precision_choices);
+    "precision", "precision of the matrix products; mgemm multiplies large elements in double and the others in single",
+    "double", precision_choices);
 inline constexpr const char* delta_words[] = {"auto", nullptr};
 constexpr quadrille_parameter delta_parameter_of(const char* name, const char* help, const char* value) {
   return parameter::number_or_word(name, help, value, delta_words, parameter::at_least(0));
 }
 inline constexpr quadrille_parameter delta_parameter =
-    delta_parameter_of("delta", "of mgemm: elements above it are large; auto chooses it for `target_error`", "auto");
+    delta_parameter_of("delta", "for mgemm: elements above it are large; auto chooses it for `target_error`", "auto");
 inline constexpr quadrille_parameter always_split_parameter = parameter::boolean(
-    "always_split", "split products where mgemm expects no gain, too: for studies of errors", "false");
+    "always_split", "split products even where mgemm expects no gain: for studies of errors", "false");
 
 }  // namespace quadrille::mgemm

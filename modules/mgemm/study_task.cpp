@@ -80,24 +80,25 @@ constexpr quadrille_parameter salt = real("salt", nullptr, nullptr, above(0));
 const quadrille_parameter study_parameters[study_parameter_count] = {
     list("sizes", "n of the n x n matrices; 44 n^2 bytes and what mgemm takes must fit into the host's memory",
          "[1000, 2000, 4096]", size),
-    list("fractions", "of the elements that are salted; the others are uniform in [-1, 1]", "[1.0e-2, 1.0e-3, 1.0e-4]",
-         fraction),
-    list("salts", "middles of the intervals that salted elements are uniform in", "[100, 10000]", salt),
-    real("salt_spread", "half the length of those intervals", "10", at_least(0)),
-    real("delta", "of mgemm: elements above it are large", "1", at_least(0)),
-    boolean("always_split", "split where mgemm expects no gain, too", "true"),
-    integer("repeats", "times that each product is timed; the median counts", "3", within(1, 1000)),
-    memory("that the panels of cleaver may take, on a GPU of its own memory; 0: no limit", "0", 0),
-    integer("seed", "of the matrices", "1", at_least(0)),
+    list("fractions", "fractions of the elements that are salted; the others are uniform in [-1, 1]",
+         "[1.0e-2, 1.0e-3, 1.0e-4]", fraction),
+    list("salts", "centres of the intervals in which salted elements are uniform", "[100, 10000]", salt),
+    real("salt_spread", "half the width of those intervals", "10", at_least(0)),
+    real("delta", "for mgemm: elements above it are large", "1", at_least(0)),
+    boolean("always_split", "split even where mgemm expects no gain", "true"),
+    integer("repeats", "how often each product is timed; the median counts", "3", within(1, 1000)),
+    memory("limit on the memory of cleaver's panels (on a GPU, of its own memory); 0: no limit", "0", 0),
+    integer("seed", "seed of the matrices", "1", at_least(0)),
     csv("matrix_product_study.csv")};
 
 void check_study(const TaskContext& context) {
   const double spread = context.real("salt_spread");
   for (const double middle : context.reals("salts")) {
     if (middle > spread) continue;
-    TaskContext::fail(QUADRILLE_INVALID_INPUT,
-                      fmt::format("must be below all of `salts`, is {:g}, and one of them {:g}", spread, middle),
-                      "salt_spread");
+    TaskContext::fail(
+        QUADRILLE_INVALID_INPUT,
+        fmt::format("must be below all of `salts`, but it is {:g} and one of them is {:g}", spread, middle),
+        "salt_spread");
   }
 }
 

@@ -55,7 +55,7 @@ void check_beta(const TaskContext& context) {
   }
   if (beta == 0 && context.has("c_in")) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT,
-                      "with beta 0, the default, C is not read: give another `beta`, or leave `c_in` out", "c_in");
+                      "with beta 0, the default, C is not read: give another `beta`, or leave out `c_in`", "c_in");
   }
 }
 
@@ -78,10 +78,10 @@ void check_form(const TaskContext& context) {
   const std::string backend = context.backend();
   if (form == SmallForm::automatic || form == SmallForm::single || backend.empty()) return;
   if (!find_backend(backend).host_memory()) return;
-  TaskContext::fail(QUADRILLE_UNSUPPORTED,
-                    fmt::format("{} needs the backend cuda, this is {}, which has single and automatic",
-                                context.text("form"), backend),
-                    "form");
+  TaskContext::fail(
+      QUADRILLE_UNSUPPORTED,
+      fmt::format("{} needs the backend cuda; the backend {} has single and automatic", context.text("form"), backend),
+      "form");
 }
 
 /// The same of a target that a sample is to keep.
@@ -198,10 +198,12 @@ void multiply(const TaskContext& context) {
   context.result(out.dump());
 }
 
-constexpr quadrille_parameter hdf5_in = required(file_in("file", "an HDF5 file"));
-constexpr quadrille_parameter hdf5_out = required(file_out("file", "an HDF5 file"));
+constexpr quadrille_parameter hdf5_in = required(file_in("file", "name of an HDF5 file"));
+constexpr quadrille_parameter hdf5_out = required(file_out("file", "name of an HDF5 file"));
 constexpr quadrille_parameter transpose = boolean("transpose", "use the transpose", "false");
-constexpr quadrille_parameter dataset(const char* name) { return text("dataset", "its matrix", name); }
+constexpr quadrille_parameter dataset(const char* name) {
+  return text("dataset", "name of the matrix in the file", name);
+}
 constexpr quadrille_parameter a_members[] = {hdf5_in, dataset("A"), transpose};
 constexpr quadrille_parameter b_members[] = {hdf5_in, dataset("B"), transpose};
 constexpr quadrille_parameter c_in_members[] = {hdf5_in, dataset("C")};
@@ -212,34 +214,34 @@ constexpr quadrille_parameter parameters[] = {
     required(group("a", "the left factor", a_members, "file")),
     required(group("b", "the right factor", b_members, "file")),
     required(group("c", "alpha op(A) op(B) + beta C, written in double", c_members, "file")),
-    group("c_in", "C, which beta times is added; only with a beta that is not 0", c_in_members, "file"),
-    real("alpha", "what the product is multiplied by", "1"),
-    real("beta", "what C of `c_in` is multiplied by", "0"),
+    group("c_in", "the C that is read; only if beta is not 0", c_in_members, "file"),
+    real("alpha", "factor of the product", "1"),
+    real("beta", "factor of the C in `c_in`", "0"),
     precision_parameter,
     delta_parameter,
     real("target_error",
-         "of mgemm: the largest absolute error of an element of op(A) op(B) that an automatic delta may make", "1.0e-6",
-         above(0)),
+         "for mgemm: the largest absolute error that an automatic delta may make in an element of op(A) op(B)",
+         "1.0e-6", above(0)),
     choice("assurance",
-           "that the target is kept: certain by a bound of all rounding errors, which is far above them; probable by "
-           "that of independent errors; measured by a sample of the product in double, on a CPU only",
+           "how the target is kept: certain, by a bound on all rounding errors, which is far above them; probable, by "
+           "a bound for independent errors; measured, by a sample of the product in double, on a CPU only",
            "certain", product_assurances),
     choice("form",
-           "of mgemm: how small elements are multiplied; a GPU has all forms, a CPU single, and automatic chooses",
+           "for mgemm: how small elements are multiplied; a GPU has all forms, a CPU only single; automatic chooses",
            "automatic", forms),
     always_split_parameter,
-    memory("that panels may take, on a GPU of its own memory; 0: no limit", "0", 0)};
+    memory("limit on the memory of panels (on a GPU, of its own memory); 0: no limit", "0", 0)};
 
 constexpr quadrille_task tasks[] = {
     {.name = "matrix_product",
-     .help = "the product of two matrices of HDF5 files, through limited memory or in mixed "
-             "precision",
+     .help = "the product of two matrices in HDF5 files, in limited memory or in mixed precision",
      .parameters = parameters,
      .parameter_count = std::size(parameters),
      .check = task_function<check_product>,
      .run = task_function<multiply>},
     {.name = "matrix_product_study",
-     .help = "speed and errors of mixed-precision products against OpenBLAS, on a GPU cuBLAS, on random matrices",
+     .help =
+         "speed and errors of mixed-precision products of random matrices, compared with OpenBLAS (on a GPU cuBLAS)",
      .parameters = study_parameters,
      .parameter_count = study_parameter_count,
      .check = task_function<check_study>,

@@ -49,21 +49,21 @@ struct Chain {
 
   /// The same error for numbers that no run of so many sweeps can have kept.
   void check(std::int64_t sweeps) const {
-    if (done < 0 || done > sweeps) fail(fmt::format("'done' must be 0 to {} sweeps, is {}", sweeps, done));
+    if (done < 0 || done > sweeps) fail(fmt::format("'done' must be 0 to {} sweeps, but it is {}", sweeps, done));
     for (const auto* seen :
          {&history.plaquette, &history.spatial, &history.temporal, &history.loop_re, &history.loop_im}) {
       if (std::int64_t(seen->size()) != done)
         fail(fmt::format("a history has {} entries for {} sweeps", seen->size(), done));
     }
     if (!(update_seconds >= 0) || !(seconds >= 0) || std::min(counts.attempts, counts.draws) < 0) {
-      fail("times and counts must be positive");
+      fail("times and counts must not be negative");
     }
   }
 
   [[noreturn]] static void fail(const std::string& what) {
     TaskContext::fail(QUADRILLE_FILE_ERROR,
                       fmt::format("the state of the interrupted run in restart.json is damaged: {}; choose another "
-                                  "--out, or --force to start afresh",
+                                  "--out, or use --force to start from scratch",
                                   what));
   }
 
@@ -214,15 +214,15 @@ void generate(const TaskContext& context) {
 }
 
 constexpr quadrille_parameter anisotropy[] = {
-    real("xi0", "bare anisotropy: spatial planes have beta/xi0, temporal ones beta xi0", "1", within(0.01, 100))};
+    real("xi0", "bare anisotropy: beta/xi0 in spatial planes, beta xi0 in temporal ones", "1", within(0.01, 100))};
 
 constexpr const char* precisions[] = {"single", "double", nullptr};
 constexpr const char* reconstructions[] = {"18", "12", nullptr};
 constexpr quadrille_parameter saved[] = {
-    required(file_out("file", "their names; a row of # stands for the number of sweeps done, as in b6.0_#####.lime")),
+    required(file_out("file", "their names; a row of # becomes the number of sweeps done, as in b6.0_#####.lime")),
     choice("precision",
-           "of the numbers in the files; a chain in single precision goes on from a file in single precision with the "
-           "bits of one long run, and its links are projected on SU(3) for one in double",
+           "precision of the files; a chain in single precision continues bit for bit from a file in single precision; "
+           "for one in double its links are projected on SU(3)",
            "double", precisions)};
 
 constexpr quadrille_parameter anisotropic() {
@@ -234,32 +234,31 @@ constexpr quadrille_parameter anisotropic() {
 constexpr quadrille_parameter parameters[] = {
     required(real("beta", "inverse coupling 6/g^2", nullptr, within(0, 1000))),
     anisotropic(),
-    required(integer("thermalization", "sweeps before those that count and whose configurations are saved", nullptr,
-                     within(0, 1e7))),
-    integer("configurations", "to make", "1", within(1, 100000)),
+    required(integer("thermalization", "sweeps to discard before measuring and saving", nullptr, within(0, 1e7))),
+    integer("configurations", "how many to make", "1", within(1, 100000)),
     integer("separation", "sweeps from one configuration to the next", "1", within(1, 1e7)),
-    integer("overrelaxation", "sweeps of overrelaxation after each of heatbath", "4", within(0, 1000)),
-    integer("seed", "of the random numbers", "1", within(0, 9e18)),
+    integer("overrelaxation", "overrelaxation sweeps after each heatbath sweep", "4", within(0, 1000)),
+    integer("seed", "seed of the random numbers", "1", within(0, 9e18)),
     integer("first_sweep",
-            "sweeps already done: to continue a chain from a saved file, bit for bit as in one run, the number in its "
-            "name; required when the links come from a file, 0 without one",
+            "sweeps already done; to continue a chain from a saved file bit for bit, the number in the file's name; "
+            "required if the links come from a file, else 0",
             nullptr, within(0, 1e12)),
-    integer("reunitarize_every", "sweeps between projections of the links on SU(3), against rounding", "10",
+    integer("reunitarize_every", "sweeps between projections of the links on SU(3), which remove rounding errors", "10",
             within(1, 1e7)),
-    choice("precision", "in which links are kept and updated; averages are summed in double", "double", precisions),
-    choice("reconstruct",
-           "numbers stored for a link; of 12, the third row is made from the other two. single with 12 is fastest",
-           "18", reconstructions),
-    real("keep_every",
-         "time between states that are kept, from which a run that is interrupted goes on; 0: after each sweep", "300",
+    choice("precision", "precision of the links and their updates; averages are summed in double", "double",
+           precisions),
+    choice(
+        "reconstruct",
+        "real numbers stored per link; with 12 the third row is computed from the other two. single with 12 is fastest",
+        "18", reconstructions),
+    real("keep_every", "time between checkpoints, from which an interrupted run continues; 0: after each sweep", "300",
          at_least(0), "s"),
     group("save", "write the configurations as ILDG, with checksums", saved, "file")};
 
 constexpr quadrille_task tasks[] = {
     {.name = "generate",
-     .help =
-         "pure gauge configurations with the Wilson plaquette action, from the links of the block 'gauge'; a sweep is "
-         "one of heatbath and then those of overrelaxation",
+     .help = "pure gauge configurations with the Wilson plaquette action, starting from the links of the block "
+             "'gauge'; a sweep is one heatbath sweep and then the overrelaxation sweeps",
      .parameters = parameters,
      .parameter_count = std::size(parameters),
      .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS | QUADRILLE_ON_RANKS,

@@ -38,16 +38,16 @@ void check_plan(const TaskContext& context) {
   if (const std::string file = context.links_file(); !file.empty() && !context.has("first_sweep")) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT,
                       fmt::format("'first_sweep' is missing: the chain starts from {}. To continue a chain, give the "
-                                  "number of sweeps it has done (that in the name of the file): each sweep has its own "
-                                  "random numbers. For an independent chain give 0 and another seed",
+                                  "number of sweeps it has done (the number in the name of the file): each sweep has "
+                                  "its own random numbers. For an independent chain give 0 and another seed",
                                   file));
   }
   if (!plan.file.empty() && begin == std::string::npos && plan.configurations > 1) {
-    fail(fmt::format("'{}' would be the name of {} configurations: put #### where the number of the sweep should stand",
+    fail(fmt::format("'{}' would be the name of {} configurations: put #### where the number of the sweep should go",
                      plan.file, plan.configurations));
   }
   if (begin != std::string::npos && plan.file.find('#', std::min(end, plan.file.size())) != std::string::npos) {
-    fail(fmt::format("'{}' has more than one place for the number of the sweep: leave one row of #", plan.file));
+    fail(fmt::format("'{}' has more than one row of # for the number of the sweep: leave one", plan.file));
   }
 }
 

@@ -22,10 +22,11 @@ namespace {
 void demand_countable(const Lattice& lattice) {
   if (lattice.half_volume() < std::numeric_limits<int>::max() - 1024) return;  // room for the last block
   const Dims& dims = lattice.dims();
-  throw Error(ErrorCode::unsupported,
-              fmt::format("a lattice of {} x {} x {} x {} sites has more than 2^32 of them: gauge updates on a GPU "
-                          "do not count that far",
-                          dims[0], dims[1], dims[2], dims[3]));
+  throw Error(
+      ErrorCode::unsupported,
+      fmt::format(
+          "a lattice of {} x {} x {} x {} sites is too large: gauge updates on a GPU handle fewer than 2^32 sites",
+          dims[0], dims[1], dims[2], dims[3]));
 }
 
 class CudaUpdates final : public LinkUpdates {

@@ -98,9 +98,9 @@ std::vector<double> product(const std::vector<double>& a, const std::vector<doub
 System generated_system(std::int64_t occupied, std::int64_t virtuals, std::int64_t auxiliary, std::uint64_t seed,
                         Backend* backend) {
   if (occupied < 1 || virtuals < 1 || auxiliary < 1) {
-    throw Error(ErrorCode::invalid_input, fmt::format("a system needs occupied, virtual and auxiliary functions, {}, "
-                                                      "{} and {} are asked for",
-                                                      occupied, virtuals, auxiliary));
+    throw Error(ErrorCode::invalid_input,
+                fmt::format("a system needs at least one occupied, virtual and auxiliary function; got {}, {} and {}",
+                            occupied, virtuals, auxiliary));
   }
   System system{occupied, virtuals, auxiliary, {}, {}, {}, {}};
   system.eps_occupied = make_energies(occupied, occupied / 4, seed, of_occupied, -1.2, -0.42);

@@ -50,7 +50,9 @@ std::vector<double> diagonalize(std::vector<double>& matrix, std::int64_t n) {
   std::vector<int> iwork(static_cast<std::size_t>(liwork));
   const int length = int(lwork);
   dsyevd_("V", "U", &size, matrix.data(), &size, values.data(), work.data(), &length, iwork.data(), &liwork, &info);
-  if (info != 0) throw Error(ErrorCode::numerical, fmt::format("the metric (P|Q): LAPACK's dsyevd gave {}", info));
+  if (info != 0)
+    throw Error(ErrorCode::numerical,
+                fmt::format("the metric (P|Q) could not be diagonalized: LAPACK's dsyevd returned {}", info));
   return values;
 }
 
@@ -61,12 +63,11 @@ std::vector<double> inverse_square_root(const std::vector<double>& metric, std::
   std::vector<double> vectors = metric;
   const std::vector<double> values = diagonalize(vectors, n);
   if (!(values.front() > smallest_ratio * values.back())) {
-    throw Error(
-        ErrorCode::numerical,
-        fmt::format("the metric (P|Q) is not positive definite to working precision: its eigenvalues go from "
-                    "{:.3g} to {:.3g}, and the smallest must be above {:.0e} of the largest; remove functions of "
-                    "the auxiliary basis that depend on each other",
-                    values.front(), values.back(), smallest_ratio));
+    throw Error(ErrorCode::numerical,
+                fmt::format("the metric (P|Q) is not positive definite to working precision: its eigenvalues range "
+                            "from {:.3g} to {:.3g}, and the smallest must exceed {:.0e} of the largest; remove "
+                            "linearly dependent functions from the auxiliary basis",
+                            values.front(), values.back(), smallest_ratio));
   }
   std::vector<double> scaled = vectors;  // column k times lambda_k^{-1/4}, so that its square has the root
   for (std::int64_t k = 0; k < n; ++k) {

@@ -26,7 +26,8 @@ Location place_of(const System& system, const char* dataset) {
 void require_length(const System& system, const std::vector<double>& array, std::int64_t length, const char* name,
                     const char* dataset) {
   if (std::int64_t(array.size()) == length) return;
-  throw Error(ErrorCode::invalid_input, fmt::format("{} must hold {} numbers, holds {}", name, length, array.size()),
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("{} must have {} numbers, but there are {}", name, length, array.size()),
               place_of(system, dataset));
 }
 
@@ -39,7 +40,7 @@ void require_finite(const System& system, const std::vector<double>& array, cons
   }
   if (bad == total) return;
   throw Error(ErrorCode::numerical,
-              fmt::format("{}: number {} is {}, must be finite", name, bad, array[std::size_t(bad)]),
+              fmt::format("{}: number {} (from 0) is {}; it must be finite", name, bad, array[std::size_t(bad)]),
               place_of(system, dataset));
 }
 
@@ -53,7 +54,7 @@ void require_array(const System& system, const std::vector<double>& array, std::
 void require_functions(const System& system) {
   if (system.occupied >= 1 && system.virtuals >= 1 && system.auxiliary >= 1) return;
   throw Error(ErrorCode::invalid_input,
-              fmt::format("there must be occupied, virtual and auxiliary functions, there are {}, {} and {}",
+              fmt::format("a system needs at least one occupied, virtual and auxiliary function; got {}, {} and {}",
                           system.occupied, system.virtuals, system.auxiliary),
               place_of(system, "ia_P"));
 }
@@ -146,8 +147,8 @@ std::int64_t batch_size(const System& system, const Options& options) {
   const std::int64_t useful = std::max(least(system.occupied, batches), least(rows, system.virtuals));
   if (fits >= 1) return std::min({fits, useful, system.occupied});
   throw Error(ErrorCode::invalid_input,
-              fmt::format("the integrals of one pair of occupied orbitals need {:.0f} bytes, {} are given", one,
-                          options.memory));
+              fmt::format("the integrals of one pair of occupied orbitals need {:.0f} bytes, but `memory` allows {}",
+                          one, options.memory));
 }
 
 /// The root: the caller's, or what `computed` becomes.
@@ -190,11 +191,12 @@ void check_orbital_energies(const System& system) {
   const double highest = *std::max_element(system.eps_occupied.begin(), system.eps_occupied.end());
   const double lowest = *std::min_element(system.eps_virtual.begin(), system.eps_virtual.end());
   if (lowest > highest) return;
-  throw Error(ErrorCode::invalid_input,
-              fmt::format("the gap must be positive: the highest occupied orbital has {} Hartree, the lowest virtual "
-                          "one {}",
-                          highest, lowest),
-              place_of(system, "eps_vir"));
+  throw Error(
+      ErrorCode::invalid_input,
+      fmt::format(
+          "the gap must be positive: the highest occupied orbital is at {} Hartree, the lowest virtual one at {}",
+          highest, lowest),
+      place_of(system, "eps_vir"));
 }
 
 std::vector<double> inverse_square_root(const System& system) {

@@ -64,7 +64,7 @@ class Choice {
   static std::string why_none(const std::vector<SplitWay>& all) {
     double gain = 0;
     for (const SplitWay& way : all) gain = std::max(gain, std::isfinite(way.bound) ? way.gain : 0);
-    if (all.empty()) return "no form keeps the bound and fits the memory";
+    if (all.empty()) return "no form keeps the bound and fits into memory";
     if (gain == 0) return fmt::format("with delta = {:.3g} numbers in single precision could overflow", all[0].delta);
     return fmt::format("no cutoff is expected to be faster: a split would take {:.2f} times as long", 1 / gain);
   }

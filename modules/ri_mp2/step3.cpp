@@ -46,8 +46,9 @@ Options with_step3_in_double(Options options) {
 }
 
 std::string coarse_step3_form(const Options& options, double error) {
-  return fmt::format("double: delta_step3 = {:.3g} alone may change the energy by {:.3g} Hartree, more than the target",
-                     options.step3.delta, error);
+  return fmt::format(
+      "double: delta_step3 = {:.3g} alone may change the energy by {:.3g} Hartree, which is above the target",
+      options.step3.delta, error);
 }
 
 Step3Errors describe_step3(const mgemm::MgemmReport& report, Step& step) {

@@ -88,7 +88,7 @@ void study_one(const TaskContext& context, const std::string& name, const System
   for (std::size_t k = 0; k < found.size(); ++k) {
     const Json row = row_json(name, system, found, k, options.element_errors);
     log().info(
-        "{}: {} in {}: energy {:.10f}, {:+.1e}; step 4 {:.3g} s, {:.2f} times as fast as double, {:.2f} times "
+        "{}: {} in {}: energy {:.10f} ({:+.1e}); step 4 {:.3g} s, {:.2f} times as fast as double, {:.2f} times as fast "
         "as single",
         context.task_name(), name, to_string(found[k]), found[k].energy.correlation, found[k].energy_error,
         found[k].step4_seconds, row["step4_speedup"].get<double>(), row["step4_of_single"].get<double>());
@@ -116,27 +116,29 @@ constexpr quadrille_parameter size(const char* name, const char* help) {
 }
 constexpr quadrille_parameter generated_members[] = {size("occupied", "orbitals"), size("virtual", "orbitals"),
                                                      size("auxiliary", "functions"),
-                                                     integer("seed", "of the integrals", "1", at_least(0))};
+                                                     integer("seed", "seed of the integrals", "1", at_least(0))};
 
 }  // namespace
 
 const quadrille_parameter study_parameters[study_parameter_count] = {
-    list("files", "systems, as `file` of the task ri_mp2", nullptr, file),
-    group("generated", "a system with made-up integrals of realistic magnitudes, of these sizes", generated_members),
-    list("deltas", "cutoffs of mgemm, for both steps; double and single precision are always run",
+    list("files", "files of systems, as for the task ri_mp2", nullptr, file),
+    group("generated", "a system of these sizes, with made-up integrals of realistic magnitudes", generated_members),
+    list("deltas", "cutoffs of mgemm for both steps; double and single precision are always run",
          "[1, 0.1, 0.03, 0.01, 0.003]", delta),
-    list("target_errors", "errors of the energy for which `delta: auto` is run", nullptr, target_error, "Hartree"),
-    boolean("always_split", "split products where mgemm expects no gain, too", "true"),
+    list("target_errors", "target errors of the energy, each for a run with `delta: auto`", nullptr, target_error,
+         "Hartree"),
+    boolean("always_split", "split products even where mgemm expects no gain", "true"),
     boolean("element_errors",
-            "compare all elements of B and all integrals with those in double, which costs a run of each", "true"),
-    integer("repeats", "times that each run is timed; the median counts", "3", within(1, 1000)),
-    memory("for a batch of integrals; as much again for those that they are compared with", "1024", 1),
+            "compare all elements of B and all integrals with those in double, which takes one more run of each",
+            "true"),
+    integer("repeats", "how often each run is timed; the median counts", "3", within(1, 1000)),
+    memory("memory for a batch of integrals; as much again for those in double that they are compared with", "1024", 1),
     csv("ri_mp2_study.csv")};
 
 void check_study(const TaskContext& context) {
   const std::vector<std::string> files = context.input_files("files");
   if (files.empty() && !context.has("generated")) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "there must be a system to study: `files`, or one that is `generated`");
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "there is no system to study: give `files` or `generated`");
   }
   for (const std::string& name : files) check_system(Hdf5Reader(name));
 }

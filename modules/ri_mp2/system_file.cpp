@@ -11,10 +11,10 @@ namespace {
 void require_dims(const Hdf5Reader& file, const char* name, const std::vector<std::int64_t>& dims,
                   const std::vector<std::int64_t>& wanted) {
   if (dims == wanted) return;
-  throw Error(
-      ErrorCode::file,
-      fmt::format("must be of shape [{}], as ia_P has it, is of [{}]", fmt::join(wanted, ", "), fmt::join(dims, ", ")),
-      Location{.file = file.path(), .dataset = name});
+  throw Error(ErrorCode::file,
+              fmt::format("must have the shape [{}], to match ia_P, but has [{}]", fmt::join(wanted, ", "),
+                          fmt::join(dims, ", ")),
+              Location{.file = file.path(), .dataset = name});
 }
 
 }  // namespace

@@ -72,26 +72,26 @@ constexpr quadrille_parameter parameters[] = {
     mgemm::delta_parameter,
     mgemm::delta_parameter_of(
         "delta_step3",
-        "the same for B = (ia|P) (P|Q)^{-1/2}, where auto means double; `delta` when not given; beside an automatic "
-        "`delta` its errors count in `target_error`; where these may exceed it, B is made in double",
+        "the same for B = (ia|P) (P|Q)^{-1/2}; auto means double; default: as `delta`; with an automatic `delta` its "
+        "errors count towards `target_error`; if they may exceed it, B is made in double",
         nullptr),
-    real("target_error", "largest error of the energy that an automatic delta may make", "1.0e-7", above(0), "Hartree"),
+    real("target_error", "largest error that an automatic delta may make in the energy", "1.0e-7", above(0), "Hartree"),
     choice("assurance",
-           "that the target is kept: certain by a bound of all rounding errors, which is far above them; measured by a "
-           "sample of the integrals in double",
+           "how the target is kept: certain, by a bound on all rounding errors, which is far above them; measured, by "
+           "a sample of the integrals in double",
            "measured", mgemm::sampled_assurances),
     mgemm::always_split_parameter,
-    memory("for a batch of integrals only: (ia|P), B and, of mgemm, the split of B take theirs beside it", "1024", 1)};
+    memory("memory for a batch of integrals; (ia|P), B and, with mgemm, the split of B come on top", "1024", 1)};
 
 constexpr quadrille_task tasks[] = {
     {.name = "ri_mp2",
-     .help = "the closed-shell MP2 correlation energy with the resolution of the identity",
+     .help = "the closed-shell MP2 correlation energy in the resolution of the identity (RI-MP2)",
      .parameters = parameters,
      .parameter_count = std::size(parameters),
      .check = task_function<check>,
      .run = task_function<compute>},
     {.name = "ri_mp2_study",
-     .help = "errors and speed of RI-MP2 in mixed and single precision against double",
+     .help = "errors and speed of RI-MP2 in mixed and single precision compared with double",
      .parameters = study_parameters,
      .parameter_count = study_parameter_count,
      .check = task_function<check_study>,

@@ -121,7 +121,7 @@ TEST_F(AtomicFileTest, NamesAFolderThatCannotBeWritten) {
   fs::create_directory(path("closed"));
   fs::permissions(path("closed"), fs::perms(0500));
   const std::string message = message_of([&] { AtomicFile file(path("closed/a.json")); });
-  EXPECT_THAT(message, HasSubstr("Permission denied; a folder with write permission is needed"));
+  EXPECT_THAT(message, HasSubstr("Permission denied; choose a folder with write permission"));
 }
 
 TEST_F(AtomicFileTest, SaysThatTheDiskIsFull) {

@@ -52,7 +52,7 @@ TEST(ProcessGrid, ErrorsProposeWhatWouldDo) {
   EXPECT_EQ(problem({8, 8, 8, 8}, 4, Dims{1, 1, 2, 2}), "");
   EXPECT_NE(problem({8, 8, 8, 8}, 4, Dims{1, 1, 1, 2}).find("has 2 ranks, but 4 were started"), std::string::npos);
   EXPECT_NE(problem({8, 8, 8, 8}, 1, Dims{1, 1, 1, 2}).find("but 1 was started"), std::string::npos);
-  EXPECT_NE(problem({6, 8, 8, 8}, 2, Dims{2, 1, 1, 1}).find("grids that do are 1 1 1 2, 1 1 2 1 or 1 2 1 1"),
+  EXPECT_NE(problem({6, 8, 8, 8}, 2, Dims{2, 1, 1, 1}).find("possible grids are 1 1 1 2, 1 1 2 1 or 1 2 1 1"),
             std::string::npos)
       << problem({6, 8, 8, 8}, 2, Dims{2, 1, 1, 1});
   EXPECT_NE(problem({8, 8, 8, 8}, 3).find("start 2 or 4"), std::string::npos) << problem({8, 8, 8, 8}, 3);

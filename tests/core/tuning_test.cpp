@@ -310,7 +310,7 @@ TEST_F(TuningTest, NamesAModeThatIsNotKnown) {
       ADD_FAILURE() << value << " was taken";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::invalid_input);
-      EXPECT_THAT(error.what(), HasSubstr(fmt::format("QUADRILLE_TUNING: '{}'", value)));
+      EXPECT_THAT(error.what(), HasSubstr(fmt::format("QUADRILLE_TUNING: unknown value '{}'", value)));
       EXPECT_THAT(error.what(), HasSubstr("on, off or force:N"));
     }
   }
@@ -416,7 +416,7 @@ TEST_F(TuningTest, AnEntryForOtherCandidatesIsMeasuredAgainAndReplaced) {
   EXPECT_EQ(entries()[0].at("chosen"), "tile_16");
   EXPECT_EQ(warnings(), 0u);
   EXPECT_EQ(lines("info: "), 1u) << said_.str();
-  EXPECT_THAT(said_.str(), HasSubstr("info: tuning cache " + path() + ": choices in it made for lists of candidates"));
+  EXPECT_THAT(said_.str(), HasSubstr("info: tuning cache " + path() + ": its choices for other lists of candidates"));
 }
 
 TEST_F(TuningTest, ThatAFileIsOfAnotherBuildIsSaidOnce) {
@@ -439,7 +439,7 @@ TEST_F(TuningTest, ThatAFileIsOfAnotherBuildIsSaidOnce) {
     }
   }
   EXPECT_EQ(lines("info: "), 1u) << said_.str();
-  EXPECT_THAT(said_.str(), HasSubstr("info: tuning cache " + path() + ": choices in it made for other builds"));
+  EXPECT_THAT(said_.str(), HasSubstr("info: tuning cache " + path() + ": its choices for other builds"));
   EXPECT_EQ(warnings(), 0u);
   EXPECT_TRUE(remembered(first));  // both builds have theirs now, and nothing is said
   EXPECT_TRUE(remembered(rebuilt(first)));
@@ -491,7 +491,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  "its format version is 2, not 1", false),
                       std::tuple("{\"format\": \"quadrille-tuning\"}", "its format version is null, not 1", false),
                       std::tuple("{\"format\": \"quadrille-tuning\", \"version\": 1, \"entries\": {}}",
-                                 "its entries are no list", false)));
+                                 "its entries are not a list", false)));
 
 TEST_F(TuningTest, AFileThatIsTooLargeIsNotRead) {
   quadrille::write_file(path(), "");
@@ -542,7 +542,7 @@ TEST_F(TuningTest, SomeoneElsesFileIsNeverLost) {
   EXPECT_EQ(chosen(fake), 1);
   EXPECT_EQ(content(path()), "precious");
   EXPECT_EQ(content(path("tuning.json.old")), "precious too");
-  EXPECT_THAT(said_.str(), HasSubstr("is left as it is"));
+  EXPECT_THAT(said_.str(), HasSubstr("so it is not overwritten"));
   EXPECT_EQ(warnings(), 2u);  // one about reading, one about writing
 }
 

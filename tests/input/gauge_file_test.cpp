@@ -204,7 +204,7 @@ TEST_F(GaugeFileTest, OfSeveralFieldsTheFirstIsTaken) {
   const GaugeFile read = read_gauge_file(saved(records));
   EXPECT_EQ(read.info.data.number, 7);
   EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::ok);
-  EXPECT_THAT(captured.text(), HasSubstr("2 gauge fields in this file; the first is taken"));
+  EXPECT_THAT(captured.text(), HasSubstr("2 gauge fields in this file; the first is used"));
 }
 
 }  // namespace

@@ -55,8 +55,9 @@ TEST_F(InfoTest, TellsOfALengthThatLooksWrong) {
   records.push_back({"xlf-info", "plaquette = 0.5", 0xc0});
   write_bytes(folder_.file("b.ildg"), with_length_changed(records, records.size() - 1, -1));
   const std::size_t end = raw_records(read_bytes(folder_.file("b.ildg"))).back().data_at() + 14;
-  expect_info(folder_.file("b.ildg"), {"warning       ", "record 8 (xlf-info), byte " + std::to_string(end),
-                                       "padding holds data: is the length field 14 too short?", "checksum      ok"});
+  expect_info(folder_.file("b.ildg"),
+              {"warning       ", "record 8 (xlf-info), byte " + std::to_string(end),
+               "the padding is not zero: is the length field 14 too short?", "checksum      ok"});
 }
 
 TEST_F(InfoTest, ReportsAMissingChecksum) {

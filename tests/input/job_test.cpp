@@ -165,12 +165,12 @@ TEST_F(JobTest, GaugeIsAFileOrAStart) {
   EXPECT_THAT(errors_of("gauge: {file: a.lime, start: cold, dims: [4, 4, 4, 4]}\n"),
               HasSubstr("exactly one of 'file', 'start'"));
   EXPECT_THAT(errors_of("gauge: {file: a.lime, dims: [4, 4, 4, 4]}\n"),
-              HasSubstr("'gauge.dims' is used only beside 'start'"));
+              HasSubstr("'gauge.dims' is used only together with 'start'"));
   EXPECT_THAT(errors_of("gauge: {start: cold}\n"), HasSubstr("'gauge.dims' is missing"));
   EXPECT_THAT(errors_of("gauge: {start: cold, dims: [4, 4, 4, 4], seed: 3}\n"),
               HasSubstr("'gauge.seed' is used only with start: hot or weak"));
   EXPECT_THAT(errors_of("gauge: {start: cold, dims: [4, 4, 4, 4], verify_checksum: false}\n"),
-              HasSubstr("'gauge.verify_checksum' is used only beside 'file'"));
+              HasSubstr("'gauge.verify_checksum' is used only together with 'file'"));
   EXPECT_THAT(errors_of("gauge: {start: cold, dims: [4, 4, 5, 4]}\n"),
               HasSubstr("job.yaml:1:35: 'gauge.dims[2]' must be even and >= 2"));
 }
@@ -182,7 +182,7 @@ TEST_F(JobTest, TaskNamesAreUnique) {
   EXPECT_THAT(errors_of(good + "  - {task: mesons, name: propagator, from: propagator}\n"),
               HasSubstr("names are unique"));
   EXPECT_THAT(errors_of(good + "  - {task: mesons, name: a/b, from: propagator}\n"),
-              HasSubstr("'name' must be letters"));
+              HasSubstr("'name' must be at most 64 letters"));
   EXPECT_THAT(errors_of(good + "  - {task: mesons, name: pion, from: propagator}\n"), HasSubstr("'pion' is taken"));
   EXPECT_EQ(errors_of(good + "  - {task: mesons, name: again, from: propagator}\n"), "");
 }
@@ -190,7 +190,7 @@ TEST_F(JobTest, TaskNamesAreUnique) {
 TEST_F(JobTest, ReferencesNameEarlierTasks) {
   EXPECT_THAT(errors_of(gauge + op + solver + "run:\n" + mesons + propagator),
               HasSubstr("'from' must name an earlier propagator task, got 'propagator'; there is none"));
-  EXPECT_THAT(errors_of(good + "  - {task: mesons, name: b, from: mesons}\n"), HasSubstr("there are: propagator"));
+  EXPECT_THAT(errors_of(good + "  - {task: mesons, name: b, from: mesons}\n"), HasSubstr("the job has propagator"));
   const std::string broken = "  - {task: propagator, source: {type: point, site: [0, 0, 0, -1]}}\n";
   EXPECT_THAT(errors_of(gauge + op + solver + "run:\n" + broken + mesons),
               MatchesRegex("[^\n]*'site\\[3\\]' must be >= 0, got -1\n"))
@@ -214,7 +214,8 @@ TEST_F(JobTest, OutputsDoNotCollide) {
        std::vector<std::string>{"results.json", "./results.json", folder_.file("out/results.json")}) {
     EXPECT_THAT(errors_of(good + save(other)), HasSubstr("' holds the results")) << other;
   }
-  EXPECT_THAT(errors_of(good + save("restart.json")), HasSubstr("'restart.json' holds what an interrupted run needs"));
+  EXPECT_THAT(errors_of(good + save("restart.json")),
+              HasSubstr("'restart.json' is needed to continue an interrupted run"));
   EXPECT_THAT(errors_of(good + save("../job.yaml")), HasSubstr("'../job.yaml' is the job file job.yaml"));
   EXPECT_THAT(errors_of(good + save("p.lime") + save("p.lime/q.lime")), HasSubstr("cannot both be files"));
   EXPECT_THAT(errors_of(good + save("p.lime/q.lime") + save("p.lime")), HasSubstr("cannot both be files"));
@@ -281,7 +282,7 @@ TEST_F(JobTest, SchemaAndHelpComeFromTheTables) {
   EXPECT_EQ(schema["properties"]["solver"]["oneOf"][0]["properties"]["tolerance"]["exclusiveMinimum"], 0);
   EXPECT_EQ(schema["properties"]["run"]["items"]["oneOf"].size(), task_registry().size());
   EXPECT_THAT(help_text({}), HasSubstr("bicgstab"));
-  EXPECT_THAT(help_text({"operator", "wilson"}), HasSubstr("Exactly one of mass, kappa."));
+  EXPECT_THAT(help_text({"operator", "wilson"}), HasSubstr("Give exactly one of mass, kappa."));
   EXPECT_THAT(help_text({"solver", "cg", "sloppy"}), HasSubstr("temporal_gauge: true | false; default false"));
   EXPECT_THAT(help_text({"gauge", "dims"}), HasSubstr("even and >= 2"));
   EXPECT_THAT(help_text({"gauge", "file"}), HasSubstr("ILDG or SciDAC in LIME\n"));
@@ -294,17 +295,17 @@ TEST(OutputFolder, FirstDifferenceIsNamed) {
   EXPECT_EQ(first_difference(a, a), "");
   Json b = a;
   b["operator"]["kappa"] = 0.2;
-  EXPECT_EQ(first_difference(a, b), "operator.kappa is 0.1 there and 0.2 here");
+  EXPECT_EQ(first_difference(a, b), "operator.kappa is 0.1 there but 0.2 here");
   b = a;
   b["run"][0]["site"][1] = 3;
-  EXPECT_EQ(first_difference(a, b), "run[0].site[1] is 1 there and 3 here");
+  EXPECT_EQ(first_difference(a, b), "run[0].site[1] is 1 there but 3 here");
   b = a;
   b["run"].push_back(5);
-  EXPECT_EQ(first_difference(a, b), "run[1] is absent there and 5 here");
+  EXPECT_EQ(first_difference(a, b), "run[1] is absent there but 5 here");
   b = a;
   b["operator"]["mass"] = 1;
-  EXPECT_EQ(first_difference(a, b), "operator.mass is absent there and 1 here");
-  EXPECT_EQ(first_difference(b, a), "operator.mass is 1 there and absent here");
+  EXPECT_EQ(first_difference(a, b), "operator.mass is absent there but 1 here");
+  EXPECT_EQ(first_difference(b, a), "operator.mass is 1 there but absent here");
 }
 
 TEST(OutputFolder, NumbersThatAreNotFiniteBecomeNullAndAreNamed) {
@@ -368,7 +369,7 @@ TEST(OutputFolder, RemembersFinishedTasksOfTheSameJobOnly) {
     }
     return std::string();
   };
-  EXPECT_THAT(message({{"kappa", 0.2}}), HasSubstr("another job: kappa is 0.1 there and 0.2 here"));
+  EXPECT_THAT(message({{"kappa", 0.2}}), HasSubstr("another job: kappa is 0.1 there but 0.2 here"));
   write_bytes(folder.file("out/restart.json"), "{\"schema_version\": 1,");
   EXPECT_THAT(message(job), HasSubstr("damaged"));
   std::filesystem::remove(folder.file("out/restart.json"));
@@ -387,7 +388,7 @@ TEST(OutputFolder, OneRunAtATime) {
         const OutputFolder second(folder.file("out"), job, force);
         FAIL() << "two runs in one folder";
       } catch (const Error& error) {
-        EXPECT_THAT(error.what(), HasSubstr("another run works in this folder (process " + std::to_string(getpid())));
+        EXPECT_THAT(error.what(), HasSubstr("another run is using this folder (process " + std::to_string(getpid())));
       }
     }
     const OutputFolder elsewhere(folder.file("out2"), job, false);
@@ -418,7 +419,7 @@ TEST(OutputFolder, ADamagedRestartFileIsNamedWithTheWayOut) {
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), HasSubstr(file + ": damaged: ")) << text;
       EXPECT_THAT(error.what(), HasSubstr(said));
-      EXPECT_THAT(error.what(), HasSubstr("choose another --out, or --force to start afresh"));
+      EXPECT_THAT(error.what(), HasSubstr("choose another --out, or use --force to start from scratch"));
     }
     EXPECT_NO_THROW(OutputFolder(folder.file("out"), job, true));
   };

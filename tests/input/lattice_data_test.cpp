@@ -149,7 +149,7 @@ TEST_P(LatticeDataTest, TheFirstNumberThatIsNotFiniteIsFound) {
       EXPECT_TRUE(std::isnan(value) || found.value == value) << found.value;
     }
     expect_error([&] { write(folder_.file("b"), bytes); },
-                 {folder_.file("b"), fmt::format("number {} cannot", other), "no file is left"});
+                 {folder_.file("b"), fmt::format("number {} cannot", other), "the incomplete file was removed"});
     EXPECT_EQ(folder_.count(), 1u);
   }
 }

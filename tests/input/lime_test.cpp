@@ -95,7 +95,7 @@ TEST_F(LimeTest, WrongLengthFields) {
     return bytes;
   };
   // Too long and too short inside the file: the next header is not where the length says.
-  expect_bad(with_length(0, 3 + 8), {"record 2, byte 160", "no LIME header", "length of the record before"});
+  expect_bad(with_length(0, 3 + 8), {"record 2, byte 160", "no LIME header", "length of the previous record"});
   expect_bad(with_length(1, 16 - 8), {"record 3, byte 304", "no LIME header"});
   expect_bad(with_length(2, 0), {"record 4, byte 456", "no LIME header"});
   // Beyond the end, also where 64 bits overflow.
@@ -127,7 +127,7 @@ TEST_F(LimeTest, LengthsThatThePaddingHides) {
           const std::string field = "length field " + std::to_string(record.data.size() + std::size_t(change));
           EXPECT_EQ(found[1].warning, "");
           if (padding_tells(record, change)) {
-            EXPECT_THAT(found[0].warning, HasSubstr("padding holds data: is the " + field + " too short?"));
+            EXPECT_THAT(found[0].warning, HasSubstr("the padding is not zero: is the " + field + " too short?"));
             EXPECT_EQ(found[0].warning.find("the XML does not end with '>'") != std::string::npos,
                       type == "scidac-record-xml" || type == "ildg-format");
             ++told;
@@ -191,7 +191,7 @@ TEST_F(LimeTest, WhatIsNotLime) {
   fs::create_directory(folder_.file("sub"));
   expect_error([this] { scan_lime(folder_.file("sub")); }, {folder_.file("sub"), "this is a folder"});
   expect_error([this] { scan_lime(saved(small_file()) + "/a"); }, {"cannot read it: Not a directory"});
-  expect_error([] { scan_lime(""); }, {"the name of the file to read is empty"});
+  expect_error([] { scan_lime(""); }, {"the name of the file is empty"});
 }
 
 TEST_F(LimeTest, AFileThatNobodyMayRead) {

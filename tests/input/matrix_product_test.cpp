@@ -227,7 +227,7 @@ TEST_F(MatrixProduct, AFormThatACpuDoesNotHaveIsToBlameBeforeAnythingIsDone) {
   for (const char* form : {"half2", "digits3", "digits4"}) {
     const std::string task = fmt::format("a: a.h5, b: {{file: a.h5, dataset: A}}, c: c.h5, form: {}", form);
     const std::size_t before = std::string("run: [{task: matrix_product, ").size();
-    const auto refused = ContainsRegex(fmt::format("job.yaml:1:{}: 'form': {} needs the backend cuda, this is cpu",
+    const auto refused = ContainsRegex(fmt::format("job.yaml:1:{}: 'form': {} needs the backend cuda; the backend cpu",
                                                    before + task.find(form) + 1, form));
     EXPECT_THAT(run(task + ", precision: mgemm"), refused);
     EXPECT_FALSE(std::filesystem::exists(folder_.file("out")));

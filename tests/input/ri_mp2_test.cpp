@@ -141,15 +141,15 @@ TEST_F(RiMp2Job, TheExampleWorksOnWhatItDescribes) {
 TEST_F(RiMp2Job, ExtentsThatDoNotFitAreNamed) {
   const System good = testing::random_system(3, 4, 6);
   write(good, {{"P_Q", {4, 9}}});
-  expect_refused("P_Q", "must be of shape .6, 6., as ia_P has it, is of .4, 9.", true);
+  expect_refused("P_Q", "must have the shape .6, 6., to match ia_P, but has .4, 9.", true);
   write(good, {{"eps_occ", {1}}});
-  expect_refused("eps_occ", "must be of shape .3., as ia_P has it, is of .1.", true);
+  expect_refused("eps_occ", "must have the shape .3., to match ia_P, but has .1.", true);
   write(good, {{"eps_vir", {2}}});
-  expect_refused("eps_vir", "must be of shape .4., as ia_P has it, is of .2.", true);
+  expect_refused("eps_vir", "must have the shape .4., to match ia_P, but has .2.", true);
   write(good, {{"ia_P", {12, 6}}});
-  expect_refused("ia_P", "must have 3 indices, has 2", true);
+  expect_refused("ia_P", "must have 3 dimensions, but has 2", true);
   write(good, {{"ia_P", {0, 4, 6}}, {"eps_occ", {0}}});
-  expect_refused("ia_P", "there must be occupied, virtual and auxiliary functions, there are 0, 4 and 6", true);
+  expect_refused("ia_P", "a system needs at least one occupied, virtual and auxiliary function; got 0, 4 and 6", true);
   for (const char* missing : {"ia_P", "P_Q", "eps_occ", "eps_vir"}) {
     write(good, {}, missing);
     EXPECT_THAT(
@@ -186,8 +186,8 @@ TEST_F(RiMp2Job, WhatHasNoEnergyIsNamed) {
   bad.eps_virtual[2] = -0.5;
   write(bad);
   expect_refused("eps_vir",
-                 "the gap must be positive: the highest occupied orbital has -0.5 Hartree, the lowest "
-                 "virtual one -0.5",
+                 "the gap must be positive: the highest occupied orbital is at -0.5 Hartree, the lowest "
+                 "virtual one at -0.5",
                  true);
   bad = good;
   bad.p_q[1 * 6 + 4] += 0.25;
@@ -197,7 +197,9 @@ TEST_F(RiMp2Job, WhatHasNoEnergyIsNamed) {
   for (std::size_t q = 0; q < 6; ++q) bad.p_q[6 + q] = bad.p_q[q];  // two functions that are one
   for (std::size_t p = 0; p < 6; ++p) bad.p_q[6 * p + 1] = bad.p_q[6 * p];
   write(bad);
-  expect_refused("P_Q", "the metric .P.Q. is not positive definite to working precision: .* remove functions", false);
+  expect_refused(
+      "P_Q", "the metric .P.Q. is not positive definite to working precision: .* remove linearly dependent functions",
+      false);
 }
 
 }  // namespace

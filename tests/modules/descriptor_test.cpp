@@ -193,20 +193,21 @@ void unchanged(quadrille_parameter&) {}
 
 TEST(Descriptor, ParametersThatMakeNoSenseAreRefusedByName) {
   using P = quadrille_parameter;
-  expect_refused("parameter 2 of task job has no good name", [](P& p) { p.name = "a b"; });
-  expect_refused("parameter 2 of task job has no good name", [](P& p) { p.name = nullptr; });
+  expect_refused("parameter 2 of task job has no valid name", [](P& p) { p.name = "a b"; });
+  expect_refused("parameter 2 of task job has no valid name", [](P& p) { p.name = nullptr; });
   expect_refused("task job has 'first' twice", [](P& p) { p.name = "first"; });
   expect_refused("'third' of task job has the unknown type 99", [](P& p) { p.type = quadrille_parameter_type(99); });
   expect_refused("'third' of task job has the unknown flags 0x40", [](P& p) { p.flags = 64 | QUADRILLE_REQUIRED; });
   expect_refused("'third' of task job has 'auto' twice", [](P& p) { p.choices = twins; });
   expect_refused("'third' of task job is a choice without choices", [](P& p) { p.type = QUADRILLE_CHOICE; });
   expect_refused("'third' of task job is a choice without choices", [](P& p) { p.type = QUADRILLE_NUMBER_OR_WORD; });
-  expect_refused("'third' of task job has a range that holds no number", [](P& p) {
+  expect_refused("'third' of task job has a range that contains no number", [](P& p) {
     p.flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM;
     p.minimum = 1;
   });
   expect_refused("'third' of task job has 3 to 2 entries", [](P& p) { p.fewest = 3, p.most = 2; });
-  expect_refused("'third' of task job excludes 'stranger', which is none", [](P& p) { p.excludes = stranger; });
+  expect_refused("'third' of task job excludes 'stranger', which is not a parameter",
+                 [](P& p) { p.excludes = stranger; });
   expect_refused("the default of 'third' of task job: 'third' must be > 2, got 1", [](P& p) {
     p.flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN;
     p.minimum = 2;
@@ -214,7 +215,7 @@ TEST(Descriptor, ParametersThatMakeNoSenseAreRefusedByName) {
   });
   expect_refused("the default of 'third' of task job: ", [](P& p) { p.default_text = "[1"; });
   static const quadrille_condition unknown[] = {{.parameter = "stranger"}, {}};
-  expect_refused("'third' of task job depends on 'stranger', which must stand before it",
+  expect_refused("'third' of task job depends on 'stranger', which must come before it",
                  [](P& p) { p.only_if = unknown; });
   static const quadrille_condition itself[] = {{.parameter = "third"}, {}};
   expect_refused("'third' of task job depends on 'third'", [](P& p) { p.only_if = itself; });
@@ -228,25 +229,27 @@ TEST(Descriptor, MapsAndListsThatMakeNoSenseAreRefusedByName) {
   const auto with = [](quadrille_parameter_type type, const P* members, std::size_t count) {
     return [=](P& p) { p.type = type, p.members = members, p.member_count = count; };
   };
-  expect_refused("'third' of task job has members but is no map and no list", with(QUADRILLE_REAL, number, 1));
-  expect_refused("has 2 parameters and no array of them", with(QUADRILLE_GROUP, nullptr, 2));
-  expect_refused("is a list: its one member says what an entry is, and is no list", with(QUADRILLE_LIST, number, 2));
-  expect_refused("is a list: its one member says what an entry is, and is no list", with(QUADRILLE_LIST, list, 1));
+  expect_refused("'third' of task job has members but is neither a map nor a list", with(QUADRILLE_REAL, number, 1));
+  expect_refused("has 2 parameters but no array of them", with(QUADRILLE_GROUP, nullptr, 2));
+  expect_refused("is a list: it must have one member, which describes an entry and is not a list",
+                 with(QUADRILLE_LIST, number, 2));
+  expect_refused("is a list: it must have one member, which describes an entry and is not a list",
+                 with(QUADRILLE_LIST, list, 1));
   expect_refused("'third' of task job is a variant without members", with(QUADRILLE_VARIANT, nullptr, 0));
   expect_refused("is a variant: its member 'number' must be a group", with(QUADRILLE_VARIANT, number, 1));
-  expect_refused("'third' of task job names 'stranger', which is none of its parameters", [&](P& p) {
+  expect_refused("'third' of task job names 'stranger', which is not one of its parameters", [&](P& p) {
     with(QUADRILLE_GROUP, number, 2)(p);
     p.shorthand = "stranger";
   });
-  expect_refused("'third' of task job names 'stranger', which is none of its parameters", [&](P& p) {
+  expect_refused("'third' of task job names 'stranger', which is not one of its parameters", [&](P& p) {
     with(QUADRILLE_GROUP, number, 2)(p);
     p.exactly_one_of = one_of_strangers;
   });
-  expect_refused("'third' of task job is an earlier task: its one choice says of which kind", [](P& p) {
+  expect_refused("'third' of task job is an earlier task: its only choice must be the kind of that task", [](P& p) {
     p.type = QUADRILLE_EARLIER_TASK;
     p.choices = words;
   });
-  expect_refused("task job has an earlier task inside of a map", with(QUADRILLE_GROUP, of_task, 1));
+  expect_refused("task job has an earlier task inside a map", with(QUADRILLE_GROUP, of_task, 1));
   static const P map[] = {{.name = "type", .type = QUADRILLE_GROUP, .members = number, .member_count = 1}};
   static const P selector[] = {{.name = "kind", .type = QUADRILLE_GROUP, .members = map, .member_count = 1}};
   expect_refused("'kind' of 'third' of task job has its selector as a member", with(QUADRILLE_VARIANT, selector, 1));
@@ -259,8 +262,8 @@ TEST(Descriptor, TasksAndModulesThatMakeNoSenseAreRefusedByName) {
   expect_refused("task job has no function 'run'", unchanged, [](T& t, M&) { t.run = nullptr; });
   expect_refused("task job names 'stranger'", unchanged, [](T& t, M&) { t.exactly_one_of = one_of_strangers; });
   expect_refused("task job has a parameter 'task' or 'name'", [](quadrille_parameter& p) { p.name = "name"; });
-  expect_refused("needs an operator and no links", unchanged, [](T& t, M&) { t.flags = QUADRILLE_NEEDS_OPERATOR; });
-  expect_refused("needs a solver and no operator", unchanged,
+  expect_refused("needs an operator but no links", unchanged, [](T& t, M&) { t.flags = QUADRILLE_NEEDS_OPERATOR; });
+  expect_refused("needs a solver but no operator", unchanged,
                  [](T& t, M&) { t.flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_NEEDS_SOLVER; });
   expect_refused(
       "task job has a parameter 'operator', which comes with its flags",
@@ -271,7 +274,7 @@ TEST(Descriptor, TasksAndModulesThatMakeNoSenseAreRefusedByName) {
   expect_refused("it gives no version or no build id", unchanged, [](T&, M& m) { m.version = nullptr; });
   expect_refused("the list of its blocks has 'auto' twice", unchanged, [](T&, M& m) { m.blocks = twins; });
   static const char* const of_program[] = {"solves", nullptr};
-  expect_refused("its block 'solves' of results.json is one of the program", unchanged,
+  expect_refused("its block 'solves' of results.json belongs to the program", unchanged,
                  [](T&, M& m) { m.blocks = of_program; });
   for (const char* said : {"its structs are smaller than those of version 1"}) {
     expect_refused(said, unchanged, [](T&, M& m) { m.struct_size = 71; });

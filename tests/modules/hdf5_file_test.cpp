@@ -56,7 +56,7 @@ TEST_F(Hdf5, WhatIsWrongIsSaidWithItsPlace) {
   add_dataset(path_, "x", {2, 3}, {1, 2, 3, 4, std::numeric_limits<double>::infinity(), 6});
   add_dataset(path_, "whole", {2}, {1, 2}, H5T_STD_I32LE);
   EXPECT_THAT(what("x", 2), HasSubstr("element [1, 1] is inf, must be finite"));
-  EXPECT_THAT(what("x", 3), HasSubstr("dataset x: must have 3 indices, has 2"));
+  EXPECT_THAT(what("x", 3), HasSubstr("dataset x: must have 3 dimensions, but has 2"));
   EXPECT_THAT(what("y", 2), HasSubstr("a.h5: has no dataset 'y'; it has whole, x"));
   EXPECT_THAT(what("whole", 1), HasSubstr("must hold floating-point numbers"));
   EXPECT_THAT(what("x", 2), HasSubstr(path_));

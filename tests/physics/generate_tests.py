@@ -286,7 +286,7 @@ for axes in figures[0].axes:
         with open(self.path("out/restart.json")) as stream:
             restart = json.load(stream)
         build = restart["unfinished"]["generate"]["so_far"]["build_id"]
-        self.assertIn(f"({build}): a part of quadrille", self.call("modules").stdout)
+        self.assertIn(f"({build}): part of quadrille", self.call("modules").stdout)
         restart["unfinished"]["generate"]["so_far"]["build_id"] = "another"
         with open(self.path("out/restart.json"), "w") as stream:
             json.dump(restart, stream)
@@ -308,7 +308,7 @@ for axes in figures[0].axes:
             self.skipTest("there is one instruction set")
         generic = {"QUADRILLE_ISA": "generic"}
         results = self.run_job(job, env=generic)
-        said = f"an interrupted run kept its state with {kept}, this one uses generic"
+        said = f"the interrupted run used {kept}, this one uses generic"
         self.assertEqual([said in warning for warning in results["warnings"]], [True])
         whole = self.run_job(job, out="whole", env=generic)
         self.assertEqual(results["chains"]["generate"]["history"], whole["chains"]["generate"]["history"])
@@ -422,7 +422,7 @@ for axes in figures[0].axes:
         with open(self.path("out/restart.json"), "w") as stream:
             json.dump(restart, stream)
         process = self.call("run", self.write_job(job), "--out", self.path("out"))
-        self.assertIn("generate starts over: an interrupted run kept its state with another version", process.stderr)
+        self.assertIn("generate starts over: the program, its module or an input file has changed", process.stderr)
         self.assertNotIn("continuing an interrupted run", process.stderr)
 
     def test_a_damaged_state_is_not_used(self):
@@ -477,14 +477,14 @@ for axes in figures[0].axes:
             ({"reconstruct": 8}, [r"job\.yaml:\d+:\d+: .*'8'", "18", "12"]),
             ({"overrelax": 3}, ["unknown key 'overrelax'", "overrelaxation"]),
             ({"save": {"file": "b.lime"}}, [r"job\.yaml:\d+:\d+: 'save\.file': 'b\.lime' would be the name of 2 configurations"]),
-            ({"save": {"file": "b_##_#.lime"}}, ["more than one place"]),
+            ({"save": {"file": "b_##_#.lime"}}, ["more than one row of #"]),
         ):
             with self.subTest(more=more):
                 self.refused(self.job(**more), *patterns)
 
     def test_outputs_are_known_before_the_work(self):
         self.refused(self.job(save={"file": "#/../results.json"}, configurations=1), "holds the results")
-        self.refused(self.job(save={"file": "generate.unfinished.1.any"}, configurations=1), "an interrupted run needs")
+        self.refused(self.job(save={"file": "generate.unfinished.1.any"}, configurations=1), "is reserved for files")
         job = self.job()
         job["gauge"]["save"] = "folder/b_0011.lime"
         self.refused(job, r"'folder/b_0011\.lime' is written twice")

@@ -245,7 +245,7 @@ class MatrixProductStudy(StudyTest):
         self.refused(place + "'repeats' must be >= 1", **task, repeats=0)
         self.refused(place + "'memory' must be >= 0", **task, memory=-1)
         self.assert_example("matrix_product_study.yaml")
-        self.refused(place + "'salt_spread': must be below all of `salts`, is 10, and one of them 5", **task,
+        self.refused(place + "'salt_spread': must be below all of `salts`, but it is 10 and one of them is 5", **task,
                      salts=[100, 5], salt_spread=10)
 
 
@@ -405,7 +405,7 @@ class RiMp2Study(StudyTest):
     def test_bad_input(self):
         task = {"task": "ri_mp2_study"}
         place = r"job\.yaml:\d+:\d+: "
-        self.refused(place + ".*there must be a system to study: `files`, or one that is `generated`", **task)
+        self.refused(place + ".*there is no system to study: give `files` or `generated`", **task)
         self.refused(place + "'files.*none.h5: no such file", **task, files=["none.h5"])
         self.refused(place + "'generated.auxiliary' is missing", **task, generated={"occupied": 1, "virtual": 2})
         self.refused(place + "'generated.occupied' must be >= 1", **task, generated={**self.SIZES, "occupied": 0})

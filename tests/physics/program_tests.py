@@ -464,7 +464,7 @@ class Interrupted(ProgramTest):
             self.assertIsNone(process.poll(), "the first ended too early")
             process.kill()
         self.assertEqual(second.returncode, 1)
-        self.assertIn(f"another run works in this folder (process {process.pid} on ", second.stderr)
+        self.assertIn(f"another run is using this folder (process {process.pid} on ", second.stderr)
         self.check_rerun()
 
     def test_killed_between_tasks_and_again(self):

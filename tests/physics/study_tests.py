@@ -223,7 +223,7 @@ class Study(ProgramTest):
         self.assertIn("masses", self.refused("'masses' must be a list", masses=0.1))
         self.assertIn("masses", self.refused("'masses' must be a list .* 1 or more", masses=[]))
         self.assertIn('"heavy"', self.refused(r"'masses\[1\]' must be a real number", masses=[0.1, "heavy"]))
-        self.assertIn("0.1", self.refused(r"'masses\[2\]' stands in the list already", masses=[0.1, 0.2, 0.1]))
+        self.assertIn("0.1", self.refused(r"'masses\[2\]' is in the list already", masses=[0.1, 0.2, 0.1]))
         self.assertIn("-4", self.refused("the mass makes the site-diagonal part", masses=[0.1, -4.0]))
         self.assertIn("1.5", self.refused(r"'deltas\[1\]' must be > 0 and < 1", deltas=[0.1, 1.5]))
         self.assertIn("gmres", self.refused(r"'solvers\[0\]' must be one of cg, bicgstab", solvers=["gmres"]))
@@ -384,7 +384,7 @@ class Reports(ProgramTest):
             row = next(row for row in mine if row["mass"] == 0.2 and row["scheme"] != "uniform")
             self.assertIn(f"| {row['iteration_ratio']:.3f} |", section.split("relative to double")[1])
         self.assertRegex(said, r"## Time\n\n\| (read \| )?.*solves .*\| total \|")
-        self.assertRegex(said, r"Peak memory: [0-9.]+ GB of the host, [0-9.]+ GB of the backend's fields")
+        self.assertRegex(said, r"Peak memory: [0-9.]+ GB on the host, [0-9.]+ GB for the backend's fields")
         self.assertIn(f"m_c = {results['critical_masses']['critical_mass']['critical_mass']:.5f}", said)
         worst = max(row["iteration_ratio"] for row in rows if row["solver"] == "cg" and row["scheme"] == "reliable"
                     and row["inner"].startswith("single"))

@@ -80,7 +80,7 @@ class Modules(ProgramTest):
             if line.startswith("  task "):
                 found[name][1].append(line.split()[1].rstrip(":"))
             else:
-                name, version, build = re.fullmatch(r"(\w+) (\S+) \((\S+)\): a part of quadrille", line).groups()
+                name, version, build = re.fullmatch(r"(\w+) (\S+) \((\S+)\): part of quadrille", line).groups()
                 found[name] = (version, [])
                 builds.add(build)
         version = re.search(r"\d+\.\d+\.\d+", self.call("--version").stdout).group()
@@ -127,7 +127,7 @@ class Modules(ProgramTest):
         process = self.call("check", job, env=search("sample"))
         self.assertEqual(process.returncode, 1)
         self.assertIn(f"{job}:3:16: 'terms[1]' must be > 0, got -2\n", process.stderr)
-        self.assertIn(f"{job}:4:5: unknown key 'mode' in task sample_sum; its keys are task, name, terms,", process.stderr)
+        self.assertIn(f"{job}:4:5: unknown key 'mode' in task sample_sum; the keys are task, name, terms,", process.stderr)
         job = self.write_job("run:\n  - task: sample_sum\n    terms: [1, 2, 3, 4, 5]\n")
         process = self.call("check", job, env=search("sample"))
         self.assertEqual((process.returncode, process.stderr),
@@ -158,18 +158,18 @@ class Modules(ProgramTest):
 
     def test_wrong_calls_of_the_host_are_named(self):
         for number, said in ((13, "the task c_echo has no parameter 'no_such_name'"),
-                             (14, "it gives a null pointer as the name of a parameter"),
-                             (15, "it gives a null pointer as the name of a parameter"),
-                             (16, "it gives a null pointer as a result"), (17, "'number' is of another type"),
+                             (14, "it passes a null pointer as the name of a parameter"),
+                             (15, "it passes a null pointer as the name of a parameter"),
+                             (16, "it passes a null pointer as a result"), (17, "'number' has another type"),
                              (18, "'number' has no entry 1"), (19, "the task c_echo has no parameter 'number[0]'"),
                              (20, "the task c_echo has no parameter 'number.more'"),
-                             (21, "it writes 'other.txt', which is no output of the task"),
-                             (22, "the gauge field that it gives is null"),
-                             (23, "it reports under 'solves', which is none of the blocks that its descriptor names"),
-                             (24, "it asks for links without QUADRILLE_NEEDS_LINKS"),
+                             (21, "it writes 'other.txt', which is not an output of the task"),
+                             (22, "the gauge field that it passes is null"),
+                             (23, "it reports under 'solves', which is not one of the blocks that its descriptor names"),
+                             (24, "it asks for links without the flag QUADRILLE_NEEDS_LINKS"),
                              (25, "it releases memory that it was not given"), (26, "it keeps a state without parts"),
-                             (27, "'a.b' is no good name of a part of a state"),
-                             (28, "it puts the part 'a' twice into one state"), (29, "'number' is of another type"),
+                             (27, "'a.b' is not a valid name for a part of a state"),
+                             (28, "it puts the part 'a' twice into one state"), (29, "'number' has another type"),
                              (30, "9 is no level of the log; there are 1 to 4"),
                              (31, "it gives a null pointer as a text for the log")):
             with self.subTest(number=number):
@@ -181,13 +181,13 @@ class Modules(ProgramTest):
                 self.assertEqual([name for name in os.listdir(self.path(str(number))) if "lime" in name], [])
 
     def test_an_exception_past_every_guard_names_the_module(self):
-        left = "quadrille: error: .*the module 'throwing': an exception left its function '{}': thrown in {}\n"
+        left = "quadrille: error: .*the module 'throwing': an exception escaped from its function '{}': thrown in {}\n"
         for place, said in (*((place, left.format(place, place)) for place in ("check", "outputs", "run")),
-                            ("thread", "the module 'throwing': it calls the host's function '(has|real)' from a thread that it "
-                                       "was not called on\n"),
+                            ("thread", "the module 'throwing': it calls the host's function '(has|real)' from a thread other than "
+                                       "the one that it was called on\n"),
                             ("no memory", "^quadrille: error: not enough memory: .* are free\n$"),
-                            ("no exception", "the module 'throwing': an exception left its function 'run'\n"),
-                            ("no name", "the module 'throwing': it gives a null pointer as the name of an output\n")):
+                            ("no exception", "the module 'throwing': an exception escaped from its function 'run'\n"),
+                            ("no name", "the module 'throwing': it passes a null pointer as the name of an output\n")):
             with self.subTest(place=place):
                 job = self.write_job({"run": [{"task": "throwing_task", "place": place, "save": "#.txt"}]})
                 process = self.call("run", job, "--out", self.path(place), env=search("throwing"))
@@ -308,13 +308,13 @@ class Modules(ProgramTest):
             stream.write(b"x")
         results = self.run_job(job, out="damaged", env=search("handles"))
         self.assertEqual(results["steps"]["began_at"], 0)
-        self.assertRegex(" ".join(results["warnings"]), "steps starts over: .*numbers: not what the interrupted run kept")
+        self.assertRegex(" ".join(results["warnings"]), "steps starts over: .*numbers: not what the interrupted run wrote")
 
     def test_only_outputs_that_the_job_was_checked_for(self):
         job = {**self.JOB, "run": [{"task": "steps", "fuse": self.path("fuse"), "save": "end.lime", "other": True}]}
         process = self.call("run", self.write_job(job), "--out", self.path("out"), env=search("handles"))
         self.assertEqual(process.returncode, 1)
-        self.assertIn("the module 'handles': it writes 'other.lime', which is no output of the task", process.stderr)
+        self.assertIn("the module 'handles': it writes 'other.lime', which is not an output of the task", process.stderr)
         self.assertNotIn("other.lime", os.listdir(self.path("out")))
 
     def test_every_kind_of_parameter(self):
@@ -445,7 +445,8 @@ class Modules(ProgramTest):
         os.mkdir(self.path("folder"))
         with open(self.path("folder/text.so"), "w") as stream:
             stream.write("no shared object\n")
-        for folder, name, said in ((built("other_abi")[0], "other_abi.so", "is built for version 2 of the module interface"),
+        for folder, name, said in ((built("other_abi")[0], "other_abi.so",
+                                    "was built for version 2 of the module interface"),
                                    (built("no_descriptor")[0], "no_descriptor.so",
                                     "does not export quadrille_module_descriptor"),
                                    (built("bad_schema")[0], "bad_schema.so", "'x' of task bad_task has the unknown type 99"),
@@ -455,8 +456,8 @@ class Modules(ProgramTest):
                                    (built("missing_symbol")[0], "missing_symbol.so",
                                     "undefined symbol: quadrille_no_such_function"),
                                    (built("other_build")[0], "other_build.so",
-                                    "is compiled with the C\\+\\+ headers of build 'v0-1-gabcdef' of Quadrille, this is build"),
-                                   (self.path("folder"), "text.so", "not a shared object that can be loaded")):
+                                    "was compiled with the C\\+\\+ headers of build 'v0-1-gabcdef' of Quadrille, but this is build"),
+                                   (self.path("folder"), "text.so", "cannot be loaded as a shared object")):
             with self.subTest(name=name):
                 process = self.call("modules", env={"QUADRILLE_MODULE_PATH": folder})
                 self.assertEqual(process.returncode, 1)

@@ -214,7 +214,7 @@ class RankFaults(RankTest):
         self.assertEqual(err.count("quadrille: error"), 1, err)
         err = self.run_ranks(4, job(), "--grid", "1", "1", "4", "1", out="bad", status=1)
         self.assertIn("the grid 1 1 4 1 does not divide", err)
-        self.assertIn("grids that do are 1 1 1 ", err.replace("1 2 1 2", "1 1 1 "))
+        self.assertIn("possible grids are 1 1 1 ", err.replace("1 2 1 2", "1 1 1 "))
         err = self.run_ranks(4, job(), "--grid", "1", "1", "1", "2", out="bad", status=1)
         self.assertIn("has 2 ranks, but 4 were started", err)
         self.assertFalse(os.path.exists(self.path("bad/results.json")))

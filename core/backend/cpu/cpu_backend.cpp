@@ -67,7 +67,7 @@ class HostBuffer final : public TransferBuffer {
  public:
   explicit HostBuffer(std::size_t bytes) : memory_(static_cast<std::byte*>(allocate_aligned(bytes))) {
     if (!memory_) {
-      throw NotEnoughMemory(fmt::format("out of memory: a buffer for data on their way needs {} bytes", bytes));
+      throw NotEnoughMemory(fmt::format("out of memory: a transfer buffer needs {} bytes", bytes));
     }
   }
   std::byte* host() override { return memory_.get(); }

@@ -57,7 +57,7 @@ std::string free_device_memory() {
   const bool counted = cudaMemGetInfo(&free, &total) == cudaSuccess;
   (void)cudaGetLastError();
   const std::string place = named ? fmt::format("on the GPU {}", properties.name) : "on the GPU";
-  if (!counted) return fmt::format("how much is free {} is not known", place);
+  if (!counted) return fmt::format("the free memory {} is not known", place);
   return fmt::format("{} of {} bytes are free {}", free, total, place);
 }
 
@@ -86,9 +86,9 @@ std::string trouble() {
     if (cudaGetDevice(&device) != cudaSuccess ||
         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
         cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device) != cudaSuccess) {
-      return fmt::format("the GPU cannot be asked what it is ({})", cudaGetErrorString(cudaGetLastError()));
+      return fmt::format("the properties of the GPU cannot be read ({})", cudaGetErrorString(cudaGetLastError()));
     }
-    if (major < 8) return fmt::format("the GPU has compute capability {}.x; 8.0 is the least", major);
+    if (major < 8) return fmt::format("the GPU has compute capability {}.x; at least 8.0 is needed", major);
     return std::string(pools != 0 ? "" : "the GPU's driver has no memory pools");
   }();
   return reason;

@@ -16,7 +16,7 @@ namespace quadrille::cuda {
 namespace {
 
 constexpr const char* variable = "QUADRILLE_TRANSPORT";
-constexpr const char* what = "data on their way between ranks";
+constexpr const char* what = "data sent between ranks";
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
@@ -95,7 +95,7 @@ const Transport* forced_transport(const Communicator& communicator) {
     known += (known.empty() ? "" : ", ") + std::string(transport.name);
   }
   throw Error(ErrorCode::invalid_input,
-              fmt::format("{}: unknown transport '{}'; known are {}", variable, wanted, known));
+              fmt::format("{}: unknown transport '{}'; the transports are {}", variable, wanted, known));
 }
 
 }  // namespace
@@ -111,9 +111,9 @@ std::unique_ptr<DeviceChannel> make_device_channel(const Communicator& communica
       throw Error(ErrorCode::unsupported,
                   fmt::format("{}={}: this transport cannot be used: {}", variable, transport.name, reason));
     }
-    log().debug("data of other ranks do not travel by {}: {}", transport.name, reason);
+    log().debug("data between ranks cannot use the transport {}: {}", transport.name, reason);
   }
-  throw Error(ErrorCode::internal, "no transport between devices");
+  throw Error(ErrorCode::internal, "no transport between devices works here");
 }
 
 }  // namespace quadrille::cuda

@@ -25,7 +25,7 @@ struct MemoryNeed {
 /// check() of a call that takes memory: where there is none, the error says the bytes needed and free, what needs them
 /// and the advice.
 QUADRILLE_API void check_memory(cudaError_t status, const char* call, const MemoryNeed& need);
-/// "1024 of 4096 bytes are free on the GPU NVIDIA H200"; "how much is free ... is not known" where it does not answer.
+/// "1024 of 4096 bytes are free on the GPU NVIDIA H200"; "the free memory ... is not known" where it does not answer.
 QUADRILLE_API std::string free_device_memory();
 
 /// The stream that everything is asked for on.

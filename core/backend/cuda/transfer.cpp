@@ -8,7 +8,7 @@
 namespace quadrille::cuda {
 namespace {
 
-constexpr const char* what = "a buffer for data on their way to and from the GPU";
+constexpr const char* what = "a transfer buffer to and from the GPU";
 
 class PinnedBuffer final : public TransferBuffer {
  public:

@@ -90,7 +90,7 @@ class MpiCommunicator final : public Communicator {
   const Dims& grid() const override { return grid_; }
   const Dims& coordinates() const override { return coordinates_; }
   void gather(const void* mine, std::size_t bytes, void* all) const override {
-    if (bytes > most) throw Error(ErrorCode::internal, "MPI: more than a GiB is gathered from each rank");
+    if (bytes > most) throw Error(ErrorCode::internal, "MPI: cannot gather more than 1 GiB from each rank");
     check(MPI_Allgather(mine, int(bytes), MPI_BYTE, all, int(bytes), MPI_BYTE, comm_), "gathering from all ranks");
   }
   void broadcast(void* data, std::size_t bytes, int root) const override {

@@ -166,8 +166,8 @@ void require_alignment(const IntegerProduct& p) {
     return;
   }
   throw Error(ErrorCode::internal,
-              fmt::format("a product of integers of {} x {} x {} with leading dimensions {}, {}, {}: extents must be "
-                          "multiples of {} and columns begin at multiples of as many bytes",
+              fmt::format("a product of integers of {} x {} x {} with leading dimensions {}, {}, {}: extents and "
+                          "leading dimensions must be multiples of {}, and pointers aligned to as many bytes",
                           p.m, p.n, p.k, p.lda, p.ldb, p.ldc, alignment));
 }
 

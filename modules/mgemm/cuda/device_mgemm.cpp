@@ -25,7 +25,7 @@ ProductShape shape_of(const Operands<double>& o) { return {o.m(), o.n(), o.k()};
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 std::string no_room(std::int64_t budget) {
-  return fmt::format("parts and lists of large elements do not fit {} bytes of the device's memory", budget);
+  return fmt::format("parts and lists of large elements do not fit into {} bytes of the device's memory", budget);
 }
 
 /// A step of a split product in panels, which are on the device.

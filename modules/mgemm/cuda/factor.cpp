@@ -31,7 +31,7 @@ cuda::NarrowParts parts_of(SmallForm form) {
     case SmallForm::digits6: return cuda::NarrowParts::digits6;
     case SmallForm::automatic: break;
   }
-  throw Error(ErrorCode::internal, "the form of a small product was never chosen");
+  throw Error(ErrorCode::internal, "no form of the small product was chosen");
 }
 
 template <class T>

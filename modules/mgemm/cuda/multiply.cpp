@@ -24,7 +24,7 @@ Types types_of(SmallForm form) {
   switch (form) {
     case SmallForm::single: return {CUDA_R_32F, CUBLAS_COMPUTE_32F};
     case SmallForm::half2: return {CUDA_R_16F, CUBLAS_COMPUTE_32F};
-    default: throw Error(ErrorCode::internal, "the sums of this form of a small product are not in single precision");
+    default: throw Error(ErrorCode::internal, "this form of the small product does not sum in single precision");
   }
 }
 

@@ -30,10 +30,9 @@ template <class T>
 SpinSums sum_there(const System& system, const Energies& energies, const Batch<T>& batch) {
   const std::int64_t pairs = batch.count_i * batch.count_j;
   if (pairs > most_pairs || system.virtuals > most_virtuals) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("a batch of {} pairs of occupied orbitals and {} virtual ones: sums on a GPU do not count "
-                            "that far",
-                            pairs, system.virtuals));
+    throw Error(ErrorCode::unsupported, fmt::format("a batch of {} pairs of occupied orbitals and {} virtual orbitals "
+                                                    "is too large for the sums on a GPU: use a smaller `memory`",
+                                                    pairs, system.virtuals));
   }
   const SpinSums sums = sum_integrals(DeviceBatch<T>{
       batch.integrals, energies.occupied.get() + batch.first_i, energies.occupied.get() + batch.first_j,

@@ -522,8 +522,8 @@ TEST(CApi, JobsThatCannotBeHaveACode) {
     (void)run_job(host, on, words, folder.file("out"), status);
     EXPECT_THAT(host.message(), HasSubstr(why));
   };
-  refused(nullptr, job_of_host, "job:1:1: 'gauge' is missing: its tasks need links");
-  refused(gauge, "{gauge: {start: cold, dims: [4, 4, 4, 8]}, run: []}", "leave 'gauge' out");
+  refused(nullptr, job_of_host, "job:1:1: 'gauge' is missing: the tasks need links");
+  refused(gauge, "{gauge: {start: cold, dims: [4, 4, 4, 8]}, run: []}", "leave out 'gauge'");
   refused(gauge, "{run: [{task: propagater}]}", "job:1:15: ");
   refused(gauge,
           fmt::format("{{{}, run: [{{task: propagator, source: {{type: point, site: [9, 0, 0, 0]}}}}]}}", job_blocks),

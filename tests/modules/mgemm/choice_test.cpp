@@ -83,7 +83,7 @@ TEST(Choice, OfAListTheFirstThatKeepsTheTargetOfListsTheCheapest) {
   EXPECT_EQ(cheapest.depth, 10);
   EXPECT_EQ(cheapest.delta, 8);
   EXPECT_EQ(cheapest.small_form, SmallForm::half2);
-  EXPECT_NE(cheapest.reason.find("the others in the form half2"), std::string::npos) << cheapest.reason;
+  EXPECT_NE(cheapest.reason.find("the others multiplied as half2"), std::string::npos) << cheapest.reason;
 }
 
 TEST(Choice, WhereNothingKeepsTheTargetTheReasonHasTheLeastError) {

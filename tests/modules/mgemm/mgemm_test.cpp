@@ -341,7 +341,7 @@ TEST(Mgemm, BadChoicesSayWhatIsWrong) {
   };
   EXPECT_EQ(said(Cutoff::at(-1)), "delta = -1: it must be 0 or more");
   EXPECT_EQ(said(Cutoff::at(std::nan(""))), "delta = nan: it must be 0 or more");
-  EXPECT_EQ(said(Cutoff::for_error(0)), "target error = 0: an automatic cutoff needs one above 0");
+  EXPECT_EQ(said(Cutoff::for_error(0)), "target error = 0: an automatic cutoff needs a target above 0");
   EXPECT_EQ(said(Cutoff::at(1), {.memory_cap = -5}), "memory cap = -5: it must be 0 or more");
   EXPECT_EQ(said(Cutoff::at(1), {.depth = -5}), "depth = -5: it must be 0 or more");
   problem.a[std::size_t(2 * problem.gemm.lda + 1)] = std::nan("");

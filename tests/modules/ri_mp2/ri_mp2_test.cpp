@@ -55,7 +55,7 @@ TEST(RiMp2, MemoryChangesTheBatchesOnly) {
   }
   Options options;
   options.memory = 36 * 8 - 1;
-  EXPECT_THAT(message_of(system, options), HasSubstr("need 288 bytes, 287 are given"));
+  EXPECT_THAT(message_of(system, options), HasSubstr("need 288 bytes, but `memory` allows 287"));
 }
 
 TEST(RiMp2, BIsASquareRootOfTheIntegrals) {
@@ -421,7 +421,7 @@ TEST(RiMp2, WhatMakesNoSenseIsSaid) {
   EXPECT_THAT(message_of(bad), HasSubstr("the gap must be positive"));
   bad = good;
   bad.eps_occupied.pop_back();
-  EXPECT_THAT(message_of(bad), HasSubstr("the occupied orbital energies must hold 3 numbers, holds 2"));
+  EXPECT_THAT(message_of(bad), HasSubstr("the occupied orbital energies must have 3 numbers, but there are 2"));
   bad = good;
   bad.ia_p[7] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(message_of(bad), HasSubstr("(ia|P): number 7 is nan"));
@@ -439,7 +439,7 @@ TEST(RiMp2, WhatMakesNoSenseIsSaid) {
   EXPECT_THAT(message_of(good, mixed), HasSubstr("target error = 0"));
   bad = good;
   bad.auxiliary = 0;
-  EXPECT_THAT(message_of(bad), HasSubstr("there are 3, 4 and 0"));
+  EXPECT_THAT(message_of(bad), HasSubstr("got 3, 4 and 0"));
 }
 
 }  // namespace
