@@ -229,7 +229,7 @@ class Run {
     const auto numbers = [&](const char* name) {
       const std::string_view bytes = context_.state_part(name).value_or("");
       std::vector<double> out(bytes.size() / sizeof(double));
-      std::memcpy(out.data(), bytes.data(), out.size() * sizeof(double));
+      if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(double));
       return out;
     };
     try {
