@@ -2,14 +2,20 @@
 
 #include "core/backend/backend.h"
 #include "modules/c_calls.h"
-#include "modules/md/forces.h"
+#include "modules/md/list_forces.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 
+/// One of the two.
 struct quadrille_md_forces {
-  quadrille::md::PairForces forces;
+  std::optional<quadrille::md::PairForces> all_pairs;
+  std::optional<quadrille::md::ListForces> lists;
   bool on_device;
+
+  std::int64_t size() const { return lists ? lists->size() : all_pairs->size(); }
 };
 
 namespace {
@@ -45,6 +51,14 @@ md::ForceOptions force_options(const quadrille_md_options& given) {
   return options;
 }
 
+md::Truncation truncation_of(const quadrille_md_options& given) {
+  const std::string name = given.truncation == nullptr ? "cut" : given.truncation;
+  if (name == "cut") return md::Truncation::cut;
+  if (name == "shifted_potential") return md::Truncation::shifted_potential;
+  if (name == "shifted_force") return md::Truncation::shifted_force;
+  refuse("truncation = '" + name + "': it must be cut, shifted_potential or shifted_force");
+}
+
 }  // namespace
 
 extern "C" {
@@ -70,7 +84,16 @@ int quadrille_md_forces_create(int64_t particles, const int32_t* types, const do
     for (int64_t n = 0; n < known.exclusion_count; ++n) {
       system.exclusions.emplace_back(known.exclusions[2 * n], known.exclusions[2 * n + 1]);
     }
-    *handle = new quadrille_md_forces{md::PairForces(system, force_options(known)), known.on_device != 0};
+    const md::ForceOptions force = force_options(known);
+    auto made = std::make_unique<quadrille_md_forces>();
+    made->on_device = known.on_device != 0;
+    if (known.skin != 0) {
+      made->lists.emplace(system, md::ListOptions{force, truncation_of(known), known.skin});
+    } else {
+      if (truncation_of(known) != md::Truncation::cut) refuse("a truncation needs a skin, of neighbour lists");
+      made->all_pairs.emplace(system, force);
+    }
+    *handle = made.release();
   });
 }
 
@@ -83,12 +106,14 @@ int quadrille_md_forces_compute(quadrille_md_forces* handle, const double* posit
     std::array<double, 3> edges{};
     if (box != nullptr) std::copy_n(box, 3, edges.begin());
     const bool all = energy != nullptr || virial != nullptr;
-    const auto count = std::size_t(handle->forces.size()) * 3;
+    const auto count = std::size_t(handle->size()) * 3;
     md::ForceResult result;
-    if (handle->on_device) {
-      result = handle->forces.compute_there(positions, edges, forces, all);
+    if (handle->lists) {
+      result = handle->lists->compute_into({positions, count}, edges, {forces, count}, all);
+    } else if (handle->on_device) {
+      result = handle->all_pairs->compute_there(positions, edges, forces, all);
     } else {
-      result = handle->forces.compute({positions, count}, edges, all);
+      result = handle->all_pairs->compute({positions, count}, edges, all);
       std::copy(result.forces.begin(), result.forces.end(), forces);
     }
     if (energy != nullptr) *energy = result.energy;

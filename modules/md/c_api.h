@@ -31,6 +31,10 @@ typedef struct quadrille_md_options {
   int32_t afterwards;      /* 1: excluded pairs are taken away after all have been summed */
   int64_t exclusion_count;
   const int32_t* exclusions; /* [exclusion][2], particles from 0 */
+  /* Above 0: from neighbour lists of what is within cutoff + skin, kept from call to call while no particle has moved
+   * by half the skin; on the CPU, with a cutoff. 0: all pairs in every call. */
+  double skin;
+  const char* truncation; /* with a skin: "cut", "shifted_potential" or "shifted_force"; null: cut */
 } quadrille_md_options;
 
 typedef struct quadrille_md_forces quadrille_md_forces;

@@ -27,7 +27,8 @@ struct PairForces::State {
 
   PairOrder prepare() {
     check_system(system, options);
-    for (std::vector<double>* unused : {&system.positions, &system.masses}) std::vector<double>().swap(*unused);
+    for (std::vector<double>* unused : {&system.positions, &system.velocities, &system.masses})
+      std::vector<double>().swap(*unused);
     system.bonds.clear();
     system.angles.clear();
     system.torsions.clear();

@@ -123,7 +123,14 @@ class LammpsFile {
       });
     } else if (name == "Velocities") {
       expected = atoms;
-      each([](std::size_t, const Words&) {});
+      system_.velocities.assign(3 * atoms, 0);
+      std::vector<bool> seen(atoms);
+      each([&](std::size_t at, const Words& entry) {
+        const auto i = std::size_t(integer(at, entry, 0, atoms_, "atom")) - 1;
+        if (seen[i]) lines_.fail(fmt::format("atom {} stands here a second time", i + 1), at);
+        seen[i] = true;
+        for (std::size_t k = 0; k < 3; ++k) system_.velocities[3 * i + k] = real(at, entry, 1 + k);
+      });
     } else {
       lines_.fail("section '" + name + "' is not supported", heading, 0, ErrorCode::unsupported);
     }

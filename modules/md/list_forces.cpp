@@ -165,7 +165,8 @@ System ListForces::State::prepared(System system, const ListOptions& options) {
   if (options.forces.backend != nullptr && !options.forces.backend->host_memory()) {
     throw Error(ErrorCode::unsupported, "neighbour lists run on the CPU only");
   }
-  for (std::vector<double>* unused : {&system.positions, &system.masses}) std::vector<double>().swap(*unused);
+  for (std::vector<double>* unused : {&system.positions, &system.velocities, &system.masses})
+    std::vector<double>().swap(*unused);
   system.bonds.clear();
   system.angles.clear();
   system.torsions.clear();

@@ -94,6 +94,7 @@ void NeighbourLists::build_group(const CellOrder& order, const NearProblem& prob
     used += found;
     longest = std::max(longest, found);
   }
+  if (longest == 0) return;
   const auto nobody = std::int32_t(order.slots() - 1);
   const std::size_t from = out.size();
   out.resize(from + std::size_t(longest) * std::size_t(lanes));

@@ -30,6 +30,7 @@ constexpr double amber_boltzmann = 1.987204259e-3;
 constexpr const char* ways[] = {"on_the_fly", "afterwards", nullptr};
 constexpr const char* truncations[] = {"cut", "shifted_potential", "shifted_force", nullptr};
 constexpr const char* thermostats[] = {"none", "langevin", nullptr};
+constexpr const char* starts[] = {"thermal", "file", nullptr};
 constexpr const char* energies[] = {"method", "double", nullptr};
 
 double boltzmann_of(const TaskContext& context) {
@@ -109,6 +110,17 @@ Dynamics::Memory read_state(const std::string& path, std::int64_t particles) {
   return memory;
 }
 
+std::vector<double> velocities_of(const TaskContext& context, const System& system, const DynamicsOptions& options) {
+  if (context.text("velocities") == "thermal") {
+    return thermal_velocities(system, options.temperature, options.boltzmann, options.seed);
+  }
+  if (system.velocities.empty()) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      "the system has none: only a LAMMPS file with the section Velocities has", "velocities");
+  }
+  return system.velocities;
+}
+
 /// One run of the task: where it stands, and what it has written.
 class Run {
  public:
@@ -116,8 +128,7 @@ class Run {
       : context_(context),
         system_(system_of(context)),
         options_(options_of(context)),
-        dynamics_(system_, thermal_velocities(system_, context.real("temperature"), options_.boltzmann, options_.seed),
-                  options_) {
+        dynamics_(system_, velocities_of(context, system_, options_), options_) {
     if (context.has("start")) {
       const std::string file = context.input_file("start");
       dynamics_.remember(read_state(file, system_.size()));
@@ -129,7 +140,8 @@ class Run {
     if (context.has("trajectory")) {
       const std::int64_t every = interval("trajectory_every");
       trajectory_.emplace(context.output_file("trajectory"), system_.types,
-                          TrajectoryTimes{next_multiple(first_step_ - 1, every), every, options_.time_step}, written);
+                          TrajectoryTimes{(first_step_ + every - 1) / every * every, every, options_.time_step},
+                          written);
     }
     if (!again) look();
   }
@@ -217,7 +229,7 @@ class Run {
     const auto numbers = [&](const char* name) {
       const std::string_view bytes = context_.state_part(name).value_or("");
       std::vector<double> out(bytes.size() / sizeof(double));
-      std::memcpy(out.data(), bytes.data(), out.size() * sizeof(double));
+      if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(double));
       return out;
     };
     try {
@@ -303,6 +315,7 @@ const quadrille_parameter run_parameters[run_parameter_count] = {
     integer("steps", "how many", "1000", within(0, 1e15)),
     real("time_step", "in units of length x sqrt(mass / energy); AMBER's: 48.8882 fs", "0.005", above(0)),
     real("temperature", "of the velocities at the start, and of the thermostat", "1.44", at_least(0)),
+    choice("velocities", "at the start: thermal, or those of the LAMMPS file", "thermal", starts),
     choice("thermostat", "langevin: friction and noise (BAOAB)", "none", thermostats),
     real("friction", "of the thermostat, over time", "1", above(0)),
     real("boltzmann", "energy over temperature; without it 1, of AMBER's files 0.001987204 kcal / mol / K", nullptr,

@@ -7,7 +7,7 @@
 
 namespace quadrille::md {
 
-constexpr std::size_t run_parameter_count = 25;
+constexpr std::size_t run_parameter_count = 26;
 extern const quadrille_parameter run_parameters[run_parameter_count];
 
 void check_run(const TaskContext& context);

@@ -58,6 +58,7 @@ struct System {
   std::vector<std::int32_t> types;  ///< from 0, below table.types
   std::vector<double> charges;      ///< [particle], or empty: none
   std::vector<double> masses;       ///< [particle], or empty
+  std::vector<double> velocities;   ///< [particle][x, y, z], or empty: the source has none
   LennardJonesTable table;
   std::array<double, 3> box{};        ///< edges of an orthorhombic box; zeros: open space
   std::vector<Exclusion> exclusions;  ///< each pair once

