@@ -52,6 +52,21 @@ void require_square(const BlockMatrix<T>& a) {
   require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
 }
 
+/// body(p, q, number) for each element of stored blocks and of their mirror images.
+template <class T, class Body>
+void for_each_element(const BlockMatrix<T>& a, Body body) {
+  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    const T* number = a.block(slot);
+    const bool mirrored = a.symmetry() != Symmetry::none && i != j;
+    for (std::int64_t p = a.rows().offset(i); p < a.rows().offset(i + 1); ++p) {
+      for (std::int64_t q = a.columns().offset(j); q < a.columns().offset(j + 1); ++q, ++number) {
+        body(p, q, double(*number));
+        if (mirrored) body(q, p, mirror_sign(a.symmetry()) * double(*number));
+      }
+    }
+  });
+}
+
 template <class T>
 std::vector<BlockPlace> places_of(const BlockMatrix<T>& a) {
   std::vector<BlockPlace> places;
@@ -62,10 +77,18 @@ std::vector<BlockPlace> places_of(const BlockMatrix<T>& a) {
 
 template <class To, class From>
 BlockMatrix<To> converted(const BlockMatrix<From>& a) {
-  BlockMatrix<To> out(a.rows(), a.columns(), a.symmetry());
-  out.reserve(places_of(a));
-  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    std::copy_n(a.block(slot), numbers(a, i, j), out.block(slot));
+  std::vector<std::int64_t> first{0};
+  std::vector<std::int32_t> column;
+  column.reserve(std::size_t(a.block_count()));
+  for (std::int32_t i = 0; i < a.rows().count(); ++i) {
+    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) column.push_back(a.column(slot));
+    first.push_back(std::int64_t(column.size()));
+  }
+  auto out = BlockMatrix<To>::with_pattern(a.rows(), a.columns(), a.symmetry(), std::move(first), std::move(column));
+  team_for_uneven(a.rows().count(), [&](std::int32_t i) {
+    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
+      std::copy_n(a.block(slot), numbers(a, i, a.column(slot)), out.block(slot));
+    }
   });
   return out;
 }
@@ -280,18 +303,11 @@ Interval gershgorin(const BlockMatrix<T>& a) {
   require_square(a);
   const std::size_t n = std::size_t(a.rows().total());
   std::vector<double> centre(n), radius(n);
-  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    const T* number = a.block(slot);
-    const bool mirrored = a.symmetry() != Symmetry::none && i != j;
-    for (std::int64_t p = a.rows().offset(i); p < a.rows().offset(i + 1); ++p) {
-      for (std::int64_t q = a.columns().offset(j); q < a.columns().offset(j + 1); ++q, ++number) {
-        if (p == q) {
-          centre[std::size_t(p)] = double(*number);
-        } else {
-          radius[std::size_t(p)] += std::abs(double(*number));
-          if (mirrored) radius[std::size_t(q)] += std::abs(double(*number));
-        }
-      }
+  for_each_element(a, [&](std::int64_t p, std::int64_t q, double number) {
+    if (p == q) {
+      centre[std::size_t(p)] = number;
+    } else {
+      radius[std::size_t(p)] += std::abs(number);
     }
   });
   if (n == 0) return {};
@@ -301,6 +317,13 @@ Interval gershgorin(const BlockMatrix<T>& a) {
     all.high = std::max(all.high, centre[p] + radius[p]);
   }
   return all;
+}
+
+template <class T>
+double row_sum_norm(const BlockMatrix<T>& a) {
+  std::vector<double> sums(std::size_t(a.rows().total()));
+  for_each_element(a, [&](std::int64_t p, std::int64_t, double number) { sums[std::size_t(p)] += std::abs(number); });
+  return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
 }
 
 template <class T>
@@ -360,6 +383,7 @@ void require_finite(const BlockMatrix<T>& a, const std::string& name) {
   template double max_norm(const BlockMatrix<T>&);                        \
   template std::vector<double> block_norms(const BlockMatrix<T>&);        \
   template Interval gershgorin(const BlockMatrix<T>&);                    \
+  template double row_sum_norm(const BlockMatrix<T>&);                    \
   template Filtered filter(BlockMatrix<T>&, double);                      \
   template void require_finite(const BlockMatrix<T>&, const std::string&);
 QUADRILLE_BLOCK_ALGEBRA(double)

@@ -1,7 +1,7 @@
 // Made Hamiltonians and overlaps: insulators whose matrix elements fall off exponentially.
 #pragma once
 
-#include "modules/block_dft/block_matrix.h"
+#include "modules/block_dft/scc_model.h"
 
 #include <cstdint>
 
@@ -10,6 +10,8 @@ namespace quadrille::block_dft {
 struct ModelSystem {
   BlockMatrix<double> h, s;  ///< symmetric
   double electrons = 0;      ///< one per orbital below the gap, which is around 0
+  AtomPositions positions;
+  std::vector<double> neutral;  ///< electrons of each atom: its orbitals below the gap
 };
 
 struct ModelOptions {
