@@ -161,6 +161,9 @@ class Cp2kElements {
     std::ifstream stream(path_, std::ios::binary);
     if (!stream) fail(path_, "cannot be opened");
     format == Format::cp2k_binary ? read_records(stream) : read_lines(stream);
+    if (last_row_ != out_.n || last_column_ != out_.n) {
+      fail(path_, fmt::format("ends early: there are {} columns, but the last row is {}", last_column_, last_row_));
+    }
     const auto below = [](const Elements::Element& e) { return e.row > e.column; };
     if (std::none_of(out_.all.begin(), out_.all.end(), below)) {
       for (std::size_t k = 0, count = out_.all.size(); k < count; ++k) {
@@ -232,11 +235,14 @@ class Cp2kElements {
       throw Error(ErrorCode::numerical, fmt::format("element ({}, {}) is {}, must be finite", row, column, value),
                   where);
     }
-    out_.n = std::max<std::int64_t>({out_.n, row, column});
+    last_row_ = std::max(last_row_, row);
+    last_column_ = std::max(last_column_, column);
+    out_.n = std::max(last_row_, last_column_);
     out_.all.push_back({row - 1, column - 1, value});
   }
 
   std::string path_;
+  std::int32_t last_row_ = 0, last_column_ = 0;
   Elements out_;
 };
 

@@ -129,7 +129,7 @@ std::string cp2k_dump(const Matrix& a, bool binary, bool upper) {
         push(std::int32_t(16));
       } else {
         char line[64];
-        std::snprintf(line, sizeof line, "%8d%8d%23.14E\n", int(p + 1), int(q + 1), value);
+        std::snprintf(line, sizeof line, "%8d%8d%22.14E\n", int(p + 1), int(q + 1), value);
         out += line;
         out.insert(out.size() - 3, "0");  // E23.14E3 of Fortran: three digits of the exponent
       }
@@ -166,8 +166,8 @@ TEST(MatrixFiles, DamagedDumpsOfCp2kAreNamed) {
   EXPECT_EQ(message(text), "");
   EXPECT_EQ(message(binary), "");
   EXPECT_THAT(message(text.substr(0, text.size() - 1)), HasSubstr("bad.csr:9: ends early"));
-  EXPECT_THAT(message(text.substr(0, text.size() - 40)), HasSubstr("has 2 rows"));
-  EXPECT_THAT(message(text.substr(0, text.size() / 3)), HasSubstr("ends early"));
+  EXPECT_THAT(message(text.substr(0, 3 * 40)), HasSubstr("ends early: there are 3 columns, but the last row is 1"));
+  EXPECT_THAT(message(text.substr(0, 7 * 40)), HasSubstr("must be symmetric: elements [1, 2] and [2, 1] differ"));
   EXPECT_THAT(message(text + "  3 3\n"), HasSubstr("bad.csr:10: '  3 3' is not row, column and one real value"));
   EXPECT_THAT(message(text + "  3 3 1 2\n"), HasSubstr("one real value"));
   EXPECT_THAT(message(text + "  3 3 nan\n"), HasSubstr("element (3, 3) is nan, must be finite"));

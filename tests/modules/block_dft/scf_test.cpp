@@ -292,8 +292,8 @@ TEST(Scf, BadInput) {
   EXPECT_THAT(message([](Model& m, ScfOptions&) { m.gamma = identity<double>(BlockSizes({1})); }),
               HasSubstr("must be cut into the same blocks"));
   EXPECT_THAT(message([](Model& m, ScfOptions&) { m.s = identity<double>(BlockSizes({2})); }), HasSubstr("H and S"));
-  EXPECT_THAT(message([](Model& m, ScfOptions&) { m.h0.put(0, 0, std::vector<double>{NAN}); }),
-              HasSubstr("H: element [0, 0] is nan"));
+  EXPECT_THAT(message([](Model& m, ScfOptions&) { m.h0.put(0, 1, std::vector<double>{NAN}); }),
+              HasSubstr("H: element [0, 1] is nan"));
   EXPECT_THAT(message([](Model& m, ScfOptions&) { m.s.put(0, 1, std::vector<double>{1.5}); }),
               HasSubstr("S is not positive definite"));
   EXPECT_THAT(message([](Model&, ScfOptions& o) { o.density.function.max_iterations = 1; }), HasSubstr("iterations"));
