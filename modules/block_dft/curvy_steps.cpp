@@ -46,7 +46,8 @@ double product(const std::vector<double>& a, const std::vector<double>& b) {
 struct CurvySteps::Series {
   const SccModel& model;
   std::vector<Matrix> terms{};
-  std::vector<double> band{};  ///< tr(T_k H0)
+  std::vector<double> norms{};  ///< Frobenius
+  std::vector<double> band{};   ///< tr(T_k H0)
   std::vector<std::vector<double>> charges{},
       potentials{};  ///< dq_k and gamma dq_k, [atom]; dq_0 from the neutral ones
 
@@ -60,6 +61,7 @@ struct CurvySteps::Series {
     potentials.push_back(charge_potential(model, from_neutral));
     charges.push_back(std::move(q));
     band.push_back(dot(term, model.h0));
+    norms.push_back(frobenius_norm(term));
     terms.push_back(std::move(term));
   }
 
@@ -69,6 +71,7 @@ struct CurvySteps::Series {
     for (std::size_t k = 0; k < terms.size(); ++k, power *= factor) {
       scale(terms[k], power);
       band[k] *= power;
+      norms[k] *= power;
       for (double& q : charges[k]) q *= power;
       for (double& v : potentials[k]) v *= power;
     }
@@ -105,11 +108,23 @@ Matrix CurvySteps::gradient(FunctionReport& report) const {
   return out;
 }
 
+/// Options of a product that is about as large as `size`, Frobenius: what is left out is as small beside it as eps
+/// beside P. Of a small step first and second terms count alike for the energy, and eps alone would leave out the
+/// latter.
+FunctionOptions CurvySteps::relative_to(double size) const {
+  FunctionOptions out = options_;
+  out.eps *= std::min(1.0, size / frobenius_norm(p_));
+  return out;
+}
+
 /// The next term of the series; `sd` is S D.
 void CurvySteps::extend(Series& series, const Matrix& sd, FunctionReport& report) const {
-  Matrix term =
-      with_symmetry(filtered_product(series.terms.back(), sd, Symmetry::none, options_, report), Symmetry::symmetric);
-  scale(term, 2.0 / double(series.terms.size()));
+  const std::size_t k = series.terms.size();
+  const double size = k == 1 ? frobenius_norm(sd) : series.norms[k - 1] * series.norms[k - 1] / series.norms[k - 2];
+  if (!(size > 0)) return series.push(Matrix(p_.rows(), p_.columns(), Symmetry::symmetric));
+  Matrix term = with_symmetry(filtered_product(series.terms.back(), sd, Symmetry::none, relative_to(size), report),
+                              Symmetry::symmetric);
+  scale(term, 2.0 / double(k));
   series.push(std::move(term));
 }
 
@@ -119,8 +134,9 @@ CurvySteps::Step CurvySteps::step() {
   Step out;
   FunctionReport& report = out.report;
   const Matrix g = gradient(report);
-  const Matrix raised = filtered_product(filtered_product(inverse_, g, Symmetry::none, options_, report), inverse_,
-                                         Symmetry::antisymmetric, options_, report);
+  const FunctionOptions like_g = relative_to(frobenius_norm(g));
+  const Matrix raised = filtered_product(filtered_product(inverse_, g, Symmetry::none, like_g, report), inverse_,
+                                         Symmetry::antisymmetric, like_g, report);
   const double square = dot(g, raised);
   out.gradient = std::sqrt(std::max(0.0, square));
   if (!(square > 0)) return out;
@@ -132,18 +148,18 @@ CurvySteps::Step CurvySteps::step() {
   }
   out.slope = -dot(g, direction);
 
-  Matrix sd = filtered_product(model_.s, direction, Symmetry::none, options_, report);
+  Matrix sd = filtered_product(model_.s, direction, Symmetry::none, relative_to(frobenius_norm(direction)), report);
   Series series{model_};
   series.push(p_);
   extend(series, sd, report);
   extend(series, sd, report);
-  const double curvature = series.slope()[1], first = frobenius_norm(series.terms[1]);
-  const double growth = first > 0 ? 2 * frobenius_norm(series.terms[2]) / first : 0;
+  const double curvature = series.slope()[1];
+  const double growth = series.norms[1] > 0 ? 2 * series.norms[2] / series.norms[1] : 0;
   double range = growth > 0 ? largest_angle / growth : 1;
   if (curvature > 0) range = std::min(range, -2 * out.slope / curvature);
   series.rescale(range);
   scale(sd, range);
-  while (frobenius_norm(series.terms.back()) > options_.eps && series.terms.size() < most_terms) {
+  while (series.norms.back() > options_.eps * series.norms[1] && series.terms.size() < most_terms) {
     extend(series, sd, report);
   }
   const double t = first_zero(series.slope());

@@ -39,6 +39,7 @@ class CurvySteps {
  private:
   struct Series;
   BlockMatrix<double> gradient(FunctionReport& report) const;
+  FunctionOptions relative_to(double size) const;
   void extend(Series& series, const BlockMatrix<double>& sd, FunctionReport& report) const;
 
   const SccModel& model_;

@@ -13,7 +13,7 @@ namespace quadrille::block_dft {
 BlockSizes sizes_of(const TaskContext& context) {
   if (context.has("blocks.file")) return read_block_sizes(context.input_file("blocks.file"));
   const std::int64_t n = read_matrix_size(context.input_file("hamiltonian.file"), context.text("hamiltonian.dataset"));
-  const std::int64_t size = context.integer("blocks.size");
+  const std::int64_t size = context.has("blocks.size") ? context.integer("blocks.size") : matrix_input::block_size;
   std::vector<std::int32_t> sizes(std::size_t(n / size), std::int32_t(size));
   if (n % size != 0) sizes.push_back(std::int32_t(n % size));
   return BlockSizes(std::move(sizes));

@@ -32,8 +32,9 @@ inline constexpr quadrille_parameter block_members[] = {
 constexpr quadrille_parameter hamiltonian = parameter::group("hamiltonian", "H", h_members, "file");
 constexpr quadrille_parameter overlap =
     parameter::group("overlap", "S, positive definite; without it the identity", s_members, "file");
+constexpr std::int64_t block_size = 16;
 constexpr quadrille_parameter blocks =
-    parameter::group("blocks", "how rows and columns are cut", block_members, "file");
+    parameter::group("blocks", "how rows and columns are cut; without it as with size: 16", block_members, "file");
 constexpr quadrille_parameter density = parameter::group("density", "P, written in double", p_members, "file");
 constexpr quadrille_parameter eps =
     parameter::real("eps", "blocks and products with norms below it are left out; iterations end at its square root",

@@ -41,6 +41,8 @@ ModelSystem made_system(const TaskContext& context) {
   return model_system({.sizes = model_sizes(context),
                        .decay = context.real("model.decay"),
                        .cutoff = context.real("model.cutoff"),
+                       .coupling = context.real("model.coupling"),
+                       .polarity = context.real("model.polarity"),
                        .seed = std::uint64_t(context.integer("model.seed"))});
 }
 
@@ -58,8 +60,7 @@ AtomPositions positions_of(const TaskContext& context, std::int32_t atoms) {
   for (std::size_t a = 0; a < std::size_t(atoms); ++a) {
     out.at.push_back({numbers[3 * a], numbers[3 * a + 1], numbers[3 * a + 2]});
   }
-  const std::vector<double> cell = context.reals("cell");
-  std::copy(cell.begin(), cell.end(), out.cell.begin());
+  if (context.has("cell.x")) out.cell = {context.real("cell.x"), context.real("cell.y"), context.real("cell.z")};
   return out;
 }
 
@@ -175,12 +176,19 @@ constexpr quadrille_condition if_curvy[] = {{.parameter = "method", .values = wi
 constexpr quadrille_condition if_mixing[] = {{.parameter = "method", .values = with_mixing}, {}};
 constexpr const char* model_excludes[] = {"hamiltonian", "overlap", "blocks", "positions", nullptr};
 constexpr quadrille_parameter kind = integer("size", nullptr, nullptr, within(1, 4096));
-constexpr quadrille_parameter edge = real("edge", nullptr, nullptr, at_least(0));
+constexpr quadrille_parameter cell_members[] = {real("x", "its edge along x", "0", at_least(0)),
+                                                real("y", "its edge along y", "0", at_least(0)),
+                                                real("z", "its edge along z", "0", at_least(0))};
 constexpr quadrille_parameter model_members[] = {
     required(integer("atoms", "on a periodic cubic lattice of spacing 1", nullptr, within(2, 1e6))),
     list("block_sizes", "each atom has as many orbitals as one of these, drawn at random", "[4]", kind),
     real("decay", "elements between atoms at a distance d are random times exp(-decay d)", "1.5", at_least(0)),
     real("cutoff", "no elements beyond this distance", "4", above(0)),
+    real("coupling",
+         "the largest sum of magnitudes of elements between atoms in a row of H; a gap is certain up to 0.9", "0.5",
+         at_least(0)),
+    real("polarity", "neutral atoms have up to this many electrons more or less than levels below the gap", "0.1",
+         at_least(0)),
     integer("seed", "of sizes, levels and elements", "1", within(0, 9e15))};
 
 constexpr quadrille_parameter model() {
@@ -209,7 +217,7 @@ const quadrille_parameter scf_parameters[scf_parameter_count] = {
          "0", at_least(0)),
     real("cutoff", "no interaction beyond this distance; 0: where the exponential is below 1e-12", "0", at_least(0)),
     file_in("positions", "a text file with x, y, z of each atom"),
-    list("cell", "edges of the box that the positions repeat in; 0: they do not", "[0, 0, 0]", edge),
+    group("cell", "the box that the positions repeat in; along an axis whose edge is 0 they do not", cell_members),
     choice("method",
            "of each density matrix: trs4, sign or dense, with mixing; or curvy steps from one of trs4, without", "trs4",
            methods),
@@ -238,7 +246,6 @@ void check_scf(const TaskContext& context) {
   if (context.has("hamiltonian.file") && !context.has("positions") && context.real("screening") > 0) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "needs `positions`", "screening");
   }
-  if (context.count("cell") != 3) TaskContext::fail(QUADRILLE_INVALID_INPUT, "must be x, y and z", "cell");
   const BlockSizes sizes = sizes_of_problem(context);
   if (!context.has("model.atoms")) check_matrices(context, sizes);
   check_electrons(context, sizes);

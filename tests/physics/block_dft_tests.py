@@ -91,7 +91,7 @@ class DensityMatrix(ProgramTest):
         for more in ({"mu": 0.0}, {"electrons": self.system.electrons},
                      {"electrons": self.system.electrons, "method": "trs4"},
                      {"electrons": self.system.electrons, "method": "dense"},
-                     {"mu": 0.0, "blocks": {"size": 7}}):
+                     {"mu": 0.0, "blocks": {"size": 7}}, {"mu": 0.0, "blocks": None}, {"mu": 0.0, "order": 5}):
             with self.subTest(**more):
                 found, p = self.density(eps=1e-9, compare=True, **more)
                 self.assertTrue(found["converged"])
@@ -242,7 +242,7 @@ class ScfModel(ProgramTest):
             ({"positions": None}, r"'screening': needs `positions`"),
             ({"positions": "short"}, "short: has 2 numbers, but x, y, z of 20 atoms are 60"),
             ({"neutral": "short"}, "short: has 2 numbers, but the charges of 20 neutral atoms are 20"),
-            ({"cell": [1, 2]}, r"'cell': must be x, y and z"),
+            ({"cell": {"x": -1}}, r"'cell.x' must be >= 0"),
             ({"mixing": 0}, r"'mixing' must be > 0"),
             ({"mixing": 0.5, "method": "curvy"}, "'mixing'"),
             ({"eps_scf": 0}, r"'eps_scf' must be > 0"),

@@ -221,6 +221,23 @@ TEST(Scf, CurvyStepsKeepIdempotencyAndElectrons) {
   }
 }
 
+TEST(Scf, SmallCurvyStepsGoDownhillWithALargeFilter) {
+  ModelSystem system = model_system(
+      {.sizes = random_sizes(40, {2, 3, 5}, next_seed()), .coupling = 3, .polarity = 0.2, .seed = next_seed()});
+  const Problem problem{{std::move(system.h), std::move(system.s),
+                         charge_interaction(system.positions, {.hubbard = 2, .screening = 1}), system.neutral},
+                        system.electrons};
+  ScfOptions options = options_of(problem, DensityMethod::trs4);
+  options.method = ScfMethod::curvy;
+  options.density.function.eps = 1e-6;
+  options.eps_scf = 1e-8;
+  const Scf found = self_consistent(problem.model, options);
+  EXPECT_TRUE(found.converged);
+  EXPECT_LT(found.iterations.size(), 20);
+  for (std::size_t k = 1; k < found.iterations.size(); ++k) EXPECT_LT(found.iterations[k].change, 1e-6) << k;
+  EXPECT_NEAR(found.energy, DenseLoop(problem).energy, 1e-5);
+}
+
 TEST(Scf, WithoutChargesItIsOneDensityMatrix) {
   Problem problem = some_problem(10);
   problem.model.gamma = Matrix();
