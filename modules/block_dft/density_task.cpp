@@ -76,6 +76,7 @@ const quadrille_parameter density_parameters[density_parameter_count] = {
     matrix_input::eps,
     matrix_input::max_iterations,
     matrix_input::order,
+    matrix_input::mixed,
     matrix_input::check,
     matrix_input::check_eps,
     boolean("compare", "the error of the energy against all eigenvectors by LAPACK, for matrices that are small enough",

@@ -78,8 +78,8 @@ void require_symmetric_input(const Matrix& a, const std::string& name) {
 Matrix filtered_product(const Matrix& a, const Matrix& b, Symmetry symmetry, const FunctionOptions& options,
                         FunctionReport& report, Transpose op_a) {
   Matrix c(op_a == Transpose::no ? a.rows() : a.columns(), b.columns(), symmetry);
-  const MultiplyReport product =
-      multiply(1.0, op_a, a, Transpose::no, b, 0.0, c, {.eps = options.eps, .driver = options.driver});
+  const MultiplyReport product = multiply(1.0, op_a, a, Transpose::no, b, 0.0, c,
+                                          {.eps = options.eps, .mixed = options.mixed, .driver = options.driver});
   report.bound += product.bound;
   report.flops += product.flops;
   return c;

@@ -17,6 +17,7 @@ struct FunctionOptions {
   /// Of sign and roots, 2 to 5: the power of the residual that a step leaves. 2 is Newton-Schulz.
   int order = 2;
   int max_iterations = 100;
+  bool mixed = false;  ///< products in mixed precision: multiply.h
   Driver driver = Driver::automatic;
   /// Called after each iteration with its number and its residual; may throw to stop.
   std::function<void(int, double)> progress{};

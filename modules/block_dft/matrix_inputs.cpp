@@ -51,6 +51,7 @@ FunctionOptions function_options(const TaskContext& context) {
   FunctionOptions options;
   options.eps = context.real("eps");
   options.order = int(context.integer("order"));
+  options.mixed = context.boolean("mixed");
   options.max_iterations = int(context.integer("max_iterations"));
   return options;
 }

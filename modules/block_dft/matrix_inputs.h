@@ -44,6 +44,8 @@ constexpr quadrille_parameter max_iterations =
 constexpr quadrille_parameter order =
     parameter::integer("order", "of the iterations for S^-1/2 and sign: the power of the residual that a step leaves",
                        "2", parameter::within(2, 5));
+constexpr quadrille_parameter mixed =
+    parameter::boolean("mixed", "products of blocks in single precision where their rounding is within eps", "false");
 constexpr quadrille_parameter check = parameter::boolean("check", "measure |PSPS - PS| and |SPH - HPS|", "true");
 constexpr quadrille_parameter check_eps = parameter::real(
     "check_eps", "what products of the check leave out; without it eps / 100", nullptr, parameter::at_least(0));
@@ -61,7 +63,7 @@ void check_matrices(const TaskContext& context, const BlockSizes& sizes);
 void check_electrons(const TaskContext& context, const BlockSizes& sizes);
 void check_backend(const TaskContext& context);
 
-/// eps, max_iterations and order.
+/// eps, max_iterations, order and mixed.
 FunctionOptions function_options(const TaskContext& context);
 
 /// How far an iteration with this residual is, 0 to 1, where residuals are squared in each step.

@@ -229,6 +229,7 @@ const quadrille_parameter scf_parameters[scf_parameter_count] = {
     matrix_input::eps,
     matrix_input::max_iterations,
     matrix_input::order,
+    matrix_input::mixed,
     matrix_input::check,
     matrix_input::check_eps,
     boolean("compare", "the error of the energy against a loop with LAPACK, for matrices that are small enough",

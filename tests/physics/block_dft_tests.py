@@ -286,6 +286,29 @@ class BlockMultiply(ProgramTest):
                     self.assertGreater(row["error"], 0)
                     self.assertLessEqual(row["error"], row["bound"] * (1 + 1e-6) + 1e-4 * (precision == "single"))
 
+    def test_mixed_precision_stays_within_its_bound(self):
+        double, mixed = self.rows(occupations=[0.8], block_sizes=[5, 13], decay=0.4, eps=1e-4, check=True, m=40,
+                                  precision="mixed", seed=harness.SEED)
+        self.assertEqual((double["precision"], mixed["precision"]), ("double", "mixed"))
+        self.assertEqual(double["single_flops"], 0)
+        self.assertGreater(mixed["single_flops"], 0.1 * mixed["flops"])
+        self.assertGreater(mixed["bound"], double["bound"])
+        self.assertNotEqual(mixed["error"], double["error"])
+        for row in (double, mixed):
+            self.assertLessEqual(row["error"], row["bound"] * (1 + 1e-6))
+
+    def test_accumulated_products_have_the_blocks_of_both(self):
+        first, = self.rows(occupations=[0.1], block_sizes=[5], seed=harness.SEED)
+        second, = self.rows(occupations=[0.1], block_sizes=[5], seed=harness.SEED, accumulate=True)
+        self.assertEqual(first["flops"], second["flops"])
+        self.assertGreater(second["occupation_of_c"], first["occupation_of_c"])
+
+    def test_small_blocks_that_are_all_there_are_multiplied_densely(self):
+        row, = self.rows(occupations=[1], block_sizes=[5], m=60)
+        self.assertTrue(row["dense"])
+        row, = self.rows(occupations=[0.1], block_sizes=[5], m=60)
+        self.assertFalse(row["dense"])
+
     def test_rows_of_all_drivers(self):
         rows = self.rows(drivers=["own", "blas", "automatic"], occupations=[0.2, 0.5], precision="both")
         self.assertEqual(len(rows), 12)
@@ -298,6 +321,7 @@ class BlockMultiply(ProgramTest):
             ({"block_sizes": [0]}, "must be >= 1"),
             ({"occupations": [1.5]}, "must be > 0 and <= 1"),
             ({"eps": -1}, "'eps' must be >= 0"),
+            ({"precision": "mixed"}, r"job.yaml:\d+:\d+: 'precision': mixed precision needs an eps above 0"),
             ({"symmetric": True, "n": 3}, "'n': a symmetric matrix"),
         ):
             with self.subTest(**more):

@@ -15,6 +15,14 @@ def product_text(name, one):
     lines = [[row["precision"], row["driver"], f"{row['rows']} x {row['inner']} x {row['columns']}",
               number(row["occupation"]), number(row["occupation_of_c"]), number(row["seconds"]), number(row["gflops"]),
               format(row["index_seconds"] / row["seconds"], ".0%"), number(row["bytes"] / 2**30)] for row in rows]
+    if any(row["single_flops"] for row in rows):
+        head.append("in single")
+        for line, row in zip(lines, rows):
+            line.append(format(row["single_flops"] / max(row["flops"], 1), ".0%"))
+    if any(row["dense"] for row in rows):
+        head.append("as whole matrices")
+        for line, row in zip(lines, rows):
+            line.append("yes" if row["dense"] else "no")
     if any(row["dense_seconds"] for row in rows):
         head.append("dense / sparse")
         for line, row in zip(lines, rows):

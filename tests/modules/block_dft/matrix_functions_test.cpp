@@ -253,6 +253,18 @@ TEST(DensityMatrix, EnergyErrorsFallWithEps) {
   }
 }
 
+TEST(DensityMatrix, MixedPrecisionStaysWithinEps) {
+  const ModelSystem system = some_system(60);
+  const double exact = density_matrix(system.h, system.s, {.method = DensityMethod::dense, .mu = 0.0}).energy;
+  for (const double eps : {1e-3, 1e-5, 1e-7}) {
+    DensityOptions options{.method = DensityMethod::trs4, .electrons = system.electrons, .function = {.eps = eps}};
+    options.function.mixed = true;
+    const Density density = density_matrix(system.h, system.s, options);
+    EXPECT_TRUE(density.converged);
+    EXPECT_LT(std::abs(density.energy - exact) / 60, eps * 100);
+  }
+}
+
 TEST(DensityMatrix, MuOnlyCountsLevelsBelowIt) {
   const ModelSystem system = some_system(20);
   const Density dense = density_matrix(system.h, system.s, {.method = DensityMethod::dense, .mu = 0.0});
