@@ -32,13 +32,13 @@ struct StudyOptions {
 struct StudyRow {
   Driver driver = Driver::automatic;
   bool mixed = false;
-  MultiplyReport report;  ///< of the fastest call
-  double seconds = 0;     ///< median
+  MultiplyReport report{};  ///< of the fastest call
+  double seconds = 0;       ///< median
   double a_occupation = 0, c_occupation = 0;
-  double bytes = 0;                     ///< of A, B and C
-  double product_bytes = 0;             ///< of the factors of all products: what caches must give
-  std::optional<double> error;          ///< |C - C without filter|, Frobenius
-  std::optional<double> dense_seconds;  ///< median; of the whole matrices in the same precision
+  double bytes = 0;                       ///< of A, B and C
+  double product_bytes = 0;               ///< of the factors of all products: what caches must give
+  std::optional<double> error{};          ///< |C - C without filter|, Frobenius
+  std::optional<double> dense_seconds{};  ///< median; of the whole matrices in the same precision
 };
 
 /// One row for each driver, and with `mixed` two; they take turns. `progress` gets the number of calls done of all, and

@@ -131,7 +131,7 @@ std::string cp2k_dump(const Matrix& a, bool binary, bool upper) {
         char line[64];
         std::snprintf(line, sizeof line, "%8d%8d%22.14E\n", int(p + 1), int(q + 1), value);
         out += line;
-        out.insert(out.size() - 3, "0");  // E23.14E3 of Fortran: three digits of the exponent
+        out.insert(out.size() - 3, 1, '0');  // E23.14E3 of Fortran: three digits of the exponent
       }
     }
   }
