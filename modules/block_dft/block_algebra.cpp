@@ -52,6 +52,21 @@ void require_square(const BlockMatrix<T>& a) {
   require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
 }
 
+/// body(p, q, number) for each element of stored blocks and of their mirror images.
+template <class T, class Body>
+void for_each_element(const BlockMatrix<T>& a, Body body) {
+  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    const T* number = a.block(slot);
+    const bool mirrored = a.symmetry() != Symmetry::none && i != j;
+    for (std::int64_t p = a.rows().offset(i); p < a.rows().offset(i + 1); ++p) {
+      for (std::int64_t q = a.columns().offset(j); q < a.columns().offset(j + 1); ++q, ++number) {
+        body(p, q, double(*number));
+        if (mirrored) body(q, p, mirror_sign(a.symmetry()) * double(*number));
+      }
+    }
+  });
+}
+
 template <class T>
 std::vector<BlockPlace> places_of(const BlockMatrix<T>& a) {
   std::vector<BlockPlace> places;
@@ -60,12 +75,53 @@ std::vector<BlockPlace> places_of(const BlockMatrix<T>& a) {
   return places;
 }
 
+/// Whether A has all blocks of B.
+template <class T>
+bool has_places(const BlockMatrix<T>& a, const BlockMatrix<T>& b) {
+  for (std::int32_t i = 0; i < b.rows().count(); ++i) {
+    std::int64_t of_a = a.begin(i);
+    for (std::int64_t slot = b.begin(i); slot < b.end(i); ++slot, ++of_a) {
+      while (of_a < a.end(i) && a.column(of_a) < b.column(slot)) ++of_a;
+      if (of_a == a.end(i) || a.column(of_a) != b.column(slot)) return false;
+    }
+  }
+  return true;
+}
+
+/// The blocks of both; numbers are not set.
+template <class T>
+BlockMatrix<T> united(const BlockMatrix<T>& a, const BlockMatrix<T>& b) {
+  std::vector<std::int64_t> first{0};
+  std::vector<std::int32_t> column;
+  for (std::int32_t i = 0; i < a.rows().count(); ++i) {
+    std::int64_t of_a = a.begin(i), of_b = b.begin(i);
+    while (of_a < a.end(i) || of_b < b.end(i)) {
+      const bool from_a = of_b == b.end(i) || (of_a < a.end(i) && a.column(of_a) <= b.column(of_b));
+      const std::int32_t j = from_a ? a.column(of_a) : b.column(of_b);
+      if (from_a && of_b < b.end(i) && b.column(of_b) == j) ++of_b;
+      from_a ? ++of_a : ++of_b;
+      column.push_back(j);
+    }
+    first.push_back(std::int64_t(column.size()));
+  }
+  return BlockMatrix<T>::with_unset_pattern(a.rows(), a.columns(), a.symmetry(), std::move(first), std::move(column));
+}
+
 template <class To, class From>
 BlockMatrix<To> converted(const BlockMatrix<From>& a) {
-  BlockMatrix<To> out(a.rows(), a.columns(), a.symmetry());
-  out.reserve(places_of(a));
-  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    std::copy_n(a.block(slot), numbers(a, i, j), out.block(slot));
+  std::vector<std::int64_t> first{0};
+  std::vector<std::int32_t> column;
+  column.reserve(std::size_t(a.block_count()));
+  for (std::int32_t i = 0; i < a.rows().count(); ++i) {
+    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) column.push_back(a.column(slot));
+    first.push_back(std::int64_t(column.size()));
+  }
+  auto out =
+      BlockMatrix<To>::with_unset_pattern(a.rows(), a.columns(), a.symmetry(), std::move(first), std::move(column));
+  team_for_uneven(a.rows().count(), [&](std::int32_t i) {
+    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
+      std::copy_n(a.block(slot), numbers(a, i, a.column(slot)), out.block(slot));
+    }
   });
   return out;
 }
@@ -91,13 +147,23 @@ void add(T alpha, BlockMatrix<T>& a, T beta, const BlockMatrix<T>& b) {
     throw Error(ErrorCode::invalid_input,
                 "to a matrix with a symmetry only one with the same symmetry can be added: use without_symmetry()");
   }
-  a.reserve(places_of(b));
-  if (alpha != T(1)) scale(a, alpha);
-  b.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    T* to = a.block(a.find(i, j));
-    const T* from = b.block(slot);
-    for (std::int64_t k = 0; k < numbers(b, i, j); ++k) to[k] += beta * from[k];
+  BlockMatrix<T> sum;  // only where B has blocks that A lacks
+  const bool inside = has_places(a, b);
+  if (!inside) sum = united(a, b);
+  team_for_uneven(a.rows().count(), [&](std::int32_t i) {
+    BlockMatrix<T>& to = inside ? a : sum;
+    std::int64_t of_a = a.begin(i), of_b = b.begin(i);
+    for (std::int64_t slot = to.begin(i); slot < to.end(i); ++slot) {
+      const std::int32_t j = to.column(slot);
+      const T* left = of_a < a.end(i) && a.column(of_a) == j ? a.block(of_a++) : nullptr;
+      const T* right = of_b < b.end(i) && b.column(of_b) == j ? b.block(of_b++) : nullptr;
+      T* block = to.block(slot);
+      for (std::int64_t k = 0; k < numbers(to, i, j); ++k) {
+        block[k] = (left != nullptr ? alpha * left[k] : T(0)) + (right != nullptr ? beta * right[k] : T(0));
+      }
+    }
   });
+  if (!inside) a = std::move(sum);
 }
 
 template <class T>
@@ -135,7 +201,7 @@ BlockMatrix<T> transposed(const BlockMatrix<T>& a) {
     source[to] = slot;
   });
   BlockMatrix<T> out =
-      BlockMatrix<T>::with_pattern(a.columns(), a.rows(), Symmetry::none, std::move(first), std::move(column));
+      BlockMatrix<T>::with_unset_pattern(a.columns(), a.rows(), Symmetry::none, std::move(first), std::move(column));
   team_for_uneven(out.rows().count(), [&](std::int32_t i) {
     for (std::int64_t slot = out.begin(i); slot < out.end(i); ++slot) {
       transpose_block(a.block(source[std::size_t(slot)]), a.rows().size(out.column(slot)), a.columns().size(i), T(1),
@@ -168,7 +234,7 @@ BlockMatrix<T> without_symmetry(const BlockMatrix<T>& a) {
     if (i != j) enter(j, i);
   });
   BlockMatrix<T> out =
-      BlockMatrix<T>::with_pattern(a.rows(), a.columns(), Symmetry::none, std::move(first), std::move(column));
+      BlockMatrix<T>::with_unset_pattern(a.rows(), a.columns(), Symmetry::none, std::move(first), std::move(column));
   const T sign = T(mirror_sign(a.symmetry()));
   team_for_uneven(out.rows().count(), [&](std::int32_t i) {
     for (std::int64_t slot = out.begin(i); slot < out.end(i); ++slot) {
@@ -280,18 +346,11 @@ Interval gershgorin(const BlockMatrix<T>& a) {
   require_square(a);
   const std::size_t n = std::size_t(a.rows().total());
   std::vector<double> centre(n), radius(n);
-  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    const T* number = a.block(slot);
-    const bool mirrored = a.symmetry() != Symmetry::none && i != j;
-    for (std::int64_t p = a.rows().offset(i); p < a.rows().offset(i + 1); ++p) {
-      for (std::int64_t q = a.columns().offset(j); q < a.columns().offset(j + 1); ++q, ++number) {
-        if (p == q) {
-          centre[std::size_t(p)] = double(*number);
-        } else {
-          radius[std::size_t(p)] += std::abs(double(*number));
-          if (mirrored) radius[std::size_t(q)] += std::abs(double(*number));
-        }
-      }
+  for_each_element(a, [&](std::int64_t p, std::int64_t q, double number) {
+    if (p == q) {
+      centre[std::size_t(p)] = number;
+    } else {
+      radius[std::size_t(p)] += std::abs(number);
     }
   });
   if (n == 0) return {};
@@ -304,9 +363,16 @@ Interval gershgorin(const BlockMatrix<T>& a) {
 }
 
 template <class T>
+double row_sum_norm(const BlockMatrix<T>& a) {
+  std::vector<double> sums(std::size_t(a.rows().total()));
+  for_each_element(a, [&](std::int64_t p, std::int64_t, double number) { sums[std::size_t(p)] += std::abs(number); });
+  return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
+}
+
+template <class T>
 Filtered filter(BlockMatrix<T>& a, double eps) {
   const std::vector<double> norms = block_norms(a);
-  std::vector<std::int64_t> first{0};
+  std::vector<std::int64_t> first{0}, source;
   std::vector<std::int32_t> column;
   Filtered out;
   double squares = 0;
@@ -318,6 +384,7 @@ Filtered filter(BlockMatrix<T>& a, double eps) {
         ++out.blocks;
       } else {
         column.push_back(a.column(slot));
+        source.push_back(slot);
       }
     }
     first.push_back(std::int64_t(column.size()));
@@ -325,9 +392,11 @@ Filtered filter(BlockMatrix<T>& a, double eps) {
   out.norm = std::sqrt(squares);
   if (out.blocks == 0) return out;
   BlockMatrix<T> kept =
-      BlockMatrix<T>::with_pattern(a.rows(), a.columns(), a.symmetry(), std::move(first), std::move(column));
-  kept.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    std::copy_n(a.block(a.find(i, j)), numbers(a, i, j), kept.block(slot));
+      BlockMatrix<T>::with_unset_pattern(a.rows(), a.columns(), a.symmetry(), std::move(first), std::move(column));
+  team_for_uneven(kept.rows().count(), [&](std::int32_t i) {
+    for (std::int64_t slot = kept.begin(i); slot < kept.end(i); ++slot) {
+      std::copy_n(a.block(source[std::size_t(slot)]), numbers(a, i, kept.column(slot)), kept.block(slot));
+    }
   });
   a = std::move(kept);
   return out;
@@ -360,6 +429,7 @@ void require_finite(const BlockMatrix<T>& a, const std::string& name) {
   template double max_norm(const BlockMatrix<T>&);                        \
   template std::vector<double> block_norms(const BlockMatrix<T>&);        \
   template Interval gershgorin(const BlockMatrix<T>&);                    \
+  template double row_sum_norm(const BlockMatrix<T>&);                    \
   template Filtered filter(BlockMatrix<T>&, double);                      \
   template void require_finite(const BlockMatrix<T>&, const std::string&);
 QUADRILLE_BLOCK_ALGEBRA(double)

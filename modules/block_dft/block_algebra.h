@@ -65,6 +65,10 @@ struct Interval {
 template <class T>
 Interval gershgorin(const BlockMatrix<T>& a);
 
+/// The largest sum of |A_pq| over a row, |A|_inf: no eigenvalue is larger in magnitude.
+template <class T>
+double row_sum_norm(const BlockMatrix<T>& a);
+
 /// What was taken out of a matrix: the Frobenius norm of all of it, and how many blocks.
 struct Filtered {
   double norm = 0;

@@ -22,6 +22,15 @@ BlockMatrix<T>::BlockMatrix(BlockSizes rows, BlockSizes columns, Symmetry symmet
 template <class T>
 BlockMatrix<T> BlockMatrix<T>::with_pattern(BlockSizes rows, BlockSizes columns, Symmetry symmetry,
                                             std::vector<std::int64_t> first, std::vector<std::int32_t> column) {
+  BlockMatrix out =
+      with_unset_pattern(std::move(rows), std::move(columns), symmetry, std::move(first), std::move(column));
+  std::fill(out.data_.begin(), out.data_.end(), T(0));
+  return out;
+}
+
+template <class T>
+BlockMatrix<T> BlockMatrix<T>::with_unset_pattern(BlockSizes rows, BlockSizes columns, Symmetry symmetry,
+                                                  std::vector<std::int64_t> first, std::vector<std::int32_t> column) {
   BlockMatrix out(std::move(rows), std::move(columns), symmetry);
   out.first_ = std::move(first);
   out.column_ = std::move(column);
@@ -108,6 +117,7 @@ void BlockMatrix<T>::put(std::int32_t i, std::int32_t j, std::span<const T> give
     column_.insert(column_.begin() + slot, j);
     at_.insert(at_.begin() + slot, std::int64_t(data_.size()));
     data_.resize(data_.size() + given.size());
+    add = false;
     for (std::size_t row = std::size_t(i) + 1; row < first_.size(); ++row) ++first_[row];
   }
   T* to = block(slot);

@@ -8,6 +8,7 @@
 #include "modules/block_dft/block_sizes.h"
 
 #include <cstddef>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,6 +16,26 @@
 namespace quadrille::block_dft {
 
 enum class Symmetry { none, symmetric, antisymmetric };
+
+/// Leaves new numbers of a vector as they lie in memory: who makes them writes them first.
+template <class T>
+struct UnsetAllocator : AlignedAllocator<T> {
+  template <class U>
+  struct rebind {
+    using other = UnsetAllocator<U>;
+  };
+  UnsetAllocator() = default;
+  template <class U>
+  UnsetAllocator(const UnsetAllocator<U>&) {}  // NOLINT: allocators convert
+  template <class U>
+  void construct(U* at) {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <class U, class... Arguments>
+  void construct(U* at, Arguments&&... arguments) {
+    ::new (static_cast<void*>(at)) U(std::forward<Arguments>(arguments)...);
+  }
+};
 
 /// The place of a block.
 struct BlockPlace {
@@ -76,6 +97,9 @@ class QUADRILLE_API BlockMatrix {
   /// A matrix with zero blocks at these places: row i has the columns [first[i], first[i + 1]) of `column`, ascending.
   static BlockMatrix with_pattern(BlockSizes rows, BlockSizes columns, Symmetry symmetry,
                                   std::vector<std::int64_t> first, std::vector<std::int32_t> column);
+  /// The same with numbers that the caller has to set.
+  static BlockMatrix with_unset_pattern(BlockSizes rows, BlockSizes columns, Symmetry symmetry,
+                                        std::vector<std::int64_t> first, std::vector<std::int32_t> column);
 
   /// Row-major rows().total() x columns().total(). from_dense leaves out blocks whose Frobenius norm is at most `eps`;
   /// with a symmetry it reads the blocks (i, j), j >= i, and takes diagonal blocks as (D +- D^T) / 2.
@@ -94,7 +118,7 @@ class QUADRILLE_API BlockMatrix {
   std::vector<std::int64_t> first_{0};  // [row block + 1]
   std::vector<std::int32_t> column_;    // [slot]
   std::vector<std::int64_t> at_;        // [slot]
-  std::vector<T, AlignedAllocator<T>> data_;
+  std::vector<T, UnsetAllocator<T>> data_;
 };
 
 /// +1, or -1 of an antisymmetric matrix: what a stored block is multiplied by when it is read as its mirror image.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace quadrille::block_dft {
 namespace {
@@ -11,12 +12,18 @@ namespace {
 /// Products of a stack; enough to make its overhead small, few enough to stay in a cache (24 bytes each).
 constexpr std::size_t stack_length = 4096;
 
+/// Of a pair of blocks that is not multiplied, and of one in single precision: its target is below.
+constexpr std::int32_t left_out = -1, in_single = 1 << 30;
+
 /// What one thread keeps of the row of C that it works on.
 struct RowSearch {
   explicit RowSearch(std::int32_t columns)
-      : wanted(std::size_t(columns)), seen(std::size_t(columns)), skipped(std::size_t(columns)) {}
+      : wanted(std::size_t(columns)),
+        seen(std::size_t(columns)),
+        skipped(std::size_t(columns)),
+        rounded(std::size_t(columns)) {}
   std::vector<char> wanted, seen;
-  std::vector<double> skipped;
+  std::vector<double> skipped, rounded;
   std::vector<std::int32_t> touched;
 
   void touch(std::int32_t j) {
@@ -24,18 +31,58 @@ struct RowSearch {
     seen[std::size_t(j)] = 1;
     touched.push_back(j);
   }
+
+  /// Sorts `touched`: many columns are found faster by looking at all.
+  void sort_touched() {
+    if (touched.size() * 16 < seen.size()) return std::sort(touched.begin(), touched.end());
+    touched.clear();
+    for (std::size_t j = 0; j < seen.size(); ++j) {
+      if (seen[j]) touched.push_back(std::int32_t(j));
+    }
+  }
 };
 
 struct RowPattern {
   std::vector<std::int32_t> columns;
-  std::int64_t products = 0, skipped = 0;
-  double flops = 0, bound_squares = 0;
+  std::int64_t products = 0, skipped = 0, single_products = 0;
+  double flops = 0, single_flops = 0, skipped_squares = 0, rounding_squares = 0;
 };
+
+template <class T>
+void search_products(const FilteredProduct<T>& product, bool retain, std::int32_t i, RowSearch& row, RowPattern& out) {
+  const BlockMatrix<T>&a = product.a, &b = product.b;
+  for (std::int64_t a_slot = a.begin(i); a_slot < a.end(i); ++a_slot) {
+    const std::int32_t k = a.column(a_slot);
+    const double work = 2.0 * a.rows().size(i) * a.columns().size(k);
+    std::int64_t columns = 0, single_columns = 0;
+    for (std::int64_t b_slot = b.begin(k); b_slot < b.end(k); ++b_slot) {
+      const std::int32_t j = b.column(b_slot);
+      if (product.upper && j < i) continue;
+      const std::size_t at = std::size_t(j);
+      if (retain && !row.wanted[at]) continue;
+      row.touch(j);
+      const Fate fate = product.fate(i, a_slot, b_slot);
+      if (fate == Fate::skipped) {
+        row.skipped[at] += product.size(a_slot, b_slot);
+        ++out.skipped;
+        continue;
+      }
+      row.wanted[at] = 1;
+      ++out.products;
+      columns += b.columns().size(j);
+      if (fate == Fate::full) continue;
+      row.rounded[at] += product.rounding[std::size_t(i)] * product.size(a_slot, b_slot);
+      ++out.single_products;
+      single_columns += b.columns().size(j);
+    }
+    out.flops += work * double(columns);
+    out.single_flops += work * double(single_columns);
+  }
+}
 
 template <class T>
 RowPattern search_row(const FilteredProduct<T>& product, const BlockMatrix<T>* old, bool retain, std::int32_t i,
                       RowSearch& row) {
-  const auto& [a, b, a_norms, b_norms, skip_below, upper] = product;
   RowPattern out;
   if (old != nullptr) {
     for (std::int64_t slot = old->begin(i); slot < old->end(i); ++slot) {
@@ -43,32 +90,16 @@ RowPattern search_row(const FilteredProduct<T>& product, const BlockMatrix<T>* o
       row.wanted[std::size_t(old->column(slot))] = 1;
     }
   }
-  for (std::int64_t a_slot = a.begin(i); a_slot < a.end(i); ++a_slot) {
-    const std::int32_t k = a.column(a_slot);
-    const double work = 2.0 * a.rows().size(i) * a.columns().size(k);
-    for (std::int64_t b_slot = b.begin(k); b_slot < b.end(k); ++b_slot) {
-      const std::int32_t j = b.column(b_slot);
-      if (upper && j < i) continue;
-      const std::size_t at = std::size_t(j);
-      if (retain && !row.wanted[at]) continue;
-      row.touch(j);
-      if (product.skips(i, a_slot, b_slot)) {
-        row.skipped[at] += a_norms[std::size_t(a_slot)] * b_norms[std::size_t(b_slot)];
-        ++out.skipped;
-      } else {
-        row.wanted[at] = 1;
-        ++out.products;
-        out.flops += work * b.columns().size(j);
-      }
-    }
-  }
-  std::sort(row.touched.begin(), row.touched.end());
+  search_products(product, retain, i, row, out);
+  row.sort_touched();
   for (std::int32_t j : row.touched) {
     const std::size_t at = std::size_t(j);
+    const double weight = product.upper && i != j ? 2 : 1;
     if (row.wanted[at]) out.columns.push_back(j);
-    out.bound_squares += (upper && i != j ? 2 : 1) * row.skipped[at] * row.skipped[at];
+    out.skipped_squares += weight * row.skipped[at] * row.skipped[at];
+    out.rounding_squares += weight * row.rounded[at] * row.rounded[at];
     row.wanted[at] = row.seen[at] = 0;
-    row.skipped[at] = 0;
+    row.skipped[at] = row.rounded[at] = 0;
   }
   row.touched.clear();
   return out;
@@ -86,32 +117,59 @@ ProductPattern find_pattern(const FilteredProduct<T>& product, const BlockMatrix
         found[std::size_t(i)] = search_row(product, old, retain, std::int32_t(i), row);
       });
   ProductPattern out;
-  double squares = 0;
+  double skipped = 0, rounding = 0;
   for (const RowPattern& row : found) {
     out.column.insert(out.column.end(), row.columns.begin(), row.columns.end());
     out.first.push_back(std::int64_t(out.column.size()));
     out.products += row.products;
     out.skipped += row.skipped;
+    out.single_products += row.single_products;
     out.flops += row.flops;
-    squares += row.bound_squares;
+    out.single_flops += row.single_flops;
+    skipped += row.skipped_squares;
+    rounding += row.rounding_squares;
   }
-  out.skipped_bound = std::sqrt(squares);
+  out.skipped_bound = std::sqrt(skipped);
+  out.rounding_bound = std::sqrt(rounding);
   return out;
 }
 
 template <class T>
-CsrLevel<T>::CsrLevel(const FilteredProduct<T>& product, BlockMatrix<T>& c, Driver driver)
-    : product_(product), c_(c), driver_(driver), target_of_(std::size_t(c.columns().count()), -1) {}
+void Beginning<T>::set(std::int32_t i, std::int32_t j, std::int64_t numbers, T* block, std::int64_t& slot) const {
+  if (c != nullptr) {
+    while (slot < c->end(i) && c->column(slot) < j) ++slot;
+    if (slot < c->end(i) && c->column(slot) == j) {
+      const T* from = c->block(slot);
+      for (std::int64_t k = 0; k < numbers; ++k) block[k] = beta * from[k];
+      return;
+    }
+  }
+  std::fill_n(block, numbers, T(0));
+}
+
+template <class T>
+CsrLevel<T>::CsrLevel(const FilteredProduct<T>& product, const Beginning<T>& beginning, BlockMatrix<T>& c,
+                      Driver driver)
+    : product_(product),
+      beginning_(beginning),
+      c_(c),
+      driver_(driver),
+      target_of_(std::size_t(c.columns().count()), left_out) {}
 
 template <class T>
 void CsrLevel<T>::multiply(const Cuboid& part) {
   find_rows_of_b(part);
   for (std::int32_t i = part.i0; i < part.i1; ++i) {
-    const std::int64_t c_begin = c_.lower_slot(i, part.j0), c_end = c_.lower_slot(i, part.j1);
+    const bool whole = part.j0 == 0 && part.j1 == c_.columns().count();
+    const std::int64_t c_begin = whole ? c_.begin(i) : c_.lower_slot(i, part.j0);
+    const std::int64_t c_end = whole ? c_.end(i) : c_.lower_slot(i, part.j1);
     if (c_begin == c_end) continue;
-    collect_row(i, part, c_begin, c_end);
-    push_runs(i, c_begin, c_end);
-    if (stack_.factors.size() >= stack_length) flush();
+    if (part.k0 == 0) begin_row(i, c_begin, c_end);
+    look_at_row(i, part, c_begin, c_end);
+    push_runs(i, c_begin, c_end, next_, stack_);
+    if (product_.mixes()) push_runs(i, c_begin, c_end, next_single_, single_stack_);
+    push_factors(i, part);
+    if (stack_.factors.size() + single_stack_.factors.size() >= stack_length) flush();
   }
   flush();
 }
@@ -119,63 +177,128 @@ void CsrLevel<T>::multiply(const Cuboid& part) {
 template <class T>
 void CsrLevel<T>::find_rows_of_b(const Cuboid& part) {
   const BlockMatrix<T>& b = product_.b;
+  const bool whole = part.j0 == 0 && part.j1 == b.columns().count();
   b_begin_.clear();
   b_end_.clear();
   for (std::int32_t k = part.k0; k < part.k1; ++k) {
-    b_begin_.push_back(b.lower_slot(k, part.j0));
-    b_end_.push_back(b.lower_slot(k, part.j1));
+    b_begin_.push_back(whole ? b.begin(k) : b.lower_slot(k, part.j0));
+    b_end_.push_back(whole ? b.end(k) : b.lower_slot(k, part.j1));
   }
 }
 
 template <class T>
-void CsrLevel<T>::collect_row(std::int32_t i, const Cuboid& part, std::int64_t c_begin, std::int64_t c_end) {
+void CsrLevel<T>::begin_row(std::int32_t i, std::int64_t c_begin, std::int64_t c_end) {
+  std::int64_t old = beginning_.c != nullptr ? beginning_.c->lower_slot(i, c_.column(c_begin)) : 0;
+  for (std::int64_t slot = c_begin; slot < c_end; ++slot) {
+    const std::int64_t numbers = std::int64_t(c_.rows().size(i)) * c_.columns().size(c_.column(slot));
+    beginning_.set(i, c_.column(slot), numbers, c_.block(slot), old);
+  }
+}
+
+/// Writes the targets of all pairs of blocks of row i, blocks of C's row counted from c_begin, and counts them for each
+/// target.
+template <class T>
+void CsrLevel<T>::look_at_row(std::int32_t i, const Cuboid& part, std::int64_t c_begin, std::int64_t c_end) {
   const BlockMatrix<T>&a = product_.a, &b = product_.b;
-  entries_.clear();
+  targets_.clear();
   next_.assign(std::size_t(c_end - c_begin) + 1, 0);
+  if (product_.mixes()) next_single_.assign(std::size_t(c_end - c_begin) + 1, 0);
   for (std::int64_t slot = c_begin; slot < c_end; ++slot) {
     target_of_[std::size_t(c_.column(slot))] = std::int32_t(slot - c_begin);
   }
   const std::int64_t a_end = a.lower_slot(i, part.k1);
   for (std::int64_t a_slot = a.lower_slot(i, part.k0); a_slot < a_end; ++a_slot) {
-    const std::int32_t k = a.column(a_slot);
-    const std::int64_t end = b_end_[std::size_t(k - part.k0)];
-    for (std::int64_t b_slot = b_begin_[std::size_t(k - part.k0)]; b_slot < end; ++b_slot) {
-      const std::int32_t target = target_of_[std::size_t(b.column(b_slot))];
-      if (target < 0 || product_.skips(i, a_slot, b_slot)) continue;
-      entries_.push_back({target, {a.block(a_slot), b.block(b_slot), a.columns().size(k)}});
-      ++next_[std::size_t(target) + 1];
+    const std::size_t k = std::size_t(a.column(a_slot) - part.k0);
+    for (std::int64_t b_slot = b_begin_[k]; b_slot < b_end_[k]; ++b_slot) {
+      std::int32_t target = target_of_[std::size_t(b.column(b_slot))];
+      const Fate fate = target < 0 ? Fate::skipped : product_.fate(i, a_slot, b_slot);
+      if (fate == Fate::full) ++next_[std::size_t(target) + 1];
+      if (fate == Fate::single) ++next_single_[std::size_t(target) + 1];
+      if (fate == Fate::skipped) target = left_out;
+      if (fate == Fate::single) target += in_single;
+      targets_.push_back(target);
     }
   }
-  for (std::int64_t slot = c_begin; slot < c_end; ++slot) target_of_[std::size_t(c_.column(slot))] = -1;
+  for (std::int64_t slot = c_begin; slot < c_end; ++slot) target_of_[std::size_t(c_.column(slot))] = left_out;
 }
 
-/// Sorts the entries by their block of C; within one they stay in ascending k.
+/// A run for each target that has products; counts become places in the stack.
 template <class T>
-void CsrLevel<T>::push_runs(std::int32_t i, std::int64_t c_begin, std::int64_t c_end) {
-  const std::size_t base = stack_.factors.size();
+template <class U>
+void CsrLevel<T>::push_runs(std::int32_t i, std::int64_t c_begin, std::int64_t c_end, std::vector<std::int64_t>& next,
+                            ProductStack<U>& stack) {
+  next[0] = std::int64_t(stack.factors.size());
   for (std::size_t target = 0; target < std::size_t(c_end - c_begin); ++target) {
-    const std::int64_t count = next_[target + 1];
-    next_[target + 1] += next_[target];
+    const std::int64_t count = next[target + 1];
+    next[target + 1] += next[target];
     if (count == 0) continue;
     const std::int64_t slot = c_begin + std::int64_t(target);
-    stack_.runs.push_back({c_.block(slot), c_.rows().size(i), c_.columns().size(c_.column(slot)),
-                           std::int64_t(base) + next_[target], count});
+    Run<U> run{nullptr, c_.rows().size(i), c_.columns().size(c_.column(slot)), next[target], count};
+    if constexpr (std::is_same_v<T, U>) {
+      run.c = c_.block(slot);
+    } else {
+      single_targets_.push_back(c_.block(slot));
+    }
+    stack.runs.push_back(run);
   }
-  stack_.factors.resize(base + entries_.size());
-  for (const Entry& entry : entries_)
-    stack_.factors[base + std::size_t(next_[std::size_t(entry.target)]++)] = entry.factors;
+  stack.factors.resize(std::size_t(next[std::size_t(c_end - c_begin)]));
+}
+
+/// Factors sorted by their block of C; those of one block stay in ascending k.
+template <class T>
+void CsrLevel<T>::push_factors(std::int32_t i, const Cuboid& part) {
+  const BlockMatrix<T>&a = product_.a, &b = product_.b;
+  const std::int32_t* target = targets_.data();
+  const std::int64_t a_end = a.lower_slot(i, part.k1);
+  for (std::int64_t a_slot = a.lower_slot(i, part.k0); a_slot < a_end; ++a_slot) {
+    const std::int32_t size = a.columns().size(a.column(a_slot));
+    const std::size_t k = std::size_t(a.column(a_slot) - part.k0);
+    for (std::int64_t b_slot = b_begin_[k]; b_slot < b_end_[k]; ++b_slot, ++target) {
+      if (*target == left_out) continue;
+      if (*target < in_single) {
+        stack_.factors[std::size_t(next_[std::size_t(*target)]++)] = {a.block(a_slot), b.block(b_slot), size};
+      } else {
+        single_stack_.factors[std::size_t(next_single_[std::size_t(*target - in_single)]++)] = {
+            product_.a_single.block(a_slot), product_.b_single.block(b_slot), size};
+      }
+    }
+  }
 }
 
 template <class T>
 void CsrLevel<T>::flush() {
-  if (stack_.runs.empty()) return;
-  stack_.factors.push_back(stack_.factors.back());  // what kernels may look at behind the last product
-  multiply_stack(stack_, driver_);
-  stack_.clear();
+  if (!stack_.runs.empty()) {
+    stack_.factors.push_back(stack_.factors.back());  // what kernels may look at behind the last product
+    multiply_stack(stack_, driver_);
+    stack_.clear();
+  }
+  if (!single_stack_.runs.empty()) flush_single();
+}
+
+template <class T>
+void CsrLevel<T>::flush_single() {
+  std::int64_t numbers = 0;
+  for (const Run<float>& run : single_stack_.runs) numbers += std::int64_t(run.m) * run.n;
+  sums_.assign(std::size_t(numbers), 0.0f);
+  float* next = sums_.data();
+  for (Run<float>& run : single_stack_.runs) {
+    run.c = next;
+    next += std::int64_t(run.m) * run.n;
+  }
+  single_stack_.factors.push_back(single_stack_.factors.back());
+  multiply_stack(single_stack_, driver_);
+  for (std::size_t n = 0; n < single_stack_.runs.size(); ++n) {
+    const Run<float>& run = single_stack_.runs[n];
+    for (std::int64_t k = 0; k < std::int64_t(run.m) * run.n; ++k) single_targets_[n][k] += T(run.c[k]);
+  }
+  single_stack_.clear();
+  single_targets_.clear();
 }
 
 template ProductPattern find_pattern(const FilteredProduct<double>&, const BlockMatrix<double>*, bool);
 template ProductPattern find_pattern(const FilteredProduct<float>&, const BlockMatrix<float>*, bool);
+template struct Beginning<double>;
+template struct Beginning<float>;
 template class CsrLevel<double>;
 template class CsrLevel<float>;
 

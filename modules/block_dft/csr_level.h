@@ -1,4 +1,4 @@
-// The CSR layer: which blocks have to be multiplied, filtered on the fly by their norms.
+// The CSR layer: which blocks have to be multiplied, and in which precision, decided on the fly by their norms.
 #pragma once
 
 #include "modules/block_dft/block_matrix.h"
@@ -9,17 +9,38 @@
 
 namespace quadrille::block_dft {
 
-/// A product without transposes and symmetries. Norms are by slot; a product of row i is skipped when
-/// norm(A) norm(B) < skip_below[i].
+/// What becomes of a product of two blocks.
+enum class Fate { skipped, single, full };
+
+/// A product without transposes and symmetries. Norms are by slot; a product of row i is skipped when norm(A) norm(B) <
+/// skip_below[i], and done in single precision when it is below single_below[i]. Without norms nothing is either.
 template <class T>
 struct FilteredProduct {
   const BlockMatrix<T>& a;
   const BlockMatrix<T>& b;
-  std::vector<double> a_norms, b_norms, skip_below;
-  bool upper;  ///< only blocks of C on and above the diagonal
+  bool upper;                                        ///< only blocks of C on and above the diagonal
+  std::vector<double> a_norms{}, b_norms{};          ///< empty: all products are full
+  std::vector<double> skip_below{}, single_below{};  ///< [row]; the latter empty: none in single precision
+  std::vector<double> rounding{};                    ///< [row]: of norm(A) norm(B), what single precision may lose
+  BlockMatrix<float> a_single{}, b_single{};         ///< the same in single precision
 
-  bool skips(std::int32_t i, std::int64_t a_slot, std::int64_t b_slot) const {
-    return a_norms[std::size_t(a_slot)] * b_norms[std::size_t(b_slot)] < skip_below[std::size_t(i)];
+  bool filters() const { return !a_norms.empty(); }
+  bool mixes() const { return !single_below.empty(); }
+  double size(std::int64_t a_slot, std::int64_t b_slot) const {
+    return a_norms[std::size_t(a_slot)] * b_norms[std::size_t(b_slot)];
+  }
+  Fate fate(std::int32_t i, std::int64_t a_slot, std::int64_t b_slot) const {
+    if (!filters()) return Fate::full;
+    const double norms = size(a_slot, b_slot);
+    if (norms < skip_below[std::size_t(i)]) return Fate::skipped;
+    return mixes() && norms < single_below[std::size_t(i)] && fits_single(a_slot, b_slot) ? Fate::single : Fate::full;
+  }
+
+ private:
+  /// Neither infinite in single precision, nor so large that what underflows in the other factor counts.
+  bool fits_single(std::int64_t a_slot, std::int64_t b_slot) const {
+    constexpr double largest = 1e15;
+    return a_norms[std::size_t(a_slot)] < largest && b_norms[std::size_t(b_slot)] < largest;
   }
 };
 
@@ -27,11 +48,11 @@ struct FilteredProduct {
 struct ProductPattern {
   std::vector<std::int64_t> first{0};  ///< [row + 1]
   std::vector<std::int32_t> column;
-  std::int64_t products = 0, skipped = 0;
-  double flops = 0;
+  std::int64_t products = 0, skipped = 0, single_products = 0;
+  double flops = 0, single_flops = 0;
   /// The Frobenius norm of all that is skipped is at most this: the root of the sum over blocks of C of (the sum of
-  /// norm(A) norm(B) of their skipped products)^2.
-  double skipped_bound = 0;
+  /// norm(A) norm(B) of their skipped products)^2; the same of what single precision may lose.
+  double skipped_bound = 0, rounding_bound = 0;
 };
 
 /// `old`: places that C has beside those of products. With `retain` it has no others, and products that lead elsewhere
@@ -39,34 +60,50 @@ struct ProductPattern {
 template <class T>
 ProductPattern find_pattern(const FilteredProduct<T>& product, const BlockMatrix<T>* old, bool retain);
 
+/// What blocks of C begin with.
+template <class T>
+struct Beginning {
+  T beta = 0;
+  const BlockMatrix<T>* c = nullptr;  ///< beta times its blocks; null: zero
+
+  /// Sets a block of row i; `slot` of the old C is the first that may be it, and moves on.
+  void set(std::int32_t i, std::int32_t j, std::int64_t numbers, T* block, std::int64_t& slot) const;
+};
+
 /// Makes stacks of the products of a part, for one thread.
 template <class T>
 class CsrLevel {
  public:
-  /// `c` has the blocks of the pattern. Products that lead to other places are left out.
-  CsrLevel(const FilteredProduct<T>& product, BlockMatrix<T>& c, Driver driver);
+  /// `c` has the blocks of the pattern, whose numbers are set when the part with k0 = 0 comes. Products that lead to
+  /// other places are left out.
+  CsrLevel(const FilteredProduct<T>& product, const Beginning<T>& beginning, BlockMatrix<T>& c, Driver driver);
 
   /// Adds the products of `part` to C, stack by stack.
   void multiply(const Cuboid& part);
 
  private:
-  struct Entry {
-    std::int32_t target;  ///< a block of C's row, counted from the first inside of the part
-    Factors<T> factors;
-  };
   void find_rows_of_b(const Cuboid& part);
-  void collect_row(std::int32_t i, const Cuboid& part, std::int64_t c_begin, std::int64_t c_end);
-  void push_runs(std::int32_t i, std::int64_t c_begin, std::int64_t c_end);
+  void begin_row(std::int32_t i, std::int64_t c_begin, std::int64_t c_end);
+  void look_at_row(std::int32_t i, const Cuboid& part, std::int64_t c_begin, std::int64_t c_end);
+  template <class U>
+  void push_runs(std::int32_t i, std::int64_t c_begin, std::int64_t c_end, std::vector<std::int64_t>& next,
+                 ProductStack<U>& stack);
+  void push_factors(std::int32_t i, const Cuboid& part);
   void flush();
+  void flush_single();
 
   const FilteredProduct<T>& product_;
+  const Beginning<T>& beginning_;
   BlockMatrix<T>& c_;
   const Driver driver_;
-  std::vector<std::int64_t> b_begin_, b_end_;  // [k - k0]: slots of B inside of the part
-  std::vector<std::int32_t> target_of_;        // [column of C], -1 where row i has no block
-  std::vector<Entry> entries_;
-  std::vector<std::int64_t> next_;  // [target]
+  std::vector<std::int64_t> b_begin_, b_end_;     // [k - k0]: slots of B inside of the part
+  std::vector<std::int32_t> target_of_;           // [column of C], -1 where row i has no block
+  std::vector<std::int32_t> targets_;             // of each pair of blocks: see look_at_row
+  std::vector<std::int64_t> next_, next_single_;  // [target]: where its next factors go
   ProductStack<T> stack_;
+  ProductStack<float> single_stack_;  // its runs go to sums_, and from there to single_targets_
+  std::vector<float> sums_;
+  std::vector<T*> single_targets_;  // [run]
 };
 
 }  // namespace quadrille::block_dft

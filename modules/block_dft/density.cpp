@@ -33,17 +33,22 @@ void check_options(const DensityOptions& options, std::int64_t orbitals) {
                      orbitals, all ? "are" : "is"));
 }
 
+FunctionOptions function_options(const DensityOptions& options, const std::string& what) {
+  FunctionOptions function = options.function;
+  if (options.progress) {
+    function.progress = [&options, what](int iteration, double residual) {
+      options.progress(what, iteration, residual);
+    };
+  }
+  return function;
+}
+
 /// The calculation in the basis that S^-1/2 makes orthogonal.
 class Orthogonal {
  public:
-  Orthogonal(const Matrix& h, const Matrix& s, const DensityOptions& options, Density& out)
-      : h_(h), options_(options), out_(out), orbitals_(double(h.rows().total())) {
-    const double began = now();
-    FunctionOptions function = function_options("S^-1/2");
-    SquareRoots roots = square_roots(s, function);
-    z_ = std::move(roots.inverse_root);
-    h_ = transformed(h, roots.report);
-    out_.steps.push_back({"roots", 0, 0, roots.report, now() - began});
+  Orthogonal(const Matrix& h, const Matrix& inverse_root, const DensityOptions& options, Density& out)
+      : z_(inverse_root), options_(options), out_(out), orbitals_(double(h.rows().total())) {
+    h_ = transformed(h, transform_);
     // What filters left out may have moved a level.
     spectrum_ = gershgorin(h_);
   }
@@ -55,11 +60,12 @@ class Orthogonal {
     finish(x, mu);
   }
 
-  void bisect(double electrons) {
+  /// Looks at `guess` first.
+  void bisect(double electrons, std::optional<double> guess) {
     Interval range = spectrum_;
     double below = 0, above = orbitals_;
     for (int step = 0; step < options_.max_bisections; ++step) {
-      const double mu = (range.low + range.high) / 2;
+      const double mu = step == 0 && guess ? *guess : (range.low + range.high) / 2;
       if (mu <= range.low || mu >= range.high) break;
       const Matrix x = occupied_at(mu);
       const double found = out_.steps.back().electrons;
@@ -74,7 +80,7 @@ class Orthogonal {
 
   void purify(double electrons) {
     const double began = now();
-    const FunctionOptions function = function_options("TRS4");
+    const FunctionOptions function = function_options(options_, "TRS4");
     FunctionReport report;
     if (!(spectrum_.low < spectrum_.high)) {
       throw Error(ErrorCode::numerical,
@@ -90,23 +96,9 @@ class Orthogonal {
   }
 
  private:
-  FunctionOptions function_options(const std::string& what) const {
-    FunctionOptions function = options_.function;
-    if (options_.progress) {
-      function.progress = [this, what](int iteration, double residual) {
-        options_.progress(what, iteration, residual);
-      };
-    }
-    return function;
-  }
-
   /// Z A Z.
   Matrix transformed(const Matrix& a, FunctionReport& report) const {
-    Matrix left(a.rows(), a.columns());
-    const MultiplyReport product = multiply(1.0, Transpose::no, z_, Transpose::no, a, 0.0, left,
-                                            {.eps = options_.function.eps, .driver = options_.function.driver});
-    report.bound += product.bound;
-    report.flops += product.flops;
+    const Matrix left = filtered_product(z_, a, Symmetry::none, options_.function, report);
     return symmetric_product(left, z_, options_.function, report);
   }
 
@@ -115,7 +107,7 @@ class Orthogonal {
     const double began = now();
     Matrix x = h_;
     add_identity(x, -mu);
-    const FunctionReport report = matrix_sign(x, function_options(fmt::format("sign at mu = {:.6g}", mu)));
+    const FunctionReport report = matrix_sign(x, function_options(options_, fmt::format("sign at mu = {:.6g}", mu)));
     scale(x, -0.5);
     add_identity(x, 0.5);
     out_.steps.push_back({"sign", mu, trace(x), report, now() - began});
@@ -154,9 +146,13 @@ class Orthogonal {
     out_.converged = last.report.converged;
     out_.mu = mu;
     out_.p = transformed(x, last.report);
+    last.report.bound += transform_.bound;
+    last.report.flops += transform_.flops;
   }
 
-  Matrix h_, z_;
+  Matrix h_;
+  const Matrix& z_;
+  FunctionReport transform_;  ///< of Z H Z
   const DensityOptions& options_;
   Density& out_;
   double orbitals_;
@@ -190,27 +186,53 @@ DensityMethod density_method_named(const std::string& name) {
   refuse("unknown method '" + name + "': known are sign, trs4 and dense");
 }
 
-Density density_matrix(const Matrix& h, const Matrix& s, const DensityOptions& options) {
-  require_same(h.rows(), s.rows(), "H and S");
-  require_symmetric_input(h, "H", options.function.eps);
-  require_symmetric_input(s, "S", options.function.eps);
-  check_options(options, h.rows().total());
+DensitySolver::DensitySolver(Matrix s, DensityOptions options) : s_(std::move(s)), options_(std::move(options)) {
+  require_options(options_.function);
+  require_symmetric_input(s_, "S");
+  check_options(options_, s_.rows().total());
+  if (options_.method == DensityMethod::dense) return;
+  const double began = now();
+  SquareRoots roots = square_roots(s_, function_options(options_, "S^-1/2"));
+  inverse_root_ = std::move(roots.inverse_root);
+  roots_ = DensityStep{"roots", 0, 0, roots.report, now() - began};
+}
+
+Density DensitySolver::density(const Matrix& h) {
+  require_same(h.rows(), s_.rows(), "H and S");
+  require_symmetric_input(h, "H");
   Density out;
-  if (options.method == DensityMethod::dense) {
-    solve_dense(h, s, options, out);
+  if (roots_) out.steps.push_back(std::move(*roots_));
+  roots_.reset();
+  if (options_.method == DensityMethod::dense) {
+    solve_dense(h, s_, options_, out);
   } else {
-    Orthogonal problem(h, s, options, out);
-    if (options.method == DensityMethod::trs4) {
-      problem.purify(*options.electrons);
-    } else if (options.mu) {
-      problem.at(*options.mu);
+    Orthogonal problem(h, inverse_root_, options_, out);
+    if (options_.method == DensityMethod::trs4) {
+      problem.purify(*options_.electrons);
+    } else if (options_.mu) {
+      problem.at(*options_.mu);
     } else {
-      problem.bisect(*options.electrons);
+      problem.bisect(*options_.electrons, last_mu_);
     }
   }
-  out.electrons = dot(out.p, s);
+  last_mu_ = out.mu;
+  out.electrons = dot(out.p, s_);
   out.energy = dot(out.p, h);
   return out;
+}
+
+Density density_matrix(const Matrix& h, const Matrix& s, const DensityOptions& options) {
+  require_same(h.rows(), s.rows(), "H and S");
+  require_symmetric_input(h, "H");
+  return DensitySolver(s, options).density(h);
+}
+
+void mcweeny(Matrix& p, const Matrix& s, const FunctionOptions& options, FunctionReport& report) {
+  const Matrix ps = filtered_product(p, s, Symmetry::none, options, report);
+  Matrix psp = symmetric_product(ps, p, options, report);
+  const Matrix pspsp = symmetric_product(ps, psp, options, report);
+  add(3.0, psp, -2.0, pspsp);
+  p = std::move(psp);
 }
 
 DensityCheck check_density(const Matrix& p, const Matrix& h, const Matrix& s, double eps) {

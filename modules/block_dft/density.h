@@ -59,6 +59,26 @@ struct Density {
 /// and those of matrix_functions.h. An iteration that does not converge is reported, not thrown.
 Density density_matrix(const BlockMatrix<double>& h, const BlockMatrix<double>& s, const DensityOptions& options);
 
+/// Density matrices of many Hamiltonians with one overlap matrix. S^-1/2 is computed once, and bisection begins at the
+/// mu of the last one. Errors as of density_matrix.
+class DensitySolver {
+ public:
+  DensitySolver(BlockMatrix<double> s, DensityOptions options);
+  Density density(const BlockMatrix<double>& h);
+  /// S^-1/2; empty with the dense method.
+  const BlockMatrix<double>& inverse_root() const { return inverse_root_; }
+
+ private:
+  BlockMatrix<double> s_, inverse_root_;
+  DensityOptions options_;
+  std::optional<DensityStep> roots_;  ///< of the next density's steps
+  std::optional<double> last_mu_;
+};
+
+/// P <- 3 P S P - 2 P S P S P (McWeeny): what is left of PSPS - PS is squared.
+void mcweeny(BlockMatrix<double>& p, const BlockMatrix<double>& s, const FunctionOptions& options,
+             FunctionReport& report);
+
 /// How far P is from a density matrix: |P S P S - P S| / |P S| and |S P H - H P S| / |S P H|, Frobenius, by products
 /// that are filtered with eps.
 struct DensityCheck {

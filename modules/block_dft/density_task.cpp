@@ -1,16 +1,13 @@
 #include "modules/block_dft/density_task.h"
 
 #include "core/system/log.h"
-#include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/density.h"
 #include "modules/block_dft/matrix_files.h"
-#include "modules/parameters.h"
+#include "modules/block_dft/matrix_inputs.h"
 #include "modules/take_turns.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cmath>
 
 namespace quadrille::block_dft {
@@ -19,37 +16,19 @@ namespace {
 using namespace parameter;
 using Json = nlohmann::ordered_json;
 
-/// Sizes of `blocks.file`, or as many of `blocks.size` as the matrix has, the last one smaller where they do not add
-/// up.
-BlockSizes sizes_of(const TaskContext& context) {
-  if (context.has("blocks.file")) return read_block_sizes(context.input_file("blocks.file"));
-  const std::int64_t n = read_matrix_size(context.input_file("hamiltonian.file"), context.text("hamiltonian.dataset"));
-  const std::int64_t size = context.integer("blocks.size");
-  std::vector<std::int32_t> sizes(std::size_t(n / size), std::int32_t(size));
-  if (n % size != 0) sizes.push_back(std::int32_t(n % size));
-  return BlockSizes(std::move(sizes));
-}
-
-BlockMatrix<double> matrix_of(const TaskContext& context, const std::string& name, const BlockSizes& sizes) {
-  return read_symmetric(context.input_file(name + ".file"), context.text(name + ".dataset"), sizes);
-}
-
 DensityOptions options_of(const TaskContext& context) {
   DensityOptions options;
   options.method = density_method_named(context.text("method"));
   if (context.has("mu")) options.mu = context.real("mu");
   if (context.has("electrons")) options.electrons = context.real("electrons");
-  options.function.eps = context.real("eps");
-  options.function.max_iterations = int(context.integer("max_iterations"));
+  options.function = function_options(context);
   return options;
 }
 
-/// The residuals of quadratic convergence say how far an iteration is: none, until one is below 1.
 void show_progress(const TaskContext& context, DensityOptions& options) {
-  const double target = std::log(std::sqrt(options.function.eps));
-  options.progress = [&context, target](const std::string& what, int iteration, double residual) {
-    const double fraction = residual < 1 && residual > 0 ? std::min(1.0, std::log(residual) / target) : 0;
-    context.progress_or_stop(fmt::format("{}, iteration {}, residual {:.1e}", what, iteration, residual), fraction);
+  options.progress = [&context, eps = options.function.eps](const std::string& what, int iteration, double residual) {
+    context.progress_or_stop(fmt::format("{}, iteration {}, residual {:.1e}", what, iteration, residual),
+                             iteration_fraction(residual, eps));
   };
 }
 
@@ -77,29 +56,13 @@ Json level_json(const Density& density) {
 constexpr const char* methods[] = {"sign", "trs4", "dense", nullptr};
 constexpr const char* mu_excludes[] = {"electrons", nullptr};
 constexpr const char* electrons_excludes[] = {"mu", nullptr};
-constexpr const char* file_excludes[] = {"size", nullptr};
-
-constexpr quadrille_parameter matrix_in = required(file_in("file", "HDF5 or ELSI CSC, told by its first bytes"));
-constexpr quadrille_parameter matrix_out =
-    required(file_out("file", "ELSI CSC where its name ends in .csc, otherwise dense in HDF5"));
-constexpr quadrille_parameter dataset(const char* name) { return text("dataset", "of HDF5: a square matrix", name); }
-constexpr quadrille_parameter h_members[] = {matrix_in, dataset("H")};
-constexpr quadrille_parameter s_members[] = {matrix_in, dataset("S")};
-constexpr quadrille_parameter p_members[] = {matrix_out, dataset("P")};
-constexpr quadrille_parameter block_members[] = {
-    {.name = "file",
-     .type = QUADRILLE_FILE_IN,
-     .help = "a text file with the number of orbitals of each atom",
-     .excludes = file_excludes},
-    integer("size", "all blocks have this size, but for a last one", "16", within(1, 4096))};
-
 }  // namespace
 
 const quadrille_parameter density_parameters[density_parameter_count] = {
-    required(group("hamiltonian", "H", h_members, "file")),
-    group("overlap", "S, positive definite; without it the identity", s_members, "file"),
-    group("blocks", "how rows and columns are cut", block_members, "file"),
-    group("density", "P, written in double", p_members, "file"),
+    required(matrix_input::hamiltonian),
+    matrix_input::overlap,
+    matrix_input::blocks,
+    matrix_input::density,
     choice("method",
            "sign: matrix sign function, mu bisected for a number of electrons; trs4: trace-resetting purification; "
            "dense: eigenvectors by LAPACK",
@@ -110,11 +73,12 @@ const quadrille_parameter density_parameters[density_parameter_count] = {
      .help = "tr(P S), one electron per occupied orbital: half their number for a closed shell",
      .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_MINIMUM_OPEN,
      .excludes = electrons_excludes},
-    real("eps", "blocks and products with norms below it are left out; iterations end at its square root", "1.0e-6",
-         above_and_up_to(0, 0.1)),
-    integer("max_iterations", "of each function of a matrix", "100", at_least(1)),
-    boolean("check", "measure |PSPS - PS| and |SPH - HPS|", "true"),
-    real("check_eps", "what products of the check leave out; without it eps / 100", nullptr, at_least(0)),
+    matrix_input::eps,
+    matrix_input::max_iterations,
+    matrix_input::order,
+    matrix_input::mixed,
+    matrix_input::check,
+    matrix_input::check_eps,
     boolean("compare", "the error of the energy against all eigenvectors by LAPACK, for matrices that are small enough",
             "false")};
 
@@ -126,31 +90,16 @@ void check_density_task(const TaskContext& context) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "trs4 needs `electrons` in place of it", "mu");
   }
   const BlockSizes sizes = sizes_of(context);
-  for (const char* name : {"hamiltonian", "overlap"}) {
-    if (!context.has(std::string(name) + ".file")) continue;
-    const std::int64_t n =
-        read_matrix_size(context.input_file(std::string(name) + ".file"), context.text(std::string(name) + ".dataset"));
-    if (n == sizes.total()) continue;
-    TaskContext::fail(QUADRILLE_INVALID_INPUT,
-                      fmt::format("has {} rows, but the {} blocks have {}", n, sizes.count(), sizes.total()),
-                      std::string(name) + ".file");
-  }
-  if (context.has("electrons") && context.real("electrons") >= double(sizes.total())) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT,
-                      fmt::format("must be less than the number of orbitals, {}: each holds one", sizes.total()),
-                      "electrons");
-  }
-  if (!context.backend().empty() && context.backend() != "cpu") {
-    TaskContext::fail(QUADRILLE_UNSUPPORTED, "density matrices run on the CPU only: use --backend cpu");
-  }
+  check_matrices(context, sizes);
+  check_electrons(context, sizes);
+  check_backend(context);
 }
 
 void run_density(const TaskContext& context) {
   check_density_task(context);
   const BlockSizes sizes = sizes_of(context);
   const BlockMatrix<double> h = matrix_of(context, "hamiltonian", sizes);
-  const BlockMatrix<double> s =
-      context.has("overlap.file") ? matrix_of(context, "overlap", sizes) : identity<double>(sizes);
+  const BlockMatrix<double> s = matrix_of(context, "overlap", sizes);
   DensityOptions options = options_of(context);
   show_progress(context, options);
   const double began = now();
@@ -169,11 +118,7 @@ void run_density(const TaskContext& context) {
               {"levels", level_json(density)},
               {"seconds", seconds},
               {"steps", steps}};
-  if (context.boolean("check")) {
-    const double eps = context.has("check_eps") ? context.real("check_eps") : context.real("eps") / 100;
-    const DensityCheck check = check_density(density.p, h, s, eps);
-    out.update({{"idempotency", check.idempotency}, {"commutation", check.commutation}});
-  }
+  out.update(check_json(context, density.p, h, s));
   if (context.boolean("compare")) {
     options.method = DensityMethod::dense;
     const Density exact = density_matrix(h, s, options);

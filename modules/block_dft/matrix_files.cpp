@@ -26,27 +26,41 @@ constexpr double largest_asymmetry = 1e-8;
   throw Error(ErrorCode::file, message, Location{.file = path, .byte = byte});
 }
 
-bool is_hdf5(const std::string& path) {
+enum class Format { hdf5, elsi, cp2k_text, cp2k_binary };
+
+constexpr std::int32_t cp2k_record = 16;  ///< bytes of a record, which its first word says
+
+/// By the first bytes; what is nothing else is taken for ELSI's format, whose reader says what is wrong.
+Format format_of(const std::string& path) {
   static constexpr unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   char head[8] = {};
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail(path, "cannot be opened");
   stream.read(head, sizeof head);
-  return stream.gcount() == sizeof head && std::memcmp(head, signature, sizeof head) == 0;
+  if (stream.gcount() != sizeof head) return Format::elsi;
+  if (std::memcmp(head, signature, sizeof head) == 0) return Format::hdf5;
+  std::int32_t first = 0;
+  std::memcpy(&first, head, sizeof first);
+  if (first == cp2k_record) return Format::cp2k_binary;
+  const auto of_a_row = [](char c) { return c == ' ' || (c >= '0' && c <= '9'); };
+  return std::all_of(std::begin(head), std::end(head), of_a_row) ? Format::cp2k_text : Format::elsi;
 }
+
+/// Elements of a square matrix in any order; those of one place add up.
+struct Elements {
+  struct Element {
+    std::int32_t row, column;  ///< from 0
+    double value;
+  };
+  std::int64_t n = 0;
+  std::vector<Element> all;
+};
 
 // ---- ELSI CSC: a head of 16 64-bit integers, n column starts of 64 bits, row indices of 32, values of 64; all from 1
 // ----
 
 enum ElsiHead { version = 0, kind = 2, size = 3, electron_count = 4, elements = 5, head_length = 16 };
 constexpr std::int64_t elsi_version = 170915, elsi_unset = -910910, elsi_real = 0;
-
-struct ElsiFile {
-  std::int64_t n = 0, count = 0;
-  std::vector<std::int64_t> start;  // [column], from 1
-  std::vector<std::int32_t> row;    // [element], from 1
-  std::vector<double> value;
-};
 
 class ElsiReader {
  public:
@@ -57,34 +71,45 @@ class ElsiReader {
     std::array<std::int64_t, head_length> head{};
     if (bytes_ < std::int64_t(sizeof head)) {
       fail(path_,
-           fmt::format("is neither HDF5 nor ELSI CSC: it has {} bytes, less than the head of the latter", bytes_));
+           fmt::format(
+               "is neither HDF5, nor a CSR dump of CP2K, nor ELSI CSC: it has {} bytes, less than the head of the "
+               "latter",
+               bytes_));
     }
     read(head.data(), head.size());
     if (head[kind] != elsi_real) fail(path_, "holds complex numbers; real ones are needed", 8 * kind);
-    file_.n = head[size];
-    file_.count = head[elements];
+    n_ = head[size];
+    count_ = head[elements];
     constexpr std::int64_t most = std::int64_t(1) << 31;
-    const bool possible = file_.n >= 1 && file_.n < most && file_.count >= 0 && file_.count <= bytes_ / 12;
-    const std::int64_t needed = possible ? std::int64_t(sizeof head) + 8 * file_.n + 12 * file_.count : -1;
+    const bool possible = n_ >= 1 && n_ < most && count_ >= 0 && count_ <= bytes_ / 12;
+    const std::int64_t needed = possible ? std::int64_t(sizeof head) + 8 * n_ + 12 * count_ : -1;
     if (needed != bytes_) {
-      fail(
-          path_,
-          fmt::format("is neither HDF5 nor a whole ELSI CSC: {} columns and {} elements do not make a file of {} bytes",
-                      file_.n, file_.count, bytes_),
-          8 * size);
+      fail(path_,
+           fmt::format(
+               "is neither HDF5, nor a CSR dump of CP2K, nor a whole ELSI CSC: {} columns and {} elements do not "
+               "make a file of {} bytes",
+               n_, count_, bytes_),
+           8 * size);
     }
   }
-  std::int64_t n() const { return file_.n; }
+  std::int64_t n() const { return n_; }
 
-  ElsiFile read_all() {
-    file_.start.resize(std::size_t(file_.n));
-    file_.row.resize(std::size_t(file_.count));
-    file_.value.resize(std::size_t(file_.count));
-    read(file_.start.data(), file_.start.size());
-    read(file_.row.data(), file_.row.size());
-    read(file_.value.data(), file_.value.size());
+  Elements read_all() {
+    start_.resize(std::size_t(n_));
+    row_.resize(std::size_t(count_));
+    value_.resize(std::size_t(count_));
+    read(start_.data(), start_.size());
+    read(row_.data(), row_.size());
+    read(value_.data(), value_.size());
     check_index();
-    return std::move(file_);
+    Elements out{n_, {}};
+    out.all.reserve(row_.size());
+    for (std::int64_t column = 0; column < n_; ++column) {
+      for (std::int64_t k = start_[std::size_t(column)] - 1; k < start_[std::size_t(column) + 1] - 1; ++k) {
+        out.all.push_back({row_[std::size_t(k)] - 1, std::int32_t(column), value_[std::size_t(k)]});
+      }
+    }
+    return out;
   }
 
  private:
@@ -95,21 +120,21 @@ class ElsiReader {
   }
 
   void check_index() {
-    file_.start.push_back(file_.count + 1);
-    for (std::size_t column = 0; column < std::size_t(file_.n); ++column) {
-      if ((column == 0 && file_.start[0] != 1) || file_.start[column] > file_.start[column + 1]) {
-        fail(path_, fmt::format("column {} begins at element {}: the file is damaged", column + 1, file_.start[column]),
+    start_.push_back(count_ + 1);
+    for (std::size_t column = 0; column < std::size_t(n_); ++column) {
+      if ((column == 0 && start_[0] != 1) || start_[column] > start_[column + 1]) {
+        fail(path_, fmt::format("column {} begins at element {}: the file is damaged", column + 1, start_[column]),
              8 * (head_length + std::int64_t(column)));
       }
     }
-    for (std::size_t k = 0; k < file_.row.size(); ++k) {
-      const std::int64_t at = 8 * (head_length + file_.n) + 4 * std::int64_t(k);
-      if (file_.row[k] < 1 || file_.row[k] > file_.n) {
-        fail(path_, fmt::format("element {} is in row {} of {}", k + 1, file_.row[k], file_.n), at);
+    for (std::size_t k = 0; k < row_.size(); ++k) {
+      const std::int64_t at = 8 * (head_length + n_) + 4 * std::int64_t(k);
+      if (row_[k] < 1 || row_[k] > n_) {
+        fail(path_, fmt::format("element {} is in row {} of {}", k + 1, row_[k], n_), at);
       }
-      if (!std::isfinite(file_.value[k])) {
+      if (!std::isfinite(value_[k])) {
         throw Error(ErrorCode::numerical,
-                    fmt::format("element {} in row {} is {}, must be finite", k + 1, file_.row[k], file_.value[k]),
+                    fmt::format("element {} in row {} is {}, must be finite", k + 1, row_[k], value_[k]),
                     Location{.file = path_});
       }
     }
@@ -118,33 +143,126 @@ class ElsiReader {
   std::string path_;
   std::ifstream stream_;
   std::int64_t bytes_ = 0;
-  ElsiFile file_;
+  std::int64_t n_ = 0, count_ = 0;
+  std::vector<std::int64_t> start_;  // [column], from 1
+  std::vector<std::int32_t> row_;    // [element], from 1
+  std::vector<double> value_;
+};
+
+// ---- CSR dumps of CP2K (S_CSR_WRITE, KS_CSR_WRITE): row, column and value of an element, from 1; a line of text each,
+// or a record of Fortran: its length before and after it. With UPPER_TRIANGULAR elements below the diagonal are not
+// there. The number of rows is that of the last element. ----
+
+class Cp2kElements {
+ public:
+  explicit Cp2kElements(std::string path) : path_(std::move(path)) {}
+
+  Elements read(Format format) {
+    std::ifstream stream(path_, std::ios::binary);
+    if (!stream) fail(path_, "cannot be opened");
+    format == Format::cp2k_binary ? read_records(stream) : read_lines(stream);
+    if (last_row_ != out_.n || last_column_ != out_.n) {
+      fail(path_, fmt::format("ends early: there are {} columns, but the last row is {}", last_column_, last_row_));
+    }
+    const auto below = [](const Elements::Element& e) { return e.row > e.column; };
+    if (std::none_of(out_.all.begin(), out_.all.end(), below)) {
+      for (std::size_t k = 0, count = out_.all.size(); k < count; ++k) {
+        const auto [row, column, value] = out_.all[k];
+        if (row != column) out_.all.push_back({column, row, value});
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void read_records(std::ifstream& stream) {
+#pragma pack(push, 4)
+    struct Record {
+      std::int32_t before, row, column;
+      double value;
+      std::int32_t after;
+    };
+#pragma pack(pop)
+    static_assert(sizeof(Record) == 24);
+    Record record{};
+    for (std::int64_t byte = 0;; byte += std::int64_t(sizeof record)) {
+      stream.read(reinterpret_cast<char*>(&record), sizeof record);
+      if (stream.gcount() == 0) return;
+      const Location where{.file = path_, .byte = byte};
+      if (stream.gcount() != sizeof record) {
+        throw Error(ErrorCode::file, fmt::format("ends early, within element {}", out_.all.size() + 1), where);
+      }
+      if (record.before != cp2k_record || record.after != cp2k_record) {
+        throw Error(
+            ErrorCode::file,
+            fmt::format("a record of {} bytes; those of real numbers in double have {}", record.before, cp2k_record),
+            where);
+      }
+      push(record.row, record.column, record.value, where);
+    }
+  }
+
+  void read_lines(std::ifstream& stream) {
+    std::string text;
+    for (int line = 1; std::getline(stream, text); ++line) {
+      const Location where{.file = path_, .line = line};
+      if (stream.eof()) throw Error(ErrorCode::file, "ends early: the last line has no end", where);
+      std::int32_t row = 0, column = 0;
+      double value = 0;
+      const char* at = text.data();
+      const char* const end = at + text.size();
+      const auto next = [&](auto& number) {
+        while (at != end && *at == ' ') ++at;
+        const auto [past, error] = std::from_chars(at, end, number);
+        const bool good = error == std::errc() && past != at;
+        at = past;
+        return good;
+      };
+      const bool good = next(row) && next(column) && next(value);
+      while (at != end && (*at == ' ' || *at == '\r')) ++at;
+      if (!good || at != end) {
+        throw Error(ErrorCode::file, "'" + text + "' is not row, column and one real value", where);
+      }
+      push(row, column, value, where);
+    }
+  }
+
+  void push(std::int32_t row, std::int32_t column, double value, const Location& where) {
+    if (row < 1 || column < 1) {
+      throw Error(ErrorCode::file, fmt::format("element ({}, {}): rows and columns count from 1", row, column), where);
+    }
+    if (!std::isfinite(value)) {
+      throw Error(ErrorCode::numerical, fmt::format("element ({}, {}) is {}, must be finite", row, column, value),
+                  where);
+    }
+    last_row_ = std::max(last_row_, row);
+    last_column_ = std::max(last_column_, column);
+    out_.n = std::max(last_row_, last_column_);
+    out_.all.push_back({row - 1, column - 1, value});
+  }
+
+  std::string path_;
+  std::int32_t last_row_ = 0, last_column_ = 0;
+  Elements out_;
 };
 
 /// The whole matrix, without a symmetry.
-Matrix blocks_of(const ElsiFile& file, const BlockSizes& sizes) {
-  std::vector<std::int32_t> block_of(std::size_t(file.n));
+Matrix blocks_of(const Elements& elements, const BlockSizes& sizes) {
+  std::vector<std::int32_t> block_of(std::size_t(elements.n));
   for (std::int32_t b = 0; b < sizes.count(); ++b) {
     std::fill(block_of.begin() + sizes.offset(b), block_of.begin() + sizes.offset(b + 1), b);
   }
-  const auto for_each = [&](auto&& body) {
-    for (std::int64_t column = 0; column < file.n; ++column) {
-      for (std::int64_t k = file.start[std::size_t(column)] - 1; k < file.start[std::size_t(column) + 1] - 1; ++k) {
-        body(file.row[std::size_t(k)] - 1, column, file.value[std::size_t(k)]);
-      }
-    }
-  };
   std::vector<BlockPlace> places;
-  for_each([&](std::int64_t p, std::int64_t q, double) {
+  for (const auto& [p, q, value] : elements.all) {
     const BlockPlace place{block_of[std::size_t(p)], block_of[std::size_t(q)]};
     if (places.empty() || places.back() != place) places.push_back(place);
-  });
+  }
   Matrix out(sizes, sizes);
   out.reserve(places);
-  for_each([&](std::int64_t p, std::int64_t q, double value) {
+  for (const auto& [p, q, value] : elements.all) {
     const std::int32_t i = block_of[std::size_t(p)], j = block_of[std::size_t(q)];
     out.block(out.find(i, j))[(p - sizes.offset(i)) * sizes.size(j) + q - sizes.offset(j)] += value;
-  });
+  }
   return out;
 }
 
@@ -207,33 +325,49 @@ void write_elsi(const std::string& path, const Matrix& a, double electrons) {
   target.commit();
 }
 
-}  // namespace
-
-BlockSizes read_block_sizes(const std::string& path) {
+/// Numbers between white space and commas.
+template <class T, class Good>
+std::vector<T> read_text(const std::string& path, Good good, const std::string& complaint) {
   std::ifstream stream(path);
   if (!stream) fail(path, "cannot be opened");
-  std::vector<std::int32_t> sizes;
+  std::vector<T> out;
   std::string text;
   for (int line = 1; std::getline(stream, text); ++line) {
     for (std::size_t at = text.find_first_not_of(" \t\r,"); at != std::string::npos;) {
       const std::size_t end = std::min(text.find_first_of(" \t\r,", at), text.size());
-      std::int32_t number = 0;
+      T number{};
       const auto [last, error] = std::from_chars(text.data() + at, text.data() + end, number);
-      if (error != std::errc() || last != text.data() + end || number < 1) {
-        throw Error(ErrorCode::invalid_input,
-                    "'" + text.substr(at, end - at) + "' is not the size of a block: whole numbers above 0 are",
+      if (error != std::errc() || last != text.data() + end || !good(number)) {
+        throw Error(ErrorCode::invalid_input, "'" + text.substr(at, end - at) + "' " + complaint,
                     Location{.file = path, .line = line, .column = int(at) + 1});
       }
-      sizes.push_back(number);
+      out.push_back(number);
       at = text.find_first_not_of(" \t\r,", end);
     }
   }
+  return out;
+}
+
+}  // namespace
+
+BlockSizes read_block_sizes(const std::string& path) {
+  std::vector<std::int32_t> sizes = read_text<std::int32_t>(
+      path, [](std::int32_t size) { return size > 0; }, "is not the size of a block: whole numbers above 0 are");
   if (sizes.empty()) fail(path, "has no sizes of blocks");
   return BlockSizes(std::move(sizes));
 }
 
+std::vector<double> read_numbers(const std::string& path, std::size_t count, const std::string& what) {
+  std::vector<double> out = read_text<double>(
+      path, [](double number) { return std::isfinite(number); }, "is not a finite number");
+  if (out.size() == count) return out;
+  fail(path, fmt::format("has {} numbers, but {} are {}", out.size(), what, count));
+}
+
 std::int64_t read_matrix_size(const std::string& path, const std::string& dataset) {
-  if (!is_hdf5(path)) return ElsiReader(path).n();
+  const Format format = format_of(path);
+  if (format == Format::elsi) return ElsiReader(path).n();
+  if (format != Format::hdf5) return Cp2kElements(path).read(format).n;
   const std::vector<std::int64_t> dims = Hdf5Reader(path).dims(dataset, 2);
   if (dims[0] == dims[1]) return dims[0];
   throw Error(ErrorCode::file, fmt::format("must be square, is {} x {}", dims[0], dims[1]),
@@ -241,14 +375,20 @@ std::int64_t read_matrix_size(const std::string& path, const std::string& datase
 }
 
 Matrix read_symmetric(const std::string& path, const std::string& dataset, const BlockSizes& sizes) {
-  const std::int64_t n = read_matrix_size(path, dataset);
-  if (n != sizes.total()) {
+  const Format format = format_of(path);
+  const auto require_size = [&](std::int64_t n) {
+    if (n == sizes.total()) return;
     fail(path,
          fmt::format("has {} rows, but the sizes of the {} blocks add up to {}", n, sizes.count(), sizes.total()));
+  };
+  if (format == Format::hdf5) {
+    require_size(read_matrix_size(path, dataset));
+    const Hdf5Array array = Hdf5Reader(path).read(dataset, 2);
+    return symmetric_half(path, Matrix::from_dense(array.data, sizes, sizes));
   }
-  if (!is_hdf5(path)) return symmetric_half(path, blocks_of(ElsiReader(path).read_all(), sizes));
-  const Hdf5Array array = Hdf5Reader(path).read(dataset, 2);
-  return symmetric_half(path, Matrix::from_dense(array.data, sizes, sizes));
+  const Elements elements = format == Format::elsi ? ElsiReader(path).read_all() : Cp2kElements(path).read(format);
+  require_size(elements.n);
+  return symmetric_half(path, blocks_of(elements, sizes));
 }
 
 void write_symmetric(const std::string& path, const std::string& dataset, const Matrix& a, double electrons) {

@@ -1,4 +1,4 @@
-// Symmetric matrices in files: dense ones in HDF5, sparse ones in ELSI's CSC format.
+// Symmetric matrices in files: dense ones in HDF5, sparse ones in ELSI's CSC format and CP2K's CSR dumps.
 #pragma once
 
 #include "modules/block_dft/block_matrix.h"
@@ -11,8 +11,12 @@ namespace quadrille::block_dft {
 /// ErrorCode::invalid_input naming line and column.
 BlockSizes read_block_sizes(const std::string& path);
 
-/// The number of rows of the square matrix in a file, which is HDF5 or ELSI CSC by its first bytes; `dataset` counts
-/// for HDF5 only. Errors: ErrorCode::file.
+/// Finite numbers in a text file, between white space or commas: `count` of them, which are `what` ("the neutral
+/// charges of 12 atoms"). Errors as above.
+std::vector<double> read_numbers(const std::string& path, std::size_t count, const std::string& what);
+
+/// The number of rows of the square matrix in a file, which is HDF5, ELSI CSC or a CSR dump of CP2K, as text or binary,
+/// by its first bytes; `dataset` counts for HDF5 only. Errors: ErrorCode::file.
 std::int64_t read_matrix_size(const std::string& path, const std::string& dataset);
 
 /// A symmetric matrix, as (A + A^T) / 2 where elements differ by rounding. Blocks that hold no element, or zeros only,

@@ -21,10 +21,23 @@ double distance_from_identity(Matrix& a) {
   return frobenius_norm(a) / norm;
 }
 
-/// (3 I - A) / 2 of what is I - A: I + (I - A) / 2.
-void make_newton_schulz(Matrix& remainder) {
-  scale(remainder, 0.5);
-  add_identity(remainder, 1.0);
+/// The square root's series (1 - r)^-1/2 = sum of c_k r^k, up to r^(order - 1), in as few products as it takes.
+Matrix newton_schulz(Matrix remainder, const FunctionOptions& options, FunctionReport& report) {
+  constexpr double c[] = {1, 1.0 / 2, 3.0 / 8, 5.0 / 16, 35.0 / 128};
+  Matrix square;
+  if (options.order > 2) square = symmetric_product(remainder, remainder, options, report);
+  if (options.order > 3) {  // r^2 (c_2 + c_3 r + c_4 r^2)
+    Matrix factor = remainder;
+    add(c[3], factor, options.order > 4 ? c[4] : 0, square);
+    add_identity(factor, c[2]);
+    square = symmetric_product(square, factor, options, report);
+  } else if (options.order > 2) {
+    scale(square, c[2]);
+  }
+  scale(remainder, c[1]);
+  if (options.order > 2) add(1.0, remainder, 1.0, square);
+  add_identity(remainder, c[0]);
+  return remainder;
 }
 
 /// Counts a step; whether its residual ends the iteration.
@@ -46,30 +59,41 @@ bool step_done(FunctionReport& report, double residual, double occupation, const
 
 }  // namespace
 
-void require_symmetric_input(const Matrix& a, const std::string& name, double eps) {
+void require_options(const FunctionOptions& options) {
+  if (!(options.eps > 0) || std::isinf(options.eps)) {
+    throw Error(ErrorCode::invalid_input, fmt::format("eps = {}: it must be above 0, and finite", options.eps));
+  }
+  if (options.order < 2 || options.order > 5) {
+    throw Error(ErrorCode::invalid_input, fmt::format("order = {}: iterations have the orders 2 to 5", options.order));
+  }
+}
+
+void require_symmetric_input(const Matrix& a, const std::string& name) {
   if (a.symmetry() != Symmetry::symmetric) {
     throw Error(ErrorCode::invalid_input, name + " must be stored as a symmetric matrix: see with_symmetry()");
-  }
-  if (!(eps > 0) || std::isinf(eps)) {
-    throw Error(ErrorCode::invalid_input, fmt::format("eps = {}: it must be above 0, and finite", eps));
   }
   require_finite(a, name);
 }
 
-Matrix symmetric_product(const Matrix& a, const Matrix& b, const FunctionOptions& options, FunctionReport& report) {
-  Matrix c(a.rows(), b.columns(), Symmetry::symmetric);
-  const MultiplyReport product =
-      multiply(1.0, Transpose::no, a, Transpose::no, b, 0.0, c, {.eps = options.eps, .driver = options.driver});
+Matrix filtered_product(const Matrix& a, const Matrix& b, Symmetry symmetry, const FunctionOptions& options,
+                        FunctionReport& report, Transpose op_a) {
+  Matrix c(op_a == Transpose::no ? a.rows() : a.columns(), b.columns(), symmetry);
+  const MultiplyReport product = multiply(1.0, op_a, a, Transpose::no, b, 0.0, c,
+                                          {.eps = options.eps, .mixed = options.mixed, .driver = options.driver});
   report.bound += product.bound;
   report.flops += product.flops;
   return c;
 }
 
+Matrix symmetric_product(const Matrix& a, const Matrix& b, const FunctionOptions& options, FunctionReport& report) {
+  return filtered_product(a, b, Symmetry::symmetric, options, report);
+}
+
 FunctionReport matrix_sign(Matrix& a, const FunctionOptions& options) {
-  require_symmetric_input(a, "A", options.eps);
+  require_options(options);
+  require_symmetric_input(a, "A");
   FunctionReport report;
-  const Interval spectrum = gershgorin(a);
-  const double largest = std::max(std::abs(spectrum.low), std::abs(spectrum.high));
+  const double largest = row_sum_norm(a);
   if (largest == 0) return report;
   scale(a, 1 / largest);
   for (bool last = false; !last && report.iterations < options.max_iterations;) {
@@ -77,14 +101,14 @@ FunctionReport matrix_sign(Matrix& a, const FunctionOptions& options) {
     const double residual = distance_from_identity(t);
     if (!std::isfinite(residual)) break;
     last = step_done(report, residual, a.occupation(), options);
-    make_newton_schulz(t);
-    a = symmetric_product(a, t, options, report);
+    a = symmetric_product(a, newton_schulz(std::move(t), options, report), options, report);
   }
   return report;
 }
 
 SquareRoots square_roots(const Matrix& s, const FunctionOptions& options) {
-  require_symmetric_input(s, "S", options.eps);
+  require_options(options);
+  require_symmetric_input(s, "S");
   SquareRoots out{s, identity<double>(s.rows()), {}};
   auto& [y, z, report] = out;
   const Interval spectrum = gershgorin(s);
@@ -99,7 +123,7 @@ SquareRoots square_roots(const Matrix& s, const FunctionOptions& options) {
     if (!(frobenius_norm(t) < most)) fail_singular("S", "positive definite", report);
     last = step_done(report, distance_from_identity(t), std::max(y.occupation(), z.occupation()), options);
     if (!last && report.iterations >= options.max_iterations) fail_singular("S", "positive definite", report);
-    make_newton_schulz(t);
+    t = newton_schulz(std::move(t), options, report);
     y = symmetric_product(y, t, options, report);
     z = symmetric_product(t, z, options, report);
   }
@@ -109,22 +133,67 @@ SquareRoots square_roots(const Matrix& s, const FunctionOptions& options) {
 }
 
 Inverse inverse(const Matrix& a, const FunctionOptions& options) {
-  require_symmetric_input(a, "A", options.eps);
-  Inverse out{a, {}};
+  require_options(options);
+  require_finite(a, "A");
+  if (a.symmetry() == Symmetry::antisymmetric) {
+    Inverse out = inverse(without_symmetry(a), options);
+    out.matrix = with_symmetry(out.matrix, Symmetry::antisymmetric);
+    return out;
+  }
+  Inverse out{transposed(a), {}};
   auto& [x, report] = out;
-  const Interval spectrum = gershgorin(a);
-  const double largest = std::max(std::abs(spectrum.low), std::abs(spectrum.high));
-  if (!(largest > 0)) fail_singular("A", "regular", report);
-  scale(x, 1 / (largest * largest));
+  const double size = row_sum_norm(a) * row_sum_norm(x);
+  if (!(size > 0)) fail_singular("A", "regular", report);
+  scale(x, 1 / size);
   for (bool last = false; !last;) {
-    Matrix t = symmetric_product(a, x, options, report);
+    Matrix t = filtered_product(a, x, a.symmetry(), options, report);
     last = step_done(report, distance_from_identity(t), x.occupation(), options);
     if (!std::isfinite(report.residual) || (!last && report.iterations >= options.max_iterations)) {
       fail_singular("A", "regular", report);
     }
     add_identity(t, 1.0);
-    x = symmetric_product(x, t, options, report);
+    x = filtered_product(x, t, a.symmetry(), options, report);
   }
+  return out;
+}
+
+Exponential exponential(const Matrix& a, const FunctionOptions& options) {
+  constexpr double largest_norm = 700;  // e^709 is the largest of double
+  require_options(options);
+  require_finite(a, "A");
+  const double norm = row_sum_norm(a);
+  if (norm > largest_norm && a.symmetry() != Symmetry::antisymmetric) {
+    throw Error(ErrorCode::numerical,
+                fmt::format("|A|_inf = {:.4g}: above {} e^A may be beyond the range of double", norm, largest_norm));
+  }
+  const int squares = norm > 0.5 ? int(std::ceil(std::log2(2 * norm))) : 0;
+  Matrix small = a.symmetry() == Symmetry::antisymmetric ? without_symmetry(a) : a;
+  scale(small, std::ldexp(1.0, -squares));
+  Exponential out{identity<double>(a.rows()), {}};
+  auto& [sum, report] = out;
+  if (small.symmetry() == Symmetry::none) sum = without_symmetry(sum);
+  FunctionOptions function = options;
+  function.eps = std::ldexp(options.eps, -squares);
+  const auto count = [&] {
+    ++report.iterations;
+    report.occupation = std::max(report.occupation, sum.occupation());
+    if (options.progress) options.progress(report.iterations, report.residual);
+  };
+  Matrix term = small;
+  for (int power = 2;; ++power) {
+    report.residual = frobenius_norm(term);
+    add(1.0, sum, 1.0, term);
+    count();
+    if (report.residual < function.eps) break;
+    term = filtered_product(term, small, small.symmetry(), function, report);
+    scale(term, 1.0 / power);
+  }
+  for (int square = 0; square < squares; ++square) {
+    function.eps *= 2;
+    sum = filtered_product(sum, sum, sum.symmetry(), function, report);
+    count();
+  }
+  report.converged = true;
   return out;
 }
 

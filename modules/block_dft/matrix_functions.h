@@ -1,7 +1,7 @@
 // Functions of symmetric block-sparse matrices by products alone (Higham, Functions of Matrices, chapters 5 and 6).
 //
-// All work on symmetric storage: polynomials of one symmetric matrix commute, so products of them are symmetric and
-// only their upper halves are computed. Every product is filtered with eps; `bound` sums what that left out.
+// Polynomials of one symmetric matrix commute, so products of them are symmetric, are stored so and only their upper
+// halves are computed. Every product is filtered with eps; `bound` sums what that left out.
 #pragma once
 
 #include "modules/block_dft/multiply.h"
@@ -11,9 +11,13 @@
 namespace quadrille::block_dft {
 
 struct FunctionOptions {
-  /// Of every product; an iteration ends when its residual is below sqrt(eps), after one step more, which squares it.
+  /// Of every product; an iteration ends when its residual is below sqrt(eps), after one step more, which squares it at
+  /// least.
   double eps = 1e-6;
+  /// Of sign and roots, 2 to 5: the power of the residual that a step leaves. 2 is Newton-Schulz.
+  int order = 2;
   int max_iterations = 100;
+  bool mixed = false;  ///< products in mixed precision: multiply.h
   Driver driver = Driver::automatic;
   /// Called after each iteration with its number and its residual; may throw to stop.
   std::function<void(int, double)> progress{};
@@ -29,15 +33,18 @@ struct FunctionReport {
   double occupation = 0;  ///< the largest of an iterate
 };
 
-// Errors of all: ErrorCode::invalid_input for a matrix that is not stored as a symmetric one and an eps that is not
-// above 0; ErrorCode::numerical for elements that are not finite.
+// Errors of all: ErrorCode::invalid_input for an eps that is not above 0 and an order that is none;
+// ErrorCode::numerical for elements that are not finite. Sign and roots take matrices that are stored as symmetric ones
+// only (ErrorCode::invalid_input).
 
-/// A becomes sign(A), of eigenvalues -1 and 1: X <- X (3 I - X^2) / 2 from A over its Gershgorin bound, until |I - X^2|
-/// < sqrt(eps) |X^2| (equation 2 of the paper). An eigenvalue at 0 keeps it from converging, which is reported.
+/// A becomes sign(A), of eigenvalues -1 and 1: X <- X T(I - X^2) from A over its Gershgorin bound, until |I - X^2| <
+/// sqrt(eps) |X^2|. T(R) is (I - R)^-1/2 up to R^(order - 1): (3 I - X^2) / 2 of order 2 (equation 2 of the paper). A
+/// step of order 2 takes two products, of 3 three, of 4 and 5 four. An eigenvalue at 0 keeps it from converging, which
+/// is reported.
 FunctionReport matrix_sign(BlockMatrix<double>& a, const FunctionOptions& options);
 
 /// S^1/2 and S^-1/2 of a positive definite S together: the sign iteration of [0 S; I 0] (equation 4), which is Y <- Y
-/// T, Z <- T Z, T = (3 I - Z Y) / 2 from Y = S / s and Z = I, until |I - Z Y| < sqrt(eps) |Z Y|. Further errors:
+/// T, Z <- T Z, T = T(I - Z Y) as above from Y = S / s and Z = I, until |I - Z Y| < sqrt(eps) |Z Y|. Further errors:
 /// ErrorCode::numerical where S is not positive definite, or so ill-conditioned that max_iterations are spent.
 struct SquareRoots {
   BlockMatrix<double> root, inverse_root;
@@ -45,19 +52,35 @@ struct SquareRoots {
 };
 SquareRoots square_roots(const BlockMatrix<double>& s, const FunctionOptions& options);
 
-/// A^-1 of a symmetric A, definite or not: X <- X (2 I - A X) from A / |A|_inf^2, until |I - A X| < sqrt(eps) |A X|.
-/// Errors as of square_roots for a singular A.
+/// A^-1 of a square A with A's symmetry: X <- X (2 I - A X) from A^T / (|A|_1 |A|_inf), until |I - A X| < sqrt(eps) |A
+/// X|. Errors as of square_roots for a singular A.
 struct Inverse {
   BlockMatrix<double> matrix;
   FunctionReport report;
 };
 Inverse inverse(const BlockMatrix<double>& a, const FunctionOptions& options);
 
-/// C = A B of which the caller knows that it is symmetric, filtered; adds to the report.
+/// e^A of a square A, symmetric where A is: e^A = (e^(A / 2^s))^(2^s), with |A / 2^s|_inf at most 1/2 in a Taylor
+/// series that ends when a term has a Frobenius norm below eps / 2^s. Products before the last square leave out that
+/// much less than eps, as each square doubles relative errors. `residual` is the norm of the last term, `iterations`
+/// counts terms and squares. Errors: ErrorCode::numerical for an e^A beyond the range of double.
+struct Exponential {
+  BlockMatrix<double> matrix;
+  FunctionReport report;
+};
+Exponential exponential(const BlockMatrix<double>& a, const FunctionOptions& options);
+
+/// op(A) B with `symmetry`, filtered; adds to the report. That it has the symmetry is the caller's promise: multiply.h.
+BlockMatrix<double> filtered_product(const BlockMatrix<double>& a, const BlockMatrix<double>& b, Symmetry symmetry,
+                                     const FunctionOptions& options, FunctionReport& report,
+                                     Transpose op_a = Transpose::no);
+
+/// The same of a symmetric A B.
 BlockMatrix<double> symmetric_product(const BlockMatrix<double>& a, const BlockMatrix<double>& b,
                                       const FunctionOptions& options, FunctionReport& report);
 
-/// Throws as said above.
-void require_symmetric_input(const BlockMatrix<double>& a, const std::string& name, double eps);
+/// Throw as said above.
+void require_options(const FunctionOptions& options);
+void require_symmetric_input(const BlockMatrix<double>& a, const std::string& name);
 
 }  // namespace quadrille::block_dft

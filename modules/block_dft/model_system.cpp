@@ -17,6 +17,13 @@ class Lattice {
   explicit Lattice(std::int32_t sites) {
     while (std::int64_t(length_) * length_ * length_ < sites) ++length_;
   }
+  AtomPositions positions(std::int32_t sites) const {
+    AtomPositions out{.at = {}, .cell = {double(length_), double(length_), double(length_)}};
+    for (std::int32_t a = 0; a < sites; ++a) {
+      out.at.push_back({double(a % length_), double(a / length_ % length_), double(a / (length_ * length_))});
+    }
+    return out;
+  }
   double distance(std::int32_t a, std::int32_t b) const {
     double squares = 0;
     for (int axis = 0, step = 1; axis < 3; ++axis, step *= length_) {
@@ -59,8 +66,9 @@ Matrix couplings(const ModelOptions& options, std::uint32_t which, double radius
 
 ModelSystem model_system(const ModelOptions& options) {
   constexpr std::uint32_t of_h = 2, of_s = 3, of_levels = 4;
-  constexpr double h_radius = 0.5, s_radius = 0.4;
-  ModelSystem out{couplings(options, of_h, h_radius), couplings(options, of_s, s_radius), 0};
+  constexpr double s_radius = 0.4;
+  ModelSystem out{couplings(options, of_h, options.coupling), couplings(options, of_s, s_radius), 0, {}, {}};
+  out.positions = Lattice(options.sizes.count()).positions(options.sizes.count());
   add_identity(out.s, 1.0);
   add_identity(out.h, 0.0);
   for (std::int32_t i = 0; i < options.sizes.count(); ++i) {
@@ -71,6 +79,7 @@ ModelSystem model_system(const ModelOptions& options) {
       block[p * (orbitals + 1)] = (p < below ? -1 : 1) + 0.2 * (random.uniform() - 0.5);
     }
     out.electrons += below;
+    out.neutral.push_back(below + options.polarity * (2 * random.uniform() - 1));
   }
   return out;
 }

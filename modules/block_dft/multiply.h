@@ -16,6 +16,9 @@ struct MultiplyOptions {
   double eps = 0;
   /// C keeps its blocks and gets no others, whatever eps.
   bool retain_sparsity = false;
+  /// Of matrices in double: a product whose rounding in single precision changes a block of C by less than its share of
+  /// eps, eps / n by a bound from norms, is done in single precision; README.md has the bound.
+  bool mixed = false;
   Driver driver = Driver::automatic;
   double cache_bytes = 512 << 10;  ///< of A, B and C at the end of multrec
 };
@@ -24,10 +27,14 @@ struct MultiplyOptions {
 struct MultiplyReport {
   std::int64_t products = 0, skipped = 0;  ///< of blocks
   double flops = 0;                        ///< 2 m n k of each product that was done
-  std::int64_t filtered_blocks = 0;        ///< of C
-  /// The Frobenius norm of the difference from the product without a filter is at most `bound`, rounding aside, of
-  /// which `skipped_bound` is for products and `filtered_norm` that of the blocks of C that were taken out.
-  double bound = 0, skipped_bound = 0, filtered_norm = 0;
+  std::int64_t single_products = 0;        ///< of those, in single precision
+  double single_flops = 0;
+  std::int64_t filtered_blocks = 0;  ///< of C
+  /// The Frobenius norm of the difference from the product without a filter is at most `bound`, rounding of T aside, of
+  /// which `skipped_bound` is for products, `rounding_bound` for those in single precision and `filtered_norm` that of
+  /// the blocks of C that were taken out.
+  double bound = 0, skipped_bound = 0, rounding_bound = 0, filtered_norm = 0;
+  bool dense = false;  ///< by OpenBLAS on whole matrices, as that was cheaper: at the places of C nothing was skipped
   double index_seconds = 0, product_seconds = 0, seconds = 0;  ///< finding C's places; products alone; all
 };
 

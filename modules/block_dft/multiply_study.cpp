@@ -10,18 +10,20 @@ namespace {
 
 template <class T>
 struct Product {
-  BlockMatrix<T> a, b, c;
+  BlockMatrix<T> a, b, c, before;
 
   explicit Product(const StudyProblem& p) {
     const Symmetry symmetry = p.symmetric ? Symmetry::symmetric : Symmetry::none;
     a = random_blocks<T>(p.m, p.k, symmetry, p.occupation, p.seed, p.decay);
     if (!p.symmetric) b = random_blocks<T>(p.k, p.n, symmetry, p.occupation, p.seed + 1, p.decay);
-    c = BlockMatrix<T>(p.m, p.n, symmetry);
+    before = p.accumulate ? random_blocks<T>(p.m, p.n, symmetry, p.occupation, p.seed + 2, p.decay)
+                          : BlockMatrix<T>(p.m, p.n, symmetry);
   }
 
-  MultiplyReport run(const StudyProblem& p, Driver driver, double eps) {
+  /// After c = before.
+  MultiplyReport run(const StudyProblem& p, const MultiplyOptions& options) {
     const BlockMatrix<T>& right = p.symmetric ? a : b;
-    return multiply(T(1), Transpose::no, a, Transpose::no, right, T(0), c, {.eps = eps, .driver = driver});
+    return multiply(T(1), Transpose::no, a, Transpose::no, right, T(p.accumulate ? 1 : 0), c, options);
   }
 };
 
@@ -53,11 +55,16 @@ template <class T>
 std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options,
                               const std::function<void(int, int)>& progress) {
   Product<T> product(p);
-  std::vector<StudyRow> rows(options.drivers.size());
+  std::vector<StudyRow> rows;
+  for (const Driver driver : options.drivers) {
+    rows.push_back({.driver = driver});
+    if (options.mixed && !p.single) rows.push_back({.driver = driver, .mixed = true});
+  }
   std::vector<std::vector<double>> seconds(rows.size());
   std::optional<BlockMatrix<T>> exact;
   if (options.check) {
-    product.run(p, Driver::automatic, 0);
+    product.c = product.before;
+    product.run(p, {});
     exact = product.c;
   }
   const int calls = options.repeats * int(rows.size());
@@ -65,7 +72,9 @@ std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options
   take_turns(options.repeats, rows.size(), [&](std::size_t which) {
     StudyRow& row = rows[which];
     MultiplyReport report;
-    seconds[which].push_back(seconds_of([&] { report = product.run(p, options.drivers[which], p.eps); }));
+    product.c = product.before;
+    const MultiplyOptions how{.eps = p.eps, .mixed = row.mixed, .driver = row.driver};
+    seconds[which].push_back(seconds_of([&] { report = product.run(p, how); }));
     if (row.report.seconds == 0 || report.seconds < row.report.seconds) row.report = report;
     row.c_occupation = product.c.occupation();
     row.bytes = double(product.a.bytes() + product.b.bytes() + product.c.bytes());
@@ -79,7 +88,6 @@ std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options
   std::optional<double> dense;
   if (options.dense) dense = dense_seconds(product, p, options.repeats);
   for (std::size_t which = 0; which < rows.size(); ++which) {
-    rows[which].driver = options.drivers[which];
     rows[which].seconds = median(seconds[which]);
     rows[which].a_occupation = product.a.occupation();
     rows[which].product_bytes = factor_bytes<T>(rows[which].report, p);

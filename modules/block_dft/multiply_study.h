@@ -9,7 +9,7 @@
 
 namespace quadrille::block_dft {
 
-/// C = A B of random blocks (random_blocks.h).
+/// C = A B of random blocks (random_blocks.h), or C = A B + C.
 struct StudyProblem {
   BlockSizes m, n, k;
   double occupation = 0.1;
@@ -17,11 +17,13 @@ struct StudyProblem {
   bool symmetric = false;  ///< A = B symmetric, C = A^2 by its upper half; m, n and k are the same
   std::uint64_t seed = 1;
   double eps = 0;
+  bool accumulate = false;  ///< C, as occupied as A and B, is added to
   bool single = false;
 };
 
 struct StudyOptions {
   std::vector<Driver> drivers;
+  bool mixed = false;  ///< of matrices in double: also in mixed precision
   int repeats = 5;
   bool check = false;  ///< compare with the product that leaves nothing out
   bool dense = false;  ///< and with the time of the dense product by OpenBLAS
@@ -29,16 +31,18 @@ struct StudyOptions {
 
 struct StudyRow {
   Driver driver = Driver::automatic;
-  MultiplyReport report;  ///< of the fastest call
-  double seconds = 0;     ///< median
+  bool mixed = false;
+  MultiplyReport report{};  ///< of the fastest call
+  double seconds = 0;       ///< median
   double a_occupation = 0, c_occupation = 0;
-  double bytes = 0;                     ///< of A, B and C
-  double product_bytes = 0;             ///< of the factors of all products: what caches must give
-  std::optional<double> error;          ///< |C - C without filter|, Frobenius
-  std::optional<double> dense_seconds;  ///< median; of the whole matrices in the same precision
+  double bytes = 0;                       ///< of A, B and C
+  double product_bytes = 0;               ///< of the factors of all products: what caches must give
+  std::optional<double> error{};          ///< |C - C without filter|, Frobenius
+  std::optional<double> dense_seconds{};  ///< median; of the whole matrices in the same precision
 };
 
-/// One row for each driver; they take turns. `progress` gets the number of calls done of all, and may throw.
+/// One row for each driver, and with `mixed` two; they take turns. `progress` gets the number of calls done of all, and
+/// may throw.
 std::vector<StudyRow> measure_products(const StudyProblem& problem, const StudyOptions& options,
                                        const std::function<void(int, int)>& progress);
 

@@ -61,6 +61,7 @@ StudyProblem problem_of(const TaskContext& context, double occupation, bool sing
   problem.occupation = occupation;
   problem.decay = context.real("decay");
   problem.eps = context.real("eps");
+  problem.accumulate = context.boolean("accumulate");
   problem.single = single;
   problem.seed = seed;
   return problem;
@@ -68,7 +69,9 @@ StudyProblem problem_of(const TaskContext& context, double occupation, bool sing
 
 Json row_json(const StudyProblem& p, const StudyRow& row) {
   const double rate = row.report.flops / row.seconds * 1e-9;
-  return {{"precision", p.single ? "single" : "double"},
+  return {{"precision", p.single    ? "single"
+                        : row.mixed ? "mixed"
+                                    : "double"},
           {"driver", to_string(row.driver)},
           {"rows", p.m.total()},
           {"columns", p.n.total()},
@@ -80,6 +83,8 @@ Json row_json(const StudyProblem& p, const StudyRow& row) {
           {"flops", row.report.flops},
           {"products", row.report.products},
           {"skipped", row.report.skipped},
+          {"single_flops", row.report.single_flops},
+          {"dense", row.report.dense},
           {"filtered_blocks", row.report.filtered_blocks},
           {"index_seconds", row.report.index_seconds},
           {"product_seconds", row.report.product_seconds},
@@ -90,7 +95,7 @@ Json row_json(const StudyProblem& p, const StudyRow& row) {
           {"dense_seconds", known(row.dense_seconds.has_value(), row.dense_seconds.value_or(0))}};
 }
 
-constexpr const char* precisions[] = {"double", "single", "both", nullptr};
+constexpr const char* precisions[] = {"double", "single", "both", "mixed", nullptr};
 constexpr quadrille_parameter number = integer("size", nullptr, nullptr, within(1, 4096));
 constexpr quadrille_parameter share = real("occupation", nullptr, nullptr, above_and_up_to(0, 1));
 constexpr quadrille_parameter driver = text("driver", nullptr, nullptr);
@@ -106,7 +111,10 @@ const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
          "[0.1, 0.25, 0.5]", share),
     real("decay", "numbers of block (i, j) are random in [-1, 1) times exp(-decay |i - j|)", "0", at_least(0)),
     boolean("symmetric", "A squared in place of A B, A symmetric: of C only the upper half is computed", "false"),
-    choice("precision", "of numbers and sums", "double", precisions),
+    boolean("accumulate", "C = A B + C, with a random C that is as occupied as A and B", "false"),
+    choice("precision",
+           "of numbers and sums; both: double and single; mixed: double, and products in single where eps allows it",
+           "double", precisions),
     list("drivers", "what multiplies blocks: automatic, own, blas (OpenBLAS), xsmm (libxsmm, where the build has it)",
          "[automatic]", driver),
     real("eps",
@@ -121,6 +129,10 @@ const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
 
 void check_multiply(const TaskContext& context) {
   drivers_of(context);
+  if (context.text("precision") == "mixed" && context.real("eps") == 0) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      "mixed precision needs an eps above 0: without it nothing may be rounded", "precision");
+  }
   for (const char* name : {"n", "k"}) {
     if (!context.boolean("symmetric") || !context.has(name) || context.integer(name) == context.integer("m")) continue;
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "a symmetric matrix has as many blocks of columns as of rows", name);
@@ -137,11 +149,12 @@ void run_multiply(const TaskContext& context) {
   options.repeats = int(context.integer("repeats"));
   options.check = context.boolean("check");
   options.dense = context.boolean("dense");
+  options.mixed = context.text("precision") == "mixed";
   const std::vector<double> occupations = context.reals("occupations");
   const std::string precision = context.text("precision");
   std::vector<bool> singles;
   if (precision != "single") singles.push_back(false);
-  if (precision != "double") singles.push_back(true);
+  if (precision == "single" || precision == "both") singles.push_back(true);
   Json rows = Json::array();
   std::size_t problem_number = 0;
   for (const double occupation : occupations) {
@@ -155,8 +168,8 @@ void run_multiply(const TaskContext& context) {
       for (const StudyRow& row : measure_products(problem, options, progress)) {
         rows.push_back(row_json(problem, row));
         log().info("{}: {}, {}: {:.3g} s, {:.4g} GFLOP/s, {:.3g} skipped", context.task_name(), what,
-                   to_string(row.driver), row.seconds, row.report.flops / row.seconds * 1e-9,
-                   double(row.report.skipped));
+                   to_string(row.driver) + (row.mixed ? ", mixed" : ""), row.seconds,
+                   row.report.flops / row.seconds * 1e-9, double(row.report.skipped));
       }
       ++problem_number;
     }

@@ -1,7 +1,9 @@
-// The module block_dft: the tasks `block_multiply` (multiply_task.h) and `density_matrix` (density_task.h).
+// The module block_dft: the tasks `block_multiply` (multiply_task.h), `density_matrix` (density_task.h) and `scf_model`
+// (scf_task.h).
 #include "modules/task.h"
 #include "modules/block_dft/density_task.h"
 #include "modules/block_dft/multiply_task.h"
+#include "modules/block_dft/scf_task.h"
 
 namespace quadrille::block_dft {
 namespace {
@@ -19,7 +21,15 @@ constexpr quadrille_task tasks[] = {
      .parameters = density_parameters,
      .parameter_count = density_parameter_count,
      .check = task_function<check_density_task>,
-     .run = task_function<run_density>}};
+     .run = task_function<run_density>},
+    {.name = "scf_model",
+     .help =
+         "self-consistent charges of a tight-binding model: density matrices in linear scaling with mixing, or curvy "
+         "steps",
+     .parameters = scf_parameters,
+     .parameter_count = scf_parameter_count,
+     .check = task_function<check_scf>,
+     .run = task_function<run_scf>}};
 constexpr const char* blocks[] = {"block_products", nullptr};
 
 constexpr quadrille_module module = module_of("block_dft", QUADRILLE_VERSION, tasks, blocks);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tasks block_multiply and density_matrix: density matrices of files in ELSI's CSC format against numpy.
+"""The tasks block_multiply, density_matrix and scf_model: density matrices of files in ELSI's CSC format against numpy.
 
     QUADRILLE_PROGRAM=build/quadrille block_dft_tests.py [CLASS...]
 """
@@ -91,7 +91,7 @@ class DensityMatrix(ProgramTest):
         for more in ({"mu": 0.0}, {"electrons": self.system.electrons},
                      {"electrons": self.system.electrons, "method": "trs4"},
                      {"electrons": self.system.electrons, "method": "dense"},
-                     {"mu": 0.0, "blocks": {"size": 7}}):
+                     {"mu": 0.0, "blocks": {"size": 7}}, {"mu": 0.0, "blocks": None}, {"mu": 0.0, "order": 5}):
             with self.subTest(**more):
                 found, p = self.density(eps=1e-9, compare=True, **more)
                 self.assertTrue(found["converged"])
@@ -155,6 +155,114 @@ class DensityMatrix(ProgramTest):
         self.assertIn("has not converged", str(results["warnings"]))
 
 
+class ScfModel(ProgramTest):
+    """A chain whose atoms are one apart, with charges that interact along it."""
+
+    HUBBARD, SCREENING = 2.0, 1.5
+
+    def setUp(self):
+        super().setUp()
+        self.system = Insulator(np.random.default_rng(harness.SEED), atoms=20)
+        sizes = self.system.sizes
+        self.neutral = self.system.electrons * sizes / sizes.sum() + 0.05 * np.where(np.arange(len(sizes)) % 2, 1, -1)
+        write_elsi(self.path("h.csc"), self.system.h)
+        write_elsi(self.path("s.csc"), self.system.s)
+        np.savetxt(self.path("sizes"), sizes, fmt="%d")
+        np.savetxt(self.path("neutral"), self.neutral)
+        np.savetxt(self.path("positions"), [[atom, 0.5, 0] for atom in range(len(sizes))])
+
+    def solve(self):
+        """Energy and charges of the same by eigenvectors."""
+        system = self.system
+        atoms = len(system.sizes)
+        atom = np.repeat(np.arange(atoms), system.sizes)
+        distance = np.abs(np.subtract.outer(np.arange(atoms), np.arange(atoms)))
+        gamma = np.exp(-distance / self.SCREENING) / np.sqrt(distance**2 + self.HUBBARD**-2)
+        lower = np.linalg.inv(np.linalg.cholesky(system.s))
+        charges = self.neutral.copy()
+        for _ in range(1000):
+            v = (gamma @ (charges - self.neutral))[atom]
+            h = system.h + system.s * (v[:, None] + v[None, :]) / 2
+            _, vectors = np.linalg.eigh(lower @ h @ lower.T)
+            occupied = lower.T @ vectors[:, :system.electrons]
+            p = occupied @ occupied.T
+            found = np.bincount(atom, np.sum(p * system.s, axis=1))
+            if np.max(np.abs(found - charges)) < 1e-13:
+                break
+            charges += 0.3 * (found - charges)
+        moved = charges - self.neutral
+        return float(np.sum(p * system.h) + moved @ gamma @ moved / 2), charges, p
+
+    def job(self, **more):
+        task = {"task": "scf_model", "hamiltonian": "h.csc", "overlap": "s.csc", "blocks": "sizes", "neutral": "neutral",
+                "positions": "positions", "electrons": self.system.electrons, "hubbard": self.HUBBARD,
+                "screening": self.SCREENING, "eps": 1e-9, "eps_scf": 1e-11, "charges": "q.txt", "density": "p.csc", **more}
+        return {"run": [{key: value for key, value in task.items() if value is not None}]}
+
+    def test_methods_agree_with_numpy(self):
+        energy, charges, p = self.solve()
+        self.assertGreater(np.max(np.abs(charges - self.neutral)), 0.01)
+        for more in ({}, {"method": "sign", "order": 3}, {"method": "dense"}, {"method": "curvy"},
+                     {"method": "curvy", "direction": "steepest_descent"}):
+            with self.subTest(**more):
+                found = self.run_job(self.job(compare=True, **more), "--force")["scf_model"]
+                self.assertTrue(found["converged"])
+                self.assertAlmostEqual(found["energy"], energy, delta=1e-6)
+                self.assertAlmostEqual(found["dense_energy"], energy, delta=1e-9)
+                self.assertLess(np.max(np.abs(np.loadtxt(self.path("out/q.txt")) - charges)), 1e-4)
+                self.assertLess(np.max(np.abs(read_elsi(self.path("out/p.csc")) - p)), 1e-3)
+                self.assertLess(found["idempotency"], 1e-6)
+                self.assertLess(found["commutation"], 1e-3)
+
+    def test_a_model_needs_no_files(self):
+        found = self.run_job({"run": [{"task": "scf_model", "model": 30, "compare": True, "check": False}]})["scf_model"]
+        self.assertTrue(found["converged"])
+        self.assertLess(found["energy_error_per_block"], 1e-4)
+        self.assertNotIn("idempotency", found)
+        changes = [abs(one["change"]) for one in found["iterations"][1:]]
+        self.assertLess(changes[-1], 1e-7 * found["electrons"])
+
+    def test_bad_input(self):
+        with open(self.path("short"), "w") as stream:
+            stream.write("1 2\n")
+        with open(self.path("h.csc"), "rb") as stream:
+            data = stream.read()
+        with open(self.path("short.csc"), "wb") as stream:
+            stream.write(data[:-9])
+        n = len(self.system.h)
+        write_elsi(self.path("indefinite.csc"), self.system.s - 2 * np.eye(n))
+        singular = np.eye(n)
+        singular[0, 1] = singular[1, 0] = 1
+        write_elsi(self.path("singular.csc"), singular)
+        for more, pattern in (
+            ({"model": 8}, "model"),
+            ({"hamiltonian": None, "overlap": None, "blocks": None, "positions": None}, "give `model` or `hamiltonian`"),
+            ({"electrons": None}, "matrices of files need `electrons`"),
+            ({"electrons": n}, rf"'electrons': must be less than the number of orbitals, {n}"),
+            ({"positions": None}, r"'screening': needs `positions`"),
+            ({"positions": "short"}, "short: has 2 numbers, but x, y, z of 20 atoms are 60"),
+            ({"neutral": "short"}, "short: has 2 numbers, but the charges of 20 neutral atoms are 20"),
+            ({"cell": {"x": -1}}, r"'cell.x' must be >= 0"),
+            ({"mixing": 0}, r"'mixing' must be > 0"),
+            ({"mixing": 0.5, "method": "curvy"}, "'mixing'"),
+            ({"eps_scf": 0}, r"'eps_scf' must be > 0"),
+            ({"order": 6}, "'order'"),
+            ({"hamiltonian": "short.csc"}, "short.csc.*nor a whole ELSI CSC"),
+            ({"overlap": "indefinite.csc"}, "S is not positive definite"),
+            ({"overlap": "singular.csc"}, "S is not positive definite, or too ill-conditioned"),
+            ({"hubbard": 60, "mixing": 1, "method": "dense"}, "the self-consistent loop oscillates: .* curvy steps"),
+        ):
+            with self.subTest(**more):
+                process = self.call("run", self.write_job(self.job(**more)), "--out", self.path("out"), "--force")
+                self.assertEqual(process.returncode, 1, process.stderr)
+                self.assertRegex(process.stderr, pattern)
+
+    def test_a_loop_that_is_not_done_is_a_warning(self):
+        results = self.run_job(self.job(max_scf=2))
+        self.assertFalse(results["scf_model"]["converged"])
+        self.assertIn("has not converged after 2 iterations", str(results["warnings"]))
+
+
 class BlockMultiply(ProgramTest):
     def rows(self, **more):
         job = {"run": [{"task": "block_multiply", "m": 12, "repeats": 2, **more}]}
@@ -178,6 +286,29 @@ class BlockMultiply(ProgramTest):
                     self.assertGreater(row["error"], 0)
                     self.assertLessEqual(row["error"], row["bound"] * (1 + 1e-6) + 1e-4 * (precision == "single"))
 
+    def test_mixed_precision_stays_within_its_bound(self):
+        double, mixed = self.rows(occupations=[0.8], block_sizes=[5, 13], decay=0.4, eps=1e-4, check=True, m=40,
+                                  precision="mixed", seed=harness.SEED)
+        self.assertEqual((double["precision"], mixed["precision"]), ("double", "mixed"))
+        self.assertEqual(double["single_flops"], 0)
+        self.assertGreater(mixed["single_flops"], 0.1 * mixed["flops"])
+        self.assertGreater(mixed["bound"], double["bound"])
+        self.assertNotEqual(mixed["error"], double["error"])
+        for row in (double, mixed):
+            self.assertLessEqual(row["error"], row["bound"] * (1 + 1e-6))
+
+    def test_accumulated_products_have_the_blocks_of_both(self):
+        first, = self.rows(occupations=[0.1], block_sizes=[5], seed=harness.SEED)
+        second, = self.rows(occupations=[0.1], block_sizes=[5], seed=harness.SEED, accumulate=True)
+        self.assertEqual(first["flops"], second["flops"])
+        self.assertGreater(second["occupation_of_c"], first["occupation_of_c"])
+
+    def test_small_blocks_that_are_all_there_are_multiplied_densely(self):
+        row, = self.rows(occupations=[1], block_sizes=[5], m=60)
+        self.assertTrue(row["dense"])
+        row, = self.rows(occupations=[0.1], block_sizes=[5], m=60)
+        self.assertFalse(row["dense"])
+
     def test_rows_of_all_drivers(self):
         rows = self.rows(drivers=["own", "blas", "automatic"], occupations=[0.2, 0.5], precision="both")
         self.assertEqual(len(rows), 12)
@@ -190,6 +321,7 @@ class BlockMultiply(ProgramTest):
             ({"block_sizes": [0]}, "must be >= 1"),
             ({"occupations": [1.5]}, "must be > 0 and <= 1"),
             ({"eps": -1}, "'eps' must be >= 0"),
+            ({"precision": "mixed"}, r"job.yaml:\d+:\d+: 'precision': mixed precision needs an eps above 0"),
             ({"symmetric": True, "n": 3}, "'n': a symmetric matrix"),
         ):
             with self.subTest(**more):

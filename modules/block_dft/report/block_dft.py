@@ -1,8 +1,8 @@
-"""Tables and a figure of the tasks `block_multiply` and `density_matrix`."""
+"""Tables and figures of the tasks `block_multiply`, `density_matrix` and `scf_model`."""
 
 from module_report import table
 
-TASKS = ("density_matrix",)
+TASKS = ("density_matrix", "scf_model")
 
 
 def number(value, form=".3g"):
@@ -15,6 +15,14 @@ def product_text(name, one):
     lines = [[row["precision"], row["driver"], f"{row['rows']} x {row['inner']} x {row['columns']}",
               number(row["occupation"]), number(row["occupation_of_c"]), number(row["seconds"]), number(row["gflops"]),
               format(row["index_seconds"] / row["seconds"], ".0%"), number(row["bytes"] / 2**30)] for row in rows]
+    if any(row["single_flops"] for row in rows):
+        head.append("in single")
+        for line, row in zip(lines, rows):
+            line.append(format(row["single_flops"] / max(row["flops"], 1), ".0%"))
+    if any(row["dense"] for row in rows):
+        head.append("as whole matrices")
+        for line, row in zip(lines, rows):
+            line.append("yes" if row["dense"] else "no")
     if any(row["dense_seconds"] for row in rows):
         head.append("dense / sparse")
         for line, row in zip(lines, rows):
@@ -30,15 +38,20 @@ def product_text(name, one):
             "share of finding the blocks of C; flops are those of the blocks that are multiplied.\n\n" + table(head, lines))
 
 
-def density_text(name, one):
-    out = (f"\n## Density matrix `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: tr(PS) = "
-           f"{one['electrons']:.6f}, tr(PH) = {one['energy']:.10g}, occupation of P {one['occupation']:.3g}, "
-           f"{one['seconds']:.3g} s.\n")
+def checks_text(one):
+    out = ""
     if "idempotency" in one:
         out += f"\\|PSPS - PS\\| / \\|PS\\| = {one['idempotency']:.2e}, \\|SPH - HPS\\| / \\|SPH\\| = {one['commutation']:.2e}.\n"
     if "energy_error_per_block" in one:
         out += f"Error of the energy per block against LAPACK: {one['energy_error_per_block']:.2e}.\n"
-    return out + "\n" + table(
+    return out
+
+
+def density_text(name, one):
+    out = (f"\n## Density matrix `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: tr(PS) = "
+           f"{one['electrons']:.6f}, tr(PH) = {one['energy']:.10g}, occupation of P {one['occupation']:.3g}, "
+           f"{one['seconds']:.3g} s.\n")
+    return out + checks_text(one) + "\n" + table(
         ["step", "mu", "electrons", "iterations", "residual", "bound", "occupation", "GFLOP/s", "seconds"],
         [[step["what"], number(step["mu"], ".6g"), number(step["electrons"], ".6f"), str(step["iterations"]),
           number(step["residual"], ".1e"), number(step["bound"], ".1e"), number(step["occupation"]),
@@ -46,15 +59,30 @@ def density_text(name, one):
          for step in one["steps"]])
 
 
-def densities(results):
-    """{name: results} of the tasks that are done."""
-    names = [task["name"] for task in results["job"]["run"] if task["task"] in TASKS]
+def scf_text(name, one):
+    charges = one["charge_transfer"]
+    out = (f"\n## Self-consistent loop `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: E = "
+           f"{one['energy']:.12g} ({one['charge_energy']:.6g} of it of charges), tr(PS) = {one['electrons']:.6f}, atoms have "
+           f"{charges['lowest']:+.4f} to {charges['highest']:+.4f} electrons more than neutral ones; "
+           f"{'' if one['converged'] else 'not '}converged, {one['seconds']:.3g} s.\n")
+    return out + checks_text(one) + "\n" + table(
+        ["iteration", "energy", "change", "charges move by", "gradient", "mu", "bound", "occupation", "GFLOP/s", "seconds"],
+        [[str(number_of), format(row["energy"], ".12g"), number(row["change"], ".1e"), number(row["charge_change"], ".1e"),
+          number(row["gradient"], ".1e"), number(row["mu"], ".6g"), number(row["bound"], ".1e"), number(row["occupation"]),
+          number(row["flops"] / row["seconds"] * 1e-9 if row["seconds"] else None), number(row["seconds"])]
+         for number_of, row in enumerate(one["iterations"], 1)])
+
+
+def tasks(results, kind):
+    """{name: results} of the tasks of a kind that are done."""
+    names = [task["name"] for task in results["job"]["run"] if task["task"] == kind]
     return {name: results[name] for name in names if isinstance(results.get(name), dict)}
 
 
 def text(results):
     out = "".join(product_text(name, one) for name, one in results.get("block_products", {}).items())
-    return out + "".join(density_text(name, one) for name, one in densities(results).items())
+    out += "".join(density_text(name, one) for name, one in tasks(results, "density_matrix").items())
+    return out + "".join(scf_text(name, one) for name, one in tasks(results, "scf_model").items())
 
 
 def draw(results, save):
@@ -72,3 +100,12 @@ def draw(results, save):
         axes.set(xlabel="occupation of A and B", ylabel="GFLOP/s", ylim=(0, None))
         axes.legend()
         save(figure, f"{name}_rate", f"Products {name}: rate against occupation")
+
+    for name, one in tasks(results, "scf_model").items():
+        changes = [(number_of, abs(row["change"])) for number_of, row in enumerate(one["iterations"], 1) if row["change"]]
+        if len(changes) < 2:
+            continue
+        figure, axes = plt.subplots(figsize=(7, 4))
+        axes.semilogy([number_of for number_of, _ in changes], [change for _, change in changes], "o-")
+        axes.set(xlabel="iteration", ylabel="change of the energy")
+        save(figure, f"{name}_energy", f"Self-consistent loop {name}: how the energy settles")

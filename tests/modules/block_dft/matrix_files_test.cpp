@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -108,6 +109,85 @@ TEST(MatrixFiles, DamagedFilesAreNamed) {
   bad = good;
   replace(bad, 128 + 8 * 6 + 4 * 36 + 8, 123.0);
   EXPECT_THAT(message(bad), AllOf(HasSubstr("must be symmetric: elements [0, 1] and [1, 0] differ")));
+}
+
+/// As CP2K prints elements, whole or the upper triangle.
+std::string cp2k_dump(const Matrix& a, bool binary, bool upper) {
+  const std::vector<double> dense = a.to_dense();
+  const std::int32_t n = std::int32_t(a.rows().total());
+  std::string out;
+  for (std::int32_t p = 0; p < n; ++p) {
+    for (std::int32_t q = upper ? p : 0; q < n; ++q) {
+      const double value = dense[std::size_t(p) * std::size_t(n) + std::size_t(q)];
+      if (value == 0) continue;
+      if (binary) {
+        const auto push = [&](auto word) { out.append(reinterpret_cast<const char*>(&word), sizeof word); };
+        push(std::int32_t(16));
+        push(p + 1);
+        push(q + 1);
+        push(value);
+        push(std::int32_t(16));
+      } else {
+        char line[64];
+        std::snprintf(line, sizeof line, "%8d%8d%22.14E\n", int(p + 1), int(q + 1), value);
+        out += line;
+        out.insert(out.size() - 3, 1, '0');  // E23.14E3 of Fortran: three digits of the exponent
+      }
+    }
+  }
+  return out;
+}
+
+TEST(MatrixFiles, DumpsOfCp2k) {
+  const TemporaryFolder folder;
+  const BlockSizes sizes = some_sizes(6);
+  Matrix a = random_blocks<double>(sizes, sizes, Symmetry::symmetric, 0.4, next_seed());
+  add_identity(a, 5.0);
+  const std::string file = folder.file("a.csr");
+  for (const bool binary : {false, true}) {
+    for (const bool upper : {false, true}) {
+      write_bytes(file, cp2k_dump(a, binary, upper));
+      EXPECT_EQ(read_matrix_size(file, ""), sizes.total());
+      const double error = largest_difference(dense_of(read_symmetric(file, "", sizes)), dense_of(a));
+      EXPECT_LE(error, binary ? 0 : 1e-12);
+    }
+  }
+}
+
+TEST(MatrixFiles, DamagedDumpsOfCp2kAreNamed) {
+  const TemporaryFolder folder;
+  const BlockSizes sizes({2, 1});
+  Matrix a = random_blocks<double>(sizes, sizes, Symmetry::symmetric, 1, next_seed());
+  const auto message = [&](const std::string& bytes) {
+    write_bytes(folder.file("bad.csr"), bytes);
+    return message_of([&] { read_symmetric(folder.file("bad.csr"), "", sizes); });
+  };
+  const std::string text = cp2k_dump(a, false, false), binary = cp2k_dump(a, true, false);
+  EXPECT_EQ(message(text), "");
+  EXPECT_EQ(message(binary), "");
+  EXPECT_THAT(message(text.substr(0, text.size() - 1)), HasSubstr("bad.csr:9: ends early"));
+  EXPECT_THAT(message(text.substr(0, 3 * 40)), HasSubstr("ends early: there are 3 columns, but the last row is 1"));
+  EXPECT_THAT(message(text.substr(0, 7 * 40)), HasSubstr("must be symmetric: elements [1, 2] and [2, 1] differ"));
+  EXPECT_THAT(message(text + "  3 3\n"), HasSubstr("bad.csr:10: '  3 3' is not row, column and one real value"));
+  EXPECT_THAT(message(text + "  3 3 1 2\n"), HasSubstr("one real value"));
+  EXPECT_THAT(message(text + "  3 3 nan\n"), HasSubstr("element (3, 3) is nan, must be finite"));
+  EXPECT_THAT(message(text + "  0 3 1\n"), HasSubstr("rows and columns count from 1"));
+  EXPECT_THAT(message(text + "  1 3 1\n"), HasSubstr("must be symmetric: elements [0, 2] and [2, 0] differ by 1"));
+  EXPECT_THAT(message(text + "  4 4 1\n"), HasSubstr("has 4 rows, but the sizes of the 2 blocks add up to 3"));
+  EXPECT_THAT(message(binary.substr(0, binary.size() - 5)), HasSubstr("ends early, within element 9"));
+  std::string bad = binary;
+  replace(bad, 24, std::int32_t(24));  // complex numbers
+  EXPECT_THAT(message(bad), AllOf(HasSubstr("byte 24"), HasSubstr("a record of 24 bytes")));
+}
+
+TEST(MatrixFiles, NumbersOfText) {
+  const TemporaryFolder folder;
+  write_bytes(folder.file("q"), "1.5, -2e3\n4\n");
+  EXPECT_EQ(read_numbers(folder.file("q"), 3, ""), (std::vector<double>{1.5, -2000, 4}));
+  EXPECT_THAT(message_of([&] { read_numbers(folder.file("q"), 4, "the charges of 4 atoms"); }),
+              HasSubstr("has 3 numbers, but the charges of 4 atoms are 4"));
+  write_bytes(folder.file("q"), "1 inf\n");
+  EXPECT_THAT(message_of([&] { read_numbers(folder.file("q"), 2, ""); }), HasSubstr("q:1:3: 'inf' is not a finite"));
 }
 
 TEST(MatrixFiles, MatricesOfHdf5MustBeSquareAndSymmetric) {

@@ -71,6 +71,95 @@ TEST(MatrixFunctions, RootsAndInverse) {
   EXPECT_LE(product_error(roots.inverse_root, roots.inverse_root, of_s.matrix), 1e-9);
 }
 
+TEST(MatrixFunctions, HigherOrdersGiveTheSameInFewerIterations) {
+  const ModelSystem system = some_system(24);
+  const Matrix one = identity<double>(system.s.rows());
+  std::vector<int> of_sign, of_roots;
+  for (int order = 2; order <= 5; ++order) {
+    const FunctionOptions options{.eps = 1e-12, .order = order};
+    Matrix x = system.h;
+    const FunctionReport sign = matrix_sign(x, options);
+    EXPECT_TRUE(sign.converged);
+    EXPECT_LE(product_error(x, x, one), 1e-9) << order;
+    EXPECT_NEAR(trace(x), double(x.rows().total()) - 2 * system.electrons, 1e-8) << order;
+    const SquareRoots roots = square_roots(system.s, options);
+    EXPECT_LE(product_error(roots.root, roots.root, system.s), 1e-9) << order;
+    EXPECT_LE(product_error(roots.root, roots.inverse_root, one), 1e-9) << order;
+    of_sign.push_back(sign.iterations);
+    of_roots.push_back(roots.report.iterations);
+  }
+  for (const std::vector<int>& iterations : {of_sign, of_roots}) {
+    EXPECT_TRUE(std::is_sorted(iterations.rbegin(), iterations.rend()));
+    EXPECT_LT(iterations.back(), iterations.front());
+  }
+}
+
+TEST(MatrixFunctions, InverseKeepsTheSymmetry) {
+  const BlockSizes sizes = random_sizes(12, {2, 3, 4}, next_seed());
+  for (const Symmetry symmetry : {Symmetry::none, Symmetry::symmetric, Symmetry::antisymmetric}) {
+    // Pairs of rows make an antisymmetric matrix of odd blocks regular.
+    Matrix a = random_blocks<double>(sizes, sizes, symmetry, 0.3, next_seed());
+    scale(a, 0.5 / row_sum_norm(a));
+    if (symmetry == Symmetry::antisymmetric) {
+      if (sizes.total() % 2 == 1) continue;  // singular
+      std::vector<double> dense(std::size_t(sizes.total() * sizes.total()));
+      for (std::int64_t p = 0; p < sizes.total(); p += 2) {
+        dense[std::size_t(p * sizes.total() + p + 1)] = 1;
+        dense[std::size_t((p + 1) * sizes.total() + p)] = -1;
+      }
+      add(1.0, a, 1.0, Matrix::from_dense(dense, sizes, sizes, symmetry));
+    } else {
+      add_identity(a, 1.0);
+    }
+    const Inverse found = inverse(a, {.eps = 1e-13});
+    EXPECT_EQ(found.matrix.symmetry(), symmetry);
+    EXPECT_LE(product_error(a, found.matrix, identity<double>(sizes)), 1e-10) << int(symmetry);
+  }
+}
+
+/// The Taylor series, on whole matrices.
+Dense dense_exponential(const Dense& a, std::int64_t n) {
+  Dense sum(a.size()), term(a.size());
+  for (std::int64_t p = 0; p < n; ++p) sum[std::size_t(p * n + p)] = term[std::size_t(p * n + p)] = 1;
+  for (int power = 1; power < 60; ++power) {
+    term = dense_multiplied(term, a, n, n, n);
+    for (std::size_t k = 0; k < a.size(); ++k) sum[k] += term[k] /= power;
+  }
+  return sum;
+}
+
+TEST(MatrixFunctions, ExponentialIsThatOfTheTaylorSeries) {
+  const BlockSizes sizes = random_sizes(10, {1, 3, 5}, next_seed());
+  for (const Symmetry symmetry : {Symmetry::none, Symmetry::symmetric, Symmetry::antisymmetric}) {
+    Matrix a = random_blocks<double>(sizes, sizes, symmetry, 0.4, next_seed());
+    scale(a, 4 / row_sum_norm(a));
+    const Exponential found = exponential(a, {.eps = 1e-13});
+    EXPECT_EQ(found.matrix.symmetry(), symmetry == Symmetry::symmetric ? symmetry : Symmetry::none);
+    EXPECT_LE(largest_difference(dense_of(found.matrix), dense_exponential(dense_of(a), sizes.total())), 1e-10)
+        << int(symmetry);
+    EXPECT_GT(found.report.flops, 0);
+  }
+  // A rotation, however far.
+  Matrix a = random_blocks<double>(sizes, sizes, Symmetry::antisymmetric, 0.4, next_seed());
+  scale(a, 1000.0);
+  const Matrix rotation = exponential(a, {.eps = 1e-14}).matrix;
+  EXPECT_LE(product_error(transposed(rotation), rotation, identity<double>(sizes)), 1e-8);
+}
+
+TEST(MatrixFunctions, ErrorsOfTheExponentialFallWithEps) {
+  const BlockSizes sizes = random_sizes(60, {1, 3, 5}, next_seed());
+  Matrix a = random_blocks<double>(sizes, sizes, Symmetry::symmetric, 1, next_seed(), 1.0);
+  scale(a, 3 / row_sum_norm(a));
+  const Matrix exact = exponential(a, {.eps = 1e-14}).matrix;
+  double before = INFINITY;
+  for (const double eps : {1e-2, 1e-4, 1e-6, 1e-8}) {
+    const double error = relative_difference(exponential(a, {.eps = eps}).matrix, exact);
+    EXPECT_LT(error, before) << "eps " << eps;
+    EXPECT_LT(error, 20 * eps) << "eps " << eps;
+    before = error;
+  }
+}
+
 TEST(MatrixFunctions, ErrorsFallWithEpsAndStayNearTheBound) {
   const ModelSystem system = some_system(40);
   const Matrix exact = square_roots(system.s, {.eps = 1e-13}).inverse_root;
@@ -92,6 +181,12 @@ TEST(MatrixFunctions, BadInput) {
   EXPECT_EQ(roots(1e-8), "");
   EXPECT_THAT(roots(0), HasSubstr("eps = 0"));
   EXPECT_THAT(roots(-1), HasSubstr("eps = -1"));
+  for (const int order : {1, 6}) {
+    EXPECT_THAT(message_of([&] { square_roots(a, {.order = order}); }), HasSubstr("iterations have the orders 2 to 5"));
+  }
+  Matrix large = a;
+  scale(large, 1000.0);
+  EXPECT_THAT(message_of([&] { exponential(large, {}); }), HasSubstr("|A|_inf = 1000: above 700"));
   a.put(1, 1, std::vector<double>{1, 0, 0, -0.1});
   EXPECT_THAT(roots(1e-8), HasSubstr("S is not positive definite"));
   a.put(1, 1, std::vector<double>{1, 0, 0, 0});
@@ -106,8 +201,11 @@ TEST(MatrixFunctions, NotANumberIsNamed) {
   Matrix a = identity<double>(sizes);
   a.put(0, 1, std::vector<double>{0, 0, 0, 0, INFINITY, 0});
   EXPECT_THAT(message_of([&] { matrix_sign(a, {}); }), HasSubstr("A: element [1, 3] is inf"));
-  const Matrix plain = without_symmetry(identity<double>(sizes));
-  EXPECT_THAT(message_of([&] { inverse(plain, {}); }), HasSubstr("symmetric"));
+  Matrix plain = without_symmetry(identity<double>(sizes));
+  EXPECT_THAT(message_of([&] { matrix_sign(plain, {}); }), HasSubstr("symmetric"));
+  plain.put(1, 0, std::vector<double>{0, 0, 0, NAN, 0, 0});
+  EXPECT_THAT(message_of([&] { inverse(plain, {}); }), HasSubstr("A: element [3, 1] is nan"));
+  EXPECT_THAT(message_of([&] { exponential(plain, {}); }), HasSubstr("A: element [3, 1] is nan"));
 }
 
 struct Case {
@@ -152,6 +250,18 @@ TEST(DensityMatrix, EnergyErrorsFallWithEps) {
       EXPECT_LT(error, eps * 100);
       before = error;
     }
+  }
+}
+
+TEST(DensityMatrix, MixedPrecisionStaysWithinEps) {
+  const ModelSystem system = some_system(60);
+  const double exact = density_matrix(system.h, system.s, {.method = DensityMethod::dense, .mu = 0.0}).energy;
+  for (const double eps : {1e-3, 1e-5, 1e-7}) {
+    DensityOptions options{.method = DensityMethod::trs4, .electrons = system.electrons, .function = {.eps = eps}};
+    options.function.mixed = true;
+    const Density density = density_matrix(system.h, system.s, options);
+    EXPECT_TRUE(density.converged);
+    EXPECT_LT(std::abs(density.energy - exact) / 60, eps * 100);
   }
 }
 

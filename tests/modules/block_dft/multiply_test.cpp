@@ -218,6 +218,107 @@ TYPED_TEST(BlockProducts, NeitherThreadsNorCacheChangeABit) {
   omp_set_num_threads(before);
 }
 
+TEST(MixedPrecision, StaysWithinItsBoundAndEps) {
+  using Matrix = BlockMatrix<double>;
+  double single = 0;
+  for (const double eps : {1e-7, 1e-5, 1e-3}) {
+    for (const double alpha : {1.0, -3.0}) {
+      Problem<double> p(16, 0.9, Transpose::no, Transpose::no, 1.0);
+      Matrix exact(p.m, p.n), c(p.m, p.n), plain(p.m, p.n);
+      const MultiplyReport all = multiply(alpha, Transpose::no, p.a, Transpose::no, p.b, 0.0, exact);
+      multiply(alpha, Transpose::no, p.a, Transpose::no, p.b, 0.0, plain, {.eps = eps});
+      const MultiplyReport report =
+          multiply(alpha, Transpose::no, p.a, Transpose::no, p.b, 0.0, c, {.eps = eps, .mixed = true});
+      EXPECT_EQ(all.single_products, 0);
+      EXPECT_DOUBLE_EQ(report.bound, report.skipped_bound + report.rounding_bound + report.filtered_norm);
+      EXPECT_LE(difference_norm(dense_of(c), dense_of(exact)), report.bound + 1e-12) << "eps " << eps;
+      // The rounding alone, and the bound says something of it: worst cases are two or three orders above the rule.
+      const double rounded = difference_norm(dense_of(c), dense_of(plain));
+      EXPECT_LE(rounded, report.rounding_bound + 2 * report.filtered_norm + 1e-12);
+      if (report.single_products > 1000) {
+        EXPECT_GT(rounded, 1e-4 * report.rounding_bound);
+      }
+      exact.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+        const std::vector<double> found = c.get(i, j);
+        double squares = 0;
+        for (std::size_t k = 0; k < std::size_t(p.m.size(i)) * std::size_t(p.n.size(j)); ++k) {
+          const double difference = exact.block(slot)[k] - (found.empty() ? 0.0 : found[k]);
+          squares += difference * difference;
+        }
+        EXPECT_LE(std::sqrt(squares), (found.empty() ? 2 : 1) * eps + 1e-12);
+      });
+      single += double(report.single_products);
+    }
+  }
+  EXPECT_GT(single, 0);
+}
+
+TEST(MixedPrecision, SymmetricSquares) {
+  const BlockSizes sizes = random_sizes(40, {5, 13}, next_seed());
+  const auto a = random_blocks<double>(sizes, sizes, Symmetry::symmetric, 1, next_seed(), 0.5);
+  BlockMatrix<double> exact(sizes, sizes, Symmetry::symmetric), c = exact;
+  multiply(1.0, Transpose::no, a, Transpose::no, a, 0.0, exact);
+  const MultiplyReport report =
+      multiply(1.0, Transpose::no, a, Transpose::no, a, 0.0, c, {.eps = 1e-6, .mixed = true, .driver = Driver::own});
+  EXPECT_GT(report.single_products, report.products / 10);
+  EXPECT_LE(difference_norm(dense_of(c), dense_of(exact)), report.bound + 1e-12);
+}
+
+TEST(MixedPrecision, NumbersBeyondSinglePrecisionStayInDouble) {
+  const BlockSizes sizes({4, 4});
+  BlockMatrix<double> a(sizes, sizes), b(sizes, sizes), c(sizes, sizes), exact(sizes, sizes);
+  a.put(0, 0, std::vector<double>(16, 1e200));
+  a.put(0, 1, std::vector<double>(16, 1e-60));
+  b.put(0, 0, std::vector<double>(16, 1e-201));
+  b.put(1, 0, std::vector<double>(16, 1e55));
+  multiply(1.0, Transpose::no, a, Transpose::no, b, 0.0, exact);
+  const MultiplyReport report = multiply(1.0, Transpose::no, a, Transpose::no, b, 0.0, c, {.eps = 1e-5, .mixed = true});
+  EXPECT_EQ(report.single_products, 0);
+  EXPECT_EQ(dense_of(c), dense_of(exact));
+}
+
+TEST(MixedPrecision, ThreadsDoNotChangeABit) {
+  Problem<double> p(24, 0.8, Transpose::no, Transpose::no, 0.5);
+  Dense first;
+  const int before = omp_get_max_threads();
+  for (const int threads : {1, 2, 5}) {
+    omp_set_num_threads(threads);
+    BlockMatrix<double> c(p.m, p.n);
+    multiply(1.0, Transpose::no, p.a, Transpose::no, p.b, 0.0, c, {.eps = 1e-4, .mixed = true});
+    if (first.empty()) first = dense_of(c);
+    EXPECT_EQ(dense_of(c), first) << threads;
+  }
+  omp_set_num_threads(before);
+}
+
+TYPED_TEST(BlockProducts, WholeMatricesGiveTheSame) {
+  using T = TypeParam;
+  const BlockSizes sizes = random_sizes(90, {1, 2, 3}, next_seed());
+  const int before = omp_get_max_threads();
+  for (const Symmetry symmetry : {Symmetry::none, Symmetry::symmetric}) {
+    const auto a = random_blocks<T>(sizes, sizes, symmetry, 0.9, next_seed());
+    const auto old = random_blocks<T>(sizes, sizes, symmetry, 0.3, next_seed());
+    for (const T alpha : {T(1), T(-0.5)}) {
+      std::vector<T> first;
+      BlockMatrix<T> own = old;
+      EXPECT_FALSE(multiply(alpha, Transpose::no, a, Transpose::no, a, T(2), own, {.driver = Driver::own}).dense);
+      for (const int threads : {1, 3}) {
+        omp_set_num_threads(threads);
+        BlockMatrix<T> c = old;
+        const MultiplyReport report = multiply(alpha, Transpose::no, a, Transpose::no, a, T(2), c);
+        EXPECT_TRUE(report.dense);
+        EXPECT_LE(largest_difference(dense_of(c), dense_of(own)), rounding<T>(sizes.total(), 3));
+        if (first.empty()) first = c.to_dense();
+        EXPECT_EQ(c.to_dense(), first) << threads << " threads";
+        BlockMatrix<T> kept = old;
+        multiply(alpha, Transpose::no, a, Transpose::no, a, T(2), kept, {.retain_sparsity = true});
+        EXPECT_EQ(kept.block_count(), old.block_count());
+      }
+    }
+  }
+  omp_set_num_threads(before);
+}
+
 TEST(BlockProducts, FlopsAreThoseOfTheBlocks) {
   const BlockSizes m({3, 4}), k({5}), n({2, 7});
   const BlockMatrix<double> a = random_blocks<double>(m, k, Symmetry::none, 1, next_seed());

@@ -1,0 +1,76 @@
+// What tasks with Hamiltonians and overlaps in files have in common: their parameters and how they are read.
+#pragma once
+
+#include "modules/block_dft/density.h"
+#include "modules/parameters.h"
+#include "modules/task.h"
+
+#include <nlohmann/json.hpp>
+
+namespace quadrille::block_dft {
+
+namespace matrix_input {
+
+constexpr quadrille_parameter in_file =
+    parameter::required(parameter::file_in("file", "HDF5, ELSI CSC or a CSR dump of CP2K, told by its first bytes"));
+constexpr quadrille_parameter out_file =
+    parameter::required(parameter::file_out("file", "ELSI CSC where its name ends in .csc, otherwise dense in HDF5"));
+constexpr quadrille_parameter dataset(const char* name) {
+  return parameter::text("dataset", "of HDF5: a square matrix", name);
+}
+inline constexpr quadrille_parameter h_members[] = {in_file, dataset("H")};
+inline constexpr quadrille_parameter s_members[] = {in_file, dataset("S")};
+inline constexpr quadrille_parameter p_members[] = {out_file, dataset("P")};
+inline constexpr const char* file_excludes[] = {"size", nullptr};
+inline constexpr quadrille_parameter block_members[] = {
+    {.name = "file",
+     .type = QUADRILLE_FILE_IN,
+     .help = "a text file with the number of orbitals of each atom",
+     .excludes = file_excludes},
+    parameter::integer("size", "all blocks have this size, but for a last one", "16", parameter::within(1, 4096))};
+
+constexpr quadrille_parameter hamiltonian = parameter::group("hamiltonian", "H", h_members, "file");
+constexpr quadrille_parameter overlap =
+    parameter::group("overlap", "S, positive definite; without it the identity", s_members, "file");
+constexpr std::int64_t block_size = 16;
+constexpr quadrille_parameter blocks =
+    parameter::group("blocks", "how rows and columns are cut; without it as with size: 16", block_members, "file");
+constexpr quadrille_parameter density = parameter::group("density", "P, written in double", p_members, "file");
+constexpr quadrille_parameter eps =
+    parameter::real("eps", "blocks and products with norms below it are left out; iterations end at its square root",
+                    "1.0e-6", parameter::above_and_up_to(0, 0.1));
+constexpr quadrille_parameter max_iterations =
+    parameter::integer("max_iterations", "of each function of a matrix", "100", parameter::at_least(1));
+constexpr quadrille_parameter order =
+    parameter::integer("order", "of the iterations for S^-1/2 and sign: the power of the residual that a step leaves",
+                       "2", parameter::within(2, 5));
+constexpr quadrille_parameter mixed =
+    parameter::boolean("mixed", "products of blocks in single precision where their rounding is within eps", "false");
+constexpr quadrille_parameter check = parameter::boolean("check", "measure |PSPS - PS| and |SPH - HPS|", "true");
+constexpr quadrille_parameter check_eps = parameter::real(
+    "check_eps", "what products of the check leave out; without it eps / 100", nullptr, parameter::at_least(0));
+
+}  // namespace matrix_input
+
+/// Sizes of `blocks.file`, or as many of `blocks.size` as H has, the last one smaller where they do not add up.
+BlockSizes sizes_of(const TaskContext& context);
+
+/// H or S by the name of its parameter; S is the identity where the job has none.
+BlockMatrix<double> matrix_of(const TaskContext& context, const std::string& name, const BlockSizes& sizes);
+
+/// Fails where H or S has another size than the blocks, `electrons` are more than fit, or the backend is not the CPU.
+void check_matrices(const TaskContext& context, const BlockSizes& sizes);
+void check_electrons(const TaskContext& context, const BlockSizes& sizes);
+void check_backend(const TaskContext& context);
+
+/// eps, max_iterations, order and mixed.
+FunctionOptions function_options(const TaskContext& context);
+
+/// How far an iteration with this residual is, 0 to 1, where residuals are squared in each step.
+double iteration_fraction(double residual, double eps);
+
+/// idempotency and commutation, where the job wants them.
+nlohmann::ordered_json check_json(const TaskContext& context, const BlockMatrix<double>& p,
+                                  const BlockMatrix<double>& h, const BlockMatrix<double>& s);
+
+}  // namespace quadrille::block_dft

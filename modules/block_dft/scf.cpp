@@ -1,0 +1,190 @@
+#include "modules/block_dft/scf.h"
+
+#include "core/error.h"
+#include "modules/block_dft/block_algebra.h"
+#include "modules/take_turns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace quadrille::block_dft {
+namespace {
+
+using Matrix = BlockMatrix<double>;
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+void check_options(const ScfOptions& options) {
+  const auto refuse = [](const std::string& message) { throw Error(ErrorCode::invalid_input, message); };
+  if (!options.density.electrons) refuse("the self-consistent loop needs a number of electrons");
+  if (!(options.mixing > 0 && options.mixing <= 1)) {
+    refuse(fmt::format("mixing = {}: it must be above 0 and at most 1", options.mixing));
+  }
+  if (!(options.eps_scf > 0) || std::isinf(options.eps_scf)) {
+    refuse(fmt::format("eps_scf = {}: it must be above 0, and finite", options.eps_scf));
+  }
+  if (options.method == ScfMethod::curvy && options.density.method == DensityMethod::dense) {
+    refuse("curvy steps begin with a density matrix of trs4 or sign");
+  }
+}
+
+double inner(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+/// Charges that move to and fro by as much again and again: with r_n = q(P) - q of one mode, r_n+1 = (1 - mixing
+/// lambda) r_n, and lambda, the same for any mixing, is above 2 / mixing.
+class OscillationWatch {
+ public:
+  explicit OscillationWatch(double mixing) : mixing_(mixing) {}
+
+  void look(const std::vector<double>& residual) {
+    constexpr int patience = 5;
+    if (!last_.empty()) {
+      const double before = inner(last_, last_), now = inner(residual, residual), both = inner(residual, last_);
+      const bool back = both < -0.9 * std::sqrt(before * now) && now > 0.98 * before;
+      times_ = back ? times_ + 1 : 0;
+      if (times_ == patience) fail(1 - both / before, std::sqrt(now));
+    }
+    last_ = residual;
+  }
+
+ private:
+  [[noreturn]] void fail(double lambda_times_mixing, double size) const {
+    throw Error(ErrorCode::numerical,
+                fmt::format("the self-consistent loop oscillates: charges move to and fro by {:.3g} with mixing {:g}; "
+                            "{:.2g} should converge, and curvy steps need none",
+                            size, mixing_, mixing_ / lambda_times_mixing));
+  }
+
+  double mixing_;
+  std::vector<double> last_;
+  int times_ = 0;
+};
+
+class Loop {
+ public:
+  Loop(const SccModel& model, const ScfOptions& options)
+      : model_(model), options_(options), limit_(options.eps_scf * *options.density.electrons) {}
+
+  Scf run() {
+    DensitySolver solver(model_.s, options_.density);
+    if (options_.method == ScfMethod::curvy) {
+      minimise(solver);
+    } else {
+      mix(solver);
+    }
+    finish();
+    return std::move(out_);
+  }
+
+ private:
+  Density density_at(DensitySolver& solver, const std::vector<double>& charges) const {
+    Density density = solver.density(scc_hamiltonian(model_, charges));
+    const FunctionReport& last = density.steps.back().report;
+    if (density.converged) return density;
+    throw Error(ErrorCode::numerical,
+                fmt::format("a density matrix of the self-consistent loop has not converged: residual {:.2e} after {} "
+                            "iterations; more max_iterations may do, unless there is no gap",
+                            last.residual, last.iterations));
+  }
+
+  /// Whether the energy has come to rest.
+  bool push(ScfIteration iteration) {
+    iteration.change = out_.iterations.empty() ? none : iteration.energy - out_.iterations.back().energy;
+    out_.iterations.push_back(iteration);
+    if (options_.progress) options_.progress(int(out_.iterations.size()), iteration.energy, iteration.change);
+    return std::abs(iteration.change) < limit_;
+  }
+
+  static ScfIteration summary(const Density& density, double began) {
+    ScfIteration out;
+    out.mu = density.mu.value_or(none);
+    for (const DensityStep& step : density.steps) {
+      out.bound += step.report.bound;
+      out.flops += step.report.flops;
+    }
+    out.occupation = density.p.occupation();
+    out.seconds = now() - began;
+    return out;
+  }
+
+  void mix(DensitySolver& solver) {
+    OscillationWatch watch(options_.mixing);
+    std::vector<double> charges = model_.neutral, residual(charges.size());
+    while (!out_.converged && int(out_.iterations.size()) < options_.max_iterations) {
+      const double began = now();
+      Density density = density_at(solver, charges);
+      out_.charges = mulliken_charges(density.p, model_.s);
+      ScfIteration iteration = summary(density, began);
+      iteration.energy = dot(density.p, model_.h0) + charge_energy(model_, out_.charges);
+      for (std::size_t a = 0; a < residual.size(); ++a) {
+        residual[a] = out_.charges[a] - charges[a];
+        iteration.charge_change = std::max(iteration.charge_change, std::abs(residual[a]));
+      }
+      out_.p = std::move(density.p);
+      // A loop that goes to and fro may have the same energy on both sides.
+      out_.converged = push(iteration) && interaction_energy(residual) < limit_;
+      if (out_.converged) continue;
+      watch.look(residual);
+      for (std::size_t a = 0; a < residual.size(); ++a) charges[a] += options_.mixing * residual[a];
+    }
+  }
+
+  double interaction_energy(std::vector<double> residual) const {
+    for (std::size_t a = 0; a < residual.size(); ++a) residual[a] += model_.neutral[a];
+    return std::abs(charge_energy(model_, residual));
+  }
+
+  void minimise(DensitySolver& solver) {
+    double began = now();
+    Density start = density_at(solver, model_.neutral);
+    ScfIteration iteration = summary(start, began);
+    CurvySteps steps(model_, std::move(start.p), solver.inverse_root(), options_.direction, options_.density.function);
+    iteration.energy = steps.energy();
+    push(iteration);
+    while (!out_.converged && int(out_.iterations.size()) < options_.max_iterations) {
+      began = now();
+      const std::vector<double> before = steps.charges();
+      const CurvySteps::Step step = steps.step();
+      iteration = {.energy = steps.energy(), .gradient = step.gradient, .mu = none, .bound = step.report.bound};
+      iteration.flops = step.report.flops;
+      iteration.occupation = steps.p().occupation();
+      iteration.seconds = now() - began;
+      for (std::size_t a = 0; a < before.size(); ++a) {
+        iteration.charge_change = std::max(iteration.charge_change, std::abs(steps.charges()[a] - before[a]));
+      }
+      out_.converged = push(iteration);
+    }
+    out_.p = steps.p();
+    out_.charges = steps.charges();
+  }
+
+  void finish() {
+    out_.h = scc_hamiltonian(model_, out_.charges);
+    out_.band_energy = dot(out_.p, model_.h0);
+    out_.charge_energy = charge_energy(model_, out_.charges);
+    out_.energy = out_.band_energy + out_.charge_energy;
+    out_.electrons = dot(out_.p, model_.s);
+  }
+
+  const SccModel& model_;
+  const ScfOptions& options_;
+  double limit_;
+  Scf out_;
+};
+
+}  // namespace
+
+Scf self_consistent(const SccModel& model, const ScfOptions& options) {
+  check_options(options);
+  require_model(model);
+  return Loop(model, options).run();
+}
+
+}  // namespace quadrille::block_dft

@@ -1,0 +1,299 @@
+#include "modules/block_dft/scf_task.h"
+
+#include "core/system/atomic_file.h"
+#include "core/system/csv.h"
+#include "core/system/log.h"
+#include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/matrix_files.h"
+#include "modules/block_dft/matrix_inputs.h"
+#include "modules/block_dft/model_system.h"
+#include "modules/block_dft/random_blocks.h"
+#include "modules/block_dft/scf.h"
+#include "modules/take_turns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille::block_dft {
+namespace {
+
+using namespace parameter;
+using Json = nlohmann::ordered_json;
+
+struct Problem {
+  SccModel model;
+  double electrons;
+};
+
+BlockSizes model_sizes(const TaskContext& context) {
+  const std::vector<std::int64_t> kinds = context.integers("model.block_sizes");
+  return random_sizes(std::int32_t(context.integer("model.atoms")), {kinds.begin(), kinds.end()},
+                      std::uint64_t(context.integer("model.seed")));
+}
+
+BlockSizes sizes_of_problem(const TaskContext& context) {
+  return context.has("model.atoms") ? model_sizes(context) : sizes_of(context);
+}
+
+ModelSystem made_system(const TaskContext& context) {
+  return model_system({.sizes = model_sizes(context),
+                       .decay = context.real("model.decay"),
+                       .cutoff = context.real("model.cutoff"),
+                       .coupling = context.real("model.coupling"),
+                       .polarity = context.real("model.polarity"),
+                       .seed = std::uint64_t(context.integer("model.seed"))});
+}
+
+/// As many electrons for each orbital as on average.
+std::vector<double> even_charges(const BlockSizes& sizes, double electrons) {
+  std::vector<double> out;
+  for (const std::int32_t size : sizes.sizes()) out.push_back(electrons * size / double(sizes.total()));
+  return out;
+}
+
+AtomPositions positions_of(const TaskContext& context, std::int32_t atoms) {
+  AtomPositions out;
+  const std::vector<double> numbers =
+      read_numbers(context.input_file("positions"), 3 * std::size_t(atoms), fmt::format("x, y, z of {} atoms", atoms));
+  for (std::size_t a = 0; a < std::size_t(atoms); ++a) {
+    out.at.push_back({numbers[3 * a], numbers[3 * a + 1], numbers[3 * a + 2]});
+  }
+  if (context.has("cell.x")) out.cell = {context.real("cell.x"), context.real("cell.y"), context.real("cell.z")};
+  return out;
+}
+
+Problem problem_of(const TaskContext& context) {
+  Problem out;
+  SccModel& model = out.model;
+  AtomPositions positions;
+  if (context.has("model.atoms")) {
+    ModelSystem system = made_system(context);
+    model.h0 = std::move(system.h);
+    model.s = std::move(system.s);
+    model.neutral = std::move(system.neutral);
+    positions = std::move(system.positions);
+    out.electrons = context.has("electrons") ? context.real("electrons") : system.electrons;
+  } else {
+    const BlockSizes sizes = sizes_of(context);
+    model.h0 = matrix_of(context, "hamiltonian", sizes);
+    model.s = matrix_of(context, "overlap", sizes);
+    out.electrons = context.real("electrons");
+    model.neutral = even_charges(sizes, out.electrons);
+    positions.at.resize(std::size_t(sizes.count()));
+  }
+  const std::int32_t atoms = model.s.rows().count();
+  if (context.has("neutral")) {
+    model.neutral = read_numbers(context.input_file("neutral"), std::size_t(atoms),
+                                 fmt::format("the charges of {} neutral atoms", atoms));
+  }
+  if (context.has("positions")) positions = positions_of(context, atoms);
+  model.gamma = charge_interaction(
+      positions,
+      {.hubbard = context.real("hubbard"), .screening = context.real("screening"), .cutoff = context.real("cutoff")});
+  return out;
+}
+
+ScfOptions options_of(const TaskContext& context, double electrons) {
+  ScfOptions options;
+  const std::string method = context.text("method");
+  const bool curvy = method == "curvy";
+  options.method = curvy ? ScfMethod::curvy : ScfMethod::mixing;
+  options.density.method = density_method_named(curvy ? "trs4" : method);
+  options.density.electrons = electrons;
+  options.density.function = function_options(context);
+  options.eps_scf = context.real("eps_scf");
+  options.max_iterations = int(context.integer("max_scf"));
+  if (!curvy) options.mixing = context.real("mixing");
+  if (curvy && context.text("direction") == "steepest_descent") options.direction = CurvyDirection::steepest_descent;
+  return options;
+}
+
+/// The line says the iteration of the loop and what it is at; changes of the energy that fall by the same factor say
+/// how long it takes.
+class Progress {
+ public:
+  Progress(const TaskContext& context, ScfOptions& options)
+      : context_(context), limit_(options.eps_scf * *options.density.electrons) {
+    options.progress = [this](int iteration, double energy, double change) { at(iteration, energy, change); };
+    options.density.progress = [this](const std::string& what, int iteration, double residual) {
+      context_.progress_or_stop(fmt::format("{}; {}, iteration {}, residual {:.1e}", line_, what, iteration, residual),
+                                fraction_);
+    };
+  }
+
+ private:
+  void at(int iteration, double energy, double change) {
+    line_ = fmt::format("iteration {}, E = {:.10g}", iteration, energy);
+    if (!std::isnan(change)) line_ += fmt::format(", change {:.1e}", change);
+    change = std::abs(change);
+    if (std::isnan(first_)) first_ = change;
+    if (change > 0 && first_ > limit_) {
+      fraction_ = std::clamp(std::log(first_ / change) / std::log(first_ / limit_), fraction_, 1.0);
+    }
+    context_.progress_or_stop(line_, fraction_);
+  }
+
+  const TaskContext& context_;
+  double limit_, first_ = std::nan(""), fraction_ = 0;
+  std::string line_ = "first density matrix";
+};
+
+Json iteration_json(const ScfIteration& one) {
+  return {{"energy", one.energy},
+          {"change", known(!std::isnan(one.change), one.change)},
+          {"charge_change", one.charge_change},
+          {"gradient", known(one.gradient > 0, one.gradient)},
+          {"mu", known(!std::isnan(one.mu), one.mu)},
+          {"bound", one.bound},
+          {"flops", one.flops},
+          {"occupation", one.occupation},
+          {"seconds", one.seconds}};
+}
+
+/// The extremes of q - q0.
+Json charges_json(const SccModel& model, const Scf& scf) {
+  double low = INFINITY, high = -INFINITY;
+  for (std::size_t a = 0; a < scf.charges.size(); ++a) {
+    low = std::min(low, scf.charges[a] - model.neutral[a]);
+    high = std::max(high, scf.charges[a] - model.neutral[a]);
+  }
+  return {{"lowest", low}, {"highest", high}};
+}
+
+void write_charges(const std::string& path, const Scf& scf) {
+  std::string text;
+  for (const double charge : scf.charges) text += fmt::format("{:.15g}\n", charge);
+  write_file(path, text);
+}
+
+constexpr const char* methods[] = {"trs4", "sign", "dense", "curvy", nullptr};
+constexpr const char* directions[] = {"conjugate_gradient", "steepest_descent", nullptr};
+constexpr const char* with_curvy[] = {"curvy", nullptr};
+constexpr const char* with_mixing[] = {"trs4", "sign", "dense", nullptr};
+constexpr quadrille_condition if_curvy[] = {{.parameter = "method", .values = with_curvy}, {}};
+constexpr quadrille_condition if_mixing[] = {{.parameter = "method", .values = with_mixing}, {}};
+constexpr const char* model_excludes[] = {"hamiltonian", "overlap", "blocks", "positions", nullptr};
+constexpr quadrille_parameter kind = integer("size", nullptr, nullptr, within(1, 4096));
+constexpr quadrille_parameter cell_members[] = {real("x", "its edge along x", "0", at_least(0)),
+                                                real("y", "its edge along y", "0", at_least(0)),
+                                                real("z", "its edge along z", "0", at_least(0))};
+constexpr quadrille_parameter model_members[] = {
+    required(integer("atoms", "on a periodic cubic lattice of spacing 1", nullptr, within(2, 1e6))),
+    list("block_sizes", "each atom has as many orbitals as one of these, drawn at random", "[4]", kind),
+    real("decay", "elements between atoms at a distance d are random times exp(-decay d)", "1.5", at_least(0)),
+    real("cutoff", "no elements beyond this distance", "4", above(0)),
+    real("coupling",
+         "the largest sum of magnitudes of elements between atoms in a row of H; a gap is certain up to 0.9", "0.5",
+         at_least(0)),
+    real("polarity", "neutral atoms have up to this many electrons more or less than levels below the gap", "0.1",
+         at_least(0)),
+    integer("seed", "of sizes, levels and elements", "1", within(0, 9e15))};
+
+constexpr quadrille_parameter model() {
+  quadrille_parameter out =
+      group("model", "an insulator that is made, in place of files: README.md of block_dft", model_members, "atoms");
+  out.excludes = model_excludes;
+  return out;
+}
+
+constexpr quadrille_parameter given(quadrille_parameter parameter, const quadrille_condition* condition) {
+  parameter.only_if = condition;
+  return parameter;
+}
+
+}  // namespace
+
+const quadrille_parameter scf_parameters[scf_parameter_count] = {
+    model(),
+    matrix_input::hamiltonian,
+    matrix_input::overlap,
+    matrix_input::blocks,
+    real("electrons", "tr(P S), one electron per occupied orbital; of a model those below its gap", nullptr, above(0)),
+    file_in("neutral", "a text file with the electrons of each neutral atom; without it as many for each orbital"),
+    real("hubbard", "U: what an electron more costs on its atom", "1", at_least(0), "as H"),
+    real("screening", "charges of atoms at a distance r interact by exp(-r / screening) / sqrt(r^2 + U^-2); 0: not",
+         "0", at_least(0)),
+    real("cutoff", "no interaction beyond this distance; 0: where the exponential is below 1e-12", "0", at_least(0)),
+    file_in("positions", "a text file with x, y, z of each atom"),
+    group("cell", "the box that the positions repeat in; along an axis whose edge is 0 they do not", cell_members),
+    choice("method",
+           "of each density matrix: trs4, sign or dense, with mixing; or curvy steps from one of trs4, without", "trs4",
+           methods),
+    given(real("mixing", "the share of the new charges in those of the next Hamiltonian", "0.3", above_and_up_to(0, 1)),
+          if_mixing),
+    given(choice("direction", "of curvy steps", "conjugate_gradient", directions), if_curvy),
+    real("eps_scf", "ends when the energy changes by less than this for each electron", "1.0e-7", above(0)),
+    integer("max_scf", "iterations of the loop", "100", at_least(1)),
+    matrix_input::eps,
+    matrix_input::max_iterations,
+    matrix_input::order,
+    matrix_input::mixed,
+    matrix_input::check,
+    matrix_input::check_eps,
+    boolean("compare", "the error of the energy against a loop with LAPACK, for matrices that are small enough",
+            "false"),
+    matrix_input::density,
+    file_out("charges", "electrons of each atom, a line each")};
+
+void check_scf(const TaskContext& context) {
+  if (context.has("model.atoms") == context.has("hamiltonian.file")) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "give `model` or `hamiltonian`, one of the two");
+  }
+  if (context.has("hamiltonian.file") && !context.has("electrons")) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "matrices of files need `electrons`");
+  }
+  if (context.has("hamiltonian.file") && !context.has("positions") && context.real("screening") > 0) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "needs `positions`", "screening");
+  }
+  const BlockSizes sizes = sizes_of_problem(context);
+  if (!context.has("model.atoms")) check_matrices(context, sizes);
+  check_electrons(context, sizes);
+  check_backend(context);
+}
+
+void run_scf(const TaskContext& context) {
+  check_scf(context);
+  const Problem problem = problem_of(context);
+  const SccModel& model = problem.model;
+  ScfOptions options = options_of(context, problem.electrons);
+  const Progress progress(context, options);
+  const double began = now();
+  const Scf scf = self_consistent(model, options);
+  const double seconds = now() - began;
+  Json iterations = Json::array();
+  for (const ScfIteration& one : scf.iterations) iterations.push_back(iteration_json(one));
+  const BlockSizes& sizes = model.s.rows();
+  Json out = {
+      {"orbitals", sizes.total()},          {"blocks", sizes.count()},    {"method", context.text("method")},
+      {"converged", scf.converged},         {"energy", scf.energy},       {"band_energy", scf.band_energy},
+      {"charge_energy", scf.charge_energy}, {"electrons", scf.electrons}, {"charge_transfer", charges_json(model, scf)},
+      {"occupation", scf.p.occupation()},   {"seconds", seconds},         {"iterations", iterations}};
+  out.update(check_json(context, scf.p, scf.h, model.s));
+  if (context.boolean("compare")) {
+    options.method = ScfMethod::mixing;
+    options.density.method = DensityMethod::dense;
+    options.eps_scf = std::min(options.eps_scf, 1e-12);
+    options.max_iterations = 1000;
+    const double start = now();
+    const Scf dense = self_consistent(model, options);
+    out.update({{"dense_energy", dense.energy}, {"dense_seconds", now() - start}});
+    out["energy_error_per_block"] = std::abs(scf.energy - dense.energy) / sizes.count();
+  }
+  if (context.has("density.file")) {
+    write_symmetric(context.output_file("density.file"), context.text("density.dataset"), scf.p, scf.electrons);
+  }
+  if (context.has("charges")) write_charges(context.output_file("charges"), scf);
+  if (!scf.converged) {
+    context.warn(
+        fmt::format("the self-consistent loop has not converged after {} iterations: the last changed the energy "
+                    "by {:.2e}",
+                    scf.iterations.size(), scf.iterations.back().change));
+  }
+  log().info("{}: {} orbitals, E = {:.12g} after {} iterations, {:.3g} s", context.task_name(), sizes.total(),
+             scf.energy, scf.iterations.size(), seconds);
+  context.result(out.dump());
+}
+
+}  // namespace quadrille::block_dft
