@@ -51,7 +51,7 @@ spdlog::level::level_enum level_of(quadrille_log_level level) {
     case QUADRILLE_LOG_WARNING: return spdlog::level::warn;
     case QUADRILLE_LOG_ERROR: return spdlog::level::err;
   }
-  throw Error(ErrorCode::invalid_input, fmt::format("{} is no level of the log; there are 1 to 4", int(level)));
+  throw Error(ErrorCode::invalid_input, fmt::format("{} is not a log level; levels are 1 to 4", int(level)));
 }
 
 int threads_of(const Parameters& words) {

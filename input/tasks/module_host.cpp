@@ -169,7 +169,7 @@ void write_log(quadrille_run* run, quadrille_log_level level, const char* text) 
       case QUADRILLE_LOG_WARNING: log().warn("{}", said); return QUADRILLE_DONE;
       case QUADRILLE_LOG_ERROR: log().error("{}", said); return QUADRILLE_DONE;
     }
-    throw std::invalid_argument(fmt::format("{} is no level of the log; there are 1 to 4", int(level)));
+    throw std::invalid_argument(fmt::format("{} is not a log level; levels are 1 to 4", int(level)));
   });
 }
 

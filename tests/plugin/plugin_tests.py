@@ -170,8 +170,8 @@ class Modules(ProgramTest):
                              (25, "it releases memory that it was not given"), (26, "it keeps a state without parts"),
                              (27, "'a.b' is not a valid name for a part of a state"),
                              (28, "it puts the part 'a' twice into one state"), (29, "'number' has another type"),
-                             (30, "9 is no level of the log; there are 1 to 4"),
-                             (31, "it gives a null pointer as a text for the log")):
+                             (30, "9 is not a log level; levels are 1 to 4"),
+                             (31, "it passes a null pointer as a text for the log")):
             with self.subTest(number=number):
                 process = self.call("run", self.write_job({"run": [{"task": "c_echo", "number": number}]}), "--out",
                                     self.path(str(number)), env=search("in_c"))
