@@ -1,6 +1,7 @@
 #include "input/folder_lock.h"
 
 #include "core/error.h"
+#include "core/system/host_name.h"
 #include "core/system/log.h"
 
 #include <fcntl.h>
@@ -23,11 +24,6 @@ bool is_there(int descriptor, const std::string& file) {
   }, named{};
   return ::fstat(descriptor, &open) == 0 && ::stat(file.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
          open.st_dev == named.st_dev;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unknown host";
 }
 
 std::string holder(int descriptor) {

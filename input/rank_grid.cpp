@@ -21,10 +21,14 @@ Backend& RankGrid::backend(const std::string& name) const {
   if (ranks == nullptr) return find_backend(name);
   Backend* found = nullptr;
   all_or_none(*all(), [&] { found = &find_backend(name, ranks->local_rank()); });
-  if (same_everywhere(*all(), found->name())) return *found;
-  throw Error(ErrorCode::unsupported, fmt::format("some ranks have a usable GPU and some have not (the backend of rank "
-                                                  "{} is {}): start them on the others only, or use --backend cpu",
-                                                  ranks->rank(), found->name()));
+  require_same(*all(), found->name(), [&](const std::string& of_first) {
+    const std::string trouble = backend_trouble(of_first);
+    return Error(ErrorCode::unsupported,
+                 fmt::format("the backend of this rank is {}, that of rank 0 {}{}: start ranks only where all have a "
+                             "usable GPU, or use --backend cpu",
+                             found->name(), of_first, trouble.empty() ? "" : fmt::format(" (here {})", trouble)));
+  });
+  return *found;
 }
 
 std::shared_ptr<const Communicator> RankGrid::all() const {

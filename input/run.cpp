@@ -1,6 +1,5 @@
 #include "input/run.h"
 
-#include "core/build_id.h"
 #include "core/comm/agreement.h"
 #include "core/comm/process_grid.h"
 #include "core/simd/isa.h"
@@ -25,6 +24,7 @@ namespace quadrille {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 /// Whether any rank has some. Collective.
 bool any_errors(const Communicator& all, const std::vector<Error>& errors) {
@@ -33,16 +33,15 @@ bool any_errors(const Communicator& all, const std::vector<Error>& errors) {
   return failed > 0;
 }
 
-/// Ranks of different builds or jobs would wait for each other for ever.
-void require_one_job(const Communicator& all, const Job& job, const RunOptions& options) {
-  const auto require = [&](const std::string& mine, const char* what) {
-    if (same_everywhere(all, mine)) return;
-    throw Error(ErrorCode::invalid_input, fmt::format("the ranks {}: start all of them with the same", what));
-  };
-  require(build_id(), "are of different builds of Quadrille");
-  require(job_json(job).dump(), "have read different jobs");
-  require(fmt::format("{} {} {} {}", options.out, options.backend, options.threads, options.force),
-          "were given different options");
+/// Ranks of different jobs would wait for each other for ever.
+void require_one_job(const Communicator& all, const Job& job) {
+  const Json mine = job_json(job);
+  require_same(all, mine.dump(), [&](const std::string& of_first) {
+    return Error(ErrorCode::invalid_input,
+                 fmt::format("this rank has read another job than rank 0: {}; all ranks must have the same file",
+                             first_difference(Json::parse(of_first), mine)),
+                 {.file = job.file.string()});
+  });
 }
 
 }  // namespace
@@ -109,7 +108,7 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   if (errors.empty()) check_outputs(job, place, errors);
   if (errors.empty()) check_inputs(job, errors, options.grid);
   if (failed()) return 1;
-  require_one_job(*all, job, options);
+  require_one_job(*all, job);
 
   Backend& backend = options.grid.backend(options.backend);
   check_backend(job, backend, errors);

@@ -107,8 +107,26 @@ TEST(RankAgreement, AStepThatFailsOnOneRankFailsOnAll) {
 TEST(RankAgreement, TextsAreRankZeros) {
   const auto all = all_ranks();
   EXPECT_EQ(share(*all, std::string(std::size_t(3 + all->rank()), 'a')), "aaa");
-  EXPECT_TRUE(same_everywhere(*all, "job"));
-  EXPECT_FALSE(same_everywhere(*all, all->rank() == 1 ? "another" : "job"));
+}
+
+TEST(RankAgreement, ARankWithAnotherTextSaysSo) {
+  const auto all = all_ranks();
+  const int bad = all->size() - 1;
+  const auto caught = [&](const std::string& mine) -> std::string {
+    try {
+      require_same(*all, mine, [&](const std::string& of_first) {
+        return Error(ErrorCode::invalid_input, mine + " here, " + of_first + " there");
+      });
+    } catch (const FailedElsewhere& elsewhere) {
+      return "rank " + std::to_string(elsewhere.rank());
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return "";
+  };
+  EXPECT_EQ(caught("job"), "");
+  EXPECT_EQ(caught(all->rank() == bad ? "another" : "job"),
+            all->rank() == bad ? "another here, job there" : "rank " + std::to_string(bad));
 }
 
 }  // namespace

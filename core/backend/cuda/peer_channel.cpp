@@ -3,10 +3,10 @@
 #include "core/backend/cuda/peer_signal.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/error.h"
+#include "core/system/host_name.h"
 
 #include <cuda.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -22,12 +22,10 @@ constexpr std::size_t line = 256;  ///< bytes between what different ranks write
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + line - 1) / line * line; }
 
 /// What tells hosts from each other, and starts of one.
-std::string host_name() {
-  char name[128] = "";
-  (void)::gethostname(name, sizeof name - 1);
+std::string start_of_host() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return name + (" " + boot);
+  return host_name() + " " + boot;
 }
 
 /// Asks the device to go on with what comes later on the stream only when each of counters[0..count) is at least
@@ -209,7 +207,7 @@ std::unique_ptr<DeviceChannel> make_peer_channel(const Communicator& communicato
   }
   PeerMemory memory{.messages = messages};
   Offer mine{};
-  put(mine.host, host_name());
+  put(mine.host, start_of_host());
   put(mine.reason, tried([&] { allocate(memory, mine); }));
   std::vector<Offer> offers(std::size_t(communicator.size()));
   communicator.gather(&mine, sizeof mine, offers.data());
