@@ -32,7 +32,7 @@ class QUADRILLE_API Dslash {
   /// "wilson_half_12", and what it was compiled for.
   std::string kernel_name() const { return kernel_->name(); }
   std::string kernel_resources() const { return kernel_->resources(); }
-  std::string architecture() const { return spinor_.backend->architecture(spinor_.layout, spinor_.precision); }
+  std::string architecture() const { return kernel_->architecture(); }
   /// Compulsory bytes per site: the links loaded, one spinor read and one written, one more with the xpay term.
   double bytes_per_site(bool xpay) const;
 

@@ -26,6 +26,7 @@ class CpuHop final : public HopKernel {
   }
 
   std::string name() const override { return kernel_.name; }
+  std::string architecture() const override { return to_string(kernel_.isa); }
   void run(const HopCall& call) const override;
 
  private:
@@ -98,8 +99,8 @@ dirac::DslashArgs CpuHop::arguments(const HopCall& call) const {
   args.a = call.a;
   args.b = call.b;
   args.spatial = setup_.scalars.spatial;
-  args.upper = call.dagger == Dagger::Yes ? 12 : 0;
-  args.lower = 12 - args.upper;
+  args.upper = call.dagger == Dagger::Yes ? site_formats::spinor.section : 0;
+  args.lower = site_formats::spinor.section - args.upper;
   // A result that would not survive in the caches goes past them: its old content need not be fetched then.
   const std::size_t links =
       setup_.spatial_links->desc().bytes() + (setup_.form.temporal_gauge ? 0 : setup_.time_links->desc().bytes());

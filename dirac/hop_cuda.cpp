@@ -115,6 +115,9 @@ class CudaHop final : public HopKernel {
   }
 
   std::string name() const override { return entry_.name; }
+  std::string architecture() const override {
+    return setup_.spinor.backend->architecture(setup_.spinor.layout, setup_.spinor.precision);
+  }
   std::string resources() const override {
     const std::optional<std::size_t> chosen = chosen_[0] ? chosen_[0] : chosen_[1];
     if (!chosen) return "";
@@ -168,7 +171,7 @@ class CudaHop final : public HopKernel {
     const FieldDesc& desc = call.y->desc();
     const Dims& dims = desc.lattice->dims();
     const TuningKey key{
-        desc.backend->device() + ", " + desc.backend->architecture(desc.layout, desc.precision), build,
+        desc.backend->device() + ", " + architecture(), build,
         fmt::format("{}{}{}{} {}x{}x{}x{}", entry_.name, setup_.form.temporal_gauge ? "_temporal_gauge" : "",
                     call.z != nullptr ? "_xpay" : "", args_.edges.special ? "_inner" : "", dims[0], dims[1], dims[2],
                     dims[3])};

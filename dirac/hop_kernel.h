@@ -48,6 +48,8 @@ class HopKernel {
  public:
   virtual ~HopKernel() = default;
   virtual std::string name() const = 0;  ///< "wilson_half_12"
+  /// What it is compiled for: "avx2", "sm_90".
+  virtual std::string architecture() const = 0;
   /// How the kernel sits on the device, once it has run: "128 registers, 0 bytes local, 16 of 64 warps, walk
   /// 16x4x2x4/2". Empty on a CPU.
   virtual std::string resources() const { return ""; }

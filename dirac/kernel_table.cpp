@@ -50,7 +50,7 @@ const std::vector<KernelInfo>& table() {
 }  // namespace
 
 const KernelInfo& find_kernel(const std::string& op, Precision precision, Reconstruct reconstruct, int lanes) {
-  const Isa isa = isa_of_lanes(lanes, precision);
+  const Isa isa = rounding_isa_of_lanes(lanes, precision);
   std::set<std::string> built;
   for (const KernelInfo& kernel : table()) {
     if (kernel.op == op && kernel.precision == precision && kernel.reconstruct == reconstruct && kernel.isa == isa) {
@@ -90,7 +90,7 @@ PackKernel find_pack_kernel(const std::string& op, Precision precision, int lane
 #undef X
 #endif
   };
-  const Isa isa = isa_of_lanes(lanes, precision);
+  const Isa isa = rounding_isa_of_lanes(lanes, precision);
   for (const Entry& kernel : kernels) {
     if (kernel.op == op && kernel.precision == precision && kernel.isa == isa) return kernel.run;
   }

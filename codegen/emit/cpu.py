@@ -298,11 +298,13 @@ def entry(kernel, stem, args, function):
 #define QUADRILLE_JOIN(a, b) QUADRILLE_JOIN_(a, b)
 
 void QUADRILLE_JOIN({stem}_, QUADRILLE_ISA)(const {args}& args, int lanes, std::int64_t begin, std::int64_t end) {{
-#if QUADRILLE_ISA_BYTES == 16
+  constexpr int real_bytes = int(sizeof(typename {STORAGE[kernel['precision']]}::Real));
+  constexpr int native = QUADRILLE_ISA_BYTES / real_bytes;
+  if (lanes == native) return {function}<native>(args, begin, end);
+#if QUADRILLE_ISA_BYTES <= 32  // lattices that can be cut into fewer lanes, or none
+  if (lanes == 16 / real_bytes) return {function}<16 / real_bytes>(args, begin, end);
   if (lanes == 1) return {function}<1>(args, begin, end);
 #endif
-  constexpr int native = QUADRILLE_ISA_BYTES / int(sizeof(typename {STORAGE[kernel['precision']]}::Real));
-  if (lanes == native) return {function}<native>(args, begin, end);
 }}
 """
 

@@ -1353,11 +1353,13 @@ void run_any(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
 #define QUADRILLE_JOIN(a, b) QUADRILLE_JOIN_(a, b)
 
 void QUADRILLE_JOIN(wilson_single_12_, QUADRILLE_ISA)(const DslashArgs& args, int lanes, std::int64_t begin, std::int64_t end) {
-#if QUADRILLE_ISA_BYTES == 16
+  constexpr int real_bytes = int(sizeof(typename SingleStorage::Real));
+  constexpr int native = QUADRILLE_ISA_BYTES / real_bytes;
+  if (lanes == native) return run_any<native>(args, begin, end);
+#if QUADRILLE_ISA_BYTES <= 32  // lattices that can be cut into fewer lanes, or none
+  if (lanes == 16 / real_bytes) return run_any<16 / real_bytes>(args, begin, end);
   if (lanes == 1) return run_any<1>(args, begin, end);
 #endif
-  constexpr int native = QUADRILLE_ISA_BYTES / int(sizeof(typename SingleStorage::Real));
-  if (lanes == native) return run_any<native>(args, begin, end);
 }
 
 }  // namespace quadrille::dirac

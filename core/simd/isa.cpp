@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/layout/vector_layout.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace quadrille {
@@ -73,6 +74,11 @@ Isa isa_of_lanes(int lanes, Precision precision) {
   Isa isa = Isa::Generic;
   while (native_lanes(isa, precision) < lanes) isa = Isa(int(isa) + 1);
   return isa;
+}
+
+Isa rounding_isa_of_lanes(int lanes, Precision precision) {
+  const Isa narrowest = isa_of_lanes(lanes, precision);
+  return built(Isa::Avx2) ? std::max(narrowest, std::min(active_isa(), Isa::Avx2)) : narrowest;
 }
 
 int choose_lanes(const Dims& dims, Precision precision, Isa isa) {

@@ -30,6 +30,11 @@ constexpr int native_lanes(Isa isa, Precision precision) { return (16 << int(isa
 /// The instruction set whose kernels work on `lanes` lanes: the narrowest one whose registers they fill.
 QUADRILLE_API Isa isa_of_lanes(int lanes, Precision precision);
 
+/// The same of kernels whose bits must not depend on how a lattice is divided over ranks: where active_isa() is AVX2 or
+/// AVX-512, which fuse multiplications and additions, never generic, so that the few lanes of small parts round as many
+/// do.
+QUADRILLE_API Isa rounding_isa_of_lanes(int lanes, Precision precision);
+
 /// The widest layout of `isa` or below that a lattice of these local extents can be cut into; 1 when none fits.
 QUADRILLE_API int choose_lanes(const Dims& dims, Precision precision, Isa isa);
 

@@ -130,5 +130,28 @@ TEST(RankDslashOfSmallParts, IsThatOfOneProcess) {
   }
 }
 
+/// Lattices that are cut into more lanes than their parts: 8 or 16 and 4, 2 to 8 and 2, 1 to 4 and 1 in double.
+TEST(RankDslashOfPartsWithFewerLanes, IsThatOfOneProcess) {
+  const int last = 6 * ranks().size();
+  for (const Dims& dims : {Dims{4, 4, 6, last}, Dims{6, 4, 6, last}, Dims{6, 6, 6, last}}) {
+    const Lattice whole(dims), lattice(dims, ranks().communicator({1, 1, 1, ranks().size()}));
+    const std::uint64_t seed = testing::shared_seed();
+    const HostSpinor in = testing::random_spinor(dims, seed);
+    const auto links_of = [&](const Lattice& one) {
+      return std::make_shared<const GaugeStore>(one, GaugeStart::hot(seed), testing::backend());
+    };
+    for (const OperatorForm& form : testing::all_forms()) {
+      if (form.precision == Precision::Half) continue;
+      const Dslash one("wilson", links_of(whole), scalars, form), dslash("wilson", links_of(lattice), scalars, form);
+      Fields alone(whole, in, in, form.precision);
+      Fields mine(lattice, part_of(in, lattice), part_of(in, lattice), form.precision);
+      EXPECT_LE(
+          largest_deviation(mine.apply(dslash, Dagger::No, true), part_of(alone.apply(one, Dagger::No, true), lattice)),
+          most_deviation(form.precision))
+          << grid_text(dims) << ' ' << to_string(form);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quadrille
