@@ -151,16 +151,17 @@ Unitarity GaugeStore::unitarity() const {
 GaugeObservables GaugeStore::observables() const {
   FaceExchange faces(*lattice_, *backend_);
   const LinkView links = view_of(*links_);
-  std::array<double, 7> sums = link_work(*backend_).plane_sums(links, faces.beyond(links, 4));
-  lattice_->communicator().sum(sums.data(), sums.size());
-  const double sites = double(quadrille::volume(lattice_->global_dims()));
+  const std::int64_t all_sites = quadrille::volume(lattice_->global_dims());
+  std::array<ExactSum, 7> sums = link_work(*backend_).plane_sums(links, faces.beyond(links, 4), all_sites);
+  lattice_->communicator().sum(&sums[0].coarse, 2 * sums.size());
+  const double sites = double(all_sites);
   GaugeObservables result;
   for (std::size_t plane = 0; plane < 6; ++plane) {
-    result.planes[plane] = sums[plane] / (3.0 * sites);
+    result.planes[plane] = sums[plane].value() / (3.0 * sites);
     result.plaquette += result.planes[plane];
   }
   result.plaquette /= 6;
-  result.link_trace = sums[6] / (12.0 * sites);
+  result.link_trace = sums[6].value() / (12.0 * sites);
   result.unitarity = unitarity();
   return result;
 }

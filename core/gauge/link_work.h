@@ -10,6 +10,7 @@
 #include "core/gauge/link_view.h"
 #include "core/gauge/start.h"
 #include "core/gauge/worst.h"
+#include "core/numbers/exact_sum.h"
 
 #include <array>
 
@@ -43,9 +44,10 @@ class LinkWork {
   /// Forward links of a start; `to` is in double with 18 numbers.
   virtual void start(const LinkView& to, const GaugeStart& start, const Lattice& lattice) const = 0;
 
-  /// Sums over the sites of Re tr P for the planes xy, xz, xt, yz, yt, zt, and of Re tr of all links. `edges` has the
-  /// four links of each site beyond a face.
-  virtual std::array<double, 7> plane_sums(const LinkView& links, const LinkEdges& edges) const = 0;
+  /// Sums over the sites of Re tr P for the planes xy, xz, xt, yz, yt, zt, and of Re tr of all links: the same bits
+  /// from every layout. `edges` has the four links of each site beyond a face, the whole lattice `all_sites` sites.
+  virtual std::array<ExactSum, 7> plane_sums(const LinkView& links, const LinkEdges& edges,
+                                             std::int64_t all_sites) const = 0;
   /// The largest |element| of U U^+ - 1 and the largest |det U - 1|, with the number of the link (site * 4 + mu).
   virtual std::array<Worst, 2> defects(const LinkView& links) const = 0;
   /// Projects forward links in double with 18 numbers on SU(3). Gives the largest |change| of an element, and 1 with

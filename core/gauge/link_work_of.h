@@ -12,6 +12,7 @@
 #include "core/layout/lattice.h"
 #include "core/layout/piece_slots.h"
 
+#include <bit>
 #include <type_traits>
 #include <utility>
 
@@ -133,13 +134,16 @@ class LinkWorkOf : public LinkWork {
     });
   }
 
-  std::array<double, 7> plane_sums(const LinkView& links, const LinkEdges& edges) const override {
-    std::array<double, 7> sums{};
+  std::array<ExactSum, 7> plane_sums(const LinkView& links, const LinkEdges& edges,
+                                     std::int64_t all_sites) const override {
+    constexpr double largest = 12;  // Re tr of four links
+    const ExactQuanta quanta = ExactQuanta::of(double(all_sites), largest);
+    std::array<double, 14> sums{};
     on_readable(links, [&](const auto& from) {
       using Body = site_links::AddPlanes<std::decay_t<decltype(from)>>;
-      sums = Loops::template sums<7>(both_parities(links), ForEachSite<Body>{{from, edges}, links});
+      sums = Loops::template sums<14>(both_parities(links), ForEachSite<Body>{{from, edges, quanta}, links});
     });
-    return sums;
+    return std::bit_cast<std::array<ExactSum, 7>>(sums);
   }
   std::array<Worst, 2> defects(const LinkView& links) const override {
     std::array<Worst, 2> worst{};

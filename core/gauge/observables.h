@@ -1,8 +1,8 @@
 // Gluonic observables of links in double precision, as read: plaquettes, link trace, distance from SU(3); computed by
 // GaugeStore (core/gauge/gauge_store.h).
 //
-// Sums run over fixed chunks of sites, so every number is the same for any number of threads. Boundary conditions of
-// fermions play no part here: the lattice is periodic.
+// Sums do not depend on their order (core/numbers/exact_sum.h), so every number is the same for any number of threads
+// and on any grid of ranks. Boundary conditions of fermions play no part here: the lattice is periodic.
 #pragma once
 
 #include "core/api.h"

@@ -5,6 +5,7 @@
 #include "core/gauge/link_edges.h"
 #include "core/gauge/link_view.h"
 #include "core/gauge/staples.h"
+#include "core/numbers/exact_sum.h"
 
 namespace quadrille::site_links::inline QUADRILLE_ISA {
 
@@ -39,26 +40,34 @@ class SiteSurroundings {
   int parity_, site_;
 };
 
-/// sums[0..6) += Re tr P of the planes xy, xz, xt, yz, yt, zt; sums[6] += Re tr of the four links.
+/// Adds Re tr P of the planes xy, xz, xt, yz, yt, zt and Re tr of the four links to seven sums: sums[2 k] is the coarse
+/// and sums[2 k + 1] the fine part of number k.
 template <class From>
 struct AddPlanes {
   From from;
   LinkEdges edges;  ///< with the four links of each site beyond a face
+  ExactQuanta quanta;
 
   QUADRILLE_HOST_DEVICE void operator()(int parity, int site, double* sums) const {
     const SiteSurroundings<From> around(from, edges, parity, site);
-    double link[18];
+    const auto add = [&](int k, double term) {
+      ExactSum sum{sums[2 * k], sums[2 * k + 1]};
+      sum.add(term, quanta);
+      sums[2 * k] = sum.coarse;
+      sums[2 * k + 1] = sum.fine;
+    };
+    double link[18], trace = 0;
     QUADRILLE_UNROLL
     for (int mu = 0; mu < 4; ++mu) {
       around.here(mu, link);
-      sums[6] += link[0] + link[8] + link[16];
+      trace += link[0] + link[8] + link[16];
     }
+    add(6, trace);
     int plane = 0;
     QUADRILLE_UNROLL
     for (int mu = 0; mu < 3; ++mu) {
       QUADRILLE_UNROLL
-      for (int nu = mu + 1; nu < 4; ++nu, ++plane)
-        sums[plane] += link_lanes::plane_trace<double, 1, 18>(around, mu, nu);
+      for (int nu = mu + 1; nu < 4; ++nu, ++plane) add(plane, link_lanes::plane_trace<double, 1, 18>(around, mu, nu));
     }
   }
 };
