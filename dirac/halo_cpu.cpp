@@ -6,7 +6,7 @@
 namespace quadrille {
 namespace {
 
-constexpr int half_spinor = 12;
+constexpr int half_spinor = site_formats::half_spinor.numbers();
 constexpr Parity parities[] = {Parity::Even, Parity::Odd};
 
 }  // namespace
@@ -71,8 +71,8 @@ void CpuHalo::start(const Field& x, Parity p, Dagger dagger) {
   dirac::PackArgs args{};
   args.in = x.numbers(opposite(p));
   args.in_norms = x.norms(opposite(p));
-  args.upper = dagger == Dagger::Yes ? 12 : 0;
-  args.lower = 12 - args.upper;
+  args.upper = dagger == Dagger::Yes ? half_spinor : 0;
+  args.lower = half_spinor - args.upper;
   for (Face& face : faces_) {
     const std::vector<std::int32_t>& blocks = face.to_pack[std::size_t(p)];
     args.out = face.send.get();

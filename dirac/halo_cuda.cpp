@@ -24,7 +24,7 @@ dirac::CudaPackKernel find_pack_kernel(const HopSetup& setup) {
   throw Error(ErrorCode::internal, "a CUDA hopping kernel has no kernel that packs half spinors");
 }
 
-constexpr std::size_t half_spinor = 12;
+constexpr std::size_t half_spinor = site_formats::half_spinor.numbers();
 
 std::size_t padded(int sites) { return (std::size_t(sites) + Layout::block - 1) / Layout::block * Layout::block; }
 

@@ -1,6 +1,7 @@
 #include "input/job.h"
 
 #include "core/comm/process_grid.h"
+#include "core/field/site_format.h"
 #include "core/system/memory.h"
 #include "input/blocks.h"
 #include "input/document.h"
@@ -258,7 +259,8 @@ Job read_job_text(const std::string& text, const std::string& name, bool on_link
 }
 
 double needed_memory(const Job& job, const Dims& dims) {
-  constexpr double links = 4 * 18 * sizeof(double), spinor = 24 * sizeof(double), propagator = 12 * spinor;
+  constexpr double links = 4 * 18 * sizeof(double), spinor = spinor_numbers * sizeof(double),
+                   propagator = spinor_components * spinor;
   double site = links;
   const auto any = [&](auto&& holds) { return std::any_of(job.run.begin(), job.run.end(), holds); };
   // The operator's own links, a right-hand side, a solution and a few vectors of the solver.

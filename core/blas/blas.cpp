@@ -11,6 +11,8 @@
 #include "core/system/team.h"
 #include "core/tuning/kernel_log.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -54,11 +56,14 @@ std::string snake_case(const std::string& name) {
   return snake;
 }
 
-/// The kernel log's records of every operation in one format, by OpId: "axpy_norm2_half".
+/// The kernel log's records of every operation in one format, by OpId: "axpy_norm2_half", "axpy_norm2_half_1x12" of
+/// what are no spinors.
 std::vector<KernelRecord*> make_records(const FieldDesc& desc) {
   const std::string architecture = desc.backend->architecture(desc.layout, desc.precision);
-#define X(op)                                                                     \
-  &kernel_record(snake_case(#op) + "_" + to_string(desc.precision), architecture, \
+  const std::string of_site =
+      desc.site == site_formats::spinor ? "" : fmt::format("_{}x{}", desc.site.sections, desc.site.section);
+#define X(op)                                                                               \
+  &kernel_record(snake_case(#op) + "_" + to_string(desc.precision) + of_site, architecture, \
                  (std::popcount(op::reads) + std::popcount(op::writes)) * desc.bytes_per_site()),
   return {QUADRILLE_BLAS_OPS(X)};
 #undef X
@@ -66,6 +71,7 @@ std::vector<KernelRecord*> make_records(const FieldDesc& desc) {
 
 struct Format {
   const Backend* backend;
+  SiteFormat site;
   Precision precision;
   Layout layout;
   std::vector<KernelRecord*> records;
@@ -77,12 +83,12 @@ KernelRecord& record(OpId id, const FieldDesc& desc) {
   if (!kept.has_value()) kept = std::vector<Format>{};
   auto& known = *std::any_cast<std::vector<Format>>(&kept);
   for (const Format& format : known) {
-    if (format.backend == desc.backend && format.precision == desc.precision &&
+    if (format.backend == desc.backend && format.site == desc.site && format.precision == desc.precision &&
         format.layout.lanes == desc.layout.lanes) {
       return *format.records[std::size_t(id)];
     }
   }
-  known.push_back({desc.backend, desc.precision, desc.layout, make_records(desc)});
+  known.push_back({desc.backend, desc.site, desc.precision, desc.layout, make_records(desc)});
   return *known.back().records[std::size_t(id)];
 }
 
@@ -92,13 +98,18 @@ std::vector<Sums>& partial_sums() {
   return sums;
 }
 
-/// The kernels are compiled for the numbers of a spinor: of anything else they would see a part only.
-void require_one_spinor(const FieldDesc& desc) {
-  if (desc.site == site_formats::spinor && desc.nrhs == 1) return;
-  throw Error(ErrorCode::internal,
-              desc.site == site_formats::spinor
-                  ? "field algebra works on one right-hand side, not on " + std::to_string(desc.nrhs)
-                  : std::string("field algebra works on spinors, not on ") + desc.site.name);
+/// Of anything but vectors of complex numbers sums and multiples would mean nothing, or less would be seen than there
+/// is.
+void require_vectors(const FieldDesc& desc) {
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorCode::unsupported, "field algebra works on vectors of complex numbers, not on " + what);
+  };
+  if (desc.nrhs != 1) refuse(fmt::format("{} right-hand sides", desc.nrhs));
+  if (desc.holds_links()) refuse("links");
+  if (desc.components() % 2 != 0 || desc.components() > most_site_numbers)
+    refuse(fmt::format("{} with {} real numbers a site", desc.site.name, desc.components()));
+  if (desc.precision == Precision::Half && !desc.site.norms)
+    refuse(fmt::format("{} without norms in half precision", desc.site.name));
 }
 
 template <class Op>
@@ -106,7 +117,7 @@ Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields, 
             void* shown = nullptr) {
   const FieldDesc& desc = fields[0]->desc();
   Call call{id, &op, Op::fields, Op::sums, Op::overwrites, &desc, 0, {}, scalars, shown};
-  require_one_spinor(desc);
+  require_vectors(desc);
   for (const Field* field : fields) require_same(field->desc(), desc, "field algebra");
   for (Parity p : {Parity::Even, Parity::Odd}) {
     if (!fields[0]->holds(p)) continue;
@@ -156,7 +167,7 @@ Sums run_on_cpu(const Call& call) {
   if (partial.size() < std::size_t(rows)) partial.resize(std::size_t(rows));
   team_for(rows, [&](std::int64_t row) {
     const std::int64_t begin = (row % chunks) * per_chunk;
-    kernel(call.op, call.spans[row / chunks], begin, std::min(blocks, begin + per_chunk), stream,
+    kernel(call.op, call.spans[row / chunks], desc.components(), begin, std::min(blocks, begin + per_chunk), stream,
            partial[std::size_t(row)].data());
   });
   return call.sums == 0 ? Sums{} : combine_partial_sums(std::span(partial).first(std::size_t(rows)));

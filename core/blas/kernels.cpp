@@ -10,7 +10,8 @@ namespace {
 using simd::Vec;
 using simd::Widened;
 
-constexpr int components = site_formats::spinor.numbers();
+/// Numbers of a site: spinors have kernels of their own, in which the loops over them are laid out.
+constexpr int of_spinor = site_formats::spinor.numbers(), any = 0;
 
 /// Pairwise sum over the lanes: the same tree whatever runs it.
 template <class T, int V>
@@ -24,13 +25,14 @@ double sum_lanes(const Widened<double, T, V>& v) {
 }
 
 /// One block: every complex component goes through the operation; half precision is quantised when all are known. Sums
-/// are added to `sums` in the number type A.
-template <class S, class A, bool stream, int V, class Op>
-QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, std::int64_t block,
+/// are added to `sums` in the number type A. A site has `known` numbers, or `count` when any.
+template <class S, class A, bool stream, int known, int V, class Op>
+QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, int count, std::int64_t block,
                                 Widened<A, typename S::Real, V>* sums) {
   using T = typename S::Real;
   using Number = typename S::Number;
   constexpr bool half = sizeof(Number) == 2;
+  const int components = known == any ? count : known;
   Vec<T, V> unit[Op::fields];
   Number* numbers[Op::fields];
   for (int i = 0; i < Op::fields; ++i) {
@@ -40,7 +42,7 @@ QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, std::int64_t b
         unit[i] = simd::load<simd::SingleStorage, V>(fields[i].norms + block * V) * (1.0f / 32767);
     }
   }
-  [[maybe_unused]] Vec<T, V> results[half ? Op::fields : 1][half ? components : 1];
+  [[maybe_unused]] Vec<T, V> results[half ? Op::fields : 1][!half ? 1 : known == any ? most_site_numbers : known];
   for (int c = 0; c < components; c += 2) {
     Lanes<T, V> f[Op::fields];
     for (int i = 0; i < Op::fields; ++i) {
@@ -69,21 +71,21 @@ QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, std::int64_t b
   }
 }
 
-template <class S, bool stream, int V, class Op>
-void run_blocks(const Op& op, const Span* fields, std::int64_t begin, std::int64_t end, double* sums) {
-  constexpr int count = Op::sums > 0 ? Op::sums : 1;
+template <class S, bool stream, int known, int V, class Op>
+void run_blocks(const Op& op, const Span* fields, int count, std::int64_t begin, std::int64_t end, double* sums) {
+  constexpr int places = Op::sums > 0 ? Op::sums : 1;
   using T = typename S::Real;
-  Widened<double, T, V> lanes[count] = {};
+  Widened<double, T, V> lanes[places] = {};
   for (std::int64_t block = begin; block < end; ++block) {
     if constexpr (sizeof(typename S::Number) == 2 && Op::sums > 0) {
-      Widened<float, float, V> of_block[count] = {};
-      run_block<S, float, stream, V>(op, fields, block, of_block);
-      for (int s = 0; s < count; ++s) {
+      Widened<float, float, V> of_block[places] = {};
+      run_block<S, float, stream, known, V>(op, fields, count, block, of_block);
+      for (int s = 0; s < places; ++s) {
         const auto widened = simd::widened<double, float, V>(of_block[s].part[0]);
         for (int p = 0; p < widened.parts; ++p) lanes[s].part[p] += widened.part[p];
       }
     } else {
-      run_block<S, double, stream, V>(op, fields, block, lanes);
+      run_block<S, double, stream, known, V>(op, fields, count, block, lanes);
     }
   }
   for (int s = 0; s < Op::sums; ++s) sums[s] = sum_lanes<T, V>(lanes[s]);
@@ -91,12 +93,14 @@ void run_blocks(const Op& op, const Span* fields, std::int64_t begin, std::int64
 }
 
 template <class S, int V, class Op>
-void run_chunk(const void* op, const Span* fields, std::int64_t begin, std::int64_t end, bool stream, double* sums) {
+void run_chunk(const void* op, const Span* fields, int count, std::int64_t begin, std::int64_t end, bool stream,
+               double* sums) {
   const Op& typed = *static_cast<const Op*>(op);
+  if (count != of_spinor) return run_blocks<S, false, any, V>(typed, fields, count, begin, end, sums);
   if constexpr (Op::overwrites) {
-    if (stream) return run_blocks<S, true, V>(typed, fields, begin, end, sums);
+    if (stream) return run_blocks<S, true, of_spinor, V>(typed, fields, count, begin, end, sums);
   }
-  run_blocks<S, false, V>(typed, fields, begin, end, sums);
+  run_blocks<S, false, of_spinor, V>(typed, fields, count, begin, end, sums);
 }
 
 template <class S, int V>

@@ -30,10 +30,10 @@ inline constexpr int max_fields = 5;
 inline constexpr int max_sums = 7;
 using Sums = std::array<double, max_sums>;
 
-/// Runs an operation over the blocks [begin, end) and overwrites sums[0..Op::sums). `stream`: what is overwritten goes
-/// past the caches.
-using ChunkKernel = void (*)(const void* op, const Span* fields, std::int64_t begin, std::int64_t end, bool stream,
-                             double* sums);
+/// Runs an operation over the blocks [begin, end) of fields with `count` numbers a site, which is even and at most
+/// most_site_numbers, and overwrites sums[0..Op::sums). `stream`: what is overwritten goes past the caches.
+using ChunkKernel = void (*)(const void* op, const Span* fields, int count, std::int64_t begin, std::int64_t end,
+                             bool stream, double* sums);
 
 /// The kernel of an operation for a precision and a width, or null when this instruction set has none.
 ChunkKernel find_kernel_generic(OpId op, Precision precision, int lanes);

@@ -186,8 +186,9 @@ void import_spinor(Field& field, const HostSpinor& src) {
     for_each_parity(dst, [&](Parity p) {
       const SiteAccess<decltype(number)> to(dst, p);
       for_each_site(dst, [&](std::int64_t site) {
-        Complex rotated[12];
-        spin_basis::from_degrand_rossi(rotated, src.data.data() + lexicographic(dst.lattice(), p, site) * 12, 3);
+        Complex rotated[spinor_components];
+        spin_basis::from_degrand_rossi(rotated,
+                                       src.data.data() + lexicographic(dst.lattice(), p, site) * spinor_components, 3);
         typename SiteAccess<decltype(number)>::Real out[spinor_numbers];
         for (int c = 0; c < spinor_numbers; ++c) {
           out[c] =
@@ -210,16 +211,17 @@ void export_spinor(HostSpinor& dst, const Field& field) {
       for_each_site(src, [&](std::int64_t site) {
         typename SiteAccess<decltype(number)>::Real in[spinor_numbers];
         from.load(site, in);
-        Complex inside[12];
-        for (int c = 0; c < 12; ++c) inside[c] = Complex(in[2 * c], in[2 * c + 1]);
-        spin_basis::to_degrand_rossi(dst.data.data() + lexicographic(src.lattice(), p, site) * 12, inside, 3);
+        Complex inside[spinor_components];
+        for (int c = 0; c < spinor_components; ++c) inside[c] = Complex(in[2 * c], in[2 * c + 1]);
+        spin_basis::to_degrand_rossi(dst.data.data() + lexicographic(src.lattice(), p, site) * spinor_components,
+                                     inside, 3);
       });
     });
   });
 }
 
-void put_spinor(Field& dst, const Dims& x, const std::array<Complex, 12>& numbers) {
-  Complex inside[12];
+void put_spinor(Field& dst, const Dims& x, const std::array<Complex, spinor_components>& numbers) {
+  Complex inside[spinor_components];
   spin_basis::from_degrand_rossi(inside, numbers.data(), 3);
   double reals[spinor_numbers];
   for (int c = 0; c < spinor_numbers; ++c) reals[c] = c % 2 == 0 ? inside[c / 2].real() : inside[c / 2].imag();

@@ -32,7 +32,7 @@ QUADRILLE_API void export_spinor(HostSpinor& dst, const Field& src);
 
 /// The 12 numbers (spin, colour; DeGrand-Rossi) of the site at local coordinates x of a spinor field, on its backend;
 /// the other sites stay as they are. ErrorCode::internal when the field does not hold the site's parity.
-QUADRILLE_API void put_spinor(Field& dst, const Dims& x, const std::array<Complex, 12>& numbers);
+QUADRILLE_API void put_spinor(Field& dst, const Dims& x, const std::array<Complex, spinor_components>& numbers);
 
 /// Between links and a host array. A link that belongs to two hops of the field's directions is stored for each of
 /// them; export reads the forward ones, and leaves alone the links of directions that are not among them.

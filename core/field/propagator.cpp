@@ -153,7 +153,8 @@ std::vector<double> norms_by_blocks(const Propagator& propagator, const VectorLa
     std::array<double, lanes> sums{};
     for (const Field& column : propagator.columns) {
       const double* numbers = static_cast<const double*>(column.numbers(p));
-      for (std::int64_t b = begin; b < end; ++b) add_block<lanes>(numbers + b * 24 * lanes, rotate, sums.data());
+      for (std::int64_t b = begin; b < end; ++b)
+        add_block<lanes>(numbers + b * spinor_numbers * lanes, rotate, sums.data());
     }
     partial[std::size_t(item)] = sums;
   }

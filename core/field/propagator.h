@@ -14,7 +14,7 @@ namespace quadrille {
 /// on the full lattice in double over sink spin and colour. Source spins are in the DeGrand-Rossi basis, sink spins in
 /// the basis that is said. All columns have one description.
 struct Propagator {
-  static constexpr int size = 12;
+  static constexpr int size = spinor_components;
 
   /// UKQCD's, as all spinor fields: what was solved for. DeGrand-Rossi: what was read from a file, bit for bit.
   enum class Sink { ukqcd, degrand_rossi };

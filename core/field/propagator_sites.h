@@ -3,6 +3,7 @@
 // core/field/site_transfer.h.
 #pragma once
 
+#include "core/field/site_format.h"
 #include "core/field/spin_basis.h"
 #include "core/host_device.h"
 
@@ -11,7 +12,7 @@
 
 namespace quadrille {
 
-constexpr int propagator_columns = 12, propagator_reals = 288;
+constexpr int propagator_columns = spinor_components, propagator_reals = propagator_columns * spinor_numbers;
 
 QUADRILLE_HOST_DEVICE std::uint32_t bytes_reversed(std::uint32_t word) {
 #ifdef __CUDA_ARCH__
@@ -92,11 +93,11 @@ struct PackColumn {
     (*this)(CheckerboardSite(piece.extents, piece.first + k), k, column);
   }
   QUADRILLE_HOST_DEVICE void operator()(const CheckerboardSite& at, std::int64_t k, int column) const {
-    double in[24], rotated[24];
+    double in[spinor_numbers], rotated[spinor_numbers];
     columns.access(at.parity, column).load(at.site, in);
     if (piece.rotate) spin_basis::to_degrand_rossi(rotated, in, 6);
     QUADRILLE_UNROLL
-    for (int sink = 0; sink < 12; ++sink) {
+    for (int sink = 0; sink < spinor_components; ++sink) {
       const std::int64_t place = k * propagator_reals + qio_place(sink, column);
       put_big_endian<Real>(piece.bytes, place, piece.rotate ? rotated[2 * sink] : in[2 * sink]);
       put_big_endian<Real>(piece.bytes, place + 1, piece.rotate ? rotated[2 * sink + 1] : in[2 * sink + 1]);
@@ -113,9 +114,9 @@ struct UnpackColumn {
     (*this)(CheckerboardSite(piece.extents, piece.first + k), k, column);
   }
   QUADRILLE_HOST_DEVICE void operator()(const CheckerboardSite& at, std::int64_t k, int column) const {
-    double numbers[24];
+    double numbers[spinor_numbers];
     QUADRILLE_UNROLL
-    for (int sink = 0; sink < 12; ++sink) {
+    for (int sink = 0; sink < spinor_components; ++sink) {
       const std::int64_t place = k * propagator_reals + qio_place(sink, column);
       numbers[2 * sink] = get_big_endian<Real>(piece.bytes, place);
       numbers[2 * sink + 1] = get_big_endian<Real>(piece.bytes, place + 1);
@@ -133,11 +134,11 @@ struct SiteNorm {
   QUADRILLE_HOST_DEVICE double operator()(int parity, std::int64_t site) const {
     double sum = 0;
     for (int column = 0; column < propagator_columns; ++column) {
-      double in[24], rotated[24];
+      double in[spinor_numbers], rotated[spinor_numbers];
       columns.access(parity, column).load(site, in);
       if (rotate) spin_basis::to_degrand_rossi(rotated, in, 6);
       QUADRILLE_UNROLL
-      for (int n = 0; n < 24; ++n) {
+      for (int n = 0; n < spinor_numbers; ++n) {
         const double number = rotate ? rotated[n] : in[n];
         sum += number * number;
       }
@@ -151,11 +152,11 @@ template <class To>
 struct PutSite {
   To to;
   std::int64_t site;
-  double numbers[24];
+  double numbers[spinor_numbers];
 
   QUADRILLE_HOST_DEVICE void operator()(std::int64_t) const {
-    typename To::Real out[24];
-    for (int n = 0; n < 24; ++n) out[n] = typename To::Real(numbers[n]);
+    typename To::Real out[spinor_numbers];
+    for (int n = 0; n < spinor_numbers; ++n) out[n] = typename To::Real(numbers[n]);
     to.store(site, out);
   }
 };

@@ -10,8 +10,6 @@
 
 namespace quadrille {
 
-constexpr int spinor_numbers = site_formats::spinor.numbers();
-
 /// to = from
 template <class To, class From>
 struct ConvertSite {

@@ -25,7 +25,7 @@ void check(const Parameters& source, const Dims& dims) {
 void make(const Parameters& source, Field& b, int spin, int color) {
   const Lattice& lattice = b.lattice();
   check(source, lattice.global_dims());
-  std::array<Complex, 12> numbers{};
+  std::array<Complex, spinor_components> numbers{};
   numbers[std::size_t(3 * spin + color)] = 1;
   blas::zero(b);
   Dims site = source.integer4("site");

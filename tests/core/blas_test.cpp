@@ -4,6 +4,8 @@
 #include "core/blas/random_fill.h"
 #include "core/error.h"
 #include "core/field/convert.h"
+#include "core/field/host_image.h"
+#include "core/field/site_access.h"
 #include "core/simd/isa.h"
 #include "tests/backend_under_test.h"
 #include "tests/extents.h"
@@ -22,10 +24,32 @@ namespace {
 using blas::Complex;
 using Array = std::vector<Complex>;
 
-Array values(const Field& x) {
-  HostSpinor host(x.lattice().dims());
-  export_spinor(host, x);
-  return host.data;
+/// The complex numbers of all sites that the field holds, as they stand in it.
+Array values(const Field& field) {
+  HostImage image(field);
+  const Field& x = image.field();
+  const std::size_t count = std::size_t(x.desc().components());
+  Array out;
+  with_number_type(x.desc().precision, [&](auto number) {
+    using Access = SiteAccess<decltype(number)>;
+    std::vector<typename Access::Real> site(count);
+    for (const Parity p : {Parity::Even, Parity::Odd}) {
+      if (!x.holds(p)) continue;
+      const Access from(x, p);
+      for (std::int64_t index = 0; index < x.lattice().half_volume(); ++index) {
+        from.load(index, site.data());
+        for (std::size_t n = 0; n < count; n += 2) out.emplace_back(double(site[n]), double(site[n + 1]));
+      }
+    }
+  });
+  return out;
+}
+
+/// What a field may hold a site; on a device what its kernels are compiled for.
+std::vector<SiteFormat> vector_formats() {
+  std::vector<SiteFormat> formats{site_formats::spinor, site_formats::half_spinor};
+  if (testing::backend().host_memory()) formats.push_back({"colour vectors", 1, 6, true});
+  return formats;
 }
 
 // A plain sum in double would itself be wrong by more than the tolerances below.
@@ -57,27 +81,34 @@ struct Case {
 
 class Blas : public ::testing::Test {
  protected:
-  /// Runs `body` on fresh random fields for every precision, instruction set, subset and some extents.
+  /// Runs `body` on fresh random fields for every precision, format, instruction set, subset and some extents.
   void for_all(const std::function<void(std::vector<Field>& f, double tolerance)>& body) {
     // 16 x 8 x 4 x 8 has two chunks a parity.
     for (const Dims& dims : testing::test_extents) {
       const Lattice lattice(dims);
       for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
         for (Isa isa : available_isas()) {
-          for (Subset subset : {Subset::Even, Subset::Odd, Subset::Full}) {
-            FieldDesc desc = FieldDesc::spinor(lattice, subset, p, testing::backend());
-            if (!desc.layout.grouped()) desc.layout.lanes = choose_lanes(dims, p, isa);
-            std::vector<Field> fields;
-            for (int i = 0; i < 5; ++i) {
-              fields.emplace_back(desc);
-              fill_gaussian(fields.back(), testing::next_seed());
-            }
-            SCOPED_TRACE(to_string(p) + " " + to_string(isa) + " lanes " + std::to_string(desc.layout.lanes));
-            body(fields, p == Precision::Double ? 1e-14 : p == Precision::Single ? 1e-6 : 2e-4);
+          for (const SiteFormat& format : vector_formats()) {
+            for (Subset subset : {Subset::Even, Subset::Odd, Subset::Full})
+              on_fields(lattice, format, subset, p, isa, body);
           }
         }
       }
     }
+  }
+
+  static void on_fields(const Lattice& lattice, const SiteFormat& format, Subset subset, Precision p, Isa isa,
+                        const std::function<void(std::vector<Field>& f, double tolerance)>& body) {
+    FieldDesc desc = FieldDesc::of(format, lattice, subset, p, testing::backend());
+    if (!desc.layout.grouped()) desc.layout.lanes = choose_lanes(lattice.dims(), p, isa);
+    std::vector<Field> fields;
+    for (int i = 0; i < 5; ++i) {
+      fields.emplace_back(desc);
+      fill_gaussian(fields.back(), testing::next_seed());
+    }
+    SCOPED_TRACE(to_string(p) + " " + format.name + " " + to_string(isa) + " lanes " +
+                 std::to_string(desc.layout.lanes));
+    body(fields, p == Precision::Double ? 1e-14 : p == Precision::Single ? 1e-6 : 2e-4);
   }
 
   /// |field - expected| <= tolerance |expected|
@@ -313,24 +344,37 @@ TEST_F(Blas, GaussianFieldsDoNotDependOnLayoutOrThreads) {
   EXPECT_NEAR(norm2(values(x)) / double(lattice.volume() * 24), 1, 0.05);
 }
 
-TEST(BlasFields, WhatIsNotOneSpinorIsRefused) {
+TEST(BlasFields, WhatIsNotAVectorIsRefused) {
   const Lattice lattice({4, 4, 2, 2});
-  Field links(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18, testing::backend()));
-  EXPECT_THROW((void)blas::norm2(links), Error);
-  EXPECT_THROW(blas::zero(links), Error);
-  Field elements(
-      FieldDesc::of({"su(3) elements", 1, 8, true}, lattice, Subset::Full, Precision::Double, testing::backend()));
-  try {
-    blas::zero(elements);
-    ADD_FAILURE() << "field algebra took su(3) elements";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "field algebra works on spinors, not on su(3) elements");
+  const auto refusal = [&](FieldDesc desc, int nrhs = 1) -> std::string {
+    desc.nrhs = nrhs;
+    Field field(desc);
+    try {
+      blas::zero(field);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::unsupported);
+      EXPECT_THROW((void)blas::dot(field, field), Error);
+      return error.message();
+    }
+    return "";
+  };
+  const auto of = [&](const SiteFormat& format, Precision precision) {
+    return FieldDesc::of(format, lattice, Subset::Full, precision, testing::backend());
+  };
+  const std::string refused = "field algebra works on vectors of complex numbers, not on ";
+  EXPECT_EQ(refusal(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18, testing::backend())),
+            refused + "links");
+  EXPECT_EQ(refusal(of(site_formats::spinor, Precision::Double), 2), refused + "2 right-hand sides");
+  EXPECT_EQ(refusal(of({"angles", 1, 3, true}, Precision::Double)), refused + "angles with 3 real numbers a site");
+  EXPECT_EQ(refusal(of({"coarse vectors", 2, 96, true}, Precision::Double)),
+            refused + "coarse vectors with 192 real numbers a site");
+  EXPECT_EQ(refusal(of({"phases", 1, 2, false}, Precision::Half)), refused + "phases without norms in half precision");
+  const std::string phases = refusal(of({"phases", 1, 2, false}, Precision::Double));
+  if (testing::backend().host_memory()) {
+    EXPECT_EQ(phases, "");
+  } else {
+    EXPECT_NE(phases.find("phases of 1 x 2"), std::string::npos) << phases;
   }
-  FieldDesc two = FieldDesc::spinor(lattice, Subset::Full, Precision::Double, testing::backend());
-  two.nrhs = 2;
-  Field spinors(two);
-  EXPECT_THROW(blas::zero(spinors), Error);
-  EXPECT_THROW((void)blas::dot(spinors, spinors), Error);
 }
 
 }  // namespace

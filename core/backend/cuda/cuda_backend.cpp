@@ -267,9 +267,10 @@ class CudaBackend final : public Backend {
     return cuda::slice_norms(columns(propagator));
   }
   blas::Sums run(const blas::Call& call) override {
-    AlgebraCall launch{call.id,       call.op,   call.desc->precision,
-                       call.parities, {},        call.desc->lattice->half_volume(),
-                       call.scalars,  call.shown};
+    const FieldDesc& desc = *call.desc;
+    AlgebraCall launch{
+        call.id,      call.op,   desc.site, desc.precision, call.parities, {}, desc.lattice->half_volume(),
+        call.scalars, call.shown};
     std::copy(&call.spans[0][0], &call.spans[0][0] + 2 * blas::max_fields, &launch.spans[0][0]);
     return cuda::run(launch);
   }

@@ -10,9 +10,11 @@
 #include "core/backend/cuda/runtime.h"
 #include "core/blas/bicgstab_steps.h"
 #include "core/blas/ops.h"
+#include "core/error.h"
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <type_traits>
 
 namespace quadrille::cuda {
@@ -25,8 +27,6 @@ using simd::Widened;
 
 constexpr int threads = 256;
 constexpr int chunk = 1024;  // sites
-constexpr int components = 24;
-
 /// Blocks that a multiprocessor must hold, so that enough loads are under way: at most 128 or 80 registers.
 template <class Number, class Op>
 constexpr int least_blocks = Op::fields > (sizeof(Number) == 2 ? 2 : 3) ? 2 : 3;
@@ -46,18 +46,21 @@ constexpr bool writes(int field) {
   return (Op::writes >> field & 1u) != 0;
 }
 
-/// The type that sites are computed in.
-template <class Number>
-using RealOf = typename SpinorAccess<Number>::Real;
+/// The largest divisor of `groups` that is at most `wanted`.
+constexpr int even_batch(int groups, int wanted) {
+  while (groups % wanted != 0) --wanted;
+  return wanted;
+}
 
-/// Double and single precision. Groups go in batches: all loads of a batch before its stores, as many as registers
-/// allow.
-template <class Number, class Op>
+/// Double and single precision; Access is a GroupedAccess whose sections are whole groups. Groups go in batches: all
+/// loads of a batch before its stores, as many as registers allow.
+template <class Access, class Op, class Number = typename Access::Number>
 struct SiteOf {
   using Group = std::conditional_t<std::is_same_v<Number, double>, double2, float4>;
   static constexpr int width = int(sizeof(Group) / sizeof(Number));
-  static constexpr int groups = components / width;
-  static constexpr int batch = Op::fields > 3 ? 2 : Op::fields == 3 || sizeof(Number) == 8 ? 3 : 6;
+  static_assert(Access::Words::left == 0);
+  static constexpr int groups = Access::components / width;
+  static constexpr int batch = even_batch(groups, Op::fields > 3 ? 2 : Op::fields == 3 || sizeof(Number) == 8 ? 3 : 6);
 
   template <class Sums>
   static __device__ __forceinline__ void run(const Op& op, const Fields<Op>& fields, int parity, std::int64_t site,
@@ -119,10 +122,8 @@ struct SiteOf {
 
 /// Half precision: whole sites, since what is written has a norm. What is read stays in quanta, half the registers,
 /// until its turn comes.
-template <class Op>
-struct SiteOf<std::int16_t, Op> {
-  using Access = SpinorAccess<std::int16_t>;
-
+template <class Access, class Op>
+struct SiteOf<Access, Op, std::int16_t> {
   template <class Sums>
   static __device__ __forceinline__ void run(const Op& op, const Fields<Op>& fields, int parity, std::int64_t site,
                                              Sums* sums) {
@@ -134,7 +135,7 @@ struct SiteOf<std::int16_t, Op> {
       quantum[i] = fields.norms[parity][i][site] * (1.0f / 32767.0f);
       Access::Words::load(fields.numbers[parity][i], site, words[i]);
     }
-    float result[Op::fields][components];
+    float result[Op::fields][Access::components];
     Widened<float, float, 1> of_site[max_sums] = {};
 #pragma unroll
     for (int k = 0; k < Access::count; ++k) {
@@ -180,8 +181,8 @@ struct Scalars {
   BicgstabScalars* shown;  ///< in pinned memory
 };
 
-template <class Number, class Op>
-__global__ void __launch_bounds__(threads, least_blocks<Number, Op>)
+template <class Access, class Op>
+__global__ void __launch_bounds__(threads, least_blocks<typename Access::Number, Op>)
     field_algebra(const __grid_constant__ Op given, const __grid_constant__ Fields<Op> fields, std::int64_t sites,
                   int chunks, const __grid_constant__ Reduction reduction, Scalars scalars) {
   Op op = given;
@@ -195,9 +196,9 @@ __global__ void __launch_bounds__(threads, least_blocks<Number, Op>)
   const int parity = int(block) / chunks;
   const std::int64_t begin = std::int64_t(int(block) - parity * chunks) * chunk;
   const std::int64_t end = begin + chunk < sites ? begin + chunk : sites;
-  Widened<double, RealOf<Number>, 1> sums[max_sums] = {};
+  Widened<double, typename Access::Real, 1> sums[max_sums] = {};
   for (std::int64_t site = begin + threadIdx.x; site < end; site += threads) {
-    SiteOf<Number, Op>::run(op, fields, parity, site, sums);
+    SiteOf<Access, Op>::run(op, fields, parity, site, sums);
   }
   if constexpr (Op::sums > 0) {
     double mine[Op::sums];
@@ -214,7 +215,7 @@ __global__ void __launch_bounds__(threads, least_blocks<Number, Op>)
   }
 }
 
-template <class Number, class Op>
+template <class Access, class Op>
 blas::Sums launch(const AlgebraCall& call) {
   Op op;
   std::memcpy(&op, call.op, sizeof(Op));
@@ -230,7 +231,7 @@ blas::Sums launch(const AlgebraCall& call) {
   Reduction reduction{};
   if constexpr (Op::sums > 0) reduction = begin_reduction(blocks, Op::sums);
   const Scalars scalars{static_cast<BicgstabScalars*>(call.scalars), static_cast<BicgstabScalars*>(call.shown)};
-  field_algebra<Number, Op><<<blocks, threads, 0, stream()>>>(op, fields, call.sites, chunks, reduction, scalars);
+  field_algebra<Access, Op><<<blocks, threads, 0, stream()>>>(op, fields, call.sites, chunks, reduction, scalars);
   check(cudaGetLastError(), "the launch of field algebra");
   blas::Sums sums{};
   if constexpr (Op::sums > 0) {
@@ -239,24 +240,35 @@ blas::Sums launch(const AlgebraCall& call) {
   return sums;
 }
 
-template <class Number>
-blas::Sums run_in(const AlgebraCall& call) {
+template <class Access>
+blas::Sums run_on(const AlgebraCall& call) {
   using Launch = blas::Sums (*)(const AlgebraCall&);
-#define X(name) &launch<Number, blas::name>,
+#define X(name) &launch<Access, blas::name>,
   static constexpr Launch launches[] = {QUADRILLE_BLAS_OPS(X)};
 #undef X
   return launches[int(call.id)](call);
 }
 
+template <int sections, int section>
+blas::Sums run_in(const AlgebraCall& call) {
+  switch (call.precision) {
+    case Precision::Double: return run_on<GroupedAccess<double, sections, section>>(call);
+    case Precision::Single: return run_on<GroupedAccess<float, sections, section>>(call);
+    case Precision::Half: return run_on<GroupedAccess<std::int16_t, sections, section>>(call);
+  }
+  return {};
+}
+
 }  // namespace
 
 blas::Sums run(const AlgebraCall& call) {
-  switch (call.precision) {
-    case Precision::Double: return run_in<double>(call);
-    case Precision::Single: return run_in<float>(call);
-    case Precision::Half: return run_in<std::int16_t>(call);
-  }
-  return {};
+  const SiteFormat& site = call.site;
+  if (site.sections == 2 && site.section == 12) return run_in<2, 12>(call);
+  if (site.sections == 1 && site.section == 12) return run_in<1, 12>(call);
+  throw Error(ErrorCode::unsupported,
+              "field algebra on a GPU is compiled for sites of 2 x 12 and 1 x 12 numbers, not for " +
+                  std::string(site.name) + " of " + std::to_string(site.sections) + " x " +
+                  std::to_string(site.section));
 }
 
 }  // namespace quadrille::cuda

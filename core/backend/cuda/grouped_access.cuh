@@ -64,8 +64,9 @@ struct GroupedWords {
 
 /// Access to all numbers of a site (core/field/site_transfer.h), `sections` times `section` of them; spinors in half
 /// precision have a norm a site.
-template <class Number, int sections, int section>
+template <class NumberType, int sections, int section>
 struct GroupedAccess {
+  using Number = NumberType;
   static constexpr bool in_half = std::is_same_v<Number, std::int16_t>;
   static constexpr int words_of_number = int(sizeof(Number)) / 4;  // 0: two numbers to a word
   static constexpr int section_words = section * int(sizeof(Number)) / 4;

@@ -3,6 +3,7 @@
 
 #include "core/blas/op_table.h"
 #include "core/field/foreign_spinors.h"
+#include "core/field/site_format.h"
 #include "core/numbers/precision.h"
 
 #include <cstdint>
@@ -31,7 +32,7 @@ void write_spinors(const ForeignSpinors& dst, const Spinor& src, int parity, std
 
 /// The columns of a propagator in double: [parity][column]; whether their sink spins are in the UKQCD basis.
 struct PropagatorColumns {
-  double* numbers[2][12];
+  double* numbers[2][spinor_components];
   int extents[4];
   bool rotate;
 };
@@ -41,10 +42,12 @@ void unpack_sites(const PropagatorColumns& columns, const void* bytes, std::int6
                   int precision);
 std::vector<double> slice_norms(const PropagatorColumns& columns);
 
-/// One operation of field algebra on the parities of its fields.
+/// One operation of field algebra on the parities of its fields. ErrorCode::unsupported for a site that the kernels are
+/// not compiled for.
 struct AlgebraCall {
   blas::OpId id;
   const void* op;
+  SiteFormat site;
   Precision precision;
   int parities;
   blas::Span spans[2][blas::max_fields];

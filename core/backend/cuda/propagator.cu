@@ -101,7 +101,7 @@ std::vector<double> slice_norms(const PropagatorColumns& columns) {
 void put_site(const Spinor& dst, std::int64_t site, const double* numbers) {
   const auto put = [&](auto access) {
     PutSite<decltype(access)> body{access, site, {}};
-    for (int n = 0; n < 24; ++n) body.numbers[n] = numbers[n];
+    for (int n = 0; n < spinor_numbers; ++n) body.numbers[n] = numbers[n];
     once<<<1, 1, 0, stream()>>>(body);
     check(cudaGetLastError(), "the launch of a source");
   };
