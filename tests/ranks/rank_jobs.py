@@ -207,6 +207,17 @@ class RankJobs(RankTest):
         self.assert_same_chain(one, many, "one", "many")
         self.assertEqual([name for name in os.listdir(self.path("many")) if "unfinished" in name], [])
 
+    def test_a_rank_without_a_gpu(self):
+        if harness.BACKEND != "cuda":
+            self.skipTest("it takes a GPU")
+        without = on_rank(1, "export CUDA_VISIBLE_DEVICES=")
+        for backend, says in (("cuda", "backend cuda: "),
+                              ("auto", "the backend of this rank is cpu, that of rank 0 cuda (here ")):
+            err = self.run_ranks(2, job(), "--backend", backend, out="bad", status=1, wrapper=without)
+            self.assertIn(f"quadrille: rank 1 of 2 on {socket.gethostname()}:\nquadrille: error: {says}", err)
+            self.assertEqual(err.count("quadrille: error"), 1, err)
+            self.assertFalse(os.path.exists(self.path("bad")))
+
     def test_a_benchmark(self):
         code, out, err = self.finish(self.start(2, "bench", "dslash", "--dims", "8", "8", "8", "16", "--precision", "single",
                                                 "--reconstruct", "12", "--memory-mib", "16", "--json", self.path("b.json")))
@@ -238,6 +249,14 @@ class RankFaults(RankTest):
         code, _, err = self.finish(self.start(2, "bench", "accuracy", "--dims", "8", "8", "8", "8"))
         self.assertEqual(code, 1)
         self.assertIn("bench accuracy runs on one rank only", err)
+
+    def test_ranks_without_gpus(self):
+        alone = self.call("run", self.write_job(job()), "--backend", "cuda", "--out", self.path("bad"))
+        if alone.returncode == 0:
+            self.skipTest("there is a GPU")
+        err = self.run_ranks(3, job(), "--backend", "cuda", out="bad", status=1)
+        self.assertIn(alone.stderr, err)
+        self.assertEqual(err.count("quadrille: error"), 1, err)
 
     def test_different_jobs(self):
         for place, inner in (("here", "single"), ("there", "half")):
