@@ -350,6 +350,8 @@ class MdRun(MdTest):
             self.assertIn(text, process.stderr)
 
     def test_bad_input_is_named(self):
+        for name in "md_run", "md_forces":
+            self.fails({"run": [{"task": name}]}, f"'system' is missing in task {name}")
         self.fails(run_task(method="H"), "unknown method 'H'")
         self.fails(run_task(method="exact"), "comparisons of forces only")
         self.fails(run_task(trajectory="a.pdb"), "is a file .xyz or .dcd")
