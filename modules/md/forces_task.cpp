@@ -79,7 +79,7 @@ constexpr quadrille_parameter method = text("method", nullptr, nullptr);
 }  // namespace
 
 const quadrille_parameter forces_parameters[forces_parameter_count] = {
-    group("system", "the particles", system_members, "source"),
+    required(group("system", "the particles", system_members, "source")),
     list("methods",
          "ways to sum the forces: A single in single, B in double, C Takahashi and Iitaka, D Nitadori, E modified "
          "Nitadori, F Narumi, F* with added constants in place of conversions, G double, int64 fixed point",

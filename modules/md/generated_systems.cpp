@@ -78,6 +78,7 @@ System random_system(std::int64_t count, int types, double density, double disor
   system.table = mixed_table(sigma, epsilon, Mixing::lorentz_berthelot);
   const auto side = std::int64_t(std::ceil(std::cbrt(double(count)) - 1e-9));
   const double spacing = std::cbrt(1 / density);
+  system.box.fill(spacing * double(side));
   for (std::int64_t particle = 0; particle < count; ++particle) {
     SiteRandom random(seed, RandomPurpose::GeneratedSystem, particle, of_particles);
     const std::int64_t site[3] = {particle % side, particle / side % side, particle / (side * side)};

@@ -307,7 +307,7 @@ class Run {
 }  // namespace
 
 const quadrille_parameter run_parameters[run_parameter_count] = {
-    group("system", "the particles", system_members, "source"),
+    required(group("system", "the particles", system_members, "source")),
     text("method",
          "how forces are summed: A single in single, B in double, C Takahashi and Iitaka, D Nitadori, E modified "
          "Nitadori, F Narumi, F* with added constants in place of conversions, G double, int64 fixed point",

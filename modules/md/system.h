@@ -84,9 +84,9 @@ QUADRILLE_API BondedForces bonded_forces(const System& system);
 /// 1. `count` must be 4 n^3 (ErrorCode::invalid_input, with the numbers nearby).
 QUADRILLE_API System fcc_system(std::int64_t count, double density);
 
-/// `count` particles of random types in open space: on a cubic lattice of the density, each moved at random by up to
-/// `disorder` of the spacing along each axis; sigma in [0.8, 1.2], epsilon in [0.5, 1.5], mixed by Lorentz-Berthelot.
-/// The same seed gives the same system on every machine.
+/// `count` particles of random types in a periodic cube: on a cubic lattice of the density, each moved at random by up
+/// to `disorder` of the spacing along each axis; sigma in [0.8, 1.2], epsilon in [0.5, 1.5], mixed by
+/// Lorentz-Berthelot. The same seed gives the same system on every machine.
 QUADRILLE_API System random_system(std::int64_t count, int types, double density, double disorder, std::uint64_t seed);
 
 }  // namespace quadrille::md

@@ -308,6 +308,13 @@ class MdRun(MdTest):
         kinetic = [row["kinetic"] for row in one["rows"]]
         self.assertLess(abs(last["energy"] - first["energy"]), 0.05 * (max(kinetic) - min(kinetic)))
 
+    def test_random_particles_of_many_types_cool_down(self):
+        system = {"source": "random", "particles": 1000, "types": 4, "seed": harness.SEED % 10**6}
+        rows = self.results(run_task(system=system, thermostat="langevin", friction=10, temperature=1, time_step=0.001,
+                                     steps=1000, every=100))["rows"]
+        self.assertGreater(max(row["temperature"] for row in rows), 1.1)
+        self.assertAlmostEqual(rows[-1]["temperature"], 1, delta=0.25)
+
     @unittest.skipUnless(HAVE_MDANALYSIS, "Python has no package MDAnalysis")
     def test_mdanalysis_reads_the_trajectories(self):
         import MDAnalysis
@@ -343,6 +350,8 @@ class MdRun(MdTest):
             self.assertIn(text, process.stderr)
 
     def test_bad_input_is_named(self):
+        for name in "md_run", "md_forces":
+            self.fails({"run": [{"task": name}]}, f"'system' is missing in task {name}")
         self.fails(run_task(method="H"), "unknown method 'H'")
         self.fails(run_task(method="exact"), "comparisons of forces only")
         self.fails(run_task(trajectory="a.pdb"), "is a file .xyz or .dcd")

@@ -79,6 +79,7 @@ TEST(GeneratedSystems, AreWhatTheyAreAskedFor) {
   EXPECT_NE(random.positions, random_system(5000, 16, 0.5, 0.1, seed + 1).positions);
   EXPECT_EQ(std::set<std::int32_t>(random.types.begin(), random.types.end()).size(), 16u);
   EXPECT_EQ(random.positions.size(), 15000u);
+  EXPECT_NEAR(random.box[1], 18 * std::cbrt(2), 1e-12);  // 5,000 on 18^3 places
 }
 
 }  // namespace
