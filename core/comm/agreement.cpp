@@ -37,6 +37,12 @@ std::string share(const Communicator& communicator, std::string text) {
   return text;
 }
 
+bool same_everywhere(const Communicator& communicator, const std::string& text) {
+  double differs = share(communicator, text) == text ? 0 : 1;
+  communicator.maximum(&differs, 1);
+  return differs == 0;
+}
+
 void require_same(const Communicator& communicator, const std::string& mine,
                   const std::function<Error(const std::string& of_first)>& error) {
   const std::string of_first = share(communicator, mine);

@@ -37,6 +37,9 @@ QUADRILLE_API void on_first_rank(const Communicator& communicator, const std::fu
 /// The text that rank 0 has.
 QUADRILLE_API std::string share(const Communicator& communicator, std::string text);
 
+/// Whether all ranks have the same text.
+QUADRILLE_API bool same_everywhere(const Communicator& communicator, const std::string& text);
+
 /// Fails on all ranks unless all have the same text: a rank whose `mine` is not that of rank 0 throws
 /// error(rank 0's).
 QUADRILLE_API void require_same(const Communicator& communicator, const std::string& mine,
