@@ -14,7 +14,8 @@ struct Product {
 
   explicit Product(const StudyProblem& p) {
     const Symmetry symmetry = p.symmetric ? Symmetry::symmetric : Symmetry::none;
-    a = random_blocks<T>(p.m, p.k, symmetry, p.occupation, p.seed, p.decay);
+    a = p.transpose ? random_blocks<T>(p.k, p.m, symmetry, p.occupation, p.seed, p.decay)
+                    : random_blocks<T>(p.m, p.k, symmetry, p.occupation, p.seed, p.decay);
     if (!p.symmetric) b = random_blocks<T>(p.k, p.n, symmetry, p.occupation, p.seed + 1, p.decay);
     before = p.accumulate ? random_blocks<T>(p.m, p.n, symmetry, p.occupation, p.seed + 2, p.decay)
                           : BlockMatrix<T>(p.m, p.n, symmetry);
@@ -23,7 +24,8 @@ struct Product {
   /// After c = before.
   MultiplyReport run(const StudyProblem& p, const MultiplyOptions& options) {
     const BlockMatrix<T>& right = p.symmetric ? a : b;
-    return multiply(T(1), Transpose::no, a, Transpose::no, right, T(p.accumulate ? 1 : 0), c, options);
+    return multiply(T(1), p.transpose ? Transpose::yes : Transpose::no, a, Transpose::no, right,
+                    T(p.accumulate ? 1 : 0), c, options);
   }
 };
 

@@ -17,6 +17,7 @@ struct StudyProblem {
   bool symmetric = false;  ///< A = B symmetric, C = A^2 by its upper half; m, n and k are the same
   std::uint64_t seed = 1;
   double eps = 0;
+  bool transpose = false;   ///< A is stored as its transpose
   bool accumulate = false;  ///< C, as occupied as A and B, is added to
   bool single = false;
 };

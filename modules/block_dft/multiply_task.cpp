@@ -61,6 +61,7 @@ StudyProblem problem_of(const TaskContext& context, double occupation, bool sing
   problem.occupation = occupation;
   problem.decay = context.real("decay");
   problem.eps = context.real("eps");
+  problem.transpose = context.boolean("transpose");
   problem.accumulate = context.boolean("accumulate");
   problem.single = single;
   problem.seed = seed;
@@ -111,6 +112,7 @@ const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
          "[0.1, 0.25, 0.5]", share),
     real("decay", "numbers of block (i, j) are random in [-1, 1) times exp(-decay |i - j|)", "0", at_least(0)),
     boolean("symmetric", "A squared in place of A B, A symmetric: of C only the upper half is computed", "false"),
+    boolean("transpose", "A is stored as its transpose", "false"),
     boolean("accumulate", "C = A B + C, with a random C that is as occupied as A and B", "false"),
     choice("precision",
            "of numbers and sums; both: double and single; mixed: double, and products in single where eps allows it",

@@ -303,6 +303,12 @@ class BlockMultiply(ProgramTest):
         self.assertEqual(first["flops"], second["flops"])
         self.assertGreater(second["occupation_of_c"], first["occupation_of_c"])
 
+    def test_a_transposed_factor_has_the_same_size(self):
+        first, = self.rows(occupations=[1], block_sizes=[2, 7], n=5, k=9, seed=harness.SEED)
+        second, = self.rows(occupations=[1], block_sizes=[2, 7], n=5, k=9, seed=harness.SEED, transpose=True)
+        for name in ("rows", "inner", "columns", "flops", "products"):
+            self.assertEqual(first[name], second[name])
+
     def test_small_blocks_that_are_all_there_are_multiplied_densely(self):
         row, = self.rows(occupations=[1], block_sizes=[5], m=60)
         self.assertTrue(row["dense"])
