@@ -97,7 +97,7 @@ def main():
         text = bench_tables.report(results) if of_bench else tables.report(results, scripts)
         os.makedirs(args.out, exist_ok=True)
         if have_matplotlib():
-            figures = draw_figures(results, scripts, args.out, args.format)
+            figures = draw_figures(results, [] if of_bench else scripts, args.out, args.format)
         else:
             figures = []
             print("quadrille: warning: no figures: Python has no matplotlib (Debian: python3-matplotlib); "

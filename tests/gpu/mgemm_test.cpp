@@ -297,7 +297,7 @@ TEST(CudaMgemmChoice, ACapThatHoldsNothingMeansDouble) {
   const MgemmReport report =
       there.run([](const auto& gemm) { return mgemm_on_device(gemm, Cutoff::at(1), in_form(SmallForm::half2, 1000)); });
   EXPECT_EQ(report.form, MgemmForm::plain_double);
-  EXPECT_NE(report.reason.find("do not fit 1000 bytes"), std::string::npos) << report.reason;
+  EXPECT_NE(report.reason.find("do not fit into 1000 bytes"), std::string::npos) << report.reason;
   EXPECT_LE(problem.largest_error(), report.bound);
 }
 

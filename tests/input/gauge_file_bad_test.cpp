@@ -131,7 +131,7 @@ TEST_F(GaugeFileBadTest, MissingRecords) {
     return rest;
   };
   expect_bad(without("ildg-format"), {"(ildg-binary-data), byte", "no ildg-format record"});
-  expect_bad(without("ildg-binary-data"), {"no gauge field in this file", "it has scidac-private-file-xml, "});
+  expect_bad(without("ildg-binary-data"), {"no gauge field in this file", "but has scidac-private-file-xml, "});
   const GaugeFile read = read_gauge_file(saved(without("scidac-checksum")));
   EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::missing);
 }

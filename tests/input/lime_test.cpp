@@ -85,7 +85,7 @@ TEST_F(LimeTest, CutsSayWhatIsMissing) {
   expect_bad(whole.substr(0, 150), {"record 1 (first-record), byte 147", "inside the padding", "5 bytes of padding"});
   expect_bad(whole.substr(0, 152), {"record 1 (first-record), byte 152", "message 1 is not finished"});
   expect_bad(whole + "ab", {"record 4, byte 464", "2 bytes after the last record belong to no record"});
-  expect_bad(whole + "abcdefgh", {"record 4, byte 464", "the magic number is 61626364, it should be 456789ab"});
+  expect_bad(whole + "abcdefgh", {"record 4, byte 464", "the magic number is 61626364, but it should be 456789ab"});
 }
 
 TEST_F(LimeTest, WrongLengthFields) {

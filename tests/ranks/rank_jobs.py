@@ -267,7 +267,7 @@ class RankFaults(RankTest):
         self.assertEqual(code, 1, err)
         self.assertEqual(err.count("quadrille: error"), 1, err)
         self.assertIn(f"quadrille: rank 2 of 3 on {socket.gethostname()}:\n", err)
-        self.assertIn("job.yaml: this rank has read another job than rank 0: solver.sloppy.precision is \"single\" there and "
+        self.assertIn("job.yaml: this rank has read another job than rank 0: solver.sloppy.precision is \"single\" there but "
                       "\"half\" here", err)
         self.assertFalse(os.path.exists(self.path("bad")))
 

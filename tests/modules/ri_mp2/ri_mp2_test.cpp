@@ -424,7 +424,7 @@ TEST(RiMp2, WhatMakesNoSenseIsSaid) {
   EXPECT_THAT(message_of(bad), HasSubstr("the occupied orbital energies must have 3 numbers, but there are 2"));
   bad = good;
   bad.ia_p[7] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(message_of(bad), HasSubstr("(ia|P): number 7 is nan"));
+  EXPECT_THAT(message_of(bad), HasSubstr("(ia|P): number 7 (from 0) is nan"));
   bad = good;
   bad.p_q[3] += 0.01;
   EXPECT_THAT(message_of(bad), HasSubstr("elements [3, 0] and [0, 3] differ by 0.01"));

@@ -34,7 +34,7 @@ quadrille_status run(const quadrille_host* host, quadrille_run* run) {
   if (place == "thread") {
     double fraction = 0;
     std::thread([&] { fraction = host->has(run, "place") + int(host->real(run, "place", 0, &fraction)); }).join();
-    if (fraction != QUADRILLE_FAILED) return QUADRILLE_DONE;
+    if (fraction != double(QUADRILLE_FAILED)) return QUADRILLE_DONE;
   }
   return host->result(run, nullptr, R"({"done": true})");
 }
