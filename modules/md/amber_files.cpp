@@ -61,7 +61,7 @@ LennardJonesTable read_table(const AmberTopology& file) {
       continue;
     }
     if (at < 1 || std::size_t(at) > coefficients) {
-      file.fail(fmt::format("{} is no Lennard-Jones coefficient: there are 1 to {}", at, coefficients),
+      file.fail(fmt::format("index {} of a Lennard-Jones coefficient: it must be 1 to {}", at, coefficients),
                 "NONBONDED_PARM_INDEX", n);
     }
     table.c12.push_back(a[std::size_t(at) - 1]);
@@ -77,7 +77,7 @@ void read_particles(const AmberTopology& file, System& system) {
   const std::vector<long> types = file.integers("ATOM_TYPE_INDEX", atoms);
   for (std::size_t i = 0; i < atoms; ++i) {
     if (types[i] < 1 || types[i] > file.pointer(ntypes)) {
-      file.fail(fmt::format("atom {} has type {}: there are 1 to {}", i + 1, types[i], file.pointer(ntypes)),
+      file.fail(fmt::format("atom {} has type {}: it must be 1 to {}", i + 1, types[i], file.pointer(ntypes)),
                 "ATOM_TYPE_INDEX", i);
     }
     system.types.push_back(std::int32_t(types[i] - 1));
@@ -96,13 +96,13 @@ void read_exclusions(const AmberTopology& file, System& system) {
   for (std::size_t i = 0; i < atoms; ++i) {
     for (long n = 0; n < counts[i]; ++n, ++at) {
       if (at >= list.size()) {
-        file.fail(fmt::format("atom {} excludes more than the list has, {}", i + 1, list.size()),
+        file.fail(fmt::format("atom {} excludes more atoms than the {} that the list has", i + 1, list.size()),
                   "NUMBER_EXCLUDED_ATOMS", i);
       }
       if (list[at] == 0) continue;  // stands for none
       if (list[at] < 1 || std::size_t(list[at]) > atoms || list[at] == long(i) + 1) {
-        file.fail(fmt::format("atom {} excludes {}: there are 1 to {}", i + 1, list[at], atoms), "EXCLUDED_ATOMS_LIST",
-                  at);
+        file.fail(fmt::format("atom {} excludes atom {}: it must be 1 to {}", i + 1, list[at], atoms),
+                  "EXCLUDED_ATOMS_LIST", at);
       }
       system.exclusions.emplace_back(std::int32_t(i), std::int32_t(list[at] - 1));
     }
@@ -120,7 +120,8 @@ void read_bonded(const AmberTopology& file, const std::string& flag, std::size_t
       const bool fits = k < atoms ? std::abs(number) % 3 == 0 && std::abs(number) / 3 < file.pointer(natom)
                                   : number >= 1 && std::size_t(number) <= parameters;
       if (!fits)
-        file.fail(fmt::format("{} is no {} of this file", number, k < atoms ? "atom" : "parameter"), flag, n + k);
+        file.fail(fmt::format("{} is not the number of any {} in this file", number, k < atoms ? "atom" : "parameter"),
+                  flag, n + k);
     }
     add(numbers.data() + n, std::size_t(numbers[n + atoms]) - 1);
   }
@@ -182,7 +183,7 @@ std::int64_t solute_of(const AmberTopology& file) {
   const long last = file.integers("SOLVENT_POINTERS", 3)[0];
   const std::vector<long> residues = file.integers("RESIDUE_POINTER", file.counted(nres));
   if (last < 0 || last > long(residues.size())) {
-    file.fail(fmt::format("{} is no residue: there are {}", last, residues.size()), "SOLVENT_POINTERS");
+    file.fail(fmt::format("there is no residue {}: the file has {}", last, residues.size()), "SOLVENT_POINTERS");
   }
   return last == long(residues.size()) ? file.pointer(natom) : residues[std::size_t(last)] - 1;
 }
@@ -193,10 +194,10 @@ void read_coordinates(const std::string& path, bool boxed, System& system) {
   const TextLines lines(path);
   if (lines.count() < 2) lines.fail("the file ends before the number of atoms", lines.count());
   const std::vector<TextLines::Word> head = lines.words(1);
-  if (head.empty()) lines.fail("the number of atoms must stand here", 1);
+  if (head.empty()) lines.fail("the number of atoms must be here", 1);
   const long count = lines.integer(1, head[0].column, head[0].width);
   if (count != system.size()) {
-    lines.fail(fmt::format("{} atoms: the topology has {}", count, system.size()), 1, head[0].column);
+    lines.fail(fmt::format("{} atoms, but the topology has {}", count, system.size()), 1, head[0].column);
   }
   std::vector<double> numbers;
   std::size_t line = 2;
@@ -212,19 +213,21 @@ void read_coordinates(const std::string& path, bool boxed, System& system) {
   const std::size_t rest = numbers.size() - expected, box = rest % 3 == 0 && rest > 0 ? (rest % expected) : rest;
   if (box != 0 && box != 3 && box != 6) {
     lines.fail(
-        fmt::format("{} numbers after the coordinates: neither {} velocities nor 3 or 6 of the box", rest, expected),
+        fmt::format("{} numbers after the coordinates: they must be {} of velocities, 3 or 6 of the box, or both", rest,
+                    expected),
         line);
   }
   system.positions.assign(numbers.begin(), numbers.begin() + std::ptrdiff_t(expected));
   if (!boxed) return;
-  if (box == 0) lines.fail("the file ends before the box that the topology speaks of (IFBOX 1)", line);
+  if (box == 0) lines.fail("the file ends before the box, which the topology announces (IFBOX 1)", line);
   const double* edges = numbers.data() + numbers.size() - box;
   std::copy(edges, edges + 3, system.box.begin());
   for (std::size_t k = 0; k < 3; ++k) {
-    if (!(edges[k] > 0)) lines.fail(fmt::format("edge {} of the box is {:g}", "xyz"[k], edges[k]), line - 1);
+    if (!(edges[k] > 0))
+      lines.fail(fmt::format("edge {} of the box is {:g}: it must be above 0", "xyz"[k], edges[k]), line - 1);
     if (box == 6 && edges[3 + k] != 90) {
-      lines.fail(fmt::format("an angle of {:g} degrees: triclinic boxes are not supported", edges[3 + k]), line - 1, 0,
-                 ErrorCode::unsupported);
+      lines.fail(fmt::format("the box has an angle of {:g} degrees: triclinic boxes are not supported", edges[3 + k]),
+                 line - 1, 0, ErrorCode::unsupported);
     }
   }
 }

@@ -20,7 +20,7 @@ AmberTopology::AmberTopology(const std::string& path) : lines_(path) {
     if (line.rfind("%FLAG", 0) == 0) {
       open = lines_.trimmed(n, 5, 80);
       if (!sections_.try_emplace(open, Section{n, n + 1, n + 1, 0, 0}).second) {
-        lines_.fail("a second section " + open, n);
+        lines_.fail("there is a second section " + open, n);
       }
     } else if (line.rfind("%FORMAT", 0) == 0 && !open.empty()) {
       std::smatch found;
@@ -33,10 +33,10 @@ AmberTopology::AmberTopology(const std::string& path) : lines_(path) {
       sections_[open].end = n + 1;
     }
   }
-  if (sections_.empty()) lines_.fail("this is no topology file of AMBER: it has no %FLAG", 0);
+  if (sections_.empty()) lines_.fail("this is not an AMBER topology file: it has no %FLAG", 0);
   pointers_ = integers("POINTERS", pointers_count);
   if (std::any_of(pointers_.begin(), pointers_.end(), [](long n) { return n < 0; }))
-    fail("a count below 0", "POINTERS");
+    fail("a count is below 0", "POINTERS");
 }
 
 const AmberTopology::Section& AmberTopology::section(const std::string& flag) const {

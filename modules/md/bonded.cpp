@@ -34,7 +34,8 @@ class Forces {
   double bond(const Bond& bond) {
     const Vector d = at(bond.a) - at(bond.b);
     const double r = std::sqrt(dot(d, d)), stretch = r - bond.length;
-    if (!(r > 0)) fail(fmt::format("the bond of particles {} and {} has length {}", bond.a + 1, bond.b + 1, r));
+    if (!(r > 0))
+      fail(fmt::format("the bond of particles {} and {} has length {}: it must be above 0", bond.a + 1, bond.b + 1, r));
     const Vector force = (-2 * bond.k * stretch / r) * d;
     add(bond.a, force);
     add(bond.b, -1.0 * force);
@@ -46,7 +47,8 @@ class Forces {
     const Vector u = at(angle.a) - at(angle.b), v = at(angle.c) - at(angle.b), n = cross(u, v);
     const double uu = dot(u, u), vv = dot(v, v), sine = std::sqrt(dot(n, n));
     if (!(sine > 0)) {
-      fail(fmt::format("the angle of particles {}, {} and {} has no plane", angle.a + 1, angle.b + 1, angle.c + 1));
+      fail(fmt::format("the angle of particles {}, {} and {} has no plane: they must not lie on a line", angle.a + 1,
+                       angle.b + 1, angle.c + 1));
     }
     const double bend = std::atan2(sine, dot(u, v)) - angle.angle, slope = -2 * angle.k * bend;
     const Vector of_a = (slope / (uu * sine)) * cross(u, n), of_c = (slope / (vv * sine)) * cross(n, v);
@@ -63,8 +65,8 @@ class Forces {
     const Vector a = cross(f, g), b = cross(h, g);
     const double aa = dot(a, a), bb = dot(b, b), length = std::sqrt(dot(g, g));
     if (!(aa > 0 && bb > 0)) {
-      fail(fmt::format("the torsion of particles {}, {}, {} and {} has no plane", torsion.a + 1, torsion.b + 1,
-                       torsion.c + 1, torsion.d + 1));
+      fail(fmt::format("the torsion of particles {}, {}, {} and {} has no plane: no three in a row may lie on a line",
+                       torsion.a + 1, torsion.b + 1, torsion.c + 1, torsion.d + 1));
     }
     const double phi = std::atan2(dot(cross(b, a), g) / length, dot(a, b));
     const double argument = torsion.periodicity * phi - torsion.phase;

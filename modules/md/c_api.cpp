@@ -71,7 +71,7 @@ int quadrille_md_forces_create(int64_t particles, const int32_t* types, const do
     demand(types, "types");
     demand(c12, "c12");
     demand(c6, "c6");
-    if (particles < 1 || type_count < 1) refuse("there must be a particle and a type");
+    if (particles < 1 || type_count < 1) refuse("there must be at least one particle and one type");
     const quadrille_md_options known =
         options == nullptr ? quadrille_md_options{} : quadrille::c_calls::known_options(options);
     md::System system;
@@ -90,7 +90,8 @@ int quadrille_md_forces_create(int64_t particles, const int32_t* types, const do
     if (known.skin != 0) {
       made->lists.emplace(system, md::ListOptions{force, truncation_of(known), known.skin});
     } else {
-      if (truncation_of(known) != md::Truncation::cut) refuse("a truncation needs a skin, of neighbour lists");
+      if (truncation_of(known) != md::Truncation::cut)
+        refuse("this truncation needs a skin: it is for neighbour lists");
       made->all_pairs.emplace(system, force);
     }
     *handle = made.release();

@@ -44,7 +44,7 @@ void check_finite(std::span<const double> numbers, const char* what) {
 
 void check_count(std::size_t numbers, const System& system, const char* what) {
   if (numbers == system.positions.size()) return;
-  refuse(fmt::format("{} {} for {} particles: it must be three each", numbers, what, system.size()));
+  refuse(fmt::format("{} {} for {} particles: there must be three for each", numbers, what, system.size()));
 }
 
 void check_options(const System& system, const DynamicsOptions& options) {
@@ -55,7 +55,7 @@ void check_options(const System& system, const DynamicsOptions& options) {
     refuse("friction and temperature must not be negative, Boltzmann's constant must be above 0");
   }
   if (!system.masses.empty() && std::int64_t(system.masses.size()) != system.size()) {
-    refuse(fmt::format("{} masses for {} particles", system.masses.size(), system.size()));
+    refuse(fmt::format("{} masses for {} particles: there must be one for each", system.masses.size(), system.size()));
   }
   for (std::size_t i = 0; i < system.masses.size(); ++i) {
     if (!(system.masses[i] > 0) || !std::isfinite(system.masses[i])) {
@@ -266,7 +266,7 @@ void Dynamics::remember(const Memory& memory) {
   check_finite(memory.positions, "coordinate");
   check_finite(memory.velocities, "velocity");
   if (!memory.lists.listed_positions.empty() && memory.lists.box != state.system.box) {
-    refuse(fmt::format("the state is of a box of {:g} x {:g} x {:g}, the system's is {:g} x {:g} x {:g}",
+    refuse(fmt::format("the state has a box of {:g} x {:g} x {:g}, but the system's is {:g} x {:g} x {:g}",
                        memory.lists.box[0], memory.lists.box[1], memory.lists.box[2], state.system.box[0],
                        state.system.box[1], state.system.box[2]));
   }

@@ -27,7 +27,7 @@ std::vector<Method> methods_of(const TaskContext& context) {
       TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "methods");
     }
   }
-  if (out.empty()) TaskContext::fail(QUADRILLE_INVALID_INPUT, "names no method", "methods");
+  if (out.empty()) TaskContext::fail(QUADRILLE_INVALID_INPUT, "there must be at least one method", "methods");
   return out;
 }
 
@@ -82,21 +82,23 @@ const quadrille_parameter forces_parameters[forces_parameter_count] = {
     required(group("system", "the particles", system_members, "source")),
     list("methods",
          "ways to sum the forces: A single in single, B in double, C Takahashi and Iitaka, D Nitadori, E modified "
-         "Nitadori, F Narumi, F* with added constants in place of conversions, G double, int64 fixed point",
+         "Nitadori, F Narumi, F* with added constants instead of conversions, G double, int64 fixed point",
          "[A, B, C, D, E, F, G, int64]", method),
     choice("exclusions",
-           "of excluded pairs: masked on the fly, taken away afterwards, or both ways one after the other", "both",
-           ways),
+           "how excluded pairs are left out: masked on the fly, subtracted afterwards, or both, one after the other",
+           "both", ways),
     coulomb_parameter,
     coulomb_constant_parameter,
-    boolean("scaled_pairs", "scaled 1-4 interactions too", "false"),
-    real("cutoff", "in a periodic box at least twice as long; 0: none, in open space", "0", at_least(0)),
+    boolean("scaled_pairs", "include the scaled 1-4 interactions", "false"),
+    real("cutoff",
+         "of pair forces in a periodic box, whose edges must be at least twice as long; 0: open space, no cutoff", "0",
+         at_least(0)),
     dielectric_parameter,
-    boolean("accumulation", "compare C and F with exact sums of the same terms, on the CPU: slow for many particles",
+    boolean("accumulation", "compare C and F with exact sums of the same terms (CPU only; slow for many particles)",
             "true"),
-    integer("repeats", "times that each method is timed, in turns; the least time counts; 0: none", "3",
+    integer("repeats", "timings of each method, with the methods taking turns; the shortest counts; 0: no timings", "3",
             within(0, 1000)),
-    file_out("forces_csv", "all forces, particle by particle, of every method and of bonds, angles and torsions"),
+    file_out("forces_csv", "the forces on every particle, by every method, and those of bonds, angles and torsions"),
     csv("md_forces.csv")};
 
 void check_forces(const TaskContext& context) {

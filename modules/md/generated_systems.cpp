@@ -11,7 +11,7 @@ namespace {
 
 void check_density(double density) {
   if (density > 0 && std::isfinite(density)) return;
-  throw Error(ErrorCode::invalid_input, fmt::format("the density must be above 0, is {:g}", density));
+  throw Error(ErrorCode::invalid_input, fmt::format("the density is {:g}: it must be above 0", density));
 }
 
 /// Streams of the random numbers of a system.
@@ -40,7 +40,7 @@ System fcc_system(std::int64_t count, double density) {
     cells = std::max<std::int64_t>(1, cells);
     const auto of = [](std::int64_t n) { return 4 * n * n * n; };
     throw Error(ErrorCode::invalid_input,
-                fmt::format("a face-centred cubic lattice has 4 n^3 particles, not {}: {} or {}", count, of(cells),
+                fmt::format("a face-centred cubic lattice has 4 n^3 particles, not {}: use {} or {}", count, of(cells),
                             of(of(cells) < count ? cells + 1 : std::max<std::int64_t>(1, cells - 1))));
   }
   System system;

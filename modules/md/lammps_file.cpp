@@ -36,15 +36,15 @@ class LammpsFile {
   }
   double real(std::size_t line, const Words& words, std::size_t n) const {
     if (n >= words.size())
-      lines_.fail(fmt::format("{} words: there must be a number {} here", words.size(), n + 1), line);
+      lines_.fail(fmt::format("the line has {} words: it needs at least {}", words.size(), n + 1), line);
     return lines_.real(line, words[n].column, words[n].width);
   }
   long integer(std::size_t line, const Words& words, std::size_t n, long most, const char* what) const {
     if (n >= words.size())
-      lines_.fail(fmt::format("{} words: there must be a number {} here", words.size(), n + 1), line);
+      lines_.fail(fmt::format("the line has {} words: it needs at least {}", words.size(), n + 1), line);
     const long value = lines_.integer(line, words[n].column, words[n].width);
     if (value < 1 || value > most) {
-      lines_.fail(fmt::format("{} {}: there are 1 to {}", what, value, most), line, words[n].column);
+      lines_.fail(fmt::format("{} {}: it must be 1 to {}", what, value, most), line, words[n].column);
     }
     return value;
   }
@@ -127,7 +127,7 @@ class LammpsFile {
       std::vector<bool> seen(atoms);
       each([&](std::size_t at, const Words& entry) {
         const auto i = std::size_t(integer(at, entry, 0, atoms_, "atom")) - 1;
-        if (seen[i]) lines_.fail(fmt::format("atom {} stands here a second time", i + 1), at);
+        if (seen[i]) lines_.fail(fmt::format("atom {} is listed a second time", i + 1), at);
         seen[i] = true;
         for (std::size_t k = 0; k < 3; ++k) system_.velocities[3 * i + k] = real(at, entry, 1 + k);
       });
@@ -145,7 +145,7 @@ class LammpsFile {
     const std::size_t comment = line.find('#');
     const std::string style = comment == std::string::npos ? "atomic" : lines_.trimmed(heading, comment + 1, 80);
     if (style != "atomic" && style != "charge") {
-      lines_.fail("atom style '" + style + "' is not supported: atomic and charge are", heading, comment,
+      lines_.fail("atom style '" + style + "' is not supported: use atomic or charge", heading, comment,
                   ErrorCode::unsupported);
     }
     charged_ = style == "charge";
@@ -157,7 +157,7 @@ class LammpsFile {
 
   void read_atom(std::size_t line, const Words& entry) {
     const auto i = std::size_t(integer(line, entry, 0, atoms_, "atom")) - 1;
-    if (system_.types[i] >= 0) lines_.fail(fmt::format("atom {} stands here a second time", i + 1), line);
+    if (system_.types[i] >= 0) lines_.fail(fmt::format("atom {} is listed a second time", i + 1), line);
     system_.types[i] = std::int32_t(integer(line, entry, 1, types_, "type")) - 1;
     if (charged_) system_.charges[i] = real(line, entry, 2);
     for (std::size_t k = 0; k < 3; ++k) {
@@ -168,7 +168,7 @@ class LammpsFile {
   void make_table() {
     const auto types = std::size_t(types_);
     if (own_.empty() && pair_.empty())
-      lines_.fail("the file ends without Pair Coeffs or PairIJ Coeffs", lines_.count());
+      lines_.fail("the file ends without a section Pair Coeffs or PairIJ Coeffs", lines_.count());
     system_.table.types = int(types_);
     if (pair_.empty()) {
       std::vector<double> sigma, epsilon;

@@ -160,7 +160,7 @@ System ListForces::State::prepared(System system, const ListOptions& options) {
   }
   const Method method = options.forces.method;
   if (method == Method::exact || method == Method::magnitudes) {
-    refuse("neighbour lists have no method " + letter_of(method));
+    refuse("neighbour lists cannot use the method " + letter_of(method));
   }
   if (options.forces.backend != nullptr && !options.forces.backend->host_memory()) {
     throw Error(ErrorCode::unsupported, "neighbour lists run on the CPU only");
@@ -206,7 +206,7 @@ bool ListForces::State::stale_lists(std::span<const double> positions, const std
     for (std::size_t n = 0; n < positions.size(); ++n) {
       if (std::abs(positions[n]) < most[n % 3]) continue;
       throw Error(ErrorCode::numerical,
-                  fmt::format("particle {} is lost: its coordinate {} is {:g}, more than 2^18 edges of the box away",
+                  fmt::format("particle {} is lost: its coordinate {} is {:g}, more than 2^18 box edges away",
                               n / 3 + 1, "xyz"[n % 3], positions[n]));
     }
   }
@@ -528,7 +528,8 @@ ForceResult ListForces::compute_into(std::span<const double> positions, const st
                                      std::span<double> forces, bool energy) {
   if (std::int64_t(forces.size()) != 3 * size()) {
     throw Error(ErrorCode::invalid_input,
-                fmt::format("room for {} numbers for the forces on {} particles", forces.size(), size()));
+                fmt::format("room for {} numbers for the forces on {} particles: there must be three for each",
+                            forces.size(), size()));
   }
   return state_->compute(positions, box, forces, energy, false);
 }

@@ -37,7 +37,7 @@ Method method_named(const std::string& name) {
     if (name == one.letter || name == one.name) return one.method;
     if (one.method <= Method::narumi_constant) known += std::string(known.empty() ? "" : ", ") + one.letter;
   }
-  throw Error(ErrorCode::invalid_input, "unknown method '" + name + "'; known are " + known);
+  throw Error(ErrorCode::invalid_input, "unknown method '" + name + "': use one of " + known);
 }
 
 }  // namespace quadrille::md

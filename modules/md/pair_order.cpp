@@ -16,8 +16,8 @@ namespace {
 
 void check_pair(const char* what, std::int64_t number, std::int64_t a, std::int64_t b, std::int64_t size) {
   if (a == b || a < 0 || b < 0 || a >= size || b >= size) {
-    refuse(fmt::format("{} {} is of the particles {} and {}: it must be two of 1 to {}", what, number + 1, a + 1, b + 1,
-                       size));
+    refuse(fmt::format("{} {} names the particles {} and {}: they must be two different ones of 1 to {}", what,
+                       number + 1, a + 1, b + 1, size));
   }
 }
 
@@ -32,12 +32,12 @@ void check_table(const LennardJonesTable& table) {
       const auto at = std::size_t(a * table.types + b), mirrored = std::size_t(b * table.types + a);
       if (!std::isfinite(table.c12[at]) || !std::isfinite(table.c6[at]) || table.c12[at] < 0) {
         refuse(
-            fmt::format("the Lennard-Jones coefficients {:g} and {:g} of types {} and {} must be finite, the first "
-                        "not negative",
+            fmt::format("the Lennard-Jones coefficients {:g} and {:g} of types {} and {} must be finite, and the "
+                        "first must not be negative",
                         table.c12[at], table.c6[at], a + 1, b + 1));
       }
       if (table.c12[at] != table.c12[mirrored] || table.c6[at] != table.c6[mirrored]) {
-        refuse(fmt::format("the Lennard-Jones table must be symmetric: types {} and {}", a + 1, b + 1));
+        refuse(fmt::format("the Lennard-Jones table must be symmetric: it is not for types {} and {}", a + 1, b + 1));
       }
     }
   }
@@ -47,16 +47,18 @@ void check_table(const LennardJonesTable& table) {
 
 void check_system(const System& system, const ForceOptions& options) {
   const std::int64_t size = system.size();
-  if (size < 1) refuse("a system needs a particle");
-  if (size > std::numeric_limits<std::int32_t>::max() / 2) refuse(fmt::format("{} particles are too many", size));
+  if (size < 1) refuse("a system must have at least one particle");
+  if (size > std::numeric_limits<std::int32_t>::max() / 2)
+    refuse(fmt::format("{} particles are too many: there may be at most {}", size,
+                       std::numeric_limits<std::int32_t>::max() / 2));
   check_table(system.table);
   for (std::int64_t i = 0; i < size; ++i) {
     const std::int32_t type = system.types[std::size_t(i)];
     if (type >= 0 && type < system.table.types) continue;
-    refuse(fmt::format("particle {} has type {}: the table has 1 to {}", i + 1, type + 1, system.table.types));
+    refuse(fmt::format("particle {} has type {}: the table has types 1 to {}", i + 1, type + 1, system.table.types));
   }
   if (options.coulomb != Coulomb::none && std::int64_t(system.charges.size()) != size) {
-    refuse(fmt::format("{} charges for {} particles", system.charges.size(), size));
+    refuse(fmt::format("{} charges for {} particles: there must be one for each", system.charges.size(), size));
   }
   for (std::size_t i = 0; i < system.charges.size(); ++i) {
     if (!std::isfinite(system.charges[i])) refuse(fmt::format("the charge of particle {} is not finite", i + 1));
@@ -68,7 +70,7 @@ void check_system(const System& system, const ForceOptions& options) {
     check_pair("1-4 pair", std::int64_t(n), system.scaled_pairs[n].first, system.scaled_pairs[n].second, size);
   }
   if (!(options.cutoff >= 0) || !std::isfinite(options.cutoff)) {
-    refuse(fmt::format("cutoff = {:g}: it must be above 0, or 0 for none", options.cutoff));
+    refuse(fmt::format("cutoff = {:g}: it must be above 0, or 0 for no cutoff", options.cutoff));
   }
   if (options.coulomb == Coulomb::reaction_field && !(options.cutoff > 0)) {
     refuse("a reaction field needs a cutoff");
@@ -87,7 +89,7 @@ void check_box(const ForceOptions& options, const std::array<double, 3>& box) {
 void check_positions(std::int64_t size, const ForceOptions& options, std::span<const double> positions,
                      const std::array<double, 3>& box) {
   if (std::int64_t(positions.size()) != 3 * size) {
-    refuse(fmt::format("{} coordinates for {} particles: it must be three each", positions.size(), size));
+    refuse(fmt::format("{} coordinates for {} particles: there must be three for each", positions.size(), size));
   }
   for (std::size_t n = 0; n < positions.size(); ++n) {
     if (std::isfinite(positions[n]) && std::abs(positions[n]) < 1e15) continue;

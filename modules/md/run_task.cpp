@@ -45,7 +45,7 @@ Method method_of(const TaskContext& context) {
   } catch (const Error& error) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "method");
   }
-  TaskContext::fail(QUADRILLE_INVALID_INPUT, "is for comparisons of forces only", "method");
+  TaskContext::fail(QUADRILLE_INVALID_INPUT, "serves only to compare forces: use A to G, F* or int64", "method");
 }
 
 DynamicsOptions options_of(const TaskContext& context) {
@@ -102,7 +102,8 @@ Dynamics::Memory read_state(const std::string& path, std::int64_t particles) {
   std::copy(box.begin(), box.end(), memory.lists.box.begin());
   memory.step = std::int64_t(rows("step", 1, 1)[0]);
   for (const double exponent : exponents) {
-    if (std::abs(exponent) > 1000) throw Error(ErrorCode::file, path + ": dataset exponents has numbers beyond 1000");
+    if (std::abs(exponent) > 1000)
+      throw Error(ErrorCode::file, path + ": dataset exponents has numbers outside of [-1000, 1000]");
   }
   memory.lists.force_exponent = int(exponents[0]);
   memory.lists.energy_exponent = int(exponents[1]);
@@ -116,7 +117,8 @@ std::vector<double> velocities_of(const TaskContext& context, const System& syst
   }
   if (system.velocities.empty()) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT,
-                      "the system has none: only a LAMMPS file with the section Velocities has", "velocities");
+                      "the system has no velocities: only a LAMMPS file with a section Velocities has them",
+                      "velocities");
   }
   return system.velocities;
 }
@@ -242,9 +244,10 @@ class Run {
       written = {json.at("frames"), json.at("bytes")};
       rows_ = json.at("rows");
     } catch (const Json::exception&) {
-      TaskContext::fail(QUADRILLE_FILE_ERROR,
-                        "the state of the interrupted run is damaged: a key is missing or has a value of another type; "
-                        "choose another --out, or --force to start afresh");
+      TaskContext::fail(
+          QUADRILLE_FILE_ERROR,
+          "the state of the interrupted run is damaged: a key is missing or its value is of the wrong type; "
+          "choose another --out, or --force to start afresh");
     }
     memory.positions = numbers("positions");
     memory.velocities = numbers("velocities");
@@ -310,38 +313,41 @@ const quadrille_parameter run_parameters[run_parameter_count] = {
     required(group("system", "the particles", system_members, "source")),
     text("method",
          "how forces are summed: A single in single, B in double, C Takahashi and Iitaka, D Nitadori, E modified "
-         "Nitadori, F Narumi, F* with added constants in place of conversions, G double, int64 fixed point",
+         "Nitadori, F Narumi, F* with added constants instead of conversions, G double, int64 fixed point",
          "F"),
-    integer("steps", "how many", "1000", within(0, 1e15)),
+    integer("steps", "number of steps", "1000", within(0, 1e15)),
     real("time_step", "in units of length x sqrt(mass / energy); AMBER's: 48.8882 fs", "0.005", above(0)),
-    real("temperature", "of the velocities at the start, and of the thermostat", "1.44", at_least(0)),
-    choice("velocities", "at the start: thermal, or those of the LAMMPS file", "thermal", starts),
+    real("temperature", "of the initial velocities and of the thermostat", "1.44", at_least(0)),
+    choice("velocities", "at the start: thermal, or file: those in the LAMMPS file", "thermal", starts),
     choice("thermostat", "langevin: friction and noise (BAOAB)", "none", thermostats),
-    real("friction", "of the thermostat, over time", "1", above(0)),
-    real("boltzmann", "energy over temperature; without it 1, of AMBER's files 0.001987204 kcal / mol / K", nullptr,
-         above(0)),
-    integer("seed", "of velocities and thermostat", "1", within(0, 9e15)),
-    real("cutoff", "of pairs; edges of the box at least twice as long", "2.5", above(0)),
-    choice("truncation", "at the cutoff: cut off, or with the potential shifted, or with the force shifted too",
+    real("friction", "of the thermostat, in units of 1 / time", "1", above(0)),
+    real("boltzmann",
+         "Boltzmann's constant, energy / temperature; default: 1, or 0.001987204 kcal / mol / K for AMBER files",
+         nullptr, above(0)),
+    integer("seed", "of initial velocities and the thermostat", "1", within(0, 9e15)),
+    real("cutoff", "of pair forces; the edges of the box must be at least twice as long", "2.5", above(0)),
+    choice("truncation", "at the cutoff: forces simply cut off, the potential shifted to 0, or the force too",
            "shifted_force", truncations),
-    real("skin", "lists have what is within cutoff + skin; built again when a particle has moved by half of it", "0.3",
-         above(0)),
+    real("skin", "neighbour lists reach to cutoff + skin and are rebuilt when a particle has moved by half the skin",
+         "0.3", above(0)),
     coulomb_parameter,
     coulomb_constant_parameter,
     dielectric_parameter,
-    boolean("scaled_pairs", "scaled 1-4 interactions too", "true"),
-    choice("exclusions", "of excluded pairs: masked on the fly, or taken away afterwards", "on_the_fly", ways),
-    choice("energies", "what sums those of the rows: the method, or double precision from the same positions", "method",
-           energies),
-    integer("every", "steps from row to row", "100", within(1, 1e15)),
-    file_out("trajectory", "positions, .xyz or .dcd"),
-    integer("trajectory_every", "steps from frame to frame", "1000", within(1, 1e15)),
+    boolean("scaled_pairs", "include the scaled 1-4 interactions", "true"),
+    choice("exclusions", "how excluded pairs are left out: masked on the fly, or subtracted afterwards", "on_the_fly",
+           ways),
+    choice("energies",
+           "how the energies of the rows are summed: by the method, or in double precision at the same positions",
+           "method", energies),
+    integer("every", "steps between rows", "100", within(1, 1e15)),
+    file_out("trajectory", "positions, as .xyz or .dcd"),
+    integer("trajectory_every", "steps between frames", "1000", within(1, 1e15)),
     integer("keep_every",
-            "steps from state to state, from which an interrupted run goes on; it keeps one when it is "
-            "interrupted as well",
+            "steps between saved states, from which an interrupted run continues; a run also saves one when it is "
+            "interrupted",
             "10000", within(1, 1e15)),
-    file_in("start", "a file `state` of an earlier run, which this one goes on from"),
-    file_out("state", "positions, velocities and what else the next step depends on, at the end (HDF5)"),
+    file_in("start", "a `state` file of an earlier run, which this run continues"),
+    file_out("state", "positions, velocities and everything else that the next step depends on, at the end (HDF5)"),
     csv("md_run.csv")};
 
 void check_run(const TaskContext& context) {
@@ -355,7 +361,7 @@ void check_run(const TaskContext& context) {
     }
   }
   if (!context.backend().empty() && context.backend() != "cpu") {
-    TaskContext::fail(QUADRILLE_UNSUPPORTED, "neighbour lists run on the CPU only: run it with --backend cpu");
+    TaskContext::fail(QUADRILLE_UNSUPPORTED, "neighbour lists run on the CPU only: use --backend cpu");
   }
 }
 

@@ -27,7 +27,7 @@ System particles_of(const TaskContext& context) {
 void check_system_parameters(const TaskContext& context) {
   const auto demand = [&](const char* source, const char* name) {
     if (context.text("system.source") == source && !context.has(name)) {
-      TaskContext::fail(QUADRILLE_INVALID_INPUT, fmt::format("the source {} needs it", source), name);
+      TaskContext::fail(QUADRILLE_INVALID_INPUT, fmt::format("the source {} needs this file", source), name);
     }
   };
   demand("amber", "system.topology");

@@ -14,27 +14,29 @@ inline constexpr const char* coulombs[] = {"none", "plain", "reaction_field", nu
 }  // namespace choices
 
 inline constexpr quadrille_parameter system_members[] = {
-    parameter::choice("source",
-                      "amber: `topology` and `coordinates`; lammps: `data`; random and fcc are made from the rest",
-                      "random", choices::sources),
-    parameter::file_in("topology", "a prmtop file of AMBER"),
-    parameter::file_in("coordinates", "an inpcrd file of AMBER"),
-    parameter::file_in("data", "a data file of LAMMPS, atom style atomic or charge"),
-    parameter::choice("mixing", "of types in LAMMPS's Pair Coeffs", "geometric", choices::mixings),
-    parameter::integer("particles", "how many; fcc: 4 n^3", "65536", parameter::within(1, 1 << 30)),
-    parameter::integer("types", "of random", "16", parameter::within(1, 4096)),
+    parameter::choice(
+        "source",
+        "amber: files `topology` and `coordinates`; lammps: file `data`; random, fcc: generated from the rest",
+        "random", choices::sources),
+    parameter::file_in("topology", "AMBER prmtop file"),
+    parameter::file_in("coordinates", "AMBER inpcrd file"),
+    parameter::file_in("data", "LAMMPS data file, atom style atomic or charge"),
+    parameter::choice("mixing", "mixing rule for the Pair Coeffs of different types in a LAMMPS file", "geometric",
+                      choices::mixings),
+    parameter::integer("particles", "number of particles; for fcc 4 n^3", "65536", parameter::within(1, 1 << 30)),
+    parameter::integer("types", "number of types, for random", "16", parameter::within(1, 4096)),
     parameter::real("density", "in units of sigma^-3", "0.8442", parameter::above(0)),
-    parameter::real("disorder", "of random: largest displacement from a cubic lattice, over its spacing", "0.08",
-                    parameter::within(0, 0.45)),
-    parameter::integer("seed", "of random", "1", parameter::within(0, 9e15))};
+    parameter::real("disorder", "for random: largest displacement from a cubic lattice, in units of its spacing",
+                    "0.08", parameter::within(0, 0.45)),
+    parameter::integer("seed", "of the random numbers, for random", "1", parameter::within(0, 9e15))};
 
 inline constexpr quadrille_parameter coulomb_parameter =
-    parameter::choice("coulomb", "besides Lennard-Jones", "none", choices::coulombs);
+    parameter::choice("coulomb", "Coulomb interaction, in addition to Lennard-Jones", "none", choices::coulombs);
 inline constexpr quadrille_parameter coulomb_constant_parameter = parameter::real(
-    "coulomb_constant", "K of K q q / r; without it that of the source: AMBER's 18.2223^2 kcal Angstrom / mol, else 1",
-    nullptr, parameter::above(0));
+    "coulomb_constant", "K in K q q / r; default: 18.2223^2 kcal Angstrom / mol for AMBER files, otherwise 1", nullptr,
+    parameter::above(0));
 inline constexpr quadrille_parameter dielectric_parameter =
-    parameter::real("dielectric", "of the reaction field", "78.3", parameter::at_least(1));
+    parameter::real("dielectric", "dielectric constant of the reaction field", "78.3", parameter::at_least(1));
 
 /// That the source has its files, and a reaction field its cutoff.
 void check_system_parameters(const TaskContext& context);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr quadrille_task tasks[] = {
     {.name = "md_forces",
-     .help = "errors, offsets and speed of ways to sum pair forces, from single precision to fixed point",
+     .help = "errors, offsets and speed of methods of summing pair forces, from single precision to fixed point",
      .parameters = forces_parameters,
      .parameter_count = forces_parameter_count,
      .check = task_function<check_forces>,

@@ -41,7 +41,7 @@ constexpr std::int64_t frames_at = 8;
 TrajectoryForm trajectory_form(const std::string& path) {
   if (path.ends_with(".xyz")) return TrajectoryForm::xyz;
   if (path.ends_with(".dcd")) return TrajectoryForm::dcd;
-  throw Error(ErrorCode::invalid_input, "a trajectory is a file .xyz or .dcd, not '" + path + "'");
+  throw Error(ErrorCode::invalid_input, "the name of a trajectory must end in .xyz or .dcd, not '" + path + "'");
 }
 
 Trajectory::Trajectory(const std::string& path, std::span<const std::int32_t> types, const TrajectoryTimes& times,
@@ -52,11 +52,11 @@ Trajectory::Trajectory(const std::string& path, std::span<const std::int32_t> ty
     std::error_code error;
     const std::uintmax_t size = std::filesystem::file_size(path, error);
     if (error || size < std::uintmax_t(written.bytes)) {
-      throw Error(ErrorCode::file, fmt::format("{} has fewer than the {} bytes that an interrupted run had written",
+      throw Error(ErrorCode::file, fmt::format("{} is shorter than the {} bytes that the interrupted run had written",
                                                path, written.bytes));
     }
     std::filesystem::resize_file(path, std::uintmax_t(written.bytes), error);
-    if (error) throw Error(ErrorCode::file, "cannot cut " + path + ": " + error.message());
+    if (error) throw Error(ErrorCode::file, "cannot truncate " + path + ": " + error.message());
     file_.open(path, mode);
     file_.seekp(0, std::ios::end);
     if (!file_) fail("cannot be opened");
@@ -104,7 +104,8 @@ void Trajectory::begin_dcd() {
 void Trajectory::add(std::span<const double> positions, const std::array<double, 3>& box, std::int64_t step) {
   if (positions.size() != 3 * types_.size()) {
     throw Error(ErrorCode::invalid_input,
-                fmt::format("{} coordinates for a trajectory of {} particles", positions.size(), types_.size()));
+                fmt::format("{} coordinates for a trajectory of {} particles: there must be three for each",
+                            positions.size(), types_.size()));
   }
   ++written_.frames;
   if (form_ == TrajectoryForm::xyz) {

@@ -186,7 +186,7 @@ class MdBadInput(MdTest):
         self.fails(self.with_topology(self.pointer(27, 2)), "bad.prmtop:9:57", "IFBOX 2", "not supported")
         self.fails(self.with_topology(self.pointer(30, 4)), "virtual sites", "not supported")
         self.fails(self.with_topology(lambda lines: lines + ["%FLAG CTITLE", "%FORMAT(a80)", "x"]), "CHAMBER")
-        self.fails(self.with_topology(lambda lines: ["nothing"]), "bad.prmtop:1", "no topology file")
+        self.fails(self.with_topology(lambda lines: ["nothing"]), "bad.prmtop:1", "not an AMBER topology file")
         self.fails(self.with_topology(lambda lines: [line.replace("7.51607703E+03", "7.51607703E+0x") for line in lines]),
                    "bad.prmtop:1667", "is not a finite number")
 
@@ -202,7 +202,7 @@ class MdBadInput(MdTest):
             lines[at] = lines[at][:16] + "      10" + lines[at][24:]
             return lines
 
-        self.fails(self.with_topology(type_beyond), "atom 3 has type 10: there are 1 to 9")
+        self.fails(self.with_topology(type_beyond), "atom 3 has type 10: it must be 1 to 9")
 
     @unittest.skipUnless(FOLDER, harness.WITHOUT_DATA)
     def test_coordinates(self):
@@ -224,7 +224,7 @@ class MdBadInput(MdTest):
         self.fails(task("random", coulomb="reaction_field"), "cutoff")
         self.fails(task({"source": "lammps", "data": "none.lmp"}), "none.lmp")
         text = "t\n\n2 atoms\n1 atom types\n0 9 xlo xhi\n0 9 ylo yhi\n0 9 zlo zhi\n\nPair Coeffs\n\n1 1 1\n\nAtoms\n\n1 1 0 0 0\n"
-        for more, texts in (("", ("ends after 1 of 2",)), ("2 2 1 1 1\n", (":16:3", "type 2: there are 1 to 1")),
+        for more, texts in (("", ("ends after 1 of 2",)), ("2 2 1 1 1\n", (":16:3", "type 2: it must be 1 to 1")),
                             ("1 1 1 1 1\n", (":16", "second time")), ("2 1 1 1\n", (":16",))):
             with open(self.path("data.lmp"), "w") as stream:
                 stream.write(text + more)
@@ -339,7 +339,7 @@ class MdRun(MdTest):
         self.assertEqual(process.returncode, 0, process.stderr)
         with open(self.path("out/report/report.md")) as stream:
             shown = stream.read()
-        self.assertIn("500 particles of 1 types, method F, 200 steps of 0.005", shown)
+        self.assertIn("500 particles of 1 type, method F, 200 steps of 0.005", shown)
         if python:
             self.assertGreater(os.path.getsize(self.path("out/report/md_run_energy.svg")), 1000)
 
@@ -353,9 +353,9 @@ class MdRun(MdTest):
         for name in "md_run", "md_forces":
             self.fails({"run": [{"task": name}]}, f"'system' is missing in task {name}")
         self.fails(run_task(method="H"), "unknown method 'H'")
-        self.fails(run_task(method="exact"), "comparisons of forces only")
-        self.fails(run_task(trajectory="a.pdb"), "is a file .xyz or .dcd")
-        self.fails(run_task(velocities="file"), "the system has none")
+        self.fails(run_task(method="exact"), "serves only to compare forces")
+        self.fails(run_task(trajectory="a.pdb"), "must end in .xyz or .dcd")
+        self.fails(run_task(velocities="file"), "the system has no velocities")
         self.fails(run_task(cutoff=5), "edge x of the box is 8.39")
         self.fails(run_task(time_step=0.2, temperature=3), "step ", "particle ", "the time step, 0.2, is too large")
         self.run_job(run_task(state="a.h5"), out="first")
@@ -364,7 +364,7 @@ class MdRun(MdTest):
         self.fails(other, "dataset positions has 500 rows: this system has 256 particles")
         other = run_task(start=self.path("first/a.h5"))
         other["run"][0]["system"]["density"] = 0.8
-        self.fails(other, "the state is of a box of 8.39")
+        self.fails(other, "the state has a box of 8.39")
         with open(self.path("cut.h5"), "wb") as stream:
             stream.write(self.read("first/a.h5")[:3000])
         self.fails(run_task(start=self.path("cut.h5")), "cut.h5")

@@ -297,7 +297,7 @@ TEST(PairForces, RefuseWhatIsWrongByName) {
   EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("coordinate y of particle 7 is nan"));
   bad = good;
   bad.types[11] = 3;
-  EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("particle 12 has type 4: the table has 1 to 3"));
+  EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("particle 12 has type 4: the table has types 1 to 3"));
   bad = good;
   bad.box[1] = 4.9;
   EXPECT_THAT(message_of(bad, with(Method::narumi, Coulomb::none, 2.5)), HasSubstr("edge y of the box is 4.9"));
@@ -309,7 +309,7 @@ TEST(PairForces, RefuseWhatIsWrongByName) {
   EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("299 coordinates for 100 particles"));
   bad = good;
   bad.exclusions.emplace_back(3, 100);
-  EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("of the particles 4 and 101"));
+  EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("names the particles 4 and 101"));
   EXPECT_THAT(message_of(good, with(Method::narumi, Coulomb::reaction_field)), HasSubstr("needs a cutoff"));
   EXPECT_EQ(message_of(good, with(Method::narumi)), "");
 }

@@ -388,7 +388,7 @@ TEST(ListForces, RefuseWhatIsWrongByName) {
   EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("particle 7 is lost: its coordinate z is 1e+09"));
   bad = good;
   bad.types[11] = 3;
-  EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("particle 12 has type 4: the table has 1 to 3"));
+  EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("particle 12 has type 4: the table has types 1 to 3"));
   bad = good;
   bad.box[1] = 4.9;
   EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("edge y of the box is 4.9: it must be at least twice"));
@@ -396,7 +396,7 @@ TEST(ListForces, RefuseWhatIsWrongByName) {
   bad.positions.pop_back();
   EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("599 coordinates for 200 particles"));
   EXPECT_THAT(message_of(good, with(Method::narumi, Coulomb::none, 0)), HasSubstr("need a cutoff"));
-  EXPECT_THAT(message_of(good, with(Method::exact)), HasSubstr("no method exact"));
+  EXPECT_THAT(message_of(good, with(Method::exact)), HasSubstr("cannot use the method exact"));
   ListOptions thin = with(Method::narumi);
   thin.skin = 0;
   EXPECT_THAT(message_of(good, thin), HasSubstr("skin = 0: it must be above 0"));
