@@ -145,7 +145,7 @@ void add(T alpha, BlockMatrix<T>& a, T beta, const BlockMatrix<T>& b) {
   if (a.symmetry() != b.symmetry()) {
     if (a.symmetry() == Symmetry::none) return add(alpha, a, beta, without_symmetry(b));
     throw Error(ErrorCode::invalid_input,
-                "to a matrix with a symmetry only one with the same symmetry can be added: use without_symmetry()");
+                "only a matrix of the same symmetry can be added to a matrix with one: use without_symmetry()");
   }
   BlockMatrix<T> sum;  // only where B has blocks that A lacks
   const bool inside = has_places(a, b);
@@ -408,7 +408,7 @@ void require_finite(const BlockMatrix<T>& a, const std::string& name) {
     for (std::int64_t k = 0; k < numbers(a, i, j); ++k) {
       const T number = a.block(slot)[k];
       if (std::isfinite(double(number))) continue;
-      throw Error(ErrorCode::numerical, fmt::format("{}: element [{}, {}] is {}, must be finite", name,
+      throw Error(ErrorCode::numerical, fmt::format("{}: element [{}, {}] is {}: it must be finite", name,
                                                     a.rows().offset(i) + k / a.columns().size(j),
                                                     a.columns().offset(j) + k % a.columns().size(j), number));
     }

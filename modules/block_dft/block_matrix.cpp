@@ -48,7 +48,7 @@ BlockMatrix<T> BlockMatrix<T>::with_unset_pattern(BlockSizes rows, BlockSizes co
 template <class T>
 void BlockMatrix<T>::require_place(std::int32_t i, std::int32_t j) const {
   if (i >= 0 && i < rows_.count() && j >= 0 && j < columns_.count()) return;
-  throw Error(ErrorCode::invalid_input, fmt::format("block ({}, {}) is outside of a matrix of {} x {} blocks", i, j,
+  throw Error(ErrorCode::invalid_input, fmt::format("block ({}, {}) is outside a matrix of {} x {} blocks", i, j,
                                                     rows_.count(), columns_.count()));
 }
 
@@ -96,7 +96,7 @@ template <class T>
 void BlockMatrix<T>::put(std::int32_t i, std::int32_t j, std::span<const T> given, bool add) {
   require_place(i, j);
   if (given.size() != numbers(i, j)) {
-    throw Error(ErrorCode::invalid_input, fmt::format("block ({}, {}) has {} x {} numbers, {} were given", i, j,
+    throw Error(ErrorCode::invalid_input, fmt::format("block ({}, {}) has {} x {} numbers, but {} were given", i, j,
                                                       rows_.size(i), columns_.size(j), given.size()));
   }
   std::vector<T> mirror;
@@ -105,7 +105,7 @@ void BlockMatrix<T>::put(std::int32_t i, std::int32_t j, std::span<const T> give
     transpose_block(given.data(), rows_.size(i), columns_.size(j), T(mirror_sign(symmetry_)), mirror.data());
     if (i == j && !std::equal(mirror.begin(), mirror.end(), given.begin())) {
       throw Error(ErrorCode::invalid_input,
-                  fmt::format("diagonal block {} of a {} matrix must be so too", i,
+                  fmt::format("diagonal block {} of a {} matrix must have the same symmetry", i,
                               symmetry_ == Symmetry::symmetric ? "symmetric" : "antisymmetric"));
     }
     std::swap(i, j);
@@ -179,7 +179,7 @@ BlockMatrix<T> BlockMatrix<T>::from_dense(std::span<const T> dense, BlockSizes r
   const std::int64_t n = columns.total();
   if (dense.size() != std::size_t(rows.total() * n)) {
     throw Error(ErrorCode::invalid_input,
-                fmt::format("the blocks make a matrix of {} x {}, the dense one has {} numbers", rows.total(), n,
+                fmt::format("the blocks make a matrix of {} x {}, but the dense one has {} numbers", rows.total(), n,
                             dense.size()));
   }
   BlockMatrix shape(rows, columns, symmetry);

@@ -12,7 +12,7 @@ namespace quadrille::block_dft {
 BlockSizes::BlockSizes(std::vector<std::int32_t> sizes) : sizes_(std::move(sizes)) {
   constexpr std::int32_t largest = 1 << 20;
   if (sizes_.size() >= std::size_t(std::numeric_limits<std::int32_t>::max())) {
-    throw Error(ErrorCode::invalid_input, fmt::format("{} blocks: there may be 2^31 - 2 at most", sizes_.size()));
+    throw Error(ErrorCode::invalid_input, fmt::format("{} blocks: there may be at most 2^31 - 2", sizes_.size()));
   }
   offsets_.reserve(sizes_.size() + 1);
   for (std::size_t k = 0; k < sizes_.size(); ++k) {
@@ -34,11 +34,12 @@ void require_same(const BlockSizes& one, const BlockSizes& other, const std::str
   for (std::int32_t k = 0; k < shared; ++k) {
     if (one.size(k) == other.size(k)) continue;
     throw Error(ErrorCode::invalid_input,
-                fmt::format("{} must be cut into the same blocks: block {} has size {} and {}", what, k, one.size(k),
-                            other.size(k)));
+                fmt::format("{} must be divided into the same blocks: block {} has size {} and {}", what, k,
+                            one.size(k), other.size(k)));
   }
-  throw Error(ErrorCode::invalid_input, fmt::format("{} must be cut into the same blocks: there are {} and {} of them",
-                                                    what, one.count(), other.count()));
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("{} must be divided into the same blocks: there are {} and {} of them", what, one.count(),
+                          other.count()));
 }
 
 }  // namespace quadrille::block_dft

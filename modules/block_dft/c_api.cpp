@@ -36,14 +36,14 @@ block_dft::Transpose transpose_of(char letter, const char* name) {
 }
 
 BlockSizes sizes_of(std::int32_t count, const std::int32_t* sizes, const char* name) {
-  if (count < 0) refuse(std::string(name) + ": there cannot be less than 0 blocks");
+  if (count < 0) refuse(std::string(name) + ": the number of blocks must not be negative");
   if (count > 0) demand(sizes, name);
   return BlockSizes({sizes, sizes + count});
 }
 
 std::size_t numbers(const block_dft::BlockMatrix<double>& a, std::int32_t row, std::int32_t column) {
   if (row < 0 || row >= a.rows().count() || column < 0 || column >= a.columns().count()) {
-    refuse("block (" + std::to_string(row) + ", " + std::to_string(column) + ") is outside of the matrix");
+    refuse("block (" + std::to_string(row) + ", " + std::to_string(column) + ") is outside the matrix");
   }
   return std::size_t(a.rows().size(row)) * std::size_t(a.columns().size(column));
 }

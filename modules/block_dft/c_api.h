@@ -1,5 +1,5 @@
-/* Block-sparse matrices of the module block_dft for C, and for what calls C. Numbers are doubles; blocks are stored row
- * by row. Every call returns a status; no exception leaves. */
+/* Block-sparse matrices of the module block_dft for C and for languages that can call C. Numbers are doubles; blocks
+ * are stored row by row. Every call returns a status and throws no exception. */
 #ifndef QUADRILLE_MODULES_BLOCK_DFT_C_API_H
 #define QUADRILLE_MODULES_BLOCK_DFT_C_API_H
 
@@ -28,27 +28,27 @@ typedef struct quadrille_block_matrix quadrille_block_matrix;
 
 #define QUADRILLE_BLOCK_CALL __attribute__((visibility("default"))) int
 
-/* A matrix of zeros, without blocks. Sizes are copied. */
+/* Creates a matrix of zeros, without blocks. The sizes are copied. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_create(int32_t block_rows, const int32_t* row_sizes, int32_t block_columns,
                                                    const int32_t* column_sizes, int32_t symmetry,
                                                    quadrille_block_matrix** matrix);
 __attribute__((visibility("default"))) void quadrille_block_matrix_destroy(quadrille_block_matrix* matrix);
 
-/* Zero blocks at places [count][row, column], where there are none yet: once for many, before put. */
+/* Adds zero blocks at places [count][row, column] that have none yet: call it once for many blocks, before put. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_reserve(quadrille_block_matrix* matrix, int64_t count,
                                                     const int32_t* places);
-/* Replaces a block, or adds to it; with a symmetry the mirror image goes with it. */
+/* Replaces a block, or adds to it; in a matrix with a symmetry its mirror image changes with it. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_put(quadrille_block_matrix* matrix, int32_t row, int32_t column,
                                                 const double* block, int32_t add);
-/* Fills `block`, with zeros where there is none; `found`, which may be null, says whether there is one. */
+/* Copies a block into `block`, or zeros if it is not stored; `found` (may be null) says whether it is. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_get(const quadrille_block_matrix* matrix, int32_t row, int32_t column,
                                                 double* block, int32_t* found);
-/* How many blocks are stored, and their places and numbers one after the other by rows; arrays may be null, and then
- * only the counts are set. */
+/* The counts of stored blocks and numbers, and the places and numbers of the blocks, row by row; if the arrays are
+ * null, only the counts are set. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_export(const quadrille_block_matrix* matrix, int64_t* blocks,
                                                    int64_t* numbers, int32_t* places, double* data);
 
-/* What a product did: modules/block_dft/multiply.h. */
+/* Report of a product: modules/block_dft/multiply.h explains its members. */
 typedef struct quadrille_block_report {
   uint32_t struct_size; /* set by the caller: the size of the struct */
   uint32_t padding;
@@ -62,13 +62,14 @@ QUADRILLE_BLOCK_CALL quadrille_block_multiply(char trans_a, char trans_b, double
                                               const quadrille_block_matrix* b, double beta, quadrille_block_matrix* c,
                                               double eps, int32_t retain_sparsity, quadrille_block_report* report);
 
-/* P, which is made, of symmetric H and S. method: "sign", "trs4" or "dense". `electrons` (tr(P S)) counts where it is
- * above 0, and `mu`, which gets the value that was found, otherwise. `energy` (tr(P H)) and `converged` may be null. */
+/* Creates the density matrix P of symmetric H and S. method: "sign", "trs4" or "dense". If `electrons` (tr(P S)) is
+ * above 0, it is used and `mu` is set to the value found; otherwise `mu` is used. `energy` (tr(P H)) and `converged`
+ * may be null. */
 QUADRILLE_BLOCK_CALL quadrille_block_density(const quadrille_block_matrix* h, const quadrille_block_matrix* s,
                                              const char* method, double electrons, double* mu, double eps,
                                              quadrille_block_matrix** p, double* energy, int32_t* converged);
 
-/* What the last call of this thread that failed had to say; "" when none did. Valid until the next one fails. */
+/* The message of the last failed call of this thread, "" if none has failed. Valid until the next call fails. */
 __attribute__((visibility("default"))) const char* quadrille_block_message(void);
 
 #ifdef __cplusplus

@@ -28,9 +28,9 @@ DenseDensity dense_density(const std::vector<double>& h, const std::vector<doubl
             integers.data(), &integer_size, &info);
     if (info > n) {
       throw Error(ErrorCode::numerical,
-                  fmt::format("S is not positive definite: its leading {} x {} part is not", info - n, info - n));
+                  fmt::format("S is not positive definite: its leading {} x {} submatrix is not", info - n, info - n));
     }
-    if (info != 0) throw Error(ErrorCode::numerical, fmt::format("dsygvd of LAPACK fails with {}", info));
+    if (info != 0) throw Error(ErrorCode::numerical, fmt::format("dsygvd of LAPACK failed with info = {}", info));
     if (pass == 1) break;
     size = int(work[0]);
     integer_size = integers[0];

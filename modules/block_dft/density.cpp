@@ -17,9 +17,8 @@ using Matrix = BlockMatrix<double>;
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_input, message); }
 
 void check_options(const DensityOptions& options, std::int64_t orbitals) {
-  if (options.mu.has_value() == options.electrons.has_value())
-    refuse("give mu or a number of electrons, one of the two");
-  if (options.method == DensityMethod::trs4 && options.mu) refuse("TRS4 needs a number of electrons in place of mu");
+  if (options.mu.has_value() == options.electrons.has_value()) refuse("give either mu or a number of electrons");
+  if (options.method == DensityMethod::trs4 && options.mu) refuse("TRS4 needs a number of electrons instead of mu");
   if (options.mu && !std::isfinite(*options.mu)) refuse(fmt::format("mu = {}: it must be finite", *options.mu));
   if (!options.electrons) return;
   if (!(*options.electrons > 0 && *options.electrons < double(orbitals))) {
@@ -29,7 +28,7 @@ void check_options(const DensityOptions& options, std::int64_t orbitals) {
 }
 
 [[noreturn]] void refuse_mu(double mu, bool all, std::int64_t orbitals) {
-  refuse(fmt::format("mu = {} is outside of the spectrum: {} of the {} orbitals {} below it", mu, all ? "all" : "none",
+  refuse(fmt::format("mu = {} is outside the spectrum: {} of the {} orbitals {} below it", mu, all ? "all" : "none",
                      orbitals, all ? "are" : "is"));
 }
 
@@ -74,7 +73,7 @@ class Orthogonal {
       (found < electrons ? below : above) = found;
     }
     throw Error(ErrorCode::numerical,
-                fmt::format("no mu has {} electrons below it: at {:.17g} their number goes from {:.3f} to {:.3f}",
+                fmt::format("no mu has {} electrons below it: at {:.17g} their number jumps from {:.3f} to {:.3f}",
                             electrons, range.low, below, above));
   }
 
@@ -183,7 +182,7 @@ DensityMethod density_method_named(const std::string& name) {
   if (name == "sign") return DensityMethod::sign;
   if (name == "trs4") return DensityMethod::trs4;
   if (name == "dense") return DensityMethod::dense;
-  refuse("unknown method '" + name + "': known are sign, trs4 and dense");
+  refuse("unknown method '" + name + "': use sign, trs4 or dense");
 }
 
 DensitySolver::DensitySolver(Matrix s, DensityOptions options) : s_(std::move(s)), options_(std::move(options)) {

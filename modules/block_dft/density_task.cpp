@@ -64,8 +64,8 @@ const quadrille_parameter density_parameters[density_parameter_count] = {
     matrix_input::blocks,
     matrix_input::density,
     choice("method",
-           "sign: matrix sign function, mu bisected for a number of electrons; trs4: trace-resetting purification; "
-           "dense: eigenvectors by LAPACK",
+           "sign: matrix sign function, with mu by bisection for a number of electrons; trs4: trace-resetting "
+           "purification; dense: eigenvectors by LAPACK",
            "sign", methods),
     {.name = "mu", .type = QUADRILLE_REAL, .help = "the chemical potential", .unit = "as H", .excludes = mu_excludes},
     {.name = "electrons",
@@ -79,15 +79,15 @@ const quadrille_parameter density_parameters[density_parameter_count] = {
     matrix_input::mixed,
     matrix_input::check,
     matrix_input::check_eps,
-    boolean("compare", "the error of the energy against all eigenvectors by LAPACK, for matrices that are small enough",
+    boolean("compare", "compute the error of the energy relative to all eigenvectors by LAPACK, for small matrices",
             "false")};
 
 void check_density_task(const TaskContext& context) {
   if (context.has("mu") == context.has("electrons")) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "give `mu` or `electrons`, one of the two");
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "give either `mu` or `electrons`");
   }
   if (context.text("method") == "trs4" && context.has("mu")) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "trs4 needs `electrons` in place of it", "mu");
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "trs4 needs `electrons` instead", "mu");
   }
   const BlockSizes sizes = sizes_of(context);
   check_matrices(context, sizes);

@@ -78,7 +78,7 @@ Driver driver_named(const std::string& name) {
     if (driver == Driver::xsmm) (void)xsmm_kernel<double>();
     return driver;
   }
-  throw Error(ErrorCode::invalid_input, "unknown driver '" + name + "': known are automatic, own, xsmm and blas");
+  throw Error(ErrorCode::invalid_input, "unknown driver '" + name + "': use automatic, own, xsmm or blas");
 }
 
 template <class T>

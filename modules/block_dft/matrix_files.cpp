@@ -72,8 +72,8 @@ class ElsiReader {
     if (bytes_ < std::int64_t(sizeof head)) {
       fail(path_,
            fmt::format(
-               "is neither HDF5, nor a CSR dump of CP2K, nor ELSI CSC: it has {} bytes, less than the head of the "
-               "latter",
+               "is neither HDF5, nor a CSR dump of CP2K, nor ELSI CSC: it has {} bytes, fewer than the header of "
+               "the latter",
                bytes_));
     }
     read(head.data(), head.size());
@@ -86,7 +86,7 @@ class ElsiReader {
     if (needed != bytes_) {
       fail(path_,
            fmt::format(
-               "is neither HDF5, nor a CSR dump of CP2K, nor a whole ELSI CSC: {} columns and {} elements do not "
+               "is neither HDF5, nor a CSR dump of CP2K, nor a complete ELSI CSC: {} columns and {} elements do not "
                "make a file of {} bytes",
                n_, count_, bytes_),
            8 * size);
@@ -134,7 +134,7 @@ class ElsiReader {
       }
       if (!std::isfinite(value_[k])) {
         throw Error(ErrorCode::numerical,
-                    fmt::format("element {} in row {} is {}, must be finite", k + 1, row_[k], value_[k]),
+                    fmt::format("element {} in row {} is {}: it must be finite", k + 1, row_[k], value_[k]),
                     Location{.file = path_});
       }
     }
@@ -193,10 +193,10 @@ class Cp2kElements {
         throw Error(ErrorCode::file, fmt::format("ends early, within element {}", out_.all.size() + 1), where);
       }
       if (record.before != cp2k_record || record.after != cp2k_record) {
-        throw Error(
-            ErrorCode::file,
-            fmt::format("a record of {} bytes; those of real numbers in double have {}", record.before, cp2k_record),
-            where);
+        throw Error(ErrorCode::file,
+                    fmt::format("the record has {} bytes: records of real numbers in double precision have {}",
+                                record.before, cp2k_record),
+                    where);
       }
       push(record.row, record.column, record.value, where);
     }
@@ -206,7 +206,7 @@ class Cp2kElements {
     std::string text;
     for (int line = 1; std::getline(stream, text); ++line) {
       const Location where{.file = path_, .line = line};
-      if (stream.eof()) throw Error(ErrorCode::file, "ends early: the last line has no end", where);
+      if (stream.eof()) throw Error(ErrorCode::file, "ends early: the last line is incomplete", where);
       std::int32_t row = 0, column = 0;
       double value = 0;
       const char* at = text.data();
@@ -232,7 +232,7 @@ class Cp2kElements {
       throw Error(ErrorCode::file, fmt::format("element ({}, {}): rows and columns count from 1", row, column), where);
     }
     if (!std::isfinite(value)) {
-      throw Error(ErrorCode::numerical, fmt::format("element ({}, {}) is {}, must be finite", row, column, value),
+      throw Error(ErrorCode::numerical, fmt::format("element ({}, {}) is {}: it must be finite", row, column, value),
                   where);
     }
     last_row_ = std::max(last_row_, row);
@@ -352,8 +352,9 @@ std::vector<T> read_text(const std::string& path, Good good, const std::string& 
 
 BlockSizes read_block_sizes(const std::string& path) {
   std::vector<std::int32_t> sizes = read_text<std::int32_t>(
-      path, [](std::int32_t size) { return size > 0; }, "is not the size of a block: whole numbers above 0 are");
-  if (sizes.empty()) fail(path, "has no sizes of blocks");
+      path, [](std::int32_t size) { return size > 0; },
+      "is not the size of a block: it must be a whole number above 0");
+  if (sizes.empty()) fail(path, "has no block sizes");
   return BlockSizes(std::move(sizes));
 }
 
@@ -361,7 +362,7 @@ std::vector<double> read_numbers(const std::string& path, std::size_t count, con
   std::vector<double> out = read_text<double>(
       path, [](double number) { return std::isfinite(number); }, "is not a finite number");
   if (out.size() == count) return out;
-  fail(path, fmt::format("has {} numbers, but {} are {}", out.size(), what, count));
+  fail(path, fmt::format("has {} numbers, but {} need {}", out.size(), what, count));
 }
 
 std::int64_t read_matrix_size(const std::string& path, const std::string& dataset) {
@@ -370,7 +371,7 @@ std::int64_t read_matrix_size(const std::string& path, const std::string& datase
   if (format != Format::hdf5) return Cp2kElements(path).read(format).n;
   const std::vector<std::int64_t> dims = Hdf5Reader(path).dims(dataset, 2);
   if (dims[0] == dims[1]) return dims[0];
-  throw Error(ErrorCode::file, fmt::format("must be square, is {} x {}", dims[0], dims[1]),
+  throw Error(ErrorCode::file, fmt::format("must be square, but is {} x {}", dims[0], dims[1]),
               Location{.file = path, .dataset = dataset});
 }
 

@@ -64,13 +64,13 @@ void require_options(const FunctionOptions& options) {
     throw Error(ErrorCode::invalid_input, fmt::format("eps = {}: it must be above 0, and finite", options.eps));
   }
   if (options.order < 2 || options.order > 5) {
-    throw Error(ErrorCode::invalid_input, fmt::format("order = {}: iterations have the orders 2 to 5", options.order));
+    throw Error(ErrorCode::invalid_input, fmt::format("order = {}: it must be 2 to 5", options.order));
   }
 }
 
 void require_symmetric_input(const Matrix& a, const std::string& name) {
   if (a.symmetry() != Symmetry::symmetric) {
-    throw Error(ErrorCode::invalid_input, name + " must be stored as a symmetric matrix: see with_symmetry()");
+    throw Error(ErrorCode::invalid_input, name + " must be stored as a symmetric matrix: use with_symmetry()");
   }
   require_finite(a, name);
 }
@@ -143,13 +143,13 @@ Inverse inverse(const Matrix& a, const FunctionOptions& options) {
   Inverse out{transposed(a), {}};
   auto& [x, report] = out;
   const double size = row_sum_norm(a) * row_sum_norm(x);
-  if (!(size > 0)) fail_singular("A", "regular", report);
+  if (!(size > 0)) fail_singular("A", "invertible", report);
   scale(x, 1 / size);
   for (bool last = false; !last;) {
     Matrix t = filtered_product(a, x, a.symmetry(), options, report);
     last = step_done(report, distance_from_identity(t), x.occupation(), options);
     if (!std::isfinite(report.residual) || (!last && report.iterations >= options.max_iterations)) {
-      fail_singular("A", "regular", report);
+      fail_singular("A", "invertible", report);
     }
     add_identity(t, 1.0);
     x = filtered_product(x, t, a.symmetry(), options, report);
@@ -164,7 +164,7 @@ Exponential exponential(const Matrix& a, const FunctionOptions& options) {
   const double norm = row_sum_norm(a);
   if (norm > largest_norm && a.symmetry() != Symmetry::antisymmetric) {
     throw Error(ErrorCode::numerical,
-                fmt::format("|A|_inf = {:.4g}: above {} e^A may be beyond the range of double", norm, largest_norm));
+                fmt::format("|A|_inf = {:.4g}: above {} e^A may overflow in double precision", norm, largest_norm));
   }
   const int squares = norm > 0.5 ? int(std::ceil(std::log2(2 * norm))) : 0;
   Matrix small = a.symmetry() == Symmetry::antisymmetric ? without_symmetry(a) : a;

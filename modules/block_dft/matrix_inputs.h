@@ -11,12 +11,12 @@ namespace quadrille::block_dft {
 
 namespace matrix_input {
 
-constexpr quadrille_parameter in_file =
-    parameter::required(parameter::file_in("file", "HDF5, ELSI CSC or a CSR dump of CP2K, told by its first bytes"));
+constexpr quadrille_parameter in_file = parameter::required(
+    parameter::file_in("file", "HDF5, ELSI CSC or a CSR dump of CP2K, recognised by its first bytes"));
 constexpr quadrille_parameter out_file =
-    parameter::required(parameter::file_out("file", "ELSI CSC where its name ends in .csc, otherwise dense in HDF5"));
+    parameter::required(parameter::file_out("file", "ELSI CSC if its name ends in .csc, otherwise dense HDF5"));
 constexpr quadrille_parameter dataset(const char* name) {
-  return parameter::text("dataset", "of HDF5: a square matrix", name);
+  return parameter::text("dataset", "in an HDF5 file: a square matrix", name);
 }
 inline constexpr quadrille_parameter h_members[] = {in_file, dataset("H")};
 inline constexpr quadrille_parameter s_members[] = {in_file, dataset("S")};
@@ -27,28 +27,28 @@ inline constexpr quadrille_parameter block_members[] = {
      .type = QUADRILLE_FILE_IN,
      .help = "a text file with the number of orbitals of each atom",
      .excludes = file_excludes},
-    parameter::integer("size", "all blocks have this size, but for a last one", "16", parameter::within(1, 4096))};
+    parameter::integer("size", "size of all blocks; the last one may be smaller", "16", parameter::within(1, 4096))};
 
 constexpr quadrille_parameter hamiltonian = parameter::group("hamiltonian", "H", h_members, "file");
 constexpr quadrille_parameter overlap =
-    parameter::group("overlap", "S, positive definite; without it the identity", s_members, "file");
+    parameter::group("overlap", "S, positive definite; default: the identity", s_members, "file");
 constexpr std::int64_t block_size = 16;
-constexpr quadrille_parameter blocks =
-    parameter::group("blocks", "how rows and columns are cut; without it as with size: 16", block_members, "file");
+constexpr quadrille_parameter blocks = parameter::group(
+    "blocks", "how rows and columns are divided into blocks; default: size: 16", block_members, "file");
 constexpr quadrille_parameter density = parameter::group("density", "P, written in double", p_members, "file");
 constexpr quadrille_parameter eps =
-    parameter::real("eps", "blocks and products with norms below it are left out; iterations end at its square root",
+    parameter::real("eps", "blocks and products with norms below this are left out; iterations end at its square root",
                     "1.0e-6", parameter::above_and_up_to(0, 0.1));
 constexpr quadrille_parameter max_iterations =
-    parameter::integer("max_iterations", "of each function of a matrix", "100", parameter::at_least(1));
+    parameter::integer("max_iterations", "maximum for each function of a matrix", "100", parameter::at_least(1));
 constexpr quadrille_parameter order =
-    parameter::integer("order", "of the iterations for S^-1/2 and sign: the power of the residual that a step leaves",
+    parameter::integer("order", "of the iterations for S^-1/2 and sign: each step raises the residual to this power",
                        "2", parameter::within(2, 5));
-constexpr quadrille_parameter mixed =
-    parameter::boolean("mixed", "products of blocks in single precision where their rounding is within eps", "false");
+constexpr quadrille_parameter mixed = parameter::boolean(
+    "mixed", "multiply blocks in single precision where their rounding errors are within eps", "false");
 constexpr quadrille_parameter check = parameter::boolean("check", "measure |PSPS - PS| and |SPH - HPS|", "true");
 constexpr quadrille_parameter check_eps = parameter::real(
-    "check_eps", "what products of the check leave out; without it eps / 100", nullptr, parameter::at_least(0));
+    "check_eps", "eps for the products of the check; default: eps / 100", nullptr, parameter::at_least(0));
 
 }  // namespace matrix_input
 

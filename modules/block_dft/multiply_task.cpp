@@ -105,35 +105,36 @@ constexpr quadrille_parameter driver = text("driver", nullptr, nullptr);
 
 const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
     integer("m", "blocks of rows of A and C", "100", within(1, 1e6)),
-    integer("n", "blocks of columns of B and C; without it m", nullptr, within(1, 1e6)),
-    integer("k", "blocks of columns of A and rows of B; without it m", nullptr, within(1, 1e6)),
-    list("block_sizes", "each block of rows or columns is as large as one of these, drawn at random", "[23]", number),
-    list("occupations", "shares of the blocks of A and B that are there, drawn at random; one product each",
+    integer("n", "blocks of columns of B and C; default: m", nullptr, within(1, 1e6)),
+    integer("k", "blocks of columns of A and rows of B; default: m", nullptr, within(1, 1e6)),
+    list("block_sizes", "sizes of the blocks of rows and columns, each drawn at random from these", "[23]", number),
+    list("occupations", "fractions of the blocks of A and B that are present, drawn at random; one product for each",
          "[0.1, 0.25, 0.5]", share),
-    real("decay", "numbers of block (i, j) are random in [-1, 1) times exp(-decay |i - j|)", "0", at_least(0)),
-    boolean("symmetric", "A squared in place of A B, A symmetric: of C only the upper half is computed", "false"),
+    real("decay", "elements of block (i, j) are random numbers in [-1, 1) times exp(-decay |i - j|)", "0", at_least(0)),
+    boolean("symmetric", "compute A^2 of a symmetric A instead of A B: only the upper half of C is computed", "false"),
     boolean("transpose", "A is stored as its transpose", "false"),
-    boolean("accumulate", "C = A B + C, with a random C that is as occupied as A and B", "false"),
+    boolean("accumulate", "C = A B + C, with a random C of the same occupation as A and B", "false"),
     choice("precision",
-           "of numbers and sums; both: double and single; mixed: double, and products in single where eps allows it",
+           "of elements and sums; both: double and single; mixed: double, with products in single where eps allows it",
            "double", precisions),
-    list("drivers", "what multiplies blocks: automatic, own, blas (OpenBLAS), xsmm (libxsmm, where the build has it)",
+    list("drivers", "how blocks are multiplied: automatic, own, blas (OpenBLAS), xsmm (libxsmm, if the build has it)",
          "[automatic]", driver),
     real("eps",
-         "what is smaller is left out: every block of C changes by less than that, and goes when its norm is below; "
-         "0: nothing",
+         "threshold of the filter: it changes every block of C by less than this, and removes blocks with norms below "
+         "it; 0: no filter",
          "0", at_least(0)),
-    boolean("check", "measure the error that eps makes", "false"),
-    boolean("dense", "measure the dense product by OpenBLAS too", "false"),
-    integer("repeats", "times that each product is done, drivers in turns; medians count", "5", within(1, 1000)),
-    integer("seed", "of sizes, places and numbers", "1", within(0, 9e15)),
+    boolean("check", "measure the error due to eps", "false"),
+    boolean("dense", "also measure the dense product by OpenBLAS", "false"),
+    integer("repeats", "times that each product is computed, with the drivers taking turns; medians are reported", "5",
+            within(1, 1000)),
+    integer("seed", "of block sizes, places and elements", "1", within(0, 9e15)),
     csv("block_multiply.csv")};
 
 void check_multiply(const TaskContext& context) {
   drivers_of(context);
   if (context.text("precision") == "mixed" && context.real("eps") == 0) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT,
-                      "mixed precision needs an eps above 0: without it nothing may be rounded", "precision");
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "mixed precision needs an eps above 0: otherwise nothing may be rounded",
+                      "precision");
   }
   for (const char* name : {"n", "k"}) {
     if (!context.boolean("symmetric") || !context.has(name) || context.integer(name) == context.integer("m")) continue;

@@ -55,7 +55,8 @@ void require_model(const SccModel& model) {
   require_symmetric_input(model.gamma, "gamma");
   require_same(model.gamma.rows(), BlockSizes(std::vector<std::int32_t>(atoms, 1)), "gamma, one number for two atoms,");
   if (model.neutral.size() != atoms) {
-    refuse(fmt::format("there are {} neutral charges for {} atoms", model.neutral.size(), atoms));
+    refuse(fmt::format("there are {} neutral charges for {} atoms: there must be one for each", model.neutral.size(),
+                       atoms));
   }
 }
 

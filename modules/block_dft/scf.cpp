@@ -27,7 +27,7 @@ void check_options(const ScfOptions& options) {
     refuse(fmt::format("eps_scf = {}: it must be above 0, and finite", options.eps_scf));
   }
   if (options.method == ScfMethod::curvy && options.density.method == DensityMethod::dense) {
-    refuse("curvy steps begin with a density matrix of trs4 or sign");
+    refuse("curvy steps begin with a density matrix by trs4 or sign, not dense");
   }
 }
 
@@ -57,8 +57,8 @@ class OscillationWatch {
  private:
   [[noreturn]] void fail(double lambda_times_mixing, double size) const {
     throw Error(ErrorCode::numerical,
-                fmt::format("the self-consistent loop oscillates: charges move to and fro by {:.3g} with mixing {:g}; "
-                            "{:.2g} should converge, and curvy steps need none",
+                fmt::format("the self-consistent loop oscillates: charges move back and forth by {:.3g} with mixing "
+                            "{:g}; mixing {:.2g} should converge, and curvy steps need no mixing",
                             size, mixing_, mixing_ / lambda_times_mixing));
   }
 
@@ -90,7 +90,7 @@ class Loop {
     if (density.converged) return density;
     throw Error(ErrorCode::numerical,
                 fmt::format("a density matrix of the self-consistent loop has not converged: residual {:.2e} after {} "
-                            "iterations; more max_iterations may do, unless there is no gap",
+                            "iterations; a larger max_iterations may help, unless there is no gap",
                             last.residual, last.iterations));
   }
 

@@ -176,24 +176,24 @@ constexpr quadrille_condition if_curvy[] = {{.parameter = "method", .values = wi
 constexpr quadrille_condition if_mixing[] = {{.parameter = "method", .values = with_mixing}, {}};
 constexpr const char* model_excludes[] = {"hamiltonian", "overlap", "blocks", "positions", nullptr};
 constexpr quadrille_parameter kind = integer("size", nullptr, nullptr, within(1, 4096));
-constexpr quadrille_parameter cell_members[] = {real("x", "its edge along x", "0", at_least(0)),
-                                                real("y", "its edge along y", "0", at_least(0)),
-                                                real("z", "its edge along z", "0", at_least(0))};
+constexpr quadrille_parameter cell_members[] = {real("x", "edge along x", "0", at_least(0)),
+                                                real("y", "edge along y", "0", at_least(0)),
+                                                real("z", "edge along z", "0", at_least(0))};
 constexpr quadrille_parameter model_members[] = {
-    required(integer("atoms", "on a periodic cubic lattice of spacing 1", nullptr, within(2, 1e6))),
-    list("block_sizes", "each atom has as many orbitals as one of these, drawn at random", "[4]", kind),
-    real("decay", "elements between atoms at a distance d are random times exp(-decay d)", "1.5", at_least(0)),
+    required(integer("atoms", "number of atoms, on a periodic cubic lattice of spacing 1", nullptr, within(2, 1e6))),
+    list("block_sizes", "numbers of orbitals of the atoms, each drawn at random from these", "[4]", kind),
+    real("decay", "elements between atoms at a distance d are random numbers times exp(-decay d)", "1.5", at_least(0)),
     real("cutoff", "no elements beyond this distance", "4", above(0)),
     real("coupling",
-         "the largest sum of magnitudes of elements between atoms in a row of H; a gap is certain up to 0.9", "0.5",
+         "largest sum, over a row of H, of the magnitudes of elements between atoms; up to 0.9 a gap is certain", "0.5",
          at_least(0)),
-    real("polarity", "neutral atoms have up to this many electrons more or less than levels below the gap", "0.1",
+    real("polarity", "neutral atoms have up to this many electrons more or fewer than levels below the gap", "0.1",
          at_least(0)),
-    integer("seed", "of sizes, levels and elements", "1", within(0, 9e15))};
+    integer("seed", "of block sizes, levels and elements", "1", within(0, 9e15))};
 
 constexpr quadrille_parameter model() {
-  quadrille_parameter out =
-      group("model", "an insulator that is made, in place of files: README.md of block_dft", model_members, "atoms");
+  quadrille_parameter out = group("model", "a generated insulator, instead of files: see modules/block_dft/README.md",
+                                  model_members, "atoms");
   out.excludes = model_excludes;
   return out;
 }
@@ -210,39 +210,42 @@ const quadrille_parameter scf_parameters[scf_parameter_count] = {
     matrix_input::hamiltonian,
     matrix_input::overlap,
     matrix_input::blocks,
-    real("electrons", "tr(P S), one electron per occupied orbital; of a model those below its gap", nullptr, above(0)),
-    file_in("neutral", "a text file with the electrons of each neutral atom; without it as many for each orbital"),
-    real("hubbard", "U: what an electron more costs on its atom", "1", at_least(0), "as H"),
-    real("screening", "charges of atoms at a distance r interact by exp(-r / screening) / sqrt(r^2 + U^-2); 0: not",
-         "0", at_least(0)),
+    real("electrons", "tr(P S), one electron per occupied orbital; default for a model: those below its gap", nullptr,
+         above(0)),
+    file_in("neutral",
+            "a text file with the electrons of each neutral atom; default: the same number for each orbital"),
+    real("hubbard", "U: the cost of one more electron on an atom", "1", at_least(0), "as H"),
+    real("screening",
+         "charges of atoms at a distance r interact as exp(-r / screening) / sqrt(r^2 + U^-2); 0: they do not", "0",
+         at_least(0)),
     real("cutoff", "no interaction beyond this distance; 0: where the exponential is below 1e-12", "0", at_least(0)),
     file_in("positions", "a text file with x, y, z of each atom"),
-    group("cell", "the box that the positions repeat in; along an axis whose edge is 0 they do not", cell_members),
+    group("cell", "periodic box of the positions; an axis with edge 0 is not periodic", cell_members),
     choice("method",
-           "of each density matrix: trs4, sign or dense, with mixing; or curvy steps from one of trs4, without", "trs4",
-           methods),
-    given(real("mixing", "the share of the new charges in those of the next Hamiltonian", "0.3", above_and_up_to(0, 1)),
+           "of each density matrix: trs4, sign or dense, with mixing; curvy: curvy steps from one by trs4, no mixing",
+           "trs4", methods),
+    given(real("mixing", "the fraction of the new charges in those of the next Hamiltonian", "0.3",
+               above_and_up_to(0, 1)),
           if_mixing),
     given(choice("direction", "of curvy steps", "conjugate_gradient", directions), if_curvy),
-    real("eps_scf", "ends when the energy changes by less than this for each electron", "1.0e-7", above(0)),
-    integer("max_scf", "iterations of the loop", "100", at_least(1)),
+    real("eps_scf", "the loop ends when the energy changes by less than this per electron", "1.0e-7", above(0)),
+    integer("max_scf", "maximum number of iterations of the loop", "100", at_least(1)),
     matrix_input::eps,
     matrix_input::max_iterations,
     matrix_input::order,
     matrix_input::mixed,
     matrix_input::check,
     matrix_input::check_eps,
-    boolean("compare", "the error of the energy against a loop with LAPACK, for matrices that are small enough",
-            "false"),
+    boolean("compare", "compute the error of the energy relative to a loop with LAPACK, for small matrices", "false"),
     matrix_input::density,
-    file_out("charges", "electrons of each atom, a line each")};
+    file_out("charges", "electrons of each atom, one line per atom")};
 
 void check_scf(const TaskContext& context) {
   if (context.has("model.atoms") == context.has("hamiltonian.file")) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "give `model` or `hamiltonian`, one of the two");
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "give either `model` or `hamiltonian`");
   }
   if (context.has("hamiltonian.file") && !context.has("electrons")) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "matrices of files need `electrons`");
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "matrices from files need `electrons`");
   }
   if (context.has("hamiltonian.file") && !context.has("positions") && context.real("screening") > 0) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "needs `positions`", "screening");

@@ -16,16 +16,15 @@ constexpr quadrille_task tasks[] = {
      .check = task_function<check_multiply>,
      .run = task_function<run_multiply>},
     {.name = "density_matrix",
-     .help = "the density matrix of a Hamiltonian and an overlap matrix, in time linear in their size where they are "
+     .help = "the density matrix of a Hamiltonian and an overlap matrix, in a time linear in their size if they are "
              "sparse",
      .parameters = density_parameters,
      .parameter_count = density_parameter_count,
      .check = task_function<check_density_task>,
      .run = task_function<run_density>},
     {.name = "scf_model",
-     .help =
-         "self-consistent charges of a tight-binding model: density matrices in linear scaling with mixing, or curvy "
-         "steps",
+     .help = "self-consistent charges of a tight-binding model: linear-scaling density matrices with charge mixing, or "
+             "curvy steps",
      .parameters = scf_parameters,
      .parameter_count = scf_parameter_count,
      .check = task_function<check_scf>,

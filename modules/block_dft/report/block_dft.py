@@ -11,7 +11,7 @@ def number(value, form=".3g"):
 
 def product_text(name, one):
     rows = one["rows"]
-    head = ["precision", "driver", "size", "occupation", "of C", "seconds", "GFLOP/s", "index", "GiB"]
+    head = ["precision", "driver", "size", "occupation", "occupation of C", "seconds", "GFLOP/s", "index", "GiB"]
     lines = [[row["precision"], row["driver"], f"{row['rows']} x {row['inner']} x {row['columns']}",
               number(row["occupation"]), number(row["occupation_of_c"]), number(row["seconds"]), number(row["gflops"]),
               format(row["index_seconds"] / row["seconds"], ".0%"), number(row["bytes"] / 2**30)] for row in rows]
@@ -35,7 +35,7 @@ def product_text(name, one):
                      number(row["bound"], ".2e")]
     sizes = ", ".join(str(size) for size in one["block_sizes"])
     return (f"\n## Products `{name}`\n\nBlocks of {sizes}, eps {one['eps']:g}, {one['threads']} threads, {one['isa']}. `index` is the "
-            "share of finding the blocks of C; flops are those of the blocks that are multiplied.\n\n" + table(head, lines))
+            "share of the time spent on finding the blocks of C; flops count the blocks that are multiplied.\n\n" + table(head, lines))
 
 
 def checks_text(one):
@@ -43,7 +43,7 @@ def checks_text(one):
     if "idempotency" in one:
         out += f"\\|PSPS - PS\\| / \\|PS\\| = {one['idempotency']:.2e}, \\|SPH - HPS\\| / \\|SPH\\| = {one['commutation']:.2e}.\n"
     if "energy_error_per_block" in one:
-        out += f"Error of the energy per block against LAPACK: {one['energy_error_per_block']:.2e}.\n"
+        out += f"Error of the energy per block relative to LAPACK: {one['energy_error_per_block']:.2e}.\n"
     return out
 
 
@@ -62,11 +62,11 @@ def density_text(name, one):
 def scf_text(name, one):
     charges = one["charge_transfer"]
     out = (f"\n## Self-consistent loop `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: E = "
-           f"{one['energy']:.12g} ({one['charge_energy']:.6g} of it of charges), tr(PS) = {one['electrons']:.6f}, atoms have "
-           f"{charges['lowest']:+.4f} to {charges['highest']:+.4f} electrons more than neutral ones; "
+           f"{one['energy']:.12g} ({one['charge_energy']:.6g} of it from charges), tr(PS) = {one['electrons']:.6f}, "
+           f"electrons of atoms relative to neutral ones: {charges['lowest']:+.4f} to {charges['highest']:+.4f}; "
            f"{'' if one['converged'] else 'not '}converged, {one['seconds']:.3g} s.\n")
     return out + checks_text(one) + "\n" + table(
-        ["iteration", "energy", "change", "charges move by", "gradient", "mu", "bound", "occupation", "GFLOP/s", "seconds"],
+        ["iteration", "energy", "change", "largest charge change", "gradient", "mu", "bound", "occupation", "GFLOP/s", "seconds"],
         [[str(number_of), format(row["energy"], ".12g"), number(row["change"], ".1e"), number(row["charge_change"], ".1e"),
           number(row["gradient"], ".1e"), number(row["mu"], ".6g"), number(row["bound"], ".1e"), number(row["occupation"]),
           number(row["flops"] / row["seconds"] * 1e-9 if row["seconds"] else None), number(row["seconds"])]
@@ -99,7 +99,7 @@ def draw(results, save):
                       label=f"{driver}, {precision}")
         axes.set(xlabel="occupation of A and B", ylabel="GFLOP/s", ylim=(0, None))
         axes.legend()
-        save(figure, f"{name}_rate", f"Products {name}: rate against occupation")
+        save(figure, f"{name}_rate", f"Products {name}: speed against occupation")
 
     for name, one in tasks(results, "scf_model").items():
         changes = [(number_of, abs(row["change"])) for number_of, row in enumerate(one["iterations"], 1) if row["change"]]
@@ -108,4 +108,4 @@ def draw(results, save):
         figure, axes = plt.subplots(figsize=(7, 4))
         axes.semilogy([number_of for number_of, _ in changes], [change for _, change in changes], "o-")
         axes.set(xlabel="iteration", ylabel="change of the energy")
-        save(figure, f"{name}_energy", f"Self-consistent loop {name}: how the energy settles")
+        save(figure, f"{name}_energy", f"Self-consistent loop {name}: convergence of the energy")

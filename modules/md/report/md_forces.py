@@ -24,8 +24,8 @@ def text(results):
             rows = [row for row in one["rows"] if row["exclusions"] == way]
             fastest = max((row["pairs_per_second"] or 0) for row in rows)
             out += f"\n### {WAYS[way]}\n\n" + table(
-                ["method", "term, sum", "error", "of the solute", "largest error", "offset", "sum over its bound",
-                 "pairs per second", "of the fastest"],
+                ["method", "term, sum", "error", "error of the solute", "largest error", "offset", "sum error / bound",
+                 "pairs per second", "relative to fastest"],
                 [[row["method"], row["arithmetic"], number(row["error"]), number(row["solute_error"]),
                   number(row["largest_error"]), number(row["offset"]), number(row["accumulation_of_bound"]),
                   number(row["pairs_per_second"], ".3e"),
@@ -54,7 +54,7 @@ def draw(results, save):
     import matplotlib.pyplot as plt
 
     for name, one in results.get("pair_forces", {}).items():
-        figures = [("error", "error", "average error of forces", True, "average error of forces against double (figure 10)"),
+        figures = [("error", "error", "average error of forces", True, "average error of forces relative to double (figure 10)"),
                    ("solute_error", "solute_error", "average error over the solute", True,
                     "average error over the solute (figure 10)"),
                    ("offset", "offset", "average offset of forces", True,

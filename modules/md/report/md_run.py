@@ -1,4 +1,4 @@
-"""Tables and figures of the task `md_run`: how a run went, and energy, temperature and pressure in time."""
+"""Tables and figures of the task `md_run`: how a run went; energy, temperature and pressure against time."""
 
 from module_report import table
 
@@ -14,13 +14,14 @@ def text(results):
     out = ""
     for name, one in results.get("dynamics", {}).items():
         steps = one["last_step"] - one["first_step"]
-        out += (f"\n## Dynamics `{name}`\n\n{one['particles']} particles of {one['types']} types, method {one['method']}, "
+        out += (f"\n## Dynamics `{name}`\n\n{one['particles']} particles of {one['types']} "
+                f"{'type' if one['types'] == 1 else 'types'}, method {one['method']}, "
                 f"{steps} steps of {one['time_step']:g} from step {one['first_step']}, threads: {one['threads']}: "
                 f"{one['atom_steps_per_second']:.3g} atom-steps per second, lists of "
-                f"{one['list_entries_per_particle']:.1f} entries a particle built {one['list_builds']} times.\n\n"
-                f"Energy per particle: slope {one['energy_slope']:+.2e} ± {one['energy_slope_error']:.1e} per time, "
-                f"fluctuation {one['energy_fluctuation']:.2e}. Momentum has changed by "
-                f"{one['largest_momentum_change']:.1e} at most.\n\n")
+                f"{one['list_entries_per_particle']:.1f} entries per particle, built {one['list_builds']} times.\n\n"
+                f"Energy per particle: slope {one['energy_slope']:+.2e} ± {one['energy_slope_error']:.1e} per unit of time, "
+                f"fluctuation {one['energy_fluctuation']:.2e}. The largest change of the momentum along an axis is "
+                f"{one['largest_momentum_change']:.1e}.\n\n")
         rows = one["rows"]
         shown = rows if len(rows) <= 20 else [rows[n * (len(rows) - 1) // 19] for n in range(20)]
         out += table(["step", "time", "temperature", "energy per particle", "pressure"],

@@ -199,7 +199,7 @@ TEST(BlockMatrices, PrecisionsAndBadInput) {
   EXPECT_THAT(message_of([] { BlockSizes({4, 0}); }), HasSubstr("block 1 has size 0"));
   BlockMatrix<double> b(sizes, sizes, Symmetry::symmetric);
   EXPECT_THAT(message_of([&] { b.put(0, 2, std::vector<double>(4)); }), HasSubstr("block (0, 2) is outside"));
-  EXPECT_THAT(message_of([&] { b.put(0, 1, std::vector<double>(4)); }), HasSubstr("2 x 3 numbers, 4 were given"));
+  EXPECT_THAT(message_of([&] { b.put(0, 1, std::vector<double>(4)); }), HasSubstr("2 x 3 numbers, but 4 were given"));
   EXPECT_THAT(message_of([&] { b.put(0, 0, std::vector<double>{1, 2, 3, 4}); }), HasSubstr("diagonal block 0"));
   EXPECT_THAT(message_of([&] {
                 BlockMatrix<double>(sizes, BlockSizes({3, 2}), Symmetry::symmetric);

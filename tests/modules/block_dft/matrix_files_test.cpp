@@ -105,7 +105,7 @@ TEST(MatrixFiles, DamagedFilesAreNamed) {
   bad = good;
   replace(bad, 128 + 8 * 6 + 4 * 36, NAN);
   replace(bad, 128 + 8 * 6 + 4 * 36, double(NAN));
-  EXPECT_THAT(message(bad), HasSubstr("is nan, must be finite"));
+  EXPECT_THAT(message(bad), HasSubstr("is nan: it must be finite"));
   bad = good;
   replace(bad, 128 + 8 * 6 + 4 * 36 + 8, 123.0);
   EXPECT_THAT(message(bad), AllOf(HasSubstr("must be symmetric: elements [0, 1] and [1, 0] differ")));
@@ -170,14 +170,14 @@ TEST(MatrixFiles, DamagedDumpsOfCp2kAreNamed) {
   EXPECT_THAT(message(text.substr(0, 7 * 40)), HasSubstr("must be symmetric: elements [1, 2] and [2, 1] differ"));
   EXPECT_THAT(message(text + "  3 3\n"), HasSubstr("bad.csr:10: '  3 3' is not row, column and one real value"));
   EXPECT_THAT(message(text + "  3 3 1 2\n"), HasSubstr("one real value"));
-  EXPECT_THAT(message(text + "  3 3 nan\n"), HasSubstr("element (3, 3) is nan, must be finite"));
+  EXPECT_THAT(message(text + "  3 3 nan\n"), HasSubstr("element (3, 3) is nan: it must be finite"));
   EXPECT_THAT(message(text + "  0 3 1\n"), HasSubstr("rows and columns count from 1"));
   EXPECT_THAT(message(text + "  1 3 1\n"), HasSubstr("must be symmetric: elements [0, 2] and [2, 0] differ by 1"));
   EXPECT_THAT(message(text + "  4 4 1\n"), HasSubstr("has 4 rows, but the sizes of the 2 blocks add up to 3"));
   EXPECT_THAT(message(binary.substr(0, binary.size() - 5)), HasSubstr("ends early, within element 9"));
   std::string bad = binary;
   replace(bad, 24, std::int32_t(24));  // complex numbers
-  EXPECT_THAT(message(bad), AllOf(HasSubstr("byte 24"), HasSubstr("a record of 24 bytes")));
+  EXPECT_THAT(message(bad), AllOf(HasSubstr("byte 24"), HasSubstr("the record has 24 bytes")));
 }
 
 TEST(MatrixFiles, NumbersOfText) {
@@ -185,7 +185,7 @@ TEST(MatrixFiles, NumbersOfText) {
   write_bytes(folder.file("q"), "1.5, -2e3\n4\n");
   EXPECT_EQ(read_numbers(folder.file("q"), 3, ""), (std::vector<double>{1.5, -2000, 4}));
   EXPECT_THAT(message_of([&] { read_numbers(folder.file("q"), 4, "the charges of 4 atoms"); }),
-              HasSubstr("has 3 numbers, but the charges of 4 atoms are 4"));
+              HasSubstr("has 3 numbers, but the charges of 4 atoms need 4"));
   write_bytes(folder.file("q"), "1 inf\n");
   EXPECT_THAT(message_of([&] { read_numbers(folder.file("q"), 2, ""); }), HasSubstr("q:1:3: 'inf' is not a finite"));
 }
@@ -199,7 +199,7 @@ TEST(MatrixFiles, MatricesOfHdf5MustBeSquareAndSymmetric) {
   const auto message = [&](const char* dataset) {
     return message_of([&] { read_symmetric(folder.file("a.h5"), dataset, sizes); });
   };
-  EXPECT_THAT(message("wide"), HasSubstr("must be square, is 2 x 3"));
+  EXPECT_THAT(message("wide"), HasSubstr("must be square, but is 2 x 3"));
   EXPECT_THAT(message("skew"), HasSubstr("elements [0, 1] and [1, 0] differ by 1"));
   EXPECT_EQ(message("rounded"), "");
   EXPECT_THAT(message("none"), HasSubstr("no dataset 'none'"));
@@ -213,7 +213,7 @@ TEST(MatrixFiles, SizesOfBlocks) {
   EXPECT_THAT(message_of([&] { read_block_sizes(folder.file("sizes")); }),
               HasSubstr("sizes:2:4: '5x' is not the size"));
   write_bytes(folder.file("sizes"), "");
-  EXPECT_THAT(message_of([&] { read_block_sizes(folder.file("sizes")); }), HasSubstr("has no sizes"));
+  EXPECT_THAT(message_of([&] { read_block_sizes(folder.file("sizes")); }), HasSubstr("has no block sizes"));
   EXPECT_THAT(message_of([&] { read_block_sizes(folder.file("absent")); }), HasSubstr("cannot be opened"));
 }
 

@@ -343,7 +343,7 @@ TEST(BlockProducts, BadInput) {
   };
   EXPECT_THAT(
       message(b, 0),
-      HasSubstr("columns of op(A) and rows of op(B) must be cut into the same blocks: block 0 has size 2 and 3"));
+      HasSubstr("columns of op(A) and rows of op(B) must be divided into the same blocks: block 0 has size 2 and 3"));
   EXPECT_THAT(message(a, -1), HasSubstr("eps = -1"));
   EXPECT_THAT(message(a, NAN), HasSubstr("eps = nan"));
   EXPECT_EQ(message(a, 0), "");

@@ -267,7 +267,8 @@ TEST(Scf, ALoopThatOscillatesSaysSo) {
   ScfOptions options = options_of(problem, DensityMethod::trs4);
   options.mixing = 1;
   const std::string message = message_of([&] { self_consistent(problem.model, options); });
-  EXPECT_THAT(message, AllOf(HasSubstr("oscillates: charges move to and fro by"), HasSubstr("with mixing 1; 0.4")));
+  EXPECT_THAT(message,
+              AllOf(HasSubstr("oscillates: charges move back and forth by"), HasSubstr("with mixing 1; mixing 0.4")));
   options.mixing = 1 / 2.2;
   EXPECT_TRUE(self_consistent(problem.model, options).converged);
   options.method = ScfMethod::curvy;
@@ -307,7 +308,7 @@ TEST(Scf, BadInput) {
               HasSubstr("curvy steps begin with"));
   EXPECT_THAT(message([](Model& m, ScfOptions&) { m.neutral.pop_back(); }), HasSubstr("1 neutral charges for 2 atoms"));
   EXPECT_THAT(message([](Model& m, ScfOptions&) { m.gamma = identity<double>(BlockSizes({1})); }),
-              HasSubstr("must be cut into the same blocks"));
+              HasSubstr("must be divided into the same blocks"));
   EXPECT_THAT(message([](Model& m, ScfOptions&) { m.s = identity<double>(BlockSizes({2})); }), HasSubstr("H and S"));
   EXPECT_THAT(message([](Model& m, ScfOptions&) { m.h0.put(0, 1, std::vector<double>{NAN}); }),
               HasSubstr("H: element [0, 1] is nan"));
