@@ -79,7 +79,7 @@ const quadrille_parameter density_parameters[density_parameter_count] = {
     matrix_input::mixed,
     matrix_input::check,
     matrix_input::check_eps,
-    boolean("compare", "compute the error of the energy relative to all eigenvectors by LAPACK, for small matrices",
+    boolean("compare", "compute the error of the energy compared with all eigenvectors by LAPACK, for small matrices",
             "false")};
 
 void check_density_task(const TaskContext& context) {

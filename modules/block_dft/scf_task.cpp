@@ -236,7 +236,7 @@ const quadrille_parameter scf_parameters[scf_parameter_count] = {
     matrix_input::mixed,
     matrix_input::check,
     matrix_input::check_eps,
-    boolean("compare", "compute the error of the energy relative to a loop with LAPACK, for small matrices", "false"),
+    boolean("compare", "compute the error of the energy compared with a loop with LAPACK, for small matrices", "false"),
     matrix_input::density,
     file_out("charges", "electrons of each atom, one line per atom")};
 

@@ -273,8 +273,8 @@ class Run {
     const Trend trend = trend_of(times, energy);
     const double speed = seconds_ > 0 ? double(steps_here_) * size / seconds_ : 0;
     const ListStatistics lists = dynamics_.statistics();
-    log().info("{}: {:.3g} atom-steps per second, energy per particle {:+.2e} +- {:.1e} per time", context_.task_name(),
-               speed, trend.slope, trend.slope_error);
+    log().info("{}: {:.3g} atom-steps per second, energy per particle {:+.2e} +- {:.1e} per unit of time",
+               context_.task_name(), speed, trend.slope, trend.slope_error);
     context_.result_in("dynamics", Json({{"csv", context_.text("csv")},
                                          {"method", letter_of(options_.lists.forces.method)},
                                          {"threads", context_.threads()},

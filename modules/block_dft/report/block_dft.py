@@ -43,7 +43,7 @@ def checks_text(one):
     if "idempotency" in one:
         out += f"\\|PSPS - PS\\| / \\|PS\\| = {one['idempotency']:.2e}, \\|SPH - HPS\\| / \\|SPH\\| = {one['commutation']:.2e}.\n"
     if "energy_error_per_block" in one:
-        out += f"Error of the energy per block relative to LAPACK: {one['energy_error_per_block']:.2e}.\n"
+        out += f"Error of the energy per block compared with LAPACK: {one['energy_error_per_block']:.2e}.\n"
     return out
 
 
