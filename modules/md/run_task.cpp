@@ -316,7 +316,7 @@ const quadrille_parameter run_parameters[run_parameter_count] = {
          "Nitadori, F Narumi, F* with added constants instead of conversions, G double, int64 fixed point",
          "F"),
     integer("steps", "number of steps", "1000", within(0, 1e15)),
-    real("time_step", "in units of length x sqrt(mass / energy); AMBER's: 48.8882 fs", "0.005", above(0)),
+    real("time_step", "in units of length x sqrt(mass / energy); for AMBER files 48.8882 fs", "0.005", above(0)),
     real("temperature", "of the initial velocities and of the thermostat", "1.44", at_least(0)),
     choice("velocities", "at the start: thermal, or file: those in the LAMMPS file", "thermal", starts),
     choice("thermostat", "langevin: friction and noise (BAOAB)", "none", thermostats),
