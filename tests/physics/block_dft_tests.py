@@ -131,7 +131,7 @@ class DensityMatrix(ProgramTest):
         with open(self.path("few"), "w") as stream:
             stream.write("2 3")
         for more, pattern in (
-            ({}, "give `mu` or `electrons`"),
+            ({}, "give either `mu` or `electrons`"),
             ({"mu": 0, "electrons": 3}, "electrons"),
             ({"mu": 0, "method": "trs4"}, r"job.yaml:\d+:\d+: 'mu': trs4 needs"),
             ({"electrons": n}, rf"job.yaml:\d+:\d+: 'electrons': must be less than the number of orbitals, {n}"),
@@ -236,7 +236,7 @@ class ScfModel(ProgramTest):
         write_elsi(self.path("singular.csc"), singular)
         for more, pattern in (
             ({"model": 8}, "model"),
-            ({"hamiltonian": None, "overlap": None, "blocks": None, "positions": None}, "give `model` or `hamiltonian`"),
+            ({"hamiltonian": None, "overlap": None, "blocks": None, "positions": None}, "give either `model` or `hamiltonian`"),
             ({"electrons": None}, "matrices from files need `electrons`"),
             ({"electrons": n}, rf"'electrons': must be less than the number of orbitals, {n}"),
             ({"positions": None}, r"'screening': needs `positions`"),
