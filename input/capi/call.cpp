@@ -20,7 +20,8 @@ std::string& thread_message() {
 Context& not_within_itself(Context& context) {
   if (context.at_work == std::this_thread::get_id()) {
     throw Error(ErrorCode::invalid_input,
-                "a callback has called back into its own context; give the callback what it needs beforehand");
+                "a callback called back into its own context; make this call before or after, and pass its result to "
+                "the callback");
   }
   return context;
 }
@@ -59,7 +60,7 @@ void together(const Context& context, const SameCall& call, const std::function<
   if (same_everywhere(all, fmt::format("{} {} {} {}", call.name, call.count, call.product, words))) return;
   throw Error(ErrorCode::invalid_input,
               fmt::format("the ranks of a context make the same calls in the same order, with the same words and as "
-                          "many arrays; this is rank {} of {} in {} with {} arrays and \"{}\"",
+                          "many arrays; rank {} of {} called {} with {} arrays and \"{}\"",
                           all.rank(), all.size(), call.name, call.count, words));
 }
 

@@ -102,8 +102,9 @@ std::unique_ptr<Ranks> placed(std::unique_ptr<Ranks> ranks, const Communicator& 
     if (*one != unsaid && same == one) continue;
     const auto rank = one - of_ranks.begin();
     throw Error(ErrorCode::invalid_input,
-                *one == unsaid ? fmt::format("rank {} has no 'place', but others have", rank)
-                               : fmt::format("ranks {} and {} have the same 'place'", same - of_ranks.begin(), rank));
+                *one == unsaid
+                    ? fmt::format("rank {} gives no 'place', but other ranks do: all or none must give one", rank)
+                    : fmt::format("ranks {} and {} have the same 'place'", same - of_ranks.begin(), rank));
   }
   return ranks->numbered(mine);
 }

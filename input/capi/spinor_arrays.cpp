@@ -39,7 +39,7 @@ SpinorArrays::SpinorArrays(const Parameters& words, const Lattice& lattice, cons
   if (sites == "openqcd") {
     if (!points) {
       throw Error(ErrorCode::invalid_input,
-                  "'sites: openqcd' needs a gauge field whose links came with `order: openqcd`, and with them ipt",
+                  "'sites: openqcd' needs a gauge field whose links came with `order: openqcd` and its ipt",
                   words.where("sites"));
     }
     points_ = points;

@@ -20,7 +20,7 @@ using Type = ParameterType;
 Parameter precision_parameter() {
   return {.name = "precision",
           .type = Type::choice,
-          .help = "of the numbers in the arrays",
+          .help = "precision of the numbers in the arrays",
           .default_text = "double",
           .choices = {"single", "double"}};
 }
@@ -28,7 +28,7 @@ Parameter precision_parameter() {
 Parameter bytes_parameter() {
   return {.name = "bytes",
           .type = Type::integer,
-          .help = "what each array holds, compared with what is needed",
+          .help = "size of each array; must be the size that is needed",
           .minimum = 1};
 }
 
@@ -110,12 +110,12 @@ ParameterTable make_spinors_table() {
                          precision_parameter(),
                          {.name = "basis",
                           .type = Type::choice,
-                          .help = "of spin; MILC's and QIO's is degrand_rossi",
+                          .help = "spin basis; MILC's and QIO's is degrand_rossi",
                           .default_text = "degrand_rossi",
                           .choices = {"degrand_rossi", "ukqcd", "openqcd"}},
                          {.name = "normalization",
                           .type = Type::choice,
-                          .help = "of M: mass, or kappa's, which is 2 kappa times that",
+                          .help = "normalisation of M: mass, or kappa, which is 2 kappa times that",
                           .default_text = "mass",
                           .choices = {"mass", "kappa"}},
                          where_parameter(),
@@ -141,7 +141,7 @@ void demand_none(std::vector<Error> errors) {
 
 const ParameterTable& context_table() {
   static const ParameterTable table{.name = "context",
-                                    .help = "where work is done",
+                                    .help = "where the work is done",
                                     .parameters = {{.name = "backend",
                                                     .type = Type::choice,
                                                     .help = "auto is cuda with a usable GPU, cpu elsewhere",
