@@ -41,7 +41,7 @@ void* function_of_ranks(const char* name, std::string& reason) {
     return nullptr;
   }
   void* const function = ::dlsym(library, name);
-  if (function == nullptr) reason = fmt::format("{} is of another version", path);
+  if (function == nullptr) reason = fmt::format("{} belongs to another version of Quadrille", path);
   return function;
 }
 
