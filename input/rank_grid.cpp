@@ -23,10 +23,11 @@ Backend& RankGrid::backend(const std::string& name) const {
   all_or_none(*all(), [&] { found = &find_backend(name, ranks->local_rank()); });
   require_same(*all(), found->name(), [&](const std::string& of_first) {
     const std::string trouble = backend_trouble(of_first);
-    return Error(ErrorCode::unsupported,
-                 fmt::format("the backend of this rank is {}, that of rank 0 {}{}: start ranks only where all have a "
-                             "usable GPU, or use --backend cpu",
-                             found->name(), of_first, trouble.empty() ? "" : fmt::format(" (here {})", trouble)));
+    return Error(
+        ErrorCode::unsupported,
+        fmt::format("the backend of this rank is {}, that of rank 0 {}{}: start ranks only where all of them have a "
+                    "usable GPU, or use --backend cpu",
+                    found->name(), of_first, trouble.empty() ? "" : fmt::format(" (here {})", trouble)));
   });
   return *found;
 }

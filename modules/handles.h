@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Numbers that a caller gives: in C++ they may hold any int, so that a wrong one can be refused. */
+/* Callers pass these enumerations: in C++ they may hold any int, so that a wrong one can be refused. */
 #ifdef __cplusplus
 #define QUADRILLE_INT_ENUM : int
 extern "C" {
@@ -15,34 +15,35 @@ extern "C" {
 #define QUADRILLE_INT_ENUM
 #endif
 
-/* Where work is done: a backend, its threads, its log. */
+/* Where the work is done: a backend with its threads and its log. */
 typedef struct quadrille_context quadrille_context;
 /* A gauge field on the backend of its context. */
 typedef struct quadrille_gauge quadrille_gauge;
 /* A Dirac operator on a gauge field. */
 typedef struct quadrille_operator quadrille_operator;
-/* A solver of systems with an operator. */
+/* A solver for linear systems with an operator. */
 typedef struct quadrille_solver quadrille_solver;
-/* The twelve solutions of a task `propagator`, for modules. */
+/* The twelve solutions of a `propagator` task, for modules. */
 typedef struct quadrille_propagator quadrille_propagator;
 
-/* The result of a call. Everything but QUADRILLE_DONE has a message (quadrille_message; quadrille_host.fail). */
+/* The result of a call. Every status but QUADRILLE_DONE comes with a message (quadrille_message; in modules
+ * quadrille_host.fail). */
 typedef enum quadrille_status QUADRILLE_INT_ENUM {
   QUADRILLE_DONE = 0,
-  QUADRILLE_FAILED = 1,           /* of a module: quadrille_host.fail has been told why */
-  QUADRILLE_STOPPED = 2,          /* somebody asked for an end: should_stop(), or a progress function */
-  QUADRILLE_INVALID_INPUT = 3,    /* words or numbers that cannot be used as they stand */
+  QUADRILLE_FAILED = 1,           /* of a module, which told quadrille_host.fail why */
+  QUADRILLE_STOPPED = 2,          /* a stop was requested: see should_stop(); or by a progress function */
+  QUADRILLE_INVALID_INPUT = 3,    /* invalid words, numbers or pointers */
   QUADRILLE_FILE_ERROR = 4,       /* a file is missing, unreadable, unwritable or corrupt */
   QUADRILLE_UNSUPPORTED = 5,      /* valid in itself, but not possible here */
   QUADRILLE_NUMERICAL = 6,        /* not-a-number or infinity where a finite value is required; links not in SU(3) */
-  QUADRILLE_INTERNAL = 7,         /* a defect of the program or of a module */
-  QUADRILLE_INVALID_HANDLE = 8,   /* null, destroyed, of another kind, or no handle at all */
-  QUADRILLE_NO_MEMORY = 9,        /* the memory of the host or of the device has run out */
-  QUADRILLE_NOT_CONVERGED = 10,   /* a solve ended above its tolerance; its solution and report are there */
-  QUADRILLE_FAILED_ELSEWHERE = 11 /* another rank has failed, whose status says why */
+  QUADRILLE_INTERNAL = 7,         /* a bug in the program or in a module */
+  QUADRILLE_INVALID_HANDLE = 8,   /* null, destroyed, of another kind, or not a handle */
+  QUADRILLE_NO_MEMORY = 9,        /* the host or the device is out of memory */
+  QUADRILLE_NOT_CONVERGED = 10,   /* a solve ended above its tolerance; its solution and report are written */
+  QUADRILLE_FAILED_ELSEWHERE = 11 /* another rank failed; its status says why */
 } quadrille_status;
 
-/* M = [[A, H_eo], [H_oe, A]] by parities; for Wilson fermions A = m + 1 + 3 nu/xi0 and H = -D/2. */
+/* In blocks of the two parities M = [[A, H_eo], [H_oe, A]]; for Wilson fermions A = m + 1 + 3 nu/xi0 and H = -D/2. */
 typedef enum quadrille_product QUADRILLE_INT_ENUM {
   QUADRILLE_M = 0,
   QUADRILLE_M_DAGGER = 1,
@@ -54,7 +55,7 @@ typedef enum quadrille_product QUADRILLE_INT_ENUM {
   QUADRILLE_EVEN_ODD_DAGGER_EVEN_ODD = 7
 } quadrille_product;
 
-/* How much what is said matters. */
+/* The severity of a log message. */
 typedef enum quadrille_log_level QUADRILLE_INT_ENUM {
   QUADRILLE_LOG_DEBUG = 1,
   QUADRILLE_LOG_INFO = 2,
@@ -71,8 +72,9 @@ typedef enum quadrille_stop_reason QUADRILLE_INT_ENUM {
   QUADRILLE_STAGNATED = 5
 } quadrille_stop_reason;
 
-/* What a solve did. It only grows, at its end: say `quadrille_report r = QUADRILLE_REPORT_INIT;`, of an array of them
- * so with the first. The library writes no more than struct_size bytes of each. */
+/* What a solve did. Later versions only add members at the end. Initialise it, `quadrille_report r =
+ * QUADRILLE_REPORT_INIT;`, or in an array of reports the first one. The library writes no more than struct_size bytes
+ * of each. */
 typedef struct quadrille_report {
   uint32_t struct_size;
   int32_t stop_reason; /* quadrille_stop_reason */
@@ -80,12 +82,12 @@ typedef struct quadrille_report {
   int32_t reliable_updates;
   int32_t restarts;
   int32_t converged;     /* 1 or 0 */
-  double residual;       /* true: |b - P x| / |b| in double precision, with the links as given */
+  double residual;       /* the true |b - P x| / |b|, in double precision with the links as given */
   double solve_seconds;  /* time to solution */
-  double import_seconds; /* of b and the initial guess into the library's fields */
-  double export_seconds; /* of x */
-  double flops;          /* of operator applications, by the standard count, on this rank */
-  uint64_t host_bytes;   /* read and written in the host's arrays */
+  double import_seconds; /* copying b and the initial guess into the library's fields */
+  double export_seconds; /* copying x out of them */
+  double flops;          /* of operator applications on this rank, by the standard count */
+  uint64_t host_bytes;   /* read from and written to the host's arrays */
 } quadrille_report;
 
 #define QUADRILLE_REPORT_INIT \

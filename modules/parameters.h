@@ -1,4 +1,4 @@
-// Parameters of tasks of modules in C++, in a line or two each: for tables of quadrille_parameter.
+// For modules in C++: entries of a table of quadrille_parameter, in a line or two each.
 //
 //   using namespace quadrille::parameter;
 //   constexpr quadrille_parameter parameters[] = {
@@ -13,7 +13,7 @@
 
 namespace quadrille::parameter {
 
-/// Which numbers may be given.
+/// The range of valid numbers.
 struct Range {
   std::uint32_t flags = 0;
   double minimum = 0, maximum = 0;
@@ -57,7 +57,7 @@ constexpr quadrille_parameter choice(const char* name, const char* help, const c
                                      const char* const* choices) {
   return {.name = name, .type = QUADRILLE_CHOICE, .help = help, .default_text = value, .choices = choices};
 }
-/// A number of the range, or one of `words`, which end with null.
+/// A number in the range, or one of `words`; the list ends with null.
 constexpr quadrille_parameter number_or_word(const char* name, const char* help, const char* value,
                                              const char* const* words, Range range = any) {
   quadrille_parameter out = real(name, help, value, range);
@@ -71,7 +71,7 @@ constexpr quadrille_parameter file_in(const char* name, const char* help) {
 constexpr quadrille_parameter file_out(const char* name, const char* help, const char* value = nullptr) {
   return {.name = name, .type = QUADRILLE_FILE_OUT, .help = help, .default_text = value};
 }
-/// `member` stays; its name and range count.
+/// `member` describes the entries: its name and range apply. It must outlive the list.
 constexpr quadrille_parameter list(const char* name, const char* help, const char* value,
                                    const quadrille_parameter& member, const char* unit = nullptr) {
   return {.name = name,
@@ -94,7 +94,7 @@ constexpr quadrille_parameter group(const char* name, const char* help, const qu
           .shorthand = shorthand};
 }
 
-/// The same, which a job must give.
+/// The same parameter, but required.
 constexpr quadrille_parameter required(quadrille_parameter parameter) {
   parameter.flags |= QUADRILLE_REQUIRED;
   return parameter;

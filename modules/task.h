@@ -1,4 +1,4 @@
-// For modules in C++: a task's parameters and results without pointers and statuses, over modules/module.h alone.
+// For modules in C++: a task's parameters and results without pointers and statuses, on top of modules/module.h alone.
 //
 //   void answer(const quadrille::TaskContext& context) { context.result(R"({"answer": 42})"); }
 //   constexpr quadrille_task tasks[] = {{.name = "answer", .run = quadrille::task_function<answer>}};
@@ -32,13 +32,13 @@
 
 namespace quadrille {
 
-/// What a task asks of the program while one of its module's functions runs. Parameters are named by paths
-/// ("save.file"). A name that the schema does not have ends the task.
+/// What the program offers to a task while one of its module's functions runs. Parameters are named by paths
+/// ("save.file"). A path that is not in the schema ends the task with an error.
 class TaskContext {
  public:
   TaskContext(const quadrille_host* host, quadrille_run* run) : host_(host), run_(run) {}
 
-  /// An error that a parameter is to blame for: the program adds its place in the job.
+  /// An error; if it is due to a parameter, the program adds the place of that parameter in the job.
   struct Failure {
     quadrille_status code;
     std::string parameter, message;
@@ -51,9 +51,9 @@ class TaskContext {
   bool boolean(const std::string& path) const { return get<int>(host_->boolean, path, 0) != 0; }
   std::int64_t integer(const std::string& path) const { return get<std::int64_t>(host_->integer, path, 0); }
   double real(const std::string& path) const { return get<double>(host_->real, path, 0); }
-  /// Of a text, a choice, the selector of a variant, the name of an earlier task.
+  /// The text of a text parameter, a choice, the selector of a variant, the name of an earlier task.
   std::string text(const std::string& path) const { return get<const char*>(host_->text, path, 0); }
-  /// Of a number or a word: the word, empty where it is a number.
+  /// The word of a parameter that is a number or a word; empty if it is a number.
   std::string word(const std::string& path) const {
     const char* word = get<const char*>(host_->text, path, 0);
     return word == nullptr ? "" : word;
@@ -77,7 +77,7 @@ class TaskContext {
     return {all.begin(), all.end()};
   }
   std::string output_file(const std::string& path) const { return get<const char*>(host_->output_file, path, 0); }
-  /// Of a file that `outputs` names.
+  /// The path of a file that the function `outputs` names.
   std::string output_named(const std::string& name) const {
     const char* file = nullptr;
     demand(host_->output_named(run_, name.c_str(), &file));
@@ -93,7 +93,7 @@ class TaskContext {
   std::string task_name() const { return host_->task_name(run_); }
   std::string backend() const { return host_->backend(run_); }
   int threads() const { return host_->threads(run_); }
-  /// A JSON object; see quadrille_host, as for all that follows.
+  /// Adds a JSON object to the results; for this and all that follows see quadrille_host.
   void result(const std::string& json) const { demand(host_->result(run_, nullptr, json.c_str())); }
   void result_in(const std::string& block, const std::string& json) const {
     demand(host_->result(run_, block.c_str(), json.c_str()));
@@ -108,13 +108,13 @@ class TaskContext {
   quadrille_operator* dirac_operator() const { return ask(host_->dirac_operator); }
   quadrille_solver* solver() const { return ask(host_->solver); }
 
-  /// What stands behind a handle: see quadrille_host.object.
+  /// The C++ object behind a handle: see quadrille_host.object.
   const void* object(const void* handle) const {
     const void* found = nullptr;
     demand(host_->object(run_, handle, &found));
     return found;
   }
-  /// What stands behind those of the job; they live as long as the task.
+  /// The objects behind the job's handles; they live as long as the task.
   const GaugeStore& links() const { return *static_cast<const GaugeStore*>(object(gauge())); }
   const Propagator& propagator(const std::string& path) const {
     quadrille_propagator* handle = nullptr;
@@ -125,7 +125,7 @@ class TaskContext {
     demand(host_->write_gauge(run_, name.c_str(), Lent(*this, links).handle, bits));
   }
 
-  /// A state, from which an interrupted task goes on: a JSON value and links.
+  /// A state from which an interrupted task continues: a JSON value and links.
   void keep_unfinished(const std::string& json, const GaugeStore& links) const {
     demand(host_->put_state(run_, "state", json.data(), json.size()));
     demand(host_->put_state_gauge(run_, "links", Lent(*this, links).handle));
@@ -145,12 +145,12 @@ class TaskContext {
     return Unfinished{{static_cast<const char*>(json), size}, *static_cast<const GaugeStore*>(object(links))};
   }
 
-  /// The same in parts of bytes, which keep_state() makes the task's state.
+  /// A state in parts made of bytes; keep_state() makes them the task's state.
   void put_state(const std::string& name, const void* bytes, std::size_t size) const {
     demand(host_->put_state(run_, name.c_str(), bytes, size));
   }
   void keep_state() const { demand(host_->keep_state(run_)); }
-  /// A part of the state that the run began with; none: it begins anew.
+  /// A part of the state that the run started from; none if it starts from the beginning.
   std::optional<std::string_view> state_part(const std::string& name) const {
     const void* bytes = nullptr;
     std::size_t size = 0;
@@ -176,29 +176,29 @@ class TaskContext {
   }
   void release(void* memory) const { demand(host_->release(run_, memory)); }
 
-  /// The file that the job's links come from; empty for links that are made.
+  /// The file that the job's links come from; empty for links that the job generates.
   std::string links_file() const {
     const char* name = host_->links_file(run_);
     return name == nullptr ? "" : name;
   }
   bool should_stop() const { return host_->should_stop(run_) != 0; }
-  /// Ends the task where should_stop() asked for it; what is to be continued has been kept.
+  /// Ends the task after should_stop() has returned true; keep the state to continue from before this call.
   [[noreturn]] void stop(const std::string& where) const {
     host_->stopped(run_, where.c_str());
     throw Stop{};
   }
 
-  /// progress(), and stop() where should_stop() says so: for a task that keeps no state.
+  /// progress(), then stop() if should_stop(): for a task that keeps no state.
   void progress_or_stop(const std::string& text, double fraction) const {
     progress(text, fraction);
     stop_if_asked();
   }
-  /// stop() where should_stop() says so: for a task that keeps no state.
+  /// stop() if should_stop(): for a task that keeps no state.
   void stop_if_asked() const {
     if (should_stop()) stop("in the task '" + task_name() + "', which will start over");
   }
 
-  /// The program has been told already.
+  /// Thrown when the program already knows the error.
   struct Told {};
   struct Stop {};
 
@@ -243,7 +243,7 @@ class TaskContext {
   quadrille_run* run_;
 };
 
-/// What an error of the library is to C.
+/// The status of an error of the library.
 constexpr quadrille_status status_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::invalid_input: return QUADRILLE_INVALID_INPUT;
@@ -255,7 +255,7 @@ constexpr quadrille_status status_of(ErrorCode code) {
   return QUADRILLE_INTERNAL;
 }
 
-/// Runs `body(context)` and turns every exception into a report to the program: no exception leaves a module.
+/// Runs `body(context)` and reports every exception to the program: no exception leaves a module.
 template <class Body>
 quadrille_status guarded(const quadrille_host* host, quadrille_run* run, Body&& body) noexcept {
   try {
@@ -283,13 +283,13 @@ quadrille_status guarded(const quadrille_host* host, quadrille_run* run, Body&& 
   return QUADRILLE_FAILED;
 }
 
-/// A function of a TaskContext as the `check` or `run` of a task.
+/// Turns a function of a TaskContext into the `check` or `run` of a task.
 template <void (*body)(const TaskContext&)>
 quadrille_status task_function(const quadrille_host* host, quadrille_run* run) noexcept {
   return guarded(host, run, body);
 }
 
-/// The descriptor of a module; `blocks`: of results.json, ends with null.
+/// The descriptor of a module; `blocks`: its blocks of results.json; the list ends with null.
 template <std::size_t count>
 constexpr quadrille_module module_of(const char* name, const char* version, const quadrille_task (&tasks)[count],
                                      const char* const* blocks = nullptr) {

@@ -41,7 +41,7 @@ void* function_of_ranks(const char* name, std::string& reason) {
     return nullptr;
   }
   void* const function = ::dlsym(library, name);
-  if (function == nullptr) reason = fmt::format("{} is of another version", path);
+  if (function == nullptr) reason = fmt::format("{} belongs to another version of Quadrille", path);
   return function;
 }
 
@@ -76,7 +76,7 @@ std::unique_ptr<Ranks> join_ranks() {
 std::unique_ptr<Ranks> ranks_of(const HostCommunicator& host) {
   std::string reason;
   const auto of = reinterpret_cast<RanksOf>(function_of_ranks("quadrille_ranks_of", reason));
-  if (of == nullptr) fail("a communicator of MPI was given", reason, "make a context without one");
+  if (of == nullptr) fail("an MPI communicator was given", reason, "create a context without one");
   return std::unique_ptr<Ranks>(of(host));
 }
 

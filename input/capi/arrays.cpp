@@ -38,8 +38,8 @@ void ArrayWords::check(const void* const* arrays, std::size_t count, const std::
     }
     const MemoryPlace place = given_.backend.place_of(arrays[k]);
     if (place == (on_device_ ? MemoryPlace::host : MemoryPlace::device)) {
-      refuse(fmt::format("{}[{}] lies in the memory of {}: say `where: {}`", what, k,
-                         on_device_ ? "the host" : "the GPU", on_device_ ? "host" : "device"));
+      refuse(fmt::format("{}[{}] is in the memory of {}: use `where: {}`", what, k, on_device_ ? "the host" : "the GPU",
+                         on_device_ ? "host" : "device"));
     }
   }
 }

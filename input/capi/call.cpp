@@ -20,7 +20,8 @@ std::string& thread_message() {
 Context& not_within_itself(Context& context) {
   if (context.at_work == std::this_thread::get_id()) {
     throw Error(ErrorCode::invalid_input,
-                "a callback has called back into its own context; give the callback what it needs beforehand");
+                "a callback called back into its own context; make this call before or after, and pass its result to "
+                "the callback");
   }
   return context;
 }
@@ -57,10 +58,11 @@ void together(const Context& context, const SameCall& call, const std::function<
   all_or_none(all, check);
   const char* const words = call.words == nullptr ? "" : call.words;
   if (same_everywhere(all, fmt::format("{} {} {} {}", call.name, call.count, call.product, words))) return;
-  throw Error(ErrorCode::invalid_input,
-              fmt::format("the ranks of a context make the same calls in the same order, with the same words and as "
-                          "many arrays; this is rank {} of {} in {} with {} arrays and \"{}\"",
-                          all.rank(), all.size(), call.name, call.count, words));
+  throw Error(
+      ErrorCode::invalid_input,
+      fmt::format("the ranks of a context must make the same calls in the same order, with the same words and as "
+                  "many arrays; rank {} of {} called {} with {} arrays and \"{}\"",
+                  all.rank(), all.size(), call.name, call.count, words));
 }
 
 quadrille_status fail(Context* context, quadrille_status status, const std::string& message) noexcept {

@@ -73,7 +73,7 @@ template <class Object, class Handle, class Made, class Body>
 quadrille_status make(const Handle* handle, Made** made, const Body& body) noexcept {
   if (made != nullptr) *made = nullptr;
   return with<Object>(handle, [&](const std::shared_ptr<Object>& object) {
-    if (made == nullptr) throw Error(ErrorCode::invalid_input, "there is no place for the handle: the pointer is null");
+    if (made == nullptr) throw Error(ErrorCode::invalid_input, "the address for the new handle is a null pointer");
     auto fresh = body(object);
     constexpr Kind kind = decltype(fresh)::element_type::kind;
     *made = reinterpret_cast<Made*>(std::uintptr_t(handles().add(kind, std::move(fresh), &object->context())));

@@ -69,10 +69,10 @@ void check_grid(const Parameters& words, int ranks) {
   if (!words.has("grid")) return;
   const Dims grid = words.integer4("grid");
   if (volume(grid) != ranks) {
-    throw Error(ErrorCode::invalid_input,
-                fmt::format("the grid {} is one of {} ranks, but the communicator has {}", grid_text(grid),
-                            volume(grid), ranks),
-                words.where("grid"));
+    throw Error(
+        ErrorCode::invalid_input,
+        fmt::format("the grid {} has {} ranks, but the communicator has {}", grid_text(grid), volume(grid), ranks),
+        words.where("grid"));
   }
   if (!words.has("place")) return;
   const Dims place = words.integer4("place");
@@ -102,8 +102,9 @@ std::unique_ptr<Ranks> placed(std::unique_ptr<Ranks> ranks, const Communicator& 
     if (*one != unsaid && same == one) continue;
     const auto rank = one - of_ranks.begin();
     throw Error(ErrorCode::invalid_input,
-                *one == unsaid ? fmt::format("rank {} has no 'place', but others have", rank)
-                               : fmt::format("ranks {} and {} have the same 'place'", same - of_ranks.begin(), rank));
+                *one == unsaid
+                    ? fmt::format("rank {} gives no 'place', but other ranks do: all or none must give one", rank)
+                    : fmt::format("ranks {} and {} give the same 'place'", same - of_ranks.begin(), rank));
   }
   return ranks->numbered(mine);
 }
@@ -244,7 +245,7 @@ quadrille_status quadrille_context_set_progress(quadrille_context* handle, quadr
 quadrille_status quadrille_context_set_stream(quadrille_context* handle, void* stream) {
   return with<Context>(handle, [&](const std::shared_ptr<Context>& context) {
     if (stream != nullptr && context->backend.host_memory()) {
-      throw Error(ErrorCode::unsupported, "a stream is one of a GPU, and this context works on the CPU: give null");
+      throw Error(ErrorCode::unsupported, "a stream belongs to a GPU, but this context works on the CPU: pass null");
     }
     context->stream = stream;
     return QUADRILLE_DONE;

@@ -98,7 +98,7 @@ quadrille_status quadrille_gauge_update(quadrille_gauge* handle, const char* wor
                                         size_t count) {
   return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
     if (gauge->fixed)
-      throw Error(ErrorCode::unsupported, "the links of a job stay as they are; make a field of your own");
+      throw Error(ErrorCode::unsupported, "the links of a job cannot be changed; create a gauge field of your own");
     const LinkArrays host = links_of(*gauge, {"quadrille_gauge_update", words, count}, arrays);
     gauge->origin = nullptr;
     gauge->points = host.points();

@@ -50,7 +50,7 @@ HandleTable::Slot& HandleTable::at(Kind kind, std::uint64_t handle) {
   const char* wanted = name_of(kind);
   if (handle == 0) throw InvalidHandle{wanted, "is null"};
   const Kind given = kind_of(handle);
-  if (name_of(given) == nullptr || slot_of(handle) >= slots_.size()) throw InvalidHandle{wanted, "is no handle"};
+  if (name_of(given) == nullptr || slot_of(handle) >= slots_.size()) throw InvalidHandle{wanted, "is not a handle"};
   if (given != kind) throw InvalidHandle{wanted, "is a handle of another kind"};
   Slot& slot = slots_[slot_of(handle)];
   if (slot.kind != kind || slot.generation != generation_of(handle)) throw InvalidHandle{wanted, "has been destroyed"};

@@ -50,7 +50,8 @@ LinkArrays::LinkArrays(const Parameters& words, const Lattice& lattice, const vo
   const LinkOrder& order = order_of(words.text("order"));
   if (count != order.arrays) {
     throw Error(ErrorCode::invalid_input,
-                fmt::format("order: {} is {} of links, not {}", order.name, order.said, count), words.where("order"));
+                fmt::format("order: {} takes {} of links, not {}", order.name, order.said, count),
+                words.where("order"));
   }
   const bool openqcd = order.nesting == Nesting::openqcd;
   if (openqcd && lattice.communicator().size() > 1) {  // links of even sites at faces lie with the neighbour's odd ones

@@ -1,8 +1,8 @@
-! The C API for Fortran (2008 or later): to be compiled with the host, which links libquadrille.
+! The C API for Fortran (2008 or later). Compile this file with the host, and link libquadrille.
 !
-! Functions are those of quadrille.h and give its statuses; words are Fortran strings. Arrays are passed as lists of
-! addresses, b = [c_loc(source)], of arrays that the host keeps as target: complex(c_double_complex) :: source(3, 4, V)
-! is [site][spin][colour] to C. Handles are type(c_ptr).
+! The functions are those of quadrille.h and return its statuses; words are Fortran strings. Arrays are passed as lists
+! of addresses, b = [c_loc(source)], of arrays that the host declares as target: in C,
+! complex(c_double_complex) :: source(3, 4, V) is [site][spin][colour]. Handles are type(c_ptr).
 module quadrille
   use, intrinsic :: iso_c_binding
   implicit none
@@ -37,7 +37,7 @@ module quadrille
       import :: c_int, c_ptr
       type(c_ptr), value :: context
     end function
-    ! A cudaStream_t; c_null_ptr for none in particular.
+    ! A cudaStream_t; c_null_ptr: calls wait for the whole device.
     integer(c_int) function quadrille_context_set_stream(context, stream) bind(c)
       import :: c_int, c_ptr
       type(c_ptr), value :: context, stream
@@ -60,13 +60,13 @@ module quadrille
       type(c_ptr), value :: gauge
       integer(c_int), intent(out) :: dims(4)
     end function
-    ! Extents of this rank's part, and the place of its first site.
+    ! The extents of this rank's part, and the coordinates of its first site in the whole lattice.
     integer(c_int) function quadrille_gauge_part(gauge, dims, origin) bind(c)
       import :: c_int, c_ptr
       type(c_ptr), value :: gauge
       integer(c_int), intent(out) :: dims(4), origin(4)
     end function
-    ! The mean, then the planes xy, xz, xt, yz, yt, zt.
+    ! The mean over all planes, then those of the planes xy, xz, xt, yz, yt, zt.
     integer(c_int) function quadrille_gauge_plaquettes(gauge, plaquettes) bind(c)
       import :: c_int, c_ptr, c_double
       type(c_ptr), value :: gauge
@@ -187,7 +187,7 @@ contains
     status = c_context_create(words // c_null_char, context)
   end function
 
-  ! On the ranks of a communicator: MPI_COMM_WORLD; of mpi_f08 MPI_COMM_WORLD%mpi_val.
+  ! On the ranks of a communicator: MPI_COMM_WORLD; with mpi_f08, MPI_COMM_WORLD%mpi_val.
   function quadrille_context_create_mpi(words, communicator, context) result(status)
     character(*), intent(in) :: words
     integer, intent(in) :: communicator
@@ -196,7 +196,7 @@ contains
     status = c_context_create_mpi(words // c_null_char, int(communicator, c_int), context)
   end function
 
-  ! Of a context, or with c_null_ptr of the last call that failed.
+  ! The message of a context, or with c_null_ptr that of the last call of this thread that failed.
   function quadrille_message(context) result(message)
     type(c_ptr), intent(in) :: context
     character(:), allocatable :: message
@@ -214,7 +214,7 @@ contains
     if (status == quadrille_done) text = text_of(given)
   end function
 
-  ! A whole job, on `gauge` unless it is c_null_ptr; json is the text of results.json.
+  ! Runs a whole job, on `gauge` unless it is c_null_ptr; json is the text of results.json.
   function quadrille_job_run(context, gauge, words, folder, json) result(status)
     type(c_ptr), intent(in) :: context, gauge
     character(*), intent(in) :: words, folder

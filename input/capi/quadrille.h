@@ -1,29 +1,30 @@
-/* Quadrille for host codes: gauge fields, Dirac operators and solvers by handles, on arrays that the host owns.
+/* Quadrille for host codes: handles for gauge fields, Dirac operators and solvers, which work on arrays that the host
+ * owns.
  *
- * Words. A host gives the same words as a job in YAML: `gauge`, `operator` and `solver` blocks, with the same keys,
- * defaults and messages (quadrille_help lists them). Arrays are described in words too: LINKS and SPINORS below. Null
- * and "" mean {}.
+ * Words. A host uses the same words as a job in YAML: `gauge`, `operator` and `solver` blocks, with the same keys,
+ * defaults and messages (quadrille_help lists them). Words describe arrays too: see LINKS and SPINORS below. Null and
+ * "" mean {}.
  *
  * Statuses. Every function returns QUADRILLE_DONE or another status (modules/handles.h), with a message that
  * quadrille_message returns. No function ends the program, throws, or writes to stdout or stderr; none installs a
  * signal handler or changes the environment. If a call fails, its output is null or unchanged.
  *
  * Handles. A handle that is null, destroyed or of another kind gives QUADRILLE_INVALID_HANDLE. An object may be
- * destroyed before those made from it, which keep what they need. quadrille_context_destroy destroys all handles of its
- * context.
+ * destroyed before the objects made from it, which keep what they need of it. quadrille_context_destroy destroys all
+ * handles of its context.
  *
- * Ranks. A context may be one of an MPI communicator of the host (quadrille_context_create_mpi). Then all its ranks
- * make the same calls, with the same words, in the same order; only what sets callbacks and streams, quadrille_message,
- * quadrille_help, quadrille_schema, quadrille_gauge_dims, quadrille_gauge_part and quadrille_solver_json may be called
- * on some. Words speak of the whole lattice, arrays hold a rank's own part of it, as quadrille_gauge_part has it,
- * results are those of the whole. A call that is refused on one rank is refused on all: where nothing was wrong with
- * QUADRILLE_FAILED_ELSEWHERE.
+ * Ranks. A context may be made on an MPI communicator of the host (quadrille_context_create_mpi). Then all its ranks
+ * must make the same calls, with the same words, in the same order. Only the functions that set callbacks and streams,
+ * quadrille_message, quadrille_help, quadrille_schema, quadrille_gauge_dims, quadrille_gauge_part and
+ * quadrille_solver_json may be called on some ranks alone. Words describe the whole lattice; arrays hold a rank's own
+ * part of it, which quadrille_gauge_part gives; results are those of the whole lattice. A call that is refused on one
+ * rank is refused on all, with QUADRILLE_FAILED_ELSEWHERE on the ranks where nothing was wrong.
  *
- * Threads. Contexts know nothing of each other: each may be used by a thread of its own at the same time. Calls with
- * the handles of one context take turns; a callback that calls back into its own context is refused.
+ * Threads. Contexts are independent: different threads may use different contexts at the same time. Calls with handles
+ * of the same context take turns; a callback must not call back into its own context, which is refused.
  *
- * Texts that functions return are valid until the next call with a handle of the same context, including those of
- * quadrille_message and quadrille_*_json. Extents and sites are x, y, z, t, x fastest. */
+ * Texts that functions return are valid until the next call with a handle of the same context; so are those of
+ * quadrille_message and quadrille_*_json. Extents and coordinates are in the order x, y, z, t; x runs fastest. */
 #ifndef QUADRILLE_H
 #define QUADRILLE_H
 
@@ -44,125 +45,127 @@ extern "C" {
 
 /* ---- the library ---- */
 
-/* "0.1.0"; and the commit that it was built from. Both are valid as long as the library is loaded. */
+/* The version, "0.1.0", and the commit that the library was built from. Both stay valid while the library is loaded. */
 QUADRILLE_C_API const char* quadrille_version(void);
 QUADRILLE_C_API const char* quadrille_build_id(void);
 
 /* ---- contexts ---- */
 
-/* `words`: {backend: auto | cpu | cuda, threads: N}. auto (the default) is cuda if there is a usable GPU; the default
- * number of threads is that of OpenMP on this thread. */
+/* `words`: {backend: auto | cpu | cuda, threads: N}. auto (the default) is cuda if there is a usable GPU, else cpu; the
+ * default number of threads is OpenMP's on this thread. */
 QUADRILLE_C_API quadrille_status quadrille_context_create(const char* words, quadrille_context** context);
-/* The same on the ranks of a communicator of MPI, which the host has begun and ends itself; they use a copy of it.
- * `communicator`: the address of an MPI_Comm; or the number that Fortran has for it (of mpi_f08's, comm%mpi_val). The
- * ranks make this call together. More `words`:
- *   grid: [x, y, z, t]    ranks along x, y, z, t; without it, for each lattice, the grid with the least to exchange
- *   place: [x, y, z, t]   of this rank in the grid, from 0; without it rank ((t Nz + z) Ny + y) Nx + x is at x y z t
- * The context is used by the thread that began MPI, unless that was with MPI_THREAD_SERIALIZED or _MULTIPLE; two
- * contexts at the same time need _MULTIPLE. It is destroyed before MPI_Finalize. */
+/* The same on the ranks of an MPI communicator, of which the library uses a copy. The host initialises MPI before this
+ * call and finalises it itself. `communicator`: the address of an MPI_Comm, or in Fortran its integer handle (for a
+ * communicator of mpi_f08: comm%mpi_val). All ranks make this call together. Further `words`:
+ *   grid: [x, y, z, t]    ranks along x, y, z, t; default: for each lattice, the grid with the least to exchange
+ *   place: [x, y, z, t]   of this rank in the grid, from 0; default: rank ((t Nz + z) Ny + y) Nx + x is at x y z t
+ * Only the thread that initialised MPI may use the context, unless MPI was initialised with MPI_THREAD_SERIALIZED or
+ * MPI_THREAD_MULTIPLE; using two contexts at the same time needs MPI_THREAD_MULTIPLE. The context must be destroyed
+ * before MPI_Finalize. */
 QUADRILLE_C_API quadrille_status quadrille_context_create_mpi(const char* words, const void* communicator,
                                                               quadrille_context** context);
 QUADRILLE_C_API quadrille_status quadrille_context_create_mpi_fortran(const char* words, int communicator,
                                                                       quadrille_context** context);
 QUADRILLE_C_API quadrille_status quadrille_context_destroy(quadrille_context* context);
 
-/* Why the last failed call with a handle of this context did not return QUADRILLE_DONE; "" if none has failed. With
- * null: the same for all calls of this thread, for those without a context or a valid handle. Never null. */
+/* Why the last failed call with a handle of this context did not return QUADRILLE_DONE; "" if none has failed. With a
+ * null context: the same for all calls of this thread, including those without a context or a valid handle. Never
+ * null. */
 QUADRILLE_C_API const char* quadrille_message(const quadrille_context* context);
 
-/* `log` is called with what is said of `level` and above while a call with a handle of the context is at work, on the
- * thread of that call. Null, as at the start: nothing is said. */
+/* `log` gets each log message of `level` and above during calls with handles of the context, on the thread of the
+ * call. Null (the default): no log. */
 typedef void (*quadrille_log_function)(void* user, quadrille_log_level level, const char* text);
 QUADRILLE_C_API quadrille_status quadrille_context_set_log(quadrille_context* context, quadrille_log_level level,
                                                            quadrille_log_function log, void* user);
 
-/* `progress` is called after each iteration of a solve: right-hand side `solve` (from 0) of `solves`, |r| / |b| as it
- * is iterated. Other than 0 ends the call with QUADRILLE_STOPPED: that solution and those after it are not written. On
- * several ranks one is enough, and all end an iteration later. */
+/* `progress` is called after each iteration of a solve, for right-hand side `solve` (from 0) of `solves`; `residual` is
+ * the iterated |r| / |b|. If it returns other than 0, the call ends with QUADRILLE_STOPPED: that solution and those
+ * after it are not written. On several ranks it is enough if one of them does so; all end one iteration later. */
 typedef int (*quadrille_progress_function)(void* user, size_t solve, size_t solves, int iteration, double residual);
 QUADRILLE_C_API quadrille_status quadrille_context_set_progress(quadrille_context* context,
                                                                 quadrille_progress_function progress, void* user);
 
-/* Arrays with `where: device` are ready when what `stream` (a cudaStream_t of the context's GPU) has been asked for
- * before a call is done. Null, as at the start: the call waits for the whole device. Results are ready on return. A
- * context on the CPU has no streams: QUADRILLE_UNSUPPORTED. */
+/* A call reads and writes arrays with `where: device` only after all work that was queued on `stream` (a cudaStream_t
+ * of the context's GPU) before the call has finished. Null (the default): the call waits for the whole device. Results
+ * are ready on return. A context on the CPU has no streams: QUADRILLE_UNSUPPORTED. */
 QUADRILLE_C_API quadrille_status quadrille_context_set_stream(quadrille_context* context, void* stream);
 
-/* Help on words: "operator wilson", "solver cg sloppy" as for `quadrille help`; also "context", "links", "spinors".
- * Null: an overview. And the JSON Schema of a job, which contains these words. */
+/* Help on words: topics "operator wilson" or "solver cg sloppy" as for `quadrille help`; also "context", "links" and
+ * "spinors". Null: an overview. quadrille_schema gives the JSON Schema of a job, which contains these words. */
 QUADRILLE_C_API quadrille_status quadrille_help(quadrille_context* context, const char* topic, const char** text);
 QUADRILLE_C_API quadrille_status quadrille_schema(quadrille_context* context, const char** json);
 
 /* ---- gauge fields ----
  *
  * LINKS, the words for arrays of links U_mu(x) of 3 x 3 complex numbers:
- *   dims: [x, y, z, t]                extents of the whole lattice, even; only where a field is made
+ *   dims: [x, y, z, t]                extents of the whole lattice, even; only when a field is created
  *   order: ildg | milc | cps | tifr | bqcd | qdp | qdpjit | openqcd
  *                                     ildg (the default): one array [site][mu][row][column], sites lexicographic
  *                                     milc: the same with sites even_odd
  *                                     cps: milc with matrices by columns (QUDA's CPS_WILSON)
  *                                     tifr: one array [mu][site][column][row], sites even_odd
  *                                     bqcd: tifr with (X/2 + 2) (Y + 2) (Z + 2) (T + 2) places for each parity,
- *                                     of which those behind the sites (halos) are neither read nor written
+ *                                     of which those after the sites (halos) are neither read nor written
  *                                     qdp: four arrays, one for each mu, [site][row][column], sites even_odd
  *                                     qdpjit: qdp with [re, im][row][column][site]
- *                                     openqcd: two, openQCD's udfld() and its ipt (of int, always in the host's
- *                                     memory): eight links for each odd point, in directions t, x, y, z; of one
- *                                     rank
+ *                                     openqcd: two arrays, openQCD's udfld() and its ipt (of int, always in host
+ *                                     memory): eight links for each odd point, in directions t, x, y, z; on one
+ *                                     rank only
  *   sites: lexicographic | even_odd | odd_even
- *                                     other than the order's own; even_odd: all even sites (x + y + z + t),
- *                                     then all odd ones, each of them lexicographic
- *   matrix: rows | columns            other than the order's own: [row][column] or [column][row]
- *   precision: double | single        of the numbers; double without it
- *   boundary: [..]                    as in operator: factors that are multiplied into the links of the last
- *                                     slices. They are divided out on the way in, not multiplied in on the way out
- *   spatial_factor: F                 in the same way, a factor of the links of x, y, z (an anisotropy)
- *   where: host | device              the memory that the arrays lie in; host without it
- *   bytes: N                          what each array holds; compared with what is needed when given */
+ *                                     default: the order's own; even_odd: all even sites (x + y + z + t even),
+ *                                     then all odd ones, lexicographic within each parity
+ *   matrix: rows | columns            [row][column] or [column][row]; default: the order's own
+ *   precision: double | single        of the numbers; default: double
+ *   boundary: [..]                    as in operator: factors that the links of the last slices contain. They are
+ *                                     divided out on import, and not multiplied in on export
+ *   spatial_factor: F                 in the same way, a factor of the x, y and z links (an anisotropy)
+ *   where: host | device              the memory that the arrays are in; default: host
+ *   bytes: N                          the size of each array; if given, it must be the size that is needed */
 
 /* `words`: a job's gauge block, {file: a.lime} or {start: hot, dims: [8, 8, 8, 16], seed: 7}. Files are relative to the
  * working directory. */
 QUADRILLE_C_API quadrille_status quadrille_gauge_create(quadrille_context* context, const char* words,
                                                         quadrille_gauge** gauge);
-/* From arrays[0 .. count), copied; LINKS with dims. QUADRILLE_NUMERICAL for links further from SU(3) than 1e-10
- * (single: 1e-5), naming the worst one. */
+/* Copies the links from arrays[0 .. count); `words`: LINKS with dims. QUADRILLE_NUMERICAL if a link is further from
+ * SU(3) than 1e-10 (single: 1e-5); the message names the worst one. */
 QUADRILLE_C_API quadrille_status quadrille_gauge_from_memory(quadrille_context* context, const char* words,
                                                              const void* const* arrays, size_t count,
                                                              quadrille_gauge** gauge);
-/* New links of the same extents. Operators and solvers made from the field use them. After QUADRILLE_NUMERICAL the
- * field holds the links that were given, until another call replaces them. */
+/* Replaces the links by others with the same extents. Operators and solvers made from the field use the new ones. After
+ * QUADRILLE_NUMERICAL the field holds the links that were given, until another call replaces them. */
 QUADRILLE_C_API quadrille_status quadrille_gauge_update(quadrille_gauge* gauge, const char* words,
                                                         const void* const* arrays, size_t count);
-/* Copies the links to arrays, which are overwritten. */
+/* Copies the links to the arrays, which are overwritten. */
 QUADRILLE_C_API quadrille_status quadrille_gauge_to_memory(quadrille_gauge* gauge, const char* words,
                                                            void* const* arrays, size_t count);
-/* Writes an ILDG file. `words`: as `save` of the gauge block, {file: a.lime, precision: double}. */
+/* Writes an ILDG file. `words`: as in `save` of the gauge block, {file: a.lime, precision: double}. */
 QUADRILLE_C_API quadrille_status quadrille_gauge_save(quadrille_gauge* gauge, const char* words);
 QUADRILLE_C_API quadrille_status quadrille_gauge_dims(quadrille_gauge* gauge, int dims[4]);
-/* The extents of this rank's part of the lattice, which its arrays hold, and the place of their first site in the whole
- * (of one rank: those of the lattice, and 0 0 0 0). */
+/* The extents of this rank's part of the lattice, which its arrays hold, and the coordinates of its first site in the
+ * whole lattice (on one rank: the extents of the lattice, and 0 0 0 0). */
 QUADRILLE_C_API quadrille_status quadrille_gauge_part(quadrille_gauge* gauge, int dims[4], int origin[4]);
-/* Re tr U_p / 3: the mean, then those of the planes xy, xz, xt, yz, yt, zt. */
+/* Re tr U_p / 3: the mean over all planes, then the means of the planes xy, xz, xt, yz, yt, zt. */
 QUADRILLE_C_API quadrille_status quadrille_gauge_plaquettes(quadrille_gauge* gauge, double plaquettes[7]);
-/* Plaquettes, link trace, distance from SU(3), as `gauge` in results.json. */
+/* Plaquettes, link trace and distance from SU(3), as in `gauge` of results.json. */
 QUADRILLE_C_API quadrille_status quadrille_gauge_json(quadrille_gauge* gauge, const char** json);
 QUADRILLE_C_API quadrille_status quadrille_gauge_destroy(quadrille_gauge* gauge);
 
 /* ---- operators ----
  *
- * SPINORS, the words for arrays of spinors of 4 spin and 3 colour components, complex numbers:
- *   subset: full | even | odd         full without it; of one parity only V/2 sites are in the array
+ * SPINORS, the words for arrays of spinors with 4 x 3 complex components (spin and colour):
+ *   subset: full | even | odd         default: full; even or odd: the array holds only the V/2 sites of that parity
  *   sites: lexicographic | even_odd | odd_even | openqcd
- *                                     of a full array, as for links; lexicographic without it. openqcd: the order
- *                                     of the points that came with the gauge field's links, also of one parity
- *   order: spin_color | color_spin    [site][spin][colour] without it
- *   precision: double | single        of the numbers; double without it
+ *                                     of a full array, as for links; default: lexicographic. openqcd: the order
+ *                                     of the points that came with the gauge field's links, also for one parity
+ *   order: spin_color | color_spin    [site][spin][colour] (the default) or [site][colour][spin]
+ *   precision: double | single        of the numbers; default: double
  *   basis: degrand_rossi | ukqcd | openqcd
- *                                     degrand_rossi (MILC's and QIO's) without it; core/field/spin_basis.h has
- *                                     the matrices
- *   normalization: mass | kappa       of M: mass (M = m + 4 - D/2) without it; kappa's is 2 kappa M
+ *                                     default: degrand_rossi (MILC's and QIO's); the matrices are in
+ *                                     core/field/spin_basis.h
+ *   normalization: mass | kappa       of M: mass (the default) is M = m + 4 - D/2; kappa is 2 kappa M
  *   where: host | device              as for links
- *   bytes: N                          what each array holds; compared with what is needed when given */
+ *   bytes: N                          the size of each array; if given, it must be the size that is needed */
 
 /* `words`: a job's operator block, {type: wilson, kappa: 0.12}. */
 QUADRILLE_C_API quadrille_status quadrille_operator_create(quadrille_gauge* gauge, const char* words,
@@ -170,8 +173,8 @@ QUADRILLE_C_API quadrille_status quadrille_operator_create(quadrille_gauge* gaug
 QUADRILLE_C_API quadrille_status quadrille_operator_destroy(quadrille_operator* op);
 
 /* out[k] = P in[k] in double precision for k in [0, count). The subset must be full for M, M^+ and M^+ M, even or
- * odd for those of one parity, and for the hopping term the parity of `out` (`in` is of the other one). An out[k] may
- * be in[k], but not any other in. */
+ * odd for products on one parity, and for the hopping term the parity of `out` (`in` has the other one). out[k] may be
+ * the same array as in[k], but not as any other in. */
 QUADRILLE_C_API quadrille_status quadrille_operator_apply(quadrille_operator* op, quadrille_product product,
                                                           const char* words, const void* const* in, void* const* out,
                                                           size_t count);
@@ -183,29 +186,31 @@ QUADRILLE_C_API quadrille_status quadrille_solver_create(quadrille_operator* op,
                                                          quadrille_solver** solver);
 QUADRILLE_C_API quadrille_status quadrille_solver_destroy(quadrille_solver* solver);
 
-/* Solves P x[k] = b[k] for k in [0, count), one after the other, with what was set up once. `words`: SPINORS, and
+/* Solves P x[k] = b[k] for k in [0, count), one after another, with a single setup. `words`: SPINORS, and
  *   system: m | m_dagger | m_dagger_m | even_odd | even_odd_dagger | even_odd_normal
- *                                  P: M (without it), M^+, M^+ M with subset full; with subset even or odd
- *                                  N = A - H A^-1 H there, N^+, N^+ N. Of a product each factor is a solve with
- *                                  max_iterations of its own
- *   initial_guess: true            x[k] holds it: the solve starts from b - P x, in double, with the target of b
- * x is overwritten, and may be b of the same k. `reports`: null or count of them. QUADRILLE_NOT_CONVERGED when a solve
- * ended above the tolerance: all solutions and reports are there all the same. */
+ *                                  P: with subset full M (the default), M^+ or M^+ M; with subset even or odd
+ *                                  N = A - H A^-1 H on those sites, N^+ or N^+ N. Each factor of a product is a
+ *                                  solve of its own, with its own max_iterations
+ *   initial_guess: true            x[k] holds a guess: the solve starts from b - P x, in double; the tolerance is
+ *                                  still relative to |b|
+ * x[k] is overwritten, and may be the same array as b[k]. `reports`: null, or `count` of them. QUADRILLE_NOT_CONVERGED
+ * if a solve ended above the tolerance; all solutions and reports are written even so. */
 QUADRILLE_C_API quadrille_status quadrille_solver_solve(quadrille_solver* solver, const char* words,
                                                         const void* const* b, void* const* x, size_t count,
                                                         quadrille_report* reports);
-/* The solves of the last call, as `solves` of results.json has them, with kernels and histories: a JSON list. */
+/* The solves of the last call as a JSON list, as in `solves` of results.json, with kernels and histories. */
 QUADRILLE_C_API quadrille_status quadrille_solver_json(quadrille_solver* solver, const char** json);
 
 /* ---- whole jobs ---- */
 
 /* Runs a job as `quadrille run` does: {gauge: .., operator: .., solver: .., run: [{task: propagator, ..}, ..]}, with
- * any tasks. If `gauge` is not null, the job uses it, and the words must have no gauge block. Files and results.json
- * are written into `folder`, files that it reads are relative to the working directory. If the folder holds an earlier
- * run of the same job on the same links, it is continued; one of another job is QUADRILLE_FILE_ERROR. *json (unless
- * json is null) is the text of results.json. The progress function is called for solves, and for other work with
- * `solves` 0 and the fraction that is left, from 1 to 0, as the residual; if it returns other than 0, the job ends with
- * QUADRILLE_STOPPED and saves its state. QUADRILLE_NOT_CONVERGED if a solve did not converge; all results are there. */
+ * any tasks. If `gauge` is not null, the job uses it, and the words must have no gauge block. Its files and
+ * results.json are written into `folder`; the files that it reads are relative to the working directory. If the folder
+ * holds an earlier run of the same job on the same links, that run continues; a run of another job there is
+ * QUADRILLE_FILE_ERROR. *json (unless json is null) is the text of results.json. The progress function is called for
+ * solves; for other work it is called with `solves` = 0 and, as the residual, the fraction that is left, from 1 to 0.
+ * If it returns other than 0, the job saves its state and ends with QUADRILLE_STOPPED. QUADRILLE_NOT_CONVERGED if a
+ * solve did not converge; all results are written even so. */
 QUADRILLE_C_API quadrille_status quadrille_job_run(quadrille_context* context, quadrille_gauge* gauge,
                                                    const char* words, const char* folder, const char** json);
 

@@ -1,5 +1,5 @@
-// The C API for C++ (17 or later): handles that end with their scope, failures as exceptions. Nothing but quadrille.h
-// stands behind it, so a host may be compiled by any compiler against any build of the library.
+// The C API for C++ (17 or later): handles that are destroyed with their scope, failures as exceptions. It uses nothing
+// but quadrille.h, so a host may be compiled by any compiler against any build of the library.
 //
 //   quadrille::host::Context context("{backend: cpu}");
 //   auto gauge = context.gauge("{file: field.lime}");
@@ -20,7 +20,7 @@
 namespace quadrille {
 namespace host {
 
-/// A call did not come to QUADRILLE_DONE; what() is the library's sentence.
+/// A call did not return QUADRILLE_DONE; what() is the library's message.
 class Failure : public std::runtime_error {
  public:
   Failure(quadrille_status status, const std::string& message) : std::runtime_error(message), status_(status) {}
@@ -34,7 +34,7 @@ inline void demand(quadrille_status status) {
   if (status != QUADRILLE_DONE) throw Failure(status, quadrille_message(nullptr));
 }
 
-/// Owns a handle; moves, does not copy. Like the handle itself it may outlive what it was made from.
+/// Owns a handle; can be moved, not copied. Like the handle itself it may outlive the object that it was made from.
 template <class T, quadrille_status (*destroy)(T*)>
 class Handle {
  public:
@@ -64,23 +64,24 @@ class Solver : public Handle<quadrille_solver, quadrille_solver_destroy> {
  public:
   using Handle::Handle;
 
-  /// Throws Failure unless all converge (QUADRILLE_NOT_CONVERGED: solutions are there; reports by solve_all()).
+  /// Throws Failure if the solve does not converge (QUADRILLE_NOT_CONVERGED: x is written; solve_all() has reports).
   quadrille_report solve(const std::string& words, const void* b, void* x) {
     quadrille_report report = QUADRILLE_REPORT_INIT;
     demand(quadrille_solver_solve(get(), words.c_str(), &b, &x, 1, &report));
     return report;
   }
-  /// Gives the reports of all, converged or not; other failures are thrown.
+  /// Returns the reports of all solves, converged or not; throws on other failures.
   std::vector<quadrille_report> solve_all(const std::string& words, const Arrays<const void*>& b,
                                           const Arrays<void*>& x) {
-    if (b.size() != x.size()) throw Failure(QUADRILLE_INVALID_INPUT, "as many solutions as right-hand sides, please");
+    if (b.size() != x.size())
+      throw Failure(QUADRILLE_INVALID_INPUT, "there must be as many solutions as right-hand sides");
     std::vector<quadrille_report> reports(b.size(), quadrille_report QUADRILLE_REPORT_INIT);
     const quadrille_status status =
         quadrille_solver_solve(get(), words.c_str(), b.data(), x.data(), b.size(), reports.data());
     if (status != QUADRILLE_NOT_CONVERGED) demand(status);
     return reports;
   }
-  /// The solves of the last call, a JSON list.
+  /// The solves of the last call as a JSON list.
   std::string json() const {
     const char* text = nullptr;
     demand(quadrille_solver_json(get(), &text));
@@ -123,7 +124,7 @@ class Gauge : public Handle<quadrille_gauge, quadrille_gauge_destroy> {
     demand(quadrille_gauge_dims(get(), out.data()));
     return out;
   }
-  /// Extents of this rank's part, and the place of its first site.
+  /// The extents of this rank's part, and the coordinates of its first site in the whole lattice.
   struct Part {
     std::array<int, 4> dims, origin;
   };
@@ -132,7 +133,7 @@ class Gauge : public Handle<quadrille_gauge, quadrille_gauge_destroy> {
     demand(quadrille_gauge_part(get(), out.dims.data(), out.origin.data()));
     return out;
   }
-  /// The mean, then the planes xy, xz, xt, yz, yt, zt.
+  /// The mean over all planes, then those of the planes xy, xz, xt, yz, yt, zt.
   std::array<double, 7> plaquettes() const {
     std::array<double, 7> out{};
     demand(quadrille_gauge_plaquettes(get(), out.data()));
@@ -162,7 +163,7 @@ class Context : public Handle<quadrille_context, quadrille_context_destroy> {
     demand(quadrille_gauge_from_memory(get(), words.c_str(), arrays.data(), arrays.size(), &made));
     return Gauge(made);
   }
-  /// A whole job, on `gauge` unless it is null; its results.json.
+  /// Runs a whole job, on `gauge` unless it is null; returns the text of its results.json.
   std::string run(const std::string& words, const std::string& folder, const Gauge* gauge = nullptr) const {
     const char* text = nullptr;
     demand(quadrille_job_run(get(), gauge == nullptr ? nullptr : gauge->get(), words.c_str(), folder.c_str(), &text));

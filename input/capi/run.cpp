@@ -83,7 +83,7 @@ quadrille_status quadrille_job_run(quadrille_context* handle, quadrille_gauge* g
   return with<Context>(handle, [&](const std::shared_ptr<Context>& context) {
     const auto links = gauge == nullptr ? nullptr : find<GaugeObject>(gauge);
     if (links && links->home != context) {
-      throw Error(ErrorCode::invalid_input, "the gauge field is one of another context");
+      throw Error(ErrorCode::invalid_input, "the gauge field belongs to another context");
     }
     quadrille_status status;
     try {

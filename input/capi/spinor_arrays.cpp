@@ -32,14 +32,15 @@ SpinorArrays::SpinorArrays(const Parameters& words, const Lattice& lattice, cons
   layout_.one_parity = subset_ != Subset::Full;
   layout_.color_spin = words.text("order") == "color_spin";
   if (layout_.one_parity && sites != "openqcd" && words.given("sites")) {
-    throw Error(ErrorCode::invalid_input, "'sites' orders a full array; sites of one parity lie by their own index",
+    throw Error(ErrorCode::invalid_input,
+                "'sites' is for full arrays; in an array of one parity the sites are in the order of their own index",
                 words.where("sites"));
   }
   layout_.basis = basis_of(words.text("basis"));
   if (sites == "openqcd") {
     if (!points) {
       throw Error(ErrorCode::invalid_input,
-                  "'sites: openqcd' needs a gauge field whose links came with `order: openqcd`, and with them ipt",
+                  "'sites: openqcd' needs a gauge field whose links came with `order: openqcd` and its ipt",
                   words.where("sites"));
     }
     points_ = points;

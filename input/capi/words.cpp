@@ -20,7 +20,7 @@ using Type = ParameterType;
 Parameter precision_parameter() {
   return {.name = "precision",
           .type = Type::choice,
-          .help = "of the numbers in the arrays",
+          .help = "precision of the numbers in the arrays",
           .default_text = "double",
           .choices = {"single", "double"}};
 }
@@ -28,14 +28,14 @@ Parameter precision_parameter() {
 Parameter bytes_parameter() {
   return {.name = "bytes",
           .type = Type::integer,
-          .help = "what each array holds, compared with what is needed",
+          .help = "size of each array; must be the size that is needed",
           .minimum = 1};
 }
 
 Parameter where_parameter() {
   return {.name = "where",
           .type = Type::choice,
-          .help = "the memory that the arrays lie in; device needs the backend cuda",
+          .help = "the memory that the arrays are in; device needs the backend cuda",
           .default_text = "host",
           .choices = {"host", "device"}};
 }
@@ -65,22 +65,22 @@ ParameterTable make_links_table(bool with_dims) {
        .choices = {"ildg", "milc", "cps", "tifr", "bqcd", "qdp", "qdpjit", "openqcd"}});
   list.push_back({.name = "sites",
                   .type = Type::choice,
-                  .help = "other than those of the order",
+                  .help = "order of the sites, if not that of 'order'",
                   .choices = {"lexicographic", "even_odd", "odd_even"},
                   .only_if = {by_sites}});
   list.push_back({.name = "matrix",
                   .type = Type::choice,
-                  .help = "the numbers of a link, other than those of the order: [row][column] or [column][row]",
+                  .help = "layout of a link, if not that of 'order': [row][column] or [column][row]",
                   .choices = {"rows", "columns"},
                   .only_if = {by_sites}});
   list.push_back(precision_parameter());
   list.push_back({.name = "boundary",
                   .type = Type::boundary,
-                  .help = "factors that are multiplied into the links of the last slices; they are divided out",
+                  .help = "factors that the links of the last slices contain; they are divided out",
                   .default_text = "[periodic, periodic, periodic, periodic]"});
   list.push_back({.name = "spatial_factor",
                   .type = Type::real,
-                  .help = "of an anisotropy, multiplied into the links of x, y and z; it is divided out",
+                  .help = "factor that the links of x, y and z contain (an anisotropy); it is divided out",
                   .default_text = "1",
                   .minimum = 0,
                   .minimum_open = true});
@@ -92,34 +92,35 @@ ParameterTable make_links_table(bool with_dims) {
 ParameterTable make_spinors_table() {
   return {.name = "spinors",
           .help = "arrays of spinors of 4 spin and 3 colour components, complex numbers",
-          .parameters = {{.name = "subset",
-                          .type = Type::choice,
-                          .help = "the sites that the arrays hold",
-                          .default_text = "full",
-                          .choices = {"full", "even", "odd"}},
-                         {.name = "sites",
-                          .type = Type::choice,
-                          .help = "their order; openqcd: that of the points that came with links in order: openqcd",
-                          .default_text = "lexicographic",
-                          .choices = {"lexicographic", "even_odd", "odd_even", "openqcd"}},
-                         {.name = "order",
-                          .type = Type::choice,
-                          .help = "the numbers of a site: [spin][colour] or [colour][spin]",
-                          .default_text = "spin_color",
-                          .choices = {"spin_color", "color_spin"}},
-                         precision_parameter(),
-                         {.name = "basis",
-                          .type = Type::choice,
-                          .help = "of spin; MILC's and QIO's is degrand_rossi",
-                          .default_text = "degrand_rossi",
-                          .choices = {"degrand_rossi", "ukqcd", "openqcd"}},
-                         {.name = "normalization",
-                          .type = Type::choice,
-                          .help = "of M: mass, or kappa's, which is 2 kappa times that",
-                          .default_text = "mass",
-                          .choices = {"mass", "kappa"}},
-                         where_parameter(),
-                         bytes_parameter()}};
+          .parameters = {
+              {.name = "subset",
+               .type = Type::choice,
+               .help = "the sites that the arrays hold",
+               .default_text = "full",
+               .choices = {"full", "even", "odd"}},
+              {.name = "sites",
+               .type = Type::choice,
+               .help = "order of the sites; openqcd: that of the points that came with the links (order: openqcd)",
+               .default_text = "lexicographic",
+               .choices = {"lexicographic", "even_odd", "odd_even", "openqcd"}},
+              {.name = "order",
+               .type = Type::choice,
+               .help = "the numbers of a site: [spin][colour] or [colour][spin]",
+               .default_text = "spin_color",
+               .choices = {"spin_color", "color_spin"}},
+              precision_parameter(),
+              {.name = "basis",
+               .type = Type::choice,
+               .help = "spin basis; MILC's and QIO's is degrand_rossi",
+               .default_text = "degrand_rossi",
+               .choices = {"degrand_rossi", "ukqcd", "openqcd"}},
+              {.name = "normalization",
+               .type = Type::choice,
+               .help = "normalisation of M: mass, or kappa, which is 2 kappa times that",
+               .default_text = "mass",
+               .choices = {"mass", "kappa"}},
+              where_parameter(),
+              bytes_parameter()}};
 }
 
 Value parse(const char* words, const char* name) {
@@ -140,18 +141,19 @@ void demand_none(std::vector<Error> errors) {
 }
 
 const ParameterTable& context_table() {
-  static const ParameterTable table{.name = "context",
-                                    .help = "where work is done",
-                                    .parameters = {{.name = "backend",
-                                                    .type = Type::choice,
-                                                    .help = "auto is cuda with a usable GPU, cpu elsewhere",
-                                                    .default_text = "auto",
-                                                    .choices = {"auto", "cpu", "cuda"}},
-                                                   {.name = "threads",
-                                                    .type = Type::integer,
-                                                    .help = "of the host; as many as OpenMP would use when not given",
-                                                    .minimum = 1,
-                                                    .maximum = 2047}}};
+  static const ParameterTable table{
+      .name = "context",
+      .help = "where the work is done",
+      .parameters = {{.name = "backend",
+                      .type = Type::choice,
+                      .help = "auto is cuda if there is a usable GPU, else cpu",
+                      .default_text = "auto",
+                      .choices = {"auto", "cpu", "cuda"}},
+                     {.name = "threads",
+                      .type = Type::integer,
+                      .help = "threads of the host; if not given, as many as OpenMP would use",
+                      .minimum = 1,
+                      .maximum = 2047}}};
   return table;
 }
 
@@ -201,10 +203,8 @@ const ParameterTable& solve_table() {
          .help = "M, M^+, M^+ M; or on the sites of one parity A - H A^-1 H, its adjoint, and their product",
          .default_text = "m",
          .choices = {"m", "m_dagger", "m_dagger_m", "even_odd", "even_odd_dagger", "even_odd_normal"}});
-    with_guess.parameters.push_back({.name = "initial_guess",
-                                     .type = Type::boolean,
-                                     .help = "x holds one: the solve begins at b - M x",
-                                     .default_text = "false"});
+    with_guess.parameters.push_back(
+        {.name = "initial_guess", .type = Type::boolean, .help = "x holds an initial guess", .default_text = "false"});
     return with_guess;
   }();
   return table;

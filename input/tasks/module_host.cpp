@@ -195,7 +195,7 @@ ErrorCode code_of(quadrille_status code) {
 void fail(quadrille_run* run, quadrille_status code, const char* path, const char* message) {
   (void)host_call(run, "fail", [&] {
     const Parameters::Item* item = path == nullptr ? nullptr : asked_item(run, path);
-    const std::string why = given(message, "the reason of a failure");
+    const std::string why = given(message, "the reason for a failure");
     if (code == QUADRILLE_NO_MEMORY) {
       set_failure(run, std::make_exception_ptr(NotEnoughMemory(why)));
       return QUADRILLE_DONE;
@@ -243,7 +243,7 @@ quadrille_status propagator(quadrille_run* run, const char* path, std::size_t in
     const bool of_solves = std::any_of(references.begin(), references.end(), [&](const TaskReference& reference) {
       return reference.parameter == path && reference.kind == "propagator";
     });
-    if (!of_solves) throw std::invalid_argument(fmt::format("'{}' names no task of the kind propagator", path));
+    if (!of_solves) throw std::invalid_argument(fmt::format("'{}' does not name a task of the kind propagator", path));
     return handles.propagator(task);
   });
 }

@@ -134,11 +134,11 @@ TEST(ForeignArrays, PointersToAnotherPlaceAreRefused) {
   const void* in = on_device.get();
   EXPECT_EQ(quadrille_gauge_from_memory(host.context, new_links(dims).c_str(), &in, 1, &gauge),
             QUADRILLE_INVALID_INPUT);
-  EXPECT_THAT(host.message(), HasSubstr("links[0] lies in the memory of the GPU: say `where: device`"));
+  EXPECT_THAT(host.message(), HasSubstr("links[0] is in the memory of the GPU: use `where: device`"));
   in = links.arrays[0].data();
   EXPECT_EQ(quadrille_gauge_from_memory(host.context, new_links(dims, "where: device").c_str(), &in, 1, &gauge),
             QUADRILLE_INVALID_INPUT);
-  EXPECT_THAT(host.message(), HasSubstr("links[0] lies in the memory of the host: say `where: host`"));
+  EXPECT_THAT(host.message(), HasSubstr("links[0] is in the memory of the host: use `where: host`"));
 }
 
 }  // namespace

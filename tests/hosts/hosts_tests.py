@@ -238,7 +238,7 @@ class Ranks(ProgramTest):
 
     def test_threads_with_contexts_of_their_own(self):
         said, = self.on_ranks(built("threads_on_ranks_cpp"), "funneled")
-        self.assertIn("only the thread that began MPI may call it", said)
+        self.assertIn("only the thread that initialised MPI may call it", said)
         said, = self.on_ranks(built("threads_on_ranks_cpp"), "multiple")
         if said == "no threads here":
             self.skipTest("MPI has no MPI_THREAD_MULTIPLE")

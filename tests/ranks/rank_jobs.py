@@ -313,7 +313,7 @@ class RankFaults(RankTest):
         process = self.start(3, "run", "job.yaml", "--out", self.path("bad"), wrapper=on_rank(1, "cd there", "cd here"))
         code, _, err = self.finish(process, 30)
         self.assertEqual(code, 1, err)
-        self.assertIn(f"quadrille: rank 1 of 3 on {socket.gethostname()} has failed and ends the others\nquadrille: error: job.yaml", err)
+        self.assertIn(f"quadrille: rank 1 of 3 on {socket.gethostname()} failed and ends the others\nquadrille: error: job.yaml", err)
         self.assertLess(time.monotonic() - begun, 10)
 
     def test_a_full_disk_on_one_rank(self):

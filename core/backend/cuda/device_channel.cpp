@@ -111,7 +111,7 @@ std::unique_ptr<DeviceChannel> make_device_channel(const Communicator& communica
       throw Error(ErrorCode::unsupported,
                   fmt::format("{}={}: this transport cannot be used: {}", variable, transport.name, reason));
     }
-    log().debug("data between ranks cannot use the transport {}: {}", transport.name, reason);
+    log().debug("transport {} cannot be used for data between ranks: {}", transport.name, reason);
   }
   throw Error(ErrorCode::internal, "no transport between devices works here");
 }

@@ -173,11 +173,11 @@ class MpiRanks final : public Ranks {
     return std::make_unique<MpiRanks>(again, false);
   }
   std::string obstacle() const override {
-    if (has_ended()) return "MPI has ended";
+    if (has_ended()) return "MPI is already finalised: destroy contexts on ranks before MPI_Finalize";
     int level = MPI_THREAD_SINGLE, main = 0;
     if (MPI_Query_thread(&level) != MPI_SUCCESS || level >= MPI_THREAD_SERIALIZED) return {};
     if (MPI_Is_thread_main(&main) == MPI_SUCCESS && main != 0) return {};
-    return "only the thread that began MPI may call it: begin it with MPI_Init_thread and MPI_THREAD_MULTIPLE for "
+    return "only the thread that initialised MPI may call it: use MPI_Init_thread and MPI_THREAD_MULTIPLE for "
            "calls from others";
   }
 
@@ -191,7 +191,7 @@ Ranks* join_world() {
   int there = 0, provided = 0;
   check(MPI_Initialized(&there), "asking for its state");
   // Threads work between calls of MPI; the one that began it makes them.
-  if (there == 0) check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "beginning");
+  if (there == 0) check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "starting");
   return new MpiRanks(copy_of(MPI_COMM_WORLD), there == 0);
 }
 
@@ -239,14 +239,14 @@ Ranks* ranks_of_host(const HostCommunicator& host) {
   demand_family();
   int there = 0, between_groups = 0;
   check(MPI_Initialized(&there), "asking for its state");
-  if (there == 0) refuse("MPI has not begun: call MPI_Init or MPI_Init_thread before a context is made on ranks");
-  if (has_ended()) refuse("MPI has ended: a context on ranks is made before MPI_Finalize");
+  if (there == 0) refuse("MPI is not initialised: call MPI_Init or MPI_Init_thread before creating a context on ranks");
+  if (has_ended()) refuse("MPI is already finalised: create contexts on ranks before MPI_Finalize");
   const MPI_Comm comm =
       host.address != nullptr ? *static_cast<const MPI_Comm*>(host.address) : MPI_Comm_f2c(MPI_Fint(host.fortran));
   if (comm == MPI_COMM_NULL) refuse("the communicator is MPI_COMM_NULL");
   const ReturnErrors return_errors;
-  if (MPI_Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) refuse("the communicator is none of MPI");
-  if (between_groups != 0) refuse("the communicator is one between two groups (an intercommunicator)");
+  if (MPI_Comm_test_inter(comm, &between_groups) != MPI_SUCCESS) refuse("this is not an MPI communicator");
+  if (between_groups != 0) refuse("the communicator is an intercommunicator; an intracommunicator is needed");
   return new MpiRanks(copy_of(comm), false);
 }
 

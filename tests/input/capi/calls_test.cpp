@@ -341,7 +341,7 @@ TEST(CApi, HandlesThatAreNoneHaveACode) {
   };
   refused(nullptr, "is null");
   refused(reinterpret_cast<quadrille_solver*>(s.op), "is a handle of another kind");
-  refused(reinterpret_cast<quadrille_solver*>(&x), "is no handle");
+  refused(reinterpret_cast<quadrille_solver*>(&x), "is not a handle");
   quadrille_solver* gone = s.host.solver(s.op, solver_words);
   ASSERT_EQ(quadrille_solver_destroy(gone), QUADRILLE_DONE);
   refused(gone, "has been destroyed");
@@ -378,7 +378,7 @@ TEST(CApi, ArraysThatCannotBeHaveACode) {
   const void* odd = static_cast<const char*>(from) + 4;
   refused("", &odd, &to, "b[0] is not aligned");
   refused("{subset: even}", &from, &to, "is solved with subset: full");
-  refused("{subset: even, sites: even_odd}", &from, &to, "spinors:1:23: 'sites' orders a full array");
+  refused("{subset: even, sites: even_odd}", &from, &to, "spinors:1:23: 'sites' is for full arrays");
   refused("{bytes: 1000}", &from, &to, "each array must have 98304 bytes, not 1000");
   refused("{basis: mine}", &from, &to, "spinors:1:9: 'basis' must be one of degrand_rossi, ukqcd, openqcd");
   HostSpinor nan = b;
@@ -528,7 +528,7 @@ TEST(CApi, JobsThatCannotBeHaveACode) {
   refused(gauge,
           fmt::format("{{{}, run: [{{task: propagator, source: {{type: point, site: [9, 0, 0, 0]}}}}]}}", job_blocks),
           "job:1:");
-  refused(stranger.gauge(start_words()), job_of_host, "the gauge field is one of another context");
+  refused(stranger.gauge(start_words()), job_of_host, "the gauge field belongs to another context");
   EXPECT_EQ(quadrille_job_run(host.context, gauge, job_of_host.c_str(), nullptr, nullptr), QUADRILLE_INVALID_INPUT);
   EXPECT_EQ(quadrille_job_run(host.context, gauge, nullptr, "out", nullptr), QUADRILLE_INVALID_INPUT);
   (void)run_job(host, gauge, job_of_host, folder.file("out"));
