@@ -269,12 +269,13 @@ typedef struct quadrille_host {
 /* ---- the module ---- */
 
 /* Bits of `flags` of a task. */
-#define QUADRILLE_NEEDS_LINKS 1u    /* a job with this task must have a gauge block */
-#define QUADRILLE_MAKES_LINKS 2u    /* a warning says that other tasks still use the links of the gauge block */
-#define QUADRILLE_NEEDS_OPERATOR 4u /* the job or the task must have an `operator` block; with QUADRILLE_NEEDS_LINKS \
-                                     */
-#define QUADRILLE_NEEDS_SOLVER 8u   /* and a `solver` block; with QUADRILLE_NEEDS_OPERATOR */
-#define QUADRILLE_ON_RANKS 16u      /* several ranks may run it together; any other task needs a single rank */
+#define QUADRILLE_NEEDS_LINKS 1u /* a job with this task must have a gauge block */
+#define QUADRILLE_MAKES_LINKS 2u /* a warning says that other tasks still use the links of the gauge block */
+#define QUADRILLE_NEEDS_OPERATOR                                                                                   \
+  4u                              /* the job or the task must have an `operator` block; with QUADRILLE_NEEDS_LINKS \
+                                   */
+#define QUADRILLE_NEEDS_SOLVER 8u /* and a `solver` block; with QUADRILLE_NEEDS_OPERATOR */
+#define QUADRILLE_ON_RANKS 16u    /* several ranks may run it together; any other task needs a single rank */
 
 typedef struct quadrille_task {
   const char* name QUADRILLE_ZERO; /* `- task: NAME` in a job */
