@@ -66,7 +66,10 @@ std::shared_ptr<Context> make_context(const char* words) {
 
 /// Throws ErrorCode::invalid_input unless the words are right for this many ranks.
 void check_grid(const Parameters& words, int ranks) {
-  if (!words.has("grid")) return;
+  if (!words.has("grid")) {
+    if (!words.has("place")) return;
+    throw Error(ErrorCode::invalid_input, "`place` needs `grid`, the grid that it is a place in", words.where("place"));
+  }
   const Dims grid = words.integer4("grid");
   if (volume(grid) != ranks) {
     throw Error(

@@ -69,6 +69,8 @@ int main(int count, char** words) {
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_context_create_mpi("{grid: [1, 1, 1, 3]}", &everybody, &other));
   EXPECT(QUADRILLE_INVALID_INPUT,
          quadrille_context_create_mpi("{grid: [1, 1, 1, 2], place: [0, 0, 0, 1]}", &everybody, &other));
+  ON_ONE(QUADRILLE_INVALID_INPUT,
+         quadrille_context_create_mpi(rank == 1 ? "{place: [0, 0, 0, 1]}" : "{}", &everybody, &other)); /* no grid */
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_context_create("{grid: [1, 1, 1, 2]}", &other));
   ON_ONE(QUADRILLE_INVALID_INPUT, quadrille_context_create_mpi(rank == 1 ? "{threads: 0}" : "{}", &everybody, &other));
   ON_ONE(
