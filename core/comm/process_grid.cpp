@@ -41,7 +41,7 @@ std::string proposals(const Dims& global, int ranks) {
     if (!possible_grids(global, other).empty()) near.push_back(other);
   }
   for (const int number : near) text += (text.empty() ? "" : " or ") + std::to_string(number);
-  return fmt::format("{} ranks cannot divide it: start {}", ranks, text);
+  return fmt::format("start {} ranks instead of {}", text, ranks);
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ Dims choose_grid(const Dims& global, int ranks, const std::optional<Dims>& wante
   const std::vector<Dims> grids = possible_grids(global, ranks);
   if (!grids.empty()) return grids.front();
   throw Error(ErrorCode::invalid_input,
-              fmt::format("a {} cannot be divided over {} ranks into parts of even extents; {}", lattice_text(global),
+              fmt::format("a {} cannot be divided over {} ranks into parts of even extents: {}", lattice_text(global),
                           ranks, proposals(global, ranks)));
 }
 
