@@ -38,9 +38,8 @@ struct RefusedModule {
   std::string reason;
 };
 
-/// Those of the library; then those in the folders that the environment variable QUADRILLE_MODULE_PATH names (separated
-/// by
-/// ':'; all *.so files in alphabetical order), which the first call loads; then those of load_module.
+/// Those of the library; then those in the folders that the environment variable QUADRILLE_MODULE_PATH names
+/// (separated by ':'; all *.so files in alphabetical order), which the first call loads; then those of load_module.
 QUADRILLE_API const std::deque<Module>& modules();
 /// Whether results.json has a block of that name: of the program, or of a module that is loaded.
 bool is_results_block(const std::string& name);

@@ -37,7 +37,7 @@ QUADRILLE_API void on_first_rank(const Communicator& communicator, const std::fu
 /// The text that rank 0 has.
 QUADRILLE_API std::string share(const Communicator& communicator, std::string text);
 
-/// Whether all ranks have the same text.
+/// Whether all ranks have the same text; for an error that all of them are to have.
 QUADRILLE_API bool same_everywhere(const Communicator& communicator, const std::string& text);
 
 /// Fails on all ranks unless all have the same text: a rank whose `mine` is not that of rank 0 throws

@@ -134,10 +134,9 @@ SolveReport Systems::solve_normal(const SystemChoice& choice, Field& x, Field& b
   report.stop_reason = StopReason::converged;
   // b = r + M^+ M x0: a correction e with M^+ y = r, M e = y, in which each solve leaves half of what is allowed.
   if (residual > target) {
-    const double before = residual;
     report = solve_one(true, f.y, f.residual, Start::zero, 0.5 * target / residual);
     clear_others(choice, f.y);
-    double tolerance = 0.5 * target / before;
+    double tolerance = 0.5 * target / residual;
     blas::copy(f.guess, x);
     for (Start go_on = Start::zero; report.converged; go_on = Start::given) {
       report = sum(report, solve_one(false, f.correction, f.y, go_on, tolerance));
@@ -145,7 +144,6 @@ SolveReport Systems::solve_normal(const SystemChoice& choice, Field& x, Field& b
       blas::axpy(1, f.correction, x);
       residual = true_residual(choice, x, b);
       if (residual <= target) break;
-      if (!report.converged) break;
       tolerance *= std::min(0.5, 0.5 * target / residual);
     }
   }

@@ -195,8 +195,7 @@ Ranks* join_world() {
   return new MpiRanks(copy_of(MPI_COMM_WORLD), there == 0);
 }
 
-/// An MPI_Comm of another MPI than this one means anything here: of the families whose MPI_Comm differ, and that may be
-/// in one process, the one that answers must be the one that this was compiled for.
+/// An MPI_Comm has a meaning in its own MPI only: refuses a process that runs another one than this was compiled for.
 void demand_family() {
 #if defined(OPEN_MPI)
   constexpr std::string_view compiled_for = "Open MPI";
