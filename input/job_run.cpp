@@ -210,7 +210,7 @@ bool JobRun::run() {
       log().info("{}: done by an earlier run", task.name);
       remove_unfinished(task);
     } else {
-      communicator().agree_on_signals();
+      (void)agreed_stop_signal();
       stop_if_asked(fmt::format("before {}", task.name));
       do_task(task);
       write_results();

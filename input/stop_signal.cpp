@@ -50,13 +50,15 @@ StopSignals::~StopSignals() {
 }
 
 void agree_on_signals_over(std::shared_ptr<const Communicator> communicator) {
-  if (communicator->size() > 1) agreement = std::move(communicator);
+  if (communicator->size() == 1) return;
+  communicator->forget_signals();  // a progress function may have stopped a host's solve on the same ranks
+  agreement = std::move(communicator);
 }
 
 StopRequests::StopRequests() { asked_here = 0; }
 StopRequests::~StopRequests() {
   asked_here = 0;
-  if (agreement) agreement->raise(0);  // a host's ranks go on
+  if (agreement) agreement->forget_signals();  // a host's ranks go on
   agreement.reset();
 }
 
@@ -67,6 +69,12 @@ int stop_signal() {
   if (!agreement) return here;
   if (here != 0) agreement->raise(here);
   return agreement->agreed_signal();
+}
+
+int agreed_stop_signal() {
+  (void)stop_signal();  // tells the communicator what has reached this rank
+  if (agreement) agreement->agree_on_signals();
+  return stop_signal();
 }
 
 void stop_if_asked(const std::string& where) {

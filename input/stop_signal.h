@@ -24,6 +24,8 @@ void agree_on_signals_over(std::shared_ptr<const Communicator> communicator);
 
 /// The signal that has asked the job to stop, on this thread SIGTERM after ask_to_stop(); 0 when none has.
 int stop_signal();
+/// The same as all ranks know it at this call, which all of them make.
+int agreed_stop_signal();
 
 /// While it lives, ask_to_stop() ends the work of this thread as a signal would; it installs no handler.
 class StopRequests {

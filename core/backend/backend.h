@@ -38,6 +38,18 @@ constexpr bool poisons_memory = false;
 /// Who reaches memory by its address: code on the host, code on a device, both.
 enum class MemoryPlace { host, device, both };
 
+/// What the work of one user of a backend has to itself: on a device a stream, and where its sums arrive.
+class Lane {
+ public:
+  virtual ~Lane() = default;
+};
+
+/// Where the work of a thread goes: null and -1 are the backend's first lane and its device.
+struct WorkPlace {
+  Lane* lane = nullptr;
+  int device = -1;
+};
+
 class QUADRILLE_API Backend {
  public:
   virtual ~Backend() = default;
@@ -68,6 +80,14 @@ class QUADRILLE_API Backend {
   /// The number of the GPU, -1 without one; and the stream (a cudaStream_t) that its work is asked for on.
   virtual int ordinal() const { return -1; }
   virtual void* native_stream() const { return nullptr; }
+  /// A lane beside the first; null where the work of all threads is apart anyway. What is made in one lane may be used
+  /// in another when the work on it is done (synchronize()).
+  virtual std::unique_ptr<Lane> make_lane() { return nullptr; }
+  /// From now on the work of this thread goes `there`; gives where it went before. See UseLane.
+  virtual WorkPlace enter(WorkPlace there) noexcept {
+    (void)there;
+    return {};
+  }
   /// Of memory that others have allocated.
   virtual MemoryPlace place_of(const void* memory) const = 0;
   /// What is asked for from now on begins when what `stream` (a cudaStream_t; null: anybody on the device) has been
@@ -100,15 +120,25 @@ class QUADRILLE_API Backend {
   virtual std::size_t allocations() const = 0;
   /// Bytes that could still be asked for, at most. The host's memory is not counted: what a system lends is not known.
   virtual std::size_t available_bytes() const = 0;
-  /// `give_way` is called when memory runs out; it gives some back and says whether it could. An empty function ends
-  /// it.
-  void when_short(std::function<bool()> give_way) { give_way_ = std::move(give_way); }
+  /// `give_way` is called when memory runs out in the work of this thread; it gives some back and says whether it
+  /// could. An empty function ends it.
+  static void when_short(std::function<bool()> give_way);
 
  protected:
-  bool others_give_way() const { return give_way_ && give_way_(); }
+  static bool others_give_way();
+};
+
+/// While it lives, the work of this thread goes into `lane` (null: the first one); that work is done when it ends.
+class QUADRILLE_API UseLane {
+ public:
+  UseLane(Backend& backend, Lane* lane) : backend_(backend), before_(backend.enter({.lane = lane})) {}
+  ~UseLane();
+  UseLane(const UseLane&) = delete;
+  UseLane& operator=(const UseLane&) = delete;
 
  private:
-  std::function<bool()> give_way_;
+  Backend& backend_;
+  WorkPlace before_;
 };
 
 /// The backend of this name ("cpu", "cuda"; "auto" is cuda with a usable GPU, cpu elsewhere). Throws

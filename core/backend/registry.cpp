@@ -8,7 +8,9 @@
 #endif
 
 #include <cstddef>
+#include <functional>
 #include <iterator>
+#include <utility>
 
 namespace quadrille {
 namespace {
@@ -46,7 +48,20 @@ Backend& best_backend(int device) {
   return cpu_backend();
 }
 
+thread_local std::function<bool()> give_way;
+
 }  // namespace
+
+void Backend::when_short(std::function<bool()> gives) { give_way = std::move(gives); }
+bool Backend::others_give_way() { return give_way && give_way(); }
+
+UseLane::~UseLane() {
+  try {
+    backend_.synchronize();
+  } catch (const Error&) {  // a fatal error of a device, which the next call there reports
+  }
+  (void)backend_.enter(before_);
+}
 
 std::string backend_trouble(const std::string& name) {
   std::string known;

@@ -15,15 +15,12 @@ namespace quadrille {
 /// Thrown where another rank has failed in a common step; that rank throws its own error.
 class QUADRILLE_API FailedElsewhere : public std::exception {
  public:
-  explicit FailedElsewhere(int rank) : rank_(rank), text_("rank " + std::to_string(rank) + " has failed") {}
+  explicit FailedElsewhere(int rank) : text_("rank " + std::to_string(rank) + " has failed") {}
   /// As another FailedElsewhere says it.
   explicit FailedElsewhere(std::string text) : text_(std::move(text)) {}
   const char* what() const noexcept override { return text_.c_str(); }
-  /// -1 when only its words are known.
-  int rank() const { return rank_; }
 
  private:
-  int rank_ = -1;
   std::string text_;
 };
 

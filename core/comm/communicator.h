@@ -69,6 +69,11 @@ class QUADRILLE_API Communicator {
   void raise(int signal) const { raised_ = signal; }
   /// The largest signal that had reached any rank at the last sum(): the same on all.
   int agreed_signal() const { return size() == 1 ? raised_.load() : agreed_; }
+  /// Nothing has been raised here, nor agreed on, so far; to be called on all ranks between the same sums.
+  void forget_signals() const {
+    raised_ = 0;
+    agreed_ = 0;
+  }
   /// Lets all ranks know of signals without a sum.
   void agree_on_signals() const { sum(nullptr, 0); }
 

@@ -23,6 +23,8 @@ constexpr std::uint8_t spatial = 0b00111111, time = 0b11000000;
 
 enum class Subset { Even, Odd, Full };
 constexpr Subset subset_of(Parity p) { return p == Parity::Even ? Subset::Even : Subset::Odd; }
+/// Of Even or Odd.
+constexpr Parity parity_of(Subset subset) { return subset == Subset::Odd ? Parity::Odd : Parity::Even; }
 
 /// What a field holds and how.
 ///

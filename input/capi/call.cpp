@@ -1,6 +1,5 @@
 #include "input/capi/call.h"
 
-#include "core/comm/agreement.h"
 #include "core/system/memory.h"
 #include "modules/task.h"
 
@@ -26,20 +25,15 @@ Context& not_within_itself(Context& context) {
   return context;
 }
 
-std::unique_lock<std::recursive_mutex> turn_on_device(const Backend& backend) {
-  static std::recursive_mutex device;
-  return backend.host_memory() ? std::unique_lock<std::recursive_mutex>{} : std::unique_lock(device);
-}
-
 }  // namespace
 
 Turn::Turn(Context& context)
     : context_(not_within_itself(context)),
       turn_(context.turn),
-      device_(turn_on_device(context.backend)),
       log_(context.log),
       kernels_(context.kernels),
       threads_before_(omp_get_max_threads()) {
+  if (context_.lane) lane_.emplace(context_.backend, context_.lane.get());
   context_.at_work = std::this_thread::get_id();
   omp_set_num_threads(context_.threads);
 }

@@ -1,6 +1,7 @@
 // Between C and C++: from handles to objects, from exceptions to statuses, and a call's turn in its context.
 #pragma once
 
+#include "core/comm/agreement.h"
 #include "core/error.h"
 #include "core/system/log.h"
 #include "input/capi/objects.h"
@@ -11,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,8 +23,8 @@ struct Stopped {
   std::string where;
 };
 
-/// One call at work in a context: it has the context's threads, log and kernel log. On a device the calls of all
-/// contexts take turns, as they share its stream. Throws QUADRILLE_INVALID_INPUT within a callback of the same context.
+/// One call at work in a context: it has the context's lane, threads, log and kernel log. Throws
+/// QUADRILLE_INVALID_INPUT within a callback of the same context.
 class Turn {
  public:
   explicit Turn(Context& context);
@@ -33,7 +35,7 @@ class Turn {
  private:
   Context& context_;
   std::unique_lock<std::mutex> turn_;
-  std::unique_lock<std::recursive_mutex> device_;  // a callback may call into another context
+  std::optional<UseLane> lane_;
   UseLog log_;
   UseKernelLog kernels_;
   const int threads_before_;
@@ -68,12 +70,12 @@ quadrille_status with(const Handle* handle, const Body& body) noexcept {
   }
 }
 
-/// with() for a call that makes something: null in *made, or a handle of what body(object) gives.
+/// with() for a call that makes something: null in *made, or a handle of what body(object) gives, which demands the
+/// address `made` where it checks what else it was given.
 template <class Object, class Handle, class Made, class Body>
 quadrille_status make(const Handle* handle, Made** made, const Body& body) noexcept {
   if (made != nullptr) *made = nullptr;
   return with<Object>(handle, [&](const std::shared_ptr<Object>& object) {
-    if (made == nullptr) throw Error(ErrorCode::invalid_input, "the address for the new handle is a null pointer");
     auto fresh = body(object);
     constexpr Kind kind = decltype(fresh)::element_type::kind;
     *made = reinterpret_cast<Made*>(std::uintptr_t(handles().add(kind, std::move(fresh), &object->context())));
@@ -103,11 +105,21 @@ struct SameCall {
 /// FailedElsewhere where it has passed; ErrorCode::invalid_input for different calls, and where MPI cannot be used.
 void together(const Context& context, const SameCall& call, const std::function<void()>& check);
 
+/// The second half: what `make` gives on every rank, or nothing on any. It may use a communicator, but then it must
+/// fail on all ranks alike, or the others wait.
+template <class Make>
+auto made_together(const Context& context, const Make& make) {
+  decltype(make()) made;
+  all_or_none(*context.on.all, [&] { made = make(); });
+  return made;
+}
+
 /// Throws QUADRILLE_INVALID_INPUT, naming what is missing, for a null pointer.
 template <class T>
 T* required(T* pointer, const char* what) {
   if (pointer == nullptr) throw Error(ErrorCode::invalid_input, std::string(what) + " is a null pointer");
   return pointer;
 }
+constexpr const char* new_handle = "the address for the new handle";
 
 }  // namespace quadrille::capi

@@ -145,7 +145,7 @@ ContextRanks ranks_of_job(const JobRun& job) {
 
 quadrille_status give(quadrille_context** handle, const std::function<std::shared_ptr<Context>()>& make) noexcept {
   try {
-    *required(handle, "the place for the handle") = nullptr;
+    *required(handle, new_handle) = nullptr;
     std::shared_ptr<Context> context = make();
     const void* owner = context.get();
     *handle = reinterpret_cast<quadrille_context*>(handles().add(Kind::context, std::move(context), owner));
@@ -183,6 +183,7 @@ std::string help_on(const char* topic) {
 
 Context::Context(Backend& works_on, int with_threads, ContextRanks with_ranks)
     : backend(works_on),
+      lane(works_on.make_lane()),
       threads(with_threads),
       on(std::move(with_ranks)),
       log("quadrille", std::make_shared<CallbackSink>(*this)) {

@@ -17,9 +17,11 @@ void save(const GaugeStore& links, const Parameters& words) {
   write_gauge_file(words.text("file"), links, {.precision = words.text("precision") == "double" ? 64 : 32});
 }
 
-std::shared_ptr<GaugeObject> create(const std::shared_ptr<Context>& context, const char* words) {
+std::shared_ptr<GaugeObject> create(const std::shared_ptr<Context>& context, const char* words,
+                                    quadrille_gauge** made) {
   Job job;
   together(*context, {"quadrille_gauge_create", words}, [&] {
+    (void)required(made, new_handle);
     job.gauge = read_words(gauge_block(), words);
     (void)gauge_dims(job);  // a file that cannot be read is told here
   });
@@ -35,10 +37,13 @@ std::shared_ptr<GaugeObject> create(const std::shared_ptr<Context>& context, con
 }
 
 std::shared_ptr<GaugeObject> from_memory(const std::shared_ptr<Context>& context, const char* words,
-                                         const void* const* arrays, std::size_t count) {
+                                         const void* const* arrays, std::size_t count, quadrille_gauge** made) {
   const char* const name = "quadrille_gauge_from_memory";
   std::shared_ptr<const Parameters> read;
-  together(*context, {name, words, count}, [&] { read = read_words(new_links_table(), words, "links"); });
+  together(*context, {name, words, count}, [&] {
+    (void)required(made, new_handle);
+    read = read_words(new_links_table(), words, "links");
+  });
   const Dims dims = read->integer4("dims");
   auto lattice = std::make_unique<const Lattice>(dims, context->on.grid.for_lattice(dims));
   std::optional<LinkArrays> host;
@@ -86,12 +91,13 @@ using namespace quadrille;
 using namespace quadrille::capi;
 
 quadrille_status quadrille_gauge_create(quadrille_context* handle, const char* words, quadrille_gauge** made) {
-  return make<Context>(handle, made, [&](const auto& context) { return create(context, words); });
+  return make<Context>(handle, made, [&](const auto& context) { return create(context, words, made); });
 }
 
 quadrille_status quadrille_gauge_from_memory(quadrille_context* handle, const char* words, const void* const* arrays,
                                              size_t count, quadrille_gauge** made) {
-  return make<Context>(handle, made, [&](const auto& context) { return from_memory(context, words, arrays, count); });
+  return make<Context>(handle, made,
+                       [&](const auto& context) { return from_memory(context, words, arrays, count, made); });
 }
 
 quadrille_status quadrille_gauge_update(quadrille_gauge* handle, const char* words, const void* const* arrays,

@@ -157,13 +157,13 @@ void LinkArrays::demand_su3(const Unitarity& found) const {
   const double most = link_tolerance(words_.bits());
   const Dims& dims = lattice_.global_dims();
   if (!(found.unitarity <= most)) {
-    throw Error(ErrorCode::numerical,
-                fmt::format("the links are not in SU(3): the largest |U U^+ - 1| is {:.3g} at {}, at most {:.0e} is "
-                            "taken from {} bits. Are order, sites, matrix and precision right? A factor of an "
-                            "anisotropy that is multiplied into the links of x, y and z is to be named, as in "
-                            "`spatial_factor: 0.4`, and is divided out",
-                            found.unitarity, link_name(dims, found.unitarity_site, found.unitarity_direction), most,
-                            words_.bits()));
+    throw Error(
+        ErrorCode::numerical,
+        fmt::format("the links are not in SU(3): the largest |U U^+ - 1| is {:.3g} at {}; with {} bits it may be at "
+                    "most {:.0e}. Are order, sites, matrix and precision right? If the links of x, y and z "
+                    "contain an anisotropy factor, name it, as in `spatial_factor: 0.4`: it is divided out",
+                    found.unitarity, link_name(dims, found.unitarity_site, found.unitarity_direction), words_.bits(),
+                    most));
   }
   if (found.determinant <= most) return;
   const Dims x = site_coordinates(dims, found.determinant_site);
@@ -174,8 +174,8 @@ void LinkArrays::demand_su3(const Unitarity& found) const {
       fmt::format("the links are not in SU(3): they are unitary, but |det U - 1| is {:.3g} at {}{}", found.determinant,
                   link_name(dims, found.determinant_site, found.determinant_direction),
                   at_boundary
-                      ? ", on the last slice: boundary factors seem to be multiplied into the links. Say so, as "
-                        "in `boundary: [periodic, periodic, periodic, antiperiodic]`, and they are divided out"
+                      ? ", on the last slice. If the links contain boundary factors, name them, as in `boundary: "
+                        "[periodic, periodic, periodic, antiperiodic]`: they are divided out"
                       : ""));
 }
 

@@ -47,6 +47,7 @@ struct Context {
   Context& context() { return *this; }
 
   Backend& backend;
+  const std::unique_ptr<Lane> lane;  ///< null: that of the thread that calls
   const int threads;
   const ContextRanks on;
   JobRun* const job = nullptr;           ///< whose module works here; null: a host does

@@ -11,15 +11,18 @@ namespace quadrille::capi {
 
 namespace {
 
-std::shared_ptr<OperatorObject> create(const std::shared_ptr<GaugeObject>& gauge, const char* words) {
+std::shared_ptr<OperatorObject> create(const std::shared_ptr<GaugeObject>& gauge, const char* words,
+                                       quadrille_operator** made) {
   std::shared_ptr<const Parameters> read;
   const OperatorEntry* entry = nullptr;
   together(gauge->context(), {"quadrille_operator_create", words}, [&] {
+    (void)required(made, new_handle);
     read = read_words(operator_block(), words);
     entry = &find_operator(read->text("type"));
     entry->check(*read);
   });
-  return std::make_shared<OperatorObject>(gauge, entry->make(gauge->links, *read));
+  return made_together(gauge->context(),
+                       [&] { return std::make_shared<OperatorObject>(gauge, entry->make(gauge->links, *read)); });
 }
 
 /// The subsets of out and in. Throws ErrorCode::invalid_input when the words say another one of `out`.
@@ -41,8 +44,6 @@ Subset subset_of_in(quadrille_product product, Subset out, const Location& where
   }
   throw Error(ErrorCode::invalid_input, fmt::format("there is no product {}; there are 0 to 7", int(product)));
 }
-
-Field part(Field& full, Subset subset) { return full.parity(subset == Subset::Odd ? Parity::Odd : Parity::Even); }
 
 /// y = P x; scratch are full fields.
 void multiply(const DiracOperator& dirac, quadrille_product product, Field& y, const Field& x, Field& scratch,
@@ -90,7 +91,7 @@ void apply(OperatorObject& op, quadrille_product product, const char* words, con
       multiply(*op.dirac, product, *op.out, *op.in, *op.scratch, *op.scratch2);
       host.write_from(*op.out, out[k], unit);
     } else {
-      Field x = part(*op.in, from), y = part(*op.out, to);
+      Field x = op.in->parity(parity_of(from)), y = op.out->parity(parity_of(to));
       host.read_into(x, in[k]);
       multiply(*op.dirac, product, y, x, *op.scratch, *op.scratch2);
       host.write_from(y, out[k], unit);
@@ -106,7 +107,7 @@ using namespace quadrille;
 using namespace quadrille::capi;
 
 quadrille_status quadrille_operator_create(quadrille_gauge* handle, const char* words, quadrille_operator** made) {
-  return make<GaugeObject>(handle, made, [&](const auto& gauge) { return create(gauge, words); });
+  return make<GaugeObject>(handle, made, [&](const auto& gauge) { return create(gauge, words, made); });
 }
 
 quadrille_status quadrille_operator_apply(quadrille_operator* handle, quadrille_product product, const char* words,

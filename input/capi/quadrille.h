@@ -18,10 +18,14 @@
  * quadrille_message, quadrille_help, quadrille_schema, quadrille_gauge_dims, quadrille_gauge_part and
  * quadrille_solver_json may be called on some ranks alone. Words describe the whole lattice; arrays hold a rank's own
  * part of it, which quadrille_gauge_part gives; results are those of the whole lattice. A call that is refused on one
- * rank is refused on all, with QUADRILLE_FAILED_ELSEWHERE on the ranks where nothing was wrong.
+ * rank is refused on all, with QUADRILLE_FAILED_ELSEWHERE on the ranks where nothing was wrong. Only what keeps a rank
+ * from reaching the others leaves them waiting: a handle of `context`, `gauge`, `op` or `solver` that is not valid
+ * there, a call from within a callback or from a thread that may not use MPI, memory that runs out in the midst of the
+ * work.
  *
  * Threads. Contexts are independent: different threads may use different contexts at the same time. Calls with handles
- * of the same context take turns; a callback must not call back into its own context, which is refused.
+ * of the same context take turns; a callback must not call back into its own context, which is refused. Jobs of one
+ * process take turns: threads that run jobs on the same ranks must do so in the same order on all of them.
  *
  * Texts that functions return are valid until the next call with a handle of the same context; so are those of
  * quadrille_message and quadrille_*_json. Extents and coordinates are in the order x, y, z, t; x runs fastest. */

@@ -43,16 +43,27 @@ ProgressListener listener_of(const Context& context) {
   };
 }
 
-quadrille_status run(Context& context, const GaugeObject* links, const char* words, const char* folder) {
-  static std::recursive_mutex one_at_a_time;  // a job says what gives way when its backend is short of memory
+/// The links of the host; null for those of the job.
+std::shared_ptr<GaugeObject> links_of(const Context& context, const quadrille_gauge* gauge) {
+  if (gauge == nullptr) return nullptr;
+  auto links = find<GaugeObject>(gauge);
+  if (links->home.get() == &context) return links;
+  throw Error(ErrorCode::invalid_input, "the gauge field belongs to another context");
+}
+
+quadrille_status run(Context& context, const quadrille_gauge* gauge, const char* words, const char* folder) {
+  static std::recursive_mutex one_at_a_time;  // modules keep handles and buffers of their own in the first lane
   const std::lock_guard lock(one_at_a_time);
+  const UseLane first(context.backend, nullptr);
   JobClock clock;
   std::vector<Error> errors;
   Job job;
+  std::shared_ptr<GaugeObject> links;
   together(context, {"quadrille_job_run", words}, [&] {
+    links = links_of(context, gauge);
     job = read_job_text(required(words, "words"), "job", links != nullptr, errors);
     demand_none(errors);
-    check(job, required(folder, "folder"), links, context);
+    check(job, required(folder, "folder"), links.get(), context);
   });
   const Communicator& all = *context.on.all;
   const std::filesystem::path place = share(all, folder);
@@ -81,13 +92,9 @@ quadrille_status quadrille_job_run(quadrille_context* handle, quadrille_gauge* g
                                    const char* folder, const char** json) {
   if (json != nullptr) *json = "";
   return with<Context>(handle, [&](const std::shared_ptr<Context>& context) {
-    const auto links = gauge == nullptr ? nullptr : find<GaugeObject>(gauge);
-    if (links && links->home != context) {
-      throw Error(ErrorCode::invalid_input, "the gauge field belongs to another context");
-    }
     quadrille_status status;
     try {
-      status = run(*context, links.get(), words, folder);
+      status = run(*context, gauge, words, folder);
     } catch (const quadrille::Stopped& stopped) {
       return fail(context.get(), QUADRILLE_STOPPED, stopped.what());
     }

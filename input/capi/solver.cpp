@@ -23,10 +23,12 @@ static_assert(sizeof(quadrille_report) == 72 && offsetof(quadrille_report, host_
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-std::shared_ptr<SolverObject> create(const std::shared_ptr<OperatorObject>& op, const char* words) {
+std::shared_ptr<SolverObject> create(const std::shared_ptr<OperatorObject>& op, const char* words,
+                                     quadrille_solver** made) {
   std::shared_ptr<const Parameters> read;
   SolverSpec spec;
   together(op->context(), {"quadrille_solver_create", words}, [&] {
+    (void)required(made, new_handle);
     read = read_words(solver_block(), words);
     spec = solver_spec(*read);
   });
@@ -34,7 +36,7 @@ std::shared_ptr<SolverObject> create(const std::shared_ptr<OperatorObject>& op, 
     log().warn("'solver.sloppy' is not used by scheme: uniform");
   }
   try {
-    return std::make_shared<SolverObject>(op, spec);
+    return made_together(op->context(), [&] { return std::make_shared<SolverObject>(op, spec); });
   } catch (const Error& error) {  // the place of what asks for a form that these links do not have
     if (error.where().known() || spec.reconstruct == Reconstruct::R18) throw;
     throw Error(error.code(), error.message(), read->where("reconstruct"));
@@ -113,6 +115,7 @@ class Solves {
     watch(k);
     const SolveReport report = counted(
         [&] { return object_.systems.solve(choice_, object_.x, object_.b, guessed ? Start::given : Start::zero); });
+    stop_if_asked_at_last(k, report.iterations);
     const Clock::time_point solved = Clock::now();
     write(object_.x, x_[k], 1 / unit);
     quadrille_report out = QUADRILLE_REPORT_INIT;
@@ -143,31 +146,36 @@ class Solves {
   /// The sites of the choice, from and to the fields of the solver, which are full.
   void read(Field& full, const void* array, double factor) const {
     if (choice_.subset == Subset::Full) return host_.read_into(full, array, factor);
-    Field part = full.parity(choice_.subset == Subset::Odd ? Parity::Odd : Parity::Even);
+    Field part = full.parity(parity_of(choice_.subset));
     host_.read_into(part, array, factor);
   }
   void write(Field& full, void* array, double factor) const {
     if (choice_.subset == Subset::Full) return host_.write_from(full, array, factor);
-    host_.write_from(full.parity(choice_.subset == Subset::Odd ? Parity::Odd : Parity::Even), array, factor);
+    host_.write_from(full.parity(parity_of(choice_.subset)), array, factor);
   }
 
   void watch(std::size_t k) {
     const Context& context = object_.context();
     if (context.progress == nullptr && !context.on.ranks) return object_.systems.set_progress({});
-    if (context.on.ranks) ranks().raise(0);
+    if (context.on.ranks) ranks().forget_signals();
     object_.systems.set_progress([this, &context, k](const Progress& now) {
       const bool stop = context.progress != nullptr &&
                         context.progress(context.progress_user, k, count_, now.iteration, now.residual) != 0;
-      if (!(context.on.ranks ? agreed(stop) : stop)) return;
-      throw Stopped{fmt::format("the progress function has ended solve {} after {} iterations", k, now.iteration)};
+      if (context.on.ranks && stop) ranks().raise(SIGTERM);
+      // On ranks: whether any of them wanted to stop, as all know it after the sums of the next iteration.
+      if (context.on.ranks ? ranks().agreed_signal() != 0 : stop) stopped(k, now.iteration);
     });
   }
-  const Communicator& ranks() const { return object_.op->gauge->lattice->communicator(); }
-  /// Whether any rank wants to stop, as all know it after the sums of the next iteration.
-  bool agreed(bool stop) const {
-    if (stop) ranks().raise(SIGTERM);
-    return ranks().agreed_signal() != 0;
+  /// The last iteration has no sums after it.
+  void stop_if_asked_at_last(std::size_t k, int iterations) const {
+    if (!object_.context().on.ranks) return;
+    ranks().agree_on_signals();
+    if (ranks().agreed_signal() != 0) stopped(k, iterations);
   }
+  [[noreturn]] static void stopped(std::size_t k, int iterations) {
+    throw Stopped{fmt::format("the progress function has ended solve {} after {} iterations", k, iterations)};
+  }
+  const Communicator& ranks() const { return object_.op->gauge->lattice->communicator(); }
 
   void give(std::size_t k, quadrille_report& out, const SolveReport& report, const std::vector<KernelRecord>& kernels) {
     const DiracOperator& dirac = *object_.op->dirac;
@@ -205,7 +213,7 @@ using namespace quadrille;
 using namespace quadrille::capi;
 
 quadrille_status quadrille_solver_create(quadrille_operator* handle, const char* words, quadrille_solver** made) {
-  return make<OperatorObject>(handle, made, [&](const auto& op) { return create(op, words); });
+  return make<OperatorObject>(handle, made, [&](const auto& op) { return create(op, words, made); });
 }
 
 quadrille_status quadrille_solver_solve(quadrille_solver* handle, const char* words, const void* const* b,

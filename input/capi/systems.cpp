@@ -13,18 +13,15 @@ namespace {
 
 using Start = SystemSolver::Start;
 
-Parity parity_of(Subset subset) { return subset == Subset::Odd ? Parity::Odd : Parity::Even; }
-Parity other(Parity parity) { return parity == Parity::Even ? Parity::Odd : Parity::Even; }
-
 void clear_others(const SystemChoice& choice, Field& full) {
   if (!choice.even_odd) return;
-  Field rest = full.parity(other(parity_of(choice.subset)));
+  Field rest = full.parity(opposite(parity_of(choice.subset)));
   blas::zero(rest);
 }
 
 /// (A - H A^-1 H) x on the parity of y, or its adjoint.
 void apply_even_odd(const DiracOperator& dirac, Field& y, const Field& x, Field& scratch, Dagger dagger) {
-  Field between = scratch.parity(other(parity_of(y.desc().subset)));
+  Field between = scratch.parity(opposite(parity_of(y.desc().subset)));
   dirac.inverse_diagonal_hop(between, x, dagger);
   dirac.diagonal_minus_hop(y, x, between, dagger);
 }
@@ -85,7 +82,7 @@ SolveReport Systems::solve(const SystemChoice& choice, Field& x, Field& b, Start
   if (choice.normal) return solve_normal(choice, x, b, start);
   if (choice.even_odd && start == Start::given) {  // the guess of the other sites is the one that leaves nothing there
     const Parity here = parity_of(choice.subset);
-    Field rest = x.parity(other(here));
+    Field rest = x.parity(opposite(here));
     dirac_->inverse_diagonal_hop(rest, x.parity(here), choice.adjoint ? Dagger::Yes : Dagger::No);
     blas::scale(-1, rest);
   }
@@ -108,33 +105,42 @@ SolveReport Systems::solve_odd(const SystemChoice& choice, Field& x, Field& b, S
   return report;
 }
 
+Systems::Residual& Systems::residual_like(const Field& x) {
+  if (!residual_) residual_ = std::make_unique<Residual>(x.desc());
+  return *residual_;
+}
+
+Systems::Normal& Systems::normal_like(const Field& x) {
+  if (!normal_) normal_ = std::make_unique<Normal>(x.desc());
+  return *normal_;
+}
+
 double Systems::true_residual(const SystemChoice& choice, const Field& x, const Field& b) {
-  if (!fields_) fields_ = std::make_unique<Fields>(x.desc());
-  Fields& f = *fields_;
-  blas::zero(f.residual);
+  Residual& f = residual_like(x);
+  blas::zero(f.value);
   const auto subtract = [&](Field& r, const Field& from, const Field& rhs) {
     apply(*dirac_, choice, r, from, f.scratch, f.scratch2);
     return std::sqrt(blas::subtract_norm2(rhs, r));
   };
-  if (!choice.even_odd) return subtract(f.residual, x, b);
+  if (!choice.even_odd) return subtract(f.value, x, b);
   const Parity here = parity_of(choice.subset);
-  Field r = f.residual.parity(here);
+  Field r = f.value.parity(here);
   return subtract(r, x.parity(here), b.parity(here));
 }
 
 SolveReport Systems::solve_normal(const SystemChoice& choice, Field& x, Field& b, Start start) {
-  if (!fields_) fields_ = std::make_unique<Fields>(x.desc());
-  Fields& f = *fields_;
+  Field& r = residual_like(x).value;
+  Normal& f = normal_like(x);
   const double b_norm = std::sqrt(blas::norm2(b)), target = spec_.tolerance * b_norm;
   if (!std::isfinite(b_norm)) throw Error(ErrorCode::numerical, "the right-hand side of a solve is not finite");
   if (start == Start::zero) blas::zero(x);
-  double residual = start == Start::zero ? (blas::copy(f.residual, b), b_norm) : true_residual(choice, x, b);
+  double residual = start == Start::zero ? (blas::copy(r, b), b_norm) : true_residual(choice, x, b);
   if (!std::isfinite(residual)) throw Error(ErrorCode::numerical, "the initial guess of a solve is not finite");
   SolveReport report;
   report.stop_reason = StopReason::converged;
   // b = r + M^+ M x0: a correction e with M^+ y = r, M e = y, in which each solve leaves half of what is allowed.
   if (residual > target) {
-    report = solve_one(true, f.y, f.residual, Start::zero, 0.5 * target / residual);
+    report = solve_one(true, f.y, r, Start::zero, 0.5 * target / residual);
     clear_others(choice, f.y);
     double tolerance = 0.5 * target / residual;
     blas::copy(f.guess, x);

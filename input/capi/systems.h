@@ -49,17 +49,23 @@ class Systems {
     SystemSolver solver;
     Adjoint(const std::shared_ptr<const DiracOperator>& of, const SolverSpec& spec);
   };
-  struct Fields {
-    Field residual, y, correction, guess, scratch, scratch2;
-    explicit Fields(const FieldDesc& desc)
-        : residual(desc), y(desc), correction(desc), guess(desc), scratch(desc), scratch2(desc) {}
+  struct Residual {
+    Field value, scratch, scratch2;
+    explicit Residual(const FieldDesc& desc) : value(desc), scratch(desc), scratch2(desc) {}
+  };
+  struct Normal {
+    Field y, correction, guess;
+    explicit Normal(const FieldDesc& desc) : y(desc), correction(desc), guess(desc) {}
   };
 
   Adjoint& adjoint();
   SolveReport solve_one(bool adjoint, Field& x, const Field& b, SystemSolver::Start start, double tolerance);
   SolveReport solve_normal(const SystemChoice& choice, Field& x, Field& b, SystemSolver::Start start);
   SolveReport solve_odd(const SystemChoice& choice, Field& x, Field& b, SystemSolver::Start start);
-  /// fields_->residual = b - P x on the parities of the choice, zero elsewhere; gives its norm.
+  /// Made when they are first needed.
+  Residual& residual_like(const Field& x);
+  Normal& normal_like(const Field& x);
+  /// residual_->value = b - P x on the parities of the choice, zero elsewhere; gives its norm.
   double true_residual(const SystemChoice& choice, const Field& x, const Field& b);
   /// Makes the report that of the system asked for.
   void conclude(SolveReport& report, double residual, double b_norm) const;
@@ -68,7 +74,8 @@ class Systems {
   SolverSpec spec_;
   SystemSolver direct_;
   std::unique_ptr<Adjoint> adjoint_;
-  std::unique_ptr<Fields> fields_;  ///< of normal equations
+  std::unique_ptr<Residual> residual_;
+  std::unique_ptr<Normal> normal_;
   ProgressCallback progress_;
 };
 

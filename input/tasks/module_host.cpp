@@ -357,9 +357,7 @@ int should_stop(quadrille_run* run) {
   int stop = 0;
   (void)host_call(run, "should_stop", [&] {
     if (run->job == nullptr) return QUADRILLE_DONE;
-    (void)stop_signal();  // tells the communicator what has reached this rank
-    run->job->communicator().agree_on_signals();
-    stop = stop_signal() != 0 ? 1 : 0;
+    stop = agreed_stop_signal() != 0 ? 1 : 0;
     return QUADRILLE_DONE;
   });
   return stop;

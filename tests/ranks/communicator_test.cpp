@@ -94,11 +94,11 @@ TEST(RankAgreement, AStepThatFailsOnOneRankFailsOnAll) {
       if (all->rank() == bad) throw Error(ErrorCode::file, "no space");
     });
   } catch (const FailedElsewhere& elsewhere) {
-    caught = "rank " + std::to_string(elsewhere.rank());
+    caught = elsewhere.what();
   } catch (const Error& error) {
     caught = error.message();
   }
-  EXPECT_EQ(caught, all->rank() == bad ? "no space" : "rank " + std::to_string(bad));
+  EXPECT_EQ(caught, all->rank() == bad ? "no space" : "rank " + std::to_string(bad) + " has failed");
   int calls = 0;
   on_first_rank(*all, [&] { ++calls; });
   EXPECT_EQ(calls, all->rank() == 0 ? 1 : 0);
@@ -118,7 +118,7 @@ TEST(RankAgreement, ARankWithAnotherTextSaysSo) {
         return Error(ErrorCode::invalid_input, mine + " here, " + of_first + " there");
       });
     } catch (const FailedElsewhere& elsewhere) {
-      return "rank " + std::to_string(elsewhere.rank());
+      return elsewhere.what();
     } catch (const Error& error) {
       return error.message();
     }
@@ -126,7 +126,7 @@ TEST(RankAgreement, ARankWithAnotherTextSaysSo) {
   };
   EXPECT_EQ(caught("job"), "");
   EXPECT_EQ(caught(all->rank() == bad ? "another" : "job"),
-            all->rank() == bad ? "another here, job there" : "rank " + std::to_string(bad));
+            all->rank() == bad ? "another here, job there" : "rank " + std::to_string(bad) + " has failed");
 }
 
 }  // namespace

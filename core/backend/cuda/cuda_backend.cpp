@@ -188,6 +188,75 @@ class Staging {
   Buffer buffers_[2];
 };
 
+/// A stream, what travels and the sums that arrive on it.
+class CudaLane final : public Lane {
+ public:
+  CudaLane() : stream_(make_stream()) {
+    constexpr std::size_t arrival_bytes = 256, after_result = 128;
+    arrivals_ = make_pinned(arrival_bytes, cudaHostAllocMapped, "the results of sums");
+    std::memset(arrivals_.get(), 0, arrival_bytes);
+    reduction_.result = reinterpret_cast<double*>(arrivals_.get());
+    reduction_.arrived = reinterpret_cast<unsigned*>(arrivals_.get() + after_result);
+  }
+  ~CudaLane() override {
+    for (void* memory : {static_cast<void*>(reduction_.partial), static_cast<void*>(reduction_.blocks_done)}) {
+      if (memory != nullptr) (void)cudaFreeAsync(memory, stream());
+    }
+  }
+  CudaLane(const CudaLane&) = delete;
+  CudaLane& operator=(const CudaLane&) = delete;
+
+  cudaStream_t stream() const { return stream_.get(); }
+  Staging& staging() { return staging_ ? *staging_ : staging_.emplace(stream()); }
+  /// `take`: memory for work in this lane, of so many bytes and for what.
+  template <class Take>
+  Reduction begin_reduction(std::size_t blocks, int sums, const Take& take);
+  void finish_reduction(const Reduction& reduction, double* sums, int count) const;
+
+ private:
+  OwnedStream stream_;
+  std::optional<Staging> staging_;
+  PinnedMemory arrivals_;
+  Reduction reduction_{};
+  std::size_t partial_sums_ = 0;
+};
+
+template <class Take>
+Reduction CudaLane::begin_reduction(std::size_t blocks, int sums, const Take& take) {
+  if (reduction_.blocks_done == nullptr) {
+    reduction_.blocks_done = static_cast<unsigned*>(take(sizeof(unsigned), "counting blocks"));
+    QUADRILLE_CUDA_CHECK(cudaMemsetAsync(reduction_.blocks_done, 0, sizeof(unsigned), stream()));
+  }
+  const std::size_t wanted = blocks * std::size_t(sums);
+  if (wanted > partial_sums_) {
+    if (reduction_.partial != nullptr) (void)cudaFreeAsync(reduction_.partial, stream());
+    reduction_.partial = nullptr;
+    partial_sums_ = 0;
+    reduction_.partial = static_cast<double*>(take(wanted * sizeof(double), "a sum"));
+    partial_sums_ = wanted;
+  }
+  ++reduction_.ticket;
+  return reduction_;
+}
+
+// Looking at memory that the device writes takes a few microseconds less than waiting for the stream. Now and then the
+// stream is asked all the same, so that an error ends the wait.
+void CudaLane::finish_reduction(const Reduction& reduction, double* sums, int count) const {
+  for (unsigned looks = 1; *reduction.arrived != reduction.ticket; ++looks) {
+    if (looks % 65536 != 0) continue;
+    const cudaError_t status = cudaStreamQuery(stream());
+    if (status == cudaErrorNotReady) continue;
+    check(status, "a kernel with sums");
+    if (*reduction.arrived != reduction.ticket) {
+      throw Error(ErrorCode::internal, "a CUDA kernel ended without its sums");
+    }
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+  for (int s = 0; s < count; ++s) sums[s] = reduction.result[s];
+}
+
+thread_local CudaLane* lane_here = nullptr;  ///< null: the first one
+
 class CudaBackend final : public Backend {
  public:
   CudaBackend() {
@@ -195,17 +264,8 @@ class CudaBackend final : public Backend {
     if (!reason.empty()) throw Error(ErrorCode::unsupported, "CUDA: " + reason);
     QUADRILLE_CUDA_CHECK(cudaGetDevice(&device_));
     QUADRILLE_CUDA_CHECK(cudaGetDeviceProperties(&properties_, device_));
-    stream_ = make_stream();
     keep_released_memory();
-    staging_.emplace(stream());
-    constexpr std::size_t arrival_bytes = 256, after_result = 128;
-    arrivals_ = make_pinned(arrival_bytes, cudaHostAllocMapped, "the results of sums");
-    std::memset(arrivals_.get(), 0, arrival_bytes);
-    reduction_.result = reinterpret_cast<double*>(arrivals_.get());
-    reduction_.arrived = reinterpret_cast<unsigned*>(arrivals_.get() + after_result);
-    reduction_.blocks_done =
-        static_cast<unsigned*>(take(sizeof(unsigned), "counting blocks", field_advice));  // last: nothing throws
-    (void)cudaMemsetAsync(reduction_.blocks_done, 0, sizeof(unsigned), stream());
+    first_.emplace();
   }
 
   std::string name() const override { return "cuda"; }
@@ -221,8 +281,8 @@ class CudaBackend final : public Backend {
     (void)cudaFreeAsync(memory, stream());  // fails only after a fatal error, which an earlier call has reported
     allocated_ -= bytes;
   }
-  void copy_in(void* to, const void* host, std::size_t bytes) override { staging_->in(to, host, bytes); }
-  void copy_out(void* host, const void* from, std::size_t bytes) override { staging_->out(host, from, bytes); }
+  void copy_in(void* to, const void* host, std::size_t bytes) override { lane().staging().in(to, host, bytes); }
+  void copy_out(void* host, const void* from, std::size_t bytes) override { lane().staging().out(host, from, bytes); }
   std::unique_ptr<TransferBuffer> transfer_buffer(std::size_t bytes) override { return make_transfer_buffer(bytes); }
   void synchronize() override { QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(stream())); }
 
@@ -280,16 +340,28 @@ class CudaBackend final : public Backend {
   std::size_t peak_bytes() const override;
   std::size_t allocations() const override { return allocations_; }
 
-  cudaStream_t stream() const { return stream_.get(); }
+  std::unique_ptr<Lane> make_lane() override {
+    const UseLane on_this_device(*this, lane_here);
+    return std::make_unique<CudaLane>();
+  }
+  WorkPlace enter(WorkPlace there) noexcept override;
+
+  cudaStream_t stream() const { return lane().stream(); }
   int ordinal() const override { return device_; }
-  void* native_stream() const override { return stream_.get(); }
+  void* native_stream() const override { return stream(); }
   /// Memory of the pool; ErrorCode::unsupported, saying what needs it and what to do, when there is none.
   void* take(std::size_t bytes, const char* what, const char* advice);
   std::size_t available_bytes() const override;
-  Reduction begin_reduction(std::size_t blocks, int sums);
-  void finish_reduction(const Reduction& reduction, double* sums, int count);
+  Reduction begin_reduction(std::size_t blocks, int sums) {
+    return lane().begin_reduction(blocks, sums,
+                                  [&](std::size_t bytes, const char* what) { return take(bytes, what, field_advice); });
+  }
+  void finish_reduction(const Reduction& reduction, double* sums, int count) {
+    lane().finish_reduction(reduction, sums, count);
+  }
 
  private:
+  CudaLane& lane() const { return lane_here != nullptr ? *lane_here : const_cast<CudaLane&>(*first_); }
   /// Memory that fields give back stays with the process: the next field takes it without a call to the driver.
   void keep_released_memory() {
     QUADRILLE_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool_, device_));
@@ -299,12 +371,8 @@ class CudaBackend final : public Backend {
 
   int device_ = 0;
   cudaDeviceProp properties_{};
-  OwnedStream stream_;
   cudaMemPool_t pool_ = nullptr;
-  std::optional<Staging> staging_;
-  PinnedMemory arrivals_;
-  Reduction reduction_{};
-  std::size_t partial_sums_ = 0;
+  std::optional<CudaLane> first_;
   std::atomic<std::size_t> allocated_{0};
   std::atomic<std::size_t> allocations_{0};
 };
@@ -342,6 +410,15 @@ void* CudaBackend::allocate(std::size_t bytes) {
   return memory;
 }
 
+WorkPlace CudaBackend::enter(WorkPlace there) noexcept {
+  WorkPlace before{lane_here};
+  lane_here = static_cast<CudaLane*>(there.lane);
+  (void)cudaGetDevice(&before.device);
+  const int device = there.device < 0 ? device_ : there.device;
+  if (device != before.device) (void)cudaSetDevice(device);
+  return before;
+}
+
 MemoryPlace CudaBackend::place_of(const void* memory) const {
   cudaPointerAttributes attributes{};
   QUADRILLE_CUDA_CHECK(cudaPointerGetAttributes(&attributes, memory));
@@ -375,35 +452,6 @@ std::size_t CudaBackend::peak_bytes() const {
   std::uint64_t most = 0;
   QUADRILLE_CUDA_CHECK(cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrUsedMemHigh, &most));
   return std::size_t(most);
-}
-
-Reduction CudaBackend::begin_reduction(std::size_t blocks, int sums) {
-  const std::size_t wanted = blocks * std::size_t(sums);
-  if (wanted > partial_sums_) {
-    if (reduction_.partial != nullptr) (void)cudaFreeAsync(reduction_.partial, stream());
-    reduction_.partial = nullptr;
-    partial_sums_ = 0;
-    reduction_.partial = static_cast<double*>(take(wanted * sizeof(double), "a sum", field_advice));
-    partial_sums_ = wanted;
-  }
-  ++reduction_.ticket;
-  return reduction_;
-}
-
-// Looking at memory that the device writes takes a few microseconds less than waiting for the stream. Now and then the
-// stream is asked all the same, so that an error ends the wait.
-void CudaBackend::finish_reduction(const Reduction& reduction, double* sums, int count) {
-  for (unsigned looks = 1; *reduction.arrived != reduction.ticket; ++looks) {
-    if (looks % 65536 != 0) continue;
-    const cudaError_t status = cudaStreamQuery(stream());
-    if (status == cudaErrorNotReady) continue;
-    check(status, "a kernel with sums");
-    if (*reduction.arrived != reduction.ticket) {
-      throw Error(ErrorCode::internal, "a CUDA kernel ended without its sums");
-    }
-  }
-  std::atomic_thread_fence(std::memory_order_acquire);
-  for (int s = 0; s < count; ++s) sums[s] = reduction.result[s];
 }
 
 /// `number`: of the device; negative for the current one.

@@ -1,4 +1,4 @@
-// The CUDA backend: one GPU, one stream.
+// The CUDA backend: one GPU, and a stream for each lane.
 #pragma once
 
 #include "core/backend/backend.h"

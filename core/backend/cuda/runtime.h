@@ -28,7 +28,7 @@ QUADRILLE_API void check_memory(cudaError_t status, const char* call, const Memo
 /// "1024 of 4096 bytes are free on the GPU NVIDIA H200"; "the free memory ... is not known" where it does not answer.
 QUADRILLE_API std::string free_device_memory();
 
-/// The stream that everything is asked for on.
+/// The stream that this thread asks for everything on: that of its lane (UseLane, core/backend/backend.h).
 QUADRILLE_API cudaStream_t stream();
 
 /// Memory of the backend's pool for work on that stream; its bytes are left as they are. Throws ErrorCode::unsupported
@@ -49,7 +49,7 @@ struct Reduction {
   unsigned ticket;
 };
 
-/// A reduction over `blocks` blocks of `sums` sums; one at a time.
+/// A reduction over `blocks` blocks of `sums` sums; one at a time in a lane.
 QUADRILLE_API Reduction begin_reduction(std::size_t blocks, int sums);
 /// Waits for it and gives sums[0..count). Errors of the device surface here.
 QUADRILLE_API void finish_reduction(const Reduction& reduction, double* sums, int count);

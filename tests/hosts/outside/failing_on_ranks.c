@@ -32,11 +32,23 @@ static int stop_at_second_on_one(void* user, size_t solve, size_t solves, int it
   return rank == 1 && solve == 1;
 }
 
-static int iterations = 0;
+static int iterations = 0, called = 0;
 static int stop_on_one(void* user, size_t solve, size_t solves, int iteration, double residual) {
   (void)user, (void)solve, (void)solves, (void)residual;
   iterations = iteration;
   return rank == 1 && iteration >= 3;
+}
+
+static int stop_at_the_end_on_one(void* user, size_t solve, size_t solves, int iteration, double residual) {
+  (void)user, (void)solve, (void)solves, (void)iteration;
+  ++called;
+  return rank == 1 && residual <= 1e-9;
+}
+
+static int count_only(void* user, size_t solve, size_t solves, int iteration, double residual) {
+  (void)user, (void)solve, (void)solves, (void)iteration, (void)residual;
+  ++called;
+  return 0;
 }
 
 int main(int count, char** words) {
@@ -123,7 +135,11 @@ int main(int count, char** words) {
   ON_ONE(QUADRILLE_INVALID_INPUT, quadrille_operator_create(gauge, rank == 1 ? "{type: none}" : wilson, &fresh_op));
   EXPECT(QUADRILLE_DONE, quadrille_operator_create(gauge, wilson, &op));
   ON_ONE(QUADRILLE_INVALID_INPUT, quadrille_solver_create(op, rank == 1 ? "{type: sor}" : "{type: cg}", &fresh_solver));
-  EXPECT(QUADRILLE_DONE, quadrille_solver_create(op, "{type: cg}", &solver));
+  EXPECT(QUADRILLE_DONE, quadrille_solver_create(op, "{type: cg, tolerance: 1e-9}", &solver));
+  ON_ONE(QUADRILLE_INVALID_INPUT, quadrille_operator_create(gauge, wilson, rank == 1 ? NULL : &fresh_op));
+  ON_ONE(QUADRILLE_INVALID_INPUT, quadrille_solver_create(op, "{type: cg}", rank == 1 ? NULL : &fresh_solver));
+  ON_ONE(QUADRILLE_INVALID_INPUT,
+         quadrille_gauge_create(context, "{start: hot, dims: [4, 4, 4, 8]}", rank == 1 ? NULL : &fresh_gauge));
   ON_ONE(QUADRILLE_INVALID_INPUT, quadrille_operator_apply(op, QUADRILLE_M, "{}", from, rank == 1 ? no_to : to, 1));
   EXPECT(QUADRILLE_INVALID_INPUT,
          quadrille_operator_apply(op, rank == 1 ? QUADRILLE_M : QUADRILLE_M_DAGGER, "{}", from, to, 1));
@@ -135,6 +151,14 @@ int main(int count, char** words) {
   EXPECT(QUADRILLE_DONE, quadrille_context_set_progress(context, stop_on_one, NULL));
   EXPECT(QUADRILLE_STOPPED, quadrille_solver_solve(solver, "{}", from, to, 1, NULL));
   if (iterations < 3 || iterations > 4) ++wrong;
+  /* a stop in the last iteration, where one solve ends, counts too, and the next solve begins anew */
+  EXPECT(QUADRILLE_DONE, quadrille_context_set_progress(context, stop_at_the_end_on_one, NULL));
+  EXPECT(QUADRILLE_STOPPED, quadrille_solver_solve(solver, "{}", from, to, 1, NULL));
+  /* nothing of it is left: the job that follows is done */
+  called = 0;
+  EXPECT(QUADRILLE_DONE, quadrille_context_set_progress(context, count_only, NULL));
+  EXPECT(QUADRILLE_DONE, quadrille_job_run(context, gauge, job, "after", &text));
+  if (called < 12) ++wrong;
   EXPECT(QUADRILLE_DONE, quadrille_context_set_progress(context, NULL, NULL));
 
   /* jobs */
@@ -142,13 +166,17 @@ int main(int count, char** words) {
   ON_ONE(QUADRILLE_INVALID_INPUT,
          quadrille_job_run(context, gauge, rank == 1 ? "{run: [{task: none}]}" : job, "never", &text));
   ON_ONE(QUADRILLE_INVALID_INPUT, quadrille_job_run(context, gauge, job, rank == 1 ? NULL : "never", &text));
+  ON_ONE(QUADRILLE_INVALID_HANDLE,
+         quadrille_job_run(context, rank == 1 ? (quadrille_gauge*)context : gauge, job, "never", &text));
   EXPECT(QUADRILLE_UNSUPPORTED,
          quadrille_job_run(context, NULL, "{run: [{task: matrix_product_study}]}", "never", &text));
   EXPECT(QUADRILLE_DONE, quadrille_context_set_progress(context, stop_at_second_on_one, NULL));
   EXPECT(QUADRILLE_STOPPED, quadrille_job_run(context, gauge, job, "stopped", &text));
-  EXPECT(QUADRILLE_DONE, quadrille_context_set_progress(context, NULL, NULL));
+  called = 0;
+  EXPECT(QUADRILLE_DONE, quadrille_context_set_progress(context, count_only, NULL));
   EXPECT(QUADRILLE_DONE, quadrille_job_run(context, gauge, job, "stopped", &text));
-  if (strstr(text, "\"solves\"") == NULL) ++wrong;
+  if (strstr(text, "\"solves\"") == NULL || called < 10) ++wrong;
+  EXPECT(QUADRILLE_DONE, quadrille_context_set_progress(context, NULL, NULL));
 
   /* and it goes on */
   EXPECT(QUADRILLE_DONE, quadrille_solver_solve(solver, "{}", from, to, 1, NULL));

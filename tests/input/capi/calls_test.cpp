@@ -404,7 +404,7 @@ TEST(CApi, ContextsOfTwoThreadsDoNotMeet) {
   const HostSpinor b = random_spinor(dims);
   const auto work = [&](HostSpinor& x, int& iterations, bool more) {
     for (int round = 0; round < (more ? 5 : 1); ++round) {
-      const Host host("{backend: cpu, threads: 1}");
+      const Host host(one_thread);
       quadrille_solver* solver = host.solver(host.op(host.gauge(start), operator_words), solver_words);
       const void* from = b.data.data();
       void* to = x.data.data();

@@ -15,9 +15,9 @@
 namespace quadrille::testing {
 
 #ifdef QUADRILLE_TEST_GPU
-constexpr const char* context_words = "{backend: cuda, threads: 2}";
+constexpr const char *context_words = "{backend: cuda, threads: 2}", *one_thread = "{backend: cuda, threads: 1}";
 #else
-constexpr const char* context_words = "{backend: cpu, threads: 2}";
+constexpr const char *context_words = "{backend: cpu, threads: 2}", *one_thread = "{backend: cpu, threads: 1}";
 #endif
 
 /// A context with what a test makes in it.
