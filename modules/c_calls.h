@@ -2,6 +2,8 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/system/memory.h"
+#include "modules/task.h"
 
 #include <cstring>
 #include <new>
@@ -9,37 +11,28 @@
 
 namespace quadrille::c_calls {
 
-/// The values that the enumerations of all modules have.
-enum Status { ok = 0, invalid_argument = 1, numerical = 2, out_of_memory = 3, unsupported = 4, internal = 5 };
-
-constexpr Status status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_input: return invalid_argument;
-    case ErrorCode::numerical: return numerical;
-    case ErrorCode::unsupported: return unsupported;
-    default: return internal;
-  }
-}
-
 /// Runs a call and turns what it throws into a status and a message. `advice`: what helps where memory runs out.
 template <class Call>
-int guarded(std::string& message, const char* name, Call call, const char* advice = "") noexcept {
+quadrille_status guarded(std::string& message, const char* name, Call call, const char* advice = "") noexcept {
   try {
     try {
       call();
-      return ok;
+      return QUADRILLE_DONE;
+    } catch (const NotEnoughMemory& error) {
+      message = std::string(name) + ": " + error.what();
+      return QUADRILLE_NO_MEMORY;
     } catch (const Error& error) {
       message = std::string(name) + ": " + error.what();
       return status_of(error.code());
     } catch (const std::bad_alloc&) {
       message = std::string(name) + ": out of memory" + advice;
-      return out_of_memory;
+      return QUADRILLE_NO_MEMORY;
     } catch (const std::exception& error) {
       message = std::string(name) + ": " + error.what();
-      return internal;
+      return QUADRILLE_INTERNAL;
     }
   } catch (...) {
-    return out_of_memory;  // there was no memory for the message
+    return QUADRILLE_NO_MEMORY;  // there was no memory for the message
   }
 }
 

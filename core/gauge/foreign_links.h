@@ -26,13 +26,30 @@ QUADRILLE_HOST_DEVICE std::int64_t point_number(const Extents& extents, const Si
   return ((std::int64_t(x.t) * extents.x + x.x) * extents.y + x.y) * extents.z + x.z;
 }
 
+/// The place in openQCD's array of links of U(x, mu) for the odd point x, or of U(x - mu, mu), which `enters` it.
+QUADRILLE_HOST_DEVICE std::int64_t openqcd_link(const Extents& extents, std::int64_t point, int mu, bool enters) {
+  const int nu = mu == 3 ? 0 : mu + 1;
+  return 8 * (point - extents.sites) + 2 * nu + (enters ? 1 : 0);
+}
+
+/// The number of a site among those of its parity on its slice of direction mu: the same for its neighbour in mu.
+QUADRILLE_HOST_DEVICE std::int64_t face_place(const Extents& extents, const SitePlace& x, int mu) {
+  const int at[4] = {x.x, x.y, x.z, x.t}, extent[4] = {extents.x, extents.y, extents.z, extents.t};
+  std::int64_t place = 0;
+  for (int nu = 3; nu >= 0; --nu) {
+    if (nu != mu) place = place * extent[nu] + at[nu];
+  }
+  return place / 2;
+}
+
 /// Forward links U_mu(x), mu = x, y, z, t, in arrays of the host or of a device.
 ///
 /// With `points` null the link is at first[mu] + place * stride, where `halo` places that are no sites follow the sites
 /// of each parity; its 18 numbers lie together, or, with `apart` not 0, as many numbers apart, the nine real parts
 /// first. Otherwise it is openQCD's array (its file modules/uflds/uflds.c): eight links for each odd point, U(x, nu)
 /// and U(x - nu, nu) for nu = t, x, y, z, where points[point_number()] (ipt of its global.h) counts the even points
-/// first.
+/// first. On several ranks the links of the even points of the last slice, which lie with another rank's odd ones, are
+/// in `face` of each divided direction, by face_place().
 struct ForeignLinks {
   Extents extents;
   int bits;      ///< of a real number: 64 or 32
@@ -42,6 +59,7 @@ struct ForeignLinks {
   std::int64_t stride;
   std::int64_t halo, apart;
   const std::int32_t* points;
+  std::byte* face[4];    ///< null: that direction closes on itself
   Complex undo[4];       ///< multiplies a link that is read,
   Complex undo_last[4];  ///< and one that leaves the last slice
   bool undoes;           ///< one of them is not 1
@@ -51,11 +69,11 @@ struct ForeignLinks {
       const std::int64_t place = place_in(order, extents, x);
       return first[mu] + (place + (place < extents.sites ? 0 : halo)) * stride;
     }
+    const int link_bytes = 18 * bits / 8;
     const bool odd = x.parity() == 1;
-    const SitePlace at = odd ? x : x.neighbour(extents, mu);
-    const int nu = mu == 3 ? 0 : mu + 1;
-    const std::int64_t point = points[point_number(extents, at)];
-    return first[0] + (8 * (point - extents.sites) + 2 * nu + (odd ? 0 : 1)) * (18 * bits / 8);
+    if (!odd && face[mu] != nullptr && is_last(x, mu)) return face[mu] + face_place(extents, x, mu) * link_bytes;
+    const std::int64_t point = points[point_number(extents, odd ? x : x.neighbour(extents, mu))];
+    return first[0] + openqcd_link(extents, point, mu, !odd) * link_bytes;
   }
 
   /// What is multiplied in is undone.

@@ -6,6 +6,7 @@
 #include "core/field/foreign_spinors.h"
 #include "core/gauge/gauge_store.h"
 #include "core/parameters/parameters.h"
+#include "input/capi/openqcd_faces.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -86,14 +87,14 @@ using Points = std::shared_ptr<const BackendArray>;
 class LinkArrays {
  public:
   /// `words` resolved from links_table() or new_links_table(). Throws ErrorCode::invalid_input for arrays that do not
-  /// fit them; ErrorCode::unsupported for openQCD's on several ranks.
+  /// fit them; ErrorCode::unsupported for openQCD's on several ranks in the memory of a device.
   LinkArrays(const Parameters& words, const Lattice& lattice, const void* const* arrays, std::size_t count,
              const Given& given);
 
   /// Sets all links. Throws ErrorCode::numerical, naming the worst link, for links that are not in SU(3) to
   /// link_tolerance(bits); the field holds them all the same. Collective.
   void read_into(GaugeStore& store) const;
-  /// Overwrites the arrays.
+  /// Overwrites the arrays. Collective.
   void write_from(const GaugeStore& store) const;
   /// Null unless the order is openqcd.
   const Points& points() const { return points_; }
@@ -113,6 +114,7 @@ class LinkArrays {
   std::size_t array_bytes_ = 0;
   std::int64_t between_mu_ = 0;  ///< bytes in one array from the links of a direction to those of the next
   Points points_;
+  std::unique_ptr<OpenQcdFaces> faces_;  ///< of openQCD's arrays on several ranks
 };
 
 /// How a host lays out spinor fields.

@@ -54,12 +54,11 @@ LinkArrays::LinkArrays(const Parameters& words, const Lattice& lattice, const vo
                 words.where("order"));
   }
   const bool openqcd = order.nesting == Nesting::openqcd;
-  if (openqcd && lattice.communicator().size() > 1) {  // links of even sites at faces lie with the neighbour's odd ones
-    throw Error(
-        ErrorCode::unsupported,
-        "'order: openqcd' takes the arrays of one rank in this version; on several ranks give the links site by "
-        "site, as in `order: ildg`",
-        words.where("order"));
+  const bool divided = lattice.communicator().size() > 1;
+  if (openqcd && divided && words_.on_device()) {
+    throw Error(ErrorCode::unsupported,
+                "'order: openqcd' takes arrays in host memory on several ranks, where openQCD keeps them",
+                words.where("where"));
   }
   const std::size_t of_links = openqcd ? 1 : count;
   words_.check(arrays, of_links, "links");
@@ -83,7 +82,10 @@ LinkArrays::LinkArrays(const Parameters& words, const Lattice& lattice, const vo
   between_mu_ = std::int64_t(one_by_one ? link_bytes : std::size_t(places) * link_bytes);
   ArrayWords::check_bytes(words, array_bytes_);
   undo_factors(words);
-  if (openqcd) take_points(static_cast<const int*>(arrays[1]));
+  if (!openqcd) return;
+  const int* const points = static_cast<const int*>(arrays[1]);
+  take_points(points);
+  if (divided) faces_ = std::make_unique<OpenQcdFaces>(lattice, arrays_[0], points, words_.bits());
 }
 
 void LinkArrays::undo_factors(const Parameters& words) {
@@ -129,6 +131,14 @@ void LinkArrays::with_layout(Reached::Copy copy, const Work& work) const {
   words_.wait();
   ForeignLinks layout = layout_;
   if (points_) layout.points = reinterpret_cast<const std::int32_t*>(points_->get());
+  if (faces_ && copy == Reached::Copy::in) faces_->fetch();
+  std::vector<Reached> faces;
+  for (int mu = 0; faces_ && mu < 4; ++mu) {
+    std::vector<std::byte>& face = faces_->face(mu);
+    if (face.empty()) continue;
+    faces.emplace_back(words_.backend(), face.data(), face.size(), false, copy);
+    layout.face[mu] = faces.back().get();
+  }
   std::vector<Reached> reached;
   // What is no site of an array that is written stays.
   const Reached::Copy first = layout.halo != 0 ? Reached::Copy::in : copy;
@@ -138,9 +148,10 @@ void LinkArrays::with_layout(Reached::Copy copy, const Work& work) const {
   }
   work(layout);
   words_.backend().synchronize();
-  if (copy == Reached::Copy::none) {
-    for (const Reached& array : reached) array.copy_out();
-  }
+  if (copy == Reached::Copy::in) return;
+  for (const Reached& array : reached) array.copy_out();
+  for (const Reached& face : faces) face.copy_out();
+  if (faces_) faces_->give();
 }
 
 void LinkArrays::read_into(GaugeStore& store) const {

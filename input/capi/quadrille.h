@@ -114,8 +114,9 @@ QUADRILLE_C_API quadrille_status quadrille_schema(quadrille_context* context, co
  *                                     qdp: four arrays, one for each mu, [site][row][column], sites even_odd
  *                                     qdpjit: qdp with [re, im][row][column][site]
  *                                     openqcd: two arrays, openQCD's udfld() and its ipt (of int, always in host
- *                                     memory): eight links for each odd point, in directions t, x, y, z; on one
- *                                     rank only
+ *                                     memory): eight links for each odd point, in directions t, x, y, z. On
+ *                                     several ranks each gives those of its own part, in host memory; what openQCD
+ *                                     keeps behind them (links at the boundary) is neither read nor written
  *   sites: lexicographic | even_odd | odd_even
  *                                     default: the order's own; even_odd: all even sites (x + y + z + t even),
  *                                     then all odd ones, lexicographic within each parity

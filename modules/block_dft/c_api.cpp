@@ -19,13 +19,10 @@ using block_dft::BlockSizes;
 using quadrille::c_calls::demand;
 using quadrille::c_calls::refuse;
 
-static_assert(int(QUADRILLE_BLOCK_NUMERICAL) == quadrille::c_calls::numerical &&
-              int(QUADRILLE_BLOCK_INTERNAL) == quadrille::c_calls::internal);
-
 thread_local std::string last_message;
 
 template <class Call>
-int guarded(const char* name, Call call) noexcept {
+quadrille_status guarded(const char* name, Call call) noexcept {
   return quadrille::c_calls::guarded(last_message, name, call);
 }
 
@@ -66,8 +63,9 @@ void check(const quadrille_block_report* report) {
 
 extern "C" {
 
-int quadrille_block_matrix_create(int32_t block_rows, const int32_t* row_sizes, int32_t block_columns,
-                                  const int32_t* column_sizes, int32_t symmetry, quadrille_block_matrix** matrix) {
+quadrille_status quadrille_block_matrix_create(int32_t block_rows, const int32_t* row_sizes, int32_t block_columns,
+                                               const int32_t* column_sizes, int32_t symmetry,
+                                               quadrille_block_matrix** matrix) {
   return guarded("quadrille_block_matrix_create", [&] {
     demand(matrix, "matrix");
     if (symmetry < QUADRILLE_BLOCK_GENERAL || symmetry > QUADRILLE_BLOCK_ANTISYMMETRIC) {
@@ -81,7 +79,7 @@ int quadrille_block_matrix_create(int32_t block_rows, const int32_t* row_sizes, 
 
 void quadrille_block_matrix_destroy(quadrille_block_matrix* matrix) { delete matrix; }
 
-int quadrille_block_matrix_reserve(quadrille_block_matrix* matrix, int64_t count, const int32_t* places) {
+quadrille_status quadrille_block_matrix_reserve(quadrille_block_matrix* matrix, int64_t count, const int32_t* places) {
   return guarded("quadrille_block_matrix_reserve", [&] {
     demand(matrix, "matrix");
     if (count > 0) demand(places, "places");
@@ -91,8 +89,8 @@ int quadrille_block_matrix_reserve(quadrille_block_matrix* matrix, int64_t count
   });
 }
 
-int quadrille_block_matrix_put(quadrille_block_matrix* matrix, int32_t row, int32_t column, const double* block,
-                               int32_t add) {
+quadrille_status quadrille_block_matrix_put(quadrille_block_matrix* matrix, int32_t row, int32_t column,
+                                            const double* block, int32_t add) {
   return guarded("quadrille_block_matrix_put", [&] {
     demand(matrix, "matrix");
     demand(block, "block");
@@ -100,8 +98,8 @@ int quadrille_block_matrix_put(quadrille_block_matrix* matrix, int32_t row, int3
   });
 }
 
-int quadrille_block_matrix_get(const quadrille_block_matrix* matrix, int32_t row, int32_t column, double* block,
-                               int32_t* found) {
+quadrille_status quadrille_block_matrix_get(const quadrille_block_matrix* matrix, int32_t row, int32_t column,
+                                            double* block, int32_t* found) {
   return guarded("quadrille_block_matrix_get", [&] {
     demand(matrix, "matrix");
     demand(block, "block");
@@ -112,8 +110,8 @@ int quadrille_block_matrix_get(const quadrille_block_matrix* matrix, int32_t row
   });
 }
 
-int quadrille_block_matrix_export(const quadrille_block_matrix* matrix, int64_t* blocks, int64_t* count,
-                                  int32_t* places, double* data) {
+quadrille_status quadrille_block_matrix_export(const quadrille_block_matrix* matrix, int64_t* blocks, int64_t* count,
+                                               int32_t* places, double* data) {
   return guarded("quadrille_block_matrix_export", [&] {
     demand(matrix, "matrix");
     const auto& a = matrix->matrix;
@@ -129,9 +127,9 @@ int quadrille_block_matrix_export(const quadrille_block_matrix* matrix, int64_t*
   });
 }
 
-int quadrille_block_multiply(char trans_a, char trans_b, double alpha, const quadrille_block_matrix* a,
-                             const quadrille_block_matrix* b, double beta, quadrille_block_matrix* c, double eps,
-                             int32_t retain_sparsity, quadrille_block_report* report) {
+quadrille_status quadrille_block_multiply(char trans_a, char trans_b, double alpha, const quadrille_block_matrix* a,
+                                          const quadrille_block_matrix* b, double beta, quadrille_block_matrix* c,
+                                          double eps, int32_t retain_sparsity, quadrille_block_report* report) {
   return guarded("quadrille_block_multiply", [&] {
     demand(a, "a");
     demand(b, "b");
@@ -143,9 +141,9 @@ int quadrille_block_multiply(char trans_a, char trans_b, double alpha, const qua
   });
 }
 
-int quadrille_block_density(const quadrille_block_matrix* h, const quadrille_block_matrix* s, const char* method,
-                            double electrons, double* mu, double eps, quadrille_block_matrix** p, double* energy,
-                            int32_t* converged) {
+quadrille_status quadrille_block_density(const quadrille_block_matrix* h, const quadrille_block_matrix* s,
+                                         const char* method, double electrons, double* mu, double eps,
+                                         quadrille_block_matrix** p, double* energy, int32_t* converged) {
   return guarded("quadrille_block_density", [&] {
     demand(h, "h");
     demand(s, "s");

@@ -3,20 +3,15 @@
 #ifndef QUADRILLE_MODULES_BLOCK_DFT_C_API_H
 #define QUADRILLE_MODULES_BLOCK_DFT_C_API_H
 
+#include "modules/handles.h"
+
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum quadrille_block_status {
-  QUADRILLE_BLOCK_OK = 0,
-  QUADRILLE_BLOCK_INVALID_ARGUMENT = 1,
-  QUADRILLE_BLOCK_NUMERICAL = 2, /* not finite, not positive definite, no gap */
-  QUADRILLE_BLOCK_OUT_OF_MEMORY = 3,
-  QUADRILLE_BLOCK_UNSUPPORTED = 4, /* not possible on this machine or in this build */
-  QUADRILLE_BLOCK_INTERNAL = 5
-};
+/* Statuses (modules/handles.h): QUADRILLE_NUMERICAL for what is not finite or not positive definite, or has no gap. */
 
 enum quadrille_block_symmetry {
   QUADRILLE_BLOCK_GENERAL = 0,
@@ -26,7 +21,7 @@ enum quadrille_block_symmetry {
 
 typedef struct quadrille_block_matrix quadrille_block_matrix;
 
-#define QUADRILLE_BLOCK_CALL __attribute__((visibility("default"))) int
+#define QUADRILLE_BLOCK_CALL __attribute__((visibility("default"))) quadrille_status
 
 /* Creates a matrix of zeros, without blocks. The sizes are copied. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_create(int32_t block_rows, const int32_t* row_sizes, int32_t block_columns,

@@ -24,13 +24,10 @@ namespace md = quadrille::md;
 using quadrille::c_calls::demand;
 using quadrille::c_calls::refuse;
 
-static_assert(int(QUADRILLE_MD_NUMERICAL) == quadrille::c_calls::numerical &&
-              int(QUADRILLE_MD_INTERNAL) == quadrille::c_calls::internal);
-
 thread_local std::string last_message;
 
 template <class Call>
-int guarded(const char* name, Call call) noexcept {
+quadrille_status guarded(const char* name, Call call) noexcept {
   return quadrille::c_calls::guarded(last_message, name, call);
 }
 
@@ -63,9 +60,9 @@ md::Truncation truncation_of(const quadrille_md_options& given) {
 
 extern "C" {
 
-int quadrille_md_forces_create(int64_t particles, const int32_t* types, const double* charges, int32_t type_count,
-                               const double* c12, const double* c6, const quadrille_md_options* options,
-                               quadrille_md_forces** handle) {
+quadrille_status quadrille_md_forces_create(int64_t particles, const int32_t* types, const double* charges,
+                                            int32_t type_count, const double* c12, const double* c6,
+                                            const quadrille_md_options* options, quadrille_md_forces** handle) {
   return guarded("quadrille_md_forces_create", [&] {
     demand(handle, "handle");
     demand(types, "types");
@@ -98,8 +95,8 @@ int quadrille_md_forces_create(int64_t particles, const int32_t* types, const do
   });
 }
 
-int quadrille_md_forces_compute(quadrille_md_forces* handle, const double* positions, const double* box, double* forces,
-                                double* energy, double* virial) {
+quadrille_status quadrille_md_forces_compute(quadrille_md_forces* handle, const double* positions, const double* box,
+                                             double* forces, double* energy, double* virial) {
   return guarded("quadrille_md_forces_compute", [&] {
     demand(handle, "handle");
     demand(positions, "positions");

@@ -3,20 +3,16 @@
 #ifndef QUADRILLE_MODULES_MD_C_API_H
 #define QUADRILLE_MODULES_MD_C_API_H
 
+#include "modules/handles.h"
+
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum quadrille_md_status {
-  QUADRILLE_MD_OK = 0,
-  QUADRILLE_MD_INVALID_ARGUMENT = 1,
-  QUADRILLE_MD_NUMERICAL = 2, /* particles at the same place, positions that are not finite, sums beyond their range */
-  QUADRILLE_MD_OUT_OF_MEMORY = 3,
-  QUADRILLE_MD_UNSUPPORTED = 4, /* not possible on this machine or in this build */
-  QUADRILLE_MD_INTERNAL = 5
-};
+/* Statuses (modules/handles.h): QUADRILLE_NUMERICAL for particles at the same place, positions that are not finite,
+ * sums beyond their range. */
 
 /* Zero the struct, then set `struct_size` to its size. */
 typedef struct quadrille_md_options {
@@ -40,17 +36,16 @@ typedef struct quadrille_md_options {
 typedef struct quadrille_md_forces quadrille_md_forces;
 
 /* c12 and c6: [types][types], symmetric, for u = c12 / r^12 - c6 / r^6; charges may be null. All arrays are copied. */
-__attribute__((visibility("default"))) int quadrille_md_forces_create(int64_t particles, const int32_t* types,
-                                                                      const double* charges, int32_t type_count,
-                                                                      const double* c12, const double* c6,
-                                                                      const quadrille_md_options* options,
-                                                                      quadrille_md_forces** handle);
+__attribute__((visibility("default"))) quadrille_status quadrille_md_forces_create(
+    int64_t particles, const int32_t* types, const double* charges, int32_t type_count, const double* c12,
+    const double* c6, const quadrille_md_options* options, quadrille_md_forces** handle);
 
 /* positions and forces: [particle][x, y, z]; box: three edges, used only with a cutoff (without one it may be null).
  * energy and virial (nine numbers, the sum of f_a d_b over pairs) may be null; then they are not computed. */
-__attribute__((visibility("default"))) int quadrille_md_forces_compute(quadrille_md_forces* handle,
-                                                                       const double* positions, const double* box,
-                                                                       double* forces, double* energy, double* virial);
+__attribute__((visibility("default"))) quadrille_status quadrille_md_forces_compute(quadrille_md_forces* handle,
+                                                                                    const double* positions,
+                                                                                    const double* box, double* forces,
+                                                                                    double* energy, double* virial);
 
 __attribute__((visibility("default"))) void quadrille_md_forces_destroy(quadrille_md_forces* handle);
 

@@ -14,13 +14,10 @@ namespace {
 namespace mg = quadrille::mgemm;
 using quadrille::c_calls::refuse;
 
-static_assert(int(QUADRILLE_MGEMM_NOT_FINITE) == quadrille::c_calls::numerical &&
-              int(QUADRILLE_MGEMM_INTERNAL) == quadrille::c_calls::internal);
-
 thread_local std::string last_message;
 
 template <class Call>
-int guarded(const char* name, Call call) noexcept {
+quadrille_status guarded(const char* name, Call call) noexcept {
   return quadrille::c_calls::guarded(last_message, name, call, "; give a memory cap");
 }
 
@@ -85,9 +82,10 @@ void fill(const mg::MgemmReport& from, quadrille_mgemm_report* to) {
 
 extern "C" {
 
-int quadrille_mgemm(const quadrille_mgemm_options* options, char order, char trans_a, char trans_b, int64_t m,
-                    int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
-                    double beta, double* c, int64_t ldc, quadrille_mgemm_report* report) {
+quadrille_status quadrille_mgemm(const quadrille_mgemm_options* options, char order, char trans_a, char trans_b,
+                                 int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda,
+                                 const double* b, int64_t ldb, double beta, double* c, int64_t ldc,
+                                 quadrille_mgemm_report* report) {
   return guarded("quadrille_mgemm", [&] {
     quadrille::c_calls::demand(options, "options");
     fill(multiply_with(quadrille::c_calls::known_options(options),
@@ -97,9 +95,10 @@ int quadrille_mgemm(const quadrille_mgemm_options* options, char order, char tra
   });
 }
 
-int quadrille_cleaver_double(const char* backend, char order, char trans_a, char trans_b, int64_t m, int64_t n,
-                             int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
-                             double beta, double* c, int64_t ldc, int64_t memory_cap) {
+quadrille_status quadrille_cleaver_double(const char* backend, char order, char trans_a, char trans_b, int64_t m,
+                                          int64_t n, int64_t k, double alpha, const double* a, int64_t lda,
+                                          const double* b, int64_t ldb, double beta, double* c, int64_t ldc,
+                                          int64_t memory_cap) {
   return guarded("quadrille_cleaver_double", [&] {
     mg::cleaver(mg::Gemm<double>{order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m,
                                  n, k, alpha, a, lda, b, ldb, beta, c, ldc},
@@ -107,9 +106,10 @@ int quadrille_cleaver_double(const char* backend, char order, char trans_a, char
   });
 }
 
-int quadrille_cleaver_single(const char* backend, char order, char trans_a, char trans_b, int64_t m, int64_t n,
-                             int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
-                             float beta, float* c, int64_t ldc, int64_t memory_cap) {
+quadrille_status quadrille_cleaver_single(const char* backend, char order, char trans_a, char trans_b, int64_t m,
+                                          int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
+                                          const float* b, int64_t ldb, float beta, float* c, int64_t ldc,
+                                          int64_t memory_cap) {
   return guarded("quadrille_cleaver_single", [&] {
     mg::cleaver(mg::Gemm<float>{order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m,
                                 n, k, alpha, a, lda, b, ldb, beta, c, ldc},

@@ -3,20 +3,17 @@
 #ifndef QUADRILLE_MODULES_MGEMM_C_API_H
 #define QUADRILLE_MODULES_MGEMM_C_API_H
 
+#include "modules/handles.h"
+
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum quadrille_mgemm_status {
-  QUADRILLE_MGEMM_OK = 0,
-  QUADRILLE_MGEMM_INVALID_ARGUMENT = 1, /* null pointer, negative size, leading dimension too small, unknown letter */
-  QUADRILLE_MGEMM_NOT_FINITE = 2,       /* NaN or infinity in alpha, beta, A, B, or C when beta != 0 */
-  QUADRILLE_MGEMM_OUT_OF_MEMORY = 3,
-  QUADRILLE_MGEMM_UNSUPPORTED = 4, /* not possible on this machine or in this build */
-  QUADRILLE_MGEMM_INTERNAL = 5
-};
+/* Statuses (modules/handles.h): QUADRILLE_INVALID_INPUT for a null pointer, a negative size, a leading dimension that
+ * is too small, an unknown letter; QUADRILLE_NUMERICAL for a NaN or an infinity in alpha, beta, A, B, or in C when beta
+ * != 0. */
 
 /* What mgemm did. `reason` is cut to the length of the array. */
 typedef struct quadrille_mgemm_report {
@@ -37,16 +34,13 @@ typedef struct quadrille_mgemm_report {
 /* order: 'C' (matrices stored by columns) or 'R' (by rows). trans_a, trans_b: 'N', 'T' or 'C'. memory_cap: bytes that
  * panels may take, 0 for no limit. backend: "cpu", "cuda" or "auto", null for the CPU; on "cuda" panels pass through
  * the memory of the GPU, and the cap is of that. beta = 0 does not read C. On an error C is as it was. */
-__attribute__((visibility("default"))) int quadrille_cleaver_double(const char* backend, char order, char trans_a,
-                                                                    char trans_b, int64_t m, int64_t n, int64_t k,
-                                                                    double alpha, const double* a, int64_t lda,
-                                                                    const double* b, int64_t ldb, double beta,
-                                                                    double* c, int64_t ldc, int64_t memory_cap);
-__attribute__((visibility("default"))) int quadrille_cleaver_single(const char* backend, char order, char trans_a,
-                                                                    char trans_b, int64_t m, int64_t n, int64_t k,
-                                                                    float alpha, const float* a, int64_t lda,
-                                                                    const float* b, int64_t ldb, float beta, float* c,
-                                                                    int64_t ldc, int64_t memory_cap);
+__attribute__((visibility("default"))) quadrille_status quadrille_cleaver_double(
+    const char* backend, char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, double alpha,
+    const double* a, int64_t lda, const double* b, int64_t ldb, double beta, double* c, int64_t ldc,
+    int64_t memory_cap);
+__attribute__((visibility("default"))) quadrille_status quadrille_cleaver_single(
+    const char* backend, char order, char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, float alpha,
+    const float* a, int64_t lda, const float* b, int64_t ldb, float beta, float* c, int64_t ldc, int64_t memory_cap);
 
 /* What mgemm may be told. Zero the struct, then set `struct_size` to its size. */
 typedef struct quadrille_mgemm_options {
@@ -64,11 +58,12 @@ typedef struct quadrille_mgemm_options {
 } quadrille_mgemm_options;
 
 /* Elements with |a| > delta are multiplied in double, the others in less; `report` may be null. */
-__attribute__((visibility("default"))) int quadrille_mgemm(const quadrille_mgemm_options* options, char order,
-                                                           char trans_a, char trans_b, int64_t m, int64_t n, int64_t k,
-                                                           double alpha, const double* a, int64_t lda, const double* b,
-                                                           int64_t ldb, double beta, double* c, int64_t ldc,
-                                                           quadrille_mgemm_report* report);
+__attribute__((visibility("default"))) quadrille_status quadrille_mgemm(const quadrille_mgemm_options* options,
+                                                                        char order, char trans_a, char trans_b,
+                                                                        int64_t m, int64_t n, int64_t k, double alpha,
+                                                                        const double* a, int64_t lda, const double* b,
+                                                                        int64_t ldb, double beta, double* c,
+                                                                        int64_t ldc, quadrille_mgemm_report* report);
 
 /* What the last call of this thread that failed had to say; "" when none did. Valid until the next one fails. */
 __attribute__((visibility("default"))) const char* quadrille_mgemm_message(void);

@@ -74,7 +74,7 @@ def flow(tree):
     return json.dumps(tree)
 
 
-class Hosts(ProgramTest):
+class HostTest(ProgramTest):
     def host(self, name, *args):
         """The lines of a host program, which must succeed and say nothing else."""
         if not os.path.exists(built(name)):
@@ -84,6 +84,21 @@ class Hosts(ProgramTest):
         self.assertEqual((process.returncode, process.stderr), (0, ""), process.stdout)
         return process.stdout.splitlines()
 
+
+class Safety(HostTest):
+    """Under AddressSanitizer too, in a build with it."""
+
+    def test_every_mistake_has_a_code_and_a_message(self):
+        line, = self.host("failing")  # the library says nothing itself
+        calls, wrong = re.fullmatch(r"(\d+) calls, (\d+) wrong", line).groups()
+        self.assertEqual(wrong, "0")
+        self.assertGreater(int(calls), 120)
+
+    def test_two_threads_with_contexts_of_their_own(self):
+        self.assertEqual(self.host("two_threads_cpp", "6"), ["6 rounds of two threads, 0 wrong"])
+
+
+class Hosts(HostTest):
     def job(self):
         """A field in a file, and the propagator of a job on it: its numbers and its results."""
         dims = [4, 4, 2, 8]
@@ -133,15 +148,6 @@ class Hosts(ProgramTest):
                         *os.environ.get("QUADRILLE_CXX_FLAGS", "").split(), *said,
                         f"-Wl,-rpath,{os.path.dirname(library())}"], check=True)
         self.assertEqual(len(subprocess.run([program], text=True, capture_output=True, check=True).stdout.splitlines()), 8)
-
-    def test_every_mistake_has_a_code_and_a_message(self):
-        line, = self.host("failing")  # the library says nothing itself
-        calls, wrong = re.fullmatch(r"(\d+) calls, (\d+) wrong", line).groups()
-        self.assertEqual(wrong, "0")
-        self.assertGreater(int(calls), 120)
-
-    def test_two_threads_with_contexts_of_their_own(self):
-        self.assertEqual(self.host("two_threads_cpp", "6"), ["6 rounds of two threads, 0 wrong"])
 
     def test_what_the_library_exports(self):
         """C symbols are the stable ones: those that the header declares."""

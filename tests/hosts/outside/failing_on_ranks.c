@@ -116,8 +116,8 @@ int main(int count, char** words) {
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_to_memory(gauge, "{bytes: 294912}", to_links, 1));
   ON_ONE(QUADRILLE_INVALID_INPUT,
          quadrille_gauge_from_memory(context, "{dims: [4, 4, 4, 8]}", rank == 1 ? NULL : from_links, 1, &fresh_gauge));
-  EXPECT(QUADRILLE_UNSUPPORTED,
-         quadrille_gauge_from_memory(context, "{dims: [4, 4, 4, 8], order: openqcd}", from_links, 2, &fresh_gauge));
+  EXPECT(QUADRILLE_INVALID_INPUT,
+         quadrille_gauge_from_memory(context, "{dims: [4, 4, 4, 8], order: openqcd}", from_links, 1, &fresh_gauge));
   ON_ONE(QUADRILLE_INVALID_INPUT, quadrille_gauge_plaquettes(gauge, rank == 1 ? NULL : plaquettes));
   ON_ONE(QUADRILLE_INVALID_INPUT, quadrille_gauge_json(gauge, rank == 1 ? NULL : &text));
   EXPECT(QUADRILLE_INVALID_INPUT,

@@ -23,12 +23,12 @@ Handle handle_of(const BlockMatrix<double>& a) {
   quadrille_block_matrix* made = nullptr;
   EXPECT_EQ(quadrille_block_matrix_create(a.rows().count(), a.rows().sizes().data(), a.columns().count(),
                                           a.columns().sizes().data(), int(a.symmetry()), &made),
-            QUADRILLE_BLOCK_OK);
+            QUADRILLE_DONE);
   std::vector<std::int32_t> places;
   a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t) { places.insert(places.end(), {i, j}); });
-  EXPECT_EQ(quadrille_block_matrix_reserve(made, a.block_count(), places.data()), QUADRILLE_BLOCK_OK);
+  EXPECT_EQ(quadrille_block_matrix_reserve(made, a.block_count(), places.data()), QUADRILLE_DONE);
   a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    EXPECT_EQ(quadrille_block_matrix_put(made, i, j, a.block(slot), 0), QUADRILLE_BLOCK_OK);
+    EXPECT_EQ(quadrille_block_matrix_put(made, i, j, a.block(slot), 0), QUADRILLE_DONE);
   });
   return {made, quadrille_block_matrix_destroy};
 }
@@ -42,17 +42,17 @@ TEST(BlockCApi, ProductsAreThoseOfTheLibrary) {
   quadrille_block_report report{};
   report.struct_size = sizeof report;
   ASSERT_EQ(quadrille_block_multiply('T', 'n', 2, left.get(), right.get(), 0.5, out.get(), 0.1, 0, &report),
-            QUADRILLE_BLOCK_OK)
+            QUADRILLE_DONE)
       << quadrille_block_message();
   const MultiplyReport expected = multiply(2.0, Transpose::yes, a, Transpose::no, b, 0.5, c, {.eps = 0.1});
   EXPECT_EQ(report.flops, expected.flops);
   EXPECT_EQ(report.bound, expected.bound);
   std::int64_t blocks = 0, numbers = 0;
-  ASSERT_EQ(quadrille_block_matrix_export(out.get(), &blocks, &numbers, nullptr, nullptr), QUADRILLE_BLOCK_OK);
+  ASSERT_EQ(quadrille_block_matrix_export(out.get(), &blocks, &numbers, nullptr, nullptr), QUADRILLE_DONE);
   ASSERT_EQ(blocks, c.block_count());
   std::vector<std::int32_t> places(std::size_t(2 * blocks));
   std::vector<double> data(static_cast<std::size_t>(numbers));
-  ASSERT_EQ(quadrille_block_matrix_export(out.get(), nullptr, nullptr, places.data(), data.data()), QUADRILLE_BLOCK_OK);
+  ASSERT_EQ(quadrille_block_matrix_export(out.get(), nullptr, nullptr, places.data(), data.data()), QUADRILLE_DONE);
   EXPECT_EQ(data, std::vector<double>(c.data().begin(), c.data().end()));
   c.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
     EXPECT_EQ(places[std::size_t(2 * slot)], i);
@@ -68,7 +68,7 @@ TEST(BlockCApi, DensityMatricesAreThoseOfTheLibrary) {
     double energy = 0, mu = 0;
     std::int32_t converged = 0;
     ASSERT_EQ(quadrille_block_density(h.get(), s.get(), method, system.electrons, &mu, 1e-8, &p, &energy, &converged),
-              QUADRILLE_BLOCK_OK)
+              QUADRILLE_DONE)
         << quadrille_block_message();
     const Handle owned(p, quadrille_block_matrix_destroy);
     DensityOptions options{.method = density_method_named(method), .electrons = system.electrons};
@@ -78,7 +78,7 @@ TEST(BlockCApi, DensityMatricesAreThoseOfTheLibrary) {
     EXPECT_EQ(converged, 1);
     std::vector<double> block(std::size_t(system.s.rows().size(0)) * std::size_t(system.s.rows().size(1)));
     std::int32_t found = 0;
-    ASSERT_EQ(quadrille_block_matrix_get(p, 1, 0, block.data(), &found), QUADRILLE_BLOCK_OK);
+    ASSERT_EQ(quadrille_block_matrix_get(p, 1, 0, block.data(), &found), QUADRILLE_DONE);
     EXPECT_EQ(found, 1);
     EXPECT_EQ(block, expected.p.get(1, 0));
   }
@@ -87,23 +87,23 @@ TEST(BlockCApi, DensityMatricesAreThoseOfTheLibrary) {
 TEST(BlockCApi, ErrorsAreStatusCodesWithMessages) {
   const std::int32_t sizes[] = {2, 3}, bad[] = {2, 0};
   quadrille_block_matrix* a = nullptr;
-  EXPECT_EQ(quadrille_block_matrix_create(2, bad, 2, sizes, 0, &a), QUADRILLE_BLOCK_INVALID_ARGUMENT);
+  EXPECT_EQ(quadrille_block_matrix_create(2, bad, 2, sizes, 0, &a), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_block_message(), HasSubstr("quadrille_block_matrix_create: block 1 has size 0"));
-  EXPECT_EQ(quadrille_block_matrix_create(2, sizes, 2, sizes, 7, &a), QUADRILLE_BLOCK_INVALID_ARGUMENT);
-  ASSERT_EQ(quadrille_block_matrix_create(2, sizes, 2, sizes, 1, &a), QUADRILLE_BLOCK_OK);
+  EXPECT_EQ(quadrille_block_matrix_create(2, sizes, 2, sizes, 7, &a), QUADRILLE_INVALID_INPUT);
+  ASSERT_EQ(quadrille_block_matrix_create(2, sizes, 2, sizes, 1, &a), QUADRILLE_DONE);
   const Handle owned(a, quadrille_block_matrix_destroy);
   const double block[9] = {};
-  EXPECT_EQ(quadrille_block_matrix_put(a, 2, 0, block, 0), QUADRILLE_BLOCK_INVALID_ARGUMENT);
+  EXPECT_EQ(quadrille_block_matrix_put(a, 2, 0, block, 0), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_block_message(), HasSubstr("(2, 0) is outside"));
-  EXPECT_EQ(quadrille_block_multiply('X', 'N', 1, a, a, 0, a, 0, 0, nullptr), QUADRILLE_BLOCK_INVALID_ARGUMENT);
+  EXPECT_EQ(quadrille_block_multiply('X', 'N', 1, a, a, 0, a, 0, 0, nullptr), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_block_message(), HasSubstr("trans_a = 'X'"));
   quadrille_block_report report{};
-  EXPECT_EQ(quadrille_block_multiply('N', 'N', 1, a, a, 0, a, 0, 0, &report), QUADRILLE_BLOCK_INVALID_ARGUMENT);
+  EXPECT_EQ(quadrille_block_multiply('N', 'N', 1, a, a, 0, a, 0, 0, &report), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_block_message(), HasSubstr("struct_size = 0"));
-  EXPECT_EQ(quadrille_block_multiply('N', 'N', 1, nullptr, a, 0, a, 0, 0, nullptr), QUADRILLE_BLOCK_INVALID_ARGUMENT);
+  EXPECT_EQ(quadrille_block_multiply('N', 'N', 1, nullptr, a, 0, a, 0, 0, nullptr), QUADRILLE_INVALID_INPUT);
   quadrille_block_matrix* p = nullptr;
   double mu = 0;
-  EXPECT_EQ(quadrille_block_density(a, a, "sign", 2, &mu, 1e-6, &p, nullptr, nullptr), QUADRILLE_BLOCK_NUMERICAL);
+  EXPECT_EQ(quadrille_block_density(a, a, "sign", 2, &mu, 1e-6, &p, nullptr, nullptr), QUADRILLE_NUMERICAL);
   EXPECT_THAT(quadrille_block_message(), HasSubstr("S is not positive definite"));
 }
 

@@ -27,12 +27,12 @@ TEST(PairForcesInC, AreThoseOfTheClass) {
   quadrille_md_forces* handle = nullptr;
   ASSERT_EQ(quadrille_md_forces_create(150, system.types.data(), nullptr, 3, system.table.c12.data(),
                                        system.table.c6.data(), &options, &handle),
-            QUADRILLE_MD_OK)
+            QUADRILLE_DONE)
       << quadrille_md_message();
   std::vector<double> found(450, NAN), virial(9, NAN);
   double energy = NAN;
   ASSERT_EQ(quadrille_md_forces_compute(handle, system.positions.data(), nullptr, found.data(), &energy, virial.data()),
-            QUADRILLE_MD_OK)
+            QUADRILLE_DONE)
       << quadrille_md_message();
   EXPECT_EQ(found, expected.forces);
   EXPECT_EQ(energy, expected.energy);
@@ -43,13 +43,13 @@ TEST(PairForcesInC, AreThoseOfTheClass) {
   options.on_device = 1;
   ASSERT_EQ(quadrille_md_forces_create(150, system.types.data(), nullptr, 3, system.table.c12.data(),
                                        system.table.c6.data(), &options, &handle),
-            QUADRILLE_MD_OK);
+            QUADRILLE_DONE);
   Backend& where = testing::backend();
   const std::size_t bytes = 450 * sizeof(double);
   auto* positions = static_cast<double*>(where.allocate(bytes));
   auto* there = static_cast<double*>(where.allocate(bytes));
   where.copy_in(positions, system.positions.data(), bytes);
-  EXPECT_EQ(quadrille_md_forces_compute(handle, positions, nullptr, there, nullptr, nullptr), QUADRILLE_MD_OK)
+  EXPECT_EQ(quadrille_md_forces_compute(handle, positions, nullptr, there, nullptr, nullptr), QUADRILLE_DONE)
       << quadrille_md_message();
   std::fill(found.begin(), found.end(), NAN);
   where.copy_out(found.data(), there, bytes);
@@ -77,23 +77,23 @@ TEST(PairForcesInC, ComeFromNeighbourListsToo) {
     return quadrille_md_forces_create(300, system.types.data(), nullptr, 3, system.table.c12.data(),
                                       system.table.c6.data(), &options, &handle);
   };
-  ASSERT_EQ(create(), QUADRILLE_MD_OK) << quadrille_md_message();
+  ASSERT_EQ(create(), QUADRILLE_DONE) << quadrille_md_message();
   std::vector<double> found(900, NAN), virial(9, NAN);
   double energy = NAN;
   ASSERT_EQ(quadrille_md_forces_compute(handle, system.positions.data(), system.box.data(), found.data(), &energy,
                                         virial.data()),
-            QUADRILLE_MD_OK)
+            QUADRILLE_DONE)
       << quadrille_md_message();
   EXPECT_EQ(found, expected.forces);
   EXPECT_EQ(energy, expected.energy);
   EXPECT_THAT(virial, ::testing::ElementsAreArray(expected.virial));
   quadrille_md_forces_destroy(handle);
   options.truncation = "smooth";
-  EXPECT_EQ(create(), QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_EQ(create(), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_md_message(), HasSubstr("truncation = 'smooth'"));
   options.truncation = "shifted_force";
   options.skin = 0;
-  EXPECT_EQ(create(), QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_EQ(create(), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_md_message(), HasSubstr("needs a skin"));
 }
 #endif
@@ -102,25 +102,24 @@ TEST(PairForcesInC, SayWhatIsWrong) {
   const std::int32_t types[] = {0, 2};
   const double c[] = {1};
   quadrille_md_forces* handle = nullptr;
-  EXPECT_EQ(quadrille_md_forces_create(2, types, nullptr, 1, c, c, nullptr, &handle), QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_EQ(quadrille_md_forces_create(2, types, nullptr, 1, c, c, nullptr, &handle), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_md_message(), HasSubstr("particle 2 has type 3"));
-  EXPECT_EQ(quadrille_md_forces_create(2, nullptr, nullptr, 1, c, c, nullptr, &handle), QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_EQ(quadrille_md_forces_create(2, nullptr, nullptr, 1, c, c, nullptr, &handle), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_md_message(), HasSubstr("types is a null pointer"));
   quadrille_md_options options{};
-  EXPECT_EQ(quadrille_md_forces_create(1, types, nullptr, 1, c, c, &options, &handle), QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_EQ(quadrille_md_forces_create(1, types, nullptr, 1, c, c, &options, &handle), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_md_message(), HasSubstr("struct_size"));
   options.struct_size = sizeof options;
   options.method = "H";
-  EXPECT_EQ(quadrille_md_forces_create(1, types, nullptr, 1, c, c, &options, &handle), QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_EQ(quadrille_md_forces_create(1, types, nullptr, 1, c, c, &options, &handle), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_md_message(), HasSubstr("unknown method 'H'"));
   const std::int32_t one_type[] = {0, 0};
   const double same_place[] = {1, 2, 3, 1, 2, 3};
   double forces[6] = {};
-  ASSERT_EQ(quadrille_md_forces_create(2, one_type, nullptr, 1, c, c, nullptr, &handle), QUADRILLE_MD_OK);
-  EXPECT_EQ(quadrille_md_forces_compute(handle, same_place, nullptr, forces, nullptr, nullptr), QUADRILLE_MD_NUMERICAL);
+  ASSERT_EQ(quadrille_md_forces_create(2, one_type, nullptr, 1, c, c, nullptr, &handle), QUADRILLE_DONE);
+  EXPECT_EQ(quadrille_md_forces_compute(handle, same_place, nullptr, forces, nullptr, nullptr), QUADRILLE_NUMERICAL);
   EXPECT_THAT(quadrille_md_message(), HasSubstr("distance of 0"));
-  EXPECT_EQ(quadrille_md_forces_compute(handle, nullptr, nullptr, forces, nullptr, nullptr),
-            QUADRILLE_MD_INVALID_ARGUMENT);
+  EXPECT_EQ(quadrille_md_forces_compute(handle, nullptr, nullptr, forces, nullptr, nullptr), QUADRILLE_INVALID_INPUT);
   quadrille_md_forces_destroy(handle);
   quadrille_md_forces_destroy(nullptr);
 }

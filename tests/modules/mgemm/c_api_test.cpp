@@ -78,27 +78,26 @@ TEST(MgemmCApi, ErrorsHaveCodesAndMessages) {
   const auto said = [](const char* what) {
     return std::string(quadrille_mgemm_message()).find(what) != std::string::npos;
   };
-  EXPECT_EQ(call('C', 'N', 2, a, 2, 0, 1), QUADRILLE_MGEMM_OK);
+  EXPECT_EQ(call('C', 'N', 2, a, 2, 0, 1), QUADRILLE_DONE);
   EXPECT_EQ(c[1], 2);
-  EXPECT_EQ(call('X', 'N', 2, a, 2, 0, 1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call('X', 'N', 2, a, 2, 0, 1), QUADRILLE_INVALID_INPUT);
   EXPECT_TRUE(said("quadrille_mgemm: order = 'X'")) << quadrille_mgemm_message();
-  EXPECT_EQ(call('C', 'Q', 2, a, 2, 0, 1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call('C', 'Q', 2, a, 2, 0, 1), QUADRILLE_INVALID_INPUT);
   EXPECT_TRUE(said("trans_a = 'Q'")) << quadrille_mgemm_message();
-  EXPECT_EQ(call('C', 'N', -2, a, 2, 0, 1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call('C', 'N', -2, a, 2, 0, 1), QUADRILLE_INVALID_INPUT);
   EXPECT_TRUE(said("m = -2")) << quadrille_mgemm_message();
-  EXPECT_EQ(call('C', 'N', 2, nullptr, 2, 0, 1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call('C', 'N', 2, nullptr, 2, 0, 1), QUADRILLE_INVALID_INPUT);
   EXPECT_TRUE(said("A is a null pointer")) << quadrille_mgemm_message();
-  EXPECT_EQ(call('C', 'N', 2, a, 1, 0, 1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call('C', 'N', 2, a, 1, 0, 1), QUADRILLE_INVALID_INPUT);
   EXPECT_TRUE(said("lda must be at least 2")) << quadrille_mgemm_message();
-  EXPECT_EQ(call('C', 'N', 2, a, 2, 7, 1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call('C', 'N', 2, a, 2, 7, 1), QUADRILLE_INVALID_INPUT);
   EXPECT_TRUE(said("7 bytes")) << quadrille_mgemm_message();
-  EXPECT_EQ(call('C', 'N', 2, a, 2, 0, -1), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call('C', 'N', 2, a, 2, 0, -1), QUADRILLE_INVALID_INPUT);
   EXPECT_TRUE(said("delta = -1")) << quadrille_mgemm_message();
   a[3] = std::nan("");
-  EXPECT_EQ(call('C', 'N', 2, a, 2, 0, 1), QUADRILLE_MGEMM_NOT_FINITE);
+  EXPECT_EQ(call('C', 'N', 2, a, 2, 0, 1), QUADRILLE_NUMERICAL);
   EXPECT_TRUE(said("A: the element in row 1, column 1 (from 0) is NaN")) << quadrille_mgemm_message();
-  EXPECT_EQ(quadrille_cleaver_double(nullptr, 'C', 'N', 'N', 2, 2, 2, 1, a, 2, b, 2, 0, c, 2, 0),
-            QUADRILLE_MGEMM_NOT_FINITE);
+  EXPECT_EQ(quadrille_cleaver_double(nullptr, 'C', 'N', 'N', 2, 2, 2, 1, a, 2, b, 2, 0, c, 2, 0), QUADRILLE_NUMERICAL);
   EXPECT_TRUE(said("quadrille_cleaver_double")) << quadrille_mgemm_message();
 }
 
@@ -118,38 +117,38 @@ TEST(MgemmCApi, OptionsAreThoseOfTheLibrary) {
   options.delta = 1;
   options.always_split = 1;
   quadrille_mgemm_report report{};
-  ASSERT_EQ(call(&options, &report), QUADRILLE_MGEMM_OK) << quadrille_mgemm_message();
+  ASSERT_EQ(call(&options, &report), QUADRILLE_DONE) << quadrille_mgemm_message();
   EXPECT_EQ(report.split, 1);
   EXPECT_EQ(report.delta, 1.0);
   EXPECT_LE(problem.largest_error(), report.bound);
   options.target_error = 1e-3;
-  ASSERT_EQ(call(&options, &report), QUADRILLE_MGEMM_OK) << quadrille_mgemm_message();
+  ASSERT_EQ(call(&options, &report), QUADRILLE_DONE) << quadrille_mgemm_message();
   EXPECT_LE(report.bound, 1e-3);
   EXPECT_EQ(report.measured, 0);
   options.measured = 1;
   options.target_error = 1e-4;
-  ASSERT_EQ(call(&options, &report), QUADRILLE_MGEMM_OK) << quadrille_mgemm_message();
+  ASSERT_EQ(call(&options, &report), QUADRILLE_DONE) << quadrille_mgemm_message();
   EXPECT_EQ(report.split, 1);
   EXPECT_GT(report.measured, 0);
   EXPECT_LE(report.measured, 1e-4);
   EXPECT_LE(problem.largest_error(), 2 * report.measured);
-  EXPECT_EQ(call(nullptr, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call(nullptr, &report), QUADRILLE_INVALID_INPUT);
   options.form = "half2";
-  EXPECT_EQ(call(&options, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call(&options, &report), QUADRILLE_INVALID_INPUT);
   EXPECT_TRUE(said("the form half2 of the small product needs the backend cuda")) << quadrille_mgemm_message();
   options.form = "half3";
-  EXPECT_EQ(call(&options, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call(&options, &report), QUADRILLE_INVALID_INPUT);
   EXPECT_TRUE(said("unknown form 'half3'")) << quadrille_mgemm_message();
   options.form = nullptr;
   options.backend = "gpu";
-  EXPECT_EQ(call(&options, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call(&options, &report), QUADRILLE_INVALID_INPUT);
   EXPECT_TRUE(said("unknown backend 'gpu'")) << quadrille_mgemm_message();
   options.backend = "cpu";
   options.on_device = 1;
-  EXPECT_EQ(call(&options, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call(&options, &report), QUADRILLE_INVALID_INPUT);
   EXPECT_TRUE(said("on_device = 1 needs the backend cuda")) << quadrille_mgemm_message();
   options.struct_size = 10000;
-  EXPECT_EQ(call(&options, &report), QUADRILLE_MGEMM_INVALID_ARGUMENT);
+  EXPECT_EQ(call(&options, &report), QUADRILLE_INVALID_INPUT);
   EXPECT_TRUE(said("struct_size = 10000")) << quadrille_mgemm_message();
 }
 
@@ -158,13 +157,13 @@ TEST(MgemmCApi, ProductsThroughACapTakeABackend) {
   const Gemm<double>& g = problem.gemm;
   ASSERT_EQ(
       quadrille_cleaver_double("cpu", 'R', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, 3000),
-      QUADRILLE_MGEMM_OK);
+      QUADRILLE_DONE);
   EXPECT_LE(problem.largest_error(), 1e-12);
   Problem<float> single(Order::rows, Transpose::no, Transpose::no, 21, 22, 23);
   const Gemm<float>& s = single.gemm;
   ASSERT_EQ(
       quadrille_cleaver_single(nullptr, 'R', 'N', 'N', s.m, s.n, s.k, 1, s.a, s.lda, s.b, s.ldb, 0, s.c, s.ldc, 0),
-      QUADRILLE_MGEMM_OK);
+      QUADRILLE_DONE);
   EXPECT_LE(single.largest_error(), 23 * 25 * 0x1p-24);
 }
 
