@@ -8,12 +8,45 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 namespace quadrille {
 
 namespace {
 
 constexpr int most_idle_restarts = 2;
+
+/// The power of two that brings a norm near 1, so that formats with few exponents hold what it is the norm of. Norms
+/// that are not far from 1 stay as they are.
+double unit_of(double norm) {
+  constexpr int near_enough = 16;
+  const int exponent = std::ilogb(norm);
+  return std::abs(exponent) <= near_enough ? 1 : std::ldexp(1.0, -exponent);
+}
+
+void rescale(double factor, Field& field) {
+  if (factor != 1) blas::scale(factor, field);
+}
+
+/// |b|. `scratch`, like b, is overwritten. Errors: ErrorCode::numerical for a b that is not finite, or so large or so
+/// small that |b|^2, or the square of what the solve leaves of it, is beyond the range of double precision.
+double norm_of_rhs(const Field& b, double tolerance, Field& scratch) {
+  const double square = blas::norm2(b);
+  if (std::isfinite(square) && square * tolerance * tolerance >= std::numeric_limits<double>::min()) {
+    return std::sqrt(square);
+  }
+  const int exponent = std::isfinite(square) ? 500 : -600;
+  blas::copy(scratch, b);
+  blas::scale(std::ldexp(1.0, exponent), scratch);
+  const double scaled = blas::norm2(scratch);
+  if (scaled == 0) return 0;
+  if (!std::isfinite(scaled)) throw Error(ErrorCode::numerical, "the right-hand side of a solve is not finite");
+  throw Error(
+      ErrorCode::numerical,
+      fmt::format("the right-hand side of a solve is too {}: |b| is about 2^{:.0f}; multiply it by a number that "
+                  "brings it near 1",
+                  exponent < 0 ? "large" : "small", 0.5 * std::log2(scaled) - exponent));
+}
 
 std::unique_ptr<LinearSystem> convert_when_needed(const LinearSystem& system, const OperatorForm& form) {
   return system.reduced().form() == form ? nullptr : system.converted(form);
@@ -50,6 +83,8 @@ void SystemSolver::watch(const SolveReport& report, double b_norm) {
 
 double SystemSolver::attempt(SolveReport& report, Field& x, const Field& b, double b_norm, double residual) {
   const bool first = report.history.empty();
+  const double unit = unit_of(residual);
+  rescale(unit, residual_);
   const Field* what_remains = &residual_;
   if (low_b_) {
     convert(*low_b_, residual_);
@@ -58,16 +93,18 @@ double SystemSolver::attempt(SolveReport& report, Field& x, const Field& b, doub
   Field& sum = low_x_ ? *low_x_ : x;
   Field& part = low_e_ ? *low_e_ : correction_;
   outer().prepare(rhs_, *what_remains);
-  watch(report, b_norm);
-  last_ = solver_->solve(reduced_, rhs_, {spec_.tolerance * b_norm, spec_.max_iterations - report.iterations});
-  accumulate(report, last_, 1 / b_norm);
+  watch(report, unit * b_norm);
+  last_ = solver_->solve(reduced_, rhs_, {spec_.tolerance * unit * b_norm, spec_.max_iterations - report.iterations});
+  accumulate(report, last_, 1 / (unit * b_norm));
   // prepare, reconstruct and full_residual together are two applications of the reduced operator by their hops.
   report.flops += 2 * system_.reduced().flops();
   if (!first) ++report.restarts;
-  if (!(last_.residual < residual)) return residual;
-
+  if (!(last_.residual < unit * residual)) {
+    rescale(1 / unit, residual_);
+    return residual;
+  }
   outer().reconstruct(part, reduced_, *what_remains);
-  blas::axpy(1, part, sum);  // x += e
+  blas::axpy(1 / unit, part, sum);  // x += e
   if (low_x_) convert(x, *low_x_);
   residual = system_.full_residual(residual_, x, b);
   report.history.back().true_residual = residual / b_norm;
@@ -121,8 +158,7 @@ SolveReport SystemSolver::solve(Field& x, const Field& b, Start start) {
   const auto began = std::chrono::steady_clock::now();
   require_same(x.desc(), system_.full_desc(), "the solution and the full system");
   require_same(b.desc(), system_.full_desc(), "the right-hand side and the full system");
-  const double b_norm = std::sqrt(blas::norm2(b));
-  if (!std::isfinite(b_norm)) throw Error(ErrorCode::numerical, "the right-hand side of a solve is not finite");
+  const double b_norm = norm_of_rhs(b, spec_.tolerance, residual_);
 
   SolveReport report;
   report.outer_form = to_string(outer().reduced().form());

@@ -13,10 +13,11 @@ namespace quadrille {
 
 /// Owns the operators of all forms and every workspace, so that many right-hand sides cost one setup.
 ///
-/// The solver of the reduced system is given the absolute target tolerance * |b|. Where the full residual still misses
-/// it, the driver restarts from x with what remains (M e = b - M x, x += e) until it is met, max_iterations is spent,
-/// the solver stagnates, or two restarts in a row gain less than a factor of 2. What a restart finds is added only when
-/// its own solve lowered the residual.
+/// The solver of the reduced system is given the absolute target tolerance * |b|, and a right-hand side that a power of
+/// two has brought near 1 where it was far from it: formats with few exponents hold those of any size. Where the full
+/// residual still misses it, the driver restarts from x with what remains (M e = b - M x, x += e) until it is met,
+/// max_iterations is spent, the solver stagnates, or two restarts in a row gain less than a factor of 2. What a restart
+/// finds is added only when its own solve lowered the residual.
 ///
 /// Scheme uniform holds x in spec.precision throughout: single and half end where x itself cannot be better.
 /// The other schemes hold x in double; the outer operator has spec.reconstruct numbers per link.
@@ -28,7 +29,8 @@ class QUADRILLE_API SystemSolver {
 
   /// x and b are fields of system.full_desc(); x is overwritten, b is left alone. The residuals of the report and of
   /// its history are relative to |b|; its residual is |b - M x| / |b| of the x handed back. b = 0 gives x = 0,
-  /// converged. A b that is not finite is ErrorCode::numerical.
+  /// converged. A b that is not finite, or that is too large or too small for its square to be a double, is
+  /// ErrorCode::numerical.
   SolveReport solve(Field& x, const Field& b) { return solve(x, b, Start::zero); }
 
   enum class Start {

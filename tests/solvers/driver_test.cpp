@@ -199,6 +199,60 @@ TEST(SystemSolver, NotFiniteRightHandSideIsAnError) {
   EXPECT_TRUE(solver.solve(problem.x, problem.b).converged) << "the solver is whole after it";
 }
 
+// b of any size: powers of two change no digit, so that those far from 1 all take the same iterations to the same bits.
+TEST(SystemSolver, TheSizeOfTheRightHandSideDoesNotMatter) {
+  Problem problem;
+  Field b(problem.system.full_desc()), first(problem.system.full_desc());
+  for (const std::string type : {"cg", "bicgstab"}) {
+    for (const Scheme scheme : {Scheme::reliable, Scheme::defect, Scheme::uniform}) {
+      for (const OperatorForm& form : sloppy_forms) {
+        SCOPED_TRACE(type + " " + to_string(scheme) + " " + to_string(form));
+        SolverSpec spec = spec_of(type, scheme, 1e-10);
+        spec.sloppy = form;
+        SystemSolver solver(problem.system, spec);
+        const int plain = solver.solve(problem.x, problem.b).iterations;
+        int iterations = 0;
+        for (const int exponent : {-400, -60, 100}) {
+          blas::copy(b, problem.b);
+          blas::scale(std::ldexp(1.0, exponent), b);
+          const SolveReport report = solver.solve(problem.x, b);
+          EXPECT_TRUE(report.converged) << "2^" << exponent << ": " << report.message;
+          blas::scale(std::ldexp(1.0, -exponent), problem.x);
+          EXPECT_LE(problem.residual(), 1e-10);
+          EXPECT_LE(std::abs(report.iterations - plain), plain / 5 + 2);
+          if (exponent == -400) {
+            iterations = report.iterations;
+            blas::copy(first, problem.x);
+          }
+          EXPECT_EQ(report.iterations, iterations) << "2^" << exponent;
+          EXPECT_TRUE(same_bits(first, problem.x)) << "2^" << exponent;
+        }
+      }
+    }
+  }
+}
+
+TEST(SystemSolver, ARightHandSideWhoseSquareIsNoDoubleIsRefused) {
+  Problem problem;
+  SystemSolver solver(problem.system, spec_of("cg", Scheme::reliable, 1e-10));
+  Field b(problem.system.full_desc());
+  for (const auto& [exponent, what] :
+       {std::pair{-520, "too small: |b| is about 2^-51"}, std::pair{520, "too large: |b| is about 2^52"}}) {
+    blas::copy(b, problem.b);
+    blas::scale(std::ldexp(1.0, exponent), b);
+    try {
+      (void)solver.solve(problem.x, b);
+      FAIL() << exponent;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::numerical);
+      EXPECT_NE(error.message().find(what), std::string::npos) << error.message();
+    }
+  }
+  blas::zero(b);
+  EXPECT_TRUE(solver.solve(problem.x, b).converged);
+  EXPECT_EQ(norm(problem.x), 0);
+}
+
 TEST(SystemSolver, ManyRightHandSidesAllocateFieldsOnce) {
   Problem problem;
   SolverSpec spec = spec_of("bicgstab", Scheme::reliable, 1e-10);
