@@ -71,10 +71,11 @@ void require_indexable(const HopSetup& setup) {
   const FieldDesc& links = setup.spatial_links->desc();
   const std::int64_t half_volume = setup.spinor.lattice->half_volume();
   if (links.layout.sites(half_volume) * links.components() <= std::numeric_limits<std::uint32_t>::max()) return;
-  throw Error(ErrorCode::unsupported,
-              fmt::format("{} sites per parity with {} real numbers of links per site exceed what CUDA kernels can "
-                          "index (2^32): use fewer numbers per link (`reconstruct`), or the CPU (--backend cpu)",
-                          half_volume, links.components()));
+  throw Error(
+      ErrorCode::unsupported,
+      fmt::format("{} sites per parity with {} real numbers of links per site exceed what CUDA kernels can "
+                  "index (2^32): use more ranks, fewer numbers per link (`reconstruct`), or the CPU (--backend cpu)",
+                  half_volume, links.components()));
 }
 
 /// The sites of a parity that are at special edges, in the order of memory.

@@ -136,6 +136,16 @@ OperatorForm operator_form(const Parameters& sloppy) {
           sloppy.boolean("temporal_gauge")};
 }
 
+std::string unused_words(const Parameters& block) {
+  if (parse_scheme(block.text("scheme")) != Scheme::uniform) return "";
+  std::string unused;
+  for (const char* name : {"delta", "sloppy"}) {
+    if (block.given(name)) unused += fmt::format("{}'solver.{}'", unused.empty() ? "" : " and ", name);
+  }
+  const bool both = unused.find(" and ") != std::string::npos;
+  return unused.empty() ? "" : fmt::format("{} {} not used by scheme: uniform", unused, both ? "are" : "is");
+}
+
 SolverSpec solver_spec(const Parameters& block) {
   SolverSpec spec;
   spec.type = block.text("type");

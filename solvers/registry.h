@@ -42,6 +42,9 @@ const ParameterTable& solver_table();
 /// What resolved parameters say. ErrorCode::invalid_input with the place when they contradict each other.
 QUADRILLE_API SolverSpec solver_spec(const Parameters& block);
 
+/// What was given in a `solver` block without effect, a sentence; empty when there is nothing.
+QUADRILLE_API std::string unused_words(const Parameters& block);
+
 /// One parameter of solver_table(), for tables that vary it. ErrorCode::internal for a name that it lacks.
 const Parameter& solver_parameter(const std::string& name);
 /// A `sloppy` group.

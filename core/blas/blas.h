@@ -47,9 +47,9 @@ QUADRILLE_API void axpy_xpay(double a, Field& p, Field& x, const Field& z, doubl
 QUADRILLE_API void cxpay(const Field& x, Complex a, Field& y);
 
 // The passes of BiCGstab (solvers/bicgstab.cpp). Their scalars stay where the fields are: these calls take what they
-// need from `now`, leave in it what their line forms, and give the host nothing to wait for. Once `now` says that the
-// iteration has ended they do nothing, as BicgstabScalars::Ended describes. ErrorCode::unsupported on a device with
-// several ranks.
+// need from `now`, leave in it what their line forms, and give the host nothing to wait for; over several ranks of a
+// device the scalars stay with the host, which waits for each sum. Once `now` says that the iteration has ended they do
+// nothing, as BicgstabScalars::Ended describes.
 
 /// alpha = rho / <r0, v>
 QUADRILLE_API void bicgstab_alpha(const Field& v, const Field& r0, Held<BicgstabScalars>& now);

@@ -40,6 +40,7 @@ std::string proposals(const Dims& global, int ranks) {
   for (int other = ranks + 1; other <= 2 * ranks && near.size() < 2; ++other) {
     if (!possible_grids(global, other).empty()) near.push_back(other);
   }
+  if (near.empty()) return "its extents must be even";
   for (const int number : near) text += (text.empty() ? "" : " or ") + std::to_string(number);
   return fmt::format("start {} ranks instead of {}", text, ranks);
 }

@@ -24,12 +24,13 @@ class Ranks {
   virtual int local_size() const = 0;
   /// Of a grid of size() ranks. Collective.
   virtual std::shared_ptr<const Communicator> communicator(const Dims& grid) const = 0;
-  /// Waits until every rank calls it, at most so long (for ever when negative); false when they did not. To be called
+  /// Waits until every rank calls it, at most `seconds` (for ever when negative); false when they did not. To be called
   /// once, at the end.
   virtual bool meet_at_end(double seconds) = 0;
-  /// Ends all ranks at once.
+  /// Ends at once all processes that MPI started together, those outside a host's communicator too.
   [[noreturn]] virtual void abort(int status) = 0;
-  /// The same ranks, numbered by `number`, which is another one of [0, size()) on each. Collective.
+  /// The same ranks with new numbers: `number` in [0, size()), a different one on each. Collective; not to be used
+  /// after the end of MPI.
   virtual std::unique_ptr<Ranks> numbered(int number) const = 0;
   /// Why the calling thread may not use MPI now, a sentence; empty when it may.
   virtual std::string obstacle() const = 0;
@@ -38,7 +39,7 @@ class Ranks {
 /// Whether a launcher of MPI has started this process, by the variables that launchers set.
 QUADRILLE_API bool started_by_mpi();
 
-/// The ranks that MPI started together with this process; null when it was started alone. Errors:
+/// The ranks that MPI started together with this process; null when it was started alone. Errors, with several ranks:
 /// ErrorCode::unsupported when this Quadrille was built without MPI or its library cannot be loaded.
 QUADRILLE_API std::unique_ptr<Ranks> join_ranks();
 

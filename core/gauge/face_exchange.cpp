@@ -1,6 +1,7 @@
 #include "core/gauge/face_exchange.h"
 
 #include "core/backend/backend.h"
+#include "core/error.h"
 #include "core/gauge/link_work.h"
 
 #include <utility>
@@ -31,7 +32,10 @@ FaceExchange::FaceExchange(const Lattice& lattice, Backend& backend) : lattice_(
 
 // The caller's calls of the backend may not be done yet.
 FaceExchange::~FaceExchange() {
-  if (!memory_.empty()) backend_.synchronize();
+  try {
+    if (!memory_.empty()) backend_.synchronize();
+  } catch (const Error&) {  // a fatal error of a device, which the next call there reports
+  }
 }
 
 double* FaceExchange::allocate(std::size_t numbers) {

@@ -2,6 +2,7 @@
 // write them on the host and on devices.
 #pragma once
 
+#include "core/gauge/link_edges.h"
 #include "core/gauge/su3.h"
 #include "core/host_device.h"
 #include "core/layout/site_place.h"
@@ -32,16 +33,6 @@ QUADRILLE_HOST_DEVICE std::int64_t openqcd_link(const Extents& extents, std::int
   return 8 * (point - extents.sites) + 2 * nu + (enters ? 1 : 0);
 }
 
-/// The number of a site among those of its parity on its slice of direction mu: the same for its neighbour in mu.
-QUADRILLE_HOST_DEVICE std::int64_t face_place(const Extents& extents, const SitePlace& x, int mu) {
-  const int at[4] = {x.x, x.y, x.z, x.t}, extent[4] = {extents.x, extents.y, extents.z, extents.t};
-  std::int64_t place = 0;
-  for (int nu = 3; nu >= 0; --nu) {
-    if (nu != mu) place = place * extent[nu] + at[nu];
-  }
-  return place / 2;
-}
-
 /// Forward links U_mu(x), mu = x, y, z, t, in arrays of the host or of a device.
 ///
 /// With `points` null the link is at first[mu] + place * stride, where `halo` places that are no sites follow the sites
@@ -49,7 +40,7 @@ QUADRILLE_HOST_DEVICE std::int64_t face_place(const Extents& extents, const Site
 /// first. Otherwise it is openQCD's array (its file modules/uflds/uflds.c): eight links for each odd point, U(x, nu)
 /// and U(x - nu, nu) for nu = t, x, y, z, where points[point_number()] (ipt of its global.h) counts the even points
 /// first. On several ranks the links of the even points of the last slice, which lie with another rank's odd ones, are
-/// in `face` of each divided direction, by face_place().
+/// in `face` of each divided direction, by half of face_index().
 struct ForeignLinks {
   Extents extents;
   int bits;      ///< of a real number: 64 or 32
@@ -71,7 +62,7 @@ struct ForeignLinks {
     }
     const int link_bytes = 18 * bits / 8;
     const bool odd = x.parity() == 1;
-    if (!odd && face[mu] != nullptr && is_last(x, mu)) return face[mu] + face_place(extents, x, mu) * link_bytes;
+    if (!odd && face[mu] != nullptr && is_last(x, mu)) return face[mu] + face_index(extents, x, mu) / 2 * link_bytes;
     const std::int64_t point = points[point_number(extents, odd ? x : x.neighbour(extents, mu))];
     return first[0] + openqcd_link(extents, point, mu, !odd) * link_bytes;
   }

@@ -170,7 +170,7 @@ std::shared_ptr<const LinkFields> GaugeStore::form(const OperatorForm& form) con
   const std::lock_guard lock(mutex_);
   const Layout layout = backend_->layout(*lattice_, form.precision);  // another one for another instruction set
   if (form == OperatorForm{} && links_->spatial.desc().layout == layout) {
-    if (!view_of(*links_).holds(1)) become_double_18();
+    become_double_18();
     return links_;
   }
   for (const Made& made : made_) {
@@ -212,16 +212,18 @@ void GaugeStore::copy(const LinkView& to, const LinkView& from, const LinkView* 
   FaceExchange(*lattice_, *backend_).copy(to, from, g);
 }
 
-// One field after the other, so that no more than one of them is there in both forms.
+// One field after the other, so that no more than one of them is there in both forms. Memory may run out between them:
+// the next call goes on with the other.
 void GaugeStore::become_double_18() const {
-  const auto doubled = [&](Field& links, std::uint8_t directions) {
+  const auto doubled = [&](Field& links, std::uint8_t directions, int backward_hop) {
+    if (quadrille::view_of(links).holds(backward_hop)) return;
     Field twice = double_18(*lattice_, *backend_, directions);
     copy(quadrille::view_of(twice), quadrille::view_of(links));
     backend_->synchronize();
     links = std::move(twice);
   };
-  doubled(links_->spatial, hops::spatial);
-  doubled(links_->time, hops::time);
+  doubled(links_->spatial, hops::spatial, 1);
+  doubled(links_->time, hops::time, 7);
 }
 
 }  // namespace quadrille

@@ -66,6 +66,8 @@ class QUADRILLE_API GaugeStore {
   void unpack(const void* bytes, int bits, std::int64_t first, std::int64_t count);
   void changed();
   /// From another program's arrays in the backend's memory, of the links of this process; gives what unitarity() would.
+  /// Where somebody holds links in temporal gauge, set(), changed() and read() throw ErrorCode::numerical for time
+  /// links that have no nearest SU(3) matrix; forms are not brought up to date then.
   Unitarity read(const ForeignLinks& from);
   /// Projects every link on SU(3) (core/gauge/su3_project.h) and gives the largest |change| of an element. Errors:
   /// ErrorCode::numerical naming site and direction of a link that has no nearest SU(3) matrix; the others are

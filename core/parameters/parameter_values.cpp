@@ -226,7 +226,8 @@ std::string expected_form(const Parameter& parameter) {
       return fmt::format("a map such as {{{}: {}, ...}}", parameter.selector,
                          parameter.entries.empty() ? "..." : parameter.entries.front().name);
     case ParameterType::list: {
-      std::string size = fmt::format("{} or more", parameter.fewest);
+      std::string size = fmt::format("{} to {}", parameter.fewest, parameter.most);
+      if (parameter.most == Parameter{}.most) size = fmt::format("{} or more", parameter.fewest);
       if (parameter.fewest == parameter.most) size = fmt::format("{}", parameter.fewest);
       return fmt::format("a list [...] of {} entries, each {}", size, expected_form(parameter.element.at(0)));
     }

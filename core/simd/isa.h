@@ -31,8 +31,8 @@ constexpr int native_lanes(Isa isa, Precision precision) { return (16 << int(isa
 QUADRILLE_API Isa isa_of_lanes(int lanes, Precision precision);
 
 /// The same of kernels whose bits must not depend on how a lattice is divided over ranks: where active_isa() is AVX2 or
-/// AVX-512, which fuse multiplications and additions, never generic, so that the few lanes of small parts round as many
-/// do.
+/// AVX-512, which fuse multiplications and additions, never generic if this build has AVX2 kernels (only those and the
+/// generic ones take few lanes), so that the few lanes of small parts round as many do.
 QUADRILLE_API Isa rounding_isa_of_lanes(int lanes, Precision precision);
 
 /// The widest layout of `isa` or below that a lattice of these local extents can be cut into; 1 when none fits.

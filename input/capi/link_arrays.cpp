@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace quadrille::capi {
 
@@ -167,14 +168,20 @@ void LinkArrays::write_from(const GaugeStore& store) const {
 void LinkArrays::demand_su3(const Unitarity& found) const {
   const double most = link_tolerance(words_.bits());
   const Dims& dims = lattice_.global_dims();
-  if (!(found.unitarity <= most)) {
+  if (!std::isfinite(found.unitarity)) {
+    throw Error(ErrorCode::numerical, fmt::format("the links are not finite: the first such one is at {}",
+                                                  link_name(dims, found.unitarity_site, found.unitarity_direction)));
+  }
+  if (found.unitarity > most) {
     throw Error(
         ErrorCode::numerical,
-        fmt::format("the links are not in SU(3): the largest |U U^+ - 1| is {:.3g} at {}; with {} bits it may be at "
-                    "most {:.0e}. Are order, sites, matrix and precision right? If the links of x, y and z "
-                    "contain an anisotropy factor, name it, as in `spatial_factor: 0.4`: it is divided out",
-                    found.unitarity, link_name(dims, found.unitarity_site, found.unitarity_direction), words_.bits(),
-                    most));
+        fmt::format(
+            "the links are not in SU(3): the largest |U U^+ - 1| is {:.3g} at {}; with {} bits it may be "
+            "at most {:.0e}. Are order, sites, matrix and precision right?{}",
+            found.unitarity, link_name(dims, found.unitarity_site, found.unitarity_direction), words_.bits(), most,
+            found.unitarity_direction == 3 ? ""
+                                           : " If the links of x, y and z contain an anisotropy factor, name it, as in "
+                                             "`spatial_factor: 0.4`: it is divided out"));
   }
   if (found.determinant <= most) return;
   const Dims x = site_coordinates(dims, found.determinant_site);
@@ -187,7 +194,7 @@ void LinkArrays::demand_su3(const Unitarity& found) const {
                   at_boundary
                       ? ", on the last slice. If the links contain boundary factors, name them, as in `boundary: "
                         "[periodic, periodic, periodic, antiperiodic]`: they are divided out"
-                      : ""));
+                      : ". A phase that the links contain must be divided out before"));
 }
 
 }  // namespace quadrille::capi

@@ -24,7 +24,7 @@ void OpenQcdFaces::for_each_entering(int mu, const Body& body) const {
     const int at[4] = {x.x, x.y, x.z, x.t};
     if (at[mu] != 0 || x.parity() == 0) continue;
     body(links_ + openqcd_link(extents_, points_[point_number(extents_, x)], mu, true) * std::int64_t(link_bytes_),
-         std::size_t(face_place(extents_, x, mu)) * link_bytes_);
+         std::size_t(face_index(extents_, x, mu) / 2) * link_bytes_);
   }
 }
 

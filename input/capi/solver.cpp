@@ -32,9 +32,7 @@ std::shared_ptr<SolverObject> create(const std::shared_ptr<OperatorObject>& op, 
     read = read_words(solver_block(), words);
     spec = solver_spec(*read);
   });
-  if (spec.scheme == Scheme::uniform && read->given("sloppy")) {
-    log().warn("'solver.sloppy' is not used by scheme: uniform");
-  }
+  if (const std::string unused = unused_words(*read); !unused.empty()) log().warn("{}", unused);
   try {
     return made_together(op->context(), [&] { return std::make_shared<SolverObject>(op, spec); });
   } catch (const Error& error) {  // the place of what asks for a form that these links do not have

@@ -172,9 +172,7 @@ void tell(JobRun& job, const TaskSpec& task) {
   }
   log().info("{}: 12 solves, {} iterations, {:.2f} s, largest true residual {:.2e}", task.name, iterations, seconds,
              worst);
-  if (task.solver->text("scheme") == "uniform" && task.solver->given("sloppy")) {
-    job.warn("'solver.sloppy' is not used by scheme: uniform");
-  }
+  if (const std::string unused = unused_words(*task.solver); !unused.empty()) job.warn(unused);
 }
 
 void run(JobRun& job, const TaskSpec& task) {

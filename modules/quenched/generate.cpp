@@ -150,7 +150,7 @@ class Generation {
       TaskContext::fail(QUADRILLE_NUMERICAL,
                         fmt::format("the links are no longer finite after sweep {}: start from links "
                                     "that are in SU(3)",
-                                    number));
+                                    number + 1));
     }
   }
 
@@ -179,9 +179,7 @@ class Generation {
 
   std::vector<std::string> all_files() const {
     std::vector<std::string> files;
-    for (std::int64_t done = 1; !plan_.file.empty() && done <= plan_.sweeps(); ++done) {
-      if (plan_.complete(done)) files.push_back(name_after(done));
-    }
+    for_each_file(plan_, [&](const std::string& name) { files.push_back(name); });
     return files;
   }
 

@@ -19,8 +19,10 @@ FieldDesc on(const Lattice& torus, const FieldDesc& links) {
 
 }  // namespace
 
+Dims torus_around(const Lattice& part) { return torus_of(part.dims(), divided(part.communicator())); }
+
 CudaLinkHalo::CudaLinkHalo(Field& links)
-    : torus_(torus_of(links.lattice().dims(), divided(links.lattice().communicator()))),
+    : torus_(torus_around(links.lattice())),
       field_(on(torus_, links.desc())),
       own_(grouped_links(links)),
       with_ghosts_(with_ghosts(field_, own_)) {

@@ -11,6 +11,9 @@
 
 namespace quadrille::quenched {
 
+/// The extents of the torus of a CudaLinkHalo; those of the lattice itself when it is not divided.
+Dims torus_around(const Lattice& part);
+
 /// A copy of a rank's links on a torus that is two sites longer in each divided direction, so that kernels find the
 /// links of other ranks as they find its own (GroupedLinks).
 ///

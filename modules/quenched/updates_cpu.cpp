@@ -24,8 +24,9 @@ namespace {
 /// Blocks that a thread takes at a time; for sums, part of what they are.
 constexpr std::int64_t chunk_blocks = 64;
 
-/// The instruction set whose kernels work on the links: the one in use, whatever the lanes, so that the bits of links
-/// do not depend on how a lattice can be cut; a wider one for links in its lanes.
+/// The instruction set whose kernels work on the links: the one in use, whatever the lanes (update kernels take few in
+/// every one), so that neither the bits of links nor the name of the instruction set in the states of a chain depend on
+/// how a lattice is divided; a wider one for links in its lanes.
 Isa isa_of(const FieldDesc& desc) { return std::max(active_isa(), isa_of_lanes(desc.layout.lanes, desc.precision)); }
 
 const UpdateKernels& find_kernels(const FieldDesc& desc) {

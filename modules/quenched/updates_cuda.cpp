@@ -20,13 +20,12 @@ namespace quadrille::quenched {
 namespace {
 
 void demand_countable(const Lattice& lattice) {
-  if (lattice.half_volume() < std::numeric_limits<int>::max() - 1024) return;  // room for the last block
-  const Dims& dims = lattice.dims();
-  throw Error(
-      ErrorCode::unsupported,
-      fmt::format(
-          "a lattice of {} x {} x {} x {} sites is too large: gauge updates on a GPU handle fewer than 2^32 sites",
-          dims[0], dims[1], dims[2], dims[3]));
+  const Dims dims = torus_around(lattice);
+  if (volume(dims) / 2 < std::numeric_limits<int>::max() - 1024) return;  // room for the last block
+  throw Error(ErrorCode::unsupported,
+              fmt::format("a rank's part of {} x {} x {} x {} sites (with those of its neighbours) is too large: gauge "
+                          "updates on a GPU handle fewer than 2^32 sites; use more ranks",
+                          dims[0], dims[1], dims[2], dims[3]));
 }
 
 class CudaUpdates final : public LinkUpdates {

@@ -340,7 +340,7 @@ TEST(Descriptor, ASchemaSaysWhatTablesCanSay) {
   for (const Error& error : errors) all += error.message() + "\n";
   EXPECT_EQ(errors.size(), 5u) << all;
   for (const char* said : {"'dims[3]' must be even and >= 2, got 3", "'target' is used only with delta: auto",
-                           "'kind' must be one of point, wall", "'rows' must be a list [...] of 2 or more entries",
+                           "'kind' must be one of point, wall", "'rows' must be a list [...] of 2 to 3 entries",
                            "needs exactly one of 'first', 'second'"}) {
     EXPECT_THAT(all, HasSubstr(said));
   }

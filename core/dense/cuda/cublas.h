@@ -18,7 +18,8 @@ cublasHandle_t cublas();
 /// The same handle for the calls of cublasLt, which take stream and workspace themselves.
 cublasLtHandle_t cublas_lt();
 
-/// What cublas() itself takes from the device's memory: calls of cublasLt on the backend's stream may share it.
+/// What cublas() itself takes from the device's memory: calls of cublasLt on the stream of the backend's first lane may
+/// share it.
 constexpr std::size_t cublas_workspace_bytes = std::size_t(32) << 20;
 void* cublas_workspace();
 
