@@ -234,9 +234,16 @@ class Reached {
   std::string reason_;
 };
 
-PeerMemory joined_memory(const ChannelRequest& request, std::uint64_t name) {
+std::uint64_t new_name(const Communicator& communicator) {
+  std::random_device random;
+  std::uint64_t name = std::uint64_t(random()) << 32 | random();
+  communicator.broadcast(&name, sizeof name, 0);
+  return name;
+}
+
+PeerMemory joined_memory(const ChannelRequest& request) {
   const Communicator& ranks = request.communicator;
-  PeerMemory memory{.messages = request.messages, .name = name};
+  PeerMemory memory{.messages = request.messages, .name = new_name(ranks)};
   Offer mine;
   std::string trouble;
   bool has_near = false;
@@ -264,8 +271,7 @@ PeerMemory memory_for(const ChannelRequest& request, const Neighbourhood& ranks)
   std::uint64_t name = 0;
   if (communicator.rank() == 0) {
     memory = idle.take(ranks, [&](const PeerMemory& kept) { return kept.fits(request.messages); });
-    std::random_device random;
-    name = memory ? memory->name : std::uint64_t(random()) << 32 | random();
+    if (memory) name = memory->name;
   }
   communicator.broadcast(&name, sizeof name, 0);
   if (communicator.rank() > 0) memory = idle.take(ranks, [&](const PeerMemory& kept) { return kept.name == name; });
@@ -273,7 +279,7 @@ PeerMemory memory_for(const ChannelRequest& request, const Neighbourhood& ranks)
   communicator.maximum(&lacks, 1);
   if (lacks == 0) return std::move(*memory);
   if (memory) idle.put(ranks, std::move(*memory));
-  return joined_memory(request, name);
+  return joined_memory(request);
 }
 
 }  // namespace
