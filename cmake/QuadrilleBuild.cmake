@@ -83,6 +83,36 @@ if(NOT QUADRILLE_MPI STREQUAL "OFF")
   endif()
 endif()
 
+# NCCL, for libquadrille_ranks.so alone.
+set(quadrille_use_nccl OFF)
+if(NOT QUADRILLE_NCCL STREQUAL "OFF")
+  if(NOT quadrille_use_cuda OR NOT quadrille_use_mpi)
+    set(quadrille_nccl_trouble "it joins the GPUs of MPI's ranks, and this build is without CUDA or MPI")
+  else()
+    find_path(QUADRILLE_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    find_library(QUADRILLE_NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${CUDAToolkit_LIBRARY_DIR})
+    if(QUADRILLE_NCCL_INCLUDE AND QUADRILLE_NCCL_LIBRARY)
+      file(WRITE ${CMAKE_BINARY_DIR}/nccl_probe.cpp
+           "#include <nccl.h>\nauto probe() { return ncclCommInitRankConfig; }\nauto end() { return ncclCommFinalize; }\n")
+      try_compile(quadrille_nccl_links ${CMAKE_BINARY_DIR}/nccl_probe SOURCES ${CMAKE_BINARY_DIR}/nccl_probe.cpp
+                  CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${QUADRILLE_NCCL_INCLUDE}\;${CUDAToolkit_INCLUDE_DIRS}"
+                  COMPILE_DEFINITIONS -fPIC LINK_OPTIONS -shared LINK_LIBRARIES ${QUADRILLE_NCCL_LIBRARY}
+                  OUTPUT_VARIABLE quadrille_nccl_said)
+      set(quadrille_use_nccl ${quadrille_nccl_links})
+      set(quadrille_nccl_trouble "${QUADRILLE_NCCL_LIBRARY} cannot be used (2.14 or later is needed):\n${quadrille_nccl_said}")
+    else()
+      set(quadrille_nccl_trouble "CMake finds no NCCL (libnccl-dev)")
+    endif()
+  endif()
+  if(quadrille_use_nccl)
+    message(STATUS "NCCL between the GPUs of ranks: ${QUADRILLE_NCCL_LIBRARY}")
+  elseif(QUADRILLE_NCCL STREQUAL "ON")
+    message(FATAL_ERROR "QUADRILLE_NCCL=ON: ${quadrille_nccl_trouble}, or set QUADRILLE_NCCL to AUTO or OFF")
+  elseif(quadrille_use_cuda AND quadrille_use_mpi)
+    message(STATUS "No NCCL: ${quadrille_nccl_trouble}")
+  endif()
+endif()
+
 include(GNUInstallDirs)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(spdlog REQUIRED)
@@ -283,13 +313,20 @@ function(quadrille_add_library)
   install(TARGETS quadrille_shared EXPORT QuadrilleTargets DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# quadrille_add_ranks(): libquadrille_ranks.so, which alone is linked with MPI and loaded where MPI has started the process.
+# quadrille_add_ranks(): libquadrille_ranks.so, which alone is linked with MPI and NCCL, and loaded where MPI has started the
+# process.
 function(quadrille_add_ranks)
   if(NOT quadrille_use_mpi)
     return()
   endif()
   add_library(quadrille_ranks_objects OBJECT ${PROJECT_SOURCE_DIR}/core/comm/mpi/mpi_ranks.cpp)
   target_link_libraries(quadrille_ranks_objects PUBLIC quadrille_settings MPI::MPI_CXX)
+  if(quadrille_use_nccl)
+    target_sources(quadrille_ranks_objects PRIVATE ${PROJECT_SOURCE_DIR}/core/comm/nccl/nccl_links.cpp)
+    target_compile_definitions(quadrille_ranks_objects PRIVATE QUADRILLE_HAVE_NCCL)
+    target_include_directories(quadrille_ranks_objects SYSTEM PRIVATE ${QUADRILLE_NCCL_INCLUDE})
+    target_link_libraries(quadrille_ranks_objects PUBLIC ${QUADRILLE_NCCL_LIBRARY})
+  endif()
   add_library(quadrille_ranks SHARED $<TARGET_OBJECTS:quadrille_ranks_objects>)
   target_link_libraries(quadrille_ranks PRIVATE quadrille_ranks_objects quadrille_shared)
   install(TARGETS quadrille_ranks DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -37,6 +37,18 @@ std::string share(const Communicator& communicator, std::string text) {
   return text;
 }
 
+std::string first_reason(const Communicator& communicator, const std::string& mine) {
+  constexpr std::size_t bytes = 256;
+  std::vector<char> text(bytes), all(bytes * std::size_t(communicator.size()));
+  mine.copy(text.data(), bytes - 1);
+  communicator.gather(text.data(), bytes, all.data());
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const char* const theirs = all.data() + std::size_t(rank) * bytes;
+    if (*theirs != 0) return "rank " + std::to_string(rank) + ": " + theirs;
+  }
+  return "";
+}
+
 bool same_everywhere(const Communicator& communicator, const std::string& text) {
   double differs = share(communicator, text) == text ? 0 : 1;
   communicator.maximum(&differs, 1);

@@ -34,6 +34,10 @@ QUADRILLE_API void on_first_rank(const Communicator& communicator, const std::fu
 /// The text that rank 0 has.
 QUADRILLE_API std::string share(const Communicator& communicator, std::string text);
 
+/// "rank 3: what it says", of the first rank that says anything; empty where none does. Of each text the first 255
+/// bytes.
+QUADRILLE_API std::string first_reason(const Communicator& communicator, const std::string& mine);
+
 /// Whether all ranks have the same text; for an error that all of them are to have.
 QUADRILLE_API bool same_everywhere(const Communicator& communicator, const std::string& text);
 

@@ -13,7 +13,10 @@ class OwnChannel final : public Channel {
  public:
   explicit OwnChannel(std::vector<Message> messages) : messages_(std::move(messages)) {}
   void start() override {
-    for (const Message& message : messages_) std::memmove(message.receive, message.send, message.bytes);
+    for (const Message& message : messages_) {
+      if (message.send != nullptr && message.receive != nullptr)
+        std::memmove(message.receive, message.send, message.bytes);
+    }
   }
   void finish() override {}
 
@@ -70,6 +73,11 @@ void Communicator::exchange(std::vector<Message> messages) const {
   const std::unique_ptr<Channel> once = channel(std::move(messages));
   once->start();
   once->finish();
+}
+
+std::shared_ptr<DeviceLinks> Communicator::device_links(std::string& reason) const {
+  reason = size() == 1 ? "there is one process" : "this Quadrille is built without NCCL (QUADRILLE_NCCL)";
+  return nullptr;
 }
 
 std::shared_ptr<const Communicator> single_process() {

@@ -9,12 +9,18 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace quadrille {
 
-/// Bytes that go to the neighbour in `direction` (0..3 forward x..t, 4..7 backward); as many come from the opposite
-/// one.
+class DeviceLinks;
+
+/// Directions are 0..3 forward x..t, 4..7 backward.
+constexpr int opposite_direction(int direction) { return (direction + 4) % 8; }
+
+/// Bytes that go to the neighbour in `direction`; as many come from the opposite one. Where `send` is null nothing
+/// goes, where `receive` is null nothing comes: this rank and that neighbour must agree.
 struct Message {
   int direction;
   const void* send;
@@ -50,6 +56,14 @@ class QUADRILLE_API Communicator {
     return coordinates()[mu] == (direction < 4 ? grid()[mu] - 1 : 0);
   }
 
+  /// The rank of the neighbour in `direction`; this one itself where the grid has one rank along it.
+  int neighbour(int direction) const {
+    Dims to = coordinates();
+    const std::size_t mu = std::size_t(direction % 4);
+    to[mu] = (to[mu] + (direction < 4 ? 1 : grid()[mu] - 1)) % grid()[mu];
+    return ((to[3] * grid()[2] + to[2]) * grid()[1] + to[1]) * grid()[0] + to[0];
+  }
+
   /// Replaces values[0..count) by their sums over all ranks, added in the order of ranks: the same bits on every rank
   /// and in every run on this grid. Carries signals (agreed_signal()).
   void sum(double* values, std::size_t count) const;
@@ -64,6 +78,9 @@ class QUADRILLE_API Communicator {
   virtual std::unique_ptr<Channel> channel(std::vector<Message> messages) const = 0;
   /// Exchanges once.
   void exchange(std::vector<Message> messages) const;
+  /// What moves data between the devices of ranks that have one each (core/comm/device_links.h): made when it is first
+  /// asked for, for all grids of the same ranks. Null, with the reason, where there is none.
+  virtual std::shared_ptr<DeviceLinks> device_links(std::string& reason) const;
 
   /// Says that a signal (a positive number) has reached this rank, or that none has: 0. For signal handlers, too.
   void raise(int signal) const { raised_ = signal; }

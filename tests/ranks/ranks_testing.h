@@ -22,6 +22,11 @@ Ranks& ranks();
 /// work at edges.
 inline bool has_bits_of_one_process() { return backend().host_memory(); }
 
+#ifdef QUADRILLE_TEST_GPU
+/// Whether NCCL would refuse these ranks (main.cpp).
+bool ranks_share_gpus();
+#endif
+
 /// A communicator without regard to a lattice.
 inline std::shared_ptr<const Communicator> all_ranks() { return ranks().communicator({1, 1, 1, ranks().size()}); }
 

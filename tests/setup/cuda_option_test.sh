@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What QUADRILLE_CUDA=AUTO|ON|OFF makes of an nvcc that cannot compile, and of the one that is here: configures only.
+# What QUADRILLE_CUDA=AUTO|ON|OFF makes of an nvcc that cannot compile, and of the one that is here, and what QUADRILLE_NCCL
+# makes of it: configures only.
 #
 #   cuda_option_test.sh ROOT GENERATOR CXX NVCC    NVCC may be empty
 set -u
@@ -45,6 +46,11 @@ configured "${nvcc:-$work/broken}" -DQUADRILLE_CUDA=OFF
 check "OFF: configures" [ "$status" -eq 0 ]
 check "OFF: nothing about CUDA" lacks "$output" "CUDA"
 check "OFF: without CUDA" not_built
+check "OFF: without NCCL" lacks "$output" "NCCL"
+
+configured "${nvcc:-$work/broken}" -DQUADRILLE_CUDA=OFF -DQUADRILLE_NCCL=ON
+check "NCCL without CUDA: an error" [ "$status" -ne 0 ]
+check "NCCL without CUDA: says why" has "$output" "QUADRILLE_NCCL=ON: it joins the GPUs of MPI's ranks"
 
 if [ -n "$nvcc" ]; then
   configured "$nvcc"
@@ -55,6 +61,14 @@ if [ -n "$nvcc" ]; then
   configured "$nvcc" -DQUADRILLE_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=90
   check "ON: for what is asked for" has "$output" "CUDA backend: $nvcc for compute capabilities 90"
   check "ON: with CUDA" built
+  if has "$output" "NCCL between the GPUs of ranks"; then
+    check "NCCL: built where it is found" grep -q 'nccl_links\.cpp' "$work/build/compile_commands.json"
+    configured "$nvcc" -DQUADRILLE_CUDA=ON -DQUADRILLE_NCCL=OFF
+    check "NCCL OFF: not built" lacks "$(cat "$work/build/compile_commands.json")" nccl_links.cpp
+    configured "$nvcc" -DQUADRILLE_CUDA=ON -DQUADRILLE_NCCL=ON -DQUADRILLE_NCCL_LIBRARY="$work/broken"
+    check "NCCL ON with what is no library: an error" [ "$status" -ne 0 ]
+    check "NCCL ON with what is no library: says why" has "$output" "QUADRILLE_NCCL=ON: $work/broken cannot be used (2.14 or later"
+  fi
 fi
 
 [ "$failures" -eq 0 ] && echo "setup: all as it should be"

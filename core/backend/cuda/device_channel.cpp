@@ -1,88 +1,70 @@
 #include "core/backend/cuda/device_channel.h"
 
-#include "core/backend/cuda/device_array.h"
-#include "core/backend/cuda/owned.h"
+#include "core/backend/cuda/nccl_channel.h"
 #include "core/backend/cuda/peer_channel.h"
+#include "core/backend/cuda/pinned_channel.h"
+#include "core/backend/cuda/runtime.h"
 #include "core/comm/agreement.h"
 #include "core/error.h"
+#include "core/system/host_name.h"
 #include "core/system/log.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <mutex>
+#include <set>
 #include <utility>
 
 namespace quadrille::cuda {
 namespace {
 
 constexpr const char* variable = "QUADRILLE_TRANSPORT";
-constexpr const char* what = "data sent between ranks";
-
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
-
-/// Where each message begins in one piece of memory, and last the bytes of all.
-std::vector<std::size_t> places_of(const std::vector<DeviceMessage>& messages) {
-  std::vector<std::size_t> places{0};
-  for (const DeviceMessage& message : messages) places.push_back(places.back() + aligned(message.bytes));
-  return places;
-}
-
-class PinnedChannel final : public DeviceChannel {
- public:
-  PinnedChannel(const Communicator& communicator, const std::vector<DeviceMessage>& messages)
-      : places_(places_of(messages)),
-        packed_(make_event()),
-        arrived_(make_event()),
-        copies_(make_stream()),
-        sent_(make_pinned(places_.back(), cudaHostAllocMapped, what)),
-        received_(make_pinned(places_.back(), cudaHostAllocDefault, what)),
-        ghosts_(std::int64_t(places_.back()), what, "use more ranks, or a smaller lattice") {
-    std::vector<Message> all;
-    for (std::size_t k = 0; k < messages.size(); ++k) {
-      all.push_back({messages[k].direction, sent_.get() + places_[k], received_.get() + places_[k], messages[k].bytes});
-    }
-    channel_ = communicator.channel(std::move(all));
-  }
-  ~PinnedChannel() override { (void)cudaStreamSynchronize(copies_.get()); }
-
-  std::string transport() const override { return "pinned"; }
-  void* outgoing(std::size_t k) override { return sent_.get() + places_[k]; }
-  const void* incoming(std::size_t k) override { return ghosts_.get() + places_[k]; }
-  void start() override { QUADRILLE_CUDA_CHECK(cudaEventRecord(packed_.get(), stream())); }
-  // Packing comes after all that has read the ghosts before, so that once it is done those may be overwritten, and what
-  // has come to the host before has been copied.
-  void finish() override {
-    QUADRILLE_CUDA_CHECK(cudaEventSynchronize(packed_.get()));
-    channel_->start();
-    channel_->finish();
-    QUADRILLE_CUDA_CHECK(
-        cudaMemcpyAsync(ghosts_.get(), received_.get(), places_.back(), cudaMemcpyHostToDevice, copies_.get()));
-    QUADRILLE_CUDA_CHECK(cudaEventRecord(arrived_.get(), copies_.get()));
-    QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(stream(), arrived_.get(), 0));
-  }
-
- private:
-  std::vector<std::size_t> places_;
-  OwnedEvent packed_, arrived_;
-  OwnedStream copies_;
-  PinnedMemory sent_, received_;
-  DeviceArray<std::byte> ghosts_;
-  std::unique_ptr<Channel> channel_;
-};
-
-std::unique_ptr<DeviceChannel> make_pinned_channel(const Communicator& communicator,
-                                                   const std::vector<DeviceMessage>& messages, std::string&) {
-  return std::make_unique<PinnedChannel>(communicator, messages);
-}
 
 struct Transport {
   const char* name;
-  /// Null with a reason when some rank cannot use it. Collective.
-  std::unique_ptr<DeviceChannel> (*make)(const Communicator&, const std::vector<DeviceMessage>&, std::string& reason);
+  ChannelPart (*make)(const ChannelRequest&, std::string& reason);
 };
 
-/// The first that can be used is.
-constexpr Transport transports[] = {{"peer", &make_peer_channel}, {"pinned", &make_pinned_channel}};
+/// A side has the first that carries it.
+constexpr Transport transports[] = {
+    {"peer", &make_peer_channel}, {"nccl", &make_nccl_channel}, {"pinned", &make_pinned_channel}};
+
+/// The messages of a channel by their transports.
+class ChannelOfParts final : public DeviceChannel {
+ public:
+  ChannelOfParts(const std::vector<DeviceMessage>& messages, std::vector<ChannelPart> parts)
+      : parts_(std::move(parts)), leaving_(messages.size()), coming_(messages.size()) {
+    for (const ChannelPart& part : parts_) {
+      for (std::size_t k = 0; k < messages.size(); ++k) {
+        if (leaves(messages[k], part.sides)) leaving_[k] = part.channel.get();
+        if (comes(messages[k], part.sides)) coming_[k] = part.channel.get();
+      }
+    }
+  }
+
+  std::string transport() const override {
+    std::string names;
+    for (const ChannelPart& part : parts_) {
+      if (any(part.sides)) names += (names.empty() ? "" : ", ") + part.channel->transport();
+    }
+    return names;
+  }
+  void* outgoing(std::size_t k) override { return leaving_[k]->outgoing(k); }
+  const void* incoming(std::size_t k) override { return coming_[k]->incoming(k); }
+  void start() override {
+    for (const ChannelPart& part : parts_) part.channel->start();
+  }
+  void finish() override {
+    for (const ChannelPart& part : parts_) part.channel->finish();
+  }
+
+ private:
+  std::vector<ChannelPart> parts_;
+  std::vector<DeviceChannel*> leaving_, coming_;  ///< by message
+};
 
 /// Of rank 0's environment; null: any.
 const Transport* forced_transport(const Communicator& communicator) {
@@ -98,22 +80,90 @@ const Transport* forced_transport(const Communicator& communicator) {
               fmt::format("{}: unknown transport '{}'; the transports are {}", variable, wanted, known));
 }
 
+std::vector<DevicePlace> places_of_ranks(const Communicator& communicator, const DevicePlace& mine) {
+  struct Texts {
+    char host[256], device[256];
+  };
+  Texts texts{};
+  mine.host.copy(texts.host, sizeof texts.host - 1);
+  mine.device.copy(texts.device, sizeof texts.device - 1);
+  std::vector<Texts> all(std::size_t(communicator.size()));
+  communicator.gather(&texts, sizeof texts, all.data());
+  std::vector<DevicePlace> places;
+  for (const Texts& theirs : all) places.push_back({theirs.host, theirs.device});
+  return places;
+}
+
+/// Over which messages leave; they come over the same ones.
+Sides sides_of(const std::vector<DeviceMessage>& messages) {
+  Sides sides{};
+  for (const DeviceMessage& message : messages) sides[std::size_t(message.direction)] = true;
+  for (const DeviceMessage& message : messages) {
+    if (!comes(message, sides)) throw Error(ErrorCode::internal, "messages between devices go to one direction only");
+  }
+  return sides;
+}
+
+Sides without(Sides sides, const Sides& these) {
+  for (std::size_t d = 0; d < sides.size(); ++d) sides[d] = sides[d] && !these[d];
+  return sides;
+}
+
+/// How many sides all ranks have.
+int count(const Communicator& communicator, const Sides& sides) {
+  double number = double(std::count(sides.begin(), sides.end(), true));
+  communicator.sum(&number, 1);
+  return int(number);
+}
+
+void log_once(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> logged;
+  const std::lock_guard lock(mutex);
+  if (logged.insert(text).second) log().info("{}", text);
+}
+
 }  // namespace
 
+DevicePlace this_place() {
+  static const DevicePlace place = [] {
+    std::string boot, uuid;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;  // tells apart hosts of one name
+    int device = 0;
+    cudaDeviceProp properties{};
+    QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
+    QUADRILLE_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+    for (const char byte : properties.uuid.bytes) uuid += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    return DevicePlace{host_name() + " " + boot, uuid};
+  }();
+  return place;
+}
+
 std::unique_ptr<DeviceChannel> make_device_channel(const Communicator& communicator,
-                                                   const std::vector<DeviceMessage>& messages) {
+                                                   const std::vector<DeviceMessage>& messages,
+                                                   const DevicePlace& place) {
   const Transport* const forced = forced_transport(communicator);
+  const std::vector<DevicePlace> places = places_of_ranks(communicator, place);
+  Sides left = sides_of(messages);
+  std::vector<ChannelPart> parts;
+  std::string chosen, reasons;
   for (const Transport& transport : transports) {
     if (forced != nullptr && forced != &transport) continue;
+    if (!any_anywhere(communicator, left)) break;
     std::string reason;
-    if (std::unique_ptr<DeviceChannel> channel = transport.make(communicator, messages, reason)) return channel;
-    if (forced != nullptr) {
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("{}={}: this transport cannot be used: {}", variable, transport.name, reason));
-    }
-    log().debug("transport {} cannot be used for data between ranks: {}", transport.name, reason);
+    ChannelPart part = transport.make({communicator, messages, places, left}, reason);
+    left = without(left, part.sides);
+    if (const int sides = count(communicator, part.sides); sides > 0)
+      chosen += fmt::format("{}{} for {} faces", chosen.empty() ? "" : ", ", transport.name, sides);
+    if (!reason.empty()) reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", transport.name, reason);
+    if (part.channel != nullptr) parts.push_back(std::move(part));
   }
-  throw Error(ErrorCode::internal, "no transport between devices works here");
+  if (any_anywhere(communicator, left)) {
+    throw Error(ErrorCode::unsupported, fmt::format("{}={}: this transport cannot be used: {}", variable,
+                                                    forced != nullptr ? forced->name : "", reasons));
+  }
+  log_once(fmt::format("data between the GPUs of ranks: {}{}", chosen, reasons.empty() ? "" : " (" + reasons + ")"));
+  return std::make_unique<ChannelOfParts>(messages, std::move(parts));
 }
 
 }  // namespace quadrille::cuda

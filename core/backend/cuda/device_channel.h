@@ -4,7 +4,9 @@
 // and find what has come at incoming(). A transport is how messages travel:
 //   peer    devices of one host that reach each other's memory (CUDA IPC): kernels write into the neighbour's memory,
 //           counters in it say when, and no rank of the host's waits
+//   nccl    NCCL carries them from device to device, within a host or between hosts; one device a rank
 //   pinned  kernels write into memory of the host, MPI carries it on; anywhere, also with several ranks on a device
+// Each neighbour has the first of these that it and this rank can use.
 #pragma once
 
 #include "core/comm/communicator.h"
@@ -23,26 +25,38 @@ struct DeviceMessage {
   std::size_t bytes;
 };
 
-/// Members are collective, and are called in this order: work that writes to outgoing() is asked for on the stream;
-/// start(); other work; finish(); work that reads at incoming().
+/// Members are called by all ranks in this order: work that writes to outgoing() is asked for on the stream; start();
+/// other work; finish(); work that reads at incoming().
 class DeviceChannel {
  public:
   virtual ~DeviceChannel() = default;
-  /// "peer"
+  /// "peer"; "peer, pinned" where there are several on this rank.
   virtual std::string transport() const = 0;
   /// Where message k of the next exchange is to be written, in memory that kernels of this process can write to;
   /// aligned to 256 bytes.
   virtual void* outgoing(std::size_t k) = 0;
   virtual void start() = 0;
   virtual void finish() = 0;
-  /// Where message k has come to; until the exchange after the next begins. Aligned to 256 bytes.
+  /// Where message k has come to; until the next start(). Aligned to 256 bytes.
   virtual const void* incoming(std::size_t k) = 0;
 };
 
-/// By the first transport that all ranks can use, or the one that the environment variable QUADRILLE_TRANSPORT names.
-/// Collective. Errors: ErrorCode::invalid_input for an unknown name, ErrorCode::unsupported with the reason for one
-/// that some rank cannot use.
+/// Where a rank works, as far as transports are concerned: texts of at most 255 bytes, the same for ranks that share
+/// it.
+struct DevicePlace {
+  std::string host;    ///< within it devices may reach each other's memory
+  std::string device;  ///< among the devices of all hosts
+};
+
+/// The one of this process.
+DevicePlace this_place();
+
+/// By the transport for each neighbour that was said above, or for all the one that the environment variable
+/// QUADRILLE_TRANSPORT names. What was chosen is logged. Of messages with one to a direction there is also one to the
+/// opposite. Collective. Errors: ErrorCode::invalid_input for an unknown name, ErrorCode::unsupported with the reason
+/// for one that some rank cannot use.
 std::unique_ptr<DeviceChannel> make_device_channel(const Communicator& communicator,
-                                                   const std::vector<DeviceMessage>& messages);
+                                                   const std::vector<DeviceMessage>& messages,
+                                                   const DevicePlace& place = this_place());
 
 }  // namespace quadrille::cuda

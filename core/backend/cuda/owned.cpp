@@ -7,6 +7,13 @@ constexpr const char* device_advice = "end other programs on this GPU";
 constexpr const char* host_advice =
     "end other programs, or raise what this one may have (ulimit -v, a container's limit)";
 
+OwnedStream make_stream_of(int priority) {
+  cudaStream_t stream = nullptr;
+  check_memory(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority), "cudaStreamCreateWithPriority",
+               {.what = "a stream, with this process's context on the GPU", .advice = device_advice});
+  return OwnedStream(stream);
+}
+
 }  // namespace
 
 OwnedEvent make_event() {
@@ -16,11 +23,12 @@ OwnedEvent make_event() {
   return OwnedEvent(event);
 }
 
-OwnedStream make_stream() {
-  cudaStream_t stream = nullptr;
-  check_memory(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags",
-               {.what = "a stream, with this process's context on the GPU", .advice = device_advice});
-  return OwnedStream(stream);
+OwnedStream make_stream() { return make_stream_of(0); }
+
+OwnedStream make_urgent_stream() {
+  int least = 0, greatest = 0;
+  QUADRILLE_CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  return make_stream_of(greatest);
 }
 
 PinnedMemory make_pinned(std::size_t bytes, unsigned flags, const char* what) {

@@ -23,6 +23,8 @@ using PinnedMemory = std::unique_ptr<std::byte, Release>;
 OwnedEvent make_event();
 /// One that does not wait for the default stream.
 OwnedStream make_stream();
+/// Another, whose kernels go before those of other streams where both could run.
+OwnedStream make_urgent_stream();
 /// `flags` of cudaHostAlloc; `what` needs it. Its bytes are left as they are.
 PinnedMemory make_pinned(std::size_t bytes, unsigned flags, const char* what);
 /// Whether the driver knows the memory as pinned.

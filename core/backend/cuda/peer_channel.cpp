@@ -2,31 +2,25 @@
 
 #include "core/backend/cuda/peer_signal.h"
 #include "core/backend/cuda/runtime.h"
+#include "core/comm/agreement.h"
 #include "core/error.h"
-#include "core/system/host_name.h"
 
 #include <cuda.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
-#include <fstream>
+#include <cstdint>
 #include <map>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <utility>
 
 namespace quadrille::cuda {
 namespace {
 
 constexpr std::size_t line = 256;  ///< bytes between what different ranks write
-
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + line - 1) / line * line; }
-
-/// What tells hosts from each other, and starts of one.
-std::string start_of_host() {
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
-  return host_name() + " " + boot;
-}
 
 /// Asks the device to go on with what comes later on the stream only when each of counters[0..count) is at least
 /// `number`.
@@ -63,8 +57,11 @@ void wait_on_device(const std::array<unsigned*, most_signals>& counters, std::si
 /// this rank's of n + 1, which was sent after that.
 struct PeerMemory {
   std::vector<DeviceMessage> messages;
+  std::uint64_t name = 0;  ///< the same on all ranks
+  Sides sides{};
+  std::string reason{};  ///< why some rank has other sides, too
   std::byte* mine = nullptr;
-  std::array<std::byte*, most_signals> theirs{};  ///< by message: of the rank that it goes to
+  std::array<std::byte*, 8> theirs{};  ///< by direction of the neighbour
   unsigned exchanges = 0;
 
   std::size_t slot_bytes() const { return place(messages.size()); }
@@ -75,6 +72,8 @@ struct PeerMemory {
     for (std::size_t i = 0; i < k; ++i) before += aligned(messages[i].bytes);
     return before;
   }
+  /// Where message k goes to.
+  std::byte* there(std::size_t k) const { return theirs[std::size_t(messages[k].direction)]; }
   std::byte* message(std::byte* memory, std::size_t k, unsigned exchange) const {
     return memory + (exchange % 2) * slot_bytes() + place(k);
   }
@@ -89,133 +88,210 @@ struct PeerMemory {
   }
 };
 
+using Neighbourhood = std::pair<Dims, std::vector<std::string>>;  ///< a grid, and the hosts of its ranks
+
 /// Memory that channels have given back. It is not freed, as neighbours have it mapped: the next channel of the same
-/// messages takes it, on all ranks the same one. By grid.
-std::map<Dims, std::vector<PeerMemory>>& idle() {
-  static auto* const all = new std::map<Dims, std::vector<PeerMemory>>;
-  return *all;
-}
+/// messages takes it, on all ranks the same one, which threads give back in any order.
+class IdleMemory {
+ public:
+  static IdleMemory& of_process() {
+    static auto* const the = new IdleMemory;
+    return *the;
+  }
+  void put(const Neighbourhood& ranks, PeerMemory memory) {
+    const std::lock_guard lock(mutex_);
+    all_[ranks].push_back(std::move(memory));
+  }
+  template <class Fits>
+  std::optional<PeerMemory> take(const Neighbourhood& ranks, Fits&& fits) {
+    const std::lock_guard lock(mutex_);
+    std::vector<PeerMemory>& kept = all_[ranks];
+    const auto found = std::find_if(kept.begin(), kept.end(), fits);
+    if (found == kept.end()) return std::nullopt;
+    std::optional<PeerMemory> memory(std::move(*found));
+    kept.erase(found);
+    return memory;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Neighbourhood, std::vector<PeerMemory>> all_;
+};
 
 class PeerChannel final : public DeviceChannel {
  public:
-  PeerChannel(const Dims& grid, PeerMemory memory) : grid_(grid), memory_(std::move(memory)) {}
+  PeerChannel(Neighbourhood ranks, PeerMemory memory) : ranks_(std::move(ranks)), memory_(std::move(memory)) {}
   ~PeerChannel() override {
     (void)cudaStreamSynchronize(stream());
-    idle()[grid_].push_back(std::move(memory_));
+    IdleMemory::of_process().put(ranks_, std::move(memory_));
   }
 
   std::string transport() const override { return "peer"; }
-  void* outgoing(std::size_t k) override { return memory_.message(memory_.theirs[k], k, memory_.exchanges + 1); }
+  void* outgoing(std::size_t k) override { return memory_.message(memory_.there(k), k, memory_.exchanges + 1); }
   const void* incoming(std::size_t k) override { return memory_.message(memory_.mine, k, memory_.exchanges); }
   void start() override {
     ++memory_.exchanges;
     std::array<unsigned*, most_signals> counters{};
-    for (std::size_t k = 0; k < memory_.messages.size(); ++k) counters[k] = memory_.counter(memory_.theirs[k], k);
-    signal(counters, int(memory_.messages.size()), memory_.exchanges);
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < memory_.messages.size(); ++k) {
+      if (leaves(memory_.messages[k], memory_.sides)) counters[count++] = memory_.counter(memory_.there(k), k);
+    }
+    if (count > 0) signal(counters, int(count), memory_.exchanges);
   }
   void finish() override {
     std::array<unsigned*, most_signals> counters{};
-    for (std::size_t k = 0; k < memory_.messages.size(); ++k) counters[k] = memory_.counter(memory_.mine, k);
-    wait_on_device(counters, memory_.messages.size(), memory_.exchanges);
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < memory_.messages.size(); ++k) {
+      if (comes(memory_.messages[k], memory_.sides)) counters[count++] = memory_.counter(memory_.mine, k);
+    }
+    if (count > 0) wait_on_device(counters, count, memory_.exchanges);
   }
 
  private:
-  Dims grid_;
+  Neighbourhood ranks_;
   PeerMemory memory_;
 };
 
 /// What a rank tells the others of its memory.
 struct Offer {
-  char host[256];
-  cudaIpcMemHandle_t handle;
-  char reason[256];  ///< why it has none
+  bool is_there = false;
+  cudaIpcMemHandle_t handle{};
 };
-
-void put(char (&to)[256], const std::string& text) {
-  std::memset(to, 0, sizeof to);
-  text.copy(to, sizeof to - 1);
-}
-
-std::string first_reason(const Communicator& communicator, const std::string& mine) {
-  char text[256];
-  put(text, mine);
-  std::vector<char> all(sizeof text * std::size_t(communicator.size()));
-  communicator.gather(text, sizeof text, all.data());
-  for (int rank = 0; rank < communicator.size(); ++rank) {
-    const char* const theirs = all.data() + std::size_t(rank) * sizeof text;
-    if (*theirs != 0) return fmt::format("rank {}: {}", rank, theirs);
-  }
-  return "";
-}
-
-/// The rank of the neighbour in a direction.
-int neighbour(const Communicator& communicator, int direction) {
-  const Dims& grid = communicator.grid();
-  Dims to = communicator.coordinates();
-  const std::size_t mu = std::size_t(direction % 4);
-  to[mu] = (to[mu] + (direction < 4 ? 1 : grid[mu] - 1)) % grid[mu];
-  return ((to[3] * grid[2] + to[2]) * grid[1] + to[1]) * grid[0] + to[0];
-}
 
 void allocate(PeerMemory& memory, Offer& offer) {
   QUADRILLE_CUDA_CHECK(cudaMalloc(&memory.mine, memory.bytes()));
   QUADRILLE_CUDA_CHECK(cudaMemsetAsync(memory.counter(memory.mine, 0), 0, memory.messages.size() * line, stream()));
   QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(stream()));
   QUADRILLE_CUDA_CHECK(cudaIpcGetMemHandle(&offer.handle, memory.mine));
+  offer.is_there = true;
 }
 
-void open(PeerMemory& memory, const Communicator& communicator, const std::vector<Offer>& offers) {
-  std::map<int, std::byte*> opened;
-  for (std::size_t k = 0; k < memory.messages.size(); ++k) {
-    const int rank = neighbour(communicator, memory.messages[k].direction);
-    const Offer& theirs = offers[std::size_t(rank)];
-    if (std::strcmp(theirs.host, offers[std::size_t(communicator.rank())].host) != 0) {
-      throw Error(ErrorCode::unsupported, fmt::format("rank {} is on another host", rank));
-    }
-    std::byte*& there = opened[rank];
-    if (there == nullptr) {
-      void* mapped = nullptr;
-      QUADRILLE_CUDA_CHECK(cudaIpcOpenMemHandle(&mapped, theirs.handle, cudaIpcMemLazyEnablePeerAccess));
-      there = static_cast<std::byte*>(mapped);
-    }
-    memory.theirs[k] = there;
-  }
+std::byte* opened(const Offer& offer) {
+  void* mapped = nullptr;
+  QUADRILLE_CUDA_CHECK(cudaIpcOpenMemHandle(&mapped, offer.handle, cudaIpcMemLazyEnablePeerAccess));
+  return static_cast<std::byte*>(mapped);
 }
 
-/// "" or why not.
-template <class Step>
-std::string tried(Step&& step) {
-  try {
-    step();
-    return "";
-  } catch (const Error& error) {
-    return error.what();
+/// The memory of neighbours, as far as this rank reaches it, by rank.
+class Reached {
+ public:
+  Reached(const ChannelRequest& request, const std::vector<Offer>& offers) : request_(request) {
+    const Communicator& ranks = request.communicator;
+    for (int d = 0; d < 8; ++d) {
+      const int rank = ranks.neighbour(d);
+      if (!request.sides[std::size_t(d)] || memory_.count(rank) > 0) continue;
+      std::byte*& there = memory_[rank];
+      if (!is_near(request, d)) {
+        note(fmt::format("rank {} is on another host", rank));
+      } else if (!offers[std::size_t(rank)].is_there) {
+        note(fmt::format("rank {} has no memory that others could reach", rank));
+      } else {
+        note(trouble_with([&] { there = opened(offers[std::size_t(rank)]); }));
+      }
+    }
   }
+  static bool is_near(const ChannelRequest& request, int direction) {
+    const auto host = [&](int rank) -> const std::string& { return request.places[std::size_t(rank)].host; };
+    return host(request.communicator.neighbour(direction)) == host(request.communicator.rank());
+  }
+
+  const std::string& reason() const { return reason_; }
+  /// Those whose neighbours reach this rank's memory, too. Collective.
+  Sides agreed() const {
+    const Communicator& ranks = request_.communicator;
+    Sides mine{}, both{};
+    for (int d = 0; d < 8; ++d) mine[std::size_t(d)] = request_.sides[std::size_t(d)] && memory(d) != nullptr;
+    std::vector<Sides> all(std::size_t(ranks.size()));
+    ranks.gather(&mine, sizeof mine, all.data());
+    for (int d = 0; d < 8; ++d) {
+      const Sides& theirs = all[std::size_t(ranks.neighbour(d))];
+      both[std::size_t(d)] = mine[std::size_t(d)] && theirs[std::size_t(opposite_direction(d))];
+    }
+    return both;
+  }
+  std::byte* memory(int direction) const {
+    const auto found = memory_.find(request_.communicator.neighbour(direction));
+    return found == memory_.end() ? nullptr : found->second;
+  }
+  /// Lets go of what is reached over no side. Collective, so that its owners may free it then.
+  void keep_only(const Sides& sides) {
+    for (int d = 0; d < 8; ++d) {
+      std::byte* const there = memory(d);
+      if (!request_.sides[std::size_t(d)] || sides[std::size_t(d)] || there == nullptr) continue;
+      (void)cudaIpcCloseMemHandle(there);
+      memory_[request_.communicator.neighbour(d)] = nullptr;
+    }
+    request_.communicator.barrier();
+  }
+
+ private:
+  void note(const std::string& reason) {
+    if (reason_.empty()) reason_ = reason;
+  }
+
+  const ChannelRequest& request_;
+  std::map<int, std::byte*> memory_;
+  std::string reason_;
+};
+
+std::uint64_t new_name(const Communicator& communicator) {
+  std::random_device random;
+  std::uint64_t name = std::uint64_t(random()) << 32 | random();
+  communicator.broadcast(&name, sizeof name, 0);
+  return name;
+}
+
+PeerMemory joined_memory(const ChannelRequest& request) {
+  const Communicator& ranks = request.communicator;
+  PeerMemory memory{.messages = request.messages, .name = new_name(ranks)};
+  Offer mine;
+  std::string trouble;
+  bool has_near = false;
+  for (int d = 0; d < 8; ++d) has_near |= request.sides[std::size_t(d)] && Reached::is_near(request, d);
+  if (has_near) trouble = trouble_with([&] { allocate(memory, mine); });
+  std::vector<Offer> offers(std::size_t(ranks.size()));
+  ranks.gather(&mine, sizeof mine, offers.data());
+  Reached reached(request, offers);
+  memory.reason = first_reason(ranks, trouble.empty() ? reached.reason() : trouble);
+  memory.sides = reached.agreed();
+  reached.keep_only(memory.sides);
+  for (int d = 0; d < 8; ++d) memory.theirs[std::size_t(d)] = reached.memory(d);
+  if (!any(memory.sides)) {
+    (void)cudaFree(memory.mine);
+    memory.mine = nullptr;
+  }
+  return memory;
+}
+
+/// What idle memory rank 0 has for these messages, where all have it; else another, joined now.
+PeerMemory memory_for(const ChannelRequest& request, const Neighbourhood& ranks) {
+  IdleMemory& idle = IdleMemory::of_process();
+  const Communicator& communicator = request.communicator;
+  std::optional<PeerMemory> memory;
+  std::uint64_t name = 0;
+  if (communicator.rank() == 0) {
+    memory = idle.take(ranks, [&](const PeerMemory& kept) { return kept.fits(request.messages); });
+    if (memory) name = memory->name;
+  }
+  communicator.broadcast(&name, sizeof name, 0);
+  if (communicator.rank() > 0) memory = idle.take(ranks, [&](const PeerMemory& kept) { return kept.name == name; });
+  double lacks = memory ? 0 : 1;
+  communicator.maximum(&lacks, 1);
+  if (lacks == 0) return std::move(*memory);
+  if (memory) idle.put(ranks, std::move(*memory));
+  return joined_memory(request);
 }
 
 }  // namespace
 
-std::unique_ptr<DeviceChannel> make_peer_channel(const Communicator& communicator,
-                                                 const std::vector<DeviceMessage>& messages, std::string& reason) {
-  std::vector<PeerMemory>& kept = idle()[communicator.grid()];
-  const auto found =
-      std::find_if(kept.begin(), kept.end(), [&](const PeerMemory& memory) { return memory.fits(messages); });
-  if (found != kept.end()) {
-    PeerMemory memory = std::move(*found);
-    kept.erase(found);
-    return std::make_unique<PeerChannel>(communicator.grid(), std::move(memory));
-  }
-  PeerMemory memory{.messages = messages};
-  Offer mine{};
-  put(mine.host, start_of_host());
-  put(mine.reason, tried([&] { allocate(memory, mine); }));
-  std::vector<Offer> offers(std::size_t(communicator.size()));
-  communicator.gather(&mine, sizeof mine, offers.data());
-  reason = first_reason(communicator, mine.reason);
-  if (reason.empty()) reason = first_reason(communicator, tried([&] { open(memory, communicator, offers); }));
-  if (reason.empty()) return std::make_unique<PeerChannel>(communicator.grid(), std::move(memory));
-  (void)cudaFree(memory.mine);
-  return nullptr;
+ChannelPart make_peer_channel(const ChannelRequest& request, std::string& reason) {
+  Neighbourhood ranks{request.communicator.grid(), {}};
+  for (const DevicePlace& place : request.places) ranks.second.push_back(place.host);
+  PeerMemory memory = memory_for(request, ranks);
+  reason = memory.reason;
+  const Sides sides = memory.sides;
+  if (!any_anywhere(request.communicator, sides)) return {};
+  return {std::make_unique<PeerChannel>(std::move(ranks), std::move(memory)), sides};
 }
 
 }  // namespace quadrille::cuda

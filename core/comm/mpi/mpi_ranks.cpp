@@ -1,4 +1,5 @@
-// Ranks of MPI: the whole of libquadrille_ranks.so.
+// Ranks of MPI: the whole of libquadrille_ranks.so but for NCCL.
+#include "core/comm/nccl/nccl_links.h"
 #include "core/comm/ranks.h"
 #include "core/error.h"
 
@@ -43,13 +44,16 @@ class MpiChannel final : public Channel {
       const Message& m = messages[k];
       for (std::size_t at = 0; at < m.bytes; at += most) {
         const int bytes = int(std::min(most, m.bytes - at)), tag = m.direction;
-        requests_.resize(requests_.size() + 2);
-        MPI_Request* const two = &requests_[requests_.size() - 2];
-        check(MPI_Recv_init(static_cast<char*>(m.receive) + at, bytes, MPI_BYTE, to_from[k].second, tag, comm, two),
-              "receiving from a neighbour");
-        check(
-            MPI_Send_init(static_cast<const char*>(m.send) + at, bytes, MPI_BYTE, to_from[k].first, tag, comm, two + 1),
-            "sending to a neighbour");
+        if (m.receive != nullptr) {
+          check(MPI_Recv_init(static_cast<char*>(m.receive) + at, bytes, MPI_BYTE, to_from[k].second, tag, comm,
+                              &requests_.emplace_back(MPI_REQUEST_NULL)),
+                "receiving from a neighbour");
+        }
+        if (m.send != nullptr) {
+          check(MPI_Send_init(static_cast<const char*>(m.send) + at, bytes, MPI_BYTE, to_from[k].first, tag, comm,
+                              &requests_.emplace_back(MPI_REQUEST_NULL)),
+                "sending to a neighbour");
+        }
       }
     }
   }
@@ -70,9 +74,17 @@ class MpiChannel final : public Channel {
   std::vector<MPI_Request> requests_;
 };
 
+/// The links between the devices of all ranks, which communicators for different grids share.
+struct LinksOfRanks {
+  bool asked = false;
+  std::shared_ptr<DeviceLinks> links;
+  std::string reason;
+};
+
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator(MPI_Comm of, const Dims& grid) : grid_(grid) {
+  MpiCommunicator(MPI_Comm of, const Dims& grid, std::shared_ptr<LinksOfRanks> links)
+      : grid_(grid), links_(std::move(links)) {
     check(MPI_Comm_dup(of, &comm_), "making a communicator");
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm_, &rank_);
@@ -101,21 +113,23 @@ class MpiCommunicator final : public Communicator {
   void barrier() const override { check(MPI_Barrier(comm_), "waiting for all ranks"); }
   std::unique_ptr<Channel> channel(std::vector<Message> messages) const override {
     std::vector<std::pair<int, int>> to_from;
-    for (const Message& m : messages) to_from.emplace_back(neighbour(m.direction), neighbour((m.direction + 4) % 8));
+    for (const Message& m : messages)
+      to_from.emplace_back(neighbour(m.direction), neighbour(opposite_direction(m.direction)));
     return std::make_unique<MpiChannel>(comm_, messages, to_from);
   }
+#ifdef QUADRILLE_HAVE_NCCL
+  std::shared_ptr<DeviceLinks> device_links(std::string& reason) const override {
+    if (!std::exchange(links_->asked, true)) links_->links = make_nccl_links(*this, links_->reason);
+    reason = links_->reason;
+    return links_->links;
+  }
+#endif
 
  private:
-  int neighbour(int direction) const {
-    const std::size_t mu = std::size_t(direction % 4);
-    Dims to = coordinates_;
-    to[mu] = (to[mu] + (direction < 4 ? 1 : grid_[mu] - 1)) % grid_[mu];
-    return ((to[3] * grid_[2] + to[2]) * grid_[1] + to[1]) * grid_[0] + to[0];
-  }
-
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   Dims grid_, coordinates_{};
+  std::shared_ptr<LinksOfRanks> links_;
 };
 
 MPI_Comm copy_of(MPI_Comm comm) {
@@ -139,6 +153,7 @@ class MpiRanks final : public Ranks {
     MPI_Comm_free(&host);
   }
   ~MpiRanks() override {
+    links_.reset();
     release(end_);
     release(comm_);
     if (ends_mpi_) MPI_Finalize();
@@ -149,7 +164,7 @@ class MpiRanks final : public Ranks {
   int local_rank() const override { return local_rank_; }
   int local_size() const override { return local_size_; }
   std::shared_ptr<const Communicator> communicator(const Dims& grid) const override {
-    return std::make_shared<const MpiCommunicator>(comm_, grid);
+    return std::make_shared<const MpiCommunicator>(comm_, grid, links_);
   }
   bool meet_at_end(double seconds) override {
     using Clock = std::chrono::steady_clock;
@@ -185,6 +200,7 @@ class MpiRanks final : public Ranks {
   MPI_Comm comm_, end_ = MPI_COMM_NULL;  ///< end_: where ranks wait that others may not have come to the end with
   bool ends_mpi_;
   int rank_ = 0, size_ = 1, local_rank_ = 0, local_size_ = 1;
+  std::shared_ptr<LinksOfRanks> links_ = std::make_shared<LinksOfRanks>();
 };
 
 Ranks* join_world() {
