@@ -26,8 +26,9 @@ struct StudyOptions {
   std::vector<Driver> drivers;
   bool mixed = false;  ///< of matrices in double: also in mixed precision
   int repeats = 5;
-  bool check = false;  ///< compare with the product that leaves nothing out
-  bool dense = false;  ///< and with the time of the dense product by OpenBLAS
+  bool check = false;   ///< compare with the product that leaves nothing out
+  bool dense = false;   ///< and with the time of the dense product by OpenBLAS
+  bool on_gpu = false;  ///< from the device's memory to the device's memory; drivers and dense do not count
 };
 
 struct StudyRow {
@@ -37,13 +38,14 @@ struct StudyRow {
   double seconds = 0;       ///< median
   double a_occupation = 0, c_occupation = 0;
   double bytes = 0;                       ///< of A, B and C
+  double transfer_seconds = 0;            ///< sending A and B to a GPU
   double product_bytes = 0;               ///< of the factors of all products: what caches must give
   std::optional<double> error{};          ///< |C - C without filter|, Frobenius
   std::optional<double> dense_seconds{};  ///< median; of the whole matrices in the same precision
 };
 
-/// One row for each driver, and with `mixed` two; they take turns. `progress` gets the number of calls done of all, and
-/// may throw.
+/// One row for each driver, and with `mixed` two; they take turns. One row on a GPU. `progress` gets the number of
+/// calls done of all, and may throw.
 std::vector<StudyRow> measure_products(const StudyProblem& problem, const StudyOptions& options,
                                        const std::function<void(int, int)>& progress);
 

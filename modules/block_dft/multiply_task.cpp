@@ -68,12 +68,12 @@ StudyProblem problem_of(const TaskContext& context, double occupation, bool sing
   return problem;
 }
 
-Json row_json(const StudyProblem& p, const StudyRow& row) {
+Json row_json(const StudyProblem& p, const StudyRow& row, bool on_gpu) {
   const double rate = row.report.flops / row.seconds * 1e-9;
   return {{"precision", p.single    ? "single"
                         : row.mixed ? "mixed"
                                     : "double"},
-          {"driver", to_string(row.driver)},
+          {"driver", on_gpu ? "cuda" : to_string(row.driver)},
           {"rows", p.m.total()},
           {"columns", p.n.total()},
           {"inner", p.k.total()},
@@ -90,11 +90,14 @@ Json row_json(const StudyProblem& p, const StudyRow& row) {
           {"index_seconds", row.report.index_seconds},
           {"product_seconds", row.report.product_seconds},
           {"bytes", row.bytes},
+          {"transfer_seconds", known(on_gpu, row.transfer_seconds)},
           {"flops_per_byte", known(row.product_bytes > 0, row.report.flops / row.product_bytes)},
           {"bound", row.report.bound},
           {"error", known(row.error.has_value(), row.error.value_or(0))},
           {"dense_seconds", known(row.dense_seconds.has_value(), row.dense_seconds.value_or(0))}};
 }
+
+bool on_gpu(const TaskContext& context) { return !context.backend().empty() && context.backend() != "cpu"; }
 
 constexpr const char* precisions[] = {"double", "single", "both", "mixed", nullptr};
 constexpr quadrille_parameter number = integer("size", nullptr, nullptr, within(1, 4096));
@@ -140,8 +143,18 @@ void check_multiply(const TaskContext& context) {
     if (!context.boolean("symmetric") || !context.has(name) || context.integer(name) == context.integer("m")) continue;
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "a symmetric matrix has as many blocks of columns as of rows", name);
   }
-  if (!context.backend().empty() && context.backend() != "cpu") {
-    TaskContext::fail(QUADRILLE_UNSUPPORTED, "block-sparse products run on the CPU only: use --backend cpu");
+  if (!on_gpu(context)) return;
+  if (context.text("precision") != "double") {
+    TaskContext::fail(QUADRILLE_UNSUPPORTED, "products on a GPU are in double precision: use --backend cpu for others",
+                      "precision");
+  }
+  if (context.texts("drivers") != std::vector<std::string>{"automatic"}) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "drivers belong to the CPU: leave them out, or use --backend cpu",
+                      "drivers");
+  }
+  if (context.boolean("dense")) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "OpenBLAS belongs to the CPU: leave it out, or use --backend cpu",
+                      "dense");
   }
 }
 
@@ -152,6 +165,7 @@ void run_multiply(const TaskContext& context) {
   options.repeats = int(context.integer("repeats"));
   options.check = context.boolean("check");
   options.dense = context.boolean("dense");
+  options.on_gpu = on_gpu(context);
   options.mixed = context.text("precision") == "mixed";
   const std::vector<double> occupations = context.reals("occupations");
   const std::string precision = context.text("precision");
@@ -169,9 +183,9 @@ void run_multiply(const TaskContext& context) {
         context.progress_or_stop(what, (double(problem_number) + double(done) / of) / all);
       };
       for (const StudyRow& row : measure_products(problem, options, progress)) {
-        rows.push_back(row_json(problem, row));
+        rows.push_back(row_json(problem, row, options.on_gpu));
         log().info("{}: {}, {}: {:.3g} s, {:.4g} GFLOP/s, {:.3g} skipped", context.task_name(), what,
-                   to_string(row.driver) + (row.mixed ? ", mixed" : ""), row.seconds,
+                   options.on_gpu ? "cuda" : to_string(row.driver) + (row.mixed ? ", mixed" : ""), row.seconds,
                    row.report.flops / row.seconds * 1e-9, double(row.report.skipped));
       }
       ++problem_number;
@@ -179,6 +193,7 @@ void run_multiply(const TaskContext& context) {
   }
   write_file(context.output_file("csv"), csv_of_rows(rows));
   context.result_in("block_products", Json({{"csv", context.text("csv")},
+                                            {"backend", options.on_gpu ? "cuda" : "cpu"},
                                             {"threads", context.threads()},
                                             {"isa", to_string(active_isa())},
                                             {"block_sizes", kinds_of(context)},

@@ -1,0 +1,143 @@
+#include "modules/block_dft/cuda/device_matrix.h"
+
+#include "modules/block_dft/cuda/launch.cuh"
+
+#include <cub/cub.cuh>
+
+#include <cmath>
+
+namespace quadrille::block_dft {
+namespace {
+
+/// A warp takes a block; its lanes are added in a fixed order.
+__global__ void find_norms(MatrixView matrix, double* norms) {
+  const std::int64_t slot = warp_number();
+  if (slot >= matrix.blocks) return;
+  double squares = 0;
+  for (std::int64_t k = matrix.at[slot] + lane_number(); k < matrix.at[slot + 1]; k += 32) {
+    squares += matrix.data[k] * matrix.data[k];
+  }
+  squares = warp_sum(squares);
+  if (lane_number() == 0) norms[slot] = sqrt(squares);
+}
+
+/// A warp takes a row of blocks.
+__global__ void symmetrise_diagonal(MatrixView matrix, double* data, double sign) {
+  const std::int64_t i = warp_number();
+  if (i >= matrix.rows) return;
+  const std::int64_t slot = find_slot(matrix, std::int32_t(i), std::int32_t(i));
+  if (slot < 0) return;
+  double* block = data + matrix.at[slot];
+  const int n = int(sqrt(double(matrix.at[slot + 1] - matrix.at[slot])) + 0.5);
+  for (int p = 0; p < n; ++p) {
+    for (int q = lane_number(); q <= p; q += 32) {
+      const double mean = (block[std::int64_t(p) * n + q] + sign * block[std::int64_t(q) * n + p]) / 2;
+      block[std::int64_t(p) * n + q] = mean;
+      block[std::int64_t(q) * n + p] = sign * mean;
+    }
+  }
+}
+
+/// What a block that goes weighs in the norm of all that go.
+__global__ void mark_small(MatrixView matrix, const double* norms, double eps, bool mirrored, std::int64_t* stays,
+                           std::int64_t* numbers, double* squares) {
+  const std::int64_t slot = thread_number();
+  if (slot >= matrix.blocks) return;
+  const bool small = norms[slot] < eps;
+  stays[slot] = small ? 0 : 1;
+  numbers[slot] = small ? 0 : matrix.at[slot + 1] - matrix.at[slot];
+  const double weight = mirrored && row_of(matrix, slot) != matrix.column[slot] ? 2 : 1;
+  squares[slot] = small ? weight * norms[slot] * norms[slot] : 0;
+}
+
+__global__ void keep_rows(MatrixView matrix, const std::int64_t* slots, std::int64_t* first) {
+  const std::int64_t i = thread_number();
+  if (i <= matrix.rows) first[i] = slots[matrix.first[i]];
+}
+
+__global__ void keep_blocks(MatrixView matrix, const std::int64_t* slots, const std::int64_t* numbers,
+                            std::int32_t* column, std::int64_t* at, double* data) {
+  const std::int64_t slot = warp_number();
+  if (slot >= matrix.blocks || slots[slot] == slots[slot + 1]) return;
+  const std::int64_t to = numbers[slot], from = matrix.at[slot], count = matrix.at[slot + 1] - from;
+  if (lane_number() == 0) {
+    column[slots[slot]] = matrix.column[slot];
+    at[slots[slot]] = to;
+  }
+  for (std::int64_t k = lane_number(); k < count; k += 32) data[to + k] = matrix.data[from + k];
+}
+
+DeviceArray<std::int64_t> counts_of(std::int64_t count) {
+  auto out = device_array<std::int64_t>(count + 1);
+  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(out.get() + count, 0, sizeof(std::int64_t), cuda::stream()));
+  return out;
+}
+
+/// eps / (|alpha| blocks) of each row; nothing is skipped for alpha = 0.
+__global__ void find_limits(std::int32_t rows, const std::int32_t* blocks, double eps, double alpha, double* limits) {
+  const std::int64_t i = thread_number();
+  if (i < rows) limits[i] = alpha == 0 ? 0 : eps / (fabs(alpha) * double(max(1, blocks[i])));
+}
+
+}  // namespace
+
+void sum_before(DeviceArray<std::int64_t>& counts) {
+  with_cub_memory([&](void* memory, std::size_t& bytes) {
+    return cub::DeviceScan::ExclusiveSum(memory, bytes, counts.get(), counts.get(), counts.count(), cuda::stream());
+  });
+}
+
+DeviceArray<double> norms_on_device(const MatrixView& matrix) {
+  auto norms = device_array<double>(matrix.blocks);
+  launch_warps(matrix.blocks, find_norms, matrix, norms.get());
+  return norms;
+}
+
+DeviceArray<double> row_limits(const DeviceArray<std::int32_t>& blocks, double eps, double alpha) {
+  auto limits = device_array<double>(blocks.count());
+  launch_each(blocks.count(), find_limits, std::int32_t(blocks.count()), blocks.get(), eps, alpha, limits.get());
+  return limits;
+}
+
+void symmetrise_on_device(DeviceMatrix::Data& matrix) {
+  launch_warps(matrix.rows.count(), symmetrise_diagonal, matrix.view(), matrix.numbers_there.get(),
+               double(mirror_sign(matrix.symmetry)));
+}
+
+DeviceFiltered filter_on_device(DeviceMatrix::Data& matrix, double eps) {
+  DeviceFiltered out;
+  const std::int64_t blocks = matrix.blocks;
+  if (blocks == 0) return out;
+  const DeviceArray<double> norms = norms_on_device(matrix.view());
+  DeviceArray<std::int64_t> slots = counts_of(blocks), numbers = counts_of(blocks);
+  const auto squares = device_array<double>(blocks), sum = device_array<double>(1);
+  launch_each(blocks, mark_small, matrix.view(), norms.get(), eps, matrix.symmetry != Symmetry::none, slots.get(),
+              numbers.get(), squares.get());
+  with_cub_memory([&](void* memory, std::size_t& bytes) {
+    return cub::DeviceReduce::Sum(memory, bytes, squares.get(), sum.get(), blocks, cuda::stream());
+  });
+  sum_before(slots);
+  sum_before(numbers);
+  const std::int64_t left = last_of(slots);
+  out.norm = std::sqrt(cuda::fetched(sum.get(), 1).front());
+  out.blocks = blocks - left;
+  if (out.blocks == 0) return out;
+  const std::int64_t numbers_left = last_of(numbers);
+  auto first = device_array<std::int64_t>(matrix.rows.count() + 1);
+  auto column = device_array<std::int32_t>(left);
+  auto at = device_array<std::int64_t>(left + 1);
+  auto data = device_array<double>(numbers_left);
+  launch_each(matrix.rows.count() + 1, keep_rows, matrix.view(), slots.get(), first.get());
+  launch_warps(blocks, keep_blocks, matrix.view(), slots.get(), numbers.get(), column.get(), at.get(), data.get());
+  QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(at.get() + left, numbers.get() + blocks, sizeof(std::int64_t),
+                                       cudaMemcpyDeviceToDevice, cuda::stream()));
+  matrix.first = std::move(first);
+  matrix.column = std::move(column);
+  matrix.at = std::move(at);
+  matrix.numbers_there = std::move(data);
+  matrix.blocks = left;
+  matrix.numbers = numbers_left;
+  return out;
+}
+
+}  // namespace quadrille::block_dft

@@ -1,0 +1,53 @@
+// A factor of a product in the order in which thread blocks read it.
+//
+// The outer side of A are its rows, that of B its columns; the inner side is the one that is summed over. `width`
+// pieces of the outer side make a panel. What a panel has at one inner piece k is an entry: its pieces lie one behind
+// the other, so that one copy brings them. A piece is stored by outer rows (A as it is, B transposed), each padded by a
+// zero to an even number of elements: inner pairs are 16 bytes for both factors.
+#pragma once
+
+#include "modules/block_dft/cuda/pieces.h"
+
+namespace quadrille::block_dft {
+
+/// A matrix in one factor's place.
+struct FactorSource {
+  const DeviceMatrix::Data& matrix;
+  bool outer_is_column;  ///< of what is stored
+  const Pieces& outer;
+  const Pieces& inner;
+  int width;
+  const double* norms;  ///< [slot]; null: not needed
+};
+
+struct PackedFactor {
+  std::int32_t panels = 0;
+  std::int64_t pieces = 0, entries = 0;
+  DeviceArray<std::int64_t> panel_first;  ///< [panel + 1]: of entries
+  // [entry], in ascending k inside of a panel
+  DeviceArray<std::int32_t> k, panel;
+  DeviceArray<std::uint32_t> at;    ///< of data, in 16 bytes
+  DeviceArray<std::uint32_t> mask;  ///< bit w: piece w of the panel is there
+  DeviceArray<std::int64_t> first_piece;
+  DeviceArray<double> norms;  ///< [piece]: of its block; if the source has them
+  DeviceArray<double> data;
+  DeviceArray<std::int32_t> outer_blocks;  ///< [outer block]: blocks along the inner side
+};
+
+/// The panels of an entry, for kernels.
+struct PackedView {
+  const std::int64_t* panel_first;
+  const std::int32_t *k, *panel;
+  const std::uint32_t *at, *mask;
+  const std::int64_t* first_piece;
+  const double* norms;
+};
+
+inline PackedView view_of(const PackedFactor& f) {
+  return {f.panel_first.get(), f.k.get(), f.panel.get(), f.at.get(), f.mask.get(), f.first_piece.get(), f.norms.get()};
+}
+
+/// Errors: ErrorCode::unsupported for memory that does not suffice, and for more than 64 GiB of a factor.
+PackedFactor pack(const FactorSource& source);
+
+}  // namespace quadrille::block_dft

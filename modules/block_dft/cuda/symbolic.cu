@@ -1,0 +1,481 @@
+#include "modules/block_dft/cuda/symbolic.h"
+
+#include "core/error.h"
+#include "modules/block_dft/cuda/launch.cuh"
+
+#include <cub/cub.cuh>
+
+#include <bit>
+#include <limits>
+#include <string>
+
+namespace quadrille::block_dft {
+namespace {
+
+/// Row panels whose tasks take turns: about as many as column panels are under way at a time then.
+constexpr std::int64_t band = 12;
+constexpr std::int32_t no_k = std::numeric_limits<std::int32_t>::max();
+
+struct ProblemView {
+  PackedView a, b;
+  const Piece *rows, *inner, *columns;
+  const std::int32_t *row_first, *column_first;  ///< [block + 1]: of pieces
+  std::int32_t row_pieces, column_pieces, row_panels, column_panels;
+  PanelShape shape;
+  bool upper, filters, has_old, retain;
+  const double* skip_below;
+  MatrixView old;
+};
+
+/// The panels of B at each inner piece.
+struct PanelsOfInner {
+  const std::int64_t* first;  ///< [k + 1]
+  const std::int32_t* panel;
+};
+
+// ---- tasks ----------------------------------------------------------------------------------------------------------
+
+/// Sets the bits of column panels in which row panel `row` has products or old blocks. All threads of a block call
+/// this.
+__device__ void find_column_panels(const ProblemView& v, const PanelsOfInner& b, std::int32_t row, unsigned* bits) {
+  const int words = (v.column_panels + 31) / 32;
+  for (int w = int(threadIdx.x); w < words; w += blockDim.x) bits[w] = 0;
+  __syncthreads();
+  const std::int32_t begin = row * v.shape.rows, end = min(begin + v.shape.rows, v.row_pieces);
+  const std::int32_t first_block = v.rows[begin].block;
+  const auto set = [&](std::int32_t panel) {
+    const std::int32_t last = min((panel + 1) * v.shape.columns, v.column_pieces) - 1;
+    if (v.upper && v.columns[last].block < first_block) return;
+    atomicOr(bits + panel / 32, 1u << (panel % 32));
+  };
+  const int warp = int(threadIdx.x / 32), warps = int(blockDim.x / 32);
+  if (!v.retain) {
+    for (std::int64_t e = v.a.panel_first[row] + warp; e < v.a.panel_first[row + 1]; e += warps) {
+      const std::int32_t k = v.a.k[e];
+      for (std::int64_t n = b.first[k] + lane_number(); n < b.first[k + 1]; n += 32) set(b.panel[n]);
+    }
+  }
+  for (std::int32_t piece = begin; v.has_old && piece < end; ++piece) {
+    const std::int32_t i = v.rows[piece].block;
+    for (std::int64_t slot = v.old.first[i] + threadIdx.x; slot < v.old.first[i + 1]; slot += blockDim.x) {
+      const std::int32_t j = v.old.column[slot];
+      for (std::int32_t q = v.column_first[j]; q < v.column_first[j + 1]; ++q) set(q / v.shape.columns);
+    }
+  }
+  __syncthreads();
+}
+
+/// A block takes a row panel. Counts its tasks, or with `column_panel` writes them from first[row] on.
+__global__ void __launch_bounds__(launch_threads) list_tasks(ProblemView v, PanelsOfInner b, std::int64_t* first,
+                                                             std::int32_t* row_panel, std::int32_t* column_panel) {
+  extern __shared__ unsigned bits[];
+  __shared__ int in_warps[launch_threads / 32];
+  const std::int32_t row = std::int32_t(blockIdx.x);
+  find_column_panels(v, b, row, bits);
+  const int words = (v.column_panels + 31) / 32, lane = lane_number(), warp = int(threadIdx.x / 32);
+  std::int64_t before = 0;
+  for (int base = 0; base < words; base += launch_threads) {
+    const unsigned word = base + int(threadIdx.x) < words ? bits[base + threadIdx.x] : 0;
+    int upto = __popc(word);
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const int other = __shfl_up_sync(all_lanes, upto, distance);
+      if (lane >= distance) upto += other;
+    }
+    if (lane == 31) in_warps[warp] = upto;
+    __syncthreads();
+    int all = 0, of_earlier_warps = 0;
+    for (int w = 0; w < launch_threads / 32; ++w) {
+      if (w == warp) of_earlier_warps = all;
+      all += in_warps[w];
+    }
+    if (column_panel != nullptr) {
+      std::int64_t to = first[row] + before + of_earlier_warps + upto - __popc(word);
+      for (unsigned left = word; left != 0; left &= left - 1, ++to) {
+        row_panel[to] = row;
+        column_panel[to] = (base + int(threadIdx.x)) * 32 + __ffs(int(left)) - 1;
+      }
+    }
+    before += all;
+    __syncthreads();
+  }
+  if (column_panel == nullptr && threadIdx.x == 0) first[row] = before;
+}
+
+__global__ void write_inner_keys(PackedView b, std::int64_t entries, int panel_bits, std::uint64_t* keys) {
+  const std::int64_t e = thread_number();
+  if (e < entries) keys[e] = (std::uint64_t(b.k[e]) << panel_bits) | std::uint64_t(b.panel[e]);
+}
+
+__global__ void read_inner_keys(const std::uint64_t* keys, std::int64_t entries, int panel_bits, std::int32_t inner,
+                                std::int64_t* first, std::int32_t* panel) {
+  const std::int64_t e = thread_number();
+  if (e >= entries) return;
+  const std::int64_t k = std::int64_t(keys[e] >> panel_bits);
+  panel[e] = std::int32_t(keys[e] & ((std::uint64_t(1) << panel_bits) - 1));
+  const std::int64_t before = e == 0 ? -1 : std::int64_t(keys[e - 1] >> panel_bits);
+  for (std::int64_t begun = before + 1; begun <= k; ++begun) first[begun] = e;
+  if (e + 1 < entries) return;
+  for (std::int64_t rest = k + 1; rest <= inner; ++rest) first[rest] = entries;
+}
+
+__global__ void write_order_keys(std::int64_t tasks, int column_bits, const std::int32_t* row_panel,
+                                 const std::int32_t* column_panel, std::uint64_t* keys, std::int64_t* numbers) {
+  const std::int64_t t = thread_number();
+  if (t >= tasks) return;
+  const std::uint64_t row = std::uint64_t(row_panel[t]);
+  keys[t] = (((row / band) << column_bits | std::uint64_t(column_panel[t])) << 4) | (row % band);
+  numbers[t] = t;
+}
+
+// ---- steps ----------------------------------------------------------------------------------------------------------
+
+struct SumOfWork {
+  __host__ __device__ WorkSums operator()(const WorkSums& x, const WorkSums& y) const {
+    return {x.products + y.products, x.skipped + y.skipped, x.flops + y.flops, x.skipped_squares + y.skipped_squares};
+  }
+};
+
+/// What a lane knows of its piece (r, s) of C.
+struct PieceOfC {
+  int r = 0, s = 0;
+  bool active = false;  ///< products count
+  bool begins = false;  ///< the first piece of its block
+  bool was = false;     ///< of a block that C had
+  Piece row{}, column{};
+
+  __device__ PieceOfC(const ProblemView& v, std::int32_t row_panel, std::int32_t column_panel) {
+    const int lane = lane_number();
+    r = lane / v.shape.columns;
+    s = lane % v.shape.columns;
+    const std::int32_t i = row_panel * v.shape.rows + r, j = column_panel * v.shape.columns + s;
+    if (r >= v.shape.rows || i >= v.row_pieces || j >= v.column_pieces) return;
+    row = v.rows[i];
+    column = v.columns[j];
+    if (v.upper && column.block < row.block) return;
+    was = v.has_old && find_slot(v.old, row.block, column.block) >= 0;
+    active = !v.retain || was;
+    begins = row.begin == 0 && column.begin == 0;
+  }
+};
+
+/// The entries of two panels that share k, 32 of A at a time: body(match, entry of A, entry of B) for all lanes at
+/// once.
+template <class Body>
+__device__ __forceinline__ void for_shared_inner(const ProblemView& v, std::int32_t row_panel,
+                                                 std::int32_t column_panel, Body body) {
+  const int lane = lane_number();
+  std::int64_t a = v.a.panel_first[row_panel], b = v.b.panel_first[column_panel];
+  const std::int64_t a_end = v.a.panel_first[row_panel + 1], b_end = v.b.panel_first[column_panel + 1];
+  const auto load = [lane](const std::int32_t* k, std::int64_t at, std::int64_t end) {
+    return at + lane < end ? k[at + lane] : no_k;
+  };
+  std::int32_t of_a = load(v.a.k, a, a_end), of_b = load(v.b.k, b, b_end);
+  while (a < a_end && b < b_end) {
+    int place = 0;
+#pragma unroll
+    for (int stride = 16; stride > 0; stride /= 2) {
+      if (__shfl_sync(all_lanes, of_b, place + stride - 1) < of_a) place += stride;
+    }
+    const bool match = __shfl_sync(all_lanes, of_b, place) == of_a && of_a != no_k;
+    body(match, a + lane, b + place);
+    const std::int32_t last_a = __shfl_sync(all_lanes, of_a, 31), last_b = __shfl_sync(all_lanes, of_b, 31);
+    if (last_a <= last_b) of_a = load(v.a.k, a += 32, a_end);
+    if (last_b <= last_a) of_b = load(v.b.k, b += 32, b_end);
+  }
+}
+
+/// Piece (r, s) for each r of A's mask and s of B's.
+__device__ __forceinline__ std::uint32_t outer_product(const PanelShape& shape, std::uint32_t a, std::uint32_t b) {
+  std::uint32_t mask = 0;
+  for (int r = 0; r < shape.rows; ++r) mask |= (a >> r & 1) != 0 ? b << (r * shape.columns) : 0;
+  return mask;
+}
+
+/// What one entry of each factor has for the lanes' pieces of C.
+struct Filter {
+  const ProblemView& v;
+  const PieceOfC& piece;
+  double skip_below;
+
+  __device__ Filter(const ProblemView& problem, const PieceOfC& of) : v(problem), piece(of), skip_below(0) {
+    if (v.filters && piece.active) skip_below = v.skip_below[piece.row.block];
+  }
+  /// Whether the lane has a product there, and the norms of one that is skipped.
+  __device__ bool wants(std::int64_t a, std::int64_t b, std::uint32_t a_mask, std::uint32_t b_mask, bool& skipped,
+                        double& size) const {
+    skipped = false;
+    if (!piece.active || (a_mask >> piece.r & 1) == 0 || (b_mask >> piece.s & 1) == 0) return false;
+    if (!v.filters) return true;
+    size = v.a.norms[v.a.first_piece[a] + __popc(a_mask & ((1u << piece.r) - 1))] *
+           v.b.norms[v.b.first_piece[b] + __popc(b_mask & ((1u << piece.s) - 1))];
+    skipped = size < skip_below;
+    return !skipped;
+  }
+};
+
+struct TaskArrays {
+  const std::int32_t *row_panel, *column_panel;
+  const std::int64_t* first_of_row;  ///< [row panel + 1]: of tasks
+  std::int64_t tasks;
+
+  /// Counts for each row of pieces of a task, in an order in which sums over those before give slots of C.
+  __device__ std::int64_t place(std::int64_t task, int r, int rows) const {
+    const std::int64_t first = first_of_row[row_panel[task]], many = first_of_row[row_panel[task] + 1] - first;
+    return first * rows + r * many + task - first;
+  }
+};
+
+/// A warp takes a task: its steps are counted, its work is summed up, and its blocks of C are found.
+__global__ void __launch_bounds__(launch_threads)
+    count_steps(ProblemView v, TaskArrays t, std::int64_t* steps, std::uint32_t* places, std::int64_t* blocks,
+                WorkSums* sums) {
+  const std::int64_t task = warp_number();
+  if (task >= t.tasks) return;
+  const int lane = lane_number();
+  const PieceOfC piece(v, t.row_panel[task], t.column_panel[task]);
+  const Filter filter(v, piece);
+  std::int64_t count = 0, products = 0, skipped = 0, inner = 0;
+  double skipped_norms = 0;
+  for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
+    const std::uint32_t a_mask = match ? v.a.mask[a] : 0, b_mask = match ? v.b.mask[b] : 0;
+    const Piece at = match ? v.inner[v.a.k[a]] : Piece{};
+    for (unsigned left = __ballot_sync(all_lanes, match); left != 0; left &= left - 1) {
+      const int e = __ffs(int(left)) - 1;
+      const std::int64_t one_a = __shfl_sync(all_lanes, a, e), one_b = __shfl_sync(all_lanes, b, e);
+      const int size = __shfl_sync(all_lanes, at.size, e);
+      const bool begins = __shfl_sync(all_lanes, at.begin, e) == 0;
+      bool skips = false;
+      double norms = 0;
+      const bool wanted = filter.wants(one_a, one_b, __shfl_sync(all_lanes, a_mask, e),
+                                       __shfl_sync(all_lanes, b_mask, e), skips, norms);
+      count += __ballot_sync(all_lanes, wanted) != 0 ? 1 : 0;
+      inner += wanted ? size : 0;
+      products += wanted && begins ? 1 : 0;
+      skipped += skips && begins ? 1 : 0;
+      skipped_norms += skips && begins ? norms : 0.0;
+    }
+  });
+  const std::uint32_t there = __ballot_sync(all_lanes, inner > 0 || piece.was);
+  const std::uint32_t begun = there & __ballot_sync(all_lanes, piece.begins);
+  if (lane < v.shape.rows) {
+    const std::uint32_t row = (v.shape.columns == 32 ? ~0u : (1u << v.shape.columns) - 1) << (lane * v.shape.columns);
+    blocks[t.place(task, lane, v.shape.rows)] = __popc(begun & row);
+  }
+  const double flops = warp_sum(2.0 * piece.row.size * piece.column.size * double(inner));
+  const double weight = v.upper && piece.row.block != piece.column.block ? 2 : 1;
+  const double squares = warp_sum(piece.begins ? weight * skipped_norms * skipped_norms : 0.0);
+  products = warp_sum(piece.begins ? products : 0);
+  skipped = warp_sum(piece.begins ? skipped : 0);
+  if (lane != 0) return;
+  steps[task] = count;
+  places[task] = there;
+  sums[task] = {products, skipped, flops, squares};
+}
+
+__global__ void __launch_bounds__(launch_threads)
+    write_steps(ProblemView v, TaskArrays t, const std::int64_t* step_first, Step* steps) {
+  const std::int64_t task = warp_number();
+  if (task >= t.tasks) return;
+  const int lane = lane_number();
+  const PieceOfC piece(v, t.row_panel[task], t.column_panel[task]);
+  const std::uint32_t active = __ballot_sync(all_lanes, piece.active);
+  const Filter filter(v, piece);
+  std::int64_t next = step_first[task];
+  for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
+    const std::uint32_t a_mask = match ? v.a.mask[a] : 0, b_mask = match ? v.b.mask[b] : 0;
+    std::uint32_t mask = outer_product(v.shape, a_mask, b_mask) & active;
+    for (unsigned left = v.filters ? __ballot_sync(all_lanes, match) : 0; left != 0; left &= left - 1) {
+      const int e = __ffs(int(left)) - 1;
+      bool skips = false;
+      double norms = 0;
+      const std::int64_t one_a = __shfl_sync(all_lanes, a, e), one_b = __shfl_sync(all_lanes, b, e);
+      const bool wanted = filter.wants(one_a, one_b, __shfl_sync(all_lanes, a_mask, e),
+                                       __shfl_sync(all_lanes, b_mask, e), skips, norms);
+      const unsigned word = __ballot_sync(all_lanes, wanted);
+      if (lane == e) mask = word;
+    }
+    const unsigned kept = __ballot_sync(all_lanes, mask != 0);
+    if (mask != 0) {
+      steps[next + __popc(kept & ((1u << lane) - 1))] = {
+          v.a.at[a], v.b.at[b], mask, std::uint32_t(v.inner[v.a.k[a]].size) | a_mask << 8 | b_mask << 16};
+    }
+    next += __popc(kept);
+  });
+}
+
+// ---- the places of C ------------------------------------------------------------------------------------------------
+
+__global__ void write_first(ProblemView v, TaskArrays t, std::int32_t blocks_of_rows, const std::int64_t* slots,
+                            std::int64_t* first) {
+  const std::int64_t i = thread_number();
+  if (i > blocks_of_rows) return;
+  const std::int32_t piece = v.row_first[i], panel = piece / v.shape.rows;
+  if (piece == v.row_pieces) {
+    first[i] = slots[t.tasks * v.shape.rows];
+    return;
+  }
+  const std::int64_t begin = t.first_of_row[panel], many = t.first_of_row[panel + 1] - begin;
+  first[i] = slots[begin * v.shape.rows + piece % v.shape.rows * many];
+}
+
+__global__ void write_columns(ProblemView v, TaskArrays t, const std::uint32_t* places, const std::int64_t* slots,
+                              std::int32_t* column, std::int64_t* numbers) {
+  const std::int64_t task = warp_number();
+  if (task >= t.tasks) return;
+  const int lane = lane_number();
+  const PieceOfC piece(v, t.row_panel[task], t.column_panel[task]);
+  const std::uint32_t begun = places[task] & __ballot_sync(all_lanes, piece.begins);
+  if ((begun >> lane & 1) == 0) return;
+  const std::uint32_t earlier = begun & ((1u << lane) - 1) & ~((1u << (piece.r * v.shape.columns)) - 1);
+  const std::int64_t slot = slots[t.place(task, piece.r, v.shape.rows)] + __popc(earlier);
+  column[slot] = piece.column.block;
+  numbers[slot] = std::int64_t(piece.row.whole) * piece.column.whole;
+}
+
+__global__ void write_places(ProblemView v, TaskArrays t, const std::uint32_t* places, MatrixView c, std::int64_t* c_at,
+                             std::int64_t* old_at) {
+  const std::int64_t task = warp_number();
+  if (task >= t.tasks) return;
+  const int lane = lane_number();
+  const PieceOfC piece(v, t.row_panel[task], t.column_panel[task]);
+  const bool there = (places[task] >> lane & 1) != 0;
+  const std::int64_t inside = std::int64_t(piece.row.begin) * piece.column.whole + piece.column.begin;
+  const auto place = [&](const MatrixView& m) {
+    const std::int64_t slot = find_slot(m, piece.row.block, piece.column.block);
+    return slot < 0 ? -1 : m.at[slot] + inside;
+  };
+  c_at[32 * task + lane] = there ? place(c) : -1;
+  if (v.has_old) old_at[32 * task + lane] = there && piece.was ? place(v.old) : -1;
+}
+
+// ---- the host's part ------------------------------------------------------------------------------------------------
+
+ProblemView view_of(const SymbolicProblem& p) {
+  ProblemView v{view_of(p.a),
+                view_of(p.b),
+                p.rows.piece.get(),
+                p.inner.piece.get(),
+                p.columns.piece.get(),
+                p.rows.first.get(),
+                p.columns.first.get(),
+                p.rows.count,
+                p.columns.count,
+                p.a.panels,
+                p.b.panels,
+                p.shape,
+                p.upper,
+                p.filters,
+                p.old != nullptr,
+                p.retain,
+                p.skip_below,
+                {}};
+  if (p.old != nullptr) v.old = p.old->view();
+  return v;
+}
+
+int bits_for(std::int64_t count) { return std::max(1, int(std::bit_width(std::uint64_t(count)))); }
+
+DeviceArray<std::int64_t> zeroed(std::int64_t count) {
+  auto out = device_array<std::int64_t>(count);
+  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(out.get(), 0, std::size_t(count) * sizeof(std::int64_t), cuda::stream()));
+  return out;
+}
+
+/// Tasks by row panel; gives where those of each begin.
+DeviceArray<std::int64_t> list_tasks(const SymbolicProblem& p, const ProblemView& v, Tasks& tasks) {
+  const std::int64_t entries = p.b.entries;
+  const int panel_bits = bits_for(p.b.panels);
+  auto keys = device_array<std::uint64_t>(entries), sorted = device_array<std::uint64_t>(entries);
+  auto inner_first = zeroed(p.inner.count + 1);
+  auto panels = device_array<std::int32_t>(entries);
+  launch_each(entries, write_inner_keys, v.b, entries, panel_bits, keys.get());
+  with_cub_memory([&](void* memory, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortKeys(memory, bytes, keys.get(), sorted.get(), entries, 0,
+                                          panel_bits + bits_for(p.inner.count), cuda::stream());
+  });
+  launch_each(entries, read_inner_keys, sorted.get(), entries, panel_bits, p.inner.count, inner_first.get(),
+              panels.get());
+
+  const std::size_t bytes = std::size_t(v.column_panels + 31) / 32 * sizeof(unsigned);
+  if (bytes > 48 << 10) {
+    throw Error(ErrorCode::unsupported, "a product on a GPU takes a C of up to " +
+                                            std::to_string((48 << 10) * 8 * p.shape.columns) + " columns of blocks");
+  }
+  auto first = zeroed(v.row_panels + 1);
+  const PanelsOfInner b{inner_first.get(), panels.get()};
+  const auto launch = [&](std::int32_t* row_panel, std::int32_t* column_panel) {
+    if (v.row_panels == 0) return;
+    list_tasks<<<unsigned(v.row_panels), launch_threads, bytes, cuda::stream()>>>(v, b, first.get(), row_panel,
+                                                                                  column_panel);
+    QUADRILLE_CUDA_CHECK(cudaGetLastError());
+  };
+  launch(nullptr, nullptr);
+  sum_before(first);
+  tasks.count = last_of(first);
+  tasks.row_panel = device_array<std::int32_t>(tasks.count);
+  tasks.column_panel = device_array<std::int32_t>(tasks.count);
+  if (tasks.count > 0) launch(tasks.row_panel.get(), tasks.column_panel.get());
+  return first;
+}
+
+void order_tasks(const ProblemView& v, Tasks& tasks) {
+  const int column_bits = bits_for(v.column_panels);
+  auto keys = device_array<std::uint64_t>(tasks.count), sorted = device_array<std::uint64_t>(tasks.count);
+  auto numbers = device_array<std::int64_t>(tasks.count);
+  tasks.order = device_array<std::int64_t>(tasks.count);
+  launch_each(tasks.count, write_order_keys, tasks.count, column_bits, tasks.row_panel.get(), tasks.column_panel.get(),
+              keys.get(), numbers.get());
+  with_cub_memory([&](void* memory, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(memory, bytes, keys.get(), sorted.get(), numbers.get(), tasks.order.get(),
+                                           tasks.count, 0, 4 + column_bits + bits_for(v.row_panels / band),
+                                           cuda::stream());
+  });
+}
+
+}  // namespace
+
+Tasks find_tasks(const SymbolicProblem& problem, DeviceMatrix::Data& c) {
+  static_assert(band <= 16, "four bits of a key");
+  const ProblemView v = view_of(problem);
+  const int rows = problem.shape.rows;
+  Tasks tasks;
+  const DeviceArray<std::int64_t> first_of_row = list_tasks(problem, v, tasks);
+  order_tasks(v, tasks);
+  const TaskArrays t{tasks.row_panel.get(), tasks.column_panel.get(), first_of_row.get(), tasks.count};
+
+  tasks.step_first = zeroed(tasks.count + 1);
+  auto slots = zeroed(tasks.count * rows + 1);
+  const auto places = device_array<std::uint32_t>(tasks.count);
+  const auto sums = device_array<WorkSums>(tasks.count), sum = device_array<WorkSums>(1);
+  launch_warps(tasks.count, count_steps, v, t, tasks.step_first.get(), places.get(), slots.get(), sums.get());
+  with_cub_memory([&](void* memory, std::size_t& bytes) {
+    return cub::DeviceReduce::Reduce(memory, bytes, sums.get(), sum.get(), tasks.count, SumOfWork{}, WorkSums{},
+                                     cuda::stream());
+  });
+  sum_before(tasks.step_first);
+  sum_before(slots);
+  tasks.sums = last_of(sum);
+  tasks.steps = last_of(tasks.step_first);
+  tasks.step = device_array<Step>(tasks.steps);
+  launch_warps(tasks.count, write_steps, v, t, tasks.step_first.get(), tasks.step.get());
+
+  c.blocks = last_of(slots);
+  if (c.blocks > std::numeric_limits<std::int32_t>::max()) {
+    throw Error(ErrorCode::unsupported,
+                "C would have " + std::to_string(c.blocks) + " blocks: a GPU takes matrices of up to 2^31 - 1");
+  }
+  c.first = device_array<std::int64_t>(problem.rows.blocks + 1);
+  c.column = device_array<std::int32_t>(c.blocks);
+  c.at = zeroed(c.blocks + 1);
+  launch_each(problem.rows.blocks + 1, write_first, v, t, problem.rows.blocks, slots.get(), c.first.get());
+  launch_warps(tasks.count, write_columns, v, t, places.get(), slots.get(), c.column.get(), c.at.get());
+  sum_before(c.at);
+  c.numbers = last_of(c.at);
+  c.numbers_there = device_array<double>(c.numbers);
+  tasks.c_at = device_array<std::int64_t>(32 * tasks.count);
+  if (problem.old != nullptr) tasks.old_at = device_array<std::int64_t>(32 * tasks.count);
+  launch_warps(tasks.count, write_places, v, t, places.get(), c.view(), tasks.c_at.get(), tasks.old_at.get());
+  return tasks;
+}
+
+}  // namespace quadrille::block_dft

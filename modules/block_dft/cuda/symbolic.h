@@ -1,0 +1,50 @@
+// The symbolic phase on the device: which products of blocks are done, sorted by their place in C and then by k, and
+// where C has blocks.
+//
+// A task is what one thread block does: the pieces of C where a panel of rows meets a panel of columns. A step of a
+// task is an inner piece k at which both panels have something: bit r * columns + s of its mask says that piece (r, k)
+// of A times piece (k, s) of B is added to piece (r, s) of C.
+#pragma once
+
+#include "modules/block_dft/cuda/packed_factor.h"
+
+namespace quadrille::block_dft {
+
+/// A product of packed factors.
+struct SymbolicProblem {
+  const PackedFactor &a, &b;
+  const Pieces &rows, &inner, &columns;
+  PanelShape shape;
+  bool upper;                     ///< only blocks of C on and above the diagonal
+  bool filters;                   ///< by skip_below
+  const double* skip_below;       ///< [row block]
+  const DeviceMatrix::Data* old;  ///< places that C has beside those of products; null: none
+  bool retain;                    ///< it has no others
+};
+
+/// at_a and at_b in 16 bytes; extents: size of the inner piece, then from bit 8 A's mask and from bit 16 B's.
+struct Step {
+  std::uint32_t at_a, at_b, mask, extents;
+};
+
+/// Sums of tasks.
+struct WorkSums {
+  std::int64_t products = 0, skipped = 0;  ///< of blocks
+  double flops = 0;
+  double skipped_squares = 0;  ///< over blocks of C: (the sum of norm(A) norm(B) of what is skipped)^2
+};
+
+struct Tasks {
+  std::int64_t count = 0, steps = 0;
+  DeviceArray<std::int32_t> row_panel, column_panel;  ///< [task], by row and then column panel
+  DeviceArray<std::int64_t> order;                    ///< in which they are done, so that neighbours share panels
+  DeviceArray<std::int64_t> step_first;               ///< [task + 1]
+  DeviceArray<Step> step;
+  DeviceArray<std::int64_t> c_at, old_at;  ///< [32 task + bit]: of the piece in C's data; -1: not there
+  WorkSums sums;
+};
+
+/// The tasks, and C's places and memory, whose numbers are not set.
+Tasks find_tasks(const SymbolicProblem& problem, DeviceMatrix::Data& c);
+
+}  // namespace quadrille::block_dft

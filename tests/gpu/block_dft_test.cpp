@@ -1,0 +1,258 @@
+// Block-sparse products on the GPU against those of the CPU and dense ones, what is said of filtered ones, and bits.
+#include "core/backend/cuda/device_array.h"
+#include "core/error.h"
+#include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/device.h"
+#include "tests/backend_under_test.h"
+#include "tests/modules/block_dft/dense.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+namespace quadrille::block_dft {
+namespace {
+
+using namespace testing;
+using ::testing::HasSubstr;
+using Matrix = BlockMatrix<double>;
+
+/// NaN in the memory that the next products take.
+void poison_free_memory() {
+  constexpr std::int64_t bytes = 64 << 20;
+  const cuda::DeviceArray<char> memory(bytes, "a test", "");
+  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(memory.get(), 0xff, bytes, cuda::stream()));
+}
+
+bool same_bits(const Matrix& one, const Matrix& other) {
+  return one.stored() == other.stored() &&
+         std::memcmp(one.data().data(), other.data().data(), one.data().size_bytes()) == 0;
+}
+
+struct OnBoth {
+  Matrix cpu, gpu;
+  MultiplyReport of_cpu, of_gpu;
+};
+
+/// The product on the CPU, block by block, and on the GPU; the latter again with the same bits.
+OnBoth multiply_on_both(double alpha, Transpose op_a, const Matrix& a, Transpose op_b, const Matrix& b, double beta,
+                        const Matrix& c, MultiplyOptions options = {}) {
+  options.driver = Driver::own;
+  OnBoth out;
+  out.cpu = c;
+  out.of_cpu = multiply(alpha, op_a, a, op_b, b, beta, out.cpu, options);
+  const DeviceMatrix a_there(a), b_there(b);
+  for (int time = 0; time < 2; ++time) {
+    DeviceMatrix c_there(c);
+    poison_free_memory();
+    out.of_gpu = multiply_on_device(alpha, op_a, a_there, op_b, b_there, beta, c_there, options);
+    const Matrix found = c_there.fetch();
+    if (time > 0) {
+      EXPECT_TRUE(same_bits(found, out.gpu));
+    }
+    out.gpu = found;
+  }
+  return out;
+}
+
+/// Of sums of k terms of at most 1 each.
+double rounding(std::int64_t k, double alpha = 1) {
+  return (std::abs(alpha) + 1) * double(k + 4) * double(k + 4) * 0.5 * std::numeric_limits<double>::epsilon();
+}
+
+void expect_same(const OnBoth& both, double tolerance) {
+  std::vector<std::int32_t> columns[2];
+  both.cpu.for_each([&](std::int32_t, std::int32_t j, std::int64_t) { columns[0].push_back(j); });
+  both.gpu.for_each([&](std::int32_t, std::int32_t j, std::int64_t) { columns[1].push_back(j); });
+  for (std::int32_t i = 0; i < both.cpu.rows().count(); ++i) EXPECT_EQ(both.cpu.end(i), both.gpu.end(i));
+  EXPECT_EQ(columns[0], columns[1]);
+  EXPECT_LE(largest_difference(dense_of(both.cpu), dense_of(both.gpu)), tolerance);
+  EXPECT_EQ(both.of_cpu.products, both.of_gpu.products);
+  EXPECT_EQ(both.of_cpu.skipped, both.of_gpu.skipped);
+  EXPECT_EQ(both.of_cpu.filtered_blocks, both.of_gpu.filtered_blocks);
+  EXPECT_DOUBLE_EQ(both.of_cpu.flops, both.of_gpu.flops);
+  EXPECT_NEAR(both.of_cpu.skipped_bound, both.of_gpu.skipped_bound, 1e-12 * both.of_cpu.skipped_bound);
+  EXPECT_NEAR(both.of_cpu.filtered_norm, both.of_gpu.filtered_norm, 1e-10 * (1 + both.of_cpu.filtered_norm));
+}
+
+/// Sizes of 1 to `largest`.
+BlockSizes any_sizes(std::int32_t count, std::int32_t largest) {
+  std::vector<std::int32_t> kinds(static_cast<std::size_t>(largest));
+  std::iota(kinds.begin(), kinds.end(), 1);
+  return random_sizes(count, kinds, next_seed());
+}
+
+Matrix random_matrix(const BlockSizes& rows, const BlockSizes& columns, double occupation, double decay = 0,
+                     Symmetry symmetry = Symmetry::none) {
+  return random_blocks<double>(rows, columns, symmetry, occupation, next_seed(), decay);
+}
+
+TEST(CudaBlockMatrix, ComesBackAsItWasSent) {
+  const BlockSizes rows = any_sizes(20, 40), columns = any_sizes(17, 40);
+  const Matrix a = random_matrix(rows, columns, 0.3);
+  const DeviceMatrix there(a);
+  EXPECT_EQ(there.block_count(), a.block_count());
+  EXPECT_EQ(there.fetch().to_dense(), a.to_dense());
+  Matrix put(BlockSizes({2, 1}), BlockSizes({2}));  // whose blocks lie in the order in which they came
+  put.put(1, 0, std::vector<double>{5, 6});
+  put.put(0, 0, std::vector<double>{1, 2, 3, 4});
+  EXPECT_EQ(DeviceMatrix(put).fetch().to_dense(), put.to_dense());
+  EXPECT_EQ(DeviceMatrix(Matrix(rows, columns)).fetch().block_count(), 0);
+}
+
+TEST(CudaBlockProducts, EverySize) {
+  for (std::int32_t size = 1; size <= 128; size += size < 50 ? 1 : 13) {
+    SCOPED_TRACE(size);
+    const BlockSizes m({size, 1, size, size}), k({3, size, size}), n({size, 2, size, size, size, size, size});
+    const Matrix a = random_matrix(m, k, 0.8), b = random_matrix(k, n, 0.8);
+    expect_same(multiply_on_both(1, Transpose::no, a, Transpose::no, b, 0, Matrix(m, n)), rounding(k.total()));
+    const BlockSizes alike(std::vector<std::int32_t>(13, size));
+    const Matrix c = random_matrix(alike, alike, 0.5), d = random_matrix(alike, alike, 0.5);
+    expect_same(multiply_on_both(1, Transpose::no, c, Transpose::no, d, 0, Matrix(alike, alike)),
+                rounding(alike.total()));
+  }
+}
+
+TEST(CudaBlockProducts, MixedSizesAndOccupationsAgainstDenseProducts) {
+  for (const std::int32_t largest : {3, 8, 13, 24, 32, 80}) {
+    for (const double occupation : {0.02, 0.3, 1.0}) {
+      SCOPED_TRACE(largest);
+      const BlockSizes m = any_sizes(41, largest), k = any_sizes(37, largest), n = any_sizes(29, largest);
+      const Matrix a = random_matrix(m, k, occupation), b = random_matrix(k, n, occupation);
+      const OnBoth both = multiply_on_both(1, Transpose::no, a, Transpose::no, b, 0, Matrix(m, n));
+      expect_same(both, rounding(k.total()));
+      const Dense dense = dense_multiplied(dense_of(a), dense_of(b), m.total(), k.total(), n.total());
+      EXPECT_LE(largest_difference(dense_of(both.gpu), dense), rounding(k.total()));
+    }
+  }
+}
+
+TEST(CudaBlockProducts, AllTransposesAlphaAndBeta) {
+  for (const Transpose op_a : {Transpose::no, Transpose::yes}) {
+    for (const Transpose op_b : {Transpose::no, Transpose::yes}) {
+      for (const auto& [alpha, beta] : {std::pair(1.0, 0.0), std::pair(-1.5, 0.75), std::pair(0.0, 2.0)}) {
+        const BlockSizes m = any_sizes(19, 40), k = any_sizes(23, 40), n = any_sizes(21, 40);
+        const bool turn_a = op_a == Transpose::yes, turn_b = op_b == Transpose::yes;
+        const Matrix a = random_matrix(turn_a ? k : m, turn_a ? m : k, 0.4);
+        const Matrix b = random_matrix(turn_b ? n : k, turn_b ? k : n, 0.4);
+        const Matrix c = random_matrix(m, n, 0.2);
+        expect_same(multiply_on_both(alpha, op_a, a, op_b, b, beta, c), rounding(k.total(), alpha));
+        expect_same(multiply_on_both(alpha, op_a, a, op_b, b, beta, c, {.retain_sparsity = true}),
+                    rounding(k.total(), alpha));
+      }
+    }
+  }
+}
+
+TEST(CudaBlockProducts, SymmetriesOfFactorsAndResult) {
+  const BlockSizes sizes = any_sizes(31, 45);
+  for (const Symmetry symmetry : {Symmetry::symmetric, Symmetry::antisymmetric}) {
+    const Matrix a = random_matrix(sizes, sizes, 0.3, 0, symmetry), b = random_matrix(sizes, sizes, 0.3);
+    expect_same(multiply_on_both(1, Transpose::yes, a, Transpose::no, b, 0, Matrix(sizes, sizes)),
+                rounding(sizes.total()));
+    const OnBoth square =
+        multiply_on_both(1, Transpose::no, a, Transpose::no, a, 0, Matrix(sizes, sizes, Symmetry::symmetric));
+    expect_same(square, rounding(sizes.total()));
+    for (std::int32_t i = 0; i < sizes.count(); ++i) {
+      const std::vector<double> block = square.gpu.get(i, i);
+      for (std::int32_t p = 0; p < sizes.size(i) && !block.empty(); ++p) {
+        for (std::int32_t q = 0; q < p; ++q) {
+          ASSERT_EQ(block[std::size_t(p * sizes.size(i) + q)], block[std::size_t(q * sizes.size(i) + p)]);
+        }
+      }
+    }
+  }
+}
+
+TEST(CudaBlockProducts, WhatIsFilteredStaysWithinItsBound) {
+  std::int64_t skipped = 0, filtered = 0;
+  for (const std::int32_t largest : {13, 24, 50}) {
+    const BlockSizes m = any_sizes(60, largest), k = any_sizes(70, largest), n = any_sizes(55, largest);
+    const Matrix a = random_matrix(m, k, 0.7, 0.7), b = random_matrix(k, n, 0.7, 0.7), c = random_matrix(m, n, 0.1);
+    for (const double eps : {1e-6, 1e-3, 0.1}) {
+      for (const double beta : {0.0, 0.5}) {
+        const OnBoth exact = multiply_on_both(-3, Transpose::no, a, Transpose::no, b, beta, c);
+        const OnBoth both = multiply_on_both(-3, Transpose::no, a, Transpose::no, b, beta, c, {.eps = eps});
+        expect_same(both, rounding(k.total(), 3));
+        EXPECT_LE(difference_norm(dense_of(both.gpu), dense_of(exact.gpu)),
+                  both.of_gpu.bound + 1e-13 * frobenius_norm(exact.gpu));
+        for (const double norm : block_norms(both.gpu)) EXPECT_GE(norm, eps * (1 - 1e-14));
+        skipped += both.of_gpu.skipped;
+        filtered += both.of_gpu.filtered_blocks;
+      }
+    }
+  }
+  EXPECT_GT(skipped, 0);
+  EXPECT_GT(filtered, 0);
+}
+
+TEST(CudaBlockProducts, FilteredSquaresOfSymmetricMatrices) {
+  const BlockSizes sizes = any_sizes(80, 30);
+  const Matrix a = random_matrix(sizes, sizes, 0.8, 0.6, Symmetry::symmetric);
+  const OnBoth both = multiply_on_both(1, Transpose::no, a, Transpose::no, a, 0,
+                                       Matrix(sizes, sizes, Symmetry::symmetric), {.eps = 1e-4});
+  expect_same(both, rounding(sizes.total()));
+  EXPECT_GT(both.of_gpu.skipped, 0);
+}
+
+TEST(CudaBlockProducts, ResultMayBeAFactor) {
+  const BlockSizes sizes = any_sizes(25, 30);
+  const Matrix a = random_matrix(sizes, sizes, 0.4);
+  Matrix on_cpu = a;
+  multiply(2.0, Transpose::no, on_cpu, Transpose::yes, on_cpu, 1.0, on_cpu);
+  DeviceMatrix there(a);
+  multiply_on_device(2, Transpose::no, there, Transpose::yes, there, 1, there);
+  EXPECT_LE(largest_difference(dense_of(there.fetch()), dense_of(on_cpu)), rounding(sizes.total(), 2));
+}
+
+TEST(CudaBlockProducts, ManyTasks) {
+  const BlockSizes sizes = random_sizes(700, {5, 13}, next_seed());
+  const Matrix a = random_matrix(sizes, sizes, 0.05), b = random_matrix(sizes, sizes, 0.05);
+  expect_same(multiply_on_both(1, Transpose::no, a, Transpose::no, b, 0, Matrix(sizes, sizes)),
+              rounding(sizes.total()));
+}
+
+TEST(CudaBlockProducts, EmptyMatrices) {
+  const BlockSizes sizes = any_sizes(9, 30);
+  const Matrix a = random_matrix(sizes, sizes, 0.5), none(sizes, sizes);
+  expect_same(multiply_on_both(1, Transpose::no, a, Transpose::no, none, 0, none), 0);
+  expect_same(multiply_on_both(1, Transpose::no, none, Transpose::no, none, 2, a), 1e-15);
+}
+
+TEST(CudaBlockProducts, NotANumberStaysInItsRowsAndColumns) {
+  const BlockSizes sizes({13, 13, 23, 23, 5});
+  Matrix a = random_matrix(sizes, sizes, 1);
+  const Matrix b = random_matrix(sizes, sizes, 1);
+  a.block(a.find(1, 2))[7] = std::numeric_limits<double>::quiet_NaN();  // row 0 of the block, row 13 of the matrix
+  const OnBoth both = multiply_on_both(1, Transpose::no, a, Transpose::no, b, 0, Matrix(sizes, sizes));
+  const Dense found = dense_of(both.gpu);
+  const std::int64_t n = sizes.total();
+  for (std::int64_t p = 0; p < n; ++p) {
+    for (std::int64_t q = 0; q < n; ++q) EXPECT_EQ(std::isnan(found[std::size_t(p * n + q)]), p == 13);
+  }
+}
+
+TEST(CudaBlockProducts, BadInput) {
+  const BlockSizes sizes({2, 3}), others({3, 2});
+  const DeviceMatrix a(Matrix(sizes, sizes)), b(Matrix(others, sizes));
+  DeviceMatrix c(Matrix(sizes, sizes));
+  const auto message = [&](const DeviceMatrix& right, const MultiplyOptions& options) -> std::string {
+    try {
+      multiply_on_device(1, Transpose::no, a, Transpose::no, right, 0, c, options);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message(b, {}), HasSubstr("columns of op(A) and rows of op(B) must be divided into the same blocks"));
+  EXPECT_THAT(message(a, {.eps = -1}), HasSubstr("eps = -1"));
+  EXPECT_THAT(message(a, {.eps = 1e-3, .mixed = true}), HasSubstr("mixed precision needs the CPU"));
+  EXPECT_EQ(message(a, {}), "");
+}
+
+}  // namespace
+}  // namespace quadrille::block_dft
