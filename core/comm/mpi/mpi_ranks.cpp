@@ -43,7 +43,7 @@ class MpiChannel final : public Channel {
     for (std::size_t k = 0; k < messages.size(); ++k) {
       const Message& m = messages[k];
       for (std::size_t at = 0; at < m.bytes; at += most) {
-        const int bytes = int(std::min(most, m.bytes - at)), tag = m.direction;
+        const int bytes = int(std::min(most, m.bytes - at)), tag = m.direction + 8 * int(at / most);
         if (m.receive != nullptr) {
           check(MPI_Recv_init(static_cast<char*>(m.receive) + at, bytes, MPI_BYTE, to_from[k].second, tag, comm,
                               &requests_.emplace_back(MPI_REQUEST_NULL)),
