@@ -27,7 +27,7 @@ std::int32_t ListPasses::run(bool energy, bool quanta) {
   passes_ = 0;
   const auto until_it_fits = [&](Method method) {
     for (;;) {
-      const ListPass done = pass(method, energy, quanta || energy);
+      const ListPass done = pass(method, energy, method == options_.forces.method && (quanta || energy));
       if (done.infinite >= 0 || !is_fixed(method) || !rescale(method, done.watch)) return done.infinite;
     }
   };
