@@ -1,5 +1,6 @@
 // What a build without CUDA has in place of cuda/.
 #include "core/error.h"
+#include "modules/md/dynamics_engine.h"
 #include "modules/md/list_engine.h"
 #include "modules/md/pair_engine.h"
 
@@ -15,5 +16,8 @@ namespace {
 
 std::unique_ptr<PairEngine> make_cuda_engine(const PairOrder&, const ListedPairs&) { refuse(); }
 std::unique_ptr<ListEngine> make_cuda_list_engine(const System&, const ListOptions&) { refuse(); }
+std::unique_ptr<DynamicsEngine> make_cuda_dynamics(const System&, std::span<const double>, const DynamicsOptions&) {
+  refuse();
+}
 
 }  // namespace quadrille::md

@@ -68,15 +68,7 @@ bool ListForces::State::stale_lists(std::span<const double> positions, const std
     if (far) moved = true;
     if (bad) lost = true;
   });
-  if (lost) {
-    check_positions(system.size(), options.forces, positions, box);
-    for (std::size_t n = 0; n < positions.size(); ++n) {
-      if (std::abs(positions[n]) < most[n % 3]) continue;
-      throw Error(ErrorCode::numerical,
-                  fmt::format("particle {} is lost: its coordinate {} is {:g}, more than 2^18 box edges away",
-                              n / 3 + 1, "xyz"[n % 3], positions[n]));
-    }
-  }
+  if (lost) check_places(system.size(), options.forces, positions, box);
   return moved;
 }
 

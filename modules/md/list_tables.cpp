@@ -53,6 +53,17 @@ System system_of_lists(System system, const ListOptions& options) {
   return system;
 }
 
+void check_places(std::int64_t size, const ForceOptions& options, std::span<const double> positions,
+                  const std::array<double, 3>& box) {
+  check_positions(size, options, positions, box);
+  for (std::size_t n = 0; n < positions.size(); ++n) {
+    if (std::abs(positions[n]) < furthest * box[n % 3]) continue;
+    throw Error(ErrorCode::numerical,
+                fmt::format("particle {} is lost: its coordinate {} is {:g}, more than 2^18 box edges away", n / 3 + 1,
+                            "xyz"[n % 3], positions[n]));
+  }
+}
+
 double constant_force(const System& system, const ListOptions& options) {
   if (options.truncation != Truncation::shifted_force) return 0;
   double most = 0, charge = 0;

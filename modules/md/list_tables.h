@@ -12,6 +12,10 @@ namespace quadrille::md {
 /// Errors: see ListForces. The system without what lists do not read.
 System system_of_lists(System system, const ListOptions& options);
 
+/// Errors as those of check_positions(), and ErrorCode::numerical for a particle that is beyond `furthest` edges.
+void check_places(std::int64_t size, const ForceOptions& options, std::span<const double> positions,
+                  const std::array<double, 3>& box);
+
 /// What single precision may take from a distance is little beside this: lists are built for a radius that much larger.
 constexpr double list_margin = 1e-5;
 inline double list_radius(const ListOptions& options) {

@@ -101,6 +101,29 @@ struct DeviceWatch {
 /// Overwrites `watch`.
 void launch_watch(const PairSums& sums, std::int64_t size, bool fixed, bool energy, DeviceWatch* watch);
 
+// -- motion (integrate.cu) --
+
+/// From forces to the next positions.
+struct Advance {
+  DeviceParticles particles;
+  DeviceBox box;
+  const double* forces;  ///< sums by slot, x, y, z one after the other
+  double unit;           ///< that they are multiplied by
+  double half_step;      ///< of time
+  int kicks;             ///< by half a step: 2, or 1 where velocities are those of whole steps
+  double move_squared;   ///< no particle may move further, squared
+  double stale_squared;  ///< lists are stale when one has, since they were built
+  // Of a thermostat; without, `noise` and `kept` are not read.
+  bool thermostat;
+  double kept, noise;
+  std::uint64_t seed;
+};
+/// Halts with lists_stale, moved_too_far (before anything else is done to that particle) or lost.
+template <class T>
+void launch_advance(const Advance& advance, Place<T>* at, const Gate& gate);
+/// The last half kick of a step.
+void launch_kick(const Advance& advance);
+
 // -- from and to the order of particles, and sums in it (particle_order.cu) --
 
 /// out [particle][x, y, z] = factor times numbers by slot.
