@@ -65,8 +65,8 @@ QUADRILLE_INLINE Separation<double, V> separation(const ListProblem<double>& pro
   return d;
 }
 
-/// V slots and their sums.
-template <class Sum, int V, bool coulomb, bool typed, bool energy>
+/// V slots and their sums. Without `may_shift` forces are not shifted, whatever the problem says.
+template <class Sum, int V, bool coulomb, bool typed, bool energy, bool may_shift = true>
 struct ListBlock : BlockSums<Sum, V, energy> {
   using T = typename Sum::Real;
   using Reals = Vec<T, V>;
@@ -75,7 +75,22 @@ struct ListBlock : BlockSums<Sum, V, energy> {
 
   Places<T, V> place;
   Reals charge;
-  Slots<V> row;  ///< of type tables
+  Slots<V> row;             ///< of type tables
+  Parameters<T, V> of_one;  ///< where there is one type
+
+  /// What the other particles of V entries have.
+  struct Others {
+    Places<T, V> place;
+    Slots<V> type;
+    Reals charge;
+  };
+  QUADRILLE_INLINE static Others fetched(const ListProblem<T>& problem, const std::int32_t* slots) {
+    Others out{places<V>(problem.at, slots), {}, {}};
+    const Slots<V> index = load<std::int32_t, V>(slots);
+    if constexpr (typed) out.type = simd::gather<std::int32_t, V>(problem.type, index);
+    if constexpr (coulomb) out.charge = simd::gather<T, V>(problem.charge_at, index);
+    return out;
+  }
 
   QUADRILLE_INLINE void begin(const ListProblem<T>& problem, std::int64_t first) {
     Lanes<std::int32_t, V> slots;
@@ -83,6 +98,7 @@ struct ListBlock : BlockSums<Sum, V, energy> {
     place = places<V>(problem.at, slots.at);
     charge = load<T, V>(problem.charge_at + first);
     row = load<std::int32_t, V>(problem.type + first) * problem.types;
+    of_one = from_tables(problem, Slots<V>{});
     this->clear();
   }
 
@@ -90,7 +106,7 @@ struct ListBlock : BlockSums<Sum, V, energy> {
     if constexpr (!typed) return simd::broadcast<T, V>(table[0]);
     return simd::gather<T, V>(table, at);
   }
-  QUADRILLE_INLINE static Parameters<T, V> parameters(const ListProblem<T>& problem, Slots<V> at) {
+  QUADRILLE_INLINE static Parameters<T, V> from_tables(const ListProblem<T>& problem, Slots<V> at) {
     Parameters<T, V> of{of_types(problem.force12, at), of_types(problem.force6, at), {}, {}};
     if constexpr (energy) {
       of.energy12 = of_types(problem.energy12, at);
@@ -100,10 +116,13 @@ struct ListBlock : BlockSums<Sum, V, energy> {
   }
 
   /// Within the cutoff, shifted as the problem says; else nothing.
-  QUADRILLE_INLINE static Interaction<T, V> regular(const ListProblem<T>& problem, Reals squared, Reals charges,
-                                                    Slots<V> at) {
-    Interaction<T, V> pair = interaction<coulomb, energy, T, V, Reciprocals::rounded>(
-        problem, squared, parameters(problem, at), charges, true);
+  QUADRILLE_INLINE Interaction<T, V> regular(const ListProblem<T>& problem, Reals squared, const Others& others) const {
+    const Slots<V> at = row + others.type;
+    Reals charges{};
+    if constexpr (coulomb) charges = product_with(problem, others.charge);
+    const Parameters<T, V> of = typed ? from_tables(problem, at) : of_one;
+    Interaction<T, V> pair =
+        interaction<coulomb, energy, T, V, Reciprocals::rounded>(problem, squared, of, charges, true);
     Reals shift{};
     if constexpr (energy) {
       shift = of_types(problem.energy_shift, at);
@@ -112,7 +131,7 @@ struct ListBlock : BlockSums<Sum, V, energy> {
         shift = rounded::fused<T, V>(charges, coefficient, shift);
       }
     }
-    if (problem.shifted_force) {
+    if (may_shift && problem.shifted_force) {
       Reals edge = of_types(problem.edge_force, at);
       if constexpr (coulomb) edge = rounded::fused<T, V>(charges, simd::broadcast<T, V>(problem.edge_coulomb), edge);
       const Reals inverse_distance = inverse_root<Reciprocals::rounded, T, V>(squared);
@@ -130,18 +149,13 @@ struct ListBlock : BlockSums<Sum, V, energy> {
     return pair;
   }
 
-  QUADRILLE_INLINE Reals charges(const ListProblem<T>& problem, Reals other) const {
+  QUADRILLE_INLINE Reals product_with(const ListProblem<T>& problem, Reals other) const {
     return rounded::product(rounded::product(charge, other), simd::broadcast<T, V>(problem.coulomb));
   }
 
-  QUADRILLE_INLINE void meet(const ListProblem<T>& problem, const std::int32_t* slots) {
-    const Separation<T, V> d = separation<V>(problem, place, places<V>(problem.at, slots));
-    const Slots<V> others = load<std::int32_t, V>(slots);
-    Slots<V> at{};
-    if constexpr (typed) at = row + simd::gather<std::int32_t, V>(problem.type, others);
-    Reals product{};
-    if constexpr (coulomb) product = charges(problem, simd::gather<T, V>(problem.charge_at, others));
-    add(problem, d, regular(problem, d.squared, product, at));
+  QUADRILLE_INLINE void meet(const ListProblem<T>& problem, const Others& others) {
+    const Separation<T, V> d = separation<V>(problem, place, others.place);
+    add(problem, d, regular(problem, d.squared, others));
   }
 
   /// Pairs that are taken away or have parameters of their own, an entry of each lane at a time.
@@ -181,17 +195,13 @@ struct ListBlock : BlockSums<Sum, V, energy> {
       energy12.at[lane] = pair.energy12;
       energy6.at[lane] = pair.energy6;
     }
-    const Separation<T, V> d = separation<V>(problem, place, places<V>(problem.at, slots.at));
-    const Slots<V> others = slots.vector();
-    Slots<V> at{};
-    if constexpr (typed) at = row + simd::gather<std::int32_t, V>(problem.type, others);
-    Reals regular_product{};
-    if constexpr (coulomb) regular_product = charges(problem, simd::gather<T, V>(problem.charge_at, others));
+    const Others others = fetched(problem, slots.at);
+    const Separation<T, V> d = separation<V>(problem, place, others.place);
     const Reals own_product = rounded::product(product.vector(), simd::broadcast<T, V>(problem.coulomb));
     const Parameters<T, V> of{force12.vector(), force6.vector(), energy12.vector(), energy6.vector()};
     const Interaction<T, V> own =
         interaction<coulomb, energy, T, V, Reciprocals::rounded>(problem, d.squared, of, own_product, false);
-    const Interaction<T, V> taken = regular(problem, d.squared, regular_product, at);
+    const Interaction<T, V> taken = regular(problem, d.squared, others);
     const simd::Mask<T, V> removed = kinds.vector() == simd::broadcast<T, V>(T(2));
     const simd::Mask<T, V> absent = kinds.vector() == simd::broadcast<T, V>(T(0));
     const Reals none{};

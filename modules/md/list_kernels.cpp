@@ -20,7 +20,9 @@ void pass(const ListProblem<typename Sum::Real>& problem, const GroupedLists& li
     const std::int32_t length = lists.length[group];
     for (std::int32_t from = 0; from < length; from += carry_interval) {
       const std::int32_t to = from + carry_interval < length ? from + carry_interval : length;
-      for (std::int32_t n = from; n < to; ++n) block.meet(problem, entries + std::int64_t(n) * V);
+      for (std::int32_t n = from; n < to; ++n) {
+        block.meet(problem, block.fetched(problem, entries + std::int64_t(n) * V));
+      }
       block.carry(to - from);
     }
     block.meet_listed(problem, first, std::int32_t(out.slots) - 1);

@@ -11,6 +11,7 @@ namespace quadrille::md {
 namespace {
 
 constexpr int block = 128;
+constexpr std::int32_t word = 32;  ///< bits of found particles
 unsigned blocks_of(std::int64_t count) { return unsigned((count + block - 1) / block); }
 __device__ std::int64_t thread_number() { return std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 
@@ -58,41 +59,62 @@ __device__ bool left_out(const ListBuild& build, std::int32_t particle, std::int
   return false;
 }
 
-// The same differences and comparisons as on the CPU (near_slots in list_kernels.cpp), hence the same lists.
+/// As on the CPU (near_slots in list_kernels.cpp), hence the same lists.
+__device__ __forceinline__ float squared_distance(const ListBuild& build, const Place<float>& a,
+                                                  const Place<float>& b) {
+  const auto along = [](std::int32_t i, std::int32_t j, float unit) {
+    return __fmul_rn(float(std::int32_t(std::uint32_t(i) - std::uint32_t(j))), unit);
+  };
+  const float x = along(a.x, b.x, build.unit[0]), y = along(a.y, b.y, build.unit[1]),
+              z = along(a.z, b.z, build.unit[2]);
+  return __fmaf_rn(x, x, __fmaf_rn(y, y, __fmul_rn(z, z)));
+}
+
 template <bool exclusions>
 __global__ void __launch_bounds__(block) find_neighbours(const __grid_constant__ ListBuild build,
                                                          const __grid_constant__ DeviceLists lists, const Gate gate) {
   const std::int64_t slot = thread_number(), group = slot / list_lanes;
   if (slot >= build.slots) return;  // whole warps
-  std::int32_t* const out = lists.entries + group * lists.capacity * list_lanes + slot % list_lanes;
+  ListQuad* const out = lists.quads + group * (lists.capacity / list_stride) * list_lanes + slot % list_lanes;
+  const auto nobody = std::int32_t(build.slots - 1);
+  ListQuad quad{nobody, nobody, nobody, nobody};
   std::int32_t count = 0;
+  // The last of `count` entries, and the quad where it is full.
+  const auto add = [&](std::int32_t entry) {
+#pragma unroll
+    for (int m = 0; m + 1 < list_stride; ++m) quad.slot[m] = quad.slot[m + 1];
+    quad.slot[list_stride - 1] = entry;
+    ++count;
+    if (count % list_stride == 0 && count <= lists.capacity) out[(count / list_stride - 1) * list_lanes] = quad;
+  };
   if (slot < build.size) {
     const Place<float> mine = build.near[slot];
     const std::int32_t particle = exclusions ? build.particle_of[slot] : 0;
-    const auto along = [](std::int32_t a, std::int32_t b, float unit) {
-      return __fmul_rn(float(std::int32_t(std::uint32_t(a) - std::uint32_t(b))), unit);
-    };
     build.grid.near(build.cell[slot], [&](std::int32_t first, std::int32_t beyond) {
       const std::int32_t end = build.begin[beyond];
+      for (std::int32_t from = build.begin[first]; from < end; from += word) {
+        // Most are too far. So the few are added afterwards, which lanes of a warp do for different ones at once.
+        const std::int32_t candidates = min(word, end - from);
+        unsigned found = 0;
 #pragma unroll 4
-      for (std::int32_t j = build.begin[first]; j < end; ++j) {
-        const Place<float> other = build.near[j];
-        const float x = along(mine.x, other.x, build.unit[0]), y = along(mine.y, other.y, build.unit[1]),
-                    z = along(mine.z, other.z, build.unit[2]);
-        const float squared = __fmaf_rn(x, x, __fmaf_rn(y, y, __fmul_rn(z, z)));
-        if (!(squared < build.radius_squared) || j == slot) continue;
-        if (exclusions && left_out(build, particle, j)) continue;
-        if (count < lists.capacity) out[count * list_lanes] = j;
-        ++count;
+        for (std::int32_t n = 0; n < candidates; ++n) {
+          found |= unsigned(squared_distance(build, mine, build.near[from + n]) < build.radius_squared) << n;
+        }
+        if (slot >= from && slot < from + word) found &= ~(1u << (slot - from));
+        for (; found != 0; found &= found - 1) {
+          const std::int32_t other = from + __ffs(int(found)) - 1;
+          if (!exclusions || !left_out(build, particle, other)) add(other);
+        }
       }
     });
   }
   std::int32_t longest = count;
 #pragma unroll
-  for (int step = 16; step > 0; step /= 2) longest = max(longest, __shfl_xor_sync(0xffffffffu, longest, step));
+  for (int step = int(list_lanes) / 2; step > 0; step /= 2)
+    longest = max(longest, __shfl_xor_sync(0xffffffffu, longest, step));
   longest = (longest + list_stride - 1) / list_stride * list_stride;
   const std::int32_t kept = min(longest, lists.capacity);
-  for (std::int32_t n = count; n < kept; ++n) out[n * list_lanes] = std::int32_t(build.slots - 1);
+  while (count < kept) add(nobody);
   if (slot % list_lanes != 0) return;
   lists.length[group] = kept;
   if (longest <= lists.capacity) return;

@@ -129,8 +129,8 @@ void CudaListEngine<T>::set_box(const std::array<double, 3>& box) {
   const auto wanted = std::int32_t(std::min(1.5 * even + 16, double(size_) + list_stride)) / list_stride * list_stride;
   if (wanted <= capacity_) return;
   capacity_ = wanted;
-  entries_.reset();
-  entries_ = room<std::int32_t>(slots_ * capacity_);
+  quads_.reset();
+  quads_ = room<ListQuad>(slots_ * capacity_ / list_stride);
 }
 
 template <class T>
@@ -188,8 +188,8 @@ void CudaListEngine<T>::find_lists(const Gate& gate) {
 template <class T>
 void CudaListEngine<T>::grow_lists(std::int32_t longest, const Gate& gate) {
   capacity_ = (longest + longest / 8 + list_stride) / list_stride * list_stride;
-  entries_.reset();
-  entries_ = room<std::int32_t>(slots_ * capacity_);
+  quads_.reset();
+  quads_ = room<ListQuad>(slots_ * capacity_ / list_stride);
   find_lists(gate);
 }
 

@@ -64,7 +64,7 @@ class CudaListEngine final : public ListEngine {
   void to_slots(std::span<const double> numbers, ThreeDevice& by_slot);
   std::vector<double> in_order(const ThreeDevice& by_slot, double factor);
   ListProblem<T> problem() const;
-  DeviceLists lists() const { return {entries_.get(), length_.get(), capacity_}; }
+  DeviceLists lists() const { return {quads_.get(), length_.get(), capacity_}; }
 
   const System& system_;
   const ListOptions options_;
@@ -90,7 +90,8 @@ class CudaListEngine final : public ListEngine {
   cuda::DeviceArray<Place<float>> near_;  ///< in double only: there places are not what lists are built from
   cuda::DeviceArray<char> workspace_;
   // Lists.
-  cuda::DeviceArray<std::int32_t> entries_, length_;
+  cuda::DeviceArray<ListQuad> quads_;
+  cuda::DeviceArray<std::int32_t> length_;
   std::int32_t capacity_ = 0;
   cuda::DeviceArray<Halt> halt_;
   // Coefficients and sums.

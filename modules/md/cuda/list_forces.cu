@@ -27,7 +27,7 @@ __device__ bool misfit(const BlockSums<Sum, 1, false>& sums, float safe_ratio) {
   return bad || (Sum::fixed && !(sums.worst_ratio <= safe_ratio));
 }
 
-template <class Sum, bool coulomb, bool typed, bool energy>
+template <class Sum, bool coulomb, bool typed, bool energy, bool may_shift>
 __global__ void __launch_bounds__(block)
     list_pass(const __grid_constant__ ListProblem<typename Sum::Real> problem,
               const __grid_constant__ DeviceLists lists, const __grid_constant__ PairSums out, const Gate gate,
@@ -35,17 +35,27 @@ __global__ void __launch_bounds__(block)
   if (closed(gate)) return;
   const std::int64_t slot = std::int64_t(blockIdx.x) * block + threadIdx.x, group = slot / list_lanes;
   if (slot >= out.slots) return;
-  ListBlock<Sum, 1, coulomb, typed, energy> mine;
+  using Block = ListBlock<Sum, 1, coulomb, typed, energy, may_shift>;
+  Block mine;
   mine.begin(problem, slot);
-  const std::int32_t* entry = lists.entries + group * lists.capacity * list_lanes + slot % list_lanes;
-  const std::int32_t length = lists.length[group];
-  for (std::int32_t from = 0; from < length; from += carry_interval) {
-    const std::int32_t count = min(carry_interval, length - from);
-    for (std::int32_t n = 0; n < count; n += list_stride, entry += list_stride * list_lanes) {
+  const ListQuad* quad = lists.quads + group * (lists.capacity / list_stride) * list_lanes + slot % list_lanes;
+  std::int32_t left = lists.length[group] / list_stride;
+  ListQuad next = *quad;  // of an empty list any, which is not met
+  while (left > 0) {
+    const std::int32_t count = min(carry_interval / list_stride, left);
+    left -= count;
+    for (std::int32_t n = 0; n < count; ++n) {
+      // A quad is on its way while the one before it is met, and all its particles at once.
+      const ListQuad now = next;
+      if (n + 1 < count || left > 0) quad += list_lanes;
+      next = *quad;
+      typename Block::Others others[list_stride];
 #pragma unroll
-      for (int m = 0; m < list_stride; ++m) mine.meet(problem, entry + m * list_lanes);
+      for (int m = 0; m < list_stride; ++m) others[m] = Block::fetched(problem, now.slot + m);
+#pragma unroll
+      for (int m = 0; m < list_stride; ++m) mine.meet(problem, others[m]);
     }
-    mine.carry(count);
+    mine.carry(count * list_stride);
   }
   mine.meet_listed(problem, slot, std::int32_t(out.slots) - 1);
   mine.store(out, slot);
@@ -62,10 +72,16 @@ void launch(const ListForm& form, const ListProblem<typename Sum::Real>& problem
     kernel<<<blocks, block, 0, cuda::stream()>>>(problem, lists, out, gate, safe_ratio);
     cuda::check(cudaGetLastError(), "the launch of forces from neighbour lists");
   };
-  if (form.coulomb)
-    return form.energy ? start(list_pass<Sum, true, true, true>) : start(list_pass<Sum, true, true, false>);
-  if (form.energy) return start(list_pass<Sum, false, true, true>);
-  form.typed ? start(list_pass<Sum, false, true, false>) : start(list_pass<Sum, false, false, false>);
+  const bool shift = problem.shifted_force;
+  if (form.coulomb) {
+    if (form.energy) return start(list_pass<Sum, true, true, true, true>);
+    return shift ? start(list_pass<Sum, true, true, false, true>) : start(list_pass<Sum, true, true, false, false>);
+  }
+  if (form.energy) return start(list_pass<Sum, false, true, true, true>);
+  if (form.typed) {
+    return shift ? start(list_pass<Sum, false, true, false, true>) : start(list_pass<Sum, false, true, false, false>);
+  }
+  shift ? start(list_pass<Sum, false, false, false, true>) : start(list_pass<Sum, false, false, false, false>);
 }
 
 __global__ void watch_pass(const __grid_constant__ PairSums sums, std::int64_t size, bool fixed, bool energy,

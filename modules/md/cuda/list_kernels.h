@@ -10,7 +10,7 @@ namespace quadrille::md {
 
 /// Particles whose lists are interleaved: a warp.
 constexpr std::int64_t list_lanes = 32;
-/// Entries that are met without a look at what comes next; lengths of lists are multiples of it.
+/// Entries of a list that lie together and are fetched at once; lengths of lists are multiples of it.
 constexpr std::int32_t list_stride = 4;
 
 /// Particles by slot; the last slots, one at least, are nobody's.
@@ -28,11 +28,15 @@ struct DeviceBox {
   double edges[3], inverse_units[3];  ///< inverse_units: 2^32 / edge
 };
 
-/// Lists of group g of `list_lanes` slots: entry n of lane l is entries[(g capacity + n) list_lanes + l].
+/// Lists of group g of `list_lanes` slots: entries 4 n ... 4 n + 3 of lane l are a quad,
+/// quads[(g capacity / 4 + n) list_lanes + l].
+struct alignas(16) ListQuad {
+  std::int32_t slot[list_stride];
+};
 struct DeviceLists {
-  std::int32_t* entries;
-  std::int32_t* length;  ///< [group]
-  std::int32_t capacity;
+  ListQuad* quads;
+  std::int32_t* length;   ///< [group]
+  std::int32_t capacity;  ///< entries of a list, a multiple of list_stride
 };
 
 /// Nothing has halted.
