@@ -65,7 +65,8 @@ class QUADRILLE_API Dynamics {
   ListStatistics statistics() const;
 
   /// All that the following steps depend on. A Dynamics of the same system and options that is given it goes on with
-  /// the same bits, on any number of threads of the same instruction set.
+  /// the same bits, on any number of threads of the same instruction set. Without a thermostat a GPU goes on with the
+  /// bits of CPUs with AVX2 or AVX-512, and they with its.
   struct Memory {
     std::int64_t step = 0;
     std::vector<double> positions, velocities;

@@ -118,6 +118,17 @@ ForceResult ListForces::compute_into(std::span<const double> positions, const st
   return state_->compute(positions, box, forces, energy, false);
 }
 
+ForceResult ListForces::compute_there(const double* positions, const std::array<double, 3>& box, double* forces,
+                                      bool energy) {
+  Backend* const chosen = state_->options.forces.backend;
+  Backend& backend = chosen == nullptr ? cpu_backend() : *chosen;
+  std::vector<double> here(3 * std::size_t(size())), found(here.size());
+  backend.copy_out(here.data(), positions, here.size() * sizeof(double));
+  const ForceResult result = compute_into(here, box, found, energy);
+  backend.copy_in(forces, found.data(), found.size() * sizeof(double));
+  return result;
+}
+
 ListStatistics ListForces::statistics() const {
   return {state_->builds, double(state_->engine->entries()) / double(size())};
 }
