@@ -1,12 +1,22 @@
 // Reads of V lanes from V places: records of four words, numbers of a table; and the numbers of the lanes that a
 // comparison holds for, one after the other.
 //
-// Only for files that are compiled once per instruction set (see core/simd/simd.h).
+// Only for files that are compiled once per instruction set (see core/simd/simd.h), and for devices, which have
+// gather() alone.
 #pragma once
 
-#include "core/simd/simd.h"
+#include "core/simd/lanes.h"
 
 namespace quadrille::simd::inline QUADRILLE_ISA {
+
+#ifdef QUADRILLE_SCALAR_LANES
+
+template <class T, int V>
+QUADRILLE_INLINE T gather(const T* table, std::int32_t index) {
+  return table[index];
+}
+
+#else
 
 /// table[index], lane by lane.
 template <class T, int V>
@@ -165,5 +175,7 @@ QUADRILLE_INLINE int store_lanes(std::int32_t* out, std::int32_t first, std::uin
   for (; bits != 0; bits &= bits - 1) out[count++] = first + __builtin_ctz(bits);
   return count;
 }
+
+#endif
 
 }  // namespace quadrille::simd::inline QUADRILLE_ISA

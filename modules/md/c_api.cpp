@@ -106,7 +106,9 @@ quadrille_status quadrille_md_forces_compute(quadrille_md_forces* handle, const 
     const bool all = energy != nullptr || virial != nullptr;
     const auto count = std::size_t(handle->size()) * 3;
     md::ForceResult result;
-    if (handle->lists) {
+    if (handle->lists && handle->on_device) {
+      result = handle->lists->compute_there(positions, edges, forces, all);
+    } else if (handle->lists) {
       result = handle->lists->compute_into({positions, count}, edges, {forces, count}, all);
     } else if (handle->on_device) {
       result = handle->all_pairs->compute_there(positions, edges, forces, all);

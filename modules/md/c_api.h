@@ -28,7 +28,7 @@ typedef struct quadrille_md_options {
   int64_t exclusion_count;
   const int32_t* exclusions; /* [exclusion][2]; particles count from 0 */
   /* Above 0: forces from neighbour lists of all pairs within cutoff + skin, which are kept from call to call until a
-   * particle has moved by half the skin; on the CPU only, and with a cutoff. 0: all pairs in every call. */
+   * particle has moved by half the skin; with a cutoff only. 0: all pairs in every call. */
   double skin;
   const char* truncation; /* with a skin: "cut", "shifted_potential" or "shifted_force"; null: cut */
 } quadrille_md_options;

@@ -1,7 +1,7 @@
-// Particles sorted by place, so that those near a particle are few ranges of slots: the box is cut into columns along
-// x, at least as wide as the radius, and each column into short cells.
+// Particles sorted by place, so that those near a particle are few ranges of slots.
 #pragma once
 
+#include "modules/md/cell_grid.h"
 #include "modules/md/list_problem.h"
 
 #include <array>
@@ -26,11 +26,11 @@ class CellOrder {
 
   std::vector<std::int32_t> slot_of;      ///< [particle]
   std::vector<std::int32_t> particle_of;  ///< [slot]; -1 where there is none: the last ones
-  std::vector<std::int64_t> cell_of;      ///< [slot], of particles
+  std::vector<std::int32_t> cell_of;      ///< [slot], of particles
 
  private:
-  std::array<std::int64_t, 3> count_{}, reach_{};  ///< cells along each edge, and how many each way are near
-  std::vector<std::int32_t> begin_;                ///< [cell + 1]
+  CellGrid grid_;
+  std::vector<std::int32_t> begin_;  ///< [cell + 1]
 };
 
 }  // namespace quadrille::md

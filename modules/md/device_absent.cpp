@@ -1,11 +1,23 @@
 // What a build without CUDA has in place of cuda/.
 #include "core/error.h"
+#include "modules/md/dynamics_engine.h"
+#include "modules/md/list_engine.h"
 #include "modules/md/pair_engine.h"
 
 namespace quadrille::md {
 
-std::unique_ptr<PairEngine> make_cuda_engine(const PairOrder&, const ListedPairs&) {
+namespace {
+
+[[noreturn]] void refuse() {
   throw Error(ErrorCode::unsupported, "this build has no CUDA backend: QUADRILLE_CUDA=ON builds it");
+}
+
+}  // namespace
+
+std::unique_ptr<PairEngine> make_cuda_engine(const PairOrder&, const ListedPairs&) { refuse(); }
+std::unique_ptr<ListEngine> make_cuda_list_engine(const System&, const ListOptions&) { refuse(); }
+std::unique_ptr<DynamicsEngine> make_cuda_dynamics(const System&, std::span<const double>, const DynamicsOptions&) {
+  refuse();
 }
 
 }  // namespace quadrille::md

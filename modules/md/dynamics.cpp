@@ -1,12 +1,12 @@
-#include "modules/md/dynamics.h"
+#include "modules/md/dynamics_engine.h"
 
+#include "core/backend/backend.h"
 #include "core/error.h"
 #include "core/numbers/chunked_sum.h"
 #include "core/random/random.h"
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cmath>
 
 namespace quadrille::md {
@@ -16,10 +16,6 @@ namespace {
 
 /// The stream of a system's random numbers that its velocities have (generated_systems.cpp has others).
 constexpr std::uint32_t of_velocities = 3;
-
-double mass_of(const System& system, std::size_t particle) {
-  return system.masses.empty() ? 1 : system.masses[particle];
-}
 
 std::array<double, 3> momentum_of(const System& system, std::span<const double> velocities) {
   return chunked_sum<3>(system.size(), [&](std::int64_t i, std::array<double, 3>& sums) {
@@ -42,9 +38,9 @@ void check_finite(std::span<const double> numbers, const char* what) {
   }
 }
 
-void check_count(std::size_t numbers, const System& system, const char* what) {
-  if (numbers == system.positions.size()) return;
-  refuse(fmt::format("{} {} for {} particles: there must be three for each", numbers, what, system.size()));
+void check_count(std::size_t numbers, std::int64_t particles, const char* what) {
+  if (std::int64_t(numbers) == 3 * particles) return;
+  refuse(fmt::format("{} {} for {} particles: there must be three for each", numbers, what, particles));
 }
 
 void check_options(const System& system, const DynamicsOptions& options) {
@@ -62,7 +58,7 @@ void check_options(const System& system, const DynamicsOptions& options) {
       refuse(fmt::format("the mass of particle {} is {:g}: it must be above 0", i + 1, system.masses[i]));
     }
   }
-  check_count(system.positions.size(), system, "coordinates");
+  check_count(system.positions.size(), system.size(), "coordinates");
   for (const double x : system.positions) {
     if (!std::isfinite(x)) check_finite(system.positions, "coordinate");
   }
@@ -88,193 +84,87 @@ std::vector<double> thermal_velocities(const System& system, double temperature,
   return out;
 }
 
-struct Dynamics::State {
-  State(const System& given, std::span<const double> start, const DynamicsOptions& chosen)
-      : system((check_options(given, chosen), given)),
-        options(chosen),
-        pairs(given, chosen.lists),
-        velocities(start.begin(), start.end()),
-        forces(velocities.size()) {
-    check_count(velocities.size(), system, "velocities");
-    check_finite(velocities, "velocity");
-    if (chosen.energies_in_double) {
-      ListOptions wide = chosen.lists;
-      wide.forces.method = Method::double_double;
-      in_double.emplace_back(given, wide);
-    }
-    find_forces();
-  }
+Friction::Friction(const DynamicsOptions& options)
+    : kept(std::exp(-options.friction * options.time_step)),
+      noise(std::sqrt((1 - kept * kept) * options.boltzmann * options.temperature)) {}
 
-  bool bonded() const { return !system.bonds.empty() || !system.angles.empty() || !system.torsions.empty(); }
-  bool thermostat() const { return options.friction > 0; }
-
-  void find_forces();
-  void kick();
-  void drift(double time);
-  void rub();
-  void one_step();
-  [[noreturn]] void refuse_move(double time) const;
-  Observables observe();
-
-  System system;  ///< with the positions of this moment
-  DynamicsOptions options;
-  ListForces pairs;
-  std::vector<ListForces> in_double;  ///< for energies, or none
-  std::vector<double> velocities, forces;
-  std::int64_t step = 0;
-  double bonded_energy = 0, bonded_virial = 0;
-};
-
-void Dynamics::State::find_forces() {
-  pairs.compute_into(system.positions, system.box, forces);
-  if (!bonded()) return;
-  const BondedForces own = bonded_forces(system);
-  bonded_energy = own.bonds + own.angles + own.torsions;
-  bonded_virial = 0;
-  for (std::size_t n = 0; n < forces.size(); ++n) {
-    forces[n] += own.forces[n];
-    bonded_virial += own.forces[n] * system.positions[n];
-  }
+std::uint64_t thermostat_seed(const DynamicsOptions& options, std::int64_t step) {
+  return step_seed(options.seed, RandomPurpose::Thermostat, std::uint64_t(step));
 }
 
-/// Half a step of the velocities.
-void Dynamics::State::kick() {
-  const double half = options.time_step / 2;
-  team_ranges(system.size(), [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = std::size_t(begin); i < std::size_t(end); ++i) {
-      const double per_mass = half / mass_of(system, i);
-      for (std::size_t n = 3 * i; n < 3 * i + 3; ++n) velocities[n] += per_mass * forces[n];
-    }
-  });
+Motion motion_of(const System& system, std::span<const double> velocities) {
+  return {kinetic_energy(system, velocities), momentum_of(system, velocities)};
 }
 
-void Dynamics::State::drift(double time) {
-  const double most = options.lists.forces.cutoff / 2, limit = most * most;
-  std::atomic<bool> too_far = false;
-  team_ranges(system.size(), [&](std::int64_t begin, std::int64_t end) {
-    bool far = false;
-    for (auto i = std::size_t(begin); i < std::size_t(end); ++i) {
-      double squared = 0;
-      for (std::size_t n = 3 * i; n < 3 * i + 3; ++n) {
-        const double d = time * velocities[n];
-        system.positions[n] += d;
-        squared += d * d;
-      }
-      far |= !(squared <= limit);
-    }
-    if (far) too_far = true;
-  });
-  if (too_far) refuse_move(time);
-}
-
-void Dynamics::State::refuse_move(double time) const {
-  std::size_t first = 0;
-  double d = 0;
-  for (; first < std::size_t(system.size()); ++first) {
-    const double* const v = velocities.data() + 3 * first;
-    d = std::hypot(time * v[0], time * v[1], time * v[2]);
-    if (!(d <= options.lists.forces.cutoff / 2)) break;
-  }
-  throw Error(ErrorCode::numerical,
-              fmt::format("step {}: particle {} moves by {:g}, more than half the cutoff: the time step, {:g}, is too "
-                          "large, or particles are too close to each other",
-                          step + 1, first + 1, d, options.time_step));
-}
-
-/// A whole step of friction and noise: exact for free particles.
-void Dynamics::State::rub() {
-  const double kept = std::exp(-options.friction * options.time_step);
-  const double noise = std::sqrt((1 - kept * kept) * options.boltzmann * options.temperature);
-  const std::uint64_t seed = step_seed(options.seed, RandomPurpose::Thermostat, std::uint64_t(step));
-  team_ranges(system.size(), [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = std::size_t(begin); i < std::size_t(end); ++i) {
-      SiteRandom random(seed, RandomPurpose::Thermostat, std::int64_t(i));
-      const double width = noise / std::sqrt(mass_of(system, i));
-      for (std::size_t n = 3 * i; n < 3 * i + 3; ++n) velocities[n] = kept * velocities[n] + width * random.normal();
-    }
-  });
-}
-
-/// With a thermostat in the order BAOAB of Leimkuhler and Matthews, J. Chem. Phys. 138 (2013) 174102.
-void Dynamics::State::one_step() {
-  kick();
-  if (thermostat()) {
-    drift(options.time_step / 2);
-    rub();
-    drift(options.time_step / 2);
-  } else {
-    drift(options.time_step);
-  }
-  try {
-    find_forces();
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("step {}: {}", step + 1, error.message()));
-  }
-  kick();
-  ++step;
-}
-
-Observables Dynamics::State::observe() {
+Observables observables_of(const System& system, const DynamicsOptions& options, std::int64_t step,
+                           const Motion& motion, const ForceResult& found, const BondedTerms& bonded) {
   Observables out;
   out.step = step;
-  ForceResult found;
-  if (in_double.empty()) {
-    // The same forces again, with energy, in a place of their own: bonded ones have been added to those here.
-    std::vector<double> again(forces.size());
-    found = pairs.compute_into(system.positions, system.box, again, true);
-  } else {
-    // With lists of this moment: bits depend on where the particles are, on nothing that was before.
-    in_double[0].remember({system.positions, system.box, 0, 0, false});
-    std::vector<double> again(forces.size());
-    found = in_double[0].compute_into(system.positions, system.box, again, true);
-  }
   const double volume = system.box[0] * system.box[1] * system.box[2];
-  const double freedom = thermostat() ? 3 * double(system.size()) : 3 * double(system.size()) - 3;
-  out.kinetic = kinetic_energy(system, velocities);
+  const double freedom = has_thermostat(options) ? 3 * double(system.size()) : 3 * double(system.size()) - 3;
+  out.kinetic = motion.kinetic;
   out.pairs = found.energy;
-  out.bonded = bonded_energy;
+  out.bonded = bonded.energy;
   out.temperature = freedom > 0 ? 2 * out.kinetic / (freedom * options.boltzmann) : 0;
-  out.pressure = (2 * out.kinetic + found.virial[0] + found.virial[4] + found.virial[8] + bonded_virial) / (3 * volume);
-  out.momentum = momentum_of(system, velocities);
+  out.pressure = (2 * out.kinetic + found.virial[0] + found.virial[4] + found.virial[8] + bonded.virial) / (3 * volume);
+  out.momentum = motion.momentum;
   return out;
 }
 
-Dynamics::Dynamics(const System& system, std::span<const double> velocities, const DynamicsOptions& options)
-    : state_(std::make_unique<State>(system, velocities, options)) {}
+EnergiesInDouble::EnergiesInDouble(const System& system, ListOptions options)
+    : pairs_(system, (options.forces.method = Method::double_double, options)) {}
+
+ForceResult EnergiesInDouble::at(std::span<const double> positions, const std::array<double, 3>& box) {
+  pairs_.remember({{positions.begin(), positions.end()}, box, 0, 0, false});
+  std::vector<double> forces(positions.size());
+  return pairs_.compute_into(positions, box, forces, true);
+}
+
+void refuse_move(std::int64_t step, std::size_t particle, double distance, double time_step) {
+  throw Error(ErrorCode::numerical,
+              fmt::format("step {}: particle {} moves by {:g}, more than half the cutoff: the time step, {:g}, is too "
+                          "large, or particles are too close to each other",
+                          step, particle + 1, distance, time_step));
+}
+
+void throw_in_step(std::int64_t step, const Error& error) {
+  throw Error(error.code(), fmt::format("step {}: {}", step, error.message()));
+}
+
+Dynamics::Dynamics(const System& system, std::span<const double> velocities, const DynamicsOptions& options) {
+  check_options(system, options);
+  check_count(velocities.size(), system.size(), "velocities");
+  check_finite(velocities, "velocity");
+  const Backend* const backend = options.lists.forces.backend;
+  const bool host = backend == nullptr || backend->host_memory() || has_bonded_terms(system);
+  engine_ = host ? make_host_dynamics(system, velocities, options) : make_cuda_dynamics(system, velocities, options);
+  box_ = system.box;
+  particles_ = system.size();
+}
 Dynamics::~Dynamics() = default;
 Dynamics::Dynamics(Dynamics&&) noexcept = default;
 Dynamics& Dynamics::operator=(Dynamics&&) noexcept = default;
 
-void Dynamics::run(std::int64_t steps) {
-  for (std::int64_t n = 0; n < steps; ++n) state_->one_step();
-}
-Observables Dynamics::observe() { return state_->observe(); }
-std::int64_t Dynamics::step() const { return state_->step; }
-const std::vector<double>& Dynamics::positions() const { return state_->system.positions; }
-const std::vector<double>& Dynamics::velocities() const { return state_->velocities; }
-const std::vector<double>& Dynamics::forces() const { return state_->forces; }
-ListStatistics Dynamics::statistics() const { return state_->pairs.statistics(); }
-
-Dynamics::Memory Dynamics::memory() const {
-  return {state_->step, state_->system.positions, state_->velocities, state_->pairs.memory()};
-}
+void Dynamics::run(std::int64_t steps) { engine_->run(steps); }
+Observables Dynamics::observe() { return engine_->observe(); }
+std::int64_t Dynamics::step() const { return engine_->step(); }
+const std::vector<double>& Dynamics::positions() const { return engine_->positions(); }
+const std::vector<double>& Dynamics::velocities() const { return engine_->velocities(); }
+const std::vector<double>& Dynamics::forces() const { return engine_->forces(); }
+ListStatistics Dynamics::statistics() const { return engine_->statistics(); }
+Dynamics::Memory Dynamics::memory() const { return engine_->memory(); }
 
 void Dynamics::remember(const Memory& memory) {
-  State& state = *state_;
-  check_count(memory.positions.size(), state.system, "coordinates");
-  check_count(memory.velocities.size(), state.system, "velocities");
+  check_count(memory.positions.size(), particles_, "coordinates");
+  check_count(memory.velocities.size(), particles_, "velocities");
   check_finite(memory.positions, "coordinate");
   check_finite(memory.velocities, "velocity");
-  if (!memory.lists.listed_positions.empty() && memory.lists.box != state.system.box) {
-    refuse(fmt::format("the state has a box of {:g} x {:g} x {:g}, but the system's is {:g} x {:g} x {:g}",
-                       memory.lists.box[0], memory.lists.box[1], memory.lists.box[2], state.system.box[0],
-                       state.system.box[1], state.system.box[2]));
+  const std::array<double, 3>& box = memory.lists.box;
+  if (!memory.lists.listed_positions.empty() && box != box_) {
+    refuse(fmt::format("the state has a box of {:g} x {:g} x {:g}, but the system's is {:g} x {:g} x {:g}", box[0],
+                       box[1], box[2], box_[0], box_[1], box_[2]));
   }
-  state.step = memory.step;
-  state.system.positions = memory.positions;
-  state.velocities = memory.velocities;
-  state.pairs.remember(memory.lists);
-  state.find_forces();
+  engine_->remember(memory);
 }
 
 }  // namespace quadrille::md

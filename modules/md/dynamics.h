@@ -39,8 +39,12 @@ struct Observables {
 QUADRILLE_API std::vector<double> thermal_velocities(const System& system, double temperature, double boltzmann,
                                                      std::uint64_t seed);
 
+class DynamicsEngine;
+
 class QUADRILLE_API Dynamics {
  public:
+  /// With the backend cuda the particles stay on the GPU, unless there are bonded terms: these are computed on the CPU,
+  /// and positions and forces travel in every step.
   /// Errors (ErrorCode::invalid_input): what ListForces refuses, masses that are not above 0, velocities that are not
   /// finite or are not those of so many particles, a time step that is not above 0.
   Dynamics(const System& system, std::span<const double> velocities, const DynamicsOptions& options);
@@ -61,7 +65,8 @@ class QUADRILLE_API Dynamics {
   ListStatistics statistics() const;
 
   /// All that the following steps depend on. A Dynamics of the same system and options that is given it goes on with
-  /// the same bits, on any number of threads of the same instruction set.
+  /// the same bits, on any number of threads of the same instruction set. Without a thermostat a GPU goes on with the
+  /// bits of CPUs with AVX2 or AVX-512, and they with its.
   struct Memory {
     std::int64_t step = 0;
     std::vector<double> positions, velocities;
@@ -72,8 +77,9 @@ class QUADRILLE_API Dynamics {
   void remember(const Memory& memory);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<DynamicsEngine> engine_;
+  std::int64_t particles_ = 0;
+  std::array<double, 3> box_{};
 };
 
 }  // namespace quadrille::md

@@ -20,6 +20,9 @@ class FixedScales {
   bool fit(const PassWatch& watch, Method method, const System& system, const ForceOptions& options,
            double constant_force = 0);
 
+  /// What a pass may meet without another look: fit() has found that it fits.
+  float safe_ratio() const { return safe_ratio_; }
+
   Exponents exponents;
   bool known = false;  ///< exponents are those of an earlier pass
 

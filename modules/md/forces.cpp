@@ -126,18 +126,18 @@ void PairForces::State::check_finite(bool energy, std::span<const double> positi
   }
 }
 
-/// Half the sum over all particles, unscaled: every pair has been met twice.
+/// Over all particles, in scaled units.
 double PairForces::State::total(int sum) const {
   const std::size_t slots = order.particle_of.size(), from = std::size_t(sum) * slots;
   if (is_fixed(options.method)) {
     __int128 quanta = 0;
     for (const std::int32_t slot : order.slot_of) quanta += sums.quanta[from + std::size_t(slot)];
-    return std::ldexp(double(quanta), -scales.exponents.energy - 1);
+    return double(quanta);
   }
   const auto added = chunked_sum<1>(system.size(), [&](std::int64_t particle, std::array<double, 1>& part) {
     part[0] += sums.values[from + std::size_t(order.slot_of[std::size_t(particle)])];
   });
-  return std::ldexp(added[0], -scales.exponents.energy - 1);
+  return added[0];
 }
 
 ForceResult PairForces::State::result(bool energy) const {
@@ -156,9 +156,9 @@ ForceResult PairForces::State::result(bool energy) const {
     }
   }
   if (!energy) return out;
-  out.energy = total(3);
-  const double xx = total(4), xy = total(5), xz = total(6), yy = total(7), yz = total(8), zz = total(9);
-  out.virial = {xx, xy, xz, xy, yy, yz, xz, yz, zz};
+  // Half of the sums, unscaled: every pair has been met twice.
+  set_totals(out, {total(3), total(4), total(5), total(6), total(7), total(8), total(9)},
+             std::ldexp(1.0, -scales.exponents.energy - 1));
   return out;
 }
 

@@ -7,7 +7,7 @@
 // Each pair is in the lists of both particles: no two threads write the same sum, and f(i, j) = -f(j, i) bit for bit.
 // In fixed point the forces have the same bits for any order of the particles, any lists and any threads, and add up to
 // exactly 0; in the other methods the bits depend on the order of the particles and on where they were when the lists
-// were built (`listed_positions`). On the CPU.
+// were built (`listed_positions`). GPUs and CPUs with AVX2 or AVX-512 give the same bits in every method.
 #pragma once
 
 #include "modules/md/forces.h"
@@ -19,7 +19,7 @@ namespace quadrille::md {
 enum class Truncation { cut, shifted_potential, shifted_force };
 
 struct ListOptions {
-  ForceOptions forces;  ///< with a cutoff; of any method but `exact` and `magnitudes`, on the CPU
+  ForceOptions forces;  ///< with a cutoff; of any method but `exact` and `magnitudes`
   Truncation truncation = Truncation::cut;
   double skin = 0.3;  ///< lists have what is within cutoff + skin
 };
@@ -42,6 +42,10 @@ class QUADRILLE_API ListForces {
   /// The same without quanta; `forces` [particle][x, y, z] is overwritten, the result has none.
   ForceResult compute_into(std::span<const double> positions, const std::array<double, 3>& box,
                            std::span<double> forces, bool energy = false);
+
+  /// As PairForces::compute_there.
+  ForceResult compute_there(const double* positions, const std::array<double, 3>& box, double* forces,
+                            bool energy = false);
 
   std::int64_t size() const;
   ListStatistics statistics() const;

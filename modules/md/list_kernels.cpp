@@ -1,8 +1,7 @@
 // The kernels of neighbour lists of one instruction set: compiled once for each, with QUADRILLE_ISA its name.
 #include "modules/md/list_kernels.h"
 
-#include "core/simd/gather.h"
-#include "modules/md/pair_block.h"
+#include "modules/md/list_block.h"
 
 namespace quadrille::md {
 inline namespace QUADRILLE_ISA {
@@ -10,196 +9,23 @@ namespace {
 
 using namespace accumulators;
 
-template <int V>
-using Slots = Vec<std::int32_t, V>;
-
-/// Coordinates of V particles, in the form of their precision.
-template <class T, int V>
-struct Places {
-  Vec<T, V> x, y, z, far;
-};
-template <int V>
-struct Places<float, V> {
-  Slots<V> x, y, z;
-  Vec<float, V> far;
-};
-
-template <int V>
-QUADRILLE_INLINE Places<float, V> places(const Place<float>* at, const std::int32_t* slots) {
-  const simd::FourWords<V> words = simd::gather_four<V>(reinterpret_cast<const float*>(at), slots);
-  return {(Slots<V>)words.word[0], (Slots<V>)words.word[1], (Slots<V>)words.word[2], words.word[3]};
-}
-template <int V>
-QUADRILLE_INLINE Places<double, V> places(const Place<double>* at, const std::int32_t* slots) {
-  const simd::FourNumbers<V> numbers = simd::gather_four<V>(&at->x, slots);
-  return {numbers.number[0], numbers.number[1], numbers.number[2], numbers.number[3]};
-}
-
-// Differences of fractions wrap around the box: the nearest image, with no more work. That of -2^31 is its own
-// negative; it is half a box and beyond the cutoff.
-template <int V>
-QUADRILLE_INLINE Separation<float, V> separation(const ListProblem<float>& problem, const Places<float, V>& i,
-                                                 const Places<float, V>& j) {
-  using Word = Vec<std::uint32_t, V>;
-  const auto along = [&](Slots<V> a, Slots<V> b, int k) {
-    return rounded::product(simd::to_float<V>((Slots<V>)((Word)a - (Word)b)),
-                            simd::broadcast<float, V>(problem.unit[k]));
-  };
-  const Vec<float, V> x = along(i.x, j.x, 0), y = along(i.y, j.y, 1), z = along(i.z, j.z, 2);
-  return {x, y, z,
-          rounded::fused<float, V>(x, x, rounded::fused<float, V>(y, y, rounded::fused<float, V>(z, z, j.far)))};
-}
-template <int V>
-QUADRILLE_INLINE Separation<double, V> separation(const ListProblem<double>& problem, const Places<double, V>& i,
-                                                  const Places<double, V>& j) {
-  const Vec<double, V> of_i[3] = {i.x, i.y, i.z}, of_j[3] = {j.x, j.y, j.z};
-  Separation<double, V> d = separation<true, double, V>(problem, of_i, of_j);
-  d.squared = rounded::sum(d.squared, j.far);
-  return d;
-}
-
-/// V slots and their sums.
 template <class Sum, int V, bool coulomb, bool typed, bool energy>
-struct ListBlock : BlockSums<Sum, V, energy> {
-  using T = typename Sum::Real;
-  using Reals = Vec<T, V>;
-  using BlockSums<Sum, V, energy>::add;
-  using BlockSums<Sum, V, energy>::carry;
-
-  Places<T, V> place;
-  Reals charge;
-  Slots<V> row;  ///< of type tables
-
-  QUADRILLE_INLINE void begin(const ListProblem<T>& problem, std::int64_t first) {
-    Lanes<std::int32_t, V> slots;
-    for (int lane = 0; lane < V; ++lane) slots.at[lane] = std::int32_t(first) + lane;
-    place = places<V>(problem.at, slots.at);
-    charge = load<T, V>(problem.charge_at + first);
-    row = load<std::int32_t, V>(problem.type + first) * problem.types;
-    this->clear();
-  }
-
-  QUADRILLE_INLINE static Reals of_types(const T* table, Slots<V> at) {
-    if constexpr (!typed) return simd::broadcast<T, V>(table[0]);
-    return simd::gather<T, V>(table, at);
-  }
-  QUADRILLE_INLINE static Parameters<T, V> parameters(const ListProblem<T>& problem, Slots<V> at) {
-    Parameters<T, V> of{of_types(problem.force12, at), of_types(problem.force6, at), {}, {}};
-    if constexpr (energy) {
-      of.energy12 = of_types(problem.energy12, at);
-      of.energy6 = of_types(problem.energy6, at);
-    }
-    return of;
-  }
-
-  /// Within the cutoff, shifted as the problem says; else nothing.
-  QUADRILLE_INLINE static Interaction<T, V> regular(const ListProblem<T>& problem, Reals squared, Reals charges,
-                                                    Slots<V> at) {
-    Interaction<T, V> pair =
-        interaction<coulomb, energy, T, V>(problem, squared, parameters(problem, at), charges, true);
-    Reals shift{};
-    if constexpr (energy) {
-      shift = of_types(problem.energy_shift, at);
-      if constexpr (coulomb) {
-        const Reals coefficient = simd::broadcast<T, V>(problem.shift_coulomb * problem.energy_scale);
-        shift = rounded::fused<T, V>(charges, coefficient, shift);
-      }
-    }
-    if (problem.shifted_force) {
-      Reals edge = of_types(problem.edge_force, at);
-      if constexpr (coulomb) edge = rounded::fused<T, V>(charges, simd::broadcast<T, V>(problem.edge_coulomb), edge);
-      const Reals inverse_distance = inverse_root<T, V>(squared);
-      pair.p = rounded::fused<T, V>(-edge, inverse_distance, pair.p);
-      if constexpr (energy) {
-        const Reals distance = rounded::product(squared, inverse_distance);
-        const Reals slope = rounded::product(edge, simd::broadcast<T, V>(problem.energy_scale));
-        shift = rounded::fused<T, V>(-slope, distance, shift);
-      }
-    }
-    const simd::Mask<T, V> near = squared < simd::broadcast<T, V>(problem.cutoff_squared);
-    const Reals none{};
-    pair.p = near ? pair.p : none;
-    if constexpr (energy) pair.energy = near ? rounded::difference(pair.energy, shift) : none;
-    return pair;
-  }
-
-  QUADRILLE_INLINE Reals charges(const ListProblem<T>& problem, Reals other) const {
-    return rounded::product(rounded::product(charge, other), simd::broadcast<T, V>(problem.coulomb));
-  }
-
-  QUADRILLE_INLINE void meet(const ListProblem<T>& problem, const std::int32_t* slots) {
-    const Separation<T, V> d = separation<V>(problem, place, places<V>(problem.at, slots));
-    const Slots<V> others = load<std::int32_t, V>(slots);
-    Slots<V> at{};
-    if constexpr (typed) at = row + simd::gather<std::int32_t, V>(problem.type, others);
-    Reals product{};
-    if constexpr (coulomb) product = charges(problem, simd::gather<T, V>(problem.charge_at, others));
-    add(problem, d, regular(problem, d.squared, product, at));
-  }
-
-  /// Entry `number` of the pairs that are taken away or have parameters of their own, of each lane that has one.
-  QUADRILLE_INLINE void meet_own(const ListProblem<T>& problem, std::int64_t first, std::int64_t number,
-                                 std::int32_t nobody) {
-    Lanes<T, V> product, force12, force6, energy12, energy6, kinds;  // 0: none
-    Lanes<std::int32_t, V> slots;
-    QUADRILLE_ROLLED
-    for (int lane = 0; lane < V; ++lane) {
-      const std::int64_t entry = problem.listed_begin[first + lane] + number;
-      slots.at[lane] = nobody;
-      if (entry >= problem.listed_begin[first + lane + 1]) continue;
-      const ListedPair<T>& pair = problem.listed[entry];
-      slots.at[lane] = pair.other;
-      kinds.at[lane] = T(pair.removed != 0 ? 2 : 1);
-      product.at[lane] = pair.charge;
-      force12.at[lane] = pair.force12;
-      force6.at[lane] = pair.force6;
-      energy12.at[lane] = pair.energy12;
-      energy6.at[lane] = pair.energy6;
-    }
-    const Separation<T, V> d = separation<V>(problem, place, places<V>(problem.at, slots.at));
-    const Slots<V> others = slots.vector();
-    Slots<V> at{};
-    if constexpr (typed) at = row + simd::gather<std::int32_t, V>(problem.type, others);
-    Reals regular_product{};
-    if constexpr (coulomb) regular_product = charges(problem, simd::gather<T, V>(problem.charge_at, others));
-    const Reals own_product = rounded::product(product.vector(), simd::broadcast<T, V>(problem.coulomb));
-    const Parameters<T, V> of{force12.vector(), force6.vector(), energy12.vector(), energy6.vector()};
-    const Interaction<T, V> own = interaction<coulomb, energy, T, V>(problem, d.squared, of, own_product, false);
-    const Interaction<T, V> taken = regular(problem, d.squared, regular_product, at);
-    const simd::Mask<T, V> removed = kinds.vector() == simd::broadcast<T, V>(T(2));
-    const simd::Mask<T, V> absent = kinds.vector() == simd::broadcast<T, V>(T(0));
-    const Reals none{};
-    Interaction<T, V> pair{removed ? -taken.p : own.p, removed ? -taken.energy : own.energy};
-    pair.p = absent ? none : pair.p;
-    if constexpr (energy) pair.energy = absent ? none : pair.energy;
-    add(problem, d, pair);
-  }
-};
-
-template <class Sum, int V, bool coulomb, bool typed, bool energy>
-void pass(const ListProblem<typename Sum::Real>& problem, const PairSums& out, std::int64_t begin, std::int64_t end) {
+void pass(const ListProblem<typename Sum::Real>& problem, const GroupedLists& lists, const PairSums& out,
+          std::int64_t begin, std::int64_t end) {
   for (std::int64_t group = begin; group < end; ++group) {
     ListBlock<Sum, V, coulomb, typed, energy> block;
     const std::int64_t first = group * V;
     block.begin(problem, first);
-    const std::int32_t* const entries = problem.entries[group];
-    const std::int32_t length = problem.length[group];
+    const std::int32_t* const entries = lists.entries[group];
+    const std::int32_t length = lists.length[group];
     for (std::int32_t from = 0; from < length; from += carry_interval) {
       const std::int32_t to = from + carry_interval < length ? from + carry_interval : length;
-      for (std::int32_t n = from; n < to; ++n) block.meet(problem, entries + std::int64_t(n) * V);
+      for (std::int32_t n = from; n < to; ++n) {
+        block.meet(problem, block.fetched(problem, entries + std::int64_t(n) * V));
+      }
       block.carry(to - from);
     }
-    if (problem.listed_begin != nullptr) {
-      std::int64_t longest = 0;
-      for (int lane = 0; lane < V; ++lane) {
-        const std::int64_t own = problem.listed_begin[first + lane + 1] - problem.listed_begin[first + lane];
-        longest = own > longest ? own : longest;
-      }
-      for (std::int64_t number = 0; number < longest; ++number) {
-        block.meet_own(problem, first, number, std::int32_t(out.slots) - 1);
-        block.carry(1);
-      }
-    }
+    block.meet_listed(problem, first, std::int32_t(out.slots) - 1);
     block.store(out, first);
   }
 }

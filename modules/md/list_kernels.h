@@ -1,4 +1,5 @@
-// How the dispatcher (list_forces.cpp) reaches the kernels of neighbour lists of each instruction set: plain data only.
+// How the dispatcher (list_engine_cpu.cpp) reaches the kernels of neighbour lists of each instruction set: plain data
+// only.
 #pragma once
 
 #include "modules/md/list_problem.h"
@@ -7,7 +8,8 @@ namespace quadrille::md {
 
 /// Overwrites the sums of the groups [begin, end) of V slots.
 template <class T>
-using ListKernel = void (*)(const ListProblem<T>&, const PairSums&, std::int64_t begin, std::int64_t end);
+using ListKernel = void (*)(const ListProblem<T>&, const GroupedLists&, const PairSums&, std::int64_t begin,
+                            std::int64_t end);
 
 /// Writes the slots of `ranges` that are within the radius of slot i, but for i, and returns how many; room for all and
 /// 16 more is needed.

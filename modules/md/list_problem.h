@@ -1,6 +1,7 @@
 // Pair forces from neighbour lists as plain data: what kernels of every instruction set read.
 #pragma once
 
+#include "core/host_device.h"
 #include "modules/md/pair_problem.h"
 
 namespace quadrille::md {
@@ -9,27 +10,45 @@ namespace quadrille::md {
 /// differences wrap around it and are exact; in double they are in [0, edge). `far` is added to squared distances: 0,
 /// and for the slot that is nobody, which fills up lists, beyond every cutoff.
 template <class T>
-struct Place {
+struct alignas(4 * sizeof(T)) Place {
   T x, y, z, far;
 };
 template <>
-struct Place<float> {
+struct alignas(16) Place<float> {
   std::int32_t x, y, z;
   float far;
 };
 
-/// Of the pair problem coefficients and constants count; kinds of particles are read by slot.
+/// The nearest whole number of 2^-32 of the edge, in the box; `inverse_unit` is 2^32 over the edge. |position| is below
+/// 2^18 edges: beyond `furthest` a fraction has no meaning.
+QUADRILLE_HOST_DEVICE std::uint32_t fraction_of(double position, double inverse_unit) {
+#ifdef __CUDA_ARCH__
+  return std::uint32_t(__double_as_longlong(__dadd_rn(__dmul_rn(position, inverse_unit), 0x1.8p52)));
+#else
+  const double product = position * inverse_unit;
+  return std::uint32_t(__builtin_bit_cast(std::uint64_t, product + 0x1.8p52));
+#endif
+}
+constexpr double furthest = 0x1p18;
+
+/// Of the pair problem coefficients and constants count; kinds of particles are read by slot, and pairs of their own,
+/// `listed`, are those of particles: listed_begin is null (none) or [particle + 1], `other` is a particle.
 template <class T>
 struct ListProblem : PairProblem<T> {
-  const Place<T>* at;             ///< [slot]
-  const std::int32_t* type;       ///< [slot]
-  const T* charge_at;             ///< [slot]
-  T unit[3];                      ///< of a fraction: edge / 2^32
-  bool shifted_force;             ///< the force at the cutoff is taken from that of every pair
-  const T* edge_force;            ///< [type][type], scaled: that force over the cutoff's unit vector
-  const T* energy_shift;          ///< [type][type], scaled: what is taken from energies
-  T edge_coulomb, shift_coulomb;  ///< the same of charges, over their product
-  // The lists of group g of V slots: entry n of lane l is entries[g][n V + l], a slot.
+  const Place<T>* at;               ///< [slot]
+  const std::int32_t* type;         ///< [slot]
+  const T* charge_at;               ///< [slot]
+  const std::int32_t* particle_of;  ///< [slot]; -1: nobody
+  const std::int32_t* slot_of;      ///< [particle]
+  T unit[3];                        ///< of a fraction: edge / 2^32
+  bool shifted_force;               ///< the force at the cutoff is taken from that of every pair
+  const T* edge_force;              ///< [type][type], scaled: that force over the cutoff's unit vector
+  const T* energy_shift;            ///< [type][type], scaled: what is taken from energies
+  T edge_coulomb, shift_coulomb;    ///< the same of charges, over their product
+};
+
+/// The lists of group g of V slots: entry n of lane l is entries[g][n V + l], a slot.
+struct GroupedLists {
   const std::int32_t* const* entries;  ///< [group]
   const std::int32_t* length;          ///< [group]
 };

@@ -33,14 +33,20 @@ struct Lanes {
   QUADRILLE_INLINE Vec<T, V> vector() const { return load<T, V>(at); }
 };
 
-/// 1 / v of v > 0: correctly rounded, but for float on a device (about a unit of the last place). On CPUs with AVX-512
-/// a division takes no longer than an estimate with a step of Newton's: the other operations hide it.
-template <class T, int V>
+/// How a device finds reciprocals in float: to about a unit of the last place, or correctly rounded as CPUs do, for two
+/// operations more. In double, and on CPUs, they always are: with AVX-512 a division takes no longer than an estimate
+/// with a step of Newton's, since the other operations hide it.
+enum class Reciprocals { estimated, rounded };
+
+/// 1 / v of v > 0.
+template <Reciprocals way, class T, int V>
 QUADRILLE_INLINE Vec<T, V> inverse(Vec<T, V> v) {
 #if defined(__CUDA_ARCH__)
   if constexpr (sizeof(T) == 4) {
     float result;
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(v));
+    // Newton's step from there rounds correctly, as in __frcp_rn, whose branches for subnormal numbers are not needed.
+    if constexpr (way == Reciprocals::rounded) result = __fmaf_rn(__fmaf_rn(-v, result, 1.0f), result, result);
     return result;
   }
   return __drcp_rn(v);
@@ -49,9 +55,11 @@ QUADRILLE_INLINE Vec<T, V> inverse(Vec<T, V> v) {
 #endif
 }
 
-template <class T, int V>
+/// 1 / sqrt(v) of v > 0; rounded: the reciprocal of the rounded root.
+template <Reciprocals way, class T, int V>
 QUADRILLE_INLINE Vec<T, V> inverse_root(Vec<T, V> v) {
 #if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 4 && way == Reciprocals::rounded) return inverse<way, T, V>(__fsqrt_rn(v));
   if constexpr (sizeof(T) == 4) {
     float result;
     asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(v));
@@ -106,15 +114,15 @@ QUADRILLE_INLINE Separation<T, V> separation(const PairProblem<T>& problem, cons
 }
 
 /// `charges` is q_i q_j times the constant; `field` whether the reaction field acts.
-template <bool coulomb, bool energy, class T, int V>
+template <bool coulomb, bool energy, class T, int V, Reciprocals way = Reciprocals::estimated>
 QUADRILLE_INLINE Interaction<T, V> interaction(const PairProblem<T>& problem, Vec<T, V> squared,
                                                const Parameters<T, V>& of, Vec<T, V> charges, bool field) {
   Vec<T, V> inverse_squared, inverse_distance{};
   if constexpr (coulomb) {
-    inverse_distance = inverse_root<T, V>(squared);
+    inverse_distance = inverse_root<way, T, V>(squared);
     inverse_squared = rounded::product(inverse_distance, inverse_distance);
   } else {
-    inverse_squared = inverse<T, V>(squared);
+    inverse_squared = inverse<way, T, V>(squared);
   }
   const Vec<T, V> sixth = rounded::product(rounded::product(inverse_squared, inverse_squared), inverse_squared);
   Vec<T, V> p = rounded::product(sixth, rounded::fused<T, V>(of.force12, sixth, of.force6));

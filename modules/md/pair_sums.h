@@ -1,7 +1,7 @@
-// Memory for what a pass writes, by slot.
+// Memory for what a pass writes, by slot; and what becomes of it.
 #pragma once
 
-#include "modules/md/pair_problem.h"
+#include "modules/md/forces.h"
 
 #include <cstddef>
 #include <limits>
@@ -28,5 +28,12 @@ struct SlotSums {
             worst_energy.data(), strayed.data(), std::int64_t(strayed.size())};
   }
 };
+
+/// Energy and virial of a result from the sums of all particles that follow those of forces, times `unit`.
+inline void set_totals(ForceResult& out, const std::array<double, all_sums - force_sums>& sums, double unit) {
+  const auto [energy, xx, xy, xz, yy, yz, zz] = sums;
+  out.energy = energy * unit;
+  out.virial = {xx * unit, xy * unit, xz * unit, xy * unit, yy * unit, yz * unit, xz * unit, yz * unit, zz * unit};
+}
 
 }  // namespace quadrille::md

@@ -1,5 +1,6 @@
 #include "modules/md/run_task.h"
 
+#include "core/backend/backend.h"
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "core/system/log.h"
@@ -52,6 +53,7 @@ DynamicsOptions options_of(const TaskContext& context) {
   DynamicsOptions options;
   options.lists.forces = force_options_of(context);
   options.lists.forces.method = method_of(context);
+  options.lists.forces.backend = &find_backend(context.backend());
   options.lists.forces.exclusions =
       context.text("exclusions") == "on_the_fly" ? ExclusionWay::on_the_fly : ExclusionWay::afterwards;
   const std::string truncation = context.text("truncation");
@@ -359,9 +361,6 @@ void check_run(const TaskContext& context) {
     } catch (const Error& error) {
       TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "trajectory");
     }
-  }
-  if (!context.backend().empty() && context.backend() != "cpu") {
-    TaskContext::fail(QUADRILLE_UNSUPPORTED, "neighbour lists run on the CPU only: use --backend cpu");
   }
 }
 

@@ -280,7 +280,8 @@ class MdRun(MdTest):
         job = run_task(steps=12000, every=500, trajectory="a.dcd", trajectory_every=500, state="end.h5", keep_every=500)
         whole = self.results(job, "--threads", "1", out="whole")
         process = subprocess.Popen(
-            [harness.PROGRAM, "run", self.write_job(job), "--out", self.path("out"), "--threads", "1", "--backend", "cpu"],
+            [harness.PROGRAM, "run", self.write_job(job), "--out", self.path("out"), "--threads", "1", "--backend",
+             harness.BACKEND],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=harness.default_signals)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)

@@ -11,6 +11,23 @@ namespace {
 
 using ::testing::HasSubstr;
 
+/// Forces for positions where the backend has its memory.
+void expect_the_same_there(quadrille_md_forces* handle, const std::vector<double>& positions, const double* box,
+                           const std::vector<double>& expected) {
+  Backend& where = testing::backend();
+  const std::size_t bytes = positions.size() * sizeof(double);
+  auto* from = static_cast<double*>(where.allocate(bytes));
+  auto* to = static_cast<double*>(where.allocate(bytes));
+  where.copy_in(from, positions.data(), bytes);
+  EXPECT_EQ(quadrille_md_forces_compute(handle, from, box, to, nullptr, nullptr), QUADRILLE_DONE)
+      << quadrille_md_message();
+  std::vector<double> found(positions.size(), NAN);
+  where.copy_out(found.data(), to, bytes);
+  EXPECT_EQ(found, expected);
+  where.release(from, bytes);
+  where.release(to, bytes);
+}
+
 TEST(PairForcesInC, AreThoseOfTheClass) {
   const System system = random_system(150, 3, 0.8, 0.08, testing::next_seed());
   ForceOptions same;
@@ -44,31 +61,22 @@ TEST(PairForcesInC, AreThoseOfTheClass) {
   ASSERT_EQ(quadrille_md_forces_create(150, system.types.data(), nullptr, 3, system.table.c12.data(),
                                        system.table.c6.data(), &options, &handle),
             QUADRILLE_DONE);
-  Backend& where = testing::backend();
-  const std::size_t bytes = 450 * sizeof(double);
-  auto* positions = static_cast<double*>(where.allocate(bytes));
-  auto* there = static_cast<double*>(where.allocate(bytes));
-  where.copy_in(positions, system.positions.data(), bytes);
-  EXPECT_EQ(quadrille_md_forces_compute(handle, positions, nullptr, there, nullptr, nullptr), QUADRILLE_DONE)
-      << quadrille_md_message();
-  std::fill(found.begin(), found.end(), NAN);
-  where.copy_out(found.data(), there, bytes);
-  EXPECT_EQ(found, expected.forces);
-  where.release(positions, bytes);
-  where.release(there, bytes);
+  expect_the_same_there(handle, system.positions, nullptr, expected.forces);
   quadrille_md_forces_destroy(handle);
 }
 
-#ifndef QUADRILLE_TEST_GPU
 TEST(PairForcesInC, ComeFromNeighbourListsToo) {
   System system = random_system(300, 3, 0.8, 0.08, testing::next_seed());
   system.box = {8, 8, 8};
   ListOptions same;
   same.forces.cutoff = 2.5;
+  same.forces.backend = &testing::backend();
   same.truncation = Truncation::shifted_force;
   const ForceResult expected = ListForces(system, same).compute(system.positions, system.box, true);
   quadrille_md_options options{};
+  const std::string backend = testing::backend().name();
   options.struct_size = sizeof options;
+  options.backend = backend.c_str();
   options.cutoff = 2.5;
   options.skin = 0.4;
   options.truncation = "shifted_force";
@@ -88,6 +96,11 @@ TEST(PairForcesInC, ComeFromNeighbourListsToo) {
   EXPECT_EQ(energy, expected.energy);
   EXPECT_THAT(virial, ::testing::ElementsAreArray(expected.virial));
   quadrille_md_forces_destroy(handle);
+
+  options.on_device = 1;
+  ASSERT_EQ(create(), QUADRILLE_DONE) << quadrille_md_message();
+  expect_the_same_there(handle, system.positions, system.box.data(), expected.forces);
+  quadrille_md_forces_destroy(handle);
   options.truncation = "smooth";
   EXPECT_EQ(create(), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_md_message(), HasSubstr("truncation = 'smooth'"));
@@ -96,7 +109,6 @@ TEST(PairForcesInC, ComeFromNeighbourListsToo) {
   EXPECT_EQ(create(), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_md_message(), HasSubstr("needs a skin"));
 }
-#endif
 
 TEST(PairForcesInC, SayWhatIsWrong) {
   const std::int32_t types[] = {0, 2};

@@ -2,6 +2,7 @@
 #include "modules/md/dynamics.h"
 #include "core/error.h"
 #include "modules/md/series.h"
+#include "tests/backend_under_test.h"
 #include "tests/random_seed.h"
 #include "tests/reference/pair_forces.h"
 
@@ -17,6 +18,7 @@
 namespace quadrille::md {
 namespace {
 
+using testing::backend;
 using testing::next_seed;
 
 constexpr Method methods[] = {Method::single,          Method::single_double,  Method::takahashi,
@@ -25,6 +27,7 @@ constexpr Method methods[] = {Method::single,          Method::single_double,  M
 
 DynamicsOptions with(Method method, double time_step = 0.005, Truncation truncation = Truncation::shifted_force) {
   DynamicsOptions options;
+  options.lists.forces.backend = &backend();
   options.lists.forces.method = method;
   options.lists.forces.cutoff = 2.5;
   options.lists.truncation = truncation;

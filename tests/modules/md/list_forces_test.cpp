@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/simd/isa.h"
 #include "modules/md/force_study.h"
+#include "tests/backend_under_test.h"
 #include "tests/random_seed.h"
 #include "tests/reference/pair_forces.h"
 
@@ -21,6 +22,7 @@
 namespace quadrille::md {
 namespace {
 
+using testing::backend;
 using testing::next_seed;
 
 constexpr Method methods[] = {Method::single,          Method::single_double,  Method::takahashi,
@@ -57,6 +59,7 @@ double largest(const std::vector<double>& f) { return largest_difference(f, std:
 ListOptions with(Method method, Coulomb coulomb = Coulomb::none, double cutoff = 2.5,
                  Truncation truncation = Truncation::cut, ExclusionWay way = ExclusionWay::on_the_fly) {
   ListOptions options;
+  options.forces.backend = &backend();
   options.forces.method = method;
   options.forces.coulomb = coulomb;
   options.forces.cutoff = cutoff;
