@@ -72,7 +72,7 @@ TEST(CApi, SolvesWithTheBitsOfTheLibrarysOwnSolve) {
   ASSERT_EQ(quadrille_solver_solve(solver, "", &from, &to, 1, &report), QUADRILLE_DONE) << host.message();
 
   const auto op = capi::read_words(operator_block(), operator_words);
-  const auto store = std::make_shared<GaugeStore>(lattice, links);
+  const auto store = std::make_shared<GaugeStore>(lattice, links, backend());
   const EvenOddSystem system(find_operator("wilson").make(store, *op));
   SystemSolver own(system, solver_spec(*capi::read_words(solver_block(), solver_words)));
   Field own_x(system.full_desc()), own_b(system.full_desc());
