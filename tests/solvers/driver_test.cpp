@@ -64,11 +64,16 @@ TEST(SystemSolver, EverySchemeReachesTheTolerance) {
 
 // Rounding at 1e-15 of a large |b| is met by restarts: a first solve alone ends near the target, not always below.
 TEST(SystemSolver, RestartsFromWhatRemains) {
-  Problem problem({.smallest = 0.01, .angle = 0.3});
-  const SolveReport report =
-      SystemSolver(problem.system, spec_of("bicgstab", Scheme::uniform, 2e-14)).solve(problem.x, problem.b);
-  EXPECT_TRUE(report.converged) << report.message;
-  EXPECT_LE(problem.residual(), 2e-14);
+  int restarts = 0;
+  for (int repeat = 0; repeat < 100 && restarts < 2; ++repeat) {
+    Problem problem({.smallest = 0.01, .angle = 0.3});
+    const SolveReport report =
+        SystemSolver(problem.system, spec_of("bicgstab", Scheme::uniform, 2e-14)).solve(problem.x, problem.b);
+    EXPECT_TRUE(report.converged) << report.message;
+    EXPECT_LE(problem.residual(), 2e-14);
+    restarts += report.restarts;
+  }
+  EXPECT_GE(restarts, 2);
 }
 
 TEST(SystemSolver, AGuessIsImprovedToTheTargetOfTheWholeSystem) {
