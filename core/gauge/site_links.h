@@ -9,9 +9,9 @@
 #include "core/gauge/random_link.h"
 #include "core/gauge/start.h"
 #include "core/gauge/worst.h"
+#include "core/numbers/big_endian.h"
 
 #include <cstdint>
-#include <cstring>
 
 namespace quadrille::site_links {
 
@@ -105,30 +105,6 @@ struct FirstFace {
   }
 };
 
-/// A number of a file, big-endian, on a machine that is little-endian.
-template <class Word>
-QUADRILLE_HOST_DEVICE Word reversed_bytes(Word word) {
-  if constexpr (sizeof(Word) == 8) {
-    return Word(reversed_bytes(std::uint32_t(word))) << 32 | reversed_bytes(std::uint32_t(word >> 32));
-  } else {
-    return word >> 24 | (word >> 8 & 0xff00u) | (word << 8 & 0xff0000u) | word << 24;
-  }
-}
-template <class Number, class Word>
-QUADRILLE_HOST_DEVICE double from_file(Word word) {
-  const Word bits = reversed_bytes(word);
-  Number number;
-  std::memcpy(&number, &bits, sizeof number);
-  return double(number);
-}
-template <class Number, class Word>
-QUADRILLE_HOST_DEVICE Word to_file(double value) {
-  const Number number = Number(value);
-  Word bits;
-  std::memcpy(&bits, &number, sizeof bits);
-  return reversed_bytes(bits);
-}
-
 /// The forward links of a site from its bytes in a file (ILDG's order: mu, row, column, re and im), big-endian numbers
 /// of `bits` bits; site number `at` of the piece at `bytes`.
 template <class To>
@@ -142,10 +118,9 @@ struct UnpackLinks {
       Matrix3 u;
       for (int i = 0; i < 9; ++i) {
         const std::int64_t n = at * 72 + mu * 18 + 2 * i;
-        u.e[std::size_t(i)] = bits == 64 ? Complex(from_file<double>(static_cast<const std::uint64_t*>(bytes)[n]),
-                                                   from_file<double>(static_cast<const std::uint64_t*>(bytes)[n + 1]))
-                                         : Complex(from_file<float>(static_cast<const std::uint32_t*>(bytes)[n]),
-                                                   from_file<float>(static_cast<const std::uint32_t*>(bytes)[n + 1]));
+        u.e[std::size_t(i)] = bits == 64
+                                  ? Complex(get_big_endian<double>(bytes, n), get_big_endian<double>(bytes, n + 1))
+                                  : Complex(get_big_endian<float>(bytes, n), get_big_endian<float>(bytes, n + 1));
       }
       to.store(2 * mu, parity, site, u);
     }
@@ -166,11 +141,11 @@ struct PackLinks {
         const Complex& z = u.e[std::size_t(i)];
         const std::int64_t n = at * 72 + mu * 18 + 2 * i;
         if (bits == 64) {
-          static_cast<std::uint64_t*>(bytes)[n] = to_file<double, std::uint64_t>(z.real());
-          static_cast<std::uint64_t*>(bytes)[n + 1] = to_file<double, std::uint64_t>(z.imag());
+          put_big_endian<double>(bytes, n, z.real());
+          put_big_endian<double>(bytes, n + 1, z.imag());
         } else {
-          static_cast<std::uint32_t*>(bytes)[n] = to_file<float, std::uint32_t>(z.real());
-          static_cast<std::uint32_t*>(bytes)[n + 1] = to_file<float, std::uint32_t>(z.imag());
+          put_big_endian<float>(bytes, n, z.real());
+          put_big_endian<float>(bytes, n + 1, z.imag());
         }
       }
     }
