@@ -281,6 +281,8 @@ Json job_schema() {
   return out;
 }
 
+Json words_schema(const ParameterTable& table) { return table_schema(table.parameters, table.exactly_one_of); }
+
 std::string parameter_help(const Parameter& parameter) {
   std::string out = fmt::format("{}: {}\n", parameter.name, parameter.help);
   if (parameter.type == Type::variant) {

@@ -15,6 +15,8 @@ nlohmann::ordered_json to_json(const Parameters& parameters);
 
 /// A JSON Schema (2020-12) of job files.
 nlohmann::ordered_json job_schema();
+/// The JSON Schema of the words of one table.
+nlohmann::ordered_json words_schema(const ParameterTable& table);
 
 /// Help on a part of a job: {} lists the blocks; {"gauge"}, {"operator"}, {"operator", "wilson"}, {"solver", "cg"},
 /// {"task", "propagator"}, {"source", "point"}, {"solver", "cg", "sloppy"}. Throws ErrorCode::invalid_input, naming

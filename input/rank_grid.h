@@ -25,10 +25,10 @@ struct RankGrid {
   std::shared_ptr<const Communicator> for_lattice(const Dims& global) const;
   /// Without regard to any lattice.
   std::shared_ptr<const Communicator> all() const;
-  /// That of find_backend() (core/backend/backend.h), of devices a different one for each rank of a host as long as
-  /// there are enough. Errors: those of find_backend() on any rank; ErrorCode::unsupported where "auto" means different
-  /// backends on different ranks. Collective.
-  Backend& backend(const std::string& name) const;
+  /// That of find_backend() (core/backend/backend.h), of devices number `device`, or, when that is negative, a
+  /// different one for each rank of a host as long as there are enough. Errors: those of find_backend() on any rank;
+  /// ErrorCode::unsupported where "auto" means different backends on different ranks. Collective.
+  Backend& backend(const std::string& name, int device = -1) const;
 };
 
 }  // namespace quadrille

@@ -55,11 +55,12 @@ void agree_on_signals_over(std::shared_ptr<const Communicator> communicator) {
   agreement = std::move(communicator);
 }
 
-StopRequests::StopRequests() { asked_here = 0; }
+StopRequests::StopRequests()
+    : asked_before_(std::exchange(asked_here, 0)), agreement_before_(std::exchange(agreement, nullptr)) {}
 StopRequests::~StopRequests() {
-  asked_here = 0;
+  asked_here = asked_before_;
   if (agreement) agreement->forget_signals();  // a host's ranks go on
-  agreement.reset();
+  agreement = std::move(agreement_before_);
 }
 
 void ask_to_stop() { asked_here = SIGTERM; }

@@ -27,13 +27,18 @@ int stop_signal();
 /// The same as all ranks know it at this call, which all of them make.
 int agreed_stop_signal();
 
-/// While it lives, ask_to_stop() ends the work of this thread as a signal would; it installs no handler.
+/// While it lives, ask_to_stop() ends the work of this thread as a signal would; it installs no handler. Requests for
+/// the work that this is a part of (a job of a callback) wait.
 class StopRequests {
  public:
   StopRequests();
   ~StopRequests();
   StopRequests(const StopRequests&) = delete;
   StopRequests& operator=(const StopRequests&) = delete;
+
+ private:
+  int asked_before_;
+  std::shared_ptr<const Communicator> agreement_before_;
 };
 void ask_to_stop();
 

@@ -1,12 +1,15 @@
 // What the C calls of modules share: no exception leaves them; statuses, and what the last one that failed had to say.
 #pragma once
 
+#include "core/backend/backend.h"
 #include "core/error.h"
 #include "core/system/memory.h"
 #include "modules/task.h"
 
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 
 namespace quadrille::c_calls {
@@ -35,6 +38,20 @@ quadrille_status guarded(std::string& message, const char* name, Call call, cons
     return QUADRILLE_NO_MEMORY;  // there was no memory for the message
   }
 }
+
+/// A call's work on a backend: on a device one at a time, beside jobs and other calls, in the first lane.
+class Work {
+ public:
+  explicit Work(Backend& backend) {
+    if (backend.host_memory()) return;
+    turn_ = std::unique_lock(first_lane_mutex());
+    lane_.emplace(backend, nullptr);
+  }
+
+ private:
+  std::unique_lock<std::recursive_mutex> turn_;
+  std::optional<UseLane> lane_;
+};
 
 [[noreturn]] inline void refuse(const std::string& message) { throw Error(ErrorCode::invalid_input, message); }
 

@@ -97,9 +97,9 @@ typedef struct quadrille_parameter {
 typedef struct quadrille_run quadrille_run;
 
 /* The functions of quadrille.h on handles; they are documented there. A module that calls them through this table need
- * not be linked with the library. Solves appear in results.json under the task's name, and one that does not converge
- * makes the job's exit status 3. The module decides what to do about any status other than QUADRILLE_DONE,
- * QUADRILLE_NO_MEMORY included: message() has the reason, for quadrille_host.fail. */
+ * not be linked with the library; they may be called on the task's thread only. Solves appear in results.json under the
+ * task's name, and one that does not converge makes the job's exit status 3. The module decides what to do about any
+ * status other than QUADRILLE_DONE, QUADRILLE_NO_MEMORY included: message() has the reason, for quadrille_host.fail. */
 typedef struct quadrille_functions {
   uint32_t struct_size;
   const char* (*message)(const quadrille_context* context);

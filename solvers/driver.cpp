@@ -28,8 +28,12 @@ void rescale(double factor, Field& field) {
   if (factor != 1) blas::scale(factor, field);
 }
 
-/// |b|. `scratch`, like b, is overwritten. Errors: ErrorCode::numerical for a b that is not finite, or so large or so
-/// small that |b|^2, or the square of what the solve leaves of it, is beyond the range of double precision.
+std::unique_ptr<LinearSystem> convert_when_needed(const LinearSystem& system, const OperatorForm& form) {
+  return system.reduced().form() == form ? nullptr : system.converted(form);
+}
+
+}  // namespace
+
 double norm_of_rhs(const Field& b, double tolerance, Field& scratch) {
   const double square = blas::norm2(b);
   if (std::isfinite(square) && square * tolerance * tolerance >= std::numeric_limits<double>::min()) {
@@ -47,12 +51,6 @@ double norm_of_rhs(const Field& b, double tolerance, Field& scratch) {
                   "brings it near 1",
                   exponent < 0 ? "large" : "small", 0.5 * std::log2(scaled) - exponent));
 }
-
-std::unique_ptr<LinearSystem> convert_when_needed(const LinearSystem& system, const OperatorForm& form) {
-  return system.reduced().form() == form ? nullptr : system.converted(form);
-}
-
-}  // namespace
 
 SystemSolver::SystemSolver(const LinearSystem& system, const SolverSpec& spec)
     : system_(system),

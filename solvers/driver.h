@@ -11,15 +11,21 @@
 
 namespace quadrille {
 
+/// |b| of a right-hand side. `scratch`, like b, is overwritten. Errors: ErrorCode::numerical for a b that is not
+/// finite, or so large or so small that |b|^2, or the square of the residual at `tolerance`, is beyond the range of
+/// double.
+QUADRILLE_API double norm_of_rhs(const Field& b, double tolerance, Field& scratch);
+
 /// Owns the operators of all forms and every workspace, so that many right-hand sides cost one setup.
 ///
 /// The solver of the reduced system is given the absolute target tolerance * |b|, and a right-hand side that a power of
-/// two has brought near 1 where it was far from it: formats with few exponents hold those of any size. Where the full
+/// two has brought near 1 where it was far from it: sloppy formats hold those of any size. Where the full
 /// residual still misses it, the driver restarts from x with what remains (M e = b - M x, x += e) until it is met,
 /// max_iterations is spent, the solver stagnates, or two restarts in a row gain less than a factor of 2. What a restart
 /// finds is added only when its own solve lowered the residual.
 ///
-/// Scheme uniform holds x in spec.precision throughout: single and half end where x itself cannot be better.
+/// Scheme uniform holds x in spec.precision throughout: single and half end where x itself cannot be better, and need a
+/// b for which x is in their range.
 /// The other schemes hold x in double; the outer operator has spec.reconstruct numbers per link.
 class QUADRILLE_API SystemSolver {
  public:

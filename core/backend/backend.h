@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +37,7 @@ constexpr bool poisons_memory = false;
 #endif
 
 /// Who reaches memory by its address: code on the host, code on a device, both.
-enum class MemoryPlace { host, device, both };
+enum class MemoryPlace { host, device, both, other_device };
 
 /// What the work of one user of a backend has to itself: on a device a stream, and where its sums arrive.
 class Lane {
@@ -127,6 +128,9 @@ class QUADRILLE_API Backend {
  protected:
   static bool others_give_way();
 };
+
+/// Of what works in the first lanes, one thread at a time: jobs, and calls of modules.
+QUADRILLE_API std::recursive_mutex& first_lane_mutex();
 
 /// While it lives, the work of this thread goes into `lane` (null: the first one); that work is done when it ends.
 class QUADRILLE_API UseLane {

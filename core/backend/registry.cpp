@@ -55,6 +55,11 @@ thread_local std::function<bool()> give_way;
 void Backend::when_short(std::function<bool()> gives) { give_way = std::move(gives); }
 bool Backend::others_give_way() { return give_way && give_way(); }
 
+std::recursive_mutex& first_lane_mutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
 UseLane::~UseLane() {
   try {
     backend_.synchronize();

@@ -37,6 +37,10 @@ void ArrayWords::check(const void* const* arrays, std::size_t count, const std::
                          alignment));
     }
     const MemoryPlace place = given_.backend.place_of(arrays[k]);
+    if (place == MemoryPlace::other_device) {
+      refuse(fmt::format("{}[{}] is in the memory of another GPU than that of the context ({})", what, k,
+                         given_.backend.ordinal()));
+    }
     if (place == (on_device_ ? MemoryPlace::host : MemoryPlace::device)) {
       refuse(fmt::format("{}[{}] is in the memory of {}: use `where: {}`", what, k, on_device_ ? "the host" : "the GPU",
                          on_device_ ? "host" : "device"));

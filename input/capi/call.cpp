@@ -17,6 +17,9 @@ std::string& thread_message() {
 }
 
 Context& not_within_itself(Context& context) {
+  if (context.job != nullptr && context.task_thread != std::this_thread::get_id()) {
+    throw Error(ErrorCode::invalid_input, "only the thread that runs a module's task may use the handles of its job");
+  }
   if (context.at_work == std::this_thread::get_id()) {
     throw Error(ErrorCode::invalid_input,
                 "a callback called back into its own context; make this call before or after, and pass its result to "

@@ -24,6 +24,7 @@ struct Stopped {
 };
 
 /// One call at work in a context: it has the context's lane, threads, log and kernel log. Throws
+/// QUADRILLE_INVALID_INPUT on another thread than that of a module's task in its context. Throws
 /// QUADRILLE_INVALID_INPUT within a callback of the same context.
 class Turn {
  public:
@@ -51,20 +52,25 @@ std::shared_ptr<Object> find(const Handle* handle) {
   return std::static_pointer_cast<Object>(handles().find(Object::kind, reinterpret_cast<std::uintptr_t>(handle)));
 }
 
-/// Runs body(object), in turn, and gives its status, or what its exception stands for.
+/// Runs body(object), in turn, and gives its status, or what its exception stands for. An object that the body has
+/// ended ends in turn, too.
 template <class Object, class Handle, class Body>
 quadrille_status with(const Handle* handle, const Body& body) noexcept {
-  std::shared_ptr<Object> object;
-  Context* mine = nullptr;
+  std::shared_ptr<Context> home;  // ends last
   try {
-    object = find<Object>(handle);
-    const Turn turn(object->context());
-    mine = &object->context();
-    try {
-      return body(object);
-    } catch (...) {
-      return report_failure(mine);
-    }
+    std::shared_ptr<Object> object = find<Object>(handle);
+    home = object->context().shared_from_this();
+    const Turn turn(*home);
+    const auto in_turn = [&] {
+      try {
+        return body(object);
+      } catch (...) {
+        return report_failure(home.get());
+      }
+    };
+    const quadrille_status status = in_turn();
+    object.reset();
+    return status;
   } catch (...) {
     return report_failure(nullptr);
   }

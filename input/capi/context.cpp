@@ -59,9 +59,24 @@ int threads_of(const Parameters& words) {
   return words.has("threads") ? int(words.integer("threads")) : omp_get_max_threads();
 }
 
+/// The GPU that the words name; -1 where they name none.
+int device_of(const Parameters& words) { return words.has("device") ? int(words.integer("device")) : -1; }
+
+/// Throws ErrorCode::unsupported unless the backend works on the GPU that the words name, if they do.
+void demand_device(const Backend& backend, const Parameters& words) {
+  if (!words.has("device") || backend.ordinal() == device_of(words)) return;
+  throw Error(ErrorCode::unsupported,
+              backend.ordinal() < 0
+                  ? "'device' is the number of a GPU, but this context works on the CPU"
+                  : fmt::format("this process works on GPU {}, and can work on one only", backend.ordinal()),
+              words.where("device"));
+}
+
 std::shared_ptr<Context> make_context(const char* words) {
   const auto read = read_words(context_table(), words, "context");
-  return std::make_shared<Context>(find_backend(read->text("backend")), threads_of(*read), ContextRanks{});
+  Backend& backend = find_backend(read->text("backend"), device_of(*read));
+  demand_device(backend, *read);
+  return std::make_shared<Context>(backend, threads_of(*read), ContextRanks{});
 }
 
 /// Throws ErrorCode::invalid_input unless the words are right for this many ranks.
@@ -135,7 +150,8 @@ std::shared_ptr<Context> make_context_on_ranks(const char* words, std::unique_pt
     on.all = ranks->communicator({1, 1, 1, ranks->size()});
     on.ranks = std::move(ranks);
   }
-  Backend& backend = on.grid.backend(read->text("backend"));
+  Backend& backend = on.grid.backend(read->text("backend"), device_of(*read));
+  all_or_none(*on.all, [&] { demand_device(backend, *read); });
   return std::make_shared<Context>(backend, threads, std::move(on));
 }
 
@@ -146,6 +162,8 @@ ContextRanks ranks_of_job(const JobRun& job) {
 quadrille_status give(quadrille_context** handle, const std::function<std::shared_ptr<Context>()>& make) noexcept {
   try {
     *required(handle, new_handle) = nullptr;
+    static spdlog::logger silent("quadrille");  // the context has no log function yet
+    const UseLog nowhere(silent);
     std::shared_ptr<Context> context = make();
     const void* owner = context.get();
     *handle = reinterpret_cast<quadrille_context*>(handles().add(Kind::context, std::move(context), owner));
@@ -176,7 +194,9 @@ std::string help_on(const char* topic) {
   }
   static std::mutex tasks;  // of modules are found by the first who asks
   const std::lock_guard lock(tasks);
-  return help_text(topic_words);
+  std::string text = help_text(topic_words);
+  if (topic_words.empty()) text += "\nWords of the C API: context, links, spinors\n";
+  return text;
 }
 
 }  // namespace
@@ -191,7 +211,12 @@ Context::Context(Backend& works_on, int with_threads, ContextRanks with_ranks)
 }
 
 Context::Context(Backend& works_on, int with_threads, const spdlog::logger& says, JobRun& of)
-    : backend(works_on), threads(with_threads), on(ranks_of_job(of)), job(&of), log(says) {}
+    : backend(works_on),
+      threads(with_threads),
+      on(ranks_of_job(of)),
+      job(&of),
+      task_thread(std::this_thread::get_id()),
+      log(says) {}
 
 }  // namespace quadrille::capi
 
@@ -268,7 +293,11 @@ quadrille_status quadrille_help(quadrille_context* handle, const char* topic, co
 quadrille_status quadrille_schema(quadrille_context* handle, const char** json) {
   return with<Context>(handle, [&](const std::shared_ptr<Context>& context) {
     *required(json, "the place for the text") = "";
-    context->text = job_schema().dump(2);
+    nlohmann::ordered_json schema = job_schema();
+    for (const ParameterTable* table : {&rank_context_table(), &new_links_table(), &solve_table()}) {
+      schema["$defs"][table->name] = words_schema(*table);
+    }
+    context->text = schema.dump(2);
     *json = context->text.c_str();
     return QUADRILLE_DONE;
   });

@@ -37,6 +37,7 @@ void write(const PropagatorObject& object, int column, const char* words, void* 
     throw Error(ErrorCode::invalid_input, "a propagator needs subset: full", read.where("subset"));
   }
   host.check(&array, 1, "array");
+  host.wait();
   host.write_from(propagator.columns[std::size_t(column)], array);
 }
 

@@ -38,7 +38,7 @@ struct ContextRanks {
   std::shared_ptr<const Communicator> all = single_process();  ///< without regard to a lattice
 };
 
-struct Context {
+struct Context : std::enable_shared_from_this<Context> {
   static constexpr Kind kind = Kind::context;
   Context(Backend& works_on, int with_threads, ContextRanks with_ranks);
   /// That of a module's task: what is said goes where `says` has it, solves are counted as those of the job's task, and
@@ -51,6 +51,7 @@ struct Context {
   const int threads;
   const ContextRanks on;
   JobRun* const job = nullptr;           ///< whose module works here; null: a host does
+  const std::thread::id task_thread{};   ///< of that module
   std::mutex turn;                       ///< of the call at work
   std::atomic<std::thread::id> at_work;  ///< its thread
   std::string message;                   ///< of the last call that failed

@@ -8,13 +8,18 @@ module quadrille
   implicit none
   private
 
-  integer(c_int), parameter, public :: quadrille_done = 0, quadrille_stopped = 2, quadrille_invalid_input = 3, &
+  integer(c_int), parameter, public :: quadrille_done = 0, quadrille_failed = 1, quadrille_stopped = 2, &
+      quadrille_invalid_input = 3, &
       quadrille_file_error = 4, quadrille_unsupported = 5, quadrille_numerical = 6, quadrille_internal = 7, &
       quadrille_invalid_handle = 8, quadrille_no_memory = 9, quadrille_not_converged = 10, &
       quadrille_failed_elsewhere = 11
   integer(c_int), parameter, public :: quadrille_m = 0, quadrille_m_dagger = 1, quadrille_m_dagger_m = 2, &
       quadrille_hop = 3, quadrille_hop_dagger = 4, quadrille_even_odd = 5, quadrille_even_odd_dagger = 6, &
       quadrille_even_odd_dagger_even_odd = 7
+  integer(c_int), parameter, public :: quadrille_log_debug = 1, quadrille_log_info = 2, quadrille_log_warning = 3, &
+      quadrille_log_error = 4
+  integer(c_int32_t), parameter, public :: quadrille_converged = 0, quadrille_max_iterations = 1, &
+      quadrille_breakdown = 2, quadrille_diverged = 3, quadrille_not_finite = 4, quadrille_stagnated = 5
 
   type, bind(c), public :: quadrille_report
     integer(c_int32_t) :: struct_size = 72
@@ -24,8 +29,9 @@ module quadrille
   end type
 
   public :: quadrille_context_create, quadrille_context_create_mpi, quadrille_context_destroy
-  public :: quadrille_context_set_stream
-  public :: quadrille_message, quadrille_help, quadrille_job_run
+  public :: quadrille_context_set_stream, quadrille_context_set_log, quadrille_context_set_progress
+  public :: quadrille_message, quadrille_help, quadrille_schema, quadrille_job_run
+  public :: quadrille_version, quadrille_build_id, quadrille_text
   public :: quadrille_gauge_create, quadrille_gauge_from_memory, quadrille_gauge_update, quadrille_gauge_to_memory
   public :: quadrille_gauge_save, quadrille_gauge_dims, quadrille_gauge_part, quadrille_gauge_plaquettes
   public :: quadrille_gauge_json, quadrille_gauge_destroy
@@ -41,6 +47,23 @@ module quadrille
     integer(c_int) function quadrille_context_set_stream(context, stream) bind(c)
       import :: c_int, c_ptr
       type(c_ptr), value :: context, stream
+    end function
+    ! `log`: c_funloc of a subroutine with bind(c), (user, level, text): a type(c_ptr), value; an integer(c_int), value; a
+    ! type(c_ptr), value, of which quadrille_text makes a string. c_null_funptr: no log.
+    integer(c_int) function quadrille_context_set_log(context, level, log, user) bind(c)
+      import :: c_int, c_ptr, c_funptr
+      type(c_ptr), value :: context
+      integer(c_int), value :: level
+      type(c_funptr), value :: log
+      type(c_ptr), value :: user
+    end function
+    ! `progress`: c_funloc of an integer(c_int) function with bind(c), (user, solve, solves, iteration, residual): a
+    ! type(c_ptr), two of integer(c_size_t), an integer(c_int), a real(c_double), all values. Other than 0 stops.
+    integer(c_int) function quadrille_context_set_progress(context, progress, user) bind(c)
+      import :: c_int, c_ptr, c_funptr
+      type(c_ptr), value :: context
+      type(c_funptr), value :: progress
+      type(c_ptr), value :: user
     end function
     integer(c_int) function quadrille_gauge_destroy(gauge) bind(c)
       import :: c_int, c_ptr
@@ -133,6 +156,17 @@ module quadrille
       import :: c_int, c_char, c_ptr
       type(c_ptr), value :: gauge
       character(kind=c_char), intent(in) :: words(*)
+    end function
+    type(c_ptr) function c_version() bind(c, name="quadrille_version")
+      import :: c_ptr
+    end function
+    type(c_ptr) function c_build_id() bind(c, name="quadrille_build_id")
+      import :: c_ptr
+    end function
+    integer(c_int) function c_schema(context, json) bind(c, name="quadrille_schema")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: context
+      type(c_ptr), intent(out) :: json
     end function
     integer(c_int) function c_help(context, topic, text) bind(c, name="quadrille_help")
       import :: c_int, c_char, c_ptr
@@ -289,8 +323,9 @@ contains
     character(*), intent(in) :: words
     type(c_ptr), intent(in) :: in(:), out(:)
     integer(c_int) :: status
-    status = quadrille_invalid_input
-    if (size(in) == size(out)) status = c_apply(op, product, words // c_null_char, in, out, size(in, kind=c_size_t))
+    integer :: count
+    count = max(size(in), size(out))  ! the library refuses what is missing
+    status = c_apply(op, product, words // c_null_char, filled(in, count), filled(out, count), int(count, c_size_t))
   end function
 
   function quadrille_solver_create(op, words, solver) result(status)
@@ -306,16 +341,18 @@ contains
     character(*), intent(in) :: words
     type(c_ptr), intent(in) :: b(:), x(:)
     type(quadrille_report), optional, contiguous, target, intent(inout) :: reports(:)
+    type(quadrille_report), target :: none
     type(c_ptr) :: place
     integer(c_int) :: status
-    status = quadrille_invalid_input
-    if (size(b) /= size(x)) return
+    integer :: count
+    count = max(size(b), size(x))  ! the library refuses what is missing
+    none%struct_size = 0
     place = c_null_ptr
     if (present(reports)) then
-      if (size(reports) < size(b)) return
-      place = c_loc(reports)
+      place = c_loc(none)
+      if (size(reports) >= count) place = c_loc(reports)
     end if
-    status = c_solve(solver, words // c_null_char, b, x, size(b, kind=c_size_t), place)
+    status = c_solve(solver, words // c_null_char, filled(b, count), filled(x, count), int(count, c_size_t), place)
   end function
 
   function quadrille_solver_json(solver, json) result(status)
@@ -326,6 +363,42 @@ contains
     status = c_solver_json(solver, given)
     json = ''
     if (status == quadrille_done) json = text_of(given)
+  end function
+
+  function quadrille_schema(context, json) result(status)
+    type(c_ptr), intent(in) :: context
+    character(:), allocatable, intent(out) :: json
+    type(c_ptr) :: given
+    integer(c_int) :: status
+    status = c_schema(context, given)
+    json = ''
+    if (status == quadrille_done) json = text_of(given)
+  end function
+
+  function quadrille_version() result(text)
+    character(:), allocatable :: text
+    text = text_of(c_version())
+  end function
+
+  function quadrille_build_id() result(text)
+    character(:), allocatable :: text
+    text = text_of(c_build_id())
+  end function
+
+  ! A text that the library gives a log function.
+  function quadrille_text(pointer) result(text)
+    type(c_ptr), intent(in) :: pointer
+    character(:), allocatable :: text
+    text = text_of(pointer)
+  end function
+
+  ! Addresses, as many as `count`, null ones last.
+  function filled(given, count) result(all)
+    type(c_ptr), intent(in) :: given(:)
+    integer, intent(in) :: count
+    type(c_ptr) :: all(count)
+    all = c_null_ptr
+    all(:size(given)) = given
   end function
 
   function text_of(pointer) result(text)

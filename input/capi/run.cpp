@@ -52,8 +52,6 @@ std::shared_ptr<GaugeObject> links_of(const Context& context, const quadrille_ga
 }
 
 quadrille_status run(Context& context, const quadrille_gauge* gauge, const char* words, const char* folder) {
-  static std::recursive_mutex one_at_a_time;  // modules keep handles and buffers of their own in the first lane
-  const std::lock_guard lock(one_at_a_time);
   const UseLane first(context.backend, nullptr);
   JobClock clock;
   std::vector<Error> errors;
@@ -91,6 +89,9 @@ using namespace quadrille::capi;
 quadrille_status quadrille_job_run(quadrille_context* handle, quadrille_gauge* gauge, const char* words,
                                    const char* folder, const char** json) {
   if (json != nullptr) *json = "";
+  // Modules keep handles and buffers of their own in the first lane. Before the turn: a callback of a job may run
+  // another in a context of its own.
+  const std::lock_guard one_at_a_time(first_lane_mutex());
   return with<Context>(handle, [&](const std::shared_ptr<Context>& context) {
     quadrille_status status;
     try {

@@ -4,6 +4,8 @@
 #include "input/capi/call.h"
 #include "input/capi/words.h"
 #include "input/job_run.h"
+#include "input/progress.h"
+#include "input/stop_signal.h"
 #include "input/tasks/solve_report.h"
 
 #include <algorithm>
@@ -154,6 +156,7 @@ class Solves {
 
   void watch(std::size_t k) {
     const Context& context = object_.context();
+    if (context.job != nullptr) return watch_for_job(k);
     if (context.progress == nullptr && !context.on.ranks) return object_.systems.set_progress({});
     if (context.on.ranks) ranks().forget_signals();
     object_.systems.set_progress([this, &context, k](const Progress& now) {
@@ -162,6 +165,15 @@ class Solves {
       if (context.on.ranks && stop) ranks().raise(SIGTERM);
       // On ranks: whether any of them wanted to stop, as all know it after the sums of the next iteration.
       if (context.on.ranks ? ranks().agreed_signal() != 0 : stop) stopped(k, now.iteration);
+    });
+  }
+  /// A module's solve is stopped and shown as those of the program's own tasks.
+  void watch_for_job(std::size_t k) {
+    if (!line_) line_.emplace("solve", int(count_));
+    line_->begin_solve();
+    object_.systems.set_progress([this, k](const Progress& now) {
+      if (line_->active()) line_->update(now);
+      if (stop_signal() != 0) throw Stopped{fmt::format("stopped in solve {} after {} iterations", k, now.iteration)};
     });
   }
   /// The last iteration has no sums after it.
@@ -201,6 +213,7 @@ class Solves {
   std::size_t count_;
   std::byte* reports_;
   std::uint32_t report_bytes_;
+  std::optional<ProgressLine> line_;  ///< of a module's solves
 };
 
 }  // namespace

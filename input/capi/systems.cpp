@@ -92,7 +92,7 @@ SolveReport Systems::solve(const SystemChoice& choice, Field& x, Field& b, Start
 
 /// What remains of the full system lies on even sites; of the system of the odd ones it is H A^-1 of that.
 SolveReport Systems::solve_odd(const SystemChoice& choice, Field& x, Field& b, Start start) {
-  const double b_norm = std::sqrt(blas::norm2(b)), target = spec_.tolerance * b_norm;
+  const double b_norm = norm_of_rhs(b, spec_.tolerance, residual_like(x).value), target = spec_.tolerance * b_norm;
   double tolerance = spec_.tolerance;
   SolveReport report = solve_one(choice.adjoint, x, b, start, tolerance);
   double residual = true_residual(choice, x, b);
@@ -131,8 +131,7 @@ double Systems::true_residual(const SystemChoice& choice, const Field& x, const 
 SolveReport Systems::solve_normal(const SystemChoice& choice, Field& x, Field& b, Start start) {
   Field& r = residual_like(x).value;
   Normal& f = normal_like(x);
-  const double b_norm = std::sqrt(blas::norm2(b)), target = spec_.tolerance * b_norm;
-  if (!std::isfinite(b_norm)) throw Error(ErrorCode::numerical, "the right-hand side of a solve is not finite");
+  const double b_norm = norm_of_rhs(b, spec_.tolerance, r), target = spec_.tolerance * b_norm;
   if (start == Start::zero) blas::zero(x);
   double residual = start == Start::zero ? (blas::copy(r, b), b_norm) : true_residual(choice, x, b);
   if (!std::isfinite(residual)) throw Error(ErrorCode::numerical, "the initial guess of a solve is not finite");

@@ -149,6 +149,12 @@ const ParameterTable& context_table() {
                       .help = "auto is cuda if there is a usable GPU, else cpu",
                       .default_text = "auto",
                       .choices = {"auto", "cpu", "cuda"}},
+                     {.name = "device",
+                      .type = Type::integer,
+                      .help = "number of the GPU; if not given, the thread's current one, or of ranks that of the "
+                              "rank among those of its host",
+                      .minimum = 0,
+                      .maximum = 1023},
                      {.name = "threads",
                       .type = Type::integer,
                       .help = "threads of the host; if not given, as many as OpenMP would use",

@@ -93,8 +93,7 @@ bool info(const std::string& path, std::ostream& out) {
   line(out, "file", "{}", path);
   line(out, "format", "{}", to_string(kind));
   if (kind == FileKind::hdf5) {
-    line(out, "content", "arrays of numbers: input of the tasks {}",
-         "matrix_product, density_matrix, ri_mp2 and ri_mp2_study");
+    line(out, "content", "arrays of numbers: input of tasks of modules (quadrille help task)");
     return true;
   }
   if (kind != FileKind::lime) {

@@ -52,6 +52,7 @@ quadrille_operator* ModuleHandles::dirac_operator() {
   demand(task_.entry->needs_operator, "an operator", "QUADRILLE_NEEDS_OPERATOR");
   if (operator_ == nullptr) {
     (void)gauge();
+    const UseKernelLog kernels(home_->kernels);  // where a solve looks for its kernels
     operator_object_ = std::make_shared<capi::OperatorObject>(
         gauge_object_, find_operator(task_.op->text("type")).make(job_.gauge().links, *task_.op));
     operator_ = add<quadrille_operator>(operator_object_);
@@ -63,6 +64,7 @@ quadrille_solver* ModuleHandles::solver() {
   demand(task_.entry->needs_solver, "a solver", "QUADRILLE_NEEDS_SOLVER");
   if (solver_ == nullptr) {
     (void)dirac_operator();
+    const UseKernelLog kernels(home_->kernels);
     solver_ = add<quadrille_solver>(std::make_shared<capi::SolverObject>(operator_object_, solver_spec(*task_.solver)));
   }
   return solver_;

@@ -14,6 +14,7 @@ struct quadrille_md_forces {
   std::optional<quadrille::md::PairForces> all_pairs;
   std::optional<quadrille::md::ListForces> lists;
   bool on_device;
+  quadrille::Backend* backend;
 
   std::int64_t size() const { return lists ? lists->size() : all_pairs->size(); }
 };
@@ -84,6 +85,8 @@ quadrille_status quadrille_md_forces_create(int64_t particles, const int32_t* ty
     const md::ForceOptions force = force_options(known);
     auto made = std::make_unique<quadrille_md_forces>();
     made->on_device = known.on_device != 0;
+    made->backend = force.backend == nullptr ? &quadrille::cpu_backend() : force.backend;
+    const quadrille::c_calls::Work work(*made->backend);
     if (known.skin != 0) {
       made->lists.emplace(system, md::ListOptions{force, truncation_of(known), known.skin});
     } else {
@@ -105,6 +108,7 @@ quadrille_status quadrille_md_forces_compute(quadrille_md_forces* handle, const 
     if (box != nullptr) std::copy_n(box, 3, edges.begin());
     const bool all = energy != nullptr || virial != nullptr;
     const auto count = std::size_t(handle->size()) * 3;
+    const quadrille::c_calls::Work work(*handle->backend);
     md::ForceResult result;
     if (handle->lists && handle->on_device) {
       result = handle->lists->compute_there(positions, edges, forces, all);

@@ -7,6 +7,7 @@
 #include "modules/mgemm/mgemm.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace {
@@ -50,12 +51,14 @@ mg::MgemmReport multiply_with(const quadrille_mgemm_options& given, const mg::Ge
       given.target_error > 0 ? mg::Cutoff::for_error(given.target_error, assurance) : mg::Cutoff::at(given.delta);
   if (given.on_device == 0) {
     options.backend = backend_named(given.backend);
+    const quadrille::c_calls::Work work(options.backend == nullptr ? quadrille::cpu_backend() : *options.backend);
     return mg::mgemm(gemm, cutoff, options);
   }
   quadrille::Backend& backend = quadrille::find_backend(given.backend == nullptr ? "cuda" : given.backend);
   if (backend.host_memory()) {
     refuse("on_device = 1 needs the backend cuda, not " + backend.name());
   }
+  const quadrille::c_calls::Work work(backend);
   const mg::MgemmReport report = mg::mgemm_on_device(gemm, cutoff, options);
   backend.synchronize();
   return report;
@@ -63,19 +66,21 @@ mg::MgemmReport multiply_with(const quadrille_mgemm_options& given, const mg::Ge
 
 void fill(const mg::MgemmReport& from, quadrille_mgemm_report* to) {
   if (to == nullptr) return;
-  *to = {};
-  to->split = from.form == mg::MgemmForm::split ? 1 : 0;
-  to->analysed = from.analysed ? 1 : 0;
-  to->delta = from.delta;
-  to->depth = from.depth;
-  to->large_a = from.large_a;
-  to->large_b = from.large_b;
-  to->bound = from.bound;
-  to->probable_bound = from.probable_bound;
-  to->measured = from.measured;
-  to->expected_speedup = from.expected_speedup;
-  to->panel_bytes = from.panel_bytes;
-  std::copy_n(from.reason.data(), std::min(from.reason.size(), sizeof(to->reason) - 1), to->reason);
+  quadrille_mgemm_report out{};
+  out.struct_size = to->struct_size;
+  out.split = from.form == mg::MgemmForm::split ? 1 : 0;
+  out.analysed = from.analysed ? 1 : 0;
+  out.delta = from.delta;
+  out.depth = from.depth;
+  out.large_a = from.large_a;
+  out.large_b = from.large_b;
+  out.bound = from.bound;
+  out.probable_bound = from.probable_bound;
+  out.measured = from.measured;
+  out.expected_speedup = from.expected_speedup;
+  out.panel_bytes = from.panel_bytes;
+  std::copy_n(from.reason.data(), std::min(from.reason.size(), sizeof(out.reason) - 1), out.reason);
+  std::memcpy(to, &out, out.struct_size);
 }
 
 }  // namespace
@@ -88,6 +93,11 @@ quadrille_status quadrille_mgemm(const quadrille_mgemm_options* options, char or
                                  quadrille_mgemm_report* report) {
   return guarded("quadrille_mgemm", [&] {
     quadrille::c_calls::demand(options, "options");
+    if (report != nullptr &&
+        (report->struct_size < sizeof report->struct_size || report->struct_size > sizeof *report)) {
+      refuse("report: struct_size = " + std::to_string(report->struct_size) + ": it must be the size of the struct, " +
+             std::to_string(sizeof *report) + " in this version");
+    }
     fill(multiply_with(quadrille::c_calls::known_options(options),
                        {order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m, n, k,
                         alpha, a, lda, b, ldb, beta, c, ldc}),
@@ -100,9 +110,11 @@ quadrille_status quadrille_cleaver_double(const char* backend, char order, char 
                                           const double* b, int64_t ldb, double beta, double* c, int64_t ldc,
                                           int64_t memory_cap) {
   return guarded("quadrille_cleaver_double", [&] {
+    quadrille::Backend* const there = backend_named(backend);
+    const quadrille::c_calls::Work work(there == nullptr ? quadrille::cpu_backend() : *there);
     mg::cleaver(mg::Gemm<double>{order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m,
                                  n, k, alpha, a, lda, b, ldb, beta, c, ldc},
-                {memory_cap, backend_named(backend)});
+                {memory_cap, there});
   });
 }
 
@@ -111,9 +123,11 @@ quadrille_status quadrille_cleaver_single(const char* backend, char order, char 
                                           const float* b, int64_t ldb, float beta, float* c, int64_t ldc,
                                           int64_t memory_cap) {
   return guarded("quadrille_cleaver_single", [&] {
+    quadrille::Backend* const there = backend_named(backend);
+    const quadrille::c_calls::Work work(there == nullptr ? quadrille::cpu_backend() : *there);
     mg::cleaver(mg::Gemm<float>{order_of(order), transpose_of("trans_a", trans_a), transpose_of("trans_b", trans_b), m,
                                 n, k, alpha, a, lda, b, ldb, beta, c, ldc},
-                {memory_cap, backend_named(backend)});
+                {memory_cap, there});
   });
 }
 

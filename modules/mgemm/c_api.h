@@ -15,13 +15,16 @@ extern "C" {
  * is too small, an unknown letter; QUADRILLE_NUMERICAL for a NaN or an infinity in alpha, beta, A, B, or in C when beta
  * != 0. */
 
-/* What mgemm did. `reason` is cut to the length of the array. */
+/* What mgemm did. `reason` is cut to the length of the array. Set `struct_size` to the size of the struct before the
+ * call: no more than that is written. */
 typedef struct quadrille_mgemm_report {
+  uint32_t struct_size;
   int32_t split;    /* 1: large elements in double, small ones in single; 0: everything in double */
   int32_t analysed; /* 1: the fractions are known */
-  double delta;     /* the cutoff */
-  int64_t depth;    /* longest sum in single precision */
-  double large_a;   /* fractions of large elements */
+  int32_t padding;
+  double delta;   /* the cutoff */
+  int64_t depth;  /* longest sum in single precision */
+  double large_a; /* fractions of large elements */
   double large_b;
   double bound;          /* no element of op(A) op(B) has a larger absolute error */
   double probable_bound; /* nor a larger one than this, with probability 1 - 1e-6 in the usual model of rounding */

@@ -321,6 +321,7 @@ TEST(CudaCApi, OperandsOnTheDeviceAndBackendsByName) {
   options.delta = 1;
   options.always_split = 1;
   quadrille_mgemm_report report{};
+  report.struct_size = sizeof report;
   DeviceProblem there(problem);
   const auto call = [&](const Gemm<double>& g) {
     return quadrille_mgemm(&options, 'C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, &report);

@@ -90,8 +90,7 @@ TEST_F(InfoTest, NamesFormatsThatItCannotRead) {
 
 TEST_F(InfoTest, TellsWhichTasksReadHdf5) {
   write_bytes(folder_.file("h"), "\x89HDF\r\n\x1a\n");
-  expect_info(folder_.file("h"),
-              {"HDF5", "input of the tasks matrix_product, density_matrix, ri_mp2 and ri_mp2_study"});
+  expect_info(folder_.file("h"), {"HDF5", "input of tasks of modules (quadrille help task)"});
 }
 
 TEST_F(InfoTest, LinksOffSu3AreAFailureWithAGoodChecksumToo) {

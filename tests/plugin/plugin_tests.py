@@ -214,6 +214,10 @@ class Modules(ProgramTest):
         self.assertEqual((its_own["solve"], its_own["system"], its_own["converged"]), (0, "m", True))
         for key in ("mass", "kappa", "solver", "scheme", "precision", "sloppy", "iterations", "residual", "history"):
             self.assertEqual(its_own[key], of_the_job[key])
+        hops, of_its_own = ({kernel["name"] for kernel in solve["kernels"] if kernel["name"].startswith("wilson")}
+                            for solve in (of_the_job, its_own))
+        self.assertGreaterEqual(len(hops), 2)
+        self.assertEqual(of_its_own, hops)
         self.assertGreaterEqual(results["timing"]["solves"], sum(solve["seconds"] for solve in results["solves"]))
         self.assertEqual((found["update_refused"], found["wrong_column"]), (5, 3))
         self.assertEqual(found["message"], "there is no column 12; there are 0 to 11")

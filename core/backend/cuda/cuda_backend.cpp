@@ -423,7 +423,7 @@ MemoryPlace CudaBackend::place_of(const void* memory) const {
   cudaPointerAttributes attributes{};
   QUADRILLE_CUDA_CHECK(cudaPointerGetAttributes(&attributes, memory));
   switch (attributes.type) {
-    case cudaMemoryTypeDevice: return MemoryPlace::device;
+    case cudaMemoryTypeDevice: return attributes.device == device_ ? MemoryPlace::device : MemoryPlace::other_device;
     case cudaMemoryTypeManaged: return MemoryPlace::both;
     default: return MemoryPlace::host;
   }

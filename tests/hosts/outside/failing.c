@@ -21,7 +21,7 @@ static void expect(quadrille_status wanted, quadrille_status got, const char* li
 enum { V = 4 * 4 * 4 * 4 };
 
 int main(void) {
-  quadrille_context *context = NULL, *other = NULL;
+  quadrille_context *context = NULL, *other = NULL, *gone_context = NULL;
   quadrille_gauge *gauge = NULL, *gone_gauge = NULL, *fresh_gauge = NULL;
   quadrille_operator *op = NULL, *gone_op = NULL, *fresh_op = NULL;
   quadrille_solver *solver = NULL, *gone_solver = NULL, *fresh_solver = NULL;
@@ -51,9 +51,12 @@ int main(void) {
   EXPECT(QUADRILLE_DONE, quadrille_operator_destroy(gone_op));
   EXPECT(QUADRILLE_DONE, quadrille_solver_destroy(gone_solver));
 
+  EXPECT(QUADRILLE_DONE, quadrille_context_create("{}", &gone_context));
+  EXPECT(QUADRILLE_DONE, quadrille_context_destroy(gone_context));
+
   /* handles: null, destroyed, of another kind, a pointer of this program */
   for (k = 0; k < 4; ++k) {
-    quadrille_context* const no_context = k == 0 ? NULL : k == 3 ? (void*)b : (void*)gauge;
+    quadrille_context* const no_context = k == 0 ? NULL : k == 1 ? gone_context : k == 2 ? (void*)gauge : (void*)b;
     quadrille_gauge* const no_gauge = k == 0 ? NULL : k == 1 ? gone_gauge : k == 2 ? (void*)op : (void*)x;
     quadrille_operator* const no_op = k == 0 ? NULL : k == 1 ? gone_op : k == 2 ? (void*)solver : (void*)x;
     quadrille_solver* const no_solver = k == 0 ? NULL : k == 1 ? gone_solver : k == 2 ? (void*)context : (void*)x;
@@ -71,6 +74,7 @@ int main(void) {
     EXPECT(wanted, quadrille_gauge_to_memory(no_gauge, "{}", to_links, 1));
     EXPECT(wanted, quadrille_gauge_save(no_gauge, "{file: never.lime}"));
     EXPECT(wanted, quadrille_gauge_dims(no_gauge, dims));
+    EXPECT(wanted, quadrille_gauge_part(no_gauge, dims, dims));
     EXPECT(wanted, quadrille_gauge_plaquettes(no_gauge, plaquettes));
     EXPECT(wanted, quadrille_gauge_json(no_gauge, &text));
     EXPECT(wanted, quadrille_gauge_destroy(no_gauge));
@@ -93,6 +97,7 @@ int main(void) {
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_to_memory(gauge, "{}", no_to, 1));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_save(gauge, NULL));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_dims(gauge, NULL));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_part(gauge, NULL, NULL));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_plaquettes(gauge, NULL));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_gauge_json(gauge, NULL));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_operator_create(gauge, wilson, NULL));
@@ -110,6 +115,7 @@ int main(void) {
 
   /* words */
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_context_create("{threads: 0}", &other));
+  EXPECT(QUADRILLE_UNSUPPORTED, quadrille_context_create("{backend: cpu, device: 0}", &other));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_context_create("[", &other));
   EXPECT(QUADRILLE_INVALID_INPUT,
          quadrille_context_set_log(context, (quadrille_log_level)9, (quadrille_log_function)abort, NULL));

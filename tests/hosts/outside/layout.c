@@ -1,5 +1,8 @@
 /* The layout of what a host compiles in: sizes and offsets of structs, values of enumerators, one a line as in
  * ../abi.txt. */
+#include <modules/block_dft/c_api.h>
+#include <modules/md/c_api.h>
+#include <modules/mgemm/c_api.h>
 #include <quadrille.h>
 
 #include <stddef.h>
@@ -55,5 +58,57 @@ int main(void) {
   VALUE(QUADRILLE_DIVERGED);
   VALUE(QUADRILLE_NOT_FINITE);
   VALUE(QUADRILLE_STAGNATED);
+  printf("quadrille_block_report %zu\n", sizeof(quadrille_block_report));
+  MEMBER(quadrille_block_report, struct_size);
+  MEMBER(quadrille_block_report, padding);
+  MEMBER(quadrille_block_report, products);
+  MEMBER(quadrille_block_report, skipped);
+  MEMBER(quadrille_block_report, filtered_blocks);
+  MEMBER(quadrille_block_report, flops);
+  MEMBER(quadrille_block_report, bound);
+  MEMBER(quadrille_block_report, seconds);
+  printf("quadrille_md_options %zu\n", sizeof(quadrille_md_options));
+  MEMBER(quadrille_md_options, struct_size);
+  MEMBER(quadrille_md_options, on_device);
+  MEMBER(quadrille_md_options, backend);
+  MEMBER(quadrille_md_options, method);
+  MEMBER(quadrille_md_options, coulomb);
+  MEMBER(quadrille_md_options, coulomb_constant);
+  MEMBER(quadrille_md_options, cutoff);
+  MEMBER(quadrille_md_options, dielectric);
+  MEMBER(quadrille_md_options, afterwards);
+  MEMBER(quadrille_md_options, exclusion_count);
+  MEMBER(quadrille_md_options, exclusions);
+  MEMBER(quadrille_md_options, skin);
+  MEMBER(quadrille_md_options, truncation);
+  printf("quadrille_mgemm_options %zu\n", sizeof(quadrille_mgemm_options));
+  MEMBER(quadrille_mgemm_options, struct_size);
+  MEMBER(quadrille_mgemm_options, on_device);
+  MEMBER(quadrille_mgemm_options, backend);
+  MEMBER(quadrille_mgemm_options, form);
+  MEMBER(quadrille_mgemm_options, memory_cap);
+  MEMBER(quadrille_mgemm_options, depth);
+  MEMBER(quadrille_mgemm_options, delta);
+  MEMBER(quadrille_mgemm_options, target_error);
+  MEMBER(quadrille_mgemm_options, always_split);
+  MEMBER(quadrille_mgemm_options, measured);
+  printf("quadrille_mgemm_report %zu\n", sizeof(quadrille_mgemm_report));
+  MEMBER(quadrille_mgemm_report, struct_size);
+  MEMBER(quadrille_mgemm_report, split);
+  MEMBER(quadrille_mgemm_report, analysed);
+  MEMBER(quadrille_mgemm_report, padding);
+  MEMBER(quadrille_mgemm_report, delta);
+  MEMBER(quadrille_mgemm_report, depth);
+  MEMBER(quadrille_mgemm_report, large_a);
+  MEMBER(quadrille_mgemm_report, large_b);
+  MEMBER(quadrille_mgemm_report, bound);
+  MEMBER(quadrille_mgemm_report, probable_bound);
+  MEMBER(quadrille_mgemm_report, measured);
+  MEMBER(quadrille_mgemm_report, expected_speedup);
+  MEMBER(quadrille_mgemm_report, panel_bytes);
+  MEMBER(quadrille_mgemm_report, reason);
+  VALUE(QUADRILLE_BLOCK_GENERAL);
+  VALUE(QUADRILLE_BLOCK_SYMMETRIC);
+  VALUE(QUADRILLE_BLOCK_ANTISYMMETRIC);
   return 0;
 }

@@ -22,7 +22,8 @@ static int run(char** words, int rank) {
   double *links, *b, *x;
   FILE* out;
   size_t sites;
-  snprintf(text, sizeof text, "{backend: auto, threads: 1, grid: %s}", words[4]);
+  const char* backend = getenv("QUADRILLE_TEST_BACKEND");
+  snprintf(text, sizeof text, "{backend: %s, threads: 1, grid: %s}", backend == NULL ? "cpu" : backend, words[4]);
   if (quadrille_context_create_mpi(text, &everybody, &context)) return failed("context");
   snprintf(text, sizeof text, "{file: '%s'}", words[1]);
   if (quadrille_gauge_create(context, text, &read)) return failed("gauge");

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <stdexcept>
@@ -69,14 +70,16 @@ std::vector<Complex> cut(const std::vector<Complex>& whole, const Four& dims, co
 }
 
 void run(const std::vector<std::string>& words, int rank, int size) {
-  const quadrille::host::Context alone("{threads: 1}", MPI_COMM_SELF);
+  const char* const asked = std::getenv("QUADRILLE_TEST_BACKEND");
+  const std::string work = "threads: 1, backend: " + std::string(asked == nullptr ? "cpu" : asked);
+  const quadrille::host::Context alone("{" + work + "}", MPI_COMM_SELF);
   const auto read = alone.gauge("{file: '" + words[1] + "'}");
   const Four dims = read.dims();
   std::vector<Complex> whole(volume(dims) * 36);
   read.to_memory("", {whole.data()});
 
   const Four grid = numbers(words[4]), place = place_from_the_end(grid, rank, size);
-  const quadrille::host::Context together("{threads: 1, grid: " + words[4] + ", place: " + list(place) + "}",
+  const quadrille::host::Context together("{" + work + ", grid: " + words[4] + ", place: " + list(place) + "}",
                                           MPI_COMM_WORLD);
   Four part = dims, origin{};
   for (std::size_t mu = 0; mu < 4; ++mu) {

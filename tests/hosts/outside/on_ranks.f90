@@ -13,7 +13,8 @@ program on_ranks
 
   call MPI_Init(error)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
-  call check(quadrille_context_create_mpi('{threads: 1, grid: ' // argument(4) // '}', MPI_COMM_WORLD, context))
+  call check(quadrille_context_create_mpi('{threads: 1, backend: ' // backend() // ', grid: ' // argument(4) // '}', &
+                                          MPI_COMM_WORLD, context))
   call check(quadrille_gauge_create(context, "{file: '" // argument(1) // "'}", read))
   call check(quadrille_gauge_dims(read, dims))
   call check(quadrille_gauge_part(read, part, origin))
@@ -49,6 +50,14 @@ contains
     call MPI_Abort(MPI_COMM_WORLD, 1, ignored)
   end subroutine
 
+  function backend() result(name)
+    character(:), allocatable :: name
+    character(20) :: asked
+    integer :: length
+    call get_environment_variable('QUADRILLE_TEST_BACKEND', asked, length)
+    name = 'cpu'
+    if (length > 0) name = trim(asked)
+  end function
   function argument(k) result(text)
     integer, intent(in) :: k
     character(:), allocatable :: text

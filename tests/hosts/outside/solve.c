@@ -21,7 +21,9 @@ int main(int count, char** words) {
   FILE* out;
   size_t sites;
   if (count != 5) return 2;
-  if (quadrille_context_create("{backend: auto, threads: 1}", &context)) return failed("context");
+  const char* backend = getenv("QUADRILLE_TEST_BACKEND");
+  snprintf(text, sizeof text, "{backend: %s, threads: 1}", backend == NULL ? "cpu" : backend);
+  if (quadrille_context_create(text, &context)) return failed("context");
   snprintf(text, sizeof text, "{file: '%s'}", words[1]);
   if (quadrille_gauge_create(context, text, &read)) return failed("gauge");
   if (quadrille_gauge_dims(read, dims)) return failed("dims");

@@ -4,6 +4,7 @@
 
 #include <complex>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <string>
@@ -26,7 +27,9 @@ void rotate(const Complex* in, Complex* out, bool back) {
 }
 
 void run(const std::vector<std::string>& words) {
-  const quadrille::host::Context context("{threads: 1}");
+  const char* const backend = std::getenv("QUADRILLE_TEST_BACKEND");
+  const quadrille::host::Context context("{threads: 1, backend: " + std::string(backend == nullptr ? "cpu" : backend) +
+                                         "}");
   const auto read = context.gauge("{file: '" + words[1] + "'}");
   const auto d = read.dims();
   const std::size_t sites = std::size_t(d[0]) * std::size_t(d[1]) * std::size_t(d[2]) * std::size_t(d[3]);

@@ -10,7 +10,7 @@ program solve
   type(quadrille_report) :: reports(1)
   character(100) :: text
 
-  call check(quadrille_context_create('{threads: 1}', context))
+  call check(quadrille_context_create('{threads: 1, backend: ' // backend() // '}', context))
   call check(quadrille_gauge_create(context, "{file: '" // argument(1) // "'}", read))
   call check(quadrille_gauge_dims(read, dims))
   allocate(links(3, 3, 4, product(dims)), b(3, 4, product(dims)), x(3, 4, product(dims)))
@@ -42,6 +42,14 @@ contains
     error stop 1
   end subroutine
 
+  function backend() result(name)
+    character(:), allocatable :: name
+    character(20) :: asked
+    integer :: length
+    call get_environment_variable('QUADRILLE_TEST_BACKEND', asked, length)
+    name = 'cpu'
+    if (length > 0) name = trim(asked)
+  end function
   function argument(k) result(text)
     integer, intent(in) :: k
     character(:), allocatable :: text

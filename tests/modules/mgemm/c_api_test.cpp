@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <string>
 
 namespace quadrille::mgemm {
@@ -31,6 +32,7 @@ TEST(MgemmCApi, CallsAreThoseOfTheLibrary) {
   problem.scalars(1.5, 0);
   EXPECT_LE(problem.largest_error(), 1e-9);
   quadrille_mgemm_report report{};
+  report.struct_size = sizeof report;
   const quadrille_mgemm_options at_one = with(1), for_error = with(0, 1e-3);
   problem.poison();
   ASSERT_EQ(quadrille_mgemm(&at_one, 'r', 'T', 'N', g.m, g.n, g.k, 1.5, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, &report),
@@ -53,6 +55,7 @@ TEST(MgemmCApi, ALargeProductIsSplit) {
   const Gemm<double>& g = problem.gemm;
   const quadrille_mgemm_options at_one = with(1), for_error = with(0, 0.01);
   quadrille_mgemm_report report{};
+  report.struct_size = sizeof report;
   ASSERT_EQ(quadrille_mgemm(&at_one, 'C', 'N', 'N', g.m, g.n, g.k, 1, g.a, g.lda, g.b, g.ldb, 0, g.c, g.ldc, &report),
             0);
   EXPECT_EQ(report.split, 1) << report.reason;
@@ -117,6 +120,13 @@ TEST(MgemmCApi, OptionsAreThoseOfTheLibrary) {
   options.delta = 1;
   options.always_split = 1;
   quadrille_mgemm_report report{};
+  EXPECT_EQ(call(&options, &report), QUADRILLE_INVALID_INPUT);
+  EXPECT_TRUE(said("report: struct_size = 0")) << quadrille_mgemm_message();
+  report.struct_size = offsetof(quadrille_mgemm_report, depth);
+  report.depth = -7;
+  ASSERT_EQ(call(&options, &report), QUADRILLE_DONE) << quadrille_mgemm_message();
+  EXPECT_EQ(report.depth, -7) << "behind the struct of an older program";
+  report.struct_size = sizeof report;
   ASSERT_EQ(call(&options, &report), QUADRILLE_DONE) << quadrille_mgemm_message();
   EXPECT_EQ(report.split, 1);
   EXPECT_EQ(report.delta, 1.0);

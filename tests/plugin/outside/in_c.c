@@ -84,6 +84,7 @@ static quadrille_status product(const quadrille_host* host, quadrille_run* run) 
   if (host->integer(run, "lda", 0, &lda) != QUADRILLE_DONE) return QUADRILLE_FAILED;
   options.struct_size = sizeof options;
   options.delta = delta;
+  report.struct_size = sizeof report;
   failed = quadrille_mgemm(&options, 'R', 'N', 'T', 2, 4, 3, 2.0, a, lda, b, 3, 3.0, c, 4, &report);
   options.always_split = 1; /* a product as small as this gains nothing */
   if (!failed) failed = quadrille_mgemm(&options, 'R', 'N', 'T', 2, 4, 3, 2.0, a, lda, b, 3, 3.0, split, 4, &report);

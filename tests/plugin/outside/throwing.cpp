@@ -32,6 +32,13 @@ quadrille_status run(const quadrille_host* host, quadrille_run* run) {
   if (place == "no exception") throw 42;
   if (place == "no memory") throw std::bad_alloc();
   if (place == "thread") {
+    quadrille_context* context = nullptr;
+    quadrille_gauge* links = nullptr;
+    quadrille_status with_handles = host->context(run, &context);
+    std::thread([&] {
+      with_handles = host->functions->gauge_create(context, "{start: cold, dims: [2, 2, 2, 2]}", &links);
+    }).join();
+    if (with_handles != QUADRILLE_INVALID_INPUT) return QUADRILLE_DONE;
     double fraction = 0;
     std::thread([&] { fraction = host->has(run, "place") + int(host->real(run, "place", 0, &fraction)); }).join();
     if (fraction != double(QUADRILLE_FAILED)) return QUADRILLE_DONE;
