@@ -1,5 +1,6 @@
 // The tests on several ranks: every rank runs all of them, rank 0 prints. On GPUs the ranks of a host use them in turn;
-// with QUADRILLE_TRANSPORT=nccl, which needs one for each rank, the program ends with 77 where ranks share one.
+// with QUADRILLE_TRANSPORT=nccl, which needs one for each rank, the program ends with 77 where ranks share one. With
+// --hosts-apart NCCL takes each rank for one on another host: it goes through the network, and ranks may share a GPU.
 #include "core/comm/ranks.h"
 #include "tests/ranks/ranks_testing.h"
 #ifdef QUADRILLE_TEST_GPU
@@ -26,9 +27,9 @@ Ranks& ranks() { return *joined; }
 
 #ifdef QUADRILLE_TEST_GPU
 bool ranks_share_gpus() {
-  std::array<char, 64> mine{};
+  std::array<char, 128> mine{};
   cuda::this_place().device.copy(mine.data(), mine.size() - 1);
-  std::vector<std::array<char, 64>> all(std::size_t(ranks().size()));
+  std::vector<std::array<char, 128>> all(std::size_t(ranks().size()));
   all_ranks()->gather(mine.data(), mine.size(), all.data());
   return std::set(all.begin(), all.end()).size() < all.size();
 }
@@ -41,6 +42,8 @@ int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   joined.reset(quadrille_join_ranks());
 #ifdef QUADRILLE_TEST_GPU
+  if (argc == 2 && std::string_view(argv[1]) == "--hosts-apart")
+    ::setenv("NCCL_HOSTID", ("rank " + std::to_string(ranks().rank())).c_str(), 1);
   (void)quadrille::find_backend("cuda", ranks().local_rank());
   const char* const transport = std::getenv("QUADRILLE_TRANSPORT");
   if (transport != nullptr && std::string_view(transport) == "nccl" && ranks_share_gpus()) {

@@ -218,6 +218,16 @@ class RankJobs(RankTest):
             self.assertEqual(err.count("quadrille: error"), 1, err)
             self.assertFalse(os.path.exists(self.path("bad")))
 
+    def test_one_process_loads_neither_mpi_nor_nccl(self):
+        """The library of ranks is beside that which the program is linked with, and is alone linked with them."""
+        def loads(file):
+            return subprocess.run(["ldd", file], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+        linked = loads(harness.PROGRAM)
+        library = re.search(r"libquadrille\.so\S* => (\S+)", linked)[1]
+        self.assertNotRegex(linked, "libmpi|libnccl|libquadrille_ranks")
+        self.assertRegex(loads(os.path.join(os.path.dirname(library), "libquadrille_ranks.so")), "libmpi")
+
     def test_a_benchmark(self):
         code, out, err = self.finish(self.start(2, "bench", "dslash", "--dims", "8", "8", "8", "16", "--precision", "single",
                                                 "--reconstruct", "12", "--memory-mib", "16", "--json", self.path("b.json")))
@@ -229,16 +239,6 @@ class RankJobs(RankTest):
 
 
 class RankFaults(RankTest):
-    def test_one_process_loads_neither_mpi_nor_nccl(self):
-        """The library of ranks is beside that which the program is linked with, and is alone linked with them."""
-        def loads(file):
-            return subprocess.run(["ldd", file], stdout=subprocess.PIPE, text=True, check=True).stdout
-
-        linked = loads(harness.PROGRAM)
-        library = re.search(r"libquadrille\.so\S* => (\S+)", linked)[1]
-        self.assertNotRegex(linked, "libmpi|libnccl|libquadrille_ranks")
-        self.assertRegex(loads(os.path.join(os.path.dirname(library), "libquadrille_ranks.so")), "libmpi")
-
     def test_lattices_that_do_not_divide(self):
         err = self.run_ranks(5, job(), out="bad", status=1)
         self.assertIn("cannot be divided over 5 ranks", err)

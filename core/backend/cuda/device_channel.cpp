@@ -134,6 +134,8 @@ DevicePlace this_place() {
     QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
     QUADRILLE_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
     for (const char byte : properties.uuid.bytes) uuid += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    const char* const host_for_nccl = std::getenv("NCCL_HOSTID");
+    if (host_for_nccl != nullptr) uuid += fmt::format(" {}", host_for_nccl);
     return DevicePlace{host_name() + " " + boot, uuid};
   }();
   return place;

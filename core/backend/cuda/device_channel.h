@@ -45,10 +45,11 @@ class DeviceChannel {
 /// it.
 struct DevicePlace {
   std::string host;    ///< within it devices may reach each other's memory
-  std::string device;  ///< among the devices of all hosts
+  std::string device;  ///< among the devices of all hosts, as far as NCCL tells them apart
 };
 
-/// The one of this process.
+/// The one of this process. The environment variable NCCL_HOSTID counts as it does for NCCL: devices of ranks that have
+/// different ones are different ones.
 DevicePlace this_place();
 
 /// By the transport for each neighbour that was said above, or for all the one that the environment variable
