@@ -49,7 +49,8 @@ struct PanelArguments {
   const double* old;
   double* c;
   double alpha, beta;
-  unsigned long long* next;  ///< of order
+  unsigned long long *begun, *brought;  ///< counts of tasks
+  bool waves;
   int stages, stage_sixteens;
 };
 
@@ -81,6 +82,14 @@ __device__ __forceinline__ void bring(void* to, const void* from, unsigned bytes
                    shared_address(to)),
                "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(barrier))
                : "memory");
+}
+
+/// Until a count in the device's memory is that high.
+__device__ __forceinline__ void await(const unsigned long long* count, std::uint64_t wanted) {
+  unsigned long long found = 0;
+  do {
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(found) : "l"(count) : "memory");
+  } while (found < wanted);
 }
 
 /// A place in the ring.
@@ -190,6 +199,7 @@ __device__ __forceinline__ void add_product(Sums<T>& c, const double* a, const d
   const int lane = lane_number(), line = lane / 4, pair = lane % 4, length = (k + 1) & ~1;
   Lines at{a + line * length + 2 * pair, b + line * length + 2 * pair, 8 * length};
   int left = k;
+#pragma unroll 1  // more in flight would take more registers than there are
   for (; left >= 8; left -= 8, at.a += 8, at.b += 8) {
     add_eight<T, full>(c, at, m_tiles, n_tiles, [](const double* p) { return *reinterpret_cast<const double2*>(p); });
   }
@@ -282,91 +292,115 @@ __device__ void multiply_batches(const PanelArguments& t, const Batch* batches, 
 
 // ---- what brings ----------------------------------------------------------------------------------------------------
 
-/// The pieces that a step needs, from the sizes of the panel's: where each begins, in 16 bytes from the first.
-template <int pieces>
-__device__ __forceinline__ int lay_out(std::uint32_t mask, const std::uint8_t* sizes, int half_length, int begin,
-                                       std::uint16_t* offsets) {
+/// What the warp that brings knows of the task it is at.
+template <int T>
+struct TaskToBring {
+  static constexpr int rows = panel_shape(T).rows, columns = panel_shape(T).columns;
+  int task;
+  std::int64_t at, end;                ///< steps
+  std::uint8_t sizes[rows + columns];  ///< of the panels' pieces
+
+  __device__ TaskToBring(const PanelArguments& t, std::int64_t number) : task(int(number)) {
+    const int lane = lane_number();
+    const std::int32_t row = t.row_panel[task] * rows + lane, column = t.column_panel[task] * columns + lane - rows;
+    at = t.step_first[task];
+    end = t.step_first[task + 1];
+    int size = 0;
+    if (lane < rows && row < t.row_pieces) size = t.rows[row].size;
+    if (lane >= rows && lane < rows + columns && column < t.column_pieces) size = t.columns[column].size;
 #pragma unroll
-  for (int p = 0; p < pieces; ++p) {
-    if (offsets != nullptr) offsets[p] = std::uint16_t(begin);
-    begin += (mask >> p & 1) != 0 ? sizes[p] * half_length : 0;
+    for (int p = 0; p < rows + columns; ++p) sizes[p] = std::uint8_t(__shfl_sync(all_lanes, size, p));
   }
-  return begin;
+
+  /// Where the pieces of a step begin, in 16 bytes, when the first begins at `begin`; gives where they end.
+  __device__ __forceinline__ static int lay_out(std::uint32_t mask, const std::uint8_t* sizes, int pieces,
+                                                int half_length, int begin, std::uint16_t* offsets) {
+#pragma unroll
+    for (int p = 0; p < pieces; ++p) {
+      if (offsets != nullptr) offsets[p] = std::uint16_t(begin);
+      begin += (mask >> p & 1) != 0 ? sizes[p] * half_length : 0;
+    }
+    return begin;
+  }
+};
+
+/// The warp that brings. Lanes take 32 steps at a time, which make one batch after the other.
+template <int T>
+__device__ void bring_task(const PanelArguments& t, TaskToBring<T> task, Turn& turn, Batch* batches, double* ring,
+                           std::uint64_t* arrived, std::uint64_t* done) {
+  constexpr int rows = task.rows, columns = task.columns;
+  const int lane = lane_number();
+  const auto load = [&](std::int64_t at) { return at + lane < task.end ? t.steps[at + lane] : Step{}; };
+  Step next = load(task.at);
+  do {
+    const Step step = next;
+    next = load(task.at + 32);
+    const int steps = int(min(task.end - task.at, std::int64_t(32)));
+    const int half_length = (int(step.extents & 255) + 1) / 2;
+    const std::uint32_t a_mask = step.extents >> 8 & 255, b_mask = step.extents >> 16 & 255;
+    const int of_a = task.lay_out(a_mask, task.sizes, rows, half_length, 0, nullptr);
+    const int of_b = task.lay_out(b_mask, task.sizes + rows, columns, half_length, 0, nullptr);
+    int upto = of_a + of_b;
+#pragma unroll
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const int other = __shfl_up_sync(all_lanes, upto, distance);
+      if (lane >= distance) upto += other;
+    }
+    task.at += steps;
+    int first = 0, before = 0;  // of the batch: its first step, and what those before it need
+    do {
+      const bool mine = lane >= first && lane < steps && upto - before <= t.stage_sixteens;
+      const int count = __popc(__ballot_sync(all_lanes, mine));
+      const int all = count > 0 ? __shfl_sync(all_lanes, upto, first + count - 1) : before;
+      const int begin = turn.stage * t.stage_sixteens + upto - of_a - of_b - before;
+      wait(done + turn.stage, turn.phase);
+      Batch& batch = batches[turn.stage];
+      if (mine) {
+        Slot& slot = batch.slots[lane - first];
+        slot.mask = step.mask;
+        slot.k = std::uint16_t(step.extents & 255);
+        task.lay_out(a_mask, task.sizes, rows, half_length, begin, slot.a);
+        task.lay_out(b_mask, task.sizes + rows, columns, half_length, begin + of_a, slot.b);
+      }
+      if (lane == 0) {
+        batch.task = task.task;
+        batch.count = count;
+        batch.last = task.at == task.end && first + count == steps;
+#pragma unroll
+        for (int p = 0; p < rows; ++p) batch.rows[p] = task.sizes[p];
+#pragma unroll
+        for (int p = 0; p < columns; ++p) batch.columns[p] = task.sizes[rows + p];
+      }
+      __syncwarp();
+      if (lane == 0) arrive_with(arrived + turn.stage, 16u * unsigned(all - before));
+      __syncwarp();
+      if (mine) {
+        bring(ring + 2 * begin, t.a + 2 * std::int64_t(step.at_a), 16u * unsigned(of_a), arrived + turn.stage);
+        bring(ring + 2 * (begin + of_a), t.b + 2 * std::int64_t(step.at_b), 16u * unsigned(of_b), arrived + turn.stage);
+      }
+      turn.advance(t.stages);
+      first += count;
+      before = all;
+    } while (first < steps);
+  } while (task.at < task.end);
 }
 
-/// The warp that brings: lane p has step p of a batch.
+/// Task by task. In waves, each begins when all tasks of the one before have been brought: blocks that work at the same
+/// time are at about the same k, and find what they share in the second-level cache.
 template <int T>
-__device__ void bring_batches(const PanelArguments& t, Batch* batches, double* ring, std::uint64_t* arrived,
-                              std::uint64_t* done) {
-  constexpr int rows = panel_shape(T).rows, columns = panel_shape(T).columns;
+__device__ void bring_tasks(const PanelArguments& t, Batch* batches, double* ring, std::uint64_t* arrived,
+                            std::uint64_t* done) {
   const int lane = lane_number();
   Turn turn{0, 1};  // the ring is empty: its first round waits for nothing
   for (;;) {
     unsigned long long number = 0;
-    if (lane == 0) number = atomicAdd(t.next, 1ull);  // whose turn it is changes no bit
+    if (lane == 0) number = atomicAdd(t.begun, 1ull);  // whose turn it is changes no bit
     number = __shfl_sync(all_lanes, number, 0);
     if (number >= std::uint64_t(t.tasks)) break;
-    const std::int64_t task = t.order[number];
-    const std::int32_t row = t.row_panel[task] * rows, column = t.column_panel[task] * columns;
-    std::int64_t at = t.step_first[task];
-    const std::int64_t end = t.step_first[task + 1];
-    Step step = at + lane < end ? t.steps[at + lane] : Step{};
-    std::uint8_t sizes[rows + columns];
-    int size = 0;
-    if (lane < rows && row + lane < t.row_pieces) size = t.rows[row + lane].size;
-    if (lane >= rows && lane < rows + columns && column + lane - rows < t.column_pieces) {
-      size = t.columns[column + lane - rows].size;
-    }
-#pragma unroll
-    for (int p = 0; p < rows + columns; ++p) sizes[p] = std::uint8_t(__shfl_sync(all_lanes, size, p));
-    bool last = false;
-    while (!last) {
-      const int half_length = (int(step.extents & 255) + 1) / 2;
-      const std::uint32_t a_mask = step.extents >> 8 & 255, b_mask = step.extents >> 16 & 255;
-      const int of_a = lay_out<rows>(a_mask, sizes, half_length, 0, nullptr);
-      const int of_b = lay_out<columns>(b_mask, sizes + rows, half_length, 0, nullptr);
-      int upto = of_a + of_b;
-#pragma unroll
-      for (int distance = 1; distance < 32; distance *= 2) {
-        const int other = __shfl_up_sync(all_lanes, upto, distance);
-        if (lane >= distance) upto += other;
-      }
-      const bool fits = at + lane < end && upto <= t.stage_sixteens;
-      const int count = __popc(__ballot_sync(all_lanes, fits));
-      last = at + count == end;
-      at += count;
-      const Step now = step;
-      step = at + lane < end ? t.steps[at + lane] : Step{};
-      const unsigned bytes = 16u * unsigned(count > 0 ? __shfl_sync(all_lanes, upto, count - 1) : 0);
-
-      wait(done + turn.stage, turn.phase);
-      Batch& batch = batches[turn.stage];
-      const int begin = turn.stage * t.stage_sixteens + upto - of_a - of_b;
-      if (lane < count) {
-        Slot& slot = batch.slots[lane];
-        slot.mask = now.mask;
-        slot.k = std::uint16_t(now.extents & 255);
-        lay_out<rows>(a_mask, sizes, half_length, begin, slot.a);
-        lay_out<columns>(b_mask, sizes + rows, half_length, begin + of_a, slot.b);
-      }
-      if (lane == 0) {
-        batch.task = int(task);
-        batch.count = count;
-        batch.last = last;
-#pragma unroll
-        for (int p = 0; p < rows; ++p) batch.rows[p] = sizes[p];
-#pragma unroll
-        for (int p = 0; p < columns; ++p) batch.columns[p] = sizes[rows + p];
-      }
-      __syncwarp();
-      if (lane == 0) arrive_with(arrived + turn.stage, bytes);
-      __syncwarp();
-      if (lane < count) {
-        bring(ring + 2 * begin, t.a + 2 * std::int64_t(now.at_a), 16u * unsigned(of_a), arrived + turn.stage);
-        bring(ring + 2 * (begin + of_a), t.b + 2 * std::int64_t(now.at_b), 16u * unsigned(of_b), arrived + turn.stage);
-      }
-      turn.advance(t.stages);
-    }
+    const TaskToBring<T> task(t, t.order[number]);
+    if (t.waves) await(t.brought, number / gridDim.x * gridDim.x);
+    bring_task(t, task, turn, batches, ring, arrived, done);
+    if (lane == 0) atomicAdd(t.brought, 1ull);
   }
   wait(done + turn.stage, turn.phase);
   if (lane != 0) return;
@@ -390,7 +424,7 @@ __global__ void __launch_bounds__(block_threads, 1) multiply_tasks(const __grid_
   }
   __syncthreads();
   if (threadIdx.x / 32 == workers) {
-    bring_batches<T>(t, batches, ring, arrived, done);
+    bring_tasks<T>(t, batches, ring, arrived, done);
   } else {
     multiply_batches<T, each, full>(t, batches, ring, arrived, done);
   }
@@ -414,6 +448,17 @@ void launch(const PanelArguments& arguments, int bytes) {
   QUADRILLE_CUDA_CHECK(cudaGetLastError());
 }
 
+/// Whether the panels that are multiplied at a time are more than the second-level cache holds.
+bool outgrows_cache(const PanelProblem& p) {
+  int device = 0, cache = 0;
+  QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
+  QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
+  const auto panels = [](const PackedFactor& f) {
+    return double(f.data.count()) * sizeof(double) * std::min(1.0, double(task_band) / f.panels);
+  };
+  return panels(p.a) + panels(p.b) > cache;
+}
+
 }  // namespace
 
 int tiles_of(const Pieces& rows, const Pieces& columns) { return std::max(rows.tiles(), columns.tiles()); }
@@ -422,8 +467,8 @@ void multiply_panels(const PanelProblem& p) {
   if (p.tasks.count == 0) return;
   const int tiles = tiles_of(p.rows, p.columns);
   const PanelShape shape = panel_shape(tiles);
-  auto next = device_array<unsigned long long>(1);
-  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(next.get(), 0, sizeof(unsigned long long), cuda::stream()));
+  const auto counts = device_array<unsigned long long>(2);
+  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(counts.get(), 0, 2 * sizeof(unsigned long long), cuda::stream()));
   PanelArguments t{p.tasks.step.get(),
                    p.tasks.step_first.get(),
                    p.tasks.order.get(),
@@ -442,7 +487,9 @@ void multiply_panels(const PanelProblem& p) {
                    p.c,
                    p.alpha,
                    p.beta,
-                   next.get(),
+                   counts.get(),
+                   counts.get() + 1,
+                   outgrows_cache(p),
                    0,
                    0};
   // A stage has room for one step at least, and for no more steps than a batch.

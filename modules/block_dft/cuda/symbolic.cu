@@ -12,8 +12,6 @@
 namespace quadrille::block_dft {
 namespace {
 
-/// Row panels whose tasks take turns: about as many as column panels are under way at a time then.
-constexpr std::int64_t band = 12;
 constexpr std::int32_t no_k = std::numeric_limits<std::int32_t>::max();
 
 struct ProblemView {
@@ -123,7 +121,7 @@ __global__ void write_order_keys(std::int64_t tasks, int column_bits, const std:
   const std::int64_t t = thread_number();
   if (t >= tasks) return;
   const std::uint64_t row = std::uint64_t(row_panel[t]);
-  keys[t] = (((row / band) << column_bits | std::uint64_t(column_panel[t])) << 4) | (row % band);
+  keys[t] = (((row / task_band) << column_bits | std::uint64_t(column_panel[t])) << 4) | (row % task_band);
   numbers[t] = t;
 }
 
@@ -225,6 +223,74 @@ struct TaskArrays {
   }
 };
 
+/// What a lane counts: of all pieces of C at its entries, or of its piece at all entries.
+struct Counted {
+  std::int64_t steps = 0, products = 0, skipped = 0;
+  double flops = 0, skipped_norms = 0;
+  std::uint32_t places = 0;  ///< of C, that have products
+};
+
+/// Without a filter, and where all pieces of C count: lanes take entries.
+__device__ __forceinline__ Counted count_all(const ProblemView& v, const TaskArrays& t, std::int64_t task,
+                                             const PieceOfC& piece) {
+  constexpr int most = 8;
+  int rows[most], columns[most];
+#pragma unroll
+  for (int p = 0; p < most; ++p) {
+    rows[p] = __shfl_sync(all_lanes, p < v.shape.rows ? piece.row.size : 0, p * v.shape.columns % 32);
+    columns[p] = __shfl_sync(all_lanes, p < v.shape.columns ? piece.column.size : 0, p);
+  }
+  const std::uint32_t begun = __ballot_sync(all_lanes, piece.begins);
+  Counted out;
+  for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
+    out.steps += __popc(__ballot_sync(all_lanes, match));
+    if (!match) return;
+    const std::uint32_t a_mask = v.a.mask[a], b_mask = v.b.mask[b], mask = outer_product(v.shape, a_mask, b_mask);
+    const Piece at = v.inner[v.a.k[a]];
+    int of_rows = 0, of_columns = 0;
+#pragma unroll
+    for (int p = 0; p < most; ++p) {
+      of_rows += (a_mask >> p & 1) != 0 ? rows[p] : 0;
+      of_columns += (b_mask >> p & 1) != 0 ? columns[p] : 0;
+    }
+    out.flops += 2.0 * at.size * of_rows * of_columns;
+    out.products += at.begin == 0 ? __popc(mask & begun) : 0;
+    out.places |= mask;
+  });
+  out.places = __reduce_or_sync(all_lanes, out.places);
+  return out;
+}
+
+/// The lane's piece of C at one entry after the other.
+__device__ __forceinline__ Counted count_filtered(const ProblemView& v, const TaskArrays& t, std::int64_t task,
+                                                  const PieceOfC& piece) {
+  const Filter filter(v, piece);
+  Counted out;
+  std::int64_t inner = 0;
+  for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
+    const std::uint32_t a_mask = match ? v.a.mask[a] : 0, b_mask = match ? v.b.mask[b] : 0;
+    const Piece at = match ? v.inner[v.a.k[a]] : Piece{};
+    for (unsigned left = __ballot_sync(all_lanes, match); left != 0; left &= left - 1) {
+      const int e = __ffs(int(left)) - 1;
+      const std::int64_t one_a = __shfl_sync(all_lanes, a, e), one_b = __shfl_sync(all_lanes, b, e);
+      const int size = __shfl_sync(all_lanes, at.size, e);
+      const bool counts = __shfl_sync(all_lanes, at.begin, e) == 0 && piece.begins;
+      bool skips = false;
+      double norms = 0;
+      const bool wanted = filter.wants(one_a, one_b, __shfl_sync(all_lanes, a_mask, e),
+                                       __shfl_sync(all_lanes, b_mask, e), skips, norms);
+      out.steps += __ballot_sync(all_lanes, wanted) != 0 ? 1 : 0;
+      inner += wanted ? size : 0;
+      out.products += wanted && counts ? 1 : 0;
+      out.skipped += skips && counts ? 1 : 0;
+      out.skipped_norms += skips && counts ? norms : 0.0;
+    }
+  });
+  out.flops = 2.0 * piece.row.size * piece.column.size * double(inner);
+  out.places = __ballot_sync(all_lanes, inner > 0);
+  return out;
+}
+
 /// A warp takes a task: its steps are counted, its work is summed up, and its blocks of C are found.
 __global__ void __launch_bounds__(launch_threads)
     count_steps(ProblemView v, TaskArrays t, std::int64_t* steps, std::uint32_t* places, std::int64_t* blocks,
@@ -233,43 +299,21 @@ __global__ void __launch_bounds__(launch_threads)
   if (task >= t.tasks) return;
   const int lane = lane_number();
   const PieceOfC piece(v, t.row_panel[task], t.column_panel[task]);
-  const Filter filter(v, piece);
-  std::int64_t count = 0, products = 0, skipped = 0, inner = 0;
-  double skipped_norms = 0;
-  for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
-    const std::uint32_t a_mask = match ? v.a.mask[a] : 0, b_mask = match ? v.b.mask[b] : 0;
-    const Piece at = match ? v.inner[v.a.k[a]] : Piece{};
-    for (unsigned left = __ballot_sync(all_lanes, match); left != 0; left &= left - 1) {
-      const int e = __ffs(int(left)) - 1;
-      const std::int64_t one_a = __shfl_sync(all_lanes, a, e), one_b = __shfl_sync(all_lanes, b, e);
-      const int size = __shfl_sync(all_lanes, at.size, e);
-      const bool begins = __shfl_sync(all_lanes, at.begin, e) == 0;
-      bool skips = false;
-      double norms = 0;
-      const bool wanted = filter.wants(one_a, one_b, __shfl_sync(all_lanes, a_mask, e),
-                                       __shfl_sync(all_lanes, b_mask, e), skips, norms);
-      count += __ballot_sync(all_lanes, wanted) != 0 ? 1 : 0;
-      inner += wanted ? size : 0;
-      products += wanted && begins ? 1 : 0;
-      skipped += skips && begins ? 1 : 0;
-      skipped_norms += skips && begins ? norms : 0.0;
-    }
-  });
-  const std::uint32_t there = __ballot_sync(all_lanes, inner > 0 || piece.was);
+  const bool all = !v.filters && !v.upper && !v.retain;
+  const Counted counted = all ? count_all(v, t, task, piece) : count_filtered(v, t, task, piece);
+  const std::uint32_t there = counted.places | __ballot_sync(all_lanes, piece.was);
   const std::uint32_t begun = there & __ballot_sync(all_lanes, piece.begins);
   if (lane < v.shape.rows) {
-    const std::uint32_t row = (v.shape.columns == 32 ? ~0u : (1u << v.shape.columns) - 1) << (lane * v.shape.columns);
-    blocks[t.place(task, lane, v.shape.rows)] = __popc(begun & row);
+    blocks[t.place(task, lane, v.shape.rows)] =
+        __popc(begun >> (lane * v.shape.columns) & ((1u << v.shape.columns) - 1));
   }
-  const double flops = warp_sum(2.0 * piece.row.size * piece.column.size * double(inner));
   const double weight = v.upper && piece.row.block != piece.column.block ? 2 : 1;
-  const double squares = warp_sum(piece.begins ? weight * skipped_norms * skipped_norms : 0.0);
-  products = warp_sum(piece.begins ? products : 0);
-  skipped = warp_sum(piece.begins ? skipped : 0);
+  const double squares = warp_sum(weight * counted.skipped_norms * counted.skipped_norms);
+  const WorkSums sum{warp_sum(counted.products), warp_sum(counted.skipped), warp_sum(counted.flops), squares};
   if (lane != 0) return;
-  steps[task] = count;
+  steps[task] = counted.steps;
   places[task] = there;
-  sums[task] = {products, skipped, flops, squares};
+  sums[task] = sum;
 }
 
 __global__ void __launch_bounds__(launch_threads)
@@ -427,7 +471,7 @@ void order_tasks(const ProblemView& v, Tasks& tasks) {
               keys.get(), numbers.get());
   with_cub_memory([&](void* memory, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairs(memory, bytes, keys.get(), sorted.get(), numbers.get(), tasks.order.get(),
-                                           tasks.count, 0, 4 + column_bits + bits_for(v.row_panels / band),
+                                           tasks.count, 0, 4 + column_bits + bits_for(v.row_panels / task_band),
                                            cuda::stream());
   });
 }
@@ -435,7 +479,7 @@ void order_tasks(const ProblemView& v, Tasks& tasks) {
 }  // namespace
 
 Tasks find_tasks(const SymbolicProblem& problem, DeviceMatrix::Data& c) {
-  static_assert(band <= 16, "four bits of a key");
+  static_assert(task_band <= 16, "four bits of a key");
   const ProblemView v = view_of(problem);
   const int rows = problem.shape.rows;
   Tasks tasks;
