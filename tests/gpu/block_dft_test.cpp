@@ -131,6 +131,24 @@ TEST(CudaBlockProducts, MixedSizesAndOccupationsAgainstDenseProducts) {
   }
 }
 
+/// Whose products are shared by warps.
+TEST(CudaBlockProducts, LargeBlocksOfMixedSizes) {
+  for (const std::vector<std::int32_t>& kinds :
+       {std::vector<std::int32_t>{33, 41, 45, 48}, {50, 57, 64}, {70, 75, 80}, {33, 64, 80, 129}}) {
+    for (const double occupation : {0.3, 1.0}) {
+      SCOPED_TRACE(kinds.front());
+      const BlockSizes m = random_sizes(11, kinds, next_seed()), n = random_sizes(13, kinds, next_seed());
+      const BlockSizes k = any_sizes(12, 90);
+      const Matrix a = random_matrix(k, m, occupation), b = random_matrix(k, n, occupation),
+                   c = random_matrix(m, n, 0.3);
+      expect_same(multiply_on_both(1.5, Transpose::yes, a, Transpose::no, b, -0.5, c), rounding(k.total(), 2));
+      const Matrix d = random_matrix(m, m, occupation, 0.5), e = random_matrix(m, n, occupation, 0.5);
+      expect_same(multiply_on_both(1, Transpose::no, d, Transpose::no, e, 0, Matrix(m, n), {.eps = 0.3}),
+                  rounding(m.total()));
+    }
+  }
+}
+
 TEST(CudaBlockProducts, AllTransposesAlphaAndBeta) {
   for (const Transpose op_a : {Transpose::no, Transpose::yes}) {
     for (const Transpose op_b : {Transpose::no, Transpose::yes}) {

@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/cuda/panel_kernel.h"
+#include "modules/block_dft/cuda/panel_shape.h"
 #include "modules/take_turns.h"
 
 #include <fmt/format.h>
@@ -53,8 +54,11 @@ MultiplyReport multiply_on_device(double alpha, Transpose op_a, const DeviceMatr
   const Shapes shapes = shapes_of(op_a, a, op_b, b);
   require_arguments(shapes, c, options);
   require_hopper();
-  const Pieces rows = pieces_of(shapes.rows), inner = pieces_of(shapes.inner), columns = pieces_of(shapes.columns);
-  const PanelShape shape = panel_shape(tiles_of(rows, columns));
+  const std::int32_t most = unit_for(shapes.rows, shapes.columns);
+  const Pieces rows = pieces_of(shapes.rows, most, Cut::evenly), columns = pieces_of(shapes.columns, most, Cut::evenly);
+  const Pieces inner = most > 32 ? pieces_of(shapes.inner, 24, Cut::rest_last)  // lines of 24 meet no bank twice
+                                 : pieces_of(shapes.inner, 32, Cut::evenly);
+  const PanelShape shape = panel_shape(most, tiles_of(rows, columns));
   const bool filters = options.eps > 0;
   DeviceArray<double> a_norms, b_norms, limits;
   if (filters) {
@@ -76,7 +80,7 @@ MultiplyReport multiply_on_device(double alpha, Transpose op_a, const DeviceMatr
   cuda_backend().synchronize();
   MultiplyReport report;
   report.index_seconds = now() - began;
-  multiply_panels({tasks, left, right, rows, inner, columns, alpha, beta,
+  multiply_panels({most, tasks, left, right, rows, inner, columns, alpha, beta,
                    beta != 0 ? c.data().numbers_there.get() : nullptr, sum.data().numbers_there.get()});
   if (c.symmetry() != Symmetry::none) symmetrise_on_device(sum.data());
   cuda_backend().synchronize();
