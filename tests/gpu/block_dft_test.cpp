@@ -234,6 +234,29 @@ TEST(CudaBlockProducts, ManyTasks) {
               rounding(sizes.total()));
 }
 
+TEST(CudaBlockProducts, WholeMatricesGiveTheSame) {
+  const BlockSizes m = random_sizes(190, {5, 13}, next_seed()), k = random_sizes(220, {5, 13, 23}, next_seed());
+  const Matrix a = random_matrix(m, k, 1), b = random_matrix(m, k, 1), c = random_matrix(m, m, 0.1);
+  for (const auto& [alpha, beta] : {std::pair(1.0, 0.0), std::pair(-0.5, 2.0)}) {
+    const OnBoth both = multiply_on_both(alpha, Transpose::no, a, Transpose::yes, b, beta, c);
+    EXPECT_FALSE(both.of_gpu.dense);
+    const DeviceMatrix a_there(a), b_there(b);
+    DeviceMatrix c_there(c);
+    poison_free_memory();
+    const MultiplyReport report =
+        multiply_on_device(alpha, Transpose::no, a_there, Transpose::yes, b_there, beta, c_there);
+    EXPECT_TRUE(report.dense);
+    EXPECT_EQ(report.flops, both.of_gpu.flops);
+    EXPECT_LE(largest_difference(dense_of(c_there.fetch()), dense_of(both.gpu)), rounding(k.total()));
+  }
+  const Matrix d = random_matrix(k, k, 1, 0, Symmetry::symmetric);
+  const OnBoth square = multiply_on_both(1, Transpose::no, d, Transpose::no, d, 0, Matrix(k, k, Symmetry::symmetric));
+  const DeviceMatrix there(d);
+  DeviceMatrix dense(Matrix(k, k, Symmetry::symmetric));
+  EXPECT_TRUE(multiply_on_device(1, Transpose::no, there, Transpose::no, there, 0, dense).dense);
+  EXPECT_LE(largest_difference(dense_of(dense.fetch()), dense_of(square.gpu)), rounding(k.total()));
+}
+
 TEST(CudaBlockProducts, EmptyMatrices) {
   const BlockSizes sizes = any_sizes(9, 30);
   const Matrix a = random_matrix(sizes, sizes, 0.5), none(sizes, sizes);

@@ -103,9 +103,9 @@ __device__ void multiply_batches(const PanelArguments& t, const Batch* batches, 
         const int m_tiles = full ? 0 : (batch.rows[r] - part.row + 7) / 8;
         const int n_tiles = full ? 0 : (batch.columns[s] - part.column + 7) / 8;
         const int length = padded_length(slot.k);
-        add_product<S::tiles_m, S::tiles_n, full>(c[w], ring + 2 * slot.a[r] + part.row * length,
-                                                  ring + 2 * slot.b[s] + part.column * length, slot.k, m_tiles,
-                                                  n_tiles);
+        add_product<S::tiles_m, S::tiles_n, full, S::terms>(c[w], ring + 2 * slot.a[r] + part.row * length,
+                                                            ring + 2 * slot.b[s] + part.column * length, slot.k,
+                                                            m_tiles, n_tiles);
       }
     }
     __syncwarp();
@@ -218,8 +218,8 @@ __device__ void bring_task(const PanelArguments& t, TaskToBring<S> task, Turn& t
   } while (task.at < task.end);
 }
 
-/// Task by task. In waves, each begins when all tasks of the one before have been brought: blocks that work at the same
-/// time are at about the same k, and find what they share in the second-level cache.
+/// Task by task. In waves, each begins when three quarters of the one before have been brought: blocks that work at the
+/// same time are at about the same k, and find what they share in the second-level cache.
 template <class S>
 __device__ void bring_tasks(const PanelArguments& t, Batch* batches, double* ring, std::uint64_t* arrived,
                             std::uint64_t* done) {
@@ -231,7 +231,7 @@ __device__ void bring_tasks(const PanelArguments& t, Batch* batches, double* rin
     number = __shfl_sync(all_lanes, number, 0);
     if (number >= std::uint64_t(t.tasks)) break;
     const TaskToBring<S> task(t, t.order[number]);
-    if (t.waves) await(t.brought, number / gridDim.x * gridDim.x);
+    if (t.waves && number >= gridDim.x) await(t.brought, number / gridDim.x * gridDim.x - gridDim.x / 4);
     bring_task(t, task, turn, batches, ring, arrived, done);
     if (lane == 0) atomicAdd(t.brought, 1ull);
   }
@@ -243,7 +243,7 @@ __device__ void bring_tasks(const PanelArguments& t, Batch* batches, double* rin
 #endif
 
 template <class S, bool full>
-__global__ void __launch_bounds__(S::threads, 1) multiply_tasks(const __grid_constant__ PanelArguments t) {
+__global__ void __launch_bounds__(S::threads, S::resident) multiply_tasks(const __grid_constant__ PanelArguments t) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) double ring[];
   __shared__ Batch batches[most_stages];
@@ -270,7 +270,8 @@ __global__ void __launch_bounds__(S::threads, 1) multiply_tasks(const __grid_con
 template <class S>
 int plan_ring(const PanelProblem& p, PanelArguments& t) {
   constexpr int tiles = std::max(S::tiles_m * S::grid_m, S::tiles_n * S::grid_n);
-  constexpr int most = (227 << 10) / 16 - (int(sizeof(Batch)) * most_stages + 2 * 8 * most_stages + 256) / 16;
+  constexpr int most =
+      (228 / S::resident - 1) * 1024 / 16 - (int(sizeof(Batch)) * most_stages + 2 * 8 * most_stages + 256) / 16;
   const int half = (p.inner.largest + 1) / 2;
   const int step = half * (S::rows * p.rows.largest + S::columns * p.columns.largest);
   const int behind = 8 * tiles * half;  // what is read behind the last piece

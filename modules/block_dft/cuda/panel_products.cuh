@@ -102,13 +102,13 @@ __device__ __forceinline__ void add_four(Sums<M, N>& c, const Lines& at, int m_t
 __device__ __forceinline__ int padded_length(int k) { return (k + 1) & ~1; }
 
 /// C += A B of pieces whose rows (columns of B) begin at a and b, `k` elements long and padded to an even number.
-template <int M, int N, bool full>
+template <int M, int N, bool full, int terms>
 __device__ __forceinline__ void add_product(Sums<M, N>& c, const double* a, const double* b, int k, int m_tiles,
                                             int n_tiles) {
   const int lane = lane_number(), line = lane / 4, pair = lane % 4, length = padded_length(k);
   Lines at{a + line * length + 2 * pair, b + line * length + 2 * pair, 8 * length};
   int left = k;
-#pragma unroll 1  // more in flight would take more registers than there are
+#pragma unroll terms / 8  // more would take more registers than there are
   for (; left >= 8; left -= 8, at.a += 8, at.b += 8) {
     add_eight<M, N, full>(c, at, m_tiles, n_tiles,
                           [](const double* p) { return *reinterpret_cast<const double2*>(p); });
