@@ -40,7 +40,8 @@ class QUADRILLE_API DeviceMatrix {
 
 /// multiply() with matrices on the device: the same places, filter, bounds and report. Sums of a block of C run in
 /// ascending k in an order that is fixed by the sizes of the blocks, so that repeated calls give the same bits; these
-/// are not those of the CPU. Done when it returns. `options.driver` and `options.cache_bytes` do not count.
+/// are not those of the CPU. Where it is faster (and with Driver::automatic) cuBLAS multiplies the whole matrices, and
+/// the report says so. Done when it returns. Other drivers do not differ, and `options.cache_bytes` does not count.
 ///
 /// Errors: those of multiply(); ErrorCode::unsupported for mixed precision, for a device below compute capability 9.0,
 /// and for memory that does not suffice: A and B are there twice while the product runs.

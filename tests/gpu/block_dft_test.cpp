@@ -131,6 +131,24 @@ TEST(CudaBlockProducts, MixedSizesAndOccupationsAgainstDenseProducts) {
   }
 }
 
+/// Whose products are shared by warps.
+TEST(CudaBlockProducts, LargeBlocksOfMixedSizes) {
+  for (const std::vector<std::int32_t>& kinds :
+       {std::vector<std::int32_t>{33, 41, 45, 48}, {50, 57, 64}, {70, 75, 80}, {33, 64, 80, 129}}) {
+    for (const double occupation : {0.3, 1.0}) {
+      SCOPED_TRACE(kinds.front());
+      const BlockSizes m = random_sizes(11, kinds, next_seed()), n = random_sizes(13, kinds, next_seed());
+      const BlockSizes k = any_sizes(12, 90);
+      const Matrix a = random_matrix(k, m, occupation), b = random_matrix(k, n, occupation),
+                   c = random_matrix(m, n, 0.3);
+      expect_same(multiply_on_both(1.5, Transpose::yes, a, Transpose::no, b, -0.5, c), rounding(k.total(), 2));
+      const Matrix d = random_matrix(m, m, occupation, 0.5), e = random_matrix(m, n, occupation, 0.5);
+      expect_same(multiply_on_both(1, Transpose::no, d, Transpose::no, e, 0, Matrix(m, n), {.eps = 0.3}),
+                  rounding(m.total()));
+    }
+  }
+}
+
 TEST(CudaBlockProducts, AllTransposesAlphaAndBeta) {
   for (const Transpose op_a : {Transpose::no, Transpose::yes}) {
     for (const Transpose op_b : {Transpose::no, Transpose::yes}) {
@@ -214,6 +232,29 @@ TEST(CudaBlockProducts, ManyTasks) {
   const Matrix a = random_matrix(sizes, sizes, 0.05), b = random_matrix(sizes, sizes, 0.05);
   expect_same(multiply_on_both(1, Transpose::no, a, Transpose::no, b, 0, Matrix(sizes, sizes)),
               rounding(sizes.total()));
+}
+
+TEST(CudaBlockProducts, WholeMatricesGiveTheSame) {
+  const BlockSizes m = random_sizes(190, {5, 13}, next_seed()), k = random_sizes(220, {5, 13, 23}, next_seed());
+  const Matrix a = random_matrix(m, k, 1), b = random_matrix(m, k, 1), c = random_matrix(m, m, 0.1);
+  for (const auto& [alpha, beta] : {std::pair(1.0, 0.0), std::pair(-0.5, 2.0)}) {
+    const OnBoth both = multiply_on_both(alpha, Transpose::no, a, Transpose::yes, b, beta, c);
+    EXPECT_FALSE(both.of_gpu.dense);
+    const DeviceMatrix a_there(a), b_there(b);
+    DeviceMatrix c_there(c);
+    poison_free_memory();
+    const MultiplyReport report =
+        multiply_on_device(alpha, Transpose::no, a_there, Transpose::yes, b_there, beta, c_there);
+    EXPECT_TRUE(report.dense);
+    EXPECT_EQ(report.flops, both.of_gpu.flops);
+    EXPECT_LE(largest_difference(dense_of(c_there.fetch()), dense_of(both.gpu)), rounding(k.total()));
+  }
+  const Matrix d = random_matrix(k, k, 1, 0, Symmetry::symmetric);
+  const OnBoth square = multiply_on_both(1, Transpose::no, d, Transpose::no, d, 0, Matrix(k, k, Symmetry::symmetric));
+  const DeviceMatrix there(d);
+  DeviceMatrix dense(Matrix(k, k, Symmetry::symmetric));
+  EXPECT_TRUE(multiply_on_device(1, Transpose::no, there, Transpose::no, there, 0, dense).dense);
+  EXPECT_LE(largest_difference(dense_of(dense.fetch()), dense_of(square.gpu)), rounding(k.total()));
 }
 
 TEST(CudaBlockProducts, EmptyMatrices) {

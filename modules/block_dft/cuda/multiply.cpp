@@ -1,7 +1,9 @@
 // multiply_on_device(): pack A and B, find the tasks and C's places, multiply, filter.
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/cuda/dense_product.h"
 #include "modules/block_dft/cuda/panel_kernel.h"
+#include "modules/block_dft/cuda/panel_shape.h"
 #include "modules/take_turns.h"
 
 #include <fmt/format.h>
@@ -45,6 +47,35 @@ void require_arguments(const Shapes& shapes, const DeviceMatrix& c, const Multip
   }
 }
 
+/// A and B as the kernels read them.
+struct Prepared {
+  std::int32_t most;  ///< rows and columns of a piece of C
+  Pieces rows, inner, columns;
+  PanelShape shape;
+  PackedFactor left, right;
+  DeviceArray<double> limits;  ///< below what norms a product is skipped, by rows; if there is a filter
+};
+
+Prepared prepare(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose op_b, const DeviceMatrix& b,
+                 const Shapes& shapes, double eps) {
+  Prepared out;
+  out.most = unit_for(shapes.rows, shapes.columns);
+  out.rows = pieces_of(shapes.rows, out.most, Cut::evenly);
+  out.columns = pieces_of(shapes.columns, out.most, Cut::evenly);
+  out.inner = out.most > 32 ? pieces_of(shapes.inner, 24, Cut::rest_last)  // lines of 24 meet no bank twice
+                            : pieces_of(shapes.inner, 32, Cut::evenly);
+  out.shape = panel_shape(out.most, tiles_of(out.rows, out.columns));
+  DeviceArray<double> a_norms, b_norms;
+  if (eps > 0) {
+    a_norms = norms_on_device(a.data().view());
+    b_norms = norms_on_device(b.data().view());
+  }
+  out.left = pack({a.data(), op_a == Transpose::yes, out.rows, out.inner, out.shape.rows, a_norms.get()});
+  out.right = pack({b.data(), op_b == Transpose::no, out.columns, out.inner, out.shape.columns, b_norms.get()});
+  if (eps > 0) out.limits = row_limits(out.left.outer_blocks, eps, alpha);
+  return out;
+}
+
 }  // namespace
 
 MultiplyReport multiply_on_device(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose op_b,
@@ -53,45 +84,42 @@ MultiplyReport multiply_on_device(double alpha, Transpose op_a, const DeviceMatr
   const Shapes shapes = shapes_of(op_a, a, op_b, b);
   require_arguments(shapes, c, options);
   require_hopper();
-  const Pieces rows = pieces_of(shapes.rows), inner = pieces_of(shapes.inner), columns = pieces_of(shapes.columns);
-  const PanelShape shape = panel_shape(tiles_of(rows, columns));
-  const bool filters = options.eps > 0;
-  DeviceArray<double> a_norms, b_norms, limits;
-  if (filters) {
-    a_norms = norms_on_device(a.data().view());
-    b_norms = norms_on_device(b.data().view());
-  }
-  const PackedFactor left = pack({a.data(), op_a == Transpose::yes, rows, inner, shape.rows, a_norms.get()});
-  const PackedFactor right = pack({b.data(), op_b == Transpose::no, columns, inner, shape.columns, b_norms.get()});
-  if (filters) limits = row_limits(left.outer_blocks, options.eps, alpha);
-
-  const bool keep = options.retain_sparsity || beta != 0;
-  DeviceMatrix sum;
-  sum.data().rows = shapes.rows;
-  sum.data().columns = shapes.columns;
-  sum.data().symmetry = c.symmetry();
-  const Tasks tasks = find_tasks({left, right, rows, inner, columns, shape, c.symmetry() != Symmetry::none, filters,
-                                  limits.get(), keep ? &c.data() : nullptr, options.retain_sparsity},
-                                 sum.data());
+  const Prepared p = prepare(alpha, op_a, a, op_b, b, shapes, options.eps);
+  const bool keep = options.retain_sparsity || beta != 0, symmetric = c.symmetry() != Symmetry::none;
+  DeviceMatrix result;
+  DeviceMatrix::Data& sum = result.data();
+  sum.rows = shapes.rows;
+  sum.columns = shapes.columns;
+  sum.symmetry = c.symmetry();
+  const Tasks tasks = find_tasks({p.left, p.right, p.rows, p.inner, p.columns, p.shape, symmetric, options.eps > 0,
+                                  p.limits.get(), keep ? &c.data() : nullptr, options.retain_sparsity},
+                                 sum);
   cuda_backend().synchronize();
   MultiplyReport report;
   report.index_seconds = now() - began;
-  multiply_panels({tasks, left, right, rows, inner, columns, alpha, beta,
-                   beta != 0 ? c.data().numbers_there.get() : nullptr, sum.data().numbers_there.get()});
-  if (c.symmetry() != Symmetry::none) symmetrise_on_device(sum.data());
+  const DenseProblem dense{alpha, op_a, a.data(), op_b, b.data(), beta, c.data(), sum};
+  report.dense = options.driver == Driver::automatic &&
+                 dense_is_faster(dense, tasks.sums.flops, p.most, tiles_of(p.rows, p.columns));
+  if (report.dense) {
+    multiply_dense(dense);
+  } else {
+    multiply_panels({p.most, tasks, p.left, p.right, p.rows, p.inner, p.columns, alpha, beta,
+                     beta != 0 ? c.data().numbers_there.get() : nullptr, sum.numbers_there.get()});
+  }
+  if (symmetric) symmetrise_on_device(sum);
   cuda_backend().synchronize();
   report.product_seconds = now() - began - report.index_seconds;
   report.products = tasks.sums.products;
   report.skipped = tasks.sums.skipped;
   report.flops = tasks.sums.flops;
   report.skipped_bound = std::abs(alpha) * std::sqrt(tasks.sums.skipped_squares);
-  if (!options.retain_sparsity && filters) {
-    const DeviceFiltered filtered = filter_on_device(sum.data(), options.eps);
+  if (!options.retain_sparsity && options.eps > 0) {
+    const DeviceFiltered filtered = filter_on_device(sum, options.eps);
     report.filtered_blocks = filtered.blocks;
     report.filtered_norm = filtered.norm;
   }
   report.bound = report.skipped_bound + report.filtered_norm;
-  c = std::move(sum);
+  c = std::move(result);
   cuda_backend().synchronize();
   report.seconds = now() - began;
   return report;

@@ -119,34 +119,39 @@ __global__ void write_entries(KeyBits bits, std::int64_t pieces, std::int32_t pa
   for (std::int32_t rest = panel + 1; rest <= panels; ++rest) out.panel_first[rest] = entry + 1;
 }
 
-constexpr int copy_warps = 4;
+constexpr int copy_warps = 4, copied = 32;  ///< the latter: the most of an inner piece, and outer rows at a time
 
-/// A warp takes a piece; one that is read across its rows goes through shared memory.
+/// A warp takes a piece; one that is read across its rows is turned in shared memory.
 __global__ void __launch_bounds__(32 * copy_warps)
     copy_pieces(SourceView s, KeyBits bits, std::int64_t pieces, const std::uint64_t* keys,
                 const std::uint32_t* readings, const std::int64_t* sixteens, const double* norms, double* data,
                 double* norms_of_pieces) {
-  __shared__ double tiles[copy_warps][largest_piece][largest_piece + 1];
+  __shared__ double tiles[copy_warps][copied][copied + 1];
   const std::int64_t p = std::int64_t(blockIdx.x) * copy_warps + threadIdx.x / 32;
   if (p >= pieces) return;
   const int lane = lane_number();
-  double(*tile)[largest_piece + 1] = tiles[threadIdx.x / 32];
+  double(*tile)[copied + 1] = tiles[threadIdx.x / 32];  // [inner][outer]
   const std::uint64_t key = keys[p];
   const Piece outer = s.outer[bits.panel(key) * s.width + bits.place(key)], inner = s.inner[bits.k(key)];
   const Reading reading(s, readings[p]);
-  const bool across = reading.outer_is_column;
-  const Piece &rows = across ? inner : outer, &columns = across ? outer : inner;
-  const double* from =
-      s.matrix.data + s.matrix.at[reading.slot] + std::int64_t(rows.begin) * columns.whole + columns.begin;
+  const double* from = s.matrix.data + s.matrix.at[reading.slot];
   const double sign = readings[p] % 2 != 0 ? s.mirror_sign : 1.0;
-  for (int row = 0; row < rows.size; ++row) {
-    if (lane < columns.size) tile[row][lane] = sign * from[std::int64_t(row) * columns.whole + lane];
-  }
-  __syncwarp();
   const int length = padded(inner.size);
   double* to = data + 2 * sixteens[p];
-  for (int o = 0; o < outer.size; ++o, to += length) {
-    if (lane < length) to[lane] = lane < inner.size ? (across ? tile[lane][o] : tile[o][lane]) : 0.0;
+  for (int begin = 0; begin < outer.size; begin += copied) {
+    const int lines = min(copied, outer.size - begin);
+    if (reading.outer_is_column) {
+      const double* first = from + std::int64_t(inner.begin) * outer.whole + outer.begin + begin;
+      for (int k = 0; k < inner.size && lane < lines; ++k) tile[k][lane] = first[std::int64_t(k) * outer.whole + lane];
+    } else {
+      const double* first = from + std::int64_t(outer.begin + begin) * inner.whole + inner.begin;
+      for (int o = 0; o < lines && lane < inner.size; ++o) tile[lane][o] = first[std::int64_t(o) * inner.whole + lane];
+    }
+    __syncwarp();
+    for (int o = 0; o < lines && lane < length; ++o) {
+      to[(begin + o) * length + lane] = lane < inner.size ? sign * tile[lane][o] : 0.0;
+    }
+    __syncwarp();
   }
   if (norms != nullptr && lane == 0) norms_of_pieces[p] = norms[reading.slot];
 }

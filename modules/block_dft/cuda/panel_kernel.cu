@@ -1,41 +1,19 @@
-// A thread block of 15 warps that multiply and one that brings what they need. The latter goes through the steps of a
+// A thread block has warps that multiply and one that brings what they need. The latter goes through the steps of a
 // task, puts as many as fit into a batch, and asks the copy engine for their pieces: one copy of A and one of B a step,
-// from the factors' packed data into a ring of batches in shared memory. Each of the 15 has one or two pieces of C,
-// looks up the steps of a batch that add to them, and multiplies on tensor cores. Warps that multiply meet only where a
-// batch is full and where it may be overwritten; a task's first batches arrive while the task before is finished.
-//
-// A piece of C gets its terms in ascending k. Tiles of 16 x 8 take 8 terms an instruction (a lane's two elements of a
-// row are neighbours, so that one load brings them; A and B agree on which term is which), the last 8 rows of an odd
-// number of tiles 4. Rows behind those of a piece are read from whatever lies there: they make rows of C that are not
-// written. Inner elements behind those of a piece count as zero.
-#include "core/error.h"
+// from the factors' packed data into a ring of batches in shared memory. The others have pieces of C, or parts of
+// pieces (panel_shape.h), look up the steps of a batch that add to them, and multiply. They meet only where a batch is
+// full and where it may be overwritten; a task's first batches arrive while the task before is finished. A piece of C
+// gets its terms in ascending k.
 #include "modules/block_dft/cuda/launch.cuh"
 #include "modules/block_dft/cuda/panel_kernel.h"
+#include "modules/block_dft/cuda/panel_products.cuh"
+#include "modules/block_dft/cuda/panel_ring.cuh"
+#include "modules/block_dft/cuda/panel_shape.h"
 
 #include <algorithm>
 
 namespace quadrille::block_dft {
 namespace {
-
-constexpr int workers = 15;  ///< warps that multiply: with the one that brings four a scheduler, of 128 registers
-constexpr int block_threads = 32 * (workers + 1);
-constexpr int batch_steps = 32;
-constexpr int most_stages = 4;
-
-/// A step in shared memory; offsets in 16 bytes from the ring's beginning.
-struct Slot {
-  std::uint32_t mask;
-  std::uint16_t a[6], b[6], k;
-};
-
-struct Batch {
-  enum { no_task = -1 };
-  Slot slots[batch_steps];
-  int task;  ///< no_task: nothing follows
-  int count;
-  bool last;                         ///< of its task
-  std::uint8_t rows[6], columns[6];  ///< sizes of the task's pieces
-};
 
 struct PanelArguments {
   const Step* steps;
@@ -49,178 +27,48 @@ struct PanelArguments {
   const double* old;
   double* c;
   double alpha, beta;
-  unsigned long long* next;  ///< of order
+  unsigned long long *begun, *brought;  ///< counts of tasks
+  bool waves;
   int stages, stage_sixteens;
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-// ---- what waits -----------------------------------------------------------------------------------------------------
+// ---- what multiplies ------------------------------------------------------------------------------------------------
 
-__device__ __forceinline__ unsigned shared_address(const void* p) { return unsigned(__cvta_generic_to_shared(p)); }
+/// The part of a warp: from row and column `row` and `column` of the pieces `first`, `first` + groups, ... of a task.
+template <class S>
+struct Part {
+  int first, row, column;
 
-__device__ __forceinline__ void begin_barrier(std::uint64_t* barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals));
-}
-__device__ __forceinline__ void arrive(std::uint64_t* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
-}
-__device__ __forceinline__ void arrive_with(std::uint64_t* barrier, unsigned bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
-               : "memory");
-}
-__device__ __forceinline__ void wait(std::uint64_t* barrier, unsigned phase) {
-  asm volatile(
-      "{\n.reg .pred done;\nagain:\n"
-      "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra again;\n}" ::"r"(shared_address(barrier)),
-      "r"(phase)
-      : "memory");
-}
-__device__ __forceinline__ void bring(void* to, const void* from, unsigned bytes, std::uint64_t* barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   shared_address(to)),
-               "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(barrier))
-               : "memory");
-}
-
-/// A place in the ring.
-struct Turn {
-  int stage = 0;
-  unsigned phase = 0;
-  __device__ void advance(int stages) {
-    if (++stage < stages) return;
-    stage = 0;
-    phase ^= 1;
+  __device__ Part() {
+    const int worker = int(threadIdx.x / 32), inside = worker % S::warps_of_piece;
+    first = worker / S::warps_of_piece;
+    row = 8 * S::tiles_m * (inside / S::grid_n);
+    column = 8 * S::tiles_n * (inside % S::grid_n);
   }
+  __device__ int piece(int which) const { return first + which * S::groups; }
 };
 
-// ---- products -------------------------------------------------------------------------------------------------------
-
-__device__ __forceinline__ void multiply_16_8_8(double (&up)[2], double (&down)[2], double2 a_up, double2 a_down,
-                                                double2 b) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-      "{%0, %1, %2, %3};"
-      : "+d"(up[0]), "+d"(up[1]), "+d"(down[0]), "+d"(down[1])
-      : "d"(a_up.x), "d"(a_down.x), "d"(a_up.y), "d"(a_down.y), "d"(b.x), "d"(b.y));
-}
-__device__ __forceinline__ void multiply_16_8_4(double (&up)[2], double (&down)[2], double a_up, double a_down,
-                                                double b) {
-  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-      : "+d"(up[0]), "+d"(up[1]), "+d"(down[0]), "+d"(down[1])
-      : "d"(a_up), "d"(a_down), "d"(b));
-}
-__device__ __forceinline__ void multiply_8_8_4(double (&c)[2], double a, double b) {
-  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-      : "+d"(c[0]), "+d"(c[1])
-      : "d"(a), "d"(b));
-}
-
-/// Of a piece of C: tile (m, n) has rows 8 m + lane / 4 and columns 8 n + 2 (lane % 4) + {0, 1}.
-template <int T>
-using Sums = double[T][T][2];
-
-/// What a lane knows of a product: its first elements of A and B in shared memory, the elements of a tile row of 8.
-struct Lines {
-  const double *a, *b;
-  int stride;
-};
-
-/// Adds 8 terms, or what load(element) gives for them. `m_tiles`, `n_tiles` count with `full` = false only.
-template <int T, bool full, class Load>
-__device__ __forceinline__ void add_eight(Sums<T>& c, const Lines& at, int m_tiles, int n_tiles, Load load) {
-  double2 b[T];
-#pragma unroll
-  for (int n = 0; n < T; ++n) {
-    if (full || n < n_tiles) b[n] = load(at.b + n * at.stride);
-  }
-#pragma unroll
-  for (int m = 0; m + 1 < T; m += 2) {
-    if (!full && m >= m_tiles) continue;
-    const double2 up = load(at.a + m * at.stride), down = load(at.a + (m + 1) * at.stride);
-#pragma unroll
-    for (int n = 0; n < T; ++n) {
-      if (full || n < n_tiles) multiply_16_8_8(c[m][n], c[m + 1][n], up, down, b[n]);
-    }
-  }
-  if constexpr (T % 2 != 0) {
-    if (!full && T > m_tiles) return;
-    const double2 a = load(at.a + (T - 1) * at.stride);
-#pragma unroll
-    for (int n = 0; n < T; ++n) {
-      if (full || n < n_tiles) multiply_8_8_4(c[T - 1][n], a.x, b[n].x);
-    }
-#pragma unroll
-    for (int n = 0; n < T; ++n) {
-      if (full || n < n_tiles) multiply_8_8_4(c[T - 1][n], a.y, b[n].y);
-    }
-  }
-}
-
-/// Adds up to 4 terms.
-template <int T, bool full, class Load>
-__device__ __forceinline__ void add_four(Sums<T>& c, const Lines& at, int m_tiles, int n_tiles, Load load) {
-  double b[T];
-#pragma unroll
-  for (int n = 0; n < T; ++n) {
-    if (full || n < n_tiles) b[n] = load(at.b + n * at.stride);
-  }
-#pragma unroll
-  for (int m = 0; m + 1 < T; m += 2) {
-    if (!full && m >= m_tiles) continue;
-    const double up = load(at.a + m * at.stride), down = load(at.a + (m + 1) * at.stride);
-#pragma unroll
-    for (int n = 0; n < T; ++n) {
-      if (full || n < n_tiles) multiply_16_8_4(c[m][n], c[m + 1][n], up, down, b[n]);
-    }
-  }
-  if constexpr (T % 2 != 0) {
-    if (!full && T > m_tiles) return;
-    const double a = load(at.a + (T - 1) * at.stride);
-#pragma unroll
-    for (int n = 0; n < T; ++n) {
-      if (full || n < n_tiles) multiply_8_8_4(c[T - 1][n], a, b[n]);
-    }
-  }
-}
-
-/// C += A B of pieces whose rows (columns of B) begin at a and b, `k` elements long and padded to an even number.
-template <int T, bool full>
-__device__ __forceinline__ void add_product(Sums<T>& c, const double* a, const double* b, int k, int m_tiles,
-                                            int n_tiles) {
-  const int lane = lane_number(), line = lane / 4, pair = lane % 4, length = (k + 1) & ~1;
-  Lines at{a + line * length + 2 * pair, b + line * length + 2 * pair, 8 * length};
-  int left = k;
-  for (; left >= 8; left -= 8, at.a += 8, at.b += 8) {
-    add_eight<T, full>(c, at, m_tiles, n_tiles, [](const double* p) { return *reinterpret_cast<const double2*>(p); });
-  }
-  if (left > 4) {
-    add_eight<T, full>(c, at, m_tiles, n_tiles, [&](const double* p) {
-      return 2 * pair < left ? *reinterpret_cast<const double2*>(p) : double2{0, 0};
-    });
-  } else if (left > 0) {
-    at.a -= pair;
-    at.b -= pair;
-    add_four<T, full>(c, at, m_tiles, n_tiles, [&](const double* p) { return pair < left ? *p : 0.0; });
-  }
-}
-
-template <int T>
-__device__ __forceinline__ void write_piece(const PanelArguments& t, const Sums<T>& c, std::int64_t place, int m, int n,
-                                            int width) {
-  const std::int64_t at = t.c_at[place];
+/// Writes one piece of C, or a warp's part of it.
+template <class S>
+__device__ __forceinline__ void write_piece(const PanelArguments& t, const Sums<S::tiles_m, S::tiles_n>& c,
+                                            const Part<S>& part, int task, int number) {
+  const std::int64_t at = t.c_at[32 * std::int64_t(task) + number];
   if (at < 0) return;
-  const std::int64_t old_at = t.old != nullptr ? t.old_at[place] : -1;
-  const int line = lane_number() / 4, pair = lane_number() % 4;
+  const std::int64_t old_at = t.old != nullptr ? t.old_at[32 * std::int64_t(task) + number] : -1;
+  const int rows = t.rows[t.row_panel[task] * S::rows + number / S::columns].size;
+  const Piece columns = t.columns[t.column_panel[task] * S::columns + number % S::columns];
+  const int line = part.row + lane_number() / 4, pair = part.column + 2 * (lane_number() % 4);
 #pragma unroll
-  for (int p = 0; p < T; ++p) {
-    const int row = 8 * p + line;
+  for (int p = 0; p < S::tiles_m; ++p) {
+    const int row = line + 8 * p;
 #pragma unroll
-    for (int q = 0; q < T; ++q) {
+    for (int q = 0; q < S::tiles_n; ++q) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        const int column = 8 * q + 2 * pair + e;
-        if (row >= m || column >= n) continue;
-        const std::int64_t inside = std::int64_t(row) * width + column;
+        const int column = pair + 8 * q + e;
+        if (row >= rows || column >= columns.size) continue;
+        const std::int64_t inside = std::int64_t(row) * columns.whole + column;
         double value = t.alpha * c[p][q][e];
         if (old_at >= 0) value += t.beta * t.old[old_at + inside];
         t.c[at + inside] = value;
@@ -229,14 +77,12 @@ __device__ __forceinline__ void write_piece(const PanelArguments& t, const Sums<
   }
 }
 
-/// One of the warps that multiply: its pieces of C are `worker` and, where it has two, `worker` + 15.
-template <int T, int each, bool full>
+template <class S, bool full>
 __device__ void multiply_batches(const PanelArguments& t, const Batch* batches, const double* ring,
                                  std::uint64_t* arrived, std::uint64_t* done) {
-  constexpr int columns = panel_shape(T).columns;
-  static_assert(each * workers == panel_shape(T).rows * columns && workers % columns == 0);
-  const int lane = lane_number(), worker = int(threadIdx.x / 32), s = worker % columns;
-  Sums<T> c[each] = {};
+  const int lane = lane_number();
+  const Part<S> part;
+  Sums<S::tiles_m, S::tiles_n> c[S::each] = {};
   for (Turn turn;; turn.advance(t.stages)) {
     wait(arrived + turn.stage, turn.phase);
     const Batch& batch = batches[turn.stage];
@@ -244,37 +90,34 @@ __device__ void multiply_batches(const PanelArguments& t, const Batch* batches, 
     if (task == Batch::no_task) return;
     const bool last = batch.last;
     const std::uint32_t mask = lane < batch.count ? batch.slots[lane].mask : 0;
-    unsigned mine[each], left = 0;
+    unsigned mine[S::each], left = 0;
 #pragma unroll
-    for (int w = 0; w < each; ++w) left |= mine[w] = __ballot_sync(all_lanes, mask >> (worker + w * workers) & 1);
-    const int n = batch.columns[s];
-    int m[each];
-#pragma unroll
-    for (int w = 0; w < each; ++w) m[w] = batch.rows[(worker + w * workers) / columns];
+    for (int w = 0; w < S::each; ++w) left |= mine[w] = __ballot_sync(all_lanes, mask >> part.piece(w) & 1);
     for (; left != 0; left &= left - 1) {
       const int e = __ffs(int(left)) - 1;
       const Slot& slot = batch.slots[e];
-      const double* b = ring + 2 * slot.b[s];
 #pragma unroll
-      for (int w = 0; w < each; ++w) {
+      for (int w = 0; w < S::each; ++w) {
         if ((mine[w] >> e & 1) == 0) continue;
-        const double* a = ring + 2 * slot.a[(worker + w * workers) / columns];
-        add_product<T, full>(c[w], a, b, slot.k, (m[w] + 7) / 8, (n + 7) / 8);
+        const int r = part.piece(w) / S::columns, s = part.piece(w) % S::columns;
+        const int m_tiles = full ? 0 : (batch.rows[r] - part.row + 7) / 8;
+        const int n_tiles = full ? 0 : (batch.columns[s] - part.column + 7) / 8;
+        const int length = padded_length(slot.k);
+        add_product<S::tiles_m, S::tiles_n, full, S::terms>(c[w], ring + 2 * slot.a[r] + part.row * length,
+                                                            ring + 2 * slot.b[s] + part.column * length, slot.k,
+                                                            m_tiles, n_tiles);
       }
     }
     __syncwarp();
     if (lane == 0) arrive(done + turn.stage);
     if (!last) continue;
-    const std::int32_t column = t.column_panel[task] * columns + s;
 #pragma unroll
-    for (int w = 0; w < each; ++w) {
-      if (column < t.column_pieces) {
-        write_piece<T>(t, c[w], 32 * std::int64_t(task) + worker + w * workers, m[w], n, t.columns[column].whole);
-      }
+    for (int w = 0; w < S::each; ++w) {
+      write_piece<S>(t, c[w], part, task, part.piece(w));
 #pragma unroll
-      for (int p = 0; p < T; ++p) {
+      for (int p = 0; p < S::tiles_m; ++p) {
 #pragma unroll
-        for (int q = 0; q < T; ++q) c[w][p][q][0] = c[w][p][q][1] = 0;
+        for (int q = 0; q < S::tiles_n; ++q) c[w][p][q][0] = c[w][p][q][1] = 0;
       }
     }
   }
@@ -282,91 +125,115 @@ __device__ void multiply_batches(const PanelArguments& t, const Batch* batches, 
 
 // ---- what brings ----------------------------------------------------------------------------------------------------
 
-/// The pieces that a step needs, from the sizes of the panel's: where each begins, in 16 bytes from the first.
-template <int pieces>
-__device__ __forceinline__ int lay_out(std::uint32_t mask, const std::uint8_t* sizes, int half_length, int begin,
-                                       std::uint16_t* offsets) {
+/// What the warp that brings knows of the task it is at.
+template <class S>
+struct TaskToBring {
+  static constexpr int rows = S::rows, columns = S::columns;
+  int task;
+  std::int64_t at, end;                ///< steps
+  std::uint8_t sizes[rows + columns];  ///< of the panels' pieces
+
+  __device__ TaskToBring(const PanelArguments& t, std::int64_t number) : task(int(number)) {
+    const int lane = lane_number();
+    const std::int32_t row = t.row_panel[task] * rows + lane, column = t.column_panel[task] * columns + lane - rows;
+    at = t.step_first[task];
+    end = t.step_first[task + 1];
+    int size = 0;
+    if (lane < rows && row < t.row_pieces) size = t.rows[row].size;
+    if (lane >= rows && lane < rows + columns && column < t.column_pieces) size = t.columns[column].size;
 #pragma unroll
-  for (int p = 0; p < pieces; ++p) {
-    if (offsets != nullptr) offsets[p] = std::uint16_t(begin);
-    begin += (mask >> p & 1) != 0 ? sizes[p] * half_length : 0;
+    for (int p = 0; p < rows + columns; ++p) sizes[p] = std::uint8_t(__shfl_sync(all_lanes, size, p));
   }
-  return begin;
+
+  /// Where the pieces of a step begin, in 16 bytes, when the first begins at `begin`; gives where they end.
+  __device__ __forceinline__ static int lay_out(std::uint32_t mask, const std::uint8_t* sizes, int pieces,
+                                                int half_length, int begin, std::uint16_t* offsets) {
+#pragma unroll
+    for (int p = 0; p < pieces; ++p) {
+      if (offsets != nullptr) offsets[p] = std::uint16_t(begin);
+      begin += (mask >> p & 1) != 0 ? sizes[p] * half_length : 0;
+    }
+    return begin;
+  }
+};
+
+/// The warp that brings. Lanes take 32 steps at a time, which make one batch after the other.
+template <class S>
+__device__ void bring_task(const PanelArguments& t, TaskToBring<S> task, Turn& turn, Batch* batches, double* ring,
+                           std::uint64_t* arrived, std::uint64_t* done) {
+  constexpr int rows = task.rows, columns = task.columns;
+  const int lane = lane_number();
+  const auto load = [&](std::int64_t at) { return at + lane < task.end ? t.steps[at + lane] : Step{}; };
+  Step next = load(task.at);
+  do {
+    const Step step = next;
+    next = load(task.at + 32);
+    const int steps = int(min(task.end - task.at, std::int64_t(32)));
+    const int half_length = (int(step.extents & 255) + 1) / 2;
+    const std::uint32_t a_mask = step.extents >> 8 & 255, b_mask = step.extents >> 16 & 255;
+    const int of_a = task.lay_out(a_mask, task.sizes, rows, half_length, 0, nullptr);
+    const int of_b = task.lay_out(b_mask, task.sizes + rows, columns, half_length, 0, nullptr);
+    int upto = of_a + of_b;
+#pragma unroll
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const int other = __shfl_up_sync(all_lanes, upto, distance);
+      if (lane >= distance) upto += other;
+    }
+    task.at += steps;
+    int first = 0, before = 0;  // of the batch: its first step, and what those before it need
+    do {
+      const bool mine = lane >= first && lane < steps && upto - before <= t.stage_sixteens;
+      const int count = __popc(__ballot_sync(all_lanes, mine));
+      const int all = count > 0 ? __shfl_sync(all_lanes, upto, first + count - 1) : before;
+      const int begin = turn.stage * t.stage_sixteens + upto - of_a - of_b - before;
+      wait(done + turn.stage, turn.phase);
+      Batch& batch = batches[turn.stage];
+      if (mine) {
+        Slot& slot = batch.slots[lane - first];
+        slot.mask = step.mask;
+        slot.k = std::uint16_t(step.extents & 255);
+        task.lay_out(a_mask, task.sizes, rows, half_length, begin, slot.a);
+        task.lay_out(b_mask, task.sizes + rows, columns, half_length, begin + of_a, slot.b);
+      }
+      if (lane == 0) {
+        batch.task = task.task;
+        batch.count = count;
+        batch.last = task.at == task.end && first + count == steps;
+#pragma unroll
+        for (int p = 0; p < rows; ++p) batch.rows[p] = task.sizes[p];
+#pragma unroll
+        for (int p = 0; p < columns; ++p) batch.columns[p] = task.sizes[rows + p];
+      }
+      __syncwarp();
+      if (lane == 0) arrive_with(arrived + turn.stage, 16u * unsigned(all - before));
+      __syncwarp();
+      if (mine) {
+        bring(ring + 2 * begin, t.a + 2 * std::int64_t(step.at_a), 16u * unsigned(of_a), arrived + turn.stage);
+        bring(ring + 2 * (begin + of_a), t.b + 2 * std::int64_t(step.at_b), 16u * unsigned(of_b), arrived + turn.stage);
+      }
+      turn.advance(t.stages);
+      first += count;
+      before = all;
+    } while (first < steps);
+  } while (task.at < task.end);
 }
 
-/// The warp that brings: lane p has step p of a batch.
-template <int T>
-__device__ void bring_batches(const PanelArguments& t, Batch* batches, double* ring, std::uint64_t* arrived,
-                              std::uint64_t* done) {
-  constexpr int rows = panel_shape(T).rows, columns = panel_shape(T).columns;
+/// Task by task. In waves, each begins when three quarters of the one before have been brought: blocks that work at the
+/// same time are at about the same k, and find what they share in the second-level cache.
+template <class S>
+__device__ void bring_tasks(const PanelArguments& t, Batch* batches, double* ring, std::uint64_t* arrived,
+                            std::uint64_t* done) {
   const int lane = lane_number();
   Turn turn{0, 1};  // the ring is empty: its first round waits for nothing
   for (;;) {
     unsigned long long number = 0;
-    if (lane == 0) number = atomicAdd(t.next, 1ull);  // whose turn it is changes no bit
+    if (lane == 0) number = atomicAdd(t.begun, 1ull);  // whose turn it is changes no bit
     number = __shfl_sync(all_lanes, number, 0);
     if (number >= std::uint64_t(t.tasks)) break;
-    const std::int64_t task = t.order[number];
-    const std::int32_t row = t.row_panel[task] * rows, column = t.column_panel[task] * columns;
-    std::int64_t at = t.step_first[task];
-    const std::int64_t end = t.step_first[task + 1];
-    Step step = at + lane < end ? t.steps[at + lane] : Step{};
-    std::uint8_t sizes[rows + columns];
-    int size = 0;
-    if (lane < rows && row + lane < t.row_pieces) size = t.rows[row + lane].size;
-    if (lane >= rows && lane < rows + columns && column + lane - rows < t.column_pieces) {
-      size = t.columns[column + lane - rows].size;
-    }
-#pragma unroll
-    for (int p = 0; p < rows + columns; ++p) sizes[p] = std::uint8_t(__shfl_sync(all_lanes, size, p));
-    bool last = false;
-    while (!last) {
-      const int half_length = (int(step.extents & 255) + 1) / 2;
-      const std::uint32_t a_mask = step.extents >> 8 & 255, b_mask = step.extents >> 16 & 255;
-      const int of_a = lay_out<rows>(a_mask, sizes, half_length, 0, nullptr);
-      const int of_b = lay_out<columns>(b_mask, sizes + rows, half_length, 0, nullptr);
-      int upto = of_a + of_b;
-#pragma unroll
-      for (int distance = 1; distance < 32; distance *= 2) {
-        const int other = __shfl_up_sync(all_lanes, upto, distance);
-        if (lane >= distance) upto += other;
-      }
-      const bool fits = at + lane < end && upto <= t.stage_sixteens;
-      const int count = __popc(__ballot_sync(all_lanes, fits));
-      last = at + count == end;
-      at += count;
-      const Step now = step;
-      step = at + lane < end ? t.steps[at + lane] : Step{};
-      const unsigned bytes = 16u * unsigned(count > 0 ? __shfl_sync(all_lanes, upto, count - 1) : 0);
-
-      wait(done + turn.stage, turn.phase);
-      Batch& batch = batches[turn.stage];
-      const int begin = turn.stage * t.stage_sixteens + upto - of_a - of_b;
-      if (lane < count) {
-        Slot& slot = batch.slots[lane];
-        slot.mask = now.mask;
-        slot.k = std::uint16_t(now.extents & 255);
-        lay_out<rows>(a_mask, sizes, half_length, begin, slot.a);
-        lay_out<columns>(b_mask, sizes + rows, half_length, begin + of_a, slot.b);
-      }
-      if (lane == 0) {
-        batch.task = int(task);
-        batch.count = count;
-        batch.last = last;
-#pragma unroll
-        for (int p = 0; p < rows; ++p) batch.rows[p] = sizes[p];
-#pragma unroll
-        for (int p = 0; p < columns; ++p) batch.columns[p] = sizes[rows + p];
-      }
-      __syncwarp();
-      if (lane == 0) arrive_with(arrived + turn.stage, bytes);
-      __syncwarp();
-      if (lane < count) {
-        bring(ring + 2 * begin, t.a + 2 * std::int64_t(now.at_a), 16u * unsigned(of_a), arrived + turn.stage);
-        bring(ring + 2 * (begin + of_a), t.b + 2 * std::int64_t(now.at_b), 16u * unsigned(of_b), arrived + turn.stage);
-      }
-      turn.advance(t.stages);
-    }
+    const TaskToBring<S> task(t, t.order[number]);
+    if (t.waves && number >= gridDim.x) await(t.brought, number / gridDim.x * gridDim.x - gridDim.x / 4);
+    bring_task(t, task, turn, batches, ring, arrived, done);
+    if (lane == 0) atomicAdd(t.brought, 1ull);
   }
   wait(done + turn.stage, turn.phase);
   if (lane != 0) return;
@@ -375,8 +242,8 @@ __device__ void bring_batches(const PanelArguments& t, Batch* batches, double* r
 }
 #endif
 
-template <int T, int each, bool full>
-__global__ void __launch_bounds__(block_threads, 1) multiply_tasks(const __grid_constant__ PanelArguments t) {
+template <class S, bool full>
+__global__ void __launch_bounds__(S::threads, S::resident) multiply_tasks(const __grid_constant__ PanelArguments t) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) double ring[];
   __shared__ Batch batches[most_stages];
@@ -384,34 +251,58 @@ __global__ void __launch_bounds__(block_threads, 1) multiply_tasks(const __grid_
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < t.stages; ++stage) {
       begin_barrier(arrived + stage, 1);
-      begin_barrier(done + stage, workers);
+      begin_barrier(done + stage, S::workers);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   __syncthreads();
-  if (threadIdx.x / 32 == workers) {
-    bring_batches<T>(t, batches, ring, arrived, done);
+  if (threadIdx.x / 32 == S::workers) {
+    bring_tasks<S>(t, batches, ring, arrived, done);
   } else {
-    multiply_batches<T, each, full>(t, batches, ring, arrived, done);
+    multiply_batches<S, full>(t, batches, ring, arrived, done);
   }
 #endif
 }
 
 // ---- launches -------------------------------------------------------------------------------------------------------
 
-template <int T, bool full>
-void launch(const PanelArguments& arguments, int bytes) {
-  constexpr int each = panel_shape(T).rows * panel_shape(T).columns / workers;
-  const auto kernel = multiply_tasks<T, each, full>;
+/// The ring: a stage has room for one step at least, and for no more steps than a batch. Gives the bytes.
+template <class S>
+int plan_ring(const PanelProblem& p, PanelArguments& t) {
+  constexpr int tiles = std::max(S::tiles_m * S::grid_m, S::tiles_n * S::grid_n);
+  constexpr int most =
+      (228 / S::resident - 1) * 1024 / 16 - (int(sizeof(Batch)) * most_stages + 2 * 8 * most_stages + 256) / 16;
+  const int half = (p.inner.largest + 1) / 2;
+  const int step = half * (S::rows * p.rows.largest + S::columns * p.columns.largest);
+  const int behind = 8 * tiles * half;  // what is read behind the last piece
+  t.stages = std::min(most_stages, (most - behind) / step);
+  t.stage_sixteens = std::min((most - behind) / t.stages, batch_steps * step);
+  return 16 * (t.stages * t.stage_sixteens + behind);
+}
+
+template <class S, bool full>
+void launch(const PanelArguments& t, int bytes) {
+  const auto kernel = multiply_tasks<S, full>;
   QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   int device = 0, processors = 0, each_processor = 0;
   QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
   QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   QUADRILLE_CUDA_CHECK(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each_processor, kernel, block_threads, std::size_t(bytes)));
-  const auto blocks = std::min<std::int64_t>(arguments.tasks, std::int64_t(processors) * std::max(1, each_processor));
-  kernel<<<unsigned(blocks), block_threads, std::size_t(bytes), cuda::stream()>>>(arguments);
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each_processor, kernel, S::threads, std::size_t(bytes)));
+  const auto blocks = std::min<std::int64_t>(t.tasks, std::int64_t(processors) * std::max(1, each_processor));
+  kernel<<<unsigned(blocks), S::threads, std::size_t(bytes), cuda::stream()>>>(t);
   QUADRILLE_CUDA_CHECK(cudaGetLastError());
+}
+
+/// Whether the panels that are multiplied at a time are more than the second-level cache holds.
+bool outgrows_cache(const PanelProblem& p) {
+  int device = 0, cache = 0;
+  QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
+  QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
+  const auto panels = [](const PackedFactor& f) {
+    return double(f.data.count()) * sizeof(double) * std::min(1.0, double(task_band) / f.panels);
+  };
+  return panels(p.a) + panels(p.b) > cache;
 }
 
 }  // namespace
@@ -420,10 +311,8 @@ int tiles_of(const Pieces& rows, const Pieces& columns) { return std::max(rows.t
 
 void multiply_panels(const PanelProblem& p) {
   if (p.tasks.count == 0) return;
-  const int tiles = tiles_of(p.rows, p.columns);
-  const PanelShape shape = panel_shape(tiles);
-  auto next = device_array<unsigned long long>(1);
-  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(next.get(), 0, sizeof(unsigned long long), cuda::stream()));
+  const auto counts = device_array<unsigned long long>(2);
+  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(counts.get(), 0, 2 * sizeof(unsigned long long), cuda::stream()));
   PanelArguments t{p.tasks.step.get(),
                    p.tasks.step_first.get(),
                    p.tasks.order.get(),
@@ -442,25 +331,20 @@ void multiply_panels(const PanelProblem& p) {
                    p.c,
                    p.alpha,
                    p.beta,
-                   next.get(),
+                   counts.get(),
+                   counts.get() + 1,
+                   outgrows_cache(p),
                    0,
                    0};
-  // A stage has room for one step at least, and for no more steps than a batch.
-  const int half = (p.inner.largest + 1) / 2;
-  const int step = half * (shape.rows * p.rows.largest + shape.columns * p.columns.largest);
-  const int behind = 8 * tiles * half;  // what is read behind the last piece
-  constexpr int most = (227 << 10) / 16 - (int(sizeof(Batch)) * most_stages + 2 * 8 * most_stages + 256) / 16;
-  t.stages = std::min(most_stages, (most - behind) / step);
-  t.stage_sixteens = std::min((most - behind) / t.stages, batch_steps * step);
-  const int bytes = 16 * (t.stages * t.stage_sixteens + behind);
-  const bool full = p.rows.alike && p.columns.alike && p.rows.tiles() == p.columns.tiles();
-  const auto run = [&]<int T>() { full ? launch<T, true>(t, bytes) : launch<T, false>(t, bytes); };
-  switch (tiles) {
-    case 1: return run.operator()<1>();
-    case 2: return run.operator()<2>();
-    case 3: return run.operator()<3>();
-    default: return run.operator()<4>();
-  }
+  with_shape(p.most, tiles_of(p.rows, p.columns), [&]<class S>(S) {
+    const int bytes = plan_ring<S>(p, t);
+    const auto fills = [](const Pieces& pieces, int tiles) { return pieces.alike && pieces.tiles() == tiles; };
+    if (fills(p.rows, S::tiles_m * S::grid_m) && fills(p.columns, S::tiles_n * S::grid_n)) {
+      launch<S, true>(t, bytes);
+    } else {
+      launch<S, false>(t, bytes);
+    }
+  });
 }
 
 }  // namespace quadrille::block_dft

@@ -5,11 +5,8 @@
 
 namespace quadrille::block_dft {
 
-/// The panels of a product whose largest pieces of C take `tiles` x `tiles` tiles of 8 x 8: with their pieces of C the
-/// registers of a multiprocessor are two thirds full.
-constexpr PanelShape panel_shape(int tiles) { return tiles <= 3 ? PanelShape{6, 5} : PanelShape{5, 3}; }
-
 struct PanelProblem {
+  std::int32_t most;  ///< rows and columns of a piece (unit_for)
   const Tasks& tasks;
   const PackedFactor &a, &b;
   const Pieces &rows, &inner, &columns;

@@ -1,131 +1,17 @@
 #include "modules/block_dft/cuda/symbolic.h"
 
 #include "core/error.h"
-#include "modules/block_dft/cuda/launch.cuh"
+#include "modules/block_dft/cuda/symbolic_view.cuh"
 
 #include <cub/cub.cuh>
 
-#include <bit>
 #include <limits>
 #include <string>
 
 namespace quadrille::block_dft {
 namespace {
 
-/// Row panels whose tasks take turns: about as many as column panels are under way at a time then.
-constexpr std::int64_t band = 12;
 constexpr std::int32_t no_k = std::numeric_limits<std::int32_t>::max();
-
-struct ProblemView {
-  PackedView a, b;
-  const Piece *rows, *inner, *columns;
-  const std::int32_t *row_first, *column_first;  ///< [block + 1]: of pieces
-  std::int32_t row_pieces, column_pieces, row_panels, column_panels;
-  PanelShape shape;
-  bool upper, filters, has_old, retain;
-  const double* skip_below;
-  MatrixView old;
-};
-
-/// The panels of B at each inner piece.
-struct PanelsOfInner {
-  const std::int64_t* first;  ///< [k + 1]
-  const std::int32_t* panel;
-};
-
-// ---- tasks ----------------------------------------------------------------------------------------------------------
-
-/// Sets the bits of column panels in which row panel `row` has products or old blocks. All threads of a block call
-/// this.
-__device__ void find_column_panels(const ProblemView& v, const PanelsOfInner& b, std::int32_t row, unsigned* bits) {
-  const int words = (v.column_panels + 31) / 32;
-  for (int w = int(threadIdx.x); w < words; w += blockDim.x) bits[w] = 0;
-  __syncthreads();
-  const std::int32_t begin = row * v.shape.rows, end = min(begin + v.shape.rows, v.row_pieces);
-  const std::int32_t first_block = v.rows[begin].block;
-  const auto set = [&](std::int32_t panel) {
-    const std::int32_t last = min((panel + 1) * v.shape.columns, v.column_pieces) - 1;
-    if (v.upper && v.columns[last].block < first_block) return;
-    atomicOr(bits + panel / 32, 1u << (panel % 32));
-  };
-  const int warp = int(threadIdx.x / 32), warps = int(blockDim.x / 32);
-  if (!v.retain) {
-    for (std::int64_t e = v.a.panel_first[row] + warp; e < v.a.panel_first[row + 1]; e += warps) {
-      const std::int32_t k = v.a.k[e];
-      for (std::int64_t n = b.first[k] + lane_number(); n < b.first[k + 1]; n += 32) set(b.panel[n]);
-    }
-  }
-  for (std::int32_t piece = begin; v.has_old && piece < end; ++piece) {
-    const std::int32_t i = v.rows[piece].block;
-    for (std::int64_t slot = v.old.first[i] + threadIdx.x; slot < v.old.first[i + 1]; slot += blockDim.x) {
-      const std::int32_t j = v.old.column[slot];
-      for (std::int32_t q = v.column_first[j]; q < v.column_first[j + 1]; ++q) set(q / v.shape.columns);
-    }
-  }
-  __syncthreads();
-}
-
-/// A block takes a row panel. Counts its tasks, or with `column_panel` writes them from first[row] on.
-__global__ void __launch_bounds__(launch_threads) list_tasks(ProblemView v, PanelsOfInner b, std::int64_t* first,
-                                                             std::int32_t* row_panel, std::int32_t* column_panel) {
-  extern __shared__ unsigned bits[];
-  __shared__ int in_warps[launch_threads / 32];
-  const std::int32_t row = std::int32_t(blockIdx.x);
-  find_column_panels(v, b, row, bits);
-  const int words = (v.column_panels + 31) / 32, lane = lane_number(), warp = int(threadIdx.x / 32);
-  std::int64_t before = 0;
-  for (int base = 0; base < words; base += launch_threads) {
-    const unsigned word = base + int(threadIdx.x) < words ? bits[base + threadIdx.x] : 0;
-    int upto = __popc(word);
-    for (int distance = 1; distance < 32; distance *= 2) {
-      const int other = __shfl_up_sync(all_lanes, upto, distance);
-      if (lane >= distance) upto += other;
-    }
-    if (lane == 31) in_warps[warp] = upto;
-    __syncthreads();
-    int all = 0, of_earlier_warps = 0;
-    for (int w = 0; w < launch_threads / 32; ++w) {
-      if (w == warp) of_earlier_warps = all;
-      all += in_warps[w];
-    }
-    if (column_panel != nullptr) {
-      std::int64_t to = first[row] + before + of_earlier_warps + upto - __popc(word);
-      for (unsigned left = word; left != 0; left &= left - 1, ++to) {
-        row_panel[to] = row;
-        column_panel[to] = (base + int(threadIdx.x)) * 32 + __ffs(int(left)) - 1;
-      }
-    }
-    before += all;
-    __syncthreads();
-  }
-  if (column_panel == nullptr && threadIdx.x == 0) first[row] = before;
-}
-
-__global__ void write_inner_keys(PackedView b, std::int64_t entries, int panel_bits, std::uint64_t* keys) {
-  const std::int64_t e = thread_number();
-  if (e < entries) keys[e] = (std::uint64_t(b.k[e]) << panel_bits) | std::uint64_t(b.panel[e]);
-}
-
-__global__ void read_inner_keys(const std::uint64_t* keys, std::int64_t entries, int panel_bits, std::int32_t inner,
-                                std::int64_t* first, std::int32_t* panel) {
-  const std::int64_t e = thread_number();
-  if (e >= entries) return;
-  const std::int64_t k = std::int64_t(keys[e] >> panel_bits);
-  panel[e] = std::int32_t(keys[e] & ((std::uint64_t(1) << panel_bits) - 1));
-  const std::int64_t before = e == 0 ? -1 : std::int64_t(keys[e - 1] >> panel_bits);
-  for (std::int64_t begun = before + 1; begun <= k; ++begun) first[begun] = e;
-  if (e + 1 < entries) return;
-  for (std::int64_t rest = k + 1; rest <= inner; ++rest) first[rest] = entries;
-}
-
-__global__ void write_order_keys(std::int64_t tasks, int column_bits, const std::int32_t* row_panel,
-                                 const std::int32_t* column_panel, std::uint64_t* keys, std::int64_t* numbers) {
-  const std::int64_t t = thread_number();
-  if (t >= tasks) return;
-  const std::uint64_t row = std::uint64_t(row_panel[t]);
-  keys[t] = (((row / band) << column_bits | std::uint64_t(column_panel[t])) << 4) | (row % band);
-  numbers[t] = t;
-}
 
 // ---- steps ----------------------------------------------------------------------------------------------------------
 
@@ -213,17 +99,73 @@ struct Filter {
   }
 };
 
-struct TaskArrays {
-  const std::int32_t *row_panel, *column_panel;
-  const std::int64_t* first_of_row;  ///< [row panel + 1]: of tasks
-  std::int64_t tasks;
-
-  /// Counts for each row of pieces of a task, in an order in which sums over those before give slots of C.
-  __device__ std::int64_t place(std::int64_t task, int r, int rows) const {
-    const std::int64_t first = first_of_row[row_panel[task]], many = first_of_row[row_panel[task] + 1] - first;
-    return first * rows + r * many + task - first;
-  }
+/// What a lane counts: of all pieces of C at its entries, or of its piece at all entries.
+struct Counted {
+  std::int64_t steps = 0, products = 0, skipped = 0;
+  double flops = 0, skipped_norms = 0;
+  std::uint32_t places = 0;  ///< of C, that have products
 };
+
+/// Without a filter, and where all pieces of C count: lanes take entries.
+__device__ __forceinline__ Counted count_all(const ProblemView& v, const TaskArrays& t, std::int64_t task,
+                                             const PieceOfC& piece) {
+  constexpr int most = 8;
+  int rows[most], columns[most];
+#pragma unroll
+  for (int p = 0; p < most; ++p) {
+    rows[p] = __shfl_sync(all_lanes, p < v.shape.rows ? piece.row.size : 0, p * v.shape.columns % 32);
+    columns[p] = __shfl_sync(all_lanes, p < v.shape.columns ? piece.column.size : 0, p);
+  }
+  const std::uint32_t begun = __ballot_sync(all_lanes, piece.begins);
+  Counted out;
+  for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
+    out.steps += __popc(__ballot_sync(all_lanes, match));
+    if (!match) return;
+    const std::uint32_t a_mask = v.a.mask[a], b_mask = v.b.mask[b], mask = outer_product(v.shape, a_mask, b_mask);
+    const Piece at = v.inner[v.a.k[a]];
+    int of_rows = 0, of_columns = 0;
+#pragma unroll
+    for (int p = 0; p < most; ++p) {
+      of_rows += (a_mask >> p & 1) != 0 ? rows[p] : 0;
+      of_columns += (b_mask >> p & 1) != 0 ? columns[p] : 0;
+    }
+    out.flops += 2.0 * at.size * of_rows * of_columns;
+    out.products += at.begin == 0 ? __popc(mask & begun) : 0;
+    out.places |= mask;
+  });
+  out.places = __reduce_or_sync(all_lanes, out.places);
+  return out;
+}
+
+/// The lane's piece of C at one entry after the other.
+__device__ __forceinline__ Counted count_filtered(const ProblemView& v, const TaskArrays& t, std::int64_t task,
+                                                  const PieceOfC& piece) {
+  const Filter filter(v, piece);
+  Counted out;
+  std::int64_t inner = 0;
+  for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
+    const std::uint32_t a_mask = match ? v.a.mask[a] : 0, b_mask = match ? v.b.mask[b] : 0;
+    const Piece at = match ? v.inner[v.a.k[a]] : Piece{};
+    for (unsigned left = __ballot_sync(all_lanes, match); left != 0; left &= left - 1) {
+      const int e = __ffs(int(left)) - 1;
+      const std::int64_t one_a = __shfl_sync(all_lanes, a, e), one_b = __shfl_sync(all_lanes, b, e);
+      const int size = __shfl_sync(all_lanes, at.size, e);
+      const bool counts = __shfl_sync(all_lanes, at.begin, e) == 0 && piece.begins;
+      bool skips = false;
+      double norms = 0;
+      const bool wanted = filter.wants(one_a, one_b, __shfl_sync(all_lanes, a_mask, e),
+                                       __shfl_sync(all_lanes, b_mask, e), skips, norms);
+      out.steps += __ballot_sync(all_lanes, wanted) != 0 ? 1 : 0;
+      inner += wanted ? size : 0;
+      out.products += wanted && counts ? 1 : 0;
+      out.skipped += skips && counts ? 1 : 0;
+      out.skipped_norms += skips && counts ? norms : 0.0;
+    }
+  });
+  out.flops = 2.0 * piece.row.size * piece.column.size * double(inner);
+  out.places = __ballot_sync(all_lanes, inner > 0);
+  return out;
+}
 
 /// A warp takes a task: its steps are counted, its work is summed up, and its blocks of C are found.
 __global__ void __launch_bounds__(launch_threads)
@@ -233,43 +175,21 @@ __global__ void __launch_bounds__(launch_threads)
   if (task >= t.tasks) return;
   const int lane = lane_number();
   const PieceOfC piece(v, t.row_panel[task], t.column_panel[task]);
-  const Filter filter(v, piece);
-  std::int64_t count = 0, products = 0, skipped = 0, inner = 0;
-  double skipped_norms = 0;
-  for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
-    const std::uint32_t a_mask = match ? v.a.mask[a] : 0, b_mask = match ? v.b.mask[b] : 0;
-    const Piece at = match ? v.inner[v.a.k[a]] : Piece{};
-    for (unsigned left = __ballot_sync(all_lanes, match); left != 0; left &= left - 1) {
-      const int e = __ffs(int(left)) - 1;
-      const std::int64_t one_a = __shfl_sync(all_lanes, a, e), one_b = __shfl_sync(all_lanes, b, e);
-      const int size = __shfl_sync(all_lanes, at.size, e);
-      const bool begins = __shfl_sync(all_lanes, at.begin, e) == 0;
-      bool skips = false;
-      double norms = 0;
-      const bool wanted = filter.wants(one_a, one_b, __shfl_sync(all_lanes, a_mask, e),
-                                       __shfl_sync(all_lanes, b_mask, e), skips, norms);
-      count += __ballot_sync(all_lanes, wanted) != 0 ? 1 : 0;
-      inner += wanted ? size : 0;
-      products += wanted && begins ? 1 : 0;
-      skipped += skips && begins ? 1 : 0;
-      skipped_norms += skips && begins ? norms : 0.0;
-    }
-  });
-  const std::uint32_t there = __ballot_sync(all_lanes, inner > 0 || piece.was);
+  const bool all = !v.filters && !v.upper && !v.retain;
+  const Counted counted = all ? count_all(v, t, task, piece) : count_filtered(v, t, task, piece);
+  const std::uint32_t there = counted.places | __ballot_sync(all_lanes, piece.was);
   const std::uint32_t begun = there & __ballot_sync(all_lanes, piece.begins);
   if (lane < v.shape.rows) {
-    const std::uint32_t row = (v.shape.columns == 32 ? ~0u : (1u << v.shape.columns) - 1) << (lane * v.shape.columns);
-    blocks[t.place(task, lane, v.shape.rows)] = __popc(begun & row);
+    blocks[t.place(task, lane, v.shape.rows)] =
+        __popc(begun >> (lane * v.shape.columns) & ((1u << v.shape.columns) - 1));
   }
-  const double flops = warp_sum(2.0 * piece.row.size * piece.column.size * double(inner));
   const double weight = v.upper && piece.row.block != piece.column.block ? 2 : 1;
-  const double squares = warp_sum(piece.begins ? weight * skipped_norms * skipped_norms : 0.0);
-  products = warp_sum(piece.begins ? products : 0);
-  skipped = warp_sum(piece.begins ? skipped : 0);
+  const double squares = warp_sum(weight * counted.skipped_norms * counted.skipped_norms);
+  const WorkSums sum{warp_sum(counted.products), warp_sum(counted.skipped), warp_sum(counted.flops), squares};
   if (lane != 0) return;
-  steps[task] = count;
+  steps[task] = counted.steps;
   places[task] = there;
-  sums[task] = {products, skipped, flops, squares};
+  sums[task] = sum;
 }
 
 __global__ void __launch_bounds__(launch_threads)
@@ -348,8 +268,6 @@ __global__ void write_places(ProblemView v, TaskArrays t, const std::uint32_t* p
   if (v.has_old) old_at[32 * task + lane] = there && piece.was ? place(v.old) : -1;
 }
 
-// ---- the host's part ------------------------------------------------------------------------------------------------
-
 ProblemView view_of(const SymbolicProblem& p) {
   ProblemView v{view_of(p.a),
                 view_of(p.b),
@@ -373,69 +291,9 @@ ProblemView view_of(const SymbolicProblem& p) {
   return v;
 }
 
-int bits_for(std::int64_t count) { return std::max(1, int(std::bit_width(std::uint64_t(count)))); }
-
-DeviceArray<std::int64_t> zeroed(std::int64_t count) {
-  auto out = device_array<std::int64_t>(count);
-  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(out.get(), 0, std::size_t(count) * sizeof(std::int64_t), cuda::stream()));
-  return out;
-}
-
-/// Tasks by row panel; gives where those of each begin.
-DeviceArray<std::int64_t> list_tasks(const SymbolicProblem& p, const ProblemView& v, Tasks& tasks) {
-  const std::int64_t entries = p.b.entries;
-  const int panel_bits = bits_for(p.b.panels);
-  auto keys = device_array<std::uint64_t>(entries), sorted = device_array<std::uint64_t>(entries);
-  auto inner_first = zeroed(p.inner.count + 1);
-  auto panels = device_array<std::int32_t>(entries);
-  launch_each(entries, write_inner_keys, v.b, entries, panel_bits, keys.get());
-  with_cub_memory([&](void* memory, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortKeys(memory, bytes, keys.get(), sorted.get(), entries, 0,
-                                          panel_bits + bits_for(p.inner.count), cuda::stream());
-  });
-  launch_each(entries, read_inner_keys, sorted.get(), entries, panel_bits, p.inner.count, inner_first.get(),
-              panels.get());
-
-  const std::size_t bytes = std::size_t(v.column_panels + 31) / 32 * sizeof(unsigned);
-  if (bytes > 48 << 10) {
-    throw Error(ErrorCode::unsupported, "a product on a GPU takes a C of up to " +
-                                            std::to_string((48 << 10) * 8 * p.shape.columns) + " columns of blocks");
-  }
-  auto first = zeroed(v.row_panels + 1);
-  const PanelsOfInner b{inner_first.get(), panels.get()};
-  const auto launch = [&](std::int32_t* row_panel, std::int32_t* column_panel) {
-    if (v.row_panels == 0) return;
-    list_tasks<<<unsigned(v.row_panels), launch_threads, bytes, cuda::stream()>>>(v, b, first.get(), row_panel,
-                                                                                  column_panel);
-    QUADRILLE_CUDA_CHECK(cudaGetLastError());
-  };
-  launch(nullptr, nullptr);
-  sum_before(first);
-  tasks.count = last_of(first);
-  tasks.row_panel = device_array<std::int32_t>(tasks.count);
-  tasks.column_panel = device_array<std::int32_t>(tasks.count);
-  if (tasks.count > 0) launch(tasks.row_panel.get(), tasks.column_panel.get());
-  return first;
-}
-
-void order_tasks(const ProblemView& v, Tasks& tasks) {
-  const int column_bits = bits_for(v.column_panels);
-  auto keys = device_array<std::uint64_t>(tasks.count), sorted = device_array<std::uint64_t>(tasks.count);
-  auto numbers = device_array<std::int64_t>(tasks.count);
-  tasks.order = device_array<std::int64_t>(tasks.count);
-  launch_each(tasks.count, write_order_keys, tasks.count, column_bits, tasks.row_panel.get(), tasks.column_panel.get(),
-              keys.get(), numbers.get());
-  with_cub_memory([&](void* memory, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(memory, bytes, keys.get(), sorted.get(), numbers.get(), tasks.order.get(),
-                                           tasks.count, 0, 4 + column_bits + bits_for(v.row_panels / band),
-                                           cuda::stream());
-  });
-}
-
 }  // namespace
 
 Tasks find_tasks(const SymbolicProblem& problem, DeviceMatrix::Data& c) {
-  static_assert(band <= 16, "four bits of a key");
   const ProblemView v = view_of(problem);
   const int rows = problem.shape.rows;
   Tasks tasks;

@@ -27,6 +27,9 @@ struct Step {
   std::uint32_t at_a, at_b, mask, extents;
 };
 
+/// Row panels whose tasks take turns: of column panels about as many are under way at a time then.
+constexpr int task_band = 12;
+
 /// Sums of tasks.
 struct WorkSums {
   std::int64_t products = 0, skipped = 0;  ///< of blocks

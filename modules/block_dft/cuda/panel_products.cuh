@@ -1,0 +1,129 @@
+// What a warp does with a product of pieces that lie in shared memory: C in registers, tensor cores for double
+// precision.
+//
+// Tiles of 16 x 8 take 8 terms an instruction (a lane's two elements of a row are neighbours, so that one load brings
+// them; A and B agree on which term is which), the last 8 rows of an odd number of tiles 4. Rows behind those of a
+// piece are read from whatever lies there: they make rows of C that are not written. Inner elements behind those of a
+// piece count as zero.
+#pragma once
+
+#include "modules/block_dft/cuda/launch.cuh"
+
+namespace quadrille::block_dft {
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void multiply_16_8_8(double (&up)[2], double (&down)[2], double2 a_up, double2 a_down,
+                                                double2 b) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+d"(up[0]), "+d"(up[1]), "+d"(down[0]), "+d"(down[1])
+      : "d"(a_up.x), "d"(a_down.x), "d"(a_up.y), "d"(a_down.y), "d"(b.x), "d"(b.y));
+}
+__device__ __forceinline__ void multiply_16_8_4(double (&up)[2], double (&down)[2], double a_up, double a_down,
+                                                double b) {
+  asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+d"(up[0]), "+d"(up[1]), "+d"(down[0]), "+d"(down[1])
+      : "d"(a_up), "d"(a_down), "d"(b));
+}
+__device__ __forceinline__ void multiply_8_8_4(double (&c)[2], double a, double b) {
+  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+      : "+d"(c[0]), "+d"(c[1])
+      : "d"(a), "d"(b));
+}
+
+/// What a warp has of a piece of C: tile (m, n) has rows 8 m + lane / 4 and columns 8 n + 2 (lane % 4) + {0, 1}.
+template <int M, int N>
+using Sums = double[M][N][2];
+
+/// What a lane knows of a product: its first elements of A and B in shared memory, the elements of a tile row of 8.
+struct Lines {
+  const double *a, *b;
+  int stride;
+};
+
+/// Adds 8 terms, or what load(element) gives for them. `m_tiles`, `n_tiles` count with `full` = false only.
+template <int M, int N, bool full, class Load>
+__device__ __forceinline__ void add_eight(Sums<M, N>& c, const Lines& at, int m_tiles, int n_tiles, Load load) {
+  double2 b[N];
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    if (full || n < n_tiles) b[n] = load(at.b + n * at.stride);
+  }
+#pragma unroll
+  for (int m = 0; m + 1 < M; m += 2) {
+    if (!full && m >= m_tiles) continue;
+    const double2 up = load(at.a + m * at.stride), down = load(at.a + (m + 1) * at.stride);
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+      if (full || n < n_tiles) multiply_16_8_8(c[m][n], c[m + 1][n], up, down, b[n]);
+    }
+  }
+  if constexpr (M % 2 != 0) {
+    if (!full && M > m_tiles) return;
+    const double2 a = load(at.a + (M - 1) * at.stride);
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+      if (full || n < n_tiles) multiply_8_8_4(c[M - 1][n], a.x, b[n].x);
+    }
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+      if (full || n < n_tiles) multiply_8_8_4(c[M - 1][n], a.y, b[n].y);
+    }
+  }
+}
+
+/// Adds up to 4 terms.
+template <int M, int N, bool full, class Load>
+__device__ __forceinline__ void add_four(Sums<M, N>& c, const Lines& at, int m_tiles, int n_tiles, Load load) {
+  double b[N];
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    if (full || n < n_tiles) b[n] = load(at.b + n * at.stride);
+  }
+#pragma unroll
+  for (int m = 0; m + 1 < M; m += 2) {
+    if (!full && m >= m_tiles) continue;
+    const double up = load(at.a + m * at.stride), down = load(at.a + (m + 1) * at.stride);
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+      if (full || n < n_tiles) multiply_16_8_4(c[m][n], c[m + 1][n], up, down, b[n]);
+    }
+  }
+  if constexpr (M % 2 != 0) {
+    if (!full && M > m_tiles) return;
+    const double a = load(at.a + (M - 1) * at.stride);
+#pragma unroll
+    for (int n = 0; n < N; ++n) {
+      if (full || n < n_tiles) multiply_8_8_4(c[M - 1][n], a, b[n]);
+    }
+  }
+}
+
+__device__ __forceinline__ int padded_length(int k) { return (k + 1) & ~1; }
+
+/// C += A B of pieces whose rows (columns of B) begin at a and b, `k` elements long and padded to an even number.
+template <int M, int N, bool full, int terms>
+__device__ __forceinline__ void add_product(Sums<M, N>& c, const double* a, const double* b, int k, int m_tiles,
+                                            int n_tiles) {
+  const int lane = lane_number(), line = lane / 4, pair = lane % 4, length = padded_length(k);
+  Lines at{a + line * length + 2 * pair, b + line * length + 2 * pair, 8 * length};
+  int left = k;
+#pragma unroll terms / 8  // more would take more registers than there are
+  for (; left >= 8; left -= 8, at.a += 8, at.b += 8) {
+    add_eight<M, N, full>(c, at, m_tiles, n_tiles,
+                          [](const double* p) { return *reinterpret_cast<const double2*>(p); });
+  }
+  if (left > 4) {
+    add_eight<M, N, full>(c, at, m_tiles, n_tiles, [&](const double* p) {
+      return 2 * pair < left ? *reinterpret_cast<const double2*>(p) : double2{0, 0};
+    });
+  } else if (left > 0) {
+    at.a -= pair;
+    at.b -= pair;
+    add_four<M, N, full>(c, at, m_tiles, n_tiles, [&](const double* p) { return pair < left ? *p : 0.0; });
+  }
+}
+
+#endif
+
+}  // namespace quadrille::block_dft
