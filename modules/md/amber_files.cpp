@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <span>
 
 namespace quadrille::md {
 namespace {
@@ -188,7 +190,48 @@ std::int64_t solute_of(const AmberTopology& file) {
   return last == long(residues.size()) ? file.pointer(natom) : residues[std::size_t(last)] - 1;
 }
 
-/// Coordinates, perhaps velocities, perhaps the box: numbers of 12 characters, six a line.
+/// Sizes of what follows the coordinates.
+struct CoordinateTail {
+  std::size_t velocities, box;
+};
+
+/// What `rest` numbers after `expected` coordinates are. A box has 3 or 6 numbers, and must be there where the topology
+/// announces it. Of few atoms velocities and a box can be as many: with a box in the topology they are a box.
+std::optional<CoordinateTail> tail_of(std::size_t rest, std::size_t expected, bool boxed) {
+  for (const std::size_t box : {0, 6, 3}) {
+    for (const std::size_t velocities : {std::size_t(0), expected}) {
+      if (rest == velocities + box && (box > 0 || !boxed)) return CoordinateTail{velocities, box};
+    }
+  }
+  return {};
+}
+
+std::string tail_trouble(std::size_t rest, std::size_t expected, long count) {
+  if (rest == 0 || rest == expected) return "the file ends before the box, which the topology announces (IFBOX 1)";
+  if (rest < expected) {
+    return fmt::format(
+        "the file ends in the middle of the velocities, at atom {} of {}; what follows the coordinates must be {} "
+        "numbers of velocities, 3 or 6 of the box, or both",
+        rest / 3 + 1, count, expected);
+  }
+  return fmt::format("{} numbers after the velocities: the box has 3 or 6", rest - expected);
+}
+
+void read_box(const TextLines& lines, std::span<const double> numbers, System& system) {
+  const std::size_t last = lines.count() - 1;
+  std::copy_n(numbers.begin(), 3, system.box.begin());
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (!(numbers[k] > 0))
+      lines.fail(fmt::format("edge {} of the box is {:g}: it must be above 0", "xyz"[k], numbers[k]), last);
+    if (numbers.size() == 6 && numbers[3 + k] != 90) {
+      lines.fail(fmt::format("the box has an angle of {:g} degrees: triclinic boxes are not supported", numbers[3 + k]),
+                 last, 0, ErrorCode::unsupported);
+    }
+  }
+}
+
+/// Coordinates, perhaps velocities, perhaps the box: numbers of 12 characters, six a line. AMBER's unit of time is that
+/// of its energies, lengths and masses, so that velocities stay as they are.
 void read_coordinates(const std::string& path, bool boxed, System& system) {
   constexpr std::size_t width = 12, per_line = 6;
   const TextLines lines(path);
@@ -200,36 +243,23 @@ void read_coordinates(const std::string& path, bool boxed, System& system) {
     lines.fail(fmt::format("{} atoms, but the topology has {}", count, system.size()), 1, head[0].column);
   }
   std::vector<double> numbers;
-  std::size_t line = 2;
-  for (; line < lines.count(); ++line) {
+  for (std::size_t line = 2; line < lines.count(); ++line) {
     for (std::size_t k = 0; k < per_line && !lines.trimmed(line, k * width, width).empty(); ++k) {
       numbers.push_back(lines.real(line, k * width, width));
     }
   }
   const auto expected = 3 * std::size_t(count);
   if (numbers.size() < expected) {
-    lines.fail(fmt::format("the file ends in the middle of atom {} of {}", numbers.size() / 3 + 1, count), line);
+    lines.fail(fmt::format("the file ends in the middle of atom {} of {}", numbers.size() / 3 + 1, count),
+               lines.count());
   }
-  const std::size_t rest = numbers.size() - expected, box = rest % 3 == 0 && rest > 0 ? (rest % expected) : rest;
-  if (box != 0 && box != 3 && box != 6) {
-    lines.fail(
-        fmt::format("{} numbers after the coordinates: they must be {} of velocities, 3 or 6 of the box, or both", rest,
-                    expected),
-        line);
-  }
+  const std::size_t rest = numbers.size() - expected;
+  const std::optional<CoordinateTail> tail = tail_of(rest, expected, boxed);
+  if (!tail) lines.fail(tail_trouble(rest, expected, count), lines.count());
+  const std::span<const double> all(numbers), velocities = all.subspan(expected, tail->velocities);
   system.positions.assign(numbers.begin(), numbers.begin() + std::ptrdiff_t(expected));
-  if (!boxed) return;
-  if (box == 0) lines.fail("the file ends before the box, which the topology announces (IFBOX 1)", line);
-  const double* edges = numbers.data() + numbers.size() - box;
-  std::copy(edges, edges + 3, system.box.begin());
-  for (std::size_t k = 0; k < 3; ++k) {
-    if (!(edges[k] > 0))
-      lines.fail(fmt::format("edge {} of the box is {:g}: it must be above 0", "xyz"[k], edges[k]), line - 1);
-    if (box == 6 && edges[3 + k] != 90) {
-      lines.fail(fmt::format("the box has an angle of {:g} degrees: triclinic boxes are not supported", edges[3 + k]),
-                 line - 1, 0, ErrorCode::unsupported);
-    }
-  }
+  system.velocities.assign(velocities.begin(), velocities.end());
+  if (boxed) read_box(lines, all.last(tail->box), system);
 }
 
 }  // namespace

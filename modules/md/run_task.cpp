@@ -118,9 +118,11 @@ std::vector<double> velocities_of(const TaskContext& context, const System& syst
     return thermal_velocities(system, options.temperature, options.boltzmann, options.seed);
   }
   if (system.velocities.empty()) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT,
-                      "the system has no velocities: only a LAMMPS file with a section Velocities has them",
-                      "velocities");
+    TaskContext::fail(
+        QUADRILLE_INVALID_INPUT,
+        "the system has no velocities: only a LAMMPS file with a section Velocities and an AMBER file with "
+        "velocities after the coordinates have them",
+        "velocities");
   }
   return system.velocities;
 }
@@ -320,7 +322,8 @@ const quadrille_parameter run_parameters[run_parameter_count] = {
     integer("steps", "number of steps", "1000", within(0, 1e15)),
     real("time_step", "in units of length x sqrt(mass / energy); for AMBER files 48.8882 fs", "0.005", above(0)),
     real("temperature", "of the initial velocities and of the thermostat", "1.44", at_least(0)),
-    choice("velocities", "at the start: thermal, or file: those in the LAMMPS file", "thermal", starts),
+    choice("velocities", "at the start: thermal, or file: those in the LAMMPS file or in the AMBER coordinates",
+           "thermal", starts),
     choice("thermostat", "langevin: friction and noise (BAOAB)", "none", thermostats),
     real("friction", "of the thermostat, in units of 1 / time", "1", above(0)),
     real("boltzmann",

@@ -12,7 +12,8 @@ namespace quadrille::md {
 /// charges, and this, in kcal Angstrom / mol, is the constant that makes the same energies of them.
 constexpr double amber_charge = 18.2223, amber_coulomb_constant = amber_charge * amber_charge;
 
-/// Topology (prmtop) and coordinates (inpcrd) of AMBER: Angstrom, kcal/mol, elementary charges. 1-4 pairs come from the
+/// Topology (prmtop) and coordinates (inpcrd, or restrt with velocities) of AMBER: Angstrom, kcal/mol, elementary
+/// charges; velocities in Angstrom sqrt(kcal/mol / u), which is Angstrom per 1/20.455 ps. 1-4 pairs come from the
 /// torsions, scaled by SCEE and SCNB, 1.2 and 2.0 where the file has none. Refused: CHAMBER, 10-12 and 12-6-4 terms,
 /// virtual sites (extra points), boxes that are not orthorhombic (IFBOX 2, angles other than 90 degrees).
 QUADRILLE_API System read_amber(const std::string& topology, const std::string& coordinates);

@@ -19,7 +19,7 @@ inline constexpr quadrille_parameter system_members[] = {
         "amber: files `topology` and `coordinates`; lammps: file `data`; random, fcc: generated from the rest",
         "random", choices::sources),
     parameter::file_in("topology", "AMBER prmtop file"),
-    parameter::file_in("coordinates", "AMBER inpcrd file"),
+    parameter::file_in("coordinates", "AMBER inpcrd or restart file (text)"),
     parameter::file_in("data", "LAMMPS data file, atom style atomic or charge"),
     parameter::choice("mixing", "mixing rule for the Pair Coeffs of different types in a LAMMPS file", "geometric",
                       choices::mixings),

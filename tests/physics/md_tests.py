@@ -57,6 +57,14 @@ class MdTest(ProgramTest):
                 out.setdefault((line["forces"], line["exclusions"]), []).append([float(line[k]) for k in "xyz"])
         return {key: np.array(value) for key, value in out.items()}
 
+    def changed(self, name, original, change):
+        """A copy of a file of the peptide with lines changed."""
+        with open(original) as stream:
+            lines = stream.read().splitlines()
+        with open(self.path(name), "w") as stream:
+            stream.write("\n".join(change(lines)) + "\n")
+        return name
+
 
 class MdFigures(MdTest):
     @unittest.skipUnless(FOLDER, harness.WITHOUT_DATA)
@@ -150,14 +158,6 @@ class MdBadInput(MdTest):
         self.assertEqual(len(errors), 1, process.stderr)
         for text in texts:
             self.assertIn(text, errors[0])
-
-    def changed(self, name, original, change):
-        """A copy of a file of the peptide with lines changed."""
-        with open(original) as stream:
-            lines = stream.read().splitlines()
-        with open(self.path(name), "w") as stream:
-            stream.write("\n".join(change(lines)) + "\n")
-        return name
 
     def with_topology(self, change):
         return task({"source": "amber", "topology": self.changed("bad.prmtop", Peptide.topology, change),
@@ -332,6 +332,22 @@ class MdRun(MdTest):
                 self.assertTrue(np.allclose(universe.trajectory[3].dimensions, [edge] * 3 + [90] * 3))
         self.assertLess(np.abs(read["dcd"] - read["xyz"]).max(), 1e-5)
         self.assertGreater(np.abs(read["dcd"][4] - read["dcd"][0]).max(), 0.1)
+
+    @unittest.skipUnless(FOLDER, harness.WITHOUT_DATA)
+    def test_velocities_of_an_amber_file(self):
+        """Kinetic energy and momentum are those of the numbers in the file, in kcal/mol."""
+        with open(Peptide.topology) as stream:
+            topology = stream.read()
+        masses = np.array(topology.split("%FLAG MASS")[1].split("%FLAG")[0].split("\n", 2)[2].split(), float)
+        v = np.round(np.random.default_rng(harness.SEED).normal(0, 0.3, (Peptide.atoms, 3)), 7)
+        lines = ["".join(f"{x:12.7f}" for x in v.flat[n:n + 6]) for n in range(0, v.size, 6)]
+        name = self.changed("v.restrt", Peptide.coordinates, lambda old: old[:-1] + lines + old[-1:])
+        job = run_task(system={"source": "amber", "topology": Peptide.topology, "coordinates": name}, velocities="file",
+                       method="G", steps=0, cutoff=8.0, coulomb="reaction_field")
+        row = self.results(job, "--force")["rows"][0]
+        self.assertAlmostEqual(row["kinetic"] / (0.5 * (masses[:, None] * v**2).sum()), 1, delta=1e-12)
+        for axis, p in zip("xyz", (masses[:, None] * v).sum(0)):
+            self.assertAlmostEqual(row[f"momentum_{axis}"], p, delta=1e-9)
 
     def test_the_report_shows_the_run(self):
         self.run_job(run_task())
