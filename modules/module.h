@@ -99,7 +99,10 @@ typedef struct quadrille_run quadrille_run;
 /* The functions of quadrille.h on handles; they are documented there. A module that calls them through this table need
  * not be linked with the library; they may be called on the task's thread only. Solves appear in results.json under the
  * task's name, and one that does not converge makes the job's exit status 3. The module decides what to do about any
- * status other than QUADRILLE_DONE, QUADRILLE_NO_MEMORY included: message() has the reason, for quadrille_host.fail. */
+ * status other than QUADRILLE_DONE, QUADRILLE_NO_MEMORY included: message() has the reason, for quadrille_host.fail.
+ *
+ * What is missing here belongs to the job: its files are declared outputs (quadrille_host.write_gauge), its log,
+ * progress and stream are those of quadrille_host, and a task runs no job. */
 typedef struct quadrille_functions {
   uint32_t struct_size;
   const char* (*message)(const quadrille_context* context);
@@ -126,6 +129,8 @@ typedef struct quadrille_functions {
   quadrille_status (*propagator_to_memory)(quadrille_propagator* propagator, int column, const char* words,
                                            void* array);
   quadrille_status (*gauge_part)(quadrille_gauge* gauge, int dims[4], int origin[4]);
+  quadrille_status (*help)(quadrille_context* context, const char* topic, const char** text);
+  quadrille_status (*schema)(quadrille_context* context, const char** json);
 } quadrille_functions;
 
 /* What the program offers to a task.

@@ -70,6 +70,8 @@ const quadrille_functions function_table = {
     .solver_destroy = quadrille_solver_destroy,
     .propagator_to_memory = propagator_to_memory,
     .gauge_part = quadrille_gauge_part,
+    .help = quadrille_help,
+    .schema = quadrille_schema,
 };
 
 }  // namespace quadrille::capi

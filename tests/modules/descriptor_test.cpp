@@ -135,7 +135,9 @@ TEST(Descriptor, LayoutOfFunctions) {
   AT(quadrille_functions, solver_destroy, 128);
   AT(quadrille_functions, propagator_to_memory, 136);
   AT(quadrille_functions, gauge_part, 144);
-  EXPECT_EQ(sizeof(quadrille_functions), 152u);
+  AT(quadrille_functions, help, 152);
+  AT(quadrille_functions, schema, 160);
+  EXPECT_EQ(sizeof(quadrille_functions), 168u);
 }
 
 TEST(Descriptor, ValuesOfVersionOne) {

@@ -46,6 +46,7 @@ static quadrille_status solve(const quadrille_host* host, quadrille_run* run) {
   int64_t column;
   void *stream, *memory;
   const void* store = NULL;
+  const char* text;
   char json[1024], message[256] = "";
   quadrille_status refused, wrong = QUADRILLE_DONE;
   DO(host->context(run, &context));
@@ -54,6 +55,10 @@ static quadrille_status solve(const quadrille_host* host, quadrille_run* run) {
   DO(host->solver(run, &solver));
   DO(host->integer(run, "column", 0, &column));
   DO(host->object(run, gauge, &store));
+  CALL(f->help(context, "solver cg", &text));
+  if (strstr(text, "tolerance") == NULL) return QUADRILLE_FAILED;
+  CALL(f->schema(context, &text));
+  if (strstr(text, "\"links\"") == NULL) return QUADRILLE_FAILED;
   CALL(f->gauge_dims(gauge, dims));
   CALL(f->gauge_plaquettes(gauge, plaquettes));
   memset(b, 0, sizeof b);
