@@ -271,7 +271,14 @@ double needed_memory(const Job& job, const Dims& dims) {
 }
 
 void check_inputs(const Job& job, std::vector<Error>& errors, const RankGrid& ranks) {
-  if (!job.gauge) return check_tasks(job, {}, errors);
+  if (!job.gauge) {
+    if (ranks.wanted) {
+      errors.emplace_back(ErrorCode::invalid_input,
+                          "--grid divides a lattice over ranks, and this job has no 'gauge' block: leave it out",
+                          Location{.file = job.file.string()});
+    }
+    return check_tasks(job, {}, errors);
+  }
   try {
     const Dims dims = gauge_dims(job);
     check_tasks(job, dims, errors);

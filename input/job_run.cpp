@@ -33,8 +33,9 @@ std::vector<std::string> counted(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-JobRun::JobRun(const Job& job, LoadedGauge gauge, OutputFolder& folder, Backend& backend, JobClock& clock)
-    : job_(job), gauge_(std::move(gauge)), folder_(folder), backend_(backend), clock_(clock) {
+JobRun::JobRun(const Job& job, LoadedGauge gauge, std::shared_ptr<const Communicator> ranks, OutputFolder& folder,
+               Backend& backend, JobClock& clock)
+    : job_(job), gauge_(std::move(gauge)), ranks_(std::move(ranks)), folder_(folder), backend_(backend), clock_(clock) {
   backend_.when_short([this] { return give_way(); });
   count_memory("links", backend_.allocated_bytes());
 }

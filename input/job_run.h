@@ -26,19 +26,16 @@ struct SolvedPropagator {
 /// Carries out the tasks of a job in their order. One task at a time writes into record().
 class JobRun {
  public:
-  /// `clock` has counted the reading of the links.
-  JobRun(const Job& job, LoadedGauge gauge, OutputFolder& folder, Backend& backend, JobClock& clock);
+  /// `clock` has counted the reading of the links; `ranks` are those of their lattice, where there are links.
+  JobRun(const Job& job, LoadedGauge gauge, std::shared_ptr<const Communicator> ranks, OutputFolder& folder,
+         Backend& backend, JobClock& clock);
   JobRun(const JobRun&) = delete;
   ~JobRun();
 
   const Job& job() const { return job_; }
   const Lattice& lattice() const { return *gauge_.lattice; }
-  const Communicator& communicator() const {
-    return gauge_.lattice ? gauge_.lattice->communicator() : *single_process();
-  }
-  std::shared_ptr<const Communicator> shared_communicator() const {
-    return gauge_.lattice ? gauge_.lattice->shared_communicator() : single_process();
-  }
+  const Communicator& communicator() const { return *ranks_; }
+  std::shared_ptr<const Communicator> shared_communicator() const { return ranks_; }
   const LoadedGauge& gauge() const { return gauge_; }
   Backend& backend() const { return backend_; }
   /// What the kernels of this run are compiled for: "avx2"; "sm_90" on a GPU.
@@ -97,6 +94,7 @@ class JobRun {
 
   const Job& job_;
   LoadedGauge gauge_;
+  const std::shared_ptr<const Communicator> ranks_;
   OutputFolder& folder_;
   Backend& backend_;
   TaskRecord record_;

@@ -46,16 +46,14 @@ void require_one_job(const Communicator& all, const Job& job) {
 
 }  // namespace
 
-void check_ranks(const Job& job, int ranks, bool has_links, std::vector<Error>& errors) {
+void check_ranks(const Job& job, int ranks, std::vector<Error>& errors) {
   if (ranks == 1) return;
-  const auto add = [&](const std::string& what, const Location& where) {
-    errors.emplace_back(ErrorCode::unsupported, what + " on one rank only in this version: start it without mpirun",
-                        where);
-  };
-  if (!job.gauge && !has_links) add("a job without a gauge field runs", {.file = job.file.string()});
   for (const TaskSpec& task : job.run) {
-    if (!task.entry->on_ranks)
-      add(fmt::format("the task {} ({}) runs", task.name, task.entry->name), task.parameters->where());
+    if (task.entry->on_ranks) continue;
+    errors.emplace_back(ErrorCode::unsupported,
+                        fmt::format("the task {} ({}) runs on one rank only in this version: start it without mpirun",
+                                    task.name, task.entry->name),
+                        task.parameters->where());
   }
 }
 
@@ -72,18 +70,21 @@ std::optional<bool> carry_out(const Job& job, const fs::path& place, bool force,
   if (any_errors(*all, errors)) return {};
 
   LoadedGauge gauge;
+  std::shared_ptr<const Communicator> ranks = all;
   if (job.gauge && backend.host_memory()) require_memory(needed_memory(job, gauge_dims(job)) / grid.size(), "this job");
   if (job.gauge || links) {
     const JobClock::Span reading(clock, Phase::read, backend);
     gauge = links ? std::move(*links) : load_gauge(job, backend, grid);
-    const Communicator& ranks = gauge.lattice->communicator();
-    agree_on_signals_over(gauge.lattice->shared_communicator());
+    ranks = gauge.lattice->shared_communicator();
+    agree_on_signals_over(ranks);
     const Dims& dims = gauge.lattice->global_dims();
-    if (ranks.size() > 1) log().info("{} ranks in a grid {}", ranks.size(), grid_text(ranks.grid()));
+    if (ranks->size() > 1) log().info("{} ranks in a grid {}", ranks->size(), grid_text(ranks->grid()));
     log().info("gauge field: {} x {} x {} x {}, plaquette {:.12f}", dims[0], dims[1], dims[2], dims[3],
                gauge.plaquette);
     check_links(job, gauge, backend, errors);
     if (any_errors(*all, errors)) return {};
+  } else {
+    agree_on_signals_over(ranks);
   }
   folder.begin();
   if (job.gauge && job.gauge->has("save")) {
@@ -92,7 +93,7 @@ std::optional<bool> carry_out(const Job& job, const fs::path& place, bool force,
     write_gauge_file(folder.prepare(save.text("file")).string(), *gauge.links,
                      {.precision = save.text("precision") == "double" ? 64 : 32});
   }
-  return JobRun(job, std::move(gauge), folder, backend, clock).run();
+  return JobRun(job, std::move(gauge), std::move(ranks), folder, backend, clock).run();
 }
 
 int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
@@ -112,7 +113,7 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
 
   Backend& backend = options.grid.backend(options.backend);
   check_backend(job, backend, errors);
-  check_ranks(job, all->size(), false, errors);
+  check_ranks(job, all->size(), errors);
   if (failed()) return 1;
   if (options.threads > 0) omp_set_num_threads(options.threads);
   active_isa();  // an instruction set that is asked for and cannot be had is said before anything is written

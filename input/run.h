@@ -27,9 +27,8 @@ struct RunOptions {
   std::vector<std::string> allowed_modules;  ///< that the job may have loaded, beside those of QUADRILLE_MODULE_PATH
 };
 
-/// Adds what this job cannot do on so many ranks: tasks that run on one only, and a job without links, unless it is
-/// given some.
-void check_ranks(const Job& job, int ranks, bool has_links, std::vector<Error>& errors);
+/// Adds what this job cannot do on so many ranks: tasks that run on one only.
+void check_ranks(const Job& job, int ranks, std::vector<Error>& errors);
 
 /// Carries out a job that has been read and checked against its inputs and the backend, on `links` where the job has
 /// none of its own: writes its files and results.json into `place`. Gives whether all solves have converged; nothing,

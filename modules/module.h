@@ -204,8 +204,8 @@ typedef struct quadrille_host {
    * propagator. It is solved for again if an earlier run of the job did so but did not save it. */
   quadrille_status (*propagator)(quadrille_run* run, const char* path, size_t index, quadrille_propagator** propagator);
   /* For C++ of the same build. object: the object behind a handle, a const quadrille:: GaugeStore, DiracOperator,
-   * SystemSolver or Propagator. handle_of_gauge: a handle for a GaugeStore on the job's backend, which the module keeps
-   * alive and does not move until it calls gauge_destroy. */
+   * SystemSolver or Propagator; behind the context's the Communicator of the job's ranks. handle_of_gauge: a handle for
+   * a GaugeStore on the job's backend, which the module keeps alive and does not move until it calls gauge_destroy. */
   quadrille_status (*object)(quadrille_run* run, const void* handle, const void** object);
   quadrille_status (*handle_of_gauge)(quadrille_run* run, const void* gauge_store, quadrille_gauge** gauge);
   /* Writes an ILDG file with checksums into the output folder, whole or not at all, in 32 or 64 bits, under one of the
@@ -250,10 +250,11 @@ typedef struct quadrille_host {
   /* ---- several ranks, for a task with QUADRILLE_ON_RANKS ----
    *
    * Ranks are processes that each run the task on a part of the lattice. They form a grid, and all parts have the same
-   * extents. Links and arrays in this interface are those of this rank's part; the coordinates of its first site are
-   * the rank's place in the grid times those extents. All ranks must call, in the same order, the functions that follow
-   * and every function above that works with links, writes, keeps or returns states, prepares a file or asks whether to
-   * stop. Results, warnings, bytes of states and the log are those of rank 0. All of this works on one rank too. */
+   * extents; without links all are along t. Links and arrays in this interface are those of this rank's part; the
+   * coordinates of its first site are the rank's place in the grid times those extents. All ranks must call, in the
+   * same order, the functions that follow and every function above that works with links, writes, keeps or returns
+   * states, prepares a file or asks whether to stop. Results, warnings, bytes of states and the log are those of rank
+   * 0. All of this works on one rank too. */
 
   /* The number of ranks along x, y, z, t, and the place of this one, which is rank ((t Nz + z) Ny + y) Nx + x. */
   quadrille_status (*rank_grid)(quadrille_run* run, int grid[4], int place[4]);

@@ -116,6 +116,8 @@ class TaskContext {
   }
   /// The objects behind the job's handles; they live as long as the task.
   const GaugeStore& links() const { return *static_cast<const GaugeStore*>(object(gauge())); }
+  /// All ranks that run the task, of links those of their lattice.
+  const Communicator& ranks() const { return *static_cast<const Communicator*>(object(context())); }
   const Propagator& propagator(const std::string& path) const {
     quadrille_propagator* handle = nullptr;
     demand(host_->propagator(run_, path.c_str(), 0, &handle));

@@ -25,7 +25,7 @@ void check(const Job& job, const std::filesystem::path& folder, const GaugeObjec
   if (errors.empty() && links != nullptr) check_tasks(job, links->lattice->global_dims(), errors);
   if (errors.empty() && links == nullptr) check_inputs(job, errors, context.on.grid);
   if (errors.empty()) check_backend(job, backend, errors);
-  if (errors.empty()) check_ranks(job, context.on.all->size(), links != nullptr, errors);
+  if (errors.empty()) check_ranks(job, context.on.all->size(), errors);
   demand_none(errors);
 }
 

@@ -95,6 +95,7 @@ const void* ModuleHandles::object(const void* handle) const {
     case Kind::op: return find((const capi::OperatorObject*)nullptr)->dirac.get();
     case Kind::solver: return &find((const capi::SolverObject*)nullptr)->systems.direct();
     case Kind::propagator: return find((const capi::PropagatorObject*)nullptr)->propagator;
+    case Kind::context: return &job_.communicator();
     default: return find((const capi::GaugeObject*)nullptr)->links.get();
   }
 }

@@ -26,7 +26,7 @@ class ModuleHandles {
   quadrille_propagator* propagator(const std::string& task);
   /// Of links that somebody else keeps as long as the handle.
   quadrille_gauge* handle_of(const GaugeStore& links);
-  /// What stands behind a handle of any kind but a context's.
+  /// What stands behind a handle; of a context's, the communicator of the job.
   const void* object(const void* handle) const;
   /// The links behind a handle.
   const GaugeStore& links(const quadrille_gauge* handle) const;

@@ -19,6 +19,7 @@
 
 namespace quadrille {
 class Backend;
+class Communicator;
 }
 
 namespace quadrille::md {
@@ -34,6 +35,10 @@ struct ForceOptions {
   double cutoff = 0;           ///< 0: none, in open space. Else periodic, truncated; the box at least twice that
   double dielectric = 78.3;    ///< of the reaction field
   Backend* backend = nullptr;  ///< null: the CPU
+  /// Null: this process alone. Else each rank sums the forces on its share of the particles, and all ranks have all of
+  /// them, with the bits of one process. Then every call is collective, with the same arguments on all ranks; on CPUs
+  /// only. It outlives what is made with the options.
+  const Communicator* ranks = nullptr;
 };
 
 struct ForceResult {

@@ -1,6 +1,7 @@
 #include "modules/md/forces_task.h"
 
 #include "core/backend/backend.h"
+#include "core/comm/agreement.h"
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "core/system/log.h"
@@ -109,9 +110,12 @@ void check_forces(const TaskContext& context) {
 void run_forces(const TaskContext& context) {
   check_forces(context);
   const System system = system_of(context);
+  const Communicator& ranks = context.ranks();
+  require_one_system(ranks, system, {});
   ForceStudyOptions options;
   options.forces = force_options_of(context);
   options.forces.backend = &find_backend(context.backend());
+  options.forces.ranks = &ranks;
   options.methods = methods_of(context);
   options.repeats = int(context.integer("repeats"));
   options.accumulation = context.boolean("accumulation");
@@ -132,9 +136,11 @@ void run_forces(const TaskContext& context) {
   const BondedForces bonded = bonded_forces(system);
   if (context.has("forces_csv")) {
     lines.add("bonded", "", bonded.forces);
-    write_file(context.output_file("forces_csv"), lines.text());
+    const std::string file = context.output_file("forces_csv");
+    on_first_rank(ranks, [&] { write_file(file, lines.text()); });
   }
-  write_file(context.output_file("csv"), csv_of_rows(rows));
+  const std::string file = context.output_file("csv");
+  on_first_rank(ranks, [&] { write_file(file, csv_of_rows(rows)); });
   context.result_in(
       "pair_forces",
       Json({{"csv", context.text("csv")},

@@ -43,6 +43,7 @@ class CpuListEngine final : public ListEngine {
       : system_(system),
         options_(options),
         own_(system, options),
+        shares_(options.forces.ranks),
         lists_(system.size(),
                options.forces.exclusions == ExclusionWay::afterwards ? std::vector<Exclusion>{} : system.exclusions) {}
 
@@ -53,7 +54,7 @@ class CpuListEngine final : public ListEngine {
   void forces(double unit, std::span<double> out) override;
   std::vector<std::int64_t> quanta() override;
   std::array<double, total_sums> totals() override;
-  std::int64_t entries() override { return lists_.pairs(); }
+  std::int64_t entries() override { return entries_; }
 
  private:
   bool charged() const { return options_.forces.coulomb != Coulomb::none; }
@@ -64,9 +65,11 @@ class CpuListEngine final : public ListEngine {
   const System& system_;
   const ListOptions options_;
   const OwnPairs own_;
+  RankShares shares_;
   CellOrder order_;
-  NeighbourLists lists_;
-  int lanes_ = 0;  ///< of the lists
+  NeighbourLists lists_;      ///< of this rank's groups
+  std::int64_t entries_ = 0;  ///< of all ranks' lists
+  int lanes_ = 0;             ///< of the lists
   std::array<double, 3> box_{};
   std::vector<std::int32_t> type_;  ///< [slot]
   std::vector<Place<T>> at_;
@@ -102,7 +105,8 @@ void CpuListEngine<T>::build(std::span<const double> positions, const std::array
   for (std::size_t k = 0; k < 3; ++k) problem.unit[k] = float(box[k] * 0x1p-32);
   const ListKernels kernels = find_kernels({options_.forces.method, false, false, false});
   lanes_ = kernels.lanes;
-  lists_.build(order_, problem, kernels.near, lanes_);
+  lists_.build(order_, problem, kernels.near, lanes_, shares_.mine(order_.slots() / lanes_));
+  entries_ = shares_.sum(lists_.pairs());
   settle();
   place(positions);
 }
@@ -160,10 +164,12 @@ ListPass CpuListEngine<T>::run(Method method, bool energy, bool quanta) {
   if (!quanta) out.quanta = nullptr;
   last_ = method;
   constexpr std::int64_t piece = 32;
-  const std::int64_t groups = lists_.groups();
+  const auto [first, end] = shares_.mine(lists_.groups());
   const auto began = std::chrono::steady_clock::now();
-  team_for_uneven((groups + piece - 1) / piece,
-                  [&](std::int64_t n) { kernel(problem, lists, out, n * piece, std::min(groups, (n + 1) * piece)); });
+  team_for_uneven((end - first + piece - 1) / piece, [&, first = first, end = end](std::int64_t n) {
+    kernel(problem, lists, out, first + n * piece, std::min(end, first + (n + 1) * piece));
+  });
+  shares_.gather(out, lists_.groups(), is_fixed(method), energy);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   ListPass pass = watch(method, energy);
   pass.seconds = seconds;

@@ -44,8 +44,9 @@ NeighbourLists::NeighbourLists(std::int64_t particles, const std::vector<Exclusi
   left_out_ = std::move(partners.other);
 }
 
-void NeighbourLists::build(const CellOrder& order, const NearProblem& problem, NearKernel near, int lanes) {
-  const std::int64_t groups = order.slots() / lanes, blocks = (groups + block_groups - 1) / block_groups;
+void NeighbourLists::build(const CellOrder& order, const NearProblem& problem, NearKernel near, int lanes,
+                           GroupRange mine) {
+  const std::int64_t groups = order.slots() / lanes, blocks = (mine.end - mine.begin + block_groups - 1) / block_groups;
   entries.assign(std::size_t(groups), nullptr);
   length.assign(std::size_t(groups), 0);
   blocks_.resize(std::size_t(blocks));
@@ -56,7 +57,7 @@ void NeighbourLists::build(const CellOrder& order, const NearProblem& problem, N
       [&](Scratch& scratch, std::int64_t block) {
         std::vector<std::int32_t>& out = blocks_[std::size_t(block)];
         out.clear();
-        const std::int64_t first = block * block_groups, end = std::min(groups, first + block_groups);
+        const std::int64_t first = mine.begin + block * block_groups, end = std::min(mine.end, first + block_groups);
         for (std::int64_t group = first; group < end; ++group) {
           begin[std::size_t(group)] = std::int64_t(out.size());
           build_group(order, problem, near, lanes, group, scratch, out);

@@ -3,6 +3,7 @@
 
 #include "modules/md/cells.h"
 #include "modules/md/list_kernels.h"
+#include "modules/md/rank_shares.h"
 #include "modules/md/system.h"
 
 #include <vector>
@@ -14,13 +15,13 @@ class NeighbourLists {
   /// Pairs that are left out of the lists.
   NeighbourLists(std::int64_t particles, const std::vector<Exclusion>& left_out);
 
-  /// Lists of what is within `radius` of each particle; `lanes` is V.
-  void build(const CellOrder& order, const NearProblem& problem, NearKernel near, int lanes);
+  /// Lists of what is within `radius` of each particle of the groups `mine`; `lanes` is V.
+  void build(const CellOrder& order, const NearProblem& problem, NearKernel near, int lanes, GroupRange mine);
 
   std::int64_t groups() const { return std::int64_t(length.size()); }
-  std::int64_t pairs() const { return pairs_; }  ///< entries of all lists, each pair twice
+  std::int64_t pairs() const { return pairs_; }  ///< entries of these lists, of all groups each pair twice
 
-  std::vector<const std::int32_t*> entries;  ///< [group], as in ListProblem
+  std::vector<const std::int32_t*> entries;  ///< [group], as in ListProblem; others than `mine` are empty
   std::vector<std::int32_t> length;          ///< [group]
 
  private:

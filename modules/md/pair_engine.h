@@ -17,7 +17,9 @@ class PairEngine {
                      bool rescaled, const PairSums& out) = 0;
 };
 
-std::unique_ptr<PairEngine> make_cpu_engine(const PairOrder& order, const ListedPairs& pairs);
+/// `ranks` as in ForceOptions.
+std::unique_ptr<PairEngine> make_cpu_engine(const PairOrder& order, const ListedPairs& pairs,
+                                            const Communicator* ranks);
 /// Errors: ErrorCode::unsupported where the build has no CUDA.
 std::unique_ptr<PairEngine> make_cuda_engine(const PairOrder& order, const ListedPairs& pairs);
 

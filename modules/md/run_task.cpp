@@ -1,6 +1,7 @@
 #include "modules/md/run_task.h"
 
 #include "core/backend/backend.h"
+#include "core/comm/agreement.h"
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "core/system/log.h"
@@ -54,6 +55,7 @@ DynamicsOptions options_of(const TaskContext& context) {
   options.lists.forces = force_options_of(context);
   options.lists.forces.method = method_of(context);
   options.lists.forces.backend = &find_backend(context.backend());
+  options.lists.forces.ranks = &context.ranks();
   options.lists.forces.exclusions =
       context.text("exclusions") == "on_the_fly" ? ExclusionWay::on_the_fly : ExclusionWay::afterwards;
   const std::string truncation = context.text("truncation");
@@ -132,9 +134,10 @@ class Run {
  public:
   explicit Run(const TaskContext& context)
       : context_(context),
+        ranks_(context.ranks()),
         system_(system_of(context)),
         options_(options_of(context)),
-        dynamics_(system_, velocities_of(context, system_, options_), options_) {
+        dynamics_(system_, first_velocities(), options_) {
     if (context.has("start")) {
       const std::string file = context.input_file("start");
       dynamics_.remember(read_state(file, system_.size()));
@@ -145,9 +148,12 @@ class Run {
     const bool again = resume(written);
     if (context.has("trajectory")) {
       const std::int64_t every = interval("trajectory_every");
-      trajectory_.emplace(context.output_file("trajectory"), system_.types,
-                          TrajectoryTimes{(first_step_ + every - 1) / every * every, every, options_.time_step},
-                          written);
+      const std::string file = context.output_file("trajectory");
+      on_first_rank(ranks_, [&] {
+        trajectory_.emplace(file, system_.types,
+                            TrajectoryTimes{(first_step_ + every - 1) / every * every, every, options_.time_step},
+                            written);
+      });
     }
     if (!again) look();
   }
@@ -170,11 +176,20 @@ class Run {
       if (stop || (next % interval("keep_every") == 0 && next < last_step_)) keep();
       if (stop) context_.stop(fmt::format("after step {}", next));
     }
-    if (context_.has("state")) write_state(context_.output_file("state"), dynamics_.memory());
+    if (context_.has("state")) {
+      const std::string file = context_.output_file("state");
+      on_first_rank(ranks_, [&] { write_state(file, dynamics_.memory()); });
+    }
     report();
   }
 
  private:
+  std::vector<double> first_velocities() const {
+    std::vector<double> out = velocities_of(context_, system_, options_);
+    require_one_system(ranks_, system_, out);
+    return out;
+  }
+
   /// Steps after which it is asked whether to stop.
   static constexpr std::int64_t longest_silence = 100;
 
@@ -184,8 +199,8 @@ class Run {
   /// A row and a frame where it is time for them.
   void look() {
     const std::int64_t step = dynamics_.step();
-    if (trajectory_ && step % interval("trajectory_every") == 0) {
-      trajectory_->add(dynamics_.positions(), system_.box, step);
+    if (context_.has("trajectory") && step % interval("trajectory_every") == 0) {
+      on_first_rank(ranks_, [&] { trajectory_->add(dynamics_.positions(), system_.box, step); });
     }
     if (step % interval("every") != 0 && step != last_step_ && step != first_step_) return;
     const Observables seen = dynamics_.observe();
@@ -263,7 +278,8 @@ class Run {
   }
 
   void report() const {
-    write_file(context_.output_file("csv"), csv_of_rows(rows_));
+    const std::string file = context_.output_file("csv");
+    on_first_rank(ranks_, [&] { write_file(file, csv_of_rows(rows_)); });
     std::vector<double> times, energy;
     double largest_change = 0;
     const double size = double(system_.size());
@@ -302,10 +318,11 @@ class Run {
   }
 
   const TaskContext& context_;
+  const Communicator& ranks_;
   System system_;
   DynamicsOptions options_;
   Dynamics dynamics_;
-  std::optional<Trajectory> trajectory_;
+  std::optional<Trajectory> trajectory_;  ///< on rank 0
   std::int64_t first_step_ = 0, last_step_ = 0, steps_here_ = 0;
   double seconds_ = 0;
   Json rows_ = Json::array();

@@ -1,5 +1,6 @@
 #include "modules/md/system_parameters.h"
 
+#include "core/comm/agreement.h"
 #include "modules/md/system_files.h"
 
 #include <fmt/format.h>
@@ -43,6 +44,20 @@ System system_of(const TaskContext& context) {
   if (context.has("coulomb_constant")) system.coulomb_constant = context.real("coulomb_constant");
   if (!context.boolean("scaled_pairs")) system.scaled_pairs.clear();
   return system;
+}
+
+void require_one_system(const Communicator& ranks, const System& system, std::span<const double> velocities) {
+  std::string mine;
+  const auto add = [&](const auto& values) {
+    mine.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0]));
+  };
+  add(system.types);
+  for (const auto* values : {&system.positions, &system.charges, &system.masses}) add(*values);
+  add(velocities);
+  require_same(ranks, mine, [](const std::string&) {
+    return Error(ErrorCode::file,
+                 "this rank has other particles than rank 0: all ranks must read the same files, on CPUs of one kind");
+  });
 }
 
 ForceOptions force_options_of(const TaskContext& context) {

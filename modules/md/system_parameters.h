@@ -42,6 +42,9 @@ inline constexpr quadrille_parameter dielectric_parameter =
 void check_system_parameters(const TaskContext& context);
 /// The particles of `system`, with `coulomb_constant`, and without scaled pairs unless `scaled_pairs`.
 System system_of(const TaskContext& context);
+/// Fails on all ranks unless all have the same particles at the same places with the same velocities: each has read its
+/// own files. Collective.
+void require_one_system(const Communicator& ranks, const System& system, std::span<const double> velocities);
 /// `coulomb`, `cutoff` and `dielectric`.
 ForceOptions force_options_of(const TaskContext& context);
 

@@ -42,6 +42,14 @@ def chain(dims=(8, 4, 4, 12), **more):
     return {"gauge": {"start": "hot", "seed": harness.SEED, "dims": list(dims)}, "run": [{**task, **more}]}
 
 
+def dynamics(**more):
+    """A melt with a thermostat; there are no links."""
+    task = {"task": "md_run", "name": "d", "system": {"source": "fcc", "particles": 2048}, "steps": 200, "every": 50,
+            "temperature": 1.0, "thermostat": "langevin", "seed": harness.SEED % 10**9, "trajectory": "d.dcd", "trajectory_every": 50,
+            "state": "end.h5"}
+    return {"run": [{**task, **more}]}
+
+
 def on_rank(rank, here, elsewhere=":"):
     """What comes before the program: shell commands on one rank, and on the others."""
     return "bash", "-c", f'if [ "$OMPI_COMM_WORLD_RANK" = {rank} ]; then {here}; else {elsewhere}; fi; exec "$0" "$@"'
@@ -207,6 +215,66 @@ class RankJobs(RankTest):
         self.assert_same_chain(one, many, "one", "many")
         self.assertEqual([name for name in os.listdir(self.path("many")) if "unfinished" in name], [])
 
+    def assert_same_dynamics(self, one, many, first, second):
+        self.assertEqual(one["dynamics"]["d"]["rows"], many["dynamics"]["d"]["rows"])
+        for name in ("d.dcd", "end.h5", "md_run.csv"):
+            self.assertTrue(self.content(first, name) == self.content(second, name), name)
+
+    def content(self, out, name):
+        with open(self.path(f"{out}/{name}"), "rb") as stream:
+            return stream.read()
+
+    def refused_on_gpus(self, tree):
+        """Whether this is the GPU's test: several ranks compute forces between particles on CPUs only."""
+        if harness.BACKEND == "cpu":
+            return False
+        err = self.run_ranks(2, tree, out="bad", status=1)
+        self.assertIn("on CPUs only in this version: choose the backend cpu", err)
+        self.assertEqual(err.count("quadrille: error"), 1, err)
+        return True
+
+    def test_dynamics_have_the_bits_of_one_rank(self):
+        if self.refused_on_gpus(dynamics()):
+            return
+        for method in ("D", "F"):
+            tree = dynamics(method=method)
+            one = self.run_job(tree, out="one" + method)
+            for ranks in (2, 3):
+                with self.subTest(method=method, ranks=ranks):
+                    out = f"many{method}{ranks}"
+                    many = self.run_ranks(ranks, tree, out=out)
+                    self.assertEqual(many["ranks"], {"count": ranks, "grid": [1, 1, 1, ranks]})
+                    self.assert_same_dynamics(one, many, "one" + method, out)
+
+    def test_stopped_dynamics_go_on_with_other_ranks(self):
+        if self.refused_on_gpus(dynamics()):
+            return
+        tree = dynamics(steps=3000, keep_every=10**6)
+        one = self.run_job(tree, out="one")
+        process = self.start(2, "run", self.write_job(tree), "--out", self.path("many"))
+        self.wait_for(process, "many/d.dcd")
+        time.sleep(0.3)
+        process.send_signal(signal.SIGUSR1)
+        code, _, err = self.finish(process)
+        if code == 0:
+            self.skipTest("the run ended before the signal")
+        self.assertEqual(code, 138, err)
+        self.assertRegex(err, r"stopped after step \d+;")
+        many = self.run_ranks(3, tree, out="many")
+        self.assertLess(many["dynamics"]["d"]["steps_timed"], 3000)
+        self.assert_same_dynamics(one, many, "one", "many")
+
+    def test_forces_have_the_bits_of_one_rank(self):
+        tree = {"run": [{"task": "md_forces", "name": "f", "system": {"source": "random", "particles": 700, "types": 3},
+                         "repeats": 1, "forces_csv": "forces.csv"}]}
+        if self.refused_on_gpus(tree):
+            return
+        rows = [[{key: value for key, value in row.items() if key not in ("seconds", "pairs_per_second")}
+                 for row in results["pair_forces"]["f"]["rows"]]
+                for results in (self.run_job(tree, out="one"), self.run_ranks(2, tree, out="many"))]
+        self.assertEqual(*rows)
+        self.assertTrue(self.content("one", "forces.csv") == self.content("many", "forces.csv"))
+
     def test_a_rank_without_a_gpu(self):
         if harness.BACKEND != "cuda":
             self.skipTest("it takes a GPU")
@@ -247,15 +315,17 @@ class RankFaults(RankTest):
         err = self.run_ranks(4, job(), "--grid", "1", "1", "4", "1", out="bad", status=1)
         self.assertIn("the grid 1 1 4 1 does not divide", err)
         self.assertIn("possible grids are 1 1 1 ", err.replace("1 2 1 2", "1 1 1 "))
+        err = self.run_ranks(2, dynamics(), "--grid", "1", "1", "1", "2", out="bad", status=1)
+        self.assertIn("--grid divides a lattice over ranks, and this job has no 'gauge' block", err)
         err = self.run_ranks(4, job(), "--grid", "1", "1", "1", "2", out="bad", status=1)
         self.assertIn("has 2 ranks, but 4 were started", err)
         self.assertFalse(os.path.exists(self.path("bad/results.json")))
 
     def test_tasks_that_run_on_one_rank_only(self):
         tree = job()
-        tree["run"] += [{"task": "md_forces", "name": "f", "system": {"source": "random", "particles": 64}}]
+        tree["run"] += [{"task": "matrix_product_study", "name": "f", "sizes": [64], "salts": [1]}]
         err = self.run_ranks(2, tree, out="bad", status=1)
-        self.assertRegex(err, r"job.yaml:\d+:\d+: the task f \(md_forces\) runs on one rank only")
+        self.assertRegex(err, r"job.yaml:\d+:\d+: the task f \(matrix_product_study\) runs on one rank only")
         code, _, err = self.finish(self.start(2, "bench", "accuracy", "--dims", "8", "8", "8", "8"))
         self.assertEqual(code, 1)
         self.assertIn("bench accuracy runs on one rank only", err)
@@ -267,6 +337,33 @@ class RankFaults(RankTest):
         err = self.run_ranks(3, job(), "--backend", "cuda", out="bad", status=1)
         self.assertIn(alone.stderr, err)
         self.assertEqual(err.count("quadrille: error"), 1, err)
+
+    def test_particles_that_ranks_read_differently(self):
+        text = ("t\n\n2 atoms\n1 atom types\n0 9 xlo xhi\n0 9 ylo yhi\n0 9 zlo zhi\n\nPair Coeffs\n\n1 1 1\n\nAtoms\n\n"
+                "1 1 0 0 0\n2 1 {} 0 0\n")
+        tree = dynamics(system={"source": "lammps", "data": "data.lmp"})
+        for place, x in (("here", 1.5), ("there", 1.6)):
+            os.mkdir(self.path(place))
+            self.write_job(tree, f"{place}/job.yaml")
+            with open(self.path(f"{place}/data.lmp"), "w") as stream:
+                stream.write(text.format(x))
+        process = self.start(2, "run", "job.yaml", "--out", self.path("bad"),
+                             wrapper=on_rank(1, "cd there", "cd here"))
+        code, _, err = self.finish(process)
+        self.assertEqual(code, 1, err)
+        self.assertIn("this rank has other particles than rank 0", err)
+        self.assertEqual(err.count("quadrille: error"), 1, err)
+
+    def test_dynamics_that_fail(self):
+        err = self.run_ranks(3, dynamics(time_step=0.2, temperature=3.0), out="bad", status=1)
+        self.assertIn("the time step, 0.2, is too large", err)
+        self.assertEqual(err.count("quadrille: error"), 1, err)
+
+    def test_dynamics_whose_ranks_are_killed(self):
+        """They go on from the last state that was kept, on other numbers of ranks, to the bits of one run."""
+        tree = dynamics(steps=1000, keep_every=100)
+        one = self.run_job(tree, out="one")
+        self.kill_ten_times(tree, lambda many: self.assert_same_dynamics(one, many, "one", "many"))
 
     def test_different_jobs(self):
         for place, inner in (("here", "single"), ("there", "half")):
