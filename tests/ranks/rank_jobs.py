@@ -109,6 +109,15 @@ class RankTest(harness.ProgramTest):
             self.assertEqual(len(contents[0]), len(contents[1]))
             self.assertTrue(contents[0] == contents[1], f"{file}: other bytes than those of the date differ")
 
+    def assert_same_dynamics(self, one, many, first, second):
+        self.assertEqual(one["dynamics"]["d"]["rows"], many["dynamics"]["d"]["rows"])
+        for name in ("d.dcd", "end.h5", "md_run.csv"):
+            self.assertTrue(self.content(first, name) == self.content(second, name), name)
+
+    def content(self, out, name):
+        with open(self.path(f"{out}/{name}"), "rb") as stream:
+            return stream.read()
+
     def wait_for(self, process, file):
         while process.poll() is None and not os.path.exists(self.path(file)):
             time.sleep(0.01)
@@ -215,15 +224,6 @@ class RankJobs(RankTest):
         self.assert_same_chain(one, many, "one", "many")
         self.assertEqual([name for name in os.listdir(self.path("many")) if "unfinished" in name], [])
 
-    def assert_same_dynamics(self, one, many, first, second):
-        self.assertEqual(one["dynamics"]["d"]["rows"], many["dynamics"]["d"]["rows"])
-        for name in ("d.dcd", "end.h5", "md_run.csv"):
-            self.assertTrue(self.content(first, name) == self.content(second, name), name)
-
-    def content(self, out, name):
-        with open(self.path(f"{out}/{name}"), "rb") as stream:
-            return stream.read()
-
     def refused_on_gpus(self, tree):
         """Whether this is the GPU's test: several ranks compute forces between particles on CPUs only."""
         if harness.BACKEND == "cpu":
@@ -323,7 +323,7 @@ class RankFaults(RankTest):
 
     def test_tasks_that_run_on_one_rank_only(self):
         tree = job()
-        tree["run"] += [{"task": "matrix_product_study", "name": "f", "sizes": [64], "salts": [1]}]
+        tree["run"] += [{"task": "matrix_product_study", "name": "f", "sizes": [64], "salts": [100]}]
         err = self.run_ranks(2, tree, out="bad", status=1)
         self.assertRegex(err, r"job.yaml:\d+:\d+: the task f \(matrix_product_study\) runs on one rank only")
         code, _, err = self.finish(self.start(2, "bench", "accuracy", "--dims", "8", "8", "8", "8"))
@@ -361,7 +361,7 @@ class RankFaults(RankTest):
 
     def test_dynamics_whose_ranks_are_killed(self):
         """They go on from the last state that was kept, on other numbers of ranks, to the bits of one run."""
-        tree = dynamics(steps=1000, keep_every=100)
+        tree = dynamics(system={"source": "fcc", "particles": 864}, steps=500, every=50, keep_every=50)
         one = self.run_job(tree, out="one")
         self.kill_ten_times(tree, lambda many: self.assert_same_dynamics(one, many, "one", "many"))
 
