@@ -23,7 +23,9 @@ void check(const Job& job, const std::filesystem::path& folder, const GaugeObjec
   std::vector<Error> errors;
   check_outputs(job, folder, errors);
   if (errors.empty() && links != nullptr) check_tasks(job, links->lattice->global_dims(), errors);
-  if (errors.empty() && links == nullptr) check_inputs(job, errors, context.on.grid);
+  RankGrid grid = context.on.grid;
+  if (!job.gauge) grid.wanted.reset();  // that of the context's lattices: this job has none
+  if (errors.empty() && links == nullptr) check_inputs(job, errors, grid);
   if (errors.empty()) check_backend(job, backend, errors);
   if (errors.empty()) check_ranks(job, context.on.all->size(), errors);
   demand_none(errors);
