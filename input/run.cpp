@@ -112,6 +112,7 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   require_one_job(*all, job);
 
   Backend& backend = options.grid.backend(options.backend);
+  const UseLane on_its_device(backend, nullptr);
   check_backend(job, backend, errors);
   check_ranks(job, all->size(), errors);
   if (failed()) return 1;

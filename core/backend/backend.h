@@ -148,7 +148,7 @@ class QUADRILLE_API UseLane {
 /// The backend of this name ("cpu", "cuda"; "auto" is cuda with a usable GPU, cpu elsewhere). Throws
 /// ErrorCode::invalid_input for an unknown name, with the known ones, and ErrorCode::unsupported with the reason for
 /// one that this build or this machine has not. The first call of all makes it: on the current device, or on device
-/// `device` of as many as there are.
+/// `device` of as many as there are. A thread works there while it has a UseLane; its current device stays as it was.
 QUADRILLE_API Backend& find_backend(const std::string& name, int device = -1);
 
 /// Why the backend of this name cannot be used here; empty when it can.

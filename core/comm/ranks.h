@@ -32,6 +32,8 @@ class Ranks {
   /// The same ranks with new numbers: `number` in [0, size()), a different one on each. Collective; not to be used
   /// after the end of MPI.
   virtual std::unique_ptr<Ranks> numbered(int number) const = 0;
+  /// Whether MPI has been ended in this process.
+  virtual bool mpi_has_ended() const = 0;
   /// Why the calling thread may not use MPI now, a sentence; empty when it may.
   virtual std::string obstacle() const = 0;
 };

@@ -163,7 +163,8 @@ void run_bench(const BenchOptions& options, std::ostream& out) {
     if (!options.json.empty()) file.emplace(options.json);
   });
   if (options.threads > 0) omp_set_num_threads(options.threads);
-  const Backend& backend = options.grid.backend(options.backend);
+  Backend& backend = options.grid.backend(options.backend);
+  const UseLane on_its_device(backend, nullptr);
   bench::require_ranks(options);
   out << fmt::format("{} on the backend {}, {}, {} threads{}\n", options.what, backend.name(),
                      backend.host_memory() ? to_string(active_isa()) : backend.device(), omp_get_max_threads(),

@@ -41,6 +41,12 @@ void ArrayWords::check(const void* const* arrays, std::size_t count, const std::
       refuse(fmt::format("{}[{}] is in the memory of another GPU than that of the context ({})", what, k,
                          given_.backend.ordinal()));
     }
+    if (place == MemoryPlace::device && given_.backend.host_memory()) {
+      refuse(
+          fmt::format("{}[{}] is in the memory of a GPU, but this context has the backend {}: use a context with "
+                      "`backend: cuda` and `where: device`",
+                      what, k, given_.backend.name()));
+    }
     if (place == (on_device_ ? MemoryPlace::host : MemoryPlace::device)) {
       refuse(fmt::format("{}[{}] is in the memory of {}: use `where: {}`", what, k, on_device_ ? "the host" : "the GPU",
                          on_device_ ? "host" : "device"));

@@ -46,6 +46,11 @@ Turn::~Turn() {
   context_.at_work = std::thread::id{};
 }
 
+void demand_mpi_thread(const Context& context) {
+  if (!context.on.ranks || context.on.ranks->mpi_has_ended()) return;
+  if (const std::string why = context.on.ranks->obstacle(); !why.empty()) throw Error(ErrorCode::invalid_input, why);
+}
+
 void together(const Context& context, const SameCall& call, const std::function<void()>& check) {
   const Communicator& all = *context.on.all;
   if (all.size() == 1) return check();

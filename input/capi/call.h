@@ -89,10 +89,15 @@ quadrille_status make(const Handle* handle, Made** made, const Body& body) noexc
   });
 }
 
+/// Throws ErrorCode::invalid_input on a thread that may not use the context's MPI. After the end of MPI every thread
+/// may end what is left.
+void demand_mpi_thread(const Context& context);
+
 /// Ends a handle; its object ends when nothing is made from it any more.
 template <class Object, class Handle>
 quadrille_status destroy(const Handle* handle) noexcept {
-  return with<Object>(handle, [&](const std::shared_ptr<Object>&) {
+  return with<Object>(handle, [&](const std::shared_ptr<Object>& object) {
+    demand_mpi_thread(object->context());
     handles().remove(Object::kind, reinterpret_cast<std::uintptr_t>(handle));
     return QUADRILLE_DONE;
   });

@@ -247,6 +247,7 @@ quadrille_status quadrille_context_create_mpi_fortran(const char* words, int com
 
 quadrille_status quadrille_context_destroy(quadrille_context* handle) {
   return with<Context>(handle, [&](const std::shared_ptr<Context>& context) {
+    demand_mpi_thread(*context);
     handles().remove_owned(context.get());
     return QUADRILLE_DONE;
   });

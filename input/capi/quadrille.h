@@ -57,13 +57,14 @@ QUADRILLE_C_API const char* quadrille_build_id(void);
 
 /* `words`: {backend: auto | cpu | cuda, device: K, threads: N}. auto (the default) is cuda if there is a usable GPU,
  * else cpu. A process works on one GPU: the first context that uses one chooses it, by `device` or the thread's current
- * GPU, and makes it the current one of its thread. The default number of threads is OpenMP's on this thread. */
+ * GPU, which stays as it was. The default number of threads is OpenMP's on this thread. */
 QUADRILLE_C_API quadrille_status quadrille_context_create(const char* words, quadrille_context** context);
 /* The same on the ranks of an MPI communicator, of which the library uses a copy. The host initialises MPI before this
  * call and finalises it itself. `communicator`: the address of an MPI_Comm, or in Fortran its integer handle (for a
  * communicator of mpi_f08: comm%mpi_val). All ranks make this call together. Further `words`:
  *   grid: [x, y, z, t]    ranks along x, y, z, t; default: for each lattice, the grid with the least to exchange
- *   device: K             of this rank; default: the number of the rank among those of its host, round robin
+ *   device: K             of this rank; default: the number of the rank among those of its host in this communicator,
+ *                         round robin: where a host has ranks of several communicators, say it
  *   place: [x, y, z, t]   of this rank in the grid, from 0; default: rank ((t Nz + z) Ny + y) Nx + x is at x y z t
  * Only the thread that initialised MPI may use the context, unless MPI was initialised with MPI_THREAD_SERIALIZED or
  * MPI_THREAD_MULTIPLE; using two contexts at the same time needs MPI_THREAD_MULTIPLE. The context must be destroyed

@@ -68,7 +68,7 @@ void measure(const char* transport, const Communicator& ranks, int repetitions) 
 int main(int argc, char** argv) {
   const int repetitions = argc > 1 ? std::max(1, std::atoi(argv[1])) : 200;
   const std::unique_ptr<Ranks> joined(quadrille_join_ranks());
-  (void)find_backend("cuda", joined->local_rank());
+  const UseLane on_its_device(find_backend("cuda", joined->local_rank()), nullptr);
   const auto ranks = joined->communicator({1, 1, 1, joined->size()});
   if (ranks->rank() == 0) {
     std::printf("%-8s %10s %10s %10s %10s %10s\n", "", "MB a way", "start us", "finish us", "exchange", "GB/s a way");

@@ -41,6 +41,26 @@ class DeviceCopy {
   void* memory_;
 };
 
+TEST(ForeignArrays, OfADeviceAreRefusedOnTheCpu) {
+  const Host host("{backend: cpu}");
+  const std::vector<double> links(256 * 72);
+  const DeviceCopy on_device(links.data(), links.size() * sizeof(double));
+  const void* const from = on_device.get();
+  quadrille_gauge* made = nullptr;
+  EXPECT_EQ(quadrille_gauge_from_memory(host.context, "{dims: [4, 4, 4, 4]}", &from, 1, &made),
+            QUADRILLE_INVALID_INPUT);
+  EXPECT_THAT(host.message(), HasSubstr("is in the memory of a GPU, but this context has the backend cpu"));
+  void* managed = nullptr;
+  ASSERT_EQ(cudaMallocManaged(&managed, 64), cudaSuccess);
+  EXPECT_EQ(cpu_backend().place_of(managed), MemoryPlace::both);
+  EXPECT_EQ(cpu_backend().place_of(links.data()), MemoryPlace::host);
+  EXPECT_EQ(cudaFree(managed), cudaSuccess);
+  std::thread([&] {  // one that has never used the GPU
+    EXPECT_EQ(cpu_backend().place_of(from), MemoryPlace::device);
+  })
+      .join();
+}
+
 TEST(ForeignArrays, LinksAndSpinorsOnTheDeviceAreThoseOfTheHost) {
   const Host host;
   const LinkHost<double> links(hot_start(Lattice(dims), next_seed()), {false, true, true, false});

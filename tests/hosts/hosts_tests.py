@@ -26,6 +26,7 @@ from harness import ProgramTest  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 README = os.path.join(HERE, "..", "..", "input", "capi", "README.md")
+LEAKS_OF_MPI = os.path.join(HERE, "leaks_of_mpi.txt")
 MPIEXEC = os.environ.get("QUADRILLE_MPIEXEC")
 PLACE = tempfile.mkdtemp(prefix="quadrille-hosts-")
 PREFIX = os.path.join(PLACE, "installed")
@@ -176,8 +177,8 @@ class Hosts(HostTest):
             self.assertEqual(found, stream.read().splitlines())
 
 
-class Ranks(ProgramTest):
-    """Hosts under mpirun, against the same job there on the same grid."""
+class RankTest(ProgramTest):
+    """Hosts under mpirun."""
 
     def setUp(self):
         super().setUp()
@@ -186,11 +187,26 @@ class Ranks(ProgramTest):
 
     def on_ranks(self, *command, silent=True):
         process = subprocess.run([MPIEXEC, "--oversubscribe", "-n", "2", *command], cwd=self.folder, text=True,
-                                 stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
+                                 stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False,
+                                 env={**os.environ, "LSAN_OPTIONS": f"suppressions={LEAKS_OF_MPI}:print_suppressions=0"})
         self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
         if silent:
             self.assertEqual(process.stderr, "", process.stdout)
         return process.stdout.splitlines()
+
+
+class RankSafety(RankTest):
+    """Under AddressSanitizer too."""
+
+    def test_a_mistake_of_one_rank_ends_the_call_on_all(self):
+        line, = self.on_ranks(built("failing_on_ranks"))  # the library says nothing itself
+        calls, wrong = re.fullmatch(r"(\d+) calls, (\d+) wrong", line).groups()
+        self.assertEqual(wrong, "0")
+        self.assertGreater(int(calls), 45)
+
+
+class Ranks(RankTest):
+    """Against the same job there on the same grid."""
 
     def job(self, grid):
         """That of Hosts, on ranks."""
@@ -249,12 +265,6 @@ class Ranks(ProgramTest):
         if said == "no threads here":
             self.skipTest("MPI has no MPI_THREAD_MULTIPLE")
         self.assertEqual(said, "0 wrong")
-
-    def test_a_mistake_of_one_rank_ends_the_call_on_all(self):
-        line, = self.on_ranks(built("failing_on_ranks"))  # the library says nothing itself
-        calls, wrong = re.fullmatch(r"(\d+) calls, (\d+) wrong", line).groups()
-        self.assertEqual(wrong, "0")
-        self.assertGreater(int(calls), 45)
 
 
 class Ctypes(ProgramTest):

@@ -1,5 +1,6 @@
 // The CPU backend: aligned memory, first touched by the threads that will use it.
 #include "core/backend/backend.h"
+#include "core/backend/cpu/driver_memory.h"
 #include "core/backend/transfer_buffer.h"
 #include "core/blas/call.h"
 #include "core/error.h"
@@ -127,7 +128,7 @@ class CpuBackend final : public Backend {
     return std::make_unique<HostBuffer>(bytes);
   }
   void synchronize() override {}
-  MemoryPlace place_of(const void*) const override { return MemoryPlace::host; }
+  MemoryPlace place_of(const void* memory) const override { return place_by_driver(memory); }
   void wait_for(void*) override {}
 
   void convert(Field& dst, const Field& src) override { host::convert(dst, src); }

@@ -454,14 +454,28 @@ std::size_t CudaBackend::peak_bytes() const {
   return std::size_t(most);
 }
 
+/// While it lives, this thread works on device `number`, round robin; negative: it stays where it is.
+class UseDevice {
+ public:
+  explicit UseDevice(int number) {
+    QUADRILLE_CUDA_CHECK(cudaGetDevice(&before_));
+    if (number < 0) return;
+    int devices = 1;
+    QUADRILLE_CUDA_CHECK(cudaGetDeviceCount(&devices));
+    QUADRILLE_CUDA_CHECK(cudaSetDevice(number % devices));
+  }
+  ~UseDevice() { (void)cudaSetDevice(before_); }
+  UseDevice(const UseDevice&) = delete;
+  UseDevice& operator=(const UseDevice&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
 /// `number`: of the device; negative for the current one.
 CudaBackend& backend(int number = -1) {
   const auto make = [&] {
-    if (number >= 0) {
-      int devices = 1;
-      QUADRILLE_CUDA_CHECK(cudaGetDeviceCount(&devices));
-      QUADRILLE_CUDA_CHECK(cudaSetDevice(number % devices));
-    }
+    const UseDevice chosen(number);
     return new CudaBackend;
   };
   static CudaBackend* const the = make();  // lives on: fields of static life may outlive any order of ends

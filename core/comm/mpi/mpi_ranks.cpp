@@ -187,6 +187,7 @@ class MpiRanks final : public Ranks {
     check(MPI_Comm_split(comm_, 0, number, &again), "numbering ranks");
     return std::make_unique<MpiRanks>(again, false);
   }
+  bool mpi_has_ended() const override { return has_ended(); }
   std::string obstacle() const override {
     if (has_ended()) return "MPI is already finalised: destroy contexts on ranks before MPI_Finalize";
     int level = MPI_THREAD_SINGLE, main = 0;

@@ -60,16 +60,18 @@ int at_the_same_time() {
 std::string refused() {
   const Context context(one_thread, MPI_COMM_WORLD);
   const auto gauge = context.gauge(start);
-  std::string why = "not refused";
+  std::string why;
   std::thread([&] {
     try {
       (void)gauge.plaquettes();
     } catch (const quadrille::host::Failure& failure) {
       if (failure.status() == QUADRILLE_INVALID_INPUT) why = failure.what();
     }
+    if (quadrille_gauge_destroy(gauge.get()) != QUADRILLE_INVALID_INPUT) why.clear();
+    if (quadrille_context_destroy(context.get()) != QUADRILLE_INVALID_INPUT) why.clear();
   }).join();
   (void)gauge.plaquettes();  // and it goes on here
-  return why;
+  return why.empty() ? "not refused" : why;
 }
 
 }  // namespace
