@@ -188,7 +188,8 @@ class RankTest(ProgramTest):
     def on_ranks(self, *command, silent=True):
         process = subprocess.run([MPIEXEC, "--oversubscribe", "-n", "2", *command], cwd=self.folder, text=True,
                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False,
-                                 env={**os.environ, "LSAN_OPTIONS": f"suppressions={LEAKS_OF_MPI}:print_suppressions=0"})
+                                 env={**os.environ, "LSAN_OPTIONS":
+                                      f"suppressions={LEAKS_OF_MPI}:print_suppressions=0:leak_check_at_exit=0"})
         self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
         if silent:
             self.assertEqual(process.stderr, "", process.stdout)
