@@ -4,7 +4,11 @@
     QUADRILLE_PROGRAM=build/quadrille block_dft_tests.py [CLASS...]
 """
 
+import itertools
+import os
+import shutil
 import struct
+import subprocess
 import sys
 
 import numpy as np
@@ -153,6 +157,107 @@ class DensityMatrix(ProgramTest):
         results = self.run_job(self.job(mu=0.0, overlap=None, max_iterations=2))
         self.assertFalse(results["density_matrix"]["converged"])
         self.assertIn("has not converged", str(results["warnings"]))
+
+
+class WaterBox(ProgramTest):
+    """H and S of a box of water by CP2K: every method and eps against eigenvectors. QUADRILLE_WATER_BOX: molecules."""
+
+    MOLECULES, ORBITALS = int(os.environ.get("QUADRILLE_WATER_BOX", "8")), {"SZV": (4, 1, 1), "DZVP": (13, 5, 5)}
+    BASIS = "SZV" if MOLECULES <= 8 else "DZVP"
+
+    def atoms(self):
+        """Molecules of random orientation on a cubic lattice at 1 g/cm^3 (lengths in angstrom), and the length of the box."""
+        rng = np.random.default_rng(harness.SEED)
+        per_side = int(np.ceil(self.MOLECULES ** (1 / 3) - 1e-9))
+        length = (29.97 * self.MOLECULES) ** (1 / 3)
+        bond, half_angle = 0.9572, np.deg2rad(104.52 / 2)
+        found = []
+        for place in list(itertools.product(range(per_side), repeat=3))[:self.MOLECULES]:
+            oxygen = (np.array(place) + 0.5) * length / per_side + rng.uniform(-0.1, 0.1, 3)
+            axes, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+            along, across = bond * np.cos(half_angle) * axes[0], bond * np.sin(half_angle) * axes[1]
+            found += [("O", oxygen), ("H", oxygen + along + across), ("H", oxygen + along - across)]
+        return found, length
+
+    def write_input(self):
+        atoms, length = self.atoms()
+        coordinates = "\n".join(f"{name} {x:.8f} {y:.8f} {z:.8f}" for name, (x, y, z) in atoms)
+        kinds = "\n".join(f"&KIND {name}\nBASIS_SET {self.BASIS}-MOLOPT-SR-GTH\nPOTENTIAL GTH-PBE-q{charge}\n&END"
+                          for name, charge in (("O", 6), ("H", 1)))
+        printed = "\n".join(f"&{name}_CSR_WRITE ON\nBINARY\nUPPER_TRIANGULAR\n&END" for name in ("KS", "S"))
+        with open(self.path("water.inp"), "w") as stream:
+            stream.write(f"""&GLOBAL
+PROJECT water
+RUN_TYPE ENERGY
+&END
+&FORCE_EVAL
+METHOD QS
+&DFT
+BASIS_SET_FILE_NAME BASIS_MOLOPT
+POTENTIAL_FILE_NAME GTH_POTENTIALS
+&MGRID
+CUTOFF {280 if self.BASIS == "DZVP" else 120}
+&END
+&QS
+EPS_DEFAULT 1.0E-12
+&END
+&SCF
+MAX_SCF {40 if self.BASIS == "DZVP" else 4}
+EPS_SCF 1.0E-6
+&OT
+MINIMIZER DIIS
+PRECONDITIONER FULL_SINGLE_INVERSE
+&END
+&END
+&XC
+&XC_FUNCTIONAL PBE
+&END
+&END
+&PRINT
+{printed}
+&END
+&END
+&SUBSYS
+&CELL
+ABC {length} {length} {length}
+&END
+&COORD
+{coordinates}
+&END
+{kinds}
+&END
+&END
+""")
+        with open(self.path("sizes"), "w") as stream:
+            stream.write(" ".join(str(size) for size in self.ORBITALS[self.BASIS] * self.MOLECULES))
+
+    def setUp(self):
+        super().setUp()
+        program = shutil.which("cp2k.psmp") or shutil.which("cp2k")
+        if program is None:
+            self.skipTest("there is no CP2K")
+        self.write_input()
+        subprocess.run([program, "-i", "water.inp", "-o", "water.log"], cwd=self.folder, check=True, timeout=1800,
+                       env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True)
+
+    def test_errors_are_below_eps(self):
+        for method in ("sign", "trs4"):
+            errors = []
+            for eps in (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9):
+                task = {"task": "density_matrix", "hamiltonian": "water-KS_SPIN_1-1_0.csr",
+                        "overlap": "water-S_SPIN_1-1_0.csr", "blocks": "sizes", "electrons": 4 * self.MOLECULES,
+                        "method": method, "eps": eps, "compare": True}
+                found = self.run_job({"run": [task]}, "--force")["density_matrix"]
+                error = abs(found["energy"] - found["dense_energy"]) / (3 * self.MOLECULES)
+                print(f"{method} eps {eps:.0e}: {error:.1e} an atom, idempotency {found['idempotency']:.1e}, "
+                      f"commutation {found['commutation']:.1e}, occupation {found['occupation']:.2f}")
+                with self.subTest(method=method, eps=eps):
+                    self.assertTrue(found["converged"])
+                    self.assertLess(error, eps)
+                    self.assertLess(found["idempotency"], 100 * eps)
+                errors.append(error)
+            with self.subTest(method=method, errors=errors):
+                self.assertLess(errors[5], 1e-3 * errors[0])
 
 
 class ScfModel(ProgramTest):
