@@ -123,30 +123,30 @@ Parameter make_solver_block() {
   return block;
 }
 
-Parameter make_task_block() {
+}  // namespace
+
+Parameter task_block() {
   Parameter block;
   block.name = "run";
   block.type = Type::variant;
   block.help = "a list of tasks, done in this order";
   block.selector = "task";
-  for (const TaskEntry& entry : task_registry()) {
-    ParameterTable table = entry.table;
+  for (const TaskEntry* entry : task_registry()) {
+    ParameterTable table = entry->table;
     table.parameters.insert(table.parameters.begin(),
                             {.name = "name", .help = "name of the task in the results; default: its kind"});
-    if (entry.needs_operator) {
+    if (entry->needs_operator) {
       table.parameters.push_back(operator_block());
       table.parameters.back().help = "the task's own operator instead of the job's";
     }
-    if (entry.needs_solver) {
+    if (entry->needs_solver) {
       table.parameters.push_back(solver_block());
       table.parameters.back().help = "the task's own solver instead of the job's";
     }
-    block.entries.push_back({entry.name, std::move(table)});
+    block.entries.push_back({entry->name, std::move(table)});
   }
   return block;
 }
-
-}  // namespace
 
 const Parameter& gauge_block() {
   static const Parameter block = make_gauge_block();
@@ -165,12 +165,6 @@ const Parameter& solver_block() {
 
 const Parameter& source_block() {
   static const Parameter block = make_source_block();
-  return block;
-}
-
-const Parameter& task_block() {
-  static Parameter block;
-  if (block.entries.size() != task_registry().size()) block = make_task_block();  // a module may have come since
   return block;
 }
 

@@ -15,7 +15,7 @@ const Parameter& solver_block();
 const Parameter& source_block();
 /// One entry of `run:` the entries of input/tasks/registry, each with the keys that every task has: `name`, and its
 /// own `operator` and `solver` when it uses them.
-const Parameter& task_block();
+Parameter task_block();
 /// A whole job, but for its list `run`.
 const ParameterTable& job_table();
 

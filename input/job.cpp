@@ -90,7 +90,7 @@ class JobReader {
         continue;
       }
       try {
-        (void)load_module(path.string());
+        load_tasks(path.string());
       } catch (const Error& error) {
         errors_.emplace_back(error.code(), error.message(), item.where);
       }
@@ -103,8 +103,8 @@ class JobReader {
       add(run.where, "'run' must be a list of tasks such as [{task: propagator, ...}]");
       return;
     }
+    Parameter block = task_block();
     for (std::size_t k = 0; k < list->size(); ++k) {
-      Parameter block = task_block();
       block.name = fmt::format("run[{}]", k);
       const BlockPtr parameters = resolve_variant(block, (*list)[k], errors_);
       if (parameters) {
@@ -128,8 +128,8 @@ class JobReader {
   void read_task(const BlockPtr& parameters, const Value& value) {
     TaskSpec task;
     const std::string kind = parameters->text("task");
-    for (const TaskEntry& entry : task_registry()) {
-      if (entry.name == kind) task.entry = &entry;
+    for (const TaskEntry* entry : task_registry()) {
+      if (entry->name == kind) task.entry = entry;
     }
     task.parameters = parameters;
     task.job_folder = job_.file.parent_path();

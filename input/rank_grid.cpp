@@ -20,7 +20,7 @@ std::shared_ptr<const Communicator> RankGrid::for_lattice(const Dims& global) co
 Backend& RankGrid::backend(const std::string& name, int device) const {
   if (ranks == nullptr) return find_backend(name, device);
   Backend* found = nullptr;
-  all_or_none(*all(), [&] { found = &find_backend(name, device < 0 ? ranks->local_rank() : device); });
+  all_or_none(*all(), [&] { found = &find_backend(name, device < 0 ? device_in_turn(ranks->local_rank()) : device); });
   require_same(*all(), found->name(), [&](const std::string& of_first) {
     const std::string trouble = backend_trouble(of_first);
     return Error(

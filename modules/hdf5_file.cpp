@@ -33,7 +33,23 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-/// What HDF5 says last, deepest in its stack; it prints nothing by itself.
+/// While it lives, HDF5 prints nothing by itself; then what a host has set for its errors is back.
+class QuietHdf5 {
+ public:
+  QuietHdf5() {
+    (void)H5Eget_auto2(H5E_DEFAULT, &before_, &data_);
+    (void)H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  ~QuietHdf5() { (void)H5Eset_auto2(H5E_DEFAULT, before_, data_); }
+  QuietHdf5(const QuietHdf5&) = delete;
+  QuietHdf5& operator=(const QuietHdf5&) = delete;
+
+ private:
+  H5E_auto2_t before_ = nullptr;
+  void* data_ = nullptr;
+};
+
+/// What HDF5 says last, deepest in its stack.
 std::string last_message() {
   std::string text;
   const auto look = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {
@@ -281,7 +297,7 @@ void put_dataset(const Handle& file, const std::string& path, const std::string&
 }  // namespace
 
 Hdf5Reader::Hdf5Reader(const std::string& path) : path_(path) {
-  (void)H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  const QuietHdf5 quiet;
   file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file_ < 0) fail(ErrorCode::file, path, "", "cannot be opened as an HDF5 file" + last_message());
 }
@@ -289,10 +305,12 @@ Hdf5Reader::Hdf5Reader(const std::string& path) : path_(path) {
 Hdf5Reader::~Hdf5Reader() { (void)H5Fclose(file_); }
 
 std::vector<std::int64_t> Hdf5Reader::dims(const std::string& dataset, int rank) const {
+  const QuietHdf5 quiet;
   return Dataset(file_, path_, dataset, rank).dims();
 }
 
 Hdf5Array Hdf5Reader::read(const std::string& dataset, int rank) const {
+  const QuietHdf5 quiet;
   const Dataset set(file_, path_, dataset, rank);
   Hdf5Array array{set.dims(), {}};
   require_memory(double(set.count()) * sizeof(double), fmt::format("{}: dataset {}", path_, dataset));
@@ -310,6 +328,7 @@ Hdf5Array Hdf5Reader::read(const std::string& dataset, int rank) const {
 }
 
 std::optional<double> Hdf5Reader::attribute(const std::string& name) const {
+  const QuietHdf5 quiet;
   if (H5Aexists(file_, name.c_str()) <= 0) return std::nullopt;
   const Handle attribute(H5Aopen(file_, name.c_str(), H5P_DEFAULT), H5Aclose);
   double value = 0;
@@ -322,7 +341,7 @@ std::optional<double> Hdf5Reader::attribute(const std::string& name) const {
 
 // The file is made in memory, since HDF5 writes here and there, and then written in one piece.
 void write_hdf5(const std::string& path, const std::vector<Hdf5Dataset>& datasets) {
-  (void)H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  const QuietHdf5 quiet;
   constexpr std::size_t piece = std::size_t(1) << 24;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   (void)H5Pset_fapl_core(access.id(), piece, 0);

@@ -119,6 +119,8 @@ class QUADRILLE_API Backend {
   virtual std::size_t allocated_bytes() const = 0;
   virtual std::size_t peak_bytes() const = 0;
   virtual std::size_t allocations() const = 0;
+  /// Bytes that copy_in() and copy_out() have moved between the host and a device so far.
+  virtual std::size_t copied_bytes() const { return 0; }
   /// Bytes that could still be asked for, at most. The host's memory is not counted: what a system lends is not known.
   virtual std::size_t available_bytes() const = 0;
   /// `give_way` is called when memory runs out in the work of this thread; it gives some back and says whether it
@@ -148,8 +150,10 @@ class QUADRILLE_API UseLane {
 /// The backend of this name ("cpu", "cuda"; "auto" is cuda with a usable GPU, cpu elsewhere). Throws
 /// ErrorCode::invalid_input for an unknown name, with the known ones, and ErrorCode::unsupported with the reason for
 /// one that this build or this machine has not. The first call of all makes it: on the current device, or on device
-/// `device` of as many as there are. A thread works there while it has a UseLane; its current device stays as it was.
+/// `device`, which must be there. A thread works there while it has a UseLane; its current device stays as it was.
 QUADRILLE_API Backend& find_backend(const std::string& name, int device = -1);
+/// The device of rank `local_rank` of a host, whose ranks use its devices in turn; -1 where there is none.
+QUADRILLE_API int device_in_turn(int local_rank);
 
 /// Why the backend of this name cannot be used here; empty when it can.
 QUADRILLE_API std::string backend_trouble(const std::string& name);

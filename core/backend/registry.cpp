@@ -77,6 +77,14 @@ std::string backend_trouble(const std::string& name) {
   throw Error(ErrorCode::invalid_input, "unknown backend '" + name + "'; the backends are " + known + "auto");
 }
 
+int device_in_turn(int local_rank) {
+#ifdef QUADRILLE_HAVE_CUDA
+  if (const int devices = cuda::count_devices(); devices > 0) return local_rank % devices;
+#endif
+  (void)local_rank;
+  return -1;
+}
+
 Backend& find_backend(const std::string& name, int device) {
   if (name == "auto") return best_backend(device);
   const std::string trouble = backend_trouble(name);

@@ -27,30 +27,31 @@ ArrayWords::ArrayWords(const Parameters& words, const Given& given)
 }
 
 void ArrayWords::check(const void* const* arrays, std::size_t count, const std::string& what) const {
-  const auto refuse = [](const std::string& why) { throw Error(ErrorCode::invalid_input, why); };
-  if (arrays == nullptr) refuse(fmt::format("the list of {} is a null pointer", what));
-  const std::size_t alignment = std::size_t(bits_) / 8;
+  if (arrays == nullptr) throw Error(ErrorCode::invalid_input, fmt::format("the list of {} is a null pointer", what));
   for (std::size_t k = 0; k < count; ++k) {
-    if (arrays[k] == nullptr) refuse(fmt::format("{}[{}] is a null pointer", what, k));
-    if (reinterpret_cast<std::uintptr_t>(arrays[k]) % alignment != 0) {
-      refuse(fmt::format("{}[{}] is not aligned to the {} bytes of its numbers: is 'precision' right?", what, k,
-                         alignment));
-    }
-    const MemoryPlace place = given_.backend.place_of(arrays[k]);
-    if (place == MemoryPlace::other_device) {
-      refuse(fmt::format("{}[{}] is in the memory of another GPU than that of the context ({})", what, k,
-                         given_.backend.ordinal()));
-    }
-    if (place == MemoryPlace::device && given_.backend.host_memory()) {
-      refuse(
-          fmt::format("{}[{}] is in the memory of a GPU, but this context has the backend {}: use a context with "
-                      "`backend: cuda` and `where: device`",
-                      what, k, given_.backend.name()));
-    }
-    if (place == (on_device_ ? MemoryPlace::host : MemoryPlace::device)) {
-      refuse(fmt::format("{}[{}] is in the memory of {}: use `where: {}`", what, k, on_device_ ? "the host" : "the GPU",
-                         on_device_ ? "host" : "device"));
-    }
+    check(arrays[k], fmt::format("{}[{}]", what, k), std::size_t(bits_) / 8, on_device_);
+  }
+}
+
+void ArrayWords::check(const void* array, const std::string& name, std::size_t number_bytes, bool on_device) const {
+  const auto refuse = [&](const std::string& why) { throw Error(ErrorCode::invalid_input, name + " is " + why); };
+  if (array == nullptr) refuse("a null pointer");
+  if (reinterpret_cast<std::uintptr_t>(array) % number_bytes != 0) {
+    refuse(fmt::format("not aligned to the {} bytes of its numbers: is 'precision' right?", number_bytes));
+  }
+  const MemoryPlace place = given_.backend.place_of(array);
+  if (place == MemoryPlace::other_device) {
+    refuse(fmt::format("in the memory of another GPU than that of the context ({})", given_.backend.ordinal()));
+  }
+  if (place == MemoryPlace::device && given_.backend.host_memory()) {
+    refuse(
+        fmt::format("in the memory of a GPU, but this context has the backend {}: use a context with "
+                    "`backend: cuda` and `where: device`",
+                    given_.backend.name()));
+  }
+  if (place == (on_device ? MemoryPlace::host : MemoryPlace::device)) {
+    refuse(fmt::format("in the memory of {}: use `where: {}`", on_device ? "the host" : "the GPU",
+                       on_device ? "host" : "device"));
   }
 }
 

@@ -66,6 +66,8 @@ class ArrayWords {
   /// Throws ErrorCode::invalid_input, naming the array, unless arrays[0 .. count) are `count` pointers to where the
   /// words say, aligned to their numbers.
   void check(const void* const* arrays, std::size_t count, const std::string& what) const;
+  /// The same of one array `name`, of numbers of `number_bytes` bytes, which must be on the device or must not be.
+  void check(const void* array, const std::string& name, std::size_t number_bytes, bool on_device) const;
   /// Throws ErrorCode::invalid_input unless `bytes` of the words, when given, is `needed`.
   static void check_bytes(const Parameters& words, std::size_t needed);
   /// Work on the arrays begins when they are ready.

@@ -192,8 +192,6 @@ std::string help_on(const char* topic) {
       if (topic_words[0] == table->name) return words_help(*table);
     }
   }
-  static std::mutex tasks;  // of modules are found by the first who asks
-  const std::lock_guard lock(tasks);
   std::string text = help_text(topic_words);
   if (topic_words.empty()) text += "\nWords of the C API: context, links, spinors\n";
   return text;
@@ -208,6 +206,7 @@ Context::Context(Backend& works_on, int with_threads, ContextRanks with_ranks)
       on(std::move(with_ranks)),
       log("quadrille", std::make_shared<CallbackSink>(*this)) {
   log.set_level(spdlog::level::off);
+  log.set_error_handler([](const std::string&) {});  // spdlog's own writes to stderr what a callback has thrown
 }
 
 Context::Context(Backend& works_on, int with_threads, const spdlog::logger& says, JobRun& of)

@@ -84,6 +84,7 @@ LinkArrays::LinkArrays(const Parameters& words, const Lattice& lattice, const vo
   ArrayWords::check_bytes(words, array_bytes_);
   undo_factors(words);
   if (!openqcd) return;
+  words_.check(arrays[1], "links[1], the list of points ipt,", sizeof(int), false);
   const int* const points = static_cast<const int*>(arrays[1]);
   take_points(points);
   if (divided) faces_ = std::make_unique<OpenQcdFaces>(lattice, arrays_[0], points, words_.bits());
@@ -102,7 +103,6 @@ void LinkArrays::undo_factors(const Parameters& words) {
 
 /// Even points must be the first half of all, each once, odd ones the second.
 void LinkArrays::take_points(const int* points) {
-  if (points == nullptr) throw Error(ErrorCode::invalid_input, "links[1], the list of points ipt, is a null pointer");
   const Extents& extents = layout_.extents;
   std::vector<bool> met(std::size_t(2 * std::int64_t(extents.sites)));
   for (int parity = 0; parity < 2; ++parity) {

@@ -5,17 +5,35 @@
 #include "input/tasks/module_task.h"
 #include "input/tasks/propagator.h"
 #include "input/tasks/solver_study.h"
+#include "modules/loader.h"
+
+#include <deque>
+#include <mutex>
 
 namespace quadrille {
 
-const std::deque<TaskEntry>& task_registry() {
+namespace {
+
+std::mutex modules_lock;  ///< held where modules are counted or loaded: contexts of several threads ask for tasks
+
+}  // namespace
+
+std::vector<const TaskEntry*> task_registry() {
+  const std::lock_guard lock(modules_lock);
   static std::deque<TaskEntry> entries = {propagator_task(), mesons_task(), critical_mass_task(), solver_study_task()};
   static std::size_t taken = 0;  // modules whose tasks are among them
   for (; taken < modules().size(); ++taken) {
     const Module& module = modules()[taken];
     for (std::size_t k = 0; k < module.tasks.size(); ++k) entries.push_back(module_task(module, k));
   }
-  return entries;
+  std::vector<const TaskEntry*> all;
+  for (const TaskEntry& entry : entries) all.push_back(&entry);
+  return all;
+}
+
+void load_tasks(const std::string& file) {
+  const std::lock_guard lock(modules_lock);
+  (void)load_module(file);
 }
 
 }  // namespace quadrille

@@ -3,7 +3,6 @@
 
 #include "core/parameters/parameters.h"
 
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -51,7 +50,11 @@ struct TaskEntry {
   std::size_t module_task = 0;     ///< its number in the module
 };
 
-/// The tasks of the program, then those of all modules that are loaded. Entries stay where they are.
-const std::deque<TaskEntry>& task_registry();
+/// The tasks of the program, then those of all modules that are loaded, at this time. Entries stay where they are. May
+/// be called by several threads at once, as load_tasks() may.
+std::vector<const TaskEntry*> task_registry();
+
+/// Loads a module with its tasks (modules/loader.h: load_module).
+void load_tasks(const std::string& file);
 
 }  // namespace quadrille

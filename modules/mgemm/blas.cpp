@@ -21,11 +21,6 @@ CBLAS_TRANSPOSE transpose(const DenseView<const T>& view) {
   return view.by_rows ? CblasTrans : CblasNoTrans;
 }
 
-struct BlasUsers {
-  std::mutex mutex;
-  int count = 0, before = 1;
-} blas_users;
-
 void set_blas_threads(int threads) {
   if (threads == openblas_get_num_threads()) return;
   // OpenBLAS's flavour for OpenMP may set the number of OpenMP's threads along with its own.
@@ -34,23 +29,26 @@ void set_blas_threads(int threads) {
   if (omp_get_max_threads() != own) omp_set_num_threads(own);
 }
 
+/// Who wants what number of threads, on all threads of the process; `before`: the number where nobody wants any.
+struct BlasUsers {
+  std::mutex mutex;
+  int one = 0, all = 0, before = 1;
+
+  void change(int& users, int by) {
+    const std::lock_guard lock(mutex);
+    if (one + all == 0) before = openblas_get_num_threads();
+    users += by;
+    set_blas_threads(one > 0 ? 1 : all > 0 ? omp_get_max_threads() : before);
+  }
+} blas_users;
+
 }  // namespace
 
-OneBlasThread::OneBlasThread() {
-  const std::lock_guard lock(blas_users.mutex);
-  if (blas_users.count++ > 0) return;
-  blas_users.before = openblas_get_num_threads();
-  set_blas_threads(1);
-}
+OneBlasThread::OneBlasThread() { blas_users.change(blas_users.one, 1); }
+OneBlasThread::~OneBlasThread() { blas_users.change(blas_users.one, -1); }
 
-OneBlasThread::~OneBlasThread() {
-  const std::lock_guard lock(blas_users.mutex);
-  if (--blas_users.count == 0) set_blas_threads(blas_users.before);
-}
-
-AllBlasThreads::AllBlasThreads() : before_(openblas_get_num_threads()) { set_blas_threads(omp_get_max_threads()); }
-
-AllBlasThreads::~AllBlasThreads() { set_blas_threads(before_); }
+AllBlasThreads::AllBlasThreads() { blas_users.change(blas_users.all, 1); }
+AllBlasThreads::~AllBlasThreads() { blas_users.change(blas_users.all, -1); }
 
 void dense_product(double alpha, DenseView<const double> a, DenseView<const double> b, double beta,
                    DenseView<double> c) {

@@ -23,15 +23,13 @@ class OneBlasThread {
 };
 
 /// While one lives, OpenBLAS uses as many threads per call as OpenMP would: for comparisons with its own products.
+/// A OneBlasThread of any thread comes first.
 class AllBlasThreads {
  public:
   AllBlasThreads();
   ~AllBlasThreads();
   AllBlasThreads(const AllBlasThreads&) = delete;
   AllBlasThreads& operator=(const AllBlasThreads&) = delete;
-
- private:
-  int before_;
 };
 
 /// The longest extent and leading dimension that dense_product takes.

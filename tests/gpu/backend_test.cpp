@@ -55,6 +55,17 @@ TEST(CudaBackend, BytesComeBackAsTheyWent) {
   }
 }
 
+/// Others in the process use the device's default pool: it gives memory back as they have set it.
+TEST(CudaBackend, TheDefaultPoolIsLeftToOthers) {
+  void* memory = backend().allocate(1 << 20);
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t threshold = 1;
+  ASSERT_EQ(cudaDeviceGetDefaultMemPool(&pool, backend().ordinal()), cudaSuccess);
+  ASSERT_EQ(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold), cudaSuccess);
+  EXPECT_EQ(threshold, 0u);
+  backend().release(memory, 1 << 20);
+}
+
 TEST(CudaBackend, MemoryThatRunsOutIsAClearErrorAndTheDeviceWorksOn) {
   const std::size_t before = backend().allocated_bytes();
   try {
@@ -64,7 +75,7 @@ TEST(CudaBackend, MemoryThatRunsOutIsAClearErrorAndTheDeviceWorksOn) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported);
     EXPECT_NE(error.message().find("1125899906842624 bytes"), std::string::npos) << error.message();
     EXPECT_NE(error.message().find("are free on the GPU " + backend().device()), std::string::npos) << error.message();
-    EXPECT_NE(error.message().find("CUDA: cudaMallocAsync: "), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("CUDA: cudaMallocFromPoolAsync: "), std::string::npos) << error.message();
   }
   EXPECT_EQ(backend().allocated_bytes(), before);
   const Lattice lattice({8, 8, 8, 8});

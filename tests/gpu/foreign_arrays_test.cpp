@@ -90,11 +90,14 @@ TEST(ForeignArrays, LinksAndSpinorsOnTheDeviceAreThoseOfTheHost) {
   const DeviceCopy device_x(b.data.data(), b.data.size() * sizeof(Complex));
   from = device_b.get();
   to = device_x.get();
-  ASSERT_EQ(quadrille_solver_solve(host.solver(host.op(of_device, operator_words), solver_words), "where: device",
-                                   &from, &to, 1, &report),
-            QUADRILLE_DONE)
+  quadrille_solver* const solver = host.solver(host.op(of_device, operator_words), solver_words);
+  const std::size_t copied = testing::backend().copied_bytes();
+  const void* const device_links = on_device.get();
+  ASSERT_EQ(quadrille_gauge_update(of_device, "{order: cps, where: device}", &device_links, 1), QUADRILLE_DONE)
       << host.message();
+  ASSERT_EQ(quadrille_solver_solve(solver, "where: device", &from, &to, 1, &report), QUADRILLE_DONE) << host.message();
   EXPECT_EQ(report.host_bytes, 0u);
+  EXPECT_LT(testing::backend().copied_bytes() - copied, b.data.size()) << "sums and signs only, no field";
   EXPECT_EQ(device_x.fetched<Complex>(), x.data);
 }
 

@@ -138,6 +138,12 @@ class Hosts(HostTest):
                 self.assertEqual([int(t) for t, _ in lines], list(range(8)))
                 np.testing.assert_allclose([float(c) for _, c in lines], wanted, rtol=1e-12)
 
+    def test_memory_that_runs_out_in_any_call(self):
+        line, = self.host("short_of_memory_cpp")
+        failures, wrong = re.fullmatch(r"(\d+) failures, (\d+) wrong", line).groups()
+        self.assertEqual(wrong, "0")
+        self.assertGreater(int(failures), 40)
+
     def test_pkg_config(self):
         if shutil.which("pkg-config") is None:
             self.skipTest("there is no pkg-config")
@@ -169,12 +175,20 @@ class Hosts(HostTest):
         symbols = subprocess.run(["nm", "-D", "--defined-only", library()], text=True, capture_output=True,
                                  check=True).stdout
         functions = sorted(name for name in (line.split()[-1] for line in symbols.splitlines())
-                           if name.startswith("quadrille_"))
+                           if not name.startswith((".", "_Z")))  # what is not C++
         dynamic = subprocess.run(["readelf", "-d", library()], text=True, capture_output=True, check=True).stdout
         soname = re.search(r"SONAME.*\[(.*)\]", dynamic).group(1)
         found = [f"soname {soname}"] + [f"function {name}" for name in functions] + self.host("layout")
         with open(os.path.join(HERE, "abi.txt")) as stream:
             self.assertEqual(found, stream.read().splitlines())
+
+    def test_the_constants_of_fortran_are_those_of_c(self):
+        in_c = {line.split()[0].lower(): line.split()[1] for line in self.host("layout")}
+        with open(os.path.join(PREFIX, "share", "quadrille", "fortran", "quadrille.f90")) as stream:
+            lists = re.findall(r"parameter, public :: (.*?)\n(?!\s{6})", stream.read(), re.DOTALL)
+        in_fortran = {name: value for text in lists for name, value in re.findall(r"(quadrille_\w+) = (\d+)", text)}
+        self.assertGreater(len(in_fortran), 20)
+        self.assertEqual({name: in_c.get(name) for name in in_fortran}, in_fortran)
 
 
 class RankTest(ProgramTest):

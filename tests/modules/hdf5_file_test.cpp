@@ -52,6 +52,22 @@ TEST_F(Hdf5, ReadsWhatWasWritten) {
   EXPECT_EQ(file.attribute("none"), std::nullopt);
 }
 
+/// A host that uses HDF5 itself keeps what it does with errors.
+TEST_F(Hdf5, ThePrintingOfErrorsStaysAsItWas) {
+  const auto host = [](hid_t, void*) -> herr_t { return 0; };
+  H5E_auto2_t before = nullptr, after = nullptr;
+  void *data = nullptr, *data_after = nullptr;
+  ASSERT_GE(H5Eget_auto2(H5E_DEFAULT, &before, &data), 0);
+  ASSERT_GE(H5Eset_auto2(H5E_DEFAULT, host, &folder_), 0);
+  write_hdf5(path_, "x", {{2}, {1, 2}});
+  EXPECT_THAT(what("y", 1), HasSubstr("has no dataset"));
+  EXPECT_EQ(Hdf5Reader(path_).attribute("none"), std::nullopt);
+  ASSERT_GE(H5Eget_auto2(H5E_DEFAULT, &after, &data_after), 0);
+  EXPECT_EQ(after, H5E_auto2_t(host));
+  EXPECT_EQ(data_after, &folder_);
+  ASSERT_GE(H5Eset_auto2(H5E_DEFAULT, before, data), 0);
+}
+
 TEST_F(Hdf5, WhatIsWrongIsSaidWithItsPlace) {
   add_dataset(path_, "x", {2, 3}, {1, 2, 3, 4, std::numeric_limits<double>::infinity(), 6});
   add_dataset(path_, "whole", {2}, {1, 2}, H5T_STD_I32LE);

@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
 #ifdef QUADRILLE_TEST_GPU
   if (argc == 2 && std::string_view(argv[1]) == "--hosts-apart")
     ::setenv("NCCL_HOSTID", ("rank " + std::to_string(ranks().rank())).c_str(), 1);
-  const quadrille::UseLane on_its_device(quadrille::find_backend("cuda", ranks().local_rank()), nullptr);
+  const quadrille::UseLane on_its_device(
+      quadrille::find_backend("cuda", quadrille::device_in_turn(ranks().local_rank())), nullptr);
   const char* const transport = std::getenv("QUADRILLE_TRANSPORT");
   if (transport != nullptr && std::string_view(transport) == "nccl" && ranks_share_gpus()) {
     if (ranks().rank() == 0) std::printf("skipped: NCCL needs a GPU for each of %d ranks\n", ranks().size());

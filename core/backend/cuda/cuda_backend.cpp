@@ -73,6 +73,13 @@ void check_memory(cudaError_t status, const char* call, const MemoryNeed& need) 
   });
 }
 
+int count_devices() {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) == cudaSuccess) return devices;
+  (void)cudaGetLastError();
+  return 0;
+}
+
 std::string trouble() {
   static const std::string reason = [] {
     int devices = 0;
@@ -264,7 +271,7 @@ class CudaBackend final : public Backend {
     if (!reason.empty()) throw Error(ErrorCode::unsupported, "CUDA: " + reason);
     QUADRILLE_CUDA_CHECK(cudaGetDevice(&device_));
     QUADRILLE_CUDA_CHECK(cudaGetDeviceProperties(&properties_, device_));
-    keep_released_memory();
+    make_pool();
     first_.emplace();
   }
 
@@ -281,8 +288,14 @@ class CudaBackend final : public Backend {
     (void)cudaFreeAsync(memory, stream());  // fails only after a fatal error, which an earlier call has reported
     allocated_ -= bytes;
   }
-  void copy_in(void* to, const void* host, std::size_t bytes) override { lane().staging().in(to, host, bytes); }
-  void copy_out(void* host, const void* from, std::size_t bytes) override { lane().staging().out(host, from, bytes); }
+  void copy_in(void* to, const void* host, std::size_t bytes) override {
+    lane().staging().in(to, host, bytes);
+    copied_ += bytes;
+  }
+  void copy_out(void* host, const void* from, std::size_t bytes) override {
+    lane().staging().out(host, from, bytes);
+    copied_ += bytes;
+  }
   std::unique_ptr<TransferBuffer> transfer_buffer(std::size_t bytes) override { return make_transfer_buffer(bytes); }
   void synchronize() override { QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(stream())); }
 
@@ -339,6 +352,7 @@ class CudaBackend final : public Backend {
   std::size_t allocated_bytes() const override { return allocated_; }
   std::size_t peak_bytes() const override;
   std::size_t allocations() const override { return allocations_; }
+  std::size_t copied_bytes() const override { return copied_; }
 
   std::unique_ptr<Lane> make_lane() override {
     const UseLane on_this_device(*this, lane_here);
@@ -362,9 +376,13 @@ class CudaBackend final : public Backend {
 
  private:
   CudaLane& lane() const { return lane_here != nullptr ? *lane_here : const_cast<CudaLane&>(*first_); }
-  /// Memory that fields give back stays with the process: the next field takes it without a call to the driver.
-  void keep_released_memory() {
-    QUADRILLE_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool_, device_));
+  /// A pool of its own, as the device's default one is for all in the process. Memory that fields give back stays in
+  /// it: the next field takes it without a call to the driver.
+  void make_pool() {
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location = {cudaMemLocationTypeDevice, device_};
+    QUADRILLE_CUDA_CHECK(cudaMemPoolCreate(&pool_, &properties));
     std::uint64_t threshold = UINT64_MAX;
     QUADRILLE_CUDA_CHECK(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &threshold));
   }
@@ -375,24 +393,26 @@ class CudaBackend final : public Backend {
   std::optional<CudaLane> first_;
   std::atomic<std::size_t> allocated_{0};
   std::atomic<std::size_t> allocations_{0};
+  std::atomic<std::size_t> copied_{0};
 };
 
 void* CudaBackend::take(std::size_t bytes, const char* what, const char* advice) {
   void* memory = nullptr;
-  cudaError_t status = cudaMallocAsync(&memory, std::max<std::size_t>(bytes, 1), stream());
+  const auto ask = [&] { return cudaMallocFromPoolAsync(&memory, std::max<std::size_t>(bytes, 1), pool_, stream()); };
+  cudaError_t status = ask();
   if (status == cudaErrorMemoryAllocation) {  // what the pool keeps may be in the wrong pieces
     (void)cudaGetLastError();
     synchronize();
     QUADRILLE_CUDA_CHECK(cudaMemPoolTrimTo(pool_, 0));
-    status = cudaMallocAsync(&memory, bytes, stream());
+    status = ask();
   }
   while (status == cudaErrorMemoryAllocation && others_give_way()) {
     (void)cudaGetLastError();
     synchronize();
-    status = cudaMallocAsync(&memory, bytes, stream());
+    status = ask();
   }
   check_memory(
-      status, "cudaMallocAsync",
+      status, "cudaMallocFromPoolAsync",
       {.bytes = bytes, .what = what, .advice = fmt::format("fields hold {} bytes; {}", allocated_bytes(), advice)});
   return memory;
 }
@@ -454,15 +474,13 @@ std::size_t CudaBackend::peak_bytes() const {
   return std::size_t(most);
 }
 
-/// While it lives, this thread works on device `number`, round robin; negative: it stays where it is.
+/// While it lives, this thread works on device `number`; negative: it stays where it is.
 class UseDevice {
  public:
   explicit UseDevice(int number) {
     QUADRILLE_CUDA_CHECK(cudaGetDevice(&before_));
     if (number < 0) return;
-    int devices = 1;
-    QUADRILLE_CUDA_CHECK(cudaGetDeviceCount(&devices));
-    QUADRILLE_CUDA_CHECK(cudaSetDevice(number % devices));
+    QUADRILLE_CUDA_CHECK(cudaSetDevice(number));
   }
   ~UseDevice() { (void)cudaSetDevice(before_); }
   UseDevice(const UseDevice&) = delete;
@@ -496,6 +514,12 @@ void finish_reduction(const Reduction& reduction, double* sums, int count) {
 }  // namespace cuda
 
 Backend& cuda_backend() { return cuda::backend(); }
-Backend& cuda_backend_of(int number) { return cuda::backend(number); }
+Backend& cuda_backend_of(int number) {
+  if (const int devices = cuda::count_devices(); number >= devices) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("there is no GPU {}: there are {} here, numbered from 0", number, devices));
+  }
+  return cuda::backend(number);
+}
 
 }  // namespace quadrille

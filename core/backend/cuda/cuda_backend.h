@@ -9,10 +9,14 @@ namespace quadrille {
 
 /// The backend of the current device, made at the first call. ErrorCode::unsupported without a usable GPU.
 Backend& cuda_backend();
-/// The same; when it is not made yet, of device `number`, of as many as there are.
+/// The same; when it is not made yet, of device `number`; ErrorCode::unsupported where there is none of that
+/// number.
 Backend& cuda_backend_of(int number);
 
 namespace cuda {
+
+/// 0 where none answers.
+int count_devices();
 
 /// Why no GPU can be used ("no CUDA-capable device is detected"); empty when one answers.
 std::string trouble();

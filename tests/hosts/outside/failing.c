@@ -9,14 +9,20 @@
 
 static int calls = 0, wrong = 0;
 
+/* The message of another mistake: what a call says must be its own. */
+static void mark(void) {
+  quadrille_context* none = NULL;
+  (void)quadrille_context_create("{mark: 1}", &none);
+}
+
 static void expect(quadrille_status wanted, quadrille_status got, const char* line, int number) {
   const char* message = quadrille_message(NULL);
   ++calls;
-  if (got == wanted && (got == QUADRILLE_DONE || strlen(message) > 0)) return;
+  if (got == wanted && (got == QUADRILLE_DONE || (strlen(message) > 0 && strstr(message, "'mark'") == NULL))) return;
   ++wrong;
   printf("line %d: %s gives %d, not %d: %s\n", number, line, (int)got, (int)wanted, message);
 }
-#define EXPECT(status, call) expect(status, call, #call, __LINE__)
+#define EXPECT(status, call) (mark(), expect(status, call, #call, __LINE__))
 
 enum { V = 4 * 4 * 4 * 4 };
 

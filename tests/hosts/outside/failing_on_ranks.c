@@ -17,16 +17,23 @@ extern void __lsan_enable(void) __attribute__((weak));
 
 static int calls = 0, wrong = 0, rank = 0;
 
+/* The message of another mistake: what a call says must be its own. */
+static void mark(void) {
+  quadrille_context* none = NULL;
+  (void)quadrille_context_create("{mark: 1}", &none);
+}
+
 static void expect(quadrille_status wanted, quadrille_status got, const char* line, int number) {
   const char* message = quadrille_message(NULL);
   ++calls;
-  if (got == wanted && (got == QUADRILLE_DONE || strlen(message) > 0)) return;
+  if (got == wanted && (got == QUADRILLE_DONE || (strlen(message) > 0 && strstr(message, "'mark'") == NULL))) return;
   ++wrong;
   printf("rank %d, line %d: %s gives %d, not %d: %s\n", rank, number, line, (int)got, (int)wanted, message);
 }
-#define EXPECT(status, call) expect(status, call, #call, __LINE__)
+#define EXPECT(status, call) (mark(), expect(status, call, #call, __LINE__))
 /* The mistake is rank 1's: `call` is what it does wrong, and what both say afterwards is right again. */
-#define ON_ONE(status, call) expect(rank == 1 ? status : QUADRILLE_FAILED_ELSEWHERE, call, #call, __LINE__)
+#define ON_ONE(status, call) \
+  (mark(), expect(rank == 1 ? status : QUADRILLE_FAILED_ELSEWHERE, call, #call, __LINE__))
 
 enum { V = 4 * 4 * 4 * 4 }; /* of each rank */
 

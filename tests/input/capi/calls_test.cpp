@@ -25,6 +25,7 @@ namespace quadrille {
 namespace {
 
 using namespace testing;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr Dims dims{4, 4, 4, 8};
@@ -396,6 +397,27 @@ TEST(CApi, ArraysThatCannotBeHaveACode) {
             QUADRILLE_INVALID_INPUT);
   EXPECT_EQ(quadrille_gauge_create(s.host.context, "{start: cold, dims: [4, 4, 4, 4]}", nullptr),
             QUADRILLE_INVALID_INPUT);
+}
+
+/// Lists that are made once for the process, by whoever asks first. In a process of its own (ctest) they are new.
+TEST(CApi, ListsOfTwoThreadsAreWhole) {
+  std::vector<std::string> schemas(2), helps(2);
+  const auto ask = [&](std::size_t k) {
+    const Host host(one_thread);
+    const char *schema = nullptr, *help = nullptr, *json = nullptr;
+    EXPECT_EQ(quadrille_schema(host.context, &schema), QUADRILLE_DONE) << host.message();
+    schemas[k] = schema;
+    EXPECT_EQ(quadrille_help(host.context, "", &help), QUADRILLE_DONE) << host.message();
+    helps[k] = help;
+    EXPECT_EQ(quadrille_job_run(host.context, nullptr, "{run: [{task: mesons}]}", "nowhere", &json),
+              QUADRILLE_INVALID_INPUT);
+  };
+  std::thread other([&] { ask(1); });
+  ask(0);
+  other.join();
+  EXPECT_EQ(schemas[0], schemas[1]);
+  EXPECT_EQ(helps[0], helps[1]);
+  EXPECT_THAT(schemas[0], AllOf(HasSubstr("\"spinors\""), HasSubstr("\"context\""), HasSubstr("\"solver_study\"")));
 }
 
 /// Solves and products in contexts of their own, at the same time, have the bits that they have alone.

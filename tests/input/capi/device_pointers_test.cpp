@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 TEST(DevicePointers, AreRefusedInAContextOnTheCpu) {
   if (::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr) GTEST_SKIP() << "a driver is loaded already";
   const Host host;
-  std::vector<double> links(256 * 72);
+  std::vector<double> links(256 * 72), other_links(links);
   const void* from = links.data();
   void* to = links.data();
   quadrille_gauge* gauge = host.gauge("{start: hot, dims: [4, 4, 4, 4]}");
@@ -35,6 +35,17 @@ TEST(DevicePointers, AreRefusedInAContextOnTheCpu) {
   quadrille_gauge* made = nullptr;
   EXPECT_EQ(quadrille_gauge_from_memory(host.context, "{dims: [4, 4, 4, 4]}", &from, 1, &made),
             QUADRILLE_INVALID_INPUT);
+
+  std::vector<int> points(257);
+  const void* openqcd[] = {other_links.data(), points.data()};
+  fake(points.data(), 0);
+  EXPECT_EQ(quadrille_gauge_from_memory(host.context, "{dims: [4, 4, 4, 4], order: openqcd}", openqcd, 2, &made),
+            QUADRILLE_INVALID_INPUT);
+  EXPECT_THAT(host.message(), HasSubstr("links[1], the list of points ipt, is in the memory of a GPU"));
+  openqcd[1] = reinterpret_cast<const char*>(points.data()) + 1;
+  EXPECT_EQ(quadrille_gauge_from_memory(host.context, "{dims: [4, 4, 4, 4], order: openqcd}", openqcd, 2, &made),
+            QUADRILLE_INVALID_INPUT);
+  EXPECT_THAT(host.message(), HasSubstr("links[1], the list of points ipt, is not aligned to the 4 bytes"));
 
   fake(from, 1);  // managed: the host reads and writes it, too
   EXPECT_EQ(cpu_backend().place_of(from), MemoryPlace::both);
