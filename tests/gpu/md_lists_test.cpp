@@ -245,6 +245,7 @@ TEST(CudaDynamics, NamesABondWithoutLength) {
   std::copy_n(system.positions.begin(), 3, system.positions.begin() + 3);
   system.positions[3] += 1;
   system.bonds.push_back({1, 0, 0, 1});
+  system.exclusions.push_back({0, 1});
   std::vector<double> v(system.positions.size());
   v[0] = 8;
   DynamicsOptions options;

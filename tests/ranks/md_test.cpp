@@ -237,6 +237,7 @@ TEST(RankForcesTogether, FailInTheMidstOfSteps) {
   std::copy_n(system.positions.begin(), 3, system.positions.begin() + 3);
   system.positions[3] += 1;
   system.bonds.push_back({0, 1, 0, 1});
+  system.exclusions.push_back({0, 1});
   v.assign(system.positions.size(), 0);
   v[0] = 8;
   options.lists.forces.coulomb = Coulomb::none;

@@ -308,7 +308,8 @@ void CudaListEngine<T>::launch(const Gate& gate, float safe_ratio) {
   launch_list_pass({last_, charged(), typed(), false}, problem(), lists(), out, pass(gate, safe_ratio));
   if (!shares_.several()) return;
   agree_on_halt(gate);
-  if (halted().reasons == 0) shares_.gather(out, slots_ / list_lanes, is_fixed(last_), false);
+  if (halted().reasons == 0)
+    shares_.gather(out, slots_ / list_lanes, false, false);  // what is watched has been agreed on
 }
 
 template <class T>
