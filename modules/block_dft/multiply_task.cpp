@@ -102,7 +102,8 @@ bool on_gpu(const TaskContext& context) { return !context.backend().empty() && c
 constexpr const char* precisions[] = {"double", "single", "both", "mixed", nullptr};
 constexpr quadrille_parameter number = integer("size", nullptr, nullptr, within(1, 4096));
 constexpr quadrille_parameter share = real("occupation", nullptr, nullptr, above_and_up_to(0, 1));
-constexpr quadrille_parameter driver = text("driver", nullptr, nullptr);
+constexpr const char* drivers[] = {"automatic", "own", "blas", "xsmm", nullptr};
+constexpr quadrille_parameter driver = choice("driver", nullptr, nullptr, drivers);
 
 }  // namespace
 
