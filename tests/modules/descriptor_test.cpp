@@ -263,6 +263,10 @@ TEST(Descriptor, TasksAndModulesThatMakeNoSenseAreRefusedByName) {
   using T = quadrille_task;
   using M = quadrille_module;
   expect_refused("task job has the unknown flags 0x8000", unchanged, [](T& t, M&) { t.flags = 0x8000; });
+  expect_refused("task propagator has the name of a task of the program", unchanged,
+                 [](T& t, M&) { t.name = "propagator"; });
+  static const T two[] = {{.name = "job", .run = do_nothing}, {.name = "job", .run = do_nothing}};
+  expect_refused("two tasks 'job'", unchanged, [](T&, M& m) { m.tasks = two, m.task_count = 2; });
   expect_refused("task job has no function 'run'", unchanged, [](T& t, M&) { t.run = nullptr; });
   expect_refused("task job names 'stranger'", unchanged, [](T& t, M&) { t.exactly_one_of = one_of_strangers; });
   expect_refused("task job has a parameter 'task' or 'name'", [](quadrille_parameter& p) { p.name = "name"; });

@@ -467,12 +467,18 @@ class Modules(ProgramTest):
                 self.assertEqual(process.returncode, 1)
                 self.assertRegex(process.stdout, f"refused: the module .*{name}: .*{said}")
                 file = os.path.join(folder, name)
+                                   (built("block_twin")[0], "block_twin.so",
+                                    "a block 'chains' of results.json exists already: that of the module 'quenched' of this "
+                                    "program"),
+                                   (built("own_task")[0], "own_task.so",
+                                    "its descriptor: task propagator has the name of a task of the program"),
                 job = self.write_job({"modules": [file], "run": [{"task": "bad_task"}]})
                 process = self.call("run", job, "--allow-module", file)
                 self.assertEqual(process.returncode, 1)
                 self.assertRegex(process.stderr, f"job.yaml:3:.*{name}: .*{said}")
-        process = self.call("modules", env=search("in_c", "twin"))
-        self.assertIn("a module 'in_c' exists already", process.stdout)
+        process = self.call("modules", env=search("in_c", "twin", "task_twin"))
+        for said in "a module 'in_c' exists already, in ", "a task 'c_echo' exists already: that of the module 'in_c' in ":
+            self.assertIn(said + built("in_c")[1], process.stdout)
         process = self.call("check", self.write_job({"run": [{"task": "c_echo"}]}), env=search("other_abi", "in_c"))
         self.assertEqual(process.returncode, 0)  # a bad one does not stand in the way of a good one
         self.assertIn("other_abi.so", process.stderr)
