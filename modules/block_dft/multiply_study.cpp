@@ -112,14 +112,14 @@ std::vector<StudyRow> measure_on_gpu(const StudyProblem& p, const StudyOptions& 
   std::vector<double> seconds;
   for (int time = 0; time <= options.repeats; ++time) {
     DeviceMatrix c(product.before);
-    const MultiplyReport report = multiply_on_device(1, op_a, a, Transpose::no, b, beta, c, {.eps = p.eps});
+    const MultiplyReport report = multiply(1, op_a, a, Transpose::no, b, beta, c, {.eps = p.eps});
     if (time > 0) seconds.push_back(report.seconds);
     if (time == 1 || report.seconds < row.report.seconds) row.report = report;
     row.bytes = double(a.bytes() + b.bytes() + c.bytes());
-    row.c_occupation = double(c.stored()) / (double(p.m.total()) * double(p.n.total()));
+    row.c_occupation = c.occupation();
     if (options.check && time == 0) {
       DeviceMatrix exact(product.before);
-      multiply_on_device(1, op_a, a, Transpose::no, b, beta, exact, {});
+      multiply(1, op_a, a, Transpose::no, b, beta, exact, {});
       BlockMatrix<double> difference = c.fetch();
       add(1.0, difference, -1.0, exact.fetch());
       row.error = frobenius_norm(difference);

@@ -5,6 +5,7 @@
 #include "core/system/csv.h"
 #include "core/system/log.h"
 #include "core/system/memory.h"
+#include "modules/block_dft/matrix_inputs.h"
 #include "modules/block_dft/multiply_study.h"
 #include "modules/block_dft/random_blocks.h"
 #include "modules/parameters.h"
@@ -96,8 +97,6 @@ Json row_json(const StudyProblem& p, const StudyRow& row, bool on_gpu) {
           {"error", known(row.error.has_value(), row.error.value_or(0))},
           {"dense_seconds", known(row.dense_seconds.has_value(), row.dense_seconds.value_or(0))}};
 }
-
-bool on_gpu(const TaskContext& context) { return !context.backend().empty() && context.backend() != "cpu"; }
 
 constexpr const char* precisions[] = {"double", "single", "both", "mixed", nullptr};
 constexpr quadrille_parameter number = integer("size", nullptr, nullptr, within(1, 4096));
