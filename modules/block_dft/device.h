@@ -76,6 +76,13 @@ QUADRILLE_API double row_sum_norm(const DeviceMatrix& a);
 QUADRILLE_API Filtered filter(DeviceMatrix& a, double eps);
 QUADRILLE_API void require_finite(const DeviceMatrix& a, const std::string& name);
 
+/// Bytes per second that all multiprocessors together read from the device's memory, and again and again from the
+/// second-level cache; measured.
+struct DeviceMemoryRates {
+  double device = 0, cache = 0;
+};
+QUADRILLE_API DeviceMemoryRates device_memory_rates();
+
 /// By cuSOLVER (dsygvd). Errors: further, ErrorCode::unsupported where its library is not found.
 QUADRILLE_API DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatrix& s,
                                                        const CountOccupied& occupied);

@@ -50,6 +50,7 @@ Interval gershgorin(const DeviceMatrix&) { refuse(); }
 double row_sum_norm(const DeviceMatrix&) { refuse(); }
 Filtered filter(DeviceMatrix&, double) { refuse(); }
 void require_finite(const DeviceMatrix&, const std::string&) { refuse(); }
+DeviceMemoryRates device_memory_rates() { refuse(); }
 DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix&, const DeviceMatrix&, const CountOccupied&) { refuse(); }
 
 }  // namespace quadrille::block_dft

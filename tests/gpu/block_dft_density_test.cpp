@@ -94,7 +94,8 @@ TEST(CudaBlockAlgebra, Identities) {
     EXPECT_DOUBLE_EQ(there.occupation(), a.occupation());
     EXPECT_NEAR(trace(there), trace(a), 1e-12 * double(sizes.total()));
   }
-  EXPECT_EQ(trace(DeviceMatrix(some_sizes(3), BlockSizes(some_sizes(3)))), 0);
+  const BlockSizes sizes = some_sizes(3);
+  EXPECT_EQ(trace(DeviceMatrix(sizes, sizes)), 0);
 }
 
 TEST(CudaBlockAlgebra, OtherForms) {
