@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/block_exchange.h"
 #include "modules/take_turns.h"
 
 #include <fmt/format.h>
@@ -126,7 +127,9 @@ class Orthogonal {
     if (function.progress) function.progress(report.iterations, report.residual);
     const double x2 = trace(square), x3 = dot(square, x), x4 = dot(square, square);
     const double of_f = 4 * x3 - 3 * x4, of_g = x2 - 2 * x3 + x4;
-    const double gamma = of_g > 0 ? (electrons - of_f) / of_g : 0;
+    double gamma = of_g > 0 ? (electrons - of_f) / of_g : 0;
+    // The last step is one of fourth order: X^2 alone would double the errors of occupied levels.
+    if (report.converged) gamma = std::clamp(gamma, 0.0, largest_gamma);
     if (gamma > largest_gamma) {
       scale(x, 2.0);
       add(1.0, x, -1.0, square);
@@ -167,11 +170,17 @@ void solve_dense(const Matrix& h, const Matrix& s, const DensityOptions& options
     if (below == 0 || below == n) refuse_mu(*options.mu, below == n, n);
     return below;
   };
-  DenseDensity dense = dense_density(h.to_dense(), s.to_dense(), occupied);
-  const std::size_t homo = std::size_t(occupied(dense.eigenvalues)) - 1;
-  out.mu = options.mu.value_or((dense.eigenvalues[homo] + dense.eigenvalues[homo + 1]) / 2);
-  out.p = Matrix::from_dense(dense.p, h.rows(), h.columns(), Symmetry::symmetric);
-  out.eigenvalues = std::move(dense.eigenvalues);
+  const Matrix whole_h = collected(h), whole_s = collected(s);
+  std::vector<double>& levels = out.eigenvalues;
+  levels.resize(std::size_t(n));
+  out.p = made_on_first(h.rows(), Symmetry::symmetric, [&](const BlockSizes& sizes) {
+    DenseDensity dense = dense_density(whole_h.to_dense(), whole_s.to_dense(), occupied);
+    levels = std::move(dense.eigenvalues);
+    return Matrix::from_dense(dense.p, sizes, sizes, Symmetry::symmetric);
+  });
+  if (h.grid()) h.grid()->ranks().broadcast(levels.data(), levels.size() * sizeof(double), 0);
+  const std::size_t homo = std::size_t(occupied(levels)) - 1;
+  out.mu = options.mu.value_or((levels[homo] + levels[homo + 1]) / 2);
   out.converged = true;
   out.steps.push_back({"dense", *out.mu, double(homo + 1), {}, now() - began});
 }

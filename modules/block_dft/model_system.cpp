@@ -24,6 +24,27 @@ class Lattice {
     }
     return out;
   }
+  /// Sites b > a no farther than `reach` along any axis, in ascending order.
+  std::vector<std::int32_t> later_neighbours(std::int32_t a, double reach, std::int32_t sites) const {
+    std::array<std::vector<int>, 3> near;
+    for (int axis = 0, step = 1; axis < 3; ++axis, step *= length_) {
+      const int at = a / step % length_, most = int(std::min(reach, double(length_)));
+      for (int x = 0; x < length_; ++x) {
+        const int d = std::abs(x - at);
+        if (std::min(d, length_ - d) <= most) near[std::size_t(axis)].push_back(x);
+      }
+    }
+    std::vector<std::int32_t> out;
+    for (const int z : near[2]) {
+      for (const int y : near[1]) {
+        for (const int x : near[0]) {
+          const std::int32_t b = (z * length_ + y) * length_ + x;
+          if (b > a && b < sites) out.push_back(b);
+        }
+      }
+    }
+    return out;
+  }
   double distance(std::int32_t a, std::int32_t b) const {
     double squares = 0;
     for (int axis = 0, step = 1; axis < 3; ++axis, step *= length_) {
@@ -42,13 +63,13 @@ class Lattice {
 Matrix couplings(const ModelOptions& options, std::uint32_t which, double radius) {
   const std::int32_t atoms = options.sizes.count();
   const Lattice lattice(atoms);
+  Matrix out(options.sizes, options.sizes, Symmetry::symmetric);
   std::vector<BlockPlace> places;
   for (std::int32_t i = 0; i < atoms; ++i) {
-    for (std::int32_t j = i + 1; j < atoms; ++j) {
-      if (lattice.distance(i, j) <= options.cutoff) places.push_back({i, j});
+    for (const std::int32_t j : lattice.later_neighbours(i, options.cutoff, atoms)) {
+      if (out.owns(i, j) && lattice.distance(i, j) <= options.cutoff) places.push_back({i, j});
     }
   }
-  Matrix out(options.sizes, options.sizes, Symmetry::symmetric);
   out.reserve(places);
   out.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
     SiteRandom random(options.seed, RandomPurpose::RandomBlocks, std::int64_t(i) * atoms + j, which);
@@ -73,10 +94,11 @@ ModelSystem model_system(const ModelOptions& options) {
   add_identity(out.h, 0.0);
   for (std::int32_t i = 0; i < options.sizes.count(); ++i) {
     SiteRandom random(options.seed, RandomPurpose::RandomBlocks, i, of_levels);
-    double* block = out.h.block(out.h.find(i, i));
     const std::int32_t orbitals = options.sizes.size(i), below = (orbitals + 1) / 2;
+    const std::int64_t slot = out.h.find(i, i);
     for (std::int64_t p = 0; p < orbitals; ++p) {
-      block[p * (orbitals + 1)] = (p < below ? -1 : 1) + 0.2 * (random.uniform() - 0.5);
+      const double level = (p < below ? -1 : 1) + 0.2 * (random.uniform() - 0.5);
+      if (slot >= 0) out.h.block(slot)[p * (orbitals + 1)] = level;
     }
     out.electrons += below;
     out.neutral.push_back(below + options.polarity * (2 * random.uniform() - 1));

@@ -76,6 +76,7 @@ std::vector<double> mulliken_charges(const Matrix& p, const Matrix& s) {
     out[std::size_t(i)] += shared[std::size_t(slot)];
     if (i != j) out[std::size_t(j)] += shared[std::size_t(slot)];
   });
+  if (s.grid()) s.grid()->ranks().sum(out.data(), out.size());
   return out;
 }
 

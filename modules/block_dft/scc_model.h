@@ -16,8 +16,8 @@
 namespace quadrille::block_dft {
 
 struct SccModel {
-  BlockMatrix<double> h0, s;    ///< symmetric; a block is an atom
-  BlockMatrix<double> gamma;    ///< symmetric, [atom][atom]: blocks of 1; without blocks H is H0
+  BlockMatrix<double> h0, s;  ///< symmetric; a block is an atom
+  BlockMatrix<double> gamma;  ///< symmetric, [atom][atom]: blocks of 1; without blocks H is H0; all of it on each rank
   std::vector<double> neutral;  ///< q0 [atom]
   bool charged() const { return gamma.block_count() > 0; }
 };
@@ -26,7 +26,7 @@ struct SccModel {
 /// ErrorCode::numerical for elements that are not finite.
 void require_model(const SccModel& model);
 
-/// q_A of all atoms: P and S are symmetric, P need not have the trace of a density matrix.
+/// q_A of all atoms, on all ranks: P and S are symmetric, P need not have the trace of a density matrix.
 std::vector<double> mulliken_charges(const BlockMatrix<double>& p, const BlockMatrix<double>& s);
 
 /// V at these charges.
