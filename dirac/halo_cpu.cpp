@@ -3,6 +3,8 @@
 #include "core/system/aligned_memory.h"
 #include "core/system/team.h"
 
+#include <cstring>
+
 namespace quadrille {
 namespace {
 
@@ -26,11 +28,10 @@ CpuHalo::CpuHalo(const HopSetup& setup)
     if (communicator.splits(d % 4)) add_face(d);
   }
   for (const Parity p : parities) list_blocks(p);
-  std::vector<Message> messages;
+  std::vector<HostMessage> messages;
   // What a hop forward finds comes from the neighbour forward: it has sent it backward.
-  for (Face& face : faces_)
-    messages.push_back({(face.direction + 4) % 8, face.send.get(), face.receive.get(), face.bytes});
-  channel_ = communicator.channel(std::move(messages));
+  for (const Face& face : faces_) messages.push_back({opposite_direction(face.direction), face.bytes});
+  channel_ = std::make_unique<HostChannel>(communicator, messages);
 }
 
 void CpuHalo::add_face(int d) {
@@ -48,12 +49,11 @@ void CpuHalo::add_face(int d) {
   }
   const std::size_t sites = face.to_pack[0].size() * std::size_t(lanes);
   face.bytes = sites * (half_spinor * number_bytes_ + (setup_.spinor.has_norms() ? sizeof(float) : 0));
-  face.send = aligned_memory(face.bytes);
-  face.receive = aligned_memory(face.bytes);
   const int last = layout_.lane_grid()[std::size_t(mu)] - 1;
   if (last == 0) return;
   for (int lane = 0; lane < lanes; ++lane)
     face.from_here.push_back(layout_.lane_coordinate(lane, mu) != (d < 4 ? 0 : last));
+  face.packed = aligned_memory(face.bytes);
 }
 
 void CpuHalo::list_blocks(Parity p) {
@@ -62,9 +62,9 @@ void CpuHalo::list_blocks(Parity p) {
     (outside[block] == 0 ? inner_ : edge_)[std::size_t(p)].push_back(std::int32_t(block));
 }
 
-float* CpuHalo::norms(const Face& face, const std::shared_ptr<void>& memory) const {
+float* CpuHalo::norms(const Face& face, void* memory) const {
   const std::size_t numbers = face.to_pack[0].size() * std::size_t(layout_.lanes()) * half_spinor;
-  return reinterpret_cast<float*>(static_cast<std::byte*>(memory.get()) + numbers * number_bytes_);
+  return reinterpret_cast<float*>(static_cast<std::byte*>(memory) + numbers * number_bytes_);
 }
 
 void CpuHalo::start(const Field& x, Parity p, Dagger dagger) {
@@ -73,48 +73,53 @@ void CpuHalo::start(const Field& x, Parity p, Dagger dagger) {
   args.in_norms = x.norms(opposite(p));
   args.upper = dagger == Dagger::Yes ? half_spinor : 0;
   args.lower = half_spinor - args.upper;
-  for (Face& face : faces_) {
+  for (std::size_t k = 0; k < faces_.size(); ++k) {
+    const Face& face = faces_[k];
     const std::vector<std::int32_t>& blocks = face.to_pack[std::size_t(p)];
-    args.out = face.send.get();
-    args.out_norms = norms(face, face.send);
+    void* const packed = face.packed ? face.packed.get() : channel_->outgoing(k);
+    args.out = packed;
+    args.out_norms = norms(face, packed);
     args.blocks = blocks.data();
     args.direction = face.direction;
     team_ranges(std::int64_t(blocks.size()),
                 [&](std::int64_t begin, std::int64_t end) { pack_(args, layout_.lanes(), begin, end); });
+    if (face.packed) std::memcpy(channel_->outgoing(k), packed, face.bytes);
   }
   channel_->start();
 }
 
 void CpuHalo::finish() {
   channel_->finish();
-  for (Face& face : faces_) {
-    if (face.from_here.empty()) continue;
+  for (std::size_t k = 0; k < faces_.size(); ++k) {
+    if (!faces_[k].packed) continue;
+    void* const ghosts = channel_->incoming(k);
     switch (setup_.form.precision) {
-      case Precision::Double: fill_inner_lanes<double>(face); break;
-      case Precision::Single: fill_inner_lanes<float>(face); break;
-      case Precision::Half: fill_inner_lanes<std::int16_t>(face); break;
+      case Precision::Double: fill_inner_lanes<double>(faces_[k], ghosts); break;
+      case Precision::Single: fill_inner_lanes<float>(faces_[k], ghosts); break;
+      case Precision::Half: fill_inner_lanes<std::int16_t>(faces_[k], ghosts); break;
     }
   }
 }
 
 template <class Number>
-void CpuHalo::fill_inner_lanes(Face& face) const {
+void CpuHalo::fill_inner_lanes(const Face& face, void* ghosts) const {
   const std::size_t lanes = face.from_here.size(), rows = face.to_pack[0].size();
-  const auto fill = [&](auto* ghosts, const auto* mine, std::size_t count) {
+  const auto fill = [&](auto* come, const auto* mine, std::size_t count) {
     for (std::size_t k = 0; k < count * lanes; ++k) {
-      if (face.from_here[k % lanes] != 0) ghosts[k] = mine[k];
+      if (face.from_here[k % lanes] != 0) come[k] = mine[k];
     }
   };
-  fill(static_cast<Number*>(face.receive.get()), static_cast<const Number*>(face.send.get()), rows * half_spinor);
-  if (setup_.spinor.has_norms()) fill(norms(face, face.receive), norms(face, face.send), rows);
+  fill(static_cast<Number*>(ghosts), static_cast<const Number*>(face.packed.get()), rows * half_spinor);
+  if (setup_.spinor.has_norms()) fill(norms(face, ghosts), norms(face, face.packed.get()), rows);
 }
 
 void CpuHalo::describe(dirac::DslashArgs& args, Parity p) const {
   args.neighbours = neighbours_[std::size_t(p)].data();
   args.outside = outside_[std::size_t(p)].data();
-  for (const Face& face : faces_) {
-    args.ghosts[face.direction] = face.receive.get();
-    args.ghost_norms[face.direction] = norms(face, face.receive);
+  for (std::size_t k = 0; k < faces_.size(); ++k) {
+    const int direction = faces_[k].direction;
+    args.ghosts[direction] = channel_->incoming(k);
+    args.ghost_norms[direction] = norms(faces_[k], channel_->incoming(k));
   }
 }
 

@@ -1,7 +1,7 @@
 // Projected half spinors on their way between ranks, for hopping kernels on a CPU.
 #pragma once
 
-#include "core/comm/communicator.h"
+#include "core/comm/host_channel.h"
 #include "core/layout/vector_layout.h"
 #include "dirac/hop_kernel.h"
 #include "dirac/kernel_table.h"
@@ -36,17 +36,17 @@ class CpuHalo {
     int direction;                                     ///< of the hop
     std::array<std::vector<std::int32_t>, 2> to_pack;  ///< by parity of the result: blocks of the other parity
     std::size_t bytes;                                 ///< of the numbers, then the norms
-    std::shared_ptr<void> send, receive;
     std::vector<std::uint8_t> from_here;  ///< [lane]: 1 where the neighbour is on this rank after all; empty: nowhere
+    std::shared_ptr<void> packed;         ///< what is sent, kept for those lanes
   };
 
   void add_face(int direction);
   void list_blocks(Parity p);
   /// Where the norms begin in `memory` of a face.
-  float* norms(const Face& face, const std::shared_ptr<void>& memory) const;
+  float* norms(const Face& face, void* memory) const;
   /// Lanes that are not at the rank's edge find their neighbours in what this rank has packed itself.
   template <class Number>
-  void fill_inner_lanes(Face& face) const;
+  void fill_inner_lanes(const Face& face, void* ghosts) const;
 
   HopSetup setup_;
   const VectorLayout& layout_;
@@ -55,7 +55,7 @@ class CpuHalo {
   std::vector<Face> faces_;
   std::array<std::vector<std::int32_t>, 2> inner_, edge_, neighbours_;  ///< by parity of the result
   std::array<std::vector<std::uint8_t>, 2> outside_;
-  std::unique_ptr<Channel> channel_;
+  std::unique_ptr<HostChannel> channel_;  ///< message k is that of face k
 };
 
 }  // namespace quadrille

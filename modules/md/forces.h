@@ -36,8 +36,8 @@ struct ForceOptions {
   double dielectric = 78.3;    ///< of the reaction field
   Backend* backend = nullptr;  ///< null: the CPU
   /// Null: this process alone. Else each rank sums the forces on its share of the particles, and all ranks have all of
-  /// them, with the bits of one process. Then every call is collective, with the same arguments on all ranks; on CPUs
-  /// only. It outlives what is made with the options.
+  /// them, with the bits of one process. Then every call is collective, with the same arguments on all ranks; of those
+  /// on GPUs several may share one. It outlives what is made with the options.
   const Communicator* ranks = nullptr;
 };
 

@@ -14,8 +14,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <optional>
 
 namespace quadrille {
 namespace {
@@ -23,25 +21,9 @@ namespace {
 using cuda::DeviceChannel;
 using cuda::DeviceMessage;
 using cuda::DevicePlace;
+using testing::Forced;
 using ::testing::HasSubstr;
 using testing::ranks;
-
-/// For its life QUADRILLE_TRANSPORT has another value, or with null none.
-class Forced {
- public:
-  explicit Forced(const char* transport) {
-    if (const char* now = std::getenv(name)) before_ = now;
-    put(transport);
-  }
-  ~Forced() { put(before_ ? before_->c_str() : nullptr); }
-  Forced(const Forced&) = delete;
-  Forced& operator=(const Forced&) = delete;
-
- private:
-  static constexpr const char* name = "QUADRILLE_TRANSPORT";
-  static void put(const char* value) { value != nullptr ? ::setenv(name, value, 1) : ::unsetenv(name); }
-  std::optional<std::string> before_;
-};
 
 /// NCCL between these ranks, apart from that of other tests; null with the reason.
 struct OwnLinks {
@@ -60,16 +42,6 @@ std::vector<DeviceMessage> both_ways(const Communicator& communicator, std::size
   return messages;
 }
 
-/// What rank `from` sends to a direction in an exchange.
-std::vector<std::uint8_t> text(int from, const DeviceMessage& message, int exchange) {
-  std::vector<std::uint64_t> words(message.bytes / 8 + 1);
-  std::uint64_t word = std::uint64_t(from * 8 + message.direction + 1) * 0x9e3779b97f4a7c15u + std::uint64_t(exchange);
-  for (std::uint64_t& w : words) w = word = word * 6364136223846793005u + 1442695040888963407u;
-  std::vector<std::uint8_t> bytes(message.bytes);
-  std::memcpy(bytes.data(), words.data(), bytes.size());
-  return bytes;
-}
-
 /// Exchanges `times` times; what has come is checked and then destroyed. Whether all was right.
 bool exchanges_right(DeviceChannel& channel, const Communicator& communicator,
                      const std::vector<DeviceMessage>& messages, int times) {
@@ -77,7 +49,7 @@ bool exchanges_right(DeviceChannel& channel, const Communicator& communicator,
   for (int n = 0; n < times; ++n) {
     std::vector<std::vector<std::uint8_t>> sent;
     for (std::size_t k = 0; k < messages.size(); ++k) {
-      sent.push_back(text(communicator.rank(), messages[k], n));
+      sent.push_back(testing::random_text(communicator.rank(), messages[k], n));
       QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(channel.outgoing(k), sent.back().data(), messages[k].bytes,
                                            cudaMemcpyDefault, cuda::stream()));
     }
@@ -88,7 +60,8 @@ bool exchanges_right(DeviceChannel& channel, const Communicator& communicator,
       QUADRILLE_CUDA_CHECK(
           cudaMemcpyAsync(come.data(), channel.incoming(k), come.size(), cudaMemcpyDefault, cuda::stream()));
       QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(cuda::stream()));
-      right &= come == text(communicator.neighbour(opposite_direction(messages[k].direction)), messages[k], n);
+      right &= come ==
+               testing::random_text(communicator.neighbour(opposite_direction(messages[k].direction)), messages[k], n);
       QUADRILLE_CUDA_CHECK(cudaMemsetAsync(const_cast<void*>(channel.incoming(k)), 0xff, come.size(), cuda::stream()));
     }
   }

@@ -235,18 +235,7 @@ class RankJobs(RankTest):
         self.assert_same_chain(one, many, "one", "many")
         self.assertEqual([name for name in os.listdir(self.path("many")) if "unfinished" in name], [])
 
-    def refused_on_gpus(self, tree):
-        """Whether this is the GPU's test: several ranks compute forces between particles on CPUs only."""
-        if harness.BACKEND == "cpu":
-            return False
-        err = self.run_ranks(2, tree, out="bad", status=1)
-        self.assertIn("on CPUs only in this version: choose the backend cpu", err)
-        self.assertEqual(err.count("quadrille: error"), 1, err)
-        return True
-
     def test_dynamics_have_the_bits_of_one_rank(self):
-        if self.refused_on_gpus(dynamics()):
-            return
         for method in ("D", "F"):
             tree = dynamics(method=method)
             one = self.run_job(tree, out="one" + method)
@@ -258,8 +247,6 @@ class RankJobs(RankTest):
                     self.assert_same_dynamics(one, many, "one" + method, out)
 
     def test_stopped_dynamics_go_on_with_other_ranks(self):
-        if self.refused_on_gpus(dynamics()):
-            return
         tree = dynamics(steps=3000, keep_every=10**6)
         one = self.run_job(tree, out="one")
         process = self.start(2, "run", self.write_job(tree), "--out", self.path("many"))
@@ -278,8 +265,6 @@ class RankJobs(RankTest):
     def test_forces_have_the_bits_of_one_rank(self):
         tree = {"run": [{"task": "md_forces", "name": "f", "system": {"source": "random", "particles": 700, "types": 3},
                          "repeats": 1, "forces_csv": "forces.csv"}]}
-        if self.refused_on_gpus(tree):
-            return
         rows = [[{key: value for key, value in row.items() if key not in ("seconds", "pairs_per_second")}
                  for row in results["pair_forces"]["f"]["rows"]]
                 for results in (self.run_job(tree, out="one"), self.run_ranks(2, tree, out="many"))]

@@ -8,7 +8,11 @@
 #include "tests/random_seed.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -53,6 +57,34 @@ inline bool everywhere(const Communicator& communicator, bool holds) {
   double fails = holds ? 0 : 1;
   communicator.maximum(&fails, 1);
   return fails == 0;
+}
+
+/// For its life QUADRILLE_TRANSPORT has another value, or with null none.
+class Forced {
+ public:
+  explicit Forced(const char* transport) {
+    if (const char* now = std::getenv(name)) before_ = now;
+    put(transport);
+  }
+  ~Forced() { put(before_ ? before_->c_str() : nullptr); }
+  Forced(const Forced&) = delete;
+  Forced& operator=(const Forced&) = delete;
+
+ private:
+  static constexpr const char* name = "QUADRILLE_TRANSPORT";
+  static void put(const char* value) { value != nullptr ? ::setenv(name, value, 1) : ::unsetenv(name); }
+  std::optional<std::string> before_;
+};
+
+/// What rank `from` sends to a direction in an exchange; `message` has a direction and a number of bytes.
+template <class SomeMessage>
+std::vector<std::uint8_t> random_text(int from, const SomeMessage& message, int exchange) {
+  std::vector<std::uint64_t> words(message.bytes / 8 + 1);
+  std::uint64_t word = std::uint64_t(from * 8 + message.direction + 1) * 0x9e3779b97f4a7c15u + std::uint64_t(exchange);
+  for (std::uint64_t& w : words) w = word = word * 6364136223846793005u + 1442695040888963407u;
+  std::vector<std::uint8_t> bytes(message.bytes);
+  std::memcpy(bytes.data(), words.data(), bytes.size());
+  return bytes;
 }
 
 }  // namespace quadrille::testing
