@@ -9,7 +9,7 @@
 
 namespace quadrille::block_dft {
 
-/// C = A B of random blocks (random_blocks.h), or C = A B + C; on the grid of m, n and k.
+/// C = A B of random blocks (random_blocks.h), or C = A B + C.
 struct StudyProblem {
   BlockSizes m, n, k;
   double occupation = 0.1;
@@ -27,7 +27,7 @@ struct StudyOptions {
   bool mixed = false;  ///< of matrices in double: also in mixed precision
   int repeats = 5;
   bool check = false;   ///< compare with the product that leaves nothing out
-  bool dense = false;   ///< and with the time of the dense product by OpenBLAS; on one rank
+  bool dense = false;   ///< and with the time of the dense product by OpenBLAS
   bool on_gpu = false;  ///< from the device's memory to the device's memory; drivers and dense do not count
 };
 
@@ -44,8 +44,8 @@ struct StudyRow {
   std::optional<double> dense_seconds{};  ///< median; of the whole matrices in the same precision
 };
 
-/// One row for each driver, and with `mixed` two; they take turns. One row on a GPU. `progress` gets the number of
-/// calls done of all, and may throw. On a grid the times are those of the slowest rank; collective.
+/// One row for each driver, and with `mixed` two; they take turns. On a GPU one row, with `mixed` two. `progress` gets
+/// the number of calls done of all, and may throw. On a grid the times are those of the slowest rank; collective.
 std::vector<StudyRow> measure_products(const StudyProblem& problem, const StudyOptions& options,
                                        const std::function<void(int, int)>& progress);
 

@@ -80,10 +80,10 @@ TEST_F(RankBlockDensity, FunctionsOfMatrices) {
 
 TEST_F(RankBlockDensity, MethodsAgreeWithLapack) {
   DensityOptions density{.method = DensityMethod::dense, .electrons = alone.electrons, .function = {.eps = 1e-9}};
-  const Density exact = density_matrix(alone.h, alone.s, density);
+  const Density<Matrix> exact = density_matrix(alone.h, alone.s, density);
   for (const DensityMethod method : {DensityMethod::sign, DensityMethod::trs4, DensityMethod::dense}) {
     density.method = method;
-    const Density found = density_matrix(shared.h, shared.s, density);
+    const Density<Matrix> found = density_matrix(shared.h, shared.s, density);
     EXPECT_TRUE(found.converged);
     EXPECT_LT(difference(found.p, exact.p), 1e-6) << "method " << int(method);
     EXPECT_NEAR(found.energy, exact.energy, 1e-6);
@@ -122,7 +122,7 @@ TEST_F(RankBlockDensity, WhatIsWrongIsSaidOnAllRanks) {
 
 TEST_F(RankBlockDensity, SelfConsistentCharges) {
   const auto loop = [&](const ModelSystem& system, ScfMethod method) {
-    SccModel model{system.h, system.s, charge_interaction(system.positions, {.hubbard = 1, .screening = 1}),
+    SccModel<Matrix> model{system.h, system.s, charge_interaction(system.positions, {.hubbard = 1, .screening = 1}),
                    system.neutral};
     ScfOptions scf{.method = method};
     scf.density = {.method = DensityMethod::trs4, .electrons = system.electrons, .function = {.eps = 1e-9}};
@@ -130,7 +130,7 @@ TEST_F(RankBlockDensity, SelfConsistentCharges) {
     return self_consistent(model, scf);
   };
   for (const ScfMethod method : {ScfMethod::mixing, ScfMethod::curvy}) {
-    const Scf one = loop(alone, method), many = loop(shared, method);
+    const Scf<Matrix> one = loop(alone, method), many = loop(shared, method);
     EXPECT_TRUE(many.converged);
     EXPECT_NEAR(many.energy, one.energy, 1e-6);
     EXPECT_NEAR(many.electrons, alone.electrons, 1e-6);
