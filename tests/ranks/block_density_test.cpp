@@ -123,7 +123,7 @@ TEST_F(RankBlockDensity, WhatIsWrongIsSaidOnAllRanks) {
 TEST_F(RankBlockDensity, SelfConsistentCharges) {
   const auto loop = [&](const ModelSystem& system, ScfMethod method) {
     SccModel<Matrix> model{system.h, system.s, charge_interaction(system.positions, {.hubbard = 1, .screening = 1}),
-                   system.neutral};
+                           system.neutral};
     ScfOptions scf{.method = method};
     scf.density = {.method = DensityMethod::trs4, .electrons = system.electrons, .function = {.eps = 1e-9}};
     scf.eps_scf = 1e-9;
