@@ -47,6 +47,17 @@ double sum_of_squares(const T* block, std::int64_t count) {
   return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
 }
 
+/// Of A's block (i, j) in `slot` and B's.
+template <class T>
+double dot_of_blocks(const BlockMatrix<T>& a, std::int64_t slot, const BlockMatrix<T>& b, std::int32_t i,
+                     std::int32_t j) {
+  const std::int64_t other = b.find(i, j);
+  if (other < 0) return 0;
+  double sum = 0;
+  for (std::int64_t k = 0; k < numbers(a, i, j); ++k) sum += double(a.block(slot)[k]) * double(b.block(other)[k]);
+  return sum;
+}
+
 template <class T>
 void require_square(const BlockMatrix<T>& a) {
   require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
@@ -305,11 +316,35 @@ double dot(const BlockMatrix<T>& a, const BlockMatrix<T>& b) {
   require_same(a.columns(), b.columns(), "columns of both factors of a dot product");
   if (a.symmetry() != b.symmetry()) return dot(without_symmetry(a), without_symmetry(b));
   return sum_over_blocks(a, [&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    const std::int64_t other = b.find(i, j);
-    if (other < 0) return 0.0;
-    double sum = 0;
-    for (std::int64_t k = 0; k < numbers(a, i, j); ++k) sum += double(a.block(slot)[k]) * double(b.block(other)[k]);
-    return weight(a, i, j) * sum;
+    return weight(a, i, j) * dot_of_blocks(a, slot, b, i, j);
+  });
+}
+
+template <class T>
+std::vector<double> row_dots(const BlockMatrix<T>& a, const BlockMatrix<T>& b) {
+  require_square(a);
+  require_same(a.rows(), b.rows(), "rows of both factors of a dot product");
+  std::vector<double> out(std::size_t(a.rows().count())), shared(std::size_t(a.block_count()));
+  team_for_uneven(a.rows().count(), [&](std::int32_t i) {
+    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
+      shared[std::size_t(slot)] = dot_of_blocks(a, slot, b, i, a.column(slot));
+    }
+  });
+  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+    out[std::size_t(i)] += shared[std::size_t(slot)];
+    if (a.symmetry() != Symmetry::none && i != j) out[std::size_t(j)] += shared[std::size_t(slot)];
+  });
+  return out;
+}
+
+template <class T>
+void scale_by_means(BlockMatrix<T>& a, const std::vector<double>& factor) {
+  team_for_uneven(a.rows().count(), [&](std::int32_t i) {
+    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
+      const std::int32_t j = a.column(slot);
+      const T mean = T((factor[std::size_t(i)] + factor[std::size_t(j)]) / 2);
+      for (std::int64_t k = 0; k < numbers(a, i, j); ++k) a.block(slot)[k] *= mean;
+    }
   });
 }
 
@@ -415,22 +450,24 @@ void require_finite(const BlockMatrix<T>& a, const std::string& name) {
   });
 }
 
-#define QUADRILLE_BLOCK_ALGEBRA(T)                                        \
-  template void scale(BlockMatrix<T>&, T);                                \
-  template void add(T, BlockMatrix<T>&, T, const BlockMatrix<T>&);        \
-  template void add_identity(BlockMatrix<T>&, T);                         \
-  template BlockMatrix<T> transposed(const BlockMatrix<T>&);              \
-  template BlockMatrix<T> without_symmetry(const BlockMatrix<T>&);        \
-  template BlockMatrix<T> with_symmetry(const BlockMatrix<T>&, Symmetry); \
-  template BlockMatrix<T> identity(const BlockSizes&);                    \
-  template double trace(const BlockMatrix<T>&);                           \
-  template double dot(const BlockMatrix<T>&, const BlockMatrix<T>&);      \
-  template double frobenius_norm(const BlockMatrix<T>&);                  \
-  template double max_norm(const BlockMatrix<T>&);                        \
-  template std::vector<double> block_norms(const BlockMatrix<T>&);        \
-  template Interval gershgorin(const BlockMatrix<T>&);                    \
-  template double row_sum_norm(const BlockMatrix<T>&);                    \
-  template Filtered filter(BlockMatrix<T>&, double);                      \
+#define QUADRILLE_BLOCK_ALGEBRA(T)                                                     \
+  template void scale(BlockMatrix<T>&, T);                                             \
+  template void add(T, BlockMatrix<T>&, T, const BlockMatrix<T>&);                     \
+  template void add_identity(BlockMatrix<T>&, T);                                      \
+  template BlockMatrix<T> transposed(const BlockMatrix<T>&);                           \
+  template BlockMatrix<T> without_symmetry(const BlockMatrix<T>&);                     \
+  template BlockMatrix<T> with_symmetry(const BlockMatrix<T>&, Symmetry);              \
+  template BlockMatrix<T> identity(const BlockSizes&);                                 \
+  template double trace(const BlockMatrix<T>&);                                        \
+  template double dot(const BlockMatrix<T>&, const BlockMatrix<T>&);                   \
+  template std::vector<double> row_dots(const BlockMatrix<T>&, const BlockMatrix<T>&); \
+  template void scale_by_means(BlockMatrix<T>&, const std::vector<double>&);           \
+  template double frobenius_norm(const BlockMatrix<T>&);                               \
+  template double max_norm(const BlockMatrix<T>&);                                     \
+  template std::vector<double> block_norms(const BlockMatrix<T>&);                     \
+  template Interval gershgorin(const BlockMatrix<T>&);                                 \
+  template double row_sum_norm(const BlockMatrix<T>&);                                 \
+  template Filtered filter(BlockMatrix<T>&, double);                                   \
   template void require_finite(const BlockMatrix<T>&, const std::string&);
 QUADRILLE_BLOCK_ALGEBRA(double)
 QUADRILLE_BLOCK_ALGEBRA(float)

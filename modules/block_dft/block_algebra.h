@@ -46,6 +46,14 @@ double trace(const BlockMatrix<T>& a);
 template <class T>
 double dot(const BlockMatrix<T>& a, const BlockMatrix<T>& b);
 
+/// For each block row i the sum over its blocks of A_pq B_pq, mirror images included. Square, both of one symmetry.
+template <class T>
+std::vector<double> row_dots(const BlockMatrix<T>& a, const BlockMatrix<T>& b);
+
+/// Block (i, j) of a square A *= (factor[i] + factor[j]) / 2.
+template <class T>
+void scale_by_means(BlockMatrix<T>& a, const std::vector<double>& factor);
+
 template <class T>
 double frobenius_norm(const BlockMatrix<T>& a);
 

@@ -42,10 +42,7 @@ void check_electrons(const TaskContext& context, const BlockSizes& sizes) {
                     "electrons");
 }
 
-void check_backend(const TaskContext& context) {
-  if (context.backend().empty() || context.backend() == "cpu") return;
-  TaskContext::fail(QUADRILLE_UNSUPPORTED, "density matrices run on the CPU only: use --backend cpu");
-}
+bool on_gpu(const TaskContext& context) { return context.backend() == "cuda"; }
 
 FunctionOptions function_options(const TaskContext& context) {
   FunctionOptions options;
@@ -59,14 +56,6 @@ FunctionOptions function_options(const TaskContext& context) {
 double iteration_fraction(double residual, double eps) {
   if (!(residual > 0 && residual < 1)) return 0;
   return std::min(1.0, std::log(residual) / std::log(std::sqrt(eps)));
-}
-
-nlohmann::ordered_json check_json(const TaskContext& context, const BlockMatrix<double>& p,
-                                  const BlockMatrix<double>& h, const BlockMatrix<double>& s) {
-  if (!context.boolean("check")) return nlohmann::ordered_json::object();
-  const double eps = context.has("check_eps") ? context.real("check_eps") : context.real("eps") / 100;
-  const DensityCheck check = check_density(p, h, s, eps);
-  return {{"idempotency", check.idempotency}, {"commutation", check.commutation}};
 }
 
 }  // namespace quadrille::block_dft

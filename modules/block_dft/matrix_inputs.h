@@ -2,6 +2,7 @@
 #pragma once
 
 #include "modules/block_dft/density.h"
+#include "modules/block_dft/device.h"
 #include "modules/parameters.h"
 #include "modules/task.h"
 
@@ -58,10 +59,14 @@ BlockSizes sizes_of(const TaskContext& context);
 /// H or S by the name of its parameter; S is the identity where the job has none.
 BlockMatrix<double> matrix_of(const TaskContext& context, const std::string& name, const BlockSizes& sizes);
 
-/// Fails where H or S has another size than the blocks, `electrons` are more than fit, or the backend is not the CPU.
+/// Fails where H or S has another size than the blocks, or `electrons` are more than fit.
 void check_matrices(const TaskContext& context, const BlockSizes& sizes);
 void check_electrons(const TaskContext& context, const BlockSizes& sizes);
-void check_backend(const TaskContext& context);
+
+bool on_gpu(const TaskContext& context);
+/// In the memory of the host.
+inline const BlockMatrix<double>& on_host(const BlockMatrix<double>& a) { return a; }
+inline BlockMatrix<double> on_host(const DeviceMatrix& a) { return a.fetch(); }
 
 /// eps, max_iterations, order and mixed.
 FunctionOptions function_options(const TaskContext& context);
@@ -70,7 +75,12 @@ FunctionOptions function_options(const TaskContext& context);
 double iteration_fraction(double residual, double eps);
 
 /// idempotency and commutation, where the job wants them.
-nlohmann::ordered_json check_json(const TaskContext& context, const BlockMatrix<double>& p,
-                                  const BlockMatrix<double>& h, const BlockMatrix<double>& s);
+template <class M>
+nlohmann::ordered_json check_json(const TaskContext& context, const M& p, const M& h, const M& s) {
+  if (!context.boolean("check")) return nlohmann::ordered_json::object();
+  const double eps = context.has("check_eps") ? context.real("check_eps") : context.real("eps") / 100;
+  const DensityCheck check = check_density(p, h, s, eps);
+  return {{"idempotency", check.idempotency}, {"commutation", check.commutation}};
+}
 
 }  // namespace quadrille::block_dft

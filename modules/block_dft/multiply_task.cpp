@@ -5,6 +5,8 @@
 #include "core/system/csv.h"
 #include "core/system/log.h"
 #include "core/system/memory.h"
+#include "modules/block_dft/device.h"
+#include "modules/block_dft/matrix_inputs.h"
 #include "modules/block_dft/multiply_study.h"
 #include "modules/block_dft/random_blocks.h"
 #include "modules/parameters.h"
@@ -97,12 +99,17 @@ Json row_json(const StudyProblem& p, const StudyRow& row, bool on_gpu) {
           {"dense_seconds", known(row.dense_seconds.has_value(), row.dense_seconds.value_or(0))}};
 }
 
-bool on_gpu(const TaskContext& context) { return !context.backend().empty() && context.backend() != "cpu"; }
-
 constexpr const char* precisions[] = {"double", "single", "both", "mixed", nullptr};
 constexpr quadrille_parameter number = integer("size", nullptr, nullptr, within(1, 4096));
 constexpr quadrille_parameter share = real("occupation", nullptr, nullptr, above_and_up_to(0, 1));
 constexpr quadrille_parameter driver = text("driver", nullptr, nullptr);
+
+/// What a GPU's memories give, in bytes per second.
+Json memory_json(bool on_gpu) {
+  if (!on_gpu) return nullptr;
+  const DeviceMemoryRates rates = device_memory_rates();
+  return {{"device", rates.device}, {"cache", rates.cache}};
+}
 
 }  // namespace
 
@@ -144,8 +151,10 @@ void check_multiply(const TaskContext& context) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "a symmetric matrix has as many blocks of columns as of rows", name);
   }
   if (!on_gpu(context)) return;
-  if (context.text("precision") != "double") {
-    TaskContext::fail(QUADRILLE_UNSUPPORTED, "products on a GPU are in double precision: use --backend cpu for others",
+  const std::string precision = context.text("precision");
+  if (precision != "double" && precision != "mixed") {
+    TaskContext::fail(QUADRILLE_UNSUPPORTED,
+                      "matrices on a GPU are in double precision, products in double or mixed: use --backend cpu",
                       "precision");
   }
   if (context.texts("drivers") != std::vector<std::string>{"automatic"}) {
@@ -185,7 +194,7 @@ void run_multiply(const TaskContext& context) {
       for (const StudyRow& row : measure_products(problem, options, progress)) {
         rows.push_back(row_json(problem, row, options.on_gpu));
         log().info("{}: {}, {}: {:.3g} s, {:.4g} GFLOP/s, {:.3g} skipped", context.task_name(), what,
-                   options.on_gpu ? "cuda" : to_string(row.driver) + (row.mixed ? ", mixed" : ""), row.seconds,
+                   (options.on_gpu ? "cuda" : to_string(row.driver)) + (row.mixed ? ", mixed" : ""), row.seconds,
                    row.report.flops / row.seconds * 1e-9, double(row.report.skipped));
       }
       ++problem_number;
@@ -193,6 +202,7 @@ void run_multiply(const TaskContext& context) {
   }
   write_file(context.output_file("csv"), csv_of_rows(rows));
   context.result_in("block_products", Json({{"csv", context.text("csv")},
+                                            {"memory", memory_json(options.on_gpu)},
                                             {"backend", options.on_gpu ? "cuda" : "cpu"},
                                             {"threads", context.threads()},
                                             {"isa", to_string(active_isa())},
