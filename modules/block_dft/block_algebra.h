@@ -1,5 +1,7 @@
 // What is done with block-sparse matrices short of multiplying them. Sums are in double and by rows of blocks in
-// ascending order: the same bits for any number of threads.
+// ascending order: the same bits for any number of threads. On a grid of ranks all calls but scale(), block_norms() and
+// the changes of precision are collective, and what they give is that of the whole matrix: ranks' sums are added in the
+// order of ranks, the same bits in every run on a grid.
 #pragma once
 
 #include "modules/block_dft/block_matrix.h"
@@ -46,6 +48,14 @@ double trace(const BlockMatrix<T>& a);
 template <class T>
 double dot(const BlockMatrix<T>& a, const BlockMatrix<T>& b);
 
+/// For each block row i the sum over its blocks of A_pq B_pq, mirror images included. Square, both of one symmetry.
+template <class T>
+std::vector<double> row_dots(const BlockMatrix<T>& a, const BlockMatrix<T>& b);
+
+/// Block (i, j) of a square A *= (factor[i] + factor[j]) / 2.
+template <class T>
+void scale_by_means(BlockMatrix<T>& a, const std::vector<double>& factor);
+
 template <class T>
 double frobenius_norm(const BlockMatrix<T>& a);
 
@@ -53,7 +63,7 @@ double frobenius_norm(const BlockMatrix<T>& a);
 template <class T>
 double max_norm(const BlockMatrix<T>& a);
 
-/// The Frobenius norm of each stored block, by slot.
+/// The Frobenius norm of each block that is stored here, by slot.
 template <class T>
 std::vector<double> block_norms(const BlockMatrix<T>& a);
 

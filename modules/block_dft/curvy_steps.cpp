@@ -3,14 +3,13 @@
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/density.h"
+#include "modules/block_dft/device.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace quadrille::block_dft {
 namespace {
-
-using Matrix = BlockMatrix<double>;
 
 /// sum of c_k x^k.
 double polynomial(const std::vector<double>& c, double x) {
@@ -43,15 +42,16 @@ double product(const std::vector<double>& a, const std::vector<double>& b) {
 }  // namespace
 
 /// Terms T_k = C_k / k! with what they have of the energy.
-struct CurvySteps::Series {
-  const SccModel& model;
-  std::vector<Matrix> terms{};
+template <class M>
+struct CurvySteps<M>::Series {
+  const SccModel<M>& model;
+  std::vector<M> terms{};
   std::vector<double> norms{};  ///< Frobenius
   std::vector<double> band{};   ///< tr(T_k H0)
   std::vector<std::vector<double>> charges{},
       potentials{};  ///< dq_k and gamma dq_k, [atom]; dq_0 from the neutral ones
 
-  void push(Matrix term) {
+  void push(M term) {
     std::vector<double> q = mulliken_charges(term, model.s), from_neutral(q.size());
     const std::vector<double>& origin = model.neutral;
     for (std::size_t a = 0; a < origin.size(); ++a) {
@@ -90,20 +90,25 @@ struct CurvySteps::Series {
   }
 };
 
-CurvySteps::CurvySteps(const SccModel& model, Matrix p, const Matrix& inverse_root, CurvyDirection direction,
-                       FunctionOptions options)
+template <class M>
+CurvySteps<M>::CurvySteps(const SccModel<M>& model, M p, const M& inverse_root, CurvyDirection direction,
+                          FunctionOptions options)
     : model_(model), p_(std::move(p)), direction_(direction), options_(std::move(options)) {
   FunctionReport report;
   inverse_ = symmetric_product(inverse_root, inverse_root, options_, report);
   charges_ = mulliken_charges(p_, model_.s);
 }
 
-double CurvySteps::energy() const { return dot(p_, model_.h0) + charge_energy(model_, charges_); }
+template <class M>
+double CurvySteps<M>::energy() const {
+  return dot(p_, model_.h0) + charge_energy(model_, charges_);
+}
 
 /// H P S - S P H.
-Matrix CurvySteps::gradient(FunctionReport& report) const {
-  const Matrix hp = filtered_product(scc_hamiltonian(model_, charges_), p_, Symmetry::none, options_, report);
-  Matrix out = with_symmetry(filtered_product(hp, model_.s, Symmetry::none, options_, report), Symmetry::antisymmetric);
+template <class M>
+M CurvySteps<M>::gradient(FunctionReport& report) const {
+  const M hp = filtered_product(scc_hamiltonian(model_, charges_), p_, Symmetry::none, options_, report);
+  M out = with_symmetry(filtered_product(hp, model_.s, Symmetry::none, options_, report), Symmetry::antisymmetric);
   scale(out, 2.0);
   return out;
 }
@@ -111,36 +116,39 @@ Matrix CurvySteps::gradient(FunctionReport& report) const {
 /// Options of a product that is about as large as `size`, Frobenius: what is left out is as small beside it as eps
 /// beside P. Of a small step first and second terms count alike for the energy, and eps alone would leave out the
 /// latter.
-FunctionOptions CurvySteps::relative_to(double size) const {
+template <class M>
+FunctionOptions CurvySteps<M>::relative_to(double size) const {
   FunctionOptions out = options_;
   out.eps *= std::min(1.0, size / frobenius_norm(p_));
   return out;
 }
 
 /// The next term of the series; `sd` is S D.
-void CurvySteps::extend(Series& series, const Matrix& sd, FunctionReport& report) const {
+template <class M>
+void CurvySteps<M>::extend(Series& series, const M& sd, FunctionReport& report) const {
   const std::size_t k = series.terms.size();
   const double size = k == 1 ? frobenius_norm(sd) : series.norms[k - 1] * series.norms[k - 1] / series.norms[k - 2];
-  if (!(size > 0)) return series.push(Matrix(p_.rows(), p_.columns(), Symmetry::symmetric));
-  Matrix term = with_symmetry(filtered_product(series.terms.back(), sd, Symmetry::none, relative_to(size), report),
-                              Symmetry::symmetric);
+  if (!(size > 0)) return series.push(M(p_.rows(), p_.columns(), Symmetry::symmetric));
+  M term = with_symmetry(filtered_product(series.terms.back(), sd, Symmetry::none, relative_to(size), report),
+                         Symmetry::symmetric);
   scale(term, 2.0 / double(k));
   series.push(std::move(term));
 }
 
-CurvySteps::Step CurvySteps::step() {
+template <class M>
+CurvyStep CurvySteps<M>::step() {
   constexpr std::size_t most_terms = 40;
   constexpr double largest_angle = 2;  // of t |C_2| / |C_1|: terms fall faster than 2^k / k!
-  Step out;
+  CurvyStep out;
   FunctionReport& report = out.report;
-  const Matrix g = gradient(report);
+  const M g = gradient(report);
   const FunctionOptions like_g = relative_to(frobenius_norm(g));
-  const Matrix raised = filtered_product(filtered_product(inverse_, g, Symmetry::none, like_g, report), inverse_,
-                                         Symmetry::antisymmetric, like_g, report);
+  const M raised = filtered_product(filtered_product(inverse_, g, Symmetry::none, like_g, report), inverse_,
+                                    Symmetry::antisymmetric, like_g, report);
   const double square = dot(g, raised);
   out.gradient = std::sqrt(std::max(0.0, square));
   if (!(square > 0)) return out;
-  Matrix direction = raised;
+  M direction = raised;
   if (direction_ == CurvyDirection::conjugate_gradient && last_square_ > 0) {
     const double beta = std::max(0.0, (square - dot(last_gradient_, raised)) / last_square_);
     add(1.0, direction, beta, last_direction_);
@@ -148,7 +156,7 @@ CurvySteps::Step CurvySteps::step() {
   }
   out.slope = -dot(g, direction);
 
-  Matrix sd = filtered_product(model_.s, direction, Symmetry::none, relative_to(frobenius_norm(direction)), report);
+  M sd = filtered_product(model_.s, direction, Symmetry::none, relative_to(frobenius_norm(direction)), report);
   Series series{model_};
   series.push(p_);
   extend(series, sd, report);
@@ -175,5 +183,8 @@ CurvySteps::Step CurvySteps::step() {
   last_square_ = square;
   return out;
 }
+
+template class CurvySteps<BlockMatrix<double>>;
+template class CurvySteps<DeviceMatrix>;
 
 }  // namespace quadrille::block_dft

@@ -14,40 +14,43 @@ namespace quadrille::block_dft {
 
 enum class CurvyDirection { steepest_descent, conjugate_gradient };
 
+/// What a step did.
+struct CurvyStep {
+  double gradient = 0;      ///< |S^-1/2 G S^-1/2|, Frobenius, before the step
+  double slope = 0, t = 0;  ///< dE/dt at t = 0, t of the step
+  int terms = 0;            ///< of the series
+  FunctionReport report{};
+};
+
+/// M: matrix_functions.h.
+template <class M = BlockMatrix<double>>
 class CurvySteps {
  public:
   /// `p` is idempotent; `inverse_root` is S^-1/2.
-  CurvySteps(const SccModel& model, BlockMatrix<double> p, const BlockMatrix<double>& inverse_root,
-             CurvyDirection direction, FunctionOptions options);
+  CurvySteps(const SccModel<M>& model, M p, const M& inverse_root, CurvyDirection direction, FunctionOptions options);
 
   /// One step along S^-1 G S^-1, G = H P S - S P H the gradient (equation 10), or, of conjugate gradients
   /// (Polak-Ribiere), along that plus a share of the step before; then one of McWeeny's purification for what filters
   /// left out. S^-1 on both sides makes the step the same in any basis of the same orbitals.
-  struct Step {
-    double gradient = 0;      ///< |S^-1/2 G S^-1/2|, Frobenius, before the step
-    double slope = 0, t = 0;  ///< dE/dt at t = 0, t of the step
-    int terms = 0;            ///< of the series
-    FunctionReport report{};
-  };
-  Step step();
+  CurvyStep step();
 
-  const BlockMatrix<double>& p() const { return p_; }
+  const M& p() const { return p_; }
   const std::vector<double>& charges() const { return charges_; }
   /// tr(P H0) + the energy of charges.
   double energy() const;
 
  private:
   struct Series;
-  BlockMatrix<double> gradient(FunctionReport& report) const;
+  M gradient(FunctionReport& report) const;
   FunctionOptions relative_to(double size) const;
-  void extend(Series& series, const BlockMatrix<double>& sd, FunctionReport& report) const;
+  void extend(Series& series, const M& sd, FunctionReport& report) const;
 
-  const SccModel& model_;
-  BlockMatrix<double> p_, inverse_;
+  const SccModel<M>& model_;
+  M p_, inverse_;
   CurvyDirection direction_;
   FunctionOptions options_;
   std::vector<double> charges_;
-  BlockMatrix<double> last_gradient_, last_direction_;
+  M last_gradient_, last_direction_;
   double last_square_ = 0;  ///< of the last gradient with S^-1 as the metric
 };
 

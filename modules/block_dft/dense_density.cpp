@@ -1,6 +1,7 @@
 // The dense path: all eigenvectors by LAPACK, a part of OpenBLAS.
 #include "core/error.h"
 #include "core/system/memory.h"
+#include "modules/block_dft/block_exchange.h"
 #include "modules/block_dft/density.h"
 #include "modules/mgemm/blas.h"
 
@@ -13,13 +14,14 @@ extern "C" void dsygvd_(const int* itype, const char* jobz, const char* uplo, co
                         const int* liwork, int* info);
 
 namespace quadrille::block_dft {
+namespace {
 
-DenseDensity dense_density(const std::vector<double>& h, const std::vector<double>& s,
-                           const std::function<std::int64_t(const std::vector<double>&)>& occupied) {
-  const int n = int(std::llround(std::sqrt(double(h.size()))));
+DenseDensity<BlockMatrix<double>> dense_on_one_rank(const BlockMatrix<double>& h, const BlockMatrix<double>& s,
+                                                    const CountOccupied& occupied) {
+  const int n = int(h.rows().total());
   require_memory(6.0 * double(n) * n * sizeof(double), fmt::format("all eigenvectors of {} orbitals", n));
-  DenseDensity out{std::vector<double>(std::size_t(n)), std::vector<double>(h.size())};
-  std::vector<double> vectors = h, metric = s, work(1);
+  DenseDensity<BlockMatrix<double>> out{std::vector<double>(std::size_t(n)), {}};
+  std::vector<double> vectors = h.to_dense(), metric = s.to_dense(), work(1);
   std::vector<int> integers(1);
   int kind = 1, info = 0, size = -1, integer_size = -1;
   const mgemm::AllBlasThreads all;
@@ -40,7 +42,25 @@ DenseDensity dense_density(const std::vector<double>& h, const std::vector<doubl
   const std::int64_t count = occupied(out.eigenvalues);
   // Eigenvectors are columns of a matrix by columns; P is symmetric, so its order does not matter.
   const DenseView<const double> c{vectors.data(), n, count, n, false};
-  mgemm::shared_product(1.0, c, c.transposed(), 0.0, DenseView<double>{out.p.data(), n, n, n, false});
+  metric.assign(metric.size(), 0.0);
+  mgemm::shared_product(1.0, c, c.transposed(), 0.0, DenseView<double>{metric.data(), n, n, n, false});
+  out.p = BlockMatrix<double>::from_dense(metric, h.rows(), h.columns(), Symmetry::symmetric);
+  return out;
+}
+
+}  // namespace
+
+DenseDensity<BlockMatrix<double>> dense_density(const BlockMatrix<double>& h, const BlockMatrix<double>& s,
+                                                const CountOccupied& occupied) {
+  if (!h.grid()) return dense_on_one_rank(h, s, occupied);
+  const BlockMatrix<double> whole_h = collected(h), whole_s = collected(s);
+  DenseDensity<BlockMatrix<double>> out{std::vector<double>(std::size_t(h.rows().total())), {}};
+  out.p = made_on_first(h.rows(), Symmetry::symmetric, [&](const BlockSizes&) {
+    DenseDensity<BlockMatrix<double>> dense = dense_on_one_rank(whole_h, whole_s, occupied);
+    out.eigenvalues = std::move(dense.eigenvalues);
+    return std::move(dense.p);
+  });
+  h.grid()->ranks().broadcast(out.eigenvalues.data(), out.eigenvalues.size() * sizeof(double), 0);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/device.h"
 #include "modules/take_turns.h"
 
 #include <fmt/format.h>
@@ -11,8 +12,6 @@
 
 namespace quadrille::block_dft {
 namespace {
-
-using Matrix = BlockMatrix<double>;
 
 [[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::invalid_input, message); }
 
@@ -43,9 +42,10 @@ FunctionOptions function_options(const DensityOptions& options, const std::strin
 }
 
 /// The calculation in the basis that S^-1/2 makes orthogonal.
+template <class M>
 class Orthogonal {
  public:
-  Orthogonal(const Matrix& h, const Matrix& inverse_root, const DensityOptions& options, Density& out)
+  Orthogonal(const M& h, const M& inverse_root, const DensityOptions& options, Density<M>& out)
       : z_(inverse_root), options_(options), out_(out), orbitals_(double(h.rows().total())) {
     h_ = transformed(h, transform_);
     // What filters left out may have moved a level.
@@ -53,7 +53,7 @@ class Orthogonal {
   }
 
   void at(double mu) {
-    const Matrix x = occupied_at(mu);
+    const M x = occupied_at(mu);
     const double electrons = out_.steps.back().electrons;
     if (electrons < 0.5 || electrons > orbitals_ - 0.5) refuse_mu(mu, electrons > 0.5, std::int64_t(orbitals_));
     finish(x, mu);
@@ -66,7 +66,7 @@ class Orthogonal {
     for (int step = 0; step < options_.max_bisections; ++step) {
       const double mu = step == 0 && guess ? *guess : (range.low + range.high) / 2;
       if (mu <= range.low || mu >= range.high) break;
-      const Matrix x = occupied_at(mu);
+      const M x = occupied_at(mu);
       const double found = out_.steps.back().electrons;
       if (std::abs(found - electrons) < 0.5) return finish(x, mu);
       (found < electrons ? range.low : range.high) = mu;
@@ -85,7 +85,7 @@ class Orthogonal {
       throw Error(ErrorCode::numerical,
                   fmt::format("all levels are at {}: TRS4 needs some below and some above a gap", spectrum_.low));
     }
-    Matrix x = h_;
+    M x = h_;
     scale(x, -1 / (spectrum_.high - spectrum_.low));
     add_identity(x, spectrum_.high / (spectrum_.high - spectrum_.low));
     while (report.iterations < function.max_iterations && !report.converged)
@@ -96,15 +96,15 @@ class Orthogonal {
 
  private:
   /// Z A Z.
-  Matrix transformed(const Matrix& a, FunctionReport& report) const {
-    const Matrix left = filtered_product(z_, a, Symmetry::none, options_.function, report);
+  M transformed(const M& a, FunctionReport& report) const {
+    const M left = filtered_product(z_, a, Symmetry::none, options_.function, report);
     return symmetric_product(left, z_, options_.function, report);
   }
 
   /// (I - sign(H - mu I)) / 2.
-  Matrix occupied_at(double mu) {
+  M occupied_at(double mu) {
     const double began = now();
-    Matrix x = h_;
+    M x = h_;
     add_identity(x, -mu);
     const FunctionReport report = matrix_sign(x, function_options(options_, fmt::format("sign at mu = {:.6g}", mu)));
     scale(x, -0.5);
@@ -114,10 +114,10 @@ class Orthogonal {
   }
 
   /// A step of TRS4: F = X^2 (4 X - 3 X^2), G = X^2 (I - X)^2 (equations 5 and 6), both without a product of their own.
-  static void purify_once(Matrix& x, double electrons, const FunctionOptions& function, FunctionReport& report) {
+  static void purify_once(M& x, double electrons, const FunctionOptions& function, FunctionReport& report) {
     constexpr double largest_gamma = 6;
-    Matrix square = symmetric_product(x, x, function, report);
-    Matrix difference = x;
+    M square = symmetric_product(x, x, function, report);
+    M difference = x;
     add(1.0, difference, -1.0, square);
     ++report.iterations;
     report.residual = frobenius_norm(difference) / frobenius_norm(square);
@@ -126,7 +126,9 @@ class Orthogonal {
     if (function.progress) function.progress(report.iterations, report.residual);
     const double x2 = trace(square), x3 = dot(square, x), x4 = dot(square, square);
     const double of_f = 4 * x3 - 3 * x4, of_g = x2 - 2 * x3 + x4;
-    const double gamma = of_g > 0 ? (electrons - of_f) / of_g : 0;
+    double gamma = of_g > 0 ? (electrons - of_f) / of_g : 0;
+    // The last step is one of fourth order: X^2 alone would double the errors of occupied levels.
+    if (report.converged) gamma = std::clamp(gamma, 0.0, largest_gamma);
     if (gamma > largest_gamma) {
       scale(x, 2.0);
       add(1.0, x, -1.0, square);
@@ -140,7 +142,7 @@ class Orthogonal {
     }
   }
 
-  void finish(const Matrix& x, std::optional<double> mu) {
+  void finish(const M& x, std::optional<double> mu) {
     DensityStep& last = out_.steps.back();
     out_.converged = last.report.converged;
     out_.mu = mu;
@@ -149,16 +151,17 @@ class Orthogonal {
     last.report.flops += transform_.flops;
   }
 
-  Matrix h_;
-  const Matrix& z_;
+  M h_;
+  const M& z_;
   FunctionReport transform_;  ///< of Z H Z
   const DensityOptions& options_;
-  Density& out_;
+  Density<M>& out_;
   double orbitals_;
   Interval spectrum_;
 };
 
-void solve_dense(const Matrix& h, const Matrix& s, const DensityOptions& options, Density& out) {
+template <class M>
+void solve_dense(const M& h, const M& s, const DensityOptions& options, Density<M>& out) {
   const double began = now();
   const std::int64_t n = h.rows().total();
   const auto occupied = [&](const std::vector<double>& levels) -> std::int64_t {
@@ -167,10 +170,10 @@ void solve_dense(const Matrix& h, const Matrix& s, const DensityOptions& options
     if (below == 0 || below == n) refuse_mu(*options.mu, below == n, n);
     return below;
   };
-  DenseDensity dense = dense_density(h.to_dense(), s.to_dense(), occupied);
+  DenseDensity<M> dense = dense_density(h, s, occupied);
   const std::size_t homo = std::size_t(occupied(dense.eigenvalues)) - 1;
   out.mu = options.mu.value_or((dense.eigenvalues[homo] + dense.eigenvalues[homo + 1]) / 2);
-  out.p = Matrix::from_dense(dense.p, h.rows(), h.columns(), Symmetry::symmetric);
+  out.p = std::move(dense.p);
   out.eigenvalues = std::move(dense.eigenvalues);
   out.converged = true;
   out.steps.push_back({"dense", *out.mu, double(homo + 1), {}, now() - began});
@@ -185,27 +188,29 @@ DensityMethod density_method_named(const std::string& name) {
   refuse("unknown method '" + name + "': use sign, trs4 or dense");
 }
 
-DensitySolver::DensitySolver(Matrix s, DensityOptions options) : s_(std::move(s)), options_(std::move(options)) {
+template <class M>
+DensitySolver<M>::DensitySolver(M s, DensityOptions options) : s_(std::move(s)), options_(std::move(options)) {
   require_options(options_.function);
   require_symmetric_input(s_, "S");
   check_options(options_, s_.rows().total());
   if (options_.method == DensityMethod::dense) return;
   const double began = now();
-  SquareRoots roots = square_roots(s_, function_options(options_, "S^-1/2"));
+  SquareRoots<M> roots = square_roots(s_, function_options(options_, "S^-1/2"));
   inverse_root_ = std::move(roots.inverse_root);
   roots_ = DensityStep{"roots", 0, 0, roots.report, now() - began};
 }
 
-Density DensitySolver::density(const Matrix& h) {
+template <class M>
+Density<M> DensitySolver<M>::density(const M& h) {
   require_same(h.rows(), s_.rows(), "H and S");
   require_symmetric_input(h, "H");
-  Density out;
+  Density<M> out;
   if (roots_) out.steps.push_back(std::move(*roots_));
   roots_.reset();
   if (options_.method == DensityMethod::dense) {
     solve_dense(h, s_, options_, out);
   } else {
-    Orthogonal problem(h, inverse_root_, options_, out);
+    Orthogonal<M> problem(h, inverse_root_, options_, out);
     if (options_.method == DensityMethod::trs4) {
       problem.purify(*options_.electrons);
     } else if (options_.mu) {
@@ -220,23 +225,26 @@ Density DensitySolver::density(const Matrix& h) {
   return out;
 }
 
-Density density_matrix(const Matrix& h, const Matrix& s, const DensityOptions& options) {
+template <class M>
+Density<M> density_matrix(const M& h, const M& s, const DensityOptions& options) {
   require_same(h.rows(), s.rows(), "H and S");
   require_symmetric_input(h, "H");
-  return DensitySolver(s, options).density(h);
+  return DensitySolver<M>(s, options).density(h);
 }
 
-void mcweeny(Matrix& p, const Matrix& s, const FunctionOptions& options, FunctionReport& report) {
-  const Matrix ps = filtered_product(p, s, Symmetry::none, options, report);
-  Matrix psp = symmetric_product(ps, p, options, report);
-  const Matrix pspsp = symmetric_product(ps, psp, options, report);
+template <class M>
+void mcweeny(M& p, const M& s, const FunctionOptions& options, FunctionReport& report) {
+  const M ps = filtered_product(p, s, Symmetry::none, options, report);
+  M psp = symmetric_product(ps, p, options, report);
+  const M pspsp = symmetric_product(ps, psp, options, report);
   add(3.0, psp, -2.0, pspsp);
   p = std::move(psp);
 }
 
-DensityCheck check_density(const Matrix& p, const Matrix& h, const Matrix& s, double eps) {
+template <class M>
+DensityCheck check_density(const M& p, const M& h, const M& s, double eps) {
   const MultiplyOptions options{.eps = eps};
-  Matrix ps(p.rows(), p.columns()), psps = ps, sph = ps;
+  M ps(p.rows(), p.columns()), psps = ps, sph = ps;
   multiply(1.0, Transpose::no, p, Transpose::no, s, 0.0, ps, options);
   multiply(1.0, Transpose::no, ps, Transpose::no, ps, 0.0, psps, options);
   multiply(1.0, Transpose::yes, ps, Transpose::no, h, 0.0, sph, options);
@@ -245,5 +253,14 @@ DensityCheck check_density(const Matrix& p, const Matrix& h, const Matrix& s, do
   add(1.0, sph, -1.0, transposed(sph));
   return {frobenius_norm(psps) / frobenius_norm(ps), frobenius_norm(sph) / size};
 }
+
+#define QUADRILLE_DENSITY(M)                                                     \
+  template class DensitySolver<M>;                                               \
+  template Density<M> density_matrix(const M&, const M&, const DensityOptions&); \
+  template void mcweeny(M&, const M&, const FunctionOptions&, FunctionReport&);  \
+  template DensityCheck check_density(const M&, const M&, const M&, double);
+QUADRILLE_DENSITY(BlockMatrix<double>)
+QUADRILLE_DENSITY(DeviceMatrix)
+#undef QUADRILLE_DENSITY
 
 }  // namespace quadrille::block_dft

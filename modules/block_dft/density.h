@@ -2,6 +2,8 @@
 //
 // P = 1/2 Z (I - sign(Z H Z - mu I)) Z with Z = S^-1/2, which is equation 3 of the paper in a symmetric form. There is
 // one electron per occupied orbital: tr(P S) = N. A closed shell of N electrons has N / 2 here, and 2 P.
+//
+// M is the engine's matrix, on the CPU or on a GPU: matrix_functions.h.
 #pragma once
 
 #include "modules/block_dft/matrix_functions.h"
@@ -15,7 +17,7 @@ namespace quadrille::block_dft {
 enum class DensityMethod {
   sign,  ///< by the matrix sign function; mu is bisected where a number of electrons is given
   trs4,  ///< trace-resetting purification of fourth order (Niklasson et al.), for a number of electrons
-  dense  ///< all eigenvectors by LAPACK (dsygvd)
+  dense  ///< all eigenvectors by LAPACK (dsygvd), on a GPU by cuSOLVER
 };
 /// Errors: ErrorCode::invalid_input for an unknown name.
 DensityMethod density_method_named(const std::string& name);
@@ -40,8 +42,9 @@ struct DensityStep {
   double seconds = 0;
 };
 
+template <class M>
 struct Density {
-  BlockMatrix<double> p;     ///< symmetric
+  M p;                       ///< symmetric
   std::optional<double> mu;  ///< absent of TRS4, which does not need it
   double electrons = 0;      ///< tr(P S)
   double energy = 0;         ///< tr(P H)
@@ -57,42 +60,48 @@ struct Density {
 /// mu outside of the spectrum (no orbital, or all of them, below it), mu and electrons both or neither, TRS4 with a mu;
 /// ErrorCode::numerical for an S that is not positive definite, levels so close that no mu has N electrons below it;
 /// and those of matrix_functions.h. An iteration that does not converge is reported, not thrown.
-Density density_matrix(const BlockMatrix<double>& h, const BlockMatrix<double>& s, const DensityOptions& options);
+template <class M>
+Density<M> density_matrix(const M& h, const M& s, const DensityOptions& options);
 
 /// Density matrices of many Hamiltonians with one overlap matrix. S^-1/2 is computed once, and bisection begins at the
 /// mu of the last one. Errors as of density_matrix.
+template <class M>
 class DensitySolver {
  public:
-  DensitySolver(BlockMatrix<double> s, DensityOptions options);
-  Density density(const BlockMatrix<double>& h);
+  DensitySolver(M s, DensityOptions options);
+  Density<M> density(const M& h);
   /// S^-1/2; empty with the dense method.
-  const BlockMatrix<double>& inverse_root() const { return inverse_root_; }
+  const M& inverse_root() const { return inverse_root_; }
 
  private:
-  BlockMatrix<double> s_, inverse_root_;
+  M s_, inverse_root_;
   DensityOptions options_;
   std::optional<DensityStep> roots_;  ///< of the next density's steps
   std::optional<double> last_mu_;
 };
 
 /// P <- 3 P S P - 2 P S P S P (McWeeny): what is left of PSPS - PS is squared.
-void mcweeny(BlockMatrix<double>& p, const BlockMatrix<double>& s, const FunctionOptions& options,
-             FunctionReport& report);
+template <class M>
+void mcweeny(M& p, const M& s, const FunctionOptions& options, FunctionReport& report);
 
 /// How far P is from a density matrix: |P S P S - P S| / |P S| and |S P H - H P S| / |S P H|, Frobenius, by products
 /// that are filtered with eps.
 struct DensityCheck {
   double idempotency = 0, commutation = 0;
 };
-DensityCheck check_density(const BlockMatrix<double>& p, const BlockMatrix<double>& h, const BlockMatrix<double>& s,
-                           double eps);
+template <class M>
+DensityCheck check_density(const M& p, const M& h, const M& s, double eps);
 
-/// All eigenvalues of H c = e S c in ascending order and P with `occupied(e)` orbitals, by LAPACK; density.h has the
-/// errors. `occupied` is given all eigenvalues and says how many count.
+/// All eigenvalues of H c = e S c in ascending order and P with `occupied(e)` orbitals, by LAPACK, on a GPU by
+/// cuSOLVER. `occupied` is given all eigenvalues and says how many count. Errors: ErrorCode::numerical for an S that is
+/// not positive definite, ErrorCode::unsupported for memory that does not suffice.
+template <class M>
 struct DenseDensity {
-  std::vector<double> eigenvalues, p;  ///< p: row-major
+  std::vector<double> eigenvalues;
+  M p;
 };
-DenseDensity dense_density(const std::vector<double>& h, const std::vector<double>& s,
-                           const std::function<std::int64_t(const std::vector<double>&)>& occupied);
+using CountOccupied = std::function<std::int64_t(const std::vector<double>&)>;
+DenseDensity<BlockMatrix<double>> dense_density(const BlockMatrix<double>& h, const BlockMatrix<double>& s,
+                                                const CountOccupied& occupied);
 
 }  // namespace quadrille::block_dft

@@ -44,13 +44,57 @@ Json step_json(const DensityStep& step) {
           {"seconds", step.seconds}};
 }
 
-Json level_json(const Density& density) {
+template <class M>
+Json level_json(const Density<M>& density) {
   if (density.eigenvalues.empty()) return nullptr;
   const std::size_t below = std::size_t(std::llround(density.steps.back().electrons));
   return {{"lowest", density.eigenvalues.front()},
           {"highest_occupied", density.eigenvalues[below - 1]},
           {"lowest_empty", density.eigenvalues[below]},
           {"highest", density.eigenvalues.back()}};
+}
+
+/// M says where the matrices are: on the CPU or on a GPU.
+template <class M>
+void run_with(const TaskContext& context, const M& h, const M& s) {
+  const BlockSizes& sizes = h.rows();
+  DensityOptions options = options_of(context);
+  show_progress(context, options);
+  const double began = now();
+  const Density<M> density = density_matrix(h, s, options);
+  const double seconds = now() - began;
+  Json steps = Json::array();
+  for (const DensityStep& step : density.steps) steps.push_back(step_json(step));
+  Json out = {{"orbitals", sizes.total()},
+              {"blocks", sizes.count()},
+              {"method", context.text("method")},
+              {"backend", on_gpu(context) ? "cuda" : "cpu"},
+              {"converged", density.converged},
+              {"electrons", density.electrons},
+              {"energy", density.energy},
+              {"mu", density.mu ? Json(*density.mu) : Json(nullptr)},
+              {"occupation", density.p.occupation()},
+              {"levels", level_json(density)},
+              {"seconds", seconds},
+              {"steps", steps}};
+  out.update(check_json(context, density.p, h, s));
+  if (context.boolean("compare")) {
+    options.method = DensityMethod::dense;
+    const Density<M> exact = density_matrix(h, s, options);
+    out.update({{"dense_energy", exact.energy}, {"dense_seconds", exact.steps.back().seconds}});
+    out["energy_error_per_block"] = std::abs(density.energy - exact.energy) / sizes.count();
+  }
+  if (context.has("density.file")) {
+    write_symmetric(context.output_file("density.file"), context.text("density.dataset"), on_host(density.p),
+                    density.electrons);
+  }
+  if (!density.converged) {
+    context.warn(fmt::format("the density matrix has not converged: residual {:.2e} after {} iterations",
+                             density.steps.back().report.residual, density.steps.back().report.iterations));
+  }
+  log().info("{}: {} orbitals, tr(PS) {:.6f}, tr(PH) {:.10g}, {:.3g} s", context.task_name(), sizes.total(),
+             density.electrons, density.energy, seconds);
+  context.result(out.dump());
 }
 
 constexpr const char* methods[] = {"sign", "trs4", "dense", nullptr};
@@ -65,7 +109,7 @@ const quadrille_parameter density_parameters[density_parameter_count] = {
     matrix_input::density,
     choice("method",
            "sign: matrix sign function, with mu by bisection for a number of electrons; trs4: trace-resetting "
-           "purification; dense: eigenvectors by LAPACK",
+           "purification; dense: eigenvectors by LAPACK, on a GPU by cuSOLVER",
            "sign", methods),
     {.name = "mu", .type = QUADRILLE_REAL, .help = "the chemical potential", .unit = "as H", .excludes = mu_excludes},
     {.name = "electrons",
@@ -79,7 +123,9 @@ const quadrille_parameter density_parameters[density_parameter_count] = {
     matrix_input::mixed,
     matrix_input::check,
     matrix_input::check_eps,
-    boolean("compare", "compute the error of the energy compared with all eigenvectors by LAPACK, for small matrices",
+    matrix_input::grid,
+    boolean("compare",
+            "compute the error of the energy compared with all eigenvectors, by method dense, for small matrices",
             "false")};
 
 void check_density_task(const TaskContext& context) {
@@ -92,49 +138,14 @@ void check_density_task(const TaskContext& context) {
   const BlockSizes sizes = sizes_of(context);
   check_matrices(context, sizes);
   check_electrons(context, sizes);
-  check_backend(context);
 }
 
 void run_density(const TaskContext& context) {
   check_density_task(context);
-  const BlockSizes sizes = sizes_of(context);
-  const BlockMatrix<double> h = matrix_of(context, "hamiltonian", sizes);
-  const BlockMatrix<double> s = matrix_of(context, "overlap", sizes);
-  DensityOptions options = options_of(context);
-  show_progress(context, options);
-  const double began = now();
-  const Density density = density_matrix(h, s, options);
-  const double seconds = now() - began;
-  Json steps = Json::array();
-  for (const DensityStep& step : density.steps) steps.push_back(step_json(step));
-  Json out = {{"orbitals", sizes.total()},
-              {"blocks", sizes.count()},
-              {"method", context.text("method")},
-              {"converged", density.converged},
-              {"electrons", density.electrons},
-              {"energy", density.energy},
-              {"mu", density.mu ? Json(*density.mu) : Json(nullptr)},
-              {"occupation", density.p.occupation()},
-              {"levels", level_json(density)},
-              {"seconds", seconds},
-              {"steps", steps}};
-  out.update(check_json(context, density.p, h, s));
-  if (context.boolean("compare")) {
-    options.method = DensityMethod::dense;
-    const Density exact = density_matrix(h, s, options);
-    out.update({{"dense_energy", exact.energy}, {"dense_seconds", exact.steps.back().seconds}});
-    out["energy_error_per_block"] = std::abs(density.energy - exact.energy) / sizes.count();
-  }
-  if (context.has("density.file")) {
-    write_symmetric(context.output_file("density.file"), context.text("density.dataset"), density.p, density.electrons);
-  }
-  if (!density.converged) {
-    context.warn(fmt::format("the density matrix has not converged: residual {:.2e} after {} iterations",
-                             density.steps.back().report.residual, density.steps.back().report.iterations));
-  }
-  log().info("{}: {} orbitals, tr(PS) {:.6f}, tr(PH) {:.10g}, {:.3g} s", context.task_name(), sizes.total(),
-             density.electrons, density.energy, seconds);
-  context.result(out.dump());
+  const BlockSizes sizes = shared_sizes(context);
+  const BlockMatrix<double> h = matrix_of(context, "hamiltonian", sizes), s = matrix_of(context, "overlap", sizes);
+  if (on_gpu(context)) return run_with(context, DeviceMatrix(h), DeviceMatrix(s));
+  run_with(context, h, s);
 }
 
 }  // namespace quadrille::block_dft

@@ -7,7 +7,7 @@ namespace {
 
 [[noreturn]] void refuse() {
   throw Error(ErrorCode::unsupported,
-              "block-sparse products on a GPU: this build has no CUDA kernels; configure it with -DQUADRILLE_CUDA=ON");
+              "block-sparse matrices on a GPU: this build has no CUDA kernels; configure it with -DQUADRILLE_CUDA=ON");
 }
 
 }  // namespace
@@ -16,6 +16,9 @@ struct DeviceMatrix::Data {};
 
 DeviceMatrix::DeviceMatrix() { refuse(); }
 DeviceMatrix::DeviceMatrix(const BlockMatrix<double>&) { refuse(); }
+DeviceMatrix::DeviceMatrix(const BlockSizes&, const BlockSizes&, Symmetry) { refuse(); }
+DeviceMatrix::DeviceMatrix(const DeviceMatrix&) { refuse(); }
+DeviceMatrix& DeviceMatrix::operator=(const DeviceMatrix&) { refuse(); }
 DeviceMatrix::~DeviceMatrix() = default;
 DeviceMatrix::DeviceMatrix(DeviceMatrix&&) noexcept = default;
 DeviceMatrix& DeviceMatrix::operator=(DeviceMatrix&&) noexcept = default;
@@ -25,11 +28,29 @@ const BlockSizes& DeviceMatrix::columns() const { refuse(); }
 Symmetry DeviceMatrix::symmetry() const { refuse(); }
 std::int64_t DeviceMatrix::block_count() const { refuse(); }
 std::int64_t DeviceMatrix::stored() const { refuse(); }
+double DeviceMatrix::occupation() const { refuse(); }
 std::int64_t DeviceMatrix::bytes() const { refuse(); }
 
-MultiplyReport multiply_on_device(double, Transpose, const DeviceMatrix&, Transpose, const DeviceMatrix&, double,
-                                  DeviceMatrix&, const MultiplyOptions&) {
+MultiplyReport multiply(double, Transpose, const DeviceMatrix&, Transpose, const DeviceMatrix&, double, DeviceMatrix&,
+                        const MultiplyOptions&) {
   refuse();
 }
+void scale(DeviceMatrix&, double) { refuse(); }
+void add(double, DeviceMatrix&, double, const DeviceMatrix&) { refuse(); }
+void add_identity(DeviceMatrix&, double) { refuse(); }
+DeviceMatrix transposed(const DeviceMatrix&) { refuse(); }
+DeviceMatrix without_symmetry(const DeviceMatrix&) { refuse(); }
+DeviceMatrix with_symmetry(const DeviceMatrix&, Symmetry) { refuse(); }
+double trace(const DeviceMatrix&) { refuse(); }
+double dot(const DeviceMatrix&, const DeviceMatrix&) { refuse(); }
+std::vector<double> row_dots(const DeviceMatrix&, const DeviceMatrix&) { refuse(); }
+void scale_by_means(DeviceMatrix&, const std::vector<double>&) { refuse(); }
+double frobenius_norm(const DeviceMatrix&) { refuse(); }
+Interval gershgorin(const DeviceMatrix&) { refuse(); }
+double row_sum_norm(const DeviceMatrix&) { refuse(); }
+Filtered filter(DeviceMatrix&, double) { refuse(); }
+void require_finite(const DeviceMatrix&, const std::string&) { refuse(); }
+DeviceMemoryRates device_memory_rates() { refuse(); }
+DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix&, const DeviceMatrix&, const CountOccupied&) { refuse(); }
 
 }  // namespace quadrille::block_dft

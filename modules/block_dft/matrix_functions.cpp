@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/device.h"
 
 #include <fmt/format.h>
 
@@ -11,10 +12,9 @@
 namespace quadrille::block_dft {
 namespace {
 
-using Matrix = BlockMatrix<double>;
-
 /// |I - A| / |A|, Frobenius; A becomes I - A.
-double distance_from_identity(Matrix& a) {
+template <class M>
+double distance_from_identity(M& a) {
   const double norm = frobenius_norm(a);
   scale(a, -1.0);
   add_identity(a, 1.0);
@@ -22,12 +22,13 @@ double distance_from_identity(Matrix& a) {
 }
 
 /// The square root's series (1 - r)^-1/2 = sum of c_k r^k, up to r^(order - 1), in as few products as it takes.
-Matrix newton_schulz(Matrix remainder, const FunctionOptions& options, FunctionReport& report) {
+template <class M>
+M newton_schulz(M remainder, const FunctionOptions& options, FunctionReport& report) {
   constexpr double c[] = {1, 1.0 / 2, 3.0 / 8, 5.0 / 16, 35.0 / 128};
-  Matrix square;
+  M square;
   if (options.order > 2) square = symmetric_product(remainder, remainder, options, report);
   if (options.order > 3) {  // r^2 (c_2 + c_3 r + c_4 r^2)
-    Matrix factor = remainder;
+    M factor = remainder;
     add(c[3], factor, options.order > 4 ? c[4] : 0, square);
     add_identity(factor, c[2]);
     square = symmetric_product(square, factor, options, report);
@@ -68,16 +69,18 @@ void require_options(const FunctionOptions& options) {
   }
 }
 
-void require_symmetric_input(const Matrix& a, const std::string& name) {
+template <class M>
+void require_symmetric_input(const M& a, const std::string& name) {
   if (a.symmetry() != Symmetry::symmetric) {
     throw Error(ErrorCode::invalid_input, name + " must be stored as a symmetric matrix: use with_symmetry()");
   }
   require_finite(a, name);
 }
 
-Matrix filtered_product(const Matrix& a, const Matrix& b, Symmetry symmetry, const FunctionOptions& options,
-                        FunctionReport& report, Transpose op_a) {
-  Matrix c(op_a == Transpose::no ? a.rows() : a.columns(), b.columns(), symmetry);
+template <class M>
+M filtered_product(const M& a, const M& b, Symmetry symmetry, const FunctionOptions& options, FunctionReport& report,
+                   Transpose op_a) {
+  M c(op_a == Transpose::no ? a.rows() : a.columns(), b.columns(), symmetry);
   const MultiplyReport product = multiply(1.0, op_a, a, Transpose::no, b, 0.0, c,
                                           {.eps = options.eps, .mixed = options.mixed, .driver = options.driver});
   report.bound += product.bound;
@@ -85,11 +88,13 @@ Matrix filtered_product(const Matrix& a, const Matrix& b, Symmetry symmetry, con
   return c;
 }
 
-Matrix symmetric_product(const Matrix& a, const Matrix& b, const FunctionOptions& options, FunctionReport& report) {
+template <class M>
+M symmetric_product(const M& a, const M& b, const FunctionOptions& options, FunctionReport& report) {
   return filtered_product(a, b, Symmetry::symmetric, options, report);
 }
 
-FunctionReport matrix_sign(Matrix& a, const FunctionOptions& options) {
+template <class M>
+FunctionReport matrix_sign(M& a, const FunctionOptions& options) {
   require_options(options);
   require_symmetric_input(a, "A");
   FunctionReport report;
@@ -97,7 +102,7 @@ FunctionReport matrix_sign(Matrix& a, const FunctionOptions& options) {
   if (largest == 0) return report;
   scale(a, 1 / largest);
   for (bool last = false; !last && report.iterations < options.max_iterations;) {
-    Matrix t = symmetric_product(a, a, options, report);
+    M t = symmetric_product(a, a, options, report);
     const double residual = distance_from_identity(t);
     if (!std::isfinite(residual)) break;
     last = step_done(report, residual, a.occupation(), options);
@@ -106,10 +111,11 @@ FunctionReport matrix_sign(Matrix& a, const FunctionOptions& options) {
   return report;
 }
 
-SquareRoots square_roots(const Matrix& s, const FunctionOptions& options) {
+template <class M>
+SquareRoots<M> square_roots(const M& s, const FunctionOptions& options) {
   require_options(options);
   require_symmetric_input(s, "S");
-  SquareRoots out{s, identity<double>(s.rows()), {}};
+  SquareRoots<M> out{s, M(identity<double>(s.rows())), {}};
   auto& [y, z, report] = out;
   const Interval spectrum = gershgorin(s);
   // Eigenvalues of Y up to 2: the iteration converges below 3.
@@ -118,7 +124,7 @@ SquareRoots square_roots(const Matrix& s, const FunctionOptions& options) {
   scale(y, 1 / size);
   const double most = 3 * std::sqrt(double(s.rows().total()));
   for (bool last = false; !last;) {
-    Matrix t = symmetric_product(z, y, options, report);
+    M t = symmetric_product(z, y, options, report);
     // A negative eigenvalue grows beyond all bounds.
     if (!(frobenius_norm(t) < most)) fail_singular("S", "positive definite", report);
     last = step_done(report, distance_from_identity(t), std::max(y.occupation(), z.occupation()), options);
@@ -132,21 +138,22 @@ SquareRoots square_roots(const Matrix& s, const FunctionOptions& options) {
   return out;
 }
 
-Inverse inverse(const Matrix& a, const FunctionOptions& options) {
+template <class M>
+Inverse<M> inverse(const M& a, const FunctionOptions& options) {
   require_options(options);
   require_finite(a, "A");
   if (a.symmetry() == Symmetry::antisymmetric) {
-    Inverse out = inverse(without_symmetry(a), options);
+    Inverse<M> out = inverse(without_symmetry(a), options);
     out.matrix = with_symmetry(out.matrix, Symmetry::antisymmetric);
     return out;
   }
-  Inverse out{transposed(a), {}};
+  Inverse<M> out{transposed(a), {}};
   auto& [x, report] = out;
   const double size = row_sum_norm(a) * row_sum_norm(x);
   if (!(size > 0)) fail_singular("A", "invertible", report);
   scale(x, 1 / size);
   for (bool last = false; !last;) {
-    Matrix t = filtered_product(a, x, a.symmetry(), options, report);
+    M t = filtered_product(a, x, a.symmetry(), options, report);
     last = step_done(report, distance_from_identity(t), x.occupation(), options);
     if (!std::isfinite(report.residual) || (!last && report.iterations >= options.max_iterations)) {
       fail_singular("A", "invertible", report);
@@ -157,7 +164,8 @@ Inverse inverse(const Matrix& a, const FunctionOptions& options) {
   return out;
 }
 
-Exponential exponential(const Matrix& a, const FunctionOptions& options) {
+template <class M>
+Exponential<M> exponential(const M& a, const FunctionOptions& options) {
   constexpr double largest_norm = 700;  // e^709 is the largest of double
   require_options(options);
   require_finite(a, "A");
@@ -167,9 +175,9 @@ Exponential exponential(const Matrix& a, const FunctionOptions& options) {
                 fmt::format("|A|_inf = {:.4g}: above {} e^A may overflow in double precision", norm, largest_norm));
   }
   const int squares = norm > 0.5 ? int(std::ceil(std::log2(2 * norm))) : 0;
-  Matrix small = a.symmetry() == Symmetry::antisymmetric ? without_symmetry(a) : a;
+  M small = a.symmetry() == Symmetry::antisymmetric ? without_symmetry(a) : a;
   scale(small, std::ldexp(1.0, -squares));
-  Exponential out{identity<double>(a.rows()), {}};
+  Exponential<M> out{M(identity<double>(a.rows())), {}};
   auto& [sum, report] = out;
   if (small.symmetry() == Symmetry::none) sum = without_symmetry(sum);
   FunctionOptions function = options;
@@ -179,7 +187,7 @@ Exponential exponential(const Matrix& a, const FunctionOptions& options) {
     report.occupation = std::max(report.occupation, sum.occupation());
     if (options.progress) options.progress(report.iterations, report.residual);
   };
-  Matrix term = small;
+  M term = small;
   for (int power = 2;; ++power) {
     report.residual = frobenius_norm(term);
     add(1.0, sum, 1.0, term);
@@ -196,5 +204,17 @@ Exponential exponential(const Matrix& a, const FunctionOptions& options) {
   report.converged = true;
   return out;
 }
+
+#define QUADRILLE_MATRIX_FUNCTIONS(M)                                                                            \
+  template FunctionReport matrix_sign(M&, const FunctionOptions&);                                               \
+  template SquareRoots<M> square_roots(const M&, const FunctionOptions&);                                        \
+  template Inverse<M> inverse(const M&, const FunctionOptions&);                                                 \
+  template Exponential<M> exponential(const M&, const FunctionOptions&);                                         \
+  template M filtered_product(const M&, const M&, Symmetry, const FunctionOptions&, FunctionReport&, Transpose); \
+  template M symmetric_product(const M&, const M&, const FunctionOptions&, FunctionReport&);                     \
+  template void require_symmetric_input(const M&, const std::string&);
+QUADRILLE_MATRIX_FUNCTIONS(BlockMatrix<double>)
+QUADRILLE_MATRIX_FUNCTIONS(DeviceMatrix)
+#undef QUADRILLE_MATRIX_FUNCTIONS
 
 }  // namespace quadrille::block_dft

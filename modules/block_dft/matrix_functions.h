@@ -2,6 +2,9 @@
 //
 // Polynomials of one symmetric matrix commute, so products of them are symmetric, are stored so and only their upper
 // halves are computed. Every product is filtered with eps; `bound` sums what that left out.
+//
+// M is a matrix of the engine that does the work: BlockMatrix<double> on the CPU, or DeviceMatrix (device.h), which
+// stays in the memory of a GPU through all iterations.
 #pragma once
 
 #include "modules/block_dft/multiply.h"
@@ -41,46 +44,54 @@ struct FunctionReport {
 /// sqrt(eps) |X^2|. T(R) is (I - R)^-1/2 up to R^(order - 1): (3 I - X^2) / 2 of order 2 (equation 2 of the paper). A
 /// step of order 2 takes two products, of 3 three, of 4 and 5 four. An eigenvalue at 0 keeps it from converging, which
 /// is reported.
-FunctionReport matrix_sign(BlockMatrix<double>& a, const FunctionOptions& options);
+template <class M>
+FunctionReport matrix_sign(M& a, const FunctionOptions& options);
 
 /// S^1/2 and S^-1/2 of a positive definite S together: the sign iteration of [0 S; I 0] (equation 4), which is Y <- Y
 /// T, Z <- T Z, T = T(I - Z Y) as above from Y = S / s and Z = I, until |I - Z Y| < sqrt(eps) |Z Y|. Further errors:
 /// ErrorCode::numerical where S is not positive definite, or so ill-conditioned that max_iterations are spent.
+template <class M>
 struct SquareRoots {
-  BlockMatrix<double> root, inverse_root;
+  M root, inverse_root;
   FunctionReport report;
 };
-SquareRoots square_roots(const BlockMatrix<double>& s, const FunctionOptions& options);
+template <class M>
+SquareRoots<M> square_roots(const M& s, const FunctionOptions& options);
 
 /// A^-1 of a square A with A's symmetry: X <- X (2 I - A X) from A^T / (|A|_1 |A|_inf), until |I - A X| < sqrt(eps) |A
 /// X|. Errors as of square_roots for a singular A.
+template <class M>
 struct Inverse {
-  BlockMatrix<double> matrix;
+  M matrix;
   FunctionReport report;
 };
-Inverse inverse(const BlockMatrix<double>& a, const FunctionOptions& options);
+template <class M>
+Inverse<M> inverse(const M& a, const FunctionOptions& options);
 
 /// e^A of a square A, symmetric where A is: e^A = (e^(A / 2^s))^(2^s), with |A / 2^s|_inf at most 1/2 in a Taylor
 /// series that ends when a term has a Frobenius norm below eps / 2^s. Products before the last square leave out that
 /// much less than eps, as each square doubles relative errors. `residual` is the norm of the last term, `iterations`
 /// counts terms and squares. Errors: ErrorCode::numerical for an e^A beyond the range of double.
+template <class M>
 struct Exponential {
-  BlockMatrix<double> matrix;
+  M matrix;
   FunctionReport report;
 };
-Exponential exponential(const BlockMatrix<double>& a, const FunctionOptions& options);
+template <class M>
+Exponential<M> exponential(const M& a, const FunctionOptions& options);
 
 /// op(A) B with `symmetry`, filtered; adds to the report. That it has the symmetry is the caller's promise: multiply.h.
-BlockMatrix<double> filtered_product(const BlockMatrix<double>& a, const BlockMatrix<double>& b, Symmetry symmetry,
-                                     const FunctionOptions& options, FunctionReport& report,
-                                     Transpose op_a = Transpose::no);
+template <class M>
+M filtered_product(const M& a, const M& b, Symmetry symmetry, const FunctionOptions& options, FunctionReport& report,
+                   Transpose op_a = Transpose::no);
 
 /// The same of a symmetric A B.
-BlockMatrix<double> symmetric_product(const BlockMatrix<double>& a, const BlockMatrix<double>& b,
-                                      const FunctionOptions& options, FunctionReport& report);
+template <class M>
+M symmetric_product(const M& a, const M& b, const FunctionOptions& options, FunctionReport& report);
 
 /// Throw as said above.
 void require_options(const FunctionOptions& options);
-void require_symmetric_input(const BlockMatrix<double>& a, const std::string& name);
+template <class M>
+void require_symmetric_input(const M& a, const std::string& name);
 
 }  // namespace quadrille::block_dft

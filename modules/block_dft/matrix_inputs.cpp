@@ -19,6 +19,23 @@ BlockSizes sizes_of(const TaskContext& context) {
   return BlockSizes(std::move(sizes));
 }
 
+std::shared_ptr<const MatrixGrid> grid_of(const TaskContext& context) {
+  if (context.ranks().size() > 1 && context.backend() != "cpu") {
+    TaskContext::fail(QUADRILLE_UNSUPPORTED,
+                      "several ranks share block-sparse matrices on CPUs only in this version: choose the backend cpu");
+  }
+  if (!context.has("grid.rows")) return MatrixGrid::over(context.ranks());
+  try {
+    return MatrixGrid::over(context.ranks(), int(context.integer("grid.rows")), int(context.integer("grid.columns")));
+  } catch (const Error& error) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "grid");
+  }
+}
+
+BlockSizes shared_sizes(const TaskContext& context) {
+  return BlockSizes(of_first_rank<std::int32_t>(context, [&] { return sizes_of(context).sizes(); }), grid_of(context));
+}
+
 BlockMatrix<double> matrix_of(const TaskContext& context, const std::string& name, const BlockSizes& sizes) {
   if (!context.has(name + ".file")) return identity<double>(sizes);
   return read_symmetric(context.input_file(name + ".file"), context.text(name + ".dataset"), sizes);
@@ -42,10 +59,7 @@ void check_electrons(const TaskContext& context, const BlockSizes& sizes) {
                     "electrons");
 }
 
-void check_backend(const TaskContext& context) {
-  if (context.backend().empty() || context.backend() == "cpu") return;
-  TaskContext::fail(QUADRILLE_UNSUPPORTED, "density matrices run on the CPU only: use --backend cpu");
-}
+bool on_gpu(const TaskContext& context) { return context.backend() == "cuda"; }
 
 FunctionOptions function_options(const TaskContext& context) {
   FunctionOptions options;
@@ -59,14 +73,6 @@ FunctionOptions function_options(const TaskContext& context) {
 double iteration_fraction(double residual, double eps) {
   if (!(residual > 0 && residual < 1)) return 0;
   return std::min(1.0, std::log(residual) / std::log(std::sqrt(eps)));
-}
-
-nlohmann::ordered_json check_json(const TaskContext& context, const BlockMatrix<double>& p,
-                                  const BlockMatrix<double>& h, const BlockMatrix<double>& s) {
-  if (!context.boolean("check")) return nlohmann::ordered_json::object();
-  const double eps = context.has("check_eps") ? context.real("check_eps") : context.real("eps") / 100;
-  const DensityCheck check = check_density(p, h, s, eps);
-  return {{"idempotency", check.idempotency}, {"commutation", check.commutation}};
 }
 
 }  // namespace quadrille::block_dft

@@ -1,11 +1,14 @@
 #include "modules/block_dft/model_system.h"
 
 #include "core/random/random.h"
+#include "core/system/team.h"
 #include "modules/block_dft/block_algebra.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace quadrille::block_dft {
 namespace {
@@ -24,14 +27,21 @@ class Lattice {
     }
     return out;
   }
-  double distance(std::int32_t a, std::int32_t b) const {
-    double squares = 0;
-    for (int axis = 0, step = 1; axis < 3; ++axis, step *= length_) {
-      const int d = std::abs(a / step % length_ - b / step % length_);
-      const int nearest = std::min(d, length_ - d);
-      squares += double(nearest) * nearest;
+  /// Calls body(b, distance) for the sites b up to `cutoff` from a, in no particular order, each once.
+  template <class Body>
+  void for_each_near(std::int32_t a, double cutoff, Body body) const {
+    const int reach = int(std::min(std::floor(cutoff), double(length_)));
+    const int low = std::max(-reach, -((length_ - 1) / 2)), high = std::min(reach, length_ / 2);
+    const auto moved = [this](int at, int by) { return (at + by + length_) % length_; };
+    const int x = a % length_, y = a / length_ % length_, z = a / (length_ * length_);
+    for (int dz = low; dz <= high; ++dz) {
+      for (int dy = low; dy <= high; ++dy) {
+        for (int dx = low; dx <= high; ++dx) {
+          const double distance = std::sqrt(double(dx) * dx + double(dy) * dy + double(dz) * dz);
+          if (distance <= cutoff) body((moved(z, dz) * length_ + moved(y, dy)) * length_ + moved(x, dx), distance);
+        }
+      }
     }
-    return std::sqrt(squares);
   }
 
  private:
@@ -42,19 +52,31 @@ class Lattice {
 Matrix couplings(const ModelOptions& options, std::uint32_t which, double radius) {
   const std::int32_t atoms = options.sizes.count();
   const Lattice lattice(atoms);
-  std::vector<BlockPlace> places;
+  const BlockPattern shape(options.sizes, options.sizes, Symmetry::symmetric);
+  std::vector<std::int64_t> first{0};
+  std::vector<std::int32_t> column;
+  std::vector<double> size;
   for (std::int32_t i = 0; i < atoms; ++i) {
-    for (std::int32_t j = i + 1; j < atoms; ++j) {
-      if (lattice.distance(i, j) <= options.cutoff) places.push_back({i, j});
+    std::vector<std::pair<std::int32_t, double>> near;
+    lattice.for_each_near(i, options.cutoff, [&](std::int32_t j, double distance) {
+      if (j > i && j < atoms && shape.owns(i, j)) near.emplace_back(j, std::exp(-options.decay * distance));
+    });
+    std::sort(near.begin(), near.end());
+    for (const auto& [j, factor] : near) {
+      column.push_back(j);
+      size.push_back(factor);
     }
+    first.push_back(std::int64_t(column.size()));
   }
-  Matrix out(options.sizes, options.sizes, Symmetry::symmetric);
-  out.reserve(places);
-  out.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    SiteRandom random(options.seed, RandomPurpose::RandomBlocks, std::int64_t(i) * atoms + j, which);
-    const double size = std::exp(-options.decay * lattice.distance(i, j));
-    for (std::int64_t k = 0; k < std::int64_t(options.sizes.size(i)) * options.sizes.size(j); ++k) {
-      out.block(slot)[k] = size * (2 * random.uniform() - 1);
+  Matrix out = Matrix::with_unset_pattern(options.sizes, options.sizes, Symmetry::symmetric, std::move(first),
+                                          std::move(column));
+  team_for_uneven(atoms, [&](std::int32_t i) {
+    for (std::int64_t slot = out.begin(i); slot < out.end(i); ++slot) {
+      const std::int32_t j = out.column(slot);
+      SiteRandom random(options.seed, RandomPurpose::RandomBlocks, std::int64_t(i) * atoms + j, which);
+      for (std::int64_t k = 0; k < std::int64_t(options.sizes.size(i)) * options.sizes.size(j); ++k) {
+        out.block(slot)[k] = size[std::size_t(slot)] * (2 * random.uniform() - 1);
+      }
     }
   });
   const Interval rows = gershgorin(out);
@@ -73,10 +95,11 @@ ModelSystem model_system(const ModelOptions& options) {
   add_identity(out.h, 0.0);
   for (std::int32_t i = 0; i < options.sizes.count(); ++i) {
     SiteRandom random(options.seed, RandomPurpose::RandomBlocks, i, of_levels);
-    double* block = out.h.block(out.h.find(i, i));
     const std::int32_t orbitals = options.sizes.size(i), below = (orbitals + 1) / 2;
+    const std::int64_t slot = out.h.find(i, i);
     for (std::int64_t p = 0; p < orbitals; ++p) {
-      block[p * (orbitals + 1)] = (p < below ? -1 : 1) + 0.2 * (random.uniform() - 0.5);
+      const double level = (p < below ? -1 : 1) + 0.2 * (random.uniform() - 0.5);
+      if (slot >= 0) out.h.block(slot)[p * (orbitals + 1)] = level;
     }
     out.electrons += below;
     out.neutral.push_back(below + options.polarity * (2 * random.uniform() - 1));

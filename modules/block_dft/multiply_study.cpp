@@ -30,6 +30,16 @@ struct Product {
   }
 };
 
+/// Of all ranks, where there are several.
+double slowest(const StudyProblem& p, double value) {
+  if (p.m.grid()) p.m.grid()->ranks().maximum(&value, 1);
+  return value;
+}
+double of_all_ranks(const StudyProblem& p, double value) {
+  if (p.m.grid()) p.m.grid()->ranks().sum(&value, 1);
+  return value;
+}
+
 template <class T>
 double dense_seconds(const Product<T>& product, const StudyProblem& p, int repeats) {
   const std::vector<T> a = product.a.to_dense(), b = p.symmetric ? a : product.b.to_dense();
@@ -77,10 +87,11 @@ std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options
     MultiplyReport report;
     product.c = product.before;
     const MultiplyOptions how{.eps = p.eps, .mixed = row.mixed, .driver = row.driver};
-    seconds[which].push_back(seconds_of([&] { report = product.run(p, how); }));
+    if (p.m.grid()) p.m.grid()->ranks().barrier();
+    seconds[which].push_back(slowest(p, seconds_of([&] { report = product.run(p, how); })));
     if (row.report.seconds == 0 || report.seconds < row.report.seconds) row.report = report;
     row.c_occupation = product.c.occupation();
-    row.bytes = double(product.a.bytes() + product.b.bytes() + product.c.bytes());
+    row.bytes = of_all_ranks(p, double(product.a.bytes() + product.b.bytes() + product.c.bytes()));
     if (exact && !row.error) {
       BlockMatrix<T> difference = product.c;
       add(T(1), difference, T(-1), *exact);
@@ -90,46 +101,55 @@ std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options
   });
   std::optional<double> dense;
   if (options.dense) dense = dense_seconds(product, p, options.repeats);
+  const double a_occupation = product.a.occupation();
   for (std::size_t which = 0; which < rows.size(); ++which) {
     rows[which].seconds = median(seconds[which]);
-    rows[which].a_occupation = product.a.occupation();
+    rows[which].a_occupation = a_occupation;
     rows[which].product_bytes = factor_bytes<T>(rows[which].report, p);
     rows[which].dense_seconds = dense;
   }
   return rows;
 }
 
-/// In double. The first call, which takes the memory that later ones find in the pool, is not timed.
+/// The first call, which takes the memory that later ones find in the pool, is not timed.
 std::vector<StudyRow> measure_on_gpu(const StudyProblem& p, const StudyOptions& options,
                                      const std::function<void(int, int)>& progress) {
   const Product<double> product(p);
-  StudyRow row;
+  std::vector<StudyRow> rows(options.mixed ? 2 : 1);
+  if (options.mixed) rows[1].mixed = true;
   const Transpose op_a = p.transpose ? Transpose::yes : Transpose::no;
   const double began = now();
   const DeviceMatrix a(product.a), b(p.symmetric ? product.a : product.b);
-  row.transfer_seconds = now() - began;
-  const double beta = p.accumulate ? 1 : 0;
-  std::vector<double> seconds;
-  for (int time = 0; time <= options.repeats; ++time) {
-    DeviceMatrix c(product.before);
-    const MultiplyReport report = multiply_on_device(1, op_a, a, Transpose::no, b, beta, c, {.eps = p.eps});
-    if (time > 0) seconds.push_back(report.seconds);
-    if (time == 1 || report.seconds < row.report.seconds) row.report = report;
+  const double transfer_seconds = now() - began;
+  const auto run = [&](DeviceMatrix& c, const MultiplyOptions& how) {
+    c = DeviceMatrix(product.before);
+    return multiply(1, op_a, a, Transpose::no, b, p.accumulate ? 1 : 0, c, how);
+  };
+  std::vector<std::vector<double>> seconds(rows.size());
+  DeviceMatrix c, exact;
+  run(options.check ? exact : c, {});
+  const int calls = options.repeats * int(rows.size());
+  int done = 0;
+  take_turns(options.repeats, rows.size(), [&](std::size_t which) {
+    StudyRow& row = rows[which];
+    const MultiplyReport report = run(c, {.eps = p.eps, .mixed = row.mixed});
+    seconds[which].push_back(report.seconds);
+    if (row.report.seconds == 0 || report.seconds < row.report.seconds) row.report = report;
     row.bytes = double(a.bytes() + b.bytes() + c.bytes());
-    row.c_occupation = double(c.stored()) / (double(p.m.total()) * double(p.n.total()));
-    if (options.check && time == 0) {
-      DeviceMatrix exact(product.before);
-      multiply_on_device(1, op_a, a, Transpose::no, b, beta, exact, {});
-      BlockMatrix<double> difference = c.fetch();
-      add(1.0, difference, -1.0, exact.fetch());
-      row.error = frobenius_norm(difference);
+    row.c_occupation = c.occupation();
+    if (options.check && !row.error) {
+      add(1, c, -1, exact);
+      row.error = frobenius_norm(c);
     }
-    progress(time, options.repeats);
+    progress(++done, calls);
+  });
+  for (std::size_t which = 0; which < rows.size(); ++which) {
+    rows[which].seconds = median(seconds[which]);
+    rows[which].transfer_seconds = transfer_seconds;
+    rows[which].a_occupation = product.a.occupation();
+    rows[which].product_bytes = factor_bytes<double>(rows[which].report, p);
   }
-  row.seconds = median(seconds);
-  row.a_occupation = product.a.occupation();
-  row.product_bytes = factor_bytes<double>(row.report, p);
-  return {row};
+  return rows;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/system/team.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/device.h"
 #include "modules/block_dft/matrix_functions.h"
 
 #include <fmt/format.h>
@@ -46,7 +47,8 @@ void require_interaction(const AtomPositions& positions, const ChargeInteraction
 
 }  // namespace
 
-void require_model(const SccModel& model) {
+template <class M>
+void require_model(const SccModel<M>& model) {
   require_same(model.h0.rows(), model.s.rows(), "H and S");
   require_symmetric_input(model.h0, "H");
   require_symmetric_input(model.s, "S");
@@ -60,26 +62,14 @@ void require_model(const SccModel& model) {
   }
 }
 
-std::vector<double> mulliken_charges(const Matrix& p, const Matrix& s) {
+template <class M>
+std::vector<double> mulliken_charges(const M& p, const M& s) {
   require_same(p.rows(), s.rows(), "P and S");
-  std::vector<double> out(std::size_t(s.rows().count())), shared(std::size_t(s.block_count()));
-  team_for_uneven(s.rows().count(), [&](std::int32_t i) {
-    for (std::int64_t slot = s.begin(i); slot < s.end(i); ++slot) {
-      const std::int64_t other = p.find(i, s.column(slot));
-      if (other < 0) continue;
-      for (std::int64_t k = 0; k < std::int64_t(s.rows().size(i)) * s.columns().size(s.column(slot)); ++k) {
-        shared[std::size_t(slot)] += s.block(slot)[k] * p.block(other)[k];
-      }
-    }
-  });
-  s.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    out[std::size_t(i)] += shared[std::size_t(slot)];
-    if (i != j) out[std::size_t(j)] += shared[std::size_t(slot)];
-  });
-  return out;
+  return row_dots(s, p);
 }
 
-std::vector<double> charge_potential(const SccModel& model, const std::vector<double>& charges) {
+template <class M>
+std::vector<double> charge_potential(const SccModel<M>& model, const std::vector<double>& charges) {
   std::vector<double> out(charges.size());
   model.gamma.for_each([&](std::int32_t a, std::int32_t b, std::int64_t slot) {
     const std::size_t i = std::size_t(a), j = std::size_t(b);
@@ -90,21 +80,17 @@ std::vector<double> charge_potential(const SccModel& model, const std::vector<do
   return out;
 }
 
-Matrix scc_hamiltonian(const SccModel& model, const std::vector<double>& charges) {
+template <class M>
+M scc_hamiltonian(const SccModel<M>& model, const std::vector<double>& charges) {
   if (!model.charged()) return model.h0;
-  const std::vector<double> potential = charge_potential(model, charges);
-  Matrix out = model.s;
-  out.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    const double mean = (potential[std::size_t(i)] + potential[std::size_t(j)]) / 2;
-    for (std::int64_t k = 0; k < std::int64_t(out.rows().size(i)) * out.columns().size(j); ++k) {
-      out.block(slot)[k] *= mean;
-    }
-  });
+  M out = model.s;
+  scale_by_means(out, charge_potential(model, charges));
   add(1.0, out, 1.0, model.h0);
   return out;
 }
 
-double charge_energy(const SccModel& model, const std::vector<double>& charges) {
+template <class M>
+double charge_energy(const SccModel<M>& model, const std::vector<double>& charges) {
   if (!model.charged()) return 0;
   const std::vector<double> potential = charge_potential(model, charges);
   double sum = 0;
@@ -137,5 +123,15 @@ Matrix charge_interaction(const AtomPositions& positions, const ChargeInteractio
   for (std::int64_t slot = 0; slot < out.block_count(); ++slot) *out.block(slot) = values[std::size_t(slot)];
   return out;
 }
+
+#define QUADRILLE_SCC_MODEL(M)                                                                   \
+  template void require_model(const SccModel<M>&);                                               \
+  template std::vector<double> mulliken_charges(const M&, const M&);                             \
+  template std::vector<double> charge_potential(const SccModel<M>&, const std::vector<double>&); \
+  template M scc_hamiltonian(const SccModel<M>&, const std::vector<double>&);                    \
+  template double charge_energy(const SccModel<M>&, const std::vector<double>&);
+QUADRILLE_SCC_MODEL(BlockMatrix<double>)
+QUADRILLE_SCC_MODEL(DeviceMatrix)
+#undef QUADRILLE_SCC_MODEL
 
 }  // namespace quadrille::block_dft

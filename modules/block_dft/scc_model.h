@@ -15,28 +15,35 @@
 
 namespace quadrille::block_dft {
 
+/// M: matrix_functions.h.
+template <class M = BlockMatrix<double>>
 struct SccModel {
-  BlockMatrix<double> h0, s;    ///< symmetric; a block is an atom
-  BlockMatrix<double> gamma;    ///< symmetric, [atom][atom]: blocks of 1; without blocks H is H0
+  M h0, s;                      ///< symmetric; a block is an atom
+  BlockMatrix<double> gamma;    ///< symmetric, [atom][atom]: blocks of 1; without blocks H is H0; whole on each rank
   std::vector<double> neutral;  ///< q0 [atom]
   bool charged() const { return gamma.block_count() > 0; }
 };
 
 /// Throws ErrorCode::invalid_input for parts whose sizes do not match, and matrices that are not stored as symmetric;
 /// ErrorCode::numerical for elements that are not finite.
-void require_model(const SccModel& model);
+template <class M>
+void require_model(const SccModel<M>& model);
 
-/// q_A of all atoms: P and S are symmetric, P need not have the trace of a density matrix.
-std::vector<double> mulliken_charges(const BlockMatrix<double>& p, const BlockMatrix<double>& s);
+/// q_A of all atoms, on all ranks: P and S are symmetric, P need not have the trace of a density matrix.
+template <class M>
+std::vector<double> mulliken_charges(const M& p, const M& s);
 
 /// V at these charges.
-std::vector<double> charge_potential(const SccModel& model, const std::vector<double>& charges);
+template <class M>
+std::vector<double> charge_potential(const SccModel<M>& model, const std::vector<double>& charges);
 
 /// H at these charges.
-BlockMatrix<double> scc_hamiltonian(const SccModel& model, const std::vector<double>& charges);
+template <class M>
+M scc_hamiltonian(const SccModel<M>& model, const std::vector<double>& charges);
 
 /// 1/2 sum dq gamma dq.
-double charge_energy(const SccModel& model, const std::vector<double>& charges);
+template <class M>
+double charge_energy(const SccModel<M>& model, const std::vector<double>& charges);
 
 /// Where atoms are. `cell`: edges of a box that repeats itself; 0 along an axis: it does not.
 struct AtomPositions {

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/device.h"
 #include "modules/take_turns.h"
 
 #include <fmt/format.h>
@@ -12,8 +13,6 @@
 
 namespace quadrille::block_dft {
 namespace {
-
-using Matrix = BlockMatrix<double>;
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
@@ -67,13 +66,14 @@ class OscillationWatch {
   int times_ = 0;
 };
 
+template <class M>
 class Loop {
  public:
-  Loop(const SccModel& model, const ScfOptions& options)
+  Loop(const SccModel<M>& model, const ScfOptions& options)
       : model_(model), options_(options), limit_(options.eps_scf * *options.density.electrons) {}
 
-  Scf run() {
-    DensitySolver solver(model_.s, options_.density);
+  Scf<M> run() {
+    DensitySolver<M> solver(model_.s, options_.density);
     if (options_.method == ScfMethod::curvy) {
       minimise(solver);
     } else {
@@ -84,8 +84,8 @@ class Loop {
   }
 
  private:
-  Density density_at(DensitySolver& solver, const std::vector<double>& charges) const {
-    Density density = solver.density(scc_hamiltonian(model_, charges));
+  Density<M> density_at(DensitySolver<M>& solver, const std::vector<double>& charges) const {
+    Density<M> density = solver.density(scc_hamiltonian(model_, charges));
     const FunctionReport& last = density.steps.back().report;
     if (density.converged) return density;
     throw Error(ErrorCode::numerical,
@@ -102,7 +102,7 @@ class Loop {
     return std::abs(iteration.change) < limit_;
   }
 
-  static ScfIteration summary(const Density& density, double began) {
+  static ScfIteration summary(const Density<M>& density, double began) {
     ScfIteration out;
     out.mu = density.mu.value_or(none);
     for (const DensityStep& step : density.steps) {
@@ -114,12 +114,12 @@ class Loop {
     return out;
   }
 
-  void mix(DensitySolver& solver) {
+  void mix(DensitySolver<M>& solver) {
     OscillationWatch watch(options_.mixing);
     std::vector<double> charges = model_.neutral, residual(charges.size());
     while (!out_.converged && int(out_.iterations.size()) < options_.max_iterations) {
       const double began = now();
-      Density density = density_at(solver, charges);
+      Density<M> density = density_at(solver, charges);
       out_.charges = mulliken_charges(density.p, model_.s);
       ScfIteration iteration = summary(density, began);
       iteration.energy = dot(density.p, model_.h0) + charge_energy(model_, out_.charges);
@@ -141,17 +141,18 @@ class Loop {
     return std::abs(charge_energy(model_, residual));
   }
 
-  void minimise(DensitySolver& solver) {
+  void minimise(DensitySolver<M>& solver) {
     double began = now();
-    Density start = density_at(solver, model_.neutral);
+    Density<M> start = density_at(solver, model_.neutral);
     ScfIteration iteration = summary(start, began);
-    CurvySteps steps(model_, std::move(start.p), solver.inverse_root(), options_.direction, options_.density.function);
+    CurvySteps<M> steps(model_, std::move(start.p), solver.inverse_root(), options_.direction,
+                        options_.density.function);
     iteration.energy = steps.energy();
     push(iteration);
     while (!out_.converged && int(out_.iterations.size()) < options_.max_iterations) {
       began = now();
       const std::vector<double> before = steps.charges();
-      const CurvySteps::Step step = steps.step();
+      const CurvyStep step = steps.step();
       iteration = {.energy = steps.energy(), .gradient = step.gradient, .mu = none, .bound = step.report.bound};
       iteration.flops = step.report.flops;
       iteration.occupation = steps.p().occupation();
@@ -173,18 +174,22 @@ class Loop {
     out_.electrons = dot(out_.p, model_.s);
   }
 
-  const SccModel& model_;
+  const SccModel<M>& model_;
   const ScfOptions& options_;
   double limit_;
-  Scf out_;
+  Scf<M> out_;
 };
 
 }  // namespace
 
-Scf self_consistent(const SccModel& model, const ScfOptions& options) {
+template <class M>
+Scf<M> self_consistent(const SccModel<M>& model, const ScfOptions& options) {
   check_options(options);
   require_model(model);
-  return Loop(model, options).run();
+  return Loop<M>(model, options).run();
 }
+
+template Scf<BlockMatrix<double>> self_consistent(const SccModel<BlockMatrix<double>>&, const ScfOptions&);
+template Scf<DeviceMatrix> self_consistent(const SccModel<DeviceMatrix>&, const ScfOptions&);
 
 }  // namespace quadrille::block_dft

@@ -32,8 +32,10 @@ struct ScfIteration {
   double bound = 0, flops = 0, occupation = 0, seconds = 0;  ///< as of FunctionReport; occupation: of P
 };
 
+/// M: matrix_functions.h.
+template <class M = BlockMatrix<double>>
 struct Scf {
-  BlockMatrix<double> p, h;  ///< h: at the charges of p
+  M p, h;  ///< h: at the charges of p
   std::vector<double> charges;
   double energy = 0, band_energy = 0, charge_energy = 0;  ///< sum; tr(P H0); of gamma
   double electrons = 0;
@@ -44,6 +46,7 @@ struct Scf {
 /// Errors: ErrorCode::invalid_input for mixing outside of (0, 1], an eps_scf that is not above 0 and options without a
 /// number of electrons; ErrorCode::numerical for a loop that oscillates, naming a mixing that should do; those of
 /// density.h and scc_model.h. A loop that spends max_iterations is reported, not thrown.
-Scf self_consistent(const SccModel& model, const ScfOptions& options);
+template <class M>
+Scf<M> self_consistent(const SccModel<M>& model, const ScfOptions& options);
 
 }  // namespace quadrille::block_dft

@@ -23,7 +23,7 @@ using namespace parameter;
 using Json = nlohmann::ordered_json;
 
 struct Problem {
-  SccModel model;
+  SccModel<> model;
   double electrons;
 };
 
@@ -38,7 +38,7 @@ BlockSizes sizes_of_problem(const TaskContext& context) {
 }
 
 ModelSystem made_system(const TaskContext& context) {
-  return model_system({.sizes = model_sizes(context),
+  return model_system({.sizes = model_sizes(context).on(grid_of(context)),
                        .decay = context.real("model.decay"),
                        .cutoff = context.real("model.cutoff"),
                        .coupling = context.real("model.coupling"),
@@ -55,8 +55,10 @@ std::vector<double> even_charges(const BlockSizes& sizes, double electrons) {
 
 AtomPositions positions_of(const TaskContext& context, std::int32_t atoms) {
   AtomPositions out;
-  const std::vector<double> numbers =
-      read_numbers(context.input_file("positions"), 3 * std::size_t(atoms), fmt::format("x, y, z of {} atoms", atoms));
+  const std::vector<double> numbers = of_first_rank<double>(context, [&] {
+    return read_numbers(context.input_file("positions"), 3 * std::size_t(atoms),
+                        fmt::format("x, y, z of {} atoms", atoms));
+  });
   for (std::size_t a = 0; a < std::size_t(atoms); ++a) {
     out.at.push_back({numbers[3 * a], numbers[3 * a + 1], numbers[3 * a + 2]});
   }
@@ -66,7 +68,7 @@ AtomPositions positions_of(const TaskContext& context, std::int32_t atoms) {
 
 Problem problem_of(const TaskContext& context) {
   Problem out;
-  SccModel& model = out.model;
+  SccModel<>& model = out.model;
   AtomPositions positions;
   if (context.has("model.atoms")) {
     ModelSystem system = made_system(context);
@@ -76,7 +78,7 @@ Problem problem_of(const TaskContext& context) {
     positions = std::move(system.positions);
     out.electrons = context.has("electrons") ? context.real("electrons") : system.electrons;
   } else {
-    const BlockSizes sizes = sizes_of(context);
+    const BlockSizes sizes = shared_sizes(context);
     model.h0 = matrix_of(context, "hamiltonian", sizes);
     model.s = matrix_of(context, "overlap", sizes);
     out.electrons = context.real("electrons");
@@ -85,8 +87,10 @@ Problem problem_of(const TaskContext& context) {
   }
   const std::int32_t atoms = model.s.rows().count();
   if (context.has("neutral")) {
-    model.neutral = read_numbers(context.input_file("neutral"), std::size_t(atoms),
-                                 fmt::format("the charges of {} neutral atoms", atoms));
+    model.neutral = of_first_rank<double>(context, [&] {
+      return read_numbers(context.input_file("neutral"), std::size_t(atoms),
+                          fmt::format("the charges of {} neutral atoms", atoms));
+    });
   }
   if (context.has("positions")) positions = positions_of(context, atoms);
   model.gamma = charge_interaction(
@@ -153,7 +157,8 @@ Json iteration_json(const ScfIteration& one) {
 }
 
 /// The extremes of q - q0.
-Json charges_json(const SccModel& model, const Scf& scf) {
+template <class M>
+Json charges_json(const SccModel<M>& model, const Scf<M>& scf) {
   double low = INFINITY, high = -INFINITY;
   for (std::size_t a = 0; a < scf.charges.size(); ++a) {
     low = std::min(low, scf.charges[a] - model.neutral[a]);
@@ -162,10 +167,64 @@ Json charges_json(const SccModel& model, const Scf& scf) {
   return {{"lowest", low}, {"highest", high}};
 }
 
-void write_charges(const std::string& path, const Scf& scf) {
+void write_charges(const std::string& path, const std::vector<double>& charges) {
   std::string text;
-  for (const double charge : scf.charges) text += fmt::format("{:.15g}\n", charge);
+  for (const double charge : charges) text += fmt::format("{:.15g}\n", charge);
   write_file(path, text);
+}
+
+/// M says where the matrices are: on the CPU or on a GPU.
+template <class M>
+void run_with(const TaskContext& context, const SccModel<M>& model, double electrons) {
+  ScfOptions options = options_of(context, electrons);
+  const Progress progress(context, options);
+  const double began = now();
+  const Scf<M> scf = self_consistent(model, options);
+  const double seconds = now() - began;
+  Json iterations = Json::array();
+  for (const ScfIteration& one : scf.iterations) iterations.push_back(iteration_json(one));
+  const BlockSizes& sizes = model.s.rows();
+  Json out = {{"backend", on_gpu(context) ? "cuda" : "cpu"},
+              {"orbitals", sizes.total()},
+              {"blocks", sizes.count()},
+              {"method", context.text("method")},
+              {"converged", scf.converged},
+              {"energy", scf.energy},
+              {"band_energy", scf.band_energy},
+              {"charge_energy", scf.charge_energy},
+              {"electrons", scf.electrons},
+              {"charge_transfer", charges_json(model, scf)},
+              {"occupation", scf.p.occupation()},
+              {"seconds", seconds},
+              {"iterations", iterations}};
+  out.update(check_json(context, scf.p, scf.h, model.s));
+  if (context.boolean("compare")) {
+    options.method = ScfMethod::mixing;
+    options.density.method = DensityMethod::dense;
+    options.eps_scf = std::min(options.eps_scf, 1e-12);
+    options.max_iterations = 1000;
+    const double start = now();
+    const Scf<M> dense = self_consistent(model, options);
+    out.update({{"dense_energy", dense.energy}, {"dense_seconds", now() - start}});
+    out["energy_error_per_block"] = std::abs(scf.energy - dense.energy) / sizes.count();
+  }
+  if (context.has("density.file")) {
+    write_symmetric(context.output_file("density.file"), context.text("density.dataset"), on_host(scf.p),
+                    scf.electrons);
+  }
+  if (context.has("charges")) {
+    const std::string file = context.output_file("charges");
+    on_first_rank(context.ranks(), [&] { write_charges(file, scf.charges); });
+  }
+  if (!scf.converged) {
+    context.warn(
+        fmt::format("the self-consistent loop has not converged after {} iterations: the last changed the energy "
+                    "by {:.2e}",
+                    scf.iterations.size(), scf.iterations.back().change));
+  }
+  log().info("{}: {} orbitals, E = {:.12g} after {} iterations, {:.3g} s", context.task_name(), sizes.total(),
+             scf.energy, scf.iterations.size(), seconds);
+  context.result(out.dump());
 }
 
 constexpr const char* methods[] = {"trs4", "sign", "dense", "curvy", nullptr};
@@ -236,7 +295,9 @@ const quadrille_parameter scf_parameters[scf_parameter_count] = {
     matrix_input::mixed,
     matrix_input::check,
     matrix_input::check_eps,
-    boolean("compare", "compute the error of the energy compared with a loop with LAPACK, for small matrices", "false"),
+    matrix_input::grid,
+    boolean("compare", "compute the error of the energy compared with a loop of method dense, for small matrices",
+            "false"),
     matrix_input::density,
     file_out("charges", "electrons of each atom, one line per atom")};
 
@@ -253,50 +314,15 @@ void check_scf(const TaskContext& context) {
   const BlockSizes sizes = sizes_of_problem(context);
   if (!context.has("model.atoms")) check_matrices(context, sizes);
   check_electrons(context, sizes);
-  check_backend(context);
 }
 
 void run_scf(const TaskContext& context) {
   check_scf(context);
   const Problem problem = problem_of(context);
-  const SccModel& model = problem.model;
-  ScfOptions options = options_of(context, problem.electrons);
-  const Progress progress(context, options);
-  const double began = now();
-  const Scf scf = self_consistent(model, options);
-  const double seconds = now() - began;
-  Json iterations = Json::array();
-  for (const ScfIteration& one : scf.iterations) iterations.push_back(iteration_json(one));
-  const BlockSizes& sizes = model.s.rows();
-  Json out = {
-      {"orbitals", sizes.total()},          {"blocks", sizes.count()},    {"method", context.text("method")},
-      {"converged", scf.converged},         {"energy", scf.energy},       {"band_energy", scf.band_energy},
-      {"charge_energy", scf.charge_energy}, {"electrons", scf.electrons}, {"charge_transfer", charges_json(model, scf)},
-      {"occupation", scf.p.occupation()},   {"seconds", seconds},         {"iterations", iterations}};
-  out.update(check_json(context, scf.p, scf.h, model.s));
-  if (context.boolean("compare")) {
-    options.method = ScfMethod::mixing;
-    options.density.method = DensityMethod::dense;
-    options.eps_scf = std::min(options.eps_scf, 1e-12);
-    options.max_iterations = 1000;
-    const double start = now();
-    const Scf dense = self_consistent(model, options);
-    out.update({{"dense_energy", dense.energy}, {"dense_seconds", now() - start}});
-    out["energy_error_per_block"] = std::abs(scf.energy - dense.energy) / sizes.count();
-  }
-  if (context.has("density.file")) {
-    write_symmetric(context.output_file("density.file"), context.text("density.dataset"), scf.p, scf.electrons);
-  }
-  if (context.has("charges")) write_charges(context.output_file("charges"), scf);
-  if (!scf.converged) {
-    context.warn(
-        fmt::format("the self-consistent loop has not converged after {} iterations: the last changed the energy "
-                    "by {:.2e}",
-                    scf.iterations.size(), scf.iterations.back().change));
-  }
-  log().info("{}: {} orbitals, E = {:.12g} after {} iterations, {:.3g} s", context.task_name(), sizes.total(),
-             scf.energy, scf.iterations.size(), seconds);
-  context.result(out.dump());
+  const SccModel<>& model = problem.model;
+  if (!on_gpu(context)) return run_with(context, model, problem.electrons);
+  const SccModel<DeviceMatrix> there{DeviceMatrix(model.h0), DeviceMatrix(model.s), model.gamma, model.neutral};
+  run_with(context, there, problem.electrons);
 }
 
 }  // namespace quadrille::block_dft

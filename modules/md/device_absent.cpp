@@ -14,8 +14,8 @@ namespace {
 
 }  // namespace
 
-std::unique_ptr<PairEngine> make_cuda_engine(const PairOrder&, const ListedPairs&) { refuse(); }
-std::unique_ptr<ListEngine> make_cuda_list_engine(const System&, const ListOptions&) { refuse(); }
+std::unique_ptr<PairEngine> make_cuda_engine(const PairOrder&, const ListedPairs&, const Communicator*) { refuse(); }
+std::unique_ptr<DeviceListEngine> make_cuda_list_engine(const System&, const ListOptions&) { refuse(); }
 std::unique_ptr<DynamicsEngine> make_cuda_dynamics(const System&, std::span<const double>, const DynamicsOptions&) {
   refuse();
 }

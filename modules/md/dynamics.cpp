@@ -97,14 +97,14 @@ Motion motion_of(const System& system, std::span<const double> velocities) {
 }
 
 Observables observables_of(const System& system, const DynamicsOptions& options, std::int64_t step,
-                           const Motion& motion, const ForceResult& found, const BondedTerms& bonded) {
+                           const Motion& motion, const ForceResult& found, const BondedTotals& bonded) {
   Observables out;
   out.step = step;
   const double volume = system.box[0] * system.box[1] * system.box[2];
   const double freedom = has_thermostat(options) ? 3 * double(system.size()) : 3 * double(system.size()) - 3;
   out.kinetic = motion.kinetic;
   out.pairs = found.energy;
-  out.bonded = bonded.energy;
+  out.bonded = bonded.energies[0] + bonded.energies[1] + bonded.energies[2];
   out.temperature = freedom > 0 ? 2 * out.kinetic / (freedom * options.boltzmann) : 0;
   out.pressure = (2 * out.kinetic + found.virial[0] + found.virial[4] + found.virial[8] + bonded.virial) / (3 * volume);
   out.momentum = motion.momentum;
@@ -136,7 +136,7 @@ Dynamics::Dynamics(const System& system, std::span<const double> velocities, con
   check_count(velocities.size(), system.size(), "velocities");
   check_finite(velocities, "velocity");
   const Backend* const backend = options.lists.forces.backend;
-  const bool host = backend == nullptr || backend->host_memory() || has_bonded_terms(system);
+  const bool host = backend == nullptr || backend->host_memory();
   engine_ = host ? make_host_dynamics(system, velocities, options) : make_cuda_dynamics(system, velocities, options);
   box_ = system.box;
   particles_ = system.size();

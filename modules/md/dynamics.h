@@ -43,17 +43,18 @@ class DynamicsEngine;
 
 class QUADRILLE_API Dynamics {
  public:
-  /// With the backend cuda the particles stay on the GPU, unless there are bonded terms: these are computed on the CPU,
-  /// and positions and forces travel in every step.
-  /// Errors (ErrorCode::invalid_input): what ListForces refuses, masses that are not above 0, velocities that are not
-  /// finite or are not those of so many particles, a time step that is not above 0.
+  /// With the backend cuda the particles stay on the GPU.
+  /// Errors (ErrorCode::invalid_input): what ListForces refuses, bonded terms of particles that there are not or with a
+  /// periodicity that is not a whole number, masses that are not above 0, velocities that are not finite or are not
+  /// those of so many particles, a time step that is not above 0.
   Dynamics(const System& system, std::span<const double> velocities, const DynamicsOptions& options);
   ~Dynamics();
   Dynamics(Dynamics&&) noexcept;
   Dynamics& operator=(Dynamics&&) noexcept;
 
   /// Errors (ErrorCode::numerical) name the step and the first particle: one that moves by more than half the cutoff in
-  /// a step (the time step is too large), particles at the same place, sums that are not finite.
+  /// a step (the time step is too large), particles at the same place, sums that are not finite, angles without a
+  /// plane.
   void run(std::int64_t steps);
   /// Of this moment.
   Observables observe();

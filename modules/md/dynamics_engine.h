@@ -27,15 +27,12 @@ class DynamicsEngine {
 /// The integrator runs on the CPU, pair forces on the backend of the options.
 std::unique_ptr<DynamicsEngine> make_host_dynamics(const System& system, std::span<const double> velocities,
                                                    const DynamicsOptions& options);
-/// All on the GPU; for systems without bonded terms.
+/// All on the GPU.
 std::unique_ptr<DynamicsEngine> make_cuda_dynamics(const System& system, std::span<const double> velocities,
                                                    const DynamicsOptions& options);
 
 inline double mass_of(const System& system, std::size_t particle) {
   return system.masses.empty() ? 1 : system.masses[particle];
-}
-inline bool has_bonded_terms(const System& system) {
-  return !system.bonds.empty() || !system.angles.empty() || !system.torsions.empty();
 }
 inline bool has_thermostat(const DynamicsOptions& options) { return options.friction > 0; }
 
@@ -53,12 +50,13 @@ struct Motion {
 };
 Motion motion_of(const System& system, std::span<const double> velocities);
 
-struct BondedTerms {
-  double energy = 0, virial = 0;
+struct BondedTotals {
+  std::array<double, 3> energies{};  ///< of bonds, angles and torsions
+  double virial = 0;
 };
 /// `found` has energy and virial of pairs.
 Observables observables_of(const System& system, const DynamicsOptions& options, std::int64_t step,
-                           const Motion& motion, const ForceResult& found, const BondedTerms& bonded);
+                           const Motion& motion, const ForceResult& found, const BondedTotals& bonded);
 
 /// Of `options.energies_in_double`: energy and virial by method G, with lists of this moment. So their bits depend on
 /// where the particles are, on nothing that was before.

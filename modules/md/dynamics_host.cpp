@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/random/random.h"
 #include "core/system/team.h"
+#include "modules/md/bonded.h"
 #include "modules/md/dynamics_engine.h"
 
 #include <atomic>
@@ -16,6 +17,7 @@ class HostDynamics final : public DynamicsEngine {
       : system_(system),
         options_(options),
         pairs_(system, options.lists),
+        bonded_(system),
         velocities_(velocities.begin(), velocities.end()),
         forces_(velocities_.size()) {
     if (options.energies_in_double) in_double_.emplace(system, options.lists);
@@ -45,21 +47,17 @@ class HostDynamics final : public DynamicsEngine {
   System system_;  ///< with the positions of this moment
   const DynamicsOptions options_;
   ListForces pairs_;
+  BondedSums bonded_;
   std::optional<EnergiesInDouble> in_double_;
   std::vector<double> velocities_, forces_;
   std::int64_t step_ = 0;
-  BondedTerms bonded_;
 };
 
 void HostDynamics::find_forces() {
   pairs_.compute_into(system_.positions, system_.box, forces_);
-  if (!has_bonded_terms(system_)) return;
-  const BondedForces own = bonded_forces(system_);
-  bonded_ = {own.bonds + own.angles + own.torsions, 0};
-  for (std::size_t n = 0; n < forces_.size(); ++n) {
-    forces_[n] += own.forces[n];
-    bonded_.virial += own.forces[n] * system_.positions[n];
-  }
+  if (bonded_.empty()) return;
+  bonded_.find(system_.positions);
+  bonded_.add_to(forces_);
 }
 
 /// Half a step of the velocities.
@@ -146,7 +144,9 @@ Observables HostDynamics::observe() {
     std::vector<double> again(forces_.size());
     found = pairs_.compute_into(system_.positions, system_.box, again, true);
   }
-  return observables_of(system_, options_, step_, motion_of(system_, velocities_), found, bonded_);
+  BondedTotals bonded;
+  if (!bonded_.empty()) bonded = {bonded_.energies(), bonded_.virial(system_.positions)};
+  return observables_of(system_, options_, step_, motion_of(system_, velocities_), found, bonded);
 }
 
 void HostDynamics::remember(const Dynamics::Memory& memory) {

@@ -22,7 +22,7 @@ struct PairForces::State {
         pairs(list_pairs(system, order, afterwards())),
         sums(order.slots()) {
     const bool host = options.backend == nullptr || options.backend->host_memory();
-    engine = host ? make_cpu_engine(order, pairs, options.ranks) : make_cuda_engine(order, pairs);
+    engine = host ? make_cpu_engine(order, pairs, options.ranks) : make_cuda_engine(order, pairs, options.ranks);
   }
 
   PairOrder prepare() {

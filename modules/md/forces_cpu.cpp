@@ -31,7 +31,7 @@ void run_groups(PairKernel<T> kernel, const PairProblem<T>& problem, GroupRange 
 class CpuEngine final : public PairEngine {
  public:
   CpuEngine(const PairOrder& order, const ListedPairs& pairs, const Communicator* ranks)
-      : order_(order), pairs_(pairs), shares_(ranks) {}
+      : order_(order), pairs_(pairs), shares_(ranks, cpu_backend()) {}
 
   double run(const PairForm& form, const PairTables<float>& single, const PairTables<double>& wide, bool,
              const PairSums& out) override {

@@ -5,6 +5,7 @@
 #include "modules/md/list_tables.h"
 
 #include <memory>
+#include <optional>
 
 namespace quadrille::md {
 
@@ -43,9 +44,26 @@ class ListEngine {
   virtual std::int64_t entries() = 0;
 };
 
+/// On a device: also for arrays [particle][x, y, z] in its memory.
+class DeviceListEngine : public ListEngine {
+ public:
+  virtual void build_there(const double* positions, const std::array<double, 3>& box) = 0;
+  virtual void place_there(const double* positions) = 0;
+  virtual void forces_there(double unit, double* out) = 0;
+  /// What has become of the particles since lists were built.
+  struct Change {
+    bool moved;  ///< one has by more than `limit`
+    bool lost;   ///< one is not within `furthest` edges
+  };
+  /// Before lists are built: without a limit, only whether one is lost.
+  virtual Change change(const double* positions, const std::array<double, 3>& box, std::optional<double> limit) = 0;
+  /// Those that lists were built for, on the host.
+  virtual std::vector<double> listed_positions() = 0;
+};
+
 /// Engines for a system from system_of_lists(), which must outlive them.
 std::unique_ptr<ListEngine> make_cpu_list_engine(const System& system, const ListOptions& options);
 /// Errors: ErrorCode::unsupported where the build has no CUDA.
-std::unique_ptr<ListEngine> make_cuda_list_engine(const System& system, const ListOptions& options);
+std::unique_ptr<DeviceListEngine> make_cuda_list_engine(const System& system, const ListOptions& options);
 
 }  // namespace quadrille::md

@@ -43,7 +43,7 @@ class CpuListEngine final : public ListEngine {
       : system_(system),
         options_(options),
         own_(system, options),
-        shares_(options.forces.ranks),
+        shares_(options.forces.ranks, cpu_backend()),
         lists_(system.size(),
                options.forces.exclusions == ExclusionWay::afterwards ? std::vector<Exclusion>{} : system.exclusions) {}
 

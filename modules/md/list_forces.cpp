@@ -13,9 +13,8 @@
 namespace quadrille::md {
 namespace {
 
-std::unique_ptr<ListEngine> make_engine(const System& system, const ListOptions& options) {
-  const bool host = options.forces.backend == nullptr || options.forces.backend->host_memory();
-  return host ? make_cpu_list_engine(system, options) : make_cuda_list_engine(system, options);
+bool on_host(const ListOptions& options) {
+  return options.forces.backend == nullptr || options.forces.backend->host_memory();
 }
 
 }  // namespace
@@ -24,17 +23,24 @@ struct ListForces::State {
   State(const System& given, const ListOptions& chosen)
       : system(system_of_lists(given, chosen)),
         options(chosen),
-        engine(make_engine(system, options)),
-        passes(system, options, *engine) {}
+        device(on_host(options) ? nullptr : make_cuda_list_engine(system, options)),
+        host(on_host(options) ? make_cpu_list_engine(system, options) : nullptr),
+        engine(device ? *device : *host),
+        passes(system, options, engine) {}
 
   bool stale_lists(std::span<const double> positions, const std::array<double, 3>& box) const;
   void build(std::span<const double> positions, const std::array<double, 3>& box);
   ForceResult compute(std::span<const double> positions, const std::array<double, 3>& box, std::span<double> forces,
                       bool energy, bool quanta);
+  void settle_there(const double* positions, const std::array<double, 3>& box);
+  ForceResult compute_there(const double* positions, const std::array<double, 3>& box, double* forces, bool energy);
+  std::vector<double> fetched(const double* there) const;
 
   const System system;  ///< without positions, masses and bonded terms
   const ListOptions options;
-  std::unique_ptr<ListEngine> engine;
+  const std::unique_ptr<DeviceListEngine> device;  ///< or
+  const std::unique_ptr<ListEngine> host;
+  ListEngine& engine;  ///< which of them there is
   ListPasses passes;
   std::vector<double> listed;  ///< positions that the lists were built for
   std::array<double, 3> edges{};
@@ -75,7 +81,7 @@ bool ListForces::State::stale_lists(std::span<const double> positions, const std
 void ListForces::State::build(std::span<const double> positions, const std::array<double, 3>& box) {
   edges = box;
   listed.assign(positions.begin(), positions.end());
-  engine->build(positions, box);
+  engine.build(positions, box);
   ++builds;
 }
 
@@ -84,12 +90,43 @@ ForceResult ListForces::State::compute(std::span<const double> positions, const 
   if (stale_lists(positions, box)) {
     build(positions, box);
   } else {
-    engine->place(positions);
+    engine.place(positions);
   }
   const std::int32_t infinite = passes.run(energy, quanta);
   if (infinite >= 0) explain_infinite(system, options.forces, positions, edges, infinite);
-  engine->forces(passes.unit(), forces);
+  engine.forces(passes.unit(), forces);
   return passes.result(energy);
+}
+
+std::vector<double> ListForces::State::fetched(const double* there) const {
+  std::vector<double> here(3 * std::size_t(system.size()));
+  options.forces.backend->copy_out(here.data(), there, here.size() * sizeof(double));
+  return here;
+}
+
+/// What compute() does before a pass, for positions in the device's memory.
+void ListForces::State::settle_there(const double* positions, const std::array<double, 3>& box) {
+  check_box(options.forces, box);
+  const bool none = listed.empty() || box != edges;
+  const DeviceListEngine::Change change =
+      device->change(positions, box, none ? std::optional<double>() : std::optional(options.skin / 2));
+  if (change.lost) check_places(system.size(), options.forces, fetched(positions), box);
+  if (!none && !change.moved) return device->place_there(positions);
+  edges = box;
+  device->build_there(positions, box);
+  listed = device->listed_positions();
+  ++builds;
+}
+
+ForceResult ListForces::State::compute_there(const double* positions, const std::array<double, 3>& box, double* forces,
+                                             bool energy) {
+  settle_there(positions, box);
+  const std::int32_t infinite = passes.run(energy, false);
+  if (infinite >= 0) explain_infinite(system, options.forces, fetched(positions), edges, infinite);
+  device->forces_there(passes.unit(), forces);
+  ForceResult result = passes.result(energy);
+  options.forces.backend->synchronize();
+  return result;
 }
 
 ListForces::ListForces(const System& system, const ListOptions& options)
@@ -104,7 +141,7 @@ ForceResult ListForces::compute(std::span<const double> positions, const std::ar
   std::vector<double> forces(3 * std::size_t(size()));
   ForceResult out = state_->compute(positions, box, forces, energy, true);
   out.forces = std::move(forces);
-  if (is_fixed(state_->options.forces.method)) out.quanta = state_->engine->quanta();
+  if (is_fixed(state_->options.forces.method)) out.quanta = state_->engine.quanta();
   return out;
 }
 
@@ -120,17 +157,13 @@ ForceResult ListForces::compute_into(std::span<const double> positions, const st
 
 ForceResult ListForces::compute_there(const double* positions, const std::array<double, 3>& box, double* forces,
                                       bool energy) {
-  Backend* const chosen = state_->options.forces.backend;
-  Backend& backend = chosen == nullptr ? cpu_backend() : *chosen;
-  std::vector<double> here(3 * std::size_t(size())), found(here.size());
-  backend.copy_out(here.data(), positions, here.size() * sizeof(double));
-  const ForceResult result = compute_into(here, box, found, energy);
-  backend.copy_in(forces, found.data(), found.size() * sizeof(double));
-  return result;
+  if (state_->device) return state_->compute_there(positions, box, forces, energy);
+  const auto count = 3 * std::size_t(size());
+  return compute_into({positions, count}, box, {forces, count}, energy);
 }
 
 ListStatistics ListForces::statistics() const {
-  return {state_->builds, double(state_->engine->entries()) / double(size())};
+  return {state_->builds, double(state_->engine.entries()) / double(size())};
 }
 
 ListForces::Memory ListForces::memory() const {

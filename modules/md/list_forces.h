@@ -43,7 +43,7 @@ class QUADRILLE_API ListForces {
   ForceResult compute_into(std::span<const double> positions, const std::array<double, 3>& box,
                            std::span<double> forces, bool energy = false);
 
-  /// As PairForces::compute_there.
+  /// As PairForces::compute_there; on a GPU positions and forces stay there, but for those that lists are built for.
   ForceResult compute_there(const double* positions, const std::array<double, 3>& box, double* forces,
                             bool energy = false);
 

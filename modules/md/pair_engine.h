@@ -21,6 +21,7 @@ class PairEngine {
 std::unique_ptr<PairEngine> make_cpu_engine(const PairOrder& order, const ListedPairs& pairs,
                                             const Communicator* ranks);
 /// Errors: ErrorCode::unsupported where the build has no CUDA.
-std::unique_ptr<PairEngine> make_cuda_engine(const PairOrder& order, const ListedPairs& pairs);
+std::unique_ptr<PairEngine> make_cuda_engine(const PairOrder& order, const ListedPairs& pairs,
+                                             const Communicator* ranks);
 
 }  // namespace quadrille::md

@@ -48,13 +48,6 @@ void check_table(const LennardJonesTable& table) {
 }  // namespace
 
 void check_system(const System& system, const ForceOptions& options) {
-  const bool on_device = options.backend != nullptr && !options.backend->host_memory();
-  if (on_device && options.ranks != nullptr && options.ranks->size() > 1) {
-    throw Error(
-        ErrorCode::unsupported,
-        "several ranks compute the forces between particles on CPUs only in this version: choose the backend cpu, "
-        "or start it without mpirun");
-  }
   const std::int64_t size = system.size();
   if (size < 1) refuse("a system must have at least one particle");
   if (size > std::numeric_limits<std::int32_t>::max() / 2)

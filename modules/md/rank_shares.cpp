@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 namespace quadrille::md {
 namespace {
 
@@ -31,14 +29,16 @@ std::size_t bytes_per_slot(const PairSums& sums, bool fixed, bool energy) {
 
 }  // namespace
 
-RankShares::RankShares(const Communicator* ranks) : ranks_(ranks != nullptr && ranks->size() > 1 ? ranks : nullptr) {
+RankShares::RankShares(const Communicator* ranks, Backend& backend)
+    : ranks_(ranks != nullptr && ranks->size() > 1 ? ranks : nullptr), backend_(backend) {
   if (ranks_ == nullptr) return;
-  const std::string mine = to_string(active_isa());
+  const bool host = backend.host_memory();
+  const std::string mine = host ? std::string(to_string(active_isa())) : backend.device();
   require_same(*ranks_, mine, [&](const std::string& of_first) {
+    const char* const advice =
+        host ? "CPUs of one kind, or set QUADRILLE_ISA to what all of them have" : "GPUs of one kind";
     return Error(ErrorCode::unsupported,
-                 fmt::format("this rank computes with {}, rank 0 with {}: start ranks on CPUs of one kind, or set "
-                             "QUADRILLE_ISA to what all of them have",
-                             mine, of_first));
+                 fmt::format("this rank computes with {}, rank 0 with {}: start ranks on {}", mine, of_first, advice));
   });
 }
 
@@ -63,12 +63,12 @@ void RankShares::gather(const PairSums& sums, std::int64_t groups, bool fixed, b
     });
   };
   each_part(ranks_->rank(), sent_.data(),
-            [](const void* array, void* at, std::size_t part) { std::memcpy(at, array, part); });
+            [&](const void* array, void* at, std::size_t part) { backend_.copy_out(at, array, part); });
   ranks_->gather(sent_.data(), bytes, received_.data());
   for (int rank = 0; rank < ranks; ++rank) {
     if (rank == ranks_->rank()) continue;
     each_part(rank, received_.data() + std::size_t(rank) * bytes,
-              [](void* array, const void* at, std::size_t part) { std::memcpy(array, at, part); });
+              [&](void* array, const void* at, std::size_t part) { backend_.copy_in(array, at, part); });
   }
 }
 

@@ -38,7 +38,7 @@ struct ScaledPair {
   double c12, c6, charge_product;
 };
 
-// Bonded terms: k (r - r0)^2, k (theta - theta0)^2, k (1 + cos(n phi - phase)); angles in radians.
+// Bonded terms: k (r - r0)^2, k (theta - theta0)^2, k (1 + cos(n phi - phase)); angles in radians, n a whole number.
 struct Bond {
   std::int32_t a, b;
   double k, length;
@@ -73,7 +73,8 @@ struct System {
 };
 
 /// Forces [particle][x, y, z] of bonds, angles and torsions, in double; energies by kind. Errors: a bond of length 0,
-/// an angle or a torsion without a plane (ErrorCode::numerical, naming the particles).
+/// an angle or a torsion without a plane (ErrorCode::numerical, naming the particles); terms of particles that there
+/// are not, a periodicity that is not a whole number (invalid_input).
 struct BondedForces {
   std::vector<double> forces;
   double bonds = 0, angles = 0, torsions = 0;

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -49,7 +50,7 @@ OnBoth multiply_on_both(double alpha, Transpose op_a, const Matrix& a, Transpose
   for (int time = 0; time < 2; ++time) {
     DeviceMatrix c_there(c);
     poison_free_memory();
-    out.of_gpu = multiply_on_device(alpha, op_a, a_there, op_b, b_there, beta, c_there, options);
+    out.of_gpu = multiply(alpha, op_a, a_there, op_b, b_there, beta, c_there, options);
     const Matrix found = c_there.fetch();
     if (time > 0) {
       EXPECT_TRUE(same_bits(found, out.gpu));
@@ -89,6 +90,11 @@ BlockSizes any_sizes(std::int32_t count, std::int32_t largest) {
 Matrix random_matrix(const BlockSizes& rows, const BlockSizes& columns, double occupation, double decay = 0,
                      Symmetry symmetry = Symmetry::none) {
   return random_blocks<double>(rows, columns, symmetry, occupation, next_seed(), decay);
+}
+
+double norm_of_largest(const Matrix& a) {
+  const std::vector<double> norms = block_norms(a);
+  return norms.empty() ? 0 : *std::max_element(norms.begin(), norms.end());
 }
 
 TEST(CudaBlockMatrix, ComesBackAsItWasSent) {
@@ -208,6 +214,57 @@ TEST(CudaBlockProducts, WhatIsFilteredStaysWithinItsBound) {
   EXPECT_GT(filtered, 0);
 }
 
+/// Products in single precision are told from the norms; what they and the filter change stays within the bound, and
+/// there is no more of it than there has to be: a bound from norms is not far from what random blocks make of it.
+TEST(CudaBlockProducts, MixedPrecisionStaysWithinItsBound) {
+  for (const std::int32_t largest : {5, 13, 24, 32, 70}) {
+    SCOPED_TRACE(largest);
+    const BlockSizes m = any_sizes(40, largest), k = any_sizes(50, largest), n = any_sizes(45, largest);
+    const Matrix a = random_matrix(m, k, 0.7, 0.7), b = random_matrix(k, n, 0.7, 0.7), c = random_matrix(m, n, 0.1);
+    for (const double eps : {1e-8, 1e-3}) {
+      for (const double beta : {0.0, 0.5}) {
+        const OnBoth exact = multiply_on_both(-3, Transpose::no, a, Transpose::no, b, beta, c);
+        const OnBoth both =
+            multiply_on_both(-3, Transpose::no, a, Transpose::no, b, beta, c, {.eps = eps, .mixed = true});
+        EXPECT_GT(both.of_gpu.single_products, 0);
+        EXPECT_LT(both.of_gpu.single_products, both.of_gpu.products);
+        EXPECT_GT(both.of_gpu.rounding_bound, 0);
+        EXPECT_EQ(both.of_gpu.skipped, both.of_cpu.skipped);
+        const double error = difference_norm(dense_of(both.gpu), dense_of(exact.gpu));
+        EXPECT_LE(error, both.of_gpu.bound + 1e-13 * frobenius_norm(exact.gpu));
+        // Where nothing is taken out of C, what rounding alone changes.
+        const OnBoth kept = multiply_on_both(-3, Transpose::no, a, Transpose::no, b, beta, c,
+                                             {.eps = eps, .retain_sparsity = true, .mixed = true});
+        const OnBoth kept_exact =
+            multiply_on_both(-3, Transpose::no, a, Transpose::no, b, beta, c, {.retain_sparsity = true});
+        EXPECT_LE(difference_norm(dense_of(kept.gpu), dense_of(kept_exact.gpu)),
+                  kept.of_gpu.skipped_bound + kept.of_gpu.rounding_bound + 1e-13 * frobenius_norm(exact.gpu));
+      }
+    }
+  }
+}
+
+/// With a large eps and norms that are all alike, every product is in single precision.
+TEST(CudaBlockProducts, SinglePrecisionOfEverySize) {
+  for (std::int32_t size = 1; size <= 128; size += size < 50 ? 1 : 13) {
+    SCOPED_TRACE(size);
+    const BlockSizes m({size, 1, size, size}), k({3, size, size}), n({size, 2, size, size, size, size, size});
+    const Matrix a = random_matrix(m, k, 0.8), b = random_matrix(k, n, 0.8);
+    const double largest = norm_of_largest(a) * norm_of_largest(b);
+    const double eps = 0.1 * largest;  // of at most 3 products a row
+    const MultiplyOptions options{.eps = eps, .retain_sparsity = false, .mixed = true};
+    const OnBoth both = multiply_on_both(1, Transpose::no, a, Transpose::no, b, 0, Matrix(m, n), options);
+    EXPECT_EQ(both.of_gpu.single_products, both.of_gpu.products);
+    const OnBoth exact = multiply_on_both(1, Transpose::no, a, Transpose::no, b, 0, Matrix(m, n), {.eps = eps});
+    const double error = difference_norm(dense_of(both.gpu), dense_of(exact.gpu));
+    EXPECT_LE(error, both.of_gpu.rounding_bound + both.of_gpu.filtered_norm + exact.of_gpu.filtered_norm);
+    // Rounding of random numbers adds up as a random walk: far below the bound, far above double precision.
+    if (size > 3) {
+      EXPECT_GT(error, 1e-7 * frobenius_norm(exact.gpu));
+    }
+  }
+}
+
 TEST(CudaBlockProducts, FilteredSquaresOfSymmetricMatrices) {
   const BlockSizes sizes = any_sizes(80, 30);
   const Matrix a = random_matrix(sizes, sizes, 0.8, 0.6, Symmetry::symmetric);
@@ -223,7 +280,7 @@ TEST(CudaBlockProducts, ResultMayBeAFactor) {
   Matrix on_cpu = a;
   multiply(2.0, Transpose::no, on_cpu, Transpose::yes, on_cpu, 1.0, on_cpu);
   DeviceMatrix there(a);
-  multiply_on_device(2, Transpose::no, there, Transpose::yes, there, 1, there);
+  multiply(2, Transpose::no, there, Transpose::yes, there, 1, there);
   EXPECT_LE(largest_difference(dense_of(there.fetch()), dense_of(on_cpu)), rounding(sizes.total(), 2));
 }
 
@@ -243,8 +300,7 @@ TEST(CudaBlockProducts, WholeMatricesGiveTheSame) {
     const DeviceMatrix a_there(a), b_there(b);
     DeviceMatrix c_there(c);
     poison_free_memory();
-    const MultiplyReport report =
-        multiply_on_device(alpha, Transpose::no, a_there, Transpose::yes, b_there, beta, c_there);
+    const MultiplyReport report = multiply(alpha, Transpose::no, a_there, Transpose::yes, b_there, beta, c_there);
     EXPECT_TRUE(report.dense);
     EXPECT_EQ(report.flops, both.of_gpu.flops);
     EXPECT_LE(largest_difference(dense_of(c_there.fetch()), dense_of(both.gpu)), rounding(k.total()));
@@ -253,7 +309,7 @@ TEST(CudaBlockProducts, WholeMatricesGiveTheSame) {
   const OnBoth square = multiply_on_both(1, Transpose::no, d, Transpose::no, d, 0, Matrix(k, k, Symmetry::symmetric));
   const DeviceMatrix there(d);
   DeviceMatrix dense(Matrix(k, k, Symmetry::symmetric));
-  EXPECT_TRUE(multiply_on_device(1, Transpose::no, there, Transpose::no, there, 0, dense).dense);
+  EXPECT_TRUE(multiply(1, Transpose::no, there, Transpose::no, there, 0, dense).dense);
   EXPECT_LE(largest_difference(dense_of(dense.fetch()), dense_of(square.gpu)), rounding(k.total()));
 }
 
@@ -283,7 +339,7 @@ TEST(CudaBlockProducts, BadInput) {
   DeviceMatrix c(Matrix(sizes, sizes));
   const auto message = [&](const DeviceMatrix& right, const MultiplyOptions& options) -> std::string {
     try {
-      multiply_on_device(1, Transpose::no, a, Transpose::no, right, 0, c, options);
+      multiply(1, Transpose::no, a, Transpose::no, right, 0, c, options);
     } catch (const Error& error) {
       return error.what();
     }
@@ -291,7 +347,6 @@ TEST(CudaBlockProducts, BadInput) {
   };
   EXPECT_THAT(message(b, {}), HasSubstr("columns of op(A) and rows of op(B) must be divided into the same blocks"));
   EXPECT_THAT(message(a, {.eps = -1}), HasSubstr("eps = -1"));
-  EXPECT_THAT(message(a, {.eps = 1e-3, .mixed = true}), HasSubstr("mixed precision needs the CPU"));
   EXPECT_EQ(message(a, {}), "");
 }
 

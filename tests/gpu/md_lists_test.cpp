@@ -1,4 +1,5 @@
 // Neighbour lists and dynamics on the GPU against the same on the CPU: bit for bit, in all methods.
+#include "core/error.h"
 #include "core/simd/isa.h"
 #include "modules/md/dynamics.h"
 #include "tests/backend_under_test.h"
@@ -195,6 +196,68 @@ TEST(CudaDynamics, GoesTheWayOfTheCpuBitForBit) {
       EXPECT_EQ(a.momentum, b.momentum) << letter_of(method);
     }
     EXPECT_GT(pair.gpu.statistics().builds, 4);
+  }
+}
+
+/// Chains of four: bonds, angles and torsions.
+System chains(std::int64_t count) {
+  System system = mixture(count);
+  for (std::size_t n = 0; n < system.positions.size(); ++n) {
+    system.positions[n] -= system.box[n % 3] * std::floor(system.positions[n] / system.box[n % 3]);
+  }
+  for (std::int32_t i = 0; i + 3 < count; i += 8) {
+    for (std::int32_t k = 0; k < 3; ++k) system.bonds.push_back({i + k, i + k + 1, 4.0, 1.1});
+    system.angles.insert(system.angles.end(), {{i, i + 1, i + 2, 2.0, 1.9}, {i + 3, i + 2, i + 1, 1.0, 2.1}});
+    system.torsions.insert(system.torsions.end(),
+                           {{i, i + 1, i + 2, i + 3, 0.7, double(i % 5), 0.4}, {i + 3, i + 1, i, i + 2, 0.2, 2, 3.0}});
+  }
+  return system;
+}
+
+TEST(CudaDynamics, WithBondedTermsGoesTheWayOfTheCpuBitForBit) {
+  if (!cpu_has_the_same_bits()) GTEST_SKIP() << "this CPU has no fused multiply-add";
+  const System system = chains(1331);
+  const std::vector<double> v = thermal_velocities(system, 1.2, 1, next_seed());
+  for (const Method method : methods) {
+    DynamicsOptions options;
+    options.lists = with(method, nullptr);
+    options.lists.forces.coulomb = Coulomb::plain;
+    options.time_step = 0.001;
+    Both pair = both(system, v, options);
+    expect_same_state(pair, letter_of(method) + " at first");
+    for (const std::int64_t steps : {1, 2, 77, 120}) {
+      pair.cpu.run(steps);
+      pair.gpu.run(steps);
+      expect_same_state(pair, letter_of(method) + " after " + std::to_string(pair.gpu.step()));
+      const Observables a = pair.cpu.observe(), b = pair.gpu.observe();
+      EXPECT_GT(a.bonded, 0);
+      EXPECT_EQ(a.bonded, b.bonded) << letter_of(method);
+      EXPECT_EQ(a.energy(), b.energy()) << letter_of(method);
+      EXPECT_EQ(a.pressure, b.pressure) << letter_of(method);
+    }
+  }
+}
+
+// One bond alone: of angles and torsions there are none; and two particles that fly through each other.
+TEST(CudaDynamics, NamesABondWithoutLength) {
+  System system = random_system(27, 1, 0.01, 0, 1);
+  system.table.c12 = system.table.c6 = {0};
+  std::copy_n(system.positions.begin(), 3, system.positions.begin() + 3);
+  system.positions[3] += 1;
+  system.bonds.push_back({1, 0, 0, 1});
+  system.exclusions.push_back({0, 1});
+  std::vector<double> v(system.positions.size());
+  v[0] = 8;
+  DynamicsOptions options;
+  options.lists = with(Method::double_double, &backend());
+  options.time_step = 1.0 / 64;
+  Dynamics dynamics(system, v, options);
+  dynamics.run(7);
+  try {
+    dynamics.run(20);
+    FAIL() << "a bond of length 0";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("step 8: the bond of particles 2 and 1 has length 0"));
   }
 }
 

@@ -55,6 +55,8 @@ void expect_same(const ForceResult& found, const ForceResult& expected, const st
   EXPECT_EQ(found.virial, expected.virial) << what;
 }
 
+using testing::backend;
+
 /// `make(system, ranks)` gives forces. Of so few particles that some ranks have none, and of many; where they move so
 /// little that lists stay, and so far that forces need other scales.
 template <class Make>
@@ -87,6 +89,7 @@ ForceOptions force_options(Method method, ExclusionWay way, double cutoff, const
   options.coulomb = cutoff > 0 ? Coulomb::reaction_field : Coulomb::plain;
   options.exclusions = way;
   options.cutoff = cutoff;
+  options.backend = &backend();
   options.ranks = ranks;
   return options;
 }
@@ -115,12 +118,17 @@ TEST_P(RankForces, FromListsAreThoseOfOneProcess) {
   }
 }
 
-/// With bonds, which each rank computes of all; a state that ranks leave is one process's, and the other way around.
+/// With bonded terms, of which each rank computes all; a state that ranks leave is one process's, and the other way
+/// around.
 TEST_P(RankForces, MoveParticlesAsOneProcessDoes) {
   const std::uint64_t seed = testing::shared_seed();
   const auto all = testing::all_ranks();
   System system = charged_system(600, 2, seed);
-  for (std::int32_t i = 0; i + 1 < 600; i += 40) system.bonds.push_back({i, i + 1, 3.0, 1.1});
+  for (std::int32_t i = 0; i + 3 < 600; i += 40) {
+    system.bonds.push_back({i, i + 1, 3.0, 1.1});
+    system.angles.push_back({i, i + 1, i + 2, 2.0, 1.9});
+    system.torsions.push_back({i, i + 1, i + 2, i + 3, 0.7, 3, 0.4});
+  }
   const std::vector<double> v = thermal_velocities(system, 1.1, 1, seed);
   for (const double friction : {0.0, 1.5}) {
     DynamicsOptions options;
@@ -149,6 +157,58 @@ TEST_P(RankForces, MoveParticlesAsOneProcessDoes) {
   }
 }
 
+void expect_same_way(Dynamics& shared, Dynamics& alone, std::int64_t steps, const std::string& what) {
+  alone.run(steps);
+  shared.run(steps);
+  EXPECT_EQ(shared.positions(), alone.positions()) << what;
+  EXPECT_EQ(shared.velocities(), alone.velocities()) << what;
+  EXPECT_EQ(shared.forces(), alone.forces()) << what;
+  EXPECT_EQ(shared.statistics().builds, alone.statistics().builds) << what;
+}
+
+/// A gas without forces that rushes to its middle: lists of some ranks need more room than those of others, and at
+/// other times.
+TEST(RankForcesTogether, ListsGrow) {
+  const auto all = testing::all_ranks();
+  System system = random_system(1000, 1, 0.25, 0.3, testing::shared_seed());
+  system.table.c12 = system.table.c6 = {0};
+  std::vector<double> v(system.positions.size());
+  for (std::size_t n = 0; n < v.size(); ++n) v[n] = system.box[0] / 2 - system.positions[n];
+  DynamicsOptions options;
+  options.lists.forces = force_options(Method::narumi, ExclusionWay::on_the_fly, 2.5, nullptr);
+  options.lists.forces.coulomb = Coulomb::none;
+  options.time_step = 0.01;
+  Dynamics alone(system, v, options);
+  options.lists.forces.ranks = all.get();
+  Dynamics shared(system, v, options);
+  expect_same_way(shared, alone, 70, "gas");
+}
+
+/// Two particles that are shot at each other: the scales of one rank do not fit any more.
+TEST(RankForcesTogether, ScalesChange) {
+  const auto all = testing::all_ranks();
+  System system = random_system(300, 1, 0.05, 0.05, testing::shared_seed());
+  std::copy_n(system.positions.begin(), 3, system.positions.begin() + 3);
+  system.positions[3] += 2;
+  system.positions[1] += 0.01;
+  std::vector<double> v(system.positions.size());
+  v[0] = 30;
+  v[3] = -30;
+  for (const Method method : {Method::narumi, Method::narumi_constant, Method::int64}) {
+    DynamicsOptions options;
+    options.lists.forces = force_options(method, ExclusionWay::on_the_fly, 2.5, nullptr);
+    options.lists.forces.coulomb = Coulomb::none;
+    options.time_step = 0.0005;
+    Dynamics alone(system, v, options);
+    options.lists.forces.ranks = all.get();
+    Dynamics shared(system, v, options);
+    const int before = shared.memory().lists.force_exponent;
+    expect_same_way(shared, alone, 50, letter_of(method));
+    EXPECT_LT(shared.memory().lists.force_exponent, before - 3);
+    expect_same_way(shared, alone, 50, letter_of(method));
+  }
+}
+
 /// Every rank says so: none waits for another.
 TEST(RankForcesTogether, FailTogether) {
   const auto all = testing::all_ranks();
@@ -160,6 +220,29 @@ TEST(RankForcesTogether, FailTogether) {
     EXPECT_THROW(PairForces(system, options).compute(system.positions, system.box), Error);
     EXPECT_THROW(ListForces(system, {options, Truncation::cut, 0.3}).compute(system.positions, system.box), Error);
   }
+}
+
+TEST(RankForcesTogether, FailInTheMidstOfSteps) {
+  const auto all = testing::all_ranks();
+  System system = charged_system(300, 1, testing::shared_seed());
+  std::vector<double> v(system.positions.size());
+  DynamicsOptions options;
+  options.lists.forces = force_options(Method::narumi, ExclusionWay::on_the_fly, 2.5, all.get());
+  options.time_step = 0.001;
+  v[3 * 200] = 1e4;  // leaves in the first step
+  EXPECT_THROW(Dynamics(system, v, options).run(20), Error);
+  // Two that fly through each other, bound without force.
+  system = random_system(27, 1, 0.01, 0, 1);
+  system.table.c12 = system.table.c6 = {0};
+  std::copy_n(system.positions.begin(), 3, system.positions.begin() + 3);
+  system.positions[3] += 1;
+  system.bonds.push_back({0, 1, 0, 1});
+  system.exclusions.push_back({0, 1});
+  v.assign(system.positions.size(), 0);
+  v[0] = 8;
+  options.lists.forces.coulomb = Coulomb::none;
+  options.time_step = 1.0 / 64;
+  EXPECT_THROW(Dynamics(system, v, options).run(20), Error);
 }
 
 }  // namespace

@@ -16,15 +16,9 @@ struct Offsets {
 struct DeviceOffsets {
   DeviceArray<std::int64_t> row, column;
 
-  explicit DeviceOffsets(const DeviceMatrix::Data& matrix) : row(of(matrix.rows)), column(of(matrix.columns)) {}
+  explicit DeviceOffsets(const DeviceMatrix::Data& matrix)
+      : row(offsets_on_device(matrix.rows)), column(offsets_on_device(matrix.columns)) {}
   Offsets view() const { return {row.get(), column.get()}; }
-
- private:
-  static DeviceArray<std::int64_t> of(const BlockSizes& sizes) {
-    std::vector<std::int64_t> offsets;
-    for (std::int32_t block = 0; block <= sizes.count(); ++block) offsets.push_back(sizes.offset(block));
-    return cuda::sent(offsets, device_what, device_advice);
-  }
 };
 
 /// A warp takes a block and writes it, and its mirror image, into a row-major matrix with lines of `ld`.
@@ -57,7 +51,8 @@ __global__ void gather_blocks(MatrixView c, Offsets offsets, const double* dense
   }
 }
 
-/// op(matrix), row by row.
+}  // namespace
+
 DeviceArray<double> spread(Transpose op, const DeviceMatrix::Data& matrix) {
   const std::int64_t count = matrix.rows.total() * matrix.columns.total();
   auto dense = device_array<double>(count);
@@ -69,6 +64,14 @@ DeviceArray<double> spread(Transpose op, const DeviceMatrix::Data& matrix) {
                turned ? matrix.rows.total() : matrix.columns.total());
   return dense;
 }
+
+void gather(const DenseSource& from, DeviceMatrix::Data& c) {
+  const DeviceOffsets offsets(c);
+  launch_warps(c.blocks, gather_blocks, c.view(), offsets.view(), from.dense, from.ld, from.alpha, from.beta,
+               from.old != nullptr ? from.old->view() : MatrixView{}, c.numbers_there.get());
+}
+
+namespace {
 
 std::int64_t inner_of(const DenseProblem& p) {
   return p.op_a == Transpose::yes ? p.a.rows.total() : p.a.columns.total();
@@ -107,9 +110,7 @@ void multiply_dense(const DenseProblem& p) {
   // C by columns is C^T by rows: C^T = B^T A^T.
   QUADRILLE_CUBLAS_CHECK(cublasDgemm_64(cuda::cublas(), CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b.get(), n, a.get(), k,
                                         &zero, product.get(), n));
-  const DeviceOffsets offsets(p.c);
-  launch_warps(p.c.blocks, gather_blocks, p.c.view(), offsets.view(), product.get(), n, p.alpha, p.beta, p.old.view(),
-               p.c.numbers_there.get());
+  gather({product.get(), n, p.alpha, p.beta, &p.old}, p.c);
 }
 
 }  // namespace quadrille::block_dft

@@ -79,7 +79,26 @@ __global__ void find_limits(std::int32_t rows, const std::int32_t* blocks, doubl
   if (i < rows) limits[i] = alpha == 0 ? 0 : eps / (fabs(alpha) * double(max(1, blocks[i])));
 }
 
+/// Rounding to single and then to TF32 changes A and B by 2^-11 and 2^-24 of themselves, and their products by twice
+/// that. Sums in the tensor cores keep at least 23 bits of the largest term and are cut off, so each term adds at most
+/// 2^-22 of the sum of magnitudes. The factor is for products of these.
+__global__ void find_single_limits(std::int64_t rows, const std::int32_t* elements, const double* skip_below,
+                                   double* below, double* rounding) {
+  constexpr double of_factors = 0x1p-10 + 0x1p-23, of_a_term = 0x1p-22, of_products = 1 + 0x1p-7, most = 0.1;
+  const std::int64_t i = thread_number();
+  if (i >= rows) return;
+  const double share = (of_factors + of_a_term * (elements[i] + 2)) * of_products;
+  rounding[i] = share;
+  below[i] = share < most ? skip_below[i] / share : 0;
+}
+
 }  // namespace
+
+DeviceArray<std::int64_t> zeroed(std::int64_t count) {
+  auto out = device_array<std::int64_t>(count);
+  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(out.get(), 0, std::size_t(count) * sizeof(std::int64_t), cuda::stream()));
+  return out;
+}
 
 void sum_before(DeviceArray<std::int64_t>& counts) {
   with_cub_memory([&](void* memory, std::size_t& bytes) {
@@ -99,27 +118,33 @@ DeviceArray<double> row_limits(const DeviceArray<std::int32_t>& blocks, double e
   return limits;
 }
 
+SingleLimits single_limits(const DeviceArray<std::int32_t>& elements, const DeviceArray<double>& skip_below) {
+  const std::int64_t rows = elements.count();
+  SingleLimits out{device_array<double>(rows), device_array<double>(rows)};
+  launch_each(rows, find_single_limits, rows, static_cast<const std::int32_t*>(elements.get()),
+              static_cast<const double*>(skip_below.get()), out.below.get(), out.rounding.get());
+  return out;
+}
+
 void symmetrise_on_device(DeviceMatrix::Data& matrix) {
   launch_warps(matrix.rows.count(), symmetrise_diagonal, matrix.view(), matrix.numbers_there.get(),
                double(mirror_sign(matrix.symmetry)));
 }
 
-DeviceFiltered filter_on_device(DeviceMatrix::Data& matrix, double eps) {
-  DeviceFiltered out;
+Filtered filter(DeviceMatrix& a, double eps) {
+  DeviceMatrix::Data& matrix = a.data();
+  Filtered out;
   const std::int64_t blocks = matrix.blocks;
   if (blocks == 0) return out;
   const DeviceArray<double> norms = norms_on_device(matrix.view());
   DeviceArray<std::int64_t> slots = counts_of(blocks), numbers = counts_of(blocks);
-  const auto squares = device_array<double>(blocks), sum = device_array<double>(1);
+  const auto squares = device_array<double>(blocks);
   launch_each(blocks, mark_small, matrix.view(), norms.get(), eps, matrix.symmetry != Symmetry::none, slots.get(),
               numbers.get(), squares.get());
-  with_cub_memory([&](void* memory, std::size_t& bytes) {
-    return cub::DeviceReduce::Sum(memory, bytes, squares.get(), sum.get(), blocks, cuda::stream());
-  });
   sum_before(slots);
   sum_before(numbers);
   const std::int64_t left = last_of(slots);
-  out.norm = std::sqrt(cuda::fetched(sum.get(), 1).front());
+  out.norm = std::sqrt(sum_of(squares));
   out.blocks = blocks - left;
   if (out.blocks == 0) return out;
   const std::int64_t numbers_left = last_of(numbers);

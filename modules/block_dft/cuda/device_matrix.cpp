@@ -7,8 +7,41 @@
 #include <limits>
 
 namespace quadrille::block_dft {
+namespace {
+
+template <class T>
+DeviceArray<T> copied(const DeviceArray<T>& from) {
+  auto out = device_array<T>(from.count());
+  QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(out.get(), from.get(), std::size_t(from.count()) * sizeof(T),
+                                       cudaMemcpyDeviceToDevice, cuda::stream()));
+  return out;
+}
+
+}  // namespace
+
+DeviceArray<std::int64_t> offsets_on_device(const BlockSizes& sizes) {
+  std::vector<std::int64_t> offsets;
+  for (std::int32_t block = 0; block <= sizes.count(); ++block) offsets.push_back(sizes.offset(block));
+  return cuda::sent(offsets, device_what, device_advice);
+}
 
 DeviceMatrix::DeviceMatrix() : data_(std::make_unique<Data>()) {}
+DeviceMatrix::DeviceMatrix(const BlockSizes& rows, const BlockSizes& columns, Symmetry symmetry)
+    : DeviceMatrix(BlockMatrix<double>(rows, columns, symmetry)) {}
+DeviceMatrix::DeviceMatrix(const DeviceMatrix& other) : DeviceMatrix() {
+  const Data& from = other.data();
+  Data& there = *data_;
+  there.rows = from.rows;
+  there.columns = from.columns;
+  there.symmetry = from.symmetry;
+  there.blocks = from.blocks;
+  there.numbers = from.numbers;
+  there.first = copied(from.first);
+  there.column = copied(from.column);
+  there.at = copied(from.at);
+  there.numbers_there = copied(from.numbers_there);
+}
+DeviceMatrix& DeviceMatrix::operator=(const DeviceMatrix& other) { return *this = DeviceMatrix(other); }
 DeviceMatrix::~DeviceMatrix() = default;
 DeviceMatrix::DeviceMatrix(DeviceMatrix&&) noexcept = default;
 DeviceMatrix& DeviceMatrix::operator=(DeviceMatrix&&) noexcept = default;

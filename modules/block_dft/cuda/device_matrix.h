@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/device_array.h"
+#include "modules/block_dft/cuda/matrix_view.h"
 #include "modules/block_dft/device.h"
 
 namespace quadrille::block_dft {
@@ -16,16 +17,6 @@ template <class T>
 DeviceArray<T> device_array(std::int64_t count) {
   return {count, device_what, device_advice};
 }
-
-/// Of a matrix, for kernels.
-struct MatrixView {
-  const std::int64_t* first;   ///< [row + 1]: of slots
-  const std::int32_t* column;  ///< [slot], ascending in a row
-  const std::int64_t* at;      ///< [slot]: of data
-  const double* data;
-  std::int32_t rows;
-  std::int64_t blocks;
-};
 
 struct DeviceMatrix::Data {
   BlockSizes rows, columns;
@@ -45,6 +36,15 @@ T last_of(const DeviceArray<T>& array) {
   return cuda::fetched(array.get() + array.count() - 1, 1).front();
 }
 
+/// Zeros.
+DeviceArray<std::int64_t> zeroed(std::int64_t count);
+
+/// Where blocks begin, in elements: [block + 1].
+DeviceArray<std::int64_t> offsets_on_device(const BlockSizes& sizes);
+
+/// On the host; waits for it. Repeated calls give the same bits.
+double sum_of(const DeviceArray<double>& terms);
+
 /// Counts become the sums of those before them; the last element, which must be there, the sum of all others.
 void sum_before(DeviceArray<std::int64_t>& counts);
 
@@ -55,14 +55,14 @@ DeviceArray<double> norms_on_device(const MatrixView& matrix);
 /// 0.
 DeviceArray<double> row_limits(const DeviceArray<std::int32_t>& blocks, double eps, double alpha);
 
+/// For rows of so many elements, below what norm(A) norm(B) a product changes a block of C by no more than a skipped
+/// one might when it is rounded to single precision, and the share `rounding` of it that it is changed by at most.
+struct SingleLimits {
+  DeviceArray<double> below, rounding;
+};
+SingleLimits single_limits(const DeviceArray<std::int32_t>& elements, const DeviceArray<double>& skip_below);
+
 /// Diagonal blocks become (D +- D^T) / 2.
 void symmetrise_on_device(DeviceMatrix::Data& matrix);
-
-/// Takes out blocks with norms below eps; what is given back is as filter() of block_algebra.h says.
-struct DeviceFiltered {
-  double norm = 0;
-  std::int64_t blocks = 0;
-};
-DeviceFiltered filter_on_device(DeviceMatrix::Data& matrix, double eps);
 
 }  // namespace quadrille::block_dft

@@ -47,28 +47,28 @@ __device__ __forceinline__ T warp_sum(T value) {
   return value;
 }
 
-/// The row of a slot.
-__device__ __forceinline__ std::int32_t row_of(const MatrixView& matrix, std::int64_t slot) {
-  std::int32_t low = 0, high = matrix.rows;  // first[low] <= slot < first[high]
-  while (high - low > 1) {
-    const std::int32_t middle = low + (high - low) / 2;
-    (matrix.first[middle] <= slot ? low : high) = middle;
-  }
-  return low;
+/// work(item, lane, lanes) by a warp for each item.
+template <class Work>
+__global__ void do_work(std::int64_t items, Work work) {
+  if (warp_number() < items) work(warp_number(), lane_number(), 32);
+}
+template <class Work>
+void launch_work(std::int64_t items, const Work& work) {
+  launch_warps(items, do_work<Work>, items, work);
 }
 
-/// The slot of block (i, j); -1 where there is none.
-__device__ __forceinline__ std::int64_t find_slot(const MatrixView& matrix, std::int32_t i, std::int32_t j) {
-  std::int64_t low = matrix.first[i], high = matrix.first[i + 1];
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (matrix.column[middle] < j) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low < matrix.first[i + 1] && matrix.column[low] == j ? low : -1;
+/// sums[item] = the sum over lanes, in a fixed order, of work(item, lane, lanes).
+template <class Work>
+__global__ void add_up_work(std::int64_t items, Work work, double* sums) {
+  if (warp_number() >= items) return;
+  const double sum = warp_sum(work(warp_number(), lane_number(), 32));
+  if (lane_number() == 0) sums[warp_number()] = sum;
+}
+template <class Work>
+DeviceArray<double> sums_of_work(std::int64_t items, const Work& work) {
+  auto sums = device_array<double>(items);
+  launch_warps(items, add_up_work<Work>, items, work, sums.get());
+  return sums;
 }
 
 }  // namespace quadrille::block_dft

@@ -1,4 +1,4 @@
-// multiply_on_device(): pack A and B, find the tasks and C's places, multiply, filter.
+// multiply(): pack A and B, find the tasks and C's places, multiply, filter.
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/cuda/dense_product.h"
@@ -42,10 +42,10 @@ void require_arguments(const Shapes& shapes, const DeviceMatrix& c, const Multip
   if (!(options.eps >= 0) || std::isinf(options.eps)) {
     throw Error(ErrorCode::invalid_input, fmt::format("eps = {}: it must be 0 or above, and finite", options.eps));
   }
-  if (options.mixed) {
-    throw Error(ErrorCode::unsupported, "products on a GPU are in double precision: mixed precision needs the CPU");
-  }
 }
+
+/// Never by whole matrices.
+const MultiplyOptions by_blocks{.driver = Driver::own};
 
 /// A and B as the kernels read them.
 struct Prepared {
@@ -53,11 +53,15 @@ struct Prepared {
   Pieces rows, inner, columns;
   PanelShape shape;
   PackedFactor left, right;
-  DeviceArray<double> limits;  ///< below what norms a product is skipped, by rows; if there is a filter
+  // By rows: what is skipped, if there is a filter; what is in single precision, if there are products in it.
+  DeviceArray<double> skip_below;
+  SingleLimits single;
 };
 
 Prepared prepare(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose op_b, const DeviceMatrix& b,
-                 const Shapes& shapes, double eps) {
+                 const Shapes& shapes, const MultiplyOptions& options) {
+  const double eps = options.eps;
+  const bool mixes = options.mixed && eps > 0;
   Prepared out;
   out.most = unit_for(shapes.rows, shapes.columns);
   out.rows = pieces_of(shapes.rows, out.most, Cut::evenly);
@@ -70,41 +74,68 @@ Prepared prepare(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose 
     a_norms = norms_on_device(a.data().view());
     b_norms = norms_on_device(b.data().view());
   }
-  out.left = pack({a.data(), op_a == Transpose::yes, out.rows, out.inner, out.shape.rows, a_norms.get()});
-  out.right = pack({b.data(), op_b == Transpose::no, out.columns, out.inner, out.shape.columns, b_norms.get()});
-  if (eps > 0) out.limits = row_limits(out.left.outer_blocks, eps, alpha);
+  out.left = pack({a.data(), op_a == Transpose::yes, out.rows, out.inner, out.shape.rows, a_norms.get(), mixes});
+  out.right = pack({b.data(), op_b == Transpose::no, out.columns, out.inner, out.shape.columns, b_norms.get(), mixes});
+  if (eps > 0) out.skip_below = row_limits(out.left.outer_blocks, eps, alpha);
+  if (mixes) out.single = single_limits(out.left.outer_elements, out.skip_below);
   return out;
 }
 
 }  // namespace
 
-MultiplyReport multiply_on_device(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose op_b,
-                                  const DeviceMatrix& b, double beta, DeviceMatrix& c, const MultiplyOptions& options) {
+MultiplyReport multiply(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose op_b, const DeviceMatrix& b,
+                        double beta, DeviceMatrix& c, const MultiplyOptions& options) {
   const double began = now();
   const Shapes shapes = shapes_of(op_a, a, op_b, b);
   require_arguments(shapes, c, options);
   require_hopper();
-  const Prepared p = prepare(alpha, op_a, a, op_b, b, shapes, options.eps);
+  const Prepared p = prepare(alpha, op_a, a, op_b, b, shapes, options);
+  const bool mixes = options.mixed && options.eps > 0;
   const bool keep = options.retain_sparsity || beta != 0, symmetric = c.symmetry() != Symmetry::none;
   DeviceMatrix result;
   DeviceMatrix::Data& sum = result.data();
   sum.rows = shapes.rows;
   sum.columns = shapes.columns;
   sum.symmetry = c.symmetry();
-  const Tasks tasks = find_tasks({p.left, p.right, p.rows, p.inner, p.columns, p.shape, symmetric, options.eps > 0,
-                                  p.limits.get(), keep ? &c.data() : nullptr, options.retain_sparsity},
+  const Tasks tasks = find_tasks({p.left,
+                                  p.right,
+                                  p.rows,
+                                  p.inner,
+                                  p.columns,
+                                  p.shape,
+                                  symmetric,
+                                  options.eps > 0,
+                                  mixes,
+                                  {p.skip_below.get(), p.single.below.get(), p.single.rounding.get()},
+                                  keep ? &c.data() : nullptr,
+                                  options.retain_sparsity},
                                  sum);
   cuda_backend().synchronize();
   MultiplyReport report;
   report.index_seconds = now() - began;
   const DenseProblem dense{alpha, op_a, a.data(), op_b, b.data(), beta, c.data(), sum};
-  report.dense = options.driver == Driver::automatic &&
-                 dense_is_faster(dense, tasks.sums.flops, p.most, tiles_of(p.rows, p.columns));
+  report.dense =
+      options.driver == Driver::automatic &&
+      dense_is_faster(dense, tasks.sums.flops - tasks.sums.single_flops / 2, p.most, tiles_of(p.rows, p.columns));
   if (report.dense) {
     multiply_dense(dense);
   } else {
-    multiply_panels({p.most, tasks, p.left, p.right, p.rows, p.inner, p.columns, alpha, beta,
-                     beta != 0 ? c.data().numbers_there.get() : nullptr, sum.numbers_there.get()});
+    const PanelProblem problem{p.most,
+                               tasks,
+                               p.left,
+                               p.right,
+                               p.rows,
+                               p.inner,
+                               p.columns,
+                               alpha,
+                               beta,
+                               beta != 0 ? c.data().numbers_there.get() : nullptr,
+                               sum.numbers_there.get()};
+    multiply_full(problem);
+    add_single(problem);
+    report.single_products = tasks.sums.single_products;
+    report.single_flops = tasks.sums.single_flops;
+    report.rounding_bound = std::abs(alpha) * std::sqrt(tasks.sums.rounding_squares);
   }
   if (symmetric) symmetrise_on_device(sum);
   cuda_backend().synchronize();
@@ -114,15 +145,43 @@ MultiplyReport multiply_on_device(double alpha, Transpose op_a, const DeviceMatr
   report.flops = tasks.sums.flops;
   report.skipped_bound = std::abs(alpha) * std::sqrt(tasks.sums.skipped_squares);
   if (!options.retain_sparsity && options.eps > 0) {
-    const DeviceFiltered filtered = filter_on_device(sum, options.eps);
+    const Filtered filtered = filter(result, options.eps);
     report.filtered_blocks = filtered.blocks;
     report.filtered_norm = filtered.norm;
   }
-  report.bound = report.skipped_bound + report.filtered_norm;
+  report.bound = report.skipped_bound + report.rounding_bound + report.filtered_norm;
   c = std::move(result);
   cuda_backend().synchronize();
   report.seconds = now() - began;
   return report;
+}
+
+// Products with the identity are exact, and write matrices in other forms.
+
+DeviceMatrix transposed(const DeviceMatrix& a) {
+  if (a.symmetry() == Symmetry::symmetric) return a;
+  DeviceMatrix out(a.columns(), a.rows(), a.symmetry());
+  const DeviceMatrix one(identity<double>(a.rows()));
+  multiply(1, Transpose::yes, a, Transpose::no, one, 0, out, by_blocks);
+  return out;
+}
+
+DeviceMatrix without_symmetry(const DeviceMatrix& a) {
+  if (a.symmetry() == Symmetry::none) return a;
+  DeviceMatrix out(a.rows(), a.columns());
+  const DeviceMatrix one(identity<double>(a.columns()));
+  multiply(1, Transpose::no, a, Transpose::no, one, 0, out, by_blocks);
+  return out;
+}
+
+DeviceMatrix with_symmetry(const DeviceMatrix& a, Symmetry symmetry) {
+  if (a.symmetry() == symmetry) return a;
+  if (symmetry == Symmetry::none) return without_symmetry(a);
+  DeviceMatrix out(a.rows(), a.columns(), symmetry);
+  const DeviceMatrix one(identity<double>(a.rows()));
+  multiply(0.5, Transpose::no, a, Transpose::no, one, 0, out, by_blocks);
+  multiply(0.5 * mirror_sign(symmetry), Transpose::yes, a, Transpose::no, one, 1, out, by_blocks);
+  return out;
 }
 
 }  // namespace quadrille::block_dft

@@ -50,7 +50,8 @@ struct Reading {
   }
 };
 
-__global__ void count_pieces(SourceView s, std::int64_t* counts, std::int32_t* outer_blocks) {
+__global__ void count_pieces(SourceView s, std::int64_t* counts, std::int32_t* outer_blocks,
+                             std::int32_t* outer_elements) {
   const std::int64_t number = thread_number();
   if (number >= 2 * s.matrix.blocks) return;
   const Reading reading(s, number);
@@ -58,7 +59,10 @@ __global__ void count_pieces(SourceView s, std::int64_t* counts, std::int32_t* o
   if (!reading.exists) return;
   counts[number] = std::int64_t(s.outer_first[reading.outer + 1] - s.outer_first[reading.outer]) *
                    (s.inner_first[reading.inner + 1] - s.inner_first[reading.inner]);
-  atomicAdd(outer_blocks + reading.outer, 1);  // of integers: any order gives the same
+  // Of integers: any order gives the same.
+  atomicAdd(outer_blocks + reading.outer, 1);
+  const std::int64_t elements = s.matrix.at[reading.slot + 1] - s.matrix.at[reading.slot];
+  atomicAdd(outer_elements + reading.outer, std::int32_t(elements / s.outer[s.outer_first[reading.outer]].whole));
 }
 
 __global__ void write_keys(SourceView s, KeyBits bits, const std::int64_t* before, std::uint64_t* keys,
@@ -76,29 +80,49 @@ __global__ void write_keys(SourceView s, KeyBits bits, const std::int64_t* befor
   }
 }
 
-__device__ __forceinline__ int padded(int size) { return (size + 1) & ~1; }
+template <class T>
+__device__ __forceinline__ int padded(int size) {
+  constexpr int part = PackedNumbers<T>::of_sixteen;
+  return (size + part - 1) / part * part;
+}
 
+__global__ void mark_entries(KeyBits bits, std::int64_t pieces, const std::uint64_t* keys, std::int64_t* begins_entry) {
+  const std::int64_t p = thread_number();
+  if (p < pieces) begins_entry[p] = p == 0 || (keys[p] >> bits.width) != (keys[p - 1] >> bits.width) ? 1 : 0;
+}
+
+template <class T>
 __global__ void measure_pieces(SourceView s, KeyBits bits, std::int64_t pieces, const std::uint64_t* keys,
-                               std::int64_t* begins_entry, std::int64_t* sixteens) {
+                               std::int64_t* sixteens) {
   const std::int64_t p = thread_number();
   if (p >= pieces) return;
-  const std::uint64_t key = keys[p];
-  begins_entry[p] = p == 0 || (key >> bits.width) != (keys[p - 1] >> bits.width) ? 1 : 0;
-  const Piece outer = s.outer[bits.panel(key) * s.width + bits.place(key)];
-  sixteens[p] = std::int64_t(outer.size) * (padded(s.inner[bits.k(key)].size) / 2);
+  const Piece outer = s.outer[bits.panel(keys[p]) * s.width + bits.place(keys[p])];
+  sixteens[p] = std::int64_t(outer.size) * (padded<T>(s.inner[bits.k(keys[p])].size) / PackedNumbers<T>::of_sixteen);
+}
+
+/// Where entries begin: where their first pieces do.
+__global__ void place_entries(std::int64_t entries, const std::int64_t* first_piece, const std::int64_t* of_piece,
+                              std::uint32_t* at) {
+  const std::int64_t entry = thread_number();
+  if (entry < entries) at[entry] = std::uint32_t(of_piece[first_piece[entry]]);
+}
+
+__global__ void copy_norms(std::int64_t pieces, const std::uint32_t* readings, const double* of_slot, double* norms) {
+  const std::int64_t p = thread_number();
+  if (p < pieces) norms[p] = of_slot[readings[p] / 2];
 }
 
 struct EntryArrays {
   std::int64_t* panel_first;
   std::int32_t *k, *panel;
-  std::uint32_t *at, *mask;
+  std::uint32_t* mask;
   std::int64_t* first_piece;
 };
 
 /// `entry_of`: of each piece, counted from its beginning. The thread of an entry's first piece writes it, and where
 /// panels begin.
 __global__ void write_entries(KeyBits bits, std::int64_t pieces, std::int32_t panels, const std::uint64_t* keys,
-                              const std::int64_t* entry_of, const std::int64_t* at, EntryArrays out) {
+                              const std::int64_t* entry_of, EntryArrays out) {
   const std::int64_t p = thread_number();
   if (p >= pieces || entry_of[p] == entry_of[p + 1]) return;
   const std::int64_t entry = entry_of[p];
@@ -110,7 +134,6 @@ __global__ void write_entries(KeyBits bits, std::int64_t pieces, std::int32_t pa
   }
   out.k[entry] = bits.k(key);
   out.panel[entry] = panel;
-  out.at[entry] = std::uint32_t(at[p]);
   out.mask[entry] = mask;
   out.first_piece[entry] = p;
   const std::int32_t before = p == 0 ? -1 : bits.panel(keys[p - 1]);
@@ -121,11 +144,23 @@ __global__ void write_entries(KeyBits bits, std::int64_t pieces, std::int32_t pa
 
 constexpr int copy_warps = 4, copied = 32;  ///< the latter: the most of an inner piece, and outer rows at a time
 
+/// TF32 of a single: the nearest number with 10 bits behind the leading one.
+template <class T>
+__device__ __forceinline__ T rounded(double number) {
+  if constexpr (sizeof(T) == sizeof(double)) {
+    return number;
+  } else {
+    std::uint32_t bits;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(float(number)));
+    return __uint_as_float(bits);
+  }
+}
+
 /// A warp takes a piece; one that is read across its rows is turned in shared memory.
+template <class T>
 __global__ void __launch_bounds__(32 * copy_warps)
     copy_pieces(SourceView s, KeyBits bits, std::int64_t pieces, const std::uint64_t* keys,
-                const std::uint32_t* readings, const std::int64_t* sixteens, const double* norms, double* data,
-                double* norms_of_pieces) {
+                const std::uint32_t* readings, const std::int64_t* sixteens, T* data) {
   __shared__ double tiles[copy_warps][copied][copied + 1];
   const std::int64_t p = std::int64_t(blockIdx.x) * copy_warps + threadIdx.x / 32;
   if (p >= pieces) return;
@@ -136,8 +171,8 @@ __global__ void __launch_bounds__(32 * copy_warps)
   const Reading reading(s, readings[p]);
   const double* from = s.matrix.data + s.matrix.at[reading.slot];
   const double sign = readings[p] % 2 != 0 ? s.mirror_sign : 1.0;
-  const int length = padded(inner.size);
-  double* to = data + 2 * sixteens[p];
+  const int length = padded<T>(inner.size);
+  T* to = data + PackedNumbers<T>::of_sixteen * sixteens[p];
   for (int begin = 0; begin < outer.size; begin += copied) {
     const int lines = min(copied, outer.size - begin);
     if (reading.outer_is_column) {
@@ -149,11 +184,10 @@ __global__ void __launch_bounds__(32 * copy_warps)
     }
     __syncwarp();
     for (int o = 0; o < lines && lane < length; ++o) {
-      to[(begin + o) * length + lane] = lane < inner.size ? sign * tile[lane][o] : 0.0;
+      to[(begin + o) * length + lane] = rounded<T>(lane < inner.size ? sign * tile[lane][o] : 0.0);
     }
     __syncwarp();
   }
-  if (norms != nullptr && lane == 0) norms_of_pieces[p] = norms[reading.slot];
 }
 
 int bits_for(std::int64_t count) { return std::max(1, int(std::bit_width(std::uint64_t(count)))); }
@@ -162,6 +196,56 @@ template <class T>
 DeviceArray<T> zeros(std::int64_t count) {
   auto out = device_array<T>(count);
   QUADRILLE_CUDA_CHECK(cudaMemsetAsync(out.get(), 0, std::size_t(count) * sizeof(T), cuda::stream()));
+  return out;
+}
+
+/// The pieces of a factor in order.
+struct SortedPieces {
+  KeyBits bits;
+  std::int64_t count = 0;
+  DeviceArray<std::uint64_t> keys;
+  DeviceArray<std::uint32_t> readings;
+};
+
+SortedPieces sort_pieces(const SourceView& s, KeyBits bits, PackedFactor& out) {
+  const std::int64_t blocks = s.matrix.blocks;
+  auto before = zeros<std::int64_t>(2 * blocks + 1);
+  launch_each(2 * blocks, count_pieces, s, before.get(), out.outer_blocks.get(), out.outer_elements.get());
+  sum_before(before);
+  SortedPieces sorted{bits, last_of(before), {}, {}};
+  auto keys = device_array<std::uint64_t>(sorted.count);
+  auto readings = device_array<std::uint32_t>(sorted.count);
+  launch_each(2 * blocks, write_keys, s, bits, before.get(), keys.get(), readings.get());
+  before.reset();
+  sorted.keys = device_array<std::uint64_t>(sorted.count);
+  sorted.readings = device_array<std::uint32_t>(sorted.count);
+  with_cub_memory([&](void* memory, std::size_t& bytes) {
+    return cub::DeviceRadixSort::SortPairs(memory, bytes, keys.get(), sorted.keys.get(), readings.get(),
+                                           sorted.readings.get(), sorted.count, 0,
+                                           bits.inner + bits.width + bits_for(out.panels), cuda::stream());
+  });
+  return sorted;
+}
+
+template <class T>
+PackedNumbers<T> pack_numbers(const SourceView& s, const SortedPieces& pieces, const PackedFactor& factor) {
+  auto of_piece = zeros<std::int64_t>(pieces.count + 1);
+  launch_each(pieces.count, measure_pieces<T>, s, pieces.bits, pieces.count, pieces.keys.get(), of_piece.get());
+  sum_before(of_piece);
+  const std::int64_t sixteens = last_of(of_piece);
+  if (sixteens > std::numeric_limits<std::uint32_t>::max()) {
+    throw Error(ErrorCode::unsupported, "a factor of " + std::to_string(16 * sixteens) +
+                                            " bytes: a product on a GPU takes factors of up to 64 GiB");
+  }
+  PackedNumbers<T> out;
+  out.at = device_array<std::uint32_t>(factor.entries);
+  out.data = device_array<T>(PackedNumbers<T>::of_sixteen * sixteens);
+  launch_each(factor.entries, place_entries, factor.entries, factor.first_piece.get(), of_piece.get(), out.at.get());
+  if (pieces.count > 0) {
+    copy_pieces<T><<<unsigned((pieces.count + copy_warps - 1) / copy_warps), 32 * copy_warps, 0, cuda::stream()>>>(
+        s, pieces.bits, pieces.count, pieces.keys.get(), pieces.readings.get(), of_piece.get(), out.data.get());
+    QUADRILLE_CUDA_CHECK(cudaGetLastError());
+  }
   return out;
 }
 
@@ -181,51 +265,27 @@ PackedFactor pack(const FactorSource& source) {
   PackedFactor out;
   out.panels = (source.outer.count + source.width - 1) / source.width;
   out.outer_blocks = zeros<std::int32_t>(source.outer.blocks);
+  out.outer_elements = zeros<std::int32_t>(source.outer.blocks);
   out.panel_first = zeros<std::int64_t>(out.panels + 1);
-  const KeyBits bits{bits_for(source.inner.count), bits_for(source.width - 1)};
+  const SortedPieces pieces = sort_pieces(s, {bits_for(source.inner.count), bits_for(source.width - 1)}, out);
+  out.pieces = pieces.count;
 
-  auto before = zeros<std::int64_t>(2 * matrix.blocks + 1);
-  launch_each(2 * matrix.blocks, count_pieces, s, before.get(), out.outer_blocks.get());
-  sum_before(before);
-  out.pieces = last_of(before);
-  auto keys = device_array<std::uint64_t>(out.pieces), sorted = device_array<std::uint64_t>(out.pieces);
-  auto readings = device_array<std::uint32_t>(out.pieces), sorted_readings = device_array<std::uint32_t>(out.pieces);
-  launch_each(2 * matrix.blocks, write_keys, s, bits, before.get(), keys.get(), readings.get());
-  before.reset();
-  with_cub_memory([&](void* memory, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(memory, bytes, keys.get(), sorted.get(), readings.get(),
-                                           sorted_readings.get(), out.pieces, 0,
-                                           bits.inner + bits.width + bits_for(out.panels), cuda::stream());
-  });
-  keys.reset();
-  readings.reset();
-
-  auto entry_of = zeros<std::int64_t>(out.pieces + 1), at = zeros<std::int64_t>(out.pieces + 1);
-  launch_each(out.pieces, measure_pieces, s, bits, out.pieces, sorted.get(), entry_of.get(), at.get());
+  auto entry_of = zeros<std::int64_t>(out.pieces + 1);
+  launch_each(out.pieces, mark_entries, pieces.bits, out.pieces, pieces.keys.get(), entry_of.get());
   sum_before(entry_of);
-  sum_before(at);
   out.entries = last_of(entry_of);
-  const std::int64_t sixteens = last_of(at);
-  if (sixteens > std::numeric_limits<std::uint32_t>::max()) {
-    throw Error(ErrorCode::unsupported, "a factor of " + std::to_string(16 * sixteens) +
-                                            " bytes: a product on a GPU takes factors of up to 64 GiB");
-  }
   out.k = device_array<std::int32_t>(out.entries);
   out.panel = device_array<std::int32_t>(out.entries);
-  out.at = device_array<std::uint32_t>(out.entries);
   out.mask = device_array<std::uint32_t>(out.entries);
   out.first_piece = device_array<std::int64_t>(out.entries);
-  launch_each(out.pieces, write_entries, bits, out.pieces, out.panels, sorted.get(), entry_of.get(), at.get(),
-              EntryArrays{out.panel_first.get(), out.k.get(), out.panel.get(), out.at.get(), out.mask.get(),
-                          out.first_piece.get()});
-  out.data = device_array<double>(2 * sixteens);
-  if (source.norms != nullptr) out.norms = device_array<double>(out.pieces);
-  if (out.pieces > 0) {
-    copy_pieces<<<unsigned((out.pieces + copy_warps - 1) / copy_warps), 32 * copy_warps, 0, cuda::stream()>>>(
-        s, bits, out.pieces, sorted.get(), sorted_readings.get(), at.get(), source.norms, out.data.get(),
-        out.norms.get());
-    QUADRILLE_CUDA_CHECK(cudaGetLastError());
+  launch_each(out.pieces, write_entries, pieces.bits, out.pieces, out.panels, pieces.keys.get(), entry_of.get(),
+              EntryArrays{out.panel_first.get(), out.k.get(), out.panel.get(), out.mask.get(), out.first_piece.get()});
+  if (source.norms != nullptr) {
+    out.norms = device_array<double>(out.pieces);
+    launch_each(out.pieces, copy_norms, out.pieces, pieces.readings.get(), source.norms, out.norms.get());
   }
+  out.full = pack_numbers<double>(s, pieces, out);
+  if (source.single) out.single = pack_numbers<float>(s, pieces, out);
   return out;
 }
 

@@ -2,8 +2,8 @@
 //
 // The outer side of A are its rows, that of B its columns; the inner side is the one that is summed over. `width`
 // pieces of the outer side make a panel. What a panel has at one inner piece k is an entry: its pieces lie one behind
-// the other, so that one copy brings them. A piece is stored by outer rows (A as it is, B transposed), each padded by a
-// zero to an even number of elements: inner pairs are 16 bytes for both factors.
+// the other, so that one copy brings them. A piece is stored by outer rows (A as it is, B transposed), each padded by
+// zeros to 16 bytes. Numbers are there in double and, for mixed precision, rounded to TF32 (in 4 bytes) as well.
 #pragma once
 
 #include "modules/block_dft/cuda/pieces.h"
@@ -18,6 +18,15 @@ struct FactorSource {
   const Pieces& inner;
   int width;
   const double* norms;  ///< [slot]; null: not needed
+  bool single;          ///< also in single precision
+};
+
+/// An entry's pieces in one format.
+template <class T>
+struct PackedNumbers {
+  static constexpr int of_sixteen = 16 / int(sizeof(T));  ///< in 16 bytes
+  DeviceArray<std::uint32_t> at;                          ///< [entry]: of data, in 16 bytes
+  DeviceArray<T> data;
 };
 
 struct PackedFactor {
@@ -26,25 +35,36 @@ struct PackedFactor {
   DeviceArray<std::int64_t> panel_first;  ///< [panel + 1]: of entries
   // [entry], in ascending k inside of a panel
   DeviceArray<std::int32_t> k, panel;
-  DeviceArray<std::uint32_t> at;    ///< of data, in 16 bytes
   DeviceArray<std::uint32_t> mask;  ///< bit w: piece w of the panel is there
   DeviceArray<std::int64_t> first_piece;
   DeviceArray<double> norms;  ///< [piece]: of its block; if the source has them
-  DeviceArray<double> data;
-  DeviceArray<std::int32_t> outer_blocks;  ///< [outer block]: blocks along the inner side
+  PackedNumbers<double> full;
+  PackedNumbers<float> single;  ///< if the source wants them
+  // [outer block]: blocks along the inner side, and their elements
+  DeviceArray<std::int32_t> outer_blocks, outer_elements;
+
+  template <class T>
+  const PackedNumbers<T>& numbers() const {
+    if constexpr (sizeof(T) == sizeof(double)) {
+      return full;
+    } else {
+      return single;
+    }
+  }
 };
 
 /// The panels of an entry, for kernels.
 struct PackedView {
   const std::int64_t* panel_first;
   const std::int32_t *k, *panel;
-  const std::uint32_t *at, *mask;
+  const std::uint32_t *at, *single_at, *mask;
   const std::int64_t* first_piece;
   const double* norms;
 };
 
 inline PackedView view_of(const PackedFactor& f) {
-  return {f.panel_first.get(), f.k.get(), f.panel.get(), f.at.get(), f.mask.get(), f.first_piece.get(), f.norms.get()};
+  return {f.panel_first.get(), f.k.get(),    f.panel.get(),       f.full.at.get(),
+          f.single.at.get(),   f.mask.get(), f.first_piece.get(), f.norms.get()};
 }
 
 /// Errors: ErrorCode::unsupported for memory that does not suffice, and for more than 64 GiB of a factor.

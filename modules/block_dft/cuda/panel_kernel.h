@@ -18,7 +18,10 @@ struct PanelProblem {
 /// The larger of what rows and columns take.
 int tiles_of(const Pieces& rows, const Pieces& columns);
 
-/// C = alpha A B + beta C for all pieces of all tasks.
-void multiply_panels(const PanelProblem& problem);
+/// C = alpha A B + beta C for all pieces of all tasks, of the steps in double precision.
+void multiply_full(const PanelProblem& problem);
+
+/// C += alpha A B of the steps in single precision.
+void add_single(const PanelProblem& problem);
 
 }  // namespace quadrille::block_dft

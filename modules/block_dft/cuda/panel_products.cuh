@@ -1,13 +1,15 @@
 // What a warp does with a product of pieces that lie in shared memory: C in registers, tensor cores for double
-// precision.
+// precision, or for numbers rounded to TF32 with sums in single precision.
 //
 // Tiles of 16 x 8 take 8 terms an instruction (a lane's two elements of a row are neighbours, so that one load brings
-// them; A and B agree on which term is which), the last 8 rows of an odd number of tiles 4. Rows behind those of a
-// piece are read from whatever lies there: they make rows of C that are not written. Inner elements behind those of a
-// piece count as zero.
+// them; A and B agree on which term is which). The last 8 rows of an odd number of tiles take 4 in double; TF32 has no
+// such instruction, and their lower halves are zeros. Rows behind those of a piece are read from whatever lies there:
+// they make rows of C that are not written. Inner elements behind those of a piece count as zero.
 #pragma once
 
 #include "modules/block_dft/cuda/launch.cuh"
+
+#include <type_traits>
 
 namespace quadrille::block_dft {
 
@@ -31,20 +33,47 @@ __device__ __forceinline__ void multiply_8_8_4(double (&c)[2], double a, double 
       : "d"(a), "d"(b));
 }
 
+__device__ __forceinline__ void multiply_16_8_8(float (&up)[2], float (&down)[2], float2 a_up, float2 a_down,
+                                                float2 b) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(up[0]), "+f"(up[1]), "+f"(down[0]), "+f"(down[1])
+      : "r"(__float_as_uint(a_up.x)), "r"(__float_as_uint(a_down.x)), "r"(__float_as_uint(a_up.y)),
+        "r"(__float_as_uint(a_down.y)), "r"(__float_as_uint(b.x)), "r"(__float_as_uint(b.y)));
+}
+__device__ __forceinline__ void multiply_16_8_4(float (&up)[2], float (&down)[2], float a_up, float a_down, float b) {
+  asm("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+f"(up[0]), "+f"(up[1]), "+f"(down[0]), "+f"(down[1])
+      : "r"(__float_as_uint(a_up)), "r"(__float_as_uint(a_down)), "r"(__float_as_uint(b)));
+}
+__device__ __forceinline__ void multiply_8_8_8(float (&c)[2], float2 a, float2 b) {
+  float below[2] = {0, 0};
+  multiply_16_8_8(c, below, a, float2{0, 0}, b);
+}
+__device__ __forceinline__ void multiply_8_8_4(float (&c)[2], float a, float b) {
+  float below[2] = {0, 0};
+  multiply_16_8_4(c, below, a, 0, b);
+}
+
+/// Two neighbours.
+template <class T>
+using Two = std::conditional_t<sizeof(T) == sizeof(double), double2, float2>;
+
 /// What a warp has of a piece of C: tile (m, n) has rows 8 m + lane / 4 and columns 8 n + 2 (lane % 4) + {0, 1}.
-template <int M, int N>
-using Sums = double[M][N][2];
+template <class T, int M, int N>
+using Sums = T[M][N][2];
 
 /// What a lane knows of a product: its first elements of A and B in shared memory, the elements of a tile row of 8.
+template <class T>
 struct Lines {
-  const double *a, *b;
+  const T *a, *b;
   int stride;
 };
 
 /// Adds 8 terms, or what load(element) gives for them. `m_tiles`, `n_tiles` count with `full` = false only.
-template <int M, int N, bool full, class Load>
-__device__ __forceinline__ void add_eight(Sums<M, N>& c, const Lines& at, int m_tiles, int n_tiles, Load load) {
-  double2 b[N];
+template <class T, int M, int N, bool full, class Load>
+__device__ __forceinline__ void add_eight(Sums<T, M, N>& c, const Lines<T>& at, int m_tiles, int n_tiles, Load load) {
+  Two<T> b[N];
 #pragma unroll
   for (int n = 0; n < N; ++n) {
     if (full || n < n_tiles) b[n] = load(at.b + n * at.stride);
@@ -52,7 +81,7 @@ __device__ __forceinline__ void add_eight(Sums<M, N>& c, const Lines& at, int m_
 #pragma unroll
   for (int m = 0; m + 1 < M; m += 2) {
     if (!full && m >= m_tiles) continue;
-    const double2 up = load(at.a + m * at.stride), down = load(at.a + (m + 1) * at.stride);
+    const Two<T> up = load(at.a + m * at.stride), down = load(at.a + (m + 1) * at.stride);
 #pragma unroll
     for (int n = 0; n < N; ++n) {
       if (full || n < n_tiles) multiply_16_8_8(c[m][n], c[m + 1][n], up, down, b[n]);
@@ -60,22 +89,29 @@ __device__ __forceinline__ void add_eight(Sums<M, N>& c, const Lines& at, int m_
   }
   if constexpr (M % 2 != 0) {
     if (!full && M > m_tiles) return;
-    const double2 a = load(at.a + (M - 1) * at.stride);
+    const Two<T> a = load(at.a + (M - 1) * at.stride);
+    if constexpr (sizeof(T) == sizeof(double)) {
 #pragma unroll
-    for (int n = 0; n < N; ++n) {
-      if (full || n < n_tiles) multiply_8_8_4(c[M - 1][n], a.x, b[n].x);
-    }
+      for (int n = 0; n < N; ++n) {
+        if (full || n < n_tiles) multiply_8_8_4(c[M - 1][n], a.x, b[n].x);
+      }
 #pragma unroll
-    for (int n = 0; n < N; ++n) {
-      if (full || n < n_tiles) multiply_8_8_4(c[M - 1][n], a.y, b[n].y);
+      for (int n = 0; n < N; ++n) {
+        if (full || n < n_tiles) multiply_8_8_4(c[M - 1][n], a.y, b[n].y);
+      }
+    } else {
+#pragma unroll
+      for (int n = 0; n < N; ++n) {
+        if (full || n < n_tiles) multiply_8_8_8(c[M - 1][n], a, b[n]);
+      }
     }
   }
 }
 
 /// Adds up to 4 terms.
-template <int M, int N, bool full, class Load>
-__device__ __forceinline__ void add_four(Sums<M, N>& c, const Lines& at, int m_tiles, int n_tiles, Load load) {
-  double b[N];
+template <class T, int M, int N, bool full, class Load>
+__device__ __forceinline__ void add_four(Sums<T, M, N>& c, const Lines<T>& at, int m_tiles, int n_tiles, Load load) {
+  T b[N];
 #pragma unroll
   for (int n = 0; n < N; ++n) {
     if (full || n < n_tiles) b[n] = load(at.b + n * at.stride);
@@ -83,7 +119,7 @@ __device__ __forceinline__ void add_four(Sums<M, N>& c, const Lines& at, int m_t
 #pragma unroll
   for (int m = 0; m + 1 < M; m += 2) {
     if (!full && m >= m_tiles) continue;
-    const double up = load(at.a + m * at.stride), down = load(at.a + (m + 1) * at.stride);
+    const T up = load(at.a + m * at.stride), down = load(at.a + (m + 1) * at.stride);
 #pragma unroll
     for (int n = 0; n < N; ++n) {
       if (full || n < n_tiles) multiply_16_8_4(c[m][n], c[m + 1][n], up, down, b[n]);
@@ -91,7 +127,7 @@ __device__ __forceinline__ void add_four(Sums<M, N>& c, const Lines& at, int m_t
   }
   if constexpr (M % 2 != 0) {
     if (!full && M > m_tiles) return;
-    const double a = load(at.a + (M - 1) * at.stride);
+    const T a = load(at.a + (M - 1) * at.stride);
 #pragma unroll
     for (int n = 0; n < N; ++n) {
       if (full || n < n_tiles) multiply_8_8_4(c[M - 1][n], a, b[n]);
@@ -99,28 +135,31 @@ __device__ __forceinline__ void add_four(Sums<M, N>& c, const Lines& at, int m_t
   }
 }
 
-__device__ __forceinline__ int padded_length(int k) { return (k + 1) & ~1; }
+/// To 16 bytes.
+template <class T>
+__device__ __forceinline__ int padded_length(int k) {
+  constexpr int part = 16 / int(sizeof(T));
+  return (k + part - 1) & ~(part - 1);
+}
 
-/// C += A B of pieces whose rows (columns of B) begin at a and b, `k` elements long and padded to an even number.
-template <int M, int N, bool full, int terms>
-__device__ __forceinline__ void add_product(Sums<M, N>& c, const double* a, const double* b, int k, int m_tiles,
-                                            int n_tiles) {
-  const int lane = lane_number(), line = lane / 4, pair = lane % 4, length = padded_length(k);
-  Lines at{a + line * length + 2 * pair, b + line * length + 2 * pair, 8 * length};
+/// C += A B of pieces whose rows (columns of B) begin at a and b, `k` elements long and padded by zeros to 16 bytes.
+template <class T, int M, int N, bool full, int terms>
+__device__ __forceinline__ void add_product(Sums<T, M, N>& c, const T* a, const T* b, int k, int m_tiles, int n_tiles) {
+  const int lane = lane_number(), line = lane / 4, pair = lane % 4, length = padded_length<T>(k);
+  Lines<T> at{a + line * length + 2 * pair, b + line * length + 2 * pair, 8 * length};
   int left = k;
 #pragma unroll terms / 8  // more would take more registers than there are
   for (; left >= 8; left -= 8, at.a += 8, at.b += 8) {
-    add_eight<M, N, full>(c, at, m_tiles, n_tiles,
-                          [](const double* p) { return *reinterpret_cast<const double2*>(p); });
+    add_eight<T, M, N, full>(c, at, m_tiles, n_tiles, [](const T* p) { return *reinterpret_cast<const Two<T>*>(p); });
   }
   if (left > 4) {
-    add_eight<M, N, full>(c, at, m_tiles, n_tiles, [&](const double* p) {
-      return 2 * pair < left ? *reinterpret_cast<const double2*>(p) : double2{0, 0};
+    add_eight<T, M, N, full>(c, at, m_tiles, n_tiles, [&](const T* p) {
+      return 2 * pair < left ? *reinterpret_cast<const Two<T>*>(p) : Two<T>{0, 0};
     });
   } else if (left > 0) {
     at.a -= pair;
     at.b -= pair;
-    add_four<M, N, full>(c, at, m_tiles, n_tiles, [&](const double* p) { return pair < left ? *p : 0.0; });
+    add_four<T, M, N, full>(c, at, m_tiles, n_tiles, [&](const T* p) { return pair < left ? *p : T(0); });
   }
 }
 

@@ -1,6 +1,7 @@
 #include "modules/block_dft/cuda/symbolic.h"
 
 #include "core/error.h"
+#include "modules/block_dft/csr_level.h"
 #include "modules/block_dft/cuda/symbolic_view.cuh"
 
 #include <cub/cub.cuh>
@@ -17,7 +18,13 @@ constexpr std::int32_t no_k = std::numeric_limits<std::int32_t>::max();
 
 struct SumOfWork {
   __host__ __device__ WorkSums operator()(const WorkSums& x, const WorkSums& y) const {
-    return {x.products + y.products, x.skipped + y.skipped, x.flops + y.flops, x.skipped_squares + y.skipped_squares};
+    return {x.products + y.products,
+            x.skipped + y.skipped,
+            x.single_products + y.single_products,
+            x.flops + y.flops,
+            x.single_flops + y.single_flops,
+            x.skipped_squares + y.skipped_squares,
+            x.rounding_squares + y.rounding_squares};
   }
 };
 
@@ -77,33 +84,50 @@ __device__ __forceinline__ std::uint32_t outer_product(const PanelShape& shape, 
   return mask;
 }
 
+/// A product of the lane's pieces at one entry of each factor.
+struct Candidate {
+  bool there = false;
+  Fate fate = Fate::full;
+  double size = 0;  ///< norm(A) norm(B), where there is a filter
+  __device__ bool is(Fate wanted) const { return there && fate == wanted; }
+};
+
 /// What one entry of each factor has for the lanes' pieces of C.
 struct Filter {
   const ProblemView& v;
   const PieceOfC& piece;
-  double skip_below;
+  double skip_below = 0, single_below = 0, rounding = 0;
 
-  __device__ Filter(const ProblemView& problem, const PieceOfC& of) : v(problem), piece(of), skip_below(0) {
-    if (v.filters && piece.active) skip_below = v.skip_below[piece.row.block];
+  __device__ Filter(const ProblemView& problem, const PieceOfC& of) : v(problem), piece(of) {
+    if (!piece.active) return;
+    if (v.filters) skip_below = v.limits.skip_below[piece.row.block];
+    if (!v.mixes) return;
+    single_below = v.limits.single_below[piece.row.block];
+    rounding = v.limits.rounding[piece.row.block];
   }
-  /// Whether the lane has a product there, and the norms of one that is skipped.
-  __device__ bool wants(std::int64_t a, std::int64_t b, std::uint32_t a_mask, std::uint32_t b_mask, bool& skipped,
-                        double& size) const {
-    skipped = false;
-    if (!piece.active || (a_mask >> piece.r & 1) == 0 || (b_mask >> piece.s & 1) == 0) return false;
-    if (!v.filters) return true;
-    size = v.a.norms[v.a.first_piece[a] + __popc(a_mask & ((1u << piece.r) - 1))] *
-           v.b.norms[v.b.first_piece[b] + __popc(b_mask & ((1u << piece.s) - 1))];
-    skipped = size < skip_below;
-    return !skipped;
+  __device__ Candidate look(std::int64_t a, std::int64_t b, std::uint32_t a_mask, std::uint32_t b_mask) const {
+    constexpr double most_single = 1e18;  // of a norm: products of singles stay far from overflow
+    Candidate out;
+    out.there = piece.active && (a_mask >> piece.r & 1) != 0 && (b_mask >> piece.s & 1) != 0;
+    if (!out.there || !v.filters) return out;
+    const double of_a = v.a.norms[v.a.first_piece[a] + __popc(a_mask & ((1u << piece.r) - 1))];
+    const double of_b = v.b.norms[v.b.first_piece[b] + __popc(b_mask & ((1u << piece.s) - 1))];
+    out.size = of_a * of_b;
+    if (out.size < skip_below) {
+      out.fate = Fate::skipped;
+    } else if (out.size < single_below && of_a < most_single && of_b < most_single) {
+      out.fate = Fate::single;
+    }
+    return out;
   }
 };
 
 /// What a lane counts: of all pieces of C at its entries, or of its piece at all entries.
 struct Counted {
-  std::int64_t steps = 0, products = 0, skipped = 0;
-  double flops = 0, skipped_norms = 0;
-  std::uint32_t places = 0;  ///< of C, that have products
+  std::int64_t steps = 0, single_steps = 0;
+  WorkSums sums{};                  ///< without squares
+  double skipped = 0, rounded = 0;  ///< norms of what is skipped, and of what rounding changes
+  std::uint32_t places = 0;         ///< of C, that have products
 };
 
 /// Without a filter, and where all pieces of C count: lanes take entries.
@@ -129,8 +153,8 @@ __device__ __forceinline__ Counted count_all(const ProblemView& v, const TaskArr
       of_rows += (a_mask >> p & 1) != 0 ? rows[p] : 0;
       of_columns += (b_mask >> p & 1) != 0 ? columns[p] : 0;
     }
-    out.flops += 2.0 * at.size * of_rows * of_columns;
-    out.products += at.begin == 0 ? __popc(mask & begun) : 0;
+    out.sums.flops += 2.0 * at.size * of_rows * of_columns;
+    out.sums.products += at.begin == 0 ? __popc(mask & begun) : 0;
     out.places |= mask;
   });
   out.places = __reduce_or_sync(all_lanes, out.places);
@@ -142,7 +166,7 @@ __device__ __forceinline__ Counted count_filtered(const ProblemView& v, const Ta
                                                   const PieceOfC& piece) {
   const Filter filter(v, piece);
   Counted out;
-  std::int64_t inner = 0;
+  std::int64_t inner = 0, single_inner = 0;
   for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
     const std::uint32_t a_mask = match ? v.a.mask[a] : 0, b_mask = match ? v.b.mask[b] : 0;
     const Piece at = match ? v.inner[v.a.k[a]] : Piece{};
@@ -151,26 +175,31 @@ __device__ __forceinline__ Counted count_filtered(const ProblemView& v, const Ta
       const std::int64_t one_a = __shfl_sync(all_lanes, a, e), one_b = __shfl_sync(all_lanes, b, e);
       const int size = __shfl_sync(all_lanes, at.size, e);
       const bool counts = __shfl_sync(all_lanes, at.begin, e) == 0 && piece.begins;
-      bool skips = false;
-      double norms = 0;
-      const bool wanted = filter.wants(one_a, one_b, __shfl_sync(all_lanes, a_mask, e),
-                                       __shfl_sync(all_lanes, b_mask, e), skips, norms);
-      out.steps += __ballot_sync(all_lanes, wanted) != 0 ? 1 : 0;
+      const Candidate one =
+          filter.look(one_a, one_b, __shfl_sync(all_lanes, a_mask, e), __shfl_sync(all_lanes, b_mask, e));
+      const bool skips = one.is(Fate::skipped), single = one.is(Fate::single), wanted = one.there && !skips;
+      out.steps += __ballot_sync(all_lanes, one.is(Fate::full)) != 0 ? 1 : 0;
+      out.single_steps += __ballot_sync(all_lanes, single) != 0 ? 1 : 0;
       inner += wanted ? size : 0;
-      out.products += wanted && counts ? 1 : 0;
-      out.skipped += skips && counts ? 1 : 0;
-      out.skipped_norms += skips && counts ? norms : 0.0;
+      single_inner += single ? size : 0;
+      out.sums.products += wanted && counts ? 1 : 0;
+      out.sums.skipped += skips && counts ? 1 : 0;
+      out.sums.single_products += single && counts ? 1 : 0;
+      out.skipped += skips && counts ? one.size : 0.0;
+      out.rounded += single && counts ? filter.rounding * one.size : 0.0;
     }
   });
-  out.flops = 2.0 * piece.row.size * piece.column.size * double(inner);
+  const double flops = 2.0 * piece.row.size * piece.column.size;
+  out.sums.flops = flops * double(inner);
+  out.sums.single_flops = flops * double(single_inner);
   out.places = __ballot_sync(all_lanes, inner > 0);
   return out;
 }
 
 /// A warp takes a task: its steps are counted, its work is summed up, and its blocks of C are found.
 __global__ void __launch_bounds__(launch_threads)
-    count_steps(ProblemView v, TaskArrays t, std::int64_t* steps, std::uint32_t* places, std::int64_t* blocks,
-                WorkSums* sums) {
+    count_steps(ProblemView v, TaskArrays t, std::int64_t* steps, std::int64_t* single_steps, std::uint32_t* places,
+                std::int64_t* blocks, WorkSums* sums) {
   const std::int64_t task = warp_number();
   if (task >= t.tasks) return;
   const int lane = lane_number();
@@ -184,40 +213,47 @@ __global__ void __launch_bounds__(launch_threads)
         __popc(begun >> (lane * v.shape.columns) & ((1u << v.shape.columns) - 1));
   }
   const double weight = v.upper && piece.row.block != piece.column.block ? 2 : 1;
-  const double squares = warp_sum(weight * counted.skipped_norms * counted.skipped_norms);
-  const WorkSums sum{warp_sum(counted.products), warp_sum(counted.skipped), warp_sum(counted.flops), squares};
+  const WorkSums sum{warp_sum(counted.sums.products),
+                     warp_sum(counted.sums.skipped),
+                     warp_sum(counted.sums.single_products),
+                     warp_sum(counted.sums.flops),
+                     warp_sum(counted.sums.single_flops),
+                     warp_sum(weight * counted.skipped * counted.skipped),
+                     warp_sum(weight * counted.rounded * counted.rounded)};
   if (lane != 0) return;
   steps[task] = counted.steps;
+  if (single_steps != nullptr) single_steps[task] = counted.single_steps;
   places[task] = there;
   sums[task] = sum;
 }
 
+/// Those in double, or those in single precision.
 __global__ void __launch_bounds__(launch_threads)
-    write_steps(ProblemView v, TaskArrays t, const std::int64_t* step_first, Step* steps) {
+    write_steps(ProblemView v, TaskArrays t, Fate wanted, const std::int64_t* step_first, Step* steps) {
   const std::int64_t task = warp_number();
   if (task >= t.tasks) return;
   const int lane = lane_number();
   const PieceOfC piece(v, t.row_panel[task], t.column_panel[task]);
   const std::uint32_t active = __ballot_sync(all_lanes, piece.active);
   const Filter filter(v, piece);
+  const std::uint32_t *a_at = wanted == Fate::single ? v.a.single_at : v.a.at,
+                      *b_at = wanted == Fate::single ? v.b.single_at : v.b.at;
   std::int64_t next = step_first[task];
   for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
     const std::uint32_t a_mask = match ? v.a.mask[a] : 0, b_mask = match ? v.b.mask[b] : 0;
     std::uint32_t mask = outer_product(v.shape, a_mask, b_mask) & active;
     for (unsigned left = v.filters ? __ballot_sync(all_lanes, match) : 0; left != 0; left &= left - 1) {
       const int e = __ffs(int(left)) - 1;
-      bool skips = false;
-      double norms = 0;
       const std::int64_t one_a = __shfl_sync(all_lanes, a, e), one_b = __shfl_sync(all_lanes, b, e);
-      const bool wanted = filter.wants(one_a, one_b, __shfl_sync(all_lanes, a_mask, e),
-                                       __shfl_sync(all_lanes, b_mask, e), skips, norms);
-      const unsigned word = __ballot_sync(all_lanes, wanted);
+      const Candidate one =
+          filter.look(one_a, one_b, __shfl_sync(all_lanes, a_mask, e), __shfl_sync(all_lanes, b_mask, e));
+      const unsigned word = __ballot_sync(all_lanes, one.is(wanted));
       if (lane == e) mask = word;
     }
     const unsigned kept = __ballot_sync(all_lanes, mask != 0);
     if (mask != 0) {
       steps[next + __popc(kept & ((1u << lane) - 1))] = {
-          v.a.at[a], v.b.at[b], mask, std::uint32_t(v.inner[v.a.k[a]].size) | a_mask << 8 | b_mask << 16};
+          a_at[a], b_at[b], mask, std::uint32_t(v.inner[v.a.k[a]].size) | a_mask << 8 | b_mask << 16};
     }
     next += __popc(kept);
   });
@@ -283,12 +319,21 @@ ProblemView view_of(const SymbolicProblem& p) {
                 p.shape,
                 p.upper,
                 p.filters,
+                p.mixes,
                 p.old != nullptr,
                 p.retain,
-                p.skip_below,
+                p.limits,
                 {}};
   if (p.old != nullptr) v.old = p.old->view();
   return v;
+}
+
+/// From their counts.
+void list_steps(const ProblemView& v, const TaskArrays& t, Fate wanted, StepList& steps) {
+  sum_before(steps.first);
+  steps.count = last_of(steps.first);
+  steps.step = device_array<Step>(steps.count);
+  launch_warps(t.tasks, write_steps, v, t, wanted, steps.first.get(), steps.step.get());
 }
 
 }  // namespace
@@ -301,21 +346,21 @@ Tasks find_tasks(const SymbolicProblem& problem, DeviceMatrix::Data& c) {
   order_tasks(v, tasks);
   const TaskArrays t{tasks.row_panel.get(), tasks.column_panel.get(), first_of_row.get(), tasks.count};
 
-  tasks.step_first = zeroed(tasks.count + 1);
+  tasks.full.first = zeroed(tasks.count + 1);
+  if (problem.mixes) tasks.single.first = zeroed(tasks.count + 1);
   auto slots = zeroed(tasks.count * rows + 1);
   const auto places = device_array<std::uint32_t>(tasks.count);
   const auto sums = device_array<WorkSums>(tasks.count), sum = device_array<WorkSums>(1);
-  launch_warps(tasks.count, count_steps, v, t, tasks.step_first.get(), places.get(), slots.get(), sums.get());
+  launch_warps(tasks.count, count_steps, v, t, tasks.full.first.get(), tasks.single.first.get(), places.get(),
+               slots.get(), sums.get());
   with_cub_memory([&](void* memory, std::size_t& bytes) {
     return cub::DeviceReduce::Reduce(memory, bytes, sums.get(), sum.get(), tasks.count, SumOfWork{}, WorkSums{},
                                      cuda::stream());
   });
-  sum_before(tasks.step_first);
   sum_before(slots);
   tasks.sums = last_of(sum);
-  tasks.steps = last_of(tasks.step_first);
-  tasks.step = device_array<Step>(tasks.steps);
-  launch_warps(tasks.count, write_steps, v, t, tasks.step_first.get(), tasks.step.get());
+  list_steps(v, t, Fate::full, tasks.full);
+  if (problem.mixes) list_steps(v, t, Fate::single, tasks.single);
 
   c.blocks = last_of(slots);
   if (c.blocks > std::numeric_limits<std::int32_t>::max()) {

@@ -10,14 +10,20 @@
 
 namespace quadrille::block_dft {
 
+/// By row blocks: below what norm(A) norm(B) a product is skipped, below what it is in single precision, and the share
+/// of that product by which rounding then changes a block of C at most.
+struct ProductLimits {
+  const double *skip_below, *single_below, *rounding;
+};
+
 /// A product of packed factors.
 struct SymbolicProblem {
   const PackedFactor &a, &b;
   const Pieces &rows, &inner, &columns;
   PanelShape shape;
-  bool upper;                     ///< only blocks of C on and above the diagonal
-  bool filters;                   ///< by skip_below
-  const double* skip_below;       ///< [row block]
+  bool upper;           ///< only blocks of C on and above the diagonal
+  bool filters, mixes;  ///< by norms: which products are skipped; which are in single precision
+  ProductLimits limits;
   const DeviceMatrix::Data* old;  ///< places that C has beside those of products; null: none
   bool retain;                    ///< it has no others
 };
@@ -32,18 +38,25 @@ constexpr int task_band = 12;
 
 /// Sums of tasks.
 struct WorkSums {
-  std::int64_t products = 0, skipped = 0;  ///< of blocks
-  double flops = 0;
-  double skipped_squares = 0;  ///< over blocks of C: (the sum of norm(A) norm(B) of what is skipped)^2
+  std::int64_t products = 0, skipped = 0, single_products = 0;  ///< of blocks
+  double flops = 0, single_flops = 0;
+  double skipped_squares = 0;   ///< over blocks of C: (the sum of norm(A) norm(B) of what is skipped)^2
+  double rounding_squares = 0;  ///< the same of rounding norm(A) norm(B) of what is in single precision
+};
+
+/// Of all tasks, one behind the other.
+struct StepList {
+  std::int64_t count = 0;
+  DeviceArray<std::int64_t> first;  ///< [task + 1]
+  DeviceArray<Step> step;
 };
 
 struct Tasks {
-  std::int64_t count = 0, steps = 0;
+  std::int64_t count = 0;
   DeviceArray<std::int32_t> row_panel, column_panel;  ///< [task], by row and then column panel
   DeviceArray<std::int64_t> order;                    ///< in which they are done, so that neighbours share panels
-  DeviceArray<std::int64_t> step_first;               ///< [task + 1]
-  DeviceArray<Step> step;
-  DeviceArray<std::int64_t> c_at, old_at;  ///< [32 task + bit]: of the piece in C's data; -1: not there
+  StepList full, single;                              ///< in double, in single precision
+  DeviceArray<std::int64_t> c_at, old_at;             ///< [32 task + bit]: of the piece in C's data; -1: not there
   WorkSums sums;
 };
 

@@ -15,8 +15,8 @@ struct ProblemView {
   const std::int32_t *row_first, *column_first;  ///< [block + 1]: of pieces
   std::int32_t row_pieces, column_pieces, row_panels, column_panels;
   PanelShape shape;
-  bool upper, filters, has_old, retain;
-  const double* skip_below;
+  bool upper, filters, mixes, has_old, retain;
+  ProductLimits limits;
   MatrixView old;
 };
 
@@ -34,12 +34,6 @@ struct TaskArrays {
 };
 
 inline int bits_for(std::int64_t count) { return std::max(1, int(std::bit_width(std::uint64_t(count)))); }
-
-inline DeviceArray<std::int64_t> zeroed(std::int64_t count) {
-  auto out = device_array<std::int64_t>(count);
-  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(out.get(), 0, std::size_t(count) * sizeof(std::int64_t), cuda::stream()));
-  return out;
-}
 
 /// Lists the tasks by row and then column panel; gives where those of each row panel begin.
 DeviceArray<std::int64_t> list_tasks(const SymbolicProblem& problem, const ProblemView& view, Tasks& tasks);

@@ -1,8 +1,9 @@
-// Dynamics on the device. A step is two kernels: one kicks and moves the particles, one finds the forces. The host asks
-// for a few steps ahead; where one cannot go on (halt.h) those asked for after it do nothing, and the host does what is
-// needed: mostly, lists of new neighbours.
+// Dynamics on the device. A step is two kernels: one kicks and moves the particles, one finds the forces; with bonded
+// terms four, to find these and to add them. The host asks for a few steps ahead; where one cannot go on (halt.h) those
+// asked for after it do nothing, and the host does what is needed: mostly, lists of new neighbours.
 #include "core/backend/cuda/owned.h"
 #include "core/error.h"
+#include "modules/md/cuda/bonded.h"
 #include "modules/md/cuda/list_engine.h"
 #include "modules/md/dynamics_engine.h"
 #include "modules/md/list_passes.h"
@@ -46,6 +47,9 @@ class CudaDynamics final : public DynamicsEngine {
 
   void build(std::span<const double> positions);
   void find_forces(bool energy);
+  void ask_for_forces();
+  const double* force_sums() { return bonded_.empty() ? lists_.sums().values : bonded_.total(); }
+  double force_unit() const { return bonded_.empty() ? passes_.unit() : 1; }
   bool stale(std::span<const double> positions, std::span<const double> listed) const;
 
   Advance advance(std::int64_t step, int kicks);
@@ -57,7 +61,7 @@ class CudaDynamics final : public DynamicsEngine {
   void mend(const Sighting& sighting);
   [[noreturn]] void refuse(std::int64_t step, const Halt& halt, unsigned reasons);
   std::int64_t step_of(const Sighting& sighting) const {
-    return first_step_ + std::int64_t(sighting.tick - first_tick_) / 2;
+    return first_step_ + std::int64_t(sighting.tick - first_tick_) / (bonded_.empty() ? 2 : 4);
   }
 
   const System system_;  ///< masses and box
@@ -65,11 +69,12 @@ class CudaDynamics final : public DynamicsEngine {
   const System pairs_;  ///< as lists read it
   mutable CudaListEngine<T> lists_;
   ListPasses passes_;
+  CudaBonded bonded_;
   std::optional<EnergiesInDouble> in_double_;
   cuda::PinnedMemory word_;
   volatile unsigned long long* seen_;
   std::int64_t step_ = 0, builds_ = 0;
-  // Of the steps asked for: kernel `first_tick_` is the first of `first_step_`, and a step has two.
+  // Of the steps asked for: kernel `first_tick_` is the first of `first_step_`, and each has as many.
   unsigned long long tick_ = 1, first_tick_ = 1;
   std::int64_t first_step_ = 0, next_ = 0;
   int kicks_ = 1;  ///< of the next step
@@ -83,6 +88,7 @@ CudaDynamics<T>::CudaDynamics(const System& system, std::span<const double> velo
       pairs_(system_of_lists(system, options.lists)),
       lists_(pairs_, options_.lists),
       passes_(pairs_, options_.lists, lists_),
+      bonded_(system),
       word_(cuda::make_pinned(sizeof(unsigned long long), cudaHostAllocMapped, "steps of dynamics")),
       seen_(reinterpret_cast<volatile unsigned long long*>(word_.get())) {
   *seen_ = 0;
@@ -105,15 +111,31 @@ template <class T>
 void CudaDynamics<T>::find_forces(bool energy) {
   const std::int32_t infinite = passes_.run(energy, energy);
   if (infinite >= 0) explain_infinite(pairs_, options_.lists.forces, positions(), system_.box, infinite);
+  if (bonded_.empty()) return;
+  lists_.forget_halt();
+  bonded_.launch_terms(lists_.particles(), {lists_.halt(), nullptr, 0});
+  const Halt halt = lists_.halted();
+  if (halt.reasons != 0) explain_undefined(bonded_.tables(), halt.term, positions());
+  bonded_.launch_total(lists_.particles(), lists_.sums().values, passes_.unit(), {});
+}
+
+/// For where particles are; the rest of a step that has moved them.
+template <class T>
+void CudaDynamics<T>::ask_for_forces() {
+  lists_.launch(gate(), passes_.scales().safe_ratio());
+  if (bonded_.empty()) return;
+  bonded_.launch_terms(lists_.particles(), gate());
+  bonded_.launch_total(lists_.particles(), lists_.sums().values, passes_.unit(), gate());
+  if (lists_.several_ranks()) cuda_backend().synchronize();  // all see the same before they ask for more
 }
 
 template <class T>
 Advance CudaDynamics<T>::advance(std::int64_t step, int kicks) {
   const double move = options_.lists.forces.cutoff / 2, skin = options_.lists.skin;
   const Friction friction(options_);
-  return {lists_.particles(),       lists_.box(),  lists_.sums().values, passes_.unit(),
-          options_.time_step / 2,   kicks,         move * move,          skin * skin / 4,
-          has_thermostat(options_), friction.kept, friction.noise,       thermostat_seed(options_, step)};
+  return {lists_.particles(),       lists_.box(),  force_sums(),   force_unit(),
+          options_.time_step / 2,   kicks,         move * move,    skin * skin / 4,
+          has_thermostat(options_), friction.kept, friction.noise, thermostat_seed(options_, step)};
 }
 
 /// The next kernel is the first of this step.
@@ -127,7 +149,7 @@ template <class T>
 void CudaDynamics<T>::ask_for_step() {
   const Gate moving = gate();
   launch_advance(advance(next_, kicks_), lists_.places(), moving);
-  lists_.launch(gate(), passes_.scales().safe_ratio());
+  ask_for_forces();
   kicks_ = 2;
   ++next_;
 }
@@ -182,14 +204,14 @@ void CudaDynamics<T>::mend(const Sighting& sighting) {
   if (sighting.reasons == lists_stale) {  // nothing to wait for
     ++builds_;
     lists_.relist(gate());
-    lists_.launch(gate(), passes_.scales().safe_ratio());
+    ask_for_forces();
   } else {
     const Halt halt = lists_.halted();
     lists_.forget_halt();
-    if ((sighting.reasons & (moved_too_far | lost)) != 0) refuse(step, halt, sighting.reasons);
+    if ((sighting.reasons & (moved_too_far | lost | terms_undefined)) != 0) refuse(step, halt, sighting.reasons);
     if ((sighting.reasons & lists_full) != 0) {
       lists_.grow_lists(halt.longest, gate());
-      lists_.launch(gate(), passes_.scales().safe_ratio());
+      ask_for_forces();
     } else {
       try {
         find_forces(false);
@@ -211,6 +233,7 @@ void CudaDynamics<T>::refuse(std::int64_t step, const Halt& halt, unsigned reaso
     refuse_move(step + 1, particle, std::hypot(time * v[0], time * v[1], time * v[2]), options_.time_step);
   }
   try {
+    if ((reasons & terms_undefined) != 0) explain_undefined(bonded_.tables(), halt.term, positions());
     check_places(pairs_.size(), options_.lists.forces, positions(), system_.box);
   } catch (const Error& error) {
     throw_in_step(step + 1, error);
@@ -221,9 +244,9 @@ void CudaDynamics<T>::refuse(std::int64_t step, const Halt& halt, unsigned reaso
 template <class T>
 const std::vector<double>& CudaDynamics<T>::forces() {
   return here(forces_, [&] {
-    std::vector<double> out(3 * std::size_t(pairs_.size()));
-    lists_.forces(passes_.unit(), out);
-    return out;
+    const double* const sums = force_sums();
+    const std::int64_t slots = lists_.particles().slots;
+    return lists_.in_order({sums, sums + slots, sums + 2 * slots}, force_unit());
   });
 }
 
@@ -236,8 +259,10 @@ Observables CudaDynamics<T>::observe() {
     find_forces(true);
     found = passes_.result(true);
   }
+  BondedTotals bonded;
+  if (!bonded_.empty()) bonded = {bonded_.energies(), bonded_.virial(lists_.particles())};
   const std::array<double, 4> motion = lists_.motion();
-  return observables_of(system_, options_, step_, {motion[3], {motion[0], motion[1], motion[2]}}, found, {});
+  return observables_of(system_, options_, step_, {motion[3], {motion[0], motion[1], motion[2]}}, found, bonded);
 }
 
 template <class T>

@@ -1,10 +1,11 @@
 // Pair forces on the GPU: what is fixed is sent once, coefficients with every new scale, positions with every pass.
-#include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/stream_clock.h"
 #include "core/error.h"
 #include "core/tuning/tuning.h"
+#include "modules/md/cuda/arrays.h"
 #include "modules/md/cuda/kernels.h"
 #include "modules/md/pair_engine.h"
+#include "modules/md/rank_shares.h"
 
 #include <fmt/format.h>
 
@@ -14,15 +15,6 @@
 
 namespace quadrille::md {
 namespace {
-
-constexpr const char* what = "pair forces";
-constexpr const char* advice = "fewer particles would need less";
-
-template <class T>
-cuda::DeviceArray<T> sent(const std::vector<T>& numbers) {
-  if (numbers.empty()) return cuda::DeviceArray<T>(1, what, advice);  // a list that is never read
-  return cuda::sent(numbers, what, advice);
-}
 
 /// The tables of one precision on the device.
 template <class T>
@@ -60,20 +52,21 @@ class DeviceTables {
 
 class CudaEngine final : public PairEngine {
  public:
-  CudaEngine(const PairOrder& order, const ListedPairs& pairs)
+  CudaEngine(const PairOrder& order, const ListedPairs& pairs, const Communicator* ranks)
       : order_(order),
         pairs_(pairs),
+        shares_(ranks, cuda_backend()),
         chunk_type_(sent(order.chunk_type)),
         chunk_count_(sent(order.chunk_count)),
         masked_begin_(sent(order.masked_begin)),
         masked_chunks_(sent(order.masked_chunks)),
         mask_(sent(order.mask)),
         listed_begin_(sent(pairs.begin)),
-        values_(all_sums * order.slots(), what, advice),
-        quanta_(all_sums * order.slots(), what, advice),
-        worst_ratio_(order.slots(), what, advice),
-        worst_energy_(order.slots(), what, advice),
-        strayed_(order.slots(), what, advice) {}
+        values_(room<double>(all_sums * order.slots())),
+        quanta_(room<std::int64_t>(all_sums * order.slots())),
+        worst_ratio_(room<float>(order.slots())),
+        worst_energy_(room<float>(order.slots())),
+        strayed_(room<std::uint8_t>(order.slots())) {}
 
   double run(const PairForm& form, const PairTables<float>& single, const PairTables<double>& wide, bool rescaled,
              const PairSums& out) override {
@@ -98,8 +91,13 @@ class CudaEngine final : public PairEngine {
     const PairSums sums{values_.get(),       quanta_.get(),  worst_ratio_.get(),
                         worst_energy_.get(), strayed_.get(), order_.slots()};
     if (!clock_) clock_.emplace();
-    const auto timed = [&](int shape) { return clock_->seconds([&] { launch_pairs(form, problem, sums, shape); }); };
-    return timed(form.energy ? 0 : shape(form, timed));
+    const GroupRange mine = shares_.mine(order_.groups());
+    const auto timed = [&](int shape) {
+      return clock_->seconds([&] { launch_pairs(form, problem, sums, mine, shape); });
+    };
+    const double seconds = timed(form.energy ? 0 : shape(form, timed));
+    shares_.gather(sums, order_.groups(), is_fixed(form.method), form.energy);
+    return seconds;
   }
 
   template <class Measure>
@@ -123,6 +121,7 @@ class CudaEngine final : public PairEngine {
 
   const PairOrder& order_;
   const ListedPairs& pairs_;
+  RankShares shares_;
   cuda::DeviceArray<std::int32_t> chunk_type_, chunk_count_;
   cuda::DeviceArray<std::int64_t> masked_begin_;
   cuda::DeviceArray<std::int32_t> masked_chunks_;
@@ -139,8 +138,9 @@ class CudaEngine final : public PairEngine {
 
 }  // namespace
 
-std::unique_ptr<PairEngine> make_cuda_engine(const PairOrder& order, const ListedPairs& pairs) {
-  return std::make_unique<CudaEngine>(order, pairs);
+std::unique_ptr<PairEngine> make_cuda_engine(const PairOrder& order, const ListedPairs& pairs,
+                                             const Communicator* ranks) {
+  return std::make_unique<CudaEngine>(order, pairs, ranks);
 }
 
 }  // namespace quadrille::md

@@ -12,11 +12,12 @@ namespace quadrille::md {
 
 /// Why: bits.
 enum HaltReason : unsigned {
-  lists_stale = 1,    ///< a particle has moved by half the skin
-  moved_too_far = 2,  ///< in one step
-  lost = 4,           ///< beyond where positions have a meaning
-  sums_misfit = 8,    ///< not finite, or beyond what scales were made for
-  lists_full = 16     ///< a list needs more room
+  lists_stale = 1,      ///< a particle has moved by half the skin
+  moved_too_far = 2,    ///< in one step
+  lost = 4,             ///< beyond where positions have a meaning
+  sums_misfit = 8,      ///< not finite, or beyond what scales were made for
+  lists_full = 16,      ///< a list needs more room
+  terms_undefined = 32  ///< a bonded term has no direction or no plane
 };
 
 /// On the device.
@@ -25,6 +26,7 @@ struct Halt {
   unsigned reasons;
   std::int32_t particle;  ///< the first that has moved too far or is lost
   std::int32_t longest;   ///< of the lists that had no room
+  std::int32_t term;      ///< the first bonded term that is not defined
 };
 constexpr unsigned long long no_halt = ~0ull;
 

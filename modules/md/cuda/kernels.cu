@@ -34,11 +34,12 @@ struct GroupThread {
 
 template <class Sum, bool coulomb, bool periodic, bool energy, int per_thread>
 __global__ void __launch_bounds__(chunk_size / per_thread)
-    pair_pass(const __grid_constant__ PairProblem<typename Sum::Real> problem, const __grid_constant__ PairSums out) {
+    pair_pass(const __grid_constant__ PairProblem<typename Sum::Real> problem, const __grid_constant__ PairSums out,
+              int first_group) {
   using T = typename Sum::Real;
   constexpr int threads = chunk_size / per_thread;
   __shared__ Particle<T> tile[2][chunk_size];
-  const int group = int(blockIdx.x), thread = int(threadIdx.x), type = problem.chunk_type[group];
+  const int group = first_group + int(blockIdx.x), thread = int(threadIdx.x), type = problem.chunk_type[group];
   const std::int64_t first = std::int64_t(group) * chunk_size + thread;
   GroupThread<Sum, coulomb, periodic, energy, per_thread> mine;
 #pragma unroll
@@ -88,47 +89,54 @@ __global__ void __launch_bounds__(chunk_size / per_thread)
 }
 
 template <class Sum, bool coulomb, bool periodic>
-void launch_of(bool energy, const PairProblem<typename Sum::Real>& problem, const PairSums& out, int shape) {
-  const auto groups = unsigned(problem.chunks);
+void launch_of(bool energy, const PairProblem<typename Sum::Real>& problem, const PairSums& out, GroupRange mine,
+               int shape) {
+  if (mine.end == mine.begin) return;
+  const auto groups = unsigned(mine.end - mine.begin);
+  const auto first = int(mine.begin);
   if (energy) {
-    pair_pass<Sum, coulomb, periodic, true, 1><<<groups, chunk_size, 0, cuda::stream()>>>(problem, out);
+    pair_pass<Sum, coulomb, periodic, true, 1><<<groups, chunk_size, 0, cuda::stream()>>>(problem, out, first);
   } else if (shape == 0) {
-    pair_pass<Sum, coulomb, periodic, false, 1><<<groups, chunk_size, 0, cuda::stream()>>>(problem, out);
+    pair_pass<Sum, coulomb, periodic, false, 1><<<groups, chunk_size, 0, cuda::stream()>>>(problem, out, first);
   } else {
-    pair_pass<Sum, coulomb, periodic, false, 2><<<groups, chunk_size / 2, 0, cuda::stream()>>>(problem, out);
+    pair_pass<Sum, coulomb, periodic, false, 2><<<groups, chunk_size / 2, 0, cuda::stream()>>>(problem, out, first);
   }
   cuda::check(cudaGetLastError(), "the launch of pair forces");
 }
 
 template <class Sum>
-void launch(const PairForm& form, const PairProblem<typename Sum::Real>& problem, const PairSums& out, int shape) {
+void launch(const PairForm& form, const PairProblem<typename Sum::Real>& problem, const PairSums& out, GroupRange mine,
+            int shape) {
   if (form.periodic) {
-    return form.coulomb ? launch_of<Sum, true, true>(form.energy, problem, out, shape)
-                        : launch_of<Sum, false, true>(form.energy, problem, out, shape);
+    return form.coulomb ? launch_of<Sum, true, true>(form.energy, problem, out, mine, shape)
+                        : launch_of<Sum, false, true>(form.energy, problem, out, mine, shape);
   }
-  return form.coulomb ? launch_of<Sum, true, false>(form.energy, problem, out, shape)
-                      : launch_of<Sum, false, false>(form.energy, problem, out, shape);
+  return form.coulomb ? launch_of<Sum, true, false>(form.energy, problem, out, mine, shape)
+                      : launch_of<Sum, false, false>(form.energy, problem, out, mine, shape);
 }
 
 }  // namespace
 
-void launch_pairs(const PairForm& form, const PairProblem<float>& problem, const PairSums& out, int shape) {
+void launch_pairs(const PairForm& form, const PairProblem<float>& problem, const PairSums& out, GroupRange mine,
+                  int shape) {
   switch (form.method) {
-    case Method::single: return launch<PlainSum<float, 1>>(form, problem, out, shape);
-    case Method::single_double: return launch<WideSum<1>>(form, problem, out, shape);
-    case Method::takahashi: return launch<NormalizedPairSum<1>>(form, problem, out, shape);
-    case Method::nitadori: return launch<GatheredPairSum<1, false>>(form, problem, out, shape);
-    case Method::nitadori_large: return launch<GatheredPairSum<1, true>>(form, problem, out, shape);
-    case Method::narumi: return launch<NarumiSum<1, Conversion::instruction>>(form, problem, out, shape);
-    case Method::narumi_constant: return launch<NarumiSum<1, Conversion::added_constant>>(form, problem, out, shape);
-    case Method::int64: return launch<LongFixedSum<1>>(form, problem, out, shape);
+    case Method::single: return launch<PlainSum<float, 1>>(form, problem, out, mine, shape);
+    case Method::single_double: return launch<WideSum<1>>(form, problem, out, mine, shape);
+    case Method::takahashi: return launch<NormalizedPairSum<1>>(form, problem, out, mine, shape);
+    case Method::nitadori: return launch<GatheredPairSum<1, false>>(form, problem, out, mine, shape);
+    case Method::nitadori_large: return launch<GatheredPairSum<1, true>>(form, problem, out, mine, shape);
+    case Method::narumi: return launch<NarumiSum<1, Conversion::instruction>>(form, problem, out, mine, shape);
+    case Method::narumi_constant:
+      return launch<NarumiSum<1, Conversion::added_constant>>(form, problem, out, mine, shape);
+    case Method::int64: return launch<LongFixedSum<1>>(form, problem, out, mine, shape);
     default: throw Error(ErrorCode::unsupported, "this method of summing pair forces runs on the CPU only");
   }
 }
 
-void launch_pairs(const PairForm& form, const PairProblem<double>& problem, const PairSums& out, int shape) {
+void launch_pairs(const PairForm& form, const PairProblem<double>& problem, const PairSums& out, GroupRange mine,
+                  int shape) {
   if (form.method != Method::double_double) throw Error(ErrorCode::internal, "only method G computes in double");
-  launch<PlainSum<double, 1>>(form, problem, out, shape);
+  launch<PlainSum<double, 1>>(form, problem, out, mine, shape);
 }
 
 }  // namespace quadrille::md

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "modules/md/pair_problem.h"
+#include "modules/md/rank_shares.h"
 
 namespace quadrille::md {
 
@@ -9,8 +10,11 @@ namespace quadrille::md {
 constexpr int launch_shapes = 2;
 constexpr const char* launch_shape_names[launch_shapes] = {"a particle a thread", "two particles a thread"};
 
-/// Asks for one pass; pointers are the device's. Errors: ErrorCode::unsupported for a method the device has not.
-void launch_pairs(const PairForm& form, const PairProblem<float>& problem, const PairSums& out, int shape);
-void launch_pairs(const PairForm& form, const PairProblem<double>& problem, const PairSums& out, int shape);
+/// Asks for one pass, of groups of chunk_size slots; pointers are the device's. Errors: ErrorCode::unsupported for a
+/// method the device has not.
+void launch_pairs(const PairForm& form, const PairProblem<float>& problem, const PairSums& out, GroupRange groups,
+                  int shape);
+void launch_pairs(const PairForm& form, const PairProblem<double>& problem, const PairSums& out, GroupRange groups,
+                  int shape);
 
 }  // namespace quadrille::md

@@ -73,8 +73,8 @@ __device__ __forceinline__ float squared_distance(const ListBuild& build, const 
 template <bool exclusions>
 __global__ void __launch_bounds__(block) find_neighbours(const __grid_constant__ ListBuild build,
                                                          const __grid_constant__ DeviceLists lists, const Gate gate) {
-  const std::int64_t slot = thread_number(), group = slot / list_lanes;
-  if (slot >= build.slots) return;  // whole warps
+  const std::int64_t slot = build.first + thread_number(), group = slot / list_lanes;
+  if (slot >= build.end) return;  // whole warps
   ListQuad* const out = lists.quads + group * (lists.capacity / list_stride) * list_lanes + slot % list_lanes;
   const auto nobody = std::int32_t(build.slots - 1);
   ListQuad quad{nobody, nobody, nobody, nobody};
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(block) find_neighbours(const __grid_constant__
   stop(gate, lists_full);
 }
 
-__global__ void forget(Halt* halt) { *halt = {no_halt, 0, INT32_MAX, 0}; }
+__global__ void forget(Halt* halt) { *halt = {no_halt, 0, INT32_MAX, 0, INT32_MAX}; }
 
 }  // namespace
 
@@ -155,7 +155,8 @@ template void launch_settlement(const Settlement<float>&);
 template void launch_settlement(const Settlement<double>&);
 
 void launch_lists(const ListBuild& build, const DeviceLists& lists, const Gate& gate) {
-  const unsigned blocks = blocks_of(build.slots);
+  if (build.end == build.first) return;
+  const unsigned blocks = blocks_of(build.end - build.first);
   if (build.left_out_begin == nullptr) {
     find_neighbours<false><<<blocks, block, 0, cuda::stream()>>>(build, lists, gate);
   } else {

@@ -1,7 +1,7 @@
 #include "modules/md/cuda/list_engine.h"
 
 #include "core/error.h"
-#include "core/numbers/chunked_sum.h"
+#include "modules/md/cuda/arrays.h"
 #include "modules/md/neighbour_lists.h"
 
 #include <bit>
@@ -11,34 +11,12 @@
 namespace quadrille::md {
 namespace {
 
-constexpr const char* what = "neighbour lists";
-constexpr const char* advice = "fewer particles or a shorter cutoff would need less";
-
-template <class N>
-cuda::DeviceArray<N> room(std::int64_t count) {
-  return cuda::DeviceArray<N>(std::max<std::int64_t>(1, count), what, advice);
-}
-template <class N>
-cuda::DeviceArray<N> sent(const std::vector<N>& numbers) {
-  return numbers.empty() ? room<N>(1) : cuda::sent(numbers, what, advice);
-}
 void make_room(ThreeDevice& arrays, std::int64_t count) {
   for (cuda::DeviceArray<double>& axis : arrays) axis = room<double>(count);
 }
 template <class N>
 void clear(const cuda::DeviceArray<N>& array, int byte = 0) {
   QUADRILLE_CUDA_CHECK(cudaMemsetAsync(array.get(), byte, std::size_t(array.count()) * sizeof(N), cuda::stream()));
-}
-
-/// Sums of chunks, [sum][chunk], as chunked_sum() combines them.
-template <std::size_t N>
-void combine(const std::vector<double>& partial, std::array<double, N>& out) {
-  const std::size_t chunks = partial.size() / N;
-  for (std::size_t sum = 0; sum < N; ++sum) {
-    std::vector<std::array<double, 1>> own(chunks);
-    for (std::size_t n = 0; n < chunks; ++n) own[n] = {partial[sum * chunks + n]};
-    out[sum] = combine_partial_sums(std::span(own))[0];
-  }
 }
 
 }  // namespace
@@ -48,6 +26,7 @@ CudaListEngine<T>::CudaListEngine(const System& system, const ListOptions& optio
     : system_(system),
       options_(options),
       own_(system, options),
+      shares_(options.forces.ranks, cuda_backend()),
       size_(system.size()),
       slots_((system.size() / list_lanes + 1) * list_lanes),
       halt_(room<Halt>(1)) {
@@ -134,7 +113,19 @@ void CudaListEngine<T>::set_box(const std::array<double, 3>& box) {
 }
 
 template <class T>
+cuda::DeviceArray<double> CudaListEngine<T>::sent_numbers(std::span<const double> numbers) const {
+  auto there = room<double>(3 * size_);
+  cuda_backend().copy_in(there.get(), numbers.data(), numbers.size_bytes());
+  return there;
+}
+
+template <class T>
 void CudaListEngine<T>::build(std::span<const double> positions, const std::array<double, 3>& box) {
+  build_there(sent_numbers(positions).get(), box);
+}
+
+template <class T>
+void CudaListEngine<T>::build_there(const double* positions, const std::array<double, 3>& box) {
   set_box(box);
   // Slots are those of the particles' numbers until they are sorted.
   QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(particle_of_.get(), numbers_.get(), std::size_t(size_) * sizeof(std::int32_t),
@@ -170,8 +161,11 @@ void CudaListEngine<T>::find_lists(const Gate& gate) {
   const double radius = list_radius(options_);
   const Place<float>* near = near_.get();
   if constexpr (sizeof(T) == sizeof(float)) near = at_.get();
+  const ListPassOf mine = pass({}, 0);
   ListBuild build{size_,
                   slots_,
+                  mine.first,
+                  mine.end,
                   grid_,
                   cell_.get(),
                   cell_begin_.get(),
@@ -204,7 +198,21 @@ void CudaListEngine<T>::forget_halt() {
 }
 
 template <class T>
+DeviceListEngine::Change CudaListEngine<T>::change(const double* positions, const std::array<double, 3>& box,
+                                                   std::optional<double> limit) {
+  const auto found = room<unsigned>(1);
+  launch_change({positions, particles(), {box[0], box[1], box[2]}, limit.has_value(), limit.value_or(0)}, found.get());
+  const unsigned bits = cuda::fetched(found.get(), 1)[0];
+  return {(bits & lists_stale) != 0, (bits & lost) != 0};
+}
+
+template <class T>
 void CudaListEngine<T>::place(std::span<const double> positions) {
+  place_there(sent_numbers(positions).get());
+}
+
+template <class T>
+void CudaListEngine<T>::place_there(const double* positions) {
   to_slots(positions, position_);
   launch_places(particles(), box_, at_.get());
 }
@@ -222,17 +230,19 @@ void CudaListEngine<T>::set_in_motion(std::span<const double> velocities, std::s
 
 template <class T>
 void CudaListEngine<T>::to_slots(std::span<const double> numbers, ThreeDevice& by_slot) {
-  const auto there = room<double>(3 * size_);
-  cuda_backend().copy_in(there.get(), numbers.data(), numbers.size_bytes());
-  double* const axes[3] = {by_slot[0].get(), by_slot[1].get(), by_slot[2].get()};
-  launch_scatter(there.get(), particle_of_.get(), size_, axes);
+  to_slots(sent_numbers(numbers).get(), by_slot);
 }
 
 template <class T>
-std::vector<double> CudaListEngine<T>::in_order(const ThreeDevice& by_slot, double factor) {
+void CudaListEngine<T>::to_slots(const double* numbers_there, ThreeDevice& by_slot) {
+  double* const axes[3] = {by_slot[0].get(), by_slot[1].get(), by_slot[2].get()};
+  launch_scatter(numbers_there, particle_of_.get(), size_, axes);
+}
+
+template <class T>
+std::vector<double> CudaListEngine<T>::in_order(const double* const (&by_slot)[3], double factor) {
   const auto there = room<double>(3 * size_);
-  const double* const axes[3] = {by_slot[0].get(), by_slot[1].get(), by_slot[2].get()};
-  launch_gather(axes, slot_of_.get(), size_, factor, there.get());
+  launch_gather(by_slot, slot_of_.get(), size_, factor, there.get());
   return cuda::fetched(there.get(), 3 * size_);
 }
 
@@ -276,9 +286,10 @@ ListPass CudaListEngine<T>::run(Method method, bool energy, bool quanta) {
   ListPass pass;
   if (!clock_) clock_.emplace();
   pass.seconds = clock_->seconds([&] {
-    launch_list_pass({method, charged(), typed(), energy}, problem(), lists(), out, Gate{}, 0);
+    launch_list_pass({method, charged(), typed(), energy}, problem(), lists(), out, this->pass({}, 0));
   });
   const bool fixed = is_fixed(method);
+  shares_.gather(out, slots_ / list_lanes, fixed, energy);
   launch_watch(out, size_, fixed, energy, watch_.get());
   const DeviceWatch seen = cuda::fetched(watch_.get(), 1)[0];
   const auto particle_in = [&](std::int32_t slot) { return cuda::fetched(particle_of_.get() + slot, 1)[0]; };
@@ -294,15 +305,48 @@ void CudaListEngine<T>::launch(const Gate& gate, float safe_ratio) {
   PairSums out = sums();
   out.quanta = nullptr;
   last_ = options_.forces.method;
-  launch_list_pass({last_, charged(), typed(), false}, problem(), lists(), out, gate, safe_ratio);
+  launch_list_pass({last_, charged(), typed(), false}, problem(), lists(), out, pass(gate, safe_ratio));
+  if (!shares_.several()) return;
+  agree_on_halt(gate);
+  if (halted().reasons == 0)
+    shares_.gather(out, slots_ / list_lanes, false, false);  // what is watched has been agreed on
+}
+
+template <class T>
+ListPassOf CudaListEngine<T>::pass(const Gate& gate, float safe_ratio) const {
+  const auto [begin, end] = shares_.mine(slots_ / list_lanes);
+  return {begin * list_lanes, end * list_lanes, gate, safe_ratio};
+}
+
+/// What halts one rank halts all of them, and the hosts of all see it at the same time: the first reason of any, with
+/// the particles of all.
+template <class T>
+void CudaListEngine<T>::agree_on_halt(const Gate& gate) {
+  const std::vector<Halt> all = shares_.each(halted());
+  Halt first{no_halt, 0, INT32_MAX, 0, INT32_MAX};
+  for (const Halt& one : all) first.tick = std::min(first.tick, one.tick);
+  for (const Halt& one : all) {
+    if (one.tick != first.tick) continue;
+    first.reasons |= one.reasons;
+    first.particle = std::min(first.particle, one.particle);
+    first.longest = std::max(first.longest, one.longest);
+    first.term = std::min(first.term, one.term);
+  }
+  cuda_backend().copy_in(halt_.get(), &first, sizeof first);
+  if (first.reasons != 0) *gate.seen = word_of({first.tick, first.reasons});
 }
 
 template <class T>
 void CudaListEngine<T>::forces(double unit, std::span<double> out) {
   const auto there = room<double>(3 * size_);
-  const double* const axes[3] = {values_.get(), values_.get() + slots_, values_.get() + 2 * slots_};
-  launch_gather(axes, slot_of_.get(), size_, unit, there.get());
+  forces_there(unit, there.get());
   cuda_backend().copy_out(out.data(), there.get(), out.size_bytes());
+}
+
+template <class T>
+void CudaListEngine<T>::forces_there(double unit, double* out) {
+  const double* const axes[3] = {values_.get(), values_.get() + slots_, values_.get() + 2 * slots_};
+  launch_gather(axes, slot_of_.get(), size_, unit, out);
 }
 
 template <class T>
@@ -314,46 +358,44 @@ std::vector<std::int64_t> CudaListEngine<T>::quanta() {
 
 template <class T>
 std::array<double, total_sums> CudaListEngine<T>::totals() {
-  const std::int64_t chunks = (size_ + sum_chunk - 1) / sum_chunk;
-  std::array<double, total_sums> out{};
-  if (is_fixed(last_)) {
-    const auto there = room<std::uint64_t>(2 * total_sums * chunks);
-    launch_chunk_sums(quanta_.get() + force_sums * slots_, slots_, total_sums, slot_of_.get(), size_, there.get());
-    const std::vector<std::uint64_t> partial = cuda::fetched(there.get(), there.count());
-    for (std::size_t sum = 0; sum < out.size(); ++sum) {
-      unsigned __int128 added = 0;
-      for (std::size_t n = sum * std::size_t(chunks); n < (sum + 1) * std::size_t(chunks); ++n) {
-        added += static_cast<unsigned __int128>(partial[2 * n + 1]) << 64 | partial[2 * n];
-      }
-      out[sum] = double(static_cast<__int128>(added));
-    }
-    return out;
+  const std::int64_t chunks = chunks_of(size_);
+  if (!is_fixed(last_)) {
+    const auto there = room<double>(total_sums * chunks);
+    launch_chunk_sums(values_.get() + force_sums * slots_, slots_, total_sums, slot_of_.get(), size_, there.get());
+    return combined<total_sums>(there, chunks);
   }
-  const auto there = room<double>(total_sums * chunks);
-  launch_chunk_sums(values_.get() + force_sums * slots_, slots_, total_sums, slot_of_.get(), size_, there.get());
-  combine(cuda::fetched(there.get(), there.count()), out);
+  const auto there = room<std::uint64_t>(2 * total_sums * chunks);
+  launch_chunk_sums(quanta_.get() + force_sums * slots_, slots_, total_sums, slot_of_.get(), size_, there.get());
+  const std::vector<std::uint64_t> partial = cuda::fetched(there.get(), there.count());
+  std::array<double, total_sums> out{};
+  for (std::size_t sum = 0; sum < out.size(); ++sum) {
+    unsigned __int128 added = 0;
+    for (std::size_t n = sum * std::size_t(chunks); n < (sum + 1) * std::size_t(chunks); ++n) {
+      added += static_cast<unsigned __int128>(partial[2 * n + 1]) << 64 | partial[2 * n];
+    }
+    out[sum] = double(static_cast<__int128>(added));
+  }
   return out;
 }
 
 template <class T>
 std::array<double, 4> CudaListEngine<T>::motion() {
-  const auto there = room<double>(4 * ((size_ + sum_chunk - 1) / sum_chunk));
+  const auto there = room<double>(4 * chunks_of(size_));
   launch_motion_sums(particles(), there.get());
-  std::array<double, 4> out{};
-  combine(cuda::fetched(there.get(), there.count()), out);
-  return out;
+  return combined<4>(there, chunks_of(size_));
 }
 
 template <class T>
 std::int64_t CudaListEngine<T>::entries() {
-  const std::vector<std::int32_t> length = cuda::fetched(length_.get(), length_.count());
-  return std::accumulate(length.begin(), length.end(), std::int64_t(0)) * list_lanes;
+  const auto [begin, end] = shares_.mine(slots_ / list_lanes);
+  const std::vector<std::int32_t> length = cuda::fetched(length_.get() + begin, end - begin);
+  return shares_.sum(std::accumulate(length.begin(), length.end(), std::int64_t(0)) * list_lanes);
 }
 
 template class CudaListEngine<float>;
 template class CudaListEngine<double>;
 
-std::unique_ptr<ListEngine> make_cuda_list_engine(const System& system, const ListOptions& options) {
+std::unique_ptr<DeviceListEngine> make_cuda_list_engine(const System& system, const ListOptions& options) {
   if (options.forces.method == Method::double_double) return std::make_unique<CudaListEngine<double>>(system, options);
   return std::make_unique<CudaListEngine<float>>(system, options);
 }

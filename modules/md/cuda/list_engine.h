@@ -5,6 +5,7 @@
 #include "core/backend/cuda/stream_clock.h"
 #include "modules/md/cuda/list_kernels.h"
 #include "modules/md/list_engine.h"
+#include "modules/md/rank_shares.h"
 
 #include <optional>
 
@@ -14,7 +15,7 @@ namespace quadrille::md {
 using ThreeDevice = std::array<cuda::DeviceArray<double>, 3>;
 
 template <class T>
-class CudaListEngine final : public ListEngine {
+class CudaListEngine final : public DeviceListEngine {
  public:
   CudaListEngine(const System& system, const ListOptions& options);
 
@@ -27,6 +28,13 @@ class CudaListEngine final : public ListEngine {
   std::array<double, total_sums> totals() override;
   std::int64_t entries() override;
 
+  void build_there(const double* positions, const std::array<double, 3>& box) override;
+  void place_there(const double* positions) override;
+  void forces_there(double unit, double* out) override;
+  Change change(const double* positions, const std::array<double, 3>& box, std::optional<double> limit) override;
+  /// [particle][x, y, z], waits for the device.
+  std::vector<double> listed_positions() override { return in_order(listed_, 1); }
+
   // For particles that move on the device. What has a gate does not wait for the device.
 
   /// Gives them velocities [particle][x, y, z] and masses (empty: 1), which go to new slots with them. Lists must have
@@ -37,21 +45,23 @@ class CudaListEngine final : public ListEngine {
   void relist(const Gate& gate);
   /// Makes room for lists of this length, and finds them again.
   void grow_lists(std::int32_t longest, const Gate& gate);
-  /// A pass without energy and quanta, which halts as launch_list_pass() says.
+  /// A pass without energy and quanta, which halts as launch_list_pass() says. With several ranks it waits for all of
+  /// them: then all have all sums, or halt alike.
   void launch(const Gate& gate, float safe_ratio);
 
   DeviceParticles particles();
   const DeviceBox& box() const { return box_; }
   Place<T>* places() { return at_.get(); }
   PairSums sums() const;
+  bool several_ranks() const { return shares_.several(); }
   Halt* halt() { return halt_.get(); }
   Halt halted() const;
   void forget_halt();
 
-  /// [particle][x, y, z], waits for the device.
+  /// [particle][x, y, z] of numbers by slot, times `factor`; waits for the device.
+  std::vector<double> in_order(const double* const (&by_slot)[3], double factor);
   std::vector<double> positions() { return in_order(position_, 1); }
   std::vector<double> velocities() { return in_order(velocity_, 1); }
-  std::vector<double> listed_positions() { return in_order(listed_, 1); }
   /// Momentum x, y, z and kinetic energy, as on the CPU.
   std::array<double, 4> motion();
 
@@ -61,14 +71,23 @@ class CudaListEngine final : public ListEngine {
   void set_box(const std::array<double, 3>& box);
   void send_by_particle();
   void find_lists(const Gate& gate);
+  /// [particle][x, y, z] on the device.
+  cuda::DeviceArray<double> sent_numbers(std::span<const double> numbers) const;
   void to_slots(std::span<const double> numbers, ThreeDevice& by_slot);
-  std::vector<double> in_order(const ThreeDevice& by_slot, double factor);
+  void to_slots(const double* numbers_there, ThreeDevice& by_slot);
+  std::vector<double> in_order(const ThreeDevice& by_slot, double factor) {
+    return in_order({by_slot[0].get(), by_slot[1].get(), by_slot[2].get()}, factor);
+  }
+  /// This rank's.
+  ListPassOf pass(const Gate& gate, float safe_ratio) const;
+  void agree_on_halt(const Gate& gate);
   ListProblem<T> problem() const;
   DeviceLists lists() const { return {quads_.get(), length_.get(), capacity_}; }
 
   const System& system_;
   const ListOptions options_;
   const OwnPairs own_;
+  RankShares shares_;
   const std::int64_t size_, slots_;
   std::array<double, 3> edges_{};
   DeviceBox box_{};

@@ -30,11 +30,11 @@ __device__ bool misfit(const BlockSums<Sum, 1, false>& sums, float safe_ratio) {
 template <class Sum, bool coulomb, bool typed, bool energy, bool may_shift>
 __global__ void __launch_bounds__(block)
     list_pass(const __grid_constant__ ListProblem<typename Sum::Real> problem,
-              const __grid_constant__ DeviceLists lists, const __grid_constant__ PairSums out, const Gate gate,
-              float safe_ratio) {
-  if (closed(gate)) return;
-  const std::int64_t slot = std::int64_t(blockIdx.x) * block + threadIdx.x, group = slot / list_lanes;
-  if (slot >= out.slots) return;
+              const __grid_constant__ DeviceLists lists, const __grid_constant__ PairSums out,
+              const __grid_constant__ ListPassOf pass) {
+  if (closed(pass.gate)) return;
+  const std::int64_t slot = pass.first + std::int64_t(blockIdx.x) * block + threadIdx.x, group = slot / list_lanes;
+  if (slot >= pass.end) return;
   using Block = ListBlock<Sum, 1, coulomb, typed, energy, may_shift>;
   Block mine;
   mine.begin(problem, slot);
@@ -60,16 +60,17 @@ __global__ void __launch_bounds__(block)
   mine.meet_listed(problem, slot, std::int32_t(out.slots) - 1);
   mine.store(out, slot);
   if constexpr (!energy) {
-    if (gate.halt != nullptr && misfit<Sum>(mine, safe_ratio)) stop(gate, sums_misfit);
+    if (pass.gate.halt != nullptr && misfit<Sum>(mine, pass.safe_ratio)) stop(pass.gate, sums_misfit);
   }
 }
 
 template <class Sum>
 void launch(const ListForm& form, const ListProblem<typename Sum::Real>& problem, const DeviceLists& lists,
-            const PairSums& out, const Gate& gate, float safe_ratio) {
-  const auto blocks = unsigned((out.slots + block - 1) / block);
+            const PairSums& out, const ListPassOf& pass) {
+  if (pass.end == pass.first) return;
+  const auto blocks = unsigned((pass.end - pass.first + block - 1) / block);
   const auto start = [&](auto kernel) {
-    kernel<<<blocks, block, 0, cuda::stream()>>>(problem, lists, out, gate, safe_ratio);
+    kernel<<<blocks, block, 0, cuda::stream()>>>(problem, lists, out, pass);
     cuda::check(cudaGetLastError(), "the launch of forces from neighbour lists");
   };
   const bool shift = problem.shifted_force;
@@ -113,8 +114,8 @@ __global__ void begin_watch(DeviceWatch* watch) { *watch = {0, 0, 0, -1, INT32_M
 }  // namespace
 
 void launch_list_pass(const ListForm& form, const ListProblem<float>& problem, const DeviceLists& lists,
-                      const PairSums& out, const Gate& gate, float safe_ratio) {
-  const auto go = [&]<class Sum>() { launch<Sum>(form, problem, lists, out, gate, safe_ratio); };
+                      const PairSums& out, const ListPassOf& pass) {
+  const auto go = [&]<class Sum>() { launch<Sum>(form, problem, lists, out, pass); };
   switch (form.method) {
     case Method::single: return go.template operator()<PlainSum<float, 1>>();
     case Method::single_double: return go.template operator()<WideSum<1>>();
@@ -129,9 +130,9 @@ void launch_list_pass(const ListForm& form, const ListProblem<float>& problem, c
 }
 
 void launch_list_pass(const ListForm& form, const ListProblem<double>& problem, const DeviceLists& lists,
-                      const PairSums& out, const Gate& gate, float safe_ratio) {
+                      const PairSums& out, const ListPassOf& pass) {
   if (form.method != Method::double_double) throw Error(ErrorCode::internal, "only method G computes in double");
-  launch<PlainSum<double, 1>>(form, problem, lists, out, gate, safe_ratio);
+  launch<PlainSum<double, 1>>(form, problem, lists, out, pass);
 }
 
 void launch_watch(const PairSums& sums, std::int64_t size, bool fixed, bool energy, DeviceWatch* watch) {

@@ -73,6 +73,7 @@ void launch_settlement(const Settlement<T>& settlement);
 
 struct ListBuild {
   std::int64_t size, slots;
+  std::int64_t first, end;  ///< slots whose lists are built: whole groups
   CellGrid grid;
   const std::int32_t* cell;   ///< [slot]
   const std::int32_t* begin;  ///< [cell + 1]
@@ -83,17 +84,22 @@ struct ListBuild {
   const std::int32_t* left_out;        ///< particles
   const std::int32_t* particle_of;     ///< [slot]
 };
-/// Lists of all slots; halts with lists_full where the capacity does not suffice.
+/// Lists of slots; halts with lists_full where the capacity does not suffice.
 void launch_lists(const ListBuild& build, const DeviceLists& lists, const Gate& gate);
 
 // -- forces (list_forces.cu) --
 
-/// One pass. With a gate: halts with sums_misfit where a ratio is above `safe_ratio` or a sum is not in range or
-/// finite. Errors: ErrorCode::unsupported for a method the device has not.
+/// One pass over the lists of slots first ... end - 1. With a gate: halts with sums_misfit where a ratio is above
+/// `safe_ratio` or a sum is not in range or finite. Errors: ErrorCode::unsupported for a method the device has not.
+struct ListPassOf {
+  std::int64_t first, end;
+  Gate gate;
+  float safe_ratio;
+};
 void launch_list_pass(const ListForm& form, const ListProblem<float>& problem, const DeviceLists& lists,
-                      const PairSums& out, const Gate& gate, float safe_ratio);
+                      const PairSums& out, const ListPassOf& pass);
 void launch_list_pass(const ListForm& form, const ListProblem<double>& problem, const DeviceLists& lists,
-                      const PairSums& out, const Gate& gate, float safe_ratio);
+                      const PairSums& out, const ListPassOf& pass);
 
 /// What a pass has met, over all particles.
 struct DeviceWatch {
@@ -139,12 +145,22 @@ void launch_gather(const std::int64_t* by_slot, std::int64_t stride, const std::
 void launch_scatter(const double* numbers, const std::int32_t* particle_of, std::int64_t size,
                     double* const (&by_slot)[3]);
 void launch_by_slot(const double* of_particle, const std::int32_t* particle_of, std::int64_t size, double* by_slot);
+/// Bits of HaltReason for positions [particle][x, y, z]: lists_stale where one has moved by more than `limit` since
+/// lists were built, lost. `found` is overwritten.
+struct ChangeOf {
+  const double* positions;
+  DeviceParticles particles;
+  double edges[3];
+  bool compared;  ///< with those of the lists
+  double limit;
+};
+void launch_change(const ChangeOf& change, unsigned* found);
 /// Where particles are, as kernels read it.
 template <class T>
 void launch_places(const DeviceParticles& particles, const DeviceBox& box, Place<T>* at);
 
 /// Partial sums over chunks of 1,024 particles, each in order: partial [sum][chunk]. `sums` arrays by slot, one after
-/// the other, `stride` apart.
+/// the other, `stride` apart. Without slots (null) of numbers as they lie there.
 void launch_chunk_sums(const double* by_slot, std::int64_t stride, int sums, const std::int32_t* slot_of,
                        std::int64_t size, double* partial);
 /// The same exactly: [sum][chunk][low word, high word] of 128-bit integers.

@@ -51,6 +51,23 @@ __global__ void spread(const double* of_particle, const std::int32_t* particle_o
   if (slot < size) by_slot[slot] = of_particle[particle_of[slot]];
 }
 
+__global__ void find_change(const __grid_constant__ ChangeOf of, unsigned* found) {
+  const std::int64_t slot = thread_number();
+  if (slot >= of.particles.size) return;
+  // Before lists are built slots mean nothing.
+  const double* const x = of.positions + 3 * (of.compared ? of.particles.particle_of[slot] : slot);
+  double squared = 0;
+  bool inside = true;
+#pragma unroll
+  for (int k = 0; k < 3; ++k) {
+    inside = inside && fabs(x[k]) < furthest * of.edges[k];
+    const double d = of.compared ? __dsub_rn(x[k], of.particles.listed[k][slot]) : 0;
+    squared = __dadd_rn(squared, __dmul_rn(d, d));
+  }
+  const unsigned bits = (squared > of.limit * of.limit ? lists_stale : 0u) | (inside ? 0u : lost);
+  if (bits != 0) atomicOr(found, bits);
+}
+
 template <class T>
 __global__ void place_all(const __grid_constant__ DeviceParticles particles, const __grid_constant__ DeviceBox box,
                           Place<T>* at) {
@@ -66,7 +83,8 @@ __device__ Sum sum_of_chunk(const std::int32_t* slot_of, std::int64_t size, Term
   __shared__ Number terms[sum_chunk];
   const std::int64_t first = std::int64_t(blockIdx.x) * sum_chunk;
   const auto count = int(min(sum_chunk, size - first));
-  for (int n = int(threadIdx.x); n < count; n += block) terms[n] = term(slot_of[first + n]);
+  for (int n = int(threadIdx.x); n < count; n += block)
+    terms[n] = term(slot_of == nullptr ? std::int32_t(first + n) : slot_of[first + n]);
   __syncthreads();
   Sum sum = 0;
   if (threadIdx.x == 0) {
@@ -136,6 +154,12 @@ void launch_scatter(const double* numbers, const std::int32_t* particle_of, std:
 
 void launch_by_slot(const double* of_particle, const std::int32_t* particle_of, std::int64_t size, double* by_slot) {
   spread<<<blocks_of(size), block, 0, cuda::stream()>>>(of_particle, particle_of, size, by_slot);
+  check_launch();
+}
+
+void launch_change(const ChangeOf& change, unsigned* found) {
+  cuda::check(cudaMemsetAsync(found, 0, sizeof *found, cuda::stream()), "clearing a word");
+  find_change<<<blocks_of(change.particles.size), block, 0, cuda::stream()>>>(change, found);
   check_launch();
 }
 

@@ -30,7 +30,7 @@ std::string message_of(Call call) {
 }
 
 struct Problem {
-  SccModel model;
+  SccModel<> model;
   double electrons;
 };
 
@@ -102,7 +102,10 @@ class DenseLoop {
         h[std::size_t(m * n_ + n)] += mean * s_[std::size_t(m * n_ + n)];
       }
     }
-    p = dense_density(h, s_, [&](const std::vector<double>&) { return electrons_; }).p;
+    const auto blocked = [&](const Dense& dense) {
+      return Matrix::from_dense(dense, sizes_, sizes_, Symmetry::symmetric);
+    };
+    p = dense_of(dense_density(blocked(h), blocked(s_), [&](const std::vector<double>&) { return electrons_; }).p);
   }
 
   std::int64_t n_;
@@ -122,7 +125,7 @@ ScfOptions options_of(const Problem& problem, DensityMethod method) {
   return out;
 }
 
-void expect_solution(const Problem& problem, const DenseLoop& exact, const Scf& found) {
+void expect_solution(const Problem& problem, const DenseLoop& exact, const Scf<>& found) {
   EXPECT_TRUE(found.converged);
   EXPECT_NEAR(found.energy, exact.energy, 1e-6 * std::abs(exact.energy));
   EXPECT_NEAR(found.electrons, problem.electrons, 1e-6);
@@ -136,7 +139,7 @@ void expect_solution(const Problem& problem, const DenseLoop& exact, const Scf& 
 
 TEST(SccModel, TheHamiltonianIsTheDerivativeOfTheEnergy) {
   const Problem problem = some_problem(12);
-  const SccModel& model = problem.model;
+  const SccModel<>& model = problem.model;
   const Matrix p = random_blocks<double>(model.s.rows(), model.s.rows(), Symmetry::symmetric, 0.7, next_seed());
   const Matrix d = random_blocks<double>(model.s.rows(), model.s.rows(), Symmetry::symmetric, 0.7, next_seed());
   const auto energy = [&](double step) {
@@ -203,14 +206,14 @@ TEST(Scf, CurvyStepsFindTheSameWithoutMixing) {
 
 TEST(Scf, CurvyStepsKeepIdempotencyAndElectrons) {
   const Problem problem = some_problem(12);
-  const SccModel& model = problem.model;
+  const SccModel<>& model = problem.model;
   DensityOptions start{.method = DensityMethod::trs4, .electrons = problem.electrons, .function = {.eps = 1e-13}};
   DensitySolver solver(model.s, start);
   CurvySteps steps(model, solver.density(model.h0).p, solver.inverse_root(), CurvyDirection::conjugate_gradient,
                    start.function);
   for (int step = 0; step < 4; ++step) {
     const double before = steps.energy();
-    const CurvySteps::Step done = steps.step();
+    const CurvyStep done = steps.step();
     EXPECT_LT(done.slope, 0);
     EXPECT_GT(done.t, 0);
     EXPECT_LT(steps.energy(), before);
@@ -293,7 +296,7 @@ TEST(Scf, BadInput) {
     change(problem.model, options);
     return message_of([&] { self_consistent(problem.model, options); });
   };
-  using Model = SccModel;
+  using Model = SccModel<>;
   EXPECT_EQ(message([](Model&, ScfOptions&) {}), "");
   EXPECT_THAT(message([](Model&, ScfOptions& o) { o.mixing = 0; }), HasSubstr("mixing = 0"));
   EXPECT_THAT(message([](Model&, ScfOptions& o) { o.mixing = 1.5; }), HasSubstr("mixing = 1.5"));

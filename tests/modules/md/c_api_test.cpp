@@ -1,10 +1,14 @@
 #include "modules/md/c_api.h"
+#include "core/error.h"
 #include "modules/md/list_forces.h"
 #include "tests/backend_under_test.h"
 #include "tests/random_seed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
 
 namespace quadrille::md {
 namespace {
@@ -108,6 +112,56 @@ TEST(PairForcesInC, ComeFromNeighbourListsToo) {
   options.skin = 0;
   EXPECT_EQ(create(), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_md_message(), HasSubstr("needs a skin"));
+}
+
+/// Positions of many calls where the backend has its memory: lists stay, are built again, for another box too.
+TEST(ListForcesThere, AreThoseOfTheHost) {
+  Backend& where = testing::backend();
+  System system = random_system(500, 2, 0.8, 0.1, testing::next_seed());
+  std::array<double, 3> box{9, 9.2, 9.1};
+  ListOptions options;
+  options.forces.cutoff = 2.5;
+  options.forces.backend = &where;
+  ListForces there(system, options), here(system, options);
+  const std::size_t count = system.positions.size(), bytes = count * sizeof(double);
+  auto* from = static_cast<double*>(where.allocate(bytes));
+  auto* to = static_cast<double*>(where.allocate(bytes));
+  std::mt19937_64 random(testing::next_seed());
+  std::uniform_real_distribution<double> shift(-0.06, 0.06);
+  for (int call = 0; call < 12; ++call) {
+    for (double& x : system.positions) x += shift(random);
+    if (call == 8) box[1] = 9.5;
+    const bool energy = call % 3 == 0;
+    where.copy_in(from, system.positions.data(), bytes);
+    const ForceResult found = there.compute_there(from, box, to, energy);
+    std::vector<double> forces(count, NAN), expected(count, NAN);
+    where.copy_out(forces.data(), to, bytes);
+    const ForceResult same = here.compute_into(system.positions, box, expected, energy);
+    EXPECT_EQ(forces, expected) << call;
+    EXPECT_EQ(found.energy, same.energy) << call;
+    EXPECT_EQ(found.virial, same.virial) << call;
+    EXPECT_EQ(there.statistics().builds, here.statistics().builds) << call;
+    EXPECT_EQ(there.memory().listed_positions, here.memory().listed_positions) << call;
+  }
+  EXPECT_GT(there.statistics().builds, 2);
+  EXPECT_LT(there.statistics().builds, 12);
+  const auto message_at = [&](double x) {
+    std::vector<double> bad = system.positions;
+    bad[3 * 41 + 1] = x;
+    where.copy_in(from, bad.data(), bytes);
+    try {
+      there.compute_there(from, box, to);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(message_at(NAN), HasSubstr("coordinate y of particle 42 is nan"));
+  EXPECT_THAT(message_at(1e9), HasSubstr("particle 42 is lost"));
+  box[2] = 4;
+  EXPECT_THAT(message_at(1), HasSubstr("edge z of the box is 4"));
+  where.release(from, bytes);
+  where.release(to, bytes);
 }
 
 TEST(PairForcesInC, SayWhatIsWrong) {

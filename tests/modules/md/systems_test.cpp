@@ -1,5 +1,6 @@
 // Bonded forces against differences of their energies; mixing; generated systems.
 #include "core/error.h"
+#include "modules/md/bonded_terms.h"
 #include "modules/md/system.h"
 #include "tests/random_seed.h"
 
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 #include <random>
 #include <set>
 
@@ -44,17 +46,90 @@ TEST(BondedForces, AreTheSlopesOfTheirEnergy) {
   }
 }
 
+TEST(BondedForces, HaveAnArcTangentOfTheirOwn) {
+  std::mt19937_64 random(next_seed());
+  std::uniform_real_distribution<double> uniform(-1, 1), exponent(-9, 0);
+  const double eps = std::numeric_limits<double>::epsilon(), pi = std::numbers::pi;
+  for (int n = 0; n < 20000; ++n) {
+    const double cosine = uniform(random), sine = std::abs(uniform(random)) * std::pow(10, exponent(random));
+    const double expected = std::atan2(sine, cosine);
+    EXPECT_NEAR(arc(cosine, sine), expected, 4 * eps * expected) << cosine << " " << sine;
+  }
+  for (const auto& [cosine, sine, angle] : {std::array{1.0, 0.0, 0.0}, {0.0, 1.0, pi / 2}, {-2.0, 2.0, 3 * pi / 4}}) {
+    EXPECT_NEAR(arc(cosine, sine), angle, 4 * eps);
+  }
+}
+
+/// The energy of four particles in a row from the angles of the mathematical library.
+double energy_of_a_chain(const System& system) {
+  const auto at = [&](std::int32_t i) {
+    const double* const x = system.positions.data() + 3 * i;
+    return Triple{x[0], x[1], x[2]};
+  };
+  const auto length = [](const Triple& d) { return std::sqrt(dot(d, d)); };
+  const Bond& bond = system.bonds[0];
+  const Angle& angle = system.angles[0];
+  const Torsion& torsion = system.torsions[0];
+  const Triple u = at(angle.a) - at(angle.b), v = at(angle.c) - at(angle.b);
+  const Triple f = at(0) - at(1), g = at(1) - at(2), h = at(3) - at(2), a = cross(f, g), b = cross(h, g);
+  const double stretch = length(at(bond.a) - at(bond.b)) - bond.length;
+  const double bend = std::acos(dot(u, v) / (length(u) * length(v))) - angle.angle;
+  const double phi = std::atan2(dot(cross(b, a), g) / length(g), dot(a, b));
+  return bond.k * stretch * stretch + angle.k * bend * bend +
+         torsion.k * (1 + std::cos(torsion.periodicity * phi - torsion.phase));
+}
+
+TEST(BondedForces, HaveTheEnergyOfTheirAngles) {
+  std::mt19937_64 random(next_seed());
+  std::normal_distribution<double> normal;
+  for (int trial = 0; trial < 300; ++trial) {
+    System system;
+    for (int n = 0; n < 12; ++n) system.positions.push_back(normal(random));
+    system.types.assign(4, 0);
+    system.bonds = {{0, 1, 2.5, 1.1}};
+    system.angles = {{1, 2, 3, 1.4, 1.9}};
+    system.torsions = {{0, 1, 2, 3, 0.8, double(trial % 7), normal(random)}};
+    const BondedForces found = bonded_forces(system);
+    EXPECT_NEAR(found.bonds + found.angles + found.torsions, energy_of_a_chain(system), 1e-11);
+  }
+}
+
+std::string message_of(const System& system) {
+  try {
+    bonded_forces(system);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(BondedForces, RefuseWhatHasNoDirection) {
+  using ::testing::HasSubstr;
   System system;
   system.positions = {0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0};
   system.types.assign(4, 0);
   system.torsions = {{0, 1, 2, 3, 1, 2, 0}};
-  EXPECT_THROW(bonded_forces(system), Error);
+  EXPECT_THAT(message_of(system), HasSubstr("the torsion of particles 1, 2, 3 and 4 has no plane"));
   system.torsions.clear();
-  system.bonds = {{0, 1, 1, 1}};
-  EXPECT_NO_THROW(bonded_forces(system));
+  system.angles = {{1, 2, 3, 1, 2}};
+  EXPECT_THAT(message_of(system), HasSubstr("the angle of particles 2, 3 and 4 has no plane"));
+  system.angles.clear();
+  system.bonds = {{2, 3, 1, 1}, {0, 1, 1, 1}};
+  EXPECT_EQ(message_of(system), "");
   system.positions[3] = 0;
-  EXPECT_THROW(bonded_forces(system), Error);
+  EXPECT_THAT(message_of(system), HasSubstr("the bond of particles 1 and 2 has length 0"));
+}
+
+TEST(BondedForces, RefuseOtherParticlesAndPeriodicities) {
+  using ::testing::HasSubstr;
+  System system;
+  system.positions = {0, 0, 0, 1, 0, 0, 2, 1, 0, 3, 1, 1};
+  system.types.assign(4, 0);
+  system.bonds = {{0, 1, 1, 1}, {1, 4, 1, 1}};
+  EXPECT_THAT(message_of(system), HasSubstr("bond 2 is of particle 5: there are 4"));
+  system.bonds.clear();
+  system.torsions = {{0, 1, 2, 3, 1, 2.5, 0}};
+  EXPECT_THAT(message_of(system), HasSubstr("torsion 1 has the periodicity 2.5: it must be a whole number"));
 }
 
 TEST(LennardJonesTables, MixAsTheirNamesSay) {

@@ -1,0 +1,115 @@
+// The dense path: all eigenvectors by cuSOLVER, whose library is looked for when it is needed.
+#include "core/dense/cuda/cublas.h"
+#include "core/error.h"
+#include "modules/block_dft/cuda/dense_product.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <limits>
+
+#if __has_include(<cusolverDn.h>)
+#include <cusolverDn.h>
+#define QUADRILLE_HAS_CUSOLVER
+#endif
+
+namespace quadrille::block_dft {
+namespace {
+
+#ifdef QUADRILLE_HAS_CUSOLVER
+class CuSolver {
+ public:
+  CuSolver() : library_(open()) {
+    call("cusolverDnCreate", find<decltype(cusolverDnCreate)>("cusolverDnCreate"), &handle_);
+    call("cusolverDnSetStream", find<decltype(cusolverDnSetStream)>("cusolverDnSetStream"), handle_, cuda::stream());
+  }
+  ~CuSolver() { find<decltype(cusolverDnDestroy)>("cusolverDnDestroy")(handle_); }
+  CuSolver(const CuSolver&) = delete;
+  CuSolver& operator=(const CuSolver&) = delete;
+
+  /// H becomes the eigenvectors, S is overwritten; gives LAPACK's info.
+  int solve(int n, double* h, double* s, double* levels) const {
+    constexpr cusolverEigType_t kind = CUSOLVER_EIG_TYPE_1;
+    constexpr cusolverEigMode_t mode = CUSOLVER_EIG_MODE_VECTOR;
+    constexpr cublasFillMode_t part = CUBLAS_FILL_MODE_LOWER;
+    int size = 0;
+    call("cusolverDnDsygvd_bufferSize", find<decltype(cusolverDnDsygvd_bufferSize)>("cusolverDnDsygvd_bufferSize"),
+         handle_, kind, mode, part, n, h, n, s, n, levels, &size);
+    const auto work = device_array<double>(size);
+    const auto info = device_array<int>(1);
+    call("cusolverDnDsygvd", find<decltype(cusolverDnDsygvd)>("cusolverDnDsygvd"), handle_, kind, mode, part, n, h, n,
+         s, n, levels, work.get(), size, info.get());
+    return cuda::fetched(info.get(), 1).front();
+  }
+
+ private:
+  /// Stays open: it cannot be unloaded while the driver has its kernels.
+  static void* open() {
+    const std::string name = fmt::format("libcusolver.so.{}", CUSOLVER_VER_MAJOR);
+    void* const library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) return library;
+    throw Error(ErrorCode::unsupported, fmt::format("eigenvectors on a GPU need cuSOLVER: {}; use --backend cpu, or "
+                                                    "another method",
+                                                    ::dlerror()));
+  }
+  template <class Function>
+  Function* find(const char* name) const {
+    void* const found = ::dlsym(library_, name);
+    if (found == nullptr) throw Error(ErrorCode::unsupported, fmt::format("cuSOLVER has no {}", name));
+    return reinterpret_cast<Function*>(found);
+  }
+  template <class Function, class... Arguments>
+  static void call(const char* name, Function* function, Arguments... arguments) {
+    const cusolverStatus_t status = function(arguments...);
+    if (status == CUSOLVER_STATUS_SUCCESS) return;
+    throw Error(ErrorCode::unsupported, fmt::format("CUDA: {} failed with status {}", name, int(status)));
+  }
+
+  void* library_;
+  cusolverDnHandle_t handle_ = nullptr;
+};
+
+int solve(int n, double* h, double* s, double* levels) { return CuSolver().solve(n, h, s, levels); }
+#else
+int solve(int, double*, double*, double*) {
+  throw Error(ErrorCode::unsupported, "eigenvectors on a GPU: this build was made without cuSOLVER; use --backend cpu");
+}
+#endif
+
+/// Zeros at all places on and above the diagonal.
+BlockMatrix<double> full_pattern(const BlockSizes& sizes) {
+  std::vector<std::int64_t> first{0};
+  std::vector<std::int32_t> column;
+  for (std::int32_t i = 0; i < sizes.count(); ++i) {
+    for (std::int32_t j = i; j < sizes.count(); ++j) column.push_back(j);
+    first.push_back(std::int64_t(column.size()));
+  }
+  return BlockMatrix<double>::with_pattern(sizes, sizes, Symmetry::symmetric, std::move(first), std::move(column));
+}
+
+}  // namespace
+
+DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatrix& s, const CountOccupied& occupied) {
+  const std::int64_t n = h.rows().total();
+  if (n > std::numeric_limits<int>::max()) throw Error(ErrorCode::unsupported, "too many orbitals for eigenvectors");
+  const DeviceArray<double> vectors = spread(Transpose::no, h.data()), metric = spread(Transpose::no, s.data());
+  const auto levels = device_array<double>(n);
+  const int info = n > 0 ? solve(int(n), vectors.get(), metric.get(), levels.get()) : 0;
+  if (info > n) {
+    throw Error(ErrorCode::numerical,
+                fmt::format("S is not positive definite: its leading {} x {} submatrix is not", info - n, info - n));
+  }
+  if (info != 0) throw Error(ErrorCode::numerical, fmt::format("dsygvd of cuSOLVER failed with info = {}", info));
+  DenseDensity<DeviceMatrix> out{cuda::fetched(levels.get(), n), DeviceMatrix(full_pattern(h.rows()))};
+  const std::int64_t count = occupied(out.eigenvalues);
+  // Eigenvectors are columns of a matrix by columns; P is symmetric, so its order does not matter.
+  const double one = 1, zero = 0;
+  QUADRILLE_CUBLAS_CHECK(cublasDgemm_64(cuda::cublas(), CUBLAS_OP_N, CUBLAS_OP_T, n, n, count, &one, vectors.get(), n,
+                                        vectors.get(), n, &zero, metric.get(), n));
+  gather({metric.get(), n, 1, 0, nullptr}, out.p.data());
+  symmetrise_on_device(out.p.data());
+  filter(out.p, std::numeric_limits<double>::min());
+  return out;
+}
+
+}  // namespace quadrille::block_dft

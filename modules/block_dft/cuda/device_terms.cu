@@ -1,0 +1,103 @@
+// Sums of matrices, and what changes their numbers.
+#include "core/error.h"
+#include "modules/block_dft/cuda/block_work.h"
+#include "modules/block_dft/cuda/launch.cuh"
+
+namespace quadrille::block_dft {
+namespace {
+
+/// The places of both; numbers are not set. `missing` counts the blocks that A lacks before each of B.
+DeviceMatrix::Data united(const DeviceMatrix::Data& a, const DeviceMatrix::Data& b,
+                          const DeviceArray<std::int64_t>& missing) {
+  DeviceMatrix::Data out;
+  out.rows = a.rows;
+  out.columns = a.columns;
+  out.symmetry = a.symmetry;
+  out.blocks = a.blocks + last_of(missing);
+  out.first = device_array<std::int64_t>(a.rows.count() + 1);
+  out.column = device_array<std::int32_t>(out.blocks);
+  out.at = zeroed(out.blocks + 1);
+  launch_work(a.rows.count() + 1, BeginUnion{a.view(), b.view(), missing.get(), out.first.get()});
+  for (const bool of_a : {true, false}) {
+    launch_work(of_a ? a.blocks : b.blocks,
+                PlaceInUnion{a.view(), b.view(), of_a, missing.get(), out.column.get(), out.at.get()});
+  }
+  sum_before(out.at);
+  out.numbers = last_of(out.at);
+  out.numbers_there = device_array<double>(out.numbers);
+  return out;
+}
+
+/// Zero blocks on the diagonal.
+DeviceMatrix zero_diagonal(const DeviceMatrix::Data& like) {
+  const std::int32_t rows = like.rows.count();
+  std::vector<std::int64_t> first, at{0};
+  std::vector<std::int32_t> column;
+  for (std::int32_t i = 0; i <= rows; ++i) first.push_back(i);
+  for (std::int32_t i = 0; i < rows; ++i) {
+    column.push_back(i);
+    at.push_back(at.back() + std::int64_t(like.rows.size(i)) * like.rows.size(i));
+  }
+  DeviceMatrix out;
+  DeviceMatrix::Data& there = out.data();
+  there.rows = there.columns = like.rows;
+  there.symmetry = like.symmetry;
+  there.blocks = rows;
+  there.numbers = at.back();
+  there.first = cuda::sent(first, device_what, device_advice);
+  there.column = cuda::sent(column, device_what, device_advice);
+  there.at = cuda::sent(at, device_what, device_advice);
+  there.numbers_there = device_array<double>(there.numbers);
+  QUADRILLE_CUDA_CHECK(
+      cudaMemsetAsync(there.numbers_there.get(), 0, std::size_t(there.numbers) * sizeof(double), cuda::stream()));
+  return out;
+}
+
+}  // namespace
+
+void scale(DeviceMatrix& a, double alpha) {
+  DeviceMatrix::Data& there = a.data();
+  launch_work(there.blocks, ScaleBlock{there.view(), there.numbers_there.get(), alpha});
+}
+
+void scale_by_means(DeviceMatrix& a, const std::vector<double>& factor) {
+  DeviceMatrix::Data& there = a.data();
+  const DeviceArray<double> sent = cuda::sent(factor, device_what, device_advice);
+  launch_work(there.blocks, ScaleByMean{there.view(), there.numbers_there.get(), sent.get()});
+}
+
+void add(double alpha, DeviceMatrix& a, double beta, const DeviceMatrix& b) {
+  require_same(a.rows(), b.rows(), "rows of both terms of a sum");
+  require_same(a.columns(), b.columns(), "columns of both terms of a sum");
+  if (a.symmetry() != b.symmetry()) {
+    if (a.symmetry() == Symmetry::none) return add(alpha, a, beta, without_symmetry(b));
+    throw Error(ErrorCode::invalid_input,
+                "only a matrix of the same symmetry can be added to a matrix with one: use without_symmetry()");
+  }
+  DeviceMatrix::Data &left = a.data(), sum;
+  const DeviceMatrix::Data& right = b.data();
+  DeviceArray<std::int64_t> missing = zeroed(right.blocks + 1);
+  launch_work(right.blocks, MarkMissing{left.view(), right.view(), missing.get()});
+  sum_before(missing);
+  const bool inside = last_of(missing) == 0;
+  if (!inside) sum = united(left, right, missing);
+  DeviceMatrix::Data& to = inside ? left : sum;
+  launch_work(to.blocks, AddBlocks{to.view(), left.view(), right.view(), to.numbers_there.get(), alpha, beta});
+  if (!inside) left = std::move(sum);
+}
+
+void add_identity(DeviceMatrix& a, double alpha) {
+  require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
+  if (a.symmetry() == Symmetry::antisymmetric) {
+    throw Error(ErrorCode::invalid_input,
+                "the identity cannot be added to an antisymmetric matrix: use without_symmetry()");
+  }
+  if (sum_of(sums_of_work(a.rows().count(), LacksDiagonal{a.data().view()})) > 0) {
+    add(1, a, 1, zero_diagonal(a.data()));
+  }
+  DeviceMatrix::Data& there = a.data();
+  const DeviceArray<std::int64_t> row = offsets_on_device(there.rows);
+  launch_work(there.rows.count(), AddToDiagonal{there.view(), row.get(), there.numbers_there.get(), alpha});
+}
+
+}  // namespace quadrille::block_dft
