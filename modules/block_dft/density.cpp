@@ -147,6 +147,7 @@ class Orthogonal {
     out_.p = transformed(x, last.report);
     last.report.bound += transform_.bound;
     last.report.flops += transform_.flops;
+    last.report.single_flops += transform_.single_flops;
   }
 
   M h_;

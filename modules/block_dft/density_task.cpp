@@ -40,6 +40,7 @@ Json step_json(const DensityStep& step) {
           {"residual", step.report.residual},
           {"bound", step.report.bound},
           {"flops", step.report.flops},
+          {"single_flops", step.report.single_flops},
           {"occupation", step.report.occupation},
           {"seconds", step.seconds}};
 }

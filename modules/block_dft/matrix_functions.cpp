@@ -85,6 +85,7 @@ M filtered_product(const M& a, const M& b, Symmetry symmetry, const FunctionOpti
                                           {.eps = options.eps, .mixed = options.mixed, .driver = options.driver});
   report.bound += product.bound;
   report.flops += product.flops;
+  report.single_flops += product.single_flops;
   return c;
 }
 

@@ -108,6 +108,7 @@ class Loop {
     for (const DensityStep& step : density.steps) {
       out.bound += step.report.bound;
       out.flops += step.report.flops;
+      out.single_flops += step.report.single_flops;
     }
     out.occupation = density.p.occupation();
     out.seconds = now() - began;
@@ -155,6 +156,7 @@ class Loop {
       const CurvyStep step = steps.step();
       iteration = {.energy = steps.energy(), .gradient = step.gradient, .mu = none, .bound = step.report.bound};
       iteration.flops = step.report.flops;
+      iteration.single_flops = step.report.single_flops;
       iteration.occupation = steps.p().occupation();
       iteration.seconds = now() - began;
       for (std::size_t a = 0; a < before.size(); ++a) {

@@ -148,6 +148,7 @@ Json iteration_json(const ScfIteration& one) {
           {"mu", known(!std::isnan(one.mu), one.mu)},
           {"bound", one.bound},
           {"flops", one.flops},
+          {"single_flops", one.single_flops},
           {"occupation", one.occupation},
           {"seconds", one.seconds}};
 }

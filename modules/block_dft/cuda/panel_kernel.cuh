@@ -21,7 +21,7 @@ namespace {
 template <class T>
 struct PanelArguments {
   const Step* steps;
-  const std::int64_t *step_first, *order;
+  const std::int64_t *step_first, *step_count, *order;
   std::int64_t tasks;
   const std::int32_t *row_panel, *column_panel;
   const T *a, *b;
@@ -144,7 +144,7 @@ struct TaskToBring {
     const int lane = lane_number();
     const std::int32_t row = t.row_panel[task] * rows + lane, column = t.column_panel[task] * columns + lane - rows;
     at = t.step_first[task];
-    end = t.step_first[task + 1];
+    end = at + t.step_count[task];
     int size = 0;
     if (lane < rows && row < t.row_pieces) size = t.rows[row].size;
     if (lane >= rows && lane < rows + columns && column < t.column_pieces) size = t.columns[column].size;
@@ -323,7 +323,8 @@ void multiply_steps(const PanelProblem& p, const StepList& steps, bool adds) {
   const auto counts = device_array<unsigned long long>(2);
   QUADRILLE_CUDA_CHECK(cudaMemsetAsync(counts.get(), 0, 2 * sizeof(unsigned long long), cuda::stream()));
   PanelArguments<T> t{steps.step.get(),
-                      steps.first.get(),
+                      p.tasks.step_first.get(),
+                      steps.count.get(),
                       p.tasks.order.get(),
                       p.tasks.count,
                       p.tasks.row_panel.get(),
