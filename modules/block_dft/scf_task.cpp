@@ -146,9 +146,11 @@ Json iteration_json(const ScfIteration& one) {
           {"charge_change", one.charge_change},
           {"gradient", known(one.gradient > 0, one.gradient)},
           {"mu", known(!std::isnan(one.mu), one.mu)},
-          {"bound", one.bound},
-          {"flops", one.flops},
-          {"single_flops", one.single_flops},
+          {"bound", one.report.bound},
+          {"flops", one.report.flops},
+          {"single_flops", one.report.single_flops},
+          {"index_seconds", one.report.index_seconds},
+          {"product_seconds", one.report.product_seconds},
           {"occupation", one.occupation},
           {"seconds", one.seconds}};
 }

@@ -305,18 +305,6 @@ void launch(const PanelArguments<T>& t, int bytes) {
   QUADRILLE_CUDA_CHECK(cudaGetLastError());
 }
 
-/// Whether the panels that are multiplied at a time are more than the second-level cache holds.
-template <class T>
-bool outgrows_cache(const PanelProblem& p) {
-  int device = 0, cache = 0;
-  QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
-  QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
-  const auto panels = [](const PackedFactor& f) {
-    return double(f.numbers<T>().data.count()) * sizeof(T) * std::min(1.0, double(task_band) / f.panels);
-  };
-  return panels(p.a) + panels(p.b) > cache;
-}
-
 template <class T>
 void multiply_steps(const PanelProblem& p, const StepList& steps, bool adds) {
   if (p.tasks.count == 0) return;
@@ -344,13 +332,13 @@ void multiply_steps(const PanelProblem& p, const StepList& steps, bool adds) {
                       counts.get(),
                       counts.get() + 1,
                       adds,
-                      outgrows_cache<T>(p),
+                      p.variant.waves,
                       0,
                       0};
   with_shape(p.most, tiles_of(p.rows, p.columns), [&]<class S>(S) {
     const int bytes = plan_ring<T, S>(p, t);
     const auto fills = [](const Pieces& pieces, int tiles) { return pieces.alike && pieces.tiles() == tiles; };
-    if (fills(p.rows, S::tiles_m * S::grid_m) && fills(p.columns, S::tiles_n * S::grid_n)) {
+    if (p.variant.all_tiles || (fills(p.rows, S::tiles_m * S::grid_m) && fills(p.columns, S::tiles_n * S::grid_n))) {
       launch<T, S, true>(t, bytes);
     } else {
       launch<T, S, false>(t, bytes);

@@ -105,13 +105,14 @@ struct Filter {
     single_below = v.limits.single_below[piece.row.block];
     rounding = v.limits.rounding[piece.row.block];
   }
+  /// `a`, `b`: the first pieces of the entries.
   __device__ Candidate look(std::int64_t a, std::int64_t b, std::uint32_t a_mask, std::uint32_t b_mask) const {
     constexpr double most_single = 1e18;  // of a norm: products of singles stay far from overflow
     Candidate out;
     out.there = piece.active && (a_mask >> piece.r & 1) != 0 && (b_mask >> piece.s & 1) != 0;
     if (!out.there || !v.filters) return out;
-    const double of_a = v.a.norms[v.a.first_piece[a] + __popc(a_mask & ((1u << piece.r) - 1))];
-    const double of_b = v.b.norms[v.b.first_piece[b] + __popc(b_mask & ((1u << piece.s) - 1))];
+    const double of_a = v.a.norms[a + __popc(a_mask & ((1u << piece.r) - 1))];
+    const double of_b = v.b.norms[b + __popc(b_mask & ((1u << piece.s) - 1))];
     out.size = of_a * of_b;
     if (out.size < skip_below) {
       out.fate = Fate::skipped;
@@ -187,10 +188,11 @@ __device__ __forceinline__ Counted find_filtered(const ProblemView& v, const Tas
   for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
     const std::uint32_t a_mask = match ? v.a.mask[a] : 0, b_mask = match ? v.b.mask[b] : 0;
     const Piece at = match ? v.inner[v.a.k[a]] : Piece{};
+    const std::int64_t a_piece = match ? v.a.first_piece[a] : 0, b_piece = match ? v.b.first_piece[b] : 0;
     std::uint32_t full_mask = 0, single_mask = 0;  // of the lane's entries
     for (unsigned left = __ballot_sync(all_lanes, match); left != 0; left &= left - 1) {
       const int e = __ffs(int(left)) - 1;
-      const std::int64_t one_a = __shfl_sync(all_lanes, a, e), one_b = __shfl_sync(all_lanes, b, e);
+      const std::int64_t one_a = __shfl_sync(all_lanes, a_piece, e), one_b = __shfl_sync(all_lanes, b_piece, e);
       const int size = __shfl_sync(all_lanes, at.size, e);
       const bool counts = __shfl_sync(all_lanes, at.begin, e) == 0 && piece.begins;
       const Candidate one =
