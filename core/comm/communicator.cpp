@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -18,6 +19,7 @@ class OwnChannel final : public Channel {
         std::memmove(message.receive, message.send, message.bytes);
     }
   }
+  void push() override {}
   void finish() override {}
 
  private:
@@ -35,6 +37,9 @@ class SingleProcess final : public Communicator {
   void barrier() const override {}
   std::unique_ptr<Channel> channel(std::vector<Message> messages) const override {
     return std::make_unique<OwnChannel>(std::move(messages));
+  }
+  std::unique_ptr<Channel> channel(const std::vector<Piece>&, const std::vector<Piece>&) const override {
+    return std::make_unique<OwnChannel>(std::vector<Message>());
   }
 
  private:
@@ -73,6 +78,26 @@ void Communicator::exchange(std::vector<Message> messages) const {
   const std::unique_ptr<Channel> once = channel(std::move(messages));
   once->start();
   once->finish();
+}
+
+std::vector<Communicator::Bytes> Communicator::exchange(std::vector<Bytes> for_ranks) const {
+  const std::size_t ranks = std::size_t(size()), me = std::size_t(rank());
+  std::vector<std::uint64_t> lengths, all(ranks * ranks);
+  for (const Bytes& bytes : for_ranks) lengths.push_back(bytes.size());
+  gather(lengths.data(), ranks * sizeof(std::uint64_t), all.data());
+  std::vector<Bytes> come(ranks);
+  std::vector<Piece> send, receive;
+  for (std::size_t other = 0; other < ranks; ++other) {
+    if (other == me) continue;
+    come[other].resize(all[other * ranks + me]);
+    if (!for_ranks[other].empty()) send.push_back({int(other), for_ranks[other].data(), for_ranks[other].size()});
+    if (!come[other].empty()) receive.push_back({int(other), come[other].data(), come[other].size()});
+  }
+  const std::unique_ptr<Channel> once = channel(send, receive);
+  once->start();
+  once->finish();
+  come[me] = std::move(for_ranks[me]);
+  return come;
 }
 
 std::shared_ptr<DeviceLinks> Communicator::device_links(std::string& reason) const {

@@ -28,12 +28,22 @@ struct Message {
   std::size_t bytes;
 };
 
+/// Bytes that go to any other rank, or come from it; `memory` is read, or written.
+struct Piece {
+  int rank;
+  void* memory;
+  std::size_t bytes;
+};
+
 /// Messages that are exchanged again and again between the same places in memory.
 class Channel {
  public:
   virtual ~Channel() = default;
   /// What is to be sent must be there, and nobody may touch either side until finish() returns.
   virtual void start() = 0;
+  /// Gives messages that are on their way a push: many an MPI moves long ones in its own calls only. By the thread that
+  /// calls start() and finish(), in between.
+  virtual void push() = 0;
   virtual void finish() = 0;
 };
 
@@ -76,8 +86,15 @@ class QUADRILLE_API Communicator {
   virtual void barrier() const = 0;
   /// The memory that messages name outlives the channel.
   virtual std::unique_ptr<Channel> channel(std::vector<Message> messages) const = 0;
+  /// Messages between any ranks: of two ranks the n-th piece that one sends the other, of as many bytes, is the n-th
+  /// that the other receives from it; none goes to the rank itself. Not collective, but two ranks have one such channel
+  /// under way at a time.
+  virtual std::unique_ptr<Channel> channel(const std::vector<Piece>& send, const std::vector<Piece>& receive) const = 0;
   /// Exchanges once.
   void exchange(std::vector<Message> messages) const;
+  /// Exchanges once what each rank has for each, of any length: gives what has come, by rank.
+  using Bytes = std::vector<char>;
+  std::vector<Bytes> exchange(std::vector<Bytes> for_ranks) const;
   /// What moves data between the devices of ranks that have one each (core/comm/device_links.h): made when it is first
   /// asked for, for all grids of the same ranks. Null, with the reason, where there is none.
   virtual std::shared_ptr<DeviceLinks> device_links(std::string& reason) const;

@@ -1,7 +1,9 @@
 #include "modules/block_dft/block_algebra.h"
 
+#include "core/comm/agreement.h"
 #include "core/error.h"
 #include "core/system/team.h"
+#include "modules/block_dft/block_exchange.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +24,12 @@ double weight(const BlockMatrix<T>& a, std::int32_t i, std::int32_t j) {
   return a.symmetry() == Symmetry::none || i == j ? 1 : 2;
 }
 
-/// The sum of term(i, j, slot) over stored blocks: rows in parallel, added in order.
+/// Sums of all ranks that share A.
+void sum_over_ranks(const BlockPattern& a, double* values, std::size_t count) {
+  if (a.grid()) a.grid()->ranks().sum(values, count);
+}
+
+/// The sum of term(i, j, slot) over stored blocks: rows in parallel, added in order, then ranks.
 template <class T, class Term>
 double sum_over_blocks(const BlockMatrix<T>& a, Term term) {
   std::vector<double> of_row(std::size_t(a.rows().count()));
@@ -33,6 +40,7 @@ double sum_over_blocks(const BlockMatrix<T>& a, Term term) {
   });
   double total = 0;
   for (double sum : of_row) total += sum;
+  sum_over_ranks(a, &total, 1);
   return total;
 }
 
@@ -185,9 +193,11 @@ void add_identity(BlockMatrix<T>& a, T alpha) {
                 "the identity cannot be added to an antisymmetric matrix: use without_symmetry()");
   }
   std::vector<BlockPlace> diagonal;
-  for (std::int32_t i = 0; i < a.rows().count(); ++i) diagonal.push_back({i, i});
-  a.reserve(diagonal);
   for (std::int32_t i = 0; i < a.rows().count(); ++i) {
+    if (a.owns(i, i)) diagonal.push_back({i, i});
+  }
+  a.reserve(diagonal);
+  for (const auto& [i, j] : diagonal) {
     T* block = a.block(a.find(i, i));
     for (std::int64_t p = 0; p < a.rows().size(i); ++p) block[p * (a.rows().size(i) + 1)] += alpha;
   }
@@ -200,6 +210,13 @@ BlockMatrix<T> transposed(const BlockMatrix<T>& a) {
     BlockMatrix<T> out = a;
     scale(out, T(-1));
     return out;
+  }
+  if (a.grid()) {
+    std::vector<GivenBlock<T>> mirrors;
+    a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+      mirrors.push_back({{j, i}, a.block(slot), true, T(1)});
+    });
+    return delivered(a.columns(), a.rows(), Symmetry::none, mirrors);
   }
   std::vector<std::int64_t> first(std::size_t(a.columns().count()) + 1);
   for (std::int64_t slot = 0; slot < a.block_count(); ++slot) ++first[std::size_t(a.column(slot)) + 1];
@@ -225,6 +242,15 @@ BlockMatrix<T> transposed(const BlockMatrix<T>& a) {
 template <class T>
 BlockMatrix<T> without_symmetry(const BlockMatrix<T>& a) {
   if (a.symmetry() == Symmetry::none) return a;
+  const T sign = T(mirror_sign(a.symmetry()));
+  if (a.grid()) {
+    std::vector<GivenBlock<T>> blocks;
+    a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+      blocks.push_back({{i, j}, a.block(slot)});
+      if (i != j) blocks.push_back({{j, i}, a.block(slot), true, sign});
+    });
+    return delivered(a.rows(), a.columns(), Symmetry::none, blocks);
+  }
   // Those below the diagonal come from earlier rows, so each row fills in ascending column.
   std::vector<std::int64_t> first(std::size_t(a.rows().count()) + 1);
   a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t) {
@@ -246,7 +272,6 @@ BlockMatrix<T> without_symmetry(const BlockMatrix<T>& a) {
   });
   BlockMatrix<T> out =
       BlockMatrix<T>::with_unset_pattern(a.rows(), a.columns(), Symmetry::none, std::move(first), std::move(column));
-  const T sign = T(mirror_sign(a.symmetry()));
   team_for_uneven(out.rows().count(), [&](std::int32_t i) {
     for (std::int64_t slot = out.begin(i); slot < out.end(i); ++slot) {
       const std::int32_t j = out.column(slot);
@@ -307,6 +332,7 @@ double trace(const BlockMatrix<T>& a) {
     if (slot < 0) continue;
     for (std::int64_t p = 0; p < a.rows().size(i); ++p) sum += double(a.block(slot)[p * (a.rows().size(i) + 1)]);
   }
+  sum_over_ranks(a, &sum, 1);
   return sum;
 }
 
@@ -334,6 +360,7 @@ std::vector<double> row_dots(const BlockMatrix<T>& a, const BlockMatrix<T>& b) {
     out[std::size_t(i)] += shared[std::size_t(slot)];
     if (a.symmetry() != Symmetry::none && i != j) out[std::size_t(j)] += shared[std::size_t(slot)];
   });
+  sum_over_ranks(a, out.data(), out.size());
   return out;
 }
 
@@ -362,6 +389,7 @@ double max_norm(const BlockMatrix<T>& a) {
     if (!(std::abs(double(number)) <= largest)) largest = std::abs(double(number));
     if (std::isnan(largest)) break;
   }
+  if (a.grid()) a.grid()->ranks().maximum(&largest, 1);
   return largest;
 }
 
@@ -388,6 +416,8 @@ Interval gershgorin(const BlockMatrix<T>& a) {
       radius[std::size_t(p)] += std::abs(number);
     }
   });
+  sum_over_ranks(a, centre.data(), n);
+  sum_over_ranks(a, radius.data(), n);
   if (n == 0) return {};
   Interval all{centre[0] - radius[0], centre[0] + radius[0]};
   for (std::size_t p = 1; p < n; ++p) {
@@ -401,6 +431,7 @@ template <class T>
 double row_sum_norm(const BlockMatrix<T>& a) {
   std::vector<double> sums(std::size_t(a.rows().total()));
   for_each_element(a, [&](std::int64_t p, std::int64_t, double number) { sums[std::size_t(p)] += std::abs(number); });
+  sum_over_ranks(a, sums.data(), sums.size());
   return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
 }
 
@@ -409,14 +440,12 @@ Filtered filter(BlockMatrix<T>& a, double eps) {
   const std::vector<double> norms = block_norms(a);
   std::vector<std::int64_t> first{0}, source;
   std::vector<std::int32_t> column;
-  Filtered out;
   double squares = 0;
   for (std::int32_t i = 0; i < a.rows().count(); ++i) {
     for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
       const double norm = norms[std::size_t(slot)];
       if (norm < eps) {
         squares += weight(a, i, a.column(slot)) * norm * norm;
-        ++out.blocks;
       } else {
         column.push_back(a.column(slot));
         source.push_back(slot);
@@ -424,8 +453,11 @@ Filtered filter(BlockMatrix<T>& a, double eps) {
     }
     first.push_back(std::int64_t(column.size()));
   }
-  out.norm = std::sqrt(squares);
-  if (out.blocks == 0) return out;
+  const std::int64_t here = a.block_count() - std::int64_t(column.size());
+  double sums[] = {squares, double(here)};
+  sum_over_ranks(a, sums, 2);
+  const Filtered out{std::sqrt(sums[0]), std::int64_t(sums[1])};
+  if (here == 0) return out;
   BlockMatrix<T> kept =
       BlockMatrix<T>::with_unset_pattern(a.rows(), a.columns(), a.symmetry(), std::move(first), std::move(column));
   team_for_uneven(kept.rows().count(), [&](std::int32_t i) {
@@ -437,17 +469,28 @@ Filtered filter(BlockMatrix<T>& a, double eps) {
   return out;
 }
 
+/// Says which element of A is the first that is not finite here; empty where all are.
+template <class T>
+std::string first_not_finite(const BlockMatrix<T>& a) {
+  for (std::int32_t i = 0; i < a.rows().count(); ++i) {
+    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
+      const std::int32_t j = a.column(slot);
+      for (std::int64_t k = 0; k < numbers(a, i, j); ++k) {
+        const T number = a.block(slot)[k];
+        if (std::isfinite(double(number))) continue;
+        return fmt::format("element [{}, {}] is {}: it must be finite", a.rows().offset(i) + k / a.columns().size(j),
+                           a.columns().offset(j) + k % a.columns().size(j), number);
+      }
+    }
+  }
+  return {};
+}
+
 template <class T>
 void require_finite(const BlockMatrix<T>& a, const std::string& name) {
-  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    for (std::int64_t k = 0; k < numbers(a, i, j); ++k) {
-      const T number = a.block(slot)[k];
-      if (std::isfinite(double(number))) continue;
-      throw Error(ErrorCode::numerical, fmt::format("{}: element [{}, {}] is {}: it must be finite", name,
-                                                    a.rows().offset(i) + k / a.columns().size(j),
-                                                    a.columns().offset(j) + k % a.columns().size(j), number));
-    }
-  });
+  std::string found = first_not_finite(a);
+  if (a.grid()) found = first_reason(a.grid()->ranks(), found);
+  if (!found.empty()) throw Error(ErrorCode::numerical, name + ": " + found);
 }
 
 #define QUADRILLE_BLOCK_ALGEBRA(T)                                                     \

@@ -1,5 +1,7 @@
 // What is done with block-sparse matrices short of multiplying them. Sums are in double and by rows of blocks in
-// ascending order: the same bits for any number of threads.
+// ascending order: the same bits for any number of threads. On a grid of ranks all calls but scale(), block_norms() and
+// the changes of precision are collective, and what they give is that of the whole matrix: ranks' sums are added in the
+// order of ranks, the same bits in every run on a grid.
 #pragma once
 
 #include "modules/block_dft/block_matrix.h"
@@ -61,7 +63,7 @@ double frobenius_norm(const BlockMatrix<T>& a);
 template <class T>
 double max_norm(const BlockMatrix<T>& a);
 
-/// The Frobenius norm of each stored block, by slot.
+/// The Frobenius norm of each block that is stored here, by slot.
 template <class T>
 std::vector<double> block_norms(const BlockMatrix<T>& a);
 

@@ -12,12 +12,7 @@ namespace quadrille::block_dft {
 
 template <class T>
 BlockMatrix<T>::BlockMatrix(BlockSizes rows, BlockSizes columns, Symmetry symmetry)
-    : rows_(std::move(rows)),
-      columns_(std::move(columns)),
-      symmetry_(symmetry),
-      first_(std::size_t(rows_.count()) + 1) {
-  if (symmetry_ != Symmetry::none) require_same(rows_, columns_, "rows and columns of a symmetric matrix");
-}
+    : BlockPattern(std::move(rows), std::move(columns), symmetry) {}
 
 template <class T>
 BlockMatrix<T> BlockMatrix<T>::with_pattern(BlockSizes rows, BlockSizes columns, Symmetry symmetry,
@@ -46,30 +41,13 @@ BlockMatrix<T> BlockMatrix<T>::with_unset_pattern(BlockSizes rows, BlockSizes co
 }
 
 template <class T>
-void BlockMatrix<T>::require_place(std::int32_t i, std::int32_t j) const {
-  if (i >= 0 && i < rows_.count() && j >= 0 && j < columns_.count()) return;
-  throw Error(ErrorCode::invalid_input, fmt::format("block ({}, {}) is outside a matrix of {} x {} blocks", i, j,
-                                                    rows_.count(), columns_.count()));
-}
-
-template <class T>
-std::int64_t BlockMatrix<T>::lower_slot(std::int32_t i, std::int32_t j) const {
-  return std::lower_bound(column_.begin() + begin(i), column_.begin() + end(i), j) - column_.begin();
-}
-
-template <class T>
-std::int64_t BlockMatrix<T>::find(std::int32_t i, std::int32_t j) const {
-  const std::int64_t slot = lower_slot(i, j);
-  return slot < end(i) && column(slot) == j ? slot : -1;
-}
-
-template <class T>
 void BlockMatrix<T>::reserve(std::span<const BlockPlace> places) {
   std::vector<BlockPlace> all;
   all.reserve(places.size() + column_.size());
   for (BlockPlace place : places) {
     require_place(place.row, place.column);
     if (symmetry_ != Symmetry::none && place.row > place.column) std::swap(place.row, place.column);
+    require_own(place.row, place.column);
     if (find(place.row, place.column) < 0) all.push_back(place);
   }
   if (all.empty()) return;
@@ -111,6 +89,7 @@ void BlockMatrix<T>::put(std::int32_t i, std::int32_t j, std::span<const T> give
     std::swap(i, j);
     given = mirror;
   }
+  require_own(i, j);
   std::int64_t slot = find(i, j);
   if (slot < 0) {
     slot = lower_slot(i, j);
@@ -145,8 +124,10 @@ double BlockMatrix<T>::occupation() const {
   if (symmetry_ != Symmetry::none) {
     for_each([&](std::int32_t i, std::int32_t j, std::int64_t) { twice += i == j ? 0 : double(numbers(i, j)); });
   }
+  double whole = double(stored()) + twice;
+  if (grid()) grid()->ranks().sum(&whole, 1);
   const double all = double(rows_.total()) * double(columns_.total());
-  return all == 0 ? 0 : (double(stored()) + twice) / all;
+  return all == 0 ? 0 : whole / all;
 }
 
 template <class T>
@@ -198,7 +179,7 @@ BlockMatrix<T> BlockMatrix<T>::from_dense(std::span<const T> dense, BlockSizes r
   };
   for (std::int32_t i = 0; i < rows.count(); ++i) {
     for (std::int32_t j = symmetry == Symmetry::none ? 0 : i; j < columns.count(); ++j) {
-      if (!(copy(i, j, nullptr) <= eps)) column.push_back(j);
+      if (shape.owns(i, j) && !(copy(i, j, nullptr) <= eps)) column.push_back(j);
     }
     first.push_back(std::int64_t(column.size()));
   }

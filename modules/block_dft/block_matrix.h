@@ -1,11 +1,12 @@
 // Block-sparse matrices: blocked compressed sparse rows with given block sizes of rows and columns.
 //
 // A block is stored whole, row by row; blocks that are not stored are zero. A symmetric or antisymmetric matrix stores
-// the blocks (i, j) with j >= i only; its diagonal blocks are whole and (anti)symmetric themselves.
+// the blocks (i, j) with j >= i only; its diagonal blocks are whole and (anti)symmetric themselves. On a grid of ranks
+// each stores its own blocks (block_pattern.h).
 #pragma once
 
 #include "core/system/aligned_memory.h"
-#include "modules/block_dft/block_sizes.h"
+#include "modules/block_dft/block_pattern.h"
 
 #include <cstddef>
 #include <new>
@@ -14,8 +15,6 @@
 #include <vector>
 
 namespace quadrille::block_dft {
-
-enum class Symmetry { none, symmetric, antisymmetric };
 
 /// Leaves new numbers of a vector as they lie in memory: who makes them writes them first.
 template <class T>
@@ -37,61 +36,38 @@ struct UnsetAllocator : AlignedAllocator<T> {
   }
 };
 
-/// The place of a block.
-struct BlockPlace {
-  std::int32_t row, column;
-  auto operator<=>(const BlockPlace&) const = default;
-};
-
 /// T is double or float.
 template <class T>
-class QUADRILLE_API BlockMatrix {
+class QUADRILLE_API BlockMatrix : public BlockPattern {
  public:
   BlockMatrix() = default;
   /// A matrix of zeros, without blocks. Errors: ErrorCode::invalid_input for a symmetry whose rows and columns are cut
   /// differently.
   BlockMatrix(BlockSizes rows, BlockSizes columns, Symmetry symmetry = Symmetry::none);
 
-  const BlockSizes& rows() const { return rows_; }
-  const BlockSizes& columns() const { return columns_; }
-  Symmetry symmetry() const { return symmetry_; }
-
   /// Makes sure that there are blocks at these places (with a symmetry, at (j, i) for i > j); new ones are zero. Blocks
-  /// that are there stay, but may move in memory. Errors: ErrorCode::invalid_input for a place outside of the matrix.
+  /// that are there stay, but may move in memory. Errors: ErrorCode::invalid_input for a place outside of the matrix,
+  /// or, on a grid, of another rank: as of put().
   void reserve(std::span<const BlockPlace> places);
   /// Replaces the block (i, j) by rows(i) x columns(j) numbers, row by row, or adds them to it. A block that is not
   /// there is made, which costs as many moves as there are blocks: reserve() many at once. With a symmetry (i, j), i >
   /// j, sets (j, i); a diagonal block must be (anti)symmetric to the last bit. Errors: ErrorCode::invalid_input.
   void put(std::int32_t i, std::int32_t j, std::span<const T> block, bool add = false);
-  /// A copy of the block (i, j), row by row, made by symmetry where it is; empty where there is no block.
+  /// A copy of the block (i, j), row by row, made by symmetry where it is; empty where there is no block, or none here.
   std::vector<T> get(std::int32_t i, std::int32_t j) const;
 
-  // Iteration over what is stored: slots [begin(i), end(i)) are the blocks of row i in ascending column.
-  std::int64_t block_count() const { return std::int64_t(column_.size()); }
-  std::int64_t begin(std::int32_t row) const { return first_[std::size_t(row)]; }
-  std::int64_t end(std::int32_t row) const { return first_[std::size_t(row) + 1]; }
-  std::int32_t column(std::int64_t slot) const { return column_[std::size_t(slot)]; }
   /// Where a block begins in data().
   std::int64_t offset(std::int64_t slot) const { return at_[std::size_t(slot)]; }
   T* block(std::int64_t slot) { return data_.data() + offset(slot); }
   const T* block(std::int64_t slot) const { return data_.data() + offset(slot); }
-  /// The first slot of row i with a column of at least j; end(i) where there is none.
-  std::int64_t lower_slot(std::int32_t i, std::int32_t j) const;
-  /// The slot of a stored block, -1 where there is none.
-  std::int64_t find(std::int32_t i, std::int32_t j) const;
-  /// body(i, j, slot) for each stored block, by rows.
-  template <class Body>
-  void for_each(Body&& body) const {
-    for (std::int32_t i = 0; i < rows_.count(); ++i) {
-      for (std::int64_t slot = begin(i); slot < end(i); ++slot) body(i, column(slot), slot);
-    }
-  }
 
-  /// Numbers that are stored; their share of those that could be.
+  /// Numbers that are stored here.
   std::int64_t stored() const { return std::int64_t(data_.size()); }
+  /// The share of the numbers of all ranks in those that could be. Collective.
   double occupation() const;
-  /// Of numbers and index.
+  /// Of numbers and index, here.
   std::int64_t bytes() const;
+  std::span<T> data() { return data_; }
   std::span<const T> data() const { return data_; }
 
   /// A matrix with zero blocks at these places: row i has the columns [first[i], first[i + 1]) of `column`, ascending.
@@ -101,23 +77,15 @@ class QUADRILLE_API BlockMatrix {
   static BlockMatrix with_unset_pattern(BlockSizes rows, BlockSizes columns, Symmetry symmetry,
                                         std::vector<std::int64_t> first, std::vector<std::int32_t> column);
 
-  /// Row-major rows().total() x columns().total(). from_dense leaves out blocks whose Frobenius norm is at most `eps`;
-  /// with a symmetry it reads the blocks (i, j), j >= i, and takes diagonal blocks as (D +- D^T) / 2.
+  /// Row-major rows().total() x columns().total(), of this rank's blocks. from_dense leaves out blocks whose Frobenius
+  /// norm is at most `eps`; with a symmetry it reads the blocks (i, j), j >= i, and takes diagonal blocks as (D +- D^T)
+  /// / 2.
   std::vector<T> to_dense() const;
   static BlockMatrix from_dense(std::span<const T> dense, BlockSizes rows, BlockSizes columns,
                                 Symmetry symmetry = Symmetry::none, double eps = 0);
 
  private:
-  void require_place(std::int32_t i, std::int32_t j) const;
-  std::size_t numbers(std::int32_t i, std::int32_t j) const {
-    return std::size_t(rows_.size(i)) * std::size_t(columns_.size(j));
-  }
-
-  BlockSizes rows_, columns_;
-  Symmetry symmetry_ = Symmetry::none;
-  std::vector<std::int64_t> first_{0};  // [row block + 1]
-  std::vector<std::int32_t> column_;    // [slot]
-  std::vector<std::int64_t> at_;        // [slot]
+  std::vector<std::int64_t> at_;  // [slot]
   std::vector<T, UnsetAllocator<T>> data_;
 };
 

@@ -48,9 +48,8 @@ struct RowPattern {
   double flops = 0, single_flops = 0, skipped_squares = 0, rounding_squares = 0;
 };
 
-template <class T>
-void search_products(const FilteredProduct<T>& product, bool retain, std::int32_t i, RowSearch& row, RowPattern& out) {
-  const BlockMatrix<T>&a = product.a, &b = product.b;
+void search_products(const ProductFilter& product, bool retain, std::int32_t i, RowSearch& row, RowPattern& out) {
+  const BlockPattern &a = product.a, &b = product.b;
   for (std::int64_t a_slot = a.begin(i); a_slot < a.end(i); ++a_slot) {
     const std::int32_t k = a.column(a_slot);
     const double work = 2.0 * a.rows().size(i) * a.columns().size(k);
@@ -80,8 +79,7 @@ void search_products(const FilteredProduct<T>& product, bool retain, std::int32_
   }
 }
 
-template <class T>
-RowPattern search_row(const FilteredProduct<T>& product, const BlockMatrix<T>* old, bool retain, std::int32_t i,
+RowPattern search_row(const ProductFilter& product, const BlockPattern* old, bool retain, std::int32_t i,
                       RowSearch& row) {
   RowPattern out;
   if (old != nullptr) {
@@ -107,8 +105,7 @@ RowPattern search_row(const FilteredProduct<T>& product, const BlockMatrix<T>* o
 
 }  // namespace
 
-template <class T>
-ProductPattern find_pattern(const FilteredProduct<T>& product, const BlockMatrix<T>* old, bool retain) {
+ProductPattern find_pattern(const ProductFilter& product, const BlockPattern* old, bool retain) {
   const std::int32_t rows = product.a.rows().count();
   std::vector<RowPattern> found(static_cast<std::size_t>(rows));
   team_for_with(
@@ -117,7 +114,6 @@ ProductPattern find_pattern(const FilteredProduct<T>& product, const BlockMatrix
         found[std::size_t(i)] = search_row(product, old, retain, std::int32_t(i), row);
       });
   ProductPattern out;
-  double skipped = 0, rounding = 0;
   for (const RowPattern& row : found) {
     out.column.insert(out.column.end(), row.columns.begin(), row.columns.end());
     out.first.push_back(std::int64_t(out.column.size()));
@@ -126,11 +122,9 @@ ProductPattern find_pattern(const FilteredProduct<T>& product, const BlockMatrix
     out.single_products += row.single_products;
     out.flops += row.flops;
     out.single_flops += row.single_flops;
-    skipped += row.skipped_squares;
-    rounding += row.rounding_squares;
+    out.skipped_squares += row.skipped_squares;
+    out.rounding_squares += row.rounding_squares;
   }
-  out.skipped_bound = std::sqrt(skipped);
-  out.rounding_bound = std::sqrt(rounding);
   return out;
 }
 
@@ -164,10 +158,10 @@ void CsrLevel<T>::multiply(const Cuboid& part) {
     const std::int64_t c_begin = whole ? c_.begin(i) : c_.lower_slot(i, part.j0);
     const std::int64_t c_end = whole ? c_.end(i) : c_.lower_slot(i, part.j1);
     if (c_begin == c_end) continue;
-    if (part.k0 == 0) begin_row(i, c_begin, c_end);
+    if (part.k0 == 0 && beginning_.sets) begin_row(i, c_begin, c_end);
     look_at_row(i, part, c_begin, c_end);
     push_runs(i, c_begin, c_end, next_, stack_);
-    if (product_.mixes()) push_runs(i, c_begin, c_end, next_single_, single_stack_);
+    if (product_.filter.mixes()) push_runs(i, c_begin, c_end, next_single_, single_stack_);
     push_factors(i, part);
     if (stack_.factors.size() + single_stack_.factors.size() >= stack_length) flush();
   }
@@ -202,7 +196,7 @@ void CsrLevel<T>::look_at_row(std::int32_t i, const Cuboid& part, std::int64_t c
   const BlockMatrix<T>&a = product_.a, &b = product_.b;
   targets_.clear();
   next_.assign(std::size_t(c_end - c_begin) + 1, 0);
-  if (product_.mixes()) next_single_.assign(std::size_t(c_end - c_begin) + 1, 0);
+  if (product_.filter.mixes()) next_single_.assign(std::size_t(c_end - c_begin) + 1, 0);
   for (std::int64_t slot = c_begin; slot < c_end; ++slot) {
     target_of_[std::size_t(c_.column(slot))] = std::int32_t(slot - c_begin);
   }
@@ -211,7 +205,7 @@ void CsrLevel<T>::look_at_row(std::int32_t i, const Cuboid& part, std::int64_t c
     const std::size_t k = std::size_t(a.column(a_slot) - part.k0);
     for (std::int64_t b_slot = b_begin_[k]; b_slot < b_end_[k]; ++b_slot) {
       std::int32_t target = target_of_[std::size_t(b.column(b_slot))];
-      const Fate fate = target < 0 ? Fate::skipped : product_.fate(i, a_slot, b_slot);
+      const Fate fate = target < 0 ? Fate::skipped : product_.filter.fate(i, a_slot, b_slot);
       if (fate == Fate::full) ++next_[std::size_t(target) + 1];
       if (fate == Fate::single) ++next_single_[std::size_t(target) + 1];
       if (fate == Fate::skipped) target = left_out;
@@ -295,8 +289,6 @@ void CsrLevel<T>::flush_single() {
   single_targets_.clear();
 }
 
-template ProductPattern find_pattern(const FilteredProduct<double>&, const BlockMatrix<double>*, bool);
-template ProductPattern find_pattern(const FilteredProduct<float>&, const BlockMatrix<float>*, bool);
 template struct Beginning<double>;
 template struct Beginning<float>;
 template class CsrLevel<double>;

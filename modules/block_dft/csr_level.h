@@ -12,17 +12,16 @@ namespace quadrille::block_dft {
 /// What becomes of a product of two blocks.
 enum class Fate { skipped, single, full };
 
-/// A product without transposes and symmetries. Norms are by slot; a product of row i is skipped when norm(A) norm(B) <
-/// skip_below[i], and done in single precision when it is below single_below[i]. Without norms nothing is either.
-template <class T>
-struct FilteredProduct {
-  const BlockMatrix<T>& a;
-  const BlockMatrix<T>& b;
+/// Which products of a product without transposes and symmetries are done. Norms are by slot; a product of row i is
+/// skipped when norm(A) norm(B) < skip_below[i], and done in single precision when it is below single_below[i]. Without
+/// norms nothing is either.
+struct ProductFilter {
+  const BlockPattern& a;
+  const BlockPattern& b;
   bool upper;                                        ///< only blocks of C on and above the diagonal
   std::vector<double> a_norms{}, b_norms{};          ///< empty: all products are full
   std::vector<double> skip_below{}, single_below{};  ///< [row]; the latter empty: none in single precision
   std::vector<double> rounding{};                    ///< [row]: of norm(A) norm(B), what single precision may lose
-  BlockMatrix<float> a_single{}, b_single{};         ///< the same in single precision
 
   bool filters() const { return !a_norms.empty(); }
   bool mixes() const { return !single_below.empty(); }
@@ -44,25 +43,34 @@ struct FilteredProduct {
   }
 };
 
+/// The factors, whose places are those of the filter.
+template <class T>
+struct FilteredProduct {
+  const BlockMatrix<T>& a;
+  const BlockMatrix<T>& b;
+  const ProductFilter& filter;
+  BlockMatrix<float> a_single{}, b_single{};  ///< the same in single precision, where the filter mixes
+};
+
 /// The places of C that products lead to, and what is skipped on the way.
 struct ProductPattern {
   std::vector<std::int64_t> first{0};  ///< [row + 1]
   std::vector<std::int32_t> column;
   std::int64_t products = 0, skipped = 0, single_products = 0;
   double flops = 0, single_flops = 0;
-  /// The Frobenius norm of all that is skipped is at most this: the root of the sum over blocks of C of (the sum of
+  /// The square of the Frobenius norm of all that is skipped is at most this: the sum over blocks of C of (the sum of
   /// norm(A) norm(B) of their skipped products)^2; the same of what single precision may lose.
-  double skipped_bound = 0, rounding_bound = 0;
+  double skipped_squares = 0, rounding_squares = 0;
 };
 
 /// `old`: places that C has beside those of products. With `retain` it has no others, and products that lead elsewhere
 /// count neither as done nor as skipped.
-template <class T>
-ProductPattern find_pattern(const FilteredProduct<T>& product, const BlockMatrix<T>* old, bool retain);
+ProductPattern find_pattern(const ProductFilter& product, const BlockPattern* old, bool retain);
 
 /// What blocks of C begin with.
 template <class T>
 struct Beginning {
+  bool sets = true;  ///< false: what they have already
   T beta = 0;
   const BlockMatrix<T>* c = nullptr;  ///< beta times its blocks; null: zero
 

@@ -1,6 +1,7 @@
 // The dense path: all eigenvectors by LAPACK, a part of OpenBLAS.
 #include "core/error.h"
 #include "core/system/memory.h"
+#include "modules/block_dft/block_exchange.h"
 #include "modules/block_dft/density.h"
 #include "modules/mgemm/blas.h"
 
@@ -13,9 +14,10 @@ extern "C" void dsygvd_(const int* itype, const char* jobz, const char* uplo, co
                         const int* liwork, int* info);
 
 namespace quadrille::block_dft {
+namespace {
 
-DenseDensity<BlockMatrix<double>> dense_density(const BlockMatrix<double>& h, const BlockMatrix<double>& s,
-                                                const CountOccupied& occupied) {
+DenseDensity<BlockMatrix<double>> dense_on_one_rank(const BlockMatrix<double>& h, const BlockMatrix<double>& s,
+                                                    const CountOccupied& occupied) {
   const int n = int(h.rows().total());
   require_memory(6.0 * double(n) * n * sizeof(double), fmt::format("all eigenvectors of {} orbitals", n));
   DenseDensity<BlockMatrix<double>> out{std::vector<double>(std::size_t(n)), {}};
@@ -43,6 +45,22 @@ DenseDensity<BlockMatrix<double>> dense_density(const BlockMatrix<double>& h, co
   metric.assign(metric.size(), 0.0);
   mgemm::shared_product(1.0, c, c.transposed(), 0.0, DenseView<double>{metric.data(), n, n, n, false});
   out.p = BlockMatrix<double>::from_dense(metric, h.rows(), h.columns(), Symmetry::symmetric);
+  return out;
+}
+
+}  // namespace
+
+DenseDensity<BlockMatrix<double>> dense_density(const BlockMatrix<double>& h, const BlockMatrix<double>& s,
+                                                const CountOccupied& occupied) {
+  if (!h.grid()) return dense_on_one_rank(h, s, occupied);
+  const BlockMatrix<double> whole_h = collected(h), whole_s = collected(s);
+  DenseDensity<BlockMatrix<double>> out{std::vector<double>(std::size_t(h.rows().total())), {}};
+  out.p = made_on_first(h.rows(), Symmetry::symmetric, [&](const BlockSizes&) {
+    DenseDensity<BlockMatrix<double>> dense = dense_on_one_rank(whole_h, whole_s, occupied);
+    out.eigenvalues = std::move(dense.eigenvalues);
+    return std::move(dense.p);
+  });
+  h.grid()->ranks().broadcast(out.eigenvalues.data(), out.eigenvalues.size() * sizeof(double), 0);
   return out;
 }
 

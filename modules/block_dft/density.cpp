@@ -131,7 +131,9 @@ class Orthogonal {
     if (function.progress) function.progress(report.iterations, report.residual);
     const double x2 = trace(square), x3 = dot(square, x), x4 = dot(square, square);
     const double of_f = 4 * x3 - 3 * x4, of_g = x2 - 2 * x3 + x4;
-    const double gamma = of_g > 0 ? (electrons - of_f) / of_g : 0;
+    double gamma = of_g > 0 ? (electrons - of_f) / of_g : 0;
+    // The last step is one of fourth order: X^2 alone would double the errors of occupied levels.
+    if (report.converged) gamma = std::clamp(gamma, 0.0, largest_gamma);
     if (gamma > largest_gamma) {
       scale(x, 2.0);
       add(1.0, x, -1.0, square);

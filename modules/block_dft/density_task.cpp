@@ -126,6 +126,7 @@ const quadrille_parameter density_parameters[density_parameter_count] = {
     matrix_input::mixed,
     matrix_input::check,
     matrix_input::check_eps,
+    matrix_input::grid,
     boolean("compare",
             "compute the error of the energy compared with all eigenvectors, by method dense, for small matrices",
             "false")};
@@ -144,7 +145,7 @@ void check_density_task(const TaskContext& context) {
 
 void run_density(const TaskContext& context) {
   check_density_task(context);
-  const BlockSizes sizes = sizes_of(context);
+  const BlockSizes sizes = shared_sizes(context);
   const BlockMatrix<double> h = matrix_of(context, "hamiltonian", sizes), s = matrix_of(context, "overlap", sizes);
   if (on_gpu(context)) return run_with(context, DeviceMatrix(h), DeviceMatrix(s));
   run_with(context, h, s);

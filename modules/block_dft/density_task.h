@@ -7,7 +7,7 @@
 
 namespace quadrille::block_dft {
 
-constexpr std::size_t density_parameter_count = 14;
+constexpr std::size_t density_parameter_count = 15;
 extern const quadrille_parameter density_parameters[density_parameter_count];
 
 void check_density_task(const TaskContext& context);

@@ -1,8 +1,10 @@
 #include "modules/block_dft/matrix_files.h"
 
+#include "core/comm/agreement.h"
 #include "core/error.h"
 #include "core/system/atomic_file.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/block_exchange.h"
 #include "modules/hdf5_file.h"
 
 #include <fmt/format.h>
@@ -325,6 +327,23 @@ void write_elsi(const std::string& path, const Matrix& a, double electrons) {
   target.commit();
 }
 
+Matrix read_on_one_rank(const std::string& path, const std::string& dataset, const BlockSizes& sizes) {
+  const Format format = format_of(path);
+  const auto require_size = [&](std::int64_t n) {
+    if (n == sizes.total()) return;
+    fail(path,
+         fmt::format("has {} rows, but the sizes of the {} blocks add up to {}", n, sizes.count(), sizes.total()));
+  };
+  if (format == Format::hdf5) {
+    require_size(read_matrix_size(path, dataset));
+    const Hdf5Array array = Hdf5Reader(path).read(dataset, 2);
+    return symmetric_half(path, Matrix::from_dense(array.data, sizes, sizes));
+  }
+  const Elements elements = format == Format::elsi ? ElsiReader(path).read_all() : Cp2kElements(path).read(format);
+  require_size(elements.n);
+  return symmetric_half(path, blocks_of(elements, sizes));
+}
+
 /// Numbers between white space and commas.
 template <class T, class Good>
 std::vector<T> read_text(const std::string& path, Good good, const std::string& complaint) {
@@ -376,25 +395,17 @@ std::int64_t read_matrix_size(const std::string& path, const std::string& datase
 }
 
 Matrix read_symmetric(const std::string& path, const std::string& dataset, const BlockSizes& sizes) {
-  const Format format = format_of(path);
-  const auto require_size = [&](std::int64_t n) {
-    if (n == sizes.total()) return;
-    fail(path,
-         fmt::format("has {} rows, but the sizes of the {} blocks add up to {}", n, sizes.count(), sizes.total()));
-  };
-  if (format == Format::hdf5) {
-    require_size(read_matrix_size(path, dataset));
-    const Hdf5Array array = Hdf5Reader(path).read(dataset, 2);
-    return symmetric_half(path, Matrix::from_dense(array.data, sizes, sizes));
-  }
-  const Elements elements = format == Format::elsi ? ElsiReader(path).read_all() : Cp2kElements(path).read(format);
-  require_size(elements.n);
-  return symmetric_half(path, blocks_of(elements, sizes));
+  return made_on_first(sizes, Symmetry::symmetric,
+                       [&](const BlockSizes& alone) { return read_on_one_rank(path, dataset, alone); });
 }
 
 void write_symmetric(const std::string& path, const std::string& dataset, const Matrix& a, double electrons) {
-  if (path.ends_with(".csc")) return write_elsi(path, a, electrons);
-  write_hdf5(path, dataset, {{a.rows().total(), a.columns().total()}, a.to_dense()});
+  const Matrix whole = collected(a);
+  const auto write = [&] {
+    if (path.ends_with(".csc")) return write_elsi(path, whole, electrons);
+    write_hdf5(path, dataset, {{whole.rows().total(), whole.columns().total()}, whole.to_dense()});
+  };
+  a.grid() ? on_first_rank(a.grid()->ranks(), write) : write();
 }
 
 }  // namespace quadrille::block_dft

@@ -22,11 +22,12 @@ std::int64_t read_matrix_size(const std::string& path, const std::string& datase
 /// A symmetric matrix, as (A + A^T) / 2 where elements differ by rounding. Blocks that hold no element, or zeros only,
 /// are left out. Errors: ErrorCode::file for files that are damaged or cut short, and for another size than that of the
 /// blocks; ErrorCode::invalid_input for a matrix whose elements differ from those of its transpose by more than 1e-8 of
-/// the largest; ErrorCode::numerical for elements that are not finite. All name the place.
+/// the largest; ErrorCode::numerical for elements that are not finite. All name the place. On a grid, that of `sizes`,
+/// rank 0 reads and the others are sent their blocks; collective.
 BlockMatrix<double> read_symmetric(const std::string& path, const std::string& dataset, const BlockSizes& sizes);
 
 /// ELSI CSC for a name that ends in ".csc" (elements that are not 0), otherwise a dense matrix in HDF5. Whole or not at
-/// all. `electrons` is written into the head of ELSI's files.
+/// all. `electrons` is written into the head of ELSI's files. On a grid rank 0 writes the matrix of all; collective.
 void write_symmetric(const std::string& path, const std::string& dataset, const BlockMatrix<double>& a,
                      double electrons);
 

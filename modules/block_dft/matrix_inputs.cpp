@@ -19,6 +19,23 @@ BlockSizes sizes_of(const TaskContext& context) {
   return BlockSizes(std::move(sizes));
 }
 
+std::shared_ptr<const MatrixGrid> grid_of(const TaskContext& context) {
+  if (context.ranks().size() > 1 && context.backend() != "cpu") {
+    TaskContext::fail(QUADRILLE_UNSUPPORTED,
+                      "several ranks share block-sparse matrices on CPUs only in this version: choose the backend cpu");
+  }
+  if (!context.has("grid.rows")) return MatrixGrid::over(context.ranks());
+  try {
+    return MatrixGrid::over(context.ranks(), int(context.integer("grid.rows")), int(context.integer("grid.columns")));
+  } catch (const Error& error) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "grid");
+  }
+}
+
+BlockSizes shared_sizes(const TaskContext& context) {
+  return BlockSizes(of_first_rank<std::int32_t>(context, [&] { return sizes_of(context).sizes(); }), grid_of(context));
+}
+
 BlockMatrix<double> matrix_of(const TaskContext& context, const std::string& name, const BlockSizes& sizes) {
   if (!context.has(name + ".file")) return identity<double>(sizes);
   return read_symmetric(context.input_file(name + ".file"), context.text(name + ".dataset"), sizes);

@@ -1,12 +1,16 @@
 // What tasks with Hamiltonians and overlaps in files have in common: their parameters and how they are read.
 #pragma once
 
+#include "core/comm/agreement.h"
 #include "modules/block_dft/density.h"
 #include "modules/block_dft/device.h"
 #include "modules/parameters.h"
 #include "modules/task.h"
 
 #include <nlohmann/json.hpp>
+
+#include <cstring>
+#include <functional>
 
 namespace quadrille::block_dft {
 
@@ -51,10 +55,36 @@ constexpr quadrille_parameter check = parameter::boolean("check", "measure |PSPS
 constexpr quadrille_parameter check_eps = parameter::real(
     "check_eps", "eps for the products of the check; default: eps / 100", nullptr, parameter::at_least(0));
 
+inline constexpr quadrille_parameter grid_members[] = {
+    parameter::required(parameter::integer("rows", "rows of ranks", nullptr, parameter::within(1, 1e6))),
+    parameter::required(parameter::integer("columns", "columns of ranks", nullptr, parameter::within(1, 1e6)))};
+constexpr quadrille_parameter grid = parameter::group(
+    "grid", "on several ranks: the grid that they share matrices in; default: nearly a square", grid_members);
+
 }  // namespace matrix_input
+
+/// The job's ranks as the grid that the task asks for; null for one rank. Not while the task is checked. Fails where
+/// `grid` has another number of ranks.
+std::shared_ptr<const MatrixGrid> grid_of(const TaskContext& context);
+
+/// What `make` gives on rank 0, on all ranks; they fail together.
+template <class T>
+std::vector<T> of_first_rank(const TaskContext& context, const std::function<std::vector<T>()>& make) {
+  std::string bytes;
+  on_first_rank(context.ranks(), [&] {
+    const std::vector<T> made = make();
+    bytes.assign(reinterpret_cast<const char*>(made.data()), made.size() * sizeof(T));
+  });
+  bytes = share(context.ranks(), std::move(bytes));
+  std::vector<T> out(bytes.size() / sizeof(T));
+  std::memcpy(out.data(), bytes.data(), bytes.size());
+  return out;
+}
 
 /// Sizes of `blocks.file`, or as many of `blocks.size` as H has, the last one smaller where they do not add up.
 BlockSizes sizes_of(const TaskContext& context);
+/// The same on grid_of(), as rank 0 reads them.
+BlockSizes shared_sizes(const TaskContext& context);
 
 /// H or S by the name of its parameter; S is the identity where the job has none.
 BlockMatrix<double> matrix_of(const TaskContext& context, const std::string& name, const BlockSizes& sizes);

@@ -52,13 +52,14 @@ class Lattice {
 Matrix couplings(const ModelOptions& options, std::uint32_t which, double radius) {
   const std::int32_t atoms = options.sizes.count();
   const Lattice lattice(atoms);
+  const BlockPattern shape(options.sizes, options.sizes, Symmetry::symmetric);
   std::vector<std::int64_t> first{0};
   std::vector<std::int32_t> column;
   std::vector<double> size;
   for (std::int32_t i = 0; i < atoms; ++i) {
     std::vector<std::pair<std::int32_t, double>> near;
     lattice.for_each_near(i, options.cutoff, [&](std::int32_t j, double distance) {
-      if (j > i && j < atoms) near.emplace_back(j, std::exp(-options.decay * distance));
+      if (j > i && j < atoms && shape.owns(i, j)) near.emplace_back(j, std::exp(-options.decay * distance));
     });
     std::sort(near.begin(), near.end());
     for (const auto& [j, factor] : near) {
@@ -94,10 +95,11 @@ ModelSystem model_system(const ModelOptions& options) {
   add_identity(out.h, 0.0);
   for (std::int32_t i = 0; i < options.sizes.count(); ++i) {
     SiteRandom random(options.seed, RandomPurpose::RandomBlocks, i, of_levels);
-    double* block = out.h.block(out.h.find(i, i));
     const std::int32_t orbitals = options.sizes.size(i), below = (orbitals + 1) / 2;
+    const std::int64_t slot = out.h.find(i, i);
     for (std::int64_t p = 0; p < orbitals; ++p) {
-      block[p * (orbitals + 1)] = (p < below ? -1 : 1) + 0.2 * (random.uniform() - 0.5);
+      const double level = (p < below ? -1 : 1) + 0.2 * (random.uniform() - 0.5);
+      if (slot >= 0) out.h.block(slot)[p * (orbitals + 1)] = level;
     }
     out.electrons += below;
     out.neutral.push_back(below + options.polarity * (2 * random.uniform() - 1));

@@ -27,7 +27,8 @@ struct ModelOptions {
 /// an atom (b + 1) / 2, rounded down, have a level in [-1.1, -0.9], the others in [0.9, 1.1]. Elements between atoms
 /// are scaled so that, by Gershgorin, H of coupling 0.5 has no eigenvalue in (-0.4, 0.4) and those of S are in
 /// [0.6, 1.4]: so the number of eigenvalues of H c = e S c below 0 is known (Sylvester), and none is nearer to 0 than
-/// 0.28. With a coupling above 0.9 the gap is no longer certain.
+/// 0.28. With a coupling above 0.9 the gap is no longer certain. Ranks of a grid, that of the sizes, make their blocks
+/// of the same matrices; collective.
 ModelSystem model_system(const ModelOptions& options);
 
 }  // namespace quadrille::block_dft

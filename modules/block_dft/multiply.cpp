@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/system/team.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/cannon.h"
 #include "modules/block_dft/csr_level.h"
 #include "modules/mgemm/blas.h"
 #include "modules/take_turns.h"
@@ -11,7 +12,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
+#include <thread>
 #include <type_traits>
 
 namespace quadrille::block_dft {
@@ -48,45 +51,57 @@ void require_shapes(const BlockMatrix<T>& a, const BlockMatrix<T>& b, const Bloc
 }
 
 /// Sets what products have norms below.
-template <class T>
-void set_filter(FilteredProduct<T>& product, double alpha, const MultiplyOptions& options) {
-  const BlockMatrix<T>& a = product.a;
-  product.a_norms = block_norms(a);
-  product.b_norms = block_norms(product.b);
-  product.skip_below.resize(std::size_t(a.rows().count()));
+void set_filter(ProductFilter& filter, std::vector<double> a_norms, std::vector<double> b_norms, double alpha,
+                const MultiplyOptions& options) {
+  const BlockPattern& a = filter.a;
+  filter.a_norms = std::move(a_norms);
+  filter.b_norms = std::move(b_norms);
+  filter.skip_below.resize(std::size_t(a.rows().count()));
   for (std::int32_t i = 0; i < a.rows().count() && alpha != 0; ++i) {
     const std::int64_t blocks = std::max<std::int64_t>(1, a.end(i) - a.begin(i));
-    product.skip_below[std::size_t(i)] = options.eps / (std::abs(alpha) * double(blocks));
+    filter.skip_below[std::size_t(i)] = options.eps / (std::abs(alpha) * double(blocks));
   }
 }
 
 /// Sums of n products of numbers with unit roundoff u differ by at most n u / (1 - n u) of the sum of magnitudes
 /// (Higham, Accuracy and Stability, 3.1); two more are for rounding A and B. And | |A| |B| | <= |A| |B| in Frobenius
 /// norms.
-void set_single(FilteredProduct<double>& product) {
+void set_single(ProductFilter& filter) {
   constexpr double unit = 0x1p-24;
-  const BlockMatrix<double>& a = product.a;
-  product.single_below.resize(product.skip_below.size());
-  product.rounding.resize(product.skip_below.size());
+  const BlockPattern& a = filter.a;
+  filter.single_below.resize(filter.skip_below.size());
+  filter.rounding.resize(filter.skip_below.size());
   for (std::int32_t i = 0; i < a.rows().count(); ++i) {
     double length = 2;
     for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) length += a.columns().size(a.column(slot));
     if (length * unit >= 0.5) continue;
     const double rounding = length * unit / (1 - length * unit);
-    product.rounding[std::size_t(i)] = rounding;
-    product.single_below[std::size_t(i)] = product.skip_below[std::size_t(i)] / rounding;
+    filter.rounding[std::size_t(i)] = rounding;
+    filter.single_below[std::size_t(i)] = filter.skip_below[std::size_t(i)] / rounding;
   }
-  product.a_single = to_single(a);
-  product.b_single = to_single(product.b);
+}
+
+/// The same for panels of the factors: what is left out, and what is single, is decided by whole rows of A.
+template <class T>
+ProductFilter filter_of_panels(const ProductFilter& whole, const BlockMatrix<T>& a, const BlockMatrix<T>& b) {
+  ProductFilter out{a, b, whole.upper};
+  if (!whole.filters()) return out;
+  out.a_norms = block_norms(a);
+  out.b_norms = block_norms(b);
+  out.skip_below = whole.skip_below;
+  out.single_below = whole.single_below;
+  out.rounding = whole.rounding;
+  return out;
 }
 
 template <class T>
-FilteredProduct<T> filtered_product(const BlockMatrix<T>& a, const BlockMatrix<T>& b, double alpha, bool upper,
-                                    const MultiplyOptions& options) {
-  FilteredProduct<T> product{a, b, upper};
-  if (options.eps > 0) set_filter(product, alpha, options);
+FilteredProduct<T> filtered_product(const BlockMatrix<T>& a, const BlockMatrix<T>& b, const ProductFilter& filter) {
+  FilteredProduct<T> product{a, b, filter};
   if constexpr (std::is_same_v<T, double>) {
-    if (options.eps > 0 && options.mixed) set_single(product);
+    if (filter.mixes()) {
+      product.a_single = to_single(a);
+      product.b_single = to_single(b);
+    }
   }
   return product;
 }
@@ -105,22 +120,25 @@ ProductShape shape_of(const FilteredProduct<T>& product, const BlockMatrix<T>& s
           element_bytes(sizeof(T), a.stored(), a.rows(), a.columns()),
           element_bytes(sizeof(T), b.stored(), b.rows(), b.columns()),
           element_bytes(sizeof(T), sum.stored(), sum.rows(), sum.columns()),
-          product.upper};
+          product.filter.upper};
 }
 
 /// sum = what it begins with and all products at its places, whose numbers need not be set: threads share parts of C.
+/// This one calls push() between its parts.
 template <class T>
 void add_products(const FilteredProduct<T>& product, const Beginning<T>& beginning, double flops, BlockMatrix<T>& sum,
-                  const MultiplyOptions& options) {
+                  const MultiplyOptions& options, const std::function<void()>& push = {}) {
   constexpr double most_parts = 128, least_parts = 8, flops_of_a_part = 1e6, least_elements = 64 * 64;
   const ProductShape shape = shape_of(product, sum);
   const double wanted = std::clamp(flops / flops_of_a_part, least_parts, most_parts);
   const std::vector<Cuboid> parts = cut_result(shape, std::int64_t(wanted), least_elements);
   const mgemm::OneBlasThread one;
+  const std::thread::id caller = std::this_thread::get_id();
   team_for_with(
       std::int64_t(parts.size()), [&] { return CsrLevel<T>(product, beginning, sum, options.driver); },
       [&](CsrLevel<T>& level, std::int64_t n) {
         multrec(shape, parts[std::size_t(n)], options.cache_bytes, [&](const Cuboid& part) { level.multiply(part); });
+        if (push && std::this_thread::get_id() == caller) push();
       });
 }
 
@@ -135,7 +153,7 @@ bool dense_is_cheaper(const FilteredProduct<T>& product, const ProductPattern& p
   const double stored = double(product.a.stored() + product.b.stored() + sum.stored());
   if (copied > most_memory * stored) return false;
   const double sparse = pattern.flops + flops_of_a_product * double(pattern.products);
-  return (product.upper ? 1 : 2) * m * n * k + flops_of_an_element * (copied + m * n) < sparse;
+  return (product.filter.upper ? 1 : 2) * m * n * k + flops_of_an_element * (copied + m * n) < sparse;
 }
 
 /// The same as add_products.
@@ -189,6 +207,27 @@ void finish(T alpha, BlockMatrix<T>& sum, T beta, const BlockMatrix<T>& c, bool 
   }
 }
 
+/// What the symbolic phase and the filter say, of all ranks that share C.
+void set_report(MultiplyReport& report, const ProductPattern& pattern, const Filtered& filtered, double alpha,
+                const BlockPattern& c) {
+  double sums[] = {double(pattern.products),       double(pattern.skipped),  pattern.flops,
+                   pattern.skipped_squares,        pattern.rounding_squares, pattern.single_flops,
+                   double(pattern.single_products)};
+  if (c.grid()) c.grid()->ranks().sum(sums, std::size(sums));
+  report.products = std::int64_t(sums[0]);
+  report.skipped = std::int64_t(sums[1]);
+  report.flops = sums[2];
+  report.skipped_bound = std::abs(alpha) * std::sqrt(sums[3]);
+  if (!report.dense) {
+    report.rounding_bound = std::abs(alpha) * std::sqrt(sums[4]);
+    report.single_flops = sums[5];
+    report.single_products = std::int64_t(sums[6]);
+  }
+  report.filtered_blocks = filtered.blocks;
+  report.filtered_norm = filtered.norm;
+  report.bound = report.skipped_bound + report.rounding_bound + report.filtered_norm;
+}
+
 }  // namespace
 
 template <class T>
@@ -197,39 +236,45 @@ MultiplyReport multiply(T alpha, Transpose op_a, const BlockMatrix<T>& a, Transp
   const double began = now();
   const Operand<T> left(op_a, a), right(op_b, b);
   require_shapes(*left, *right, c, options.eps);
-  const FilteredProduct<T> product =
-      filtered_product(*left, *right, double(alpha), c.symmetry() != Symmetry::none, options);
+  std::optional<Cannon<T>> cannon;
+  if (c.grid()) cannon.emplace(*left, *right, options.panel_bytes);
+  const BlockPattern& a_places = cannon ? cannon->a().places : static_cast<const BlockPattern&>(*left);
+  const BlockPattern& b_places = cannon ? cannon->b().places : static_cast<const BlockPattern&>(*right);
+  ProductFilter which{a_places, b_places, c.symmetry() != Symmetry::none};
+  if (options.eps > 0) {
+    set_filter(which, cannon ? cannon->a().norms : block_norms(*left), cannon ? cannon->b().norms : block_norms(*right),
+               double(alpha), options);
+    if (options.mixed && std::is_same_v<T, double>) set_single(which);
+  }
   const bool keep = options.retain_sparsity || beta != T(0);
-  ProductPattern pattern = find_pattern(product, keep ? &c : nullptr, options.retain_sparsity);
+  ProductPattern pattern = find_pattern(which, keep ? &c : nullptr, options.retain_sparsity);
   BlockMatrix<T> sum = BlockMatrix<T>::with_unset_pattern(c.rows(), c.columns(), c.symmetry(), std::move(pattern.first),
                                                           std::move(pattern.column));
   MultiplyReport report;
   report.index_seconds = now() - began;
   const bool begun = alpha == T(1) && beta != T(0);
-  const Beginning<T> beginning{beta, begun ? &c : nullptr};
-  report.dense = options.driver == Driver::automatic && dense_is_cheaper(product, pattern, sum);
-  if (report.dense) {
-    add_dense_products(product, beginning, sum);
+  Beginning<T> beginning{true, beta, begun ? &c : nullptr};
+  if (cannon) {
+    report.exchange_seconds = cannon->for_each_step([&](const auto& a_panel, const auto& b_panel, const auto& push) {
+      const ProductFilter part = filter_of_panels(which, a_panel, b_panel);
+      add_products(filtered_product(a_panel, b_panel, part), beginning, pattern.flops / cannon->steps(), sum, options,
+                   push);
+      beginning.sets = false;
+    });
   } else {
-    add_products(product, beginning, pattern.flops, sum, options);
+    const FilteredProduct<T> product = filtered_product(*left, *right, which);
+    report.dense = options.driver == Driver::automatic && dense_is_cheaper(product, pattern, sum);
+    if (report.dense) {
+      add_dense_products(product, beginning, sum);
+    } else {
+      add_products(product, beginning, pattern.flops, sum, options);
+    }
   }
-  report.product_seconds = now() - began - report.index_seconds;
+  report.product_seconds = now() - began - report.index_seconds - report.exchange_seconds;
   finish(alpha, sum, beta, c, begun);
-  report.products = pattern.products;
-  report.skipped = pattern.skipped;
-  report.flops = pattern.flops;
-  report.skipped_bound = std::abs(double(alpha)) * pattern.skipped_bound;
-  if (!report.dense) {
-    report.single_products = pattern.single_products;
-    report.single_flops = pattern.single_flops;
-    report.rounding_bound = std::abs(double(alpha)) * pattern.rounding_bound;
-  }
-  if (!options.retain_sparsity && options.eps > 0) {
-    const Filtered filtered = filter(sum, options.eps);
-    report.filtered_blocks = filtered.blocks;
-    report.filtered_norm = filtered.norm;
-  }
-  report.bound = report.skipped_bound + report.rounding_bound + report.filtered_norm;
+  Filtered filtered;
+  if (!options.retain_sparsity && options.eps > 0) filtered = filter(sum, options.eps);
+  set_report(report, pattern, filtered, double(alpha), c);
   c = std::move(sum);
   report.seconds = now() - began;
   return report;

@@ -21,9 +21,10 @@ struct MultiplyOptions {
   bool mixed = false;
   Driver driver = Driver::automatic;
   double cache_bytes = 512 << 10;  ///< of A, B and C at the end of multrec
+  double panel_bytes = 0;          ///< of ranks: for panels of other ranks; 0: what half of the free memory allows
 };
 
-/// What a product did.
+/// What a product did, on a grid all ranks together; seconds are this rank's.
 struct MultiplyReport {
   std::int64_t products = 0, skipped = 0;  ///< of blocks
   double flops = 0;                        ///< 2 m n k of each product that was done
@@ -36,6 +37,7 @@ struct MultiplyReport {
   double bound = 0, skipped_bound = 0, rounding_bound = 0, filtered_norm = 0;
   bool dense = false;  ///< by OpenBLAS on whole matrices, as that was cheaper: at the places of C nothing was skipped
   double index_seconds = 0, product_seconds = 0, seconds = 0;  ///< finding C's places; products alone; all
+  double exchange_seconds = 0;                                 ///< making and awaiting panels of ranks
 };
 
 /// C = alpha op(A) op(B) + beta C; C's old blocks count with beta and retain_sparsity only. A and B may be the same
@@ -45,8 +47,12 @@ struct MultiplyReport {
 /// A C with a symmetry gets its upper blocks only, and diagonal ones as (D +- D^T) / 2: that op(A) op(B) has that
 /// symmetry is the caller's promise (powers and polynomials of one symmetric matrix have).
 ///
-/// Errors: ErrorCode::invalid_input for block sizes that do not match and an eps that is negative or not finite,
-/// ErrorCode::unsupported for memory that does not suffice.
+/// On a grid of ranks, which A, B and C share, the call is collective. Places, filter and bounds are those of one rank;
+/// products are added panel by panel, in an order that the grid decides, and by ascending k within a panel: the same
+/// grid gives the same bits, another one the same but for rounding.
+///
+/// Errors: ErrorCode::invalid_input for block sizes and grids that do not match and an eps that is negative or not
+/// finite, ErrorCode::unsupported for memory that does not suffice.
 template <class T>
 MultiplyReport multiply(T alpha, Transpose op_a, const BlockMatrix<T>& a, Transpose op_b, const BlockMatrix<T>& b,
                         T beta, BlockMatrix<T>& c, const MultiplyOptions& options = {});

@@ -30,6 +30,16 @@ struct Product {
   }
 };
 
+/// Of all ranks, where there are several.
+double slowest(const StudyProblem& p, double value) {
+  if (p.m.grid()) p.m.grid()->ranks().maximum(&value, 1);
+  return value;
+}
+double of_all_ranks(const StudyProblem& p, double value) {
+  if (p.m.grid()) p.m.grid()->ranks().sum(&value, 1);
+  return value;
+}
+
 template <class T>
 double dense_seconds(const Product<T>& product, const StudyProblem& p, int repeats) {
   const std::vector<T> a = product.a.to_dense(), b = p.symmetric ? a : product.b.to_dense();
@@ -77,10 +87,11 @@ std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options
     MultiplyReport report;
     product.c = product.before;
     const MultiplyOptions how{.eps = p.eps, .mixed = row.mixed, .driver = row.driver};
-    seconds[which].push_back(seconds_of([&] { report = product.run(p, how); }));
+    if (p.m.grid()) p.m.grid()->ranks().barrier();
+    seconds[which].push_back(slowest(p, seconds_of([&] { report = product.run(p, how); })));
     if (row.report.seconds == 0 || report.seconds < row.report.seconds) row.report = report;
     row.c_occupation = product.c.occupation();
-    row.bytes = double(product.a.bytes() + product.b.bytes() + product.c.bytes());
+    row.bytes = of_all_ranks(p, double(product.a.bytes() + product.b.bytes() + product.c.bytes()));
     if (exact && !row.error) {
       BlockMatrix<T> difference = product.c;
       add(T(1), difference, T(-1), *exact);
@@ -90,9 +101,10 @@ std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options
   });
   std::optional<double> dense;
   if (options.dense) dense = dense_seconds(product, p, options.repeats);
+  const double a_occupation = product.a.occupation();
   for (std::size_t which = 0; which < rows.size(); ++which) {
     rows[which].seconds = median(seconds[which]);
-    rows[which].a_occupation = product.a.occupation();
+    rows[which].a_occupation = a_occupation;
     rows[which].product_bytes = factor_bytes<T>(rows[which].report, p);
     rows[which].dense_seconds = dense;
   }

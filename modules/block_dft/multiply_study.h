@@ -45,7 +45,7 @@ struct StudyRow {
 };
 
 /// One row for each driver, and with `mixed` two; they take turns. On a GPU one row, with `mixed` two. `progress` gets
-/// the number of calls done of all, and may throw.
+/// the number of calls done of all, and may throw. On a grid the times are those of the slowest rank; collective.
 std::vector<StudyRow> measure_products(const StudyProblem& problem, const StudyOptions& options,
                                        const std::function<void(int, int)>& progress);
 

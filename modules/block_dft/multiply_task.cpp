@@ -49,11 +49,12 @@ std::int32_t blocks_along(const TaskContext& context, const char* name) {
   return std::int32_t(context.integer(context.has(name) ? name : "m"));
 }
 
-StudyProblem problem_of(const TaskContext& context, double occupation, bool single) {
+StudyProblem problem_of(const TaskContext& context, const std::shared_ptr<const MatrixGrid>& grid, double occupation,
+                        bool single) {
   const std::uint64_t seed = std::uint64_t(context.integer("seed"));
   const std::vector<std::int32_t> kinds = kinds_of(context);
   const auto sizes = [&](const char* name, std::uint64_t which) {
-    return random_sizes(blocks_along(context, name), kinds, seed + which);
+    return random_sizes(blocks_along(context, name), kinds, seed + which).on(grid);
   };
   StudyProblem problem;
   problem.symmetric = context.boolean("symmetric");
@@ -91,6 +92,7 @@ Json row_json(const StudyProblem& p, const StudyRow& row, bool on_gpu) {
           {"filtered_blocks", row.report.filtered_blocks},
           {"index_seconds", row.report.index_seconds},
           {"product_seconds", row.report.product_seconds},
+          {"exchange_seconds", known(p.m.grid() != nullptr, row.report.exchange_seconds)},
           {"bytes", row.bytes},
           {"transfer_seconds", known(on_gpu, row.transfer_seconds)},
           {"flops_per_byte", known(row.product_bytes > 0, row.report.flops / row.product_bytes)},
@@ -102,7 +104,8 @@ Json row_json(const StudyProblem& p, const StudyRow& row, bool on_gpu) {
 constexpr const char* precisions[] = {"double", "single", "both", "mixed", nullptr};
 constexpr quadrille_parameter number = integer("size", nullptr, nullptr, within(1, 4096));
 constexpr quadrille_parameter share = real("occupation", nullptr, nullptr, above_and_up_to(0, 1));
-constexpr quadrille_parameter driver = text("driver", nullptr, nullptr);
+constexpr const char* drivers[] = {"automatic", "own", "blas", "xsmm", nullptr};
+constexpr quadrille_parameter driver = choice("driver", nullptr, nullptr, drivers);
 
 /// What a GPU's memories give, in bytes per second.
 Json memory_json(bool on_gpu) {
@@ -138,6 +141,7 @@ const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
     integer("repeats", "times that each product is computed, with the drivers taking turns; medians are reported", "5",
             within(1, 1000)),
     integer("seed", "of block sizes, places and elements", "1", within(0, 9e15)),
+    matrix_input::grid,
     csv("block_multiply.csv")};
 
 void check_multiply(const TaskContext& context) {
@@ -169,6 +173,10 @@ void check_multiply(const TaskContext& context) {
 
 void run_multiply(const TaskContext& context) {
   check_multiply(context);
+  const std::shared_ptr<const MatrixGrid> grid = grid_of(context);
+  if (grid && context.boolean("dense")) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "OpenBLAS multiplies whole matrices on one rank: leave it out", "dense");
+  }
   StudyOptions options;
   options.drivers = drivers_of(context);
   options.repeats = int(context.integer("repeats"));
@@ -185,7 +193,7 @@ void run_multiply(const TaskContext& context) {
   std::size_t problem_number = 0;
   for (const double occupation : occupations) {
     for (const bool single : singles) {
-      const StudyProblem problem = problem_of(context, occupation, single);
+      const StudyProblem problem = problem_of(context, grid, occupation, single);
       const std::string what = fmt::format("occupation {:g}, {}", occupation, single ? "single" : "double");
       const auto progress = [&](int done, int of) {
         const double all = double(occupations.size() * singles.size());
@@ -200,11 +208,13 @@ void run_multiply(const TaskContext& context) {
       ++problem_number;
     }
   }
-  write_file(context.output_file("csv"), csv_of_rows(rows));
+  const std::string file = context.output_file("csv");
+  on_first_rank(context.ranks(), [&] { write_file(file, csv_of_rows(rows)); });
   context.result_in("block_products", Json({{"csv", context.text("csv")},
                                             {"memory", memory_json(options.on_gpu)},
                                             {"backend", options.on_gpu ? "cuda" : "cpu"},
                                             {"threads", context.threads()},
+                                            {"grid", grid ? Json{grid->rows(), grid->columns()} : Json{1, 1}},
                                             {"isa", to_string(active_isa())},
                                             {"block_sizes", kinds_of(context)},
                                             {"eps", context.real("eps")},

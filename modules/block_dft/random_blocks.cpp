@@ -23,11 +23,12 @@ BlockMatrix<T> random_blocks(const BlockSizes& rows, const BlockSizes& columns, 
   const auto random_of = [&](std::int32_t i, std::int32_t j) {
     return SiteRandom(seed, RandomPurpose::RandomBlocks, std::int64_t(i) * columns.count() + j);
   };
+  const BlockPattern shape(rows, columns, symmetry);
   std::vector<std::int64_t> first{0};
   std::vector<std::int32_t> column;
   for (std::int32_t i = 0; i < rows.count(); ++i) {
     for (std::int32_t j = symmetry == Symmetry::none ? 0 : i; j < columns.count(); ++j) {
-      if (random_of(i, j).uniform() < occupation) column.push_back(j);
+      if (shape.owns(i, j) && random_of(i, j).uniform() < occupation) column.push_back(j);
     }
     first.push_back(std::int64_t(column.size()));
   }

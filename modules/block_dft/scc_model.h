@@ -19,7 +19,7 @@ namespace quadrille::block_dft {
 template <class M = BlockMatrix<double>>
 struct SccModel {
   M h0, s;                      ///< symmetric; a block is an atom
-  BlockMatrix<double> gamma;    ///< symmetric, [atom][atom]: blocks of 1; without blocks H is H0
+  BlockMatrix<double> gamma;    ///< symmetric, [atom][atom]: blocks of 1; without blocks H is H0; whole on each rank
   std::vector<double> neutral;  ///< q0 [atom]
   bool charged() const { return gamma.block_count() > 0; }
 };
@@ -29,7 +29,7 @@ struct SccModel {
 template <class M>
 void require_model(const SccModel<M>& model);
 
-/// q_A of all atoms: P and S are symmetric, P need not have the trace of a density matrix.
+/// q_A of all atoms, on all ranks: P and S are symmetric, P need not have the trace of a density matrix.
 template <class M>
 std::vector<double> mulliken_charges(const M& p, const M& s);
 

@@ -38,7 +38,7 @@ BlockSizes sizes_of_problem(const TaskContext& context) {
 }
 
 ModelSystem made_system(const TaskContext& context) {
-  return model_system({.sizes = model_sizes(context),
+  return model_system({.sizes = model_sizes(context).on(grid_of(context)),
                        .decay = context.real("model.decay"),
                        .cutoff = context.real("model.cutoff"),
                        .coupling = context.real("model.coupling"),
@@ -55,8 +55,10 @@ std::vector<double> even_charges(const BlockSizes& sizes, double electrons) {
 
 AtomPositions positions_of(const TaskContext& context, std::int32_t atoms) {
   AtomPositions out;
-  const std::vector<double> numbers =
-      read_numbers(context.input_file("positions"), 3 * std::size_t(atoms), fmt::format("x, y, z of {} atoms", atoms));
+  const std::vector<double> numbers = of_first_rank<double>(context, [&] {
+    return read_numbers(context.input_file("positions"), 3 * std::size_t(atoms),
+                        fmt::format("x, y, z of {} atoms", atoms));
+  });
   for (std::size_t a = 0; a < std::size_t(atoms); ++a) {
     out.at.push_back({numbers[3 * a], numbers[3 * a + 1], numbers[3 * a + 2]});
   }
@@ -76,7 +78,7 @@ Problem problem_of(const TaskContext& context) {
     positions = std::move(system.positions);
     out.electrons = context.has("electrons") ? context.real("electrons") : system.electrons;
   } else {
-    const BlockSizes sizes = sizes_of(context);
+    const BlockSizes sizes = shared_sizes(context);
     model.h0 = matrix_of(context, "hamiltonian", sizes);
     model.s = matrix_of(context, "overlap", sizes);
     out.electrons = context.real("electrons");
@@ -85,8 +87,10 @@ Problem problem_of(const TaskContext& context) {
   }
   const std::int32_t atoms = model.s.rows().count();
   if (context.has("neutral")) {
-    model.neutral = read_numbers(context.input_file("neutral"), std::size_t(atoms),
-                                 fmt::format("the charges of {} neutral atoms", atoms));
+    model.neutral = of_first_rank<double>(context, [&] {
+      return read_numbers(context.input_file("neutral"), std::size_t(atoms),
+                          fmt::format("the charges of {} neutral atoms", atoms));
+    });
   }
   if (context.has("positions")) positions = positions_of(context, atoms);
   model.gamma = charge_interaction(
@@ -211,7 +215,10 @@ void run_with(const TaskContext& context, const SccModel<M>& model, double elect
     write_symmetric(context.output_file("density.file"), context.text("density.dataset"), on_host(scf.p),
                     scf.electrons);
   }
-  if (context.has("charges")) write_charges(context.output_file("charges"), scf.charges);
+  if (context.has("charges")) {
+    const std::string file = context.output_file("charges");
+    on_first_rank(context.ranks(), [&] { write_charges(file, scf.charges); });
+  }
   if (!scf.converged) {
     context.warn(
         fmt::format("the self-consistent loop has not converged after {} iterations: the last changed the energy "
@@ -291,6 +298,7 @@ const quadrille_parameter scf_parameters[scf_parameter_count] = {
     matrix_input::mixed,
     matrix_input::check,
     matrix_input::check_eps,
+    matrix_input::grid,
     boolean("compare", "compute the error of the energy compared with a loop of method dense, for small matrices",
             "false"),
     matrix_input::density,

@@ -13,6 +13,7 @@ constexpr quadrille_task tasks[] = {
      .help = "speed of products of random block-sparse matrices, and errors of filtered ones",
      .parameters = multiply_parameters,
      .parameter_count = multiply_parameter_count,
+     .flags = QUADRILLE_ON_RANKS,
      .check = task_function<check_multiply>,
      .run = task_function<run_multiply>},
     {.name = "density_matrix",
@@ -20,6 +21,7 @@ constexpr quadrille_task tasks[] = {
              "sparse",
      .parameters = density_parameters,
      .parameter_count = density_parameter_count,
+     .flags = QUADRILLE_ON_RANKS,
      .check = task_function<check_density_task>,
      .run = task_function<run_density>},
     {.name = "scf_model",
@@ -27,6 +29,7 @@ constexpr quadrille_task tasks[] = {
              "curvy steps",
      .parameters = scf_parameters,
      .parameter_count = scf_parameter_count,
+     .flags = QUADRILLE_ON_RANKS,
      .check = task_function<check_scf>,
      .run = task_function<run_scf>}};
 constexpr const char* blocks[] = {"block_products", nullptr};

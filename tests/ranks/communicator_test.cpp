@@ -74,6 +74,49 @@ TEST(RankCommunicator, MessagesComeFromTheOppositeNeighbour) {
   }
 }
 
+TEST(RankCommunicator, PiecesGoBetweenAnyRanks) {
+  const auto all = all_ranks();
+  const int me = all->rank(), count = all->size();
+  // Two pieces of different lengths for each; the longer one is on its way while the other is pushed.
+  const auto length = [](int from, int to, int which) { return std::size_t(which == 0 ? 3 + from : 40000 + 100 * to); };
+  const auto number = [](int from, int to, int which) { return 1000 * from + 10 * to + which; };
+  std::vector<std::vector<int>> sent, received;
+  sent.reserve(std::size_t(2 * count));
+  received.reserve(std::size_t(2 * count));
+  std::vector<Piece> send, receive;
+  for (int other = 0; other < count; ++other) {
+    for (int which = 0; which < 2 && other != me; ++which) {
+      std::vector<int>& to = sent.emplace_back(length(me, other, which), number(me, other, which));
+      std::vector<int>& from = received.emplace_back(length(other, me, which), -1);
+      send.push_back({other, to.data(), to.size() * sizeof(int)});
+      receive.push_back({other, from.data(), from.size() * sizeof(int)});
+    }
+  }
+  const std::unique_ptr<Channel> channel = all->channel(send, receive);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (auto& one : received) std::fill(one.begin(), one.end(), -1);
+    channel->start();
+    for (int k = 0; k < 3; ++k) channel->push();
+    channel->finish();
+    for (std::size_t k = 0; k < received.size(); ++k) {
+      const int which = int(k % 2), expected = number(receive[k].rank, me, which);
+      EXPECT_TRUE(std::all_of(received[k].begin(), received[k].end(), [&](int found) { return found == expected; }))
+          << "piece " << which << " of rank " << receive[k].rank;
+    }
+  }
+}
+
+TEST(RankCommunicator, BytesOfAnyLengthAreExchanged) {
+  const auto all = all_ranks();
+  const auto bytes = [&](int from, int to) {
+    return Communicator::Bytes(std::size_t((from + to) % 3 == 0 ? 0 : 5 * from + to), char('a' + from));
+  };
+  std::vector<Communicator::Bytes> for_ranks;
+  for (int to = 0; to < all->size(); ++to) for_ranks.push_back(bytes(all->rank(), to));
+  const std::vector<Communicator::Bytes> come = all->exchange(for_ranks);
+  for (int from = 0; from < all->size(); ++from) EXPECT_EQ(come[std::size_t(from)], bytes(from, all->rank()));
+}
+
 TEST(RankCommunicator, PartsOfALatticeCoverItOnce) {
   for (const Dims& grid : testing::some_grids()) {
     const Lattice lattice(testing::divided_dims, ranks().communicator(grid));

@@ -50,6 +50,17 @@ def dynamics(**more):
     return {"run": [{**task, **more}]}
 
 
+def blocks(**more):
+    """Self-consistent charges of a made insulator, its density matrix from files, and products of random blocks."""
+    scf = {"task": "scf_model", "name": "scf", "model": {"atoms": 60, "block_sizes": [1, 4, 5], "seed": harness.SEED % 10**9},
+           "screening": 1.0, "eps": 1e-8, "eps_scf": 1e-8, "density": "p.csc", "charges": "charges.txt", **more}
+    density = {"task": "density_matrix", "name": "p", "hamiltonian": "h.csc", "blocks": {"size": 7}, "mu": 0.5, "eps": 1e-9,
+               "compare": True, "density": "projector.h5"}
+    product = {"task": "block_multiply", "name": "c", "m": 40, "block_sizes": [5, 13], "occupations": [0.3], "eps": 1e-2,
+               "decay": 0.5, "repeats": 1, "check": True, "seed": harness.SEED % 10**9}
+    return {"run": [scf, density, product]}
+
+
 def on_rank(rank, here, elsewhere=":"):
     """What comes before the program: shell commands on one rank, and on the others."""
     return "bash", "-c", f'if [ "$OMPI_COMM_WORLD_RANK" = {rank} ]; then {here}; else {elsewhere}; fi; exec "$0" "$@"'
@@ -260,6 +271,36 @@ class RankJobs(RankTest):
         self.assertEqual(*rows)
         self.assertTrue(self.content("one", "forces.csv") == self.content("many", "forces.csv"))
 
+    def test_block_sparse_matrices(self):
+        """The density matrix of one run is the Hamiltonian of the next: its eigenvalues are 0, or above 1 / 1.4."""
+        first = blocks()
+        first["run"] = first["run"][:1]
+        self.run_job(first, out="before")
+        shutil.copy(self.path("before/p.csc"), self.path("h.csc"))
+        tree = blocks()
+        if harness.BACKEND != "cpu":
+            err = self.run_ranks(2, tree, out="bad", status=1)
+            self.assertIn("several ranks share block-sparse matrices on CPUs only in this version", err)
+            return
+        one = self.run_job(tree, out="one")
+        for ranks, grid in ((2, None), (3, (3, 1)), (4, None)):
+            with self.subTest(ranks=ranks, grid=grid):
+                asked = {"grid": {"rows": grid[0], "columns": grid[1]}} if grid else {}
+                job = {"run": [{**task, **asked} for task in tree["run"]]}
+                many = self.run_ranks(ranks, job, out=f"many{ranks}")
+                for task, key in (("scf", "energy"), ("scf", "electrons"), ("p", "energy"), ("p", "electrons")):
+                    self.assertAlmostEqual(many[task][key], one[task][key], delta=1e-5, msg=(task, key))
+                self.assertLess(many["p"]["energy_error_per_block"], 1e-6)
+                self.assertLess(many["scf"]["idempotency"], 1e-6)
+                rows = [results["block_products"]["c"]["rows"][0] for results in (one, many)]
+                for key in ("flops", "products", "skipped", "filtered_blocks"):
+                    self.assertEqual(rows[1][key], rows[0][key], key)
+                self.assertGreater(rows[1]["skipped"], 0)
+                self.assertLess(rows[1]["error"], rows[1]["bound"])
+                self.assertEqual(many["block_products"]["c"]["grid"], list(grid or (ranks // 2, 2)))
+                charges = [[float(line) for line in self.content(out, "charges.txt").split()] for out in ("one", f"many{ranks}")]
+                self.assertLess(max(abs(a - b) for a, b in zip(*charges, strict=True)), 1e-5)
+
     def test_a_rank_without_a_gpu(self):
         if harness.BACKEND != "cuda":
             self.skipTest("it takes a GPU")
@@ -322,6 +363,26 @@ class RankFaults(RankTest):
         err = self.run_ranks(3, job(), "--backend", "cuda", out="bad", status=1)
         self.assertIn(alone.stderr, err)
         self.assertEqual(err.count("quadrille: error"), 1, err)
+
+    def test_matrices_that_do_not_work_out(self):
+        """Grids, numbers of electrons and files: each error is said once, and no half file stays."""
+        tree = blocks(grid={"rows": 2, "columns": 2})
+        tree["run"] = tree["run"][:1]
+        err = self.run_ranks(3, tree, out="bad", status=1)
+        self.assertIn("a grid of 2 x 2 has 4 ranks, but there are 3: a grid of 1 x 3 has as many", err)
+        self.assertEqual(err.count("quadrille: error"), 1, err)
+        tree = blocks()
+        tree["run"] = tree["run"][:1]
+        self.run_job(tree, out="before")
+        for name, cut, mu, says in (("short.csc", 9, 0.5, "short.csc"), ("h.csc", 0, 7.0, "mu = 7 is outside the spectrum")):
+            content = self.content("before", "p.csc")
+            with open(self.path(name), "wb") as stream:
+                stream.write(content[:len(content) - cut])
+            job = {"run": [{"task": "density_matrix", "name": "p", "hamiltonian": name, "mu": mu, "density": "p.csc"}]}
+            err = self.run_ranks(3, job, "--force", out="bad", status=1)
+            self.assertIn(says, err)
+            self.assertEqual(err.count("quadrille: error"), 1, err)
+            self.assertFalse(os.path.exists(self.path("bad/p.csc")))
 
     def test_particles_that_ranks_read_differently(self):
         text = ("t\n\n2 atoms\n1 atom types\n0 9 xlo xhi\n0 9 ylo yhi\n0 9 zlo zhi\n\nPair Coeffs\n\n1 1 1\n\nAtoms\n\n"

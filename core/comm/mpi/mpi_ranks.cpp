@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -39,23 +40,31 @@ constexpr std::size_t most = std::size_t(1) << 30;  ///< bytes of one message: M
 /// Persistent requests; of a long message one for each GiB.
 class MpiChannel final : public Channel {
  public:
-  MpiChannel(MPI_Comm comm, const std::vector<Message>& messages, const std::vector<std::pair<int, int>>& to_from) {
+  MpiChannel(MPI_Comm comm, const std::vector<Message>& messages, const std::vector<std::pair<int, int>>& to_from)
+      : comm_(comm) {
     for (std::size_t k = 0; k < messages.size(); ++k) {
       const Message& m = messages[k];
       for (std::size_t at = 0; at < m.bytes; at += most) {
         const int bytes = int(std::min(most, m.bytes - at)), tag = m.direction + 8 * int(at / most);
-        if (m.receive != nullptr) {
-          check(MPI_Recv_init(static_cast<char*>(m.receive) + at, bytes, MPI_BYTE, to_from[k].second, tag, comm,
-                              &requests_.emplace_back(MPI_REQUEST_NULL)),
-                "receiving from a neighbour");
-        }
-        if (m.send != nullptr) {
-          check(MPI_Send_init(static_cast<const char*>(m.send) + at, bytes, MPI_BYTE, to_from[k].first, tag, comm,
-                              &requests_.emplace_back(MPI_REQUEST_NULL)),
-                "sending to a neighbour");
-        }
+        if (m.receive != nullptr) receive(static_cast<char*>(m.receive) + at, bytes, to_from[k].second, tag);
+        if (m.send != nullptr) send(static_cast<const char*>(m.send) + at, bytes, to_from[k].first, tag);
       }
     }
+  }
+  MpiChannel(MPI_Comm comm, const std::vector<Piece>& sent, const std::vector<Piece>& received) : comm_(comm) {
+    // Two ranks count their pieces alike, so that each part has a number of its own between them.
+    constexpr int first_tag = 4096;  // behind those of neighbours; MPI has 32768 at least
+    const auto each_part = [](const std::vector<Piece>& pieces, auto&& body) {
+      std::map<int, int> parts;
+      for (const Piece& piece : pieces) {
+        for (std::size_t at = 0; at < piece.bytes; at += most) {
+          body(static_cast<char*>(piece.memory) + at, int(std::min(most, piece.bytes - at)), piece.rank,
+               first_tag + parts[piece.rank]++);
+        }
+      }
+    };
+    each_part(received, [&](void* to, int bytes, int rank, int tag) { receive(to, bytes, rank, tag); });
+    each_part(sent, [&](const void* from, int bytes, int rank, int tag) { send(from, bytes, rank, tag); });
   }
   ~MpiChannel() override {
     if (has_ended()) return;
@@ -65,12 +74,27 @@ class MpiChannel final : public Channel {
     if (requests_.empty()) return;
     check(MPI_Startall(int(requests_.size()), requests_.data()), "starting an exchange");
   }
+  void push() override {
+    int done = 0;
+    if (requests_.empty()) return;
+    check(MPI_Testall(int(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE), "pushing an exchange");
+  }
   void finish() override {
     if (requests_.empty()) return;
     check(MPI_Waitall(int(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "finishing an exchange");
   }
 
  private:
+  void receive(void* to, int bytes, int rank, int tag) {
+    check(MPI_Recv_init(to, bytes, MPI_BYTE, rank, tag, comm_, &requests_.emplace_back(MPI_REQUEST_NULL)),
+          "receiving from another rank");
+  }
+  void send(const void* from, int bytes, int rank, int tag) {
+    check(MPI_Send_init(from, bytes, MPI_BYTE, rank, tag, comm_, &requests_.emplace_back(MPI_REQUEST_NULL)),
+          "sending to another rank");
+  }
+
+  MPI_Comm comm_;
   std::vector<MPI_Request> requests_;
 };
 
@@ -116,6 +140,9 @@ class MpiCommunicator final : public Communicator {
     for (const Message& m : messages)
       to_from.emplace_back(neighbour(m.direction), neighbour(opposite_direction(m.direction)));
     return std::make_unique<MpiChannel>(comm_, messages, to_from);
+  }
+  std::unique_ptr<Channel> channel(const std::vector<Piece>& send, const std::vector<Piece>& receive) const override {
+    return std::make_unique<MpiChannel>(comm_, send, receive);
   }
 #ifdef QUADRILLE_HAVE_NCCL
   std::shared_ptr<DeviceLinks> device_links(std::string& reason) const override {

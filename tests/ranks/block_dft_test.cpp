@@ -1,0 +1,405 @@
+// Block-sparse matrices on grids of ranks against dense ones and against one rank: on every grid of each number of
+// ranks.
+#include "core/error.h"
+#include "core/system/memory.h"
+#include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/block_exchange.h"
+#include "modules/block_dft/multiply.h"
+#include "modules/block_dft/random_blocks.h"
+#include "modules/mgemm/blas.h"
+#include "tests/ranks/ranks_testing.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+
+namespace quadrille::block_dft {
+namespace {
+
+using testing::all_ranks;
+using ::testing::HasSubstr;
+using Grid = std::shared_ptr<const MatrixGrid>;
+using Dense = std::vector<double>;
+
+/// A seed that all ranks have and no two calls.
+std::uint64_t seed() { return testing::shared_seed(); }
+
+/// Every shape, with blocks dealt in another way in each run.
+std::vector<Grid> grids(const Communicator& ranks) {
+  std::vector<Grid> out;
+  const std::uint64_t dealt = seed();
+  for (int rows = 1; rows <= ranks.size(); ++rows) {
+    if (ranks.size() % rows == 0) out.push_back(MatrixGrid::over(ranks, rows, ranks.size() / rows, dealt));
+  }
+  return out;
+}
+
+std::string name_of(const Grid& grid) {
+  return grid ? fmt::format("{} x {} ranks", grid->rows(), grid->columns()) : "one rank";
+}
+
+BlockSizes some_sizes(std::int32_t count) { return random_sizes(count, {1, 2, 5, 7, 13, 23}, seed()); }
+
+/// Of all ranks, on all of them.
+template <class T>
+Dense whole(const BlockMatrix<T>& a) {
+  const std::vector<T> mine = a.to_dense();
+  Dense out(mine.begin(), mine.end());
+  if (a.grid()) a.grid()->ranks().sum(out.data(), out.size());
+  return out;
+}
+
+double difference_norm(const Dense& a, const Dense& b) {
+  double squares = a.size() == b.size() ? 0 : INFINITY;
+  for (std::size_t k = 0; k < a.size() && k < b.size(); ++k) squares += (a[k] - b[k]) * (a[k] - b[k]);
+  return std::sqrt(squares);
+}
+
+double largest_difference(const Dense& a, const Dense& b) {
+  double largest = a.size() == b.size() ? 0 : INFINITY;
+  for (std::size_t k = 0; k < a.size() && k < b.size(); ++k) {
+    if (!(std::abs(a[k] - b[k]) <= largest)) largest = std::abs(a[k] - b[k]);
+  }
+  return largest;
+}
+
+/// alpha op(A) op(B) + beta C by OpenBLAS; rows x columns of what is stored.
+struct DenseFactor {
+  Dense numbers;
+  std::int64_t rows, columns;
+  Transpose op;
+  DenseView<const double> view() const {
+    // By columns it is the transpose.
+    const DenseView<const double> stored{numbers.data(), columns, rows, columns, false};
+    return op == Transpose::no ? stored : stored.transposed();
+  }
+};
+Dense dense_product(double alpha, const DenseFactor& a, const DenseFactor& b, double beta, Dense c, std::int64_t m,
+                    std::int64_t n) {
+  mgemm::dense_product(alpha, b.view(), a.view(), beta, DenseView<double>{c.data(), n, m, n, false});
+  return c;
+}
+
+template <class T>
+double rounding(std::int64_t k, double alpha = 1) {
+  return (std::abs(alpha) + 1) * double(k + 4) * double(k + 4) * 0.5 * std::numeric_limits<T>::epsilon();
+}
+
+/// A and B, or their transposes, and C: on one rank and the same on a grid.
+template <class T>
+struct Problem {
+  BlockSizes m, k, n;
+  Transpose op_a, op_b;
+  BlockMatrix<T> a, b, c;
+
+  static Problem on(const Grid& grid, const Problem& alone, std::uint64_t numbers, double occupation, double decay) {
+    Problem out{alone.m.on(grid), alone.k.on(grid), alone.n.on(grid), alone.op_a, alone.op_b, {}, {}, {}};
+    const bool turn_a = out.op_a == Transpose::yes, turn_b = out.op_b == Transpose::yes;
+    const BlockSizes &m = out.m, &k = out.k, &n = out.n;
+    out.a = random_blocks<T>(turn_a ? k : m, turn_a ? m : k, Symmetry::none, occupation, numbers, decay);
+    out.b = random_blocks<T>(turn_b ? n : k, turn_b ? k : n, Symmetry::none, occupation, numbers + 1, decay);
+    out.c = random_blocks<T>(m, n, Symmetry::none, 0.3, numbers + 2);
+    return out;
+  }
+  Dense expected(double alpha, double beta) const {
+    return dense_product(alpha, {whole(a), a.rows().total(), a.columns().total(), op_a},
+                         {whole(b), b.rows().total(), b.columns().total(), op_b}, beta, whole(c), m.total(), n.total());
+  }
+};
+
+/// body(problem on one rank, the same on a grid) for all grids, of random sizes and fillings.
+template <class T>
+void for_each_problem(Transpose op_a, Transpose op_b, double decay,
+                      const std::function<void(const Problem<T>&, const Problem<T>&)>& body) {
+  const auto ranks = all_ranks();
+  std::mt19937_64 random(seed());
+  for (const Grid& grid : grids(*ranks)) {
+    const auto blocks = [&] { return std::int32_t(3 + random() % 25); };
+    const double occupation = 0.05 + 0.9 * double(random() % 1000) / 1000;
+    const std::uint64_t numbers = seed();
+    const Problem<T> sizes{some_sizes(blocks()), some_sizes(blocks()), some_sizes(blocks()), op_a, op_b, {}, {}, {}};
+    SCOPED_TRACE(name_of(grid));
+    body(Problem<T>::on(nullptr, sizes, numbers, occupation, decay),
+         Problem<T>::on(grid, sizes, numbers, occupation, decay));
+  }
+}
+
+constexpr Transpose both[] = {Transpose::no, Transpose::yes};
+
+template <class T>
+class RankBlockProducts : public ::testing::Test {};
+using Numbers = ::testing::Types<double, float>;
+TYPED_TEST_SUITE(RankBlockProducts, Numbers);
+
+TYPED_TEST(RankBlockProducts, AreDenseOnes) {
+  using T = TypeParam;
+  for (const Transpose op_a : both) {
+    for (const Transpose op_b : both) {
+      for (const auto& [alpha, beta] : {std::pair(1.0, 0.0), std::pair(1.0, 1.0), std::pair(-1.5, 0.75)}) {
+        for_each_problem<T>(op_a, op_b, 0, [&, alpha = alpha, beta = beta](const Problem<T>& alone, Problem<T> shared) {
+          const Dense expected = alone.expected(alpha, beta);
+          const MultiplyReport report =
+              multiply(T(alpha), op_a, shared.a, op_b, shared.b, T(beta), shared.c, {.driver = Driver::own});
+          EXPECT_LE(largest_difference(whole(shared.c), expected), rounding<T>(alone.k.total(), alpha));
+          EXPECT_EQ(report.skipped, 0);
+          EXPECT_EQ(report.bound, 0);
+          BlockMatrix<T> c = alone.c;
+          const MultiplyReport of_one =
+              multiply(T(alpha), op_a, alone.a, op_b, alone.b, T(beta), c, {.driver = Driver::own});
+          EXPECT_EQ(report.products, of_one.products);
+          EXPECT_EQ(report.flops, of_one.flops);
+        });
+      }
+    }
+  }
+}
+
+TYPED_TEST(RankBlockProducts, OfSymmetricMatrices) {
+  using T = TypeParam;
+  const auto ranks = all_ranks();
+  for (const Grid& grid : grids(*ranks)) {
+    SCOPED_TRACE(name_of(grid));
+    for (const Symmetry symmetry : {Symmetry::symmetric, Symmetry::antisymmetric}) {
+      const BlockSizes alone = some_sizes(17), shared = alone.on(grid);
+      const std::uint64_t numbers = seed();
+      const Dense a = whole(random_blocks<T>(alone, alone, symmetry, 0.4, numbers));
+      const BlockMatrix<T> same = random_blocks<T>(shared, shared, symmetry, 0.4, numbers);
+      const std::int64_t n = alone.total();
+      const DenseFactor factor{a, n, n, Transpose::no};
+      const Dense expected = dense_product(1, factor, factor, 0, a, n, n);
+      BlockMatrix<T> half(shared, shared, Symmetry::symmetric), full(shared, shared);
+      multiply(T(1), Transpose::no, same, Transpose::no, same, T(0), half);
+      multiply(T(1), Transpose::no, same, Transpose::no, same, T(0), full);
+      EXPECT_LE(largest_difference(whole(half), expected), rounding<T>(n));
+      EXPECT_LE(largest_difference(whole(full), expected), rounding<T>(n));
+    }
+  }
+}
+
+/// What the filter leaves out is what it leaves out on one rank, and within its bound.
+TEST(RankBlockFilter, HasThePlacesAndBoundsOfOneRank) {
+  for (const bool mixed : {false, true}) {
+    for (const double eps : {1e-6, 1e-2, 0.3}) {
+      for_each_problem<double>(
+          Transpose::no, Transpose::yes, 0.3, [&](const Problem<double>& alone, Problem<double> shared) {
+            const MultiplyOptions options{.eps = eps, .mixed = mixed, .driver = Driver::own};
+            const Dense exact = alone.expected(0.7, 0);
+            BlockMatrix<double> c = alone.c;
+            const MultiplyReport one = multiply(0.7, alone.op_a, alone.a, alone.op_b, alone.b, 0.0, c, options);
+            const MultiplyReport many =
+                multiply(0.7, shared.op_a, shared.a, shared.op_b, shared.b, 0.0, shared.c, options);
+            EXPECT_LE(difference_norm(whole(shared.c), exact), many.bound + rounding<double>(alone.k.total()));
+            EXPECT_EQ(many.products, one.products);
+            EXPECT_EQ(many.skipped, one.skipped);
+            EXPECT_EQ(many.single_products, one.single_products);
+            EXPECT_EQ(many.flops, one.flops);
+            EXPECT_NEAR(many.skipped_bound, one.skipped_bound, 1e-12 * one.skipped_bound);
+            EXPECT_NEAR(many.rounding_bound, one.rounding_bound, 1e-12 * one.rounding_bound);
+            EXPECT_NEAR(many.filtered_norm, one.filtered_norm, 1e-5 * (one.filtered_norm + eps));
+            if (!mixed) {
+              EXPECT_LE(difference_norm(whole(shared.c), whole(c)), rounding<double>(alone.k.total()));
+            }
+          });
+    }
+  }
+}
+
+TEST(RankBlockFilter, RetainedPlaces) {
+  for_each_problem<double>(Transpose::no, Transpose::no, 0, [&](const Problem<double>& alone, Problem<double> shared) {
+    const std::int64_t before = shared.c.block_count();
+    BlockMatrix<double> c = alone.c;
+    const MultiplyOptions options{.retain_sparsity = true, .driver = Driver::own};
+    multiply(1.0, alone.op_a, alone.a, alone.op_b, alone.b, 1.0, c, options);
+    multiply(1.0, shared.op_a, shared.a, shared.op_b, shared.b, 1.0, shared.c, options);
+    EXPECT_EQ(shared.c.block_count(), before);
+    EXPECT_LE(largest_difference(whole(shared.c), whole(c)), rounding<double>(alone.k.total()));
+  });
+}
+
+TEST(RankBlockPanels, TheSameGridGivesTheSameBitsAndSmallMemoryTheSameResult) {
+  const auto ranks = all_ranks();
+  const BlockSizes m = some_sizes(12), k = some_sizes(80), n = some_sizes(11);
+  for (const Grid& grid : grids(*ranks)) {
+    if (!grid) continue;
+    SCOPED_TRACE(name_of(grid));
+    const auto a = random_blocks<double>(m.on(grid), k.on(grid), Symmetry::none, 0.5, seed());
+    const auto b = random_blocks<double>(k.on(grid), n.on(grid), Symmetry::none, 0.5, seed());
+    const auto product = [&](double panel_bytes) {
+      BlockMatrix<double> c(m.on(grid), n.on(grid));
+      multiply(1.0, Transpose::no, a, Transpose::no, b, 0.0, c, {.panel_bytes = panel_bytes});
+      return whole(c);
+    };
+    const Dense first = product(0);
+    EXPECT_EQ(product(0), first);
+    double numbers = double(a.stored() + b.stored());
+    ranks->sum(&numbers, 1);
+    EXPECT_LE(largest_difference(product(8 * numbers / 2), first), rounding<double>(k.total()));
+    std::string said;
+    try {
+      product(1);
+    } catch (const NotEnoughMemory& error) {
+      said = error.message();
+    }
+    EXPECT_THAT(said, HasSubstr("panels of one block along k need about"));
+  }
+}
+
+TEST(RankBlockProductsRefuse, GridsThatDoNotMatch) {
+  const auto ranks = all_ranks();
+  const auto message_of = [](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return "";
+  };
+  EXPECT_THAT(
+      message_of([&] { (void)MatrixGrid::over(*ranks, ranks->size() + 1, 1); }),
+      HasSubstr(fmt::format("a grid of {0} x 1 has {0} ranks, but there are {1}", ranks->size() + 1, ranks->size())));
+  if (ranks->size() == 1) return;
+  const Grid flat = MatrixGrid::over(*ranks, 1, ranks->size()), other = MatrixGrid::over(*ranks, ranks->size(), 1);
+  const BlockSizes sizes = some_sizes(9), one = sizes.on(flat), two = sizes.on(other);
+  const BlockMatrix<double> a(one, one), b(two, two), alone(sizes, sizes);
+  BlockMatrix<double> c(one, one);
+  EXPECT_THAT(message_of([&] { multiply(1.0, Transpose::no, a, Transpose::no, b, 0.0, c); }),
+              HasSubstr("must be on the same grid of ranks: they are on a grid of 1 x"));
+  EXPECT_THAT(message_of([&] { add(1.0, c, 1.0, alone); }), HasSubstr("and on one rank"));
+  EXPECT_THAT(message_of([&] { BlockMatrix<double>(one, two); }), HasSubstr("on the same grid"));
+  for (std::int32_t i = 0; i < 9; ++i) {
+    const std::vector<double> block(std::size_t(sizes.size(i)) * std::size_t(sizes.size(0)));
+    const std::string said = message_of([&] { c.put(i, 0, block); });
+    EXPECT_EQ(said.empty(), c.owns(i, 0));
+    if (!c.owns(i, 0)) {
+      EXPECT_THAT(said, HasSubstr(fmt::format("block ({}, 0) belongs to rank {}", i, c.owner(i, 0))));
+    }
+  }
+}
+
+TEST(RankBlockGrid, BlocksAreDealtEvenlyAndOnce) {
+  const auto ranks = all_ranks();
+  for (const Grid& grid : grids(*ranks)) {
+    if (!grid) continue;
+    const BlockSizes rows = some_sizes(60).on(grid), columns = some_sizes(45).on(grid);
+    const BlockPattern pattern(rows, columns, Symmetry::none);
+    double mine = 0;
+    for (std::int32_t i = 0; i < 60; ++i) {
+      for (std::int32_t j = 0; j < 45; ++j) mine += pattern.owns(i, j) ? 1 : 0;
+    }
+    const double least = std::floor(60.0 / grid->places()) * (grid->places() / grid->rows()) *
+                         std::floor(45.0 / grid->places()) * (grid->places() / grid->columns());
+    EXPECT_GE(mine, least) << name_of(grid);
+    ranks->sum(&mine, 1);
+    EXPECT_EQ(mine, 60 * 45);
+  }
+}
+
+/// Each operation on all grids against the same on one rank.
+class RankBlockAlgebra : public ::testing::TestWithParam<Symmetry> {
+ protected:
+  using Matrix = BlockMatrix<double>;
+  const std::shared_ptr<const Communicator> ranks = all_ranks();
+  const BlockSizes sizes = some_sizes(19);
+  const std::uint64_t numbers = seed();
+
+  Matrix random(const Grid& grid, int which, Symmetry symmetry) const {
+    const BlockSizes on = sizes.on(grid);
+    return random_blocks<double>(on, on, symmetry, 0.3, numbers + std::uint64_t(which));
+  }
+  /// expected(A, B) of one rank, to the last bit.
+  void expect_same(const std::function<Matrix(Matrix, const Matrix&)>& operation) const {
+    const Dense expected = whole(operation(random(nullptr, 0, GetParam()), random(nullptr, 1, GetParam())));
+    for (const Grid& grid : grids(*ranks)) {
+      const Matrix found = operation(random(grid, 0, GetParam()), random(grid, 1, GetParam()));
+      EXPECT_EQ(found.grid(), grid);
+      EXPECT_EQ(whole(found), expected) << name_of(grid);
+    }
+  }
+  /// The same of a number, but for the order of sums.
+  void expect_near(const std::function<double(const Matrix&, const Matrix&)>& operation) const {
+    const double expected = operation(random(nullptr, 0, GetParam()), random(nullptr, 1, GetParam()));
+    for (const Grid& grid : grids(*ranks)) {
+      EXPECT_NEAR(operation(random(grid, 0, GetParam()), random(grid, 1, GetParam())), expected,
+                  1e-11 * std::max(1.0, std::abs(expected)))
+          << name_of(grid);
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Symmetries, RankBlockAlgebra,
+                         ::testing::Values(Symmetry::none, Symmetry::symmetric, Symmetry::antisymmetric));
+
+TEST_P(RankBlockAlgebra, MatricesOfOneRank) {
+  expect_same([](Matrix a, const Matrix&) { return a; });
+  expect_same([](Matrix a, const Matrix& b) {
+    scale(a, 0.3);
+    add(2.0, a, -0.7, b);
+    return a;
+  });
+  expect_same([](Matrix a, const Matrix&) { return transposed(a); });
+  expect_same([](Matrix a, const Matrix&) { return without_symmetry(a); });
+  expect_same([](Matrix a, const Matrix&) { return with_symmetry(a, Symmetry::symmetric); });
+  expect_same([](Matrix a, const Matrix&) { return with_symmetry(a, Symmetry::antisymmetric); });
+  expect_same([](Matrix a, const Matrix&) {
+    filter(a, 3.0);
+    return a;
+  });
+  expect_same([](Matrix a, const Matrix&) { return to_double(to_single(a)); });
+  if (GetParam() == Symmetry::antisymmetric) return;
+  expect_same([](Matrix a, const Matrix&) {
+    add_identity(a, 1.25);
+    return a;
+  });
+}
+
+TEST_P(RankBlockAlgebra, NumbersOfOneRank) {
+  expect_near([](const Matrix& a, const Matrix&) { return trace(a); });
+  expect_near([](const Matrix& a, const Matrix& b) { return dot(a, b); });
+  expect_near([](const Matrix& a, const Matrix& b) { return dot(a, without_symmetry(b)); });
+  expect_near([](const Matrix& a, const Matrix&) { return frobenius_norm(a); });
+  expect_near([](const Matrix& a, const Matrix&) { return max_norm(a); });
+  expect_near([](const Matrix& a, const Matrix&) { return row_sum_norm(a); });
+  expect_near([](const Matrix& a, const Matrix&) { return gershgorin(a).low; });
+  expect_near([](const Matrix& a, const Matrix&) { return gershgorin(a).high; });
+  expect_near([](const Matrix& a, const Matrix&) { return a.occupation(); });
+  expect_near([](Matrix a, const Matrix&) { return filter(a, 3.0).norm; });
+  expect_near([](Matrix a, const Matrix&) { return double(filter(a, 3.0).blocks); });
+}
+
+TEST_P(RankBlockAlgebra, ScatteringAndCollecting) {
+  const Matrix alone = random(nullptr, 0, GetParam());
+  for (const Grid& grid : grids(*ranks)) {
+    if (!grid) continue;
+    const Matrix shared = scattered(ranks->rank() == 0 ? alone : Matrix(sizes, sizes, GetParam()), grid);
+    EXPECT_EQ(whole(shared), whole(alone)) << name_of(grid);
+    const Matrix back = collected(shared);
+    EXPECT_EQ(back.to_dense(), ranks->rank() == 0 ? alone.to_dense() : Matrix(sizes, sizes, GetParam()).to_dense());
+  }
+}
+
+TEST_P(RankBlockAlgebra, NotANumberOnOneRankIsSaidOnAll) {
+  for (const Grid& grid : grids(*ranks)) {
+    Matrix a = random(grid, 0, Symmetry::none);
+    EXPECT_NO_THROW(require_finite(a, "A"));
+    const std::int32_t i = 11, j = 4;
+    std::vector<double> block(a.numbers(i, j), 1.0);
+    block.back() = std::nan("");
+    if (a.owns(i, j)) a.put(i, j, block);
+    std::string said;
+    try {
+      require_finite(a, "A");
+    } catch (const Error& error) {
+      said = error.message();
+    }
+    EXPECT_THAT(said,
+                HasSubstr(fmt::format("element [{}, {}] is nan", sizes.offset(i + 1) - 1, sizes.offset(j + 1) - 1)));
+    EXPECT_TRUE(std::isnan(max_norm(a)));
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::block_dft
