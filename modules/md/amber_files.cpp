@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <span>
@@ -160,6 +161,11 @@ void read_torsions(const AmberTopology& file, System& system) {
   const std::vector<double> k = file.reals("DIHEDRAL_FORCE_CONSTANT", kinds),
                             periodicity = file.reals("DIHEDRAL_PERIODICITY", kinds),
                             phase = file.reals("DIHEDRAL_PHASE", kinds);
+  for (std::size_t n = 0; n < kinds; ++n) {
+    if (std::abs(periodicity[n]) <= 100 && periodicity[n] == std::floor(periodicity[n])) continue;
+    file.fail(fmt::format("a torsion has the periodicity {:g}: it must be a whole number up to 100", periodicity[n]),
+              "DIHEDRAL_PERIODICITY", n);
+  }
   const auto factors = [&](const char* flag, double otherwise) {
     return file.has(flag) ? file.reals(flag, kinds) : std::vector<double>(kinds, otherwise);
   };

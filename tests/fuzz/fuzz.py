@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Damaged HDF5, LIME, YAML and JSON files: the program must end, with a result or with one error of its own.
+"""Damaged HDF5, LIME, YAML, JSON, AMBER and LAMMPS files: the program must end, with a result or with one error of its own.
 
     QUADRILLE_PROGRAM=build/quadrille QUADRILLE_FUZZ_SEEDS=build/fuzz_seeds \\
-        fuzz.py --count 20000 [--kinds hdf5 lime yaml json] [--seed N] [--seconds S] [--keep FOLDER]
+        fuzz.py --count 20000 [--kinds hdf5 lime yaml json particles] [--seed N] [--seconds S] [--keep FOLDER]
 
 Each mutated file is given to the commands that read its kind, with 4 GiB of address space (of a build with AddressSanitizer,
 which reserves all of it: --sanitized, 4 GiB for each allocation), 20 s of processor time and, as the machine may be busy,
@@ -10,7 +10,7 @@ two minutes. Wrong are a signal, a
 time-out, an exit status that is none of the program's, an error status without an error, and the words of an exception that
 nobody caught. A signal is the library's where `h5dump` (Debian: hdf5-tools) of the same libhdf5 ends with one on the same
 file too; these are counted and listed. Files that failed stay in --keep. The seed is printed; QUADRILLE_SEED fixes it.
-Where QUADRILLE_DATA names the folder of files by other programs, its water.h5 is damaged too.
+Where QUADRILLE_DATA names the folder of files by other programs, its water.h5 and its peptide are damaged too.
 """
 
 import argparse
@@ -268,7 +268,112 @@ class Json(Kind):
         yield "run", self.path(name + ".yaml"), "--out", out, "--backend", "cpu"
 
 
-KINDS = {"hdf5": Hdf5, "lime": Lime, "yaml": Yaml, "json": Json}
+def amber_topology():
+    """Six atoms in a box: a chain of four with bonds, angles and torsions, and two free ones."""
+    pointers = [0] * 31
+    pointers[:20] = [6, 2, 2, 1, 1, 1, 1, 0, 0, 0, 9, 3, 1, 1, 0, 2, 1, 1, 2, 0]
+    pointers[27] = 1
+    integers = {"POINTERS": pointers, "NONBONDED_PARM_INDEX": [1, 2, 2, 3], "ATOM_TYPE_INDEX": [1, 2, 2, 1, 2, 2],
+                "NUMBER_EXCLUDED_ATOMS": [3, 2, 1, 1, 1, 1], "EXCLUDED_ATOMS_LIST": [2, 3, 4, 3, 4, 4, 0, 0, 0],
+                "BONDS_INC_HYDROGEN": [0, 3, 1, 6, 9, 1], "BONDS_WITHOUT_HYDROGEN": [3, 6, 2],
+                "ANGLES_INC_HYDROGEN": [0, 3, 6, 1], "ANGLES_WITHOUT_HYDROGEN": [3, 6, 9, 1],
+                "DIHEDRALS_INC_HYDROGEN": [0, 3, 6, 9, 1], "DIHEDRALS_WITHOUT_HYDROGEN": [],
+                "SOLVENT_POINTERS": [1, 3, 2], "RESIDUE_POINTER": [1, 5, 6]}
+    reals = {"CHARGE": [1.5, -1.5, 1, -1, 2, -2], "MASS": [1, 12, 12, 1, 16, 16], "LENNARD_JONES_ACOEF": [100, 1e4, 5e5],
+             "LENNARD_JONES_BCOEF": [10, 100, 600], "HBOND_ACOEF": [], "HBOND_BCOEF": [], "BOND_FORCE_CONSTANT": [300, 400],
+             "BOND_EQUIL_VALUE": [1.1, 1.5], "ANGLE_FORCE_CONSTANT": [50], "ANGLE_EQUIL_VALUE": [1.9],
+             "DIHEDRAL_FORCE_CONSTANT": [1.4], "DIHEDRAL_PERIODICITY": [3], "DIHEDRAL_PHASE": [0.5],
+             "SCEE_SCALE_FACTOR": [1.2], "SCNB_SCALE_FACTOR": [2]}
+
+    def lines(values, count, form):
+        rows = [values[n:n + count] for n in range(0, len(values), count)] or [[]]
+        return "".join("".join(form % value for value in row) + "\n" for row in rows)
+
+    out = "%VERSION  VERSION_STAMP = V0001.000  DATE = 01/01/01  00:00:00\n"
+    for flag, values in integers.items():
+        out += f"%FLAG {flag}\n%FORMAT(10I8)\n" + lines(values, 10, "%8d")
+    for flag, values in reals.items():
+        out += f"%FLAG {flag}\n%FORMAT(5E16.8)\n" + lines(values, 5, "%16.8E")
+    return out.encode()
+
+
+AMBER_COORDINATES = b"""six atoms
+    6
+   1.0000000   1.0000000   1.0000000   2.0000000   1.5000000   1.0000000
+   3.2000000   0.7000000   1.3000000   4.0000000   1.2000000   2.0000000
+   8.0000000   8.0000000   8.0000000  12.0000000  12.5000000   9.0000000
+  20.0000000  20.0000000  20.0000000  90.0000000  90.0000000  90.0000000
+"""
+LAMMPS_DATA = b"""four atoms
+
+4 atoms
+2 atom types
+0 20 xlo xhi
+-1 19 ylo yhi
+0 20.5 zlo zhi
+
+Masses
+
+1 1.0
+2 2.5
+
+Pair Coeffs # lj/cut
+
+1 1.0 1.0
+2 0.5 1.2
+
+Atoms # charge
+
+1 1 0.5 1 1 1
+2 2 -0.5 3 1 1.5
+3 1 0 5 6 7
+4 2 0 15 16 17
+
+Velocities
+
+1 0.1 0 0
+2 0 0.1 0
+3 0 0 -0.1
+4 -0.1 -0.1 0.1
+"""
+MOTION = ("run: [{task: md_run, system: {%s}, coulomb: plain, cutoff: 5, time_step: 0.001, temperature: 1, steps: 3, every: 1, "
+          "velocities: %s}]\n")
+
+
+class Particles(Kind):
+    """AMBER topologies and coordinates, and LAMMPS files, which are also cut short."""
+
+    def make(self):
+        files = [("bad.prmtop", amber_topology()), ("bad.inpcrd", AMBER_COORDINATES), ("bad.lmp", LAMMPS_DATA)]
+        self.whole = dict(files)
+        amber, lammps = "source: amber, topology: bad.prmtop, coordinates: bad.inpcrd", "source: lammps, data: bad.lmp"
+        self.amber, self.lammps = MOTION % (amber, "thermal"), MOTION % (lammps, "file")
+        for name, content in files:
+            write(self.path(name), content)
+        self.run(self.amber, "amber.yaml", "out")
+        self.run(self.lammps, "lammps.yaml", "lammps")
+        of_others = os.path.join(os.environ.get("QUADRILLE_DATA", ""), "md", "alanine-dipeptide-explicit")
+        if os.path.exists(of_others + ".prmtop"):
+            self.peptide = {"bad" + end: read(of_others + end) for end in (".prmtop", ".inpcrd")}
+            files += [(name + " of others", content) for name, content in self.peptide.items()]
+        return files
+
+    def mutate(self, draw, seed):
+        name, content = seed
+        if draw.random() < 0.3:
+            return name, content[:draw.randrange(len(content))]
+        return name, mutate_text(draw, content)
+
+    def commands(self, draw, content):
+        name, text = content
+        given = {**self.whole, **(self.peptide if name.endswith(" of others") else {}), name.split()[0]: text}
+        for file, whole in given.items():
+            write(self.path(file), whole)
+        job = "lammps.yaml" if name == "bad.lmp" else "amber.yaml"
+        yield "run", self.path(job), "--out", self.path("out"), "--force", "--backend", "cpu"
+
+
+KINDS = {"hdf5": Hdf5, "lime": Lime, "yaml": Yaml, "json": Json, "particles": Particles}
 
 
 def wrong(status, output, errors):

@@ -437,7 +437,7 @@ class BlockMultiply(ProgramTest):
 
     def test_bad_input(self):
         for more, pattern in (
-            ({"drivers": ["fast"]}, r"job.yaml:\d+:\d+: 'drivers': unknown driver 'fast'"),
+            ({"drivers": ["fast"]}, r"job.yaml:\d+:\d+: 'drivers\[0\]' must be one of automatic, own, blas, xsmm, got 'fast'"),
             ({"drivers": []}, "'drivers' must be a list .* of 1 or more"),
             ({"block_sizes": [0]}, "must be >= 1"),
             ({"occupations": [1.5]}, "must be > 0 and <= 1"),

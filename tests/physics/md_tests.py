@@ -204,6 +204,13 @@ class MdBadInput(MdTest):
 
         self.fails(self.with_topology(type_beyond), "atom 3 has type 10: it must be 1 to 9")
 
+        def one_and_a_half(lines):
+            at = next(n for n, line in enumerate(lines) if line.startswith("%FLAG DIHEDRAL_PERIODICITY")) + 2
+            lines[at] = "  1.50000000E+00" + lines[at][16:]
+            return lines
+
+        self.fails(self.with_topology(one_and_a_half), "has the periodicity 1.5: it must be a whole number")
+
     @unittest.skipUnless(FOLDER, harness.WITHOUT_DATA)
     def test_coordinates(self):
         self.fails(self.with_coordinates(lambda lines: lines[:900]), "bad.inpcrd:901", "in the middle of atom 1797 of 2269")
@@ -220,12 +227,15 @@ class MdBadInput(MdTest):
         self.fails(task({"source": "amber"}), "job.yaml", "topology")
         self.fails(task({"source": "fcc", "particles": 501}), "4 n^3", "500")
         self.fails(task({"source": "fcc", "particles": 500}, cutoff=5), "twice the cutoff")
-        self.fails(task("random", methods=["H"]), "job.yaml", "unknown method 'H'", "A, B, C")
+        self.fails(task("random", methods=["A", "H"]),
+                   "job.yaml", "'methods[1]' must be one of A, B, C, D, E, F, G, int64, F*, got 'H'")
         self.fails(task("random", coulomb="reaction_field"), "cutoff")
+        self.fails(task({"source": "fcc", "particles": 500}, coulomb="pme"), "must be one of none, plain, reaction_field, got 'pme'")
         self.fails(task({"source": "lammps", "data": "none.lmp"}), "none.lmp")
         text = "t\n\n2 atoms\n1 atom types\n0 9 xlo xhi\n0 9 ylo yhi\n0 9 zlo zhi\n\nPair Coeffs\n\n1 1 1\n\nAtoms\n\n1 1 0 0 0\n"
         for more, texts in (("", ("ends after 1 of 2",)), ("2 2 1 1 1\n", (":16:3", "type 2: it must be 1 to 1")),
-                            ("1 1 1 1 1\n", (":16", "second time")), ("2 1 1 1\n", (":16",))):
+                            ("1 1 1 1 1\n", (":16", "second time")), ("2 1 1 1\n", (":16",)),
+                            ("2 1 1 nan 1\n", (":16:7", "'nan' is not a finite number"))):
             with open(self.path("data.lmp"), "w") as stream:
                 stream.write(text + more)
             self.fails(task({"source": "lammps", "data": "data.lmp"}), "data.lmp", *texts)
@@ -357,8 +367,24 @@ class MdRun(MdTest):
         with open(self.path("out/report/report.md")) as stream:
             shown = stream.read()
         self.assertIn("500 particles of 1 type, method F, 200 steps of 0.005", shown)
+        self.assertNotIn("Conservation", shown)
         if python:
             self.assertGreater(os.path.getsize(self.path("out/report/md_run_energy.svg")), 1000)
+
+    def test_the_report_compares_runs(self):
+        runs = [("F", 0.004), ("G", 0.004), ("F", 0.002)]
+        self.run_job({"run": [{**run_task(method=method, time_step=step)["run"][0], "name": f"run{n}", "csv": f"{n}.csv"}
+                              for n, (method, step) in enumerate(runs)]})
+        python = harness.python_with_matplotlib()
+        process = self.call("report", self.path("out"), env={"QUADRILLE_PYTHON": python} if python else None)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path("out/report/report.md")) as stream:
+            shown = stream.read()
+        for n, (method, step) in enumerate(runs):
+            self.assertIn(f"| run{n} | {method} | {step} |", shown)
+        if python:
+            for name in ("energies", "slopes", "fluctuations"):
+                self.assertGreater(os.path.getsize(self.path(f"out/report/dynamics_{name}.svg")), 1000)
 
     def fails(self, job, *texts, status=1):
         process = self.call("run", self.write_job(job), "--out", self.path("out"), "--force")
@@ -369,8 +395,8 @@ class MdRun(MdTest):
     def test_bad_input_is_named(self):
         for name in "md_run", "md_forces":
             self.fails({"run": [{"task": name}]}, f"'system' is missing in task {name}")
-        self.fails(run_task(method="H"), "unknown method 'H'")
-        self.fails(run_task(method="exact"), "serves only to compare forces")
+        for word in "H", "exact":
+            self.fails(run_task(method=word), f"'method' must be one of A, B, C, D, E, F, G, int64, F*, got '{word}'")
         self.fails(run_task(trajectory="a.pdb"), "must end in .xyz or .dcd")
         self.fails(run_task(velocities="file"), "the system has no velocities")
         self.fails(run_task(cutoff=5), "edge x of the box is 8.39")

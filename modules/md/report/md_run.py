@@ -1,4 +1,5 @@
-"""Tables and figures of the task `md_run`: how a run went; energy, temperature and pressure against time."""
+"""Tables and figures of the task `md_run`: how a run went; energy, temperature and pressure against time; several runs
+beside each other: how well they conserve energy and momentum."""
 
 from module_report import table
 
@@ -10,8 +11,23 @@ def of_rows(one, key):
     return [row[key] / scale for row in one["rows"]]
 
 
+def title(name, one):
+    return f"{name} ({one['method']}, step {one['time_step']:g})"
+
+
+def comparison(runs):
+    """What is to be conserved, of each run: meant for the same system by several methods or with several time steps."""
+    return "\n## Conservation in all runs\n\n" + table(
+        ["run", "method", "time step", "energy per particle: slope", "error", "fluctuation", "change of momentum"],
+        [[name, one["method"], f"{one['time_step']:g}", f"{one['energy_slope']:+.2e}", f"{one['energy_slope_error']:.1e}",
+          f"{one['energy_fluctuation']:.2e}", f"{one['largest_momentum_change']:.1e}"] for name, one in runs.items()])
+
+
 def text(results):
     out = ""
+    runs = results.get("dynamics", {})
+    if len(runs) > 1:
+        out += comparison(runs)
     for name, one in results.get("dynamics", {}).items():
         steps = one["last_step"] - one["first_step"]
         out += (f"\n## Dynamics `{name}`\n\n{one['particles']} particles of {one['types']} "
@@ -30,9 +46,46 @@ def text(results):
     return out
 
 
+def draw_comparison(runs, save):
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4))
+    for name, one in runs.items():
+        energy = of_rows(one, "energy")
+        mean = sum(energy) / len(energy)
+        axes.plot([row["time"] for row in one["rows"]], [value - mean for value in energy], linewidth=0.7,
+                  label=title(name, one))
+    axes.set(xlabel="time", ylabel="energy per particle - its mean")
+    axes.legend(fontsize="x-small", ncols=2)
+    save(figure, "dynamics_energies", "Dynamics: energy per particle of all runs")
+
+    figure, axes = plt.subplots(figsize=(7, 4))
+    axes.errorbar(range(len(runs)), [one["energy_slope"] for one in runs.values()],
+                  [one["energy_slope_error"] for one in runs.values()], fmt="o", capsize=3)
+    axes.axhline(0, color="gray", linewidth=0.7)
+    axes.set_xticks(range(len(runs)), list(runs), rotation=45, ha="right")
+    axes.set(ylabel="slope of the energy per particle")
+    save(figure, "dynamics_slopes", "Dynamics: drift of the energy, with its error")
+
+    steps = sorted({one["time_step"] for one in runs.values()})
+    if len(steps) < 2:
+        return
+    figure, axes = plt.subplots(figsize=(7, 4))
+    points = [(one["time_step"], one["energy_fluctuation"]) for one in runs.values() if one["energy_fluctuation"] > 0]
+    axes.loglog(*zip(*points), "o", label="runs")
+    step, most = max(points)
+    axes.loglog(steps, [most * (other / step) ** 2 for other in steps], "--", label="square of the time step")
+    axes.set(xlabel="time step", ylabel="fluctuation of the energy per particle")
+    axes.legend()
+    save(figure, "dynamics_fluctuations", "Dynamics: fluctuation of the energy against the time step")
+
+
 def draw(results, save):
     import matplotlib.pyplot as plt
 
+    comparable = {name: one for name, one in results.get("dynamics", {}).items() if len(one["rows"]) > 1}
+    if len(comparable) > 1:
+        draw_comparison(comparable, save)
     for name, one in results.get("dynamics", {}).items():
         times = [row["time"] for row in one["rows"]]
         if len(times) < 2:
