@@ -262,6 +262,7 @@ ModuleTask task_of(const quadrille_module& module, std::size_t index) {
   const quadrille_task from = read(module.tasks, index, module.task_size);
   if (!is_name(from.name)) refuse(fmt::format("task {} has no valid name", index));
   const std::string owner = std::string("task ") + from.name;
+  if (is_program_task(from.name)) refuse(owner + " has the name of a task of the program: choose another");
   refuse_unknown_flags(from.flags, task_flags, owner);
   if (from.run == nullptr) refuse(owner + " has no function 'run'");
   const auto needs = [&](std::uint32_t bit) { return (from.flags & bit) != 0; };

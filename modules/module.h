@@ -43,7 +43,7 @@ typedef enum quadrille_parameter_type QUADRILLE_INT_ENUM {
   QUADRILLE_FILE_IN = 5,        /* a path relative to the job file */
   QUADRILLE_FILE_OUT = 6,       /* a path relative to the output folder */
   QUADRILLE_GROUP = 7,          /* a map with the keys `members` */
-  QUADRILLE_LIST = 8,           /* a list of values that the single member describes, which is not a list itself */
+  QUADRILLE_LIST = 8,           /* a list of what its single member describes: a choice, for example, but not a list */
   QUADRILLE_NUMBER_OR_WORD = 9, /* a finite double, or one of `choices`, as in `delta: auto` */
   QUADRILLE_INTEGER4 = 10,      /* [x, y, z, t], each of 32 bits */
   QUADRILLE_BOUNDARY = 11,      /* four of periodic, antiperiodic and {phase: theta/pi} */

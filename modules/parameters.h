@@ -71,7 +71,7 @@ constexpr quadrille_parameter file_in(const char* name, const char* help) {
 constexpr quadrille_parameter file_out(const char* name, const char* help, const char* value = nullptr) {
   return {.name = name, .type = QUADRILLE_FILE_OUT, .help = help, .default_text = value};
 }
-/// `member` describes the entries: its name and range apply. It must outlive the list.
+/// `member` describes the entries: its type, name, range and choices apply. It must outlive the list.
 constexpr quadrille_parameter list(const char* name, const char* help, const char* value,
                                    const quadrille_parameter& member, const char* unit = nullptr) {
   return {.name = name,

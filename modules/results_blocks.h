@@ -1,4 +1,5 @@
-// The names of results.json that the program writes itself: no task of a module may be named so, nor report there.
+// Names that belong to the program: blocks of results.json that it writes itself (no task may be named so in a job, nor
+// a module's task report there), and its own kinds of tasks.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,12 @@ inline constexpr std::array<std::string_view, 17> program_blocks = {
     "schema_version", "version",  "ranks",           "backend", "isa",    "threads", "job",         "lattice", "gauge",
     "solves",         "warnings", "critical_masses", "pion",    "timing", "memory",  "correlators", "studies"};
 
+inline constexpr std::array<std::string_view, 4> program_tasks = {"propagator", "mesons", "critical_mass",
+                                                                  "solver_study"};
+
+constexpr bool is_program_task(std::string_view name) {
+  return std::find(program_tasks.begin(), program_tasks.end(), name) != program_tasks.end();
+}
 constexpr bool is_program_block(std::string_view name) {
   return std::find(program_blocks.begin(), program_blocks.end(), name) != program_blocks.end();
 }

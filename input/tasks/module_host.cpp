@@ -69,9 +69,11 @@ namespace {
 
 /// host_call() of a function that makes no sense while the job is only checked.
 template <class Body>
-quadrille_status running_call(quadrille_run* run, const char* name, Body&& body) noexcept {
-  return host_call(run, name, [&] {
-    if (run->job == nullptr) return defect(run, fmt::format("it calls '{}' while the job is only checked", name));
+quadrille_status running_call(quadrille_run* run, const HostFunction& function, Body&& body) noexcept {
+  return host_call(run, function, [&] {
+    if (run->job == nullptr) {
+      return defect(run, fmt::format("it calls '{}' while the job is only checked", function.name));
+    }
     return body(*run->job);
   });
 }
@@ -122,7 +124,7 @@ std::string output_path(quadrille_run* run, const std::string& name) {
 }
 
 quadrille_status output_file(quadrille_run* run, const char* path, std::size_t index, const char** out) {
-  return running_call(run, "output_file", [&](JobRun&) {
+  return running_call(run, {"output_file", {out}}, [&](JobRun&) {
     const Parameters::Item& item = asked_value(run, path, index, {ParameterType::file_out});
     *out = keep_text(run, output_path(run, std::get<std::string>(item.scalar)));
     return QUADRILLE_DONE;
@@ -130,7 +132,7 @@ quadrille_status output_file(quadrille_run* run, const char* path, std::size_t i
 }
 
 quadrille_status output_named(quadrille_run* run, const char* name, const char** out) {
-  return running_call(run, "output_named", [&](JobRun&) {
+  return running_call(run, {"output_named", {out}}, [&](JobRun&) {
     *out = keep_text(run, output_path(run, given(name, "the name of a file")));
     return QUADRILLE_DONE;
   });
@@ -214,7 +216,7 @@ void fail(quadrille_run* run, quadrille_status code, const char* path, const cha
 /// A call that gives something in *out, which `find` finds among the handles of the task.
 template <class T, class Find>
 quadrille_status give(quadrille_run* run, const char* name, T* out, Find&& find) noexcept {
-  return running_call(run, name, [&](JobRun&) {
+  return running_call(run, {name, {out}}, [&](JobRun&) {
     *out = find(handles_of(run));
     return QUADRILLE_DONE;
   });
@@ -268,7 +270,7 @@ quadrille_status write_gauge(quadrille_run* run, const char* name, quadrille_gau
 }
 
 quadrille_status device(quadrille_run* run, int* ordinal, void** stream) {
-  return running_call(run, "device", [&](JobRun& job) {
+  return running_call(run, {"device", {ordinal, stream}}, [&](JobRun& job) {
     *ordinal = job.backend().ordinal();
     *stream = job.backend().native_stream();
     return QUADRILLE_DONE;
@@ -276,8 +278,8 @@ quadrille_status device(quadrille_run* run, int* ordinal, void** stream) {
 }
 
 quadrille_status allocate(quadrille_run* run, std::size_t bytes, void** memory) {
-  *memory = nullptr;
-  return running_call(run, "allocate", [&](JobRun&) {
+  if (memory != nullptr) *memory = nullptr;
+  return running_call(run, {"allocate", {memory}}, [&](JobRun&) {
     try {
       *memory = handles_of(run).allocate(bytes);
       return QUADRILLE_DONE;
@@ -317,7 +319,7 @@ quadrille_status keep_state(quadrille_run* run) {
 }
 
 quadrille_status state(quadrille_run* run, std::uint64_t* generation, const char** hash) {
-  return running_call(run, "state", [&](JobRun&) {
+  return running_call(run, {"state", {generation, hash}}, [&](JobRun&) {
     const ModuleState& kept = state_of(run);
     *generation = kept.generation();
     *hash = kept.generation() == 0 ? nullptr : keep_text(run, kept.hash());
@@ -326,7 +328,7 @@ quadrille_status state(quadrille_run* run, std::uint64_t* generation, const char
 }
 
 quadrille_status get_state(quadrille_run* run, const char* name, const void** bytes, std::size_t* size) {
-  return running_call(run, "get_state", [&](JobRun&) {
+  return running_call(run, {"get_state", {bytes, size}}, [&](JobRun&) {
     const std::string* found = state_of(run).bytes(given(name, "the name of a part"));
     *bytes = found == nullptr ? nullptr : found->data();
     *size = found == nullptr ? 0 : found->size();
@@ -372,39 +374,46 @@ void stopped(quadrille_run* run, const char* where) {
 
 /// Calls body(communicator) with that of the job.
 template <class Body>
-quadrille_status rank_call(quadrille_run* run, const char* name, Body&& body) noexcept {
-  return running_call(run, name, [&](JobRun& job) {
+quadrille_status rank_call(quadrille_run* run, const HostFunction& function, Body&& body) noexcept {
+  return running_call(run, function, [&](JobRun& job) {
     body(job.communicator());
     return QUADRILLE_DONE;
   });
 }
 
+/// What a module shares with other ranks: null, unless there is nothing, makes the call fail.
+template <class T>
+T* shared(T* data, std::size_t count) {
+  return count == 0 ? data : given(data, "data to share with other ranks");
+}
+
 quadrille_status rank_grid(quadrille_run* run, int grid[4], int place[4]) {
-  return rank_call(run, "rank_grid", [&](const Communicator& ranks) {
+  return rank_call(run, {"rank_grid", {grid, place}}, [&](const Communicator& ranks) {
     std::copy(ranks.grid().begin(), ranks.grid().end(), grid);
     std::copy(ranks.coordinates().begin(), ranks.coordinates().end(), place);
   });
 }
 
 quadrille_status sum(quadrille_run* run, double* values, std::size_t count) {
-  return rank_call(run, "sum", [&](const Communicator& ranks) { ranks.sum(values, count); });
+  return rank_call(run, "sum", [&](const Communicator& ranks) { ranks.sum(shared(values, count), count); });
 }
 
 quadrille_status gather(quadrille_run* run, const void* mine, std::size_t bytes, void* all) {
-  return rank_call(run, "gather", [&](const Communicator& ranks) { ranks.gather(mine, bytes, all); });
+  return rank_call(run, "gather",
+                   [&](const Communicator& ranks) { ranks.gather(shared(mine, bytes), bytes, shared(all, bytes)); });
 }
 
 quadrille_status broadcast(quadrille_run* run, void* data, std::size_t bytes, int root) {
   return rank_call(run, "broadcast", [&](const Communicator& ranks) {
     if (root < 0 || root >= ranks.size()) throw std::invalid_argument(fmt::format("there is no rank {}", root));
-    ranks.broadcast(data, bytes, root);
+    ranks.broadcast(shared(data, bytes), bytes, root);
   });
 }
 
 quadrille_status exchange(quadrille_run* run, int direction, const void* send, void* receive, std::size_t bytes) {
   return rank_call(run, "exchange", [&](const Communicator& ranks) {
     if (direction < 0 || direction > 7) throw std::invalid_argument(fmt::format("there is no direction {}", direction));
-    ranks.exchange({{direction, send, receive, bytes}});
+    ranks.exchange({{direction, shared(send, bytes), shared(receive, bytes), bytes}});
   });
 }
 

@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -63,16 +65,27 @@ void note_foreign_call(quadrille_run* run);
 /// Inside a catch: makes the exception at hand a failure of the task.
 void note_exception(quadrille_run* run);
 
-/// Runs the function `name` of the host: none of its exceptions reaches the module, and it is refused on a thread that
-/// the module was not called on.
+/// A function of the host, and the addresses where the module wants its results.
+struct HostFunction {
+  HostFunction(const char* called, std::initializer_list<const void*> results = {})
+      : name(called), nowhere(std::find(results.begin(), results.end(), nullptr) != results.end()) {}
+  const char* name;
+  bool nowhere;  ///< one of the addresses is null
+};
+
+/// Runs a function of the host: none of its exceptions reaches the module, and it is refused on a thread that the
+/// module was not called on.
 template <class Body>
-quadrille_status host_call(quadrille_run* run, const char* name, Body&& body) noexcept {
+quadrille_status host_call(quadrille_run* run, const HostFunction& function, Body&& body) noexcept {
   if (std::this_thread::get_id() != run->thread) {
-    run->foreign_call = name;
+    run->foreign_call = function.name;
     return QUADRILLE_FAILED;
   }
   try {
     try {
+      if (function.nowhere) {
+        throw std::invalid_argument(fmt::format("it passes a null pointer for a result of '{}'", function.name));
+      }
       return body();
     } catch (...) {
       note_exception(run);
@@ -84,7 +97,7 @@ quadrille_status host_call(quadrille_run* run, const char* name, Body&& body) no
 
 /// For what a module gives: null makes the call fail.
 template <class T>
-const T* given(const T* pointer, const char* what) {
+T* given(T* pointer, const char* what) {
   if (pointer == nullptr) throw std::invalid_argument(fmt::format("it passes a null pointer as {}", what));
   return pointer;
 }

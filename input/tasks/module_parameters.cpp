@@ -125,14 +125,14 @@ std::size_t count_parameter(quadrille_run* run, const char* path) {
 }
 
 quadrille_status boolean_parameter(quadrille_run* run, const char* path, std::size_t index, int* value) {
-  return host_call(run, "boolean", [&] {
+  return host_call(run, {"boolean", {value}}, [&] {
     *value = std::get<bool>(asked_value(run, path, index, {Type::boolean}).scalar) ? 1 : 0;
     return QUADRILLE_DONE;
   });
 }
 
 quadrille_status integer_parameter(quadrille_run* run, const char* path, std::size_t index, std::int64_t* value) {
-  return host_call(run, "integer", [&] {
+  return host_call(run, {"integer", {value}}, [&] {
     const Item& item = asked_value(run, path, index, {Type::integer, Type::integer4});
     const auto* four = std::get_if<std::array<int, 4>>(&item.scalar);
     *value = four != nullptr ? (*four)[index] : std::get<std::int64_t>(item.scalar);
@@ -141,7 +141,7 @@ quadrille_status integer_parameter(quadrille_run* run, const char* path, std::si
 }
 
 quadrille_status real_parameter(quadrille_run* run, const char* path, std::size_t index, double* value) {
-  return host_call(run, "real", [&] {
+  return host_call(run, {"real", {value}}, [&] {
     const Item& item = asked_value(run, path, index, {Type::real, Type::boundary, Type::number_or_word});
     if (std::holds_alternative<std::string>(item.scalar))
       refuse(fmt::format("'{}' is a word, not a number: ask text() first", path));
@@ -152,7 +152,7 @@ quadrille_status real_parameter(quadrille_run* run, const char* path, std::size_
 }
 
 quadrille_status text_parameter(quadrille_run* run, const char* path, std::size_t index, const char** value) {
-  return host_call(run, "text", [&] {
+  return host_call(run, {"text", {value}}, [&] {
     const Item& item =
         asked_value(run, path, index, {Type::text, Type::choice, Type::file_in, Type::file_out, Type::number_or_word});
     const auto* text = std::get_if<std::string>(&item.scalar);
@@ -162,7 +162,7 @@ quadrille_status text_parameter(quadrille_run* run, const char* path, std::size_
 }
 
 quadrille_status input_file(quadrille_run* run, const char* path, std::size_t index, const char** file) {
-  return host_call(run, "input_file", [&] {
+  return host_call(run, {"input_file", {file}}, [&] {
     const Item& item = asked_value(run, path, index, {Type::file_in});
     *file = keep_text(run, (run->task.job_folder / std::get<std::string>(item.scalar)).string());
     return QUADRILLE_DONE;

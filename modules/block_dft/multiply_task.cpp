@@ -104,7 +104,8 @@ Json row_json(const StudyProblem& p, const StudyRow& row, bool on_gpu) {
 constexpr const char* precisions[] = {"double", "single", "both", "mixed", nullptr};
 constexpr quadrille_parameter number = integer("size", nullptr, nullptr, within(1, 4096));
 constexpr quadrille_parameter share = real("occupation", nullptr, nullptr, above_and_up_to(0, 1));
-constexpr quadrille_parameter driver = text("driver", nullptr, nullptr);
+constexpr const char* drivers[] = {"automatic", "own", "blas", "xsmm", nullptr};
+constexpr quadrille_parameter driver = choice("driver", nullptr, nullptr, drivers);
 
 /// What a GPU's memories give, in bytes per second.
 Json memory_json(bool on_gpu) {

@@ -13,6 +13,7 @@
 #include "modules/md/pair_problem.h"
 #include "modules/md/system.h"
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -84,6 +85,8 @@ QUADRILLE_API ForceResult forces(const System& system, const ForceOptions& optio
 /// "A" to "G" and "int64", as in tables; and back, also by name. Unknown: ErrorCode::invalid_input with the known ones.
 QUADRILLE_API std::string letter_of(Method method);
 QUADRILLE_API Method method_named(const std::string& name);
+/// The letters that a job can name, not those of the sums that others are compared with; the last is null.
+extern const std::array<const char*, 10> method_letters;
 /// In the words of table 1.
 QUADRILLE_API std::string description_of(Method method);
 constexpr bool is_fixed(Method method) {

@@ -22,13 +22,8 @@ using Json = nlohmann::ordered_json;
 std::vector<Method> methods_of(const TaskContext& context) {
   std::vector<Method> out;
   for (const std::string& name : context.texts("methods")) {
-    try {
-      out.push_back(method_named(name));
-    } catch (const Error& error) {
-      TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "methods");
-    }
+    out.push_back(method_named(name));
   }
-  if (out.empty()) TaskContext::fail(QUADRILLE_INVALID_INPUT, "there must be at least one method", "methods");
   return out;
 }
 
@@ -75,7 +70,7 @@ class ForceLines {
 
 constexpr const char* ways[] = {"on_the_fly", "afterwards", "both", nullptr};
 
-constexpr quadrille_parameter method = text("method", nullptr, nullptr);
+const quadrille_parameter method = choice("method", nullptr, nullptr, method_letters.data());
 
 }  // namespace
 
@@ -102,10 +97,7 @@ const quadrille_parameter forces_parameters[forces_parameter_count] = {
     file_out("forces_csv", "the forces on every particle, by every method, and those of bonds, angles and torsions"),
     csv("md_forces.csv")};
 
-void check_forces(const TaskContext& context) {
-  check_system_parameters(context);
-  methods_of(context);
-}
+void check_forces(const TaskContext& context) { check_system_parameters(context); }
 
 void run_forces(const TaskContext& context) {
   check_forces(context);

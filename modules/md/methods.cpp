@@ -1,6 +1,9 @@
 #include "core/error.h"
 #include "modules/md/forces.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace quadrille::md {
 namespace {
 
@@ -28,16 +31,21 @@ const Named& entry(Method method) { return all[int(method)]; }
 
 }  // namespace
 
+constinit const std::array<const char*, 10> method_letters = [] {
+  std::array<const char*, int(Method::narumi_constant) + 2> letters{};
+  for (std::size_t k = 0; k + 1 < letters.size(); ++k) letters[k] = all[k].letter;
+  return letters;
+}();
+
 std::string letter_of(Method method) { return entry(method).letter; }
 std::string description_of(Method method) { return entry(method).description; }
 
 Method method_named(const std::string& name) {
-  std::string known;
   for (const Named& one : all) {
     if (name == one.letter || name == one.name) return one.method;
-    if (one.method <= Method::narumi_constant) known += std::string(known.empty() ? "" : ", ") + one.letter;
   }
-  throw Error(ErrorCode::invalid_input, "unknown method '" + name + "': use one of " + known);
+  throw Error(ErrorCode::invalid_input, fmt::format("unknown method '{}': use one of {}", name,
+                                                    fmt::join(method_letters.begin(), method_letters.end() - 1, ", ")));
 }
 
 }  // namespace quadrille::md

@@ -40,20 +40,10 @@ double boltzmann_of(const TaskContext& context) {
   return context.text("system.source") == "amber" ? amber_boltzmann : 1;
 }
 
-Method method_of(const TaskContext& context) {
-  try {
-    const Method method = method_named(context.text("method"));
-    if (method <= Method::narumi_constant) return method;
-  } catch (const Error& error) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "method");
-  }
-  TaskContext::fail(QUADRILLE_INVALID_INPUT, "serves only to compare forces: use A to G, F* or int64", "method");
-}
-
 DynamicsOptions options_of(const TaskContext& context) {
   DynamicsOptions options;
   options.lists.forces = force_options_of(context);
-  options.lists.forces.method = method_of(context);
+  options.lists.forces.method = method_named(context.text("method"));
   options.lists.forces.backend = &find_backend(context.backend());
   options.lists.forces.ranks = &context.ranks();
   options.lists.forces.exclusions =
@@ -332,10 +322,10 @@ class Run {
 
 const quadrille_parameter run_parameters[run_parameter_count] = {
     required(group("system", "the particles", system_members, "source")),
-    text("method",
-         "how forces are summed: A single in single, B in double, C Takahashi and Iitaka, D Nitadori, E modified "
-         "Nitadori, F Narumi, F* with added constants instead of conversions, G double, int64 fixed point",
-         "F"),
+    choice("method",
+           "how forces are summed: A single in single, B in double, C Takahashi and Iitaka, D Nitadori, E modified "
+           "Nitadori, F Narumi, F* with added constants instead of conversions, G double, int64 fixed point",
+           "F", method_letters.data()),
     integer("steps", "number of steps", "1000", within(0, 1e15)),
     real("time_step", "in units of length x sqrt(mass / energy); for AMBER files 48.8882 fs", "0.005", above(0)),
     real("temperature", "of the initial velocities and of the thermostat", "1.44", at_least(0)),
@@ -374,7 +364,6 @@ const quadrille_parameter run_parameters[run_parameter_count] = {
 
 void check_run(const TaskContext& context) {
   check_system_parameters(context);
-  method_of(context);
   if (context.has("trajectory")) {
     try {
       trajectory_form(context.text("trajectory"));

@@ -6,6 +6,7 @@
 #include "input/outputs.h"
 #include "input/overrides.h"
 #include "input/progress.h"
+#include "modules/results_blocks.h"
 #include "tests/input/lime_testing.h"
 
 #include <limits>
@@ -273,6 +274,14 @@ TEST_F(JobTest, HashesFollowWhatDecidesAResult) {
     EXPECT_NE(first.first, other.first) << change;
     EXPECT_NE(first.second, other.second) << change << ": the correlator depends on the propagator's job";
   }
+}
+
+TEST_F(JobTest, NamesOfTheProgramsTasksAreKeptFromModules) {
+  std::vector<std::string_view> own;
+  for (const TaskEntry& entry : task_registry()) {
+    if (entry.module == nullptr) own.emplace_back(entry.name);
+  }
+  EXPECT_THAT(program_tasks, ::testing::UnorderedElementsAreArray(own));
 }
 
 TEST_F(JobTest, SchemaAndHelpComeFromTheTables) {

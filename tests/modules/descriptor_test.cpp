@@ -237,6 +237,8 @@ TEST(Descriptor, MapsAndListsThatMakeNoSenseAreRefusedByName) {
                  with(QUADRILLE_LIST, number, 2));
   expect_refused("is a list: it must have one member, which describes an entry and is not a list",
                  with(QUADRILLE_LIST, list, 1));
+  static const P choice[] = {{.name = "word", .type = QUADRILLE_CHOICE}};
+  expect_refused("'word' of 'third' of task job is a choice without choices", with(QUADRILLE_LIST, choice, 1));
   expect_refused("'third' of task job is a variant without members", with(QUADRILLE_VARIANT, nullptr, 0));
   expect_refused("is a variant: its member 'number' must be a group", with(QUADRILLE_VARIANT, number, 1));
   expect_refused("'third' of task job names 'stranger', which is not one of its parameters", [&](P& p) {
@@ -261,6 +263,10 @@ TEST(Descriptor, TasksAndModulesThatMakeNoSenseAreRefusedByName) {
   using T = quadrille_task;
   using M = quadrille_module;
   expect_refused("task job has the unknown flags 0x8000", unchanged, [](T& t, M&) { t.flags = 0x8000; });
+  expect_refused("task propagator has the name of a task of the program", unchanged,
+                 [](T& t, M&) { t.name = "propagator"; });
+  static const T two[] = {{.name = "job", .run = do_nothing}, {.name = "job", .run = do_nothing}};
+  expect_refused("two tasks 'job'", unchanged, [](T&, M& m) { m.tasks = two, m.task_count = 2; });
   expect_refused("task job has no function 'run'", unchanged, [](T& t, M&) { t.run = nullptr; });
   expect_refused("task job names 'stranger'", unchanged, [](T& t, M&) { t.exactly_one_of = one_of_strangers; });
   expect_refused("task job has a parameter 'task' or 'name'", [](quadrille_parameter& p) { p.name = "name"; });
@@ -294,6 +300,7 @@ TEST(Descriptor, ASchemaSaysWhatTablesCanSay) {
   static const quadrille_condition beside_auto[] = {{.parameter = "delta", .values = on}, {}};
   static const quadrille_parameter map[] = {
       {.name = "entry", .type = QUADRILLE_GROUP, .members = number, .member_count = 2}};
+  static const quadrille_parameter method[] = {{.name = "method", .type = QUADRILLE_CHOICE, .choices = words}};
   static const quadrille_parameter earlier[] = {{.name = "task", .type = QUADRILLE_EARLIER_TASK, .choices = kinds}};
   static const quadrille_parameter parameters[] = {
       {.name = "dims", .type = QUADRILLE_INTEGER4, .flags = QUADRILLE_HAS_MINIMUM | QUADRILLE_EVEN, .minimum = 2},
@@ -307,6 +314,7 @@ TEST(Descriptor, ASchemaSaysWhatTablesCanSay) {
       {.name = "source", .type = QUADRILLE_VARIANT, .members = kinds_of_source, .member_count = 2, .selector = "kind"},
       {.name = "rows", .type = QUADRILLE_LIST, .members = map, .member_count = 1, .fewest = 2, .most = 3},
       {.name = "from", .type = QUADRILLE_LIST, .members = earlier, .member_count = 1},
+      {.name = "methods", .type = QUADRILLE_LIST, .default_text = "[none, auto]", .members = method, .member_count = 1},
       {.name = "first", .type = QUADRILLE_REAL},
       {.name = "second", .type = QUADRILLE_REAL}};
   const Module module = read(unchanged, [&](quadrille_task& task, quadrille_module&) {
@@ -335,15 +343,17 @@ TEST(Descriptor, ASchemaSaysWhatTablesCanSay) {
                                  {"delta", {}, scalar("0.5")},
                                  {"target", {}, scalar("1e-3")},
                                  {"source", {}, Value{Value::Map{{"kind", {}, scalar("line")}}, {}}},
-                                 {"rows", {}, list({Value{Value::Map{}, {}}})}},
+                                 {"rows", {}, list({Value{Value::Map{}, {}}})},
+                                 {"methods", {}, list({scalar("none"), scalar("some")})}},
                       {}},
                 errors);
   std::string all;
   for (const Error& error : errors) all += error.message() + "\n";
-  EXPECT_EQ(errors.size(), 5u) << all;
-  for (const char* said : {"'dims[3]' must be even and >= 2, got 3", "'target' is used only with delta: auto",
-                           "'kind' must be one of point, wall", "'rows' must be a list [...] of 2 to 3 entries",
-                           "needs exactly one of 'first', 'second'"}) {
+  EXPECT_EQ(errors.size(), 6u) << all;
+  for (const char* said :
+       {"'dims[3]' must be even and >= 2, got 3", "'target' is used only with delta: auto",
+        "'kind' must be one of point, wall", "'rows' must be a list [...] of 2 to 3 entries",
+        "'methods[1]' must be one of auto, none, got 'some'", "needs exactly one of 'first', 'second'"}) {
     EXPECT_THAT(all, HasSubstr(said));
   }
 }

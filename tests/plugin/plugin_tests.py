@@ -157,6 +157,9 @@ class Modules(ProgramTest):
                 self.assertRegex(process.stderr, said)
 
     def test_wrong_calls_of_the_host_are_named(self):
+        asking = ("boolean", "integer", "real", "text", "input_file", "output_file", "output_named", "context", "gauge",
+                  "dirac_operator", "solver", "propagator", "object", "handle_of_gauge", "device", "allocate", "state",
+                  "get_state", "get_state_gauge", "rank_grid")
         for number, said in ((13, "the task c_echo has no parameter 'no_such_name'"),
                              (14, "it passes a null pointer as the name of a parameter"),
                              (15, "it passes a null pointer as the name of a parameter"),
@@ -171,7 +174,10 @@ class Modules(ProgramTest):
                              (27, "'a.b' is not a valid name for a part of a state"),
                              (28, "it puts the part 'a' twice into one state"), (29, "'number' has another type"),
                              (30, "9 is not a log level; levels are 1 to 4"),
-                             (31, "it passes a null pointer as a text for the log")):
+                             (31, "it passes a null pointer as a text for the log"),
+                             *((32 + k, f"it passes a null pointer for a result of '{name}'") for k, name in enumerate(asking)),
+                             *((number, "it passes a null pointer as data to share with other ranks") for number in
+                               range(52, 56))):
             with self.subTest(number=number):
                 process = self.call("run", self.write_job({"run": [{"task": "c_echo", "number": number}]}), "--out",
                                     self.path(str(number)), env=search("in_c"))
@@ -461,6 +467,11 @@ class Modules(ProgramTest):
                                     "undefined symbol: quadrille_no_such_function"),
                                    (built("other_build")[0], "other_build.so",
                                     "was compiled with the C\\+\\+ headers of build 'v0-1-gabcdef' of Quadrille, but this is build"),
+                                   (built("block_twin")[0], "block_twin.so",
+                                    "a block 'chains' of results.json exists already: that of the module 'quenched' of this "
+                                    "program"),
+                                   (built("own_task")[0], "own_task.so",
+                                    "its descriptor: task propagator has the name of a task of the program"),
                                    (self.path("folder"), "text.so", "cannot be loaded as a shared object")):
             with self.subTest(name=name):
                 process = self.call("modules", env={"QUADRILLE_MODULE_PATH": folder})
@@ -471,8 +482,9 @@ class Modules(ProgramTest):
                 process = self.call("run", job, "--allow-module", file)
                 self.assertEqual(process.returncode, 1)
                 self.assertRegex(process.stderr, f"job.yaml:3:.*{name}: .*{said}")
-        process = self.call("modules", env=search("in_c", "twin"))
-        self.assertIn("a module 'in_c' exists already", process.stdout)
+        process = self.call("modules", env=search("in_c", "twin", "task_twin"))
+        for said in "a module 'in_c' exists already, in ", "a task 'c_echo' exists already: that of the module 'in_c' in ":
+            self.assertIn(said + built("in_c")[1], process.stdout)
         process = self.call("check", self.write_job({"run": [{"task": "c_echo"}]}), env=search("other_abi", "in_c"))
         self.assertEqual(process.returncode, 0)  # a bad one does not stand in the way of a good one
         self.assertIn("other_abi.so", process.stderr)

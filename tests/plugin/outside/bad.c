@@ -13,6 +13,12 @@
 #ifndef NAME
 #define NAME "bad"
 #endif
+#ifndef TASK
+#define TASK "bad_task"
+#endif
+#ifndef BLOCK
+#define BLOCK NULL
+#endif
 #ifndef MODULE_SIZE
 #define MODULE_SIZE sizeof(quadrille_module)
 #endif
@@ -40,7 +46,9 @@ static quadrille_status run(const quadrille_host* host, quadrille_run* run) {
 }
 
 static const quadrille_task tasks[] = {
-    {.name = "bad_task", .help = "never runs", .parameters = parameters, .parameter_count = 1, .run = run}};
+    {.name = TASK, .help = "never runs", .parameters = parameters, .parameter_count = 1, .run = run}};
+
+static const char* const blocks[] = {BLOCK, NULL};
 
 static const quadrille_module module = {.abi_version = ABI,
                                         .struct_size = MODULE_SIZE,
@@ -51,6 +59,7 @@ static const quadrille_module module = {.abi_version = ABI,
                                         .build_id = "",
                                         .tasks = tasks,
                                         .task_count = 1,
+                                        .blocks = blocks,
                                         .cpp_build = CPP_BUILD};
 
 __attribute__((visibility("default"))) const quadrille_module* SYMBOL(void) { return &module; }

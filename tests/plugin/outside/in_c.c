@@ -8,7 +8,7 @@
 
 static const quadrille_parameter echo_parameters[] = {{.name = "number",
                                                        .type = QUADRILLE_INTEGER,
-                                                       .help = "to be given back; 13 to 31 call the host wrongly",
+                                                       .help = "to be given back; 13 to 55 call the host wrongly",
                                                        .default_text = "7"}};
 static const quadrille_parameter element[] = {{.name = "element", .type = QUADRILLE_REAL, .help = "of a matrix"}};
 static const quadrille_parameter product_parameters[] = {
@@ -26,6 +26,40 @@ static const quadrille_parameter product_parameters[] = {
      .member_count = 1},
     {.name = "delta", .type = QUADRILLE_REAL, .help = "cutoff of mixed precision", .flags = QUADRILLE_REQUIRED},
     {.name = "lda", .type = QUADRILLE_INTEGER, .default_text = "3"}};
+
+/* Gives no address where the host could put its answer, or no data for other ranks. */
+static void ask_for_nothing(const quadrille_host* host, quadrille_run* run, int64_t number) {
+  const char* text = NULL;
+  int place[4];
+  switch (number) {
+    case 32: (void)host->boolean(run, "number", 0, NULL); break;
+    case 33: (void)host->integer(run, "number", 0, NULL); break;
+    case 34: (void)host->real(run, "number", 0, NULL); break;
+    case 35: (void)host->text(run, "number", 0, NULL); break;
+    case 36: (void)host->input_file(run, "number", 0, NULL); break;
+    case 37: (void)host->output_file(run, "number", 0, NULL); break;
+    case 38: (void)host->output_named(run, "other.txt", NULL); break;
+    case 39: (void)host->context(run, NULL); break;
+    case 40: (void)host->gauge(run, NULL); break;
+    case 41: (void)host->dirac_operator(run, NULL); break;
+    case 42: (void)host->solver(run, NULL); break;
+    case 43: (void)host->propagator(run, "number", 0, NULL); break;
+    case 44: (void)host->object(run, &number, NULL); break;
+    case 45: (void)host->handle_of_gauge(run, &number, NULL); break;
+    case 46: (void)host->device(run, &place[0], NULL); break;
+    case 47: (void)host->allocate(run, 64, NULL); break;
+    case 48: (void)host->state(run, NULL, &text); break;
+    case 49: (void)host->get_state(run, "a", NULL, NULL); break;
+    case 50: (void)host->get_state_gauge(run, "a", NULL); break;
+    case 51: (void)host->rank_grid(run, NULL, place); break;
+    case 52: (void)host->sum(run, NULL, 1); break;
+    case 53: (void)host->gather(run, &number, 1, NULL); break;
+    case 54: (void)host->broadcast(run, NULL, 1, 0); break;
+    case 55: (void)host->exchange(run, 0, NULL, &number, 1); break;
+    default: break;
+  }
+}
+
 static quadrille_status echo(const quadrille_host* host, quadrille_run* run) {
   const char* file = NULL;
   quadrille_gauge* gauge = NULL;
@@ -54,6 +88,7 @@ static quadrille_status echo(const quadrille_host* host, quadrille_run* run) {
   if (number == 27) (void)host->put_state(run, "a.b", "x", 1);
   if (number == 28 && host->put_state(run, "a", "x", 1) == QUADRILLE_DONE) (void)host->put_state(run, "a", "x", 1);
   if (number == 29) (void)host->propagator(run, "number", 0, &propagator);
+  ask_for_nothing(host, run, number);
   snprintf(json, sizeof json, "{\"number\": %lld}", (long long)number);
   return host->result(run, NULL, json);
 }
