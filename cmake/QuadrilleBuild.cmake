@@ -327,8 +327,13 @@ function(quadrille_add_ranks)
     target_include_directories(quadrille_ranks_objects SYSTEM PRIVATE ${QUADRILLE_NCCL_INCLUDE})
     target_link_libraries(quadrille_ranks_objects PUBLIC ${QUADRILLE_NCCL_LIBRARY})
   endif()
-  add_library(quadrille_ranks SHARED $<TARGET_OBJECTS:quadrille_ranks_objects>)
+  add_library(quadrille_ranks SHARED $<TARGET_OBJECTS:quadrille_ranks_objects>
+              ${PROJECT_SOURCE_DIR}/core/comm/mpi/ranks_build.cpp)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/core/comm/mpi/ranks_build.cpp PROPERTIES
+                              INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/core/to_install)
+  add_dependencies(quadrille_ranks quadrille_find_build_id)
   target_link_libraries(quadrille_ranks PRIVATE quadrille_ranks_objects quadrille_shared)
+  add_dependencies(quadrille_program quadrille_ranks)  # which refuses one of an earlier commit
   install(TARGETS quadrille_ranks DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
@@ -336,7 +341,7 @@ endfunction()
 function(quadrille_add_build_id)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/build_id.cpp)
   set(header ${CMAKE_CURRENT_BINARY_DIR}/to_install/quadrille_build.h)  # where nothing of the source tree sees it
-  add_custom_target(quadrille_find_build_id BYPRODUCTS ${source} COMMENT "Build id" VERBATIM
+  add_custom_target(quadrille_find_build_id BYPRODUCTS ${source} ${header} COMMENT "Build id" VERBATIM
                     COMMAND ${CMAKE_COMMAND} -D SOURCE_DIR=${PROJECT_SOURCE_DIR} -D VERSION=${PROJECT_VERSION}
                             -D OUTPUT=${source} -D HEADER=${header} -P ${PROJECT_SOURCE_DIR}/cmake/build_id.cmake)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quadrille)

@@ -1,5 +1,6 @@
 #include "core/comm/ranks.h"
 
+#include "core/build_id.h"
 #include "core/error.h"
 
 #include <dlfcn.h>
@@ -25,24 +26,28 @@ std::string library_path() {
 }
 
 [[noreturn]] void fail(const char* because, const std::string& what, const char* instead) {
-  throw Error(ErrorCode::unsupported, fmt::format("{}, but {}: install libopenmpi-dev and build with QUADRILLE_MPI=ON, "
-                                                  "or {}",
-                                                  because, what, instead));
+  throw Error(ErrorCode::unsupported, fmt::format("{}, but {}, or {}", because, what, instead));
 }
 
-/// A function of libquadrille_ranks.so, or null with the reason.
+/// A function of libquadrille_ranks.so, or null with the reason and what would help. Objects in C++ pass from one
+/// library to the other, so both must be of one build.
 void* function_of_ranks(const char* name, std::string& reason) {
   const std::string path = library_path();
   // MPI looks for its own symbols in what it loads later.
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
     const char* const said = ::dlerror();
-    reason = fmt::format("{} cannot be loaded ({})", library_name, said != nullptr ? said : "unknown");
+    reason = fmt::format("{} cannot be loaded ({}): install libopenmpi-dev and build with QUADRILLE_MPI=ON",
+                         library_name, said != nullptr ? said : "unknown");
     return nullptr;
   }
+  const auto build = reinterpret_cast<const char* (*)()>(::dlsym(library, "quadrille_ranks_build"));
+  const std::string theirs = build == nullptr ? "unknown" : build();
   void* const function = ::dlsym(library, name);
-  if (function == nullptr) reason = fmt::format("{} belongs to another version of Quadrille", path);
-  return function;
+  if (function != nullptr && theirs == build_id()) return function;
+  reason = fmt::format("{} is of the build '{}' of Quadrille, and what has loaded it '{}': install both from one build",
+                       path, theirs, build_id());
+  return nullptr;
 }
 
 /// Ranks that a launcher has started, as it says; 0 without one.

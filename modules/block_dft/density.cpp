@@ -41,6 +41,13 @@ FunctionOptions function_options(const DensityOptions& options, const std::strin
   return function;
 }
 
+/// |A - B|, Frobenius.
+template <class M>
+double norm_of_difference(M a, const M& b) {
+  add(1.0, a, -1.0, b);
+  return frobenius_norm(a);
+}
+
 /// The calculation in the basis that S^-1/2 makes orthogonal.
 template <class M>
 class Orthogonal {
@@ -85,7 +92,7 @@ class Orthogonal {
       throw Error(ErrorCode::numerical,
                   fmt::format("all levels are at {}: TRS4 needs some below and some above a gap", spectrum_.low));
     }
-    M x = h_;
+    M x = std::move(h_);  // large matrices are not kept longer than they are needed
     scale(x, -1 / (spectrum_.high - spectrum_.low));
     add_identity(x, spectrum_.high / (spectrum_.high - spectrum_.low));
     while (report.iterations < function.max_iterations && !report.converged)
@@ -117,10 +124,8 @@ class Orthogonal {
   static void purify_once(M& x, double electrons, const FunctionOptions& function, FunctionReport& report) {
     constexpr double largest_gamma = 6;
     M square = symmetric_product(x, x, function, report);
-    M difference = x;
-    add(1.0, difference, -1.0, square);
     ++report.iterations;
-    report.residual = frobenius_norm(difference) / frobenius_norm(square);
+    report.residual = norm_of_difference(x, square) / frobenius_norm(square);
     report.occupation = std::max(report.occupation, x.occupation());
     report.converged = report.residual < std::sqrt(function.eps);
     if (function.progress) function.progress(report.iterations, report.residual);
@@ -147,8 +152,7 @@ class Orthogonal {
     out_.converged = last.report.converged;
     out_.mu = mu;
     out_.p = transformed(x, last.report);
-    last.report.bound += transform_.bound;
-    last.report.flops += transform_.flops;
+    add_costs(transform_, last.report);
   }
 
   M h_;

@@ -40,6 +40,9 @@ Json step_json(const DensityStep& step) {
           {"residual", step.report.residual},
           {"bound", step.report.bound},
           {"flops", step.report.flops},
+          {"single_flops", step.report.single_flops},
+          {"index_seconds", step.report.index_seconds},
+          {"product_seconds", step.report.product_seconds},
           {"occupation", step.report.occupation},
           {"seconds", step.seconds}};
 }

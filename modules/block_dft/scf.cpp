@@ -105,12 +105,12 @@ class Loop {
   static ScfIteration summary(const Density<M>& density, double began) {
     ScfIteration out;
     out.mu = density.mu.value_or(none);
+    out.seconds = now() - began;
     for (const DensityStep& step : density.steps) {
-      out.bound += step.report.bound;
-      out.flops += step.report.flops;
+      if (step.what == "roots") out.seconds += step.seconds;  // made before
+      add_costs(step.report, out.report);
     }
     out.occupation = density.p.occupation();
-    out.seconds = now() - began;
     return out;
   }
 
@@ -153,8 +153,7 @@ class Loop {
       began = now();
       const std::vector<double> before = steps.charges();
       const CurvyStep step = steps.step();
-      iteration = {.energy = steps.energy(), .gradient = step.gradient, .mu = none, .bound = step.report.bound};
-      iteration.flops = step.report.flops;
+      iteration = {.energy = steps.energy(), .gradient = step.gradient, .mu = none, .report = step.report};
       iteration.occupation = steps.p().occupation();
       iteration.seconds = now() - began;
       for (std::size_t a = 0; a < before.size(); ++a) {

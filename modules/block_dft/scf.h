@@ -25,11 +25,12 @@ struct ScfOptions {
 };
 
 struct ScfIteration {
-  double energy = 0, change = 0;  ///< change: E_n - E_{n-1}; not-a-number of the first one
-  double charge_change = 0;       ///< the largest |q(P) - q| of an atom, q the charges that H is made of
-  double gradient = 0;            ///< of curvy steps: |S^-1/2 (H P S - S P H) S^-1/2|
-  double mu = 0;                  ///< not-a-number where there is none
-  double bound = 0, flops = 0, occupation = 0, seconds = 0;  ///< as of FunctionReport; occupation: of P
+  double energy = 0, change = 0;       ///< change: E_n - E_{n-1}; not-a-number of the first one
+  double charge_change = 0;            ///< the largest |q(P) - q| of an atom, q the charges that H is made of
+  double gradient = 0;                 ///< of curvy steps: |S^-1/2 (H P S - S P H) S^-1/2|
+  double mu = 0;                       ///< not-a-number where there is none
+  FunctionReport report{};             ///< what its products cost
+  double occupation = 0, seconds = 0;  ///< occupation: of P
 };
 
 /// M: matrix_functions.h.

@@ -150,8 +150,11 @@ Json iteration_json(const ScfIteration& one) {
           {"charge_change", one.charge_change},
           {"gradient", known(one.gradient > 0, one.gradient)},
           {"mu", known(!std::isnan(one.mu), one.mu)},
-          {"bound", one.bound},
-          {"flops", one.flops},
+          {"bound", one.report.bound},
+          {"flops", one.report.flops},
+          {"single_flops", one.report.single_flops},
+          {"index_seconds", one.report.index_seconds},
+          {"product_seconds", one.report.product_seconds},
           {"occupation", one.occupation},
           {"seconds", one.seconds}};
 }

@@ -2,6 +2,7 @@
 // sums, and whether to split it at all.
 #pragma once
 
+#include "core/api.h"
 #include "modules/mgemm/error_bound.h"
 #include "modules/mgemm/mgemm.h"
 
@@ -19,7 +20,7 @@ struct SmallWay {
 };
 
 /// Who multiplies, as the choice sees it: what there is to try, how far off that may be, and what it costs.
-class Multiplier {
+class QUADRILLE_API Multiplier {
  public:
   virtual ~Multiplier() = default;
   /// Of each list the first that keeps what is asked for with the smallest cutoff is a candidate.
@@ -42,8 +43,8 @@ enum class Known { sampled, analysed };
 /// least; double where there is none, or where that is faster. What is asked for: of an automatic cutoff its target
 /// error; of a given one what the form `single` with its usual depth keeps; of a given cutoff and form, that there is a
 /// bound. Fills in all of the report but `panel_bytes`.
-MgemmReport choose(Multiplier& multiplier, const AnalysedProduct& product, Known known, const Cutoff& cutoff,
-                   const MgemmOptions& options);
+QUADRILLE_API MgemmReport choose(Multiplier& multiplier, const AnalysedProduct& product, Known known,
+                                 const Cutoff& cutoff, const MgemmOptions& options);
 
 /// The quantile of magnitudes below which no cutoff is sought: twice as many elements may be listed as are above it.
 constexpr double cutoff_quantile = 1 - most_listed / 2;
@@ -51,15 +52,15 @@ constexpr double cutoff_quantile = 1 - most_listed / 2;
 /// The cutoffs to look at: a given one alone; of an automatic one the power of two that is not below `quantile`, of
 /// which cutoff_quantile it is in A and B (0 where that is 0 or not finite), and its doubles up to the first that
 /// leaves no large element.
-std::vector<double> cutoffs_of(const Cutoff& cutoff, double quantile, double largest_magnitude);
+QUADRILLE_API std::vector<double> cutoffs_of(const Cutoff& cutoff, double quantile, double largest_magnitude);
 
 /// Why a product need not be looked at; empty: it must be. `least`: m n k below which it is done in double.
-std::string too_small(const ProductShape& shape, double least, const MgemmOptions& options);
+QUADRILLE_API std::string too_small(const ProductShape& shape, double least, const MgemmOptions& options);
 
 /// The report of a product that is done in double after all.
-void report_double(std::string reason, double bound, MgemmReport& report);
+QUADRILLE_API void report_double(std::string reason, double bound, MgemmReport& report);
 
 /// Terms of sums where nothing asks for others: matrix units cut sums, which must be shorter for the same error.
-std::int64_t usual_depth(const FormTraits& form);
+QUADRILLE_API std::int64_t usual_depth(const FormTraits& form);
 
 }  // namespace quadrille::mgemm

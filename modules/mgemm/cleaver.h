@@ -1,6 +1,7 @@
 // Matrix products of any size through a limited memory: C = alpha op(A) op(B) + beta C, panel by panel.
 #pragma once
 
+#include "core/api.h"
 #include "core/dense/panel_plan.h"
 #include "modules/mgemm/arguments.h"
 #include "modules/mgemm/blas.h"
@@ -33,6 +34,7 @@ QUADRILLE_API CleaverReport cleaver(const Gemm<T>& gemm, const CleaverOptions& o
 
 /// The same for operands that are checked and finite.
 template <class T>
-CleaverReport multiply_panels(const Operands<T>& operands, std::int64_t memory_cap, const Pause& pause = {});
+QUADRILLE_API CleaverReport multiply_panels(const Operands<T>& operands, std::int64_t memory_cap,
+                                            const Pause& pause = {});
 
 }  // namespace quadrille::mgemm

@@ -21,11 +21,12 @@ QUADRILLE_API MgemmReport mgemm_on_device(const Gemm<double>& gemm, const Cutoff
                                           const MgemmOptions& options = {});
 
 /// What mgemm() with the CUDA backend calls: operands in the memory of the host, arguments checked.
-MgemmReport mgemm_through_device(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOptions& options);
+QUADRILLE_API MgemmReport mgemm_through_device(const Gemm<double>& gemm, const Cutoff& cutoff,
+                                               const MgemmOptions& options);
 
 /// The same for cleaver(): panels or strips pass through the device's memory while those before are multiplied.
 /// The operands are checked and finite. memory_cap: bytes of the device's memory; 0: what is free.
 template <class T>
-CleaverReport multiply_panels_on_device(const Operands<T>& operands, std::int64_t memory_cap);
+QUADRILLE_API CleaverReport multiply_panels_on_device(const Operands<T>& operands, std::int64_t memory_cap);
 
 }  // namespace quadrille::mgemm

@@ -1,6 +1,7 @@
 // What the steps of a product on a GPU take.
 #pragma once
 
+#include "core/api.h"
 #include "modules/mgemm/factor_profile.h"
 #include "modules/mgemm/forms.h"
 
@@ -43,10 +44,10 @@ struct DeviceCostModel {
 /// Terms of the longest sum of products of parts r and s with r + s = `order`, in a product with sums of `depth` terms:
 /// later sums are smaller and may be longer, in the measure of their rounding. A multiple of 64 where it is not the
 /// whole sum.
-std::int64_t depth_of_order(const FormTraits& form, std::int64_t depth, int order);
+QUADRILLE_API std::int64_t depth_of_order(const FormTraits& form, std::int64_t depth, int order);
 
 /// Calls of cuBLAS that a product takes; `padded` is the length of lines of one part.
-std::int64_t dense_calls(const FormTraits& form, std::int64_t depth, std::int64_t padded);
+QUADRILLE_API std::int64_t dense_calls(const FormTraits& form, std::int64_t depth, std::int64_t padded);
 
 /// Panels along k that a split product passes through are no shorter, but for the last one and where k is: each adds to
 /// C once more.

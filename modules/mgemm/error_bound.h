@@ -13,6 +13,7 @@
 // in one pass over each matrix. Short sums make it sharp: a single sum over k would have gamma_{k+2}.
 #pragma once
 
+#include "core/api.h"
 #include "modules/mgemm/factor_profile.h"
 
 #include <cstddef>
@@ -21,10 +22,10 @@
 namespace quadrille::mgemm {
 
 /// gamma_n = n u / (1 - n u); infinite when n u >= 1.
-double gamma_bound(double n, double unit_roundoff);
+QUADRILLE_API double gamma_bound(double n, double unit_roundoff);
 
 /// gamma_n of single precision in the probabilistic model (see ErrorBound), for all sums of the product at once.
-double probable_gamma(double n, const ProductShape& shape);
+QUADRILLE_API double probable_gamma(double n, const ProductShape& shape);
 
 /// Largest absolute error of an element of A B.
 struct ErrorBound {
@@ -40,12 +41,12 @@ struct ErrorBound {
 struct LineNorms {
   double small = 0, all = 0;
 };
-LineNorms line_norms(const FactorProfile& profile, std::size_t cutoff, std::int64_t k);
+QUADRILLE_API LineNorms line_norms(const FactorProfile& profile, std::size_t cutoff, std::int64_t k);
 
 /// For cutoff number `cutoff` of the profiles. Infinite where single precision could overflow.
-ErrorBound error_bound(const AnalysedProduct& product, std::size_t cutoff, std::int64_t depth);
+QUADRILLE_API ErrorBound error_bound(const AnalysedProduct& product, std::size_t cutoff, std::int64_t depth);
 
 /// The bound of a product in double: gamma_{k+2}(2^-53) k max|A| max|B|, and the underflow of k products.
-double double_error_bound(std::int64_t k, double max_a, double max_b);
+QUADRILLE_API double double_error_bound(std::int64_t k, double max_a, double max_b);
 
 }  // namespace quadrille::mgemm

@@ -1,6 +1,7 @@
 // What the choice of a form, and the bounds of its error, need to know of the factors of a product.
 #pragma once
 
+#include "core/api.h"
 #include "core/dense/dense_view.h"
 #include "core/dense/panel_plan.h"
 
@@ -49,7 +50,7 @@ constexpr std::int64_t listed_of(std::int64_t elements, double fraction = most_l
 
 /// Of a factor whose lines are the rows of `lines`, for rising cutoffs: the first alone where more than that fraction
 /// of the elements is above it.
-FactorProfile profile_on_host(DenseView<const double> lines, double max_abs, const std::vector<double>& deltas,
-                              double listed_fraction = most_listed);
+QUADRILLE_API FactorProfile profile_on_host(DenseView<const double> lines, double max_abs,
+                                            const std::vector<double>& deltas, double listed_fraction = most_listed);
 
 }  // namespace quadrille::mgemm

@@ -17,6 +17,7 @@
 // Digits: t = u 2^(1 - 8 R); what is left out is at most k u_a u_b (R - 1) 2^(2 - 8 R) (1 + 2^-7); sums are exact.
 #pragma once
 
+#include "core/api.h"
 #include "modules/mgemm/error_bound.h"
 #include "modules/mgemm/forms.h"
 
@@ -26,10 +27,10 @@
 namespace quadrille::mgemm {
 
 /// The bound of the whole product for cutoff number `cutoff` of the profiles. Infinite where there is none.
-ErrorBound form_error_bound(const AnalysedProduct& product, std::size_t cutoff, const FormTraits& form,
-                            std::int64_t depth);
+QUADRILLE_API ErrorBound form_error_bound(const AnalysedProduct& product, std::size_t cutoff, const FormTraits& form,
+                                          std::int64_t depth);
 
 /// The power of two u, as an exponent, such that small elements are at most u times the form's `largest`.
-int unit_exponent(const FormTraits& form, double delta, double max_abs);
+QUADRILLE_API int unit_exponent(const FormTraits& form, double delta, double max_abs);
 
 }  // namespace quadrille::mgemm

@@ -1,6 +1,8 @@
 // The forms that the dense product of the small elements can take, and what each is made of.
 #pragma once
 
+#include "core/api.h"
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,11 +37,11 @@ struct FormTraits {
 };
 
 /// All but `automatic`.
-const std::vector<FormTraits>& all_forms();
-const FormTraits& traits_of(SmallForm form);
-std::string to_string(SmallForm form);
+QUADRILLE_API const std::vector<FormTraits>& all_forms();
+QUADRILLE_API const FormTraits& traits_of(SmallForm form);
+QUADRILLE_API std::string to_string(SmallForm form);
 /// Errors: ErrorCode::invalid_input, with the known names.
-SmallForm form_named(const std::string& name);
+QUADRILLE_API SmallForm form_named(const std::string& name);
 
 /// Terms of a sum of products of digits that fit 32 bits, whatever the digits are.
 constexpr std::int64_t longest_integer_sum = 131008;  // 2^31 / 2^14, less a few, a multiple of 64

@@ -1,6 +1,7 @@
 // What a few elements of a factor tell of all: where cutoffs may begin, and whether an analysis is worth its while.
 #pragma once
 
+#include "core/api.h"
 #include "modules/mgemm/form_bound.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 
 namespace quadrille::mgemm {
 
-class MagnitudeSample {
+class QUADRILLE_API MagnitudeSample {
  public:
   /// |x| of elements spread over `lines` lines of `length` elements.
   MagnitudeSample(std::vector<double> magnitudes, std::int64_t lines, std::int64_t length);

@@ -81,9 +81,9 @@ struct MgemmReport {
 QUADRILLE_API MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOptions& options = {});
 
 /// Errors: ErrorCode::invalid_input for what mgemm refuses.
-void check_choices(const Cutoff& cutoff, const MgemmOptions& options);
+QUADRILLE_API void check_choices(const Cutoff& cutoff, const MgemmOptions& options);
 
-std::string to_string(MgemmForm form);
-std::string to_string(Assurance assurance);
+QUADRILLE_API std::string to_string(MgemmForm form);
+QUADRILLE_API std::string to_string(Assurance assurance);
 
 }  // namespace quadrille::mgemm

@@ -36,8 +36,8 @@ class QUADRILLE_API SplitFactor {
 /// C = beta C + alpha A B^T = beta C + alpha (A_small B_small^T + A_large B^T + A_small B_large^T), where A (m x k) and
 /// B (n x k) are split at the same delta and C is stored by columns. Sums in single have at most `depth` terms; beta =
 /// 0 does not read C. `tile` and `threads` as in add_small_product. A OneBlasThread must live.
-void multiply_split(double alpha, const SplitFactor& a, const SplitFactor& b, double beta, DenseView<double> c,
-                    std::int64_t depth, const Tile& tile, int threads);
+QUADRILLE_API void multiply_split(double alpha, const SplitFactor& a, const SplitFactor& b, double beta,
+                                  DenseView<double> c, std::int64_t depth, const Tile& tile, int threads);
 
 /// The same without a limit of memory and with all of OpenMP's threads; C may be stored either way.
 QUADRILLE_API void multiply_split(double alpha, const SplitFactor& a, const SplitFactor& b, double beta,

@@ -128,6 +128,9 @@ class DensityMatrix(ProgramTest):
         skew[3, 4] += 1
         write_elsi(self.path("skew.csc"), skew)
         write_elsi(self.path("indefinite.csc"), self.system.s - 2 * np.eye(n))
+        unknown = self.system.s.copy()
+        unknown[7, 7] = np.nan
+        write_elsi(self.path("unknown.csc"), unknown)
         with open(self.path("h.csc"), "rb") as stream:
             data = stream.read()
         with open(self.path("short.csc"), "wb") as stream:
@@ -145,6 +148,7 @@ class DensityMatrix(ProgramTest):
             ({"mu": 50, "method": "dense"}, "mu = 50 is outside the spectrum: all of the"),
             ({"mu": 0, "hamiltonian": "skew.csc"}, r"skew.csc: the matrix must be symmetric: elements \[3, 4\] and \[4, 3\]"),
             ({"mu": 0, "overlap": "indefinite.csc"}, "S is not positive definite"),
+            ({"mu": 0, "overlap": "unknown.csc"}, r"unknown.csc: element \d+ in row 8 is nan: it must be finite"),
             ({"mu": 0, "hamiltonian": "short.csc"}, "short.csc.*nor a complete ELSI CSC"),
             ({"mu": 0, "blocks": "few"}, rf"has {n} rows, but the 2 blocks have 5"),
         ):
@@ -440,6 +444,7 @@ class BlockMultiply(ProgramTest):
             ({"eps": -1}, "'eps' must be >= 0"),
             ({"precision": "mixed"}, r"job.yaml:\d+:\d+: 'precision': mixed precision needs an eps above 0"),
             ({"symmetric": True, "n": 3}, "'n': a symmetric matrix"),
+            ({"m": 1000, "block_sizes": [4096], "occupations": [1]}, r"not enough memory: a matrix of 1000000 blocks needs 122 TiB, .* are free"),
         ):
             with self.subTest(**more):
                 job = {"run": [{"task": "block_multiply", "m": 4, **more}]}

@@ -436,8 +436,9 @@ class RankFaults(RankTest):
         self.assertEqual(err.count("quadrille: error"), 1, err)
         self.assertRegex(err, r"this rank was started with '.*double.*', rank 0 with '.*single.*'")
 
-    def test_different_builds(self):
-        """A copy of the library that says it is of another commit."""
+    def copies_of_another_build(self, *patched):
+        """A folder with copies of both libraries, of which those whose names begin with one of `patched` say that they are of
+        another commit; the builds before and after."""
         linked = subprocess.run(["ldd", harness.PROGRAM], stdout=subprocess.PIPE, text=True, check=True).stdout
         library = re.search(r"libquadrille\.so\S* => (\S+)", linked)[1]
         read_id = ("import ctypes, sys; f = ctypes.CDLL(sys.argv[1])._ZN9quadrille8build_idEv; "
@@ -448,13 +449,29 @@ class RankFaults(RankTest):
         for name in (os.path.basename(library), "libquadrille_ranks.so"):
             with open(os.path.join(os.path.dirname(library), name), "rb") as stream:
                 content = stream.read()
+            if name.startswith(patched):
+                content = content.replace(build.encode() + b"\0", other.encode() + b"\0")
             with open(self.path(f"other/{name}"), "wb") as stream:
-                stream.write(content.replace(build.encode() + b"\0", other.encode() + b"\0"))
+                stream.write(content)
+        return self.path("other"), build, other
+
+    def test_different_builds(self):
+        folder, build, other = self.copies_of_another_build("libquadrille.so", "libquadrille_ranks.so")
         process = self.start(2, "run", self.write_job(job()), "--out", self.path("bad"),
-                             wrapper=on_rank(1, f"export LD_LIBRARY_PATH={self.path('other')}"))
+                             wrapper=on_rank(1, f"export LD_LIBRARY_PATH={folder}"))
         code, _, err = self.finish(process)
         self.assertEqual(code, 1, err)
         self.assertIn(f"this rank runs the build {other} of Quadrille, rank 0 {build}: start all ranks with the same one", err)
+        self.assertFalse(os.path.exists(self.path("bad")))
+
+    def test_ranks_of_another_build_than_the_library(self):
+        folder, build, other = self.copies_of_another_build("libquadrille_ranks.so")
+        process = subprocess.run(harness.command("run", self.write_job(job()), "--out", self.path("bad")), text=True,
+                                 env={**os.environ, "OMPI_COMM_WORLD_SIZE": "2", "LD_LIBRARY_PATH": folder},
+                                 capture_output=True, timeout=30, check=False)
+        self.assertEqual(process.returncode, 1, process.stderr)
+        self.assertIn(f"{folder}/libquadrille_ranks.so is of the build '{other}' of Quadrille, and what has loaded it '{build}': "
+                      "install both from one build, or start it without mpirun\n", process.stderr)
         self.assertFalse(os.path.exists(self.path("bad")))
 
     def test_a_rank_that_fails_alone(self):

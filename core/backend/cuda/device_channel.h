@@ -9,6 +9,7 @@
 // Each neighbour has the first of these that it and this rank can use.
 #pragma once
 
+#include "core/api.h"
 #include "core/comm/communicator.h"
 
 #include <cstddef>
@@ -27,7 +28,7 @@ struct DeviceMessage {
 
 /// Members are called by all ranks in this order: work that writes to outgoing() is asked for on the stream; start();
 /// other work; finish(); work that reads at incoming().
-class DeviceChannel {
+class QUADRILLE_API DeviceChannel {
  public:
   virtual ~DeviceChannel() = default;
   /// "peer"; "peer, pinned" where there are several on this rank.
@@ -50,14 +51,14 @@ struct DevicePlace {
 
 /// The one of this process. The environment variable NCCL_HOSTID counts as it does for NCCL: devices of ranks that have
 /// different ones are different ones.
-DevicePlace this_place();
+QUADRILLE_API DevicePlace this_place();
 
 /// By the transport for each neighbour that was said above, or for all the one that the environment variable
 /// QUADRILLE_TRANSPORT names. What was chosen is logged. Of messages with one to a direction there is also one to the
 /// opposite. Collective. Errors: ErrorCode::invalid_input for an unknown name, ErrorCode::unsupported with the reason
 /// for one that some rank cannot use.
-std::unique_ptr<DeviceChannel> make_device_channel(const Communicator& communicator,
-                                                   const std::vector<DeviceMessage>& messages,
-                                                   const DevicePlace& place = this_place());
+QUADRILLE_API std::unique_ptr<DeviceChannel> make_device_channel(const Communicator& communicator,
+                                                                 const std::vector<DeviceMessage>& messages,
+                                                                 const DevicePlace& place = this_place());
 
 }  // namespace quadrille::cuda

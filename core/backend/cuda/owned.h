@@ -1,6 +1,7 @@
 // Events, streams and pinned memory, given back at the end of their lives.
 #pragma once
 
+#include "core/api.h"
 #include "core/backend/cuda/runtime.h"
 
 #include <cstddef>
@@ -20,14 +21,14 @@ using PinnedMemory = std::unique_ptr<std::byte, Release>;
 // Where there is no memory for them, the error says so as that of check_memory() does.
 
 /// Without times.
-OwnedEvent make_event();
+QUADRILLE_API OwnedEvent make_event();
 /// One that does not wait for the default stream.
-OwnedStream make_stream();
+QUADRILLE_API OwnedStream make_stream();
 /// Another, whose kernels go before those of other streams where both could run.
-OwnedStream make_urgent_stream();
+QUADRILLE_API OwnedStream make_urgent_stream();
 /// `flags` of cudaHostAlloc; `what` needs it. Its bytes are left as they are.
-PinnedMemory make_pinned(std::size_t bytes, unsigned flags, const char* what);
+QUADRILLE_API PinnedMemory make_pinned(std::size_t bytes, unsigned flags, const char* what);
 /// Whether the driver knows the memory as pinned.
-bool is_pinned(const void* memory);
+QUADRILLE_API bool is_pinned(const void* memory);
 
 }  // namespace quadrille::cuda

@@ -1,6 +1,8 @@
 // cuBLAS on the backend's stream.
 #pragma once
 
+#include "core/api.h"
+
 #include <cublasLt.h>
 #include <cublas_v2.h>
 
@@ -9,19 +11,19 @@
 namespace quadrille::cuda {
 
 /// Throws ErrorCode::unsupported naming the call when `status` is an error.
-void check(cublasStatus_t status, const char* call);
+QUADRILLE_API void check(cublasStatus_t status, const char* call);
 
 /// The handle of the backend's stream, with scalars on the host and a workspace of its own, so that the same call gives
 /// the same bits. Kernels that add up in no fixed order (atomics) are off.
-cublasHandle_t cublas();
+QUADRILLE_API cublasHandle_t cublas();
 
 /// The same handle for the calls of cublasLt, which take stream and workspace themselves.
-cublasLtHandle_t cublas_lt();
+QUADRILLE_API cublasLtHandle_t cublas_lt();
 
 /// What cublas() itself takes from the device's memory: calls of cublasLt on the stream of the backend's first lane may
 /// share it.
 constexpr std::size_t cublas_workspace_bytes = std::size_t(32) << 20;
-void* cublas_workspace();
+QUADRILLE_API void* cublas_workspace();
 
 }  // namespace quadrille::cuda
 

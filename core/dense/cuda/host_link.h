@@ -2,6 +2,7 @@
 // the backend's stream works.
 #pragma once
 
+#include "core/api.h"
 #include "core/backend/cuda/owned.h"
 #include "core/dense/dense_view.h"
 
@@ -12,17 +13,17 @@
 
 namespace quadrille::cuda {
 
-void record(const OwnedEvent& event, cudaStream_t stream);
+QUADRILLE_API void record(const OwnedEvent& event, cudaStream_t stream);
 /// What the stream is asked for from now on waits for the event as it was last recorded.
-void wait(cudaStream_t stream, const OwnedEvent& event);
+QUADRILLE_API void wait(cudaStream_t stream, const OwnedEvent& event);
 /// What `to` is asked for from now on waits for what `from` has been asked for. The event may be used again at once.
-void pass(const OwnedEvent& event, cudaStream_t from, cudaStream_t to);
+QUADRILLE_API void pass(const OwnedEvent& event, cudaStream_t from, cudaStream_t to);
 
 /// Memory that the driver has pinned (cudaHostAlloc, cudaHostRegister) is copied from and to where it is, unless its
 /// lines are short; other memory passes through pinned buffers, into and out of which OpenMP's threads copy. To pin
 /// memory takes longer than to fill it: buffers are kept for the next link. Panels on the device have no gaps and the
 /// storage order of the matrix.
-class HostLink {
+class QUADRILLE_API HostLink {
  public:
   HostLink();
   /// Waits for everything that travels.

@@ -3,6 +3,8 @@
 // slower.
 #pragma once
 
+#include "core/api.h"
+
 #include <cstdint>
 
 namespace quadrille::cuda {
@@ -22,11 +24,11 @@ struct IntegerProduct {
 /// Asks for it on the backend's stream. The first large product of about this shape (each extent up to the next power
 /// of two) is done by several algorithms, two to four times by each, and waited for, unless the tuner knows the fastest
 /// (core/tuning/tuning.h). Errors: ErrorCode::unsupported, from cuBLAS; ErrorCode::internal for what is not aligned.
-void multiply_integers(const IntegerProduct& product);
+QUADRILLE_API void multiply_integers(const IntegerProduct& product);
 
 /// How many algorithms there are to choose from, and the product by one of them, of which cuBLAS's own choice is the
 /// first: for tests. Errors: also those of an algorithm that does not take this product.
-int integer_algorithms(const IntegerProduct& product);
-void multiply_integers(const IntegerProduct& product, int algorithm);
+QUADRILLE_API int integer_algorithms(const IntegerProduct& product);
+QUADRILLE_API void multiply_integers(const IntegerProduct& product, int algorithm);
 
 }  // namespace quadrille::cuda

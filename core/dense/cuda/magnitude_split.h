@@ -2,6 +2,7 @@
 // calls. Everything is asked for on the backend's stream; nothing here waits.
 #pragma once
 
+#include "core/api.h"
 #include "core/dense/narrow_parts.h"
 #include "core/host_device.h"
 
@@ -46,7 +47,7 @@ struct LineCounts {
 };
 
 /// One pass over the lines. Overwrites everything of `counts`. Sums are in a fixed order.
-void analyse_lines(const Lines& lines, double delta, const LineCounts& counts);
+QUADRILLE_API void analyse_lines(const Lines& lines, double delta, const LineCounts& counts);
 
 /// Large elements of lines: those of line p are [offsets[p], offsets[p + 1]), by position.
 struct LargeList {
@@ -68,8 +69,8 @@ struct PartsPlace {
 
 /// One pass: parts of the small elements, zero in place of the large ones, which are listed. `counts` is of an analysis
 /// with the same cutoff, the elements are finite.
-void convert_lines(const Lines& lines, double delta, NarrowParts format, const PartsPlace& to, const LineCounts& counts,
-                   const LargeList& large);
+QUADRILLE_API void convert_lines(const Lines& lines, double delta, NarrowParts format, const PartsPlace& to,
+                                 const LineCounts& counts, const LargeList& large);
 
 /// What a larger cutoff would give: a list with the cutoff of the analysis tells.
 struct CutoffExtremes {
@@ -77,8 +78,8 @@ struct CutoffExtremes {
   unsigned long long large, most_large;                   ///< above the cutoff: in all, and in one line
 };
 /// Overwrites extremes[0..count), in the device's memory, for the cutoffs deltas[0..count), there too.
-void tabulate_cutoffs(std::int64_t lines, const LineCounts& counts, const LargeList& large, const double* deltas,
-                      std::int64_t count, CutoffExtremes* extremes);
+QUADRILLE_API void tabulate_cutoffs(std::int64_t lines, const LineCounts& counts, const LargeList& large,
+                                    const double* deltas, std::int64_t count, CutoffExtremes* extremes);
 
 /// The place of sample i among the elements [i step, (i + 1) step): one of no pattern, as even distances would fall on
 /// a diagonal, or on one row, of some matrices. The mixing is that of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
@@ -92,6 +93,6 @@ QUADRILLE_HOST_DEVICE std::int64_t sampled_place(std::int64_t i, std::int64_t st
 
 /// magnitudes[i] = |element sampled_place(i, step)| in storage order without gaps, i in [0, count), in the device's
 /// memory. There are at least count step elements.
-void sample_magnitudes(const Lines& lines, std::int64_t step, std::int64_t count, double* magnitudes);
+QUADRILLE_API void sample_magnitudes(const Lines& lines, std::int64_t step, std::int64_t count, double* magnitudes);
 
 }  // namespace quadrille::cuda

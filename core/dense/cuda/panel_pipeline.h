@@ -1,6 +1,7 @@
 // Products of matrices in the host's memory, whose panels pass through the device's in the order of a PanelPlan.
 #pragma once
 
+#include "core/api.h"
 #include "core/backend/cuda/device_array.h"
 #include "core/dense/cuda/host_link.h"
 #include "core/dense/cuda/panel_buffers.h"
@@ -43,7 +44,7 @@ struct PipelineTraffic {
 
 /// Runs a plan. C is stored by columns; beta = 0 does not read it. The result is in C when this returns.
 template <class T>
-class PanelPipeline {
+class QUADRILLE_API PanelPipeline {
  public:
   PanelPipeline(DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c, const PanelPlan& plan,
                 const PanelMemory& memory);

@@ -1,6 +1,7 @@
 // Products of matrices in the host's memory, whose blocks and strips pass through the device's as a StripPlan says.
 #pragma once
 
+#include "core/api.h"
 #include "core/backend/cuda/device_array.h"
 #include "core/dense/cuda/host_link.h"
 #include "core/dense/cuda/panel_pipeline.h"
@@ -21,7 +22,7 @@ using StripProduct = std::function<void(DenseView<const T> a, DenseView<const T>
 /// nothing is waited for until the end; with others it is slow. C is stored by columns; beta = 0 does not read it. The
 /// result is in C when this returns.
 template <class T>
-class StripPipeline {
+class QUADRILLE_API StripPipeline {
  public:
   StripPipeline(DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c, const StripPlan& plan);
   PipelineTraffic run(const StripProduct<T>& product);

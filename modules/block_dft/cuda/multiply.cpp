@@ -120,17 +120,18 @@ MultiplyReport multiply(double alpha, Transpose op_a, const DeviceMatrix& a, Tra
   if (report.dense) {
     multiply_dense(dense);
   } else {
-    const PanelProblem problem{p.most,
-                               tasks,
-                               p.left,
-                               p.right,
-                               p.rows,
-                               p.inner,
-                               p.columns,
-                               alpha,
-                               beta,
-                               beta != 0 ? c.data().numbers_there.get() : nullptr,
-                               sum.numbers_there.get()};
+    PanelProblem problem{p.most,
+                         tasks,
+                         p.left,
+                         p.right,
+                         p.rows,
+                         p.inner,
+                         p.columns,
+                         alpha,
+                         beta,
+                         beta != 0 ? c.data().numbers_there.get() : nullptr,
+                         sum.numbers_there.get()};
+    problem.variant = tuned_variant(problem);
     multiply_full(problem);
     add_single(problem);
     report.single_products = tasks.sums.single_products;

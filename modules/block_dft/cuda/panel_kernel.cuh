@@ -21,7 +21,7 @@ namespace {
 template <class T>
 struct PanelArguments {
   const Step* steps;
-  const std::int64_t *step_first, *order;
+  const std::int64_t *step_first, *step_count, *order;
   std::int64_t tasks;
   const std::int32_t *row_panel, *column_panel;
   const T *a, *b;
@@ -144,7 +144,7 @@ struct TaskToBring {
     const int lane = lane_number();
     const std::int32_t row = t.row_panel[task] * rows + lane, column = t.column_panel[task] * columns + lane - rows;
     at = t.step_first[task];
-    end = t.step_first[task + 1];
+    end = at + t.step_count[task];
     int size = 0;
     if (lane < rows && row < t.row_pieces) size = t.rows[row].size;
     if (lane >= rows && lane < rows + columns && column < t.column_pieces) size = t.columns[column].size;
@@ -305,25 +305,14 @@ void launch(const PanelArguments<T>& t, int bytes) {
   QUADRILLE_CUDA_CHECK(cudaGetLastError());
 }
 
-/// Whether the panels that are multiplied at a time are more than the second-level cache holds.
-template <class T>
-bool outgrows_cache(const PanelProblem& p) {
-  int device = 0, cache = 0;
-  QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
-  QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
-  const auto panels = [](const PackedFactor& f) {
-    return double(f.numbers<T>().data.count()) * sizeof(T) * std::min(1.0, double(task_band) / f.panels);
-  };
-  return panels(p.a) + panels(p.b) > cache;
-}
-
 template <class T>
 void multiply_steps(const PanelProblem& p, const StepList& steps, bool adds) {
   if (p.tasks.count == 0) return;
   const auto counts = device_array<unsigned long long>(2);
   QUADRILLE_CUDA_CHECK(cudaMemsetAsync(counts.get(), 0, 2 * sizeof(unsigned long long), cuda::stream()));
   PanelArguments<T> t{steps.step.get(),
-                      steps.first.get(),
+                      p.tasks.step_first.get(),
+                      steps.count.get(),
                       p.tasks.order.get(),
                       p.tasks.count,
                       p.tasks.row_panel.get(),
@@ -343,13 +332,13 @@ void multiply_steps(const PanelProblem& p, const StepList& steps, bool adds) {
                       counts.get(),
                       counts.get() + 1,
                       adds,
-                      outgrows_cache<T>(p),
+                      p.variant.waves,
                       0,
                       0};
   with_shape(p.most, tiles_of(p.rows, p.columns), [&]<class S>(S) {
     const int bytes = plan_ring<T, S>(p, t);
     const auto fills = [](const Pieces& pieces, int tiles) { return pieces.alike && pieces.tiles() == tiles; };
-    if (fills(p.rows, S::tiles_m * S::grid_m) && fills(p.columns, S::tiles_n * S::grid_n)) {
+    if (p.variant.all_tiles || (fills(p.rows, S::tiles_m * S::grid_m) && fills(p.columns, S::tiles_n * S::grid_n))) {
       launch<T, S, true>(t, bytes);
     } else {
       launch<T, S, false>(t, bytes);

@@ -5,6 +5,12 @@
 
 namespace quadrille::block_dft {
 
+/// How the same sums are made: no bit depends on it.
+struct PanelVariant {
+  bool all_tiles;  ///< pieces that fill a part of their tiles are multiplied as if they filled them all
+  bool waves;      ///< thread blocks that run at the same time are kept at about the same k
+};
+
 struct PanelProblem {
   std::int32_t most;  ///< rows and columns of a piece (unit_for)
   const Tasks& tasks;
@@ -13,10 +19,17 @@ struct PanelProblem {
   double alpha, beta;
   const double* old;  ///< data of the C before; null: beta does not count
   double* c;          ///< data of C
+  PanelVariant variant{};
 };
 
 /// The larger of what rows and columns take.
 int tiles_of(const Pieces& rows, const Pieces& columns);
+
+/// Whether the panels that are multiplied at a time are more than the second-level cache holds.
+bool outgrows_cache(const PanelProblem& problem);
+
+/// The fastest variant, measured once for a kind of problem (core/tuning); C is overwritten.
+PanelVariant tuned_variant(PanelProblem problem);
 
 /// C = alpha A B + beta C for all pieces of all tasks, of the steps in double precision.
 void multiply_full(const PanelProblem& problem);

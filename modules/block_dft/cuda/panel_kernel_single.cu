@@ -4,7 +4,7 @@
 namespace quadrille::block_dft {
 
 void add_single(const PanelProblem& problem) {
-  if (problem.tasks.single.count > 0) multiply_steps<float>(problem, problem.tasks.single, true);
+  if (problem.tasks.sums.single_flops > 0) multiply_steps<float>(problem, problem.tasks.single, true);
 }
 
 }  // namespace quadrille::block_dft

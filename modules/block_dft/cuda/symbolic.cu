@@ -105,13 +105,14 @@ struct Filter {
     single_below = v.limits.single_below[piece.row.block];
     rounding = v.limits.rounding[piece.row.block];
   }
+  /// `a`, `b`: the first pieces of the entries.
   __device__ Candidate look(std::int64_t a, std::int64_t b, std::uint32_t a_mask, std::uint32_t b_mask) const {
     constexpr double most_single = 1e18;  // of a norm: products of singles stay far from overflow
     Candidate out;
     out.there = piece.active && (a_mask >> piece.r & 1) != 0 && (b_mask >> piece.s & 1) != 0;
     if (!out.there || !v.filters) return out;
-    const double of_a = v.a.norms[v.a.first_piece[a] + __popc(a_mask & ((1u << piece.r) - 1))];
-    const double of_b = v.b.norms[v.b.first_piece[b] + __popc(b_mask & ((1u << piece.s) - 1))];
+    const double of_a = v.a.norms[a + __popc(a_mask & ((1u << piece.r) - 1))];
+    const double of_b = v.b.norms[b + __popc(b_mask & ((1u << piece.s) - 1))];
     out.size = of_a * of_b;
     if (out.size < skip_below) {
       out.fate = Fate::skipped;
@@ -124,15 +125,31 @@ struct Filter {
 
 /// What a lane counts: of all pieces of C at its entries, or of its piece at all entries.
 struct Counted {
-  std::int64_t steps = 0, single_steps = 0;
   WorkSums sums{};                  ///< without squares
   double skipped = 0, rounded = 0;  ///< norms of what is skipped, and of what rounding changes
   std::uint32_t places = 0;         ///< of C, that have products
 };
 
+/// Writes the steps of a task one behind the other.
+struct StepWriter {
+  Step* to;
+  const std::uint32_t *a_at, *b_at;
+  std::int64_t count = 0;
+
+  /// Of each lane with a mask; all lanes call this.
+  __device__ void write(const ProblemView& v, std::int64_t a, std::int64_t b, std::uint32_t mask) {
+    const unsigned kept = __ballot_sync(all_lanes, mask != 0);
+    if (mask != 0) {
+      to[count + __popc(kept & ((1u << lane_number()) - 1))] = {
+          a_at[a], b_at[b], mask, std::uint32_t(v.inner[v.a.k[a]].size) | v.a.mask[a] << 8 | v.b.mask[b] << 16};
+    }
+    count += __popc(kept);
+  }
+};
+
 /// Without a filter, and where all pieces of C count: lanes take entries.
-__device__ __forceinline__ Counted count_all(const ProblemView& v, const TaskArrays& t, std::int64_t task,
-                                             const PieceOfC& piece) {
+__device__ __forceinline__ Counted find_all(const ProblemView& v, const TaskArrays& t, std::int64_t task,
+                                            const PieceOfC& piece, StepWriter& full) {
   constexpr int most = 8;
   int rows[most], columns[most];
 #pragma unroll
@@ -143,9 +160,10 @@ __device__ __forceinline__ Counted count_all(const ProblemView& v, const TaskArr
   const std::uint32_t begun = __ballot_sync(all_lanes, piece.begins);
   Counted out;
   for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
-    out.steps += __popc(__ballot_sync(all_lanes, match));
+    const std::uint32_t a_mask = match ? v.a.mask[a] : 0, b_mask = match ? v.b.mask[b] : 0;
+    const std::uint32_t mask = outer_product(v.shape, a_mask, b_mask);
+    full.write(v, a, b, mask);
     if (!match) return;
-    const std::uint32_t a_mask = v.a.mask[a], b_mask = v.b.mask[b], mask = outer_product(v.shape, a_mask, b_mask);
     const Piece at = v.inner[v.a.k[a]];
     int of_rows = 0, of_columns = 0;
 #pragma unroll
@@ -162,32 +180,40 @@ __device__ __forceinline__ Counted count_all(const ProblemView& v, const TaskArr
 }
 
 /// The lane's piece of C at one entry after the other.
-__device__ __forceinline__ Counted count_filtered(const ProblemView& v, const TaskArrays& t, std::int64_t task,
-                                                  const PieceOfC& piece) {
+__device__ __forceinline__ Counted find_filtered(const ProblemView& v, const TaskArrays& t, std::int64_t task,
+                                                 const PieceOfC& piece, StepWriter& full, StepWriter& single) {
   const Filter filter(v, piece);
   Counted out;
   std::int64_t inner = 0, single_inner = 0;
   for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
     const std::uint32_t a_mask = match ? v.a.mask[a] : 0, b_mask = match ? v.b.mask[b] : 0;
     const Piece at = match ? v.inner[v.a.k[a]] : Piece{};
+    const std::int64_t a_piece = match ? v.a.first_piece[a] : 0, b_piece = match ? v.b.first_piece[b] : 0;
+    std::uint32_t full_mask = 0, single_mask = 0;  // of the lane's entries
     for (unsigned left = __ballot_sync(all_lanes, match); left != 0; left &= left - 1) {
       const int e = __ffs(int(left)) - 1;
-      const std::int64_t one_a = __shfl_sync(all_lanes, a, e), one_b = __shfl_sync(all_lanes, b, e);
+      const std::int64_t one_a = __shfl_sync(all_lanes, a_piece, e), one_b = __shfl_sync(all_lanes, b_piece, e);
       const int size = __shfl_sync(all_lanes, at.size, e);
       const bool counts = __shfl_sync(all_lanes, at.begin, e) == 0 && piece.begins;
       const Candidate one =
           filter.look(one_a, one_b, __shfl_sync(all_lanes, a_mask, e), __shfl_sync(all_lanes, b_mask, e));
-      const bool skips = one.is(Fate::skipped), single = one.is(Fate::single), wanted = one.there && !skips;
-      out.steps += __ballot_sync(all_lanes, one.is(Fate::full)) != 0 ? 1 : 0;
-      out.single_steps += __ballot_sync(all_lanes, single) != 0 ? 1 : 0;
+      const bool skips = one.is(Fate::skipped), rounds = one.is(Fate::single), wanted = one.there && !skips;
+      const unsigned full_word = __ballot_sync(all_lanes, one.is(Fate::full));
+      const unsigned single_word = __ballot_sync(all_lanes, rounds);
+      if (lane_number() == e) {
+        full_mask = full_word;
+        single_mask = single_word;
+      }
       inner += wanted ? size : 0;
-      single_inner += single ? size : 0;
+      single_inner += rounds ? size : 0;
       out.sums.products += wanted && counts ? 1 : 0;
       out.sums.skipped += skips && counts ? 1 : 0;
-      out.sums.single_products += single && counts ? 1 : 0;
+      out.sums.single_products += rounds && counts ? 1 : 0;
       out.skipped += skips && counts ? one.size : 0.0;
-      out.rounded += single && counts ? filter.rounding * one.size : 0.0;
+      out.rounded += rounds && counts ? filter.rounding * one.size : 0.0;
     }
+    full.write(v, a, b, full_mask);
+    if (v.mixes) single.write(v, a, b, single_mask);
   });
   const double flops = 2.0 * piece.row.size * piece.column.size;
   out.sums.flops = flops * double(inner);
@@ -196,20 +222,40 @@ __device__ __forceinline__ Counted count_filtered(const ProblemView& v, const Ta
   return out;
 }
 
-/// A warp takes a task: its steps are counted, its work is summed up, and its blocks of C are found.
+/// A warp takes a task: as many steps as there may be.
+__global__ void __launch_bounds__(launch_threads) count_shared(ProblemView v, TaskArrays t, std::int64_t* steps) {
+  const std::int64_t task = warp_number();
+  if (task >= t.tasks) return;
+  std::int64_t count = 0;
+  for_shared_inner(v, t.row_panel[task], t.column_panel[task],
+                   [&](bool match, std::int64_t, std::int64_t) { count += __popc(__ballot_sync(all_lanes, match)); });
+  if (lane_number() == 0) steps[task] = count;
+}
+
+/// What find_steps writes beside steps.
+struct Found {
+  std::int64_t *full_count, *single_count;  ///< [task]: of steps
+  std::uint32_t* places;                    ///< [task]: of C
+  std::int64_t* blocks;                     ///< of C, of each row of pieces of a task: TaskArrays::place
+  WorkSums* sums;                           ///< [task]
+};
+
+/// A warp takes a task: its steps are found, its work is summed up, and its blocks of C are found.
 __global__ void __launch_bounds__(launch_threads)
-    count_steps(ProblemView v, TaskArrays t, std::int64_t* steps, std::int64_t* single_steps, std::uint32_t* places,
-                std::int64_t* blocks, WorkSums* sums) {
+    find_steps(ProblemView v, TaskArrays t, const std::int64_t* step_first, Step* full_steps, Step* single_steps,
+               Found found) {
   const std::int64_t task = warp_number();
   if (task >= t.tasks) return;
   const int lane = lane_number();
   const PieceOfC piece(v, t.row_panel[task], t.column_panel[task]);
   const bool all = !v.filters && !v.upper && !v.retain;
-  const Counted counted = all ? count_all(v, t, task, piece) : count_filtered(v, t, task, piece);
+  StepWriter full{full_steps + step_first[task], v.a.at, v.b.at};
+  StepWriter single{single_steps + step_first[task], v.a.single_at, v.b.single_at};
+  const Counted counted = all ? find_all(v, t, task, piece, full) : find_filtered(v, t, task, piece, full, single);
   const std::uint32_t there = counted.places | __ballot_sync(all_lanes, piece.was);
   const std::uint32_t begun = there & __ballot_sync(all_lanes, piece.begins);
   if (lane < v.shape.rows) {
-    blocks[t.place(task, lane, v.shape.rows)] =
+    found.blocks[t.place(task, lane, v.shape.rows)] =
         __popc(begun >> (lane * v.shape.columns) & ((1u << v.shape.columns) - 1));
   }
   const double weight = v.upper && piece.row.block != piece.column.block ? 2 : 1;
@@ -221,42 +267,10 @@ __global__ void __launch_bounds__(launch_threads)
                      warp_sum(weight * counted.skipped * counted.skipped),
                      warp_sum(weight * counted.rounded * counted.rounded)};
   if (lane != 0) return;
-  steps[task] = counted.steps;
-  if (single_steps != nullptr) single_steps[task] = counted.single_steps;
-  places[task] = there;
-  sums[task] = sum;
-}
-
-/// Those in double, or those in single precision.
-__global__ void __launch_bounds__(launch_threads)
-    write_steps(ProblemView v, TaskArrays t, Fate wanted, const std::int64_t* step_first, Step* steps) {
-  const std::int64_t task = warp_number();
-  if (task >= t.tasks) return;
-  const int lane = lane_number();
-  const PieceOfC piece(v, t.row_panel[task], t.column_panel[task]);
-  const std::uint32_t active = __ballot_sync(all_lanes, piece.active);
-  const Filter filter(v, piece);
-  const std::uint32_t *a_at = wanted == Fate::single ? v.a.single_at : v.a.at,
-                      *b_at = wanted == Fate::single ? v.b.single_at : v.b.at;
-  std::int64_t next = step_first[task];
-  for_shared_inner(v, t.row_panel[task], t.column_panel[task], [&](bool match, std::int64_t a, std::int64_t b) {
-    const std::uint32_t a_mask = match ? v.a.mask[a] : 0, b_mask = match ? v.b.mask[b] : 0;
-    std::uint32_t mask = outer_product(v.shape, a_mask, b_mask) & active;
-    for (unsigned left = v.filters ? __ballot_sync(all_lanes, match) : 0; left != 0; left &= left - 1) {
-      const int e = __ffs(int(left)) - 1;
-      const std::int64_t one_a = __shfl_sync(all_lanes, a, e), one_b = __shfl_sync(all_lanes, b, e);
-      const Candidate one =
-          filter.look(one_a, one_b, __shfl_sync(all_lanes, a_mask, e), __shfl_sync(all_lanes, b_mask, e));
-      const unsigned word = __ballot_sync(all_lanes, one.is(wanted));
-      if (lane == e) mask = word;
-    }
-    const unsigned kept = __ballot_sync(all_lanes, mask != 0);
-    if (mask != 0) {
-      steps[next + __popc(kept & ((1u << lane) - 1))] = {
-          a_at[a], b_at[b], mask, std::uint32_t(v.inner[v.a.k[a]].size) | a_mask << 8 | b_mask << 16};
-    }
-    next += __popc(kept);
-  });
+  found.full_count[task] = full.count;
+  if (v.mixes) found.single_count[task] = single.count;
+  found.places[task] = there;
+  found.sums[task] = sum;
 }
 
 // ---- the places of C ------------------------------------------------------------------------------------------------
@@ -328,14 +342,6 @@ ProblemView view_of(const SymbolicProblem& p) {
   return v;
 }
 
-/// From their counts.
-void list_steps(const ProblemView& v, const TaskArrays& t, Fate wanted, StepList& steps) {
-  sum_before(steps.first);
-  steps.count = last_of(steps.first);
-  steps.step = device_array<Step>(steps.count);
-  launch_warps(t.tasks, write_steps, v, t, wanted, steps.first.get(), steps.step.get());
-}
-
 }  // namespace
 
 Tasks find_tasks(const SymbolicProblem& problem, DeviceMatrix::Data& c) {
@@ -346,21 +352,27 @@ Tasks find_tasks(const SymbolicProblem& problem, DeviceMatrix::Data& c) {
   order_tasks(v, tasks);
   const TaskArrays t{tasks.row_panel.get(), tasks.column_panel.get(), first_of_row.get(), tasks.count};
 
-  tasks.full.first = zeroed(tasks.count + 1);
-  if (problem.mixes) tasks.single.first = zeroed(tasks.count + 1);
+  tasks.step_first = zeroed(tasks.count + 1);
+  launch_warps(tasks.count, count_shared, v, t, tasks.step_first.get());
+  sum_before(tasks.step_first);
+  for (StepList* list : {&tasks.full, &tasks.single}) {
+    if (list == &tasks.single && !problem.mixes) continue;
+    list->count = device_array<std::int64_t>(tasks.count);
+    list->step = device_array<Step>(last_of(tasks.step_first));
+  }
+
   auto slots = zeroed(tasks.count * rows + 1);
   const auto places = device_array<std::uint32_t>(tasks.count);
   const auto sums = device_array<WorkSums>(tasks.count), sum = device_array<WorkSums>(1);
-  launch_warps(tasks.count, count_steps, v, t, tasks.full.first.get(), tasks.single.first.get(), places.get(),
-               slots.get(), sums.get());
+  launch_warps(tasks.count, find_steps, v, t, static_cast<const std::int64_t*>(tasks.step_first.get()),
+               tasks.full.step.get(), tasks.single.step.get(),
+               Found{tasks.full.count.get(), tasks.single.count.get(), places.get(), slots.get(), sums.get()});
   with_cub_memory([&](void* memory, std::size_t& bytes) {
     return cub::DeviceReduce::Reduce(memory, bytes, sums.get(), sum.get(), tasks.count, SumOfWork{}, WorkSums{},
                                      cuda::stream());
   });
   sum_before(slots);
   tasks.sums = last_of(sum);
-  list_steps(v, t, Fate::full, tasks.full);
-  if (problem.mixes) list_steps(v, t, Fate::single, tasks.single);
 
   c.blocks = last_of(slots);
   if (c.blocks > std::numeric_limits<std::int32_t>::max()) {

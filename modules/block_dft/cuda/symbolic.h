@@ -44,17 +44,17 @@ struct WorkSums {
   double rounding_squares = 0;  ///< the same of rounding norm(A) norm(B) of what is in single precision
 };
 
-/// Of all tasks, one behind the other.
+/// Of all tasks.
 struct StepList {
-  std::int64_t count = 0;
-  DeviceArray<std::int64_t> first;  ///< [task + 1]
-  DeviceArray<Step> step;
+  DeviceArray<std::int64_t> count;  ///< [task]
+  DeviceArray<Step> step;           ///< those of a task from step_first on
 };
 
 struct Tasks {
   std::int64_t count = 0;
   DeviceArray<std::int32_t> row_panel, column_panel;  ///< [task], by row and then column panel
   DeviceArray<std::int64_t> order;                    ///< in which they are done, so that neighbours share panels
+  DeviceArray<std::int64_t> step_first;               ///< [task + 1]: there is room for all that a filter leaves
   StepList full, single;                              ///< in double, in single precision
   DeviceArray<std::int64_t> c_at, old_at;             ///< [32 task + bit]: of the piece in C's data; -1: not there
   WorkSums sums;

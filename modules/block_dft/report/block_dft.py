@@ -34,7 +34,7 @@ def product_text(name, one):
             line += [format(row["skipped"] / max(all_products, 1), ".0%"), number(row["error"], ".2e"),
                      number(row["bound"], ".2e")]
     sizes = ", ".join(str(size) for size in one["block_sizes"])
-    return (f"\n## Products `{name}`\n\nBlocks of {sizes}, eps {one['eps']:g}, {one['threads']} threads, {one['isa']}. `index` is the "
+    return (f"\n## Products `{name}`\n\nBlocks of {sizes}, eps {one['eps']:g}, {'a GPU' if one['backend'] == 'cuda' else str(one['threads']) + ' threads, ' + one['isa']}. `index` is the "
             "share of the time spent on finding the blocks of C; flops count the blocks that are multiplied.\n\n" + table(head, lines))
 
 
@@ -47,6 +47,17 @@ def checks_text(one):
     return out
 
 
+def product_share(rows):
+    """Where the time of products goes, and how much of them is in single precision."""
+    flops, seconds = sum(row["flops"] for row in rows), sum(row["seconds"] for row in rows)
+    if not flops or not seconds:
+        return ""
+    out = (f"\nOf the time, {sum(row['product_seconds'] for row in rows) / seconds:.0%} is for products and "
+           f"{sum(row['index_seconds'] for row in rows) / seconds:.0%} for finding their blocks.")
+    single = sum(row["single_flops"] for row in rows) / flops
+    return out + (f" {single:.0%} of the flops are in single precision.\n" if single else "\n")
+
+
 def density_text(name, one):
     out = (f"\n## Density matrix `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: tr(PS) = "
            f"{one['electrons']:.6f}, tr(PH) = {one['energy']:.10g}, occupation of P {one['occupation']:.3g}, "
@@ -56,7 +67,7 @@ def density_text(name, one):
         [[step["what"], number(step["mu"], ".6g"), number(step["electrons"], ".6f"), str(step["iterations"]),
           number(step["residual"], ".1e"), number(step["bound"], ".1e"), number(step["occupation"]),
           number(step["flops"] / step["seconds"] * 1e-9 if step["seconds"] else None), number(step["seconds"])]
-         for step in one["steps"]])
+         for step in one["steps"]]) + product_share(one["steps"])
 
 
 def scf_text(name, one):
@@ -70,7 +81,53 @@ def scf_text(name, one):
         [[str(number_of), format(row["energy"], ".12g"), number(row["change"], ".1e"), number(row["charge_change"], ".1e"),
           number(row["gradient"], ".1e"), number(row["mu"], ".6g"), number(row["bound"], ".1e"), number(row["occupation"]),
           number(row["flops"] / row["seconds"] * 1e-9 if row["seconds"] else None), number(row["seconds"])]
-         for number_of, row in enumerate(one["iterations"], 1)])
+         for number_of, row in enumerate(one["iterations"], 1)]) + product_share(one["iterations"])
+
+
+def speed_figure(results, save):
+    """Speed on a GPU against flops per byte of A and B, with what its memories allow (Figure 6 of the paper)."""
+    import matplotlib.pyplot as plt
+    import numpy
+
+    blocks = [one for one in results.get("block_products", {}).values() if one.get("memory")]
+    rows = [(one["block_sizes"], row) for one in blocks for row in one["rows"] if row["flops_per_byte"]]
+    if len({row["flops_per_byte"] for _, row in rows}) < 2:
+        return
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    intensities = [row["flops_per_byte"] for _, row in rows]
+    line = numpy.array([min(intensities) / 1.5, max(intensities) * 1.5])
+    for memory, name, style in (("device", "device memory", "--"), ("cache", "second-level cache", ":")):
+        rate = max(one["memory"][memory] for one in blocks)
+        axes.loglog(line, line * rate * 1e-12, style, color="grey", label=f"{name}, {rate * 1e-12:.1f} TB/s")
+    for way, marker in ((False, "o"), (True, "s")):
+        chosen = [(sizes, row) for sizes, row in rows if row["dense"] == way]
+        axes.plot([row["flops_per_byte"] for _, row in chosen], [row["gflops"] * 1e-3 for _, row in chosen], marker,
+                  label="whole matrices" if way else "blocks")
+        for sizes, row in chosen:
+            axes.annotate(", ".join(map(str, sizes)), (row["flops_per_byte"], row["gflops"] * 1e-3),
+                          textcoords="offset points", xytext=(0, 6), ha="center", fontsize=8)
+    axes.set(xlabel="flops per byte of A and B", ylabel="TFLOP/s")
+    axes.legend()
+    save(figure, "block_products_bounds", "Products on a GPU: speed, and what its memories allow if no block is used twice")
+
+
+def size_figure(results, save):
+    """Seconds of density matrices against the number of blocks."""
+    import matplotlib.pyplot as plt
+
+    by_kind = {}
+    for kind in TASKS:
+        for one in tasks(results, kind).values():
+            by_kind.setdefault((one["method"], one["backend"]), []).append((one["blocks"], one["seconds"]))
+    lines = {kind: sorted(points) for kind, points in by_kind.items() if len({blocks for blocks, _ in points}) > 2}
+    if not lines:
+        return
+    figure, axes = plt.subplots(figsize=(7, 4))
+    for (method, backend), points in lines.items():
+        axes.loglog([blocks for blocks, _ in points], [seconds for _, seconds in points], "o-", label=f"{method}, {backend}")
+    axes.set(xlabel="blocks", ylabel="seconds")
+    axes.legend()
+    save(figure, "density_times", "Density matrices: time against size")
 
 
 def tasks(results, kind):
@@ -101,6 +158,8 @@ def draw(results, save):
         axes.legend()
         save(figure, f"{name}_rate", f"Products {name}: speed against occupation")
 
+    speed_figure(results, save)
+    size_figure(results, save)
     for name, one in tasks(results, "scf_model").items():
         changes = [(number_of, abs(row["change"])) for number_of, row in enumerate(one["iterations"], 1) if row["change"]]
         if len(changes) < 2:

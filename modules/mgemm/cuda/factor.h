@@ -1,6 +1,7 @@
 // A factor of a split product on the device: what is known of it, its large elements, its parts.
 #pragma once
 
+#include "core/api.h"
 #include "core/backend/cuda/device_array.h"
 #include "core/dense/cuda/magnitude_split.h"
 #include "modules/mgemm/arguments.h"
@@ -19,7 +20,7 @@ namespace quadrille::mgemm {
 enum class Side { left, right };
 
 /// op(A), whose rows are the lines, or op(B), whose columns are. The matrix stays somebody else's.
-class DeviceFactor {
+class QUADRILLE_API DeviceFactor {
  public:
   DeviceFactor(DenseView<const double> matrix, Side side);
 
@@ -82,7 +83,7 @@ class DeviceFactor {
 };
 
 /// The factors of split products on the device, in parts.
-class SplitFactors {
+class QUADRILLE_API SplitFactors {
  public:
   SplitFactors(const FormTraits& form, double delta) : form_(form), delta_(delta) {}
 
@@ -108,10 +109,10 @@ struct ConvertedRange {
 
 /// C = beta C + alpha A B with sums of at most `depth` terms. C is on the device, by columns. Asks for it
 /// (and waits while integer_product.h tunes).
-void multiply_converted(double alpha, const ConvertedRange& a, const ConvertedRange& b, double beta,
-                        DenseView<double> c, std::int64_t depth);
+QUADRILLE_API void multiply_converted(double alpha, const ConvertedRange& a, const ConvertedRange& b, double beta,
+                                      DenseView<double> c, std::int64_t depth);
 
 /// What that takes besides the factors.
-std::int64_t multiply_bytes(std::int64_t m, std::int64_t n, std::int64_t k);
+QUADRILLE_API std::int64_t multiply_bytes(std::int64_t m, std::int64_t n, std::int64_t k);
 
 }  // namespace quadrille::mgemm
