@@ -15,6 +15,10 @@ template <class T, int V>
 QUADRILLE_INLINE T gather(const T* table, std::int32_t index) {
   return table[index];
 }
+template <class T, int V>
+QUADRILLE_INLINE T look_up(const T* table, std::int32_t, std::int32_t index) {
+  return table[index];
+}
 
 #else
 
@@ -29,6 +33,27 @@ QUADRILLE_INLINE Vec<T, V> gather(const T* table, Vec<std::int32_t, V> index) {
 #pragma GCC unroll 1
   for (int lane = 0; lane < V; ++lane) out[lane] = table[index[lane]];
   return out;
+}
+
+/// table[index], lane by lane, of a table of `size` numbers with room for 32: those of small ones are chosen within
+/// registers.
+template <class T, int V>
+QUADRILLE_INLINE Vec<T, V> look_up(const T* table, std::int32_t size, Vec<std::int32_t, V> index) {
+#if defined(__AVX512F__)
+  if constexpr (V == 16 && sizeof(T) == 4) {
+    if (size <= 32) {
+      return (Vec<T, V>)_mm512_permutex2var_ps(_mm512_loadu_ps(table), (__m512i)index, _mm512_loadu_ps(table + 16));
+    }
+  }
+  if constexpr (V == 8 && sizeof(T) == 8) {
+    if (size <= 16) {
+      const __m512i wide = _mm512_cvtepi32_epi64((__m256i)index);
+      return (Vec<T, V>)_mm512_permutex2var_pd(_mm512_loadu_pd(table), wide, _mm512_loadu_pd(table + 8));
+    }
+  }
+#endif
+  (void)size;
+  return gather<T, V>(table, index);
 }
 
 /// Words 4 index ... 4 index + 3 of a table, lane by lane: four vectors of one word each.

@@ -21,21 +21,31 @@ template <int V>
 struct Places<float, V> {
   Slots<V> x, y, z;
   Vec<float, V> far;
+#ifndef QUADRILLE_SCALAR_LANES
+  Slots<V> type;  ///< where there are several
+#endif
 };
 
 #ifdef QUADRILLE_SCALAR_LANES
-template <int V, class T>
+template <bool typed, int V, class T>
 QUADRILLE_INLINE Places<T, V> places(const Place<T>* at, const std::int32_t* slots) {
   const Place<T> place = at[*slots];
   return {place.x, place.y, place.z, place.far};
 }
 #else
-template <int V>
+template <bool typed, int V>
 QUADRILLE_INLINE Places<float, V> places(const Place<float>* at, const std::int32_t* slots) {
   const simd::FourWords<V> words = simd::gather_four<V>(reinterpret_cast<const float*>(at), slots);
-  return {(Slots<V>)words.word[0], (Slots<V>)words.word[1], (Slots<V>)words.word[2], words.word[3]};
+  Places<float, V> out{(Slots<V>)words.word[0], (Slots<V>)words.word[1], (Slots<V>)words.word[2], words.word[3], {}};
+  if constexpr (typed) {  // see far_of_type()
+    const auto kind = (Slots<V>)words.word[3];
+    const auto somebody = kind < simd::broadcast<std::int32_t, V>(most_types);
+    out.far = somebody ? Vec<float, V>{} : words.word[3];
+    out.type = somebody ? kind : Slots<V>{};
+  }
+  return out;
 }
-template <int V>
+template <bool typed, int V>
 QUADRILLE_INLINE Places<double, V> places(const Place<double>* at, const std::int32_t* slots) {
   const simd::FourNumbers<V> numbers = simd::gather_four<V>(&at->x, slots);
   return {numbers.number[0], numbers.number[1], numbers.number[2], numbers.number[3]};
@@ -75,8 +85,9 @@ struct ListBlock : BlockSums<Sum, V, energy> {
 
   Places<T, V> place;
   Reals charge;
-  Slots<V> row;             ///< of type tables
-  Parameters<T, V> of_one;  ///< where there is one type
+  Slots<V> row;                 ///< of type tables
+  std::int32_t pairs_of_types;  ///< their size
+  Parameters<T, V> of_one;      ///< where there is one type
 
   /// What the other particles of V entries have.
   struct Others {
@@ -85,28 +96,37 @@ struct ListBlock : BlockSums<Sum, V, energy> {
     Reals charge;
   };
   QUADRILLE_INLINE static Others fetched(const ListProblem<T>& problem, const std::int32_t* slots) {
-    Others out{places<V>(problem.at, slots), {}, {}};
+    Others out{places<typed, V>(problem.at, slots), {}, {}};
     const Slots<V> index = load<std::int32_t, V>(slots);
-    if constexpr (typed) out.type = simd::gather<std::int32_t, V>(problem.type, index);
+    if constexpr (typed) out.type = type_of(problem, out.place, index);
     if constexpr (coulomb) out.charge = simd::gather<T, V>(problem.charge_at, index);
     return out;
+  }
+
+  QUADRILLE_INLINE static Slots<V> type_of(const ListProblem<T>& problem, const Places<T, V>& there, Slots<V> index) {
+#ifndef QUADRILLE_SCALAR_LANES
+    if constexpr (sizeof(T) == sizeof(float)) return there.type;
+#endif
+    (void)there;
+    return simd::gather<std::int32_t, V>(problem.type, index);
   }
 
   QUADRILLE_INLINE void begin(const ListProblem<T>& problem, std::int64_t first) {
     Lanes<std::int32_t, V> slots;
     for (int lane = 0; lane < V; ++lane) slots.at[lane] = std::int32_t(first) + lane;
-    place = places<V>(problem.at, slots.at);
+    place = places<typed, V>(problem.at, slots.at);
     charge = load<T, V>(problem.charge_at + first);
     row = load<std::int32_t, V>(problem.type + first) * problem.types;
+    pairs_of_types = problem.types * problem.types;
     of_one = from_tables(problem, Slots<V>{});
     this->clear();
   }
 
-  QUADRILLE_INLINE static Reals of_types(const T* table, Slots<V> at) {
+  QUADRILLE_INLINE Reals of_types(const T* table, Slots<V> at) const {
     if constexpr (!typed) return simd::broadcast<T, V>(table[0]);
-    return simd::gather<T, V>(table, at);
+    return simd::look_up<T, V>(table, pairs_of_types, at);
   }
-  QUADRILLE_INLINE static Parameters<T, V> from_tables(const ListProblem<T>& problem, Slots<V> at) {
+  QUADRILLE_INLINE Parameters<T, V> from_tables(const ListProblem<T>& problem, Slots<V> at) const {
     Parameters<T, V> of{of_types(problem.force12, at), of_types(problem.force6, at), {}, {}};
     if constexpr (energy) {
       of.energy12 = of_types(problem.energy12, at);

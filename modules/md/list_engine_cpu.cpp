@@ -140,7 +140,10 @@ void CpuListEngine<T>::place(std::span<const double> positions) {
           return std::int32_t(fraction_of(x[k], inverse_units[k]));
         }
       };
-      at_[std::size_t(order_.slot_of[i])] = {inside(0), inside(1), inside(2), 0};
+      const auto slot = std::size_t(order_.slot_of[i]);
+      T far = 0;
+      if constexpr (sizeof(T) == sizeof(float)) far = far_of_type(type_[slot]);
+      at_[slot] = {inside(0), inside(1), inside(2), far};
     }
   });
 }

@@ -4,6 +4,8 @@
 #include "core/host_device.h"
 #include "modules/md/pair_problem.h"
 
+#include <cstddef>
+
 namespace quadrille::md {
 
 /// Where a particle is, as kernels read it. In single precision coordinates are 32-bit fractions of the box, whose
@@ -19,6 +21,11 @@ struct alignas(16) Place<float> {
   float far;
 };
 
+/// On CPUs `far` of a particle in single precision, which is 0, holds its type as bits; those of a slot that is nobody
+/// are above all types.
+constexpr std::int32_t most_types = 1 << 20;
+inline float far_of_type(std::int32_t type) { return __builtin_bit_cast(float, type); }
+
 /// The nearest whole number of 2^-32 of the edge, in the box; `inverse_unit` is 2^32 over the edge. |position| is below
 /// 2^18 edges: beyond `furthest` a fraction has no meaning.
 QUADRILLE_HOST_DEVICE std::uint32_t fraction_of(double position, double inverse_unit) {
@@ -30,6 +37,9 @@ QUADRILLE_HOST_DEVICE std::uint32_t fraction_of(double position, double inverse_
 #endif
 }
 constexpr double furthest = 0x1p18;
+
+/// Kernels read as many numbers of each table of types.
+constexpr std::size_t table_room = 32;
 
 /// Of the pair problem coefficients and constants count; kinds of particles are read by slot, and pairs of their own,
 /// `listed`, are those of particles: listed_begin is null (none) or [particle + 1], `other` is a particle.

@@ -110,6 +110,10 @@ void ListTables<T>::scale(const System& system, const ListOptions& options, cons
     edge_force[n] = T(std::ldexp(shift.force, exponents.force));
     energy_shift[n] = T(std::ldexp(shift.energy, exponents.energy));
   }
+  for (std::vector<T>* table :
+       {&of_types.force12, &of_types.force6, &of_types.energy12, &of_types.energy6, &edge_force, &energy_shift}) {
+    table->resize(std::max(count, table_room));
+  }
   const Edge charges = shift_of(edge_of_charges(options.forces), options.truncation, rc);
   problem.edge_coulomb = T(charges.force);
   problem.shift_coulomb = T(charges.energy);
