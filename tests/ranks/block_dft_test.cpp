@@ -138,23 +138,24 @@ TYPED_TEST_SUITE(RankBlockProducts, Numbers);
 
 TYPED_TEST(RankBlockProducts, AreDenseOnes) {
   using T = TypeParam;
+  const std::pair<double, double> coefficients[] = {{1, 0}, {1, 1}, {-1.5, 0.75}};
+  std::mt19937_64 random(seed());
   for (const Transpose op_a : both) {
     for (const Transpose op_b : both) {
-      for (const auto& [alpha, beta] : {std::pair(1.0, 0.0), std::pair(1.0, 1.0), std::pair(-1.5, 0.75)}) {
-        for_each_problem<T>(op_a, op_b, 0, [&, alpha = alpha, beta = beta](const Problem<T>& alone, Problem<T> shared) {
-          const Dense expected = alone.expected(alpha, beta);
-          const MultiplyReport report =
-              multiply(T(alpha), op_a, shared.a, op_b, shared.b, T(beta), shared.c, {.driver = Driver::own});
-          EXPECT_LE(largest_difference(whole(shared.c), expected), rounding<T>(alone.k.total(), alpha));
-          EXPECT_EQ(report.skipped, 0);
-          EXPECT_EQ(report.bound, 0);
-          BlockMatrix<T> c = alone.c;
-          const MultiplyReport of_one =
-              multiply(T(alpha), op_a, alone.a, op_b, alone.b, T(beta), c, {.driver = Driver::own});
-          EXPECT_EQ(report.products, of_one.products);
-          EXPECT_EQ(report.flops, of_one.flops);
-        });
-      }
+      const auto [alpha, beta] = coefficients[random() % 3];
+      for_each_problem<T>(op_a, op_b, 0, [&, alpha = alpha, beta = beta](const Problem<T>& alone, Problem<T> shared) {
+        const Dense expected = alone.expected(alpha, beta);
+        const MultiplyReport report =
+            multiply(T(alpha), op_a, shared.a, op_b, shared.b, T(beta), shared.c, {.driver = Driver::own});
+        EXPECT_LE(largest_difference(whole(shared.c), expected), rounding<T>(alone.k.total(), alpha));
+        EXPECT_EQ(report.skipped, 0);
+        EXPECT_EQ(report.bound, 0);
+        BlockMatrix<T> c = alone.c;
+        const MultiplyReport of_one =
+            multiply(T(alpha), op_a, alone.a, op_b, alone.b, T(beta), c, {.driver = Driver::own});
+        EXPECT_EQ(report.products, of_one.products);
+        EXPECT_EQ(report.flops, of_one.flops);
+      });
     }
   }
 }
