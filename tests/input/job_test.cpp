@@ -278,8 +278,8 @@ TEST_F(JobTest, HashesFollowWhatDecidesAResult) {
 
 TEST_F(JobTest, NamesOfTheProgramsTasksAreKeptFromModules) {
   std::vector<std::string_view> own;
-  for (const TaskEntry& entry : task_registry()) {
-    if (entry.module == nullptr) own.emplace_back(entry.name);
+  for (const TaskEntry* entry : task_registry()) {
+    if (entry->module == nullptr) own.emplace_back(entry->name);
   }
   EXPECT_THAT(program_tasks, ::testing::UnorderedElementsAreArray(own));
 }
