@@ -7,7 +7,8 @@
  *
  * Statuses. Every function returns QUADRILLE_DONE or another status (modules/handles.h), with a message that
  * quadrille_message returns. No function ends the program, throws, or writes to stdout or stderr; none installs a
- * signal handler or changes the environment. If a call fails, its output is null or unchanged.
+ * signal handler or changes the environment. If a call fails, its output is null or unchanged. On a GPU kernels are
+ * tuned when they are first used, and the choices kept in a file of the user's cache (QUADRILLE_TUNING=off: neither).
  *
  * Handles. A handle that is null, destroyed or of another kind gives QUADRILLE_INVALID_HANDLE. An object may be
  * destroyed before the objects made from it, which keep what they need of it. quadrille_context_destroy destroys all
