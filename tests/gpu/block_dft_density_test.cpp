@@ -1,10 +1,10 @@
 // Functions of block-sparse matrices and density matrices on the GPU against those of the CPU, and their bits.
-#include "core/backend/cuda/device_array.h"
 #include "core/error.h"
 #include "modules/block_dft/device.h"
 #include "modules/block_dft/model_system.h"
 #include "modules/block_dft/scf.h"
 #include "tests/backend_under_test.h"
+#include "tests/gpu/poison.h"
 #include "tests/modules/block_dft/dense.h"
 
 #include <gmock/gmock.h>
@@ -18,37 +18,19 @@ namespace quadrille::block_dft {
 namespace {
 
 using namespace testing;
+using quadrille::testing::poison_free_memory;
 using ::testing::HasSubstr;
 using Matrix = BlockMatrix<double>;
-
-/// NaN in the memory that what comes next takes.
-void poison_free_memory() {
-  constexpr std::int64_t bytes = 64 << 20;
-  const cuda::DeviceArray<char> memory(bytes, "a test", "");
-  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(memory.get(), 0xff, bytes, cuda::stream()));
-}
 
 Matrix random_square(const BlockSizes& sizes, double occupation, Symmetry symmetry = Symmetry::none, double decay = 0) {
   return random_blocks<double>(sizes, sizes, symmetry, occupation, next_seed(), decay);
 }
-
-constexpr Symmetry symmetries[] = {Symmetry::none, Symmetry::symmetric, Symmetry::antisymmetric};
 
 /// Bit for bit: the same operations in the same order.
 void expect_equal(const Matrix& one, const Matrix& other) {
   EXPECT_EQ(one.symmetry(), other.symmetry());
   ASSERT_EQ(one.block_count(), other.block_count());
   one.for_each([&](std::int32_t i, std::int32_t j, std::int64_t) { EXPECT_EQ(one.get(i, j), other.get(i, j)); });
-}
-
-template <class Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(CudaBlockAlgebra, SumsOfMatrices) {

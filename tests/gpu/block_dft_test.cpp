@@ -1,9 +1,9 @@
 // Block-sparse products on the GPU against those of the CPU and dense ones, what is said of filtered ones, and bits.
-#include "core/backend/cuda/device_array.h"
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/device.h"
 #include "tests/backend_under_test.h"
+#include "tests/gpu/poison.h"
 #include "tests/modules/block_dft/dense.h"
 
 #include <gmock/gmock.h>
@@ -19,15 +19,9 @@ namespace quadrille::block_dft {
 namespace {
 
 using namespace testing;
+using quadrille::testing::poison_free_memory;
 using ::testing::HasSubstr;
 using Matrix = BlockMatrix<double>;
-
-/// NaN in the memory that the next products take.
-void poison_free_memory() {
-  constexpr std::int64_t bytes = 64 << 20;
-  const cuda::DeviceArray<char> memory(bytes, "a test", "");
-  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(memory.get(), 0xff, bytes, cuda::stream()));
-}
 
 bool same_bits(const Matrix& one, const Matrix& other) {
   return one.stored() == other.stored() &&
@@ -58,11 +52,6 @@ OnBoth multiply_on_both(double alpha, Transpose op_a, const Matrix& a, Transpose
     out.gpu = found;
   }
   return out;
-}
-
-/// Of sums of k terms of at most 1 each.
-double rounding(std::int64_t k, double alpha = 1) {
-  return (std::abs(alpha) + 1) * double(k + 4) * double(k + 4) * 0.5 * std::numeric_limits<double>::epsilon();
 }
 
 void expect_same(const OnBoth& both, double tolerance) {

@@ -7,6 +7,7 @@
 #include "modules/block_dft/multiply.h"
 #include "modules/block_dft/random_blocks.h"
 #include "modules/mgemm/blas.h"
+#include "tests/modules/block_dft/dense.h"
 #include "tests/ranks/ranks_testing.h"
 
 #include <fmt/format.h>
@@ -21,13 +22,16 @@
 namespace quadrille::block_dft {
 namespace {
 
-using testing::all_ranks;
+using quadrille::testing::all_ranks;
+using testing::Dense;
+using testing::difference_norm;
 using ::testing::HasSubstr;
+using testing::largest_difference;
+using testing::rounding;
 using Grid = std::shared_ptr<const MatrixGrid>;
-using Dense = std::vector<double>;
 
 /// A seed that all ranks have and no two calls.
-std::uint64_t seed() { return testing::shared_seed(); }
+std::uint64_t seed() { return quadrille::testing::shared_seed(); }
 
 /// Every shape, with blocks dealt in another way in each run.
 std::vector<Grid> grids(const Communicator& ranks) {
@@ -54,20 +58,6 @@ Dense whole(const BlockMatrix<T>& a) {
   return out;
 }
 
-double difference_norm(const Dense& a, const Dense& b) {
-  double squares = a.size() == b.size() ? 0 : INFINITY;
-  for (std::size_t k = 0; k < a.size() && k < b.size(); ++k) squares += (a[k] - b[k]) * (a[k] - b[k]);
-  return std::sqrt(squares);
-}
-
-double largest_difference(const Dense& a, const Dense& b) {
-  double largest = a.size() == b.size() ? 0 : INFINITY;
-  for (std::size_t k = 0; k < a.size() && k < b.size(); ++k) {
-    if (!(std::abs(a[k] - b[k]) <= largest)) largest = std::abs(a[k] - b[k]);
-  }
-  return largest;
-}
-
 /// alpha op(A) op(B) + beta C by OpenBLAS; rows x columns of what is stored.
 struct DenseFactor {
   Dense numbers;
@@ -83,11 +73,6 @@ Dense dense_product(double alpha, const DenseFactor& a, const DenseFactor& b, do
                     std::int64_t n) {
   mgemm::dense_product(alpha, b.view(), a.view(), beta, DenseView<double>{c.data(), n, m, n, false});
   return c;
-}
-
-template <class T>
-double rounding(std::int64_t k, double alpha = 1) {
-  return (std::abs(alpha) + 1) * double(k + 4) * double(k + 4) * 0.5 * std::numeric_limits<T>::epsilon();
 }
 
 /// A and B, or their transposes, and C: on one rank and the same on a grid.

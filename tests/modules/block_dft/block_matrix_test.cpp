@@ -24,18 +24,6 @@ class BlockMatrices : public ::testing::Test {
 using Numbers = ::testing::Types<double, float>;
 TYPED_TEST_SUITE(BlockMatrices, Numbers);
 
-constexpr Symmetry symmetries[] = {Symmetry::none, Symmetry::symmetric, Symmetry::antisymmetric};
-
-template <class Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TYPED_TEST(BlockMatrices, BlocksPutInAnyOrderAreThoseThatAreGot) {
   using T = TypeParam;
   for (const Symmetry symmetry : symmetries) {

@@ -15,8 +15,6 @@ namespace {
 using namespace testing;
 using Matrix = BlockMatrix<double>;
 
-constexpr Symmetry symmetries[] = {Symmetry::none, Symmetry::symmetric, Symmetry::antisymmetric};
-
 /// A matrix in the arrays that kernels have.
 struct Arrays {
   std::vector<std::int64_t> first{0}, at{0}, row;

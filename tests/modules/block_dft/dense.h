@@ -1,17 +1,40 @@
-// Dense matrices for tests: row-major, products by three naive loops in double.
+// What the tests of block-sparse matrices share. Dense matrices are row-major, their products three naive loops in
+// double.
 #pragma once
 
+#include "core/error.h"
 #include "modules/block_dft/random_blocks.h"
 #include "tests/random_seed.h"
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <string>
 #include <vector>
 
 namespace quadrille::block_dft::testing {
 
 using Dense = std::vector<double>;
 using quadrille::testing::next_seed;
+
+inline constexpr Symmetry symmetries[] = {Symmetry::none, Symmetry::symmetric, Symmetry::antisymmetric};
+
+/// What the error says that `call` throws; "" for none.
+template <class Call>
+std::string message_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// The largest rounding error of an element of alpha A B + C whose factors are at most 1, of k terms.
+template <class T = double>
+double rounding(std::int64_t k, double alpha = 1) {
+  return (std::abs(alpha) + 1) * double(k + 4) * double(k + 4) * 0.5 * std::numeric_limits<T>::epsilon();
+}
 
 template <class T>
 Dense dense_of(const BlockMatrix<T>& a) {

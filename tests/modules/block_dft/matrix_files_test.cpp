@@ -25,16 +25,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Matrix = BlockMatrix<double>;
 
-template <class Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 std::string bytes_of(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};

@@ -35,16 +35,6 @@ double relative_difference(Matrix a, const Matrix& b) {
   return frobenius_norm(a) / frobenius_norm(b);
 }
 
-template <class Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(MatrixFunctions, SignSquaresToTheIdentityAndCommutes) {
   const ModelSystem system = some_system(24);
   Matrix x = system.h;

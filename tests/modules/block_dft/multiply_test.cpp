@@ -38,12 +38,6 @@ Dense expected_product(double alpha, Transpose op_a, const BlockMatrix<T>& a, Tr
   return out;
 }
 
-/// The largest rounding error of an element whose factors are at most 1, of k terms.
-template <class T>
-double rounding(std::int64_t k, double alpha = 1) {
-  return (std::abs(alpha) + 1) * double(k + 4) * double(k + 4) * 0.5 * std::numeric_limits<T>::epsilon();
-}
-
 /// A and B (or their transposes), and a C of other blocks.
 template <class T>
 struct Problem {

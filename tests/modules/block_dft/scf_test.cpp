@@ -19,16 +19,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Matrix = BlockMatrix<double>;
 
-template <class Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 struct Problem {
   SccModel<> model;
   double electrons;
