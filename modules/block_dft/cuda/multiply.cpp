@@ -64,10 +64,9 @@ Prepared prepare(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose 
   const bool mixes = options.mixed && eps > 0;
   Prepared out;
   out.most = unit_for(shapes.rows, shapes.columns);
-  out.rows = pieces_of(shapes.rows, out.most, Cut::evenly);
-  out.columns = pieces_of(shapes.columns, out.most, Cut::evenly);
-  out.inner = out.most > 32 ? pieces_of(shapes.inner, 24, Cut::rest_last)  // lines of 24 meet no bank twice
-                            : pieces_of(shapes.inner, 32, Cut::evenly);
+  out.rows = pieces_of(shapes.rows, out.most);
+  out.columns = pieces_of(shapes.columns, out.most);
+  out.inner = pieces_of(shapes.inner, 32);
   out.shape = panel_shape(out.most, tiles_of(out.rows, out.columns));
   DeviceArray<double> a_norms, b_norms;
   if (eps > 0) {

@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(32 * copy_warps)
   const Reading reading(s, readings[p]);
   const double* from = s.matrix.data + s.matrix.at[reading.slot];
   const double sign = readings[p] % 2 != 0 ? s.mirror_sign : 1.0;
-  const int length = padded<T>(inner.size);
+  const int length = padded<T>(inner.size), group = lane / 8 * 8, group_length = min(8, length - group);
   T* to = data + PackedNumbers<T>::of_sixteen * sixteens[p];
   for (int begin = 0; begin < outer.size; begin += copied) {
     const int lines = min(copied, outer.size - begin);
@@ -184,7 +184,8 @@ __global__ void __launch_bounds__(32 * copy_warps)
     }
     __syncwarp();
     for (int o = 0; o < lines && lane < length; ++o) {
-      to[(begin + o) * length + lane] = rounded<T>(lane < inner.size ? sign * tile[lane][o] : 0.0);
+      to[group * outer.size + (begin + o) * group_length + lane - group] =
+          rounded<T>(lane < inner.size ? sign * tile[lane][o] : 0.0);
     }
     __syncwarp();
   }

@@ -2,8 +2,10 @@
 //
 // The outer side of A are its rows, that of B its columns; the inner side is the one that is summed over. `width`
 // pieces of the outer side make a panel. What a panel has at one inner piece k is an entry: its pieces lie one behind
-// the other, so that one copy brings them. A piece is stored by outer rows (A as it is, B transposed), each padded by
-// zeros to 16 bytes. Numbers are there in double and, for mixed precision, rounded to TF32 (in 4 bytes) as well.
+// the other, so that one copy brings them. A piece is stored in groups of 8 inner elements: of each group the outer
+// rows (A as it is, B transposed) lie one behind the other, so that 8 of them are in different banks of shared memory.
+// In the last group, which may have fewer elements, rows are padded by zeros to 16 bytes. Numbers are there in double
+// and, for mixed precision, rounded to TF32 (in 4 bytes) as well.
 #pragma once
 
 #include "modules/block_dft/cuda/pieces.h"

@@ -108,10 +108,9 @@ __device__ void multiply_batches(const PanelArguments<T>& t, const Batch* batche
         const int r = part.piece(w) / S::columns, s = part.piece(w) % S::columns;
         const int m_tiles = full ? 0 : (batch.rows[r] - part.row + 7) / 8;
         const int n_tiles = full ? 0 : (batch.columns[s] - part.column + 7) / 8;
-        const int length = padded_length<T>(slot.k);
-        add_product<T, S::tiles_m, S::tiles_n, full, S::terms>(c[w], ring + part_of * slot.a[r] + part.row * length,
-                                                               ring + part_of * slot.b[s] + part.column * length,
-                                                               slot.k, m_tiles, n_tiles);
+        const PackedPiece<T> a{ring + part_of * slot.a[r], batch.rows[r], part.row + lane / 4};
+        const PackedPiece<T> b{ring + part_of * slot.b[s], batch.columns[s], part.column + lane / 4};
+        add_product<T, S::tiles_m, S::tiles_n, full, S::terms>(c[w], a, b, slot.k, m_tiles, n_tiles);
       }
     }
     __syncwarp();
@@ -285,7 +284,7 @@ int plan_ring(const PanelProblem& p, PanelArguments<T>& t) {
   constexpr int part_of = 16 / int(sizeof(T));
   const int sixteens = (p.inner.largest + part_of - 1) / part_of;
   const int step = sixteens * (S::rows * p.rows.largest + S::columns * p.columns.largest);
-  const int behind = 8 * tiles * sixteens;  // what is read behind the last piece
+  const int behind = 8 * tiles * 8 / part_of;  // what is read behind the last piece
   t.stages = std::min(most_stages, (most - behind) / step);
   t.stage_sixteens = std::min((most - behind) / t.stages, batch_steps * step);
   return 16 * (t.stages * t.stage_sixteens + behind);

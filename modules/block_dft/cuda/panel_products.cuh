@@ -63,7 +63,7 @@ using Two = std::conditional_t<sizeof(T) == sizeof(double), double2, float2>;
 template <class T, int M, int N>
 using Sums = T[M][N][2];
 
-/// What a lane knows of a product: its first elements of A and B in shared memory, the elements of a tile row of 8.
+/// Where a lane's elements of the next terms are in shared memory, and the elements of a tile row of 8.
 template <class T>
 struct Lines {
   const T *a, *b;
@@ -142,23 +142,39 @@ __device__ __forceinline__ int padded_length(int k) {
   return (k + part - 1) & ~(part - 1);
 }
 
-/// C += A B of pieces whose rows (columns of B) begin at a and b, `k` elements long and padded by zeros to 16 bytes.
+/// A piece of A or B in shared memory (packed_factor.h), its rows (columns of B), and the first of a lane's.
+template <class T>
+struct PackedPiece {
+  const T* begin;
+  int lines, line;
+
+  /// Where the lane's elements are in groups of `terms` that begin `before` terms behind the piece.
+  __device__ __forceinline__ const T* at(int before, int terms) const { return begin + before * lines + line * terms; }
+};
+
+/// C += A B of pieces with `k` inner elements.
 template <class T, int M, int N, bool full, int terms>
-__device__ __forceinline__ void add_product(Sums<T, M, N>& c, const T* a, const T* b, int k, int m_tiles, int n_tiles) {
-  const int lane = lane_number(), line = lane / 4, pair = lane % 4, length = padded_length<T>(k);
-  Lines<T> at{a + line * length + 2 * pair, b + line * length + 2 * pair, 8 * length};
+__device__ __forceinline__ void add_product(Sums<T, M, N>& c, const PackedPiece<T>& a, const PackedPiece<T>& b, int k,
+                                            int m_tiles, int n_tiles) {
+  const int pair = lane_number() % 4;
+  Lines<T> at{a.at(0, 8) + 2 * pair, b.at(0, 8) + 2 * pair, 64};
   int left = k;
 #pragma unroll terms / 8  // more would take more registers than there are
-  for (; left >= 8; left -= 8, at.a += 8, at.b += 8) {
+  for (; left >= 8; left -= 8, at.a += 8 * a.lines, at.b += 8 * b.lines) {
     add_eight<T, M, N, full>(c, at, m_tiles, n_tiles, [](const T* p) { return *reinterpret_cast<const Two<T>*>(p); });
   }
+  if (left == 0) return;
+  const int rest = padded_length<T>(left);
+  at = {a.at(k - left, rest), b.at(k - left, rest), 8 * rest};
   if (left > 4) {
+    at.a += 2 * pair;
+    at.b += 2 * pair;
     add_eight<T, M, N, full>(c, at, m_tiles, n_tiles, [&](const T* p) {
       return 2 * pair < left ? *reinterpret_cast<const Two<T>*>(p) : Two<T>{0, 0};
     });
-  } else if (left > 0) {
-    at.a -= pair;
-    at.b -= pair;
+  } else {
+    at.a += pair;
+    at.b += pair;
     add_four<T, M, N, full>(c, at, m_tiles, n_tiles, [&](const T* p) { return pair < left ? *p : T(0); });
   }
 }

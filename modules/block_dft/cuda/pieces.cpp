@@ -16,14 +16,13 @@ double padded(const BlockSizes& sizes, std::int32_t most) {
 
 }  // namespace
 
-Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut) {
+Pieces pieces_of(const BlockSizes& sizes, std::int32_t most) {
   std::vector<Piece> piece;
   std::vector<std::int32_t> first{0};
   for (std::int32_t block = 0; block < sizes.count(); ++block) {
     const std::int32_t size = sizes.size(block), parts = up(size, most);
     const auto edge = [&](std::int64_t part) {
-      const std::int64_t at = cut == Cut::evenly ? up(size, 8) * part / parts * 8 : most * part;
-      return std::int32_t(std::min<std::int64_t>(size, at));
+      return std::int32_t(std::min<std::int64_t>(size, up(size, 8) * part / parts * 8));
     };
     for (std::int32_t part = 0; part < parts; ++part) {
       piece.push_back({block, edge(part), edge(part + 1) - edge(part), size});

@@ -23,10 +23,8 @@ struct Pieces {
   int tiles() const { return (largest + 7) / 8; }
 };
 
-enum class Cut { evenly, rest_last };
-
-/// Pieces of up to `most` rows, all but the last of a block in multiples of 8.
-Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut);
+/// Pieces of up to `most` rows, about as large, and all but the last of a block in multiples of 8.
+Pieces pieces_of(const BlockSizes& sizes, std::int32_t most);
 
 /// Pieces along the rows and the columns of a task.
 struct PanelShape {
