@@ -41,6 +41,7 @@ Json step_json(const DensityStep& step) {
           {"bound", step.report.bound},
           {"flops", step.report.flops},
           {"single_flops", step.report.single_flops},
+          {"device_flops", step.report.device_flops},
           {"index_seconds", step.report.index_seconds},
           {"product_seconds", step.report.product_seconds},
           {"occupation", step.report.occupation},
@@ -79,6 +80,7 @@ void run_with(const TaskContext& context, const M& h, const M& s) {
               {"occupation", density.p.occupation()},
               {"levels", level_json(density)},
               {"seconds", seconds},
+              {"device_share", device_share(density.steps)},
               {"steps", steps}};
   out.update(check_json(context, density.p, h, s));
   if (context.boolean("compare")) {

@@ -64,6 +64,7 @@ void add_costs(const FunctionReport& from, FunctionReport& to) {
   to.bound += from.bound;
   to.flops += from.flops;
   to.single_flops += from.single_flops;
+  to.device_flops += from.device_flops;
   to.index_seconds += from.index_seconds;
   to.product_seconds += from.product_seconds;
 }
@@ -94,6 +95,7 @@ M filtered_product(const M& a, const M& b, Symmetry symmetry, const FunctionOpti
   report.bound += product.bound;
   report.flops += product.flops;
   report.single_flops += product.single_flops;
+  report.device_flops += product.device_flops;
   report.index_seconds += product.index_seconds;
   report.product_seconds += product.product_seconds;
   return c;

@@ -33,6 +33,7 @@ struct FunctionReport {
   double residual = 0;                 ///< of the last test, relative; the result is a step better
   double bound = 0;                    ///< sum of the bounds of all products: Frobenius norms of what filters left out
   double flops = 0, single_flops = 0;  ///< of products; of those, in single precision
+  double device_flops = 0;             ///< of all products, on a GPU
   double index_seconds = 0, product_seconds = 0;  ///< as of MultiplyReport
   double occupation = 0;                          ///< the largest of an iterate
 };

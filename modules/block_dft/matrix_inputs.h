@@ -104,6 +104,17 @@ FunctionOptions function_options(const TaskContext& context);
 /// How far an iteration with this residual is, 0 to 1, where residuals are squared in each step.
 double iteration_fraction(double residual, double eps);
 
+/// The GPU's share of the flops of all products that `steps` report; null where there are none.
+template <class Step>
+nlohmann::ordered_json device_share(const std::vector<Step>& steps) {
+  double flops = 0, there = 0;
+  for (const Step& step : steps) {
+    flops += step.report.flops;
+    there += step.report.device_flops;
+  }
+  return flops > 0 ? nlohmann::ordered_json(there / flops) : nlohmann::ordered_json(nullptr);
+}
+
 /// idempotency and commutation, where the job wants them.
 template <class M>
 nlohmann::ordered_json check_json(const TaskContext& context, const M& p, const M& h, const M& s) {

@@ -30,6 +30,7 @@ struct MultiplyReport {
   double flops = 0;                        ///< 2 m n k of each product that was done
   std::int64_t single_products = 0;        ///< of those, in single precision
   double single_flops = 0;
+  double device_flops = 0;           ///< of all, on a GPU
   std::int64_t filtered_blocks = 0;  ///< of C
   /// The Frobenius norm of the difference from the product without a filter is at most `bound`, rounding of T aside, of
   /// which `skipped_bound` is for products, `rounding_bound` for those in single precision and `filtered_norm` that of

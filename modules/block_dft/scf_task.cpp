@@ -153,6 +153,7 @@ Json iteration_json(const ScfIteration& one) {
           {"bound", one.report.bound},
           {"flops", one.report.flops},
           {"single_flops", one.report.single_flops},
+          {"device_flops", one.report.device_flops},
           {"index_seconds", one.report.index_seconds},
           {"product_seconds", one.report.product_seconds},
           {"occupation", one.occupation},
@@ -199,6 +200,7 @@ void run_with(const TaskContext& context, const SccModel<M>& model, double elect
               {"charge_transfer", charges_json(model, scf)},
               {"occupation", scf.p.occupation()},
               {"seconds", seconds},
+              {"device_share", device_share(scf.iterations)},
               {"iterations", iterations}};
   out.update(check_json(context, scf.p, scf.h, model.s));
   if (context.boolean("compare")) {

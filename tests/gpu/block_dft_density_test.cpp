@@ -156,6 +156,7 @@ TEST(CudaMatrixFunctions, AreThoseOfTheCpu) {
       EXPECT_TRUE(report.converged);
       EXPECT_EQ(report.iterations, on_cpu.iterations);
       EXPECT_NEAR(report.flops, on_cpu.flops, 0.05 * on_cpu.flops);
+      EXPECT_EQ(report.device_flops, report.flops);
       EXPECT_LE(relative_difference(x_there.fetch(), x), 10 * eps);
       const auto roots = square_roots(system.s, options);
       const auto roots_there = square_roots(DeviceMatrix(system.s), options);

@@ -65,6 +65,8 @@ void expect_same(const OnBoth& both, double tolerance) {
   EXPECT_EQ(both.of_cpu.skipped, both.of_gpu.skipped);
   EXPECT_EQ(both.of_cpu.filtered_blocks, both.of_gpu.filtered_blocks);
   EXPECT_DOUBLE_EQ(both.of_cpu.flops, both.of_gpu.flops);
+  EXPECT_EQ(both.of_cpu.device_flops, 0);
+  EXPECT_EQ(both.of_gpu.device_flops, both.of_gpu.flops);
   EXPECT_NEAR(both.of_cpu.skipped_bound, both.of_gpu.skipped_bound, 1e-12 * both.of_cpu.skipped_bound);
   EXPECT_NEAR(both.of_cpu.filtered_norm, both.of_gpu.filtered_norm, 1e-10 * (1 + both.of_cpu.filtered_norm));
 }

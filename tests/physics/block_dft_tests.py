@@ -105,6 +105,7 @@ class DensityMatrix(ProgramTest):
                 self.assertLess(abs(found["electrons"] - self.system.electrons), 1e-6)
                 self.assertLess(found["idempotency"], 1e-6)
                 self.assertLess(found["commutation"], 1e-6)
+                self.assertEqual(found["device_share"], None if more.get("method") == "dense" else 0)
 
     def test_errors_fall_with_eps(self):
         for method in ("sign", "trs4"):
@@ -334,6 +335,7 @@ class ScfModel(ProgramTest):
         self.assertTrue(found["converged"])
         self.assertLess(found["energy_error_per_block"], 1e-4)
         self.assertNotIn("idempotency", found)
+        self.assertEqual(found["device_share"], 0)
         changes = [abs(one["change"]) for one in found["iterations"][1:]]
         self.assertLess(changes[-1], 1e-7 * found["electrons"])
 

@@ -142,7 +142,7 @@ MultiplyReport multiply(double alpha, Transpose op_a, const DeviceMatrix& a, Tra
   report.product_seconds = now() - began - report.index_seconds;
   report.products = tasks.sums.products;
   report.skipped = tasks.sums.skipped;
-  report.flops = tasks.sums.flops;
+  report.flops = report.device_flops = tasks.sums.flops;
   report.skipped_bound = std::abs(alpha) * std::sqrt(tasks.sums.skipped_squares);
   if (!options.retain_sparsity && options.eps > 0) {
     const Filtered filtered = filter(result, options.eps);

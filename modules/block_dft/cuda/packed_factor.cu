@@ -156,6 +156,18 @@ __device__ __forceinline__ T rounded(double number) {
   }
 }
 
+/// Where the elements of all outer rows at one inner element are in a piece.
+struct PlaceInPiece {
+  int first, stride;
+
+  __device__ PlaceInPiece(int k, int length, int rows) {
+    const int group = k / 8 * 8, elements = min(8, length - group), inside = k - group;
+    const bool halves = elements > 4;
+    stride = halves ? elements / 2 : elements;
+    first = group * rows + (halves ? inside % 2 * stride * rows + inside / 2 : inside);
+  }
+};
+
 /// A warp takes a piece; one that is read across its rows is turned in shared memory.
 template <class T>
 __global__ void __launch_bounds__(32 * copy_warps)
@@ -171,7 +183,8 @@ __global__ void __launch_bounds__(32 * copy_warps)
   const Reading reading(s, readings[p]);
   const double* from = s.matrix.data + s.matrix.at[reading.slot];
   const double sign = readings[p] % 2 != 0 ? s.mirror_sign : 1.0;
-  const int length = padded<T>(inner.size), group = lane / 8 * 8, group_length = min(8, length - group);
+  const int length = padded<T>(inner.size);
+  const PlaceInPiece place(lane, length, outer.size);
   T* to = data + PackedNumbers<T>::of_sixteen * sixteens[p];
   for (int begin = 0; begin < outer.size; begin += copied) {
     const int lines = min(copied, outer.size - begin);
@@ -184,8 +197,7 @@ __global__ void __launch_bounds__(32 * copy_warps)
     }
     __syncwarp();
     for (int o = 0; o < lines && lane < length; ++o) {
-      to[group * outer.size + (begin + o) * group_length + lane - group] =
-          rounded<T>(lane < inner.size ? sign * tile[lane][o] : 0.0);
+      to[place.first + (begin + o) * place.stride] = rounded<T>(lane < inner.size ? sign * tile[lane][o] : 0.0);
     }
     __syncwarp();
   }

@@ -34,7 +34,7 @@ struct PanelArguments {
   unsigned long long *begun, *brought;  ///< counts of tasks
   bool adds;                            ///< to what C has; tasks without steps are left out
   bool waves;
-  int stages, stage_sixteens;
+  int ring, batch;  ///< room in the ring, and for how much of it batches of several steps are made; in 16 bytes
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -89,7 +89,7 @@ __device__ void multiply_batches(const PanelArguments<T>& t, const Batch* batche
   const Part<S> part;
   constexpr int part_of = 16 / int(sizeof(T));
   Sums<T, S::tiles_m, S::tiles_n> c[S::each] = {};
-  for (Turn turn;; turn.advance(t.stages)) {
+  for (Turn turn;; turn.advance(most_stages)) {
     wait(arrived + turn.stage, turn.phase);
     const Batch& batch = batches[turn.stage];
     const int task = batch.task;
@@ -108,6 +108,9 @@ __device__ void multiply_batches(const PanelArguments<T>& t, const Batch* batche
         const int r = part.piece(w) / S::columns, s = part.piece(w) % S::columns;
         const int m_tiles = full ? 0 : (batch.rows[r] - part.row + 7) / 8;
         const int n_tiles = full ? 0 : (batch.columns[s] - part.column + 7) / 8;
+#ifdef NO_PRODUCTS
+        continue;
+#endif
         const PackedPiece<T> a{ring + part_of * slot.a[r], batch.rows[r], part.row + lane / 4};
         const PackedPiece<T> b{ring + part_of * slot.b[s], batch.columns[s], part.column + lane / 4};
         add_product<T, S::tiles_m, S::tiles_n, full, S::terms>(c[w], a, b, slot.k, m_tiles, n_tiles);
@@ -165,8 +168,8 @@ struct TaskToBring {
 
 /// The warp that brings. Lanes take 32 steps at a time, which make one batch after the other.
 template <class T, class S>
-__device__ void bring_task(const PanelArguments<T>& t, TaskToBring<S> task, Turn& turn, Batch* batches, T* ring,
-                           std::uint64_t* arrived, std::uint64_t* done) {
+__device__ void bring_task(const PanelArguments<T>& t, TaskToBring<S> task, Turn& turn, Room& room, Batch* batches,
+                           T* ring, std::uint64_t* arrived, std::uint64_t* done) {
   constexpr int rows = task.rows, columns = task.columns, part_of = 16 / int(sizeof(T));
   const int lane = lane_number();
   const auto load = [&](std::int64_t at) { return at + lane < task.end ? t.steps[at + lane] : Step{}; };
@@ -188,11 +191,11 @@ __device__ void bring_task(const PanelArguments<T>& t, TaskToBring<S> task, Turn
     task.at += steps;
     int first = 0, before = 0;  // of the batch: its first step, and what those before it need
     do {
-      const bool mine = lane >= first && lane < steps && upto - before <= t.stage_sixteens;
+      const bool mine = lane < steps && (lane == first || (lane > first && upto - before <= t.batch));
       const int count = __popc(__ballot_sync(all_lanes, mine));
       const int all = count > 0 ? __shfl_sync(all_lanes, upto, first + count - 1) : before;
-      const int begin = turn.stage * t.stage_sixteens + upto - of_a - of_b - before;
-      wait(done + turn.stage, turn.phase);
+      const int begin =
+          room.take(all - before, t.ring, most_stages, turn.stage, done) + upto - of_a - of_b - before;
       Batch& batch = batches[turn.stage];
       if (mine) {
         Slot& slot = batch.slots[lane - first];
@@ -211,15 +214,20 @@ __device__ void bring_task(const PanelArguments<T>& t, TaskToBring<S> task, Turn
         for (int p = 0; p < columns; ++p) batch.columns[p] = task.sizes[rows + p];
       }
       __syncwarp();
+#ifdef NO_COPIES
+      if (lane == 0) arrive(arrived + turn.stage);
+      if (false) {
+#else
       if (lane == 0) arrive_with(arrived + turn.stage, 16u * unsigned(all - before));
       __syncwarp();
       if (mine) {
+#endif
         bring(ring + part_of * begin, t.a + part_of * std::int64_t(step.at_a), 16u * unsigned(of_a),
               arrived + turn.stage);
         bring(ring + part_of * (begin + of_a), t.b + part_of * std::int64_t(step.at_b), 16u * unsigned(of_b),
               arrived + turn.stage);
       }
-      turn.advance(t.stages);
+      turn.advance(most_stages);
       first += count;
       before = all;
     } while (first < steps);
@@ -232,7 +240,8 @@ template <class T, class S>
 __device__ void bring_tasks(const PanelArguments<T>& t, Batch* batches, T* ring, std::uint64_t* arrived,
                             std::uint64_t* done) {
   const int lane = lane_number();
-  Turn turn{0, 1};  // the ring is empty: its first round waits for nothing
+  Turn turn;
+  Room room;
   for (;;) {
     unsigned long long number = 0;
     if (lane == 0) number = atomicAdd(t.begun, 1ull);  // whose turn it is changes no bit
@@ -240,10 +249,10 @@ __device__ void bring_tasks(const PanelArguments<T>& t, Batch* batches, T* ring,
     if (number >= std::uint64_t(t.tasks)) break;
     const TaskToBring<S> task(t, t.order[number]);
     if (t.waves && number >= gridDim.x) await(t.brought, number / gridDim.x * gridDim.x - gridDim.x / 4);
-    if (!t.adds || task.at < task.end) bring_task<T, S>(t, task, turn, batches, ring, arrived, done);
+    if (!t.adds || task.at < task.end) bring_task<T, S>(t, task, turn, room, batches, ring, arrived, done);
     if (lane == 0) atomicAdd(t.brought, 1ull);
   }
-  wait(done + turn.stage, turn.phase);
+  while (room.batches > 0) room.free_oldest(most_stages, done);
   if (lane != 0) return;
   batches[turn.stage].task = Batch::no_task;
   arrive(arrived + turn.stage);
@@ -258,7 +267,7 @@ __global__ void __launch_bounds__(S::threads, S::resident) multiply_tasks(const 
   __shared__ Batch batches[most_stages];
   __shared__ std::uint64_t arrived[most_stages], done[most_stages];
   if (threadIdx.x == 0) {
-    for (int stage = 0; stage < t.stages; ++stage) {
+    for (int stage = 0; stage < most_stages; ++stage) {
       begin_barrier(arrived + stage, 1);
       begin_barrier(done + stage, S::workers);
     }
@@ -275,19 +284,19 @@ __global__ void __launch_bounds__(S::threads, S::resident) multiply_tasks(const 
 
 // ---- launches -------------------------------------------------------------------------------------------------------
 
-/// The ring: a stage has room for one step at least, and for no more steps than a batch. Gives the bytes.
+/// Gives the bytes of the ring and of what is read behind it.
 template <class T, class S>
 int plan_ring(const PanelProblem& p, PanelArguments<T>& t) {
   constexpr int tiles = std::max(S::tiles_m * S::grid_m, S::tiles_n * S::grid_n);
   constexpr int most =
       (228 / S::resident - 1) * 1024 / 16 - (int(sizeof(Batch)) * most_stages + 2 * 8 * most_stages + 256) / 16;
   constexpr int part_of = 16 / int(sizeof(T));
+  constexpr int behind = 8 * tiles * 8 / part_of;
   const int sixteens = (p.inner.largest + part_of - 1) / part_of;
   const int step = sixteens * (S::rows * p.rows.largest + S::columns * p.columns.largest);
-  const int behind = 8 * tiles * 8 / part_of;  // what is read behind the last piece
-  t.stages = std::min(most_stages, (most - behind) / step);
-  t.stage_sixteens = std::min((most - behind) / t.stages, batch_steps * step);
-  return 16 * (t.stages * t.stage_sixteens + behind);
+  t.ring = std::min(most - behind, 4 * batch_steps * step);
+  t.batch = t.ring / 4;
+  return 16 * (t.ring + behind);
 }
 
 template <class T, class S, bool full>

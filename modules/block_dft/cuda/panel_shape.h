@@ -38,8 +38,20 @@ auto with_shape(std::int32_t most, int tiles, Call call) {
   // Large ones: a ring has room for few steps, and most warps would have no product among them.
   switch (most) {
     case 48: return call(Shape<2, 3, 3, 2, 2, 2, 3>());
-    case 64: return call(Shape<4, 2, 2, 4, 1, 1, 2, 2>());
-    default: return call(Shape<2, 5, 5, 2, 1, 1, 2>());
+#if VARIANT == 1
+#define SHAPE64 4, 2, 2, 4, 1, 1, 2, 2
+#define SHAPE80 2, 5, 5, 2, 1, 1, 3
+#elif VARIANT == 2
+#define SHAPE64 4, 4, 2, 2, 1, 1, 2, 2
+#endif
+#ifndef SHAPE64
+#define SHAPE64 4, 2, 2, 4, 1, 1, 3
+#endif
+#ifndef SHAPE80
+#define SHAPE80 2, 5, 5, 2, 1, 1, 2
+#endif
+    case 64: return call(Shape<SHAPE64>());
+    default: return call(Shape<SHAPE80>());
   }
 }
 

@@ -47,15 +47,16 @@ def checks_text(one):
     return out
 
 
-def product_share(rows):
-    """Where the time of products goes, and how much of them is in single precision."""
+def product_share(one, rows):
+    """Where the time of products goes, and how much of them is on a GPU and in single precision."""
     flops, seconds = sum(row["flops"] for row in rows), sum(row["seconds"] for row in rows)
     if not flops or not seconds:
         return ""
     out = (f"\nOf the time, {sum(row['product_seconds'] for row in rows) / seconds:.0%} is for products and "
            f"{sum(row['index_seconds'] for row in rows) / seconds:.0%} for finding their blocks.")
     single = sum(row["single_flops"] for row in rows) / flops
-    return out + (f" {single:.0%} of the flops are in single precision.\n" if single else "\n")
+    shares = [f"{share:.0%} of the flops are {where}." for share, where in ((one["device_share"], "on a GPU"), (single, "in single precision")) if share]
+    return " ".join([out, *shares]) + "\n"
 
 
 def density_text(name, one):
@@ -67,7 +68,7 @@ def density_text(name, one):
         [[step["what"], number(step["mu"], ".6g"), number(step["electrons"], ".6f"), str(step["iterations"]),
           number(step["residual"], ".1e"), number(step["bound"], ".1e"), number(step["occupation"]),
           number(step["flops"] / step["seconds"] * 1e-9 if step["seconds"] else None), number(step["seconds"])]
-         for step in one["steps"]]) + product_share(one["steps"])
+         for step in one["steps"]]) + product_share(one, one["steps"])
 
 
 def scf_text(name, one):
@@ -81,7 +82,7 @@ def scf_text(name, one):
         [[str(number_of), format(row["energy"], ".12g"), number(row["change"], ".1e"), number(row["charge_change"], ".1e"),
           number(row["gradient"], ".1e"), number(row["mu"], ".6g"), number(row["bound"], ".1e"), number(row["occupation"]),
           number(row["flops"] / row["seconds"] * 1e-9 if row["seconds"] else None), number(row["seconds"])]
-         for number_of, row in enumerate(one["iterations"], 1)]) + product_share(one["iterations"])
+         for number_of, row in enumerate(one["iterations"], 1)]) + product_share(one, one["iterations"])
 
 
 def speed_figure(results, save):
