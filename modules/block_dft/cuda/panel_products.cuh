@@ -1,10 +1,11 @@
 // What a warp does with a product of pieces that lie in shared memory: C in registers, tensor cores for double
 // precision, or for numbers rounded to TF32 with sums in single precision.
 //
-// Tiles of 16 x 8 take 8 terms an instruction; a lane's elements of A and B come from neighbouring terms, the first ones
-// of all lanes from one place in shared memory, the second ones from another (packed_factor.h). The last 8 rows of an odd number of tiles take 4 in double; TF32 has no
-// such instruction, and their lower halves are zeros. Rows behind those of a piece are read from whatever lies there:
-// they make rows of C that are not written. Inner elements behind those of a piece count as zero.
+// Tiles of 16 x 8 take 8 terms an instruction; a lane's elements of A and B come from neighbouring terms, the first
+// ones of all lanes from one place in shared memory, the second ones from another (packed_factor.h). The last 8 rows of
+// an odd number of tiles take 4 in double; TF32 has no such instruction, and their lower halves are zeros. Rows behind
+// those of a piece are read from whatever lies there: they make rows of C that are not written. Inner elements behind
+// those of a piece count as zero.
 #pragma once
 
 #include "modules/block_dft/cuda/launch.cuh"
@@ -160,12 +161,13 @@ template <class T, int M, int N, bool full, int terms>
 __device__ __forceinline__ void add_product(Sums<T, M, N>& c, const PackedPiece<T>& a, const PackedPiece<T>& b, int k,
                                             int m_tiles, int n_tiles) {
   Lines<T> at{a.at(0, 4), b.at(0, 4), 4 * a.lines, 4 * b.lines, 32};
+  constexpr int part = 16 / int(sizeof(T));  // to which `k` is padded: more than 8 - part elements are 8
   int left = k;
 #pragma unroll terms / 8  // more would take more registers than there are
-  for (; left >= 8; left -= 8, at.a += 8 * a.lines, at.b += 8 * b.lines) {
+  for (; left > 8 - part; left -= 8, at.a += 8 * a.lines, at.b += 8 * b.lines) {
     add_eight<T, M, N, full>(c, at, m_tiles, n_tiles, [](const T* p, int second) { return Two<T>{p[0], p[second]}; });
   }
-  if (left == 0) return;
+  if (left <= 0) return;
   const int pair = lane_number() % 4, rest = padded_length<T>(left), each = left > 4 ? rest / 2 : rest;
   at = {a.at(k - left, each), b.at(k - left, each), each * a.lines, each * b.lines, 8 * each};
   if (left > 4) {
