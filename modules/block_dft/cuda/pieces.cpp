@@ -2,6 +2,8 @@
 
 #include "modules/block_dft/cuda/panel_shape.h"
 
+#include <limits>
+
 namespace quadrille::block_dft {
 namespace {
 
@@ -16,9 +18,11 @@ double padded(const BlockSizes& sizes, std::int32_t most) {
 
 }  // namespace
 
-Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut) {
+Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut, BlockRange range) {
   std::vector<Piece> piece;
   std::vector<std::int32_t> first{0};
+  Pieces out;
+  std::int32_t fewest = std::numeric_limits<std::int32_t>::max();  // tiles of a piece
   for (std::int32_t block = 0; block < sizes.count(); ++block) {
     const std::int32_t size = sizes.size(block), parts = up(size, most);
     const auto edge = [&](std::int64_t part) {
@@ -26,15 +30,16 @@ Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut) {
       return std::int32_t(std::min<std::int64_t>(size, at));
     };
     for (std::int32_t part = 0; part < parts; ++part) {
-      piece.push_back({block, edge(part), edge(part + 1) - edge(part), size});
+      const Piece one{block, edge(part), edge(part + 1) - edge(part), size};
+      out.largest = std::max(out.largest, one.size);
+      fewest = std::min(fewest, up(one.size, 8));
+      if (block >= range.begin && block < range.end) piece.push_back(one);
     }
     first.push_back(std::int32_t(piece.size()));
   }
-  Pieces out;
   out.count = std::int32_t(piece.size());
   out.blocks = sizes.count();
-  for (const Piece& p : piece) out.largest = std::max(out.largest, p.size);
-  for (const Piece& p : piece) out.alike = out.alike && up(p.size, 8) == out.tiles();
+  out.alike = fewest >= out.tiles();
   out.piece = cuda::sent(piece, device_what, device_advice);
   out.first = cuda::sent(first, device_what, device_advice);
   return out;

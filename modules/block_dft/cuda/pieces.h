@@ -12,10 +12,16 @@ struct Piece {
   std::int32_t block, begin, size, whole;
 };
 
-/// The pieces of all blocks along a side of a matrix, on the device.
+/// Blocks [begin, end) along a side of a matrix.
+struct BlockRange {
+  std::int32_t begin, end;
+  std::int32_t count() const { return end - begin; }
+};
+
+/// The pieces of blocks along a side of a matrix, on the device.
 struct Pieces {
   std::int32_t count = 0, blocks = 0;
-  std::int32_t largest = 1;         ///< size
+  std::int32_t largest = 1;         ///< size; of all blocks, also of those left out
   bool alike = true;                ///< all take as many tiles of 8 rows as the largest
   DeviceArray<Piece> piece;         ///< [count]
   DeviceArray<std::int32_t> first;  ///< [block + 1]
@@ -25,8 +31,11 @@ struct Pieces {
 
 enum class Cut { evenly, rest_last };
 
-/// Pieces of up to `most` rows, all but the last of a block in multiples of 8.
-Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut);
+/// Pieces of up to `most` rows, all but the last of a block in multiples of 8. Blocks outside of `range` have none.
+Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut, BlockRange range);
+inline Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut) {
+  return pieces_of(sizes, most, cut, {0, sizes.count()});
+}
 
 /// Pieces along the rows and the columns of a task.
 struct PanelShape {
