@@ -172,12 +172,7 @@ void check_multiply(const TaskContext& context) {
     if (!context.boolean("symmetric") || !context.has(name) || context.integer(name) == context.integer("m")) continue;
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "a symmetric matrix has as many blocks of columns as of rows", name);
   }
-  if (!on_gpu(context)) {
-    if (context.text("memory") != "device") {
-      TaskContext::fail(QUADRILLE_INVALID_INPUT, "belongs to GPUs: leave it out, or use --backend cuda", "memory");
-    }
-    return;
-  }
+  if (!on_gpu(context)) return;
   const std::string precision = context.text("precision");
   if (precision != "double" && precision != "mixed") {
     TaskContext::fail(QUADRILLE_UNSUPPORTED,
@@ -207,6 +202,10 @@ void run_multiply(const TaskContext& context) {
   options.dense = context.boolean("dense");
   options.on_gpu = on_gpu(context);
   options.pinned = context.text("memory") == "pinned";
+  if (options.pinned && !options.on_gpu) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "pinned memory belongs to GPUs: leave it out, or use --backend cuda",
+                      "memory");
+  }
   options.mixed = context.text("precision") == "mixed";
   std::optional<DeviceLinkRates> link;
   if (options.pinned) link = device_link_rates();
