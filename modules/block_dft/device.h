@@ -53,7 +53,7 @@ class QUADRILLE_API PinnedMatrix {
   struct Data;
 
   PinnedMatrix();
-  /// A copy. Errors: NotEnoughMemory; ErrorCode::unsupported where no memory can be pinned.
+  /// A copy. Errors: NotEnoughMemory; ErrorCode::unsupported for a matrix on a grid.
   explicit PinnedMatrix(const BlockMatrix<double>& matrix);
   /// A matrix of zeros, without blocks. Errors as of BlockMatrix.
   PinnedMatrix(const BlockSizes& rows, const BlockSizes& columns, Symmetry symmetry = Symmetry::none);

@@ -128,10 +128,11 @@ void measure_rows(const StudyProblem& p, const StudyOptions& options, double fac
   int done = 0;
   take_turns(options.repeats, rows.size(), [&](std::size_t which) {
     StudyRow& row = rows[which];
+    if (p.m.grid()) p.m.grid()->ranks().barrier();
     const MultiplyReport report = run(c, {.eps = p.eps, .mixed = row.mixed});
-    seconds[which].push_back(report.seconds);
+    seconds[which].push_back(slowest(p, report.seconds));
     if (row.report.seconds == 0 || report.seconds < row.report.seconds) row.report = report;
-    row.bytes = factor_bytes_there + double(c.bytes());
+    row.bytes = of_all_ranks(p, factor_bytes_there + double(c.bytes()));
     row.c_occupation = c.occupation();
     if (options.check && !row.error) row.error = error(c);
     progress(++done, calls);
@@ -164,9 +165,10 @@ std::vector<StudyRow> measure_on_gpu(const StudyProblem& p, const StudyOptions& 
   measure_rows(
       p, options, double(a.bytes() + b.bytes()), c, run,
       [&](const DeviceMatrix& found) { return distance_between(found, exact); }, progress, rows);
+  const double a_occupation = product.a.occupation();
   for (StudyRow& row : rows) {
     row.transfer_seconds = transfer_seconds;
-    row.a_occupation = product.a.occupation();
+    row.a_occupation = a_occupation;
   }
   return rows;
 }

@@ -206,6 +206,9 @@ void run_multiply(const TaskContext& context) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "pinned memory belongs to GPUs: leave it out, or use --backend cuda",
                       "memory");
   }
+  if (options.pinned && grid) {
+    TaskContext::fail(QUADRILLE_UNSUPPORTED, "matrices in pinned memory are on one rank: leave it out", "memory");
+  }
   options.mixed = context.text("precision") == "mixed";
   std::optional<DeviceLinkRates> link;
   if (options.pinned) link = device_link_rates();

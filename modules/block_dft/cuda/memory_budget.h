@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace quadrille::block_dft {
 
 class MemoryBudget {
  public:
-  explicit MemoryBudget(double bytes) : bytes_(bytes) {}
+  explicit MemoryBudget(double bytes = std::numeric_limits<double>::infinity()) : bytes_(bytes) {}
   double bytes() const { return bytes_; }
   std::int64_t taken() const { return taken_; }
   /// Errors: NotEnoughMemory where that is more than there is.

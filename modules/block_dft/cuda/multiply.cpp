@@ -1,5 +1,6 @@
 // multiply(): parts of C, one after the other, become one matrix.
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/cuda/multiply_on_ranks.h"
 #include "modules/block_dft/cuda/part_product.h"
 #include "modules/take_turns.h"
 
@@ -17,6 +18,7 @@ MultiplyReport multiply(double alpha, Transpose op_a, const DeviceMatrix& a, Tra
                         double beta, DeviceMatrix& c, const MultiplyOptions& options) {
   const double began = now();
   const ProductForm form = product_form(alpha, op_a, a, op_b, b, beta, c, options);
+  if (form.rows.grid()) return multiply_on_ranks(alpha, op_a, a, op_b, b, beta, c, options);
   std::vector<DeviceMatrix> parts;
   MultiplyReport report =
       for_each_part(form, a.data(), b.data(), c.data(), [&](DeviceMatrix part) { parts.push_back(std::move(part)); });
@@ -29,6 +31,11 @@ MultiplyReport multiply(double alpha, Transpose op_a, const DeviceMatrix& a, Tra
 double norm_of_product(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose op_b, const DeviceMatrix& b,
                        double beta, const DeviceMatrix& c, const MultiplyOptions& options) {
   const ProductForm form = product_form(alpha, op_a, a, op_b, b, beta, c, options);
+  if (form.rows.grid()) {
+    DeviceMatrix sum = c;
+    multiply(alpha, op_a, a, op_b, b, beta, sum, options);
+    return frobenius_norm(sum);
+  }
   double norm = 0;
   for_each_part(form, a.data(), b.data(), c.data(),
                 [&](const DeviceMatrix& part) { norm = std::hypot(norm, frobenius_norm(part)); });
@@ -39,6 +46,7 @@ double norm_of_product(double alpha, Transpose op_a, const DeviceMatrix& a, Tran
 
 DeviceMatrix transposed(const DeviceMatrix& a) {
   if (a.symmetry() == Symmetry::symmetric) return a;
+  if (a.rows().grid()) return DeviceMatrix(transposed(a.fetch()));
   DeviceMatrix out(a.columns(), a.rows(), a.symmetry());
   const DeviceMatrix one(identity<double>(a.rows()));
   multiply(1, Transpose::yes, a, Transpose::no, one, 0, out, by_blocks);
@@ -47,6 +55,7 @@ DeviceMatrix transposed(const DeviceMatrix& a) {
 
 DeviceMatrix without_symmetry(const DeviceMatrix& a) {
   if (a.symmetry() == Symmetry::none) return a;
+  if (a.rows().grid()) return DeviceMatrix(without_symmetry(a.fetch()));
   DeviceMatrix out(a.rows(), a.columns());
   const DeviceMatrix one(identity<double>(a.columns()));
   multiply(1, Transpose::no, a, Transpose::no, one, 0, out, by_blocks);
@@ -56,6 +65,7 @@ DeviceMatrix without_symmetry(const DeviceMatrix& a) {
 DeviceMatrix with_symmetry(const DeviceMatrix& a, Symmetry symmetry) {
   if (a.symmetry() == symmetry) return a;
   if (symmetry == Symmetry::none) return without_symmetry(a);
+  if (a.rows().grid()) return DeviceMatrix(with_symmetry(a.fetch(), symmetry));
   DeviceMatrix out(a.rows(), a.columns(), symmetry);
   const DeviceMatrix one(identity<double>(a.rows()));
   multiply(0.5, Transpose::no, a, Transpose::no, one, 0, out, by_blocks);

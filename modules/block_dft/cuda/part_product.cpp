@@ -28,15 +28,6 @@ void require_hopper() {
                           major, minor));
 }
 
-const ProductForm& checked(const ProductForm& form) {
-  const double eps = form.options.eps;
-  if (!(eps >= 0) || std::isinf(eps)) {
-    throw Error(ErrorCode::invalid_input, fmt::format("eps = {}: it must be 0 or above, and finite", eps));
-  }
-  require_hopper();
-  return form;
-}
-
 /// Norms of blocks, where there is a filter.
 DeviceArray<double> norms_for(const ProductForm& form, const DeviceMatrix::Data& matrix) {
   return form.filters() ? norms_on_device(matrix.view()) : DeviceArray<double>();
@@ -45,6 +36,13 @@ DeviceArray<double> norms_for(const ProductForm& form, const DeviceMatrix::Data&
 bool is_all(BlockRange range, const BlockSizes& sizes) { return range.count() == sizes.count(); }
 
 }  // namespace
+
+void require_supported(const MultiplyOptions& options) {
+  if (!(options.eps >= 0) || std::isinf(options.eps)) {
+    throw Error(ErrorCode::invalid_input, fmt::format("eps = {}: it must be 0 or above, and finite", options.eps));
+  }
+  require_hopper();
+}
 
 void MemoryBudget::take(std::int64_t bytes) {
   taken_ += bytes;
@@ -65,22 +63,21 @@ struct PartedProduct::Left {
 };
 
 PartedProduct::PartedProduct(const ProductForm& form)
-    : form_(checked(form)),
+    : form_(form),
       most_(unit_for(form.rows, form.columns)),
-      inner_(most_ > 32 ? pieces_of(form.inner, 24, Cut::rest_last)  // lines of 24 meet no bank twice
-                        : pieces_of(form.inner, 32, Cut::evenly)),
-      shape_(panel_shape(most_, tiles_of(pieces_of(form.rows, most_, Cut::evenly, {0, 0}),
-                                         pieces_of(form.columns, most_, Cut::evenly, {0, 0})))) {}
+      inner_(inner_pieces(form.inner, all_blocks(form.inner), most_)),
+      shape_(panel_shape(most_, tiles_of(pieces_of(form.rows, BlockRange{}, most_, Cut::evenly),
+                                         pieces_of(form.columns, BlockRange{}, most_, Cut::evenly)))) {}
 
 ColumnPart PartedProduct::columns_of(const DeviceMatrix::Data& b, BlockRange columns) const {
-  ColumnPart out{columns, pieces_of(form_.columns, most_, Cut::evenly, columns), {}};
+  ColumnPart out{columns, pieces_of(form_.columns, columns, most_, Cut::evenly), {}};
   const DeviceArray<double> norms = norms_for(form_, b);
   out.packed = pack({b, form_.op_b == Transpose::no, out.pieces, inner_, shape_.columns, norms.get(), form_.mixes()});
   return out;
 }
 
 PartedProduct::Left PartedProduct::rows_of(const DeviceMatrix::Data& a, BlockRange rows) const {
-  Left out{pieces_of(form_.rows, most_, Cut::evenly, rows), {}, {}, {}};
+  Left out{pieces_of(form_.rows, rows, most_, Cut::evenly), {}, {}, {}};
   const DeviceArray<double> norms = norms_for(form_, a);
   out.packed = pack({a, form_.op_a == Transpose::yes, out.pieces, inner_, shape_.rows, norms.get(), form_.mixes()});
   if (form_.filters()) out.skip_below = row_limits(out.packed.outer_blocks, form_.options.eps, form_.alpha);

@@ -27,6 +27,9 @@ struct ProductForm {
   bool keeps() const { return options.retain_sparsity || beta != 0; }
 };
 
+/// Throws as multiply() for options and for the device.
+void require_supported(const MultiplyOptions& options);
+
 /// Checks the arguments. M has rows() and columns(). Errors: those of multiply().
 template <class M>
 ProductForm product_form(double alpha, Transpose op_a, const M& a, Transpose op_b, const M& b, double beta, const M& c,
@@ -38,6 +41,7 @@ ProductForm product_form(double alpha, Transpose op_a, const M& a, Transpose op_
   require_same(inner, turn_b ? b.columns() : b.rows(), "columns of op(A) and rows of op(B)");
   require_same(rows, c.rows(), "rows of op(A) and rows of C");
   require_same(columns, c.columns(), "columns of op(B) and columns of C");
+  require_supported(options);
   return {alpha, op_a, op_b, beta, rows, inner, columns, c.symmetry(), options};
 }
 
@@ -57,7 +61,6 @@ struct ProductPart {
 
 class PartedProduct {
  public:
-  /// Errors: those of multiply() for options and the device.
   explicit PartedProduct(const ProductForm& form);
 
   ColumnPart columns_of(const DeviceMatrix::Data& b, BlockRange columns) const;

@@ -1,5 +1,6 @@
 #include "modules/block_dft/cuda/pinned_matrix.h"
 
+#include "core/error.h"
 #include "core/system/memory.h"
 
 #include <algorithm>
@@ -36,6 +37,7 @@ PinnedMatrix::PinnedMatrix(PinnedMatrix&&) noexcept = default;
 PinnedMatrix& PinnedMatrix::operator=(PinnedMatrix&&) noexcept = default;
 
 PinnedMatrix::PinnedMatrix(const BlockMatrix<double>& matrix) : PinnedMatrix() {
+  if (matrix.grid()) throw Error(ErrorCode::unsupported, "a matrix in pinned memory is on one rank, not on a grid");
   Data& there = *data_;
   there.rows = matrix.rows();
   there.columns = matrix.columns();
