@@ -88,7 +88,7 @@ struct PeerMemory {
   }
 };
 
-using Neighbourhood = std::pair<Dims, std::vector<std::string>>;  ///< a grid, and the hosts of its ranks
+using Neighbourhood = std::pair<Dims, std::vector<std::string>>;  ///< a grid, and where its ranks work
 
 /// Memory that channels have given back. It is not freed, as neighbours have it mapped: the next channel of the same
 /// messages takes it, on all ranks the same one, which threads give back in any order.
@@ -286,7 +286,7 @@ PeerMemory memory_for(const ChannelRequest& request, const Neighbourhood& ranks)
 
 ChannelPart make_peer_channel(const ChannelRequest& request, std::string& reason) {
   Neighbourhood ranks{request.communicator.grid(), {}};
-  for (const DevicePlace& place : request.places) ranks.second.push_back(place.host);
+  for (const DevicePlace& place : request.places) ranks.second.push_back(place.host + " " + place.device);
   PeerMemory memory = memory_for(request, ranks);
   reason = memory.reason;
   const Sides sides = memory.sides;
