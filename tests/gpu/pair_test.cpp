@@ -25,7 +25,7 @@ using ::testing::Not;
 constexpr Dims dims = {4, 6, 8, 8};
 
 const char* const job_words = R"({
-  operator: {type: wilson, mass: 0.1}, solver: {type: bicgstab, tolerance: 1e-10, sloppy: {precision: single}},
+  operator: {type: wilson, mass: 0.1, boundary: [periodic, periodic, periodic, antiperiodic]}, solver: {type: bicgstab, tolerance: 1e-10, sloppy: {precision: single}},
   run: [{task: propagator, source: {type: point, site: [0, 0, 0, 0]}}, {task: mesons, from: propagator},
         {task: generate, beta: 6, thermalization: 2, configurations: 1, separation: 2, seed: 3},
         {task: block_multiply, m: 12, block_sizes: [23, 5], occupations: [0.3, 1], check: true},
@@ -44,8 +44,9 @@ void work(int device, const std::string& links, const HostSpinor& b, Worked& wor
   const TemporaryFolder folder;
   const Host host(on_gpu(device).c_str());
   quadrille_gauge* gauge = host.gauge(links);
-  quadrille_solver* solver = host.solver(host.op(gauge, "{type: wilson, mass: 0.1}"),
-                                         "{type: bicgstab, tolerance: 1e-11, sloppy: {precision: half}}");
+  quadrille_solver* solver =
+      host.solver(host.op(gauge, "{type: wilson, mass: 0.1, boundary: [periodic, periodic, periodic, antiperiodic]}"),
+                  "{type: bicgstab, tolerance: 1e-11, sloppy: {precision: half}}");
   const void* from = b.data.data();
   void* to = worked.x.data.data();
   ASSERT_EQ(quadrille_solver_solve(solver, "", &from, &to, 1, nullptr), QUADRILLE_DONE) << host.message();

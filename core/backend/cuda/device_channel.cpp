@@ -54,11 +54,11 @@ class ChannelOfParts final : public DeviceChannel {
   }
   void* outgoing(std::size_t k) override { return leaving_[k]->outgoing(k); }
   const void* incoming(std::size_t k) override { return coming_[k]->incoming(k); }
-  void start() override {
-    for (const ChannelPart& part : parts_) part.channel->start();
+  void start(cudaStream_t stream) override {
+    for (const ChannelPart& part : parts_) part.channel->start(stream);
   }
-  void finish() override {
-    for (const ChannelPart& part : parts_) part.channel->finish();
+  void finish(cudaStream_t stream) override {
+    for (const ChannelPart& part : parts_) part.channel->finish(stream);
   }
 
  private:
