@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace quadrille {
 namespace {
@@ -27,6 +28,7 @@ class Handle {
   Handle& operator=(const Handle&) = delete;
   hid_t id() const { return id_; }
   bool good() const { return id_ >= 0; }
+  bool close() { return close_(std::exchange(id_, -1)) >= 0; }
 
  private:
   hid_t id_;
@@ -262,15 +264,6 @@ class Dataset {
   std::vector<std::int64_t> dims_;
 };
 
-/// "[2, 0, 5]" of the element with that index in memory.
-std::string place_text(const std::vector<std::int64_t>& dims, std::size_t index) {
-  std::vector<std::int64_t> place(dims.size());
-  for (std::size_t k = dims.size(); k-- > 0; index /= std::size_t(dims[k])) {
-    place[k] = std::int64_t(index % std::size_t(dims[k]));
-  }
-  return fmt::format("[{}]", fmt::join(place, ", "));
-}
-
 /// Whether an attribute is one floating-point number or integer of a size that this machine has too.
 bool is_one_number(hid_t attribute) {
   const Handle space(H5Aget_space(attribute), H5Sclose);
@@ -281,26 +274,35 @@ bool is_one_number(hid_t attribute) {
          H5Tget_precision(type.id()) == 8 * H5Tget_size(type.id());
 }
 
-void put_dataset(const Handle& file, const std::string& path, const std::string& name, const Hdf5Array& array) {
-  const std::vector<hsize_t> dims(array.dims.begin(), array.dims.end());
-  const Handle space(H5Screate_simple(int(dims.size()), dims.data(), nullptr), H5Sclose);
-  const Handle how(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  (void)H5Pset_obj_track_times(how.id(), false);  // the same numbers make the same file
-  const Handle set(H5Dcreate2(file.id(), name.c_str(), H5T_IEEE_F64LE, space.id(), H5P_DEFAULT, how.id(), H5P_DEFAULT),
-                   H5Dclose);
-  if (!file.good() || !space.good() || !set.good() ||
-      H5Dwrite(set.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.data.data()) < 0) {
-    fail(ErrorCode::file, path, name, "cannot be created" + last_message());
+/// The numbers of a part of a dataset, which must be finite. `first`, `count`: of each index.
+void read_part(const Dataset& set, const std::vector<hsize_t>& first, const std::vector<hsize_t>& count, double* to) {
+  const Handle file(H5Dget_space(set.id()), H5Sclose);
+  const Handle memory(H5Screate_simple(int(count.size()), count.data(), nullptr), H5Sclose);
+  if (!file.good() || !memory.good() ||
+      H5Sselect_hyperslab(file.id(), H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr) < 0 ||
+      H5Dread(set.id(), H5T_NATIVE_DOUBLE, memory.id(), file.id(), H5P_DEFAULT, to) < 0) {
+    set.fail("cannot be read" + last_message());
   }
+  std::size_t numbers = 1;
+  for (const hsize_t n : count) numbers *= std::size_t(n);
+  const double* const bad = std::find_if(to, to + numbers, [](double x) { return !std::isfinite(x); });
+  if (bad == to + numbers) return;
+  std::vector<hsize_t> place = first;
+  std::size_t index = std::size_t(bad - to);
+  for (std::size_t k = place.size(); k-- > 0; index /= std::size_t(count[k])) place[k] += index % count[k];
+  set.fail(fmt::format("element [{}] is {}, must be finite", fmt::join(place, ", "), *bad), ErrorCode::numerical);
+}
+
+std::int64_t open_file(const std::string& path) {
+  const QuietHdf5 quiet;
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (file < 0) fail(ErrorCode::file, path, "", "cannot be opened as an HDF5 file" + last_message());
+  return file;
 }
 
 }  // namespace
 
-Hdf5Reader::Hdf5Reader(const std::string& path) : path_(path) {
-  const QuietHdf5 quiet;
-  file_ = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (file_ < 0) fail(ErrorCode::file, path, "", "cannot be opened as an HDF5 file" + last_message());
-}
+Hdf5Reader::Hdf5Reader(const std::string& path) : path_(path), file_(open_file(path)) {}
 
 Hdf5Reader::~Hdf5Reader() { (void)H5Fclose(file_); }
 
@@ -315,15 +317,8 @@ Hdf5Array Hdf5Reader::read(const std::string& dataset, int rank) const {
   Hdf5Array array{set.dims(), {}};
   require_memory(double(set.count()) * sizeof(double), fmt::format("{}: dataset {}", path_, dataset));
   array.data.resize(set.count());
-  if (H5Dread(set.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.data.data()) < 0) {
-    set.fail("cannot be read" + last_message());
-  }
-  for (std::size_t k = 0; k < array.data.size(); ++k) {
-    if (!std::isfinite(array.data[k])) {
-      set.fail(fmt::format("element {} is {}, must be finite", place_text(array.dims, k), array.data[k]),
-               ErrorCode::numerical);
-    }
-  }
+  if (set.count() == 0) return array;
+  read_part(set, std::vector<hsize_t>(array.dims.size(), 0), {array.dims.begin(), array.dims.end()}, array.data.data());
   return array;
 }
 
@@ -339,25 +334,112 @@ std::optional<double> Hdf5Reader::attribute(const std::string& name) const {
   return value;
 }
 
-// The file is made in memory, since HDF5 writes here and there, and then written in one piece.
-void write_hdf5(const std::string& path, const std::vector<Hdf5Dataset>& datasets) {
+struct Hdf5Matrix::Open {
+  std::string path, name;
+  Hdf5Reader file;
+  std::optional<Dataset> set;
+};
+
+Hdf5Matrix::Hdf5Matrix(const std::string& path, const std::string& dataset)
+    : open_(new Open{path, dataset, Hdf5Reader(path), {}}) {
   const QuietHdf5 quiet;
-  constexpr std::size_t piece = std::size_t(1) << 24;
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  (void)H5Pset_fapl_core(access.id(), piece, 0);
-  const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose);
-  for (const Hdf5Dataset& dataset : datasets) put_dataset(file, path, dataset.name, dataset.array);
-  if (!file.good() || H5Fflush(file.id(), H5F_SCOPE_GLOBAL) < 0) {
-    fail(ErrorCode::file, path, "", "cannot be created" + last_message());
+  open_->set.emplace(open_->file.file_, open_->path, open_->name, 2);
+}
+
+Hdf5Matrix::~Hdf5Matrix() = default;
+
+std::int64_t Hdf5Matrix::rows() const { return open_->set->dims()[0]; }
+std::int64_t Hdf5Matrix::columns() const { return open_->set->dims()[1]; }
+
+void Hdf5Matrix::read(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
+                      double* to) const {
+  const QuietHdf5 quiet;
+  read_part(*open_->set, {hsize_t(row), hsize_t(column)}, {hsize_t(rows), hsize_t(columns)}, to);
+}
+
+/// HDF5 writes here and there: into the temporary file, or for a pipe into memory, which is then written in one piece.
+struct Hdf5Writer::Open {
+  explicit Open(const std::string& path) : target(path), file(created(target), H5Fclose) {
+    if (!file.good()) fail_now();
   }
-  const ssize_t bytes = H5Fget_file_image(file.id(), nullptr, 0);
-  std::vector<char> image(std::size_t(std::max<ssize_t>(bytes, 0)));
-  if (bytes < 0 || H5Fget_file_image(file.id(), image.data(), image.size()) != bytes) {
-    fail(ErrorCode::file, path, "", "cannot be created" + last_message());
+  static hid_t created(const AtomicFile& target) {
+    constexpr std::size_t piece = std::size_t(1) << 24;
+    const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    if (!target.positional()) (void)H5Pset_fapl_core(access.id(), piece, 0);
+    const std::string& name = target.positional() ? target.temporary() : target.path();
+    return H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id());
   }
-  AtomicFile target(path);
-  target.write(image.data(), image.size());
-  target.commit();
+  [[noreturn]] void fail_now() const {
+    fail(ErrorCode::file, target.path(), name, "cannot be created" + last_message());
+  }
+
+  AtomicFile target;
+  Handle file;
+  std::string name;
+  std::optional<Handle> set;
+  std::vector<hsize_t> dims;
+  hsize_t row = 0;
+};
+
+Hdf5Writer::Hdf5Writer(const std::string& path) {
+  const QuietHdf5 quiet;
+  open_ = std::make_unique<Open>(path);
+}
+
+Hdf5Writer::~Hdf5Writer() {
+  const QuietHdf5 quiet;
+  open_.reset();
+}
+
+void Hdf5Writer::create(const std::string& name, const std::vector<std::int64_t>& dims) {
+  const QuietHdf5 quiet;
+  open_->name = name;
+  open_->dims.assign(dims.begin(), dims.end());
+  open_->row = 0;
+  const Handle space(H5Screate_simple(int(dims.size()), open_->dims.data(), nullptr), H5Sclose);
+  const Handle how(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  (void)H5Pset_obj_track_times(how.id(), false);  // the same numbers make the same file
+  open_->set.emplace(
+      H5Dcreate2(open_->file.id(), name.c_str(), H5T_IEEE_F64LE, space.id(), H5P_DEFAULT, how.id(), H5P_DEFAULT),
+      H5Dclose);
+  if (!space.good() || !open_->set->good()) open_->fail_now();
+}
+
+void Hdf5Writer::rows(std::int64_t count, const double* numbers) {
+  const QuietHdf5 quiet;
+  std::vector<hsize_t> first(open_->dims.size(), 0), part = open_->dims;
+  first[0] = open_->row;
+  part[0] = hsize_t(count);
+  const Handle space(H5Dget_space(open_->set->id()), H5Sclose);
+  const Handle memory(H5Screate_simple(int(part.size()), part.data(), nullptr), H5Sclose);
+  if (H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, first.data(), nullptr, part.data(), nullptr) < 0 ||
+      H5Dwrite(open_->set->id(), H5T_NATIVE_DOUBLE, memory.id(), space.id(), H5P_DEFAULT, numbers) < 0) {
+    open_->fail_now();
+  }
+  open_->row += hsize_t(count);
+}
+
+void Hdf5Writer::commit() {
+  const QuietHdf5 quiet;
+  open_->set.reset();
+  if (H5Fflush(open_->file.id(), H5F_SCOPE_GLOBAL) < 0) open_->fail_now();
+  if (!open_->target.positional()) {
+    const ssize_t bytes = H5Fget_file_image(open_->file.id(), nullptr, 0);
+    std::vector<char> image(std::size_t(std::max<ssize_t>(bytes, 0)));
+    if (bytes < 0 || H5Fget_file_image(open_->file.id(), image.data(), image.size()) != bytes) open_->fail_now();
+    open_->target.write(image.data(), image.size());
+  }
+  if (!open_->file.close()) open_->fail_now();
+  open_->target.commit();
+}
+
+void write_hdf5(const std::string& path, const std::vector<Hdf5Dataset>& datasets) {
+  Hdf5Writer writer(path);
+  for (const Hdf5Dataset& dataset : datasets) {
+    writer.create(dataset.name, dataset.array.dims);
+    if (!dataset.array.data.empty()) writer.rows(dataset.array.dims[0], dataset.array.data.data());
+  }
+  writer.commit();
 }
 
 void write_hdf5(const std::string& path, const std::string& dataset, const Hdf5Array& array) {

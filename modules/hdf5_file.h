@@ -4,6 +4,7 @@
 #include "core/api.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,11 +36,48 @@ class QUADRILLE_API Hdf5Reader {
   const std::string& path() const { return path_; }
 
  private:
+  friend class Hdf5Matrix;
   std::string path_;
   std::int64_t file_ = -1;
 };
 
-/// Writes a file of datasets of doubles, whole or not at all. Errors: ErrorCode::file.
+/// A matrix in an HDF5 file that is read in parts. Errors as of Hdf5Reader.
+class QUADRILLE_API Hdf5Matrix {
+ public:
+  Hdf5Matrix(const std::string& path, const std::string& dataset);
+  ~Hdf5Matrix();
+  Hdf5Matrix(const Hdf5Matrix&) = delete;
+  Hdf5Matrix& operator=(const Hdf5Matrix&) = delete;
+
+  std::int64_t rows() const;
+  std::int64_t columns() const;
+  /// Rows [row, row + rows) of the columns [column, column + columns), row by row.
+  void read(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, double* to) const;
+
+ private:
+  struct Open;
+  std::unique_ptr<Open> open_;
+};
+
+/// Writes a file of datasets of doubles, whole or not at all: it is there after commit(). Errors: ErrorCode::file.
+class QUADRILLE_API Hdf5Writer {
+ public:
+  explicit Hdf5Writer(const std::string& path);
+  ~Hdf5Writer();
+  Hdf5Writer(const Hdf5Writer&) = delete;
+  Hdf5Writer& operator=(const Hdf5Writer&) = delete;
+
+  /// A new dataset, which rows() fills.
+  void create(const std::string& name, const std::vector<std::int64_t>& dims);
+  /// The next `count` of the first index of the dataset that was created last.
+  void rows(std::int64_t count, const double* numbers);
+  void commit();
+
+ private:
+  struct Open;
+  std::unique_ptr<Open> open_;
+};
+
 struct Hdf5Dataset {
   std::string name;
   Hdf5Array array;

@@ -18,7 +18,7 @@ double weight(const BlockMatrix<T>& a, std::int32_t i, std::int32_t j) {
 
 /// Sums of all ranks that share A.
 inline void sum_over_ranks(const BlockPattern& a, double* values, std::size_t count) {
-  if (a.grid()) a.grid()->ranks().sum(values, count);
+  sum_over_ranks(a.grid(), values, count);
 }
 
 template <class T>

@@ -13,12 +13,6 @@
 namespace quadrille::block_dft {
 namespace {
 
-/// A block of an index on its way.
-struct IndexEntry {
-  BlockPlace place;
-  double norm;
-};
-
 template <class T>
 std::vector<IndexEntry> entries_of(const BlockMatrix<T>& a) {
   const std::vector<double> norms = block_norms(a);
@@ -42,48 +36,6 @@ BlockIndex index_of(const BlockPattern& like, std::vector<IndexEntry> entries) {
   }
   for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
   out.places = BlockPattern(like.rows(), like.columns(), Symmetry::none, std::move(first), std::move(column));
-  return out;
-}
-
-/// The index of the blocks of all ranks among `peers`, of which this one is `me`; counts: blocks of each rank.
-BlockIndex gathered_index(const BlockPattern& like, const std::vector<IndexEntry>& mine, const std::vector<int>& peers,
-                          const std::vector<std::int64_t>& counts) {
-  const Communicator& ranks = like.grid()->ranks();
-  std::int64_t total = 0;
-  for (const int peer : peers) total += counts[std::size_t(peer)];
-  std::vector<IndexEntry> all(static_cast<std::size_t>(total)), sent = mine;
-  std::vector<Piece> send, receive;
-  IndexEntry* next = all.data();
-  for (const int peer : peers) {
-    if (peer == ranks.rank()) {
-      std::copy(mine.begin(), mine.end(), next);
-    } else {
-      send.push_back({peer, sent.data(), sent.size() * sizeof(IndexEntry)});
-      receive.push_back({peer, next, std::size_t(counts[std::size_t(peer)]) * sizeof(IndexEntry)});
-    }
-    next += counts[std::size_t(peer)];
-  }
-  const std::unique_ptr<Channel> channel = ranks.channel(send, receive);
-  channel->start();
-  channel->finish();
-  return index_of(like, std::move(all));
-}
-
-std::vector<std::int64_t> counts_of_ranks(const Communicator& ranks, std::int64_t mine) {
-  std::vector<std::int64_t> counts(std::size_t(ranks.size()));
-  ranks.gather(&mine, sizeof mine, counts.data());
-  return counts;
-}
-
-std::vector<int> ranks_of_row(const MatrixGrid& grid) {
-  std::vector<int> out;
-  for (int column = 0; column < grid.columns(); ++column) out.push_back(grid.rank_at(grid.row(), column));
-  return out;
-}
-
-std::vector<int> ranks_of_column(const MatrixGrid& grid) {
-  std::vector<int> out;
-  for (int row = 0; row < grid.rows(); ++row) out.push_back(grid.rank_at(row, grid.column()));
   return out;
 }
 
@@ -137,64 +89,56 @@ struct Cannon<T>::Step {
 
 template <class T>
 Cannon<T>::Cannon(const BlockMatrix<T>& a, const BlockMatrix<T>& b, double most_bytes)
-    : a_(a), b_(b), grid_(*a.grid()), places_(grid_.places()) {
-  a_index_ = gathered_index(a, entries_of(a), ranks_of_row(grid_), counts_of_ranks(grid_.ranks(), a.block_count()));
-  b_index_ = gathered_index(b, entries_of(b), ranks_of_column(grid_), counts_of_ranks(grid_.ranks(), b.block_count()));
-  choose_pieces(most_bytes);
-}
+    : a_(a),
+      b_(b),
+      grid_(*a.grid()),
+      a_index_(index_of(a, gathered_entries(grid_, entries_of(a), grid_.ranks_of_row()))),
+      b_index_(index_of(b, gathered_entries(grid_, entries_of(b), grid_.ranks_of_column()))),
+      schedule_(grid_, pieces(most_bytes)),
+      step_of_(schedule_.steps_of(a.columns())) {}
 
+/// Of each panel.
 template <class T>
-void Cannon<T>::choose_pieces(double most_bytes) {
+int Cannon<T>::pieces(double most_bytes) const {
   constexpr double times = 4;  // of this step and the next, to multiply and to send
+  const int places = grid_.places();
   if (most_bytes == 0) most_bytes = memory_here().free / (2.0 * grid_.ranks().size());
   const double panels =
-      largest_panel(a_index_.places, a_.columns(), places_, sizeof(T), [](std::int32_t, std::int32_t j) { return j; }) +
-      largest_panel(b_index_.places, b_.rows(), places_, sizeof(T), [](std::int32_t i, std::int32_t) { return i; });
-  double pieces = std::max(1.0, std::ceil(times * panels / most_bytes)), needed = times * panels;
-  grid_.ranks().maximum(&pieces, 1);
-  grid_.ranks().maximum(&needed, 1);
-  const int most_pieces = std::max(1, a_.columns().count() / places_);
-  if (pieces > most_pieces) {
-    throw NotEnoughMemory(fmt::format(
-        "not enough memory: panels of one block along k need about {} on a rank, and {} are to spare; use more hosts",
-        bytes_text(needed / most_pieces), bytes_text(needed / pieces)));
-  }
-  pieces_ = int(pieces);
+      largest_panel(a_index_.places, a_.columns(), places, sizeof(T), [](std::int32_t, std::int32_t j) { return j; }) +
+      largest_panel(b_index_.places, b_.rows(), places, sizeof(T), [](std::int32_t i, std::int32_t) { return i; });
+  return CannonSchedule::pieces_for(grid_, times * panels, most_bytes, std::max(1, a_.columns().count() / places));
 }
 
 template <class T>
 std::unique_ptr<typename Cannon<T>::Step> Cannon<T>::started(int step) const {
-  const int rows = grid_.rows(), columns = grid_.columns(), row = grid_.row(), column = grid_.column();
-  const int tick = step / pieces_, piece = step % pieces_;
-  const auto modulo = [](int number, int of) { return (number % of + of) % of; };
-  const auto of_a = [&](int place) {
-    return [=, this](std::int32_t, std::int32_t j) { return a_.columns().place(j) == place && piece_of(j) == piece; };
+  const int row = grid_.row(), column = grid_.column();
+  const auto of_a = [this](int part) {
+    return [this, part](std::int32_t, std::int32_t j) { return step_of_[std::size_t(j)] == part; };
   };
-  const auto of_b = [&](int place) {
-    return [=, this](std::int32_t i, std::int32_t) { return b_.rows().place(i) == place && piece_of(i) == piece; };
+  const auto of_b = [this](int part) {
+    return [this, part](std::int32_t i, std::int32_t) { return step_of_[std::size_t(i)] == part; };
   };
   auto out = std::make_unique<Step>();
   std::vector<Piece> send, receive;
   const auto piece_to = [](int rank, BlockMatrix<T>& panel) {
     return Piece{rank, panel.data().data(), panel.data().size_bytes()};
   };
-  const int place = place_at(row, column, step);
-  if (place % columns == column) {
-    out->a = copied_panel(a_, of_a(place));
+  if (schedule_.has_a(step)) {
+    out->a = copied_panel(a_, of_a(step));
   } else {
-    const int to = modulo(column - row - tick, columns);
-    out->a = empty_panel<T>(a_index_.places, of_a(place));
-    out->sent_a = copied_panel(a_, of_a(place_at(row, to, step)));
-    receive.push_back(piece_to(grid_.rank_at(row, place % columns), out->a));
+    const int to = schedule_.column_to(step);
+    out->a = empty_panel<T>(a_index_.places, of_a(step));
+    out->sent_a = copied_panel(a_, of_a(schedule_.step_of_panel(row, to, step)));
+    receive.push_back(piece_to(schedule_.source_of_a(step), out->a));
     send.push_back(piece_to(grid_.rank_at(row, to), out->sent_a));
   }
-  if (place % rows == row) {
-    out->b = copied_panel(b_, of_b(place));
+  if (schedule_.has_b(step)) {
+    out->b = copied_panel(b_, of_b(step));
   } else {
-    const int to = modulo(row - column - tick, rows);
-    out->b = empty_panel<T>(b_index_.places, of_b(place));
-    out->sent_b = copied_panel(b_, of_b(place_at(to, column, step)));
-    receive.push_back(piece_to(grid_.rank_at(place % rows, column), out->b));
+    const int to = schedule_.row_to(step);
+    out->b = empty_panel<T>(b_index_.places, of_b(step));
+    out->sent_b = copied_panel(b_, of_b(schedule_.step_of_panel(to, column, step)));
+    receive.push_back(piece_to(schedule_.source_of_b(step), out->b));
     send.push_back(piece_to(grid_.rank_at(to, column), out->sent_b));
   }
   out->channel = grid_.ranks().channel(send, receive);

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "modules/block_dft/block_matrix.h"
+#include "modules/block_dft/cannon_schedule.h"
 
 #include <functional>
 #include <memory>
@@ -37,7 +38,7 @@ class Cannon {
   /// This rank's rows of A with all columns; its columns of B with all rows.
   const BlockIndex& a() const { return a_index_; }
   const BlockIndex& b() const { return b_index_; }
-  int steps() const { return places_ * pieces_; }
+  int steps() const { return schedule_.steps(); }
 
   /// Calls multiply(A, B, push) for the panels of each step; the sum of these products is this rank's part of A B.
   /// push() may be called by this thread at any time within, and helps the next panels on their way. Returns the
@@ -48,16 +49,14 @@ class Cannon {
 
  private:
   struct Step;
-  int place_at(int row, int column, int step) const { return (row + column + step / pieces_) % places_; }
-  /// The piece of a panel that block k belongs to.
-  int piece_of(std::int32_t k) const { return int(std::int64_t(k) * pieces_ / a_.columns().count()); }
-  void choose_pieces(double most_bytes);
+  int pieces(double most_bytes) const;
   std::unique_ptr<Step> started(int step) const;
 
   const BlockMatrix<T>&a_, &b_;
   const MatrixGrid& grid_;
-  int places_, pieces_ = 1;
   BlockIndex a_index_, b_index_;
+  CannonSchedule schedule_;
+  std::vector<int> step_of_;  ///< [k]
 };
 
 }  // namespace quadrille::block_dft

@@ -41,6 +41,18 @@ std::shared_ptr<const MatrixGrid> MatrixGrid::over(const Communicator& ranks, in
   return std::shared_ptr<const MatrixGrid>(new MatrixGrid(ranks, rows, columns, seed));
 }
 
+std::vector<int> MatrixGrid::ranks_of_row() const {
+  std::vector<int> out;
+  for (int to = 0; to < columns_; ++to) out.push_back(rank_at(row(), to));
+  return out;
+}
+
+std::vector<int> MatrixGrid::ranks_of_column() const {
+  std::vector<int> out;
+  for (int to = 0; to < rows_; ++to) out.push_back(rank_at(to, column()));
+  return out;
+}
+
 std::vector<std::int32_t> MatrixGrid::deal(std::int32_t count) const {
   constexpr std::uint32_t of_places = 5;
   std::vector<std::int32_t> out, hand(static_cast<std::size_t>(places_));

@@ -9,6 +9,7 @@
 #include "core/api.h"
 #include "core/comm/communicator.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -30,6 +31,9 @@ class QUADRILLE_API MatrixGrid {
   int row() const { return ranks_.rank() / columns_; }
   int column() const { return ranks_.rank() % columns_; }
   int rank_at(int row, int column) const { return row * columns_ + column; }
+  /// The ranks that have this rank's rows, or its columns, itself included, ascending.
+  std::vector<int> ranks_of_row() const;
+  std::vector<int> ranks_of_column() const;
   /// P.
   int places() const { return places_; }
   /// Whether both deal blocks alike to the same ranks.
@@ -38,6 +42,8 @@ class QUADRILLE_API MatrixGrid {
   }
   /// The places of `count` successive blocks: the same for any count, as far as they go.
   std::vector<std::int32_t> deal(std::int32_t count) const;
+  /// What the devices of these ranks keep for exchanges among them (cuda/device_exchange.h).
+  std::shared_ptr<void>& of_devices() const { return of_devices_; }
 
  private:
   MatrixGrid(const Communicator& ranks, int rows, int columns, std::uint64_t seed);
@@ -45,7 +51,13 @@ class QUADRILLE_API MatrixGrid {
   const Communicator& ranks_;
   int rows_, columns_, places_;
   std::uint64_t seed_;
+  mutable std::shared_ptr<void> of_devices_;
 };
+
+/// Sums of all ranks of a grid; of one rank its own, where there is none.
+inline void sum_over_ranks(const std::shared_ptr<const MatrixGrid>& grid, double* values, std::size_t count) {
+  if (grid) grid->ranks().sum(values, count);
+}
 
 /// The same of grids that may be null, which is one rank.
 inline bool same_grid(const std::shared_ptr<const MatrixGrid>& one, const std::shared_ptr<const MatrixGrid>& other) {

@@ -20,10 +20,6 @@ BlockSizes sizes_of(const TaskContext& context) {
 }
 
 std::shared_ptr<const MatrixGrid> grid_of(const TaskContext& context) {
-  if (context.ranks().size() > 1 && context.backend() != "cpu") {
-    TaskContext::fail(QUADRILLE_UNSUPPORTED,
-                      "several ranks share block-sparse matrices on CPUs only in this version: choose the backend cpu");
-  }
   if (!context.has("grid.rows")) return MatrixGrid::over(context.ranks());
   try {
     return MatrixGrid::over(context.ranks(), int(context.integer("grid.rows")), int(context.integer("grid.columns")));

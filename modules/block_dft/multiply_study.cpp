@@ -132,10 +132,11 @@ std::vector<StudyRow> measure_on_gpu(const StudyProblem& p, const StudyOptions& 
   int done = 0;
   take_turns(options.repeats, rows.size(), [&](std::size_t which) {
     StudyRow& row = rows[which];
+    if (p.m.grid()) p.m.grid()->ranks().barrier();
     const MultiplyReport report = run(c, {.eps = p.eps, .mixed = row.mixed});
-    seconds[which].push_back(report.seconds);
+    seconds[which].push_back(slowest(p, report.seconds));
     if (row.report.seconds == 0 || report.seconds < row.report.seconds) row.report = report;
-    row.bytes = double(a.bytes() + b.bytes() + c.bytes());
+    row.bytes = of_all_ranks(p, double(a.bytes() + b.bytes() + c.bytes()));
     row.c_occupation = c.occupation();
     if (options.check && !row.error) {
       add(1, c, -1, exact);
@@ -143,10 +144,11 @@ std::vector<StudyRow> measure_on_gpu(const StudyProblem& p, const StudyOptions& 
     }
     progress(++done, calls);
   });
+  const double a_occupation = product.a.occupation();
   for (std::size_t which = 0; which < rows.size(); ++which) {
     rows[which].seconds = median(seconds[which]);
     rows[which].transfer_seconds = transfer_seconds;
-    rows[which].a_occupation = product.a.occupation();
+    rows[which].a_occupation = a_occupation;
     rows[which].product_bytes = factor_bytes<double>(rows[which].report, p);
   }
   return rows;

@@ -10,17 +10,22 @@
 #include "modules/block_dft/scf.h"
 #include "tests/ranks/ranks_testing.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 namespace quadrille::block_dft {
 namespace {
 
 using testing::all_ranks;
+using testing::everywhere;
 using ::testing::HasSubstr;
 using Grid = std::shared_ptr<const MatrixGrid>;
 using Matrix = BlockMatrix<double>;
@@ -138,31 +143,164 @@ TEST_F(RankBlockDensity, SelfConsistentCharges) {
   }
 }
 
-TEST_F(RankBlockDensity, FilesAreThoseOfOneRank) {
-  std::string folder = std::filesystem::temp_directory_path() / ("ranks_" + std::to_string(::getpid()));
-  folder = share(*ranks, folder);
-  on_first_rank(*ranks, [&] { std::filesystem::create_directories(folder); });
+/// Files in a folder that all ranks have.
+class RankBlockFiles : public RankBlockDensity {
+ protected:
+  std::string folder = share(*ranks, std::filesystem::temp_directory_path() / ("ranks_" + std::to_string(::getpid())));
+  RankBlockFiles() {
+    on_first_rank(*ranks, [&] { std::filesystem::create_directories(folder); });
+  }
+  ~RankBlockFiles() override {
+    ranks->barrier();
+    if (ranks->rank() == 0) std::filesystem::remove_all(folder);
+  }
+
+  static std::string bytes_of(const std::string& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  }
+  void write_bytes(const std::string& file, const std::string& bytes) const {
+    on_first_rank(*ranks, [&] { std::ofstream(file, std::ios::binary) << bytes; });
+  }
+  /// As CP2K dumps it.
+  std::string dump(bool binary, bool upper) const {
+    std::string out;
+    const auto push = [&](auto word) { out.append(reinterpret_cast<const char*>(&word), sizeof word); };
+    const std::vector<double> dense = alone.s.to_dense();
+    const auto n = std::int32_t(options.sizes.total());
+    for (std::int32_t p = 0; p < n; ++p) {
+      for (std::int32_t q = upper ? p : 0; q < n; ++q) {
+        const double value = dense[std::size_t(p) * std::size_t(n) + std::size_t(q)];
+        if (value == 0) continue;
+        if (!binary) {
+          out += fmt::format("{:8d}{:8d} {:.17e}\n", p + 1, q + 1, value);
+          continue;
+        }
+        push(std::int32_t(16));
+        push(p + 1);
+        push(q + 1);
+        push(value);
+        push(std::int32_t(16));
+      }
+    }
+    return out;
+  }
+  /// What is said on rank 0, and whether every rank has failed.
+  std::pair<std::string, bool> said(const std::string& file, std::size_t buffer_bytes) const {
+    std::string message;
+    bool failed = false;
+    StreamBuffer buffer{.bytes = buffer_bytes};
+    try {
+      (void)read_symmetric(file, "S", options.sizes.on(grid), buffer);
+    } catch (const std::exception& error) {
+      message = error.what();
+      failed = true;
+    }
+    return {share(*ranks, message), everywhere(*ranks, failed)};
+  }
+  static constexpr std::size_t small = 2048;
+};
+
+TEST_F(RankBlockFiles, AreThoseOfOneRankInSmallPieces) {
+  const Matrix mine = grid ? scattered(alone.s, grid) : alone.s;
   for (const std::string name : {"/s.csc", "/s.h5"}) {
     const std::string one = folder + "/one" + name.substr(1), many = folder + name;
     on_first_rank(*ranks, [&] { write_symmetric(one, "S", alone.s, 3); });
-    write_symmetric(many, "S", grid ? scattered(alone.s, grid) : alone.s, 3);
-    const Matrix read = read_symmetric(many, "S", options.sizes.on(grid));
+    StreamBuffer writing{.bytes = small}, reading = writing;
+    write_symmetric(many, "S", mine, 3, writing);
+    const Matrix read = read_symmetric(many, "S", options.sizes.on(grid), reading);
     EXPECT_EQ(difference(read, alone.s), 0);
+    EXPECT_EQ(read.block_count(), mine.block_count());
+    // A row with all its columns may be more.
+    EXPECT_LE(writing.largest, std::max(small, std::size_t(3 * 16) * std::size_t(options.sizes.total())));
+    EXPECT_LE(reading.largest, small);
+    EXPECT_GT(writing.pieces, 5);
+    EXPECT_GT(reading.pieces, 5);
     ranks->barrier();
-    if (name == "/s.csc") {
-      const auto bytes = [](const std::string& file) {
-        std::ifstream stream(file, std::ios::binary);
-        return std::string(std::istreambuf_iterator<char>(stream), {});
-      };
-      EXPECT_TRUE(bytes(one) == bytes(many));
-      ranks->barrier();
-    }
-    on_first_rank(*ranks, [&] { std::filesystem::resize_file(many, std::filesystem::file_size(many) - 5); });
-    EXPECT_ANY_THROW((void)read_symmetric(many, "S", options.sizes.on(grid)));
+    EXPECT_TRUE(bytes_of(one) == bytes_of(many)) << name;
     EXPECT_ANY_THROW(write_symmetric(folder + "/no/such" + name, "S", read, 3));
   }
+  for (const bool binary : {false, true}) {
+    for (const bool upper : {false, true}) {
+      StreamBuffer reading{.bytes = small};
+      write_bytes(folder + "/s.csr", dump(binary, upper));
+      EXPECT_EQ(difference(read_symmetric(folder + "/s.csr", "", options.sizes.on(grid), reading), alone.s), 0);
+      EXPECT_LE(reading.largest, small);
+    }
+  }
+}
+
+/// The most memory that this process has had since the last call, in bytes.
+double peak_memory() {
+  std::ifstream status("/proc/self/status");
+  double peak = 0;
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) peak = 1024 * std::stod(line.substr(6));
+  }
+  std::ofstream("/proc/self/clear_refs") << 5;
+  return peak;
+}
+
+TEST_F(RankBlockFiles, TakeNoMoreMemoryThanTheShareAndTheBuffer) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer takes memory of its own";
+#endif
+  const double mebibyte = 1 << 20;
+  const BlockSizes sizes = BlockSizes(std::vector<std::int32_t>(120, 13)).on(grid);
+  const Matrix a = random_blocks<double>(sizes, sizes, Symmetry::symmetric, 1, seed);
+  const double share = 8.0 * double(a.stored()), allowed = 2 * share + 6 * mebibyte;
+  for (const std::string name : {"/a.csc", "/a.h5"}) {
+    StreamBuffer buffer{.bytes = std::size_t(mebibyte)};
+    (void)peak_memory();
+    const double before = peak_memory();
+    write_symmetric(folder + name, "S", a, 3, buffer);
+    EXPECT_LE(peak_memory() - before, 6 * mebibyte) << name;
+    const Matrix read = read_symmetric(folder + name, "S", sizes, buffer);
+    EXPECT_LE(peak_memory() - before, allowed) << name;
+    EXPECT_EQ(read.block_count(), a.block_count());
+    EXPECT_LE(buffer.largest, buffer.bytes);
+  }
+}
+
+TEST_F(RankBlockFiles, DamagedOnesEndAllRanksWithTheMessageOfOne) {
+  const std::string csc = folder + "/s.csc", h5 = folder + "/s.h5", csr = folder + "/s.csr";
+  write_symmetric(csc, "S", shared.s, 3);
+  write_symmetric(h5, "S", shared.s, 3);
   ranks->barrier();
-  on_first_rank(*ranks, [&] { std::filesystem::remove_all(folder); });
+  const std::string elsi = bytes_of(csc), dense = bytes_of(h5), text = dump(false, false), records = dump(true, false);
+  ranks->barrier();
+  const auto n = std::size_t(options.sizes.total());
+  const std::size_t elements = (elsi.size() - 128 - 8 * n) / 12, last_row = elsi.size() - 8 * elements - 4;
+  const auto changed = [](std::string bytes, std::size_t at, auto value) {
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+    return bytes;
+  };
+  const struct {
+    const std::string& file;
+    std::string bytes, message;
+  } cases[] = {
+      {csc, elsi.substr(0, elsi.size() - 5), "nor a complete ELSI CSC"},
+      {csc, changed(elsi, last_row, std::int32_t(n + 1)),
+       fmt::format("element {} is in row {} of {}", elements, n + 1, n)},
+      {csc, changed(elsi, 128 + 8, std::int64_t(1) << 40), "column 2 begins at element 1099511627776"},
+      {csc, changed(elsi, elsi.size() - 8, double(NAN)), fmt::format("element {} in row {} is nan", elements, n)},
+      {csc, changed(elsi, elsi.size() - 16, 1e3), "the matrix must be symmetric"},
+      {h5, dense.substr(0, dense.size() - 5), "s.h5"},
+      {h5, changed(dense, dense.size() - 8, double(INFINITY)), fmt::format("element [{0}, {0}] is inf", n - 1)},
+      {csr, text.substr(0, text.size() - 1), "ends early: the last line is incomplete"},
+      {csr, text + " 1 1 nan\n", "element (1, 1) is nan"},
+      {csr, text + " 1 0 2\n", "rows and columns count from 1"},
+      {csr, text + fmt::format(" 1 {} 2\n", n), fmt::format("elements [0, {0}] and [{0}, 0] differ by 2", n - 1)},
+      {csr, text + fmt::format(" {0} {0} 2\n", n + 1), "but the sizes of the 30 blocks add up to"},
+      {csr, records.substr(0, records.size() - 5), "ends early, within element"},
+      {csr, changed(records, records.size() - 24, std::int32_t(24)), "the record has 24 bytes"}};
+  for (const auto& [file, bytes, message] : cases) {
+    write_bytes(file, bytes);
+    const auto [few, all_failed] = said(file, small);
+    EXPECT_THAT(few, HasSubstr(message));
+    EXPECT_TRUE(all_failed) << message;
+    EXPECT_EQ(few, said(file, std::size_t(64) << 20).first);
+  }
 }
 
 }  // namespace

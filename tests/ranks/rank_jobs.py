@@ -278,10 +278,6 @@ class RankJobs(RankTest):
         self.run_job(first, out="before")
         shutil.copy(self.path("before/p.csc"), self.path("h.csc"))
         tree = blocks()
-        if harness.BACKEND != "cpu":
-            err = self.run_ranks(2, tree, out="bad", status=1)
-            self.assertIn("several ranks share block-sparse matrices on CPUs only in this version", err)
-            return
         one = self.run_job(tree, out="one")
         for ranks, grid in ((2, None), (3, (3, 1)), (4, None)):
             with self.subTest(ranks=ranks, grid=grid):

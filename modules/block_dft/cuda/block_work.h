@@ -128,7 +128,7 @@ struct AddToDiagonal {
   double alpha;
   QUADRILLE_HOST_DEVICE void operator()(std::int64_t i, int lane, int lanes) const {
     const std::int64_t slot = find_slot(m, std::int32_t(i), std::int32_t(i)), n = row[i + 1] - row[i];
-    for (std::int64_t p = lane; p < n; p += lanes) data[m.at[slot] + p * (n + 1)] += alpha;
+    for (std::int64_t p = lane; p < n && slot >= 0; p += lanes) data[m.at[slot] + p * (n + 1)] += alpha;
   }
 };
 

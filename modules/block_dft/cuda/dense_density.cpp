@@ -1,6 +1,7 @@
 // The dense path: all eigenvectors by cuSOLVER, whose library is looked for when it is needed.
 #include "core/dense/cuda/cublas.h"
 #include "core/error.h"
+#include "modules/block_dft/block_exchange.h"
 #include "modules/block_dft/cuda/dense_product.h"
 
 #include <dlfcn.h>
@@ -89,7 +90,10 @@ BlockMatrix<double> full_pattern(const BlockSizes& sizes) {
 
 }  // namespace
 
-DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatrix& s, const CountOccupied& occupied) {
+namespace {
+
+DenseDensity<DeviceMatrix> dense_on_one_rank(const DeviceMatrix& h, const DeviceMatrix& s,
+                                             const CountOccupied& occupied) {
   const std::int64_t n = h.rows().total();
   if (n > std::numeric_limits<int>::max()) throw Error(ErrorCode::unsupported, "too many orbitals for eigenvectors");
   const DeviceArray<double> vectors = spread(Transpose::no, h.data()), metric = spread(Transpose::no, s.data());
@@ -110,6 +114,22 @@ DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatr
   symmetrise_on_device(out.p.data());
   filter(out.p, std::numeric_limits<double>::min());
   return out;
+}
+
+}  // namespace
+
+DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatrix& s, const CountOccupied& occupied) {
+  const std::shared_ptr<const MatrixGrid> grid = h.rows().grid();
+  if (!grid) return dense_on_one_rank(h, s, occupied);
+  const BlockMatrix<double> whole_h = collected(h.fetch()), whole_s = collected(s.fetch());
+  std::vector<double> levels(std::size_t(h.rows().total()));
+  const BlockMatrix<double> p = made_on_first(h.rows(), Symmetry::symmetric, [&](const BlockSizes&) {
+    DenseDensity<DeviceMatrix> dense = dense_on_one_rank(DeviceMatrix(whole_h), DeviceMatrix(whole_s), occupied);
+    levels = std::move(dense.eigenvalues);
+    return dense.p.fetch();
+  });
+  grid->ranks().broadcast(levels.data(), levels.size() * sizeof(double), 0);
+  return {std::move(levels), DeviceMatrix(p)};
 }
 
 }  // namespace quadrille::block_dft

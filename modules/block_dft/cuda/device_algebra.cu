@@ -131,8 +131,10 @@ void symmetrise_on_device(DeviceMatrix::Data& matrix) {
                double(mirror_sign(matrix.symmetry)));
 }
 
-Filtered filter(DeviceMatrix& a, double eps) {
-  DeviceMatrix::Data& matrix = a.data();
+namespace {
+
+/// Of this rank.
+Filtered filter_here(DeviceMatrix::Data& matrix, double eps) {
   Filtered out;
   const std::int64_t blocks = matrix.blocks;
   if (blocks == 0) return out;
@@ -163,6 +165,16 @@ Filtered filter(DeviceMatrix& a, double eps) {
   matrix.blocks = left;
   matrix.numbers = numbers_left;
   return out;
+}
+
+}  // namespace
+
+Filtered filter(DeviceMatrix& a, double eps) {
+  const Filtered out = filter_here(a.data(), eps);
+  if (!a.rows().grid()) return out;
+  double sums[] = {out.norm * out.norm, double(out.blocks)};
+  sum_over_ranks(a.rows().grid(), sums, 2);
+  return {std::sqrt(sums[0]), std::int64_t(sums[1])};
 }
 
 }  // namespace quadrille::block_dft

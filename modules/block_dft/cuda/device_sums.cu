@@ -58,6 +58,7 @@ ColumnIndex column_index(const DeviceMatrix::Data& m) {
 struct Disks {
   std::vector<double> centre, radius;
 
+  /// Of all ranks.
   explicit Disks(const DeviceMatrix::Data& m) {
     const std::int64_t n = m.rows.total();
     const auto centres = device_array<double>(n), radii = device_array<double>(n);
@@ -68,8 +69,15 @@ struct Disks {
                                            centres.get(), radii.get()});
     centre = cuda::fetched(centres.get(), n);
     radius = cuda::fetched(radii.get(), n);
+    sum_over_ranks(m.rows.grid(), centre.data(), centre.size());
+    sum_over_ranks(m.rows.grid(), radius.data(), radius.size());
   }
 };
+
+double over_ranks(const DeviceMatrix& a, double value) {
+  sum_over_ranks(a.rows().grid(), &value, 1);
+  return value;
+}
 
 /// The first number that is not finite; `first` begins above all.
 __global__ void find_not_finite(const double* data, std::int64_t numbers, unsigned long long* first) {
@@ -93,6 +101,7 @@ double DeviceMatrix::occupation() const {
   if (there.symmetry != Symmetry::none) {  // what it stands for without storing it
     numbers += numbers - sum_of(sums_of_work(there.rows.count(), NumbersOnDiagonal{there.view()}));
   }
+  numbers = over_ranks(*this, numbers);
   const double all = double(there.rows.total()) * double(there.columns.total());
   return all > 0 ? numbers / all : 0;
 }
@@ -100,15 +109,15 @@ double DeviceMatrix::occupation() const {
 double trace(const DeviceMatrix& a) {
   require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
   const DeviceArray<std::int64_t> row = offsets_on_device(a.rows());
-  return sum_of(sums_of_work(a.rows().count(), TraceOfRow{a.data().view(), row.get()}));
+  return over_ranks(a, sum_of(sums_of_work(a.rows().count(), TraceOfRow{a.data().view(), row.get()})));
 }
 
 double dot(const DeviceMatrix& a, const DeviceMatrix& b) {
   require_same(a.rows(), b.rows(), "rows of both factors of a dot product");
   require_same(a.columns(), b.columns(), "columns of both factors of a dot product");
   if (a.symmetry() != b.symmetry()) return dot(without_symmetry(a), without_symmetry(b));
-  return sum_of(
-      sums_of_work(a.block_count(), DotOfBlock{a.data().view(), b.data().view(), a.symmetry() != Symmetry::none}));
+  const DotOfBlock of_block{a.data().view(), b.data().view(), a.symmetry() != Symmetry::none};
+  return over_ranks(a, sum_of(sums_of_work(a.block_count(), of_block)));
 }
 
 std::vector<double> row_dots(const DeviceMatrix& a, const DeviceMatrix& b) {
@@ -127,6 +136,7 @@ std::vector<double> row_dots(const DeviceMatrix& a, const DeviceMatrix& b) {
       if (a.symmetry() != Symmetry::none && i != j) out[j] += shared[slot];
     }
   }
+  sum_over_ranks(a.rows().grid(), out.data(), out.size());
   return out;
 }
 
@@ -160,7 +170,8 @@ void require_finite(const DeviceMatrix& a, const std::string& name) {
   launch_each(there.numbers, find_not_finite, static_cast<const double*>(there.numbers_there.get()), there.numbers,
               place.get());
   const unsigned long long found = cuda::fetched(place.get(), 1).front();
-  if (found < static_cast<unsigned long long>(there.numbers)) require_finite(a.fetch(), name);
+  const bool is_here = found < static_cast<unsigned long long>(there.numbers);
+  if (over_ranks(a, is_here ? 1 : 0) > 0) require_finite(a.fetch(), name);
 }
 
 }  // namespace quadrille::block_dft

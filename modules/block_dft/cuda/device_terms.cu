@@ -28,29 +28,16 @@ DeviceMatrix::Data united(const DeviceMatrix::Data& a, const DeviceMatrix::Data&
   return out;
 }
 
-/// Zero blocks on the diagonal.
-DeviceMatrix zero_diagonal(const DeviceMatrix::Data& like) {
-  const std::int32_t rows = like.rows.count();
-  std::vector<std::int64_t> first, at{0};
+/// Zero blocks on the diagonal: those of this rank.
+DeviceMatrix zero_diagonal(const BlockSizes& sizes, Symmetry symmetry) {
+  const BlockPattern owners(sizes, sizes, symmetry);
+  std::vector<std::int64_t> first{0};
   std::vector<std::int32_t> column;
-  for (std::int32_t i = 0; i <= rows; ++i) first.push_back(i);
-  for (std::int32_t i = 0; i < rows; ++i) {
-    column.push_back(i);
-    at.push_back(at.back() + std::int64_t(like.rows.size(i)) * like.rows.size(i));
+  for (std::int32_t i = 0; i < sizes.count(); ++i) {
+    if (owners.owns(i, i)) column.push_back(i);
+    first.push_back(std::int64_t(column.size()));
   }
-  DeviceMatrix out;
-  DeviceMatrix::Data& there = out.data();
-  there.rows = there.columns = like.rows;
-  there.symmetry = like.symmetry;
-  there.blocks = rows;
-  there.numbers = at.back();
-  there.first = cuda::sent(first, device_what, device_advice);
-  there.column = cuda::sent(column, device_what, device_advice);
-  there.at = cuda::sent(at, device_what, device_advice);
-  there.numbers_there = device_array<double>(there.numbers);
-  QUADRILLE_CUDA_CHECK(
-      cudaMemsetAsync(there.numbers_there.get(), 0, std::size_t(there.numbers) * sizeof(double), cuda::stream()));
-  return out;
+  return DeviceMatrix(BlockMatrix<double>::with_pattern(sizes, sizes, symmetry, std::move(first), std::move(column)));
 }
 
 }  // namespace
@@ -92,9 +79,8 @@ void add_identity(DeviceMatrix& a, double alpha) {
     throw Error(ErrorCode::invalid_input,
                 "the identity cannot be added to an antisymmetric matrix: use without_symmetry()");
   }
-  if (sum_of(sums_of_work(a.rows().count(), LacksDiagonal{a.data().view()})) > 0) {
-    add(1, a, 1, zero_diagonal(a.data()));
-  }
+  const bool complete = !a.rows().grid() && sum_of(sums_of_work(a.rows().count(), LacksDiagonal{a.data().view()})) == 0;
+  if (!complete) add(1, a, 1, zero_diagonal(a.rows(), a.symmetry()));
   DeviceMatrix::Data& there = a.data();
   const DeviceArray<std::int64_t> row = offsets_on_device(there.rows);
   launch_work(there.rows.count(), AddToDiagonal{there.view(), row.get(), there.numbers_there.get(), alpha});

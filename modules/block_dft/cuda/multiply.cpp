@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/cuda/dense_product.h"
+#include "modules/block_dft/cuda/multiply_on_ranks.h"
 #include "modules/block_dft/cuda/panel_kernel.h"
 #include "modules/block_dft/cuda/panel_shape.h"
 #include "modules/take_turns.h"
@@ -66,8 +67,7 @@ Prepared prepare(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose 
   out.most = unit_for(shapes.rows, shapes.columns);
   out.rows = pieces_of(shapes.rows, out.most, Cut::evenly);
   out.columns = pieces_of(shapes.columns, out.most, Cut::evenly);
-  out.inner = out.most > 32 ? pieces_of(shapes.inner, 24, Cut::rest_last)  // lines of 24 meet no bank twice
-                            : pieces_of(shapes.inner, 32, Cut::evenly);
+  out.inner = inner_pieces(shapes.inner, all_blocks(shapes.inner), out.most);
   out.shape = panel_shape(out.most, tiles_of(out.rows, out.columns));
   DeviceArray<double> a_norms, b_norms;
   if (eps > 0) {
@@ -89,6 +89,7 @@ MultiplyReport multiply(double alpha, Transpose op_a, const DeviceMatrix& a, Tra
   const Shapes shapes = shapes_of(op_a, a, op_b, b);
   require_arguments(shapes, c, options);
   require_hopper();
+  if (c.rows().grid()) return multiply_on_ranks(alpha, op_a, a, op_b, b, beta, c, options);
   const Prepared p = prepare(alpha, op_a, a, op_b, b, shapes, options);
   const bool mixes = options.mixed && options.eps > 0;
   const bool keep = options.retain_sparsity || beta != 0, symmetric = c.symmetry() != Symmetry::none;
@@ -157,10 +158,12 @@ MultiplyReport multiply(double alpha, Transpose op_a, const DeviceMatrix& a, Tra
   return report;
 }
 
-// Products with the identity are exact, and write matrices in other forms.
+// Products with the identity are exact, and write matrices in other forms. On a grid blocks change their ranks, by way
+// of the hosts.
 
 DeviceMatrix transposed(const DeviceMatrix& a) {
   if (a.symmetry() == Symmetry::symmetric) return a;
+  if (a.rows().grid()) return DeviceMatrix(transposed(a.fetch()));
   DeviceMatrix out(a.columns(), a.rows(), a.symmetry());
   const DeviceMatrix one(identity<double>(a.rows()));
   multiply(1, Transpose::yes, a, Transpose::no, one, 0, out, by_blocks);
@@ -169,6 +172,7 @@ DeviceMatrix transposed(const DeviceMatrix& a) {
 
 DeviceMatrix without_symmetry(const DeviceMatrix& a) {
   if (a.symmetry() == Symmetry::none) return a;
+  if (a.rows().grid()) return DeviceMatrix(without_symmetry(a.fetch()));
   DeviceMatrix out(a.rows(), a.columns());
   const DeviceMatrix one(identity<double>(a.columns()));
   multiply(1, Transpose::no, a, Transpose::no, one, 0, out, by_blocks);
@@ -178,6 +182,7 @@ DeviceMatrix without_symmetry(const DeviceMatrix& a) {
 DeviceMatrix with_symmetry(const DeviceMatrix& a, Symmetry symmetry) {
   if (a.symmetry() == symmetry) return a;
   if (symmetry == Symmetry::none) return without_symmetry(a);
+  if (a.rows().grid()) return DeviceMatrix(with_symmetry(a.fetch(), symmetry));
   DeviceMatrix out(a.rows(), a.columns(), symmetry);
   const DeviceMatrix one(identity<double>(a.rows()));
   multiply(0.5, Transpose::no, a, Transpose::no, one, 0, out, by_blocks);

@@ -30,7 +30,7 @@ struct SourceView {
   bool outer_is_column, mirrors;  ///< the latter: blocks off the diagonal stand for two
   double mirror_sign;
   const Piece *outer, *inner;
-  const std::int32_t *outer_first, *inner_first;
+  const std::int32_t *outer_first, *inner_first, *inner_end;
   int width;
 };
 
@@ -58,7 +58,7 @@ __global__ void count_pieces(SourceView s, std::int64_t* counts, std::int32_t* o
   counts[number] = 0;
   if (!reading.exists) return;
   counts[number] = std::int64_t(s.outer_first[reading.outer + 1] - s.outer_first[reading.outer]) *
-                   (s.inner_first[reading.inner + 1] - s.inner_first[reading.inner]);
+                   (s.inner_end[reading.inner] - s.inner_first[reading.inner]);
   // Of integers: any order gives the same.
   atomicAdd(outer_blocks + reading.outer, 1);
   const std::int64_t elements = s.matrix.at[reading.slot + 1] - s.matrix.at[reading.slot];
@@ -73,7 +73,7 @@ __global__ void write_keys(SourceView s, KeyBits bits, const std::int64_t* befor
   if (!reading.exists) return;
   std::int64_t next = before[number];
   for (std::int32_t o = s.outer_first[reading.outer]; o < s.outer_first[reading.outer + 1]; ++o) {
-    for (std::int32_t k = s.inner_first[reading.inner]; k < s.inner_first[reading.inner + 1]; ++k) {
+    for (std::int32_t k = s.inner_first[reading.inner]; k < s.inner_end[reading.inner]; ++k) {
       keys[next] = bits.key(o / s.width, k, o % s.width);
       readings[next++] = std::uint32_t(number);
     }
@@ -100,11 +100,42 @@ __global__ void measure_pieces(SourceView s, KeyBits bits, std::int64_t pieces, 
   sixteens[p] = std::int64_t(outer.size) * (padded<T>(s.inner[bits.k(keys[p])].size) / PackedNumbers<T>::of_sixteen);
 }
 
-/// Where entries begin: where their first pieces do.
+/// The part of each piece.
+__global__ void find_parts(KeyBits bits, std::int64_t pieces, const std::uint64_t* keys, const std::uint32_t* of_inner,
+                           std::uint32_t* part, std::int64_t* number) {
+  const std::int64_t p = thread_number();
+  if (p >= pieces) return;
+  part[p] = of_inner[bits.k(keys[p])];
+  number[p] = p;
+}
+
+__global__ void take_from(std::int64_t count, const std::int64_t* place, const std::int64_t* from, std::int64_t* to) {
+  const std::int64_t p = thread_number();
+  if (p < count) to[p] = from[place[p]];
+}
+
+__global__ void put_to(std::int64_t count, const std::int64_t* place, const std::int64_t* from, std::int64_t* to) {
+  const std::int64_t p = thread_number();
+  if (p < count) to[place[p]] = from[p];
+}
+
+/// Where parts begin among sorted pieces: at[part + 1].
+__global__ void begin_parts(std::int64_t pieces, int parts, const std::uint32_t* part, const std::int64_t* sixteens,
+                            std::int64_t* at) {
+  const std::int64_t p = thread_number();
+  if (p > pieces) return;
+  const int before = p == 0 ? -1 : int(part[p - 1]), here = p == pieces ? parts : int(part[p]);
+  for (int begun = before + 1; begun <= here; ++begun) at[begun] = sixteens[p];
+}
+
+/// Where entries begin in their parts: where their first pieces do.
 __global__ void place_entries(std::int64_t entries, const std::int64_t* first_piece, const std::int64_t* of_piece,
+                              const std::int32_t* k, const std::uint32_t* part_of_inner, const std::int64_t* part_at,
                               std::uint32_t* at) {
   const std::int64_t entry = thread_number();
-  if (entry < entries) at[entry] = std::uint32_t(of_piece[first_piece[entry]]);
+  if (entry >= entries) return;
+  const std::int64_t begin = part_of_inner != nullptr ? part_at[part_of_inner[k[entry]]] : 0;
+  at[entry] = std::uint32_t(of_piece[first_piece[entry]] - begin);
 }
 
 __global__ void copy_norms(std::int64_t pieces, const std::uint32_t* readings, const double* of_slot, double* norms) {
@@ -227,20 +258,57 @@ SortedPieces sort_pieces(const SourceView& s, KeyBits bits, PackedFactor& out) {
   return sorted;
 }
 
+/// Lengths of pieces become their places: part by part, and in a part as they are sorted. Gives where parts begin.
+DeviceArray<std::int64_t> place_pieces(const SortedPieces& pieces, const InnerParts* parts,
+                                       DeviceArray<std::int64_t>& lengths) {
+  if (parts == nullptr) {
+    sum_before(lengths);
+    return {};
+  }
+  const std::int64_t count = pieces.count;
+  auto part = device_array<std::uint32_t>(count), sorted_part = device_array<std::uint32_t>(count);
+  auto number = device_array<std::int64_t>(count), order = device_array<std::int64_t>(count);
+  launch_each(count, find_parts, pieces.bits, count, static_cast<const std::uint64_t*>(pieces.keys.get()),
+              static_cast<const std::uint32_t*>(parts->of_piece.get()), part.get(), number.get());
+  with_cub_memory([&](void* memory, std::size_t& bytes) {  // stable
+    return cub::DeviceRadixSort::SortPairs(memory, bytes, part.get(), sorted_part.get(), number.get(), order.get(),
+                                           count, 0, bits_for(parts->count), cuda::stream());
+  });
+  auto sorted = zeros<std::int64_t>(count + 1);
+  launch_each(count, take_from, count, static_cast<const std::int64_t*>(order.get()),
+              static_cast<const std::int64_t*>(lengths.get()), sorted.get());
+  sum_before(sorted);
+  auto part_at = device_array<std::int64_t>(parts->count + 1);
+  launch_each(count + 1, begin_parts, count, parts->count, static_cast<const std::uint32_t*>(sorted_part.get()),
+              static_cast<const std::int64_t*>(sorted.get()), part_at.get());
+  launch_each(count, put_to, count, static_cast<const std::int64_t*>(order.get()),
+              static_cast<const std::int64_t*>(sorted.get()), lengths.get());
+  return part_at;
+}
+
 template <class T>
-PackedNumbers<T> pack_numbers(const SourceView& s, const SortedPieces& pieces, const PackedFactor& factor) {
+PackedNumbers<T> pack_numbers(const SourceView& s, const FactorSource& source, const SortedPieces& pieces,
+                              const PackedFactor& factor) {
+  const InnerParts* const parts = source.parts;
   auto of_piece = zeros<std::int64_t>(pieces.count + 1);
   launch_each(pieces.count, measure_pieces<T>, s, pieces.bits, pieces.count, pieces.keys.get(), of_piece.get());
-  sum_before(of_piece);
-  const std::int64_t sixteens = last_of(of_piece);
-  if (sixteens > std::numeric_limits<std::uint32_t>::max()) {
+  const DeviceArray<std::int64_t> part_at = place_pieces(pieces, parts, of_piece);
+  PackedNumbers<T> out;
+  out.part_at = parts != nullptr ? cuda::fetched(part_at.get(), part_at.count())
+                                 : std::vector<std::int64_t>{0, last_of(of_piece)};
+  for (std::size_t part = 0; part + 1 < out.part_at.size(); ++part) {
+    const std::int64_t sixteens = out.part_at[part + 1] - out.part_at[part];
+    if (sixteens <= std::numeric_limits<std::uint32_t>::max()) continue;
     throw Error(ErrorCode::unsupported, "a factor of " + std::to_string(16 * sixteens) +
                                             " bytes: a product on a GPU takes factors of up to 64 GiB");
   }
-  PackedNumbers<T> out;
   out.at = device_array<std::uint32_t>(factor.entries);
-  out.data = device_array<T>(PackedNumbers<T>::of_sixteen * sixteens);
-  launch_each(factor.entries, place_entries, factor.entries, factor.first_piece.get(), of_piece.get(), out.at.get());
+  launch_each(factor.entries, place_entries, factor.entries, static_cast<const std::int64_t*>(factor.first_piece.get()),
+              static_cast<const std::int64_t*>(of_piece.get()), static_cast<const std::int32_t*>(factor.k.get()),
+              static_cast<const std::uint32_t*>(parts != nullptr ? parts->of_piece.get() : nullptr),
+              static_cast<const std::int64_t*>(part_at.get()), out.at.get());
+  if (!source.numbers) return out;
+  out.data = device_array<T>(PackedNumbers<T>::of_sixteen * out.part_at.back());
   if (pieces.count > 0) {
     copy_pieces<T><<<unsigned((pieces.count + copy_warps - 1) / copy_warps), 32 * copy_warps, 0, cuda::stream()>>>(
         s, pieces.bits, pieces.count, pieces.keys.get(), pieces.readings.get(), of_piece.get(), out.data.get());
@@ -261,6 +329,7 @@ PackedFactor pack(const FactorSource& source) {
                      source.inner.piece.get(),
                      source.outer.first.get(),
                      source.inner.first.get(),
+                     source.inner.end.get(),
                      source.width};
   PackedFactor out;
   out.panels = (source.outer.count + source.width - 1) / source.width;
@@ -284,8 +353,8 @@ PackedFactor pack(const FactorSource& source) {
     out.norms = device_array<double>(out.pieces);
     launch_each(out.pieces, copy_norms, out.pieces, pieces.readings.get(), source.norms, out.norms.get());
   }
-  out.full = pack_numbers<double>(s, pieces, out);
-  if (source.single) out.single = pack_numbers<float>(s, pieces, out);
+  out.full = pack_numbers<double>(s, source, pieces, out);
+  if (source.single) out.single = pack_numbers<float>(s, source, pieces, out);
   return out;
 }
 

@@ -10,6 +10,13 @@
 
 namespace quadrille::block_dft {
 
+/// Parts of the inner side, whose pieces are in an order in which parts ascend. The pieces of a part lie together in a
+/// factor's data, so that they can be brought alone (device_cannon.h).
+struct InnerParts {
+  int count;
+  DeviceArray<std::uint32_t> of_piece;  ///< [inner piece]
+};
+
 /// A matrix in one factor's place.
 struct FactorSource {
   const DeviceMatrix::Data& matrix;
@@ -17,16 +24,19 @@ struct FactorSource {
   const Pieces& outer;
   const Pieces& inner;
   int width;
-  const double* norms;  ///< [slot]; null: not needed
-  bool single;          ///< also in single precision
+  const double* norms;                ///< [slot]; null: not needed
+  bool single;                        ///< also in single precision
+  const InnerParts* parts = nullptr;  ///< null: one
+  bool numbers = true;                ///< false: only where they would lie; the matrix has none
 };
 
 /// An entry's pieces in one format.
 template <class T>
 struct PackedNumbers {
   static constexpr int of_sixteen = 16 / int(sizeof(T));  ///< in 16 bytes
-  DeviceArray<std::uint32_t> at;                          ///< [entry]: of data, in 16 bytes
+  DeviceArray<std::uint32_t> at;                          ///< [entry]: of its part's data, in 16 bytes
   DeviceArray<T> data;
+  std::vector<std::int64_t> part_at;  ///< [part + 1]: of data, in 16 bytes
 };
 
 struct PackedFactor {

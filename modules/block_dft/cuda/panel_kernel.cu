@@ -10,11 +10,14 @@ bool outgrows_cache(const PanelProblem& p) {
   QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
   QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
   const auto panels = [](const PackedFactor& f) {
-    return double(f.full.data.count()) * sizeof(double) * std::min(1.0, double(task_band) / f.panels);
+    const auto parts = double(f.full.part_at.size() - 1);
+    return 16.0 * double(f.full.part_at.back()) / parts * std::min(1.0, double(task_band) / f.panels);
   };
   return panels(p.a) + panels(p.b) > cache;
 }
 
-void multiply_full(const PanelProblem& problem) { multiply_steps<double>(problem, problem.tasks.full, false); }
+void multiply_full(const PanelProblem& problem) {
+  multiply_steps<double>(problem, problem.tasks.full, problem.part != nullptr && problem.part->begun);
+}
 
 }  // namespace quadrille::block_dft

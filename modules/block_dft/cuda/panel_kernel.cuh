@@ -310,15 +310,19 @@ void multiply_steps(const PanelProblem& p, const StepList& steps, bool adds) {
   if (p.tasks.count == 0) return;
   const auto counts = device_array<unsigned long long>(2);
   QUADRILLE_CUDA_CHECK(cudaMemsetAsync(counts.get(), 0, 2 * sizeof(unsigned long long), cuda::stream()));
+  constexpr bool full = sizeof(T) == sizeof(double);
+  const PanelPart::Format all{p.tasks.step_first.get(), steps.count.get(), p.a.numbers<T>().data.get(),
+                              p.b.numbers<T>().data.get()};
+  const PanelPart::Format& from = p.part == nullptr ? all : full ? p.part->full : p.part->single;
   PanelArguments<T> t{steps.step.get(),
-                      p.tasks.step_first.get(),
-                      steps.count.get(),
+                      from.step_first,
+                      from.step_count,
                       p.tasks.order.get(),
                       p.tasks.count,
                       p.tasks.row_panel.get(),
                       p.tasks.column_panel.get(),
-                      p.a.numbers<T>().data.get(),
-                      p.b.numbers<T>().data.get(),
+                      static_cast<const T*>(from.a),
+                      static_cast<const T*>(from.b),
                       p.rows.piece.get(),
                       p.columns.piece.get(),
                       p.rows.count,

@@ -11,6 +11,15 @@ struct PanelVariant {
   bool waves;      ///< thread blocks that run at the same time are kept at about the same k
 };
 
+/// The steps of one part of the inner side, and the data of the factors that they count in.
+struct PanelPart {
+  struct Format {
+    const std::int64_t *step_first, *step_count;  ///< [task]
+    const void *a, *b;
+  } full, single;
+  bool begun;  ///< C has the sums of other parts
+};
+
 struct PanelProblem {
   std::int32_t most;  ///< rows and columns of a piece (unit_for)
   const Tasks& tasks;
@@ -20,6 +29,7 @@ struct PanelProblem {
   const double* old;  ///< data of the C before; null: beta does not count
   double* c;          ///< data of C
   PanelVariant variant{};
+  const PanelPart* part = nullptr;  ///< null: all steps, with the data of A and B
 };
 
 /// The larger of what rows and columns take.
@@ -31,7 +41,8 @@ bool outgrows_cache(const PanelProblem& problem);
 /// The fastest variant, measured once for a kind of problem (core/tuning); C is overwritten.
 PanelVariant tuned_variant(PanelProblem problem);
 
-/// C = alpha A B + beta C for all pieces of all tasks, of the steps in double precision.
+/// C = alpha A B + beta C, or, of a part that has begun, C += alpha A B, for all pieces of all tasks, of the steps in
+/// double precision.
 void multiply_full(const PanelProblem& problem);
 
 /// C += alpha A B of the steps in single precision.

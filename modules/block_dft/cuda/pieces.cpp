@@ -2,6 +2,9 @@
 
 #include "modules/block_dft/cuda/panel_shape.h"
 
+#include <limits>
+#include <numeric>
+
 namespace quadrille::block_dft {
 namespace {
 
@@ -16,28 +19,56 @@ double padded(const BlockSizes& sizes, std::int32_t most) {
 
 }  // namespace
 
-Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut) {
-  std::vector<Piece> piece;
-  std::vector<std::int32_t> first{0};
-  for (std::int32_t block = 0; block < sizes.count(); ++block) {
-    const std::int32_t size = sizes.size(block), parts = up(size, most);
-    const auto edge = [&](std::int64_t part) {
-      const std::int64_t at = cut == Cut::evenly ? up(size, 8) * part / parts * 8 : most * part;
-      return std::int32_t(std::min<std::int64_t>(size, at));
-    };
-    for (std::int32_t part = 0; part < parts; ++part) {
-      piece.push_back({block, edge(part), edge(part + 1) - edge(part), size});
-    }
-    first.push_back(std::int32_t(piece.size()));
-  }
+Pieces pieces_of(const BlockSizes& sizes, const std::vector<std::int32_t>& blocks, std::int32_t most, Cut cut) {
   Pieces out;
-  out.count = std::int32_t(piece.size());
   out.blocks = sizes.count();
-  for (const Piece& p : piece) out.largest = std::max(out.largest, p.size);
-  for (const Piece& p : piece) out.alike = out.alike && up(p.size, 8) == out.tiles();
+  std::int32_t fewest = std::numeric_limits<std::int32_t>::max();  // tiles of a piece
+  const auto edge = [&](std::int32_t size, std::int64_t part) {
+    const std::int64_t at = cut == Cut::evenly ? up(size, 8) * part / up(size, most) * 8 : most * part;
+    return std::int32_t(std::min<std::int64_t>(size, at));
+  };
+  for (const std::int32_t size : sizes.sizes()) {
+    for (std::int32_t part = 0; part < up(size, most); ++part) {
+      const std::int32_t extent = edge(size, part + 1) - edge(size, part);
+      out.largest = std::max(out.largest, extent);
+      fewest = std::min(fewest, up(extent, 8));
+    }
+  }
+  out.alike = fewest >= out.tiles();
+  std::vector<Piece> piece;
+  // A block that is left out begins, and ends, where the next one in ascending order begins.
+  std::vector<std::int32_t> first(std::size_t(sizes.count()) + 1, -1), end(std::size_t(sizes.count()));
+  for (const std::int32_t block : blocks) {
+    const std::int32_t size = sizes.size(block);
+    first[std::size_t(block)] = std::int32_t(piece.size());
+    for (std::int32_t part = 0; part < up(size, most); ++part) {
+      piece.push_back({block, edge(size, part), edge(size, part + 1) - edge(size, part), size});
+    }
+    end[std::size_t(block)] = std::int32_t(piece.size());
+  }
+  out.count = first.back() = std::int32_t(piece.size());
+  for (std::size_t block = end.size(); block-- > 0;) {
+    if (first[block] < 0) end[block] = first[block] = first[block + 1];
+  }
   out.piece = cuda::sent(piece, device_what, device_advice);
   out.first = cuda::sent(first, device_what, device_advice);
+  out.end = cuda::sent(end, device_what, device_advice);
   return out;
+}
+
+std::vector<std::int32_t> all_blocks(const BlockSizes& sizes) {
+  std::vector<std::int32_t> all(std::size_t(sizes.count()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut) {
+  return pieces_of(sizes, all_blocks(sizes), most, cut);
+}
+
+Pieces inner_pieces(const BlockSizes& sizes, const std::vector<std::int32_t>& blocks, std::int32_t most) {
+  return most > 32 ? pieces_of(sizes, blocks, 24, Cut::rest_last)  // lines of 24 meet no bank twice
+                   : pieces_of(sizes, blocks, 32, Cut::evenly);
 }
 
 std::int32_t unit_for(const BlockSizes& rows, const BlockSizes& columns) {

@@ -12,13 +12,14 @@ struct Piece {
   std::int32_t block, begin, size, whole;
 };
 
-/// The pieces of all blocks along a side of a matrix, on the device.
+/// The pieces of blocks along a side of a matrix, on the device.
 struct Pieces {
   std::int32_t count = 0, blocks = 0;
-  std::int32_t largest = 1;         ///< size
+  std::int32_t largest = 1;         ///< size; of all blocks, also of those left out
   bool alike = true;                ///< all take as many tiles of 8 rows as the largest
   DeviceArray<Piece> piece;         ///< [count]
-  DeviceArray<std::int32_t> first;  ///< [block + 1]
+  DeviceArray<std::int32_t> first;  ///< [block + 1]; of blocks in ascending order, first[block + 1] is end[block]
+  DeviceArray<std::int32_t> end;    ///< [block]
 
   int tiles() const { return (largest + 7) / 8; }
 };
@@ -27,6 +28,13 @@ enum class Cut { evenly, rest_last };
 
 /// Pieces of up to `most` rows, all but the last of a block in multiples of 8.
 Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut);
+/// Those of some blocks, in the order of `blocks`; the others have none.
+Pieces pieces_of(const BlockSizes& sizes, const std::vector<std::int32_t>& blocks, std::int32_t most, Cut cut);
+
+std::vector<std::int32_t> all_blocks(const BlockSizes& sizes);
+
+/// Pieces of the side that is summed over, for pieces of C of up to `most` rows.
+Pieces inner_pieces(const BlockSizes& sizes, const std::vector<std::int32_t>& blocks, std::int32_t most);
 
 /// Pieces along the rows and the columns of a task.
 struct PanelShape {

@@ -130,6 +130,10 @@ struct Counted {
   std::uint32_t places = 0;         ///< of C, that have products
 };
 
+__device__ __forceinline__ std::uint32_t part_of(const ProblemView& v, std::int32_t k) {
+  return v.part_of_inner != nullptr ? v.part_of_inner[k] : 0;
+}
+
 /// Writes the steps of a task one behind the other.
 struct StepWriter {
   Step* to;
@@ -141,7 +145,8 @@ struct StepWriter {
     const unsigned kept = __ballot_sync(all_lanes, mask != 0);
     if (mask != 0) {
       to[count + __popc(kept & ((1u << lane_number()) - 1))] = {
-          a_at[a], b_at[b], mask, std::uint32_t(v.inner[v.a.k[a]].size) | v.a.mask[a] << 8 | v.b.mask[b] << 16};
+          a_at[a], b_at[b], mask,
+          std::uint32_t(v.inner[v.a.k[a]].size) | v.a.mask[a] << 8 | v.b.mask[b] << 16 | part_of(v, v.a.k[a]) << 24};
     }
     count += __popc(kept);
   }
@@ -337,7 +342,8 @@ ProblemView view_of(const SymbolicProblem& p) {
                 p.old != nullptr,
                 p.retain,
                 p.limits,
-                {}};
+                {},
+                p.parts != nullptr ? p.parts->of_piece.get() : nullptr};
   if (p.old != nullptr) v.old = p.old->view();
   return v;
 }

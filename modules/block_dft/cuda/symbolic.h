@@ -26,9 +26,14 @@ struct SymbolicProblem {
   ProductLimits limits;
   const DeviceMatrix::Data* old;  ///< places that C has beside those of products; null: none
   bool retain;                    ///< it has no others
+  const InnerParts* parts = nullptr;
 };
 
-/// at_a and at_b in 16 bytes; extents: size of the inner piece, then from bit 8 A's mask and from bit 16 B's.
+/// The most parts of the inner side that steps can tell apart.
+constexpr int most_parts = 256;
+
+/// at_a and at_b in 16 bytes; extents: size of the inner piece, then from bit 8 A's mask, from bit 16 B's and from bit
+/// 24 the inner part.
 struct Step {
   std::uint32_t at_a, at_b, mask, extents;
 };

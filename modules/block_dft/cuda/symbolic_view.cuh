@@ -18,6 +18,7 @@ struct ProblemView {
   bool upper, filters, mixes, has_old, retain;
   ProductLimits limits;
   MatrixView old;
+  const std::uint32_t* part_of_inner;  ///< null: one
 };
 
 /// Tasks for kernels.

@@ -1,0 +1,269 @@
+#include "modules/block_dft/cuda/device_exchange.h"
+
+#include "core/backend/cuda/device_channel.h"
+#include "core/comm/agreement.h"
+#include "core/error.h"
+#include "core/system/log.h"
+#include "modules/block_dft/cuda/device_matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+namespace quadrille::block_dft {
+namespace {
+
+constexpr std::int64_t chunk = 32 << 20;  ///< bytes that MPI carries at a time
+constexpr const char* variable = "QUADRILLE_TRANSPORT";
+
+/// What a rank tells of its place and of its window.
+struct PlaceText {
+  std::array<char, 256> host{}, device{};
+};
+struct Offer {
+  bool is_there = false;
+  cudaIpcMemHandle_t handle{};
+};
+
+std::string wanted_transport(const Communicator& ranks) {
+  const char* const text = std::getenv(variable);
+  std::string wanted = share(ranks, text != nullptr ? text : "");
+  if (!wanted.empty() && wanted != "peer" && wanted != "pinned" && wanted != "nccl") {
+    throw Error(ErrorCode::invalid_input, fmt::format("{}: unknown transport '{}'; the transports are peer, nccl, "
+                                                      "pinned",
+                                                      variable, wanted));
+  }
+  return wanted;
+}
+
+/// Windows of grids that are no more. Other ranks may have had them mapped a moment longer, so they are freed when all
+/// have met again.
+std::vector<std::byte*>& given_up() {
+  static std::vector<std::byte*> the;
+  return the;
+}
+
+template <class Call>
+std::string trouble_with(Call call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
+template <class T>
+std::vector<T> gathered(const Communicator& ranks, const T& mine) {
+  std::vector<T> all(std::size_t(ranks.size()));
+  ranks.gather(&mine, sizeof mine, all.data());
+  return all;
+}
+
+}  // namespace
+
+/// Two pieces of pinned memory on each side, which take turns.
+struct DeviceExchange::Pinned {
+  std::array<cuda::PinnedMemory, 2> out, in;
+  std::array<cuda::OwnedEvent, 2> fetched, placed;
+
+  Pinned() {
+    for (std::size_t n = 0; n < 2; ++n) {
+      out[n] = cuda::make_pinned(std::size_t(chunk), cudaHostAllocDefault, device_what);
+      in[n] = cuda::make_pinned(std::size_t(chunk), cudaHostAllocDefault, device_what);
+      fetched[n] = cuda::make_event();
+      placed[n] = cuda::make_event();
+    }
+  }
+};
+
+DeviceExchange& DeviceExchange::of(const MatrixGrid& grid) {
+  if (!grid.of_devices()) grid.of_devices() = std::shared_ptr<DeviceExchange>(new DeviceExchange(grid));
+  return *static_cast<DeviceExchange*>(grid.of_devices().get());
+}
+
+DeviceExchange::DeviceExchange(const MatrixGrid& grid)
+    : ranks_(grid.ranks()),
+      wanted_(wanted_transport(ranks_)),
+      sizes_(std::size_t(ranks_.size())),
+      theirs_(std::size_t(ranks_.size())),
+      reach_(std::size_t(ranks_.size()) * std::size_t(ranks_.size())),
+      leaving_(cuda::make_stream()),
+      coming_(cuda::make_stream()) {
+  PlaceText mine;
+  const cuda::DevicePlace place = cuda::this_place();
+  place.host.copy(mine.host.data(), mine.host.size() - 1);
+  place.device.copy(mine.device.data(), mine.device.size() - 1);
+  sharing_ = 0;
+  for (const PlaceText& one : gathered(ranks_, mine)) {
+    hosts_.emplace_back(one.host.data());
+    sharing_ += one.device == mine.device ? 1 : 0;
+  }
+}
+
+DeviceExchange::~DeviceExchange() {
+  (void)cudaStreamSynchronize(leaving_.get());
+  (void)cudaStreamSynchronize(coming_.get());
+  close();
+  if (window_ != nullptr) given_up().push_back(window_);
+}
+
+void DeviceExchange::close() {
+  for (int rank = 0; rank < ranks_.size(); ++rank) {
+    std::byte*& there = theirs_[std::size_t(rank)];
+    if (there != nullptr && rank != ranks_.rank()) (void)cudaIpcCloseMemHandle(there);
+    there = nullptr;
+  }
+}
+
+void DeviceExchange::reserve(std::int64_t bytes) {
+  const std::vector<std::int64_t> needed = gathered(ranks_, bytes);
+  bool all_fit = true;
+  for (std::size_t rank = 0; rank < needed.size(); ++rank) all_fit = all_fit && needed[rank] <= sizes_[rank];
+  if (all_fit) return;
+  close();
+  ranks_.barrier();
+  for (std::size_t rank = 0; rank < needed.size(); ++rank) sizes_[rank] = std::max(sizes_[rank], needed[rank]);
+  const auto mine = std::size_t(sizes_[std::size_t(ranks_.rank())]);
+  given_up().push_back(std::exchange(window_, nullptr));
+  for (std::byte* const memory : std::exchange(given_up(), {})) (void)cudaFree(memory);
+  const std::string reason =
+      first_reason(ranks_, trouble_with([&] {
+                     if (mine == 0) return;
+                     cuda::check_memory(cudaMalloc(&window_, mine), "cudaMalloc",
+                                        {.bytes = mine, .what = "blocks of other ranks", .advice = device_advice});
+                   }));
+  if (!reason.empty()) {
+    std::fill(sizes_.begin(), sizes_.end(), 0);
+    throw Error(ErrorCode::unsupported, reason);
+  }
+  find_reach();
+}
+
+void DeviceExchange::find_reach() {
+  const auto me = std::size_t(ranks_.rank()), count = std::size_t(ranks_.size());
+  Offer mine;
+  std::string trouble;
+  if (wanted_ != "pinned" && window_ != nullptr) {
+    trouble = trouble_with([&] { QUADRILLE_CUDA_CHECK(cudaIpcGetMemHandle(&mine.handle, window_)); });
+    mine.is_there = trouble.empty();
+  }
+  const std::vector<Offer> offers = gathered(ranks_, mine);
+  std::vector<char> reached(count);
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    if (rank == me) theirs_[rank] = window_;
+    if (rank != me && offers[rank].is_there && hosts_[rank] == hosts_[me]) {
+      void* there = nullptr;
+      const std::string here = trouble_with([&] {
+        QUADRILLE_CUDA_CHECK(cudaIpcOpenMemHandle(&there, offers[rank].handle, cudaIpcMemLazyEnablePeerAccess));
+      });
+      if (trouble.empty()) trouble = here;
+      theirs_[rank] = static_cast<std::byte*>(there);
+    }
+    reached[rank] = char(rank == me || theirs_[rank] != nullptr);
+  }
+  ranks_.gather(reached.data(), count, reach_.data());
+  if (wanted_ == "peer") {
+    const std::string reason = first_reason(ranks_, trouble);
+    if (!reason.empty()) throw Error(ErrorCode::unsupported, fmt::format("{}=peer: {}", variable, reason));
+  }
+  const auto pairs = std::count(reach_.begin(), reach_.end(), char(1)) - std::int64_t(count);
+  log().debug("blocks between the GPUs of ranks: peer for {} of {} pairs", pairs, count * (count - 1));
+}
+
+/// Waits for a word from each of `from`, and gives one to each of `to`.
+void DeviceExchange::signal(const std::set<int>& to, const std::set<int>& from) const {
+  char word = 0;
+  std::vector<char> words(from.size());
+  std::vector<quadrille::Piece> send, receive;
+  for (const int rank : to) send.push_back({rank, &word, 1});
+  for (const int rank : from) receive.push_back({rank, &words[receive.size()], 1});
+  const std::unique_ptr<Channel> channel = ranks_.channel(send, receive);
+  channel->start();
+  channel->finish();
+}
+
+void DeviceExchange::run(const std::vector<SentPiece>& sent, const std::vector<ReceivedPiece>& received) {
+  const int me = ranks_.rank();
+  std::set<int> to, from;  // of peers
+  for (const SentPiece& piece : sent) {
+    if (piece.rank != me && reaches(me, piece.rank)) to.insert(piece.rank);
+  }
+  for (const ReceivedPiece& piece : received) {
+    if (piece.rank != me && reaches(piece.rank, me)) from.insert(piece.rank);
+  }
+  signal(from, to);  // that the window may be written to
+  for (const SentPiece& piece : sent) {
+    if (!reaches(me, piece.rank) || piece.bytes == 0) continue;
+    QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(theirs_[std::size_t(piece.rank)] + piece.to, piece.from,
+                                         std::size_t(piece.bytes), cudaMemcpyDefault, leaving_.get()));
+  }
+  carry_all(sent, received);
+  QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(leaving_.get()));
+  QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(coming_.get()));
+  signal(to, from);  // that it has been
+}
+
+/// By distance between ranks, so that no two wait for each other: what goes to the n-th rank behind this one, and comes
+/// from the n-th before.
+void DeviceExchange::carry_all(const std::vector<SentPiece>& sent, const std::vector<ReceivedPiece>& received) {
+  const int me = ranks_.rank(), count = ranks_.size();
+  for (int distance = 1; distance < count; ++distance) {
+    std::vector<const SentPiece*> out;
+    std::vector<const ReceivedPiece*> in;
+    for (const SentPiece& piece : sent) {
+      if ((piece.rank - me + count) % count == distance && !reaches(me, piece.rank)) out.push_back(&piece);
+    }
+    for (const ReceivedPiece& piece : received) {
+      if ((me - piece.rank + count) % count == distance && !reaches(piece.rank, me)) in.push_back(&piece);
+    }
+    for (std::size_t n = 0; n < std::max(out.size(), in.size()); ++n) {
+      carry(n < out.size() ? out[n] : nullptr, n < in.size() ? in[n] : nullptr);
+    }
+  }
+}
+
+/// Chunk by chunk: one is fetched from the device and one placed there while MPI carries the one between.
+void DeviceExchange::carry(const SentPiece* sent, const ReceivedPiece* received) {
+  if (!pinned_) pinned_ = std::make_unique<Pinned>();
+  Pinned& pinned = *pinned_;
+  const auto chunks = [](std::int64_t bytes) { return (bytes + chunk - 1) / chunk; };
+  const auto length = [](std::int64_t bytes, std::int64_t n) {
+    return std::size_t(std::min(chunk, bytes - n * chunk));
+  };
+  const std::int64_t out = sent != nullptr ? chunks(sent->bytes) : 0;
+  const std::int64_t in = received != nullptr ? chunks(received->bytes) : 0;
+  const auto fetch = [&](std::int64_t n) {
+    if (n >= out) return;
+    const auto turn = std::size_t(n % 2);
+    QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(pinned.out[turn].get(), static_cast<const std::byte*>(sent->from) + n * chunk,
+                                         length(sent->bytes, n), cudaMemcpyDeviceToHost, leaving_.get()));
+    QUADRILLE_CUDA_CHECK(cudaEventRecord(pinned.fetched[turn].get(), leaving_.get()));
+  };
+  fetch(0);
+  for (std::int64_t n = 0; n < std::max(out, in); ++n) {
+    const auto turn = std::size_t(n % 2);
+    std::vector<quadrille::Piece> send, receive;
+    if (n < out) {
+      QUADRILLE_CUDA_CHECK(cudaEventSynchronize(pinned.fetched[turn].get()));
+      send.push_back({sent->rank, pinned.out[turn].get(), length(sent->bytes, n)});
+    }
+    if (n < in) {
+      QUADRILLE_CUDA_CHECK(cudaEventSynchronize(pinned.placed[turn].get()));
+      receive.push_back({received->rank, pinned.in[turn].get(), length(received->bytes, n)});
+    }
+    const std::unique_ptr<Channel> channel = ranks_.channel(send, receive);
+    channel->start();
+    fetch(n + 1);
+    channel->finish();
+    if (n >= in) continue;
+    QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(window_ + received->at + n * chunk, pinned.in[turn].get(),
+                                         length(received->bytes, n), cudaMemcpyHostToDevice, coming_.get()));
+    QUADRILLE_CUDA_CHECK(cudaEventRecord(pinned.placed[turn].get(), coming_.get()));
+  }
+}
+
+}  // namespace quadrille::block_dft

@@ -1,0 +1,42 @@
+// The elements of square matrices in files, in pieces of bounded size: ELSI CSC, CP2K's CSR dumps, dense HDF5.
+#pragma once
+
+#include "core/api.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace quadrille::block_dft {
+
+/// Rows and columns count from 0.
+struct Element {
+  std::int32_t row, column;
+  double value;
+};
+
+/// Elements in any order; those of one place add up.
+class ElementSource {
+ public:
+  virtual ~ElementSource() = default;
+  /// The number of rows, which is that of columns.
+  virtual std::int64_t size() = 0;
+  /// Replaces `piece` by the next elements, about `most` of them. None says that all have been given; then they begin
+  /// again. What is kept besides takes up to 16 bytes for each of them.
+  virtual void next(std::size_t most, std::vector<Element>& piece) = 0;
+};
+
+/// Of a file whose format its first bytes tell; `dataset` counts for HDF5 only. Errors, naming the place:
+/// ErrorCode::file for files that are damaged or cut short; ErrorCode::numerical for elements that are not finite.
+QUADRILLE_API std::unique_ptr<ElementSource> elements_of_file(const std::string& path, const std::string& dataset);
+
+/// ELSI CSC: a head of 16 64-bit integers, n column starts of 64 bits, row indices of 32 and values of 64; all count
+/// from 1.
+namespace elsi {
+enum Head { version = 0, unset = 1, kind = 2, size = 3, electron_count = 4, elements = 5, head_length = 16 };
+constexpr std::int64_t this_version = 170915, is_unset = -910910, real = 0;
+}  // namespace elsi
+
+}  // namespace quadrille::block_dft
