@@ -2,11 +2,14 @@
 #pragma once
 
 #include "core/backend/backend.h"
+#include "core/comm/agreement.h"
+#include "core/comm/ranks.h"
 #include "core/error.h"
 #include "core/system/memory.h"
 #include "modules/task.h"
 
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -27,6 +30,9 @@ quadrille_status guarded(std::string& message, const char* name, Call call, cons
     } catch (const Error& error) {
       message = std::string(name) + ": " + error.what();
       return status_of(error.code());
+    } catch (const FailedElsewhere& failed) {
+      message = std::string(name) + ": " + failed.what();
+      return QUADRILLE_FAILED_ELSEWHERE;
     } catch (const std::bad_alloc&) {
       message = std::string(name) + ": out of memory" + advice;
       return QUADRILLE_NO_MEMORY;
@@ -57,6 +63,21 @@ class Work {
 
 inline void demand(const void* pointer, const char* name) {
   if (pointer == nullptr) refuse(std::string(name) + " is a null pointer");
+}
+
+/// The first half of a call that ranks make together: runs `check`, which must not use a communicator, on each. None
+/// goes on when it fails on one, or when they are in different calls by the text of `call`. Throws what `check` throws;
+/// FailedElsewhere where it has passed; ErrorCode::invalid_input for different calls, with `rule`, and where MPI cannot
+/// be used. `ranks`: of a host, or null.
+inline void together(const Ranks* ranks, const Communicator& all, const std::string& call, const std::string& rule,
+                     const std::function<void()>& check) {
+  if (all.size() == 1) return check();
+  if (ranks != nullptr) {
+    if (const std::string why = ranks->obstacle(); !why.empty()) refuse(why);
+  }
+  all_or_none(all, check);
+  if (same_everywhere(all, call)) return;
+  refuse(rule + "; rank " + std::to_string(all.rank()) + " of " + std::to_string(all.size()) + " called " + call);
 }
 
 /// What the writer of a program that was built with an older header knew, and zeros.

@@ -1,6 +1,7 @@
 #include "input/capi/call.h"
 
 #include "core/system/memory.h"
+#include "modules/c_calls.h"
 #include "modules/task.h"
 
 #include <omp.h>
@@ -52,19 +53,13 @@ void demand_mpi_thread(const Context& context) {
 }
 
 void together(const Context& context, const SameCall& call, const std::function<void()>& check) {
-  const Communicator& all = *context.on.all;
-  if (all.size() == 1) return check();
-  if (context.on.ranks) {
-    if (const std::string why = context.on.ranks->obstacle(); !why.empty()) throw Error(ErrorCode::invalid_input, why);
-  }
-  all_or_none(all, check);
-  const char* const words = call.words == nullptr ? "" : call.words;
-  if (same_everywhere(all, fmt::format("{} {} {} {}", call.name, call.count, call.product, words))) return;
-  throw Error(
-      ErrorCode::invalid_input,
-      fmt::format("the ranks of a context must make the same calls in the same order, with the same words and as "
-                  "many arrays; rank {} of {} called {} with {} arrays and \"{}\"",
-                  all.rank(), all.size(), call.name, call.count, words));
+  const std::string product = call.product == 0 ? "" : fmt::format(", product {}", call.product);
+  c_calls::together(context.on.ranks.get(), *context.on.all,
+                    fmt::format("{} with {} arrays and \"{}\"{}", call.name, call.count,
+                                call.words == nullptr ? "" : call.words, product),
+                    "the ranks of a context must make the same calls in the same order, with the same words and as "
+                    "many arrays",
+                    check);
 }
 
 quadrille_status fail(Context* context, quadrille_status status, const std::string& message) noexcept {

@@ -1,41 +1,36 @@
 #include "modules/block_dft/c_api.h"
 
+#include "modules/block_dft/c_objects.h"
 #include "modules/block_dft/density.h"
-#include "modules/c_calls.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <initializer_list>
 #include <string>
-
-struct quadrille_block_matrix {
-  quadrille::block_dft::BlockMatrix<double> matrix;
-};
+#include <string_view>
 
 namespace {
 
 namespace block_dft = quadrille::block_dft;
 using block_dft::BlockPlace;
 using block_dft::BlockSizes;
+using block_dft::guarded;
+using block_dft::HostGrid;
+using block_dft::sizes_of;
+using block_dft::sizes_text;
+using block_dft::together;
 using quadrille::c_calls::demand;
 using quadrille::c_calls::refuse;
 
 thread_local std::string last_message;
 
-template <class Call>
-quadrille_status guarded(const char* name, Call call) noexcept {
-  return quadrille::c_calls::guarded(last_message, name, call);
-}
-
 block_dft::Transpose transpose_of(char letter, const char* name) {
   if (letter == 'N' || letter == 'n') return block_dft::Transpose::no;
   if (letter == 'T' || letter == 't') return block_dft::Transpose::yes;
   refuse(std::string(name) + " = '" + letter + "': it must be N or T");
-}
-
-BlockSizes sizes_of(std::int32_t count, const std::int32_t* sizes, const char* name) {
-  if (count < 0) refuse(std::string(name) + ": the number of blocks must not be negative");
-  if (count > 0) demand(sizes, name);
-  return BlockSizes({sizes, sizes + count});
 }
 
 std::size_t numbers(const block_dft::BlockMatrix<double>& a, std::int32_t row, std::int32_t column) {
@@ -59,21 +54,83 @@ void check(const quadrille_block_report* report) {
          std::to_string(sizeof *report) + " in this version");
 }
 
+/// The grid of any of them; null where all are on this process alone.
+const HostGrid* home_of(std::initializer_list<const quadrille_block_matrix*> matrices) {
+  for (const quadrille_block_matrix* matrix : matrices) {
+    if (matrix != nullptr && matrix->home) return matrix->home.get();
+  }
+  return nullptr;
+}
+
 }  // namespace
 
+namespace quadrille::block_dft {
+
+quadrille_status guarded(const char* name, const std::function<void()>& call) noexcept {
+  return c_calls::guarded(last_message, name, call);
+}
+
+void together(const HostGrid* home, const std::string& call, const std::function<void()>& check) {
+  if (home == nullptr) return check();
+  c_calls::together(home->ranks.get(), *home->all, call,
+                    "the ranks of a grid must make the same calls in the same order, with the same arguments", check);
+}
+
+BlockSizes sizes_of(std::int32_t count, const std::int32_t* sizes, const char* name) {
+  if (count < 0) refuse(std::string(name) + ": the number of blocks must not be negative");
+  if (count > 0) demand(sizes, name);
+  return BlockSizes({sizes, sizes + count});
+}
+
+std::string sizes_text(std::int32_t count, const std::int32_t* sizes) {
+  if (count < 0 || sizes == nullptr) return fmt::format("{} blocks", count);
+  const std::string_view bytes(reinterpret_cast<const char*>(sizes), std::size_t(count) * sizeof *sizes);
+  return fmt::format("{} blocks of sizes with the hash {:016x}", count, std::hash<std::string_view>()(bytes));
+}
+
+}  // namespace quadrille::block_dft
+
 extern "C" {
+
+quadrille_status quadrille_block_matrix_create_on(const quadrille_block_grid* grid, int32_t block_rows,
+                                                  const int32_t* row_sizes, int32_t block_columns,
+                                                  const int32_t* column_sizes, int32_t symmetry,
+                                                  quadrille_block_matrix** matrix) {
+  return guarded("quadrille_block_matrix_create", [&] {
+    const auto home = grid == nullptr ? nullptr : grid->home;
+    const auto make = [&] {
+      demand(matrix, "matrix");
+      if (symmetry < QUADRILLE_BLOCK_GENERAL || symmetry > QUADRILLE_BLOCK_ANTISYMMETRIC) {
+        refuse("symmetry = " + std::to_string(symmetry) + ": it must be 0, 1 or 2");
+      }
+      const auto on = home == nullptr ? nullptr : home->grid;
+      return block_dft::BlockMatrix<double>(sizes_of(block_rows, row_sizes, "row_sizes").on(on),
+                                            sizes_of(block_columns, column_sizes, "column_sizes").on(on),
+                                            block_dft::Symmetry(symmetry));
+    };
+    together(home.get(),
+             fmt::format("quadrille_block_matrix_create_on with {}, {} and symmetry {}",
+                         sizes_text(block_rows, row_sizes), sizes_text(block_columns, column_sizes), symmetry),
+             [&] { make(); });
+    *matrix = new quadrille_block_matrix{home, make()};
+  });
+}
 
 quadrille_status quadrille_block_matrix_create(int32_t block_rows, const int32_t* row_sizes, int32_t block_columns,
                                                const int32_t* column_sizes, int32_t symmetry,
                                                quadrille_block_matrix** matrix) {
-  return guarded("quadrille_block_matrix_create", [&] {
+  return quadrille_block_matrix_create_on(nullptr, block_rows, row_sizes, block_columns, column_sizes, symmetry,
+                                          matrix);
+}
+
+quadrille_status quadrille_block_matrix_owner(const quadrille_block_matrix* matrix, int32_t row, int32_t column,
+                                              int32_t* rank) {
+  return guarded("quadrille_block_matrix_owner", [&] {
     demand(matrix, "matrix");
-    if (symmetry < QUADRILLE_BLOCK_GENERAL || symmetry > QUADRILLE_BLOCK_ANTISYMMETRIC) {
-      refuse("symmetry = " + std::to_string(symmetry) + ": it must be 0, 1 or 2");
-    }
-    *matrix = new quadrille_block_matrix{{sizes_of(block_rows, row_sizes, "row_sizes"),
-                                          sizes_of(block_columns, column_sizes, "column_sizes"),
-                                          block_dft::Symmetry(symmetry)}};
+    demand(rank, "rank");
+    (void)numbers(matrix->matrix, row, column);
+    const bool mirrored = matrix->matrix.symmetry() != block_dft::Symmetry::none && row > column;
+    *rank = mirrored ? matrix->matrix.owner(column, row) : matrix->matrix.owner(row, column);
   });
 }
 
@@ -131,13 +188,20 @@ quadrille_status quadrille_block_multiply(char trans_a, char trans_b, double alp
                                           const quadrille_block_matrix* b, double beta, quadrille_block_matrix* c,
                                           double eps, int32_t retain_sparsity, quadrille_block_report* report) {
   return guarded("quadrille_block_multiply", [&] {
-    demand(a, "a");
-    demand(b, "b");
-    demand(c, "c");
-    check(report);
-    fill(report,
-         block_dft::multiply(alpha, transpose_of(trans_a, "trans_a"), a->matrix, transpose_of(trans_b, "trans_b"),
-                             b->matrix, beta, c->matrix, {.eps = eps, .retain_sparsity = retain_sparsity != 0}));
+    block_dft::Transpose op_a{}, op_b{};
+    together(home_of({a, b, c}),
+             fmt::format("quadrille_block_multiply('{}', '{}', {}, {}, {}, {})", trans_a, trans_b, alpha, beta, eps,
+                         retain_sparsity),
+             [&] {
+               demand(a, "a");
+               demand(b, "b");
+               demand(c, "c");
+               check(report);
+               op_a = transpose_of(trans_a, "trans_a");
+               op_b = transpose_of(trans_b, "trans_b");
+             });
+    fill(report, block_dft::multiply(alpha, op_a, a->matrix, op_b, b->matrix, beta, c->matrix,
+                                     {.eps = eps, .retain_sparsity = retain_sparsity != 0}));
   });
 }
 
@@ -145,24 +209,30 @@ quadrille_status quadrille_block_density(const quadrille_block_matrix* h, const 
                                          const char* method, double electrons, double* mu, double eps,
                                          quadrille_block_matrix** p, double* energy, int32_t* converged) {
   return guarded("quadrille_block_density", [&] {
-    demand(h, "h");
-    demand(s, "s");
-    demand(method, "method");
-    demand(p, "p");
     block_dft::DensityOptions options;
-    options.method = block_dft::density_method_named(method);
     options.function.eps = eps;
-    if (electrons > 0) {
-      options.electrons = electrons;
-    } else {
-      demand(mu, "mu");
-      options.mu = *mu;
-    }
+    const auto read = [&] {
+      demand(h, "h");
+      demand(s, "s");
+      demand(method, "method");
+      demand(p, "p");
+      options.method = block_dft::density_method_named(method);
+      if (electrons > 0) {
+        options.electrons = electrons;
+      } else {
+        demand(mu, "mu");
+        options.mu = *mu;
+      }
+    };
+    together(home_of({h, s}),
+             fmt::format("quadrille_block_density with {}, {} electrons, mu = {}, eps = {}",
+                         method == nullptr ? "" : method, electrons, electrons > 0 || mu == nullptr ? 0 : *mu, eps),
+             read);
     block_dft::Density density = block_dft::density_matrix(h->matrix, s->matrix, options);
     if (mu != nullptr && density.mu) *mu = *density.mu;
     if (energy != nullptr) *energy = density.energy;
     if (converged != nullptr) *converged = density.converged;
-    *p = new quadrille_block_matrix{std::move(density.p)};
+    *p = new quadrille_block_matrix{h->home, std::move(density.p)};
   });
 }
 

@@ -1,5 +1,13 @@
 /* Block-sparse matrices of the module block_dft for C and for languages that can call C. Numbers are doubles; blocks
- * are stored row by row. Every call returns a status and throws no exception. */
+ * are stored row by row. Every call returns a status and throws no exception.
+ *
+ * Ranks. Matrices on a grid (quadrille_block_grid_create) are shared by the ranks of an MPI communicator, each of which
+ * has some of the blocks. All ranks make the calls that are marked "collective" in the same order with the same
+ * arguments, but for arrays of blocks and columns. One that fails on one rank fails on all, with
+ * QUADRILLE_FAILED_ELSEWHERE where nothing was wrong; so do calls that differ. Exceptions, in which the other ranks
+ * wait forever: on one rank all handles of the call are null, the call comes from a thread that may not use MPI, or
+ * memory runs out in the middle of the work. The host initialises and finalises MPI, and destroys matrices and grids
+ * before that. The library must be built with the same MPI. */
 #ifndef QUADRILLE_MODULES_BLOCK_DFT_C_API_H
 #define QUADRILLE_MODULES_BLOCK_DFT_C_API_H
 
@@ -23,11 +31,48 @@ typedef struct quadrille_block_matrix quadrille_block_matrix;
 
 #define QUADRILLE_BLOCK_CALL __attribute__((visibility("default"))) quadrille_status
 
+/* The ranks of a communicator as a grid of rows x columns; 0 x 0: the one that is nearest to a square. `communicator`:
+ * the address of an MPI_Comm, of which the library uses a copy; in Fortran its integer handle. Matrices keep what they
+ * need of a grid that is destroyed. Collective. */
+typedef struct quadrille_block_grid quadrille_block_grid;
+QUADRILLE_BLOCK_CALL quadrille_block_grid_create(const void* communicator, int32_t rows, int32_t columns,
+                                                 quadrille_block_grid** grid);
+QUADRILLE_BLOCK_CALL quadrille_block_grid_create_fortran(int communicator, int32_t rows, int32_t columns,
+                                                         quadrille_block_grid** grid);
+__attribute__((visibility("default"))) void quadrille_block_grid_destroy(quadrille_block_grid* grid);
+
 /* Creates a matrix of zeros, without blocks. The sizes are copied. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_create(int32_t block_rows, const int32_t* row_sizes, int32_t block_columns,
                                                    const int32_t* column_sizes, int32_t symmetry,
                                                    quadrille_block_matrix** matrix);
+/* The same on a grid; null: on this process alone. Collective. */
+QUADRILLE_BLOCK_CALL quadrille_block_matrix_create_on(const quadrille_block_grid* grid, int32_t block_rows,
+                                                      const int32_t* row_sizes, int32_t block_columns,
+                                                      const int32_t* column_sizes, int32_t symmetry,
+                                                      quadrille_block_matrix** matrix);
 __attribute__((visibility("default"))) void quadrille_block_matrix_destroy(quadrille_block_matrix* matrix);
+
+/* The rank that stores a block: on a grid only this one may reserve and put it, and only there it is got and exported.
+ */
+QUADRILLE_BLOCK_CALL quadrille_block_matrix_owner(const quadrille_block_matrix* matrix, int32_t row, int32_t column,
+                                                  int32_t* rank);
+
+/* A symmetric matrix of the columns that each rank has, in compressed form, as in ELSI's CSC. Column k of this rank's
+ * `count` ones has the elements starts[k] to starts[k + 1] of `rows` and `values`, in any order; columns, rows and
+ * elements count from `base`, 0 or 1. `columns` says which they are in the whole matrix; null: successive ones, rank
+ * after rank. All ranks together give each column once. Elements that differ from those of the transpose by more than
+ * 1e-8 of the largest are QUADRILLE_INVALID_INPUT, smaller differences are averaged. Collective. */
+QUADRILLE_BLOCK_CALL quadrille_block_matrix_from_columns(const quadrille_block_grid* grid, int32_t blocks,
+                                                         const int32_t* sizes, int32_t base, int64_t count,
+                                                         const int32_t* columns, const int64_t* starts,
+                                                         const int32_t* rows, const double* values,
+                                                         quadrille_block_matrix** matrix);
+/* Columns of a symmetric matrix in the same form, by rows, without zeros: writes starts[0 .. count], and if `rows` and
+ * `values` are not null, the elements, for which there is room for `capacity` of them. A column goes to one rank, or to
+ * none. Collective; all ranks give `rows` and `values`, or none does. */
+QUADRILLE_BLOCK_CALL quadrille_block_matrix_to_columns(const quadrille_block_matrix* matrix, int32_t base,
+                                                       int64_t count, const int32_t* columns, int64_t* starts,
+                                                       int64_t capacity, int32_t* rows, double* values);
 
 /* Adds zero blocks at places [count][row, column] that have none yet: call it once for many blocks, before put. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_reserve(quadrille_block_matrix* matrix, int64_t count,
@@ -38,8 +83,8 @@ QUADRILLE_BLOCK_CALL quadrille_block_matrix_put(quadrille_block_matrix* matrix, 
 /* Copies a block into `block`, or zeros if it is not stored; `found` (may be null) says whether it is. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_get(const quadrille_block_matrix* matrix, int32_t row, int32_t column,
                                                 double* block, int32_t* found);
-/* The counts of stored blocks and numbers, and the places and numbers of the blocks, row by row; if the arrays are
- * null, only the counts are set. */
+/* The counts of blocks and numbers that are stored here, and the places and numbers of the blocks, row by row; if the
+ * arrays are null, only the counts are set. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_export(const quadrille_block_matrix* matrix, int64_t* blocks,
                                                    int64_t* numbers, int32_t* places, double* data);
 
@@ -52,14 +97,14 @@ typedef struct quadrille_block_report {
 } quadrille_block_report;
 
 /* C = alpha op(A) op(B) + beta C. trans: 'N' or 'T'. Products and blocks of C with norms below eps are left out;
- * `report` may be null. C may be A or B. */
+ * `report` may be null. C may be A or B. Collective. */
 QUADRILLE_BLOCK_CALL quadrille_block_multiply(char trans_a, char trans_b, double alpha, const quadrille_block_matrix* a,
                                               const quadrille_block_matrix* b, double beta, quadrille_block_matrix* c,
                                               double eps, int32_t retain_sparsity, quadrille_block_report* report);
 
 /* Creates the density matrix P of symmetric H and S. method: "sign", "trs4" or "dense". If `electrons` (tr(P S)) is
  * above 0, it is used and `mu` is set to the value found; otherwise `mu` is used. `energy` (tr(P H)) and `converged`
- * may be null. */
+ * may be null. Collective. */
 QUADRILLE_BLOCK_CALL quadrille_block_density(const quadrille_block_matrix* h, const quadrille_block_matrix* s,
                                              const char* method, double electrons, double* mu, double eps,
                                              quadrille_block_matrix** p, double* energy, int32_t* converged);

@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import numpy as np  # noqa: E402
 
+import block_dft_tests  # noqa: E402
 import harness  # noqa: E402
 import lime_files  # noqa: E402
 from harness import ProgramTest  # noqa: E402
@@ -199,8 +200,8 @@ class RankTest(ProgramTest):
         if not MPIEXEC:
             self.skipTest("this Quadrille is built without MPI")
 
-    def on_ranks(self, *command, silent=True):
-        process = subprocess.run([MPIEXEC, "--oversubscribe", "-n", "2", *command], cwd=self.folder, text=True,
+    def on_ranks(self, *command, silent=True, ranks=2):
+        process = subprocess.run([MPIEXEC, "--oversubscribe", "-n", str(ranks), *command], cwd=self.folder, text=True,
                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False,
                                  env={**os.environ, "LSAN_OPTIONS":
                                       f"suppressions={LEAKS_OF_MPI}:print_suppressions=0:leak_check_at_exit=0"})
@@ -218,6 +219,12 @@ class RankSafety(RankTest):
         calls, wrong = re.fullmatch(r"(\d+) calls, (\d+) wrong", line).groups()
         self.assertEqual(wrong, "0")
         self.assertGreater(int(calls), 45)
+
+    def test_a_mistake_with_blocks_on_one_rank_ends_the_call_on_all(self):
+        line, = self.on_ranks(built("blocks_failing_on_ranks"))
+        calls, wrong = re.fullmatch(r"(\d+) calls, (\d+) wrong", line).groups()
+        self.assertEqual(wrong, "0")
+        self.assertGreater(int(calls), 30)
 
 
 class Ranks(RankTest):
@@ -272,6 +279,46 @@ class Ranks(RankTest):
             self.assertEqual(of_host["correlators"], results["correlators"])
             self.assertEqual([solve["residual"] for solve in of_host["solves"]],
                              [solve["residual"] for solve in results["solves"]])
+
+    def write_insulator(self):
+        system = block_dft_tests.Insulator(np.random.default_rng(harness.SEED))
+        for name, matrix in (("h.csc", system.h), ("s.csc", system.s)):
+            block_dft_tests.write_elsi(self.path(name), matrix)
+        with open(self.path("sizes"), "w") as stream:
+            stream.write(" ".join(str(size) for size in system.sizes))
+        return system
+
+    def test_density_matrices_have_the_bits_of_the_job_on_as_many_ranks(self):
+        system = self.write_insulator()
+        electrons = str(system.electrons)
+        for ranks, method in ((1, "trs4"), (2, "trs4"), (2, "sign"), (2, "dense"), (3, "trs4")):
+            task = {"task": "density_matrix", "hamiltonian": "h.csc", "overlap": "s.csc", "blocks": "sizes",
+                    "density": "p.csc", "electrons": system.electrons, "method": method, "eps": 1e-7}
+            out = self.path(f"out_{ranks}_{method}")
+            self.on_ranks(*harness.command("run", self.write_job({"run": [task]}), "--out", out, "--threads", "1",
+                                           "--backend", "cpu"), silent=False, ranks=ranks)
+            with open(os.path.join(out, "results.json")) as stream:
+                job = json.load(stream)["density_matrix"]
+            with open(os.path.join(out, "p.csc"), "rb") as stream:
+                wanted = stream.read()
+            files = self.path("h.csc"), self.path("s.csc"), self.path("sizes")
+            for cycle in ("0", "3"):
+                with self.subTest(ranks=ranks, method=method, cycle=cycle):
+                    line, = self.on_ranks(built("blocks_on_ranks_c"), *files, method, electrons, "1e-7", cycle,
+                                          self.path("p_host.csc"), ranks=ranks)
+                    energy, mu, within, converged = line.split()
+                    self.assertEqual(float(energy), job["energy"])
+                    self.assertEqual(float(mu), job["mu"] or 0)
+                    self.assertAlmostEqual(float(within), job["electrons"], delta=1e-9)
+                    self.assertEqual(converged, "1")
+                    with open(self.path("p_host.csc"), "rb") as stream:
+                        self.assertEqual(stream.read(), wanted)
+            if method == "trs4" and os.path.exists(built("blocks_on_ranks_fortran")):
+                with self.subTest(ranks=ranks, host="blocks_on_ranks_fortran"):
+                    line, = self.on_ranks(built("blocks_on_ranks_fortran"), *files, electrons, "1e-7", ranks=ranks)
+                    energy, within = map(float, line.split())
+                    self.assertEqual(energy, job["energy"])
+                    self.assertAlmostEqual(within, job["electrons"], delta=1e-9)
 
     def test_threads_with_contexts_of_their_own(self):
         said, = self.on_ranks(built("threads_on_ranks_cpp"), "funneled")

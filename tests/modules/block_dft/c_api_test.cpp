@@ -84,6 +84,44 @@ TEST(BlockCApi, DensityMatricesAreThoseOfTheLibrary) {
   }
 }
 
+TEST(BlockCApi, ColumnsThereAndBack) {
+  const BlockSizes sizes = some_sizes(7);
+  const BlockMatrix<double> a = random_blocks<double>(sizes, sizes, Symmetry::symmetric, 0.5, next_seed());
+  const Handle given = handle_of(a);
+  const std::int64_t n = sizes.total();
+  for (const std::int32_t base : {0, 1}) {
+    std::vector<std::int32_t> order(static_cast<std::size_t>(n));  // backwards
+    for (std::size_t k = 0; k < order.size(); ++k) order[k] = std::int32_t(n - 1) - std::int32_t(k) + base;
+    std::vector<std::int64_t> starts(order.size() + 1);
+    ASSERT_EQ(quadrille_block_matrix_to_columns(given.get(), base, n, order.data(), starts.data(), 0, nullptr, nullptr),
+              QUADRILLE_DONE)
+        << quadrille_block_message();
+    const std::int64_t elements = starts.back() - base;
+    std::vector<std::int32_t> rows(static_cast<std::size_t>(elements));
+    std::vector<double> values(rows.size());
+    EXPECT_EQ(quadrille_block_matrix_to_columns(given.get(), base, n, order.data(), starts.data(), elements - 1,
+                                                rows.data(), values.data()),
+              QUADRILLE_INVALID_INPUT);
+    ASSERT_EQ(quadrille_block_matrix_to_columns(given.get(), base, n, order.data(), starts.data(), elements,
+                                                rows.data(), values.data()),
+              QUADRILLE_DONE);
+    quadrille_block_matrix* made = nullptr;
+    ASSERT_EQ(quadrille_block_matrix_from_columns(nullptr, sizes.count(), sizes.sizes().data(), base, n, order.data(),
+                                                  starts.data(), rows.data(), values.data(), &made),
+              QUADRILLE_DONE)
+        << quadrille_block_message();
+    const Handle back(made, quadrille_block_matrix_destroy);
+    for (std::int32_t i = 0; i < sizes.count(); ++i) {
+      for (std::int32_t j = 0; j < sizes.count(); ++j) {
+        std::vector<double> block(a.numbers(i, j)), expected = a.get(i, j);
+        expected.resize(block.size());
+        EXPECT_EQ(quadrille_block_matrix_get(made, i, j, block.data(), nullptr), QUADRILLE_DONE);
+        EXPECT_EQ(block, expected);
+      }
+    }
+  }
+}
+
 TEST(BlockCApi, ErrorsAreStatusCodesWithMessages) {
   const std::int32_t sizes[] = {2, 3}, bad[] = {2, 0};
   quadrille_block_matrix* a = nullptr;

@@ -1,0 +1,44 @@
+// What stands behind the handles of c_api.h.
+#pragma once
+
+#include "core/comm/ranks.h"
+#include "modules/block_dft/block_matrix.h"
+#include "modules/block_dft/c_api.h"
+#include "modules/c_calls.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace quadrille::block_dft {
+
+/// The ranks of a host.
+struct HostGrid {
+  std::unique_ptr<Ranks> ranks;
+  std::shared_ptr<const Communicator> all;
+  std::shared_ptr<const MatrixGrid> grid;  ///< null for one rank
+};
+
+/// Runs a C call and keeps the message of one that fails.
+quadrille_status guarded(const char* name, const std::function<void()>& call) noexcept;
+
+/// Runs `check` on all ranks of a grid, or on this process alone for null, before a collective call goes on: its text
+/// is `call` on all of them.
+void together(const HostGrid* home, const std::string& call, const std::function<void()>& check);
+
+/// Throws unless these can be the sizes of blocks.
+BlockSizes sizes_of(std::int32_t count, const std::int32_t* sizes, const char* name);
+
+/// Of sizes, for the text of a call.
+std::string sizes_text(std::int32_t count, const std::int32_t* sizes);
+
+}  // namespace quadrille::block_dft
+
+struct quadrille_block_grid {
+  std::shared_ptr<const quadrille::block_dft::HostGrid> home;
+};
+
+struct quadrille_block_matrix {
+  std::shared_ptr<const quadrille::block_dft::HostGrid> home;  // first: it ends last; null: one process
+  quadrille::block_dft::BlockMatrix<double> matrix;
+};
