@@ -30,10 +30,15 @@ struct DeviceMatrix::Data {
   MatrixView view() const { return {first.get(), column.get(), at.get(), numbers_there.get(), rows.count(), blocks}; }
 };
 
+/// A few bytes of the device, written by a kernel: a copy would wait for large ones that are on their way to the host.
+void read_bytes(const void* there, void* here, int count);
+
 /// The last element of an array, on the host; waits for it.
 template <class T>
 T last_of(const DeviceArray<T>& array) {
-  return cuda::fetched(array.get() + array.count() - 1, 1).front();
+  T last;
+  read_bytes(array.get() + array.count() - 1, &last, int(sizeof(T)));
+  return last;
 }
 
 /// Zeros.
@@ -61,6 +66,11 @@ struct SingleLimits {
   DeviceArray<double> below, rounding;
 };
 SingleLimits single_limits(const DeviceArray<std::int32_t>& elements, const DeviceArray<double>& skip_below);
+
+/// Takes out the blocks that do not stay: stays[slot] is 1 or 0, numbers[slot] what stays of a block's numbers; the
+/// last element of both is 0, and both are overwritten. Gives how many went.
+std::int64_t keep_marked(DeviceMatrix::Data& matrix, DeviceArray<std::int64_t>& stays,
+                         DeviceArray<std::int64_t>& numbers);
 
 /// Diagonal blocks become (D +- D^T) / 2.
 void symmetrise_on_device(DeviceMatrix::Data& matrix);

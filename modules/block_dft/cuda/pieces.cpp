@@ -55,10 +55,14 @@ Pieces pieces_of(const BlockSizes& sizes, const std::vector<std::int32_t>& block
   return out;
 }
 
+Pieces pieces_of(const BlockSizes& sizes, BlockRange blocks, std::int32_t most) {
+  std::vector<std::int32_t> numbers(std::size_t(blocks.count()));
+  std::iota(numbers.begin(), numbers.end(), blocks.begin);
+  return pieces_of(sizes, numbers, most);
+}
+
 Pieces pieces_of(const BlockSizes& sizes, std::int32_t most) {
-  std::vector<std::int32_t> all(std::size_t(sizes.count()));
-  std::iota(all.begin(), all.end(), 0);
-  return pieces_of(sizes, all, most);
+  return pieces_of(sizes, BlockRange{0, sizes.count()}, most);
 }
 
 std::int32_t unit_for(const BlockSizes& rows, const BlockSizes& columns) {
