@@ -54,16 +54,17 @@ class Orthogonal {
  public:
   Orthogonal(const M& h, const M& inverse_root, const DensityOptions& options, Density<M>& out)
       : z_(inverse_root), options_(options), out_(out), orbitals_(double(h.rows().total())) {
-    h_ = transformed(h, transform_);
+    const M left = filtered_product(z_, h, Symmetry::none, options_.function, transform_);
+    h_ = symmetric_product(left, z_, options_.function, transform_);
     // What filters left out may have moved a level.
     spectrum_ = gershgorin(h_);
   }
 
   void at(double mu) {
-    const M x = occupied_at(mu);
+    M x = occupied_at(mu);
     const double electrons = out_.steps.back().electrons;
     if (electrons < 0.5 || electrons > orbitals_ - 0.5) refuse_mu(mu, electrons > 0.5, std::int64_t(orbitals_));
-    finish(x, mu);
+    finish(std::move(x), mu);
   }
 
   /// Looks at `guess` first.
@@ -73,9 +74,9 @@ class Orthogonal {
     for (int step = 0; step < options_.max_bisections; ++step) {
       const double mu = step == 0 && guess ? *guess : (range.low + range.high) / 2;
       if (mu <= range.low || mu >= range.high) break;
-      const M x = occupied_at(mu);
+      M x = occupied_at(mu);
       const double found = out_.steps.back().electrons;
-      if (std::abs(found - electrons) < 0.5) return finish(x, mu);
+      if (std::abs(found - electrons) < 0.5) return finish(std::move(x), mu);
       (found < electrons ? range.low : range.high) = mu;
       (found < electrons ? below : above) = found;
     }
@@ -98,16 +99,10 @@ class Orthogonal {
     while (report.iterations < function.max_iterations && !report.converged)
       purify_once(x, electrons, function, report);
     out_.steps.push_back({"trs4", 0, trace(x), report, now() - began});
-    finish(x, std::nullopt);
+    finish(std::move(x), std::nullopt);
   }
 
  private:
-  /// Z A Z.
-  M transformed(const M& a, FunctionReport& report) const {
-    const M left = filtered_product(z_, a, Symmetry::none, options_.function, report);
-    return symmetric_product(left, z_, options_.function, report);
-  }
-
   /// (I - sign(H - mu I)) / 2.
   M occupied_at(double mu) {
     const double began = now();
@@ -147,11 +142,13 @@ class Orthogonal {
     }
   }
 
-  void finish(const M& x, std::optional<double> mu) {
+  void finish(M x, std::optional<double> mu) {
     DensityStep& last = out_.steps.back();
     out_.converged = last.report.converged;
     out_.mu = mu;
-    out_.p = transformed(x, last.report);
+    const M left = filtered_product(z_, x, Symmetry::none, options_.function, last.report);
+    x = M();
+    out_.p = symmetric_product(left, z_, options_.function, last.report);
     add_costs(transform_, last.report);
   }
 
@@ -248,14 +245,15 @@ void mcweeny(M& p, const M& s, const FunctionOptions& options, FunctionReport& r
 template <class M>
 DensityCheck check_density(const M& p, const M& h, const M& s, double eps) {
   const MultiplyOptions options{.eps = eps};
-  M ps(p.rows(), p.columns()), psps = ps, sph = ps;
+  const M none(p.rows(), p.columns());
+  M ps = none, half(p.rows(), p.columns(), Symmetry::antisymmetric);
   multiply(1.0, Transpose::no, p, Transpose::no, s, 0.0, ps, options);
-  multiply(1.0, Transpose::no, ps, Transpose::no, ps, 0.0, psps, options);
-  multiply(1.0, Transpose::yes, ps, Transpose::no, h, 0.0, sph, options);
-  add(1.0, psps, -1.0, ps);
-  const double size = frobenius_norm(sph);
-  add(1.0, sph, -1.0, transposed(sph));
-  return {frobenius_norm(psps) / frobenius_norm(ps), frobenius_norm(sph) / size};
+  const double off = norm_of_product(1.0, Transpose::no, ps, Transpose::no, ps, -1.0, ps, options);
+  const double size = norm_of_product(1.0, Transpose::yes, ps, Transpose::no, h, 0.0, none, options);
+  // S P H - H P S is antisymmetric, so that its upper half is enough.
+  multiply(1.0, Transpose::yes, ps, Transpose::no, h, 0.0, half, options);
+  const double commutator = norm_of_product(-1.0, Transpose::no, h, Transpose::no, ps, 1.0, half, options);
+  return {off / frobenius_norm(ps), commutator / size};
 }
 
 #define QUADRILLE_DENSITY(M)                                                     \

@@ -45,6 +45,39 @@ class QUADRILLE_API DeviceMatrix {
   std::unique_ptr<Data> data_;
 };
 
+/// A BlockMatrix<double> in pinned memory of the host, which a GPU reads and writes by itself while it multiplies: for
+/// matrices that its own memory does not hold, or that stay on the host. To pin memory takes longer than to fill it:
+/// keep these matrices, and as C one that has been C before.
+class QUADRILLE_API PinnedMatrix {
+ public:
+  struct Data;
+
+  PinnedMatrix();
+  /// A copy. Errors: NotEnoughMemory; ErrorCode::unsupported for a matrix on a grid.
+  explicit PinnedMatrix(const BlockMatrix<double>& matrix);
+  /// A matrix of zeros, without blocks. Errors as of BlockMatrix.
+  PinnedMatrix(const BlockSizes& rows, const BlockSizes& columns, Symmetry symmetry = Symmetry::none);
+  ~PinnedMatrix();
+  PinnedMatrix(PinnedMatrix&&) noexcept;
+  PinnedMatrix& operator=(PinnedMatrix&&) noexcept;
+
+  BlockMatrix<double> copy() const;
+  const BlockSizes& rows() const;
+  const BlockSizes& columns() const;
+  Symmetry symmetry() const;
+  std::int64_t block_count() const;
+  std::int64_t stored() const;  ///< numbers
+  double occupation() const;    ///< their share of those that could be
+  /// Of numbers and index.
+  std::int64_t bytes() const;
+
+  Data& data() { return *data_; }
+  const Data& data() const { return *data_; }
+
+ private:
+  std::unique_ptr<Data> data_;
+};
+
 /// multiply() of multiply.h: the same places, filter, bounds and report. Sums of a block of C run in
 /// ascending k in an order that is fixed by the sizes of the blocks, so that repeated calls give the same bits; these
 /// are not those of the CPU. Where it is faster (and with Driver::automatic) cuBLAS multiplies the whole matrices, and
@@ -53,11 +86,29 @@ class QUADRILLE_API DeviceMatrix {
 /// In mixed precision products that may be rounded are done with A and B in TF32 (10 bits behind the leading one) and
 /// sums in single precision.
 ///
-/// Errors: those of multiply(); ErrorCode::unsupported for a device below compute capability 9.0, and for memory that
-/// does not suffice: A and B are there twice while the product runs, two and a half times in mixed precision.
+/// What a product needs beside A, B and the filtered C - A and B packed, the list of steps, blocks of C before the
+/// filter - is there for some rows of C at a time, and for some columns where B is large: in as few parts as the free
+/// memory, or options.panel_bytes, allows. The bits are those of one part; whole matrices are multiplied in one only.
+///
+/// Errors: those of multiply(); ErrorCode::unsupported for a device below compute capability 9.0; NotEnoughMemory, with
+/// what is needed, where one row or column of blocks is too much.
 QUADRILLE_API MultiplyReport multiply(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose op_b,
                                       const DeviceMatrix& b, double beta, DeviceMatrix& c,
                                       const MultiplyOptions& options = {});
+/// The same of matrices in pinned memory: panels of rows of A, and of columns of B, are sent while others are
+/// multiplied, and rows of C are fetched while the next are multiplied. B is on the GPU as a whole, packed; of A and C
+/// there are a few panels. (A is there as a whole where it is transposed or stored by a half, and so is a C that is
+/// added to.) The bits are those of matrices in the device's memory, by blocks.
+///
+/// Errors: as above, and NotEnoughMemory of the host for C.
+QUADRILLE_API MultiplyReport multiply(double alpha, Transpose op_a, const PinnedMatrix& a, Transpose op_b,
+                                      const PinnedMatrix& b, double beta, PinnedMatrix& c,
+                                      const MultiplyOptions& options = {});
+
+/// norm_of_product() of multiply.h; the sum is never there as a whole.
+QUADRILLE_API double norm_of_product(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose op_b,
+                                     const DeviceMatrix& b, double beta, const DeviceMatrix& c,
+                                     const MultiplyOptions& options = {});
 
 // As in block_algebra.h; a repeated call gives the same bits, which are not those of the CPU.
 QUADRILLE_API void scale(DeviceMatrix& a, double alpha);
@@ -82,6 +133,12 @@ struct DeviceMemoryRates {
   double device = 0, cache = 0;
 };
 QUADRILLE_API DeviceMemoryRates device_memory_rates();
+
+/// Bytes per second from pinned memory of the host to the device's and back, each alone; measured.
+struct DeviceLinkRates {
+  double up = 0, down = 0;
+};
+QUADRILLE_API DeviceLinkRates device_link_rates();
 
 /// By cuSOLVER (dsygvd). Errors: further, ErrorCode::unsupported where its library is not found.
 QUADRILLE_API DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatrix& s,

@@ -31,8 +31,33 @@ std::int64_t DeviceMatrix::stored() const { refuse(); }
 double DeviceMatrix::occupation() const { refuse(); }
 std::int64_t DeviceMatrix::bytes() const { refuse(); }
 
+struct PinnedMatrix::Data {};
+
+PinnedMatrix::PinnedMatrix() { refuse(); }
+PinnedMatrix::PinnedMatrix(const BlockMatrix<double>&) { refuse(); }
+PinnedMatrix::PinnedMatrix(const BlockSizes&, const BlockSizes&, Symmetry) { refuse(); }
+PinnedMatrix::~PinnedMatrix() = default;
+PinnedMatrix::PinnedMatrix(PinnedMatrix&&) noexcept = default;
+PinnedMatrix& PinnedMatrix::operator=(PinnedMatrix&&) noexcept = default;
+BlockMatrix<double> PinnedMatrix::copy() const { refuse(); }
+const BlockSizes& PinnedMatrix::rows() const { refuse(); }
+const BlockSizes& PinnedMatrix::columns() const { refuse(); }
+Symmetry PinnedMatrix::symmetry() const { refuse(); }
+std::int64_t PinnedMatrix::block_count() const { refuse(); }
+std::int64_t PinnedMatrix::stored() const { refuse(); }
+double PinnedMatrix::occupation() const { refuse(); }
+std::int64_t PinnedMatrix::bytes() const { refuse(); }
+
+MultiplyReport multiply(double, Transpose, const PinnedMatrix&, Transpose, const PinnedMatrix&, double, PinnedMatrix&,
+                        const MultiplyOptions&) {
+  refuse();
+}
 MultiplyReport multiply(double, Transpose, const DeviceMatrix&, Transpose, const DeviceMatrix&, double, DeviceMatrix&,
                         const MultiplyOptions&) {
+  refuse();
+}
+double norm_of_product(double, Transpose, const DeviceMatrix&, Transpose, const DeviceMatrix&, double,
+                       const DeviceMatrix&, const MultiplyOptions&) {
   refuse();
 }
 void scale(DeviceMatrix&, double) { refuse(); }
@@ -51,6 +76,7 @@ double row_sum_norm(const DeviceMatrix&) { refuse(); }
 Filtered filter(DeviceMatrix&, double) { refuse(); }
 void require_finite(const DeviceMatrix&, const std::string&) { refuse(); }
 DeviceMemoryRates device_memory_rates() { refuse(); }
+DeviceLinkRates device_link_rates() { refuse(); }
 DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix&, const DeviceMatrix&, const CountOccupied&) { refuse(); }
 
 }  // namespace quadrille::block_dft

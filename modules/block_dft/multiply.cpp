@@ -280,9 +280,20 @@ MultiplyReport multiply(T alpha, Transpose op_a, const BlockMatrix<T>& a, Transp
   return report;
 }
 
+template <class T>
+double norm_of_product(T alpha, Transpose op_a, const BlockMatrix<T>& a, Transpose op_b, const BlockMatrix<T>& b,
+                       T beta, const BlockMatrix<T>& c, const MultiplyOptions& options) {
+  BlockMatrix<T> sum = c;
+  multiply(alpha, op_a, a, op_b, b, beta, sum, options);
+  return frobenius_norm(sum);
+}
+
 template MultiplyReport multiply(double, Transpose, const BlockMatrix<double>&, Transpose, const BlockMatrix<double>&,
                                  double, BlockMatrix<double>&, const MultiplyOptions&);
 template MultiplyReport multiply(float, Transpose, const BlockMatrix<float>&, Transpose, const BlockMatrix<float>&,
                                  float, BlockMatrix<float>&, const MultiplyOptions&);
+
+template double norm_of_product(double, Transpose, const BlockMatrix<double>&, Transpose, const BlockMatrix<double>&,
+                                double, const BlockMatrix<double>&, const MultiplyOptions&);
 
 }  // namespace quadrille::block_dft

@@ -21,7 +21,9 @@ struct MultiplyOptions {
   bool mixed = false;
   Driver driver = Driver::automatic;
   double cache_bytes = 512 << 10;  ///< of A, B and C at the end of multrec
-  double panel_bytes = 0;          ///< of ranks: for panels of other ranks; 0: what half of the free memory allows
+  /// Of ranks: for panels of other ranks; 0: what half of the free memory allows. On a GPU: for all that a part of the
+  /// product needs (device.h); 0: what is free.
+  double panel_bytes = 0;
 };
 
 /// What a product did, on a grid all ranks together; seconds are this rank's.
@@ -38,6 +40,8 @@ struct MultiplyReport {
   bool dense = false;  ///< by OpenBLAS on whole matrices, as that was cheaper: at the places of C nothing was skipped
   double index_seconds = 0, product_seconds = 0, seconds = 0;  ///< finding C's places; products alone; all
   double exchange_seconds = 0;                                 ///< making and awaiting panels of ranks
+  std::int64_t parts = 0;                                      ///< of C, on a GPU: device.h
+  double bytes_sent = 0, bytes_received = 0;                   ///< of matrices in pinned memory: to and from the GPU
 };
 
 /// C = alpha op(A) op(B) + beta C; C's old blocks count with beta and retain_sparsity only. A and B may be the same
@@ -56,5 +60,10 @@ struct MultiplyReport {
 template <class T>
 MultiplyReport multiply(T alpha, Transpose op_a, const BlockMatrix<T>& a, Transpose op_b, const BlockMatrix<T>& b,
                         T beta, BlockMatrix<T>& c, const MultiplyOptions& options = {});
+
+/// |alpha op(A) op(B) + beta C|, Frobenius, of the sum that multiply() would give.
+template <class T>
+double norm_of_product(T alpha, Transpose op_a, const BlockMatrix<T>& a, Transpose op_b, const BlockMatrix<T>& b,
+                       T beta, const BlockMatrix<T>& c, const MultiplyOptions& options = {});
 
 }  // namespace quadrille::block_dft

@@ -111,23 +111,19 @@ std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options
   return rows;
 }
 
-/// The first call, which takes the memory that later ones find in the pool, is not timed.
-std::vector<StudyRow> measure_on_gpu(const StudyProblem& p, const StudyOptions& options,
-                                     const std::function<void(int, int)>& progress) {
-  const Product<double> product(p);
+/// One row, with `mixed` two.
+std::vector<StudyRow> rows_on_gpu(const StudyOptions& options) {
   std::vector<StudyRow> rows(options.mixed ? 2 : 1);
   if (options.mixed) rows[1].mixed = true;
-  const Transpose op_a = p.transpose ? Transpose::yes : Transpose::no;
-  const double began = now();
-  const DeviceMatrix a(product.a), b(p.symmetric ? product.a : product.b);
-  const double transfer_seconds = now() - began;
-  const auto run = [&](DeviceMatrix& c, const MultiplyOptions& how) {
-    c = DeviceMatrix(product.before);
-    return multiply(1, op_a, a, Transpose::no, b, p.accumulate ? 1 : 0, c, how);
-  };
+  return rows;
+}
+
+/// What rows are made of: products of M, a matrix in the device's memory or in pinned memory of the host. `run(c, how)`
+/// computes one, `error(c)` says how far it is from the exact one.
+template <class M, class Run, class Error>
+void measure_rows(const StudyProblem& p, const StudyOptions& options, double factor_bytes_there, M& c, Run run,
+                  Error error, const std::function<void(int, int)>& progress, std::vector<StudyRow>& rows) {
   std::vector<std::vector<double>> seconds(rows.size());
-  DeviceMatrix c, exact;
-  run(options.check ? exact : c, {});
   const int calls = options.repeats * int(rows.size());
   int done = 0;
   take_turns(options.repeats, rows.size(), [&](std::size_t which) {
@@ -136,21 +132,72 @@ std::vector<StudyRow> measure_on_gpu(const StudyProblem& p, const StudyOptions& 
     const MultiplyReport report = run(c, {.eps = p.eps, .mixed = row.mixed});
     seconds[which].push_back(slowest(p, report.seconds));
     if (row.report.seconds == 0 || report.seconds < row.report.seconds) row.report = report;
-    row.bytes = of_all_ranks(p, double(a.bytes() + b.bytes() + c.bytes()));
+    row.bytes = of_all_ranks(p, factor_bytes_there + double(c.bytes()));
     row.c_occupation = c.occupation();
-    if (options.check && !row.error) {
-      add(1, c, -1, exact);
-      row.error = frobenius_norm(c);
-    }
+    if (options.check && !row.error) row.error = error(c);
     progress(++done, calls);
   });
-  const double a_occupation = product.a.occupation();
   for (std::size_t which = 0; which < rows.size(); ++which) {
     rows[which].seconds = median(seconds[which]);
-    rows[which].transfer_seconds = transfer_seconds;
-    rows[which].a_occupation = a_occupation;
     rows[which].product_bytes = factor_bytes<double>(rows[which].report, p);
   }
+}
+
+double distance_between(DeviceMatrix c, const DeviceMatrix& exact) {
+  add(1, c, -1, exact);
+  return frobenius_norm(c);
+}
+
+/// The first call, which takes the memory that later ones find in the pool, is not timed.
+std::vector<StudyRow> measure_on_gpu(const StudyProblem& p, const StudyOptions& options, const Product<double>& product,
+                                     const std::function<void(int, int)>& progress) {
+  std::vector<StudyRow> rows = rows_on_gpu(options);
+  const Transpose op_a = p.transpose ? Transpose::yes : Transpose::no;
+  const double began = now();
+  const DeviceMatrix a(product.a), b(p.symmetric ? product.a : product.b);
+  const double transfer_seconds = now() - began;
+  const auto run = [&](DeviceMatrix& c, const MultiplyOptions& how) {
+    c = DeviceMatrix(product.before);
+    return multiply(1, op_a, a, Transpose::no, b, p.accumulate ? 1 : 0, c, how);
+  };
+  DeviceMatrix c, exact;
+  run(options.check ? exact : c, {});
+  measure_rows(
+      p, options, double(a.bytes() + b.bytes()), c, run,
+      [&](const DeviceMatrix& found) { return distance_between(found, exact); }, progress, rows);
+  const double a_occupation = product.a.occupation();
+  for (StudyRow& row : rows) {
+    row.transfer_seconds = transfer_seconds;
+    row.a_occupation = a_occupation;
+  }
+  return rows;
+}
+
+/// The same from pinned memory, after it has been measured without.
+std::vector<StudyRow> measure_pinned(const StudyProblem& p, const StudyOptions& options, const Product<double>& product,
+                                     const std::function<void(int, int)>& progress) {
+  const int half = options.repeats * (options.mixed ? 2 : 1);
+  StudyOptions alone = options;
+  alone.check = false;
+  std::vector<StudyRow> rows = measure_on_gpu(p, alone, product, [&](int done, int) { progress(done, 2 * half); });
+  const Transpose op_a = p.transpose ? Transpose::yes : Transpose::no;
+  const PinnedMatrix a(product.a), b(p.symmetric ? product.a : product.b);
+  const auto run = [&](PinnedMatrix& c, const MultiplyOptions& how) {
+    if (p.accumulate) c = PinnedMatrix(product.before);
+    return multiply(1, op_a, a, Transpose::no, b, p.accumulate ? 1 : 0, c, how);
+  };
+  PinnedMatrix c(p.m, p.n, p.symmetric ? Symmetry::symmetric : Symmetry::none);
+  run(c, {});
+  DeviceMatrix exact;
+  if (options.check) exact = DeviceMatrix(c.copy());
+  for (StudyRow& row : rows) {
+    row.device_seconds = row.seconds;
+    row.report = {};
+  }
+  measure_rows(
+      p, options, double(a.bytes() + b.bytes()), c, run,
+      [&](const PinnedMatrix& found) { return distance_between(DeviceMatrix(found.copy()), exact); },
+      [&](int done, int) { progress(half + done, 2 * half); }, rows);
   return rows;
 }
 
@@ -158,7 +205,11 @@ std::vector<StudyRow> measure_on_gpu(const StudyProblem& p, const StudyOptions& 
 
 std::vector<StudyRow> measure_products(const StudyProblem& problem, const StudyOptions& options,
                                        const std::function<void(int, int)>& progress) {
-  if (options.on_gpu) return measure_on_gpu(problem, options, progress);
+  if (options.on_gpu) {
+    const Product<double> product(problem);
+    return options.pinned ? measure_pinned(problem, options, product, progress)
+                          : measure_on_gpu(problem, options, product, progress);
+  }
   return problem.single ? measure<float>(problem, options, progress) : measure<double>(problem, options, progress);
 }
 

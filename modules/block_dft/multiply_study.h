@@ -29,6 +29,7 @@ struct StudyOptions {
   bool check = false;   ///< compare with the product that leaves nothing out
   bool dense = false;   ///< and with the time of the dense product by OpenBLAS
   bool on_gpu = false;  ///< from the device's memory to the device's memory; drivers and dense do not count
+  bool pinned = false;  ///< on a GPU from and to pinned memory of the host
 };
 
 struct StudyRow {
@@ -39,6 +40,7 @@ struct StudyRow {
   double a_occupation = 0, c_occupation = 0;
   double bytes = 0;                       ///< of A, B and C
   double transfer_seconds = 0;            ///< sending A and B to a GPU
+  double device_seconds = 0;              ///< median; of a pinned product, if A, B and C were in the device's memory
   double product_bytes = 0;               ///< of the factors of all products: what caches must give
   std::optional<double> error{};          ///< |C - C without filter|, Frobenius
   std::optional<double> dense_seconds{};  ///< median; of the whole matrices in the same precision

@@ -15,6 +15,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <optional>
+
 namespace quadrille::block_dft {
 namespace {
 
@@ -71,8 +74,11 @@ StudyProblem problem_of(const TaskContext& context, const std::shared_ptr<const 
   return problem;
 }
 
-Json row_json(const StudyProblem& p, const StudyRow& row, bool on_gpu) {
+/// `link`: of a GPU that matrices in pinned memory are sent to.
+Json row_json(const StudyProblem& p, const StudyRow& row, bool on_gpu, const std::optional<DeviceLinkRates>& link) {
   const double rate = row.report.flops / row.seconds * 1e-9;
+  const double link_seconds =
+      link ? std::max(row.report.bytes_sent / link->up, row.report.bytes_received / link->down) : 0;
   return {{"precision", p.single    ? "single"
                         : row.mixed ? "mixed"
                                     : "double"},
@@ -94,7 +100,11 @@ Json row_json(const StudyProblem& p, const StudyRow& row, bool on_gpu) {
           {"product_seconds", row.report.product_seconds},
           {"exchange_seconds", known(p.m.grid() != nullptr, row.report.exchange_seconds)},
           {"bytes", row.bytes},
-          {"transfer_seconds", known(on_gpu, row.transfer_seconds)},
+          {"transfer_seconds", known(on_gpu && !link, row.transfer_seconds)},
+          {"parts", known(on_gpu, row.report.parts)},
+          {"link_seconds", known(link.has_value(), link_seconds)},
+          {"device_seconds", known(link.has_value(), row.device_seconds)},
+          {"share_of_bound", known(link.has_value(), std::max(link_seconds, row.device_seconds) / row.seconds)},
           {"flops_per_byte", known(row.product_bytes > 0, row.report.flops / row.product_bytes)},
           {"bound", row.report.bound},
           {"error", known(row.error.has_value(), row.error.value_or(0))},
@@ -107,12 +117,16 @@ constexpr quadrille_parameter share = real("occupation", nullptr, nullptr, above
 constexpr const char* drivers[] = {"automatic", "own", "blas", "xsmm", nullptr};
 constexpr quadrille_parameter driver = choice("driver", nullptr, nullptr, drivers);
 
-/// What a GPU's memories give, in bytes per second.
-Json memory_json(bool on_gpu) {
+/// What a GPU's memories and its link to the host give, in bytes per second.
+Json memory_json(bool on_gpu, const std::optional<DeviceLinkRates>& link) {
   if (!on_gpu) return nullptr;
   const DeviceMemoryRates rates = device_memory_rates();
-  return {{"device", rates.device}, {"cache", rates.cache}};
+  Json out = {{"device", rates.device}, {"cache", rates.cache}};
+  if (link) out.update({{"up", link->up}, {"down", link->down}});
+  return out;
 }
+
+constexpr const char* places[] = {"device", "pinned", nullptr};
 
 }  // namespace
 
@@ -141,6 +155,10 @@ const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
     integer("repeats", "times that each product is computed, with the drivers taking turns; medians are reported", "5",
             within(1, 1000)),
     integer("seed", "of block sizes, places and elements", "1", within(0, 9e15)),
+    choice("memory",
+           "on a GPU, where A, B and C are: in its own memory, or in pinned memory of the host, from where panels come "
+           "while others are multiplied",
+           "device", places),
     matrix_input::grid,
     csv("block_multiply.csv")};
 
@@ -183,7 +201,17 @@ void run_multiply(const TaskContext& context) {
   options.check = context.boolean("check");
   options.dense = context.boolean("dense");
   options.on_gpu = on_gpu(context);
+  options.pinned = context.text("memory") == "pinned";
+  if (options.pinned && !options.on_gpu) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "pinned memory belongs to GPUs: leave it out, or use --backend cuda",
+                      "memory");
+  }
+  if (options.pinned && grid) {
+    TaskContext::fail(QUADRILLE_UNSUPPORTED, "matrices in pinned memory are on one rank: leave it out", "memory");
+  }
   options.mixed = context.text("precision") == "mixed";
+  std::optional<DeviceLinkRates> link;
+  if (options.pinned) link = device_link_rates();
   const std::vector<double> occupations = context.reals("occupations");
   const std::string precision = context.text("precision");
   std::vector<bool> singles;
@@ -200,7 +228,7 @@ void run_multiply(const TaskContext& context) {
         context.progress_or_stop(what, (double(problem_number) + double(done) / of) / all);
       };
       for (const StudyRow& row : measure_products(problem, options, progress)) {
-        rows.push_back(row_json(problem, row, options.on_gpu));
+        rows.push_back(row_json(problem, row, options.on_gpu, link));
         log().info("{}: {}, {}: {:.3g} s, {:.4g} GFLOP/s, {:.3g} skipped", context.task_name(), what,
                    (options.on_gpu ? "cuda" : to_string(row.driver)) + (row.mixed ? ", mixed" : ""), row.seconds,
                    row.report.flops / row.seconds * 1e-9, double(row.report.skipped));
@@ -211,7 +239,7 @@ void run_multiply(const TaskContext& context) {
   const std::string file = context.output_file("csv");
   on_first_rank(context.ranks(), [&] { write_file(file, csv_of_rows(rows)); });
   context.result_in("block_products", Json({{"csv", context.text("csv")},
-                                            {"memory", memory_json(options.on_gpu)},
+                                            {"memory", memory_json(options.on_gpu, link)},
                                             {"backend", options.on_gpu ? "cuda" : "cpu"},
                                             {"threads", context.threads()},
                                             {"grid", grid ? Json{grid->rows(), grid->columns()} : Json{1, 1}},

@@ -3,17 +3,14 @@
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/device.h"
 #include "tests/backend_under_test.h"
+#include "tests/gpu/block_matrices.h"
 #include "tests/gpu/poison.h"
-#include "tests/modules/block_dft/dense.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <numeric>
 
 namespace quadrille::block_dft {
 namespace {
@@ -22,11 +19,6 @@ using namespace testing;
 using quadrille::testing::poison_free_memory;
 using ::testing::HasSubstr;
 using Matrix = BlockMatrix<double>;
-
-bool same_bits(const Matrix& one, const Matrix& other) {
-  return one.stored() == other.stored() &&
-         std::memcmp(one.data().data(), other.data().data(), one.data().size_bytes()) == 0;
-}
 
 struct OnBoth {
   Matrix cpu, gpu;
@@ -67,18 +59,6 @@ void expect_same(const OnBoth& both, double tolerance) {
   EXPECT_DOUBLE_EQ(both.of_cpu.flops, both.of_gpu.flops);
   EXPECT_NEAR(both.of_cpu.skipped_bound, both.of_gpu.skipped_bound, 1e-12 * both.of_cpu.skipped_bound);
   EXPECT_NEAR(both.of_cpu.filtered_norm, both.of_gpu.filtered_norm, 1e-10 * (1 + both.of_cpu.filtered_norm));
-}
-
-/// Sizes of 1 to `largest`.
-BlockSizes any_sizes(std::int32_t count, std::int32_t largest) {
-  std::vector<std::int32_t> kinds(static_cast<std::size_t>(largest));
-  std::iota(kinds.begin(), kinds.end(), 1);
-  return random_sizes(count, kinds, next_seed());
-}
-
-Matrix random_matrix(const BlockSizes& rows, const BlockSizes& columns, double occupation, double decay = 0,
-                     Symmetry symmetry = Symmetry::none) {
-  return random_blocks<double>(rows, columns, symmetry, occupation, next_seed(), decay);
 }
 
 double norm_of_largest(const Matrix& a) {

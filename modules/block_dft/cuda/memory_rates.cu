@@ -1,7 +1,9 @@
-// What the memories of the device give to kernels.
+// What the memories of the device give to kernels, and the link to the host.
+#include "core/backend/cuda/owned.h"
 #include "modules/block_dft/cuda/launch.cuh"
 
 #include <algorithm>
+#include <utility>
 
 namespace quadrille::block_dft {
 namespace {
@@ -27,6 +29,27 @@ __global__ void __launch_bounds__(threads)
   if (of_thread == 0.5) *sum = of_thread;
 }
 
+/// Of work on the backend's stream.
+template <class Work>
+double least_seconds(int repeats, Work work) {
+  cudaEvent_t began = nullptr, ended = nullptr;
+  QUADRILLE_CUDA_CHECK(cudaEventCreate(&began));
+  QUADRILLE_CUDA_CHECK(cudaEventCreate(&ended));
+  float least = 0;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    QUADRILLE_CUDA_CHECK(cudaEventRecord(began, cuda::stream()));
+    work();
+    QUADRILLE_CUDA_CHECK(cudaEventRecord(ended, cuda::stream()));
+    QUADRILLE_CUDA_CHECK(cudaEventSynchronize(ended));
+    float milliseconds = 0;
+    QUADRILLE_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, began, ended));
+    least = repeat == 0 ? milliseconds : std::min(least, milliseconds);
+  }
+  cudaEventDestroy(began);
+  cudaEventDestroy(ended);
+  return 1e-3 * double(least);
+}
+
 double rate_of(std::int64_t bytes, int rounds) {
   constexpr int repeats = 5;
   const std::int64_t count = bytes / std::int64_t(sizeof(double2));
@@ -36,26 +59,27 @@ double rate_of(std::int64_t bytes, int rounds) {
   int device = 0, processors = 0;
   QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
   QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
-  cudaEvent_t began = nullptr, ended = nullptr;
-  QUADRILLE_CUDA_CHECK(cudaEventCreate(&began));
-  QUADRILLE_CUDA_CHECK(cudaEventCreate(&ended));
-  float least = 0;
-  for (int repeat = 0; repeat < repeats; ++repeat) {
-    QUADRILLE_CUDA_CHECK(cudaEventRecord(began, cuda::stream()));
-    read_numbers<<<unsigned(processors * blocks_of_processor), threads, 0, cuda::stream()>>>(numbers.get(), count,
-                                                                                             rounds, sum.get());
-    QUADRILLE_CUDA_CHECK(cudaEventRecord(ended, cuda::stream()));
-    QUADRILLE_CUDA_CHECK(cudaEventSynchronize(ended));
-    float milliseconds = 0;
-    QUADRILLE_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, began, ended));
-    least = repeat == 0 ? milliseconds : std::min(least, milliseconds);
-  }
-  cudaEventDestroy(began);
-  cudaEventDestroy(ended);
-  return double(bytes) * rounds / (1e-3 * least);
+  return double(bytes) * rounds / least_seconds(repeats, [&] {
+           read_numbers<<<unsigned(processors * blocks_of_processor), threads, 0, cuda::stream()>>>(
+               numbers.get(), count, rounds, sum.get());
+         });
+}
+
+/// Of a copy, the fastest of a few.
+double copy_rate(cudaMemcpyKind kind) {
+  constexpr int repeats = 3;
+  constexpr std::int64_t bytes = std::int64_t(1) << 30;
+  const auto there = device_array<std::byte>(bytes);
+  const cuda::PinnedMemory here = cuda::make_pinned(bytes, cudaHostAllocDefault, "measuring the link to the GPU");
+  void *to = there.get(), *from = here.get();
+  if (kind == cudaMemcpyDeviceToHost) std::swap(to, from);
+  return double(bytes) /
+         least_seconds(repeats, [&] { QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, kind, cuda::stream())); });
 }
 
 }  // namespace
+
+DeviceLinkRates device_link_rates() { return {copy_rate(cudaMemcpyHostToDevice), copy_rate(cudaMemcpyDeviceToHost)}; }
 
 DeviceMemoryRates device_memory_rates() {
   int device = 0, cache = 0;

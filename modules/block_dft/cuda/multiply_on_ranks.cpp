@@ -136,6 +136,7 @@ PartOfC::PartOfC(double alpha, const DeviceMatrix& left, const DeviceMatrix& rig
   sum.rows = left.rows();
   sum.columns = right.columns();
   sum.symmetry = symmetry;
+  MemoryBudget budget;
   tasks = find_tasks({whole_a,
                       whole_b,
                       rows,
@@ -149,7 +150,7 @@ PartOfC::PartOfC(double alpha, const DeviceMatrix& left, const DeviceMatrix& rig
                       old != nullptr ? &old->data() : nullptr,
                       options.retain_sparsity,
                       &parts},
-                     sum);
+                     budget, sum);
   full_steps.emplace(tasks.count);
   if (mixes) single_steps.emplace(tasks.count);
   cuda_backend().synchronize();

@@ -1,6 +1,6 @@
 #include "modules/block_dft/cuda/packed_factor.h"
 
-#include "core/error.h"
+#include "core/system/memory.h"
 #include "modules/block_dft/cuda/launch.cuh"
 
 #include <cub/cub.cuh>
@@ -43,10 +43,11 @@ struct Reading {
   __device__ Reading(const SourceView& s, std::int64_t number) : slot(number / 2) {
     const std::int32_t i = row_of(s.matrix, slot), j = s.matrix.column[slot];
     const bool mirror = number % 2 != 0;
-    exists = !mirror || (s.mirrors && i != j);
     outer_is_column = s.outer_is_column != mirror;
     outer = outer_is_column ? j : i;
     inner = outer_is_column ? i : j;
+    const bool wanted = s.outer_first[outer] < s.outer_first[outer + 1];  // its block has pieces
+    exists = wanted && (!mirror || (s.mirrors && i != j));
   }
 };
 
@@ -299,8 +300,8 @@ PackedNumbers<T> pack_numbers(const SourceView& s, const FactorSource& source, c
   for (std::size_t part = 0; part + 1 < out.part_at.size(); ++part) {
     const std::int64_t sixteens = out.part_at[part + 1] - out.part_at[part];
     if (sixteens <= std::numeric_limits<std::uint32_t>::max()) continue;
-    throw Error(ErrorCode::unsupported, "a factor of " + std::to_string(16 * sixteens) +
-                                            " bytes: a product on a GPU takes factors of up to 64 GiB");
+    throw NotEnoughMemory("a factor of " + std::to_string(16 * sixteens) +
+                          " bytes: a product on a GPU takes factors of up to 64 GiB at a time");
   }
   out.at = device_array<std::uint32_t>(factor.entries);
   launch_each(factor.entries, place_entries, factor.entries, static_cast<const std::int64_t*>(factor.first_piece.get()),

@@ -17,7 +17,7 @@ struct InnerParts {
   DeviceArray<std::uint32_t> of_piece;  ///< [inner piece]
 };
 
-/// A matrix in one factor's place.
+/// A matrix in one factor's place; of its outer side only the blocks that have pieces.
 struct FactorSource {
   const DeviceMatrix::Data& matrix;
   bool outer_is_column;  ///< of what is stored
@@ -53,6 +53,12 @@ struct PackedFactor {
   // [outer block]: blocks along the inner side, and their elements
   DeviceArray<std::int32_t> outer_blocks, outer_elements;
 
+  /// Of the device's memory.
+  std::int64_t bytes() const {
+    constexpr std::int64_t of_entry = 4 * 4 + 8, of_block = 2 * 4;
+    return 8 * full.data.count() + 4 * single.data.count() + of_entry * entries + 8 * norms.count() +
+           of_block * outer_blocks.count();
+  }
   template <class T>
   const PackedNumbers<T>& numbers() const {
     if constexpr (sizeof(T) == sizeof(double)) {

@@ -62,6 +62,12 @@ std::vector<std::int32_t> all_blocks(const BlockSizes& sizes) {
   return all;
 }
 
+Pieces pieces_of(const BlockSizes& sizes, BlockRange blocks, std::int32_t most, Cut cut) {
+  std::vector<std::int32_t> numbers(std::size_t(blocks.count()));
+  std::iota(numbers.begin(), numbers.end(), blocks.begin);
+  return pieces_of(sizes, numbers, most, cut);
+}
+
 Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut) {
   return pieces_of(sizes, all_blocks(sizes), most, cut);
 }

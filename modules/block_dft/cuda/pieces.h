@@ -12,6 +12,12 @@ struct Piece {
   std::int32_t block, begin, size, whole;
 };
 
+/// Blocks [begin, end) along a side of a matrix.
+struct BlockRange {
+  std::int32_t begin, end;
+  std::int32_t count() const { return end - begin; }
+};
+
 /// The pieces of blocks along a side of a matrix, on the device.
 struct Pieces {
   std::int32_t count = 0, blocks = 0;
@@ -30,6 +36,7 @@ enum class Cut { evenly, rest_last };
 Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut);
 /// Those of some blocks, in the order of `blocks`; the others have none.
 Pieces pieces_of(const BlockSizes& sizes, const std::vector<std::int32_t>& blocks, std::int32_t most, Cut cut);
+Pieces pieces_of(const BlockSizes& sizes, BlockRange blocks, std::int32_t most, Cut cut);
 
 std::vector<std::int32_t> all_blocks(const BlockSizes& sizes);
 

@@ -350,7 +350,7 @@ ProblemView view_of(const SymbolicProblem& p) {
 
 }  // namespace
 
-Tasks find_tasks(const SymbolicProblem& problem, DeviceMatrix::Data& c) {
+Tasks find_tasks(const SymbolicProblem& problem, MemoryBudget& budget, DeviceMatrix::Data& c) {
   const ProblemView v = view_of(problem);
   const int rows = problem.shape.rows;
   Tasks tasks;
@@ -361,6 +361,10 @@ Tasks find_tasks(const SymbolicProblem& problem, DeviceMatrix::Data& c) {
   tasks.step_first = zeroed(tasks.count + 1);
   launch_warps(tasks.count, count_shared, v, t, tasks.step_first.get());
   sum_before(tasks.step_first);
+  constexpr std::int64_t of_task = 64 + 8 * 32;  // arrays of this file, and places in C
+  const std::int64_t lists = problem.mixes ? 2 : 1, places_of_task = problem.old != nullptr ? 8 * 32 : 0;
+  budget.take(tasks.count * (of_task + places_of_task) +
+              lists * last_of(tasks.step_first) * std::int64_t(sizeof(Step)));
   for (StepList* list : {&tasks.full, &tasks.single}) {
     if (list == &tasks.single && !problem.mixes) continue;
     list->count = device_array<std::int64_t>(tasks.count);
@@ -392,6 +396,8 @@ Tasks find_tasks(const SymbolicProblem& problem, DeviceMatrix::Data& c) {
   launch_warps(tasks.count, write_columns, v, t, places.get(), slots.get(), c.column.get(), c.at.get());
   sum_before(c.at);
   c.numbers = last_of(c.at);
+  constexpr std::int64_t of_index = 12, of_filter = 32;  // bytes of a block
+  budget.take(c.blocks * (of_index + of_filter) + 8 * c.numbers * (problem.filters ? 2 : 1));
   c.numbers_there = device_array<double>(c.numbers);
   tasks.c_at = device_array<std::int64_t>(32 * tasks.count);
   if (problem.old != nullptr) tasks.old_at = device_array<std::int64_t>(32 * tasks.count);

@@ -6,6 +6,7 @@
 // of A times piece (k, s) of B is added to piece (r, s) of C.
 #pragma once
 
+#include "modules/block_dft/cuda/memory_budget.h"
 #include "modules/block_dft/cuda/packed_factor.h"
 
 namespace quadrille::block_dft {
@@ -65,7 +66,7 @@ struct Tasks {
   WorkSums sums;
 };
 
-/// The tasks, and C's places and memory, whose numbers are not set.
-Tasks find_tasks(const SymbolicProblem& problem, DeviceMatrix::Data& c);
+/// The tasks, and C's places and memory, whose numbers are not set. Errors: of the budget, before it takes more.
+Tasks find_tasks(const SymbolicProblem& problem, MemoryBudget& budget, DeviceMatrix::Data& c);
 
 }  // namespace quadrille::block_dft
