@@ -30,7 +30,12 @@ std::size_t padded(int sites) { return (std::size_t(sites) + Layout::block - 1) 
 
 }  // namespace
 
-CudaHalo::CudaHalo(const HopSetup& setup) : setup_(setup), pack_(find_pack_kernel(setup)) {
+CudaHalo::CudaHalo(const HopSetup& setup)
+    : setup_(setup),
+      pack_(find_pack_kernel(setup)),
+      stream_(cuda::make_urgent_stream()),
+      asked_(cuda::make_event()),
+      done_(cuda::make_event()) {
   const Lattice& lattice = *setup.spinor.lattice;
   std::vector<cuda::DeviceMessage> messages;
   for (int d = 0; d < 8; ++d) {
@@ -45,7 +50,11 @@ CudaHalo::CudaHalo(const HopSetup& setup) : setup_(setup), pack_(find_pack_kerne
   channel_ = cuda::make_device_channel(lattice.communicator(), messages);
 }
 
+CudaHalo::~CudaHalo() { (void)cudaStreamSynchronize(stream()); }
+
 void CudaHalo::start(const Field& x, Parity p, Dagger dagger) {
+  QUADRILLE_CUDA_CHECK(cudaEventRecord(asked_.get(), cuda::stream()));
+  QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(stream(), asked_.get(), 0));
   dirac::CudaPackArgs args{};
   dirac::point_to_halves(args.in, x, opposite(p), dagger);
   args.in_norms = x.norms(opposite(p));
@@ -59,18 +68,22 @@ void CudaHalo::start(const Field& x, Parity p, Dagger dagger) {
   }
   void* parameters[] = {&args};
   const dim3 grid(unsigned((most + dirac::edge_threads - 1) / dirac::edge_threads), unsigned(faces_.size()));
-  QUADRILLE_CUDA_CHECK(
-      cudaLaunchKernel(pack_.function, grid, dim3(dirac::edge_threads), parameters, 0, cuda::stream()));
-  channel_->start();
+  QUADRILLE_CUDA_CHECK(cudaLaunchKernel(pack_.function, grid, dim3(dirac::edge_threads), parameters, 0, stream()));
+  channel_->start(stream());
 }
 
 void CudaHalo::finish(dirac::CudaEdges& edges) {
-  channel_->finish();
+  channel_->finish(stream());
   for (std::size_t k = 0; k < faces_.size(); ++k) {
     const std::byte* const in = static_cast<const std::byte*>(channel_->incoming(k));
     edges.ghosts[faces_[k].direction] = in;
     edges.ghost_norms[faces_[k].direction] = reinterpret_cast<const float*>(in + faces_[k].numbers);
   }
+}
+
+void CudaHalo::join() {
+  QUADRILLE_CUDA_CHECK(cudaEventRecord(done_.get(), stream()));
+  QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(cuda::stream(), done_.get(), 0));
 }
 
 }  // namespace quadrille

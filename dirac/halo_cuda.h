@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/device_channel.h"
+#include "core/backend/cuda/owned.h"
 #include "dirac/cuda/hop_args.h"
 #include "dirac/hop_kernel.h"
 
@@ -14,15 +15,21 @@ namespace quadrille {
 /// Ghost zones of one hopping term: of each hop that leads to another rank the half spinors of a face, in the grouped
 /// layout by GroupedSite::face_index(), one section of 12 numbers per site, in half precision then a norm for each.
 ///
-/// Messages travel while the inner sites are worked on: start(), ask for them, finish(), ask for the sites at edges.
+/// Packing, messages and the sites at edges have a stream of their own, before that of the inner sites, so that they go
+/// on beside these: start(); ask for the inner sites; finish(); ask for the sites at edges on stream(); join().
 class CudaHalo {
  public:
   explicit CudaHalo(const HopSetup& setup);
+  ~CudaHalo();
 
-  /// Packs what other ranks need of `x` for a result of parity `p`, and sends it. Collective, as finish() is.
+  /// Packs what other ranks need of `x` for a result of parity `p`, and sends it: after all that has been asked for so
+  /// far. Collective, as finish() is.
   void start(const Field& x, Parity p, Dagger dagger);
-  /// What is asked for from now on finds the ghosts that it describes.
+  /// What is asked for on stream() from now on finds the ghosts that it describes.
   void finish(dirac::CudaEdges& edges);
+  cudaStream_t stream() const { return stream_.get(); }
+  /// What this thread asks for from now on comes after all that stream() has been asked for.
+  void join();
   std::string transport() const { return channel_->transport(); }
 
  private:
@@ -35,6 +42,8 @@ class CudaHalo {
   HopSetup setup_;
   dirac::CudaPackKernel pack_;
   std::vector<Face> faces_;
+  cuda::OwnedStream stream_;
+  cuda::OwnedEvent asked_, done_;
   std::unique_ptr<cuda::DeviceChannel> channel_;
 };
 

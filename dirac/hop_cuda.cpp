@@ -107,7 +107,7 @@ class CudaHop final : public HopKernel {
     QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
     QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
     walks_ = dirac::possible_walks(setup.spinor.lattice->dims(), attributes_.maxThreadsPerBlock, [&](int threads) {
-      if (!kernels_.walks) return 0;
+      if (!kernels_.walks || halo_) return 0;  // blocks that walk leave no room for the halo's until they are done
       int blocks = 0;
       QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, main_kernel(), threads, 0));
       return blocks * multiprocessors;
@@ -143,7 +143,8 @@ class CudaHop final : public HopKernel {
     if (halo_) halo_->start(*call.x, call.parity, call.dagger);
     launch(args, call.parity, walks_.at(way));
     if (halo_) halo_->finish(args.edges);
-    launch_edges(args, call.parity);
+    launch_edges(args, call.parity, halo_ ? halo_->stream() : cuda::stream());
+    if (halo_) halo_->join();
   }
 
  private:
@@ -205,20 +206,21 @@ class CudaHop final : public HopKernel {
     const auto extent = [](const std::array<int, 3>& n) {
       return dim3(unsigned(n[0]), unsigned(n[1]), unsigned(n[2]));
     };
-    launch_kernel(main_kernel(), extent(launch.grid), extent(launch.block), args);
+    launch_kernel(main_kernel(), extent(launch.grid), extent(launch.block), args, cuda::stream());
   }
-  void launch_edges(dirac::CudaHopArgs& args, Parity p) const {
+  void launch_edges(dirac::CudaHopArgs& args, Parity p, cudaStream_t stream) const {
     const cuda::DeviceArray<int>& sites = edge_sites_[int(p)];
     if (sites.count() == 0) return;
     args.geometry = dirac::geometry_of(setup_.spinor.lattice->dims(), p);
     args.edges.sites = sites.get();
     args.edges.count = int(sites.count());
     constexpr int threads = dirac::edge_threads;
-    launch_kernel(kernels_.edges, dim3(unsigned((args.edges.count + threads - 1) / threads)), dim3(threads), args);
+    launch_kernel(kernels_.edges, dim3(unsigned((args.edges.count + threads - 1) / threads)), dim3(threads), args,
+                  stream);
   }
-  static void launch_kernel(const void* kernel, dim3 grid, dim3 block, dirac::CudaHopArgs& args) {
+  static void launch_kernel(const void* kernel, dim3 grid, dim3 block, dirac::CudaHopArgs& args, cudaStream_t stream) {
     void* parameters[] = {&args};
-    QUADRILLE_CUDA_CHECK(cudaLaunchKernel(kernel, grid, block, parameters, 0, cuda::stream()));
+    QUADRILLE_CUDA_CHECK(cudaLaunchKernel(kernel, grid, block, parameters, 0, stream));
   }
 
   HopSetup setup_;

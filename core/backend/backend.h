@@ -45,7 +45,7 @@ class Lane {
   virtual ~Lane() = default;
 };
 
-/// Where the work of a thread goes: null and -1 are the backend's first lane and its device.
+/// Where the work of a thread goes: null and -1 are the first lane and the device of the backend that is entered.
 struct WorkPlace {
   Lane* lane = nullptr;
   int device = -1;
@@ -149,8 +149,9 @@ class QUADRILLE_API UseLane {
 
 /// The backend of this name ("cpu", "cuda"; "auto" is cuda with a usable GPU, cpu elsewhere). Throws
 /// ErrorCode::invalid_input for an unknown name, with the known ones, and ErrorCode::unsupported with the reason for
-/// one that this build or this machine has not. The first call of all makes it: on the current device, or on device
-/// `device`, which must be there. A thread works there while it has a UseLane; its current device stays as it was.
+/// one that this build or this machine has not. Each GPU has a backend of its own: that of `device`, which must be
+/// there; -1 is the one that this thread works in, or else that of its current device. A thread works there while it
+/// has a UseLane; its current device stays as it was.
 QUADRILLE_API Backend& find_backend(const std::string& name, int device = -1);
 /// The device of rank `local_rank` of a host, whose ranks use its devices in turn; -1 where there is none.
 QUADRILLE_API int device_in_turn(int local_rank);

@@ -62,13 +62,10 @@ int threads_of(const Parameters& words) {
 /// The GPU that the words name; -1 where they name none.
 int device_of(const Parameters& words) { return words.has("device") ? int(words.integer("device")) : -1; }
 
-/// Throws ErrorCode::unsupported unless the backend works on the GPU that the words name, if they do.
+/// Throws ErrorCode::unsupported where the words name a GPU but the backend works on the CPU.
 void demand_device(const Backend& backend, const Parameters& words) {
-  if (!words.has("device") || backend.ordinal() == device_of(words)) return;
-  throw Error(ErrorCode::unsupported,
-              backend.ordinal() < 0
-                  ? "'device' is the number of a GPU, but this context works on the CPU"
-                  : fmt::format("this process works on GPU {}, and can work on one only", backend.ordinal()),
+  if (!words.has("device") || backend.ordinal() >= 0) return;
+  throw Error(ErrorCode::unsupported, "'device' is the number of a GPU, but this context works on the CPU",
               words.where("device"));
 }
 

@@ -57,8 +57,8 @@ QUADRILLE_C_API const char* quadrille_build_id(void);
 /* ---- contexts ---- */
 
 /* `words`: {backend: auto | cpu | cuda, device: K, threads: N}. auto (the default) is cuda if there is a usable GPU,
- * else cpu. A process works on one GPU: the first context that uses one chooses it, by `device` or the thread's current
- * GPU, which stays as it was. The default number of threads is OpenMP's on this thread. */
+ * else cpu. Without `device` a context works on the thread's current GPU, which stays as it was. Contexts may work on
+ * different GPUs. The default number of threads is OpenMP's on this thread. */
 QUADRILLE_C_API quadrille_status quadrille_context_create(const char* words, quadrille_context** context);
 /* The same on the ranks of an MPI communicator, of which the library uses a copy. The host initialises MPI before this
  * call and finalises it itself. `communicator`: the address of an MPI_Comm, or in Fortran its integer handle (for a

@@ -189,12 +189,9 @@ void check_multiply(const TaskContext& context) {
   }
 }
 
-void run_multiply(const TaskContext& context) {
-  check_multiply(context);
-  const std::shared_ptr<const MatrixGrid> grid = grid_of(context);
-  if (grid && context.boolean("dense")) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "OpenBLAS multiplies whole matrices on one rank: leave it out", "dense");
-  }
+namespace {
+
+StudyOptions options_of(const TaskContext& context, bool on_ranks) {
   StudyOptions options;
   options.drivers = drivers_of(context);
   options.repeats = int(context.integer("repeats"));
@@ -202,14 +199,26 @@ void run_multiply(const TaskContext& context) {
   options.dense = context.boolean("dense");
   options.on_gpu = on_gpu(context);
   options.pinned = context.text("memory") == "pinned";
+  options.mixed = context.text("precision") == "mixed";
+  if (on_ranks && options.dense) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "OpenBLAS multiplies whole matrices on one rank: leave it out", "dense");
+  }
   if (options.pinned && !options.on_gpu) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "pinned memory belongs to GPUs: leave it out, or use --backend cuda",
                       "memory");
   }
-  if (options.pinned && grid) {
+  if (options.pinned && on_ranks) {
     TaskContext::fail(QUADRILLE_UNSUPPORTED, "matrices in pinned memory are on one rank: leave it out", "memory");
   }
-  options.mixed = context.text("precision") == "mixed";
+  return options;
+}
+
+}  // namespace
+
+void run_multiply(const TaskContext& context) {
+  check_multiply(context);
+  const std::shared_ptr<const MatrixGrid> grid = grid_of(context);
+  const StudyOptions options = options_of(context, grid != nullptr);
   std::optional<DeviceLinkRates> link;
   if (options.pinned) link = device_link_rates();
   const std::vector<double> occupations = context.reals("occupations");

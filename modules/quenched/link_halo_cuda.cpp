@@ -1,5 +1,6 @@
 #include "modules/quenched/link_halo_cuda.h"
 
+#include "core/backend/cuda/runtime.h"
 #include "modules/quenched/updates_cuda.h"
 
 #include <cstddef>
@@ -41,8 +42,8 @@ void CudaLinkHalo::exchange(int mu, int parity) {
   for (auto& [layers, channel] : axes_) {
     for (std::size_t k = 0; k < 2; ++k) layers.leave[k].buffer = channel->outgoing(k);
     launch_pack(with_ghosts_, layers.leave, mu, parity);
-    channel->start();
-    channel->finish();
+    channel->start(cuda::stream());
+    channel->finish(cuda::stream());
     for (std::size_t k = 0; k < 2; ++k) layers.come[k].buffer = const_cast<void*>(channel->incoming(k));
     launch_unpack(with_ghosts_, layers.come, mu, parity);
   }

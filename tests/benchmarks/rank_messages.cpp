@@ -35,9 +35,9 @@ Times measured(cuda::DeviceChannel& channel, const Communicator& ranks, int repe
   Times times;
   const auto once = [&] {
     const auto before = Clock::now();
-    channel.start();
+    channel.start(cuda::stream());
     const auto between = Clock::now();
-    channel.finish();
+    channel.finish(cuda::stream());
     times.start += microseconds(between - before) / repetitions;
     times.finish += microseconds(Clock::now() - between) / repetitions;
   };

@@ -53,8 +53,8 @@ bool exchanges_right(DeviceChannel& channel, const Communicator& communicator,
       QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(channel.outgoing(k), sent.back().data(), messages[k].bytes,
                                            cudaMemcpyDefault, cuda::stream()));
     }
-    channel.start();
-    channel.finish();
+    channel.start(cuda::stream());
+    channel.finish(cuda::stream());
     for (std::size_t k = 0; k < messages.size(); ++k) {
       std::vector<std::uint8_t> come(messages[k].bytes, 0x55);
       QUADRILLE_CUDA_CHECK(
@@ -163,7 +163,7 @@ TEST(RankDeviceChannel, LinksThatHaveEndedSayWhy) {
   own.links->abort("the test ends them");
   own.links->abort("again");
   try {
-    channel->start();
+    channel->start(cuda::stream());
     ADD_FAILURE() << "an exchange after the end";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "NCCL: the test ends them");
@@ -180,7 +180,7 @@ TEST(RankDeviceChannel, AnExchangeThatIsGivenUpLeavesTheDeviceFree) {
   EXPECT_TRUE(exchanges_right(*channel, *own.communicator, messages, 3));
   const auto begun = std::chrono::steady_clock::now();
   // Of several ranks the first waits for what never comes.
-  if (own.communicator->rank() == 0) channel->start();
+  if (own.communicator->rank() == 0) channel->start(cuda::stream());
   channel.reset();
   QUADRILLE_CUDA_CHECK(cudaDeviceSynchronize());
   EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20));

@@ -1,4 +1,4 @@
-// The CUDA backend: one GPU, and a stream for each lane.
+// The CUDA backends: one for each GPU, with a stream for each lane.
 #pragma once
 
 #include "core/api.h"
@@ -8,10 +8,10 @@
 
 namespace quadrille {
 
-/// The backend of the current device, made at the first call. ErrorCode::unsupported without a usable GPU.
+/// The backend that this thread works in (UseLane), or else that of the current device. Made at the first call for its
+/// device; ErrorCode::unsupported without a usable GPU.
 QUADRILLE_API Backend& cuda_backend();
-/// The same; when it is not made yet, of device `number`; ErrorCode::unsupported where there is none of that
-/// number.
+/// That of device `number`, or the same if it is negative. ErrorCode::unsupported where there is none of that number.
 QUADRILLE_API Backend& cuda_backend_of(int number);
 
 namespace cuda {

@@ -54,11 +54,11 @@ class ChannelOfParts final : public DeviceChannel {
   }
   void* outgoing(std::size_t k) override { return leaving_[k]->outgoing(k); }
   const void* incoming(std::size_t k) override { return coming_[k]->incoming(k); }
-  void start() override {
-    for (const ChannelPart& part : parts_) part.channel->start();
+  void start(cudaStream_t stream) override {
+    for (const ChannelPart& part : parts_) part.channel->start(stream);
   }
-  void finish() override {
-    for (const ChannelPart& part : parts_) part.channel->finish();
+  void finish(cudaStream_t stream) override {
+    for (const ChannelPart& part : parts_) part.channel->finish(stream);
   }
 
  private:
@@ -126,19 +126,16 @@ void log_once(const std::string& text) {
 }  // namespace
 
 DevicePlace this_place() {
-  static const DevicePlace place = [] {
-    std::string boot, uuid;
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;  // tells apart hosts of one name
-    int device = 0;
-    cudaDeviceProp properties{};
-    QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
-    QUADRILLE_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
-    for (const char byte : properties.uuid.bytes) uuid += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-    const char* const host_for_nccl = std::getenv("NCCL_HOSTID");
-    if (host_for_nccl != nullptr) uuid += fmt::format(" {}", host_for_nccl);
-    return DevicePlace{host_name() + " " + boot, uuid};
-  }();
-  return place;
+  std::string boot, uuid;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;  // tells apart hosts of one name
+  int device = 0;
+  cudaDeviceProp properties{};
+  QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
+  QUADRILLE_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+  for (const char byte : properties.uuid.bytes) uuid += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  const char* const host_for_nccl = std::getenv("NCCL_HOSTID");
+  if (host_for_nccl != nullptr) uuid += fmt::format(" {}", host_for_nccl);
+  return {host_name() + " " + boot, uuid};
 }
 
 std::unique_ptr<DeviceChannel> make_device_channel(const Communicator& communicator,

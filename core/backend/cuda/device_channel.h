@@ -12,6 +12,8 @@
 #include "core/api.h"
 #include "core/comm/communicator.h"
 
+#include <cuda_runtime.h>
+
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -26,8 +28,9 @@ struct DeviceMessage {
   std::size_t bytes;
 };
 
-/// Members are called by all ranks in this order: work that writes to outgoing() is asked for on the stream; start();
-/// other work; finish(); work that reads at incoming().
+/// Members are called by all ranks in this order: work that writes to outgoing() is asked for on a stream; start() with
+/// that stream; other work; finish() with the stream of what then reads at incoming(). What writes for the next
+/// exchange is asked for on that stream, too, or after it.
 class QUADRILLE_API DeviceChannel {
  public:
   virtual ~DeviceChannel() = default;
@@ -36,8 +39,8 @@ class QUADRILLE_API DeviceChannel {
   /// Where message k of the next exchange is to be written, in memory that kernels of this process can write to;
   /// aligned to 256 bytes.
   virtual void* outgoing(std::size_t k) = 0;
-  virtual void start() = 0;
-  virtual void finish() = 0;
+  virtual void start(cudaStream_t stream) = 0;
+  virtual void finish(cudaStream_t stream) = 0;
   /// Where message k has come to; until the next start(). Aligned to 256 bytes.
   virtual const void* incoming(std::size_t k) = 0;
 };

@@ -45,16 +45,16 @@ class NcclChannel final : public DeviceChannel {
   void* outgoing(std::size_t k) override { return sent_.get() + leaving_[k]; }
   const void* incoming(std::size_t k) override { return ghosts_.get() + coming_[k]; }
   // Packing comes after all that has read the ghosts before, so that they may be overwritten.
-  void start() override {
-    QUADRILLE_CUDA_CHECK(cudaEventRecord(packed_.get(), stream()));
+  void start(cudaStream_t stream) override {
+    QUADRILLE_CUDA_CHECK(cudaEventRecord(packed_.get(), stream));
     QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(exchanges_.get(), packed_.get(), 0));
     under_way_ = true;
     links_->start(send_, receive_, exchanges_.get());
   }
-  void finish() override {
+  void finish(cudaStream_t stream) override {
     links_->finish();
     QUADRILLE_CUDA_CHECK(cudaEventRecord(arrived_.get(), exchanges_.get()));
-    QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(stream(), arrived_.get(), 0));
+    QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(stream, arrived_.get(), 0));
     under_way_ = false;
   }
 

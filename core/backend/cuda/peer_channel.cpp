@@ -22,9 +22,10 @@ namespace {
 
 constexpr std::size_t line = 256;  ///< bytes between what different ranks write
 
-/// Asks the device to go on with what comes later on the stream only when each of counters[0..count) is at least
+/// Asks the device to go on with what comes later on `stream` only when each of counters[0..count) is at least
 /// `number`.
-void wait_on_device(const std::array<unsigned*, most_signals>& counters, std::size_t count, unsigned number) {
+void wait_on_device(const std::array<unsigned*, most_signals>& counters, std::size_t count, unsigned number,
+                    cudaStream_t stream) {
   using Batch = CUresult (*)(CUstream, unsigned, CUstreamBatchMemOpParams*, unsigned);
   static const Batch batch = [] {
     void* function = nullptr;
@@ -47,7 +48,7 @@ void wait_on_device(const std::array<unsigned*, most_signals>& counters, std::si
     waits[k].waitValue.value = number;
     waits[k].waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
   }
-  const CUresult status = batch(stream(), unsigned(count), waits.data(), 0);
+  const CUresult status = batch(stream, unsigned(count), waits.data(), 0);
   if (status == CUDA_SUCCESS) return;
   throw Error(ErrorCode::unsupported, fmt::format("CUDA: cuStreamBatchMemOp: error {}", int(status)));
 }
@@ -88,7 +89,7 @@ struct PeerMemory {
   }
 };
 
-using Neighbourhood = std::pair<Dims, std::vector<std::string>>;  ///< a grid, and the hosts of its ranks
+using Neighbourhood = std::pair<Dims, std::vector<std::string>>;  ///< a grid, and where its ranks work
 
 /// Memory that channels have given back. It is not freed, as neighbours have it mapped: the next channel of the same
 /// messages takes it, on all ranks the same one, which threads give back in any order.
@@ -129,22 +130,22 @@ class PeerChannel final : public DeviceChannel {
   std::string transport() const override { return "peer"; }
   void* outgoing(std::size_t k) override { return memory_.message(memory_.there(k), k, memory_.exchanges + 1); }
   const void* incoming(std::size_t k) override { return memory_.message(memory_.mine, k, memory_.exchanges); }
-  void start() override {
+  void start(cudaStream_t stream) override {
     ++memory_.exchanges;
     std::array<unsigned*, most_signals> counters{};
     std::size_t count = 0;
     for (std::size_t k = 0; k < memory_.messages.size(); ++k) {
       if (leaves(memory_.messages[k], memory_.sides)) counters[count++] = memory_.counter(memory_.there(k), k);
     }
-    if (count > 0) signal(counters, int(count), memory_.exchanges);
+    if (count > 0) signal(counters, int(count), memory_.exchanges, stream);
   }
-  void finish() override {
+  void finish(cudaStream_t stream) override {
     std::array<unsigned*, most_signals> counters{};
     std::size_t count = 0;
     for (std::size_t k = 0; k < memory_.messages.size(); ++k) {
       if (comes(memory_.messages[k], memory_.sides)) counters[count++] = memory_.counter(memory_.mine, k);
     }
-    if (count > 0) wait_on_device(counters, count, memory_.exchanges);
+    if (count > 0) wait_on_device(counters, count, memory_.exchanges, stream);
   }
 
  private:
@@ -286,7 +287,7 @@ PeerMemory memory_for(const ChannelRequest& request, const Neighbourhood& ranks)
 
 ChannelPart make_peer_channel(const ChannelRequest& request, std::string& reason) {
   Neighbourhood ranks{request.communicator.grid(), {}};
-  for (const DevicePlace& place : request.places) ranks.second.push_back(place.host);
+  for (const DevicePlace& place : request.places) ranks.second.push_back(place.host + " " + place.device);
   PeerMemory memory = memory_for(request, ranks);
   reason = memory.reason;
   const Sides sides = memory.sides;

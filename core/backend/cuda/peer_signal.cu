@@ -16,10 +16,10 @@ __global__ void write(const __grid_constant__ Counters counters, unsigned number
 
 }  // namespace
 
-void signal(const std::array<unsigned*, most_signals>& counters, int count, unsigned number) {
+void signal(const std::array<unsigned*, most_signals>& counters, int count, unsigned number, cudaStream_t stream) {
   Counters to{};
   for (int k = 0; k < count; ++k) to.of[k] = counters[std::size_t(k)];
-  write<<<1, unsigned(count), 0, stream()>>>(to, number);
+  write<<<1, unsigned(count), 0, stream>>>(to, number);
   check(cudaGetLastError(), "the launch of a signal to other ranks");
 }
 

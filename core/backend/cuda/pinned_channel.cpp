@@ -32,17 +32,17 @@ class PinnedChannel final : public DeviceChannel {
   std::string transport() const override { return "pinned"; }
   void* outgoing(std::size_t k) override { return sent_.get() + leaving_[k]; }
   const void* incoming(std::size_t k) override { return ghosts_.get() + coming_[k]; }
-  void start() override { QUADRILLE_CUDA_CHECK(cudaEventRecord(packed_.get(), stream())); }
+  void start(cudaStream_t stream) override { QUADRILLE_CUDA_CHECK(cudaEventRecord(packed_.get(), stream)); }
   // Packing comes after all that has read the ghosts before, so that once it is done those may be overwritten, and what
   // has come to the host before has been copied.
-  void finish() override {
+  void finish(cudaStream_t stream) override {
     QUADRILLE_CUDA_CHECK(cudaEventSynchronize(packed_.get()));
     channel_->start();
     channel_->finish();
     QUADRILLE_CUDA_CHECK(
         cudaMemcpyAsync(ghosts_.get(), received_.get(), coming_.back(), cudaMemcpyHostToDevice, copies_.get()));
     QUADRILLE_CUDA_CHECK(cudaEventRecord(arrived_.get(), copies_.get()));
-    QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(stream(), arrived_.get(), 0));
+    QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(stream, arrived_.get(), 0));
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "core/dense/cuda/cublas.h"
 
+#include "core/backend/cuda/of_device.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/error.h"
 
@@ -29,15 +30,16 @@ void check(cublasStatus_t status, const char* call) {
 }
 
 cublasHandle_t cublas() {
-  static const cublasHandle_t the = make_handle();  // lives on, as the backend does
-  return the;
+  static auto* const handles = new OfDevice<cublasHandle_t>;
+  return handles->here(make_handle);
 }
 
 cublasLtHandle_t cublas_lt() { return reinterpret_cast<cublasLtHandle_t>(cublas()); }  // as cuBLAS's manual has it
 
 void* cublas_workspace() {
-  static void* const the = take(cublas_workspace_bytes, "the workspace of cuBLAS", "end other programs on this GPU");
-  return the;
+  static auto* const workspaces = new OfDevice<void*>;
+  return workspaces->here(
+      [] { return take(cublas_workspace_bytes, "the workspace of cuBLAS", "end other programs on this GPU"); });
 }
 
 }  // namespace quadrille::cuda

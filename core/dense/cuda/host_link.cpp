@@ -75,7 +75,6 @@ void pass(const OwnedEvent& event, cudaStream_t from, cudaStream_t to) {
 }
 
 HostLink::HostLink() {
-  (void)stream();  // the backend chooses the device
   up_ = make_stream();
   down_ = make_stream();
 }

@@ -1,6 +1,7 @@
 #include "core/dense/cuda/integer_product.h"
 
 #include "core/backend/cuda/cuda_backend.h"
+#include "core/backend/cuda/of_device.h"
 #include "core/backend/cuda/stream_clock.h"
 #include "core/dense/cuda/cublas.h"
 #include "core/error.h"
@@ -125,12 +126,13 @@ Problem make_problem(const Extents& extents) {
   return problem;
 }
 
-/// Lives as long as the process.
+/// That of this thread's device. Lives as long as the process.
 const Problem& problem_for(const IntegerProduct& p) {
   static std::mutex mutex;
-  static std::map<Extents, Problem> problems;
+  static OfDevice<std::map<Extents, Problem>> of_devices;
   const Extents extents = extents_up(p);
   const std::lock_guard lock(mutex);
+  std::map<Extents, Problem>& problems = of_devices.here([] { return std::map<Extents, Problem>(); });
   const auto found = problems.find(extents);
   return found != problems.end() ? found->second : problems.emplace(extents, make_problem(extents)).first->second;
 }

@@ -1,13 +1,19 @@
 #include "modules/block_dft/cuda/device_matrix.h"
 
+#include "core/backend/cuda/owned.h"
 #include "modules/block_dft/cuda/launch.cuh"
 
 #include <cub/cub.cuh>
 
 #include <cmath>
+#include <cstring>
 
 namespace quadrille::block_dft {
 namespace {
+
+__global__ void copy_bytes(const std::byte* from, int count, std::byte* to) {
+  if (thread_number() < count) to[thread_number()] = from[thread_number()];
+}
 
 /// A warp takes a block; its lanes are added in a fixed order.
 __global__ void find_norms(MatrixView matrix, double* norms) {
@@ -93,6 +99,15 @@ __global__ void find_single_limits(std::int64_t rows, const std::int32_t* elemen
 }
 
 }  // namespace
+
+void read_bytes(const void* there, void* here, int count) {
+  constexpr std::size_t most = 256;
+  thread_local const cuda::PinnedMemory seen_by_both =
+      cuda::make_pinned(most, cudaHostAllocPortable | cudaHostAllocMapped, "sums of a GPU on their way to the host");
+  launch_each(count, copy_bytes, static_cast<const std::byte*>(there), count, seen_by_both.get());
+  QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(cuda::stream()));
+  std::memcpy(here, seen_by_both.get(), std::size_t(count));
+}
 
 DeviceArray<std::int64_t> zeroed(std::int64_t count) {
   auto out = device_array<std::int64_t>(count);

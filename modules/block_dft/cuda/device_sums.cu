@@ -92,7 +92,7 @@ double sum_of(const DeviceArray<double>& terms) {
   with_cub_memory([&](void* memory, std::size_t& bytes) {
     return cub::DeviceReduce::Sum(memory, bytes, terms.get(), sum.get(), terms.count(), cuda::stream());
   });
-  return cuda::fetched(sum.get(), 1).front();
+  return last_of(sum);
 }
 
 double DeviceMatrix::occupation() const {

@@ -71,8 +71,8 @@ SentPanel send_panel(const HostPanel& panel, cuda::HostLink& link) {
 }
 
 void PanelQueue::send_ahead() {
-  constexpr std::size_t most_ahead = 4;
-  while (next_ < panels_.size() && (sent_.size() < 2 || (bytes_ < most_bytes_ && sent_.size() < most_ahead))) {
+  constexpr std::size_t most_ahead = 2;
+  while (next_ < panels_.size() && sent_.size() < most_ahead) {
     try {
       sent_.push_back(send_panel(panels_[next_], link_));
     } catch (const NotEnoughMemory&) {
@@ -80,7 +80,6 @@ void PanelQueue::send_ahead() {
       return;  // when those have been taken
     }
     ++next_;
-    bytes_ += sent_.back().bytes;
     bytes_sent_ += sent_.back().bytes;
   }
 }
@@ -89,7 +88,6 @@ DeviceMatrix PanelQueue::take() {
   send_ahead();
   SentPanel panel = std::move(sent_.front());
   sent_.pop_front();
-  bytes_ -= panel.bytes;
   cuda::wait(cuda::stream(), panel.arrived);
   return std::move(panel.there);
 }

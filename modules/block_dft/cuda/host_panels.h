@@ -34,11 +34,10 @@ struct SentPanel {
 /// then.
 SentPanel send_panel(const HostPanel& panel, cuda::HostLink& link);
 
-/// Sends panels in order, a few before they are taken.
+/// Sends panels in order, two before they are taken: what the backend's stream is sent in between waits for them.
 class PanelQueue {
  public:
-  PanelQueue(std::vector<HostPanel> panels, double most_bytes, cuda::HostLink& link)
-      : panels_(std::move(panels)), most_bytes_(most_bytes), link_(link) {}
+  PanelQueue(std::vector<HostPanel> panels, cuda::HostLink& link) : panels_(std::move(panels)), link_(link) {}
   /// Asks for what may be on its way; call it while the backend's stream has nothing to do.
   void send_ahead();
   /// The next panel: what the backend's stream is asked for from now on waits for it.
@@ -47,11 +46,10 @@ class PanelQueue {
 
  private:
   std::vector<HostPanel> panels_;
-  double most_bytes_;
   cuda::HostLink& link_;
   std::size_t next_ = 0;
   std::deque<SentPanel> sent_;
-  double bytes_ = 0, bytes_sent_ = 0;  ///< on their way; all
+  double bytes_sent_ = 0;
 };
 
 }  // namespace quadrille::block_dft

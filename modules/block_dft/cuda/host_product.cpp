@@ -73,7 +73,7 @@ class StreamedProduct {
         b_(b),
         cuts_(cuts_for(form, a, b)),
         a_by_rows_(lies_so(form.op_a, a)),
-        queue_(panels(), double(cuda::available_bytes()) / 4, link_) {}
+        queue_(panels(), link_) {}
 
   MultiplyReport run(PinnedMatrix::Data& c) {
     std::optional<SentPanel> old;
@@ -127,6 +127,7 @@ class StreamedProduct {
     link_.finish_receiving();
     going_ = std::move(row);
     const DeviceMatrix::Data& there = going_.data();
+    fetch_index(there, rows, c);  // it would wait for the numbers if these went first
     const std::int64_t end = numbers_ + there.numbers;
     if (end > c.room) {  // as if the rest were like what is there
       const double all = double(end) * form_.rows.count() / std::max(1, rows.end);
@@ -139,7 +140,6 @@ class StreamedProduct {
       link_.receive(there.numbers_there.get() + begin,
                     DenseView<double>{c.numbers() + numbers_ + begin, many, 1, many, false});
     }
-    fetch_index(there, rows, c);
     numbers_ = end;
     report_.bytes_received += double(going_.bytes());
   }
