@@ -12,7 +12,8 @@
 namespace quadrille::block_dft {
 
 /// A BlockMatrix<double> in the memory of the CUDA backend: the same rows of blocks, each block row by row, all blocks
-/// one behind the other. It is made of a matrix of the host and comes back as one; products change it in between.
+/// one behind the other. It is made of a matrix of the host and comes back as one; products change it in between. On a
+/// grid each rank has its own blocks, on its own device.
 class QUADRILLE_API DeviceMatrix {
  public:
   struct Data;
@@ -83,6 +84,11 @@ class QUADRILLE_API PinnedMatrix {
 /// are not those of the CPU. Where it is faster (and with Driver::automatic) cuBLAS multiplies the whole matrices, and
 /// the report says so. Done when it returns. Other drivers do not differ, and `options.cache_bytes` does not count.
 ///
+/// On a grid of ranks, whose devices share A, B and C, the call is collective, and what is said of it in multiply.h
+/// holds: C is summed up panel by panel. Products are by blocks and in one part there; options.panel_bytes is for
+/// panels of other ranks (0: what half of the free memory allows), and a rank without enough memory ends the call on
+/// all.
+///
 /// In mixed precision products that may be rounded are done with A and B in TF32 (10 bits behind the leading one) and
 /// sums in single precision.
 ///
@@ -110,7 +116,7 @@ QUADRILLE_API double norm_of_product(double alpha, Transpose op_a, const DeviceM
                                      const DeviceMatrix& b, double beta, const DeviceMatrix& c,
                                      const MultiplyOptions& options = {});
 
-// As in block_algebra.h; a repeated call gives the same bits, which are not those of the CPU.
+// As in block_algebra.h, on grids of ranks, too; a repeated call gives the same bits, which are not those of the CPU.
 QUADRILLE_API void scale(DeviceMatrix& a, double alpha);
 QUADRILLE_API void add(double alpha, DeviceMatrix& a, double beta, const DeviceMatrix& b);
 QUADRILLE_API void add_identity(DeviceMatrix& a, double alpha);

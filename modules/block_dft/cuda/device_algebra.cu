@@ -146,6 +146,31 @@ void symmetrise_on_device(DeviceMatrix::Data& matrix) {
                double(mirror_sign(matrix.symmetry)));
 }
 
+std::int64_t keep_marked(DeviceMatrix::Data& matrix, DeviceArray<std::int64_t>& stays,
+                         DeviceArray<std::int64_t>& numbers) {
+  const std::int64_t blocks = matrix.blocks;
+  sum_before(stays);
+  sum_before(numbers);
+  const std::int64_t left = last_of(stays);
+  if (left == blocks) return 0;
+  const std::int64_t numbers_left = last_of(numbers);
+  auto first = device_array<std::int64_t>(matrix.rows.count() + 1);
+  auto column = device_array<std::int32_t>(left);
+  auto at = device_array<std::int64_t>(left + 1);
+  auto data = device_array<double>(numbers_left);
+  launch_each(matrix.rows.count() + 1, keep_rows, matrix.view(), stays.get(), first.get());
+  launch_warps(blocks, keep_blocks, matrix.view(), stays.get(), numbers.get(), column.get(), at.get(), data.get());
+  QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(at.get() + left, numbers.get() + blocks, sizeof(std::int64_t),
+                                       cudaMemcpyDeviceToDevice, cuda::stream()));
+  matrix.first = std::move(first);
+  matrix.column = std::move(column);
+  matrix.at = std::move(at);
+  matrix.numbers_there = std::move(data);
+  matrix.blocks = left;
+  matrix.numbers = numbers_left;
+  return blocks - left;
+}
+
 namespace {
 
 /// Of this rank.
@@ -158,27 +183,8 @@ Filtered filter_here(DeviceMatrix::Data& matrix, double eps) {
   const auto squares = device_array<double>(blocks);
   launch_each(blocks, mark_small, matrix.view(), norms.get(), eps, matrix.symmetry != Symmetry::none, slots.get(),
               numbers.get(), squares.get());
-  sum_before(slots);
-  sum_before(numbers);
-  const std::int64_t left = last_of(slots);
   out.norm = std::sqrt(sum_of(squares));
-  out.blocks = blocks - left;
-  if (out.blocks == 0) return out;
-  const std::int64_t numbers_left = last_of(numbers);
-  auto first = device_array<std::int64_t>(matrix.rows.count() + 1);
-  auto column = device_array<std::int32_t>(left);
-  auto at = device_array<std::int64_t>(left + 1);
-  auto data = device_array<double>(numbers_left);
-  launch_each(matrix.rows.count() + 1, keep_rows, matrix.view(), slots.get(), first.get());
-  launch_warps(blocks, keep_blocks, matrix.view(), slots.get(), numbers.get(), column.get(), at.get(), data.get());
-  QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(at.get() + left, numbers.get() + blocks, sizeof(std::int64_t),
-                                       cudaMemcpyDeviceToDevice, cuda::stream()));
-  matrix.first = std::move(first);
-  matrix.column = std::move(column);
-  matrix.at = std::move(at);
-  matrix.numbers_there = std::move(data);
-  matrix.blocks = left;
-  matrix.numbers = numbers_left;
+  out.blocks = keep_marked(matrix, slots, numbers);
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "modules/block_dft/cuda/device_cannon.h"
 
+#include "core/comm/agreement.h"
 #include "modules/block_dft/cuda/launch.cuh"
 
 #include <cub/cub.cuh>
@@ -36,6 +37,16 @@ __global__ void write_blocks(std::int64_t blocks, const std::uint64_t* keys, con
   columns[n] = std::int32_t(j);
   sizes[n] = (row[i + 1] - row[i]) * (column[j + 1] - column[j]);
   norms[n] = entries[numbers[n]].norm;
+}
+
+/// Of blocks in each place along a side.
+__global__ void count_numbers(MatrixView matrix, const std::int32_t* place, bool along_columns,
+                              unsigned long long* numbers) {
+  const std::int64_t slot = thread_number();
+  if (slot >= matrix.blocks) return;
+  const std::int32_t k = along_columns ? matrix.column[slot] : row_of(matrix, slot);
+  // Of integers: any order gives the same.
+  atomicAdd(numbers + place[k], static_cast<unsigned long long>(matrix.at[slot + 1] - matrix.at[slot]));
 }
 
 /// The first of sorted places in each row.
@@ -94,21 +105,66 @@ const std::byte* part_begin(const PackedFactor& factor, int part) {
 
 // ---- indices --------------------------------------------------------------------------------------------------------
 
-std::vector<IndexEntry> index_entries(const DeviceMatrix& matrix, bool with_norms) {
+DeviceArray<IndexEntry> index_entries(const DeviceMatrix& matrix, bool with_norms) {
   const MatrixView view = matrix.data().view();
   DeviceArray<double> norms;
   if (with_norms) norms = norms_on_device(view);
-  const auto entries = device_array<IndexEntry>(view.blocks);
+  auto entries = device_array<IndexEntry>(view.blocks);
   launch_each(view.blocks, write_index, view, static_cast<const double*>(norms.get()), entries.get());
-  return cuda::fetched(entries.get(), view.blocks);
+  return entries;
 }
 
-DeviceIndex index_of(const BlockSizes& rows, const BlockSizes& columns, const std::vector<IndexEntry>& entries) {
-  const auto blocks = std::int64_t(entries.size());
-  const DeviceArray<IndexEntry> there = cuda::sent(entries, device_what, device_advice);
+double largest_panel(const DeviceMatrix& matrix, bool along_columns) {
+  const BlockSizes& along = along_columns ? matrix.columns() : matrix.rows();
+  std::vector<std::int32_t> place;
+  for (std::int32_t k = 0; k < along.count(); ++k) place.push_back(along.place(k));
+  const DeviceArray<std::int32_t> there = cuda::sent(place, device_what, device_advice);
+  const std::int64_t places = along.grid()->places();
+  const auto numbers = device_array<unsigned long long>(places);
+  QUADRILLE_CUDA_CHECK(
+      cudaMemsetAsync(numbers.get(), 0, std::size_t(places) * sizeof(unsigned long long), cuda::stream()));
+  const MatrixView view = matrix.data().view();
+  launch_each(view.blocks, count_numbers, view, static_cast<const std::int32_t*>(there.get()), along_columns,
+              numbers.get());
+  const std::vector<unsigned long long> all = cuda::fetched(numbers.get(), places);
+  return double(*std::max_element(all.begin(), all.end()));
+}
+
+DeviceIndex gathered_index(const MatrixGrid& grid, const BlockSizes& rows, const BlockSizes& columns,
+                           const DeviceArray<IndexEntry>& mine, const std::vector<int>& peers) {
+  DeviceIndex out;
+  if (peers.size() == 1) {
+    all_or_none(grid.ranks(), [&] { out = index_of(rows, columns, mine.get(), mine.count()); });
+    return out;
+  }
+  constexpr std::int64_t size = sizeof(IndexEntry);
+  const std::int64_t count = mine.count();
+  std::vector<std::int64_t> counts(std::size_t(grid.ranks().size()));
+  grid.ranks().gather(&count, sizeof count, counts.data());
+  std::int64_t before = 0, total = 0;  // blocks of the peers before this rank; of all
+  std::vector<ReceivedPiece> received;
+  for (const int peer : peers) {
+    if (peer == grid.ranks().rank()) before = total;
+    received.push_back({peer, size * counts[std::size_t(peer)], size * total});
+    total += counts[std::size_t(peer)];
+  }
+  std::vector<SentPiece> sent;
+  for (const int peer : peers) sent.push_back({peer, mine.get(), size * count, size * before});
+  DeviceExchange& exchange = DeviceExchange::of(grid);
+  exchange.reserve(size * total);
+  exchange.run(sent, received);
+  all_or_none(grid.ranks(), [&] {
+    out = index_of(rows, columns, static_cast<const IndexEntry*>(static_cast<const void*>(exchange.window())), total);
+    cuda_backend().synchronize();  // the window is free again
+  });
+  return out;
+}
+
+DeviceIndex index_of(const BlockSizes& rows, const BlockSizes& columns, const IndexEntry* entries,
+                     std::int64_t blocks) {
   auto keys = device_array<std::uint64_t>(blocks), sorted = device_array<std::uint64_t>(blocks);
   auto numbers = device_array<std::uint32_t>(blocks), order = device_array<std::uint32_t>(blocks);
-  launch_each(blocks, write_places, blocks, static_cast<const IndexEntry*>(there.get()), keys.get(), numbers.get());
+  launch_each(blocks, write_places, blocks, entries, keys.get(), numbers.get());
   with_cub_memory([&](void* memory, std::size_t& bytes) {
     return cub::DeviceRadixSort::SortPairs(memory, bytes, keys.get(), sorted.get(), numbers.get(), order.get(), blocks,
                                            0, 32 + int(std::bit_width(std::uint32_t(rows.count()))), cuda::stream());
@@ -124,12 +180,12 @@ DeviceIndex index_of(const BlockSizes& rows, const BlockSizes& columns, const st
   out.norms = device_array<double>(blocks);
   const DeviceArray<std::int64_t> row = offsets_on_device(rows), column = offsets_on_device(columns);
   launch_each(blocks, write_blocks, blocks, static_cast<const std::uint64_t*>(sorted.get()),
-              static_cast<const std::uint32_t*>(order.get()), static_cast<const IndexEntry*>(there.get()),
-              static_cast<const std::int64_t*>(row.get()), static_cast<const std::int64_t*>(column.get()),
-              places.column.get(), places.at.get(), out.norms.get());
+              static_cast<const std::uint32_t*>(order.get()), entries, static_cast<const std::int64_t*>(row.get()),
+              static_cast<const std::int64_t*>(column.get()), places.column.get(), places.at.get(), out.norms.get());
   launch_each(rows.count() + 1, find_rows, blocks, static_cast<const std::uint64_t*>(sorted.get()), rows.count(),
               places.first.get());
   sum_before(places.at);
+  out.order = std::move(order);
   return out;
 }
 

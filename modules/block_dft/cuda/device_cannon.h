@@ -17,7 +17,8 @@ namespace quadrille::block_dft {
 /// The index of a rank's rows of A with all columns, or of its columns of B with all rows: a matrix without numbers.
 struct DeviceIndex {
   DeviceMatrix::Data places;
-  DeviceArray<double> norms;  ///< [slot]
+  DeviceArray<double> norms;         ///< [slot]
+  DeviceArray<std::uint32_t> order;  ///< [slot]: which entry it was
 };
 
 /// Panels of A and B: this rank's own, packed, and, in the window, those of others. Collective.
@@ -62,9 +63,14 @@ class PanelFlow {
 };
 
 /// Of this rank's blocks; norms are 0 without `with_norms`.
-std::vector<IndexEntry> index_entries(const DeviceMatrix& matrix, bool with_norms);
-/// The matrix without numbers that has these entries, in any order.
-DeviceIndex index_of(const BlockSizes& rows, const BlockSizes& columns, const std::vector<IndexEntry>& entries);
+DeviceArray<IndexEntry> index_entries(const DeviceMatrix& matrix, bool with_norms);
+/// The matrix without numbers that has these entries of the device, in any order.
+DeviceIndex index_of(const BlockSizes& rows, const BlockSizes& columns, const IndexEntry* entries, std::int64_t count);
+/// That of the entries of all `peers`, a row or a column of the grid. Collective.
+DeviceIndex gathered_index(const MatrixGrid& grid, const BlockSizes& rows, const BlockSizes& columns,
+                           const DeviceArray<IndexEntry>& mine, const std::vector<int>& peers);
+/// Numbers of the largest of this rank's panels along a side of the matrix.
+double largest_panel(const DeviceMatrix& matrix, bool along_columns);
 
 /// The steps of one inner part: where those of each task begin, and how many there are.
 struct PartSteps {

@@ -56,6 +56,19 @@ std::string trouble_with(Call call) {
   return {};
 }
 
+/// Memory of the device beside the backend's pool, which gives back what it keeps when it is asked for more than there
+/// is.
+void* window_of(std::size_t bytes) {
+  void* memory = nullptr;
+  if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
+  (void)cudaGetLastError();
+  constexpr std::size_t more = std::size_t(1) << 36;
+  (void)trouble_with([&] { cuda::give_back(cuda::take(cuda::available_bytes() + more, device_what, device_advice)); });
+  cuda::check_memory(cudaMalloc(&memory, bytes), "cudaMalloc",
+                     {.bytes = bytes, .what = "blocks of other ranks", .advice = device_advice});
+  return memory;
+}
+
 template <class T>
 std::vector<T> gathered(const Communicator& ranks, const T& mine) {
   std::vector<T> all(std::size_t(ranks.size()));
@@ -126,16 +139,15 @@ void DeviceExchange::reserve(std::int64_t bytes) {
   if (all_fit) return;
   close();
   ranks_.barrier();
-  for (std::size_t rank = 0; rank < needed.size(); ++rank) sizes_[rank] = std::max(sizes_[rank], needed[rank]);
+  for (std::size_t rank = 0; rank < needed.size(); ++rank) {
+    if (needed[rank] > sizes_[rank]) sizes_[rank] = std::max(needed[rank], sizes_[rank] / 4 * 5);  // seldom again
+  }
   const auto mine = std::size_t(sizes_[std::size_t(ranks_.rank())]);
   given_up().push_back(std::exchange(window_, nullptr));
   for (std::byte* const memory : std::exchange(given_up(), {})) (void)cudaFree(memory);
-  const std::string reason =
-      first_reason(ranks_, trouble_with([&] {
-                     if (mine == 0) return;
-                     cuda::check_memory(cudaMalloc(&window_, mine), "cudaMalloc",
-                                        {.bytes = mine, .what = "blocks of other ranks", .advice = device_advice});
-                   }));
+  const std::string reason = first_reason(ranks_, trouble_with([&] {
+                                            if (mine > 0) window_ = static_cast<std::byte*>(window_of(mine));
+                                          }));
   if (!reason.empty()) {
     std::fill(sizes_.begin(), sizes_.end(), 0);
     throw Error(ErrorCode::unsupported, reason);

@@ -67,6 +67,11 @@ struct SingleLimits {
 };
 SingleLimits single_limits(const DeviceArray<std::int32_t>& elements, const DeviceArray<double>& skip_below);
 
+/// Takes out the blocks that do not stay: stays[slot] is 1 or 0, numbers[slot] what stays of a block's numbers; the
+/// last element of both is 0, and both are overwritten. Gives how many went.
+std::int64_t keep_marked(DeviceMatrix::Data& matrix, DeviceArray<std::int64_t>& stays,
+                         DeviceArray<std::int64_t>& numbers);
+
 /// Diagonal blocks become (D +- D^T) / 2.
 void symmetrise_on_device(DeviceMatrix::Data& matrix);
 

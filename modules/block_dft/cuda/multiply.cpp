@@ -2,6 +2,7 @@
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/cuda/multiply_on_ranks.h"
 #include "modules/block_dft/cuda/part_product.h"
+#include "modules/block_dft/cuda/transposes_on_ranks.h"
 #include "modules/take_turns.h"
 
 #include <cmath>
@@ -42,11 +43,11 @@ double norm_of_product(double alpha, Transpose op_a, const DeviceMatrix& a, Tran
   return norm;
 }
 
-// Products with the identity are exact, and write matrices in other forms.
+// Products with the identity are exact, and write matrices in other forms; on a grid blocks change their ranks.
 
 DeviceMatrix transposed(const DeviceMatrix& a) {
   if (a.symmetry() == Symmetry::symmetric) return a;
-  if (a.rows().grid()) return DeviceMatrix(transposed(a.fetch()));
+  if (a.rows().grid()) return transposed_on_ranks(a);
   DeviceMatrix out(a.columns(), a.rows(), a.symmetry());
   const DeviceMatrix one(identity<double>(a.rows()));
   multiply(1, Transpose::yes, a, Transpose::no, one, 0, out, by_blocks);
@@ -55,7 +56,7 @@ DeviceMatrix transposed(const DeviceMatrix& a) {
 
 DeviceMatrix without_symmetry(const DeviceMatrix& a) {
   if (a.symmetry() == Symmetry::none) return a;
-  if (a.rows().grid()) return DeviceMatrix(without_symmetry(a.fetch()));
+  if (a.rows().grid()) return without_symmetry_on_ranks(a);
   DeviceMatrix out(a.rows(), a.columns());
   const DeviceMatrix one(identity<double>(a.columns()));
   multiply(1, Transpose::no, a, Transpose::no, one, 0, out, by_blocks);
@@ -65,7 +66,7 @@ DeviceMatrix without_symmetry(const DeviceMatrix& a) {
 DeviceMatrix with_symmetry(const DeviceMatrix& a, Symmetry symmetry) {
   if (a.symmetry() == symmetry) return a;
   if (symmetry == Symmetry::none) return without_symmetry(a);
-  if (a.rows().grid()) return DeviceMatrix(with_symmetry(a.fetch(), symmetry));
+  if (a.rows().grid()) return with_symmetry_on_ranks(a, symmetry);
   DeviceMatrix out(a.rows(), a.columns(), symmetry);
   const DeviceMatrix one(identity<double>(a.rows()));
   multiply(0.5, Transpose::no, a, Transpose::no, one, 0, out, by_blocks);

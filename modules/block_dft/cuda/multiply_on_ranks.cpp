@@ -43,36 +43,24 @@ std::vector<std::int32_t> own_blocks(const BlockSizes& sizes, int of, int mine) 
   return out;
 }
 
-/// Numbers of the largest panel of this rank's; along(place) is the place's block along k.
-template <class Along>
-double largest_panel(const DeviceMatrix& matrix, const std::vector<IndexEntry>& entries, const BlockSizes& inner,
-                     Along along) {
-  std::vector<double> numbers(std::size_t(inner.grid()->places()));
-  for (const IndexEntry& entry : entries) {
-    const auto [i, j] = entry.place;
-    numbers[std::size_t(inner.place(along(entry.place)))] += double(matrix.rows().size(i)) * matrix.columns().size(j);
-  }
-  return *std::max_element(numbers.begin(), numbers.end());
-}
-
-/// The index of A and B, on all ranks that need it.
+/// The index of this rank's rows of A and columns of B.
 struct Indices {
-  std::vector<IndexEntry> a, b;
+  DeviceIndex a, b;
   double panel_bytes = 0;  ///< of the largest panels of A and B together, on any rank
 
   Indices(const MatrixGrid& grid, const DeviceMatrix& left, const DeviceMatrix& right, bool filters, bool mixes) {
-    std::vector<IndexEntry> of_a, of_b;
+    DeviceArray<IndexEntry> of_a, of_b;
     double numbers[2] = {};
     all_or_none(grid.ranks(), [&] {
       of_a = index_entries(left, filters);
       of_b = index_entries(right, filters);
-      numbers[0] = largest_panel(left, of_a, left.columns(), [](BlockPlace place) { return place.column; });
-      numbers[1] = largest_panel(right, of_b, right.rows(), [](BlockPlace place) { return place.row; });
-    });
+      numbers[0] = largest_panel(left, true);
+      numbers[1] = largest_panel(right, false);
+    });  // which has waited for the device
     grid.ranks().maximum(numbers, 2);
     panel_bytes = (sizeof(double) + (mixes ? sizeof(float) : 0)) * (numbers[0] + numbers[1]);
-    a = gathered_entries(grid, std::move(of_a), grid.ranks_of_row());
-    b = gathered_entries(grid, std::move(of_b), grid.ranks_of_column());
+    a = gathered_index(grid, left.rows(), left.columns(), of_a, grid.ranks_of_row());
+    b = gathered_index(grid, right.rows(), right.columns(), of_b, grid.ranks_of_column());
   }
 };
 
@@ -125,8 +113,7 @@ PartOfC::PartOfC(double alpha, const DeviceMatrix& left, const DeviceMatrix& rig
   cut(left.rows(), left.columns(), right.columns(), schedule);
   own_a = pack({left.data(), false, rows, inner, shape.rows, nullptr, mixes, &parts});
   own_b = pack({right.data(), true, columns, inner, shape.columns, nullptr, mixes, &parts});
-  const DeviceIndex a = index_of(left.rows(), left.columns(), indices.a);
-  const DeviceIndex b = index_of(right.rows(), right.columns(), indices.b);
+  const DeviceIndex &a = indices.a, &b = indices.b;
   const auto norms = [&](const DeviceIndex& of) { return filters ? of.norms.get() : nullptr; };
   whole_a = pack({a.places, false, rows, inner, shape.rows, norms(a), mixes, &parts, false});
   whole_b = pack({b.places, true, columns, inner, shape.columns, norms(b), mixes, &parts, false});
