@@ -1,4 +1,5 @@
 // The dense path: all eigenvectors by LAPACK, a part of OpenBLAS.
+#include "core/comm/agreement.h"
 #include "core/error.h"
 #include "core/system/memory.h"
 #include "modules/block_dft/block_exchange.h"
@@ -19,7 +20,6 @@ namespace {
 DenseDensity<BlockMatrix<double>> dense_on_one_rank(const BlockMatrix<double>& h, const BlockMatrix<double>& s,
                                                     const CountOccupied& occupied) {
   const int n = int(h.rows().total());
-  require_memory(6.0 * double(n) * n * sizeof(double), fmt::format("all eigenvectors of {} orbitals", n));
   DenseDensity<BlockMatrix<double>> out{std::vector<double>(std::size_t(n)), {}};
   std::vector<double> vectors = h.to_dense(), metric = s.to_dense(), work(1);
   std::vector<int> integers(1);
@@ -50,11 +50,25 @@ DenseDensity<BlockMatrix<double>> dense_on_one_rank(const BlockMatrix<double>& h
 
 }  // namespace
 
+void require_dense_memory(std::int64_t orbitals, double besides) {
+  // H, S, dsygvd's two more of that size, P, and what is left for products.
+  const double squares = 6;
+  require_memory(squares * double(orbitals) * double(orbitals) * sizeof(double) + besides,
+                 fmt::format("method dense, which computes all eigenvectors of {} orbitals on one rank,", orbitals));
+}
+
 DenseDensity<BlockMatrix<double>> dense_density(const BlockMatrix<double>& h, const BlockMatrix<double>& s,
                                                 const CountOccupied& occupied) {
-  if (!h.grid()) return dense_on_one_rank(h, s, occupied);
+  const std::int64_t n = h.rows().total();
+  if (!h.grid()) {
+    require_dense_memory(n);
+    return dense_on_one_rank(h, s, occupied);
+  }
+  double collected_bytes = double(h.bytes() + s.bytes());
+  h.grid()->ranks().sum(&collected_bytes, 1);
+  on_first_rank(h.grid()->ranks(), [&] { require_dense_memory(n, collected_bytes); });
   const BlockMatrix<double> whole_h = collected(h), whole_s = collected(s);
-  DenseDensity<BlockMatrix<double>> out{std::vector<double>(std::size_t(h.rows().total())), {}};
+  DenseDensity<BlockMatrix<double>> out{std::vector<double>(std::size_t(n)), {}};
   out.p = made_on_first(h.rows(), Symmetry::symmetric, [&](const BlockSizes&) {
     DenseDensity<BlockMatrix<double>> dense = dense_on_one_rank(whole_h, whole_s, occupied);
     out.eigenvalues = std::move(dense.eigenvalues);

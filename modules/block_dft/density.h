@@ -92,9 +92,14 @@ struct DensityCheck {
 template <class M>
 DensityCheck check_density(const M& p, const M& h, const M& s, double eps);
 
+/// Throws NotEnoughMemory, saying how much all eigenvectors of H and S take on the rank that computes them, unless that
+/// and `besides` bytes are free here.
+void require_dense_memory(std::int64_t orbitals, double besides = 0);
+
 /// All eigenvalues of H c = e S c in ascending order and P with `occupied(e)` orbitals, by LAPACK, on a GPU by
-/// cuSOLVER. `occupied` is given all eigenvalues and says how many count. Errors: ErrorCode::numerical for an S that is
-/// not positive definite, ErrorCode::unsupported for memory that does not suffice.
+/// cuSOLVER. `occupied` is given all eigenvalues and says how many count. On a grid rank 0 does all of it. Errors:
+/// ErrorCode::numerical for an S that is not positive definite, ErrorCode::unsupported for memory that does not
+/// suffice.
 template <class M>
 struct DenseDensity {
   std::vector<double> eigenvalues;

@@ -148,6 +148,7 @@ void check_density_task(const TaskContext& context) {
 void run_density(const TaskContext& context) {
   check_density_task(context);
   const BlockSizes sizes = shared_sizes(context);
+  check_dense_memory(context, sizes);
   const BlockMatrix<double> h = matrix_of(context, "hamiltonian", sizes), s = matrix_of(context, "overlap", sizes);
   if (on_gpu(context)) return run_with(context, DeviceMatrix(h), DeviceMatrix(s));
   run_with(context, h, s);

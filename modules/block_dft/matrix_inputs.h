@@ -94,6 +94,8 @@ void check_matrices(const TaskContext& context, const BlockSizes& sizes);
 void check_electrons(const TaskContext& context, const BlockSizes& sizes);
 
 bool on_gpu(const TaskContext& context);
+/// Fails at once where the task will need all eigenvectors, and rank 0 has no memory for them. Collective.
+void check_dense_memory(const TaskContext& context, const BlockSizes& sizes);
 /// In the memory of the host.
 inline const BlockMatrix<double>& on_host(const BlockMatrix<double>& a) { return a; }
 inline BlockMatrix<double> on_host(const DeviceMatrix& a) { return a.fetch(); }

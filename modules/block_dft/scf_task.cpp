@@ -323,6 +323,7 @@ void check_scf(const TaskContext& context) {
 
 void run_scf(const TaskContext& context) {
   check_scf(context);
+  check_dense_memory(context, sizes_of_problem(context));
   const Problem problem = problem_of(context);
   const SccModel<>& model = problem.model;
   if (!on_gpu(context)) return run_with(context, model, problem.electrons);

@@ -339,6 +339,15 @@ class ScfModel(ProgramTest):
         changes = [abs(one["change"]) for one in found["iterations"][1:]]
         self.assertLess(changes[-1], 1e-7 * found["electrons"])
 
+    def test_eigenvectors_that_do_not_fit_are_refused_at_once(self):
+        for more in ({"method": "dense"}, {"compare": True}):
+            with self.subTest(**more):
+                task = {"task": "scf_model", "model": {"atoms": 10**6, "block_sizes": [5]}, **more}
+                process = self.call("run", self.write_job({"run": [task]}), "--out", self.path("out"), "--force")
+                self.assertEqual(process.returncode, 1, process.stderr)
+                self.assertRegex(process.stderr, "not enough memory: method dense, which computes all eigenvectors of 5000000 "
+                                                 "orbitals on one rank, needs 1.1 PiB, .* are free")
+
     def test_bad_input(self):
         with open(self.path("short"), "w") as stream:
             stream.write("1 2\n")
