@@ -52,23 +52,24 @@ QUADRILLE_BLOCK_CALL quadrille_block_matrix_create_on(const quadrille_block_grid
                                                       quadrille_block_matrix** matrix);
 __attribute__((visibility("default"))) void quadrille_block_matrix_destroy(quadrille_block_matrix* matrix);
 
-/* The rank that stores a block: on a grid only this one may reserve and put it, and only there it is got and exported.
+/* The rank that stores a block. On a grid only this rank may reserve and put it; get and export find it only there.
  */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_owner(const quadrille_block_matrix* matrix, int32_t row, int32_t column,
                                                   int32_t* rank);
 
-/* A symmetric matrix of the columns that each rank has, in compressed form, as in ELSI's CSC. Column k of this rank's
- * `count` ones has the elements starts[k] to starts[k + 1] of `rows` and `values`, in any order; columns, rows and
- * elements count from `base`, 0 or 1. `columns` says which they are in the whole matrix; null: successive ones, rank
- * after rank. All ranks together give each column once. Elements that differ from those of the transpose by more than
- * 1e-8 of the largest are QUADRILLE_INVALID_INPUT, smaller differences are averaged. Collective. */
+/* A symmetric matrix of the columns that each rank has, in compressed form, as in ELSI's CSC. Column k of the
+ * `count` columns of this rank has the elements starts[k] to starts[k + 1] of `rows` and `values`, in any order;
+ * columns, rows and elements count from `base`, 0 or 1. `columns` says which they are in the whole matrix; null:
+ * successive ones, rank after rank. All ranks together give each column once. Elements that differ from those of the
+ * transpose by more than 1e-8 of the largest are QUADRILLE_INVALID_INPUT, smaller differences are averaged. Collective.
+ */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_from_columns(const quadrille_block_grid* grid, int32_t blocks,
                                                          const int32_t* sizes, int32_t base, int64_t count,
                                                          const int32_t* columns, const int64_t* starts,
                                                          const int32_t* rows, const double* values,
                                                          quadrille_block_matrix** matrix);
-/* Columns of a symmetric matrix in the same form, by rows, without zeros: writes starts[0 .. count], and if `rows` and
- * `values` are not null, the elements, for which there is room for `capacity` of them. A column goes to one rank, or to
+/* Columns of a symmetric matrix in the same form, by rows, without zeros: writes starts[0 .. count], and, if `rows` and
+ * `values` are not null, the elements; the arrays have room for `capacity` of them. A column goes to one rank, or to
  * none. Collective; all ranks give `rows` and `values`, or none does. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_to_columns(const quadrille_block_matrix* matrix, int32_t base,
                                                        int64_t count, const int32_t* columns, int64_t* starts,

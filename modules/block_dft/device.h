@@ -47,8 +47,8 @@ class QUADRILLE_API DeviceMatrix {
 };
 
 /// A BlockMatrix<double> in pinned memory of the host, which a GPU reads and writes by itself while it multiplies: for
-/// matrices that its own memory does not hold, or that stay on the host. To pin memory takes longer than to fill it:
-/// keep these matrices, and as C one that has been C before.
+/// matrices that its own memory does not hold, or that stay on the host. Pinning memory takes longer than filling it:
+/// keep these matrices, and use a C again that has been C before.
 class QUADRILLE_API PinnedMatrix {
  public:
   struct Data;
@@ -81,8 +81,9 @@ class QUADRILLE_API PinnedMatrix {
 
 /// multiply() of multiply.h: the same places, filter, bounds and report. Sums of a block of C run in
 /// ascending k in an order that is fixed by the sizes of the blocks, so that repeated calls give the same bits; these
-/// are not those of the CPU. Where it is faster (and with Driver::automatic) cuBLAS multiplies the whole matrices, and
-/// the report says so. Done when it returns. Other drivers do not differ, and `options.cache_bytes` does not count.
+/// are not those of the CPU. Where it is faster, and memory suffices (and with Driver::automatic), cuBLAS multiplies
+/// the whole matrices, and the report says so. Done when it returns. Other drivers do not differ, and
+/// `options.cache_bytes` does not count.
 ///
 /// On a grid of ranks, whose devices share A, B and C, the call is collective, and what is said of it in multiply.h
 /// holds: C is summed up panel by panel. Products are by blocks and in one part there; options.panel_bytes is for
