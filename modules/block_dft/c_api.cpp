@@ -96,7 +96,7 @@ quadrille_status quadrille_block_matrix_create_on(const quadrille_block_grid* gr
                                                   const int32_t* row_sizes, int32_t block_columns,
                                                   const int32_t* column_sizes, int32_t symmetry,
                                                   quadrille_block_matrix** matrix) {
-  return guarded("quadrille_block_matrix_create", [&] {
+  return guarded(grid == nullptr ? "quadrille_block_matrix_create" : "quadrille_block_matrix_create_on", [&] {
     const auto home = grid == nullptr ? nullptr : grid->home;
     const auto make = [&] {
       demand(matrix, "matrix");

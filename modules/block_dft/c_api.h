@@ -70,7 +70,7 @@ QUADRILLE_BLOCK_CALL quadrille_block_matrix_from_columns(const quadrille_block_g
                                                          quadrille_block_matrix** matrix);
 /* Columns of a symmetric matrix in the same form, by rows, without zeros: writes starts[0 .. count], and, if `rows` and
  * `values` are not null, the elements; the arrays have room for `capacity` of them. A column goes to one rank, or to
- * none. Collective; all ranks give `rows` and `values`, or none does. */
+ * none. Collective; all ranks that have elements give `rows` and `values`, or no rank does. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_to_columns(const quadrille_block_matrix* matrix, int32_t base,
                                                        int64_t count, const int32_t* columns, int64_t* starts,
                                                        int64_t capacity, int32_t* rows, double* values);

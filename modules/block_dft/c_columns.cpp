@@ -10,6 +10,7 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace quadrille::block_dft {
@@ -131,12 +132,13 @@ void check_starts(const Columns& columns, const std::int64_t* starts, const std:
   demand(values, "values");
 }
 
-std::shared_ptr<const HostGrid> grid_over(const HostCommunicator& communicator, std::int32_t rows,
-                                          std::int32_t columns) {
+std::shared_ptr<const HostGrid> grid_over(const HostCommunicator& communicator, std::int32_t rows, std::int32_t columns,
+                                          const void* handle) {
   auto home = std::make_shared<HostGrid>();
   home->ranks = quadrille::ranks_of(communicator);
   home->all = home->ranks->communicator({1, 1, 1, home->ranks->size()});
-  together(home.get(), fmt::format("quadrille_block_grid_create with {} rows and {} columns", rows, columns), [] {});
+  together(home.get(), fmt::format("quadrille_block_grid_create with {} rows and {} columns", rows, columns),
+           [&] { demand(handle, "grid"); });
   home->grid = MatrixGrid::over(*home->all, rows, columns);
   return home;
 }
@@ -164,9 +166,13 @@ void columns_of(const quadrille_block_matrix& matrix, const Columns& columns, st
   std::vector<std::int64_t> place(owner.size());
   for (std::size_t k = 0; k < mine.size(); ++k) place[std::size_t(mine[k])] = std::int64_t(k);
   count_elements(a, owner, place, ranks.rank(), columns.base, columns.count, starts);
-  if (rows == nullptr) return;
+  double wanted = rows != nullptr ? 1 : 0;
+  ranks.maximum(&wanted, 1);
+  if (wanted == 0) return;
   all_or_none(ranks, [&] {
     const std::int64_t needed = starts[columns.count] - columns.base;
+    if (needed > 0) demand(rows, "rows");
+    if (needed > 0) demand(values, "values");
     if (capacity < needed) refuse(fmt::format("capacity = {}: the columns have {} elements", capacity, needed));
   });
   StreamBuffer buffer;
@@ -198,16 +204,16 @@ quadrille_status quadrille_block_grid_create(const void* communicator, int32_t r
                                              quadrille_block_grid** grid) {
   return guarded("quadrille_block_grid_create", [&] {
     demand(communicator, "communicator");
-    demand(grid, "grid");
-    *grid = new quadrille_block_grid{grid_over({.address = communicator}, rows, columns)};
+    auto home = grid_over({.address = communicator}, rows, columns, grid);
+    *grid = new quadrille_block_grid{std::move(home)};
   });
 }
 
 quadrille_status quadrille_block_grid_create_fortran(int communicator, int32_t rows, int32_t columns,
                                                      quadrille_block_grid** grid) {
   return guarded("quadrille_block_grid_create_fortran", [&] {
-    demand(grid, "grid");
-    *grid = new quadrille_block_grid{grid_over({.fortran = communicator}, rows, columns)};
+    auto home = grid_over({.fortran = communicator}, rows, columns, grid);
+    *grid = new quadrille_block_grid{std::move(home)};
   });
 }
 
@@ -244,11 +250,9 @@ quadrille_status quadrille_block_matrix_to_columns(const quadrille_block_matrix*
   return guarded("quadrille_block_matrix_to_columns", [&] {
     demand(matrix, "matrix");
     const Columns wanted{base, count, columns};
-    const char* const what = rows == nullptr ? "null" : "arrays";
-    together(matrix->home.get(), fmt::format("quadrille_block_matrix_to_columns with rows = {}", what), [&] {
+    together(matrix->home.get(), "quadrille_block_matrix_to_columns", [&] {
       wanted.check();
       demand(starts, "starts");
-      if (rows != nullptr) demand(values, "values");
       if (matrix->matrix.symmetry() != Symmetry::symmetric) refuse("the matrix must have symmetric storage");
     });
     columns_of(*matrix, wanted, starts, capacity, rows, values);

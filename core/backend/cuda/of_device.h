@@ -8,7 +8,7 @@
 
 namespace quadrille::cuda {
 
-/// One T for each device. It lives on, as the backends do: fields of static life may outlive any order of ends.
+/// One T for each device. What fields of static life need is made with `new` and lives on, as the backends do.
 template <class T>
 class OfDevice {
  public:

@@ -55,7 +55,8 @@ def product_share(one, rows):
     out = (f"\nOf the time, {sum(row['product_seconds'] for row in rows) / seconds:.0%} is for products and "
            f"{sum(row['index_seconds'] for row in rows) / seconds:.0%} for finding their blocks.")
     single = sum(row["single_flops"] for row in rows) / flops
-    shares = [f"{share:.0%} of the flops are {where}." for share, where in ((one["device_share"], "on a GPU"), (single, "in single precision")) if share]
+    shares = [f"{share:.0%} of the flops are {where}."
+              for share, where in ((one.get("device_share"), "on a GPU"), (single, "in single precision")) if share]
     return " ".join([out, *shares]) + "\n"
 
 

@@ -77,6 +77,12 @@ static void mistakes(const quadrille_block_grid* grid) {
   expect("columns", quadrille_block_matrix_to_columns(p, 0, 1, &me, starts, 4, rows, values), -1, QUADRILLE_DONE, "");
   if (rank == 0 && (starts[1] != 1 || rows[0] != 0 || fabs(values[0] - 1) > 1e-9)) ++wrong;
   if (rank == 1 && starts[1] > 0 && fabs(values[0]) > 1e-9) ++wrong;
+  expect("no arrays", quadrille_block_matrix_to_columns(p, 0, 1, &me, starts, 4, rank == 0 ? NULL : rows, values), 0,
+         QUADRILLE_INVALID_INPUT, "rows is a null");
+  /* A rank without elements needs none. */
+  expect("nothing", quadrille_block_matrix_to_columns(p, 0, rank == 0, &me, starts, 4, rank == 0 ? rows : NULL,
+                                                      rank == 0 ? values : NULL),
+         -1, QUADRILLE_DONE, "");
   quadrille_block_matrix_destroy(h);
   quadrille_block_matrix_destroy(s);
   quadrille_block_matrix_destroy(p);
@@ -91,6 +97,8 @@ int main(int count, char** words) {
          "a grid of 3 x 1 has 3 ranks, but there are 2");
   expect("grid", quadrille_block_grid_create(&everybody, rank + 1, 1, &none), -1, QUADRILLE_INVALID_INPUT,
          "the same calls in the same order");
+  expect("handle", quadrille_block_grid_create(&everybody, 0, 0, rank == 0 ? NULL : &none), 0, QUADRILLE_INVALID_INPUT,
+         "grid is a null");
   expect("grid", quadrille_block_grid_create(&everybody, 0, 0, &grid), -1, QUADRILLE_DONE, "");
   mistakes(grid);
   quadrille_block_grid_destroy(grid);
