@@ -90,15 +90,15 @@ void PartOfC::cut(const BlockSizes& of_rows, const BlockSizes& of_k, const Block
                   const CannonSchedule& schedule) {
   const MatrixGrid& grid = *of_rows.grid();
   most = unit_for(of_rows, of_columns);
-  rows = pieces_of(of_rows, own_blocks(of_rows, grid.rows(), grid.row()), most, Cut::evenly);
-  columns = pieces_of(of_columns, own_blocks(of_columns, grid.columns(), grid.column()), most, Cut::evenly);
+  rows = pieces_of(of_rows, own_blocks(of_rows, grid.rows(), grid.row()), most);
+  columns = pieces_of(of_columns, own_blocks(of_columns, grid.columns(), grid.column()), most);
   shape = panel_shape(most, tiles_of(rows, columns));
   const std::vector<int> step_of = schedule.steps_of(of_k);
   std::vector<std::int32_t> order(step_of.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::int32_t k, std::int32_t l) { return step_of[std::size_t(k)] < step_of[std::size_t(l)]; });
-  inner = inner_pieces(of_k, order, most);
+  inner = pieces_of(of_k, order, most_inner);
   std::vector<std::uint32_t> of_piece;
   for (const Piece& piece : cuda::fetched(inner.piece.get(), inner.count)) {
     of_piece.push_back(std::uint32_t(step_of[std::size_t(piece.block)]));

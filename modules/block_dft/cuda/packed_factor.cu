@@ -174,7 +174,8 @@ __global__ void write_entries(KeyBits bits, std::int64_t pieces, std::int32_t pa
   for (std::int32_t rest = panel + 1; rest <= panels; ++rest) out.panel_first[rest] = entry + 1;
 }
 
-constexpr int copy_warps = 4, copied = 32;  ///< the latter: the most of an inner piece, and outer rows at a time
+constexpr int copy_warps = 4, copied = 32;  ///< the latter: outer rows at a time
+static_assert(most_inner <= copied);
 
 /// TF32 of a single: the nearest number with 10 bits behind the leading one.
 template <class T>
@@ -187,6 +188,18 @@ __device__ __forceinline__ T rounded(double number) {
     return __uint_as_float(bits);
   }
 }
+
+/// Where the elements of all outer rows at one inner element are in a piece.
+struct PlaceInPiece {
+  int first, stride;
+
+  __device__ PlaceInPiece(int k, int length, int rows) {
+    const int group = k / 8 * 8, elements = min(8, length - group), inside = k - group;
+    const bool halves = elements > 4;
+    stride = halves ? elements / 2 : elements;
+    first = group * rows + (halves ? inside % 2 * stride * rows + inside / 2 : inside);
+  }
+};
 
 /// A warp takes a piece; one that is read across its rows is turned in shared memory.
 template <class T>
@@ -204,6 +217,7 @@ __global__ void __launch_bounds__(32 * copy_warps)
   const double* from = s.matrix.data + s.matrix.at[reading.slot];
   const double sign = readings[p] % 2 != 0 ? s.mirror_sign : 1.0;
   const int length = padded<T>(inner.size);
+  const PlaceInPiece place(lane, length, outer.size);
   T* to = data + PackedNumbers<T>::of_sixteen * sixteens[p];
   for (int begin = 0; begin < outer.size; begin += copied) {
     const int lines = min(copied, outer.size - begin);
@@ -216,7 +230,7 @@ __global__ void __launch_bounds__(32 * copy_warps)
     }
     __syncwarp();
     for (int o = 0; o < lines && lane < length; ++o) {
-      to[(begin + o) * length + lane] = rounded<T>(lane < inner.size ? sign * tile[lane][o] : 0.0);
+      to[place.first + (begin + o) * place.stride] = rounded<T>(lane < inner.size ? sign * tile[lane][o] : 0.0);
     }
     __syncwarp();
   }

@@ -2,8 +2,11 @@
 //
 // The outer side of A are its rows, that of B its columns; the inner side is the one that is summed over. `width`
 // pieces of the outer side make a panel. What a panel has at one inner piece k is an entry: its pieces lie one behind
-// the other, so that one copy brings them. A piece is stored by outer rows (A as it is, B transposed), each padded by
-// zeros to 16 bytes. Numbers are there in double and, for mixed precision, rounded to TF32 (in 4 bytes) as well.
+// the other, so that one copy brings them. A piece is stored in groups of 8 inner elements: first the even ones
+// of all outer rows (A as it is, B transposed), row by row, then the odd ones: lanes that read 4 elements of 8 rows
+// meet no bank of shared memory twice, and have what a matrix instruction takes in the order in which it takes it. The
+// last group may have fewer elements, padded by zeros to 16 bytes; up to 4 are not divided. Numbers are there in double
+// and, for mixed precision, rounded to TF32 (in 4 bytes) as well.
 #pragma once
 
 #include "modules/block_dft/cuda/pieces.h"

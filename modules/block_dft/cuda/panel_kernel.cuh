@@ -2,8 +2,8 @@
 // task, puts as many as fit into a batch, and asks the copy engine for their pieces: one copy of A and one of B a step,
 // from the factors' packed data into a ring of batches in shared memory. The others have pieces of C, or parts of
 // pieces (panel_shape.h), look up the steps of a batch that add to them, and multiply. They meet only where a batch is
-// full and where it may be overwritten; a task's first batches arrive while the task before is finished. A piece of C
-// gets its terms in ascending k.
+// full and where it may be overwritten, at barriers at which every thread arrives itself; a task's first batches arrive
+// while the task before is finished. A piece of C gets its terms in ascending k.
 #pragma once
 
 #include "modules/block_dft/cuda/launch.cuh"
@@ -34,7 +34,7 @@ struct PanelArguments {
   unsigned long long *begun, *brought;  ///< counts of tasks
   bool adds;                            ///< to what C has; tasks without steps are left out
   bool waves;
-  int stages, stage_sixteens;
+  int ring, batch;  ///< room in the ring, and for how much of it batches of several steps are made; in 16 bytes
 };
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -89,7 +89,7 @@ __device__ void multiply_batches(const PanelArguments<T>& t, const Batch* batche
   const Part<S> part;
   constexpr int part_of = 16 / int(sizeof(T));
   Sums<T, S::tiles_m, S::tiles_n> c[S::each] = {};
-  for (Turn turn;; turn.advance(t.stages)) {
+  for (Turn turn;; turn.advance(most_stages)) {
     wait(arrived + turn.stage, turn.phase);
     const Batch& batch = batches[turn.stage];
     const int task = batch.task;
@@ -97,8 +97,13 @@ __device__ void multiply_batches(const PanelArguments<T>& t, const Batch* batche
     const bool last = batch.last;
     const std::uint32_t mask = lane < batch.count ? batch.slots[lane].mask : 0;
     unsigned mine[S::each], left = 0;
+    int rows[S::each], columns[S::each];
 #pragma unroll
-    for (int w = 0; w < S::each; ++w) left |= mine[w] = __ballot_sync(all_lanes, mask >> part.piece(w) & 1);
+    for (int w = 0; w < S::each; ++w) {
+      left |= mine[w] = __ballot_sync(all_lanes, mask >> part.piece(w) & 1);
+      rows[w] = batch.rows[part.piece(w) / S::columns];
+      columns[w] = batch.columns[part.piece(w) % S::columns];
+    }
     for (; left != 0; left &= left - 1) {
       const int e = __ffs(int(left)) - 1;
       const Slot& slot = batch.slots[e];
@@ -106,16 +111,14 @@ __device__ void multiply_batches(const PanelArguments<T>& t, const Batch* batche
       for (int w = 0; w < S::each; ++w) {
         if ((mine[w] >> e & 1) == 0) continue;
         const int r = part.piece(w) / S::columns, s = part.piece(w) % S::columns;
-        const int m_tiles = full ? 0 : (batch.rows[r] - part.row + 7) / 8;
-        const int n_tiles = full ? 0 : (batch.columns[s] - part.column + 7) / 8;
-        const int length = padded_length<T>(slot.k);
-        add_product<T, S::tiles_m, S::tiles_n, full, S::terms>(c[w], ring + part_of * slot.a[r] + part.row * length,
-                                                               ring + part_of * slot.b[s] + part.column * length,
-                                                               slot.k, m_tiles, n_tiles);
+        const int m_tiles = full ? 0 : (rows[w] - part.row + 7) / 8;
+        const int n_tiles = full ? 0 : (columns[w] - part.column + 7) / 8;
+        const PackedPiece<T> a{ring + part_of * slot.a[r], rows[w], part.row + lane / 4};
+        const PackedPiece<T> b{ring + part_of * slot.b[s], columns[w], part.column + lane / 4};
+        add_product<T, S::tiles_m, S::tiles_n, full, S::terms>(c[w], a, b, slot.k, m_tiles, n_tiles);
       }
     }
-    __syncwarp();
-    if (lane == 0) arrive(done + turn.stage);
+    arrive(done + turn.stage);
     if (!last) continue;
 #pragma unroll
     for (int w = 0; w < S::each; ++w) {
@@ -166,8 +169,8 @@ struct TaskToBring {
 
 /// The warp that brings. Lanes take 32 steps at a time, which make one batch after the other.
 template <class T, class S>
-__device__ void bring_task(const PanelArguments<T>& t, TaskToBring<S> task, Turn& turn, Batch* batches, T* ring,
-                           std::uint64_t* arrived, std::uint64_t* done) {
+__device__ void bring_task(const PanelArguments<T>& t, TaskToBring<S> task, Turn& turn, Room& room, Batch* batches,
+                           T* ring, std::uint64_t* arrived, std::uint64_t* done) {
   constexpr int rows = task.rows, columns = task.columns, part_of = 16 / int(sizeof(T));
   const int lane = lane_number();
   const auto load = [&](std::int64_t at) { return at + lane < task.end ? t.steps[at + lane] : Step{}; };
@@ -189,11 +192,10 @@ __device__ void bring_task(const PanelArguments<T>& t, TaskToBring<S> task, Turn
     task.at += steps;
     int first = 0, before = 0;  // of the batch: its first step, and what those before it need
     do {
-      const bool mine = lane >= first && lane < steps && upto - before <= t.stage_sixteens;
+      const bool mine = lane < steps && (lane == first || (lane > first && upto - before <= t.batch));
       const int count = __popc(__ballot_sync(all_lanes, mine));
       const int all = count > 0 ? __shfl_sync(all_lanes, upto, first + count - 1) : before;
-      const int begin = turn.stage * t.stage_sixteens + upto - of_a - of_b - before;
-      wait(done + turn.stage, turn.phase);
+      const int begin = room.take(all - before, t.ring, most_stages, turn.stage, done) + upto - of_a - of_b - before;
       Batch& batch = batches[turn.stage];
       if (mine) {
         Slot& slot = batch.slots[lane - first];
@@ -212,7 +214,11 @@ __device__ void bring_task(const PanelArguments<T>& t, TaskToBring<S> task, Turn
         for (int p = 0; p < columns; ++p) batch.columns[p] = task.sizes[rows + p];
       }
       __syncwarp();
-      if (lane == 0) arrive_with(arrived + turn.stage, 16u * unsigned(all - before));
+      if (lane == 0) {
+        arrive_with(arrived + turn.stage, 16u * unsigned(all - before));
+      } else {
+        arrive(arrived + turn.stage);
+      }
       __syncwarp();
       if (mine) {
         bring(ring + part_of * begin, t.a + part_of * std::int64_t(step.at_a), 16u * unsigned(of_a),
@@ -220,7 +226,7 @@ __device__ void bring_task(const PanelArguments<T>& t, TaskToBring<S> task, Turn
         bring(ring + part_of * (begin + of_a), t.b + part_of * std::int64_t(step.at_b), 16u * unsigned(of_b),
               arrived + turn.stage);
       }
-      turn.advance(t.stages);
+      turn.advance(most_stages);
       first += count;
       before = all;
     } while (first < steps);
@@ -233,7 +239,8 @@ template <class T, class S>
 __device__ void bring_tasks(const PanelArguments<T>& t, Batch* batches, T* ring, std::uint64_t* arrived,
                             std::uint64_t* done) {
   const int lane = lane_number();
-  Turn turn{0, 1};  // the ring is empty: its first round waits for nothing
+  Turn turn;
+  Room room;
   for (;;) {
     unsigned long long number = 0;
     if (lane == 0) number = atomicAdd(t.begun, 1ull);  // whose turn it is changes no bit
@@ -241,27 +248,26 @@ __device__ void bring_tasks(const PanelArguments<T>& t, Batch* batches, T* ring,
     if (number >= std::uint64_t(t.tasks)) break;
     const TaskToBring<S> task(t, t.order[number]);
     if (t.waves && number >= gridDim.x) await(t.brought, number / gridDim.x * gridDim.x - gridDim.x / 4);
-    if (!t.adds || task.at < task.end) bring_task<T, S>(t, task, turn, batches, ring, arrived, done);
+    if (!t.adds || task.at < task.end) bring_task<T, S>(t, task, turn, room, batches, ring, arrived, done);
     if (lane == 0) atomicAdd(t.brought, 1ull);
   }
-  wait(done + turn.stage, turn.phase);
-  if (lane != 0) return;
-  batches[turn.stage].task = Batch::no_task;
+  while (room.batches > 0) room.free_oldest(most_stages, done);
+  if (lane == 0) batches[turn.stage].task = Batch::no_task;
   arrive(arrived + turn.stage);
 }
 #endif
 
 template <class T, class S, bool full>
-__global__ void __launch_bounds__(S::threads, S::resident) multiply_tasks(const __grid_constant__ PanelArguments<T> t) {
+__global__ void __launch_bounds__(S::threads, 1) multiply_tasks(const __grid_constant__ PanelArguments<T> t) {
 #if __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) double memory[];
   T* const ring = reinterpret_cast<T*>(memory);
   __shared__ Batch batches[most_stages];
   __shared__ std::uint64_t arrived[most_stages], done[most_stages];
   if (threadIdx.x == 0) {
-    for (int stage = 0; stage < t.stages; ++stage) {
-      begin_barrier(arrived + stage, 1);
-      begin_barrier(done + stage, S::workers);
+    for (int stage = 0; stage < most_stages; ++stage) {
+      begin_barrier(arrived + stage, 32);
+      begin_barrier(done + stage, 32 * S::workers);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -276,19 +282,18 @@ __global__ void __launch_bounds__(S::threads, S::resident) multiply_tasks(const 
 
 // ---- launches -------------------------------------------------------------------------------------------------------
 
-/// The ring: a stage has room for one step at least, and for no more steps than a batch. Gives the bytes.
+/// Gives the bytes of the ring and of what is read behind it.
 template <class T, class S>
 int plan_ring(const PanelProblem& p, PanelArguments<T>& t) {
   constexpr int tiles = std::max(S::tiles_m * S::grid_m, S::tiles_n * S::grid_n);
-  constexpr int most =
-      (228 / S::resident - 1) * 1024 / 16 - (int(sizeof(Batch)) * most_stages + 2 * 8 * most_stages + 256) / 16;
+  constexpr int most = 227 * 1024 / 16 - (int(sizeof(Batch)) * most_stages + 2 * 8 * most_stages + 256) / 16;
   constexpr int part_of = 16 / int(sizeof(T));
+  constexpr int behind = 8 * tiles * 8 / part_of;
   const int sixteens = (p.inner.largest + part_of - 1) / part_of;
   const int step = sixteens * (S::rows * p.rows.largest + S::columns * p.columns.largest);
-  const int behind = 8 * tiles * sixteens;  // what is read behind the last piece
-  t.stages = std::min(most_stages, (most - behind) / step);
-  t.stage_sixteens = std::min((most - behind) / t.stages, batch_steps * step);
-  return 16 * (t.stages * t.stage_sixteens + behind);
+  t.ring = std::min(most - behind, 4 * batch_steps * step);
+  t.batch = t.ring / 4;
+  return 16 * (t.ring + behind);
 }
 
 template <class T, class S, bool full>

@@ -1,10 +1,11 @@
 // What a warp does with a product of pieces that lie in shared memory: C in registers, tensor cores for double
 // precision, or for numbers rounded to TF32 with sums in single precision.
 //
-// Tiles of 16 x 8 take 8 terms an instruction (a lane's two elements of a row are neighbours, so that one load brings
-// them; A and B agree on which term is which). The last 8 rows of an odd number of tiles take 4 in double; TF32 has no
-// such instruction, and their lower halves are zeros. Rows behind those of a piece are read from whatever lies there:
-// they make rows of C that are not written. Inner elements behind those of a piece count as zero.
+// Tiles of 16 x 8 take 8 terms an instruction; a lane's elements of A and B come from neighbouring terms, the first
+// ones of all lanes from one place in shared memory, the second ones from another (packed_factor.h). The last 8 rows of
+// an odd number of tiles take 4 in double; TF32 has no such instruction, and their lower halves are zeros. Rows behind
+// those of a piece are read from whatever lies there: they make rows of C that are not written. Inner elements behind
+// those of a piece count as zero.
 #pragma once
 
 #include "modules/block_dft/cuda/launch.cuh"
@@ -63,11 +64,12 @@ using Two = std::conditional_t<sizeof(T) == sizeof(double), double2, float2>;
 template <class T, int M, int N>
 using Sums = T[M][N][2];
 
-/// What a lane knows of a product: its first elements of A and B in shared memory, the elements of a tile row of 8.
+/// Where a lane's elements of the next terms are in shared memory: its first ones of A and B, its second ones (of 8
+/// terms) behind them, and the elements of a tile row of 8.
 template <class T>
 struct Lines {
   const T *a, *b;
-  int stride;
+  int second_a, second_b, stride;
 };
 
 /// Adds 8 terms, or what load(element) gives for them. `m_tiles`, `n_tiles` count with `full` = false only.
@@ -76,12 +78,12 @@ __device__ __forceinline__ void add_eight(Sums<T, M, N>& c, const Lines<T>& at, 
   Two<T> b[N];
 #pragma unroll
   for (int n = 0; n < N; ++n) {
-    if (full || n < n_tiles) b[n] = load(at.b + n * at.stride);
+    if (full || n < n_tiles) b[n] = load(at.b + n * at.stride, at.second_b);
   }
 #pragma unroll
   for (int m = 0; m + 1 < M; m += 2) {
     if (!full && m >= m_tiles) continue;
-    const Two<T> up = load(at.a + m * at.stride), down = load(at.a + (m + 1) * at.stride);
+    const Two<T> up = load(at.a + m * at.stride, at.second_a), down = load(at.a + (m + 1) * at.stride, at.second_a);
 #pragma unroll
     for (int n = 0; n < N; ++n) {
       if (full || n < n_tiles) multiply_16_8_8(c[m][n], c[m + 1][n], up, down, b[n]);
@@ -89,7 +91,7 @@ __device__ __forceinline__ void add_eight(Sums<T, M, N>& c, const Lines<T>& at, 
   }
   if constexpr (M % 2 != 0) {
     if (!full && M > m_tiles) return;
-    const Two<T> a = load(at.a + (M - 1) * at.stride);
+    const Two<T> a = load(at.a + (M - 1) * at.stride, at.second_a);
     if constexpr (sizeof(T) == sizeof(double)) {
 #pragma unroll
       for (int n = 0; n < N; ++n) {
@@ -142,23 +144,37 @@ __device__ __forceinline__ int padded_length(int k) {
   return (k + part - 1) & ~(part - 1);
 }
 
-/// C += A B of pieces whose rows (columns of B) begin at a and b, `k` elements long and padded by zeros to 16 bytes.
+/// A piece of A or B in shared memory (packed_factor.h), its rows (columns of B), and the first of a lane's.
+template <class T>
+struct PackedPiece {
+  const T* begin;
+  int lines, line;
+
+  /// The lane's element of a group of `terms` elements of each row that begins `before` elements behind the piece.
+  __device__ __forceinline__ const T* at(int before, int terms) const {
+    return begin + before * lines + line * terms + lane_number() % 4;
+  }
+};
+
+/// C += A B of pieces with `k` inner elements.
 template <class T, int M, int N, bool full, int terms>
-__device__ __forceinline__ void add_product(Sums<T, M, N>& c, const T* a, const T* b, int k, int m_tiles, int n_tiles) {
-  const int lane = lane_number(), line = lane / 4, pair = lane % 4, length = padded_length<T>(k);
-  Lines<T> at{a + line * length + 2 * pair, b + line * length + 2 * pair, 8 * length};
+__device__ __forceinline__ void add_product(Sums<T, M, N>& c, const PackedPiece<T>& a, const PackedPiece<T>& b, int k,
+                                            int m_tiles, int n_tiles) {
+  Lines<T> at{a.at(0, 4), b.at(0, 4), 4 * a.lines, 4 * b.lines, 32};
+  constexpr int part = 16 / int(sizeof(T));  // to which `k` is padded: more than 8 - part elements are 8
   int left = k;
 #pragma unroll terms / 8  // more would take more registers than there are
-  for (; left >= 8; left -= 8, at.a += 8, at.b += 8) {
-    add_eight<T, M, N, full>(c, at, m_tiles, n_tiles, [](const T* p) { return *reinterpret_cast<const Two<T>*>(p); });
+  for (; left > 8 - part; left -= 8, at.a += 8 * a.lines, at.b += 8 * b.lines) {
+    add_eight<T, M, N, full>(c, at, m_tiles, n_tiles, [](const T* p, int second) { return Two<T>{p[0], p[second]}; });
   }
+  if (left <= 0) return;
+  const int pair = lane_number() % 4, rest = padded_length<T>(left), each = left > 4 ? rest / 2 : rest;
+  at = {a.at(k - left, each), b.at(k - left, each), each * a.lines, each * b.lines, 8 * each};
   if (left > 4) {
-    add_eight<T, M, N, full>(c, at, m_tiles, n_tiles, [&](const T* p) {
-      return 2 * pair < left ? *reinterpret_cast<const Two<T>*>(p) : Two<T>{0, 0};
+    add_eight<T, M, N, full>(c, at, m_tiles, n_tiles, [&](const T* p, int second) {
+      return 2 * pair < left ? Two<T>{p[0], p[second]} : Two<T>{0, 0};
     });
-  } else if (left > 0) {
-    at.a -= pair;
-    at.b -= pair;
+  } else {
     add_four<T, M, N, full>(c, at, m_tiles, n_tiles, [&](const T* p) { return pair < left ? *p : T(0); });
   }
 }

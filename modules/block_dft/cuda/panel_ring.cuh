@@ -1,12 +1,14 @@
 // A ring of batches in shared memory, which the copy engine fills.
 #pragma once
 
+#include "modules/block_dft/cuda/launch.cuh"
+
 #include <cstdint>
 
 namespace quadrille::block_dft {
 
 constexpr int batch_steps = 32;
-constexpr int most_stages = 4;
+constexpr int most_stages = 8;
 
 /// A step in shared memory; offsets in 16 bytes from the ring's beginning.
 struct Slot {
@@ -59,7 +61,7 @@ __device__ __forceinline__ void await(const unsigned long long* count, std::uint
   } while (found < wanted);
 }
 
-/// A place in the ring.
+/// Whose turn it is of the stages, and in which round of its barriers.
 struct Turn {
   int stage = 0;
   unsigned phase = 0;
@@ -67,6 +69,41 @@ struct Turn {
     if (++stage < stages) return;
     stage = 0;
     phase ^= 1;
+  }
+};
+
+/// What the warp that brings knows of the ring. The pieces of a batch lie one behind the other, those of successive
+/// batches too, until one does not fit before the end: it begins at 0 again. Lengths and places in 16 bytes.
+struct Room {
+  int end = 0, begin = 0;  ///< of the latest batch; in lane s, of the batch of stage s
+  int batches = 0;         ///< that may not have been multiplied yet
+  Turn oldest{};           ///< of them
+
+  /// Makes room for the batch of stage `next`; gives its place.
+  __device__ int take(int length, int ring, int stages, int next, std::uint64_t* done) {
+    int at = place_for(length, ring, stages);
+    for (; at < 0; at = place_for(length, ring, stages)) free_oldest(stages, done);
+    if (lane_number() == next) begin = at;
+    end = at + length;
+    ++batches;
+    return at;
+  }
+  /// Waits for a batch, after which its stage is free.
+  __device__ void free_oldest(int stages, std::uint64_t* done) {
+    wait(done + oldest.stage, oldest.phase);
+    oldest.advance(stages);
+    --batches;
+  }
+
+ private:
+  /// -1: there is none.
+  __device__ int place_for(int length, int ring, int stages) const {
+    if (batches == 0) return 0;
+    if (batches == stages) return -1;
+    const int taken = __shfl_sync(all_lanes, begin, oldest.stage);
+    if (taken >= end) return end + length <= taken ? end : -1;
+    if (end + length <= ring) return end;
+    return length <= taken ? 0 : -1;
   }
 };
 

@@ -8,16 +8,15 @@ namespace quadrille::block_dft {
 /// A warp has M x N tiles of 8 x 8 of a piece; grid_m x grid_n warps have a piece together; `groups` of them take turns
 /// with the rows x columns pieces of a task. Such warps and one that brings what they need are a thread block. Pieces
 /// of C fill up to two thirds of the registers.
-template <int M, int N, int grid_m_, int grid_n_, int groups_, int rows_, int columns_, int resident_ = 1>
+template <int M, int N, int grid_m_, int grid_n_, int groups_, int rows_, int columns_>
 struct Shape {
   static constexpr int tiles_m = M, tiles_n = N, grid_m = grid_m_, grid_n = grid_n_, groups = groups_;
   static constexpr int rows = rows_, columns = columns_;
-  static constexpr int resident = resident_;  ///< blocks of a multiprocessor
   static constexpr int warps_of_piece = grid_m * grid_n, workers = warps_of_piece * groups;
   static constexpr int each = rows * columns / groups;  ///< pieces of a warp
   static constexpr int threads = 32 * (workers + 1);
   /// Of a thread; those that do not hold C; and how many terms of a product they allow to be under way.
-  static constexpr int registers = threads * resident > 512 ? 96 : threads* resident > 384 ? 128 : 168;
+  static constexpr int registers = threads > 384 ? 128 : 168;
   static constexpr int spare = registers - 4 * each * tiles_m * tiles_n;
   static constexpr int terms = spare > 64 ? 16 : 8;
   static_assert(each * groups == rows * columns && rows <= 6 && columns <= 6 && rows * columns <= 32);
@@ -38,7 +37,7 @@ auto with_shape(std::int32_t most, int tiles, Call call) {
   // Large ones: a ring has room for few steps, and most warps would have no product among them.
   switch (most) {
     case 48: return call(Shape<2, 3, 3, 2, 2, 2, 3>());
-    case 64: return call(Shape<4, 2, 2, 4, 1, 1, 2, 2>());
+    case 64: return call(Shape<4, 2, 2, 4, 1, 1, 2>());
     default: return call(Shape<2, 5, 5, 2, 1, 1, 2>());
   }
 }

@@ -65,19 +65,19 @@ struct PartedProduct::Left {
 PartedProduct::PartedProduct(const ProductForm& form)
     : form_(form),
       most_(unit_for(form.rows, form.columns)),
-      inner_(inner_pieces(form.inner, all_blocks(form.inner), most_)),
-      shape_(panel_shape(most_, tiles_of(pieces_of(form.rows, BlockRange{}, most_, Cut::evenly),
-                                         pieces_of(form.columns, BlockRange{}, most_, Cut::evenly)))) {}
+      inner_(pieces_of(form.inner, most_inner)),
+      shape_(panel_shape(
+          most_, tiles_of(pieces_of(form.rows, BlockRange{}, most_), pieces_of(form.columns, BlockRange{}, most_)))) {}
 
 ColumnPart PartedProduct::columns_of(const DeviceMatrix::Data& b, BlockRange columns) const {
-  ColumnPart out{columns, pieces_of(form_.columns, columns, most_, Cut::evenly), {}};
+  ColumnPart out{columns, pieces_of(form_.columns, columns, most_), {}};
   const DeviceArray<double> norms = norms_for(form_, b);
   out.packed = pack({b, form_.op_b == Transpose::no, out.pieces, inner_, shape_.columns, norms.get(), form_.mixes()});
   return out;
 }
 
 PartedProduct::Left PartedProduct::rows_of(const DeviceMatrix::Data& a, BlockRange rows) const {
-  Left out{pieces_of(form_.rows, rows, most_, Cut::evenly), {}, {}, {}};
+  Left out{pieces_of(form_.rows, rows, most_), {}, {}, {}};
   const DeviceArray<double> norms = norms_for(form_, a);
   out.packed = pack({a, form_.op_a == Transpose::yes, out.pieces, inner_, shape_.rows, norms.get(), form_.mixes()});
   if (form_.filters()) out.skip_below = row_limits(out.packed.outer_blocks, form_.options.eps, form_.alpha);

@@ -19,13 +19,12 @@ double padded(const BlockSizes& sizes, std::int32_t most) {
 
 }  // namespace
 
-Pieces pieces_of(const BlockSizes& sizes, const std::vector<std::int32_t>& blocks, std::int32_t most, Cut cut) {
+Pieces pieces_of(const BlockSizes& sizes, const std::vector<std::int32_t>& blocks, std::int32_t most) {
   Pieces out;
   out.blocks = sizes.count();
   std::int32_t fewest = std::numeric_limits<std::int32_t>::max();  // tiles of a piece
   const auto edge = [&](std::int32_t size, std::int64_t part) {
-    const std::int64_t at = cut == Cut::evenly ? up(size, 8) * part / up(size, most) * 8 : most * part;
-    return std::int32_t(std::min<std::int64_t>(size, at));
+    return std::int32_t(std::min<std::int64_t>(size, up(size, 8) * part / up(size, most) * 8));
   };
   for (const std::int32_t size : sizes.sizes()) {
     for (std::int32_t part = 0; part < up(size, most); ++part) {
@@ -56,25 +55,14 @@ Pieces pieces_of(const BlockSizes& sizes, const std::vector<std::int32_t>& block
   return out;
 }
 
-std::vector<std::int32_t> all_blocks(const BlockSizes& sizes) {
-  std::vector<std::int32_t> all(std::size_t(sizes.count()));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
-Pieces pieces_of(const BlockSizes& sizes, BlockRange blocks, std::int32_t most, Cut cut) {
+Pieces pieces_of(const BlockSizes& sizes, BlockRange blocks, std::int32_t most) {
   std::vector<std::int32_t> numbers(std::size_t(blocks.count()));
   std::iota(numbers.begin(), numbers.end(), blocks.begin);
-  return pieces_of(sizes, numbers, most, cut);
+  return pieces_of(sizes, numbers, most);
 }
 
-Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut) {
-  return pieces_of(sizes, all_blocks(sizes), most, cut);
-}
-
-Pieces inner_pieces(const BlockSizes& sizes, const std::vector<std::int32_t>& blocks, std::int32_t most) {
-  return most > 32 ? pieces_of(sizes, blocks, 24, Cut::rest_last)  // lines of 24 meet no bank twice
-                   : pieces_of(sizes, blocks, 32, Cut::evenly);
+Pieces pieces_of(const BlockSizes& sizes, std::int32_t most) {
+  return pieces_of(sizes, BlockRange{0, sizes.count()}, most);
 }
 
 std::int32_t unit_for(const BlockSizes& rows, const BlockSizes& columns) {

@@ -30,18 +30,14 @@ struct Pieces {
   int tiles() const { return (largest + 7) / 8; }
 };
 
-enum class Cut { evenly, rest_last };
+/// The most of a piece of the side that is summed over.
+constexpr std::int32_t most_inner = 32;
 
-/// Pieces of up to `most` rows, all but the last of a block in multiples of 8.
-Pieces pieces_of(const BlockSizes& sizes, std::int32_t most, Cut cut);
+/// Pieces of up to `most` rows, those of a block about as large as each other, and all but its last in multiples of 8.
+Pieces pieces_of(const BlockSizes& sizes, std::int32_t most);
 /// Those of some blocks, in the order of `blocks`; the others have none.
-Pieces pieces_of(const BlockSizes& sizes, const std::vector<std::int32_t>& blocks, std::int32_t most, Cut cut);
-Pieces pieces_of(const BlockSizes& sizes, BlockRange blocks, std::int32_t most, Cut cut);
-
-std::vector<std::int32_t> all_blocks(const BlockSizes& sizes);
-
-/// Pieces of the side that is summed over, for pieces of C of up to `most` rows.
-Pieces inner_pieces(const BlockSizes& sizes, const std::vector<std::int32_t>& blocks, std::int32_t most);
+Pieces pieces_of(const BlockSizes& sizes, const std::vector<std::int32_t>& blocks, std::int32_t most);
+Pieces pieces_of(const BlockSizes& sizes, BlockRange blocks, std::int32_t most);
 
 /// Pieces along the rows and the columns of a task.
 struct PanelShape {
