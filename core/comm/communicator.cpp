@@ -1,5 +1,7 @@
 #include "core/comm/communicator.h"
 
+#include "core/comm/agreement.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -50,10 +52,14 @@ class SingleProcess final : public Communicator {
 }  // namespace
 
 void Communicator::sum(double* values, std::size_t count) const {
+  constexpr std::size_t few = 1024;  // of all ranks together: that there is always memory for
   if (size() == 1) return;
-  mine_.assign(values, values + count);
-  mine_.push_back(raised_);
-  all_.resize(mine_.size() * std::size_t(size()));
+  const auto pack = [&] {
+    mine_.assign(values, values + count);
+    mine_.push_back(raised_);
+    all_.resize(mine_.size() * std::size_t(size()));
+  };
+  count * std::size_t(size()) > few ? all_or_none(*this, pack) : pack();
   gather(mine_.data(), mine_.size() * sizeof(double), all_.data());
   const auto of_rank = [&](int rank) { return all_.data() + std::size_t(rank) * mine_.size(); };
   for (std::size_t i = 0; i < count; ++i) {
@@ -86,10 +92,14 @@ std::vector<Communicator::Bytes> Communicator::exchange(std::vector<Bytes> for_r
   for (const Bytes& bytes : for_ranks) lengths.push_back(bytes.size());
   gather(lengths.data(), ranks * sizeof(std::uint64_t), all.data());
   std::vector<Bytes> come(ranks);
+  all_or_none(*this, [&] {
+    for (std::size_t other = 0; other < ranks; ++other) {
+      if (other != me) come[other].resize(all[other * ranks + me]);
+    }
+  });
   std::vector<Piece> send, receive;
   for (std::size_t other = 0; other < ranks; ++other) {
     if (other == me) continue;
-    come[other].resize(all[other * ranks + me]);
     if (!for_ranks[other].empty()) send.push_back({int(other), for_ranks[other].data(), for_ranks[other].size()});
     if (!come[other].empty()) receive.push_back({int(other), come[other].data(), come[other].size()});
   }

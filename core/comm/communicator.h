@@ -92,7 +92,7 @@ class QUADRILLE_API Communicator {
   virtual std::unique_ptr<Channel> channel(const std::vector<Piece>& send, const std::vector<Piece>& receive) const = 0;
   /// Exchanges once.
   void exchange(std::vector<Message> messages) const;
-  /// Exchanges once what each rank has for each, of any length: gives what has come, by rank.
+  /// Exchanges once what each rank has for each, of any length: gives what has come, by rank. No memory: fails on all.
   using Bytes = std::vector<char>;
   std::vector<Bytes> exchange(std::vector<Bytes> for_ranks) const;
   /// What moves data between the devices of ranks that have one each (core/comm/device_links.h): made when it is first

@@ -5,6 +5,7 @@
 #include "core/system/team.h"
 #include "modules/block_dft/block_exchange.h"
 #include "modules/block_dft/block_terms.h"
+#include "modules/block_dft/every_rank.h"
 
 #include <fmt/format.h>
 
@@ -73,7 +74,96 @@ BlockMatrix<To> converted(const BlockMatrix<From>& a) {
   return out;
 }
 
+/// A = alpha A + beta B of this rank's blocks.
+template <class T>
+void add_here(T alpha, BlockMatrix<T>& a, T beta, const BlockMatrix<T>& b) {
+  BlockMatrix<T> sum;  // only where B has blocks that A lacks
+  const bool inside = has_places(a, b);
+  if (!inside) sum = united(a, b);
+  team_for_uneven(a.rows().count(), [&](std::int32_t i) {
+    BlockMatrix<T>& to = inside ? a : sum;
+    std::int64_t of_a = a.begin(i), of_b = b.begin(i);
+    for (std::int64_t slot = to.begin(i); slot < to.end(i); ++slot) {
+      const std::int32_t j = to.column(slot);
+      const T* left = of_a < a.end(i) && a.column(of_a) == j ? a.block(of_a++) : nullptr;
+      const T* right = of_b < b.end(i) && b.column(of_b) == j ? b.block(of_b++) : nullptr;
+      T* block = to.block(slot);
+      for (std::int64_t k = 0; k < numbers(to, i, j); ++k) {
+        block[k] = (left != nullptr ? alpha * left[k] : T(0)) + (right != nullptr ? beta * right[k] : T(0));
+      }
+    }
+  });
+  if (!inside) a = std::move(sum);
+}
+
+/// The upper half of (A + B) / 2, with a symmetry, of this rank's blocks.
+template <class T>
+BlockMatrix<T> upper_mean(const BlockMatrix<T>& a, const BlockMatrix<T>& b, Symmetry symmetry) {
+  BlockMatrix<T> out(a.rows(), a.columns(), symmetry);
+  std::vector<BlockPlace> places = places_of(a);
+  for (const BlockPlace& place : places_of(b)) places.push_back(place);
+  std::erase_if(places, [](const BlockPlace& place) { return place.row > place.column; });
+  out.reserve(places);
+  const T sign = T(mirror_sign(symmetry));
+  const auto add_half = [&](const BlockMatrix<T>& from, T factor) {
+    from.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+      if (j < i) return;
+      T* to = out.block(out.find(i, j));
+      for (std::int64_t k = 0; k < numbers(from, i, j); ++k) to[k] += factor * from.block(slot)[k];
+    });
+  };
+  add_half(a, T(0.5));
+  add_half(b, sign * T(0.5));
+  for (std::int32_t i = 0; i < out.rows().count(); ++i) {
+    if (out.find(i, i) >= 0) symmetrise_block(out.block(out.find(i, i)), out.rows().size(i), sign);
+  }
+  return out;
+}
+
+/// What a filter leaves of this rank's blocks, and what it takes.
+template <class T>
+struct Kept {
+  BlockMatrix<T> matrix;
+  double squares = 0;       ///< of the norms of what goes, as often as it counts
+  std::int64_t blocks = 0;  ///< that go
+};
+
+template <class T>
+Kept<T> kept(const BlockMatrix<T>& a, double eps) {
+  const std::vector<double> norms = block_norms(a);
+  std::vector<std::int64_t> first{0}, source;
+  std::vector<std::int32_t> column;
+  Kept<T> out;
+  for (std::int32_t i = 0; i < a.rows().count(); ++i) {
+    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
+      const double norm = norms[std::size_t(slot)];
+      if (norm < eps) {
+        out.squares += weight(a, i, a.column(slot)) * norm * norm;
+      } else {
+        column.push_back(a.column(slot));
+        source.push_back(slot);
+      }
+    }
+    first.push_back(std::int64_t(column.size()));
+  }
+  out.blocks = a.block_count() - std::int64_t(column.size());
+  if (out.blocks == 0) return out;
+  out.matrix =
+      BlockMatrix<T>::with_unset_pattern(a.rows(), a.columns(), a.symmetry(), std::move(first), std::move(column));
+  team_for_uneven(out.matrix.rows().count(), [&](std::int32_t i) {
+    for (std::int64_t slot = out.matrix.begin(i); slot < out.matrix.end(i); ++slot) {
+      std::copy_n(a.block(source[std::size_t(slot)]), numbers(a, i, out.matrix.column(slot)), out.matrix.block(slot));
+    }
+  });
+  return out;
+}
+
 }  // namespace
+
+template <class T>
+BlockMatrix<T> copied(const BlockMatrix<T>& a) {
+  return on_every_rank(a.grid(), [&] { return a; });
+}
 
 template <class T>
 void scale(BlockMatrix<T>& a, T alpha) {
@@ -94,23 +184,7 @@ void add(T alpha, BlockMatrix<T>& a, T beta, const BlockMatrix<T>& b) {
     throw Error(ErrorCode::invalid_input,
                 "only a matrix of the same symmetry can be added to a matrix with one: use without_symmetry()");
   }
-  BlockMatrix<T> sum;  // only where B has blocks that A lacks
-  const bool inside = has_places(a, b);
-  if (!inside) sum = united(a, b);
-  team_for_uneven(a.rows().count(), [&](std::int32_t i) {
-    BlockMatrix<T>& to = inside ? a : sum;
-    std::int64_t of_a = a.begin(i), of_b = b.begin(i);
-    for (std::int64_t slot = to.begin(i); slot < to.end(i); ++slot) {
-      const std::int32_t j = to.column(slot);
-      const T* left = of_a < a.end(i) && a.column(of_a) == j ? a.block(of_a++) : nullptr;
-      const T* right = of_b < b.end(i) && b.column(of_b) == j ? b.block(of_b++) : nullptr;
-      T* block = to.block(slot);
-      for (std::int64_t k = 0; k < numbers(to, i, j); ++k) {
-        block[k] = (left != nullptr ? alpha * left[k] : T(0)) + (right != nullptr ? beta * right[k] : T(0));
-      }
-    }
-  });
-  if (!inside) a = std::move(sum);
+  on_every_rank(a.grid(), [&] { add_here(alpha, a, beta, b); });
 }
 
 template <class T>
@@ -124,7 +198,7 @@ void add_identity(BlockMatrix<T>& a, T alpha) {
   for (std::int32_t i = 0; i < a.rows().count(); ++i) {
     if (a.owns(i, i)) diagonal.push_back({i, i});
   }
-  a.reserve(diagonal);
+  on_every_rank(a.grid(), [&] { a.reserve(diagonal); });
   for (const auto& [i, j] : diagonal) {
     T* block = a.block(a.find(i, i));
     for (std::int64_t p = 0; p < a.rows().size(i); ++p) block[p * (a.rows().size(i) + 1)] += alpha;
@@ -133,17 +207,20 @@ void add_identity(BlockMatrix<T>& a, T alpha) {
 
 template <class T>
 BlockMatrix<T> transposed(const BlockMatrix<T>& a) {
-  if (a.symmetry() == Symmetry::symmetric) return a;
+  if (a.symmetry() == Symmetry::symmetric) return copied(a);
   if (a.symmetry() == Symmetry::antisymmetric) {
-    BlockMatrix<T> out = a;
+    BlockMatrix<T> out = copied(a);
     scale(out, T(-1));
     return out;
   }
   if (a.grid()) {
-    std::vector<GivenBlock<T>> mirrors;
-    a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-      mirrors.push_back({{j, i}, a.block(slot), true, T(1)});
-    });
+    const GiveBlocks<T> mirrors = [&] {
+      std::vector<GivenBlock<T>> out;
+      a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+        out.push_back({{j, i}, a.block(slot), true, T(1)});
+      });
+      return out;
+    };
     return delivered(a.columns(), a.rows(), Symmetry::none, mirrors);
   }
   std::vector<std::int64_t> first(std::size_t(a.columns().count()) + 1);
@@ -169,15 +246,18 @@ BlockMatrix<T> transposed(const BlockMatrix<T>& a) {
 
 template <class T>
 BlockMatrix<T> without_symmetry(const BlockMatrix<T>& a) {
-  if (a.symmetry() == Symmetry::none) return a;
+  if (a.symmetry() == Symmetry::none) return copied(a);
   const T sign = T(mirror_sign(a.symmetry()));
   if (a.grid()) {
-    std::vector<GivenBlock<T>> blocks;
-    a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-      blocks.push_back({{i, j}, a.block(slot)});
-      if (i != j) blocks.push_back({{j, i}, a.block(slot), true, sign});
-    });
-    return delivered(a.rows(), a.columns(), Symmetry::none, blocks);
+    const GiveBlocks<T> both_halves = [&] {
+      std::vector<GivenBlock<T>> out;
+      a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+        out.push_back({{i, j}, a.block(slot)});
+        if (i != j) out.push_back({{j, i}, a.block(slot), true, sign});
+      });
+      return out;
+    };
+    return delivered(a.rows(), a.columns(), Symmetry::none, both_halves);
   }
   // Those below the diagonal come from earlier rows, so each row fills in ascending column.
   std::vector<std::int64_t> first(std::size_t(a.rows().count()) + 1);
@@ -216,29 +296,11 @@ BlockMatrix<T> without_symmetry(const BlockMatrix<T>& a) {
 
 template <class T>
 BlockMatrix<T> with_symmetry(const BlockMatrix<T>& a, Symmetry symmetry) {
-  if (a.symmetry() == symmetry) return a;
+  if (a.symmetry() == symmetry) return copied(a);
   if (symmetry == Symmetry::none) return without_symmetry(a);
   require_square(a);
-  const T sign = T(mirror_sign(symmetry));
   const BlockMatrix<T> whole = without_symmetry(a), mirror = transposed(whole);
-  BlockMatrix<T> out(a.rows(), a.columns(), symmetry);
-  std::vector<BlockPlace> places = places_of(whole);
-  for (const BlockPlace& place : places_of(mirror)) places.push_back(place);
-  std::erase_if(places, [](const BlockPlace& place) { return place.row > place.column; });
-  out.reserve(places);
-  const auto add_half = [&](const BlockMatrix<T>& from, T factor) {
-    from.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-      if (j < i) return;
-      T* to = out.block(out.find(i, j));
-      for (std::int64_t k = 0; k < numbers(from, i, j); ++k) to[k] += factor * from.block(slot)[k];
-    });
-  };
-  add_half(whole, T(0.5));
-  add_half(mirror, sign * T(0.5));
-  for (std::int32_t i = 0; i < out.rows().count(); ++i) {
-    if (out.find(i, i) >= 0) symmetrise_block(out.block(out.find(i, i)), out.rows().size(i), sign);
-  }
-  return out;
+  return on_every_rank(a.grid(), [&] { return upper_mean(whole, mirror, symmetry); });
 }
 
 BlockMatrix<float> to_single(const BlockMatrix<double>& a) { return converted<float>(a); }
@@ -264,36 +326,11 @@ void scale_by_means(BlockMatrix<T>& a, const std::vector<double>& factor) {
 
 template <class T>
 Filtered filter(BlockMatrix<T>& a, double eps) {
-  const std::vector<double> norms = block_norms(a);
-  std::vector<std::int64_t> first{0}, source;
-  std::vector<std::int32_t> column;
-  double squares = 0;
-  for (std::int32_t i = 0; i < a.rows().count(); ++i) {
-    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
-      const double norm = norms[std::size_t(slot)];
-      if (norm < eps) {
-        squares += weight(a, i, a.column(slot)) * norm * norm;
-      } else {
-        column.push_back(a.column(slot));
-        source.push_back(slot);
-      }
-    }
-    first.push_back(std::int64_t(column.size()));
-  }
-  const std::int64_t here = a.block_count() - std::int64_t(column.size());
-  double sums[] = {squares, double(here)};
+  Kept<T> left = on_every_rank(a.grid(), [&] { return kept(a, eps); });
+  double sums[] = {left.squares, double(left.blocks)};
   sum_over_ranks(a, sums, 2);
-  const Filtered out{std::sqrt(sums[0]), std::int64_t(sums[1])};
-  if (here == 0) return out;
-  BlockMatrix<T> kept =
-      BlockMatrix<T>::with_unset_pattern(a.rows(), a.columns(), a.symmetry(), std::move(first), std::move(column));
-  team_for_uneven(kept.rows().count(), [&](std::int32_t i) {
-    for (std::int64_t slot = kept.begin(i); slot < kept.end(i); ++slot) {
-      std::copy_n(a.block(source[std::size_t(slot)]), numbers(a, i, kept.column(slot)), kept.block(slot));
-    }
-  });
-  a = std::move(kept);
-  return out;
+  if (left.blocks > 0) a = std::move(left.matrix);
+  return {std::sqrt(sums[0]), std::int64_t(sums[1])};
 }
 
 /// Says which element of A is the first that is not finite here; empty where all are.
@@ -321,6 +358,7 @@ void require_finite(const BlockMatrix<T>& a, const std::string& name) {
 }
 
 #define QUADRILLE_BLOCK_ALGEBRA(T)                                           \
+  template BlockMatrix<T> copied(const BlockMatrix<T>&);                     \
   template void scale(BlockMatrix<T>&, T);                                   \
   template void add(T, BlockMatrix<T>&, T, const BlockMatrix<T>&);           \
   template void add_identity(BlockMatrix<T>&, T);                            \

@@ -1,12 +1,17 @@
 // What is done with block-sparse matrices short of multiplying them. Sums are in double and by rows of blocks in
 // ascending order: the same bits for any number of threads. On a grid of ranks all calls but scale(), block_norms() and
 // the changes of precision are collective, and what they give is that of the whole matrix: ranks' sums are added in the
-// order of ranks, the same bits in every run on a grid.
+// order of ranks, the same bits in every run on a grid. Where one rank has not the memory that it needs, collective
+// calls end on all (every_rank.h).
 #pragma once
 
 #include "modules/block_dft/block_matrix.h"
 
 namespace quadrille::block_dft {
+
+/// A itself, with memory of its own: a copy that all ranks have made, or none.
+template <class T>
+BlockMatrix<T> copied(const BlockMatrix<T>& a);
 
 /// A *= alpha.
 template <class T>

@@ -1,6 +1,6 @@
 #include "modules/block_dft/block_exchange.h"
 
-#include "core/comm/agreement.h"
+#include "modules/block_dft/every_rank.h"
 
 #include <algorithm>
 #include <cstring>
@@ -43,11 +43,10 @@ void unpack(const BlockPattern& to, const Bytes& bytes, std::vector<Arrived>& ou
   }
 }
 
-/// The blocks that come to this rank when block n of those given goes to rank to(place); `out` is what they make.
+/// What goes to each rank, where each block goes to rank to(place) of `out`.
 template <class T, class To>
-BlockMatrix<T> exchanged(const Communicator& ranks, const BlockPattern& out, const std::vector<GivenBlock<T>>& blocks,
-                         To to) {
-  std::vector<Bytes> for_ranks(std::size_t(ranks.size()));
+std::vector<Bytes> packed(int ranks, const BlockPattern& out, const std::vector<GivenBlock<T>>& blocks, To to) {
+  std::vector<Bytes> for_ranks(static_cast<std::size_t>(ranks));
   std::vector<std::size_t> lengths(for_ranks.size());
   for (const GivenBlock<T>& given : blocks) {
     lengths[std::size_t(to(given.place))] +=
@@ -55,7 +54,12 @@ BlockMatrix<T> exchanged(const Communicator& ranks, const BlockPattern& out, con
   }
   for (std::size_t rank = 0; rank < lengths.size(); ++rank) for_ranks[rank].reserve(lengths[rank]);
   for (const GivenBlock<T>& given : blocks) pack(out, given, for_ranks[std::size_t(to(given.place))]);
-  const std::vector<Bytes> come = ranks.exchange(std::move(for_ranks));
+  return for_ranks;
+}
+
+/// The matrix like `out` of the blocks that have come.
+template <class T>
+BlockMatrix<T> unpacked(const BlockPattern& out, const std::vector<Bytes>& come) {
   std::vector<Arrived> arrived;
   for (const Bytes& bytes : come) unpack<T>(out, bytes, arrived);
   std::sort(arrived.begin(), arrived.end(), [](const Arrived& a, const Arrived& b) { return a.place < b.place; });
@@ -75,6 +79,14 @@ BlockMatrix<T> exchanged(const Communicator& ranks, const BlockPattern& out, con
   return made;
 }
 
+/// The matrix like `out` of the blocks that come to this rank when all of what give() gives go to rank to(place).
+template <class T, class To>
+BlockMatrix<T> exchanged(const Communicator& ranks, const BlockPattern& out, const GiveBlocks<T>& give, To to) {
+  std::vector<Bytes> going = on_every_rank(ranks, [&] { return packed(ranks.size(), out, give(), to); });
+  const std::vector<Bytes> come = ranks.exchange(std::move(going));
+  return on_every_rank(ranks, [&] { return unpacked<T>(out, come); });
+}
+
 template <class T>
 std::vector<GivenBlock<T>> all_blocks(const BlockMatrix<T>& a) {
   std::vector<GivenBlock<T>> out;
@@ -86,24 +98,26 @@ std::vector<GivenBlock<T>> all_blocks(const BlockMatrix<T>& a) {
 
 template <class T>
 BlockMatrix<T> delivered(const BlockSizes& rows, const BlockSizes& columns, Symmetry symmetry,
-                         const std::vector<GivenBlock<T>>& blocks) {
+                         const GiveBlocks<T>& give) {
   const BlockPattern out(rows, columns, symmetry);
-  return exchanged(rows.grid()->ranks(), out, blocks,
+  return exchanged(rows.grid()->ranks(), out, give,
                    [&](const BlockPlace& place) { return out.owner(place.row, place.column); });
 }
 
 template <class T>
 BlockMatrix<T> scattered(const BlockMatrix<T>& whole, const std::shared_ptr<const MatrixGrid>& grid) {
-  std::vector<GivenBlock<T>> blocks;
-  if (grid->ranks().rank() == 0) blocks = all_blocks(whole);
-  return delivered(whole.rows().on(grid), whole.columns().on(grid), whole.symmetry(), blocks);
+  const GiveBlocks<T> give = [&] {
+    return grid->ranks().rank() == 0 ? all_blocks(whole) : std::vector<GivenBlock<T>>();
+  };
+  return delivered(whole.rows().on(grid), whole.columns().on(grid), whole.symmetry(), give);
 }
 
 template <class T>
 BlockMatrix<T> collected(const BlockMatrix<T>& a) {
   if (!a.grid()) return a;
   const BlockPattern out(a.rows().on(nullptr), a.columns().on(nullptr), a.symmetry());
-  return exchanged(a.grid()->ranks(), out, all_blocks(a), [](const BlockPlace&) { return 0; });
+  const GiveBlocks<T> give = [&] { return all_blocks(a); };
+  return exchanged(a.grid()->ranks(), out, give, [](const BlockPlace&) { return 0; });
 }
 
 BlockMatrix<double> made_on_first(const BlockSizes& sizes, Symmetry symmetry,
@@ -115,10 +129,9 @@ BlockMatrix<double> made_on_first(const BlockSizes& sizes, Symmetry symmetry,
   return scattered(whole, sizes.grid());
 }
 
-#define QUADRILLE_BLOCK_EXCHANGE(T)                                                                   \
-  template BlockMatrix<T> delivered(const BlockSizes&, const BlockSizes&, Symmetry,                   \
-                                    const std::vector<GivenBlock<T>>&);                               \
-  template BlockMatrix<T> scattered(const BlockMatrix<T>&, const std::shared_ptr<const MatrixGrid>&); \
+#define QUADRILLE_BLOCK_EXCHANGE(T)                                                                        \
+  template BlockMatrix<T> delivered(const BlockSizes&, const BlockSizes&, Symmetry, const GiveBlocks<T>&); \
+  template BlockMatrix<T> scattered(const BlockMatrix<T>&, const std::shared_ptr<const MatrixGrid>&);      \
   template BlockMatrix<T> collected(const BlockMatrix<T>&);
 QUADRILLE_BLOCK_EXCHANGE(double)
 QUADRILLE_BLOCK_EXCHANGE(float)

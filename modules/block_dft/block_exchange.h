@@ -1,4 +1,5 @@
-// Blocks on their way between the ranks of a grid. All calls are collective.
+// Blocks on their way between the ranks of a grid. All calls are collective, and where one rank fails, all do
+// (every_rank.h).
 #pragma once
 
 #include "modules/block_dft/block_matrix.h"
@@ -17,11 +18,15 @@ struct GivenBlock {
   T sign = 1;
 };
 
+/// Says which blocks a rank gives.
+template <class T>
+using GiveBlocks = std::function<std::vector<GivenBlock<T>>()>;
+
 /// The matrix on the grid of `rows` and `columns` of the blocks that all ranks give, which come to their owners. No
 /// block is given twice.
 template <class T>
 BlockMatrix<T> delivered(const BlockSizes& rows, const BlockSizes& columns, Symmetry symmetry,
-                         const std::vector<GivenBlock<T>>& blocks);
+                         const GiveBlocks<T>& give);
 
 /// A matrix of rank 0, whose blocks go to the ranks of `grid`. On the other ranks `whole` is not looked at but for its
 /// sizes and symmetry, which are the same.

@@ -1,9 +1,11 @@
 #include "core/system/team.h"
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/block_terms.h"
+#include "modules/block_dft/every_rank.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace quadrille::block_dft {
 namespace {
@@ -11,14 +13,15 @@ namespace {
 /// The sum of term(i, j, slot) over stored blocks: rows in parallel, added in order, then ranks.
 template <class T, class Term>
 double sum_over_blocks(const BlockMatrix<T>& a, Term term) {
-  std::vector<double> of_row(std::size_t(a.rows().count()));
-  team_for_uneven(a.rows().count(), [&](std::int32_t i) {
-    double sum = 0;
-    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) sum += term(i, a.column(slot), slot);
-    of_row[std::size_t(i)] = sum;
+  double total = on_every_rank(a.grid(), [&] {
+    std::vector<double> of_row(std::size_t(a.rows().count()));
+    team_for_uneven(a.rows().count(), [&](std::int32_t i) {
+      double sum = 0;
+      for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) sum += term(i, a.column(slot), slot);
+      of_row[std::size_t(i)] = sum;
+    });
+    return std::accumulate(of_row.begin(), of_row.end(), 0.0);
   });
-  double total = 0;
-  for (double sum : of_row) total += sum;
   sum_over_ranks(a, &total, 1);
   return total;
 }
@@ -89,15 +92,18 @@ template <class T>
 std::vector<double> row_dots(const BlockMatrix<T>& a, const BlockMatrix<T>& b) {
   require_square(a);
   require_same(a.rows(), b.rows(), "rows of both factors of a dot product");
-  std::vector<double> out(std::size_t(a.rows().count())), shared(std::size_t(a.block_count()));
-  team_for_uneven(a.rows().count(), [&](std::int32_t i) {
-    for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
-      shared[std::size_t(slot)] = dot_of_blocks(a, slot, b, i, a.column(slot));
-    }
-  });
-  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    out[std::size_t(i)] += shared[std::size_t(slot)];
-    if (a.symmetry() != Symmetry::none && i != j) out[std::size_t(j)] += shared[std::size_t(slot)];
+  std::vector<double> out = on_every_rank(a.grid(), [&] {
+    std::vector<double> of_row(std::size_t(a.rows().count())), shared(std::size_t(a.block_count()));
+    team_for_uneven(a.rows().count(), [&](std::int32_t i) {
+      for (std::int64_t slot = a.begin(i); slot < a.end(i); ++slot) {
+        shared[std::size_t(slot)] = dot_of_blocks(a, slot, b, i, a.column(slot));
+      }
+    });
+    a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
+      of_row[std::size_t(i)] += shared[std::size_t(slot)];
+      if (a.symmetry() != Symmetry::none && i != j) of_row[std::size_t(j)] += shared[std::size_t(slot)];
+    });
+    return of_row;
   });
   sum_over_ranks(a, out.data(), out.size());
   return out;
@@ -136,7 +142,11 @@ template <class T>
 Interval gershgorin(const BlockMatrix<T>& a) {
   require_square(a);
   const std::size_t n = std::size_t(a.rows().total());
-  std::vector<double> centre(n), radius(n);
+  std::vector<double> centre, radius;
+  on_every_rank(a.grid(), [&] {
+    centre.resize(n);
+    radius.resize(n);
+  });
   for_each_element(a, [&](std::int64_t p, std::int64_t q, double number) {
     if (p == q) {
       centre[std::size_t(p)] = number;
@@ -157,7 +167,8 @@ Interval gershgorin(const BlockMatrix<T>& a) {
 
 template <class T>
 double row_sum_norm(const BlockMatrix<T>& a) {
-  std::vector<double> sums(std::size_t(a.rows().total()));
+  std::vector<double> sums =
+      on_every_rank(a.grid(), [&] { return std::vector<double>(std::size_t(a.rows().total())); });
   for_each_element(a, [&](std::int64_t p, std::int64_t, double number) { sums[std::size_t(p)] += std::abs(number); });
   sum_over_ranks(a, sums.data(), sums.size());
   return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());

@@ -3,6 +3,7 @@
 #include "core/system/memory.h"
 #include "core/system/team.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/every_rank.h"
 #include "modules/take_turns.h"
 
 #include <fmt/format.h>
@@ -37,6 +38,14 @@ BlockIndex index_of(const BlockPattern& like, std::vector<IndexEntry> entries) {
   for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
   out.places = BlockPattern(like.rows(), like.columns(), Symmetry::none, std::move(first), std::move(column));
   return out;
+}
+
+/// That of all `peers`, a row or a column of the grid.
+template <class T>
+BlockIndex gathered_index(const BlockMatrix<T>& a, const std::vector<int>& peers) {
+  std::vector<IndexEntry> mine = on_every_rank(a.grid(), [&] { return entries_of(a); });
+  std::vector<IndexEntry> all = gathered_entries(*a.grid(), std::move(mine), peers);
+  return on_every_rank(a.grid(), [&] { return index_of(a, std::move(all)); });
 }
 
 /// A panel without its numbers: the blocks that keep(row, column) chooses.
@@ -84,6 +93,7 @@ double largest_panel(const BlockPattern& index, const BlockSizes& along, int pla
 template <class T>
 struct Cannon<T>::Step {
   BlockMatrix<T> a, b, sent_a, sent_b;
+  std::vector<Piece> send{}, receive{};
   std::unique_ptr<Channel> channel{};
 };
 
@@ -92,10 +102,10 @@ Cannon<T>::Cannon(const BlockMatrix<T>& a, const BlockMatrix<T>& b, double most_
     : a_(a),
       b_(b),
       grid_(*a.grid()),
-      a_index_(index_of(a, gathered_entries(grid_, entries_of(a), grid_.ranks_of_row()))),
-      b_index_(index_of(b, gathered_entries(grid_, entries_of(b), grid_.ranks_of_column()))),
+      a_index_(gathered_index(a, grid_.ranks_of_row())),
+      b_index_(gathered_index(b, grid_.ranks_of_column())),
       schedule_(grid_, pieces(most_bytes)),
-      step_of_(schedule_.steps_of(a.columns())) {}
+      step_of_(on_every_rank(a.grid(), [&] { return schedule_.steps_of(a.columns()); })) {}
 
 /// Of each panel.
 template <class T>
@@ -110,7 +120,7 @@ int Cannon<T>::pieces(double most_bytes) const {
 }
 
 template <class T>
-std::unique_ptr<typename Cannon<T>::Step> Cannon<T>::started(int step) const {
+std::unique_ptr<typename Cannon<T>::Step> Cannon<T>::panels(int step) const {
   const int row = grid_.row(), column = grid_.column();
   const auto of_a = [this](int part) {
     return [this, part](std::int32_t, std::int32_t j) { return step_of_[std::size_t(j)] == part; };
@@ -119,7 +129,6 @@ std::unique_ptr<typename Cannon<T>::Step> Cannon<T>::started(int step) const {
     return [this, part](std::int32_t i, std::int32_t) { return step_of_[std::size_t(i)] == part; };
   };
   auto out = std::make_unique<Step>();
-  std::vector<Piece> send, receive;
   const auto piece_to = [](int rank, BlockMatrix<T>& panel) {
     return Piece{rank, panel.data().data(), panel.data().size_bytes()};
   };
@@ -129,8 +138,8 @@ std::unique_ptr<typename Cannon<T>::Step> Cannon<T>::started(int step) const {
     const int to = schedule_.column_to(step);
     out->a = empty_panel<T>(a_index_.places, of_a(step));
     out->sent_a = copied_panel(a_, of_a(schedule_.step_of_panel(row, to, step)));
-    receive.push_back(piece_to(schedule_.source_of_a(step), out->a));
-    send.push_back(piece_to(grid_.rank_at(row, to), out->sent_a));
+    out->receive.push_back(piece_to(schedule_.source_of_a(step), out->a));
+    out->send.push_back(piece_to(grid_.rank_at(row, to), out->sent_a));
   }
   if (schedule_.has_b(step)) {
     out->b = copied_panel(b_, of_b(step));
@@ -138,10 +147,20 @@ std::unique_ptr<typename Cannon<T>::Step> Cannon<T>::started(int step) const {
     const int to = schedule_.row_to(step);
     out->b = empty_panel<T>(b_index_.places, of_b(step));
     out->sent_b = copied_panel(b_, of_b(schedule_.step_of_panel(to, column, step)));
-    receive.push_back(piece_to(schedule_.source_of_b(step), out->b));
-    send.push_back(piece_to(grid_.rank_at(to, column), out->sent_b));
+    out->receive.push_back(piece_to(schedule_.source_of_b(step), out->b));
+    out->send.push_back(piece_to(grid_.rank_at(to, column), out->sent_b));
   }
-  out->channel = grid_.ranks().channel(send, receive);
+  return out;
+}
+
+/// What has failed here in the step before is thrown on all ranks.
+template <class T>
+std::unique_ptr<typename Cannon<T>::Step> Cannon<T>::started(int step, KeptError& error) const {
+  std::unique_ptr<Step> out = on_every_rank(grid_.ranks(), [&] {
+    error.rethrow();
+    return panels(step);
+  });
+  out->channel = grid_.ranks().channel(out->send, out->receive);
   out->channel->start();
   return out;
 }
@@ -150,17 +169,21 @@ template <class T>
 double Cannon<T>::for_each_step(const Multiply& multiply) const {
   double seconds = 0;
   double began = now();
-  std::unique_ptr<Step> next = started(0);
+  KeptError error;
+  std::unique_ptr<Step> next = started(0, error);
   for (int step = 0; step < steps(); ++step) {
     next->channel->finish();
     const std::unique_ptr<Step> present = std::move(next);
-    if (step + 1 < steps()) next = started(step + 1);
+    if (step + 1 < steps()) next = started(step + 1, error);
     seconds += now() - began;
-    multiply(present->a, present->b, [&] {
-      if (next) next->channel->push();
+    error.keep([&] {
+      multiply(present->a, present->b, [&] {
+        if (next) next->channel->push();
+      });
     });
     began = now();
   }
+  on_every_rank(grid_.ranks(), [&] { error.rethrow(); });
   return seconds;
 }
 

@@ -15,6 +15,7 @@
 
 #include "modules/block_dft/block_matrix.h"
 #include "modules/block_dft/cannon_schedule.h"
+#include "modules/block_dft/every_rank.h"
 
 #include <functional>
 #include <memory>
@@ -42,7 +43,8 @@ class Cannon {
 
   /// Calls multiply(A, B, push) for the panels of each step; the sum of these products is this rank's part of A B.
   /// push() may be called by this thread at any time within, and helps the next panels on their way. Returns the
-  /// seconds that were spent on exchanges, as products do not hide them. Collective.
+  /// seconds that were spent on exchanges, as products do not hide them. Collective; what multiply() throws on a rank
+  /// ends it on all.
   using Multiply =
       std::function<void(const BlockMatrix<T>& a, const BlockMatrix<T>& b, const std::function<void()>& push)>;
   double for_each_step(const Multiply& multiply) const;
@@ -50,7 +52,8 @@ class Cannon {
  private:
   struct Step;
   int pieces(double most_bytes) const;
-  std::unique_ptr<Step> started(int step) const;
+  std::unique_ptr<Step> panels(int step) const;
+  std::unique_ptr<Step> started(int step, KeptError& error) const;
 
   const BlockMatrix<T>&a_, &b_;
   const MatrixGrid& grid_;

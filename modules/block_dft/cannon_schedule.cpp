@@ -1,6 +1,7 @@
 #include "modules/block_dft/cannon_schedule.h"
 
 #include "core/system/memory.h"
+#include "modules/block_dft/every_rank.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +19,8 @@ std::vector<IndexEntry> gathered_entries(const MatrixGrid& grid, std::vector<Ind
   ranks.gather(&count, sizeof count, counts.data());
   std::int64_t total = 0;
   for (const int peer : peers) total += counts[std::size_t(peer)];
-  std::vector<IndexEntry> all(static_cast<std::size_t>(total));
+  std::vector<IndexEntry> all =
+      on_every_rank(ranks, [&] { return std::vector<IndexEntry>(static_cast<std::size_t>(total)); });
   std::vector<Piece> send, receive;
   IndexEntry* next = all.data();
   for (const int peer : peers) {

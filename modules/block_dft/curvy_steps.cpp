@@ -141,24 +141,24 @@ CurvyStep CurvySteps<M>::step() {
   constexpr double largest_angle = 2;  // of t |C_2| / |C_1|: terms fall faster than 2^k / k!
   CurvyStep out;
   FunctionReport& report = out.report;
-  const M g = gradient(report);
+  M g = gradient(report);
   const FunctionOptions like_g = relative_to(frobenius_norm(g));
   const M raised = filtered_product(filtered_product(inverse_, g, Symmetry::none, like_g, report), inverse_,
                                     Symmetry::antisymmetric, like_g, report);
   const double square = dot(g, raised);
   out.gradient = std::sqrt(std::max(0.0, square));
   if (!(square > 0)) return out;
-  M direction = raised;
+  M direction = copied(raised);
   if (direction_ == CurvyDirection::conjugate_gradient && last_square_ > 0) {
     const double beta = std::max(0.0, (square - dot(last_gradient_, raised)) / last_square_);
     add(1.0, direction, beta, last_direction_);
-    if (!(dot(g, direction) > 0)) direction = raised;
+    if (!(dot(g, direction) > 0)) direction = copied(raised);
   }
   out.slope = -dot(g, direction);
 
   M sd = filtered_product(model_.s, direction, Symmetry::none, relative_to(frobenius_norm(direction)), report);
   Series series{model_};
-  series.push(p_);
+  series.push(copied(p_));
   extend(series, sd, report);
   extend(series, sd, report);
   const double curvature = series.slope()[1];
@@ -178,7 +178,7 @@ CurvyStep CurvySteps<M>::step() {
   charges_ = mulliken_charges(p_, model_.s);
   out.t = t * range;
   out.terms = int(series.terms.size());
-  last_gradient_ = g;
+  last_gradient_ = std::move(g);
   last_direction_ = std::move(direction);
   last_square_ = square;
   return out;

@@ -106,7 +106,7 @@ class Orthogonal {
   /// (I - sign(H - mu I)) / 2.
   M occupied_at(double mu) {
     const double began = now();
-    M x = h_;
+    M x = copied(h_);
     add_identity(x, -mu);
     const FunctionReport report = matrix_sign(x, function_options(options_, fmt::format("sign at mu = {:.6g}", mu)));
     scale(x, -0.5);
@@ -120,7 +120,7 @@ class Orthogonal {
     constexpr double largest_gamma = 6;
     M square = symmetric_product(x, x, function, report);
     ++report.iterations;
-    report.residual = norm_of_difference(x, square) / frobenius_norm(square);
+    report.residual = norm_of_difference(copied(x), square) / frobenius_norm(square);
     report.occupation = std::max(report.occupation, x.occupation());
     report.converged = report.residual < std::sqrt(function.eps);
     if (function.progress) function.progress(report.iterations, report.residual);
@@ -230,7 +230,7 @@ template <class M>
 Density<M> density_matrix(const M& h, const M& s, const DensityOptions& options) {
   require_same(h.rows(), s.rows(), "H and S");
   require_symmetric_input(h, "H");
-  return DensitySolver<M>(s, options).density(h);
+  return DensitySolver<M>(copied(s), options).density(h);
 }
 
 template <class M>

@@ -19,7 +19,8 @@ class QUADRILLE_API DeviceMatrix {
   struct Data;
 
   DeviceMatrix();
-  /// Sends a matrix. Errors: ErrorCode::unsupported for memory that does not suffice and for 2^31 blocks or more.
+  /// Sends a matrix; on a grid collective, as fetch() is, but copies are not: copied() makes one that all ranks have,
+  /// or none. Errors: ErrorCode::unsupported for memory that does not suffice and for 2^31 blocks or more.
   explicit DeviceMatrix(const BlockMatrix<double>& matrix);
   /// A matrix of zeros, without blocks. Errors as of BlockMatrix.
   DeviceMatrix(const BlockSizes& rows, const BlockSizes& columns, Symmetry symmetry = Symmetry::none);
@@ -118,6 +119,7 @@ QUADRILLE_API double norm_of_product(double alpha, Transpose op_a, const DeviceM
                                      const MultiplyOptions& options = {});
 
 // As in block_algebra.h, on grids of ranks, too; a repeated call gives the same bits, which are not those of the CPU.
+QUADRILLE_API DeviceMatrix copied(const DeviceMatrix& a);
 QUADRILLE_API void scale(DeviceMatrix& a, double alpha);
 QUADRILLE_API void add(double alpha, DeviceMatrix& a, double beta, const DeviceMatrix& b);
 QUADRILLE_API void add_identity(DeviceMatrix& a, double alpha);

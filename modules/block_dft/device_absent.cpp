@@ -60,6 +60,7 @@ double norm_of_product(double, Transpose, const DeviceMatrix&, Transpose, const 
                        const DeviceMatrix&, const MultiplyOptions&) {
   refuse();
 }
+DeviceMatrix copied(const DeviceMatrix&) { refuse(); }
 void scale(DeviceMatrix&, double) { refuse(); }
 void add(double, DeviceMatrix&, double, const DeviceMatrix&) { refuse(); }
 void add_identity(DeviceMatrix&, double) { refuse(); }

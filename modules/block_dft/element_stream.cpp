@@ -1,8 +1,8 @@
 #include "modules/block_dft/element_stream.h"
 
-#include "core/comm/agreement.h"
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/every_rank.h"
 
 #include <fmt/format.h>
 
@@ -335,14 +335,14 @@ Matrix symmetric_of_elements(ElementSource* source, const BlockSizes& sizes, con
 
 void for_each_row_counts(const Matrix& a,
                          const std::function<void(std::int64_t, const std::vector<std::int64_t>&)>& body) {
-  OwnRows(a).for_each_counts(body);
+  on_every_rank(a.grid(), [&] { return OwnRows(a); }).for_each_counts(body);
 }
 
 void for_each_rows(const Matrix& a, std::int64_t most_rows, const std::function<int(std::int64_t)>& to,
                    StreamBuffer& buffer, const std::function<void(const ElementRows&)>& body) {
   const Communicator& ranks = ranks_of(a.rows());
   const std::int64_t most = std::int64_t(buffer.bytes / bytes_per_element);
-  OwnRows rows(a);
+  OwnRows rows = on_every_rank(a.grid(), [&] { return OwnRows(a); });
   std::vector<Element> piece;
   const auto send = [&](std::int64_t first, std::int64_t end, std::int64_t elements) {
     std::vector<Bytes> parcels;

@@ -28,7 +28,7 @@ M newton_schulz(M remainder, const FunctionOptions& options, FunctionReport& rep
   M square;
   if (options.order > 2) square = symmetric_product(remainder, remainder, options, report);
   if (options.order > 3) {  // r^2 (c_2 + c_3 r + c_4 r^2)
-    M factor = remainder;
+    M factor = copied(remainder);
     add(c[3], factor, options.order > 4 ? c[4] : 0, square);
     add_identity(factor, c[2]);
     square = symmetric_product(square, factor, options, report);
@@ -128,7 +128,7 @@ template <class M>
 SquareRoots<M> square_roots(const M& s, const FunctionOptions& options) {
   require_options(options);
   require_symmetric_input(s, "S");
-  SquareRoots<M> out{s, M(identity<double>(s.rows())), {}};
+  SquareRoots<M> out{copied(s), M(identity<double>(s.rows())), {}};
   auto& [y, z, report] = out;
   const Interval spectrum = gershgorin(s);
   // Eigenvalues of Y up to 2: the iteration converges below 3.
@@ -188,7 +188,7 @@ Exponential<M> exponential(const M& a, const FunctionOptions& options) {
                 fmt::format("|A|_inf = {:.4g}: above {} e^A may overflow in double precision", norm, largest_norm));
   }
   const int squares = norm > 0.5 ? int(std::ceil(std::log2(2 * norm))) : 0;
-  M small = a.symmetry() == Symmetry::antisymmetric ? without_symmetry(a) : a;
+  M small = a.symmetry() == Symmetry::antisymmetric ? without_symmetry(a) : copied(a);
   scale(small, std::ldexp(1.0, -squares));
   Exponential<M> out{M(identity<double>(a.rows())), {}};
   auto& [sum, report] = out;
@@ -200,7 +200,7 @@ Exponential<M> exponential(const M& a, const FunctionOptions& options) {
     report.occupation = std::max(report.occupation, sum.occupation());
     if (options.progress) options.progress(report.iterations, report.residual);
   };
-  M term = small;
+  M term = copied(small);
   for (int power = 2;; ++power) {
     report.residual = frobenius_norm(term);
     add(1.0, sum, 1.0, term);

@@ -3,6 +3,7 @@
 #include "core/random/random.h"
 #include "core/system/team.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/every_rank.h"
 
 #include <algorithm>
 #include <array>
@@ -48,8 +49,8 @@ class Lattice {
   int length_ = 1;
 };
 
-/// Elements between atoms, scaled so that no row has more than `radius` of them, in magnitudes.
-Matrix couplings(const ModelOptions& options, std::uint32_t which, double radius) {
+/// Elements between atoms, of this rank's blocks.
+Matrix couplings_here(const ModelOptions& options, std::uint32_t which) {
   const std::int32_t atoms = options.sizes.count();
   const Lattice lattice(atoms);
   const BlockPattern shape(options.sizes, options.sizes, Symmetry::symmetric);
@@ -79,6 +80,12 @@ Matrix couplings(const ModelOptions& options, std::uint32_t which, double radius
       }
     }
   });
+  return out;
+}
+
+/// Scaled so that no row has more than `radius` of them, in magnitudes.
+Matrix couplings(const ModelOptions& options, std::uint32_t which, double radius) {
+  Matrix out = on_every_rank(options.sizes.grid(), [&] { return couplings_here(options, which); });
   const Interval rows = gershgorin(out);
   if (rows.high > 0) scale(out, radius / rows.high);
   return out;

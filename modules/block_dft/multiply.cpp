@@ -5,6 +5,7 @@
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/cannon.h"
 #include "modules/block_dft/csr_level.h"
+#include "modules/block_dft/every_rank.h"
 #include "modules/mgemm/blas.h"
 #include "modules/take_turns.h"
 
@@ -241,15 +242,18 @@ MultiplyReport multiply(T alpha, Transpose op_a, const BlockMatrix<T>& a, Transp
   const BlockPattern& a_places = cannon ? cannon->a().places : static_cast<const BlockPattern&>(*left);
   const BlockPattern& b_places = cannon ? cannon->b().places : static_cast<const BlockPattern&>(*right);
   ProductFilter which{a_places, b_places, c.symmetry() != Symmetry::none};
-  if (options.eps > 0) {
-    set_filter(which, cannon ? cannon->a().norms : block_norms(*left), cannon ? cannon->b().norms : block_norms(*right),
-               double(alpha), options);
-    if (options.mixed && std::is_same_v<T, double>) set_single(which);
-  }
-  const bool keep = options.retain_sparsity || beta != T(0);
-  ProductPattern pattern = find_pattern(which, keep ? &c : nullptr, options.retain_sparsity);
-  BlockMatrix<T> sum = BlockMatrix<T>::with_unset_pattern(c.rows(), c.columns(), c.symmetry(), std::move(pattern.first),
-                                                          std::move(pattern.column));
+  ProductPattern pattern;
+  BlockMatrix<T> sum = on_every_rank(c.grid(), [&] {
+    if (options.eps > 0) {
+      set_filter(which, cannon ? cannon->a().norms : block_norms(*left),
+                 cannon ? cannon->b().norms : block_norms(*right), double(alpha), options);
+      if (options.mixed && std::is_same_v<T, double>) set_single(which);
+    }
+    const bool keep = options.retain_sparsity || beta != T(0);
+    pattern = find_pattern(which, keep ? &c : nullptr, options.retain_sparsity);
+    return BlockMatrix<T>::with_unset_pattern(c.rows(), c.columns(), c.symmetry(), std::move(pattern.first),
+                                              std::move(pattern.column));
+  });
   MultiplyReport report;
   report.index_seconds = now() - began;
   const bool begun = alpha == T(1) && beta != T(0);
@@ -283,7 +287,7 @@ MultiplyReport multiply(T alpha, Transpose op_a, const BlockMatrix<T>& a, Transp
 template <class T>
 double norm_of_product(T alpha, Transpose op_a, const BlockMatrix<T>& a, Transpose op_b, const BlockMatrix<T>& b,
                        T beta, const BlockMatrix<T>& c, const MultiplyOptions& options) {
-  BlockMatrix<T> sum = c;
+  BlockMatrix<T> sum = copied(c);
   multiply(alpha, op_a, a, op_b, b, beta, sum, options);
   return frobenius_norm(sum);
 }

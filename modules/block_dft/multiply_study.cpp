@@ -76,16 +76,16 @@ std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options
   std::vector<std::vector<double>> seconds(rows.size());
   std::optional<BlockMatrix<T>> exact;
   if (options.check) {
-    product.c = product.before;
+    product.c = copied(product.before);
     product.run(p, {});
-    exact = product.c;
+    exact = copied(product.c);
   }
   const int calls = options.repeats * int(rows.size());
   int done = 0;
   take_turns(options.repeats, rows.size(), [&](std::size_t which) {
     StudyRow& row = rows[which];
     MultiplyReport report;
-    product.c = product.before;
+    product.c = copied(product.before);
     const MultiplyOptions how{.eps = p.eps, .mixed = row.mixed, .driver = row.driver};
     if (p.m.grid()) p.m.grid()->ranks().barrier();
     seconds[which].push_back(slowest(p, seconds_of([&] { report = product.run(p, how); })));
@@ -93,7 +93,7 @@ std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options
     row.c_occupation = product.c.occupation();
     row.bytes = of_all_ranks(p, double(product.a.bytes() + product.b.bytes() + product.c.bytes()));
     if (exact && !row.error) {
-      BlockMatrix<T> difference = product.c;
+      BlockMatrix<T> difference = copied(product.c);
       add(T(1), difference, T(-1), *exact);
       row.error = frobenius_norm(difference);
     }
@@ -164,7 +164,7 @@ std::vector<StudyRow> measure_on_gpu(const StudyProblem& p, const StudyOptions& 
   run(options.check ? exact : c, {});
   measure_rows(
       p, options, double(a.bytes() + b.bytes()), c, run,
-      [&](const DeviceMatrix& found) { return distance_between(found, exact); }, progress, rows);
+      [&](const DeviceMatrix& found) { return distance_between(copied(found), exact); }, progress, rows);
   const double a_occupation = product.a.occupation();
   for (StudyRow& row : rows) {
     row.transfer_seconds = transfer_seconds;

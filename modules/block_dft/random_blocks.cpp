@@ -2,6 +2,7 @@
 
 #include "core/random/random.h"
 #include "core/system/team.h"
+#include "modules/block_dft/every_rank.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -17,9 +18,12 @@ BlockSizes random_sizes(std::int32_t count, const std::vector<std::int32_t>& kin
   return BlockSizes(std::move(sizes));
 }
 
+namespace {
+
+/// The blocks of this rank.
 template <class T>
-BlockMatrix<T> random_blocks(const BlockSizes& rows, const BlockSizes& columns, Symmetry symmetry, double occupation,
-                             std::uint64_t seed, double decay) {
+BlockMatrix<T> random_here(const BlockSizes& rows, const BlockSizes& columns, Symmetry symmetry, double occupation,
+                           std::uint64_t seed, double decay) {
   const auto random_of = [&](std::int32_t i, std::int32_t j) {
     return SiteRandom(seed, RandomPurpose::RandomBlocks, std::int64_t(i) * columns.count() + j);
   };
@@ -47,6 +51,14 @@ BlockMatrix<T> random_blocks(const BlockSizes& rows, const BlockSizes& columns, 
     }
   });
   return out;
+}
+
+}  // namespace
+
+template <class T>
+BlockMatrix<T> random_blocks(const BlockSizes& rows, const BlockSizes& columns, Symmetry symmetry, double occupation,
+                             std::uint64_t seed, double decay) {
+  return on_every_rank(rows.grid(), [&] { return random_here<T>(rows, columns, symmetry, occupation, seed, decay); });
 }
 
 template BlockMatrix<double> random_blocks(const BlockSizes&, const BlockSizes&, Symmetry, double, std::uint64_t,

@@ -12,6 +12,7 @@ BlockSizes random_sizes(std::int32_t count, const std::vector<std::int32_t>& kin
 
 /// Each block is there with the probability `occupation`, with numbers of [-1, 1) times exp(-decay |i - j|). The
 /// numbers of a block depend on seed, place and size alone: ranks of a grid make their parts of the matrix of one rank.
+/// Collective.
 template <class T>
 BlockMatrix<T> random_blocks(const BlockSizes& rows, const BlockSizes& columns, Symmetry symmetry, double occupation,
                              std::uint64_t seed, double decay = 0);

@@ -82,8 +82,8 @@ std::vector<double> charge_potential(const SccModel<M>& model, const std::vector
 
 template <class M>
 M scc_hamiltonian(const SccModel<M>& model, const std::vector<double>& charges) {
-  if (!model.charged()) return model.h0;
-  M out = model.s;
+  if (!model.charged()) return copied(model.h0);
+  M out = copied(model.s);
   scale_by_means(out, charge_potential(model, charges));
   add(1.0, out, 1.0, model.h0);
   return out;

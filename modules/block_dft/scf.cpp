@@ -73,7 +73,7 @@ class Loop {
       : model_(model), options_(options), limit_(options.eps_scf * *options.density.electrons) {}
 
   Scf<M> run() {
-    DensitySolver<M> solver(model_.s, options_.density);
+    DensitySolver<M> solver(copied(model_.s), options_.density);
     if (options_.method == ScfMethod::curvy) {
       minimise(solver);
     } else {
@@ -161,7 +161,7 @@ class Loop {
       }
       out_.converged = push(iteration);
     }
-    out_.p = steps.p();
+    out_.p = copied(steps.p());
     out_.charges = steps.charges();
   }
 

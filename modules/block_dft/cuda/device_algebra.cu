@@ -2,6 +2,7 @@
 
 #include "core/backend/cuda/owned.h"
 #include "modules/block_dft/cuda/launch.cuh"
+#include "modules/block_dft/every_rank.h"
 
 #include <cub/cub.cuh>
 
@@ -191,7 +192,7 @@ Filtered filter_here(DeviceMatrix::Data& matrix, double eps) {
 }  // namespace
 
 Filtered filter(DeviceMatrix& a, double eps) {
-  const Filtered out = filter_here(a.data(), eps);
+  const Filtered out = on_every_rank(a.rows().grid(), [&] { return filter_here(a.data(), eps); });
   if (!a.rows().grid()) return out;
   double sums[] = {out.norm * out.norm, double(out.blocks)};
   sum_over_ranks(a.rows().grid(), sums, 2);

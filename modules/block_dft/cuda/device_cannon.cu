@@ -1,7 +1,7 @@
 #include "modules/block_dft/cuda/device_cannon.h"
 
-#include "core/comm/agreement.h"
 #include "modules/block_dft/cuda/launch.cuh"
+#include "modules/block_dft/every_rank.h"
 
 #include <cub/cub.cuh>
 
@@ -132,10 +132,8 @@ double largest_panel(const DeviceMatrix& matrix, bool along_columns) {
 
 DeviceIndex gathered_index(const MatrixGrid& grid, const BlockSizes& rows, const BlockSizes& columns,
                            const DeviceArray<IndexEntry>& mine, const std::vector<int>& peers) {
-  DeviceIndex out;
   if (peers.size() == 1) {
-    all_or_none(grid.ranks(), [&] { out = index_of(rows, columns, mine.get(), mine.count()); });
-    return out;
+    return on_every_rank(grid.ranks(), [&] { return index_of(rows, columns, mine.get(), mine.count()); });
   }
   constexpr std::int64_t size = sizeof(IndexEntry);
   const std::int64_t count = mine.count();
@@ -153,11 +151,13 @@ DeviceIndex gathered_index(const MatrixGrid& grid, const BlockSizes& rows, const
   DeviceExchange& exchange = DeviceExchange::of(grid);
   exchange.reserve(size * total);
   exchange.run(sent, received);
-  all_or_none(grid.ranks(), [&] {
-    out = index_of(rows, columns, static_cast<const IndexEntry*>(static_cast<const void*>(exchange.window())), total);
+  return on_every_rank(grid.ranks(), [&] {
+    exchange.rethrow();
+    const auto* const entries = static_cast<const IndexEntry*>(static_cast<const void*>(exchange.window()));
+    DeviceIndex out = index_of(rows, columns, entries, total);
     cuda_backend().synchronize();  // the window is free again
+    return out;
   });
-  return out;
 }
 
 DeviceIndex index_of(const BlockSizes& rows, const BlockSizes& columns, const IndexEntry* entries,

@@ -32,6 +32,8 @@ class PanelFlow {
   /// Brings the panels of a step, where they are others', and sends what others need of it. Nothing may use those of
   /// two steps before.
   void bring(int step);
+  /// As of DeviceExchange.
+  void rethrow() { exchange_.rethrow(); }
   /// Where the panels of a step are, in a format (double or float).
   template <class T>
   const void* a(int step) const {

@@ -178,11 +178,15 @@ void DeviceExchange::find_reach() {
     reached[rank] = char(rank == me || theirs_[rank] != nullptr);
   }
   ranks_.gather(reached.data(), count, reach_.data());
+  const auto pairs = std::count(reach_.begin(), reach_.end(), char(1)) - std::int64_t(count);
+  const bool all = pairs == std::int64_t(count * (count - 1));
   if (wanted_ == "peer") {
     const std::string reason = first_reason(ranks_, trouble);
     if (!reason.empty()) throw Error(ErrorCode::unsupported, fmt::format("{}=peer: {}", variable, reason));
   }
-  const auto pairs = std::count(reach_.begin(), reach_.end(), char(1)) - std::int64_t(count);
+  on_every_rank(ranks_, [&] {
+    if (!all && !pinned_) pinned_ = std::make_unique<Pinned>();
+  });
   log().debug("blocks between the GPUs of ranks: peer for {} of {} pairs", pairs, count * (count - 1));
 }
 
@@ -208,14 +212,18 @@ void DeviceExchange::run(const std::vector<SentPiece>& sent, const std::vector<R
     if (piece.rank != me && reaches(piece.rank, me)) from.insert(piece.rank);
   }
   signal(from, to);  // that the window may be written to
-  for (const SentPiece& piece : sent) {
-    if (!reaches(me, piece.rank) || piece.bytes == 0) continue;
-    QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(theirs_[std::size_t(piece.rank)] + piece.to, piece.from,
-                                         std::size_t(piece.bytes), cudaMemcpyDefault, leaving_.get()));
-  }
+  error_.keep([&] {
+    for (const SentPiece& piece : sent) {
+      if (!reaches(me, piece.rank) || piece.bytes == 0) continue;
+      QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(theirs_[std::size_t(piece.rank)] + piece.to, piece.from,
+                                           std::size_t(piece.bytes), cudaMemcpyDefault, leaving_.get()));
+    }
+  });
   carry_all(sent, received);
-  QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(leaving_.get()));
-  QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(coming_.get()));
+  for (const cuda::OwnedStream* const stream : {&leaving_, &coming_}) {  // after an error, too: memory is in use
+    const cudaError_t status = cudaStreamSynchronize(stream->get());
+    error_.keep([&] { cuda::check(status, "cudaStreamSynchronize"); });
+  }
   signal(to, from);  // that it has been
 }
 
@@ -240,7 +248,6 @@ void DeviceExchange::carry_all(const std::vector<SentPiece>& sent, const std::ve
 
 /// Chunk by chunk: one is fetched from the device and one placed there while MPI carries the one between.
 void DeviceExchange::carry(const SentPiece* sent, const ReceivedPiece* received) {
-  if (!pinned_) pinned_ = std::make_unique<Pinned>();
   Pinned& pinned = *pinned_;
   const auto chunks = [](std::int64_t bytes) { return (bytes + chunk - 1) / chunk; };
   const auto length = [](std::int64_t bytes, std::int64_t n) {
@@ -251,20 +258,23 @@ void DeviceExchange::carry(const SentPiece* sent, const ReceivedPiece* received)
   const auto fetch = [&](std::int64_t n) {
     if (n >= out) return;
     const auto turn = std::size_t(n % 2);
-    QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(pinned.out[turn].get(), static_cast<const std::byte*>(sent->from) + n * chunk,
-                                         length(sent->bytes, n), cudaMemcpyDeviceToHost, leaving_.get()));
-    QUADRILLE_CUDA_CHECK(cudaEventRecord(pinned.fetched[turn].get(), leaving_.get()));
+    error_.keep([&] {
+      const auto* const from = static_cast<const std::byte*>(sent->from) + n * chunk;
+      QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(pinned.out[turn].get(), from, length(sent->bytes, n), cudaMemcpyDeviceToHost,
+                                           leaving_.get()));
+      QUADRILLE_CUDA_CHECK(cudaEventRecord(pinned.fetched[turn].get(), leaving_.get()));
+    });
   };
   fetch(0);
   for (std::int64_t n = 0; n < std::max(out, in); ++n) {
     const auto turn = std::size_t(n % 2);
     std::vector<quadrille::Piece> send, receive;
     if (n < out) {
-      QUADRILLE_CUDA_CHECK(cudaEventSynchronize(pinned.fetched[turn].get()));
+      error_.keep([&] { QUADRILLE_CUDA_CHECK(cudaEventSynchronize(pinned.fetched[turn].get())); });
       send.push_back({sent->rank, pinned.out[turn].get(), length(sent->bytes, n)});
     }
     if (n < in) {
-      QUADRILLE_CUDA_CHECK(cudaEventSynchronize(pinned.placed[turn].get()));
+      error_.keep([&] { QUADRILLE_CUDA_CHECK(cudaEventSynchronize(pinned.placed[turn].get())); });
       receive.push_back({received->rank, pinned.in[turn].get(), length(received->bytes, n)});
     }
     const std::unique_ptr<Channel> channel = ranks_.channel(send, receive);
@@ -272,9 +282,11 @@ void DeviceExchange::carry(const SentPiece* sent, const ReceivedPiece* received)
     fetch(n + 1);
     channel->finish();
     if (n >= in) continue;
-    QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(window_ + received->at + n * chunk, pinned.in[turn].get(),
-                                         length(received->bytes, n), cudaMemcpyHostToDevice, coming_.get()));
-    QUADRILLE_CUDA_CHECK(cudaEventRecord(pinned.placed[turn].get(), coming_.get()));
+    error_.keep([&] {
+      QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(window_ + received->at + n * chunk, pinned.in[turn].get(),
+                                           length(received->bytes, n), cudaMemcpyHostToDevice, coming_.get()));
+      QUADRILLE_CUDA_CHECK(cudaEventRecord(pinned.placed[turn].get(), coming_.get()));
+    });
   }
 }
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/backend/cuda/owned.h"
-#include "modules/block_dft/matrix_grid.h"
+#include "modules/block_dft/every_rank.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -48,8 +48,10 @@ class DeviceExchange {
   int sharing() const { return sharing_; }
   /// Moves pieces, and returns when those that are received have come. What is sent must be there, and nothing that the
   /// device has been asked for may still use the places of the window. Of two ranks the n-th piece that one sends is
-  /// the n-th that the other receives from it, of as many bytes; a rank may send to itself.
+  /// the n-th that the other receives from it, of as many bytes; a rank may send to itself. What fails on this device
+  /// stops no other rank: rethrow() throws it, in the next step that all ranks agree on (every_rank.h).
   void run(const std::vector<SentPiece>& sent, const std::vector<ReceivedPiece>& received);
+  void rethrow() { error_.rethrow(); }
 
  private:
   explicit DeviceExchange(const MatrixGrid& grid);
@@ -72,7 +74,8 @@ class DeviceExchange {
   std::vector<std::byte*> theirs_;  ///< [rank]: their windows here; null: not reached
   std::vector<char> reach_;         ///< [from][to]
   cuda::OwnedStream leaving_, coming_;
-  std::unique_ptr<Pinned> pinned_;
+  std::unique_ptr<Pinned> pinned_;  ///< where some pair of ranks is not reached
+  KeptError error_;                 ///< of run()
 };
 
 }  // namespace quadrille::block_dft

@@ -1,6 +1,7 @@
 #include "modules/block_dft/cuda/device_matrix.h"
 
 #include "core/error.h"
+#include "modules/block_dft/every_rank.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +11,7 @@ namespace quadrille::block_dft {
 namespace {
 
 template <class T>
-DeviceArray<T> copied(const DeviceArray<T>& from) {
+DeviceArray<T> copy_of(const DeviceArray<T>& from) {
   auto out = device_array<T>(from.count());
   QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(out.get(), from.get(), std::size_t(from.count()) * sizeof(T),
                                        cudaMemcpyDeviceToDevice, cuda::stream()));
@@ -36,64 +37,70 @@ DeviceMatrix::DeviceMatrix(const DeviceMatrix& other) : DeviceMatrix() {
   there.symmetry = from.symmetry;
   there.blocks = from.blocks;
   there.numbers = from.numbers;
-  there.first = copied(from.first);
-  there.column = copied(from.column);
-  there.at = copied(from.at);
-  there.numbers_there = copied(from.numbers_there);
+  there.first = copy_of(from.first);
+  there.column = copy_of(from.column);
+  there.at = copy_of(from.at);
+  there.numbers_there = copy_of(from.numbers_there);
 }
 DeviceMatrix& DeviceMatrix::operator=(const DeviceMatrix& other) { return *this = DeviceMatrix(other); }
 DeviceMatrix::~DeviceMatrix() = default;
 DeviceMatrix::DeviceMatrix(DeviceMatrix&&) noexcept = default;
 DeviceMatrix& DeviceMatrix::operator=(DeviceMatrix&&) noexcept = default;
 
+DeviceMatrix copied(const DeviceMatrix& a) {
+  return on_every_rank(a.rows().grid(), [&] { return a; });
+}
+
 DeviceMatrix::DeviceMatrix(const BlockMatrix<double>& matrix) : DeviceMatrix() {
+  on_every_rank(matrix.grid(), [&] { data_->send(matrix); });
+}
+
+/// The blocks of this rank.
+void DeviceMatrix::Data::send(const BlockMatrix<double>& matrix) {
   if (matrix.block_count() > std::numeric_limits<std::int32_t>::max()) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("a GPU takes matrices of up to 2^31 - 1 blocks, not {}", matrix.block_count()));
   }
-  Data& there = *data_;
-  there.rows = matrix.rows();
-  there.columns = matrix.columns();
-  there.symmetry = matrix.symmetry();
-  there.blocks = matrix.block_count();
-  there.numbers = matrix.stored();
-  std::vector<std::int64_t> first{0}, at;
-  std::vector<std::int32_t> column;
-  for (std::int32_t i = 0; i < matrix.rows().count(); ++i) first.push_back(matrix.end(i));
+  rows = matrix.rows();
+  columns = matrix.columns();
+  symmetry = matrix.symmetry();
+  blocks = matrix.block_count();
+  numbers = matrix.stored();
+  std::vector<std::int64_t> begins{0}, places;
+  std::vector<std::int32_t> column_of;
+  for (std::int32_t i = 0; i < rows.count(); ++i) begins.push_back(matrix.end(i));
   bool in_order = true;  // put() adds blocks behind all others
-  std::int64_t numbers = 0;
+  std::int64_t next = 0;
   matrix.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    column.push_back(j);
-    at.push_back(numbers);
-    in_order = in_order && matrix.offset(slot) == numbers;
-    numbers += std::int64_t(matrix.rows().size(i)) * matrix.columns().size(j);
+    column_of.push_back(j);
+    places.push_back(next);
+    in_order = in_order && matrix.offset(slot) == next;
+    next += std::int64_t(rows.size(i)) * columns.size(j);
   });
-  at.push_back(numbers);
-  there.first = cuda::sent(first, device_what, device_advice);
-  there.column = cuda::sent(column, device_what, device_advice);
-  there.at = cuda::sent(at, device_what, device_advice);
-  there.numbers_there = device_array<double>(numbers);
-  if (in_order) {
-    cuda_backend().copy_in(there.numbers_there.get(), matrix.data().data(), std::size_t(numbers) * sizeof(double));
-    return;
-  }
+  places.push_back(next);
+  first = cuda::sent(begins, device_what, device_advice);
+  column = cuda::sent(column_of, device_what, device_advice);
+  at = cuda::sent(places, device_what, device_advice);
+  numbers_there = device_array<double>(numbers);
   std::vector<double> ordered;
-  for (std::size_t slot = 0; slot < column.size(); ++slot) {
+  for (std::size_t slot = 0; slot < column_of.size() && !in_order; ++slot) {
     const double* block = matrix.block(std::int64_t(slot));
-    ordered.insert(ordered.end(), block, block + at[slot + 1] - at[slot]);
+    ordered.insert(ordered.end(), block, block + places[slot + 1] - places[slot]);
   }
-  cuda_backend().copy_in(there.numbers_there.get(), ordered.data(), ordered.size() * sizeof(double));
+  const double* const from = in_order ? matrix.data().data() : ordered.data();
+  cuda_backend().copy_in(numbers_there.get(), from, std::size_t(numbers) * sizeof(double));
 }
 
 BlockMatrix<double> DeviceMatrix::fetch() const {
-  const Data& there = *data_;
-  std::vector<std::int64_t> first{0};
-  if (there.first.count() > 0) first = cuda::fetched(there.first.get(), there.first.count());
-  BlockMatrix<double> out = BlockMatrix<double>::with_unset_pattern(
-      there.rows, there.columns, there.symmetry, std::move(first), cuda::fetched(there.column.get(), there.blocks));
-  if (there.numbers > 0) {
-    cuda_backend().copy_out(out.block(0), there.numbers_there.get(), std::size_t(there.numbers) * sizeof(double));
-  }
+  return on_every_rank(data_->rows.grid(), [&] { return data_->fetch(); });
+}
+
+BlockMatrix<double> DeviceMatrix::Data::fetch() const {
+  std::vector<std::int64_t> begins{0};
+  if (first.count() > 0) begins = cuda::fetched(first.get(), first.count());
+  auto out = BlockMatrix<double>::with_unset_pattern(rows, columns, symmetry, std::move(begins),
+                                                     cuda::fetched(column.get(), blocks));
+  if (numbers > 0) cuda_backend().copy_out(out.block(0), numbers_there.get(), std::size_t(numbers) * sizeof(double));
   return out;
 }
 

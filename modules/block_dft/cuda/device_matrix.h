@@ -27,6 +27,9 @@ struct DeviceMatrix::Data {
   DeviceArray<std::int64_t> at;      ///< [slot + 1]
   DeviceArray<double> numbers_there;
 
+  /// The blocks of this rank, from the host and back to it.
+  void send(const BlockMatrix<double>& matrix);
+  BlockMatrix<double> fetch() const;
   MatrixView view() const { return {first.get(), column.get(), at.get(), numbers_there.get(), rows.count(), blocks}; }
 };
 

@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "modules/block_dft/cuda/block_work.h"
 #include "modules/block_dft/cuda/launch.cuh"
+#include "modules/block_dft/every_rank.h"
 
 #include <cub/cub.cuh>
 
@@ -60,6 +61,13 @@ struct Disks {
 
   /// Of all ranks.
   explicit Disks(const DeviceMatrix::Data& m) {
+    on_every_rank(m.rows.grid(), [&] { find_here(m); });
+    sum_over_ranks(m.rows.grid(), centre.data(), centre.size());
+    sum_over_ranks(m.rows.grid(), radius.data(), radius.size());
+  }
+
+ private:
+  void find_here(const DeviceMatrix::Data& m) {
     const std::int64_t n = m.rows.total();
     const auto centres = device_array<double>(n), radii = device_array<double>(n);
     const DeviceArray<std::int64_t> row = offsets_on_device(m.rows), column = offsets_on_device(m.columns);
@@ -69,12 +77,13 @@ struct Disks {
                                            centres.get(), radii.get()});
     centre = cuda::fetched(centres.get(), n);
     radius = cuda::fetched(radii.get(), n);
-    sum_over_ranks(m.rows.grid(), centre.data(), centre.size());
-    sum_over_ranks(m.rows.grid(), radius.data(), radius.size());
   }
 };
 
-double over_ranks(const DeviceMatrix& a, double value) {
+/// The sum over ranks of what each has.
+template <class Step>
+double over_ranks(const DeviceMatrix& a, const Step& here) {
+  double value = on_every_rank(a.rows().grid(), here);
   sum_over_ranks(a.rows().grid(), &value, 1);
   return value;
 }
@@ -97,19 +106,21 @@ double sum_of(const DeviceArray<double>& terms) {
 
 double DeviceMatrix::occupation() const {
   const Data& there = *data_;
-  double numbers = double(there.numbers);
-  if (there.symmetry != Symmetry::none) {  // what it stands for without storing it
-    numbers += numbers - sum_of(sums_of_work(there.rows.count(), NumbersOnDiagonal{there.view()}));
-  }
-  numbers = over_ranks(*this, numbers);
+  const double numbers = over_ranks(*this, [&] {
+    if (there.symmetry == Symmetry::none) return double(there.numbers);
+    // With what it stands for without storing it.
+    return 2 * double(there.numbers) - sum_of(sums_of_work(there.rows.count(), NumbersOnDiagonal{there.view()}));
+  });
   const double all = double(there.rows.total()) * double(there.columns.total());
   return all > 0 ? numbers / all : 0;
 }
 
 double trace(const DeviceMatrix& a) {
   require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
-  const DeviceArray<std::int64_t> row = offsets_on_device(a.rows());
-  return over_ranks(a, sum_of(sums_of_work(a.rows().count(), TraceOfRow{a.data().view(), row.get()})));
+  return over_ranks(a, [&] {
+    const DeviceArray<std::int64_t> row = offsets_on_device(a.rows());
+    return sum_of(sums_of_work(a.rows().count(), TraceOfRow{a.data().view(), row.get()}));
+  });
 }
 
 double dot(const DeviceMatrix& a, const DeviceMatrix& b) {
@@ -117,12 +128,13 @@ double dot(const DeviceMatrix& a, const DeviceMatrix& b) {
   require_same(a.columns(), b.columns(), "columns of both factors of a dot product");
   if (a.symmetry() != b.symmetry()) return dot(without_symmetry(a), without_symmetry(b));
   const DotOfBlock of_block{a.data().view(), b.data().view(), a.symmetry() != Symmetry::none};
-  return over_ranks(a, sum_of(sums_of_work(a.block_count(), of_block)));
+  return over_ranks(a, [&] { return sum_of(sums_of_work(a.block_count(), of_block)); });
 }
 
-std::vector<double> row_dots(const DeviceMatrix& a, const DeviceMatrix& b) {
-  require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
-  require_same(a.rows(), b.rows(), "rows of both factors of a dot product");
+namespace {
+
+/// Of this rank's blocks.
+std::vector<double> row_dots_here(const DeviceMatrix& a, const DeviceMatrix& b) {
   const DeviceMatrix::Data& there = a.data();
   const DeviceArray<double> sums = sums_of_work(there.blocks, DotOfBlock{there.view(), b.data().view(), false});
   const std::vector<double> shared = cuda::fetched(sums.get(), there.blocks);
@@ -136,6 +148,15 @@ std::vector<double> row_dots(const DeviceMatrix& a, const DeviceMatrix& b) {
       if (a.symmetry() != Symmetry::none && i != j) out[j] += shared[slot];
     }
   }
+  return out;
+}
+
+}  // namespace
+
+std::vector<double> row_dots(const DeviceMatrix& a, const DeviceMatrix& b) {
+  require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
+  require_same(a.rows(), b.rows(), "rows of both factors of a dot product");
+  std::vector<double> out = on_every_rank(a.rows().grid(), [&] { return row_dots_here(a, b); });
   sum_over_ranks(a.rows().grid(), out.data(), out.size());
   return out;
 }
@@ -165,13 +186,15 @@ double row_sum_norm(const DeviceMatrix& a) {
 
 void require_finite(const DeviceMatrix& a, const std::string& name) {
   const DeviceMatrix::Data& there = a.data();
-  const auto place = device_array<unsigned long long>(1);
-  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(place.get(), 0xff, sizeof(unsigned long long), cuda::stream()));
-  launch_each(there.numbers, find_not_finite, static_cast<const double*>(there.numbers_there.get()), there.numbers,
-              place.get());
-  const unsigned long long found = cuda::fetched(place.get(), 1).front();
-  const bool is_here = found < static_cast<unsigned long long>(there.numbers);
-  if (over_ranks(a, is_here ? 1 : 0) > 0) require_finite(a.fetch(), name);
+  const double ranks_with_one = over_ranks(a, [&] {
+    const auto place = device_array<unsigned long long>(1);
+    QUADRILLE_CUDA_CHECK(cudaMemsetAsync(place.get(), 0xff, sizeof(unsigned long long), cuda::stream()));
+    launch_each(there.numbers, find_not_finite, static_cast<const double*>(there.numbers_there.get()), there.numbers,
+                place.get());
+    const unsigned long long found = cuda::fetched(place.get(), 1).front();
+    return found < static_cast<unsigned long long>(there.numbers) ? 1.0 : 0.0;
+  });
+  if (ranks_with_one > 0) require_finite(a.fetch(), name);
 }
 
 }  // namespace quadrille::block_dft

@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "modules/block_dft/cuda/block_work.h"
 #include "modules/block_dft/cuda/launch.cuh"
+#include "modules/block_dft/every_rank.h"
 
 namespace quadrille::block_dft {
 namespace {
@@ -40,6 +41,19 @@ DeviceMatrix zero_diagonal(const BlockSizes& sizes, Symmetry symmetry) {
   return DeviceMatrix(BlockMatrix<double>::with_pattern(sizes, sizes, symmetry, std::move(first), std::move(column)));
 }
 
+/// A = alpha A + beta B of this rank's blocks.
+void add_here(double alpha, DeviceMatrix::Data& a, double beta, const DeviceMatrix::Data& b) {
+  DeviceMatrix::Data sum;
+  DeviceArray<std::int64_t> missing = zeroed(b.blocks + 1);
+  launch_work(b.blocks, MarkMissing{a.view(), b.view(), missing.get()});
+  sum_before(missing);
+  const bool inside = last_of(missing) == 0;
+  if (!inside) sum = united(a, b, missing);
+  DeviceMatrix::Data& to = inside ? a : sum;
+  launch_work(to.blocks, AddBlocks{to.view(), a.view(), b.view(), to.numbers_there.get(), alpha, beta});
+  if (!inside) a = std::move(sum);
+}
+
 }  // namespace
 
 void scale(DeviceMatrix& a, double alpha) {
@@ -49,8 +63,10 @@ void scale(DeviceMatrix& a, double alpha) {
 
 void scale_by_means(DeviceMatrix& a, const std::vector<double>& factor) {
   DeviceMatrix::Data& there = a.data();
-  const DeviceArray<double> sent = cuda::sent(factor, device_what, device_advice);
-  launch_work(there.blocks, ScaleByMean{there.view(), there.numbers_there.get(), sent.get()});
+  on_every_rank(a.rows().grid(), [&] {
+    const DeviceArray<double> sent = cuda::sent(factor, device_what, device_advice);
+    launch_work(there.blocks, ScaleByMean{there.view(), there.numbers_there.get(), sent.get()});
+  });
 }
 
 void add(double alpha, DeviceMatrix& a, double beta, const DeviceMatrix& b) {
@@ -61,16 +77,7 @@ void add(double alpha, DeviceMatrix& a, double beta, const DeviceMatrix& b) {
     throw Error(ErrorCode::invalid_input,
                 "only a matrix of the same symmetry can be added to a matrix with one: use without_symmetry()");
   }
-  DeviceMatrix::Data &left = a.data(), sum;
-  const DeviceMatrix::Data& right = b.data();
-  DeviceArray<std::int64_t> missing = zeroed(right.blocks + 1);
-  launch_work(right.blocks, MarkMissing{left.view(), right.view(), missing.get()});
-  sum_before(missing);
-  const bool inside = last_of(missing) == 0;
-  if (!inside) sum = united(left, right, missing);
-  DeviceMatrix::Data& to = inside ? left : sum;
-  launch_work(to.blocks, AddBlocks{to.view(), left.view(), right.view(), to.numbers_there.get(), alpha, beta});
-  if (!inside) left = std::move(sum);
+  on_every_rank(a.rows().grid(), [&] { add_here(alpha, a.data(), beta, b.data()); });
 }
 
 void add_identity(DeviceMatrix& a, double alpha) {
@@ -82,8 +89,10 @@ void add_identity(DeviceMatrix& a, double alpha) {
   const bool complete = !a.rows().grid() && sum_of(sums_of_work(a.rows().count(), LacksDiagonal{a.data().view()})) == 0;
   if (!complete) add(1, a, 1, zero_diagonal(a.rows(), a.symmetry()));
   DeviceMatrix::Data& there = a.data();
-  const DeviceArray<std::int64_t> row = offsets_on_device(there.rows);
-  launch_work(there.rows.count(), AddToDiagonal{there.view(), row.get(), there.numbers_there.get(), alpha});
+  on_every_rank(there.rows.grid(), [&] {
+    const DeviceArray<std::int64_t> row = offsets_on_device(there.rows);
+    launch_work(there.rows.count(), AddToDiagonal{there.view(), row.get(), there.numbers_there.get(), alpha});
+  });
 }
 
 }  // namespace quadrille::block_dft

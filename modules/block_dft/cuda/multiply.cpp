@@ -33,7 +33,7 @@ double norm_of_product(double alpha, Transpose op_a, const DeviceMatrix& a, Tran
                        double beta, const DeviceMatrix& c, const MultiplyOptions& options) {
   const ProductForm form = product_form(alpha, op_a, a, op_b, b, beta, c, options);
   if (form.rows.grid()) {
-    DeviceMatrix sum = c;
+    DeviceMatrix sum = copied(c);
     multiply(alpha, op_a, a, op_b, b, beta, sum, options);
     return frobenius_norm(sum);
   }
@@ -46,7 +46,7 @@ double norm_of_product(double alpha, Transpose op_a, const DeviceMatrix& a, Tran
 // Products with the identity are exact, and write matrices in other forms; on a grid blocks change their ranks.
 
 DeviceMatrix transposed(const DeviceMatrix& a) {
-  if (a.symmetry() == Symmetry::symmetric) return a;
+  if (a.symmetry() == Symmetry::symmetric) return copied(a);
   if (a.rows().grid()) return transposed_on_ranks(a);
   DeviceMatrix out(a.columns(), a.rows(), a.symmetry());
   const DeviceMatrix one(identity<double>(a.rows()));
@@ -55,7 +55,7 @@ DeviceMatrix transposed(const DeviceMatrix& a) {
 }
 
 DeviceMatrix without_symmetry(const DeviceMatrix& a) {
-  if (a.symmetry() == Symmetry::none) return a;
+  if (a.symmetry() == Symmetry::none) return copied(a);
   if (a.rows().grid()) return without_symmetry_on_ranks(a);
   DeviceMatrix out(a.rows(), a.columns());
   const DeviceMatrix one(identity<double>(a.columns()));
@@ -64,7 +64,7 @@ DeviceMatrix without_symmetry(const DeviceMatrix& a) {
 }
 
 DeviceMatrix with_symmetry(const DeviceMatrix& a, Symmetry symmetry) {
-  if (a.symmetry() == symmetry) return a;
+  if (a.symmetry() == symmetry) return copied(a);
   if (symmetry == Symmetry::none) return without_symmetry(a);
   if (a.rows().grid()) return with_symmetry_on_ranks(a, symmetry);
   DeviceMatrix out(a.rows(), a.columns(), symmetry);

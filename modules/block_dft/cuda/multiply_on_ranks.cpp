@@ -1,6 +1,5 @@
 #include "modules/block_dft/cuda/multiply_on_ranks.h"
 
-#include "core/comm/agreement.h"
 #include "core/error.h"
 #include "modules/block_dft/cuda/device_cannon.h"
 #include "modules/block_dft/cuda/panel_shape.h"
@@ -51,7 +50,7 @@ struct Indices {
   Indices(const MatrixGrid& grid, const DeviceMatrix& left, const DeviceMatrix& right, bool filters, bool mixes) {
     DeviceArray<IndexEntry> of_a, of_b;
     double numbers[2] = {};
-    all_or_none(grid.ranks(), [&] {
+    on_every_rank(grid.ranks(), [&] {
       of_a = index_entries(left, filters);
       of_b = index_entries(right, filters);
       numbers[0] = largest_panel(left, true);
@@ -170,7 +169,8 @@ class StepClock {
 
 /// C = alpha A B + beta C, step by step: while one is multiplied the panels of the next are brought. Gives the seconds
 /// in which the device multiplied.
-double multiply_steps(PartOfC& part, PanelFlow& flow, int steps, double alpha, double beta, const DeviceMatrix& old) {
+double multiply_steps(const Communicator& ranks, PartOfC& part, PanelFlow& flow, int steps, double alpha, double beta,
+                      const DeviceMatrix& old) {
   PanelProblem problem{part.most,
                        part.tasks,
                        part.whole_a,
@@ -183,8 +183,7 @@ double multiply_steps(PartOfC& part, PanelFlow& flow, int steps, double alpha, d
                        beta != 0 ? old.data().numbers_there.get() : nullptr,
                        part.result.data().numbers_there.get()};
   StepClock clock;
-  flow.bring(0);
-  for (int step = 0; step < steps; ++step) {
+  const auto multiply_step = [&](int step) {
     clock.mark();
     part.full_steps->find(part.tasks, part.tasks.full, step);
     PanelPart here{
@@ -201,12 +200,19 @@ double multiply_steps(PartOfC& part, PanelFlow& flow, int steps, double alpha, d
     multiply_full(problem);
     add_single(problem);
     clock.mark();
-    if (step + 1 == steps) break;
     if (step > 0) clock.wait_for(2 * std::size_t(step) - 1);  // the next panels come where those of that step were
-    flow.bring(step + 1);
+  };
+  KeptError error;
+  for (int step = 0; step < steps; ++step) {
+    flow.bring(step);
+    error.keep([&] { multiply_step(step); });
   }
-  cuda_backend().synchronize();
-  return clock.busy_seconds();
+  return on_every_rank(ranks, [&] {
+    error.rethrow();
+    flow.rethrow();
+    cuda_backend().synchronize();
+    return clock.busy_seconds();
+  });
 }
 
 /// Sums of all ranks.
@@ -248,14 +254,14 @@ MultiplyReport multiply_on_ranks(double alpha, Transpose op_a, const DeviceMatri
   const CannonSchedule schedule(
       grid, CannonSchedule::pieces_for(grid, 2 * indices.panel_bytes, most_bytes, std::max(1, most_pieces)));
   std::optional<PartOfC> part;
-  all_or_none(grid.ranks(), [&] {
+  on_every_rank(grid.ranks(), [&] {
     const bool keep = options.retain_sparsity || beta != 0;
     part.emplace(alpha, *left, *right, indices, schedule, keep ? &c : nullptr, c.symmetry(), options);
   });
   PanelFlow flow(grid, schedule, part->own_a, part->own_b, part->whole_a, part->whole_b);
   MultiplyReport report;
   report.index_seconds = now() - began;
-  report.product_seconds = multiply_steps(*part, flow, schedule.steps(), alpha, beta, c);
+  report.product_seconds = multiply_steps(grid.ranks(), *part, flow, schedule.steps(), alpha, beta, c);
   report.exchange_seconds = now() - began - report.index_seconds - report.product_seconds;
   if (c.symmetry() != Symmetry::none) symmetrise_on_device(part->result.data());
   set_report(report, part->tasks.sums, alpha, grid.ranks());

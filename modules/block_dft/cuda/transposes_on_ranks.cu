@@ -1,13 +1,12 @@
 #include "modules/block_dft/cuda/transposes_on_ranks.h"
 
-#include "core/comm/agreement.h"
 #include "modules/block_dft/cuda/device_cannon.h"
 #include "modules/block_dft/cuda/launch.cuh"
+#include "modules/block_dft/every_rank.h"
 
 #include <cub/cub.cuh>
 
 #include <bit>
-#include <optional>
 
 namespace quadrille::block_dft {
 namespace {
@@ -176,14 +175,14 @@ std::int64_t exchange_elements(DeviceExchange& exchange, const Communicator& ran
 DeviceMatrix turned(const DeviceMatrix& a, double sign, Turned which) {
   const MatrixGrid& grid = *a.rows().grid();
   DeviceExchange& exchange = DeviceExchange::of(grid);
-  std::optional<Outgoing> going;
-  all_or_none(grid.ranks(), [&] { going.emplace(a, sign, which); });
+  const Outgoing going = on_every_rank(grid.ranks(), [&] { return Outgoing(a, sign, which); });
   const std::int64_t blocks =
-      exchange_elements(exchange, grid.ranks(), going->entries.get(), sizeof(IndexEntry), going->first);
+      exchange_elements(exchange, grid.ranks(), going.entries.get(), sizeof(IndexEntry), going.first);
   DeviceMatrix out;
   DeviceIndex index;
   DeviceArray<std::int64_t> from_at;  // of each entry's numbers among those that come
-  all_or_none(grid.ranks(), [&] {
+  on_every_rank(grid.ranks(), [&] {
+    exchange.rethrow();
     const auto* const entries = static_cast<const IndexEntry*>(static_cast<const void*>(exchange.window()));
     index = index_of(a.columns(), a.rows(), entries, blocks);
     from_at = zeroed(blocks + 1);
@@ -195,11 +194,15 @@ DeviceMatrix turned(const DeviceMatrix& a, double sign, Turned which) {
     there.numbers = last_of(from_at);  // which waits: the window is free again
     there.numbers_there = device_array<double>(there.numbers);
   });
-  exchange_elements(exchange, grid.ranks(), going->numbers.get(), sizeof(double), going->at);
-  const auto* const numbers = static_cast<const double*>(static_cast<const void*>(exchange.window()));
-  launch_warps(out.block_count(), place_blocks, out.data().view(), static_cast<const std::uint32_t*>(index.order.get()),
-               static_cast<const std::int64_t*>(from_at.get()), numbers, out.data().numbers_there.get());
-  cuda_backend().synchronize();  // the window is free again
+  exchange_elements(exchange, grid.ranks(), going.numbers.get(), sizeof(double), going.at);
+  on_every_rank(grid.ranks(), [&] {
+    exchange.rethrow();
+    const auto* const numbers = static_cast<const double*>(static_cast<const void*>(exchange.window()));
+    launch_warps(out.block_count(), place_blocks, out.data().view(),
+                 static_cast<const std::uint32_t*>(index.order.get()), static_cast<const std::int64_t*>(from_at.get()),
+                 numbers, out.data().numbers_there.get());
+    cuda_backend().synchronize();  // the window is free again
+  });
   return out;
 }
 
@@ -207,13 +210,13 @@ DeviceMatrix turned(const DeviceMatrix& a, double sign, Turned which) {
 
 DeviceMatrix transposed_on_ranks(const DeviceMatrix& a) {
   if (a.symmetry() == Symmetry::none) return turned(a, 1, Turned::all);
-  DeviceMatrix out = a;
+  DeviceMatrix out = copied(a);
   scale(out, -1);
   return out;
 }
 
 DeviceMatrix without_symmetry_on_ranks(const DeviceMatrix& a) {
-  DeviceMatrix out = a;
+  DeviceMatrix out = copied(a);
   out.data().symmetry = Symmetry::none;
   add(1, out, 1, turned(a, mirror_sign(a.symmetry()), Turned::off_diagonal));
   return out;
@@ -224,9 +227,11 @@ DeviceMatrix with_symmetry_on_ranks(const DeviceMatrix& a, Symmetry symmetry) {
   DeviceMatrix out = without_symmetry(a);
   DeviceMatrix mirror = turned(out, mirror_sign(symmetry), Turned::to_upper);
   DeviceMatrix::Data& there = out.data();
-  DeviceArray<std::int64_t> stays = zeroed(there.blocks + 1), numbers = zeroed(there.blocks + 1);
-  launch_each(there.blocks, mark_upper, there.view(), stays.get(), numbers.get());
-  keep_marked(there, stays, numbers);
+  on_every_rank(a.rows().grid(), [&] {
+    DeviceArray<std::int64_t> stays = zeroed(there.blocks + 1), numbers = zeroed(there.blocks + 1);
+    launch_each(there.blocks, mark_upper, there.view(), stays.get(), numbers.get());
+    keep_marked(there, stays, numbers);
+  });
   there.symmetry = mirror.data().symmetry = symmetry;
   add(0.5, out, 0.5, mirror);
   symmetrise_on_device(there);

@@ -1,0 +1,59 @@
+// What the ranks of a grid do each by itself within a call that all of them make: what fails on one, most often for
+// want of memory, ends the call on all of them. Between two exchanges everything that takes memory for blocks is in
+// such a step.
+#pragma once
+
+#include "core/comm/agreement.h"
+#include "modules/block_dft/matrix_grid.h"
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace quadrille::block_dft {
+
+/// Calls step(), which may not use the communicator, and gives what it gives, on every rank. Where it throws on one, it
+/// ends on all as all_or_none() does. Collective.
+template <class Step>
+auto on_every_rank(const Communicator& ranks, Step&& step) {
+  using Result = std::invoke_result_t<Step>;
+  if constexpr (std::is_void_v<Result>) {
+    all_or_none(ranks, std::forward<Step>(step));
+  } else {
+    std::optional<Result> made;
+    all_or_none(ranks, [&] { made.emplace(step()); });
+    return std::move(*made);
+  }
+}
+/// The same on the ranks of a grid; null is one rank.
+template <class Step>
+auto on_every_rank(const std::shared_ptr<const MatrixGrid>& grid, Step&& step) {
+  return grid ? on_every_rank(grid->ranks(), std::forward<Step>(step)) : step();
+}
+
+/// The first error of a rank that others wait for: it goes on without its steps until all of them come to a step of
+/// on_every_rank(), which throws it.
+class KeptError {
+ public:
+  /// Calls step() unless one before has failed.
+  template <class Step>
+  void keep(Step&& step) {
+    if (error_) return;
+    try {
+      step();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+  /// Throws the error, if there is one, and forgets it.
+  void rethrow() {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
+ private:
+  std::exception_ptr error_;
+};
+
+}  // namespace quadrille::block_dft
