@@ -15,11 +15,11 @@
 namespace quadrille {
 namespace {
 
-std::string nothing() { return ""; }
+std::string nothing(int) { return ""; }
 
 struct Entry {
   const char* name;
-  std::string (*trouble)();
+  std::string (*trouble)(int device);
   Backend& (*backend)(int device);
 };
 
@@ -29,21 +29,33 @@ constexpr Entry entries[] = {
 #ifdef QUADRILLE_HAVE_CUDA
     {"cuda", &cuda::trouble, [](int device) -> Backend& { return cuda_backend_of(device); }},
 #else
-    {"cuda", [] { return std::string("this build has no CUDA kernels; configure it with -DQUADRILLE_CUDA=ON"); },
+    {"cuda", [](int) { return std::string("this build has no CUDA kernels; configure it with -DQUADRILLE_CUDA=ON"); },
      nullptr},
 #endif
 };
 
+/// Of this name; ErrorCode::invalid_input for an unknown one.
+const Entry& entry_named(const std::string& name) {
+  std::string known;
+  for (const Entry& entry : entries) {
+    if (entry.name == name) return entry;
+    known += std::string(entry.name) + ", ";
+  }
+  throw Error(ErrorCode::invalid_input, "unknown backend '" + name + "'; the backends are " + known + "auto");
+}
+
 /// The last of `entries` that can be used. One that only says so when it is made (a GPU that another process has for
-/// itself) is passed over with a warning.
+/// itself), or whose device is asked for by its number, is passed over with a warning.
 Backend& best_backend(int device) {
   for (std::size_t i = std::size(entries); i-- > 1;) {
-    if (!entries[i].trouble().empty()) continue;
+    std::string trouble = entries[i].trouble(device);
+    if (!trouble.empty() && device < 0) continue;
     try {
-      return entries[i].backend(device);
+      if (trouble.empty()) return entries[i].backend(device);
     } catch (const Error& error) {
-      log().warn("the backend {} cannot be used: {}", entries[i].name, error.what());
+      trouble = error.what();
     }
+    log().warn("the backend {} cannot be used: {}", entries[i].name, trouble);
   }
   return cpu_backend();
 }
@@ -69,12 +81,8 @@ UseLane::~UseLane() {
 }
 
 std::string backend_trouble(const std::string& name) {
-  std::string known;
-  for (const Entry& entry : entries) {
-    if (entry.name == name) return entry.trouble();
-    known += std::string(entry.name) + ", ";
-  }
-  throw Error(ErrorCode::invalid_input, "unknown backend '" + name + "'; the backends are " + known + "auto");
+  constexpr int current = -1;
+  return entry_named(name).trouble(current);
 }
 
 int device_in_turn(int local_rank) {
@@ -87,12 +95,10 @@ int device_in_turn(int local_rank) {
 
 Backend& find_backend(const std::string& name, int device) {
   if (name == "auto") return best_backend(device);
-  const std::string trouble = backend_trouble(name);
+  const Entry& entry = entry_named(name);
+  const std::string trouble = entry.trouble(device);
   if (!trouble.empty()) throw Error(ErrorCode::unsupported, "backend " + name + ": " + trouble);
-  for (const Entry& entry : entries) {
-    if (entry.name == name) return entry.backend(device);
-  }
-  throw Error(ErrorCode::internal, "the backend '" + name + "' is named but not registered");
+  return entry.backend(device);
 }
 
 }  // namespace quadrille

@@ -4,6 +4,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <mutex>
@@ -32,6 +33,7 @@ Known& known() {
 }
 
 thread_local int current = 0;  ///< of the two that are one
+std::atomic<int> old_gpu = -1;
 
 }  // namespace
 
@@ -39,6 +41,9 @@ std::vector<std::string> mixed_calls() {
   const std::lock_guard lock(known().mutex);
   return std::exchange(known().mixed, {});
 }
+
+OldGpu::OldGpu(int number) { old_gpu = number; }
+OldGpu::~OldGpu() { old_gpu = -1; }
 
 }  // namespace quadrille::testing
 
@@ -157,7 +162,9 @@ cudaError_t __wrap_cudaGetDeviceProperties(cudaDeviceProp* properties, int devic
 }
 
 cudaError_t __wrap_cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  return __real_cudaDeviceGetAttribute(value, attribute, real(device));
+  const cudaError_t status = __real_cudaDeviceGetAttribute(value, attribute, real(device));
+  if (device == old_gpu && attribute == cudaDevAttrComputeCapabilityMajor) *value = 7;
+  return status;
 }
 
 cudaError_t __wrap_cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {

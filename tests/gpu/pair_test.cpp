@@ -78,6 +78,18 @@ TEST(TwoGpus, HaveABackendEach) {
   EXPECT_THAT(mixed_calls(), IsEmpty());
 }
 
+TEST(TwoGpus, OneThatIsTooOldDoesNotHideTheOther) {
+  const OldGpu first(0);
+  EXPECT_EQ(find_backend("cuda", 1).ordinal(), 1);
+  EXPECT_EQ(find_backend("auto", 1).name(), "cuda");
+  try {
+    find_backend("cuda", 0);
+    ADD_FAILURE() << "GPU 0 was taken";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("backend cuda: the GPU has compute capability 7.x; at least 8.0 is needed"));
+  }
+}
+
 TEST(TwoGpus, WorkAtTheSameTime) {
   const std::string links =
       fmt::format("{{start: hot, seed: {}, dims: [{}]}}", next_seed() >> 2, fmt::join(dims, ", "));

@@ -32,10 +32,7 @@ int count_devices() {
   return 0;
 }
 
-namespace {
-
-/// Why device `number`, negative: the current one, cannot be used; empty when it can.
-std::string trouble_with(int number) {
+std::string trouble(int number) {
   int devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status != cudaSuccess) {
@@ -55,10 +52,6 @@ std::string trouble_with(int number) {
   if (major < 8) return fmt::format("the GPU has compute capability {}.x; at least 8.0 is needed", major);
   return pools != 0 ? "" : "the GPU's driver has no memory pools";
 }
-
-}  // namespace
-
-std::string trouble() { return trouble_with(-1); }
 
 namespace {
 
@@ -204,6 +197,7 @@ class CudaBackend final : public Backend {
   void* native_stream() const override { return stream(); }
   /// Memory of the pool; ErrorCode::unsupported, saying what needs it and what to do, when there is none.
   void* take(std::size_t bytes, const char* what, const char* advice);
+  void trim();
   std::size_t available_bytes() const override;
 
  private:
@@ -228,7 +222,7 @@ class CudaBackend final : public Backend {
 };
 
 CudaBackend::CudaBackend(int device) : device_(device) {
-  const std::string reason = trouble_with(device);
+  const std::string reason = trouble(device);
   if (!reason.empty()) throw Error(ErrorCode::unsupported, "CUDA: " + reason);
   QUADRILLE_CUDA_CHECK(cudaGetDeviceProperties(&properties_, device));
   const UseDevice here(device);
@@ -242,8 +236,7 @@ void* CudaBackend::take(std::size_t bytes, const char* what, const char* advice)
   cudaError_t status = ask();
   if (status == cudaErrorMemoryAllocation) {  // what the pool keeps may be in the wrong pieces
     (void)cudaGetLastError();
-    synchronize();
-    QUADRILLE_CUDA_CHECK(cudaMemPoolTrimTo(pool_, 0));
+    trim();
     status = ask();
   }
   while (status == cudaErrorMemoryAllocation && others_give_way()) {
@@ -255,6 +248,11 @@ void* CudaBackend::take(std::size_t bytes, const char* what, const char* advice)
       status, "cudaMallocFromPoolAsync",
       {.bytes = bytes, .what = what, .advice = fmt::format("fields hold {} bytes; {}", allocated_bytes(), advice)});
   return memory;
+}
+
+void CudaBackend::trim() {
+  synchronize();  // what has been given back on the stream is free then
+  QUADRILLE_CUDA_CHECK(cudaMemPoolTrimTo(pool_, 0));
 }
 
 void* CudaBackend::allocate(std::size_t bytes) {
@@ -336,6 +334,7 @@ CudaBackend& backend() {
 cudaStream_t stream() { return backend().stream(); }
 void* take(std::size_t bytes, const char* what, const char* advice) { return backend().take(bytes, what, advice); }
 void give_back(void* memory) noexcept { (void)cudaFreeAsync(memory, stream()); }
+void trim() { backend().trim(); }
 std::size_t available_bytes() { return backend().available_bytes(); }
 Reduction begin_reduction(std::size_t blocks, int sums) { return backend().lane().begin_reduction(blocks, sums); }
 void finish_reduction(const Reduction& reduction, double* sums, int count) {

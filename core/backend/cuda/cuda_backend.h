@@ -19,8 +19,12 @@ namespace cuda {
 /// 0 where none answers.
 QUADRILLE_API int count_devices();
 
-/// Why no GPU can be used ("no CUDA-capable device is detected"); empty when one answers.
-QUADRILLE_API std::string trouble();
+/// Why GPU `number`, or the current one if it is negative, cannot be used ("no CUDA-capable device is detected"); empty
+/// when it can.
+QUADRILLE_API std::string trouble(int number = -1);
+
+/// Gives what the pool keeps for later, and nobody uses, back to the driver. Waits for this thread's work on the device.
+QUADRILLE_API void trim();
 
 }  // namespace cuda
 }  // namespace quadrille
