@@ -150,8 +150,9 @@ void run_density(const TaskContext& context) {
   const BlockSizes sizes = shared_sizes(context);
   check_dense_memory(context, sizes);
   const BlockMatrix<double> h = matrix_of(context, "hamiltonian", sizes), s = matrix_of(context, "overlap", sizes);
-  if (on_gpu(context)) return run_with(context, DeviceMatrix(h), DeviceMatrix(s));
-  run_with(context, h, s);
+  if (!on_gpu(context)) return run_with(context, h, s);
+  run_with(context, DeviceMatrix(h), DeviceMatrix(s));
+  release_windows(sizes.grid());
 }
 
 }  // namespace quadrille::block_dft

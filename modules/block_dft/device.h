@@ -88,8 +88,8 @@ class QUADRILLE_API PinnedMatrix {
 ///
 /// On a grid of ranks, whose devices share A, B and C, the call is collective, and what is said of it in multiply.h
 /// holds: C is summed up panel by panel. Products are by blocks and in one part there; options.panel_bytes is for
-/// panels of other ranks (0: what half of the free memory allows), and a rank without enough memory ends the call on
-/// all.
+/// panels of other ranks (0: what a quarter of a device's memory allows), and a rank without enough memory ends the call
+/// on all.
 ///
 /// In mixed precision products that may be rounded are done with A and B in TF32 (10 bits behind the leading one) and
 /// sums in single precision.
@@ -112,6 +112,10 @@ QUADRILLE_API MultiplyReport multiply(double alpha, Transpose op_a, const Device
 QUADRILLE_API MultiplyReport multiply(double alpha, Transpose op_a, const PinnedMatrix& a, Transpose op_b,
                                       const PinnedMatrix& b, double beta, PinnedMatrix& c,
                                       const MultiplyOptions& options = {});
+
+/// Gives back the device memory that products, and changes of symmetry, keep for blocks of other ranks of a grid until
+/// the grid's end, because the next ones use it again. For the end of a task. Nothing without a grid. Collective.
+QUADRILLE_API void release_windows(const std::shared_ptr<const MatrixGrid>& grid);
 
 /// norm_of_product() of multiply.h; the sum is never there as a whole.
 QUADRILLE_API double norm_of_product(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose op_b,

@@ -56,6 +56,7 @@ MultiplyReport multiply(double, Transpose, const DeviceMatrix&, Transpose, const
                         const MultiplyOptions&) {
   refuse();
 }
+void release_windows(const std::shared_ptr<const MatrixGrid>&) {}
 double norm_of_product(double, Transpose, const DeviceMatrix&, Transpose, const DeviceMatrix&, double,
                        const DeviceMatrix&, const MultiplyOptions&) {
   refuse();

@@ -4,11 +4,14 @@
 #pragma once
 
 #include "core/comm/agreement.h"
+#include "core/system/memory.h"
 #include "modules/block_dft/matrix_grid.h"
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -31,6 +34,20 @@ auto on_every_rank(const Communicator& ranks, Step&& step) {
 template <class Step>
 auto on_every_rank(const std::shared_ptr<const MatrixGrid>& grid, Step&& step) {
   return grid ? on_every_rank(grid->ranks(), std::forward<Step>(step)) : step();
+}
+
+/// Calls step() on every rank as on_every_rank() does, but gives, on all of them, what the first rank without enough
+/// memory says of it ("rank 2: ..."); empty where all had enough.
+inline std::string shortage(const Communicator& ranks, const std::function<void()>& step) {
+  std::string reason;
+  on_every_rank(ranks, [&] {
+    try {
+      step();
+    } catch (const NotEnoughMemory& error) {
+      reason = error.what();
+    }
+  });
+  return first_reason(ranks, reason);
 }
 
 /// The first error of a rank that others wait for: it goes on without its steps until all of them come to a step of

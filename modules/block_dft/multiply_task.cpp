@@ -245,6 +245,7 @@ void run_multiply(const TaskContext& context) {
       ++problem_number;
     }
   }
+  if (options.on_gpu) release_windows(grid);
   const std::string file = context.output_file("csv");
   on_first_rank(context.ranks(), [&] { write_file(file, csv_of_rows(rows)); });
   context.result_in("block_products", Json({{"csv", context.text("csv")},

@@ -329,6 +329,7 @@ void run_scf(const TaskContext& context) {
   if (!on_gpu(context)) return run_with(context, model, problem.electrons);
   const SccModel<DeviceMatrix> there{DeviceMatrix(model.h0), DeviceMatrix(model.s), model.gamma, model.neutral};
   run_with(context, there, problem.electrons);
+  release_windows(model.s.grid());
 }
 
 }  // namespace quadrille::block_dft

@@ -121,6 +121,7 @@ DenseDensity<DeviceMatrix> dense_on_one_rank(const DeviceMatrix& h, const Device
 DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatrix& s, const CountOccupied& occupied) {
   const std::shared_ptr<const MatrixGrid> grid = h.rows().grid();
   if (!grid) return dense_on_one_rank(h, s, occupied);
+  release_windows(grid);
   const BlockMatrix<double> whole_h = collected(h.fetch()), whole_s = collected(s.fetch());
   std::vector<double> levels(std::size_t(h.rows().total()));
   const BlockMatrix<double> p = made_on_first(h.rows(), Symmetry::symmetric, [&](const BlockSizes&) {

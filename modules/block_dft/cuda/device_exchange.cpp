@@ -1,7 +1,6 @@
 #include "modules/block_dft/cuda/device_exchange.h"
 
 #include "core/backend/cuda/device_channel.h"
-#include "core/comm/agreement.h"
 #include "core/error.h"
 #include "core/system/log.h"
 #include "modules/block_dft/cuda/device_matrix.h"
@@ -56,19 +55,6 @@ std::string trouble_with(Call call) {
   return {};
 }
 
-/// Memory of the device beside the backend's pool, which gives back what it keeps when it is asked for more than there
-/// is.
-void* window_of(std::size_t bytes) {
-  void* memory = nullptr;
-  if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
-  (void)cudaGetLastError();
-  constexpr std::size_t more = std::size_t(1) << 36;
-  (void)trouble_with([&] { cuda::give_back(cuda::take(cuda::available_bytes() + more, device_what, device_advice)); });
-  cuda::check_memory(cudaMalloc(&memory, bytes), "cudaMalloc",
-                     {.bytes = bytes, .what = "blocks of other ranks", .advice = device_advice});
-  return memory;
-}
-
 template <class T>
 std::vector<T> gathered(const Communicator& ranks, const T& mine) {
   std::vector<T> all(std::size_t(ranks.size()));
@@ -103,13 +89,15 @@ DeviceExchange::DeviceExchange(const MatrixGrid& grid)
       wanted_(wanted_transport(ranks_)),
       sizes_(std::size_t(ranks_.size())),
       theirs_(std::size_t(ranks_.size())),
-      reach_(std::size_t(ranks_.size()) * std::size_t(ranks_.size())),
-      leaving_(cuda::make_stream()),
-      coming_(cuda::make_stream()) {
+      reach_(std::size_t(ranks_.size()) * std::size_t(ranks_.size())) {
   PlaceText mine;
-  const cuda::DevicePlace place = cuda::this_place();
-  place.host.copy(mine.host.data(), mine.host.size() - 1);
-  place.device.copy(mine.device.data(), mine.device.size() - 1);
+  on_every_rank(ranks_, [&] {
+    leaving_ = cuda::make_stream();
+    coming_ = cuda::make_stream();
+    const cuda::DevicePlace place = cuda::this_place();
+    place.host.copy(mine.host.data(), mine.host.size() - 1);
+    place.device.copy(mine.device.data(), mine.device.size() - 1);
+  });
   sharing_ = 0;
   for (const PlaceText& one : gathered(ranks_, mine)) {
     hosts_.emplace_back(one.host.data());
@@ -117,6 +105,7 @@ DeviceExchange::DeviceExchange(const MatrixGrid& grid)
   }
 }
 
+// Not collective: other ranks may have the window open a moment longer.
 DeviceExchange::~DeviceExchange() {
   (void)cudaStreamSynchronize(leaving_.get());
   (void)cudaStreamSynchronize(coming_.get());
@@ -132,27 +121,70 @@ void DeviceExchange::close() {
   }
 }
 
+bool DeviceExchange::has_windows() const {
+  return std::any_of(sizes_.begin(), sizes_.end(), [](std::int64_t bytes) { return bytes > 0; });
+}
+
+double DeviceExchange::most_bytes() const {
+  constexpr double share = 0.25;
+  std::size_t free = 0, total = 0;
+  QUADRILLE_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  return share * double(total) / sharing_;
+}
+
+void DeviceExchange::release() {
+  close();
+  ranks_.barrier();  // nobody has them open any more
+  if (window_ != nullptr) given_up().push_back(std::exchange(window_, nullptr));
+  for (std::byte* const memory : std::exchange(given_up(), {})) (void)cudaFree(memory);
+  std::fill(sizes_.begin(), sizes_.end(), 0);
+}
+
 void DeviceExchange::reserve(std::int64_t bytes) {
   const std::vector<std::int64_t> needed = gathered(ranks_, bytes);
   bool all_fit = true;
   for (std::size_t rank = 0; rank < needed.size(); ++rank) all_fit = all_fit && needed[rank] <= sizes_[rank];
   if (all_fit) return;
-  close();
-  ranks_.barrier();
-  for (std::size_t rank = 0; rank < needed.size(); ++rank) {
-    if (needed[rank] > sizes_[rank]) sizes_[rank] = std::max(needed[rank], sizes_[rank] / 4 * 5);  // seldom again
-  }
-  const auto mine = std::size_t(sizes_[std::size_t(ranks_.rank())]);
-  given_up().push_back(std::exchange(window_, nullptr));
-  for (std::byte* const memory : std::exchange(given_up(), {})) (void)cudaFree(memory);
-  const std::string reason = first_reason(ranks_, trouble_with([&] {
-                                            if (mine > 0) window_ = static_cast<std::byte*>(window_of(mine));
-                                          }));
+  std::int64_t size = sizes_[std::size_t(ranks_.rank())];
+  release();
+  if (bytes > size) size = std::max(bytes, size / 4 * 5);  // seldom again
+  const std::string reason = shortage(ranks_, [&] { size = make_window(bytes, size); });
+  sizes_ = gathered(ranks_, size);
   if (!reason.empty()) {
-    std::fill(sizes_.begin(), sizes_.end(), 0);
-    throw Error(ErrorCode::unsupported, reason);
+    release();
+    throw NotEnoughMemory(reason);
   }
   find_reach();
+}
+
+void release_windows(const std::shared_ptr<const MatrixGrid>& grid) {
+  if (grid && grid->of_devices() && DeviceExchange::of(*grid).has_windows()) DeviceExchange::of(*grid).release();
+}
+
+/// Memory of the device beside the backend's pool, which gives back what it keeps. Gives its bytes: as many as wanted,
+/// or else as are needed.
+std::int64_t DeviceExchange::make_window(std::int64_t needed, std::int64_t wanted) {
+  if (wanted == 0) return 0;
+  void* memory = nullptr;
+  const auto ask = [&](std::int64_t bytes) {
+    const cudaError_t status = cudaMalloc(&memory, std::size_t(bytes));
+    if (status != cudaSuccess) (void)cudaGetLastError();
+    return status;
+  };
+  std::int64_t bytes = wanted;
+  cudaError_t status = ask(bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    cuda::trim();
+    status = ask(bytes);
+  }
+  if (status == cudaErrorMemoryAllocation && needed < wanted) {
+    bytes = needed;
+    status = bytes > 0 ? ask(bytes) : cudaSuccess;
+  }
+  cuda::check_memory(status, "cudaMalloc",
+                     {.bytes = std::size_t(bytes), .what = "blocks of other ranks", .advice = device_advice});
+  window_ = static_cast<std::byte*>(memory);
+  return bytes;
 }
 
 void DeviceExchange::find_reach() {

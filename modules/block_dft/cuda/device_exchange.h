@@ -40,12 +40,18 @@ class DeviceExchange {
   DeviceExchange(const DeviceExchange&) = delete;
   DeviceExchange& operator=(const DeviceExchange&) = delete;
 
-  /// Makes this rank's window at least as large; each says what it needs. What was in it is lost where it grows.
-  /// Errors: on all ranks, where one has not the memory.
+  /// Makes this rank's window at least as large; each says what it needs. What was in it is lost where it grows. It
+  /// stays for later exchanges until release(): to make one and to open it on all ranks takes as long as a small
+  /// product. Errors: NotEnoughMemory on all ranks where one has not the memory; no rank has a window then.
   void reserve(std::int64_t bytes);
+  /// Gives the memory of all windows back. Nothing may use them.
+  void release();
+  /// Whether any rank has a window.
+  bool has_windows() const;
   std::byte* window() const { return window_; }
-  /// Ranks, this one included, whose device is the same.
-  int sharing() const { return sharing_; }
+  /// What of this rank's device windows may take: a share of all that it has, not of what happens to be free, so that
+  /// panels are cut, and their sums rounded, alike in every run.
+  double most_bytes() const;
   /// Moves pieces, and returns when those that are received have come. What is sent must be there, and nothing that the
   /// device has been asked for may still use the places of the window. Of two ranks the n-th piece that one sends is
   /// the n-th that the other receives from it, of as many bytes; a rank may send to itself. What fails on this device
@@ -61,14 +67,15 @@ class DeviceExchange {
   }
   void find_reach();
   void close();
+  std::int64_t make_window(std::int64_t needed, std::int64_t wanted);
   void signal(const std::set<int>& to, const std::set<int>& from) const;
   void carry(const SentPiece* sent, const ReceivedPiece* received);
   void carry_all(const std::vector<SentPiece>& sent, const std::vector<ReceivedPiece>& received);
 
   const Communicator& ranks_;
-  std::vector<std::string> hosts_;  ///< [rank]
-  std::string wanted_;              ///< transport
-  int sharing_ = 1;
+  std::vector<std::string> hosts_;   ///< [rank]
+  std::string wanted_;               ///< transport
+  int sharing_ = 1;                  ///< ranks, this one included, whose device is the same
   std::vector<std::int64_t> sizes_;  ///< [rank]: of windows
   std::byte* window_ = nullptr;
   std::vector<std::byte*> theirs_;  ///< [rank]: their windows here; null: not reached

@@ -142,6 +142,40 @@ PartOfC::PartOfC(double alpha, const DeviceMatrix& left, const DeviceMatrix& rig
   cuda_backend().synchronize();
 }
 
+/// This rank's part of C, and the panels of A and B on their way.
+struct Product {
+  std::optional<CannonSchedule> schedule;
+  std::optional<PartOfC> part;
+  std::optional<PanelFlow> flow;
+
+  /// make(schedule, part) makes the part. Panels along k, of so many blocks, are cut into as few pieces as the windows'
+  /// share of the memory allows, and into more where so much is not free. Errors: NotEnoughMemory on all ranks.
+  template <class Make>
+  Product(const MatrixGrid& grid, const Indices& indices, const MultiplyOptions& options, int inner_blocks,
+          const Make& make) {
+    DeviceExchange& exchange = DeviceExchange::of(grid);
+    const double most_bytes = options.panel_bytes > 0 ? options.panel_bytes : exchange.most_bytes();
+    const int most = std::max(1, std::min(inner_blocks, most_parts) / grid.places());
+    int pieces = CannonSchedule::pieces_for(grid, 2 * indices.panel_bytes, most_bytes, most);
+    while (!flow) {
+      schedule.emplace(grid, pieces);
+      bool has_part = false;
+      try {
+        const std::string reason = shortage(grid.ranks(), [&] { make(*schedule, part); });
+        if (!reason.empty()) throw NotEnoughMemory(reason);
+        has_part = true;
+        flow.emplace(grid, *schedule, part->own_a, part->own_b, part->whole_a, part->whole_b);
+      } catch (const NotEnoughMemory&) {  // on all ranks
+        if (has_part ? pieces == most : !exchange.has_windows()) throw;
+        if (has_part) pieces = std::min(2 * pieces, most);
+        part.reset();
+        exchange.release();
+        on_every_rank(grid.ranks(), [] { cuda::trim(); });
+      }
+    }
+  }
+};
+
 /// Times of a stream, between which it is busy or waits.
 class StepClock {
  public:
@@ -169,8 +203,9 @@ class StepClock {
 
 /// C = alpha A B + beta C, step by step: while one is multiplied the panels of the next are brought. Gives the seconds
 /// in which the device multiplied.
-double multiply_steps(const Communicator& ranks, PartOfC& part, PanelFlow& flow, int steps, double alpha, double beta,
-                      const DeviceMatrix& old) {
+double multiply_steps(const Communicator& ranks, Product& product, double alpha, double beta, const DeviceMatrix& old) {
+  PartOfC& part = *product.part;
+  PanelFlow& flow = *product.flow;
   PanelProblem problem{part.most,
                        part.tasks,
                        part.whole_a,
@@ -203,7 +238,7 @@ double multiply_steps(const Communicator& ranks, PartOfC& part, PanelFlow& flow,
     if (step > 0) clock.wait_for(2 * std::size_t(step) - 1);  // the next panels come where those of that step were
   };
   KeptError error;
-  for (int step = 0; step < steps; ++step) {
+  for (int step = 0; step < product.schedule->steps(); ++step) {
     flow.bring(step);
     error.keep([&] { multiply_step(step); });
   }
@@ -247,31 +282,25 @@ MultiplyReport multiply_on_ranks(double alpha, Transpose op_a, const DeviceMatri
   if (&a != &b || op_a != op_b) other.emplace(op_b, b);
   const Operand& right = other ? *other : left;
   const Indices indices(grid, *left, *right, filters, options.mixed && filters);
-  const double most_bytes = options.panel_bytes > 0
-                                ? options.panel_bytes
-                                : double(cuda::available_bytes()) / (2.0 * DeviceExchange::of(grid).sharing());
-  const int most_pieces = std::min((*left).columns().count(), most_parts) / grid.places();
-  const CannonSchedule schedule(
-      grid, CannonSchedule::pieces_for(grid, 2 * indices.panel_bytes, most_bytes, std::max(1, most_pieces)));
-  std::optional<PartOfC> part;
-  on_every_rank(grid.ranks(), [&] {
-    const bool keep = options.retain_sparsity || beta != 0;
-    part.emplace(alpha, *left, *right, indices, schedule, keep ? &c : nullptr, c.symmetry(), options);
-  });
-  PanelFlow flow(grid, schedule, part->own_a, part->own_b, part->whole_a, part->whole_b);
+  const bool keep = options.retain_sparsity || beta != 0;
+  Product product(grid, indices, options, (*left).columns().count(),
+                  [&](const CannonSchedule& schedule, std::optional<PartOfC>& part) {
+                    part.emplace(alpha, *left, *right, indices, schedule, keep ? &c : nullptr, c.symmetry(), options);
+                  });
   MultiplyReport report;
   report.index_seconds = now() - began;
-  report.product_seconds = multiply_steps(grid.ranks(), *part, flow, schedule.steps(), alpha, beta, c);
+  report.product_seconds = multiply_steps(grid.ranks(), product, alpha, beta, c);
   report.exchange_seconds = now() - began - report.index_seconds - report.product_seconds;
-  if (c.symmetry() != Symmetry::none) symmetrise_on_device(part->result.data());
-  set_report(report, part->tasks.sums, alpha, grid.ranks());
+  DeviceMatrix& result = product.part->result;
+  if (c.symmetry() != Symmetry::none) symmetrise_on_device(result.data());
+  set_report(report, product.part->tasks.sums, alpha, grid.ranks());
   if (!options.retain_sparsity && filters) {
-    const Filtered filtered = filter(part->result, options.eps);
+    const Filtered filtered = filter(result, options.eps);
     report.filtered_blocks = filtered.blocks;
     report.filtered_norm = filtered.norm;
   }
   report.bound = report.skipped_bound + report.rounding_bound + report.filtered_norm;
-  c = std::move(part->result);
+  c = std::move(result);
   cuda_backend().synchronize();
   report.seconds = now() - began;
   return report;
