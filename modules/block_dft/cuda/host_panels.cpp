@@ -60,12 +60,17 @@ SentPanel send_panel(const HostPanel& panel, cuda::HostLink& link) {
   const std::vector<Segment> segments = segments_of(panel, there);
   set_places(panel.factor->places, panel.rows, panel.columns, there);
   cuda::pass(out.arrived, cuda::stream(), link.up());
-  std::int64_t to = 0;
-  for (const Segment& segment : segments) {
-    send_numbers(panel.factor->matrix.numbers() + segment.from, segment.count, there.numbers_there.get() + to, link);
-    to += segment.count;
+  double* to = there.numbers_there.get();
+  try {
+    for (const Segment& segment : segments) {
+      send_numbers(panel.factor->matrix.numbers() + segment.from, segment.count, to, link);
+      to += segment.count;
+    }
+    cuda::record(out.arrived, link.up());
+  } catch (...) {  // the copies that are under way use the panel's memory
+    (void)cudaStreamSynchronize(link.up());
+    throw;
   }
-  cuda::record(out.arrived, link.up());
   out.bytes = double(out.there.bytes());
   return out;
 }
