@@ -88,8 +88,8 @@ class QUADRILLE_API PinnedMatrix {
 ///
 /// On a grid of ranks, whose devices share A, B and C, the call is collective, and what is said of it in multiply.h
 /// holds: C is summed up panel by panel. Products are by blocks and in one part there; options.panel_bytes is for
-/// panels of other ranks (0: what a quarter of a device's memory allows), and a rank without enough memory ends the call
-/// on all.
+/// panels of other ranks (0: what a quarter of a device's memory allows), and a rank without enough memory ends the
+/// call on all.
 ///
 /// In mixed precision products that may be rounded are done with A and B in TF32 (10 bits behind the leading one) and
 /// sums in single precision.
@@ -152,6 +152,9 @@ struct DeviceLinkRates {
   double up = 0, down = 0;
 };
 QUADRILLE_API DeviceLinkRates device_link_rates();
+
+/// require_dense_memory() of density.h for this rank's GPU, which has `besides` bytes to hold, too.
+QUADRILLE_API void require_dense_memory_on_device(std::int64_t orbitals, double besides = 0);
 
 /// By cuSOLVER (dsygvd). Errors: further, ErrorCode::unsupported where its library is not found.
 QUADRILLE_API DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatrix& s,

@@ -79,6 +79,7 @@ Filtered filter(DeviceMatrix&, double) { refuse(); }
 void require_finite(const DeviceMatrix&, const std::string&) { refuse(); }
 DeviceMemoryRates device_memory_rates() { refuse(); }
 DeviceLinkRates device_link_rates() { refuse(); }
+void require_dense_memory_on_device(std::int64_t, double) { refuse(); }
 DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix&, const DeviceMatrix&, const CountOccupied&) { refuse(); }
 
 }  // namespace quadrille::block_dft

@@ -58,8 +58,10 @@ void check_electrons(const TaskContext& context, const BlockSizes& sizes) {
 bool on_gpu(const TaskContext& context) { return context.backend() == "cuda"; }
 
 void check_dense_memory(const TaskContext& context, const BlockSizes& sizes) {
-  if (on_gpu(context) || (context.text("method") != "dense" && !context.boolean("compare"))) return;
-  on_first_rank(context.ranks(), [&] { require_dense_memory(sizes.total()); });
+  if (context.text("method") != "dense" && !context.boolean("compare")) return;
+  on_first_rank(context.ranks(), [&] {
+    on_gpu(context) ? require_dense_memory_on_device(sizes.total()) : require_dense_memory(sizes.total());
+  });
 }
 
 FunctionOptions function_options(const TaskContext& context) {

@@ -209,6 +209,13 @@ TEST(CudaDensity, EigenvectorsByCusolver) {
               HasSubstr("S is not positive definite"));
 }
 
+TEST(CudaDensity, SaysWhatAllEigenvectorsTake) {
+  EXPECT_NO_THROW(require_dense_memory_on_device(100));
+  EXPECT_THAT(message_of([] { require_dense_memory_on_device(100, 1e15); }), HasSubstr("needs 909 TiB, "));
+  EXPECT_THAT(message_of([] { require_dense_memory_on_device(300'000); }),
+              HasSubstr("all eigenvectors of 300000 orbitals on one GPU, needs 2.0 TiB, "));
+}
+
 TEST(CudaDensity, SelfConsistentLoops) {
   ModelSystem system =
       model_system({.sizes = random_sizes(40, {2, 3, 5}, next_seed()), .polarity = 0.2, .seed = next_seed()});

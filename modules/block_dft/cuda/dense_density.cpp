@@ -1,12 +1,15 @@
 // The dense path: all eigenvectors by cuSOLVER, whose library is looked for when it is needed.
+#include "core/comm/agreement.h"
 #include "core/dense/cuda/cublas.h"
 #include "core/error.h"
+#include "core/system/memory.h"
 #include "modules/block_dft/block_exchange.h"
 #include "modules/block_dft/cuda/dense_product.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #if __has_include(<cusolverDn.h>)
@@ -28,14 +31,16 @@ class CuSolver {
   CuSolver(const CuSolver&) = delete;
   CuSolver& operator=(const CuSolver&) = delete;
 
-  /// H becomes the eigenvectors, S is overwritten; gives LAPACK's info.
-  int solve(int n, double* h, double* s, double* levels) const {
-    constexpr cusolverEigType_t kind = CUSOLVER_EIG_TYPE_1;
-    constexpr cusolverEigMode_t mode = CUSOLVER_EIG_MODE_VECTOR;
-    constexpr cublasFillMode_t part = CUBLAS_FILL_MODE_LOWER;
+  /// Numbers that solve() needs besides its arguments, which may be null here.
+  int work_size(int n, const double* h = nullptr, const double* s = nullptr, const double* levels = nullptr) const {
     int size = 0;
     call("cusolverDnDsygvd_bufferSize", find<decltype(cusolverDnDsygvd_bufferSize)>("cusolverDnDsygvd_bufferSize"),
          handle_, kind, mode, part, n, h, n, s, n, levels, &size);
+    return size;
+  }
+  /// H becomes the eigenvectors, S is overwritten; gives LAPACK's info.
+  int solve(int n, double* h, double* s, double* levels) const {
+    const int size = work_size(n, h, s, levels);
     const auto work = device_array<double>(size);
     const auto info = device_array<int>(1);
     call("cusolverDnDsygvd", find<decltype(cusolverDnDsygvd)>("cusolverDnDsygvd"), handle_, kind, mode, part, n, h, n,
@@ -44,6 +49,10 @@ class CuSolver {
   }
 
  private:
+  static constexpr cusolverEigType_t kind = CUSOLVER_EIG_TYPE_1;
+  static constexpr cusolverEigMode_t mode = CUSOLVER_EIG_MODE_VECTOR;
+  static constexpr cublasFillMode_t part = CUBLAS_FILL_MODE_LOWER;
+
   /// Stays open: it cannot be unloaded while the driver has its kernels.
   static void* open() {
     const std::string name = fmt::format("libcusolver.so.{}", CUSOLVER_VER_MAJOR);
@@ -70,11 +79,16 @@ class CuSolver {
   cusolverDnHandle_t handle_ = nullptr;
 };
 
-int solve(int n, double* h, double* s, double* levels) { return CuSolver().solve(n, h, s, levels); }
 #else
-int solve(int, double*, double*, double*) {
-  throw Error(ErrorCode::unsupported, "eigenvectors on a GPU: this build was made without cuSOLVER; use --backend cpu");
-}
+class CuSolver {
+ public:
+  CuSolver() {
+    throw Error(ErrorCode::unsupported,
+                "eigenvectors on a GPU: this build was made without cuSOLVER; use --backend cpu");
+  }
+  int work_size(int) const { return 0; }
+  int solve(int, double*, double*, double*) const { return 0; }
+};
 #endif
 
 /// Zeros at all places on and above the diagonal.
@@ -88,17 +102,29 @@ BlockMatrix<double> full_pattern(const BlockSizes& sizes) {
   return BlockMatrix<double>::with_pattern(sizes, sizes, Symmetry::symmetric, std::move(first), std::move(column));
 }
 
-}  // namespace
-
-namespace {
+void require_memory_for(const CuSolver& solver, std::int64_t orbitals, double besides) {
+  if (orbitals > std::numeric_limits<int>::max()) {
+    throw Error(ErrorCode::unsupported, fmt::format("{} orbitals are too many for eigenvectors", orbitals));
+  }
+  // Eigenvectors and S; then what dsygvd works in, or P, a half of it, before and after blocks of zeros have gone.
+  const double square = sizeof(double) * double(orbitals) * double(orbitals), free = double(cuda::available_bytes());
+  double need = 3 * square + besides;
+  if (need <= free) need += std::max(0.0, sizeof(double) * double(solver.work_size(int(orbitals))) - square);
+  if (need <= free) return;
+  throw NotEnoughMemory(
+      fmt::format("not enough memory: method dense, which computes all eigenvectors of {} orbitals on one GPU, needs "
+                  "{}, {} are free there",
+                  orbitals, bytes_text(need), bytes_text(free)));
+}
 
 DenseDensity<DeviceMatrix> dense_on_one_rank(const DeviceMatrix& h, const DeviceMatrix& s,
                                              const CountOccupied& occupied) {
   const std::int64_t n = h.rows().total();
-  if (n > std::numeric_limits<int>::max()) throw Error(ErrorCode::unsupported, "too many orbitals for eigenvectors");
+  const CuSolver solver;
+  require_memory_for(solver, n, 0);
   const DeviceArray<double> vectors = spread(Transpose::no, h.data()), metric = spread(Transpose::no, s.data());
   const auto levels = device_array<double>(n);
-  const int info = n > 0 ? solve(int(n), vectors.get(), metric.get(), levels.get()) : 0;
+  const int info = solver.solve(int(n), vectors.get(), metric.get(), levels.get());
   if (info > n) {
     throw Error(ErrorCode::numerical,
                 fmt::format("S is not positive definite: its leading {} x {} submatrix is not", info - n, info - n));
@@ -118,10 +144,17 @@ DenseDensity<DeviceMatrix> dense_on_one_rank(const DeviceMatrix& h, const Device
 
 }  // namespace
 
+void require_dense_memory_on_device(std::int64_t orbitals, double besides) {
+  require_memory_for(CuSolver(), orbitals, besides);
+}
+
 DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatrix& s, const CountOccupied& occupied) {
   const std::shared_ptr<const MatrixGrid> grid = h.rows().grid();
   if (!grid) return dense_on_one_rank(h, s, occupied);
   release_windows(grid);
+  double collected_bytes = double(h.bytes() + s.bytes());
+  grid->ranks().sum(&collected_bytes, 1);
+  on_first_rank(grid->ranks(), [&] { require_dense_memory_on_device(h.rows().total(), collected_bytes); });
   const BlockMatrix<double> whole_h = collected(h.fetch()), whole_s = collected(s.fetch());
   std::vector<double> levels(std::size_t(h.rows().total()));
   const BlockMatrix<double> p = made_on_first(h.rows(), Symmetry::symmetric, [&](const BlockSizes&) {
