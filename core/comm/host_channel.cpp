@@ -1,5 +1,6 @@
 #include "core/comm/host_channel.h"
 
+#include "core/comm/transport_name.h"
 #include "core/system/aligned_memory.h"
 
 #include <fcntl.h>
@@ -7,12 +8,10 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <new>
 #include <string>
-#include <string_view>
 
 namespace quadrille {
 namespace {
@@ -30,11 +29,6 @@ std::string this_system() {
   char processes[48] = "";
   if (boot.empty() || ::readlink("/proc/self/ns/pid", processes, sizeof processes - 1) <= 0) return "";
   return boot + " " + processes;
-}
-
-bool messages_wanted() {
-  const char* transport = std::getenv("QUADRILLE_TRANSPORT");
-  return transport != nullptr && std::string_view(transport) == "messages";
 }
 
 }  // namespace
@@ -104,7 +98,8 @@ HostChannel::HostChannel(const Communicator& communicator, const std::vector<Hos
     : boxes_(messages.size()), places_{0}, heard_(messages.size()) {
   for (const HostMessage& message : messages)
     places_.push_back(places_.back() + (message.bytes + cache_line - 1) / cache_line * cache_line * 2);
-  memories_.push_back(std::make_unique<Memory>(std::max(places_.back(), cache_line), !messages_wanted()));
+  const bool share = named_transport(communicator) != "messages";
+  memories_.push_back(std::make_unique<Memory>(std::max(places_.back(), cache_line), share));
   const auto place = [&](std::byte* memory, std::size_t k) {
     return std::array{memory + places_[k], memory + (places_[k] + places_[k + 1]) / 2};
   };

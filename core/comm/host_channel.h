@@ -25,7 +25,8 @@ struct HostMessage {
 class QUADRILLE_API HostChannel {
  public:
   /// All ranks give the same messages; of messages to one direction there is also one to the opposite. Collective. The
-  /// environment variable QUADRILLE_TRANSPORT=messages leaves all to MPI. Errors: std::bad_alloc.
+  /// environment variable QUADRILLE_TRANSPORT=messages leaves all to MPI. Errors: std::bad_alloc; those of
+  /// named_transport() (transport_name.h).
   HostChannel(const Communicator& communicator, const std::vector<HostMessage>& messages);
   ~HostChannel();
   HostChannel(const HostChannel&) = delete;

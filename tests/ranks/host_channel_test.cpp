@@ -1,5 +1,7 @@
 // Messages between ranks through memory that they share, and through MPI.
 #include "core/comm/host_channel.h"
+#include "core/comm/agreement.h"
+#include "core/error.h"
 #include "tests/ranks/ranks_testing.h"
 
 #include <gtest/gtest.h>
@@ -73,6 +75,33 @@ TEST(RankHostChannel, NeighboursThatShareNoMemoryGetMessages) {
       EXPECT_TRUE(exchanges_right(channel, *communicator, messages, 10)) << grid_text(grid);
     }
   }
+}
+
+TEST(RankHostChannel, AnUnknownTransportIsRefused) {
+  const auto communicator = testing::all_ranks();
+  const int bad = communicator->size() - 1;
+  const auto said = [&]() -> std::string {
+    try {
+      const HostChannel channel(*communicator, both_ways(*communicator, 8));
+    } catch (const Error& error) {
+      return error.message();
+    } catch (const FailedElsewhere& elsewhere) {
+      return elsewhere.what();
+    }
+    return "";
+  };
+  const std::string error =
+      "QUADRILLE_TRANSPORT: unknown transport 'mesages'; the transports are peer, nccl, pinned, messages";
+  {
+    const Forced everywhere("mesages");
+    EXPECT_EQ(said(), error);
+  }
+  {
+    const Forced on_one(ranks().rank() == bad ? "mesages" : nullptr);
+    EXPECT_EQ(said(), ranks().rank() == bad ? error : "rank " + std::to_string(bad) + " has failed");
+  }
+  const Forced between_gpus("pinned");
+  EXPECT_EQ(said(), "");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include "core/backend/cuda/peer_channel.h"
 #include "core/backend/cuda/pinned_channel.h"
 #include "core/backend/cuda/runtime.h"
-#include "core/comm/agreement.h"
+#include "core/comm/transport_name.h"
 #include "core/error.h"
 #include "core/system/host_name.h"
 #include "core/system/log.h"
@@ -20,8 +20,6 @@
 
 namespace quadrille::cuda {
 namespace {
-
-constexpr const char* variable = "QUADRILLE_TRANSPORT";
 
 struct Transport {
   const char* name;
@@ -68,16 +66,11 @@ class ChannelOfParts final : public DeviceChannel {
 
 /// Of rank 0's environment; null: any.
 const Transport* forced_transport(const Communicator& communicator) {
-  const char* const text = std::getenv(variable);
-  const std::string wanted = share(communicator, text != nullptr ? text : "");
-  if (wanted.empty()) return nullptr;
-  std::string known;
+  const std::string wanted = shared_transport(communicator);
   for (const Transport& transport : transports) {
     if (wanted == transport.name) return &transport;
-    known += (known.empty() ? "" : ", ") + std::string(transport.name);
   }
-  throw Error(ErrorCode::invalid_input,
-              fmt::format("{}: unknown transport '{}'; the transports are {}", variable, wanted, known));
+  return nullptr;
 }
 
 std::vector<DevicePlace> places_of_ranks(const Communicator& communicator, const DevicePlace& mine) {
@@ -158,7 +151,7 @@ std::unique_ptr<DeviceChannel> make_device_channel(const Communicator& communica
     if (part.channel != nullptr) parts.push_back(std::move(part));
   }
   if (any_anywhere(communicator, left)) {
-    throw Error(ErrorCode::unsupported, fmt::format("{}={}: this transport cannot be used: {}", variable,
+    throw Error(ErrorCode::unsupported, fmt::format("{}={}: this transport cannot be used: {}", transport_variable,
                                                     forced != nullptr ? forced->name : "", reasons));
   }
   log_once(fmt::format("data between the GPUs of ranks: {}{}", chosen, reasons.empty() ? "" : " (" + reasons + ")"));

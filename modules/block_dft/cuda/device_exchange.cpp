@@ -1,6 +1,7 @@
 #include "modules/block_dft/cuda/device_exchange.h"
 
 #include "core/backend/cuda/device_channel.h"
+#include "core/comm/transport_name.h"
 #include "core/error.h"
 #include "core/system/log.h"
 #include "modules/block_dft/cuda/device_matrix.h"
@@ -9,14 +10,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 namespace quadrille::block_dft {
 namespace {
 
 constexpr std::int64_t chunk = 32 << 20;  ///< bytes that MPI carries at a time
-constexpr const char* variable = "QUADRILLE_TRANSPORT";
 
 /// What a rank tells of its place and of its window.
 struct PlaceText {
@@ -26,17 +25,6 @@ struct Offer {
   bool is_there = false;
   cudaIpcMemHandle_t handle{};
 };
-
-std::string wanted_transport(const Communicator& ranks) {
-  const char* const text = std::getenv(variable);
-  std::string wanted = share(ranks, text != nullptr ? text : "");
-  if (!wanted.empty() && wanted != "peer" && wanted != "pinned" && wanted != "nccl") {
-    throw Error(ErrorCode::invalid_input, fmt::format("{}: unknown transport '{}'; the transports are peer, nccl, "
-                                                      "pinned",
-                                                      variable, wanted));
-  }
-  return wanted;
-}
 
 /// Windows of grids that are no more. Other ranks may have had them mapped a moment longer, so they are freed when all
 /// have met again.
@@ -86,7 +74,7 @@ DeviceExchange& DeviceExchange::of(const MatrixGrid& grid) {
 
 DeviceExchange::DeviceExchange(const MatrixGrid& grid)
     : ranks_(grid.ranks()),
-      wanted_(wanted_transport(ranks_)),
+      wanted_(shared_transport(ranks_)),
       sizes_(std::size_t(ranks_.size())),
       theirs_(std::size_t(ranks_.size())),
       reach_(std::size_t(ranks_.size()) * std::size_t(ranks_.size())) {
@@ -214,7 +202,7 @@ void DeviceExchange::find_reach() {
   const bool all = pairs == std::int64_t(count * (count - 1));
   if (wanted_ == "peer") {
     const std::string reason = first_reason(ranks_, trouble);
-    if (!reason.empty()) throw Error(ErrorCode::unsupported, fmt::format("{}=peer: {}", variable, reason));
+    if (!reason.empty()) throw Error(ErrorCode::unsupported, fmt::format("{}=peer: {}", transport_variable, reason));
   }
   on_every_rank(ranks_, [&] {
     if (!all && !pinned_) pinned_ = std::make_unique<Pinned>();
