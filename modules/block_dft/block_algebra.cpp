@@ -177,23 +177,13 @@ void scale(BlockMatrix<T>& a, T alpha) {
 
 template <class T>
 void add(T alpha, BlockMatrix<T>& a, T beta, const BlockMatrix<T>& b) {
-  require_same(a.rows(), b.rows(), "rows of both terms of a sum");
-  require_same(a.columns(), b.columns(), "columns of both terms of a sum");
-  if (a.symmetry() != b.symmetry()) {
-    if (a.symmetry() == Symmetry::none) return add(alpha, a, beta, without_symmetry(b));
-    throw Error(ErrorCode::invalid_input,
-                "only a matrix of the same symmetry can be added to a matrix with one: use without_symmetry()");
-  }
+  if (!require_terms(a, b)) return add(alpha, a, beta, without_symmetry(b));
   on_every_rank(a.grid(), [&] { add_here(alpha, a, beta, b); });
 }
 
 template <class T>
 void add_identity(BlockMatrix<T>& a, T alpha) {
-  require_square(a);
-  if (a.symmetry() == Symmetry::antisymmetric) {
-    throw Error(ErrorCode::invalid_input,
-                "the identity cannot be added to an antisymmetric matrix: use without_symmetry()");
-  }
+  require_term_of_identity(a);
   std::vector<BlockPlace> diagonal;
   for (std::int32_t i = 0; i < a.rows().count(); ++i) {
     if (a.owns(i, i)) diagonal.push_back({i, i});

@@ -1,5 +1,5 @@
 // Sums over the elements of matrices, and what is looked for among them.
-#include "core/error.h"
+#include "modules/block_dft/block_terms.h"
 #include "modules/block_dft/cuda/block_work.h"
 #include "modules/block_dft/cuda/launch.cuh"
 #include "modules/block_dft/every_rank.h"
@@ -116,7 +116,7 @@ double DeviceMatrix::occupation() const {
 }
 
 double trace(const DeviceMatrix& a) {
-  require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
+  require_square(a);
   return over_ranks(a, [&] {
     const DeviceArray<std::int64_t> row = offsets_on_device(a.rows());
     return sum_of(sums_of_work(a.rows().count(), TraceOfRow{a.data().view(), row.get()}));
@@ -154,7 +154,7 @@ std::vector<double> row_dots_here(const DeviceMatrix& a, const DeviceMatrix& b) 
 }  // namespace
 
 std::vector<double> row_dots(const DeviceMatrix& a, const DeviceMatrix& b) {
-  require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
+  require_square(a);
   require_same(a.rows(), b.rows(), "rows of both factors of a dot product");
   std::vector<double> out = on_every_rank(a.rows().grid(), [&] { return row_dots_here(a, b); });
   sum_over_ranks(a.rows().grid(), out.data(), out.size());
@@ -164,7 +164,7 @@ std::vector<double> row_dots(const DeviceMatrix& a, const DeviceMatrix& b) {
 double frobenius_norm(const DeviceMatrix& a) { return std::sqrt(dot(a, a)); }
 
 Interval gershgorin(const DeviceMatrix& a) {
-  require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
+  require_square(a);
   const Disks disks(a.data());
   if (disks.centre.empty()) return {};
   Interval all{disks.centre[0] - disks.radius[0], disks.centre[0] + disks.radius[0]};

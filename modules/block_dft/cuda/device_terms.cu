@@ -1,5 +1,5 @@
 // Sums of matrices, and what changes their numbers.
-#include "core/error.h"
+#include "modules/block_dft/block_terms.h"
 #include "modules/block_dft/cuda/block_work.h"
 #include "modules/block_dft/cuda/launch.cuh"
 #include "modules/block_dft/every_rank.h"
@@ -70,22 +70,12 @@ void scale_by_means(DeviceMatrix& a, const std::vector<double>& factor) {
 }
 
 void add(double alpha, DeviceMatrix& a, double beta, const DeviceMatrix& b) {
-  require_same(a.rows(), b.rows(), "rows of both terms of a sum");
-  require_same(a.columns(), b.columns(), "columns of both terms of a sum");
-  if (a.symmetry() != b.symmetry()) {
-    if (a.symmetry() == Symmetry::none) return add(alpha, a, beta, without_symmetry(b));
-    throw Error(ErrorCode::invalid_input,
-                "only a matrix of the same symmetry can be added to a matrix with one: use without_symmetry()");
-  }
+  if (!require_terms(a, b)) return add(alpha, a, beta, without_symmetry(b));
   on_every_rank(a.rows().grid(), [&] { add_here(alpha, a.data(), beta, b.data()); });
 }
 
 void add_identity(DeviceMatrix& a, double alpha) {
-  require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
-  if (a.symmetry() == Symmetry::antisymmetric) {
-    throw Error(ErrorCode::invalid_input,
-                "the identity cannot be added to an antisymmetric matrix: use without_symmetry()");
-  }
+  require_term_of_identity(a);
   const bool complete = !a.rows().grid() && sum_of(sums_of_work(a.rows().count(), LacksDiagonal{a.data().view()})) == 0;
   if (!complete) add(1, a, 1, zero_diagonal(a.rows(), a.symmetry()));
   DeviceMatrix::Data& there = a.data();

@@ -1,5 +1,6 @@
 #include "modules/block_dft/cuda/transposes_on_ranks.h"
 
+#include "modules/block_dft/block_terms.h"
 #include "modules/block_dft/cuda/device_cannon.h"
 #include "modules/block_dft/cuda/launch.cuh"
 #include "modules/block_dft/every_rank.h"
@@ -223,7 +224,7 @@ DeviceMatrix without_symmetry_on_ranks(const DeviceMatrix& a) {
 }
 
 DeviceMatrix with_symmetry_on_ranks(const DeviceMatrix& a, Symmetry symmetry) {
-  require_same(a.rows(), a.columns(), "rows and columns of a square matrix");
+  require_square(a);
   DeviceMatrix out = without_symmetry(a);
   DeviceMatrix mirror = turned(out, mirror_sign(symmetry), Turned::to_upper);
   DeviceMatrix::Data& there = out.data();
