@@ -1,6 +1,7 @@
 // Where one rank has no memory of its GPU, a call that all ranks of a grid make ends on all of them: nobody waits for
 // that rank.
-#include "core/error.h"
+#include "core/backend/cuda/cuda_backend.h"
+#include "core/backend/cuda/runtime.h"
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/device.h"
 #include "modules/block_dft/model_system.h"
@@ -67,6 +68,37 @@ TEST_P(RankDeviceShortage, Products) {
       multiply(0.5, Transpose::yes, a, Transpose::no, b, 1, c, {.eps = 0.5, .mixed = mixed});
     });
   }
+}
+
+/// Of this rank's device, when no rank takes or gives any and pools keep none.
+std::size_t free_bytes(const Communicator& ranks) {
+  cuda::trim();
+  ranks.barrier();
+  std::size_t free = 0, total = 0;
+  QUADRILLE_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+  ranks.barrier();
+  return free;
+}
+
+TEST(RankDeviceWindows, GoBackAtTheEndOfATask) {
+  const auto ranks = all_ranks();
+  const Grid grid = MatrixGrid::over(*ranks);
+  if (!grid) return;
+  const BlockSizes sizes = random_sizes(200, {23}, seed()).on(grid);
+  const DeviceMatrix a(random_blocks<double>(sizes, sizes, Symmetry::none, 0.5, seed()));
+  const auto multiply_here = [&] {
+    DeviceMatrix c(sizes, sizes);
+    multiply(1, Transpose::no, a, Transpose::no, a, 0, c);
+  };
+  multiply_here();  // the first call loads kernels
+  release_windows(grid);
+  const std::size_t before = free_bytes(*ranks);
+  multiply_here();
+  EXPECT_LT(free_bytes(*ranks), before);
+  release_windows(grid);
+  EXPECT_EQ(free_bytes(*ranks), before);
+  release_windows(grid);
+  release_windows(nullptr);
 }
 
 TEST(RankDeviceShortages, DensityMatrices) {
