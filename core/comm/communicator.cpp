@@ -52,14 +52,18 @@ class SingleProcess final : public Communicator {
 }  // namespace
 
 void Communicator::sum(double* values, std::size_t count) const {
-  constexpr std::size_t few = 1024;  // of all ranks together: that there is always memory for
+  constexpr double few = 1024;  // of all ranks together: that there is always memory for
   if (size() == 1) return;
   const auto pack = [&] {
     mine_.assign(values, values + count);
     mine_.push_back(raised_);
     all_.resize(mine_.size() * std::size_t(size()));
   };
-  count * std::size_t(size()) > few ? all_or_none(*this, pack) : pack();
+  if (double(size()) * double(count) > few) {
+    all_or_none(*this, pack);
+  } else {
+    pack();
+  }
   gather(mine_.data(), mine_.size() * sizeof(double), all_.data());
   const auto of_rank = [&](int rank) { return all_.data() + std::size_t(rank) * mine_.size(); };
   for (std::size_t i = 0; i < count; ++i) {

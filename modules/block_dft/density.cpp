@@ -246,7 +246,7 @@ template <class M>
 DensityCheck check_density(const M& p, const M& h, const M& s, double eps) {
   const MultiplyOptions options{.eps = eps};
   const M none(p.rows(), p.columns());
-  M ps = none, half(p.rows(), p.columns(), Symmetry::antisymmetric);
+  M ps = copied(none), half(p.rows(), p.columns(), Symmetry::antisymmetric);
   multiply(1.0, Transpose::no, p, Transpose::no, s, 0.0, ps, options);
   const double off = norm_of_product(1.0, Transpose::no, ps, Transpose::no, ps, -1.0, ps, options);
   const double size = norm_of_product(1.0, Transpose::yes, ps, Transpose::no, h, 0.0, none, options);

@@ -23,7 +23,7 @@ QUADRILLE_API int count_devices();
 /// when it can.
 QUADRILLE_API std::string trouble(int number = -1);
 
-/// Gives what the pool keeps for later, and nobody uses, back to the driver. Waits for this thread's work on the device.
+/// Gives what the pool keeps and nobody uses back to the driver, when this thread's work on the device is done.
 QUADRILLE_API void trim();
 
 }  // namespace cuda

@@ -72,6 +72,10 @@ DeviceExchange& DeviceExchange::of(const MatrixGrid& grid) {
   return *static_cast<DeviceExchange*>(grid.of_devices().get());
 }
 
+void release_windows(const std::shared_ptr<const MatrixGrid>& grid) {
+  if (grid && grid->of_devices() && DeviceExchange::of(*grid).has_windows()) DeviceExchange::of(*grid).release();
+}
+
 DeviceExchange::DeviceExchange(const MatrixGrid& grid)
     : ranks_(grid.ranks()),
       wanted_(shared_transport(ranks_)),
@@ -136,17 +140,15 @@ void DeviceExchange::reserve(std::int64_t bytes) {
   std::int64_t size = sizes_[std::size_t(ranks_.rank())];
   release();
   if (bytes > size) size = std::max(bytes, size / 4 * 5);  // seldom again
-  const std::string reason = shortage(ranks_, [&] { size = make_window(bytes, size); });
-  sizes_ = gathered(ranks_, size);
-  if (!reason.empty()) {
+  try {                                                    // what throws does so on all ranks
+    const std::string reason = shortage(ranks_, [&] { size = make_window(bytes, size); });
+    if (!reason.empty()) throw NotEnoughMemory(reason);
+    sizes_ = gathered(ranks_, size);
+    find_reach();
+  } catch (...) {
     release();
-    throw NotEnoughMemory(reason);
+    throw;
   }
-  find_reach();
-}
-
-void release_windows(const std::shared_ptr<const MatrixGrid>& grid) {
-  if (grid && grid->of_devices() && DeviceExchange::of(*grid).has_windows()) DeviceExchange::of(*grid).release();
 }
 
 /// Memory of the device beside the backend's pool, which gives back what it keeps. Gives its bytes: as many as wanted,
@@ -204,9 +206,10 @@ void DeviceExchange::find_reach() {
     const std::string reason = first_reason(ranks_, trouble);
     if (!reason.empty()) throw Error(ErrorCode::unsupported, fmt::format("{}=peer: {}", transport_variable, reason));
   }
-  on_every_rank(ranks_, [&] {
+  const std::string reason = shortage(ranks_, [&] {
     if (!all && !pinned_) pinned_ = std::make_unique<Pinned>();
   });
+  if (!reason.empty()) throw NotEnoughMemory(reason);
   log().debug("blocks between the GPUs of ranks: peer for {} of {} pairs", pairs, count * (count - 1));
 }
 
@@ -268,13 +271,14 @@ void DeviceExchange::carry_all(const std::vector<SentPiece>& sent, const std::ve
 
 /// Chunk by chunk: one is fetched from the device and one placed there while MPI carries the one between.
 void DeviceExchange::carry(const SentPiece* sent, const ReceivedPiece* received) {
-  Pinned& pinned = *pinned_;
   const auto chunks = [](std::int64_t bytes) { return (bytes + chunk - 1) / chunk; };
   const auto length = [](std::int64_t bytes, std::int64_t n) {
     return std::size_t(std::min(chunk, bytes - n * chunk));
   };
   const std::int64_t out = sent != nullptr ? chunks(sent->bytes) : 0;
   const std::int64_t in = received != nullptr ? chunks(received->bytes) : 0;
+  if (out == 0 && in == 0) return;
+  Pinned& pinned = *pinned_;
   const auto fetch = [&](std::int64_t n) {
     if (n >= out) return;
     const auto turn = std::size_t(n % 2);

@@ -243,8 +243,8 @@ double multiply_steps(const Communicator& ranks, Product& product, double alpha,
     error.keep([&] { multiply_step(step); });
   }
   return on_every_rank(ranks, [&] {
-    error.rethrow();
     flow.rethrow();
+    error.rethrow();
     cuda_backend().synchronize();
     return clock.busy_seconds();
   });
