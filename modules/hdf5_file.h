@@ -59,7 +59,9 @@ class QUADRILLE_API Hdf5Matrix {
   std::unique_ptr<Open> open_;
 };
 
-/// Writes a file of datasets of doubles, whole or not at all: it is there after commit(). Errors: ErrorCode::file.
+/// Writes a file of datasets of doubles, whole or not at all: it is there after commit(), and until then an older file
+/// of this name is as it was. Errors: ErrorCode::file, with path and the system's reason; a disk that is too full is
+/// found by create(), with the number of bytes.
 class QUADRILLE_API Hdf5Writer {
  public:
   explicit Hdf5Writer(const std::string& path);

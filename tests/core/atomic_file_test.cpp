@@ -146,4 +146,21 @@ TEST_F(AtomicFileTest, LeavesNothingWhenWritingFailsHalfway) {
   EXPECT_EQ(files(), 1u);
 }
 
+TEST_F(AtomicFileTest, TakesItsRoomAtOnceOrSaysHowMuchItNeeds) {
+  const std::string message = message_of([&] {
+    AtomicFile file(path("a.bin"));
+    const quadrille::testing::FileSizeLimit full(1000);
+    file.reserve(5000);
+  });
+  EXPECT_THAT(message, HasSubstr(path("a.bin") + ": cannot be written, as it needs 5000 bytes: file too large"));
+  EXPECT_EQ(files(), 0u);
+  AtomicFile file(path("a.bin"));
+  file.reserve(5000);
+  EXPECT_EQ(fs::file_size(file.temporary()), 5000u);
+  file.write_at(2, "x", 1);
+  file.resize(4);
+  file.commit();
+  EXPECT_EQ(content(path("a.bin")), std::string("\0\0x\0", 4));
+}
+
 }  // namespace

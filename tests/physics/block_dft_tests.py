@@ -6,6 +6,8 @@
 
 import itertools
 import os
+import re
+import resource
 import shutil
 import struct
 import subprocess
@@ -46,6 +48,13 @@ def read_elsi(path):
         for k in range(starts[column] - 1, starts[column + 1] - 1):
             matrix[rows[k] - 1, column] = values[k]
     return matrix
+
+
+def write_cp2k(path, matrix):
+    """A dense matrix as CP2K dumps it as text: row, column, value, from 1."""
+    with open(path, "w") as stream:
+        for row, column in np.argwhere(matrix):
+            stream.write(f"{row + 1:8d}{column + 1:8d} {matrix[row, column]:.17e}\n")
 
 
 class Insulator:
@@ -157,6 +166,32 @@ class DensityMatrix(ProgramTest):
                 process = self.call("run", self.write_job(self.job(**more)), "--out", self.path("out"), "--force")
                 self.assertEqual(process.returncode, 1, process.stderr)
                 self.assertRegex(process.stderr, pattern)
+
+    def test_dumps_of_cp2k_are_as_good_as_elsi(self):
+        of_elsi, _ = self.density(mu=0.0)
+        write_cp2k(self.path("h.csr"), self.system.h)
+        write_cp2k(self.path("s.csr"), self.system.s)
+        of_cp2k, _ = self.density(mu=0.0, hamiltonian="h.csr", overlap="s.csr")
+        self.assertEqual(of_cp2k["energy"], of_elsi["energy"])
+
+    def test_a_disk_that_is_too_full_for_hdf5(self):
+        """Found when the file is to be written; an older one stays."""
+        job = self.job(mu=0.0, density="p.h5")
+        self.run_job(job)
+        size = os.path.getsize(self.path("out/p.h5"))
+        with open(self.path("out/p.h5"), "rb") as stream:
+            before = stream.read()
+        n = len(self.system.h)
+        for limit in (harness.limit_file_size(size // 2), lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))):
+            process = self.call("run", self.write_job(job), "--out", self.path("out"), "--force", preexec=limit)
+            self.assertEqual(process.returncode, 1, process.stderr)
+            self.assertRegex(process.stderr, r"p.h5: cannot be written, as it needs (\d+) bytes: file too large")
+            needed = int(re.search(r"needs (\d+) bytes", process.stderr)[1])
+            self.assertGreaterEqual(needed, 8 * n * n)
+            self.assertLessEqual(needed, size)
+            with open(self.path("out/p.h5"), "rb") as stream:
+                self.assertTrue(stream.read() == before)
+            self.assertEqual([name for name in os.listdir(self.path("out")) if name.endswith(".part")], [])
 
     def test_an_iteration_that_does_not_converge_is_a_warning(self):
         results = self.run_job(self.job(mu=0.0, overlap=None, max_iterations=2))
