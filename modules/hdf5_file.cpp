@@ -36,8 +36,14 @@ std::string contents(hid_t file) {
   return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-hid_t open_dataset(std::int64_t file, const std::string& path, const std::string& dataset) {
-  const hid_t id = H5Dopen2(file, dataset.c_str(), H5P_DEFAULT);
+/// `chunk_bytes`: of chunks that are unpacked already as many bytes are kept; 0: what HDF5 keeps by itself.
+hid_t open_dataset(std::int64_t file, const std::string& path, const std::string& dataset,
+                   std::size_t chunk_bytes = 0) {
+  const Hdf5Handle how(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  if (chunk_bytes > 0) {
+    (void)H5Pset_chunk_cache(how.id(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, chunk_bytes, H5D_CHUNK_CACHE_W0_DEFAULT);
+  }
+  const hid_t id = H5Dopen2(file, dataset.c_str(), how.id());
   if (id >= 0) return id;
   const std::string reason = last_hdf5_message();
   if (H5Lexists(file, dataset.c_str(), H5P_DEFAULT) > 0) {
@@ -75,8 +81,20 @@ class Dataset {
     check_storage(file_bytes(file));
   }
 
+  /// Keeps one chunk that is unpacked, so that it can be read in parts.
+  void keep_one_chunk(hid_t file) {
+    constexpr std::size_t least = std::size_t(1) << 20;  // what HDF5 keeps by itself
+    std::size_t bytes = bytes_;
+    for (const std::int64_t extent : chunk_) bytes *= std::size_t(extent);
+    if (chunk_.empty() || bytes <= least) return;
+    (void)set_.close();  // HDF5 asks for it when the dataset is opened first
+    set_.reset(open_dataset(file, path_, name_, bytes));
+  }
+
   hid_t id() const { return set_.id(); }
   const std::vector<std::int64_t>& dims() const { return dims_; }
+  /// Extents of the chunks that it is stored in; empty where it is in one piece.
+  const std::vector<std::int64_t>& chunk() const { return chunk_; }
   std::size_t count() const { return count_; }
 
   [[noreturn]] void fail(const std::string& message, ErrorCode code = ErrorCode::file) const {
@@ -127,7 +145,7 @@ class Dataset {
   }
 
   /// What the file stores must be in it, and must be enough for the extents.
-  void check_storage(std::uint64_t file_bytes) const {
+  void check_storage(std::uint64_t file_bytes) {
     const Hdf5Handle made(H5Dget_create_plist(id()), H5Pclose);
     if (!made.good()) fail("its storage layout cannot be read" + last_hdf5_message());
     const H5D_layout_t layout = H5Pget_layout(made.id());
@@ -175,7 +193,7 @@ class Dataset {
   }
 
   /// libhdf5 takes a chunk that is shorter than it must be as if it were whole, and reads beyond it.
-  void check_chunks(hid_t made, std::uint64_t file_bytes, bool packed) const {
+  void check_chunks(hid_t made, std::uint64_t file_bytes, bool packed) {
     std::vector<hsize_t> chunk(dims_.size(), 0);
     if (H5Pget_chunk(made, int(chunk.size()), chunk.data()) != int(chunk.size())) {
       fail("its chunks have a different number of dimensions" + last_hdf5_message());
@@ -189,6 +207,7 @@ class Dataset {
       needed *= std::ceil(double(dims_[k]) / double(chunk[k]));
       whole *= double(chunk[k]);
     }
+    chunk_.assign(chunk.begin(), chunk.end());
     if (double(chunks) != needed) {
       fail(fmt::format("has {} of the {:.0f} chunks that its extents need: the file is damaged or incomplete", chunks,
                        needed));
@@ -214,7 +233,7 @@ class Dataset {
   const std::string& name_;
   Hdf5Handle set_;
   std::size_t bytes_ = 0, count_ = 0;
-  std::vector<std::int64_t> dims_;
+  std::vector<std::int64_t> dims_, chunk_;
 };
 
 /// Whether an attribute is one floating-point number or integer of a size that this machine has too.
@@ -297,12 +316,19 @@ Hdf5Matrix::Hdf5Matrix(const std::string& path, const std::string& dataset)
     : open_(new Open{path, dataset, Hdf5Reader(path), {}}) {
   const QuietHdf5 quiet;
   open_->set.emplace(open_->file.file_, open_->path, open_->name, 2);
+  open_->set->keep_one_chunk(open_->file.file_);
 }
 
 Hdf5Matrix::~Hdf5Matrix() = default;
 
 std::int64_t Hdf5Matrix::rows() const { return open_->set->dims()[0]; }
 std::int64_t Hdf5Matrix::columns() const { return open_->set->dims()[1]; }
+
+std::array<std::int64_t, 2> Hdf5Matrix::chunk() const {
+  const std::vector<std::int64_t>& chunk = open_->set->chunk();
+  if (chunk.empty()) return {1, columns()};
+  return {chunk[0], chunk[1]};
+}
 
 void Hdf5Matrix::read(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
                       double* to) const {

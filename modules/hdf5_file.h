@@ -3,6 +3,7 @@
 
 #include "core/api.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -41,7 +42,8 @@ class QUADRILLE_API Hdf5Reader {
   std::int64_t file_ = -1;
 };
 
-/// A matrix in an HDF5 file that is read in parts. Errors as of Hdf5Reader.
+/// A matrix in an HDF5 file that is read in parts, of which HDF5 keeps one chunk unpacked: parts of one chunk that are
+/// read one after another are fast. Errors as of Hdf5Reader.
 class QUADRILLE_API Hdf5Matrix {
  public:
   Hdf5Matrix(const std::string& path, const std::string& dataset);
@@ -51,6 +53,8 @@ class QUADRILLE_API Hdf5Matrix {
 
   std::int64_t rows() const;
   std::int64_t columns() const;
+  /// Rows and columns of the chunks that it is stored in; of a matrix in one piece those of a row.
+  std::array<std::int64_t, 2> chunk() const;
   /// Rows [row, row + rows) of the columns [column, column + columns), row by row.
   void read(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, double* to) const;
 

@@ -274,31 +274,59 @@ class DenseElements final : public ElementSource {
 
   void next(std::size_t most, std::vector<Element>& piece) override {
     piece.clear();
-    while (piece.empty() && row_ < size()) read_part(std::int64_t(most), piece);
-    if (piece.empty()) row_ = 0;
+    while (piece.empty() && block_.row < size()) read_part(std::int64_t(most), piece);
+    if (piece.empty()) block_ = {};
   }
 
  private:
-  /// Some rows, or a part of one.
+  struct Block {
+    std::int64_t row = 0, column = 0, rows = 0, columns = 0;
+  };
+
+  /// As many whole chunks, in whole rows of them where these fit, as a piece has room for, or one that is larger.
+  Block block_at(std::int64_t row, std::int64_t column, std::int64_t most) const {
+    const std::int64_t n = matrix_.rows();
+    const auto [height, width] = matrix_.chunk();
+    std::int64_t rows = most / n / height * height, columns = n;
+    if (rows == 0 || column > 0) {
+      rows = height;
+      columns = std::max<std::int64_t>(1, most / height / width) * width;
+    }
+    return {row, column, std::min(rows, n - row), std::min(columns, n - column)};
+  }
+
+  /// A block, or rows of one that is larger than a piece, or a part of a row.
   void read_part(std::int64_t most, std::vector<Element>& piece) {
-    const std::int64_t n = size();
-    const std::int64_t rows = std::clamp<std::int64_t>(most / n, 1, n - row_);
-    const std::int64_t columns = rows > 1 ? n : std::min(most, n - column_);
+    if (row_ == 0 && column_ == 0) block_ = block_at(block_.row, block_.column, most);
+    const std::int64_t rows = std::clamp<std::int64_t>(most / block_.columns, 1, block_.rows - row_);
+    const std::int64_t columns = rows > 1 ? block_.columns : std::min(most, block_.columns - column_);
+    const std::int64_t first_row = block_.row + row_, first_column = block_.column + column_;
     numbers_.resize(std::size_t(rows * columns));
-    matrix_.read(row_, rows, column_, columns, numbers_.data());
+    matrix_.read(first_row, rows, first_column, columns, numbers_.data());
     for (std::size_t k = 0; k < numbers_.size(); ++k) {
       if (numbers_[k] == 0) continue;
-      piece.push_back({std::int32_t(row_ + std::int64_t(k) / columns),
-                       std::int32_t(column_ + std::int64_t(k) % columns), numbers_[k]});
+      piece.push_back({std::int32_t(first_row + std::int64_t(k) / columns),
+                       std::int32_t(first_column + std::int64_t(k) % columns), numbers_[k]});
     }
+    go_on(rows, columns);
+  }
+
+  void go_on(std::int64_t rows, std::int64_t columns) {
     column_ += columns;
-    if (column_ < n) return;
+    if (column_ < block_.columns) return;
     column_ = 0;
     row_ += rows;
+    if (row_ < block_.rows) return;
+    row_ = 0;
+    block_.column += block_.columns;
+    if (block_.column < matrix_.columns()) return;
+    block_.column = 0;
+    block_.row += block_.rows;
   }
 
   Hdf5Matrix matrix_;
-  std::int64_t row_ = 0, column_ = 0;
+  Block block_;                        // the present one
+  std::int64_t row_ = 0, column_ = 0;  // of the next part, in it
   std::vector<double> numbers_;
 };
 

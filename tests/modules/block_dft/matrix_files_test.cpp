@@ -7,13 +7,16 @@
 #include "tests/modules/block_dft/dense.h"
 #include "tests/temporary_folder.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <random>
 
 namespace quadrille::block_dft {
 namespace {
@@ -193,6 +196,64 @@ TEST(MatrixFiles, MatricesOfHdf5MustBeSquareAndSymmetric) {
   EXPECT_THAT(message("skew"), HasSubstr("elements [0, 1] and [1, 0] differ by 1"));
   EXPECT_EQ(message("rounded"), "");
   EXPECT_THAT(message("none"), HasSubstr("no dataset 'none'"));
+}
+
+/// All elements of a file that are not 0, in the order of rows, in pieces of at most `most`.
+std::vector<double> in_pieces(ElementSource& source, std::size_t most, const std::function<void()>& after_the_first) {
+  const std::size_t n = std::size_t(source.size());
+  std::vector<double> out(n * n);
+  std::vector<Element> piece;
+  for (int pieces = 0; source.next(most, piece), !piece.empty(); ++pieces) {
+    EXPECT_LE(piece.size(), most);
+    for (const Element& e : piece) {
+      double& to = out[std::size_t(e.row) * n + std::size_t(e.column)];
+      EXPECT_EQ(to, 0) << "given twice";
+      to = e.value;
+    }
+    if (pieces == 0) after_the_first();
+  }
+  return out;
+}
+
+std::vector<double> random_numbers(std::size_t count) {
+  std::mt19937_64 random(next_seed());
+  std::uniform_real_distribution<double> uniform(0.5, 1);
+  std::vector<double> out(count);
+  for (double& x : out) x = uniform(random);
+  return out;
+}
+
+TEST(MatrixFiles, PiecesFollowTheChunksOfHdf5) {
+  const TemporaryFolder folder;
+  const std::vector<double> numbers = random_numbers(61 * 61);
+  int number = 0;
+  for (const std::vector<hsize_t>& chunk :
+       {std::vector<hsize_t>{}, {1, 61}, {61, 1}, {7, 9}, {20, 61}, {61, 61}, {61, 40}}) {
+    const std::string file = folder.file(std::to_string(number++));
+    add_dataset(file, "S", {61, 61}, numbers, H5T_IEEE_F64LE, chunk);
+    const auto source = elements_of_file(file, "S");
+    for (const std::size_t most : {1, 10, 61, 100, 1000, 10000}) {
+      EXPECT_EQ(in_pieces(*source, most, [] {}), numbers) << file << " in pieces of " << most;
+    }
+  }
+}
+
+/// What is changed in the file afterwards does not count: HDF5 would otherwise unpack the chunk for every piece again.
+TEST(MatrixFiles, ALargeChunkIsUnpackedOnce) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("a.h5");
+  constexpr hsize_t n = 600;
+  const std::vector<double> numbers = random_numbers(n * n);
+  add_dataset(file, "S", {n, n}, numbers, H5T_IEEE_F64LE, {n, n});
+  const std::size_t bytes = bytes_of(file).size();
+  ASSERT_GT(bytes, std::size_t(2) << 20);  // more than HDF5 keeps by itself
+  const auto source = elements_of_file(file, "S");
+  const auto damage = [&] {
+    std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
+    stream.seekp(std::streamoff(bytes / 4));
+    stream << std::string(bytes / 2, 'x');
+  };
+  EXPECT_EQ(in_pieces(*source, 10 * n, damage), numbers);
 }
 
 TEST(MatrixFiles, SizesOfBlocks) {
