@@ -51,7 +51,7 @@ class ElsiElements final : public ElementSource {
       fail(path_,
            fmt::format(
                "is neither HDF5, nor a CSR dump of CP2K, nor ELSI CSC: it has {} bytes, fewer than the header of "
-               "the latter",
+               "ELSI CSC",
                bytes_));
     }
     read(0, head.data(), head.size());
@@ -72,6 +72,7 @@ class ElsiElements final : public ElementSource {
   }
 
   std::int64_t size() override { return n_; }
+  int base() const override { return 1; }
 
   void next(std::size_t most, std::vector<Element>& piece) override {
     piece.clear();
@@ -125,7 +126,7 @@ class ElsiElements final : public ElementSource {
 
   void check_element(std::int32_t row, double value) const {
     if (row < 1 || row > n_) {
-      fail(path_, fmt::format("element {} is in row {} of {}", at_ + 1, row, n_), rows_begin() + 4 * at_);
+      fail(path_, fmt::format("element {} is in row {}: rows are 1 to {}", at_ + 1, row, n_), rows_begin() + 4 * at_);
     }
     if (std::isfinite(value)) return;
     throw Error(ErrorCode::numerical, fmt::format("element {} in row {} is {}: it must be finite", at_ + 1, row, value),
@@ -151,6 +152,8 @@ class Cp2kElements final : public ElementSource {
       : path_(path), binary_(format == Format::cp2k_binary), stream_(path, std::ios::binary) {
     if (!stream_) fail(path_, "cannot be opened");
   }
+
+  int base() const override { return 1; }
 
   std::int64_t size() override {
     if (last_row_ != 0) return last_row_;
@@ -271,6 +274,7 @@ class DenseElements final : public ElementSource {
   }
 
   std::int64_t size() override { return matrix_.rows(); }
+  int base() const override { return 0; }
 
   void next(std::size_t most, std::vector<Element>& piece) override {
     piece.clear();

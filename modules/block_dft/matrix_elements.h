@@ -23,6 +23,8 @@ class ElementSource {
   virtual ~ElementSource() = default;
   /// The number of rows, which is that of columns.
   virtual std::int64_t size() = 0;
+  /// What its rows and columns count from where it is made: for messages.
+  virtual int base() const = 0;
   /// Replaces `piece` by the next elements, about `most` of them. None says that all have been given; then they begin
   /// again. What is kept besides takes up to 16 bytes for each of them.
   virtual void next(std::size_t most, std::vector<Element>& piece) = 0;

@@ -156,7 +156,7 @@ class DensityMatrix(ProgramTest):
             ({"mu": 0, "eps": 0}, r"'eps' must be > 0"),
             ({"mu": -50}, "mu = -50 is outside the spectrum: none of the"),
             ({"mu": 50, "method": "dense"}, "mu = 50 is outside the spectrum: all of the"),
-            ({"mu": 0, "hamiltonian": "skew.csc"}, r"skew.csc: the matrix must be symmetric: elements \[3, 4\] and \[4, 3\]"),
+            ({"mu": 0, "hamiltonian": "skew.csc"}, r"skew.csc: the matrix must be symmetric: elements \[4, 5\] and \[5, 4\]"),
             ({"mu": 0, "overlap": "indefinite.csc"}, "S is not positive definite"),
             ({"mu": 0, "overlap": "unknown.csc"}, r"unknown.csc: element \d+ in row 8 is nan: it must be finite"),
             ({"mu": 0, "hamiltonian": "short.csc"}, "short.csc.*nor a complete ELSI CSC"),

@@ -281,7 +281,7 @@ TEST_F(RankBlockFiles, DamagedOnesEndAllRanksWithTheMessageOfOne) {
   } cases[] = {
       {csc, elsi.substr(0, elsi.size() - 5), "nor a complete ELSI CSC"},
       {csc, changed(elsi, last_row, std::int32_t(n + 1)),
-       fmt::format("element {} is in row {} of {}", elements, n + 1, n)},
+       fmt::format("element {} is in row {}: rows are 1 to {}", elements, n + 1, n)},
       {csc, changed(elsi, 128 + 8, std::int64_t(1) << 40), "column 2 begins at element 1099511627776"},
       {csc, changed(elsi, elsi.size() - 8, double(NAN)), fmt::format("element {} in row {} is nan", elements, n)},
       {csc, changed(elsi, elsi.size() - 16, 1e3), "the matrix must be symmetric"},
@@ -290,7 +290,7 @@ TEST_F(RankBlockFiles, DamagedOnesEndAllRanksWithTheMessageOfOne) {
       {csr, text.substr(0, text.size() - 1), "ends early: the last line is incomplete"},
       {csr, text + " 1 1 nan\n", "element (1, 1) is nan"},
       {csr, text + " 1 0 2\n", "rows and columns count from 1"},
-      {csr, text + fmt::format(" 1 {} 2\n", n), fmt::format("elements [0, {0}] and [{0}, 0] differ by 2", n - 1)},
+      {csr, text + fmt::format(" 1 {} 2\n", n), fmt::format("elements [1, {0}] and [{0}, 1] differ by 2", n)},
       {csr, text + fmt::format(" {0} {0} 2\n", n + 1), "but the sizes of the 30 blocks add up to"},
       {csr, records.substr(0, records.size() - 5), "ends early, within element"},
       {csr, changed(records, records.size() - 24, std::int32_t(24)), "the record has 24 bytes"}};

@@ -41,10 +41,12 @@ static void mistakes(const quadrille_block_grid* grid) {
   expect("S", columns(grid, 1, me + 1, me + 1, 1, &s), -1, QUADRILLE_DONE, "");
   for (by = 0; by < 2; ++by) {
     const int mine = by == rank;
-    expect("row", columns(grid, 0, me, mine ? 2 : me, 1, &none), by, QUADRILLE_INVALID_INPUT, "is in row 2 of 2");
+    expect("row", columns(grid, 0, me, mine ? 2 : me, 1, &none), by, QUADRILLE_INVALID_INPUT,
+           "is in row 2: with base 0 rows are 0 to 1");
     expect("nan", columns(grid, 0, me, me, mine ? NAN : 1, &none), by, QUADRILLE_NUMERICAL, "it must be finite");
     expect("base", columns(grid, mine ? 5 : 0, me, me, 1, &none), by, QUADRILLE_INVALID_INPUT, "base = 5");
-    expect("column", columns(grid, 0, mine ? 7 : me, me, 1, &none), by, QUADRILLE_INVALID_INPUT, "column 7");
+    expect("column", columns(grid, 0, mine ? 7 : me, me, 1, &none), by, QUADRILLE_INVALID_INPUT,
+           "columns[0] = 7: with base 0 columns are 0 to 1");
     expect("place", columns(grid, 0, me, me, 1, mine ? NULL : &none), by, QUADRILLE_INVALID_INPUT, "matrix is a null");
     if (!mine) quadrille_block_matrix_destroy(none);
     none = NULL;
@@ -73,7 +75,7 @@ static void mistakes(const quadrille_block_grid* grid) {
   expect("density", quadrille_block_density(h, s, "trs4", 1, &mu, 1e-6, &p, &energy, NULL), -1, QUADRILLE_DONE, "");
   if (fabs(energy + 1) > 1e-9) ++wrong;
   expect("capacity", quadrille_block_matrix_to_columns(p, 0, 1, &me, starts, rank == 0 ? 0 : 4, rows, values), 0,
-         QUADRILLE_INVALID_INPUT, "capacity = 0: the columns have 1 elements");
+         QUADRILLE_INVALID_INPUT, "capacity = 0: it must be at least 1, the number of elements");
   expect("columns", quadrille_block_matrix_to_columns(p, 0, 1, &me, starts, 4, rows, values), -1, QUADRILLE_DONE, "");
   if (rank == 0 && (starts[1] != 1 || rows[0] != 0 || fabs(values[0] - 1) > 1e-9)) ++wrong;
   if (rank == 1 && starts[1] > 0 && fabs(values[0]) > 1e-9) ++wrong;

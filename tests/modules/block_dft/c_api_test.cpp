@@ -7,9 +7,11 @@
 #include "modules/block_dft/multiply.h"
 #include "tests/modules/block_dft/dense.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 
 namespace quadrille::block_dft {
@@ -102,6 +104,9 @@ TEST(BlockCApi, ColumnsThereAndBack) {
     EXPECT_EQ(quadrille_block_matrix_to_columns(given.get(), base, n, order.data(), starts.data(), elements - 1,
                                                 rows.data(), values.data()),
               QUADRILLE_INVALID_INPUT);
+    EXPECT_THAT(quadrille_block_message(), HasSubstr(fmt::format("capacity = {}: it must be at least {}, the number of "
+                                                                 "elements",
+                                                                 elements - 1, elements)));
     ASSERT_EQ(quadrille_block_matrix_to_columns(given.get(), base, n, order.data(), starts.data(), elements,
                                                 rows.data(), values.data()),
               QUADRILLE_DONE);
@@ -119,6 +124,46 @@ TEST(BlockCApi, ColumnsThereAndBack) {
         EXPECT_EQ(block, expected);
       }
     }
+  }
+}
+
+TEST(BlockCApi, MessagesOfColumnsCountAsTheCallerDoes) {
+  const std::int32_t sizes[] = {1, 1};
+  for (const std::int32_t base : {0, 1}) {
+    std::int32_t columns[] = {base, base + 1}, rows[] = {base, base + 1};
+    std::int64_t starts[] = {base, base + 1, base + 2};
+    double values[] = {1, 2};
+    quadrille_block_matrix* made = nullptr;
+    const auto refused = [&](quadrille_status status) -> std::string {
+      EXPECT_EQ(quadrille_block_matrix_from_columns(nullptr, 2, sizes, base, 2, columns, starts, rows, values, &made),
+                status);
+      return quadrille_block_message();
+    };
+    for (const std::int32_t row : {base - 1, base + 2}) {
+      rows[1] = row;
+      EXPECT_THAT(refused(QUADRILLE_INVALID_INPUT),
+                  HasSubstr(fmt::format("element {} in column {} is in row {}: with base {} rows are {} to {}",
+                                        base + 1, base + 1, row, base, base, base + 1)));
+    }
+    rows[1] = base + 1;
+    for (const double value : {NAN, INFINITY, -INFINITY}) {
+      values[1] = value;
+      EXPECT_THAT(refused(QUADRILLE_NUMERICAL),
+                  HasSubstr(fmt::format("element ({0}, {0}) is {1}: it must be finite", base + 1, value)));
+    }
+    values[1] = 2;
+    rows[1] = base;
+    EXPECT_THAT(refused(QUADRILLE_INVALID_INPUT),
+                HasSubstr(fmt::format("elements [{0}, {1}] and [{1}, {0}] differ by 2", base, base + 1)));
+    rows[1] = base + 1;
+    columns[0] = base + 5;
+    EXPECT_THAT(
+        refused(QUADRILLE_INVALID_INPUT),
+        HasSubstr(fmt::format("columns[0] = {}: with base {} columns are {} to {}", base + 5, base, base, base + 1)));
+    columns[0] = base;
+    starts[0] = 7;
+    EXPECT_THAT(refused(QUADRILLE_INVALID_INPUT),
+                HasSubstr(fmt::format("starts[0] = 7: it must be equal to base, {}", base)));
   }
 }
 
