@@ -237,12 +237,14 @@ quadrille_status quadrille_block_matrix_from_columns(const quadrille_block_grid*
   return guarded("quadrille_block_matrix_from_columns", [&] {
     const auto home = grid == nullptr ? nullptr : grid->home;
     const Columns given{base, count, columns};
-    together(home.get(), fmt::format("quadrille_block_matrix_from_columns with {}", sizes_text(blocks, sizes)), [&] {
-      demand(matrix, "matrix");
-      sizes_of(blocks, sizes, "sizes");
-      given.check();
-      check_starts(given, starts, rows, values);
-    });
+    together(home.get(),
+             fmt::format("quadrille_block_matrix_from_columns with {} and base {}", sizes_text(blocks, sizes), base),
+             [&] {
+               demand(matrix, "matrix");
+               sizes_of(blocks, sizes, "sizes");
+               given.check();
+               check_starts(given, starts, rows, values);
+             });
     const BlockSizes all = sizes_of(blocks, sizes, "sizes").on(home == nullptr ? nullptr : home->grid);
     const Communicator& ranks = ranks_of(home.get());
     const std::vector<std::int32_t> mine = given.mine(ranks, all.total());
@@ -261,11 +263,12 @@ quadrille_status quadrille_block_matrix_to_columns(const quadrille_block_matrix*
   return guarded("quadrille_block_matrix_to_columns", [&] {
     demand(matrix, "matrix");
     const Columns wanted{base, count, columns};
-    together(matrix->home.get(), "quadrille_block_matrix_to_columns", [&] {
-      wanted.check();
-      demand(starts, "starts");
-      if (matrix->matrix.symmetry() != Symmetry::symmetric) refuse("the matrix must have symmetric storage");
-    });
+    together(matrix->home.get(),
+             fmt::format("quadrille_block_matrix_to_columns of {}, base {}", matrix_text(matrix), base), [&] {
+               wanted.check();
+               demand(starts, "starts");
+               if (matrix->matrix.symmetry() != Symmetry::symmetric) refuse("the matrix must have symmetric storage");
+             });
     columns_of(*matrix, wanted, starts, capacity, rows, values);
   });
 }

@@ -224,7 +224,7 @@ class RankSafety(RankTest):
         line, = self.on_ranks(built("blocks_failing_on_ranks"))
         calls, wrong = re.fullmatch(r"(\d+) calls, (\d+) wrong", line).groups()
         self.assertEqual(wrong, "0")
-        self.assertGreater(int(calls), 30)
+        self.assertGreater(int(calls), 65)
 
 
 class Ranks(RankTest):
