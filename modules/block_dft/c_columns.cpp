@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,6 +90,7 @@ class ColumnElements final : public ElementSource {
       : n_(n), given_(given), columns_(columns), starts_(starts), rows_(rows), values_(values) {}
 
   std::int64_t size() override { return n_; }
+  std::optional<std::int64_t> size_in_head() const override { return n_; }
   int base() const override { return given_.base; }
 
   void next(std::size_t most, std::vector<Element>& piece) override {

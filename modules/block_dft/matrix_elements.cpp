@@ -72,6 +72,7 @@ class ElsiElements final : public ElementSource {
   }
 
   std::int64_t size() override { return n_; }
+  std::optional<std::int64_t> size_in_head() const override { return n_; }
   int base() const override { return 1; }
 
   void next(std::size_t most, std::vector<Element>& piece) override {
@@ -153,6 +154,7 @@ class Cp2kElements final : public ElementSource {
     if (!stream_) fail(path_, "cannot be opened");
   }
 
+  std::optional<std::int64_t> size_in_head() const override { return std::nullopt; }
   int base() const override { return 1; }
 
   std::int64_t size() override {
@@ -274,6 +276,7 @@ class DenseElements final : public ElementSource {
   }
 
   std::int64_t size() override { return matrix_.rows(); }
+  std::optional<std::int64_t> size_in_head() const override { return matrix_.rows(); }
   int base() const override { return 0; }
 
   void next(std::size_t most, std::vector<Element>& piece) override {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ class ElementSource {
   virtual ~ElementSource() = default;
   /// The number of rows, which is that of columns.
   virtual std::int64_t size() = 0;
+  /// The same where the source says it at its head; none where all elements must be read for it.
+  virtual std::optional<std::int64_t> size_in_head() const = 0;
   /// What its rows and columns count from where it is made: for messages.
   virtual int base() const = 0;
   /// Replaces `piece` by the next elements, about `most` of them. None says that all have been given; then they begin

@@ -147,6 +147,8 @@ class DensityMatrix(ProgramTest):
             stream.write(data[:-5])
         with open(self.path("few"), "w") as stream:
             stream.write("2 3")
+        write_cp2k(self.path("h.csr"), self.system.h)
+        write_cp2k(self.path("short.csr"), self.system.s[:-1, :-1])
         for more, pattern in (
             ({}, "give either `mu` or `electrons`"),
             ({"mu": 0, "electrons": 3}, "electrons"),
@@ -160,7 +162,10 @@ class DensityMatrix(ProgramTest):
             ({"mu": 0, "overlap": "indefinite.csc"}, "S is not positive definite"),
             ({"mu": 0, "overlap": "unknown.csc"}, r"unknown.csc: element \d+ in row 8 is nan: it must be finite"),
             ({"mu": 0, "hamiltonian": "short.csc"}, "short.csc.*nor a complete ELSI CSC"),
-            ({"mu": 0, "blocks": "few"}, rf"has {n} rows, but the 2 blocks have 5"),
+            ({"mu": 0, "blocks": "few"}, rf"'hamiltonian.file': has {n} rows, but the 2 blocks have 5"),
+            ({"mu": 0, "hamiltonian": "h.csr", "overlap": None, "blocks": "few"}, rf"'hamiltonian.file': has {n} rows, but the 2 blocks have 5"),
+            ({"mu": 0, "overlap": "short.csr"}, rf"'overlap.file': has {n - 1} rows, but the \d+ blocks have {n}"),
+            ({"electrons": n, "hamiltonian": "h.csr", "blocks": None}, rf"'electrons': must be less than .* orbitals, {n}"),
         ):
             with self.subTest(**more):
                 process = self.call("run", self.write_job(self.job(**more)), "--out", self.path("out"), "--force")

@@ -380,6 +380,24 @@ class RankFaults(RankTest):
             self.assertEqual(err.count("quadrille: error"), 1, err)
             self.assertFalse(os.path.exists(self.path("bad/p.csc")))
 
+    def test_dumps_are_read_by_rank_0_alone(self):
+        """That of rank 1 is damaged behind its beginning, which alone is looked at there."""
+        good = "".join(f"{k:8d}{k:8d} {(-1) ** k}.0\n" for k in range(1, 9))
+        tree = {"run": [{"task": "density_matrix", "name": "p", "hamiltonian": "h.csr", "mu": 0.0, "blocks": {"size": 2}}]}
+        for place, dump in (("here", good), ("there", good + "no numbers\n")):
+            os.mkdir(self.path(place))
+            self.write_job(tree, f"{place}/job.yaml")
+            with open(self.path(f"{place}/h.csr"), "w") as stream:
+                stream.write(dump)
+        for bad, status in ((1, 0), (0, 1)):
+            process = self.start(2, "run", "job.yaml", "--out", self.path(f"out{bad}"),
+                                 wrapper=on_rank(bad, "cd there", "cd here"))
+            code, _, err = self.finish(process)
+            self.assertEqual(code, status, err)
+            self.assertEqual(err.count("h.csr:9: 'no numbers' is not row, column and one real value"), status, err)
+        with open(self.path("out1/results.json")) as stream:
+            self.assertAlmostEqual(json.load(stream)["p"]["electrons"], 4, delta=1e-9)
+
     def test_particles_that_ranks_read_differently(self):
         text = ("t\n\n2 atoms\n1 atom types\n0 9 xlo xhi\n0 9 ylo yhi\n0 9 zlo zhi\n\nPair Coeffs\n\n1 1 1\n\nAtoms\n\n"
                 "1 1 0 0 0\n2 1 {} 0 0\n")

@@ -46,7 +46,7 @@ TEST(MatrixFiles, WhatIsWrittenIsRead) {
   const Matrix a = random_blocks<double>(sizes, sizes, Symmetry::symmetric, 0.4, next_seed());
   for (const char* name : {"a.h5", "a.csc"}) {
     write_symmetric(folder.file(name), "A", a, 12);
-    EXPECT_EQ(read_matrix_size(folder.file(name), "A"), sizes.total());
+    EXPECT_EQ(elements_of_file(folder.file(name), "A")->size_in_head(), sizes.total());
     const Matrix back = read_symmetric(folder.file(name), "A", sizes);
     EXPECT_EQ(back.to_dense(), a.to_dense()) << name;
     EXPECT_EQ(back.block_count(), a.block_count()) << name;
@@ -142,7 +142,8 @@ TEST(MatrixFiles, DumpsOfCp2k) {
   for (const bool binary : {false, true}) {
     for (const bool upper : {false, true}) {
       write_bytes(file, cp2k_dump(a, binary, upper));
-      EXPECT_EQ(read_matrix_size(file, ""), sizes.total());
+      EXPECT_EQ(elements_of_file(file, "")->size(), sizes.total());
+      EXPECT_EQ(elements_of_file(file, "")->size_in_head(), std::nullopt);
       const double error = largest_difference(dense_of(read_symmetric(file, "", sizes)), dense_of(a));
       EXPECT_LE(error, binary ? 0 : 1e-12);
     }
