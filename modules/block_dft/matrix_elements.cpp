@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace quadrille::block_dft {
@@ -223,7 +224,7 @@ class Cp2kElements final : public ElementSource {
 
   bool read_line(Element& e) {
     if (!std::getline(stream_, text_)) return false;
-    const Location where{.file = path_, .line = int(count_) + 1};
+    const Location where = place_of_line(path_, count_ + 1);
     if (stream_.eof()) throw Error(ErrorCode::file, "ends early: the last line is incomplete", where);
     std::int32_t row = 0, column = 0;
     double value = 0;
@@ -338,6 +339,11 @@ class DenseElements final : public ElementSource {
 };
 
 }  // namespace
+
+Location place_of_line(const std::string& path, std::int64_t line) {
+  if (line <= std::numeric_limits<int>::max()) return {.file = path, .line = int(line)};
+  return {.file = fmt::format("{}:{}", path, line)};
+}
 
 std::unique_ptr<ElementSource> elements_of_file(const std::string& path, const std::string& dataset) {
   const Format format = format_of(path);

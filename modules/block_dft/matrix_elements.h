@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/api.h"
+#include "core/error.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +37,9 @@ class ElementSource {
 /// Of a file whose format its first bytes tell; `dataset` counts for HDF5 only. Errors, naming the place:
 /// ErrorCode::file for files that are damaged or cut short; ErrorCode::numerical for elements that are not finite.
 QUADRILLE_API std::unique_ptr<ElementSource> elements_of_file(const std::string& path, const std::string& dataset);
+
+/// A line of a text file, of any number, for an error.
+QUADRILLE_API Location place_of_line(const std::string& path, std::int64_t line);
 
 /// ELSI CSC: a head of 16 64-bit integers, n column starts of 64 bits, row indices of 32 and values of 64; all count
 /// from 1.

@@ -176,6 +176,12 @@ TEST(MatrixFiles, DamagedDumpsOfCp2kAreNamed) {
   EXPECT_THAT(message(bad), AllOf(HasSubstr("byte 24"), HasSubstr("the record has 24 bytes")));
 }
 
+TEST(MatrixFiles, LinesOfAnyNumberAreNamed) {
+  for (const std::int64_t line : {std::int64_t(7), (std::int64_t(1) << 31) - 1, std::int64_t(1) << 31}) {
+    EXPECT_EQ(to_string(place_of_line("a.csr", line)), fmt::format("a.csr:{}", line));
+  }
+}
+
 TEST(MatrixFiles, NumbersOfText) {
   const TemporaryFolder folder;
   write_bytes(folder.file("q"), "1.5, -2e3\n4\n");
