@@ -486,6 +486,16 @@ class BlockMultiply(ProgramTest):
         self.assertEqual(len(rows), 12)
         self.assertEqual(len({(row["flops"], row["inner"]) for row in rows}), 2)
 
+    def test_pinned_memory_without_a_gpu_is_refused_before_the_run(self):
+        job = {"run": [{"task": "block_multiply", "m": 4, "memory": "pinned"}]}
+        process = self.call("run", self.write_job(job), "--out", self.path("out"), "--backend", "cpu")
+        self.assertEqual(process.returncode, 1, process.stderr)
+        self.assertRegex(process.stderr, r"job.yaml:\d+:\d+: 'memory': pinned is for products on a GPU: leave it out, or use "
+                                         "--backend cuda")
+        self.assertFalse(os.path.exists(self.path("out")))
+        self.assertEqual(self.call("check", self.path("job.yaml")).returncode, 0)
+        self.assertEqual(self.call("check", self.path("job.yaml"), "--backend", "cpu").returncode, 1)
+
     def test_bad_input(self):
         for more, pattern in (
             ({"drivers": ["fast"]}, r"job.yaml:\d+:\d+: 'drivers\[0\]' must be one of automatic, own, blas, xsmm, got 'fast'"),
