@@ -1,14 +1,17 @@
 #include "modules/block_dft/c_api.h"
 
+#include "core/error.h"
 #include "modules/block_dft/c_objects.h"
 #include "modules/block_dft/density.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -39,6 +42,16 @@ std::size_t numbers(const block_dft::BlockMatrix<double>& a, std::int32_t row, s
     refuse("block (" + std::to_string(row) + ", " + std::to_string(column) + ") is outside the matrix");
   }
   return std::size_t(a.rows().size(row)) * std::size_t(a.columns().size(column));
+}
+
+/// Of the elements of block (row, column), row by row.
+void require_finite(std::span<const double> block, std::int32_t columns, std::int32_t row, std::int32_t column) {
+  for (std::size_t k = 0; k < block.size(); ++k) {
+    if (std::isfinite(block[k])) continue;
+    throw quadrille::Error(quadrille::ErrorCode::numerical,
+                           fmt::format("element ({}, {}) of block ({}, {}) is {}: it must be finite",
+                                       std::int64_t(k) / columns, std::int64_t(k) % columns, row, column, block[k]));
+  }
 }
 
 /// As much of the report as the caller's version of the struct has.
@@ -161,7 +174,9 @@ quadrille_status quadrille_block_matrix_put(quadrille_block_matrix* matrix, int3
   return guarded("quadrille_block_matrix_put", [&] {
     demand(matrix, "matrix");
     demand(block, "block");
-    matrix->matrix.put(row, column, {block, numbers(matrix->matrix, row, column)}, add != 0);
+    const std::span<const double> given(block, numbers(matrix->matrix, row, column));
+    require_finite(given, matrix->matrix.columns().size(column), row, column);
+    matrix->matrix.put(row, column, given, add != 0);
   });
 }
 

@@ -80,7 +80,8 @@ QUADRILLE_BLOCK_CALL quadrille_block_matrix_to_columns(const quadrille_block_mat
 /* Adds zero blocks at places [count][row, column] that have none yet: call it once for many blocks, before put. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_reserve(quadrille_block_matrix* matrix, int64_t count,
                                                     const int32_t* places);
-/* Replaces a block, or adds to it; in a matrix with a symmetry its mirror image changes with it. */
+/* Replaces a block, or adds to it; in a matrix with a symmetry its mirror image changes with it. Elements that are not
+ * finite are QUADRILLE_NUMERICAL. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_put(quadrille_block_matrix* matrix, int32_t row, int32_t column,
                                                 const double* block, int32_t add);
 /* Copies a block into `block`, or zeros if it is not stored; `found` (may be null) says whether it is. */

@@ -132,7 +132,7 @@ class ElsiElements final : public ElementSource {
     }
     if (std::isfinite(value)) return;
     throw Error(ErrorCode::numerical, fmt::format("element {} in row {} is {}: it must be finite", at_ + 1, row, value),
-                Location{.file = path_});
+                Location{.file = path_, .byte = rows_begin() + 4 * count_ + 8 * at_});
   }
 
   std::string path_;

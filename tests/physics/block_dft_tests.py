@@ -160,7 +160,7 @@ class DensityMatrix(ProgramTest):
             ({"mu": 50, "method": "dense"}, "mu = 50 is outside the spectrum: all of the"),
             ({"mu": 0, "hamiltonian": "skew.csc"}, r"skew.csc: the matrix must be symmetric: elements \[4, 5\] and \[5, 4\]"),
             ({"mu": 0, "overlap": "indefinite.csc"}, "S is not positive definite"),
-            ({"mu": 0, "overlap": "unknown.csc"}, r"unknown.csc: element \d+ in row 8 is nan: it must be finite"),
+            ({"mu": 0, "overlap": "unknown.csc"}, r"unknown.csc: byte \d+: element \d+ in row 8 is nan: it must be finite"),
             ({"mu": 0, "hamiltonian": "short.csc"}, "short.csc.*nor a complete ELSI CSC"),
             ({"mu": 0, "blocks": "few"}, rf"'hamiltonian.file': has {n} rows, but the 2 blocks have 5"),
             ({"mu": 0, "hamiltonian": "h.csr", "overlap": None, "blocks": "few"}, rf"'hamiltonian.file': has {n} rows, but the 2 blocks have 5"),

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -165,6 +166,26 @@ TEST(BlockCApi, MessagesOfColumnsCountAsTheCallerDoes) {
     EXPECT_THAT(refused(QUADRILLE_INVALID_INPUT),
                 HasSubstr(fmt::format("starts[0] = 7: it must be equal to base, {}", base)));
   }
+}
+
+TEST(BlockCApi, BlocksMustBeFinite) {
+  const std::int32_t rows[] = {2, 3}, columns[] = {4};
+  quadrille_block_matrix* a = nullptr;
+  ASSERT_EQ(quadrille_block_matrix_create(2, rows, 1, columns, 0, &a), QUADRILLE_DONE);
+  const Handle owned(a, quadrille_block_matrix_destroy);
+  const std::int32_t place[] = {1, 0};
+  ASSERT_EQ(quadrille_block_matrix_reserve(a, 1, place), QUADRILLE_DONE);
+  for (const double value : {NAN, INFINITY, -INFINITY}) {
+    double block[12] = {};
+    block[9] = value;
+    EXPECT_EQ(quadrille_block_matrix_put(a, 1, 0, block, 0), QUADRILLE_NUMERICAL);
+    EXPECT_THAT(quadrille_block_message(),
+                HasSubstr(fmt::format("element (2, 1) of block (1, 0) is {}: it must be finite", value)));
+  }
+  double block[12] = {1}, found[12];
+  EXPECT_EQ(quadrille_block_matrix_put(a, 1, 0, block, 0), QUADRILLE_DONE);
+  EXPECT_EQ(quadrille_block_matrix_get(a, 1, 0, found, nullptr), QUADRILLE_DONE);
+  EXPECT_TRUE(std::equal(block, block + 12, found));
 }
 
 TEST(BlockCApi, ErrorsAreStatusCodesWithMessages) {

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -98,9 +99,11 @@ TEST(MatrixFiles, DamagedFilesAreNamed) {
   replace(bad, 128 + 8 * 6, std::int32_t(7));
   EXPECT_THAT(message(bad), AllOf(HasSubstr("byte 176"), HasSubstr("element 1 is in row 7: rows are 1 to 6")));
   bad = good;
-  replace(bad, 128 + 8 * 6 + 4 * 36, NAN);
-  replace(bad, 128 + 8 * 6 + 4 * 36, double(NAN));
-  EXPECT_THAT(message(bad), HasSubstr("is nan: it must be finite"));
+  for (const double value : {NAN, INFINITY, -INFINITY}) {
+    replace(bad, 128 + 8 * 6 + 4 * 36 + 8, value);
+    EXPECT_THAT(message(bad),
+                AllOf(HasSubstr("byte 328"), HasSubstr(fmt::format("element 2 in row 2 is {}: it must be", value))));
+  }
   bad = good;
   replace(bad, 128 + 8 * 6 + 4 * 36 + 8, 123.0);
   EXPECT_THAT(message(bad), HasSubstr("must be symmetric: elements [1, 2] and [2, 1] differ"));
@@ -166,12 +169,21 @@ TEST(MatrixFiles, DamagedDumpsOfCp2kAreNamed) {
   EXPECT_THAT(message(text.substr(0, 7 * 40)), HasSubstr("must be symmetric: elements [2, 3] and [3, 2] differ"));
   EXPECT_THAT(message(text + "  3 3\n"), HasSubstr("bad.csr:10: '  3 3' is not row, column and one real value"));
   EXPECT_THAT(message(text + "  3 3 1 2\n"), HasSubstr("one real value"));
-  EXPECT_THAT(message(text + "  3 3 nan\n"), HasSubstr("element (3, 3) is nan: it must be finite"));
+  for (const std::string value : {"nan", "inf", "-inf"}) {
+    EXPECT_THAT(message(text + "  3 3 " + value + "\n"),
+                HasSubstr("bad.csr:10: element (3, 3) is " + value + ": it must be finite"));
+  }
   EXPECT_THAT(message(text + "  0 3 1\n"), HasSubstr("rows and columns count from 1"));
   EXPECT_THAT(message(text + "  1 3 1\n"), HasSubstr("must be symmetric: elements [1, 3] and [3, 1] differ by 1"));
   EXPECT_THAT(message(text + "  4 4 1\n"), HasSubstr("has 4 rows, but the sizes of the 2 blocks add up to 3"));
   EXPECT_THAT(message(binary.substr(0, binary.size() - 5)), HasSubstr("ends early, within element 9"));
   std::string bad = binary;
+  for (const double value : {NAN, INFINITY, -INFINITY}) {
+    replace(bad, 3 * 24 + 12, value);
+    EXPECT_THAT(message(bad),
+                AllOf(HasSubstr("byte 72"), HasSubstr(fmt::format("element (2, 1) is {}: it must be finite", value))));
+  }
+  bad = binary;
   replace(bad, 24, std::int32_t(24));  // complex numbers
   EXPECT_THAT(message(bad), AllOf(HasSubstr("byte 24"), HasSubstr("the record has 24 bytes")));
 }
@@ -197,6 +209,8 @@ TEST(MatrixFiles, MatricesOfHdf5MustBeSquareAndSymmetric) {
   add_dataset(folder.file("a.h5"), "wide", {2, 3}, {1, 2, 3, 4, 5, 6});
   add_dataset(folder.file("a.h5"), "skew", {2, 2}, {1, 2, 3, 4});
   add_dataset(folder.file("a.h5"), "rounded", {2, 2}, {1, 2, 2 + 1e-12, 4});
+  add_dataset(folder.file("a.h5"), "unknown", {2, 2}, {1, 2, NAN, 4});
+  add_dataset(folder.file("a.h5"), "endless", {2, 2}, {1, 2, 2, -INFINITY});
   const BlockSizes sizes({1, 1});
   const auto message = [&](const char* dataset) {
     return message_of([&] { read_symmetric(folder.file("a.h5"), dataset, sizes); });
@@ -204,6 +218,8 @@ TEST(MatrixFiles, MatricesOfHdf5MustBeSquareAndSymmetric) {
   EXPECT_THAT(message("wide"), HasSubstr("must be square, but is 2 x 3"));
   EXPECT_THAT(message("skew"), HasSubstr("elements [0, 1] and [1, 0] differ by 1"));
   EXPECT_EQ(message("rounded"), "");
+  EXPECT_THAT(message("unknown"), HasSubstr("dataset unknown: element [1, 0] is nan, must be finite"));
+  EXPECT_THAT(message("endless"), HasSubstr("dataset endless: element [1, 1] is -inf, must be finite"));
   EXPECT_THAT(message("none"), HasSubstr("no dataset 'none'"));
 }
 
