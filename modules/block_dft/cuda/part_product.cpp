@@ -167,17 +167,13 @@ ProductPart PartedProduct::part(const DeviceMatrix::Data& a, BlockRange rows, co
 }
 
 void add_part(const MultiplyReport& part, MultiplyReport& all) {
+  all += part;
   ++all.parts;
   all.products += part.products;
   all.skipped += part.skipped;
-  all.flops += part.flops;
-  all.device_flops += part.device_flops;
   all.single_products += part.single_products;
-  all.single_flops += part.single_flops;
   all.filtered_blocks += part.filtered_blocks;
   all.dense = part.dense;
-  all.index_seconds += part.index_seconds;
-  all.product_seconds += part.product_seconds;
   // Of different blocks of C.
   all.skipped_bound = std::hypot(all.skipped_bound, part.skipped_bound);
   all.rounding_bound = std::hypot(all.rounding_bound, part.rounding_bound);
