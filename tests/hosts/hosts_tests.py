@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import numpy as np  # noqa: E402
 
-import block_dft_tests  # noqa: E402
+import block_dft_files  # noqa: E402
 import harness  # noqa: E402
 import lime_files  # noqa: E402
 from harness import ProgramTest  # noqa: E402
@@ -281,9 +281,9 @@ class Ranks(RankTest):
                              [solve["residual"] for solve in results["solves"]])
 
     def write_insulator(self):
-        system = block_dft_tests.Insulator(np.random.default_rng(harness.SEED))
+        system = block_dft_files.Insulator(np.random.default_rng(harness.SEED))
         for name, matrix in (("h.csc", system.h), ("s.csc", system.s)):
-            block_dft_tests.write_elsi(self.path(name), matrix)
+            block_dft_files.write_elsi(self.path(name), matrix)
         with open(self.path("sizes"), "w") as stream:
             stream.write(" ".join(str(size) for size in system.sizes))
         return system
