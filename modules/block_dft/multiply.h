@@ -28,8 +28,9 @@ struct MultiplyOptions {
 
 /// What one or several products cost; sums of those of each.
 struct ProductCosts {
-  double flops = 0, single_flops = 0;  ///< 2 m n k of each product of blocks that was done; of those in single precision
-  double device_flops = 0;             ///< of all, on a GPU
+  double flops = 0,
+         single_flops = 0;  ///< 2 m n k of each product of blocks that was done; of those in single precision
+  double device_flops = 0;  ///< of all, on a GPU
   /// The Frobenius norms of the differences from products without a filter are at most this, rounding of T aside.
   double bound = 0;
   double index_seconds = 0, product_seconds = 0;  ///< finding C's places; products alone
@@ -54,9 +55,9 @@ struct MultiplyReport : ProductCosts {
   /// that were taken out.
   double skipped_bound = 0, rounding_bound = 0, filtered_norm = 0;
   bool dense = false;  ///< by OpenBLAS on whole matrices, as that was cheaper: at the places of C nothing was skipped
-  double seconds = 0, exchange_seconds = 0;  ///< of all; making and awaiting panels of ranks
-  std::int64_t parts = 0;                                      ///< of C, on a GPU: device.h
-  double bytes_sent = 0, bytes_received = 0;                   ///< of matrices in pinned memory: to and from the GPU
+  double seconds = 0, exchange_seconds = 0;   ///< of all; making and awaiting panels of ranks
+  std::int64_t parts = 0;                     ///< of C, on a GPU: device.h
+  double bytes_sent = 0, bytes_received = 0;  ///< of matrices in pinned memory: to and from the GPU
 };
 
 /// C = alpha op(A) op(B) + beta C; C's old blocks count with beta and retain_sparsity only. A and B may be the same

@@ -12,8 +12,7 @@ namespace quadrille::testing {
 constexpr Dims dims{4, 4, 4, 8};
 constexpr const char* operator_words =
     "{type: wilson, mass: 0.1, boundary: [periodic, periodic, periodic, antiperiodic]}";
-constexpr const char* solver_words =
-    "{type: bicgstab, tolerance: 1e-11, sloppy: {precision: half, reconstruct: 12}}";
+constexpr const char* solver_words = "{type: bicgstab, tolerance: 1e-11, sloppy: {precision: half, reconstruct: 12}}";
 
 inline std::string start_words() {
   return fmt::format("{{start: hot, seed: {}, dims: [{}]}}", next_seed() >> 2, fmt::join(dims, ", "));
