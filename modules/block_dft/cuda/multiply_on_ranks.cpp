@@ -209,20 +209,6 @@ double multiply_steps(PartOfC& part, PanelFlow& flow, int steps, double alpha, d
   return clock.busy_seconds();
 }
 
-/// Sums of all ranks.
-void set_report(MultiplyReport& report, const WorkSums& mine, double alpha, const Communicator& ranks) {
-  double sums[] = {double(mine.products), double(mine.skipped), double(mine.single_products), mine.flops,
-                   mine.single_flops,     mine.skipped_squares, mine.rounding_squares};
-  ranks.sum(sums, std::size(sums));
-  report.products = std::int64_t(sums[0]);
-  report.skipped = std::int64_t(sums[1]);
-  report.single_products = std::int64_t(sums[2]);
-  report.flops = report.device_flops = sums[3];
-  report.single_flops = sums[4];
-  report.skipped_bound = std::abs(alpha) * std::sqrt(sums[5]);
-  report.rounding_bound = std::abs(alpha) * std::sqrt(sums[6]);
-}
-
 }  // namespace
 
 MultiplyReport multiply_on_ranks(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose op_b,
@@ -258,13 +244,12 @@ MultiplyReport multiply_on_ranks(double alpha, Transpose op_a, const DeviceMatri
   report.product_seconds = multiply_steps(*part, flow, schedule.steps(), alpha, beta, c);
   report.exchange_seconds = now() - began - report.index_seconds - report.product_seconds;
   if (c.symmetry() != Symmetry::none) symmetrise_on_device(part->result.data());
-  set_report(report, part->tasks.sums, alpha, grid.ranks());
+  set_work(report, sum_over_ranks(c.rows().grid(), part->tasks.sums), alpha);
+  report.device_flops = report.flops;
   if (!options.retain_sparsity && filters) {
-    const Filtered filtered = filter(part->result, options.eps);
-    report.filtered_blocks = filtered.blocks;
-    report.filtered_norm = filtered.norm;
+    set_filtered(report, filter(part->result, options.eps));
   }
-  report.bound = report.skipped_bound + report.rounding_bound + report.filtered_norm;
+  set_bound(report);
   c = std::move(part->result);
   cuda_backend().synchronize();
   report.seconds = now() - began;
