@@ -28,8 +28,8 @@ struct MultiplyOptions {
 
 /// What one or several products cost; sums of those of each.
 struct ProductCosts {
-  double flops = 0,
-         single_flops = 0;  ///< 2 m n k of each product of blocks that was done; of those in single precision
+  double flops = 0;         ///< 2 m n k of each product of blocks that was done
+  double single_flops = 0;  ///< of those in single precision
   double device_flops = 0;  ///< of all, on a GPU
   /// The Frobenius norms of the differences from products without a filter are at most this, rounding of T aside.
   double bound = 0;
