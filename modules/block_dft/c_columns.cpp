@@ -51,8 +51,9 @@ struct Columns {
       const auto first = std::accumulate(counts.begin(), counts.begin() + ranks.rank(), std::int64_t(0));
       std::iota(out.begin(), out.end(), std::int32_t(first));
       for (std::size_t k = 0; which != nullptr && k < out.size(); ++k) {
-        out[k] = which[k] - base;
-        if (out[k] < 0 || out[k] >= n) refuse(fmt::format("columns[{}] = {}: {}", k, which[k], range("columns", n)));
+        const std::int64_t column = std::int64_t(which[k]) - base;
+        if (column < 0 || column >= n) refuse(fmt::format("columns[{}] = {}: {}", k, which[k], range("columns", n)));
+        out[k] = std::int32_t(column);
       }
     });
     return out;

@@ -27,7 +27,7 @@ class ElementSource {
   virtual std::int64_t size() = 0;
   /// The same where the source says it at its head; none where all elements must be read for it.
   virtual std::optional<std::int64_t> size_in_head() const = 0;
-  /// What its rows and columns count from where it is made: for messages.
+  /// What rows and columns count from in the file, or in a host's arrays: for messages.
   virtual int base() const = 0;
   /// Replaces `piece` by the next elements, about `most` of them. None says that all have been given; then they begin
   /// again. What is kept besides takes up to 16 bytes for each of them.

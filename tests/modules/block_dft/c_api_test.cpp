@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 namespace quadrille::block_dft {
@@ -157,10 +158,12 @@ TEST(BlockCApi, MessagesOfColumnsCountAsTheCallerDoes) {
     EXPECT_THAT(refused(QUADRILLE_INVALID_INPUT),
                 HasSubstr(fmt::format("elements [{0}, {1}] and [{1}, {0}] differ by 2", base, base + 1)));
     rows[1] = base + 1;
-    columns[0] = base + 5;
-    EXPECT_THAT(
-        refused(QUADRILLE_INVALID_INPUT),
-        HasSubstr(fmt::format("columns[0] = {}: with base {} columns are {} to {}", base + 5, base, base, base + 1)));
+    for (const std::int32_t column : {base + 2, base - 1, std::numeric_limits<std::int32_t>::min()}) {
+      columns[0] = column;
+      EXPECT_THAT(
+          refused(QUADRILLE_INVALID_INPUT),
+          HasSubstr(fmt::format("columns[0] = {}: with base {} columns are {} to {}", column, base, base, base + 1)));
+    }
     columns[0] = base;
     starts[0] = 7;
     EXPECT_THAT(refused(QUADRILLE_INVALID_INPUT),
