@@ -1,3 +1,8 @@
 #include "input/program.h"
 
-int main(int argc, char** argv) { return quadrille::run_program(argc, argv); }
+#include <csignal>
+
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a file beyond `ulimit -f` is an error with a message, like a full disk
+  return quadrille::run_program(argc, argv);
+}

@@ -1,8 +1,8 @@
 #include "modules/hdf5_file.h"
 
 #include "core/error.h"
-#include "core/system/atomic_file.h"
 #include "core/system/memory.h"
+#include "modules/hdf5_calls.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,56 +12,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 namespace quadrille {
 namespace {
-
-/// Closes an identifier of HDF5.
-class Handle {
- public:
-  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
-  ~Handle() {
-    if (id_ >= 0) (void)close_(id_);
-  }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  hid_t id() const { return id_; }
-  bool good() const { return id_ >= 0; }
-  bool close() { return close_(std::exchange(id_, -1)) >= 0; }
-
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
-
-/// While it lives, HDF5 prints nothing by itself; then what a host has set for its errors is back.
-class QuietHdf5 {
- public:
-  QuietHdf5() {
-    (void)H5Eget_auto2(H5E_DEFAULT, &before_, &data_);
-    (void)H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~QuietHdf5() { (void)H5Eset_auto2(H5E_DEFAULT, before_, data_); }
-  QuietHdf5(const QuietHdf5&) = delete;
-  QuietHdf5& operator=(const QuietHdf5&) = delete;
-
- private:
-  H5E_auto2_t before_ = nullptr;
-  void* data_ = nullptr;
-};
-
-/// What HDF5 says last, deepest in its stack.
-std::string last_message() {
-  std::string text;
-  const auto look = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {
-    if (error->desc != nullptr) *static_cast<std::string*>(to) = error->desc;
-    return 0;
-  };
-  (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, look, &text);
-  (void)H5Eclear2(H5E_DEFAULT);
-  return text.empty() ? "" : ": " + text;
-}
 
 [[noreturn]] void fail(ErrorCode code, const std::string& path, const std::string& dataset,
                        const std::string& message) {
@@ -83,10 +36,16 @@ std::string contents(hid_t file) {
   return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-Handle open_dataset(std::int64_t file, const std::string& path, const std::string& dataset) {
-  const hid_t id = H5Dopen2(file, dataset.c_str(), H5P_DEFAULT);
-  if (id >= 0) return Handle(id, H5Dclose);
-  const std::string reason = last_message();
+/// `chunk_bytes`: of chunks that are unpacked already as many bytes are kept; 0: what HDF5 keeps by itself.
+hid_t open_dataset(std::int64_t file, const std::string& path, const std::string& dataset,
+                   std::size_t chunk_bytes = 0) {
+  const Hdf5Handle how(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  if (chunk_bytes > 0) {
+    (void)H5Pset_chunk_cache(how.id(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, chunk_bytes, H5D_CHUNK_CACHE_W0_DEFAULT);
+  }
+  const hid_t id = H5Dopen2(file, dataset.c_str(), how.id());
+  if (id >= 0) return id;
+  const std::string reason = last_hdf5_message();
   if (H5Lexists(file, dataset.c_str(), H5P_DEFAULT) > 0) {
     fail(ErrorCode::file, path, dataset, "cannot be opened as a dataset" + reason);
   }
@@ -102,7 +61,7 @@ bool is_known_type(hid_t type) {
     if (H5Tequal(type, known) > 0) return true;
   }
   for (const H5T_order_t order : {H5T_ORDER_LE, H5T_ORDER_BE}) {
-    const Handle half(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+    const Hdf5Handle half(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
     if (H5Tset_fields(half.id(), 15, 10, 5, 0, 10) >= 0 && H5Tset_size(half.id(), 2) >= 0 &&
         H5Tset_ebias(half.id(), 15) >= 0 && H5Tset_order(half.id(), order) >= 0 && H5Tequal(type, half.id()) > 0) {
       return true;
@@ -116,14 +75,26 @@ bool is_known_type(hid_t type) {
 class Dataset {
  public:
   Dataset(hid_t file, const std::string& path, const std::string& name, int rank)
-      : path_(path), name_(name), set_(open_dataset(file, path, name)) {
+      : path_(path), name_(name), set_(open_dataset(file, path, name), H5Dclose) {
     read_type();
     read_extents(rank);
     check_storage(file_bytes(file));
   }
 
+  /// Keeps one chunk that is unpacked, so that it can be read in parts.
+  void keep_one_chunk(hid_t file) {
+    constexpr std::size_t least = std::size_t(1) << 20;  // what HDF5 keeps by itself
+    std::size_t bytes = bytes_;
+    for (const std::int64_t extent : chunk_) bytes *= std::size_t(extent);
+    if (chunk_.empty() || bytes <= least) return;
+    (void)set_.close();  // HDF5 asks for it when the dataset is opened first
+    set_.reset(open_dataset(file, path_, name_, bytes));
+  }
+
   hid_t id() const { return set_.id(); }
   const std::vector<std::int64_t>& dims() const { return dims_; }
+  /// Extents of the chunks that it is stored in; empty where it is in one piece.
+  const std::vector<std::int64_t>& chunk() const { return chunk_; }
   std::size_t count() const { return count_; }
 
   [[noreturn]] void fail(const std::string& message, ErrorCode code = ErrorCode::file) const {
@@ -133,13 +104,13 @@ class Dataset {
  private:
   std::uint64_t file_bytes(hid_t file) const {
     hsize_t bytes = 0;
-    if (H5Fget_filesize(file, &bytes) < 0) fail("the size of its file is not known" + last_message());
+    if (H5Fget_filesize(file, &bytes) < 0) fail("the size of its file is not known" + last_hdf5_message());
     return bytes;
   }
 
   void read_type() {
-    const Handle type(H5Dget_type(id()), H5Tclose);
-    if (!type.good()) fail("its type cannot be read" + last_message());
+    const Hdf5Handle type(H5Dget_type(id()), H5Tclose);
+    if (!type.good()) fail("its type cannot be read" + last_hdf5_message());
     if (H5Tget_class(type.id()) != H5T_FLOAT) fail("must hold floating-point numbers");
     bytes_ = H5Tget_size(type.id());
     if (!is_known_type(type.id())) {
@@ -151,13 +122,13 @@ class Dataset {
   }
 
   void read_extents(int rank) {
-    const Handle space(H5Dget_space(id()), H5Sclose);
-    if (!space.good()) fail("its extents cannot be read" + last_message());
+    const Hdf5Handle space(H5Dget_space(id()), H5Sclose);
+    if (!space.good()) fail("its extents cannot be read" + last_hdf5_message());
     const int found = H5Sget_simple_extent_ndims(space.id());
     if (found != rank) fail(fmt::format("must have {} dimensions, but has {}", rank, std::max(found, 0)));
     std::vector<hsize_t> sizes(std::size_t(rank), 0);
     if (H5Sget_simple_extent_dims(space.id(), sizes.data(), nullptr) != rank) {
-      fail("its extents cannot be read" + last_message());
+      fail("its extents cannot be read" + last_hdf5_message());
     }
     dims_.assign(sizes.begin(), sizes.end());
     count_ = 1;
@@ -174,9 +145,9 @@ class Dataset {
   }
 
   /// What the file stores must be in it, and must be enough for the extents.
-  void check_storage(std::uint64_t file_bytes) const {
-    const Handle made(H5Dget_create_plist(id()), H5Pclose);
-    if (!made.good()) fail("its storage layout cannot be read" + last_message());
+  void check_storage(std::uint64_t file_bytes) {
+    const Hdf5Handle made(H5Dget_create_plist(id()), H5Pclose);
+    if (!made.good()) fail("its storage layout cannot be read" + last_hdf5_message());
     const H5D_layout_t layout = H5Pget_layout(made.id());
     if (layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(made.id()) != 0)) {
       fail("its numbers are in other files; give a file that holds them (h5repack makes one)", ErrorCode::unsupported);
@@ -200,7 +171,7 @@ class Dataset {
   /// Whether its chunks are compressed. Only filters that are part of HDF5 and tell the size of what they unpack.
   bool check_filters(hid_t made) const {
     const int filters = H5Pget_nfilters(made);
-    if (filters < 0) fail("its filters cannot be read" + last_message());
+    if (filters < 0) fail("its filters cannot be read" + last_hdf5_message());
     bool packed = false;
     for (int k = 0; k < filters; ++k) {
       unsigned flags = 0, settings = 0;
@@ -222,20 +193,21 @@ class Dataset {
   }
 
   /// libhdf5 takes a chunk that is shorter than it must be as if it were whole, and reads beyond it.
-  void check_chunks(hid_t made, std::uint64_t file_bytes, bool packed) const {
+  void check_chunks(hid_t made, std::uint64_t file_bytes, bool packed) {
     std::vector<hsize_t> chunk(dims_.size(), 0);
     if (H5Pget_chunk(made, int(chunk.size()), chunk.data()) != int(chunk.size())) {
-      fail("its chunks have a different number of dimensions" + last_message());
+      fail("its chunks have a different number of dimensions" + last_hdf5_message());
     }
-    const Handle space(H5Dget_space(id()), H5Sclose);
+    const Hdf5Handle space(H5Dget_space(id()), H5Sclose);
     hsize_t chunks = 0;
-    if (H5Dget_num_chunks(id(), space.id(), &chunks) < 0) fail("its chunks cannot be read" + last_message());
+    if (H5Dget_num_chunks(id(), space.id(), &chunks) < 0) fail("its chunks cannot be read" + last_hdf5_message());
     double needed = 1, whole = double(bytes_);
     for (std::size_t k = 0; k < chunk.size(); ++k) {
       if (chunk[k] == 0) fail("has chunks of extent 0: the file is damaged");
       needed *= std::ceil(double(dims_[k]) / double(chunk[k]));
       whole *= double(chunk[k]);
     }
+    chunk_.assign(chunk.begin(), chunk.end());
     if (double(chunks) != needed) {
       fail(fmt::format("has {} of the {:.0f} chunks that its extents need: the file is damaged or incomplete", chunks,
                        needed));
@@ -246,7 +218,7 @@ class Dataset {
       haddr_t at = 0;
       hsize_t bytes = 0;
       if (H5Dget_chunk_info(id(), space.id(), k, first.data(), &mask, &at, &bytes) < 0) {
-        fail(fmt::format("its chunk {} cannot be read", k) + last_message());
+        fail(fmt::format("its chunk {} cannot be read", k) + last_hdf5_message());
       }
       if (at == HADDR_UNDEF || at > file_bytes || bytes > file_bytes - at) {
         fail(fmt::format("its chunk {} extends beyond the end of the file: the file is damaged or incomplete", k));
@@ -259,15 +231,15 @@ class Dataset {
 
   const std::string& path_;
   const std::string& name_;
-  Handle set_;
+  Hdf5Handle set_;
   std::size_t bytes_ = 0, count_ = 0;
-  std::vector<std::int64_t> dims_;
+  std::vector<std::int64_t> dims_, chunk_;
 };
 
 /// Whether an attribute is one floating-point number or integer of a size that this machine has too.
 bool is_one_number(hid_t attribute) {
-  const Handle space(H5Aget_space(attribute), H5Sclose);
-  const Handle type(H5Aget_type(attribute), H5Tclose);
+  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose);
+  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
   if (!space.good() || !type.good() || H5Sget_simple_extent_npoints(space.id()) != 1) return false;
   if (H5Tget_class(type.id()) == H5T_FLOAT) return is_known_type(type.id());
   return H5Tget_class(type.id()) == H5T_INTEGER && H5Tget_size(type.id()) <= 8 &&
@@ -276,12 +248,12 @@ bool is_one_number(hid_t attribute) {
 
 /// The numbers of a part of a dataset, which must be finite. `first`, `count`: of each index.
 void read_part(const Dataset& set, const std::vector<hsize_t>& first, const std::vector<hsize_t>& count, double* to) {
-  const Handle file(H5Dget_space(set.id()), H5Sclose);
-  const Handle memory(H5Screate_simple(int(count.size()), count.data(), nullptr), H5Sclose);
+  const Hdf5Handle file(H5Dget_space(set.id()), H5Sclose);
+  const Hdf5Handle memory(H5Screate_simple(int(count.size()), count.data(), nullptr), H5Sclose);
   if (!file.good() || !memory.good() ||
       H5Sselect_hyperslab(file.id(), H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr) < 0 ||
       H5Dread(set.id(), H5T_NATIVE_DOUBLE, memory.id(), file.id(), H5P_DEFAULT, to) < 0) {
-    set.fail("cannot be read" + last_message());
+    set.fail("cannot be read" + last_hdf5_message());
   }
   std::size_t numbers = 1;
   for (const hsize_t n : count) numbers *= std::size_t(n);
@@ -296,7 +268,7 @@ void read_part(const Dataset& set, const std::vector<hsize_t>& first, const std:
 std::int64_t open_file(const std::string& path) {
   const QuietHdf5 quiet;
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (file < 0) fail(ErrorCode::file, path, "", "cannot be opened as an HDF5 file" + last_message());
+  if (file < 0) fail(ErrorCode::file, path, "", "cannot be opened as an HDF5 file" + last_hdf5_message());
   return file;
 }
 
@@ -325,7 +297,7 @@ Hdf5Array Hdf5Reader::read(const std::string& dataset, int rank) const {
 std::optional<double> Hdf5Reader::attribute(const std::string& name) const {
   const QuietHdf5 quiet;
   if (H5Aexists(file_, name.c_str()) <= 0) return std::nullopt;
-  const Handle attribute(H5Aopen(file_, name.c_str(), H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle attribute(H5Aopen(file_, name.c_str(), H5P_DEFAULT), H5Aclose);
   double value = 0;
   if (!attribute.good() || !is_one_number(attribute.id()) || H5Aread(attribute.id(), H5T_NATIVE_DOUBLE, &value) < 0) {
     (void)H5Eclear2(H5E_DEFAULT);
@@ -344,6 +316,7 @@ Hdf5Matrix::Hdf5Matrix(const std::string& path, const std::string& dataset)
     : open_(new Open{path, dataset, Hdf5Reader(path), {}}) {
   const QuietHdf5 quiet;
   open_->set.emplace(open_->file.file_, open_->path, open_->name, 2);
+  open_->set->keep_one_chunk(open_->file.file_);
 }
 
 Hdf5Matrix::~Hdf5Matrix() = default;
@@ -351,99 +324,16 @@ Hdf5Matrix::~Hdf5Matrix() = default;
 std::int64_t Hdf5Matrix::rows() const { return open_->set->dims()[0]; }
 std::int64_t Hdf5Matrix::columns() const { return open_->set->dims()[1]; }
 
+std::array<std::int64_t, 2> Hdf5Matrix::chunk() const {
+  const std::vector<std::int64_t>& chunk = open_->set->chunk();
+  if (chunk.empty()) return {1, columns()};
+  return {chunk[0], chunk[1]};
+}
+
 void Hdf5Matrix::read(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
                       double* to) const {
   const QuietHdf5 quiet;
   read_part(*open_->set, {hsize_t(row), hsize_t(column)}, {hsize_t(rows), hsize_t(columns)}, to);
-}
-
-/// HDF5 writes here and there: into the temporary file, or for a pipe into memory, which is then written in one piece.
-struct Hdf5Writer::Open {
-  explicit Open(const std::string& path) : target(path), file(created(target), H5Fclose) {
-    if (!file.good()) fail_now();
-  }
-  static hid_t created(const AtomicFile& target) {
-    constexpr std::size_t piece = std::size_t(1) << 24;
-    const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-    if (!target.positional()) (void)H5Pset_fapl_core(access.id(), piece, 0);
-    const std::string& name = target.positional() ? target.temporary() : target.path();
-    return H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id());
-  }
-  [[noreturn]] void fail_now() const {
-    fail(ErrorCode::file, target.path(), name, "cannot be created" + last_message());
-  }
-
-  AtomicFile target;
-  Handle file;
-  std::string name;
-  std::optional<Handle> set;
-  std::vector<hsize_t> dims;
-  hsize_t row = 0;
-};
-
-Hdf5Writer::Hdf5Writer(const std::string& path) {
-  const QuietHdf5 quiet;
-  open_ = std::make_unique<Open>(path);
-}
-
-Hdf5Writer::~Hdf5Writer() {
-  const QuietHdf5 quiet;
-  open_.reset();
-}
-
-void Hdf5Writer::create(const std::string& name, const std::vector<std::int64_t>& dims) {
-  const QuietHdf5 quiet;
-  open_->name = name;
-  open_->dims.assign(dims.begin(), dims.end());
-  open_->row = 0;
-  const Handle space(H5Screate_simple(int(dims.size()), open_->dims.data(), nullptr), H5Sclose);
-  const Handle how(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  (void)H5Pset_obj_track_times(how.id(), false);  // the same numbers make the same file
-  open_->set.emplace(
-      H5Dcreate2(open_->file.id(), name.c_str(), H5T_IEEE_F64LE, space.id(), H5P_DEFAULT, how.id(), H5P_DEFAULT),
-      H5Dclose);
-  if (!space.good() || !open_->set->good()) open_->fail_now();
-}
-
-void Hdf5Writer::rows(std::int64_t count, const double* numbers) {
-  const QuietHdf5 quiet;
-  std::vector<hsize_t> first(open_->dims.size(), 0), part = open_->dims;
-  first[0] = open_->row;
-  part[0] = hsize_t(count);
-  const Handle space(H5Dget_space(open_->set->id()), H5Sclose);
-  const Handle memory(H5Screate_simple(int(part.size()), part.data(), nullptr), H5Sclose);
-  if (H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, first.data(), nullptr, part.data(), nullptr) < 0 ||
-      H5Dwrite(open_->set->id(), H5T_NATIVE_DOUBLE, memory.id(), space.id(), H5P_DEFAULT, numbers) < 0) {
-    open_->fail_now();
-  }
-  open_->row += hsize_t(count);
-}
-
-void Hdf5Writer::commit() {
-  const QuietHdf5 quiet;
-  open_->set.reset();
-  if (H5Fflush(open_->file.id(), H5F_SCOPE_GLOBAL) < 0) open_->fail_now();
-  if (!open_->target.positional()) {
-    const ssize_t bytes = H5Fget_file_image(open_->file.id(), nullptr, 0);
-    std::vector<char> image(std::size_t(std::max<ssize_t>(bytes, 0)));
-    if (bytes < 0 || H5Fget_file_image(open_->file.id(), image.data(), image.size()) != bytes) open_->fail_now();
-    open_->target.write(image.data(), image.size());
-  }
-  if (!open_->file.close()) open_->fail_now();
-  open_->target.commit();
-}
-
-void write_hdf5(const std::string& path, const std::vector<Hdf5Dataset>& datasets) {
-  Hdf5Writer writer(path);
-  for (const Hdf5Dataset& dataset : datasets) {
-    writer.create(dataset.name, dataset.array.dims);
-    if (!dataset.array.data.empty()) writer.rows(dataset.array.dims[0], dataset.array.data.data());
-  }
-  writer.commit();
-}
-
-void write_hdf5(const std::string& path, const std::string& dataset, const Hdf5Array& array) {
-  write_hdf5(path, {{dataset, array}});
 }
 
 }  // namespace quadrille

@@ -3,6 +3,7 @@
 
 #include "core/api.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -41,7 +42,8 @@ class QUADRILLE_API Hdf5Reader {
   std::int64_t file_ = -1;
 };
 
-/// A matrix in an HDF5 file that is read in parts. Errors as of Hdf5Reader.
+/// A matrix in an HDF5 file that is read in parts, of which HDF5 keeps one chunk unpacked: parts of one chunk that are
+/// read one after another are fast. Errors as of Hdf5Reader.
 class QUADRILLE_API Hdf5Matrix {
  public:
   Hdf5Matrix(const std::string& path, const std::string& dataset);
@@ -51,6 +53,8 @@ class QUADRILLE_API Hdf5Matrix {
 
   std::int64_t rows() const;
   std::int64_t columns() const;
+  /// Rows and columns of the chunks that it is stored in; of a matrix in one piece those of a row.
+  std::array<std::int64_t, 2> chunk() const;
   /// Rows [row, row + rows) of the columns [column, column + columns), row by row.
   void read(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, double* to) const;
 
@@ -59,7 +63,9 @@ class QUADRILLE_API Hdf5Matrix {
   std::unique_ptr<Open> open_;
 };
 
-/// Writes a file of datasets of doubles, whole or not at all: it is there after commit(). Errors: ErrorCode::file.
+/// Writes a file of datasets of doubles, whole or not at all: it is there after commit(), and until then an older file
+/// of this name is as it was. Errors: ErrorCode::file, with path and the system's reason; a disk that is too full is
+/// found by create(), with the number of bytes.
 class QUADRILLE_API Hdf5Writer {
  public:
   explicit Hdf5Writer(const std::string& path);

@@ -113,6 +113,20 @@ void AtomicFile::write_at(std::uint64_t offset, const void* data, std::size_t by
   });
 }
 
+void AtomicFile::reserve(std::uint64_t bytes) {
+  if (bytes == 0) return resize(0);
+  int reason = 0;
+  do {
+    reason = ::fallocate(descriptor_, 0, 0, off_t(bytes)) == 0 ? 0 : errno;
+  } while (reason == EINTR);
+  if (reason == EOPNOTSUPP || reason == ENOSYS) reason = ::ftruncate(descriptor_, off_t(bytes)) == 0 ? 0 : errno;
+  if (reason != 0) fail(fmt::format("cannot be written, as it needs {} bytes", bytes), reason);
+}
+
+void AtomicFile::resize(std::uint64_t bytes) {
+  if (::ftruncate(descriptor_, off_t(bytes)) != 0) fail("writing failed", errno);
+}
+
 void AtomicFile::begin_writeback(std::uint64_t offset, std::uint64_t bytes) {
 #ifdef SYNC_FILE_RANGE_WRITE
   if (positional()) (void)::sync_file_range(descriptor_, off_t(offset), off_t(bytes), SYNC_FILE_RANGE_WRITE);

@@ -32,6 +32,11 @@ class QUADRILLE_API AtomicFile {
   bool positional() const { return !temporary_.empty(); }
   /// Writes `bytes` bytes at byte `offset` of the file; several threads may. Does not move the end that write() has.
   void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
+  /// Gives the file this size and, where the file system can, room for all of it: what the disk or a limit does not
+  /// allow is an error at once, which says how many bytes it is about. Not on devices and pipes.
+  void reserve(std::uint64_t bytes);
+  /// Gives the file this size; new bytes are 0. Not on devices and pipes.
+  void resize(std::uint64_t bytes);
   /// Lets the system begin to carry these bytes to the disk, so that commit() waits for less.
   void begin_writeback(std::uint64_t offset, std::uint64_t bytes);
   /// Flushes to disk.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "input/capi/objects.h"
-#include "input/tasks/module_host.h"
+#include "input/tasks/module_run.h"
 
 #include <map>
 #include <memory>

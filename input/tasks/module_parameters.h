@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/parameters/parameters.h"
-#include "input/tasks/module_host.h"
+#include "input/tasks/module_run.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "input/files/gauge_file.h"
-#include "input/tasks/module_host.h"
+#include "input/tasks/module_run.h"
 
 #include <cstdint>
 #include <map>

@@ -8,6 +8,7 @@
 #include "input/stop_signal.h"
 #include "input/tasks/checks.h"
 #include "input/tasks/module_host.h"
+#include "input/tasks/module_run.h"
 #include "solvers/driver.h"
 
 #include <algorithm>

@@ -1,14 +1,17 @@
 #include "modules/block_dft/c_api.h"
 
+#include "core/error.h"
 #include "modules/block_dft/c_objects.h"
 #include "modules/block_dft/density.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,6 +22,7 @@ using block_dft::BlockPlace;
 using block_dft::BlockSizes;
 using block_dft::guarded;
 using block_dft::HostGrid;
+using block_dft::matrix_text;
 using block_dft::sizes_of;
 using block_dft::sizes_text;
 using block_dft::together;
@@ -38,6 +42,16 @@ std::size_t numbers(const block_dft::BlockMatrix<double>& a, std::int32_t row, s
     refuse("block (" + std::to_string(row) + ", " + std::to_string(column) + ") is outside the matrix");
   }
   return std::size_t(a.rows().size(row)) * std::size_t(a.columns().size(column));
+}
+
+/// Of the elements of block (row, column), row by row.
+void require_finite(std::span<const double> block, std::int32_t columns, std::int32_t row, std::int32_t column) {
+  for (std::size_t k = 0; k < block.size(); ++k) {
+    if (std::isfinite(block[k])) continue;
+    throw quadrille::Error(quadrille::ErrorCode::numerical,
+                           fmt::format("element ({}, {}) of block ({}, {}) is {}: it must be finite",
+                                       std::int64_t(k) / columns, std::int64_t(k) % columns, row, column, block[k]));
+  }
 }
 
 /// As much of the report as the caller's version of the struct has.
@@ -86,6 +100,15 @@ std::string sizes_text(std::int32_t count, const std::int32_t* sizes) {
   if (count < 0 || sizes == nullptr) return fmt::format("{} blocks", count);
   const std::string_view bytes(reinterpret_cast<const char*>(sizes), std::size_t(count) * sizeof *sizes);
   return fmt::format("{} blocks of sizes with the hash {:016x}", count, std::hash<std::string_view>()(bytes));
+}
+
+std::string matrix_text(const quadrille_block_matrix* matrix) {
+  if (matrix == nullptr) return "no matrix";
+  const BlockMatrix<double>& a = matrix->matrix;
+  const auto blocks = [](const BlockSizes& sizes) { return sizes_text(sizes.count(), sizes.sizes().data()); };
+  const std::string place = a.grid() ? fmt::format("{} x {} ranks", a.grid()->rows(), a.grid()->columns()) : "one rank";
+  return fmt::format("a matrix on {} with rows in {}, columns in {} and symmetry {}", place, blocks(a.rows()),
+                     blocks(a.columns()), int(a.symmetry()));
 }
 
 }  // namespace quadrille::block_dft
@@ -151,7 +174,9 @@ quadrille_status quadrille_block_matrix_put(quadrille_block_matrix* matrix, int3
   return guarded("quadrille_block_matrix_put", [&] {
     demand(matrix, "matrix");
     demand(block, "block");
-    matrix->matrix.put(row, column, {block, numbers(matrix->matrix, row, column)}, add != 0);
+    const std::span<const double> given(block, numbers(matrix->matrix, row, column));
+    require_finite(given, matrix->matrix.columns().size(column), row, column);
+    matrix->matrix.put(row, column, given, add != 0);
   });
 }
 
@@ -189,17 +214,18 @@ quadrille_status quadrille_block_multiply(char trans_a, char trans_b, double alp
                                           double eps, int32_t retain_sparsity, quadrille_block_report* report) {
   return guarded("quadrille_block_multiply", [&] {
     block_dft::Transpose op_a{}, op_b{};
-    together(home_of({a, b, c}),
-             fmt::format("quadrille_block_multiply('{}', '{}', {}, {}, {}, {})", trans_a, trans_b, alpha, beta, eps,
-                         retain_sparsity),
-             [&] {
-               demand(a, "a");
-               demand(b, "b");
-               demand(c, "c");
-               check(report);
-               op_a = transpose_of(trans_a, "trans_a");
-               op_b = transpose_of(trans_b, "trans_b");
-             });
+    together(
+        home_of({a, b, c}),
+        fmt::format("quadrille_block_multiply('{}', '{}', {}, A, B, {}, C, {}, {}) with A {}, B {} and C {}", trans_a,
+                    trans_b, alpha, beta, eps, retain_sparsity, matrix_text(a), matrix_text(b), matrix_text(c)),
+        [&] {
+          demand(a, "a");
+          demand(b, "b");
+          demand(c, "c");
+          check(report);
+          op_a = transpose_of(trans_a, "trans_a");
+          op_b = transpose_of(trans_b, "trans_b");
+        });
     fill(report, block_dft::multiply(alpha, op_a, a->matrix, op_b, b->matrix, beta, c->matrix,
                                      {.eps = eps, .retain_sparsity = retain_sparsity != 0}));
   });
@@ -225,8 +251,9 @@ quadrille_status quadrille_block_density(const quadrille_block_matrix* h, const 
       }
     };
     together(home_of({h, s}),
-             fmt::format("quadrille_block_density with {}, {} electrons, mu = {}, eps = {}",
-                         method == nullptr ? "" : method, electrons, electrons > 0 || mu == nullptr ? 0 : *mu, eps),
+             fmt::format("quadrille_block_density with {}, {} electrons, mu = {}, eps = {}, H {} and S {}",
+                         method == nullptr ? "" : method, electrons, electrons > 0 || mu == nullptr ? 0 : *mu, eps,
+                         matrix_text(h), matrix_text(s)),
              read);
     block_dft::Density density = block_dft::density_matrix(h->matrix, s->matrix, options);
     if (mu != nullptr && density.mu) *mu = *density.mu;

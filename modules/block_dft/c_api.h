@@ -4,8 +4,9 @@
  * Ranks. Matrices on a grid (quadrille_block_grid_create) are shared by the ranks of an MPI communicator, each of which
  * has some of the blocks. All ranks make the calls that are marked "collective" in the same order with the same
  * arguments, but for arrays of blocks and columns. One that fails on one rank fails on all, with
- * QUADRILLE_FAILED_ELSEWHERE where nothing was wrong; so do calls that differ. Exceptions, in which the other ranks
- * wait forever: on one rank all handles of the call are null, the call comes from a thread that may not use MPI, or
+ * QUADRILLE_FAILED_ELSEWHERE where nothing was wrong; so do calls that differ, also in the blocks or the grids of their
+ * matrices. Exceptions, in which the other ranks wait forever: on one rank all handles of the call are null, or of
+ * matrices of other communicators, or of this process alone; the call comes from a thread that may not use MPI; or
  * memory runs out in the middle of the work. The host initialises and finalises MPI, and destroys matrices and grids
  * before that. The library must be built with the same MPI. */
 #ifndef QUADRILLE_MODULES_BLOCK_DFT_C_API_H
@@ -59,9 +60,10 @@ QUADRILLE_BLOCK_CALL quadrille_block_matrix_owner(const quadrille_block_matrix* 
 
 /* A symmetric matrix of the columns that each rank has, in compressed form, as in ELSI's CSC. Column k of the
  * `count` columns of this rank has the elements starts[k] to starts[k + 1] of `rows` and `values`, in any order;
- * columns, rows and elements count from `base`, 0 or 1. `columns` says which they are in the whole matrix; null:
- * successive ones, rank after rank. All ranks together give each column once. Elements that differ from those of the
- * transpose by more than 1e-8 of the largest are QUADRILLE_INVALID_INPUT, smaller differences are averaged. Collective.
+ * columns, rows and elements count from `base`, 0 or 1, the same on all ranks. `columns` says which they are in the
+ * whole matrix; null: successive ones, rank after rank. All ranks together give each column once. Elements that differ
+ * from those of the transpose by more than 1e-8 of the largest are QUADRILLE_INVALID_INPUT, smaller differences are
+ * averaged. Collective.
  */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_from_columns(const quadrille_block_grid* grid, int32_t blocks,
                                                          const int32_t* sizes, int32_t base, int64_t count,
@@ -78,7 +80,8 @@ QUADRILLE_BLOCK_CALL quadrille_block_matrix_to_columns(const quadrille_block_mat
 /* Adds zero blocks at places [count][row, column] that have none yet: call it once for many blocks, before put. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_reserve(quadrille_block_matrix* matrix, int64_t count,
                                                     const int32_t* places);
-/* Replaces a block, or adds to it; in a matrix with a symmetry its mirror image changes with it. */
+/* Replaces a block, or adds to it; in a matrix with a symmetry its mirror image changes with it. Elements that are not
+ * finite are QUADRILLE_NUMERICAL. */
 QUADRILLE_BLOCK_CALL quadrille_block_matrix_put(quadrille_block_matrix* matrix, int32_t row, int32_t column,
                                                 const double* block, int32_t add);
 /* Copies a block into `block`, or zeros if it is not stored; `found` (may be null) says whether it is. */

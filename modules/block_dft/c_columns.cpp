@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +33,11 @@ struct Columns {
     if (count < 0) refuse(fmt::format("count = {}: it must not be negative", count));
   }
 
+  /// Which rows or columns there are, counted as the caller does.
+  std::string range(const char* what, std::int64_t n) const {
+    return fmt::format("with base {} {} are {} to {}", base, what, base, n - 1 + base);
+  }
+
   /// Of this rank, from 0, in a matrix of n. Collective.
   std::vector<std::int32_t> mine(const Communicator& ranks, std::int64_t n) const {
     std::vector<std::int64_t> counts(std::size_t(ranks.size()));
@@ -45,8 +51,9 @@ struct Columns {
       const auto first = std::accumulate(counts.begin(), counts.begin() + ranks.rank(), std::int64_t(0));
       std::iota(out.begin(), out.end(), std::int32_t(first));
       for (std::size_t k = 0; which != nullptr && k < out.size(); ++k) {
-        out[k] = which[k] - base;
-        if (out[k] < 0 || out[k] >= n) refuse(fmt::format("column {} is not one of the matrix' {}", which[k], n));
+        const std::int64_t column = std::int64_t(which[k]) - base;
+        if (column < 0 || column >= n) refuse(fmt::format("columns[{}] = {}: {}", k, which[k], range("columns", n)));
+        out[k] = std::int32_t(column);
       }
     });
     return out;
@@ -79,11 +86,13 @@ std::vector<std::int32_t> owners(const Communicator& ranks, const std::vector<st
 /// Those in a host's arrays.
 class ColumnElements final : public ElementSource {
  public:
-  ColumnElements(std::int64_t n, std::int32_t base, const std::vector<std::int32_t>& columns,
+  ColumnElements(std::int64_t n, const Columns& given, const std::vector<std::int32_t>& columns,
                  const std::int64_t* starts, const std::int32_t* rows, const double* values)
-      : n_(n), base_(base), columns_(columns), starts_(starts), rows_(rows), values_(values) {}
+      : n_(n), given_(given), columns_(columns), starts_(starts), rows_(rows), values_(values) {}
 
   std::int64_t size() override { return n_; }
+  std::optional<std::int64_t> size_in_head() const override { return n_; }
+  int base() const override { return given_.base; }
 
   void next(std::size_t most, std::vector<Element>& piece) override {
     piece.clear();
@@ -91,7 +100,7 @@ class ColumnElements final : public ElementSource {
       const std::int64_t count = starts_[column_ + 1] - starts_[column_];
       for (; at_ < count; ++at_) {
         if (piece.size() == most) return;
-        piece.push_back(checked(starts_[column_] - base_ + at_));
+        piece.push_back(checked(starts_[column_] - base() + at_));
       }
     }
     if (piece.empty()) column_ = 0;
@@ -99,20 +108,21 @@ class ColumnElements final : public ElementSource {
 
  private:
   Element checked(std::int64_t k) const {
-    const std::int64_t row = std::int64_t(rows_[k]) - base_;
+    const std::int64_t row = std::int64_t(rows_[k]) - base();
+    const std::int32_t column = columns_[column_] + base();
     if (row < 0 || row >= n_) {
-      refuse(fmt::format("element {} of column {} is in row {} of {}", k + base_, columns_[column_] + base_, rows_[k],
-                         n_));
+      refuse(fmt::format("element {} in column {} is in row {}: {}", k + base(), column, rows_[k],
+                         given_.range("rows", n_)));
     }
     if (!std::isfinite(values_[k])) {
-      throw Error(ErrorCode::numerical, fmt::format("element ({}, {}) is {}: it must be finite", rows_[k],
-                                                    columns_[column_] + base_, values_[k]));
+      throw Error(ErrorCode::numerical,
+                  fmt::format("element ({}, {}) is {}: it must be finite", rows_[k], column, values_[k]));
     }
     return {std::int32_t(row), columns_[column_], values_[k]};
   }
 
   std::int64_t n_;
-  std::int32_t base_;
+  const Columns& given_;
   const std::vector<std::int32_t>& columns_;
   const std::int64_t* starts_;
   const std::int32_t* rows_;
@@ -123,9 +133,11 @@ class ColumnElements final : public ElementSource {
 
 void check_starts(const Columns& columns, const std::int64_t* starts, const std::int32_t* rows, const double* values) {
   demand(starts, "starts");
-  if (starts[0] != columns.base) refuse(fmt::format("starts[0] = {}: it must be base, {}", starts[0], columns.base));
+  if (starts[0] != columns.base)
+    refuse(fmt::format("starts[0] = {}: it must be equal to base, {}", starts[0], columns.base));
   for (std::int64_t k = 0; k < columns.count; ++k) {
-    if (starts[k + 1] < starts[k]) refuse(fmt::format("starts[{}] is below starts[{}]", k + 1, k));
+    if (starts[k + 1] < starts[k])
+      refuse(fmt::format("starts[{}] = {} is below starts[{}] = {}", k + 1, starts[k + 1], k, starts[k]));
   }
   if (starts[columns.count] == columns.base) return;
   demand(rows, "rows");
@@ -173,7 +185,9 @@ void columns_of(const quadrille_block_matrix& matrix, const Columns& columns, st
     const std::int64_t needed = starts[columns.count] - columns.base;
     if (needed > 0) demand(rows, "rows");
     if (needed > 0) demand(values, "values");
-    if (capacity < needed) refuse(fmt::format("capacity = {}: the columns have {} elements", capacity, needed));
+    if (capacity < needed) {
+      refuse(fmt::format("capacity = {}: it must be at least {}, the number of elements", capacity, needed));
+    }
   });
   StreamBuffer buffer;
   for_each_rows(
@@ -226,19 +240,21 @@ quadrille_status quadrille_block_matrix_from_columns(const quadrille_block_grid*
   return guarded("quadrille_block_matrix_from_columns", [&] {
     const auto home = grid == nullptr ? nullptr : grid->home;
     const Columns given{base, count, columns};
-    together(home.get(), fmt::format("quadrille_block_matrix_from_columns with {}", sizes_text(blocks, sizes)), [&] {
-      demand(matrix, "matrix");
-      sizes_of(blocks, sizes, "sizes");
-      given.check();
-      check_starts(given, starts, rows, values);
-    });
+    together(home.get(),
+             fmt::format("quadrille_block_matrix_from_columns with {} and base {}", sizes_text(blocks, sizes), base),
+             [&] {
+               demand(matrix, "matrix");
+               sizes_of(blocks, sizes, "sizes");
+               given.check();
+               check_starts(given, starts, rows, values);
+             });
     const BlockSizes all = sizes_of(blocks, sizes, "sizes").on(home == nullptr ? nullptr : home->grid);
     const Communicator& ranks = ranks_of(home.get());
     const std::vector<std::int32_t> mine = given.mine(ranks, all.total());
     const std::vector<std::int32_t> owner = owners(ranks, mine, all.total(), base);
     const auto missing = std::find(owner.begin(), owner.end(), nobody) - owner.begin();
     if (missing < all.total()) refuse(fmt::format("no rank gives column {}", missing + base));
-    ColumnElements source(all.total(), base, mine, starts, rows, values);
+    ColumnElements source(all.total(), given, mine, starts, rows, values);
     StreamBuffer buffer;
     *matrix = new quadrille_block_matrix{home, symmetric_of_elements(&source, all, "", buffer)};
   });
@@ -250,11 +266,12 @@ quadrille_status quadrille_block_matrix_to_columns(const quadrille_block_matrix*
   return guarded("quadrille_block_matrix_to_columns", [&] {
     demand(matrix, "matrix");
     const Columns wanted{base, count, columns};
-    together(matrix->home.get(), "quadrille_block_matrix_to_columns", [&] {
-      wanted.check();
-      demand(starts, "starts");
-      if (matrix->matrix.symmetry() != Symmetry::symmetric) refuse("the matrix must have symmetric storage");
-    });
+    together(matrix->home.get(),
+             fmt::format("quadrille_block_matrix_to_columns of {}, base {}", matrix_text(matrix), base), [&] {
+               wanted.check();
+               demand(starts, "starts");
+               if (matrix->matrix.symmetry() != Symmetry::symmetric) refuse("the matrix must have symmetric storage");
+             });
     columns_of(*matrix, wanted, starts, capacity, rows, values);
   });
 }

@@ -29,8 +29,9 @@ void together(const HostGrid* home, const std::string& call, const std::function
 /// Throws unless these can be the sizes of blocks.
 BlockSizes sizes_of(std::int32_t count, const std::int32_t* sizes, const char* name);
 
-/// Of sizes, for the text of a call.
+/// Of sizes and of a matrix, which may be null, for the text of a call: what must be the same on all ranks.
 std::string sizes_text(std::int32_t count, const std::int32_t* sizes);
+std::string matrix_text(const quadrille_block_matrix* matrix);
 
 }  // namespace quadrille::block_dft
 

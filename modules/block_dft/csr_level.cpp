@@ -44,8 +44,7 @@ struct RowSearch {
 
 struct RowPattern {
   std::vector<std::int32_t> columns;
-  std::int64_t products = 0, skipped = 0, single_products = 0;
-  double flops = 0, single_flops = 0, skipped_squares = 0, rounding_squares = 0;
+  WorkSums sums;
 };
 
 void search_products(const ProductFilter& product, bool retain, std::int32_t i, RowSearch& row, RowPattern& out) {
@@ -63,19 +62,19 @@ void search_products(const ProductFilter& product, bool retain, std::int32_t i, 
       const Fate fate = product.fate(i, a_slot, b_slot);
       if (fate == Fate::skipped) {
         row.skipped[at] += product.size(a_slot, b_slot);
-        ++out.skipped;
+        ++out.sums.skipped;
         continue;
       }
       row.wanted[at] = 1;
-      ++out.products;
+      ++out.sums.products;
       columns += b.columns().size(j);
       if (fate == Fate::full) continue;
       row.rounded[at] += product.rounding[std::size_t(i)] * product.size(a_slot, b_slot);
-      ++out.single_products;
+      ++out.sums.single_products;
       single_columns += b.columns().size(j);
     }
-    out.flops += work * double(columns);
-    out.single_flops += work * double(single_columns);
+    out.sums.flops += work * double(columns);
+    out.sums.single_flops += work * double(single_columns);
   }
 }
 
@@ -94,8 +93,8 @@ RowPattern search_row(const ProductFilter& product, const BlockPattern* old, boo
     const std::size_t at = std::size_t(j);
     const double weight = product.upper && i != j ? 2 : 1;
     if (row.wanted[at]) out.columns.push_back(j);
-    out.skipped_squares += weight * row.skipped[at] * row.skipped[at];
-    out.rounding_squares += weight * row.rounded[at] * row.rounded[at];
+    out.sums.skipped_squares += weight * row.skipped[at] * row.skipped[at];
+    out.sums.rounding_squares += weight * row.rounded[at] * row.rounded[at];
     row.wanted[at] = row.seen[at] = 0;
     row.skipped[at] = row.rounded[at] = 0;
   }
@@ -117,13 +116,7 @@ ProductPattern find_pattern(const ProductFilter& product, const BlockPattern* ol
   for (const RowPattern& row : found) {
     out.column.insert(out.column.end(), row.columns.begin(), row.columns.end());
     out.first.push_back(std::int64_t(out.column.size()));
-    out.products += row.products;
-    out.skipped += row.skipped;
-    out.single_products += row.single_products;
-    out.flops += row.flops;
-    out.single_flops += row.single_flops;
-    out.skipped_squares += row.skipped_squares;
-    out.rounding_squares += row.rounding_squares;
+    out.sums += row.sums;
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include "modules/block_dft/block_matrix.h"
 #include "modules/block_dft/driver.h"
 #include "modules/block_dft/multrec.h"
+#include "modules/block_dft/work_sums.h"
 
 #include <vector>
 
@@ -52,15 +53,11 @@ struct FilteredProduct {
   BlockMatrix<float> a_single{}, b_single{};  ///< the same in single precision, where the filter mixes
 };
 
-/// The places of C that products lead to, and what is skipped on the way.
+/// The places of C that products lead to, and what is done and skipped on the way.
 struct ProductPattern {
   std::vector<std::int64_t> first{0};  ///< [row + 1]
   std::vector<std::int32_t> column;
-  std::int64_t products = 0, skipped = 0, single_products = 0;
-  double flops = 0, single_flops = 0;
-  /// The square of the Frobenius norm of all that is skipped is at most this: the sum over blocks of C of (the sum of
-  /// norm(A) norm(B) of their skipped products)^2; the same of what single precision may lose.
-  double skipped_squares = 0, rounding_squares = 0;
+  WorkSums sums;
 };
 
 /// `old`: places that C has beside those of products. With `retain` it has no others, and products that lead elsewhere

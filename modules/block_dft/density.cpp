@@ -149,7 +149,7 @@ class Orthogonal {
     const M left = filtered_product(z_, x, Symmetry::none, options_.function, last.report);
     x = M();
     out_.p = symmetric_product(left, z_, options_.function, last.report);
-    add_costs(transform_, last.report);
+    last.report += transform_;
   }
 
   M h_;

@@ -140,16 +140,14 @@ void check_density_task(const TaskContext& context) {
   if (context.text("method") == "trs4" && context.has("mu")) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "trs4 needs `electrons` instead", "mu");
   }
-  const BlockSizes sizes = sizes_of(context);
-  check_matrices(context, sizes);
-  check_electrons(context, sizes);
+  check_matrices(context);
 }
 
 void run_density(const TaskContext& context) {
-  check_density_task(context);
-  const BlockSizes sizes = shared_sizes(context);
+  InputMatrices files(context);
+  const BlockSizes& sizes = files.sizes();
   check_dense_memory(context, sizes);
-  const BlockMatrix<double> h = matrix_of(context, "hamiltonian", sizes), s = matrix_of(context, "overlap", sizes);
+  const BlockMatrix<double> h = files.hamiltonian(), s = files.overlap();
   if (!on_gpu(context)) return run_with(context, h, s);
   run_with(context, DeviceMatrix(h), DeviceMatrix(s));
   release_windows(sizes.grid());

@@ -187,12 +187,12 @@ class Halves {
     if (i == j) put(q * sizes_.size(j) + p, -1);
   }
 
-  /// The mean, of an A that is symmetric but for rounding.
-  Matrix symmetric(const std::string& name) {
+  /// The mean, of an A that is symmetric but for rounding. `base`: what rows of messages count from.
+  Matrix symmetric(const std::string& name, int base) {
     const Place first = first_on_ranks(first_above(largest_asymmetry * largest_element()));
     if (first.i == none) return std::move(mean_);
-    const std::int64_t p = sizes_.offset(first.i) + first.k / sizes_.size(first.j);
-    const std::int64_t q = sizes_.offset(first.j) + first.k % sizes_.size(first.j);
+    const std::int64_t p = base + sizes_.offset(first.i) + first.k / sizes_.size(first.j);
+    const std::int64_t q = base + sizes_.offset(first.j) + first.k % sizes_.size(first.j);
     throw Error(ErrorCode::invalid_input,
                 fmt::format("the matrix must be symmetric: elements [{}, {}] and [{}, {}] differ by {:.3g}", p, q, q, p,
                             first.difference),
@@ -330,7 +330,9 @@ Matrix symmetric_of_elements(ElementSource* source, const BlockSizes& sizes, con
         if (e.value != 0) visit(pattern.owner(place.row, place.column), e);
       },
       [&](const Element& e) { halves->add(e); });
-  return halves->symmetric(name);
+  double base = source == nullptr ? 0 : source->base();
+  ranks_of(sizes).maximum(&base, 1);
+  return halves->symmetric(name, int(base));
 }
 
 void for_each_row_counts(const Matrix& a,

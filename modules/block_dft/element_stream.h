@@ -21,7 +21,8 @@ struct StreamBuffer {
 /// The matrix (A + A^T) / 2 of the elements of A that the ranks have: any of them, or rank 0 alone, or null. Blocks
 /// without an element other than 0 are left out. Goes through the elements twice; until the end the share has both
 /// halves of A. `name`: of the file, for errors. Errors: those of the sources, on all ranks; ErrorCode::invalid_input,
-/// naming the first place, where elements differ from those of the transpose by more than 1e-8 of the largest one.
+/// naming the first place as the sources count, where elements differ from those of the transpose by more than 1e-8 of
+/// the largest one.
 BlockMatrix<double> symmetric_of_elements(ElementSource* source, const BlockSizes& sizes, const std::string& name,
                                           StreamBuffer& buffer);
 

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace quadrille::block_dft {
@@ -51,7 +52,7 @@ class ElsiElements final : public ElementSource {
       fail(path_,
            fmt::format(
                "is neither HDF5, nor a CSR dump of CP2K, nor ELSI CSC: it has {} bytes, fewer than the header of "
-               "the latter",
+               "ELSI CSC",
                bytes_));
     }
     read(0, head.data(), head.size());
@@ -72,6 +73,8 @@ class ElsiElements final : public ElementSource {
   }
 
   std::int64_t size() override { return n_; }
+  std::optional<std::int64_t> size_in_head() const override { return n_; }
+  int base() const override { return 1; }
 
   void next(std::size_t most, std::vector<Element>& piece) override {
     piece.clear();
@@ -125,11 +128,11 @@ class ElsiElements final : public ElementSource {
 
   void check_element(std::int32_t row, double value) const {
     if (row < 1 || row > n_) {
-      fail(path_, fmt::format("element {} is in row {} of {}", at_ + 1, row, n_), rows_begin() + 4 * at_);
+      fail(path_, fmt::format("element {} is in row {}: rows are 1 to {}", at_ + 1, row, n_), rows_begin() + 4 * at_);
     }
     if (std::isfinite(value)) return;
     throw Error(ErrorCode::numerical, fmt::format("element {} in row {} is {}: it must be finite", at_ + 1, row, value),
-                Location{.file = path_});
+                Location{.file = path_, .byte = rows_begin() + 4 * count_ + 8 * at_});
   }
 
   std::string path_;
@@ -151,6 +154,9 @@ class Cp2kElements final : public ElementSource {
       : path_(path), binary_(format == Format::cp2k_binary), stream_(path, std::ios::binary) {
     if (!stream_) fail(path_, "cannot be opened");
   }
+
+  std::optional<std::int64_t> size_in_head() const override { return std::nullopt; }
+  int base() const override { return 1; }
 
   std::int64_t size() override {
     if (last_row_ != 0) return last_row_;
@@ -218,7 +224,7 @@ class Cp2kElements final : public ElementSource {
 
   bool read_line(Element& e) {
     if (!std::getline(stream_, text_)) return false;
-    const Location where{.file = path_, .line = int(count_) + 1};
+    const Location where = place_of_line(path_, count_ + 1);
     if (stream_.eof()) throw Error(ErrorCode::file, "ends early: the last line is incomplete", where);
     std::int32_t row = 0, column = 0;
     double value = 0;
@@ -271,38 +277,73 @@ class DenseElements final : public ElementSource {
   }
 
   std::int64_t size() override { return matrix_.rows(); }
+  std::optional<std::int64_t> size_in_head() const override { return matrix_.rows(); }
+  int base() const override { return 0; }
 
   void next(std::size_t most, std::vector<Element>& piece) override {
     piece.clear();
-    while (piece.empty() && row_ < size()) read_part(std::int64_t(most), piece);
-    if (piece.empty()) row_ = 0;
+    while (piece.empty() && block_.row < size()) read_part(std::int64_t(most), piece);
+    if (piece.empty()) block_ = {};
   }
 
  private:
-  /// Some rows, or a part of one.
+  struct Block {
+    std::int64_t row = 0, column = 0, rows = 0, columns = 0;
+  };
+
+  /// As many whole chunks, in whole rows of them where these fit, as a piece has room for, or one that is larger.
+  Block block_at(std::int64_t row, std::int64_t column, std::int64_t most) const {
+    const std::int64_t n = matrix_.rows();
+    const auto [height, width] = matrix_.chunk();
+    std::int64_t rows = most / n / height * height, columns = n;
+    if (rows == 0 || column > 0) {
+      rows = height;
+      columns = std::max<std::int64_t>(1, most / height / width) * width;
+    }
+    return {row, column, std::min(rows, n - row), std::min(columns, n - column)};
+  }
+
+  /// A block, or rows of one that is larger than a piece, or a part of a row.
   void read_part(std::int64_t most, std::vector<Element>& piece) {
-    const std::int64_t n = size();
-    const std::int64_t rows = std::clamp<std::int64_t>(most / n, 1, n - row_);
-    const std::int64_t columns = rows > 1 ? n : std::min(most, n - column_);
+    if (row_ == 0 && column_ == 0) block_ = block_at(block_.row, block_.column, most);
+    const std::int64_t rows = std::clamp<std::int64_t>(most / block_.columns, 1, block_.rows - row_);
+    const std::int64_t columns = rows > 1 ? block_.columns : std::min(most, block_.columns - column_);
+    const std::int64_t first_row = block_.row + row_, first_column = block_.column + column_;
     numbers_.resize(std::size_t(rows * columns));
-    matrix_.read(row_, rows, column_, columns, numbers_.data());
+    matrix_.read(first_row, rows, first_column, columns, numbers_.data());
     for (std::size_t k = 0; k < numbers_.size(); ++k) {
       if (numbers_[k] == 0) continue;
-      piece.push_back({std::int32_t(row_ + std::int64_t(k) / columns),
-                       std::int32_t(column_ + std::int64_t(k) % columns), numbers_[k]});
+      piece.push_back({std::int32_t(first_row + std::int64_t(k) / columns),
+                       std::int32_t(first_column + std::int64_t(k) % columns), numbers_[k]});
     }
+    go_on(rows, columns);
+  }
+
+  void go_on(std::int64_t rows, std::int64_t columns) {
     column_ += columns;
-    if (column_ < n) return;
+    if (column_ < block_.columns) return;
     column_ = 0;
     row_ += rows;
+    if (row_ < block_.rows) return;
+    row_ = 0;
+    block_.column += block_.columns;
+    if (block_.column < matrix_.columns()) return;
+    block_.column = 0;
+    block_.row += block_.rows;
   }
 
   Hdf5Matrix matrix_;
-  std::int64_t row_ = 0, column_ = 0;
+  Block block_;                        // the present one
+  std::int64_t row_ = 0, column_ = 0;  // of the next part, in it
   std::vector<double> numbers_;
 };
 
 }  // namespace
+
+Location place_of_line(const std::string& path, std::int64_t line) {
+  if (line <= std::numeric_limits<int>::max()) return {.file = path, .line = int(line)};
+  return {.file = fmt::format("{}:{}", path, line)};
+}
 
 std::unique_ptr<ElementSource> elements_of_file(const std::string& path, const std::string& dataset) {
   const Format format = format_of(path);

@@ -125,10 +125,6 @@ std::vector<double> read_numbers(const std::string& path, std::size_t count, con
   fail(path, fmt::format("has {} numbers, but {} need {}", out.size(), what, count));
 }
 
-std::int64_t read_matrix_size(const std::string& path, const std::string& dataset) {
-  return elements_of_file(path, dataset)->size();
-}
-
 Matrix read_symmetric(const std::string& path, const std::string& dataset, const BlockSizes& sizes,
                       StreamBuffer& buffer) {
   std::unique_ptr<ElementSource> source;

@@ -15,16 +15,12 @@ BlockSizes read_block_sizes(const std::string& path);
 /// charges of 12 atoms"). Errors as above.
 std::vector<double> read_numbers(const std::string& path, std::size_t count, const std::string& what);
 
-/// The number of rows of the square matrix in a file, which is HDF5, ELSI CSC or a CSR dump of CP2K, as text or binary,
-/// by its first bytes; `dataset` counts for HDF5 only. Errors: ErrorCode::file.
-std::int64_t read_matrix_size(const std::string& path, const std::string& dataset);
-
-/// A symmetric matrix, as (A + A^T) / 2 where elements differ by rounding. Blocks that hold no element, or zeros only,
-/// are left out. On a grid, that of `sizes`, rank 0 reads and sends the others their elements, piece by piece: no rank
-/// takes more than its share of both halves, and the buffer. Collective. Errors, the same on one rank: ErrorCode::file
-/// for files that are damaged or cut short, and for another size than that of the blocks; ErrorCode::invalid_input for
-/// a matrix whose elements differ from those of its transpose by more than 1e-8 of the largest; ErrorCode::numerical
-/// for elements that are not finite. All name the place.
+/// A symmetric matrix in a file that elements_of_file() reads, as (A + A^T) / 2 where elements differ by rounding.
+/// Blocks that hold no element, or zeros only, are left out. On a grid, that of `sizes`, rank 0 reads and sends the
+/// others their elements, piece by piece: no rank takes more than its share of both halves, and the buffer. Collective.
+/// Errors, the same on one rank: ErrorCode::file for files that are damaged or cut short, and for another size than
+/// that of the blocks; ErrorCode::invalid_input for a matrix whose elements differ from those of its transpose by more
+/// than 1e-8 of the largest; ErrorCode::numerical for elements that are not finite. All name the place.
 BlockMatrix<double> read_symmetric(const std::string& path, const std::string& dataset, const BlockSizes& sizes,
                                    StreamBuffer& buffer);
 

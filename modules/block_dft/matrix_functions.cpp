@@ -60,15 +60,6 @@ bool step_done(FunctionReport& report, double residual, double occupation, const
 
 }  // namespace
 
-void add_costs(const FunctionReport& from, FunctionReport& to) {
-  to.bound += from.bound;
-  to.flops += from.flops;
-  to.single_flops += from.single_flops;
-  to.device_flops += from.device_flops;
-  to.index_seconds += from.index_seconds;
-  to.product_seconds += from.product_seconds;
-}
-
 void require_options(const FunctionOptions& options) {
   if (!(options.eps > 0) || std::isinf(options.eps)) {
     throw Error(ErrorCode::invalid_input, fmt::format("eps = {}: it must be above 0, and finite", options.eps));
@@ -90,14 +81,8 @@ template <class M>
 M filtered_product(const M& a, const M& b, Symmetry symmetry, const FunctionOptions& options, FunctionReport& report,
                    Transpose op_a) {
   M c(op_a == Transpose::no ? a.rows() : a.columns(), b.columns(), symmetry);
-  const MultiplyReport product = multiply(1.0, op_a, a, Transpose::no, b, 0.0, c,
-                                          {.eps = options.eps, .mixed = options.mixed, .driver = options.driver});
-  report.bound += product.bound;
-  report.flops += product.flops;
-  report.single_flops += product.single_flops;
-  report.device_flops += product.device_flops;
-  report.index_seconds += product.index_seconds;
-  report.product_seconds += product.product_seconds;
+  report += multiply(1.0, op_a, a, Transpose::no, b, 0.0, c,
+                     {.eps = options.eps, .mixed = options.mixed, .driver = options.driver});
   return c;
 }
 

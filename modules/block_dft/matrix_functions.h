@@ -26,20 +26,13 @@ struct FunctionOptions {
   std::function<void(int, double)> progress{};
 };
 
-/// What an iteration did.
-struct FunctionReport {
+/// What an iteration did, and what its products cost.
+struct FunctionReport : ProductCosts {
   int iterations = 0;
   bool converged = false;
-  double residual = 0;                 ///< of the last test, relative; the result is a step better
-  double bound = 0;                    ///< sum of the bounds of all products: Frobenius norms of what filters left out
-  double flops = 0, single_flops = 0;  ///< of products; of those, in single precision
-  double device_flops = 0;             ///< of all products, on a GPU
-  double index_seconds = 0, product_seconds = 0;  ///< as of MultiplyReport
-  double occupation = 0;                          ///< the largest of an iterate
+  double residual = 0;    ///< of the last test, relative; the result is a step better
+  double occupation = 0;  ///< the largest of an iterate
 };
-
-/// Adds what one report has of products to another.
-void add_costs(const FunctionReport& from, FunctionReport& to);
 
 // Errors of all: ErrorCode::invalid_input for an eps that is not above 0 and an order that is none;
 // ErrorCode::numerical for elements that are not finite. Sign and roots take matrices that are stored as symmetric ones

@@ -4,6 +4,7 @@
 #include "core/comm/agreement.h"
 #include "modules/block_dft/density.h"
 #include "modules/block_dft/device.h"
+#include "modules/block_dft/matrix_elements.h"
 #include "modules/parameters.h"
 #include "modules/task.h"
 
@@ -11,6 +12,9 @@
 
 #include <cstring>
 #include <functional>
+#include <map>
+#include <memory>
+#include <string>
 
 namespace quadrille::block_dft {
 
@@ -81,17 +85,31 @@ std::vector<T> of_first_rank(const TaskContext& context, const std::function<std
   return out;
 }
 
-/// Sizes of `blocks.file`, or as many of `blocks.size` as H has, the last one smaller where they do not add up.
-BlockSizes sizes_of(const TaskContext& context);
-/// The same on grid_of(), as rank 0 reads them.
-BlockSizes shared_sizes(const TaskContext& context);
-
-/// H or S by the name of its parameter; S is the identity where the job has none.
-BlockMatrix<double> matrix_of(const TaskContext& context, const std::string& name, const BlockSizes& sizes);
-
-/// Fails where H or S has another size than the blocks, or `electrons` are more than fit.
-void check_matrices(const TaskContext& context, const BlockSizes& sizes);
+/// Fails where H or S, as far as the heads of their files say their sizes, have others than the blocks, or `electrons`
+/// are more than fit; a dump of CP2K does not say its size, and is not read for it.
+void check_matrices(const TaskContext& context);
+/// Fails where `electrons` are more than fit.
 void check_electrons(const TaskContext& context, const BlockSizes& sizes);
+
+/// H and S in files: rank 0 opens and reads them. All calls are collective.
+class InputMatrices {
+ public:
+  /// Fails as check_matrices does, with the sizes of all files.
+  explicit InputMatrices(const TaskContext& context);
+  /// Those of `blocks.file`, or as many of `blocks.size` as H has, the last one smaller where they do not add up; on
+  /// grid_of().
+  const BlockSizes& sizes() const { return sizes_; }
+  BlockMatrix<double> hamiltonian() { return read("hamiltonian"); }
+  /// The identity where the job has none.
+  BlockMatrix<double> overlap() { return read("overlap"); }
+
+ private:
+  BlockMatrix<double> read(const std::string& name);
+
+  const TaskContext& context_;
+  std::map<std::string, std::unique_ptr<ElementSource>> sources_;  // of rank 0, by the names of the parameters
+  BlockSizes sizes_;
+};
 
 bool on_gpu(const TaskContext& context);
 /// Fails at once where the task will need all eigenvectors, and rank 0 has no memory for them. Collective.

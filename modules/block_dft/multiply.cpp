@@ -153,7 +153,7 @@ bool dense_is_cheaper(const FilteredProduct<T>& product, const ProductPattern& p
   const double copied = m * k + k * n;
   const double stored = double(product.a.stored() + product.b.stored() + sum.stored());
   if (copied > most_memory * stored) return false;
-  const double sparse = pattern.flops + flops_of_a_product * double(pattern.products);
+  const double sparse = pattern.sums.flops + flops_of_a_product * double(pattern.sums.products);
   return (product.filter.upper ? 1 : 2) * m * n * k + flops_of_an_element * (copied + m * n) < sparse;
 }
 
@@ -208,27 +208,6 @@ void finish(T alpha, BlockMatrix<T>& sum, T beta, const BlockMatrix<T>& c, bool 
   }
 }
 
-/// What the symbolic phase and the filter say, of all ranks that share C.
-void set_report(MultiplyReport& report, const ProductPattern& pattern, const Filtered& filtered, double alpha,
-                const BlockPattern& c) {
-  double sums[] = {double(pattern.products),       double(pattern.skipped),  pattern.flops,
-                   pattern.skipped_squares,        pattern.rounding_squares, pattern.single_flops,
-                   double(pattern.single_products)};
-  if (c.grid()) c.grid()->ranks().sum(sums, std::size(sums));
-  report.products = std::int64_t(sums[0]);
-  report.skipped = std::int64_t(sums[1]);
-  report.flops = sums[2];
-  report.skipped_bound = std::abs(alpha) * std::sqrt(sums[3]);
-  if (!report.dense) {
-    report.rounding_bound = std::abs(alpha) * std::sqrt(sums[4]);
-    report.single_flops = sums[5];
-    report.single_products = std::int64_t(sums[6]);
-  }
-  report.filtered_blocks = filtered.blocks;
-  report.filtered_norm = filtered.norm;
-  report.bound = report.skipped_bound + report.rounding_bound + report.filtered_norm;
-}
-
 }  // namespace
 
 template <class T>
@@ -261,8 +240,8 @@ MultiplyReport multiply(T alpha, Transpose op_a, const BlockMatrix<T>& a, Transp
   if (cannon) {
     report.exchange_seconds = cannon->for_each_step([&](const auto& a_panel, const auto& b_panel, const auto& push) {
       const ProductFilter part = filter_of_panels(which, a_panel, b_panel);
-      add_products(filtered_product(a_panel, b_panel, part), beginning, pattern.flops / cannon->steps(), sum, options,
-                   push);
+      add_products(filtered_product(a_panel, b_panel, part), beginning, pattern.sums.flops / cannon->steps(), sum,
+                   options, push);
       beginning.sets = false;
     });
   } else {
@@ -271,14 +250,14 @@ MultiplyReport multiply(T alpha, Transpose op_a, const BlockMatrix<T>& a, Transp
     if (report.dense) {
       add_dense_products(product, beginning, sum);
     } else {
-      add_products(product, beginning, pattern.flops, sum, options);
+      add_products(product, beginning, pattern.sums.flops, sum, options);
     }
   }
   report.product_seconds = now() - began - report.index_seconds - report.exchange_seconds;
   finish(alpha, sum, beta, c, begun);
-  Filtered filtered;
-  if (!options.retain_sparsity && options.eps > 0) filtered = filter(sum, options.eps);
-  set_report(report, pattern, filtered, double(alpha), c);
+  set_work(report, sum_over_ranks(c.grid(), pattern.sums), double(alpha));
+  if (!options.retain_sparsity && options.eps > 0) set_filtered(report, filter(sum, options.eps));
+  set_bound(report);
   c = std::move(sum);
   report.seconds = now() - began;
   return report;

@@ -26,23 +26,38 @@ struct MultiplyOptions {
   double panel_bytes = 0;
 };
 
+/// What one or several products cost; sums of those of each.
+struct ProductCosts {
+  double flops = 0;         ///< 2 m n k of each product of blocks that was done
+  double single_flops = 0;  ///< of those in single precision
+  double device_flops = 0;  ///< of all, on a GPU
+  /// The Frobenius norms of the differences from products without a filter are at most this, rounding of T aside.
+  double bound = 0;
+  double index_seconds = 0, product_seconds = 0;  ///< finding C's places; products alone
+
+  ProductCosts& operator+=(const ProductCosts& more) {
+    flops += more.flops;
+    single_flops += more.single_flops;
+    device_flops += more.device_flops;
+    bound += more.bound;
+    index_seconds += more.index_seconds;
+    product_seconds += more.product_seconds;
+    return *this;
+  }
+};
+
 /// What a product did, on a grid all ranks together; seconds are this rank's.
-struct MultiplyReport {
+struct MultiplyReport : ProductCosts {
   std::int64_t products = 0, skipped = 0;  ///< of blocks
-  double flops = 0;                        ///< 2 m n k of each product that was done
-  std::int64_t single_products = 0;        ///< of those, in single precision
-  double single_flops = 0;
-  double device_flops = 0;           ///< of all, on a GPU
-  std::int64_t filtered_blocks = 0;  ///< of C
-  /// The Frobenius norm of the difference from the product without a filter is at most `bound`, rounding of T aside, of
-  /// which `skipped_bound` is for products, `rounding_bound` for those in single precision and `filtered_norm` that of
-  /// the blocks of C that were taken out.
-  double bound = 0, skipped_bound = 0, rounding_bound = 0, filtered_norm = 0;
+  std::int64_t single_products = 0;        ///< of those that were done, in single precision
+  std::int64_t filtered_blocks = 0;        ///< of C
+  /// Parts of `bound`: for products that were skipped, for those in single precision, and the norm of the blocks of C
+  /// that were taken out.
+  double skipped_bound = 0, rounding_bound = 0, filtered_norm = 0;
   bool dense = false;  ///< by OpenBLAS on whole matrices, as that was cheaper: at the places of C nothing was skipped
-  double index_seconds = 0, product_seconds = 0, seconds = 0;  ///< finding C's places; products alone; all
-  double exchange_seconds = 0;                                 ///< making and awaiting panels of ranks
-  std::int64_t parts = 0;                                      ///< of C, on a GPU: device.h
-  double bytes_sent = 0, bytes_received = 0;                   ///< of matrices in pinned memory: to and from the GPU
+  double seconds = 0, exchange_seconds = 0;   ///< of all; making and awaiting panels of ranks
+  std::int64_t parts = 0;                     ///< of C, on a GPU: device.h
+  double bytes_sent = 0, bytes_received = 0;  ///< of matrices in pinned memory: to and from the GPU
 };
 
 /// C = alpha op(A) op(B) + beta C; C's old blocks count with beta and retain_sparsity only. A and B may be the same

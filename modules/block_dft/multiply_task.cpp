@@ -156,8 +156,8 @@ const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
             within(1, 1000)),
     integer("seed", "of block sizes, places and elements", "1", within(0, 9e15)),
     choice("memory",
-           "on a GPU, where A, B and C are: in its own memory, or in pinned memory of the host, from where panels come "
-           "while others are multiplied",
+           "on a GPU, where A, B and C are kept: device, its own memory; pinned, memory of the host that it reads and "
+           "writes by itself, some rows and columns while others are multiplied",
            "device", places),
     matrix_input::grid,
     csv("block_multiply.csv")};
@@ -171,6 +171,10 @@ void check_multiply(const TaskContext& context) {
   for (const char* name : {"n", "k"}) {
     if (!context.boolean("symmetric") || !context.has(name) || context.integer(name) == context.integer("m")) continue;
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "a symmetric matrix has as many blocks of columns as of rows", name);
+  }
+  if (context.text("memory") == "pinned" && context.backend() == "cpu") {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "pinned is for products on a GPU: leave it out, or use --backend cuda",
+                      "memory");
   }
   if (!on_gpu(context)) return;
   const std::string precision = context.text("precision");
@@ -203,12 +207,9 @@ StudyOptions options_of(const TaskContext& context, bool on_ranks) {
   if (on_ranks && options.dense) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "OpenBLAS multiplies whole matrices on one rank: leave it out", "dense");
   }
-  if (options.pinned && !options.on_gpu) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "pinned memory belongs to GPUs: leave it out, or use --backend cuda",
-                      "memory");
-  }
   if (options.pinned && on_ranks) {
-    TaskContext::fail(QUADRILLE_UNSUPPORTED, "matrices in pinned memory are on one rank: leave it out", "memory");
+    TaskContext::fail(QUADRILLE_UNSUPPORTED, "products of matrices in pinned memory are made on one rank: leave it out",
+                      "memory");
   }
   return options;
 }

@@ -108,7 +108,7 @@ class Loop {
     out.seconds = now() - began;
     for (const DensityStep& step : density.steps) {
       if (step.what == "roots") out.seconds += step.seconds;  // made before
-      add_costs(step.report, out.report);
+      out.report += step.report;
     }
     out.occupation = density.p.occupation();
     return out;

@@ -33,10 +33,6 @@ BlockSizes model_sizes(const TaskContext& context) {
                       std::uint64_t(context.integer("model.seed")));
 }
 
-BlockSizes sizes_of_problem(const TaskContext& context) {
-  return context.has("model.atoms") ? model_sizes(context) : sizes_of(context);
-}
-
 ModelSystem made_system(const TaskContext& context) {
   return model_system({.sizes = model_sizes(context).on(grid_of(context)),
                        .decay = context.real("model.decay"),
@@ -66,11 +62,13 @@ AtomPositions positions_of(const TaskContext& context, std::int32_t atoms) {
   return out;
 }
 
+/// Fails before its work begins where eigenvectors that will be needed do not fit.
 Problem problem_of(const TaskContext& context) {
   Problem out;
   SccModel<>& model = out.model;
   AtomPositions positions;
   if (context.has("model.atoms")) {
+    check_dense_memory(context, model_sizes(context));
     ModelSystem system = made_system(context);
     model.h0 = std::move(system.h);
     model.s = std::move(system.s);
@@ -78,9 +76,11 @@ Problem problem_of(const TaskContext& context) {
     positions = std::move(system.positions);
     out.electrons = context.has("electrons") ? context.real("electrons") : system.electrons;
   } else {
-    const BlockSizes sizes = shared_sizes(context);
-    model.h0 = matrix_of(context, "hamiltonian", sizes);
-    model.s = matrix_of(context, "overlap", sizes);
+    InputMatrices files(context);
+    const BlockSizes& sizes = files.sizes();
+    check_dense_memory(context, sizes);
+    model.h0 = files.hamiltonian();
+    model.s = files.overlap();
     out.electrons = context.real("electrons");
     model.neutral = even_charges(sizes, out.electrons);
     positions.at.resize(std::size_t(sizes.count()));
@@ -316,14 +316,11 @@ void check_scf(const TaskContext& context) {
   if (context.has("hamiltonian.file") && !context.has("positions") && context.real("screening") > 0) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "needs `positions`", "screening");
   }
-  const BlockSizes sizes = sizes_of_problem(context);
-  if (!context.has("model.atoms")) check_matrices(context, sizes);
-  check_electrons(context, sizes);
+  if (context.has("model.atoms")) return check_electrons(context, model_sizes(context));
+  check_matrices(context);
 }
 
 void run_scf(const TaskContext& context) {
-  check_scf(context);
-  check_dense_memory(context, sizes_of_problem(context));
   const Problem problem = problem_of(context);
   const SccModel<>& model = problem.model;
   if (!on_gpu(context)) return run_with(context, model, problem.electrons);

@@ -1,13 +1,12 @@
 #include "core/system/atomic_file.h"
 
 #include "core/error.h"
+#include "tests/file_size_limit.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -138,18 +137,30 @@ TEST_F(AtomicFileTest, SaysThatTheDiskIsFull) {
 
 TEST_F(AtomicFileTest, LeavesNothingWhenWritingFailsHalfway) {
   quadrille::write_file(path("a.json"), "old");
-  rlimit before{};
-  ::getrlimit(RLIMIT_FSIZE, &before);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit small = before;
-  small.rlim_cur = 1000;
-  ::setrlimit(RLIMIT_FSIZE, &small);
-  const std::string message = message_of([&] { quadrille::write_file(path("a.json"), std::string(5000, 'x')); });
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  const std::string message = message_of([&] {
+    const quadrille::testing::FileSizeLimit full(1000);
+    quadrille::write_file(path("a.json"), std::string(5000, 'x'));
+  });
   EXPECT_THAT(message, HasSubstr("file too large; the incomplete file was removed"));
   EXPECT_EQ(content(path("a.json")), "old");
   EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(AtomicFileTest, TakesItsRoomAtOnceOrSaysHowMuchItNeeds) {
+  const std::string message = message_of([&] {
+    AtomicFile file(path("a.bin"));
+    const quadrille::testing::FileSizeLimit full(1000);
+    file.reserve(5000);
+  });
+  EXPECT_THAT(message, HasSubstr(path("a.bin") + ": cannot be written, as it needs 5000 bytes: file too large"));
+  EXPECT_EQ(files(), 0u);
+  AtomicFile file(path("a.bin"));
+  file.reserve(5000);
+  EXPECT_EQ(fs::file_size(file.temporary()), 5000u);
+  file.write_at(2, "x", 1);
+  file.resize(4);
+  file.commit();
+  EXPECT_EQ(content(path("a.bin")), std::string("\0\0x\0", 4));
 }
 
 }  // namespace

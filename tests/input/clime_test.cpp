@@ -2,11 +2,9 @@
 #include "input/files/gauge_file.h"
 #include "input/files/propagator_file.h"
 #include "lime_testing.h"
+#include "tests/file_size_limit.h"
 #include "tests/input/host_propagator.h"
 
-#include <sys/resource.h>
-
-#include <csignal>
 #include <cstdio>
 
 namespace quadrille {
@@ -93,16 +91,11 @@ TEST_F(ClimeTest, AFullDiskLeavesNothing) {
   if (fs::exists("/dev/full"))
     expect_error([&] { write_gauge_file("/dev/full", links, {.mover = LimeMover::clime}); },
                  {"/dev/full", "no space left on device"});
-  rlimit before{};
-  ::getrlimit(RLIMIT_FSIZE, &before);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit small = before;
-  small.rlim_cur = 50000;
-  ::setrlimit(RLIMIT_FSIZE, &small);
-  expect_error([&] { write_gauge_file(folder_.file("a"), links, {.mover = LimeMover::clime}); },
-               {folder_.file("a"), "file too large"});
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  const auto write = [&] {
+    const FileSizeLimit full(50000);
+    write_gauge_file(folder_.file("a"), links, {.mover = LimeMover::clime});
+  };
+  expect_error(write, {folder_.file("a"), "file too large"});
   EXPECT_EQ(folder_.count(), 0u);
 }
 

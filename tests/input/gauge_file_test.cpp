@@ -1,11 +1,10 @@
 // Gauge files that are good: read and written, and places where none can be written.
 #include "gauge_file_testing.h"
+#include "tests/file_size_limit.h"
 
-#include <sys/resource.h>
 #include <nlohmann/json.hpp>
 
 #include <bit>
-#include <csignal>
 #include <limits>
 #include <set>
 
@@ -184,16 +183,11 @@ TEST_F(GaugeFileTest, UnwritablePlacesAndAFullDisk) {
   if (fs::exists("/dev/full"))
     expect_error([&] { write_gauge_file("/dev/full", links); }, {"/dev/full", "no space left on device"});
   // A limit on the file's size stops writing inside the links.
-  rlimit before{};
-  ::getrlimit(RLIMIT_FSIZE, &before);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit small = before;
-  small.rlim_cur = 50000;
-  ::setrlimit(RLIMIT_FSIZE, &small);
-  const auto error = expect_error([&] { write_gauge_file(folder_.file("a.ildg"), links); },
-                                  {folder_.file("a.ildg"), "file too large"});
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  const auto write = [&] {
+    const FileSizeLimit full(50000);
+    write_gauge_file(folder_.file("a.ildg"), links);
+  };
+  expect_error(write, {folder_.file("a.ildg"), "file too large"});
   EXPECT_EQ(folder_.count(), 0u);
 }
 

@@ -3,16 +3,15 @@
 
 #include "core/backend/transfer_buffer.h"
 #include "tests/backend_under_test.h"
+#include "tests/file_size_limit.h"
 #include "tests/input/lime_testing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cmath>
-#include <csignal>
 #include <cstring>
 #include <limits>
 #include <thread>
@@ -176,19 +175,14 @@ TEST_P(LatticeDataTest, AFileThatBecomesShorterAndAnErrorOfTheBackendSurface) {
 
 TEST_P(LatticeDataTest, AFullDiskLeavesNoFile) {
   const std::string bytes = random_bytes();
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit small = before;
-  small.rlim_cur = bytes.size() / 2;
   for (const LimeMover mover : movers()) {
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-    expect_error([&] { write(folder_.file("a"), bytes, mover); },
-                 {folder_.file("a"), "file too large", "the incomplete file was removed"});
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto write_half = [&] {
+      const FileSizeLimit full(bytes.size() / 2);
+      write(folder_.file("a"), bytes, mover);
+    };
+    expect_error(write_half, {folder_.file("a"), "file too large", "the incomplete file was removed"});
     EXPECT_EQ(folder_.count(), 0u);
   }
-  std::signal(SIGXFSZ, handler);
 }
 
 TEST_P(LatticeDataTest, APipeGetsTheSameBytes) {

@@ -3,6 +3,7 @@
 
 #include "input/files/gauge_file.h"
 #include "input/files/propagator_file.h"
+#include "tests/file_size_limit.h"
 #include "tests/input/host_propagator.h"
 #include "tests/input/lime_testing.h"
 
@@ -10,15 +11,14 @@
 
 #include <omp.h>
 
-#include <csignal>
 #include <sstream>
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace quadrille {
 namespace {
 
+using testing::FileSizeLimit;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::read_bytes;
@@ -369,15 +369,10 @@ TEST_F(ProgramTest, OutputsThatCannotBeWritten) {
 }
 
 TEST_F(ProgramTest, AFullDiskIsSaidAndLeavesNoHalfFile) {
-  struct rlimit old {};
-  getrlimit(RLIMIT_FSIZE, &old);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const struct rlimit small { 100000, old.rlim_max };
-  setrlimit(RLIMIT_FSIZE, &small);
-  const int status = run();
-  setrlimit(RLIMIT_FSIZE, &old);
-  std::signal(SIGXFSZ, handler);
-  EXPECT_EQ(status, 1);
+  {
+    const FileSizeLimit full(100000);
+    EXPECT_EQ(run(), 1);
+  }
   EXPECT_THAT(err(), HasSubstr(output("p.lime") + ": writing failed: file too large; the incomplete file was removed"));
   EXPECT_FALSE(std::filesystem::exists(output("p.lime")));
   ASSERT_EQ(run(), 0) << err();

@@ -250,20 +250,6 @@ double multiply_steps(const Communicator& ranks, Product& product, double alpha,
   });
 }
 
-/// Sums of all ranks.
-void set_report(MultiplyReport& report, const WorkSums& mine, double alpha, const Communicator& ranks) {
-  double sums[] = {double(mine.products), double(mine.skipped), double(mine.single_products), mine.flops,
-                   mine.single_flops,     mine.skipped_squares, mine.rounding_squares};
-  ranks.sum(sums, std::size(sums));
-  report.products = std::int64_t(sums[0]);
-  report.skipped = std::int64_t(sums[1]);
-  report.single_products = std::int64_t(sums[2]);
-  report.flops = report.device_flops = sums[3];
-  report.single_flops = sums[4];
-  report.skipped_bound = std::abs(alpha) * std::sqrt(sums[5]);
-  report.rounding_bound = std::abs(alpha) * std::sqrt(sums[6]);
-}
-
 }  // namespace
 
 MultiplyReport multiply_on_ranks(double alpha, Transpose op_a, const DeviceMatrix& a, Transpose op_b,
@@ -293,13 +279,10 @@ MultiplyReport multiply_on_ranks(double alpha, Transpose op_a, const DeviceMatri
   report.exchange_seconds = now() - began - report.index_seconds - report.product_seconds;
   DeviceMatrix& result = product.part->result;
   if (c.symmetry() != Symmetry::none) symmetrise_on_device(result.data());
-  set_report(report, product.part->tasks.sums, alpha, grid.ranks());
-  if (!options.retain_sparsity && filters) {
-    const Filtered filtered = filter(result, options.eps);
-    report.filtered_blocks = filtered.blocks;
-    report.filtered_norm = filtered.norm;
-  }
-  report.bound = report.skipped_bound + report.rounding_bound + report.filtered_norm;
+  set_work(report, sum_over_ranks(c.rows().grid(), product.part->tasks.sums), alpha);
+  report.device_flops = report.flops;
+  if (!options.retain_sparsity && filters) set_filtered(report, filter(result, options.eps));
+  set_bound(report);
   c = std::move(result);
   cuda_backend().synchronize();
   report.seconds = now() - began;

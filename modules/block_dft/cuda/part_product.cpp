@@ -132,19 +132,12 @@ void PartedProduct::fill(const DeviceMatrix::Data& a, BlockRange rows, const Col
         dense_is_faster(dense, tasks.sums.flops - tasks.sums.single_flops / 2, most_, tiles_of(left.pieces, b.pieces));
     if (report.dense) multiply_dense(dense);
   }
-  if (!report.dense) {
-    multiply_pieces(tasks, left, b, old, c);
-    report.single_products = tasks.sums.single_products;
-    report.single_flops = tasks.sums.single_flops;
-    report.rounding_bound = std::abs(form_.alpha) * std::sqrt(tasks.sums.rounding_squares);
-  }
+  if (!report.dense) multiply_pieces(tasks, left, b, old, c);
   if (form_.symmetry != Symmetry::none) symmetrise_on_device(c);
   cuda_backend().synchronize();
   report.product_seconds = now() - began - report.index_seconds;
-  report.products = tasks.sums.products;
-  report.skipped = tasks.sums.skipped;
-  report.flops = report.device_flops = tasks.sums.flops;
-  report.skipped_bound = std::abs(form_.alpha) * std::sqrt(tasks.sums.skipped_squares);
+  set_work(report, tasks.sums, form_.alpha);
+  report.device_flops = report.flops;
 }
 
 ProductPart PartedProduct::part(const DeviceMatrix::Data& a, BlockRange rows, const ColumnPart& b,
@@ -159,30 +152,24 @@ ProductPart PartedProduct::part(const DeviceMatrix::Data& a, BlockRange rows, co
   fill(a, rows, b, old, whole_b, budget, out);
   out.bytes = budget.taken() - before;
   if (form_.filters() && !form_.options.retain_sparsity) {
-    const Filtered filtered = filter(out.c, form_.options.eps);
-    out.report.filtered_blocks = filtered.blocks;
-    out.report.filtered_norm = filtered.norm;
+    set_filtered(out.report, filter(out.c, form_.options.eps));
   }
   return out;
 }
 
 void add_part(const MultiplyReport& part, MultiplyReport& all) {
+  all += part;
   ++all.parts;
   all.products += part.products;
   all.skipped += part.skipped;
-  all.flops += part.flops;
-  all.device_flops += part.device_flops;
   all.single_products += part.single_products;
-  all.single_flops += part.single_flops;
   all.filtered_blocks += part.filtered_blocks;
   all.dense = part.dense;
-  all.index_seconds += part.index_seconds;
-  all.product_seconds += part.product_seconds;
   // Of different blocks of C.
   all.skipped_bound = std::hypot(all.skipped_bound, part.skipped_bound);
   all.rounding_bound = std::hypot(all.rounding_bound, part.rounding_bound);
   all.filtered_norm = std::hypot(all.filtered_norm, part.filtered_norm);
-  all.bound = all.skipped_bound + all.rounding_bound + all.filtered_norm;
+  set_bound(all);
 }
 
 namespace {

@@ -17,15 +17,7 @@ constexpr std::int32_t no_k = std::numeric_limits<std::int32_t>::max();
 // ---- steps ----------------------------------------------------------------------------------------------------------
 
 struct SumOfWork {
-  __host__ __device__ WorkSums operator()(const WorkSums& x, const WorkSums& y) const {
-    return {x.products + y.products,
-            x.skipped + y.skipped,
-            x.single_products + y.single_products,
-            x.flops + y.flops,
-            x.single_flops + y.single_flops,
-            x.skipped_squares + y.skipped_squares,
-            x.rounding_squares + y.rounding_squares};
-  }
+  __host__ __device__ WorkSums operator()(WorkSums x, const WorkSums& y) const { return x += y; }
 };
 
 /// What a lane knows of its piece (r, s) of C.

@@ -8,6 +8,7 @@
 
 #include "modules/block_dft/cuda/memory_budget.h"
 #include "modules/block_dft/cuda/packed_factor.h"
+#include "modules/block_dft/work_sums.h"
 
 namespace quadrille::block_dft {
 
@@ -41,14 +42,6 @@ struct Step {
 
 /// Row panels whose tasks take turns: of column panels about as many are under way at a time then.
 constexpr int task_band = 12;
-
-/// Sums of tasks.
-struct WorkSums {
-  std::int64_t products = 0, skipped = 0, single_products = 0;  ///< of blocks
-  double flops = 0, single_flops = 0;
-  double skipped_squares = 0;   ///< over blocks of C: (the sum of norm(A) norm(B) of what is skipped)^2
-  double rounding_squares = 0;  ///< the same of rounding norm(A) norm(B) of what is in single precision
-};
 
 /// Of all tasks.
 struct StepList {

@@ -29,6 +29,50 @@ static quadrille_status columns(const quadrille_block_grid* grid, int32_t base, 
   return quadrille_block_matrix_from_columns(grid, 2, sizes, base, 1, &column, starts, &row, &value, made);
 }
 
+/* Matrices whose blocks, storage or grid are not the same on both ranks, or do not fit the others of the call. */
+static void other_matrices(const quadrille_block_grid* grid, quadrille_block_matrix* h) {
+  const int32_t sizes[] = {1, 1}, larger[] = {2, 1};
+  quadrille_block_matrix *of_others, *general, *alone, *p = NULL, *wrong_one[3];
+  const char* const same = "the same calls in the same order, with the same arguments";
+  const int32_t me = rank;
+  int64_t starts[3];
+  double mu = 0;
+  int by, which;
+  quadrille_block_matrix_create_on(grid, 2, larger, 2, larger, QUADRILLE_BLOCK_SYMMETRIC, &of_others);
+  quadrille_block_matrix_create_on(grid, 2, sizes, 2, sizes, QUADRILLE_BLOCK_GENERAL, &general);
+  quadrille_block_matrix_create(2, sizes, 2, sizes, QUADRILLE_BLOCK_SYMMETRIC, &alone);
+  wrong_one[0] = of_others;
+  wrong_one[1] = general;
+  wrong_one[2] = alone;
+  for (by = 0; by < 2; ++by) {
+    for (which = 0; which < 3; ++which) {
+      quadrille_block_matrix* const x = by == rank ? wrong_one[which] : h;
+      expect("A", quadrille_block_multiply('N', 'N', 1, x, h, 0, h, 0, 0, NULL), -1, QUADRILLE_INVALID_INPUT, same);
+      expect("B", quadrille_block_multiply('N', 'T', 1, h, x, 0, h, 0, 0, NULL), -1, QUADRILLE_INVALID_INPUT, same);
+      expect("C", quadrille_block_multiply('N', 'N', 1, h, h, 1, x, 0, 0, NULL), -1, QUADRILLE_INVALID_INPUT, same);
+      expect("H", quadrille_block_density(x, h, "sign", 0, &mu, 1e-6, &p, NULL, NULL), -1, QUADRILLE_INVALID_INPUT,
+             same);
+      expect("S", quadrille_block_density(h, x, "sign", 0, &mu, 1e-6, &p, NULL, NULL), -1, QUADRILLE_INVALID_INPUT,
+             same);
+    }
+    expect("columns", quadrille_block_matrix_to_columns(by == rank ? of_others : h, 0, 1, &me, starts, 0, NULL, NULL),
+           -1, QUADRILLE_INVALID_INPUT, same);
+  }
+  expect("A", quadrille_block_multiply('N', 'N', 1, of_others, h, 0, h, 0, 0, NULL), -1, QUADRILLE_INVALID_INPUT,
+         "columns of op(A) and rows of op(B) must be divided into the same blocks: block 0 has size 2 and 1");
+  expect("C", quadrille_block_multiply('N', 'N', 1, h, h, 0, of_others, 0, 0, NULL), -1, QUADRILLE_INVALID_INPUT,
+         "rows of op(A) and rows of C must be divided into the same blocks: block 0 has size 1 and 2");
+  expect("S", quadrille_block_density(h, of_others, "sign", 0, &mu, 1e-6, &p, NULL, NULL), -1, QUADRILLE_INVALID_INPUT,
+         "H and S must be divided into the same blocks: block 0 has size 1 and 2");
+  expect("H", quadrille_block_density(general, h, "sign", 0, &mu, 1e-6, &p, NULL, NULL), -1, QUADRILLE_INVALID_INPUT,
+         "H must be stored as a symmetric matrix");
+  expect("alone", quadrille_block_density(h, alone, "sign", 0, &mu, 1e-6, &p, NULL, NULL), -1, QUADRILLE_INVALID_INPUT,
+         "H and S must be on the same grid of ranks: they are on a grid of 1 x 2 ranks and on one rank");
+  quadrille_block_matrix_destroy(of_others);
+  quadrille_block_matrix_destroy(general);
+  quadrille_block_matrix_destroy(alone);
+}
+
 static void mistakes(const quadrille_block_grid* grid) {
   const int32_t sizes[] = {1, 1}, other[] = {2, 1};
   quadrille_block_matrix *h = NULL, *s = NULL, *p = NULL, *none = NULL;
@@ -41,10 +85,12 @@ static void mistakes(const quadrille_block_grid* grid) {
   expect("S", columns(grid, 1, me + 1, me + 1, 1, &s), -1, QUADRILLE_DONE, "");
   for (by = 0; by < 2; ++by) {
     const int mine = by == rank;
-    expect("row", columns(grid, 0, me, mine ? 2 : me, 1, &none), by, QUADRILLE_INVALID_INPUT, "is in row 2 of 2");
+    expect("row", columns(grid, 0, me, mine ? 2 : me, 1, &none), by, QUADRILLE_INVALID_INPUT,
+           "is in row 2: with base 0 rows are 0 to 1");
     expect("nan", columns(grid, 0, me, me, mine ? NAN : 1, &none), by, QUADRILLE_NUMERICAL, "it must be finite");
     expect("base", columns(grid, mine ? 5 : 0, me, me, 1, &none), by, QUADRILLE_INVALID_INPUT, "base = 5");
-    expect("column", columns(grid, 0, mine ? 7 : me, me, 1, &none), by, QUADRILLE_INVALID_INPUT, "column 7");
+    expect("column", columns(grid, 0, mine ? 7 : me, me, 1, &none), by, QUADRILLE_INVALID_INPUT,
+           "columns[0] = 7: with base 0 columns are 0 to 1");
     expect("place", columns(grid, 0, me, me, 1, mine ? NULL : &none), by, QUADRILLE_INVALID_INPUT, "matrix is a null");
     if (!mine) quadrille_block_matrix_destroy(none);
     none = NULL;
@@ -61,6 +107,7 @@ static void mistakes(const quadrille_block_grid* grid) {
   }
   expect("twice", columns(grid, 0, 0, 0, 1, &none), -1, QUADRILLE_INVALID_INPUT, "column 0 is given twice");
   expect("skew", columns(grid, 0, me, 1, 1, &none), -1, QUADRILLE_INVALID_INPUT, "the matrix must be symmetric");
+  other_matrices(grid, h);
   expect("electrons", quadrille_block_density(h, s, "sign", 7, &mu, 1e-6, &p, &energy, NULL), -1,
          QUADRILLE_INVALID_INPUT, "7 electrons");
   expect("indefinite", quadrille_block_density(s, h, "sign", 1, &mu, 1e-6, &p, &energy, NULL), -1, QUADRILLE_NUMERICAL,
@@ -73,15 +120,16 @@ static void mistakes(const quadrille_block_grid* grid) {
   expect("density", quadrille_block_density(h, s, "trs4", 1, &mu, 1e-6, &p, &energy, NULL), -1, QUADRILLE_DONE, "");
   if (fabs(energy + 1) > 1e-9) ++wrong;
   expect("capacity", quadrille_block_matrix_to_columns(p, 0, 1, &me, starts, rank == 0 ? 0 : 4, rows, values), 0,
-         QUADRILLE_INVALID_INPUT, "capacity = 0: the columns have 1 elements");
+         QUADRILLE_INVALID_INPUT, "capacity = 0: it must be at least 1, the number of elements");
   expect("columns", quadrille_block_matrix_to_columns(p, 0, 1, &me, starts, 4, rows, values), -1, QUADRILLE_DONE, "");
   if (rank == 0 && (starts[1] != 1 || rows[0] != 0 || fabs(values[0] - 1) > 1e-9)) ++wrong;
   if (rank == 1 && starts[1] > 0 && fabs(values[0]) > 1e-9) ++wrong;
   expect("no arrays", quadrille_block_matrix_to_columns(p, 0, 1, &me, starts, 4, rank == 0 ? NULL : rows, values), 0,
          QUADRILLE_INVALID_INPUT, "rows is a null");
   /* A rank without elements needs none. */
-  expect("nothing", quadrille_block_matrix_to_columns(p, 0, rank == 0, &me, starts, 4, rank == 0 ? rows : NULL,
-                                                      rank == 0 ? values : NULL),
+  expect("nothing",
+         quadrille_block_matrix_to_columns(p, 0, rank == 0, &me, starts, 4, rank == 0 ? rows : NULL,
+                                           rank == 0 ? values : NULL),
          -1, QUADRILLE_DONE, "");
   quadrille_block_matrix_destroy(h);
   quadrille_block_matrix_destroy(s);

@@ -7,9 +7,13 @@
 #include "modules/block_dft/multiply.h"
 #include "tests/modules/block_dft/dense.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 
 namespace quadrille::block_dft {
@@ -102,6 +106,9 @@ TEST(BlockCApi, ColumnsThereAndBack) {
     EXPECT_EQ(quadrille_block_matrix_to_columns(given.get(), base, n, order.data(), starts.data(), elements - 1,
                                                 rows.data(), values.data()),
               QUADRILLE_INVALID_INPUT);
+    EXPECT_THAT(quadrille_block_message(), HasSubstr(fmt::format("capacity = {}: it must be at least {}, the number of "
+                                                                 "elements",
+                                                                 elements - 1, elements)));
     ASSERT_EQ(quadrille_block_matrix_to_columns(given.get(), base, n, order.data(), starts.data(), elements,
                                                 rows.data(), values.data()),
               QUADRILLE_DONE);
@@ -120,6 +127,68 @@ TEST(BlockCApi, ColumnsThereAndBack) {
       }
     }
   }
+}
+
+TEST(BlockCApi, MessagesOfColumnsCountAsTheCallerDoes) {
+  const std::int32_t sizes[] = {1, 1};
+  for (const std::int32_t base : {0, 1}) {
+    std::int32_t columns[] = {base, base + 1}, rows[] = {base, base + 1};
+    std::int64_t starts[] = {base, base + 1, base + 2};
+    double values[] = {1, 2};
+    quadrille_block_matrix* made = nullptr;
+    const auto refused = [&](quadrille_status status) -> std::string {
+      EXPECT_EQ(quadrille_block_matrix_from_columns(nullptr, 2, sizes, base, 2, columns, starts, rows, values, &made),
+                status);
+      return quadrille_block_message();
+    };
+    for (const std::int32_t row : {base - 1, base + 2}) {
+      rows[1] = row;
+      EXPECT_THAT(refused(QUADRILLE_INVALID_INPUT),
+                  HasSubstr(fmt::format("element {} in column {} is in row {}: with base {} rows are {} to {}",
+                                        base + 1, base + 1, row, base, base, base + 1)));
+    }
+    rows[1] = base + 1;
+    for (const double value : {NAN, INFINITY, -INFINITY}) {
+      values[1] = value;
+      EXPECT_THAT(refused(QUADRILLE_NUMERICAL),
+                  HasSubstr(fmt::format("element ({0}, {0}) is {1}: it must be finite", base + 1, value)));
+    }
+    values[1] = 2;
+    rows[1] = base;
+    EXPECT_THAT(refused(QUADRILLE_INVALID_INPUT),
+                HasSubstr(fmt::format("elements [{0}, {1}] and [{1}, {0}] differ by 2", base, base + 1)));
+    rows[1] = base + 1;
+    for (const std::int32_t column : {base + 2, base - 1, std::numeric_limits<std::int32_t>::min()}) {
+      columns[0] = column;
+      EXPECT_THAT(
+          refused(QUADRILLE_INVALID_INPUT),
+          HasSubstr(fmt::format("columns[0] = {}: with base {} columns are {} to {}", column, base, base, base + 1)));
+    }
+    columns[0] = base;
+    starts[0] = 7;
+    EXPECT_THAT(refused(QUADRILLE_INVALID_INPUT),
+                HasSubstr(fmt::format("starts[0] = 7: it must be equal to base, {}", base)));
+  }
+}
+
+TEST(BlockCApi, BlocksMustBeFinite) {
+  const std::int32_t rows[] = {2, 3}, columns[] = {4};
+  quadrille_block_matrix* a = nullptr;
+  ASSERT_EQ(quadrille_block_matrix_create(2, rows, 1, columns, 0, &a), QUADRILLE_DONE);
+  const Handle owned(a, quadrille_block_matrix_destroy);
+  const std::int32_t place[] = {1, 0};
+  ASSERT_EQ(quadrille_block_matrix_reserve(a, 1, place), QUADRILLE_DONE);
+  for (const double value : {NAN, INFINITY, -INFINITY}) {
+    double block[12] = {};
+    block[9] = value;
+    EXPECT_EQ(quadrille_block_matrix_put(a, 1, 0, block, 0), QUADRILLE_NUMERICAL);
+    EXPECT_THAT(quadrille_block_message(),
+                HasSubstr(fmt::format("element (2, 1) of block (1, 0) is {}: it must be finite", value)));
+  }
+  double block[12] = {1}, found[12];
+  EXPECT_EQ(quadrille_block_matrix_put(a, 1, 0, block, 0), QUADRILLE_DONE);
+  EXPECT_EQ(quadrille_block_matrix_get(a, 1, 0, found, nullptr), QUADRILLE_DONE);
+  EXPECT_TRUE(std::equal(block, block + 12, found));
 }
 
 TEST(BlockCApi, ErrorsAreStatusCodesWithMessages) {

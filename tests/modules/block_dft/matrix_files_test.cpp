@@ -7,13 +7,17 @@
 #include "tests/modules/block_dft/dense.h"
 #include "tests/temporary_folder.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <random>
 
 namespace quadrille::block_dft {
 namespace {
@@ -43,7 +47,7 @@ TEST(MatrixFiles, WhatIsWrittenIsRead) {
   const Matrix a = random_blocks<double>(sizes, sizes, Symmetry::symmetric, 0.4, next_seed());
   for (const char* name : {"a.h5", "a.csc"}) {
     write_symmetric(folder.file(name), "A", a, 12);
-    EXPECT_EQ(read_matrix_size(folder.file(name), "A"), sizes.total());
+    EXPECT_EQ(elements_of_file(folder.file(name), "A")->size_in_head(), sizes.total());
     const Matrix back = read_symmetric(folder.file(name), "A", sizes);
     EXPECT_EQ(back.to_dense(), a.to_dense()) << name;
     EXPECT_EQ(back.block_count(), a.block_count()) << name;
@@ -78,7 +82,9 @@ TEST(MatrixFiles, DamagedFilesAreNamed) {
   EXPECT_EQ(message(good), "");
   for (const std::size_t bytes :
        {std::size_t(0), std::size_t(100), std::size_t(128), good.size() / 2, good.size() - 1}) {
-    EXPECT_THAT(message(good.substr(0, bytes)), AllOf(HasSubstr("bad.csc"), HasSubstr("ELSI CSC"))) << bytes;
+    EXPECT_THAT(message(good.substr(0, bytes)),
+                AllOf(HasSubstr("bad.csc"), HasSubstr(bytes < 128 ? "fewer than the header of ELSI CSC" : "ELSI CSC")))
+        << bytes;
   }
   std::string bad = good;
   replace(bad, 24, std::int64_t(-5));
@@ -91,14 +97,16 @@ TEST(MatrixFiles, DamagedFilesAreNamed) {
   EXPECT_THAT(message(bad), HasSubstr("column 2 begins at element 1099511627776"));
   bad = good;
   replace(bad, 128 + 8 * 6, std::int32_t(7));
-  EXPECT_THAT(message(bad), HasSubstr("element 1 is in row 7 of 6"));
+  EXPECT_THAT(message(bad), AllOf(HasSubstr("byte 176"), HasSubstr("element 1 is in row 7: rows are 1 to 6")));
   bad = good;
-  replace(bad, 128 + 8 * 6 + 4 * 36, NAN);
-  replace(bad, 128 + 8 * 6 + 4 * 36, double(NAN));
-  EXPECT_THAT(message(bad), HasSubstr("is nan: it must be finite"));
+  for (const double value : {NAN, INFINITY, -INFINITY}) {
+    replace(bad, 128 + 8 * 6 + 4 * 36 + 8, value);
+    EXPECT_THAT(message(bad),
+                AllOf(HasSubstr("byte 328"), HasSubstr(fmt::format("element 2 in row 2 is {}: it must be", value))));
+  }
   bad = good;
   replace(bad, 128 + 8 * 6 + 4 * 36 + 8, 123.0);
-  EXPECT_THAT(message(bad), AllOf(HasSubstr("must be symmetric: elements [0, 1] and [1, 0] differ")));
+  EXPECT_THAT(message(bad), HasSubstr("must be symmetric: elements [1, 2] and [2, 1] differ"));
 }
 
 /// As CP2K prints elements, whole or the upper triangle.
@@ -137,7 +145,8 @@ TEST(MatrixFiles, DumpsOfCp2k) {
   for (const bool binary : {false, true}) {
     for (const bool upper : {false, true}) {
       write_bytes(file, cp2k_dump(a, binary, upper));
-      EXPECT_EQ(read_matrix_size(file, ""), sizes.total());
+      EXPECT_EQ(elements_of_file(file, "")->size(), sizes.total());
+      EXPECT_EQ(elements_of_file(file, "")->size_in_head(), std::nullopt);
       const double error = largest_difference(dense_of(read_symmetric(file, "", sizes)), dense_of(a));
       EXPECT_LE(error, binary ? 0 : 1e-12);
     }
@@ -157,17 +166,32 @@ TEST(MatrixFiles, DamagedDumpsOfCp2kAreNamed) {
   EXPECT_EQ(message(binary), "");
   EXPECT_THAT(message(text.substr(0, text.size() - 1)), HasSubstr("bad.csr:9: ends early"));
   EXPECT_THAT(message(text.substr(0, 3 * 40)), HasSubstr("ends early: there are 3 columns, but the last row is 1"));
-  EXPECT_THAT(message(text.substr(0, 7 * 40)), HasSubstr("must be symmetric: elements [1, 2] and [2, 1] differ"));
+  EXPECT_THAT(message(text.substr(0, 7 * 40)), HasSubstr("must be symmetric: elements [2, 3] and [3, 2] differ"));
   EXPECT_THAT(message(text + "  3 3\n"), HasSubstr("bad.csr:10: '  3 3' is not row, column and one real value"));
   EXPECT_THAT(message(text + "  3 3 1 2\n"), HasSubstr("one real value"));
-  EXPECT_THAT(message(text + "  3 3 nan\n"), HasSubstr("element (3, 3) is nan: it must be finite"));
+  for (const std::string value : {"nan", "inf", "-inf"}) {
+    EXPECT_THAT(message(text + "  3 3 " + value + "\n"),
+                HasSubstr("bad.csr:10: element (3, 3) is " + value + ": it must be finite"));
+  }
   EXPECT_THAT(message(text + "  0 3 1\n"), HasSubstr("rows and columns count from 1"));
-  EXPECT_THAT(message(text + "  1 3 1\n"), HasSubstr("must be symmetric: elements [0, 2] and [2, 0] differ by 1"));
+  EXPECT_THAT(message(text + "  1 3 1\n"), HasSubstr("must be symmetric: elements [1, 3] and [3, 1] differ by 1"));
   EXPECT_THAT(message(text + "  4 4 1\n"), HasSubstr("has 4 rows, but the sizes of the 2 blocks add up to 3"));
   EXPECT_THAT(message(binary.substr(0, binary.size() - 5)), HasSubstr("ends early, within element 9"));
   std::string bad = binary;
+  for (const double value : {NAN, INFINITY, -INFINITY}) {
+    replace(bad, 3 * 24 + 12, value);
+    EXPECT_THAT(message(bad),
+                AllOf(HasSubstr("byte 72"), HasSubstr(fmt::format("element (2, 1) is {}: it must be finite", value))));
+  }
+  bad = binary;
   replace(bad, 24, std::int32_t(24));  // complex numbers
   EXPECT_THAT(message(bad), AllOf(HasSubstr("byte 24"), HasSubstr("the record has 24 bytes")));
+}
+
+TEST(MatrixFiles, LinesOfAnyNumberAreNamed) {
+  for (const std::int64_t line : {std::int64_t(7), (std::int64_t(1) << 31) - 1, std::int64_t(1) << 31}) {
+    EXPECT_EQ(to_string(place_of_line("a.csr", line)), fmt::format("a.csr:{}", line));
+  }
 }
 
 TEST(MatrixFiles, NumbersOfText) {
@@ -185,6 +209,8 @@ TEST(MatrixFiles, MatricesOfHdf5MustBeSquareAndSymmetric) {
   add_dataset(folder.file("a.h5"), "wide", {2, 3}, {1, 2, 3, 4, 5, 6});
   add_dataset(folder.file("a.h5"), "skew", {2, 2}, {1, 2, 3, 4});
   add_dataset(folder.file("a.h5"), "rounded", {2, 2}, {1, 2, 2 + 1e-12, 4});
+  add_dataset(folder.file("a.h5"), "unknown", {2, 2}, {1, 2, NAN, 4});
+  add_dataset(folder.file("a.h5"), "endless", {2, 2}, {1, 2, 2, -INFINITY});
   const BlockSizes sizes({1, 1});
   const auto message = [&](const char* dataset) {
     return message_of([&] { read_symmetric(folder.file("a.h5"), dataset, sizes); });
@@ -192,7 +218,67 @@ TEST(MatrixFiles, MatricesOfHdf5MustBeSquareAndSymmetric) {
   EXPECT_THAT(message("wide"), HasSubstr("must be square, but is 2 x 3"));
   EXPECT_THAT(message("skew"), HasSubstr("elements [0, 1] and [1, 0] differ by 1"));
   EXPECT_EQ(message("rounded"), "");
+  EXPECT_THAT(message("unknown"), HasSubstr("dataset unknown: element [1, 0] is nan, must be finite"));
+  EXPECT_THAT(message("endless"), HasSubstr("dataset endless: element [1, 1] is -inf, must be finite"));
   EXPECT_THAT(message("none"), HasSubstr("no dataset 'none'"));
+}
+
+/// All elements of a file that are not 0, in the order of rows, in pieces of at most `most`.
+std::vector<double> in_pieces(ElementSource& source, std::size_t most, const std::function<void()>& after_the_first) {
+  const std::size_t n = std::size_t(source.size());
+  std::vector<double> out(n * n);
+  std::vector<Element> piece;
+  for (int pieces = 0; source.next(most, piece), !piece.empty(); ++pieces) {
+    EXPECT_LE(piece.size(), most);
+    for (const Element& e : piece) {
+      double& to = out[std::size_t(e.row) * n + std::size_t(e.column)];
+      EXPECT_EQ(to, 0) << "given twice";
+      to = e.value;
+    }
+    if (pieces == 0) after_the_first();
+  }
+  return out;
+}
+
+std::vector<double> random_numbers(std::size_t count) {
+  std::mt19937_64 random(next_seed());
+  std::uniform_real_distribution<double> uniform(0.5, 1);
+  std::vector<double> out(count);
+  for (double& x : out) x = uniform(random);
+  return out;
+}
+
+TEST(MatrixFiles, PiecesFollowTheChunksOfHdf5) {
+  const TemporaryFolder folder;
+  const std::vector<double> numbers = random_numbers(61 * 61);
+  int number = 0;
+  for (const std::vector<hsize_t>& chunk :
+       {std::vector<hsize_t>{}, {1, 61}, {61, 1}, {7, 9}, {20, 61}, {61, 61}, {61, 40}}) {
+    const std::string file = folder.file(std::to_string(number++));
+    add_dataset(file, "S", {61, 61}, numbers, H5T_IEEE_F64LE, chunk);
+    const auto source = elements_of_file(file, "S");
+    for (const std::size_t most : {1, 10, 61, 100, 1000, 10000}) {
+      EXPECT_EQ(in_pieces(*source, most, [] {}), numbers) << file << " in pieces of " << most;
+    }
+  }
+}
+
+/// What is changed in the file afterwards does not count: HDF5 would otherwise unpack the chunk for every piece again.
+TEST(MatrixFiles, ALargeChunkIsUnpackedOnce) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("a.h5");
+  constexpr hsize_t n = 600;
+  const std::vector<double> numbers = random_numbers(n * n);
+  add_dataset(file, "S", {n, n}, numbers, H5T_IEEE_F64LE, {n, n});
+  const std::size_t bytes = bytes_of(file).size();
+  ASSERT_GT(bytes, std::size_t(2) << 20);  // more than HDF5 keeps by itself
+  const auto source = elements_of_file(file, "S");
+  const auto damage = [&] {
+    std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
+    stream.seekp(std::streamoff(bytes / 4));
+    stream << std::string(bytes / 2, 'x');
+  };
+  EXPECT_EQ(in_pieces(*source, 10 * n, damage), numbers);
 }
 
 TEST(MatrixFiles, SizesOfBlocks) {

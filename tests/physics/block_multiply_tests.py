@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""The task block_multiply: products of random blocks.
+
+    QUADRILLE_PROGRAM=build/quadrille block_multiply_tests.py [CLASS...]
+"""
+
+import os
+import sys
+
+import harness
+from harness import ProgramTest
+
+
+class BlockMultiply(ProgramTest):
+    def rows(self, **more):
+        job = {"run": [{"task": "block_multiply", "m": 12, "repeats": 2, **more}]}
+        return self.run_job(job, "--force")["block_products"]["block_multiply"]["rows"]
+
+    def test_flops_are_those_of_dense_products_when_all_blocks_are_there(self):
+        row, = self.rows(occupations=[1], block_sizes=[5], k=7, n=3, dense=True)
+        self.assertEqual(row["flops"], 2 * 60 * 35 * 15)
+        self.assertEqual((row["rows"], row["inner"], row["columns"]), (60, 35, 15))
+        self.assertEqual(row["products"], 12 * 7 * 3)
+        self.assertGreater(row["dense_seconds"], 0)
+        self.assertAlmostEqual(row["flops_per_byte"], 2 * 125 / (8 * 50))
+
+    def test_errors_stay_within_their_bound(self):
+        for precision in ("double", "single"):
+            for symmetric in (False, True):
+                with self.subTest(precision=precision, symmetric=symmetric):
+                    row, = self.rows(occupations=[0.8], block_sizes=[5, 13], decay=0.8, eps=1e-2, check=True, m=30,
+                                     precision=precision, symmetric=symmetric, seed=harness.SEED)
+                    self.assertGreater(row["skipped"], 0)
+                    self.assertGreater(row["error"], 0)
+                    self.assertLessEqual(row["error"], row["bound"] * (1 + 1e-6) + 1e-4 * (precision == "single"))
+
+    def test_mixed_precision_stays_within_its_bound(self):
+        double, mixed = self.rows(occupations=[0.8], block_sizes=[5, 13], decay=0.4, eps=1e-4, check=True, m=40,
+                                  precision="mixed", seed=harness.SEED)
+        self.assertEqual((double["precision"], mixed["precision"]), ("double", "mixed"))
+        self.assertEqual(double["single_flops"], 0)
+        self.assertGreater(mixed["single_flops"], 0.1 * mixed["flops"])
+        self.assertGreater(mixed["bound"], double["bound"])
+        self.assertNotEqual(mixed["error"], double["error"])
+        for row in (double, mixed):
+            self.assertLessEqual(row["error"], row["bound"] * (1 + 1e-6))
+
+    def test_accumulated_products_have_the_blocks_of_both(self):
+        first, = self.rows(occupations=[0.1], block_sizes=[5], seed=harness.SEED)
+        second, = self.rows(occupations=[0.1], block_sizes=[5], seed=harness.SEED, accumulate=True)
+        self.assertEqual(first["flops"], second["flops"])
+        self.assertGreater(second["occupation_of_c"], first["occupation_of_c"])
+
+    def test_a_transposed_factor_has_the_same_size(self):
+        first, = self.rows(occupations=[1], block_sizes=[2, 7], n=5, k=9, seed=harness.SEED)
+        second, = self.rows(occupations=[1], block_sizes=[2, 7], n=5, k=9, seed=harness.SEED, transpose=True)
+        for name in ("rows", "inner", "columns", "flops", "products"):
+            self.assertEqual(first[name], second[name])
+
+    def test_small_blocks_that_are_all_there_are_multiplied_densely(self):
+        row, = self.rows(occupations=[1], block_sizes=[5], m=60)
+        self.assertTrue(row["dense"])
+        row, = self.rows(occupations=[0.1], block_sizes=[5], m=60)
+        self.assertFalse(row["dense"])
+
+    def test_rows_of_all_drivers(self):
+        rows = self.rows(drivers=["own", "blas", "automatic"], occupations=[0.2, 0.5], precision="both")
+        self.assertEqual(len(rows), 12)
+        self.assertEqual(len({(row["flops"], row["inner"]) for row in rows}), 2)
+
+    def test_pinned_memory_without_a_gpu_is_refused_before_the_run(self):
+        job = {"run": [{"task": "block_multiply", "m": 4, "memory": "pinned"}]}
+        process = self.call("run", self.write_job(job), "--out", self.path("out"), "--backend", "cpu")
+        self.assertEqual(process.returncode, 1, process.stderr)
+        self.assertRegex(process.stderr, r"job.yaml:\d+:\d+: 'memory': pinned is for products on a GPU: leave it out, or use "
+                                         "--backend cuda")
+        self.assertFalse(os.path.exists(self.path("out")))
+        self.assertEqual(self.call("check", self.path("job.yaml")).returncode, 0)
+        self.assertEqual(self.call("check", self.path("job.yaml"), "--backend", "cpu").returncode, 1)
+
+    def test_bad_input(self):
+        for more, pattern in (
+            ({"drivers": ["fast"]}, r"job.yaml:\d+:\d+: 'drivers\[0\]' must be one of automatic, own, blas, xsmm, got 'fast'"),
+            ({"drivers": []}, "'drivers' must be a list .* of 1 or more"),
+            ({"block_sizes": [0]}, "must be >= 1"),
+            ({"occupations": [1.5]}, "must be > 0 and <= 1"),
+            ({"eps": -1}, "'eps' must be >= 0"),
+            ({"precision": "mixed"}, r"job.yaml:\d+:\d+: 'precision': mixed precision needs an eps above 0"),
+            ({"symmetric": True, "n": 3}, "'n': a symmetric matrix"),
+            ({"m": 1000, "block_sizes": [4096], "occupations": [1]}, r"not enough memory: a matrix of 1000000 blocks needs 122 TiB, .* are free"),
+        ):
+            with self.subTest(**more):
+                job = {"run": [{"task": "block_multiply", "m": 4, **more}]}
+                process = self.call("run", self.write_job(job), "--out", self.path("out"), "--force")
+                self.assertEqual(process.returncode, 1, process.stderr)
+                self.assertRegex(process.stderr, pattern)
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main(sys.modules[__name__]))
