@@ -114,9 +114,9 @@ void require_vectors(const FieldDesc& desc) {
 
 template <class Op>
 Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields, void* scalars = nullptr,
-            void* shown = nullptr) {
+            void* shown = nullptr, JoinedSums* joined = nullptr) {
   const FieldDesc& desc = fields[0]->desc();
-  Call call{id, &op, Op::fields, Op::sums, Op::overwrites, &desc, 0, {}, scalars, shown};
+  Call call{id, &op, Op::fields, Op::sums, Op::overwrites, &desc, 0, {}, scalars, shown, joined};
   require_vectors(desc);
   for (const Field* field : fields) require_same(field->desc(), desc, "field algebra");
   for (Parity p : {Parity::Even, Parity::Odd}) {
@@ -135,16 +135,17 @@ Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields, 
   return total;
 }
 
-/// An operation whose scalars stay where its fields are; those of a device over several ranks stay with the host, which
-/// adds up their sums.
+/// An operation whose scalars stay where its fields are; they stay with the host where it adds up the sums of devices
+/// over ranks.
 template <class Op, class Scalars>
 void launch_held(OpId id, Op op, std::array<const Field*, Op::fields> fields, Held<Scalars>& held) {
   const FieldDesc& desc = fields[0]->desc();
-  if (desc.backend->host_memory() || desc.lattice->communicator().size() > 1) {
+  const bool host_adds = desc.lattice->communicator().size() > 1 && held.joined() == nullptr;
+  if (desc.backend->host_memory() || host_adds) {
     Scalars& now = *held.on_host();
     if (begin(op, now)) finish(op, now, launch(id, op, fields).data());
   } else {
-    launch(id, op, fields, held.there(), held.on_host());
+    launch(id, op, fields, held.there(), held.on_host(), held.joined());
   }
 }
 

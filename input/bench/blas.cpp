@@ -22,7 +22,8 @@ struct Operation {
 /// Scalars with which an iteration of BiCGstab goes on.
 blas::Held<blas::BicgstabScalars>& bicgstab(const Field& x) {
   static std::map<Backend*, blas::Held<blas::BicgstabScalars>> of_backends;
-  auto& held = of_backends.try_emplace(x.desc().backend, *x.desc().backend).first->second;
+  auto& held =
+      of_backends.try_emplace(x.desc().backend, *x.desc().backend, x.desc().lattice->communicator()).first->second;
   held.set({.rho = {1, 0}, .r2 = 1, .r0_norm2 = 1, .alpha = {1e-3, 0}, .omega = {1e-3, 0}, .beta = {0.5, 0}});
   return held;
 }

@@ -191,7 +191,8 @@ Complex number(blas::Coefficient c) { return {c.re, c.im}; }
 /// An iteration of BiCGstab on random fields, pass by pass; `ask_below` of |s - omega t|.
 class BicgstabPasses {
  public:
-  BicgstabPasses(std::vector<Field>& f, double tolerance) : f_(f), tolerance_(tolerance), held_(testing::backend()) {}
+  BicgstabPasses(std::vector<Field>& f, double tolerance)
+      : f_(f), tolerance_(tolerance), held_(testing::backend(), f[0].desc().lattice->communicator()) {}
 
   /// p, t, v, y, r = f[0..5), and r0 = p: what it starts from, and what it should give.
   void run(double ask_below_part) {

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -66,32 +67,12 @@ class ChannelOfParts final : public DeviceChannel {
   std::vector<DeviceChannel*> leaving_, coming_;  ///< by message
 };
 
-/// Of rank 0's environment; null: any.
+/// null: any.
 const Transport* forced_transport(const Communicator& communicator) {
-  const char* const text = std::getenv(variable);
-  const std::string wanted = share(communicator, text != nullptr ? text : "");
-  if (wanted.empty()) return nullptr;
-  std::string known;
-  for (const Transport& transport : transports) {
-    if (wanted == transport.name) return &transport;
-    known += (known.empty() ? "" : ", ") + std::string(transport.name);
-  }
-  throw Error(ErrorCode::invalid_input,
-              fmt::format("{}: unknown transport '{}'; the transports are {}", variable, wanted, known));
-}
-
-std::vector<DevicePlace> places_of_ranks(const Communicator& communicator, const DevicePlace& mine) {
-  struct Texts {
-    char host[256], device[256];
-  };
-  Texts texts{};
-  mine.host.copy(texts.host, sizeof texts.host - 1);
-  mine.device.copy(texts.device, sizeof texts.device - 1);
-  std::vector<Texts> all(std::size_t(communicator.size()));
-  communicator.gather(&texts, sizeof texts, all.data());
-  std::vector<DevicePlace> places;
-  for (const Texts& theirs : all) places.push_back({theirs.host, theirs.device});
-  return places;
+  const std::string wanted = wanted_transport(communicator);
+  const auto found = std::find_if(std::begin(transports), std::end(transports),
+                                  [&](const Transport& transport) { return wanted == transport.name; });
+  return found != std::end(transports) ? &*found : nullptr;
 }
 
 /// Over which messages leave; they come over the same ones.
@@ -116,13 +97,6 @@ int count(const Communicator& communicator, const Sides& sides) {
   return int(number);
 }
 
-void log_once(const std::string& text) {
-  static std::mutex mutex;
-  static std::set<std::string> logged;
-  const std::lock_guard lock(mutex);
-  if (logged.insert(text).second) log().info("{}", text);
-}
-
 }  // namespace
 
 DevicePlace this_place() {
@@ -136,6 +110,40 @@ DevicePlace this_place() {
   const char* const host_for_nccl = std::getenv("NCCL_HOSTID");
   if (host_for_nccl != nullptr) uuid += fmt::format(" {}", host_for_nccl);
   return {host_name() + " " + boot, uuid};
+}
+
+std::vector<DevicePlace> places_of_ranks(const Communicator& communicator, const DevicePlace& mine) {
+  struct Texts {
+    char host[256], device[256];
+  };
+  Texts texts{};
+  mine.host.copy(texts.host, sizeof texts.host - 1);
+  mine.device.copy(texts.device, sizeof texts.device - 1);
+  std::vector<Texts> all(std::size_t(communicator.size()));
+  communicator.gather(&texts, sizeof texts, all.data());
+  std::vector<DevicePlace> places;
+  for (const Texts& theirs : all) places.push_back({theirs.host, theirs.device});
+  return places;
+}
+
+std::string wanted_transport(const Communicator& communicator) {
+  const char* const text = std::getenv(variable);
+  const std::string wanted = share(communicator, text != nullptr ? text : "");
+  if (wanted.empty()) return wanted;
+  std::string known;
+  for (const Transport& transport : transports) {
+    if (wanted == transport.name) return wanted;
+    known += (known.empty() ? "" : ", ") + std::string(transport.name);
+  }
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("{}: unknown transport '{}'; the transports are {}", variable, wanted, known));
+}
+
+void log_once(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> logged;
+  const std::lock_guard lock(mutex);
+  if (logged.insert(text).second) log().info("{}", text);
 }
 
 std::unique_ptr<DeviceChannel> make_device_channel(const Communicator& communicator,

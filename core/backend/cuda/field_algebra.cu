@@ -184,7 +184,8 @@ struct Scalars {
 template <class Access, class Op>
 __global__ void __launch_bounds__(threads, least_blocks<typename Access::Number, Op>)
     field_algebra(const __grid_constant__ Op given, const __grid_constant__ Fields<Op> fields, std::int64_t sites,
-                  int chunks, const __grid_constant__ Reduction reduction, Scalars scalars) {
+                  int chunks, const __grid_constant__ Reduction reduction, Scalars scalars,
+                  const __grid_constant__ RankBoxes boxes) {
   Op op = given;
   if constexpr (holds_scalars<Op>) {
     if (scalars.held != nullptr && !begin(op, *scalars.held)) {
@@ -204,11 +205,16 @@ __global__ void __launch_bounds__(threads, least_blocks<typename Access::Number,
     double mine[Op::sums];
     for (int s = 0; s < Op::sums; ++s) mine[s] = sums[s].part[0];
     if constexpr (holds_scalars<Op>) {
-      reduce<Op::sums, threads>(mine, reduction, block, [&](const double* all) {
-        if (scalars.held == nullptr) return show<Op::sums>(all, reduction);
-        finish(op, *scalars.held, all);
-        if constexpr (shows_scalars<Op>) *scalars.shown = *scalars.held;
-      });
+      reduce<Op::sums, threads>(
+          mine, reduction, block,
+          [&](double* all) {
+            if (boxes.ranks > 1) sum_over_ranks<Op::sums, threads>(all, boxes);
+          },
+          [&](const double* all) {
+            if (scalars.held == nullptr) return show<Op::sums>(all, reduction);
+            finish(op, *scalars.held, all);
+            if constexpr (shows_scalars<Op>) *scalars.shown = *scalars.held;
+          });
     } else {
       reduce<Op::sums, threads>(mine, reduction, block);
     }
@@ -231,7 +237,8 @@ blas::Sums launch(const AlgebraCall& call) {
   Reduction reduction{};
   if constexpr (Op::sums > 0) reduction = begin_reduction(blocks, Op::sums);
   const Scalars scalars{static_cast<BicgstabScalars*>(call.scalars), static_cast<BicgstabScalars*>(call.shown)};
-  field_algebra<Access, Op><<<blocks, threads, 0, stream()>>>(op, fields, call.sites, chunks, reduction, scalars);
+  field_algebra<Access, Op>
+      <<<blocks, threads, 0, stream()>>>(op, fields, call.sites, chunks, reduction, scalars, call.boxes);
   check(cudaGetLastError(), "the launch of field algebra");
   blas::Sums sums{};
   if constexpr (Op::sums > 0) {
