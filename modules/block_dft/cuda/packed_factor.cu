@@ -46,8 +46,8 @@ struct Reading {
     outer_is_column = s.outer_is_column != mirror;
     outer = outer_is_column ? j : i;
     inner = outer_is_column ? i : j;
-    const bool wanted = s.outer_first[outer] < s.outer_first[outer + 1];  // its block has pieces
-    exists = wanted && (!mirror || (s.mirrors && i != j));
+    const bool stored = !mirror || (s.mirrors && i != j);                // else `outer` may be beyond the last block
+    exists = stored && s.outer_first[outer] < s.outer_first[outer + 1];  // its block has pieces
   }
 };
 
