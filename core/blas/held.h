@@ -30,7 +30,7 @@ class Held {
     new (buffer_->host()) Scalars(scalars);
     buffer_->send(sizeof(Scalars));
   }
-  /// The last operation that was asked for ends an iteration: it shows them to the host.
+  /// The last operation that was asked for shows them to the host.
   void mark() { buffer_->mark(); }
   /// What that operation has shown; waits for it, and for nothing that was asked for later. As no sum of the host's
   /// lets ranks know of signals where devices form them, one look in 16 does.

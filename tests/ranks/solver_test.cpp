@@ -1,5 +1,5 @@
-// BiCGstab over several ranks against one process, also where devices form its sums themselves; and how ranks hear of
-// each other's signals meanwhile.
+// CG and BiCGstab over several ranks against one process, also where devices form their sums themselves; and how ranks
+// hear of each other's signals meanwhile.
 #include "core/field/convert.h"
 #include "dirac/preconditioned.h"
 #include "dirac/wilson.h"
@@ -17,6 +17,8 @@ namespace {
 
 using testing::divided_dims;
 using testing::ranks;
+
+using MakeSolver = std::unique_ptr<Solver> (*)(const LinearOperator&, const LinearOperator*, double);
 
 /// The even-odd system on a random field, and a random right-hand side.
 struct Problem {
@@ -42,9 +44,9 @@ struct Problem {
     convert(b, full.parity(Parity::Even));
   }
   /// `form`: of the iterations; null: uniform.
-  SolveReport solve(const OperatorForm* form, const ProgressCallback& progress = {}) {
+  SolveReport solve(MakeSolver make, const OperatorForm* form, const ProgressCallback& progress = {}) {
     const auto inner = form != nullptr ? system.reduced().converted(*form) : nullptr;
-    const auto solver = make_bicgstab(system.reduced(), inner.get(), form != nullptr ? 0.1 : 0);
+    const auto solver = make(system.reduced(), inner.get(), form != nullptr ? 0.1 : 0);
     solver->set_progress(progress);
     return solver->solve(x, b, {1e-10 * std::sqrt(double(lattice.volume())), 500});
   }
@@ -61,37 +63,39 @@ void expect_alike(const SolveReport& mine, const SolveReport& other, double roun
   }
 }
 
-TEST(RankSolver, GoesAsOneProcess) {
+class RankSolver : public ::testing::TestWithParam<MakeSolver> {};
+
+TEST_P(RankSolver, GoesAsOneProcess) {
   const std::uint64_t seed = testing::shared_seed();
   Problem alone(single_process(), seed);
   const OperatorForm half{Precision::Half, Reconstruct::R12, true};
-  const SolveReport uniform = alone.solve(nullptr), mixed = alone.solve(&half);
+  const SolveReport uniform = alone.solve(GetParam(), nullptr), mixed = alone.solve(GetParam(), &half);
   for (const Dims& grid : testing::some_grids(3)) {
     Problem mine(ranks().communicator(grid), seed);
-    expect_alike(mine.solve(nullptr), uniform, 1e-9, grid_text(grid));
-    expect_alike(mine.solve(&half), mixed, 1e-2, grid_text(grid) + " in half");
+    expect_alike(mine.solve(GetParam(), nullptr), uniform, 1e-9, grid_text(grid));
+    expect_alike(mine.solve(GetParam(), &half), mixed, 1e-2, grid_text(grid) + " in half");
   }
 }
 
 #ifdef QUADRILLE_TEST_GPU
 // Hosts form sums where messages go through them.
-TEST(RankSolver, SumsOfDevicesAreThoseOfHosts) {
+TEST_P(RankSolver, SumsOfDevicesAreThoseOfHosts) {
   const std::uint64_t seed = testing::shared_seed();
   const Dims grid = testing::some_grids(1).front();
   SolveReport of_hosts;
   {
     const testing::Forced forced("pinned");
-    of_hosts = Problem(ranks().communicator(grid), seed).solve(nullptr);
+    of_hosts = Problem(ranks().communicator(grid), seed).solve(GetParam(), nullptr);
   }
   const testing::Forced forced(nullptr);
   Problem mine(ranks().communicator(grid), seed);
-  expect_alike(mine.solve(nullptr), of_hosts, 1e-11, "devices");
+  expect_alike(mine.solve(GetParam(), nullptr), of_hosts, 1e-11, "devices");
   for (int again = 0; again < 2; ++again)
-    expect_alike(mine.solve(nullptr), of_hosts, 1e-11, "again, with the same boxes");
+    expect_alike(mine.solve(GetParam(), nullptr), of_hosts, 1e-11, "again, with the same boxes");
 }
 #endif
 
-TEST(RankSolver, RanksHearOfSignals) {
+TEST_P(RankSolver, RanksHearOfSignals) {
   constexpr int raised_after = 3, most = 17;  // where no host forms sums, one iteration in 16 asks
   Problem mine(ranks().communicator(testing::some_grids(1).front()), testing::shared_seed());
   const Communicator& communicator = mine.lattice.communicator();
@@ -99,7 +103,7 @@ TEST(RankSolver, RanksHearOfSignals) {
   int heard = 0, iterations = 0;
   while (iterations < 2 * most) {
     iterations +=
-        mine.solve(nullptr,
+        mine.solve(GetParam(), nullptr,
                    [&](const Progress& now) {
                      if (communicator.rank() == communicator.size() - 1 && iterations + now.iteration == raised_after)
                        communicator.raise(SIGTERM);
@@ -115,6 +119,11 @@ TEST(RankSolver, RanksHearOfSignals) {
   EXPECT_EQ(first, -last) << "in the same iteration on all ranks";
   communicator.forget_signals();
 }
+
+INSTANTIATE_TEST_SUITE_P(Methods, RankSolver, ::testing::Values(&make_cg, &make_bicgstab),
+                         [](const ::testing::TestParamInfo<MakeSolver>& info) {
+                           return std::string(info.index == 0 ? "Cg" : "Bicgstab");
+                         });
 
 }  // namespace
 }  // namespace quadrille
