@@ -70,7 +70,7 @@ class BiCGstab final : public Solver {
         r0_(a_.field_desc()),
         t_(a_.field_desc()),
         v_(a_.field_desc()),
-        scalars_(*a_.field_desc().backend),
+        scalars_(*a_.field_desc().backend, a_.field_desc().lattice->communicator()),
         runs_ahead_(!a_.field_desc().backend->host_memory()) {}
 
   SolveReport solve(Field& x, const Field& b, const Stopping& stopping) override;

@@ -6,6 +6,10 @@
 // Fields: p, q, r, z and the partial solution in the inner format; x and one workspace in the outer one.
 // Traffic of an iteration beside two operator applications: 7 fields read, 3 written
 //   |q|^2: 1 read; r -= alpha q with |r|^2: 2 read, 1 written; |z|^2: 1 read; both updates: 3 read, 2 written.
+//
+// Scalars are formed where the fields are. Where asking does not wait for the work, z = A^+ r is asked for before the
+// host looks at what has become of |r|, and the next q = A p after that, so that an operator is at work while sums are
+// formed and looked at; but not where a reliable update may come, after which that z would be of no use.
 #include "core/blas/blas.h"
 #include "solvers/groupwise.h"
 #include "solvers/methods.h"
@@ -31,95 +35,157 @@ class Cg final : public Solver {
         p_(a_.field_desc()),
         q_(a_.field_desc()),
         r_(a_.field_desc()),
-        z_(a_.field_desc()) {}
+        z_(a_.field_desc()),
+        scalars_(*a_.field_desc().backend, a_.field_desc().lattice->communicator()),
+        runs_ahead_(!a_.field_desc().backend->host_memory()) {}
 
   SolveReport solve(Field& x, const Field& b, const Stopping& stopping) override;
 
  private:
-  /// z = A^+ r, gives |z|^2; stops the solve when that vanishes beside |r|^2: then no x has a smaller |b - A x|.
-  double gradient(Monitor& monitor, double r2);
+  using Ended = blas::CgScalars::Ended;
+
+  /// z = A^+ r and |z|^2, which is looked at.
+  void gradient(Monitor& monitor);
+  /// Stops the solve when |z|^2 vanishes beside |r|^2: then no x has a smaller |b - A x|.
+  void look_at_gradient(Monitor& monitor) const;
+  /// A Krylov space: p = z.
+  void begin();
+  /// The search goes on with p, r and z as the host has left them.
+  void go_on();
+  /// Asks for an iteration as far as r; if `ahead`, for z = A^+ r, too.
+  void iterate(bool ahead);
+  /// Looks at what has become of it. False when it was none, or is not worth keeping: the solve has stopped.
+  bool judge(Monitor& monitor);
+  /// Asks for the rest of the iteration: z, y, p.
+  void turn(Field& y);
+  /// The rest of an iteration with a reliable update.
+  void update(Monitor& monitor, Field& x, const Field& b);
   /// A new direction after r was replaced: p is made orthogonal to the new gradient first, as it is in exact
   /// arithmetic, and p = z + beta p then keeps what the search has learnt (Clark et al., arXiv:0911.3191).
-  void correct_direction(double z2, double beta);
+  void correct_direction(double beta);
 
   double delta_;
   GroupwiseSolution solution_;
   const LinearOperator& a_;
   double singular_;
   Field p_, q_, r_, z_;
-  double applications_ = 0, largest_ratio_ = 0;
+  blas::Held<blas::CgScalars> scalars_;
+  SolutionGain gain_;
+  bool runs_ahead_;     // of the host
+  bool ahead_ = false;  // z = A^+ r is asked for already
+  bool turned_ = true;  // gain_ knows of the last turn
+  double alpha_ = 0, r2_ = 0, z2_ = 0, largest_ratio_ = 0, applications_ = 0;
 };
 
-double Cg::gradient(Monitor& monitor, double r2) {
-  a_.apply(z_, r_, Dagger::Yes);  // z = A^+ r
+void Cg::gradient(Monitor& monitor) {
+  a_.apply(z_, r_, Dagger::Yes);
   ++applications_;
-  const double z2 = blas::norm2(z_);  // |z|^2
-  largest_ratio_ = std::max(largest_ratio_, r2 > 0 ? z2 / r2 : 0);
-  if (!monitor.usable(z2, singular_ * singular_ * largest_ratio_ * r2, "|A^+ r|^2") && monitor.running()) {
-    if (applications_ > 1) {
-      monitor.stop_stagnated("|A^+ r| is negligible compared with |A| |r|, so no x has a smaller |b - A x|");
-    } else {
-      monitor.stop_broken();
-    }
-  }
-  return z2;
+  z2_ = blas::norm2(z_);
+  largest_ratio_ = std::max(largest_ratio_, r2_ > 0 ? z2_ / r2_ : 0);
+  look_at_gradient(monitor);
 }
 
-void Cg::correct_direction(double z2, double beta) {
-  blas::caxpy(-blas::dot(z_, p_) / z2, z_, p_);  // p -= z <z, p> / |z|^2
-  blas::xpay(z_, beta, p_);                      // p = z + beta p
+void Cg::look_at_gradient(Monitor& monitor) const {
+  if (monitor.usable(z2_, singular_ * singular_ * largest_ratio_ * r2_, "|A^+ r|^2") || !monitor.running()) return;
+  if (applications_ > 1) {
+    monitor.stop_stagnated("|A^+ r| is negligible compared with |A| |r|, so no x has a smaller |b - A x|");
+  } else {
+    monitor.stop_broken();
+  }
+}
+
+void Cg::begin() {
+  blas::copy(p_, z_);
+  gain_.begin(z2_);
+  go_on();
+}
+
+void Cg::go_on() {
+  scalars_.set({.z2 = z2_, .r2 = r2_, .largest_ratio = largest_ratio_, .singular = singular_ * singular_});
+  turned_ = true;
+}
+
+void Cg::iterate(bool ahead) {
+  a_.apply(q_, p_, Dagger::No);         // q = A p
+  blas::cg_alpha(q_, scalars_);         // alpha = |z|^2 / |q|^2
+  blas::cg_residual(q_, r_, scalars_);  // r -= alpha q
+  scalars_.mark();
+  ahead_ = ahead;
+  if (ahead_) a_.apply(z_, r_, Dagger::Yes);  // counts when it is used
+}
+
+bool Cg::judge(Monitor& monitor) {
+  const blas::CgScalars now = scalars_.shown_to_host();
+  z2_ = now.z2;
+  largest_ratio_ = now.largest_ratio;
+  if (now.ended == Ended::no_gradient) {  // in the turn before
+    look_at_gradient(monitor);
+    return false;
+  }
+  if (!turned_) gain_.turn(z2_, now.beta);
+  turned_ = true;
+  ++applications_;
+  if (now.ended == Ended::no_alpha) {
+    if (!monitor.usable(now.q2, 0, "|A p|^2")) monitor.stop_broken();
+    return false;
+  }
+  alpha_ = now.alpha;
+  r2_ = now.r2;
+  gain_.step(alpha_);  // |A| of |A| |d| is what the gradients have shown of it
+  monitor.iterated(std::sqrt(r2_), std::sqrt(largest_ratio_) * gain_.norm());
+  return !monitor.failed();
+}
+
+void Cg::turn(Field& y) {
+  if (!ahead_) a_.apply(z_, r_, Dagger::Yes);  // z = A^+ r
+  ++applications_;
+  blas::cg_beta(z_, scalars_);           // beta = |z|^2 / that of the z before
+  blas::cg_update(p_, y, z_, scalars_);  // y += alpha p, p = z + beta p
+  turned_ = false;
+  solution_.gather();
+}
+
+void Cg::correct_direction(double beta) {
+  blas::caxpy(-blas::dot(z_, p_) / z2_, z_, p_);  // p -= z <z, p> / |z|^2
+  blas::xpay(z_, beta, p_);                       // p = z + beta p
+}
+
+void Cg::update(Monitor& monitor, Field& x, const Field& b) {
+  const double z2_before = z2_;
+  blas::axpy(alpha_, p_, solution_.target(x));         // y += alpha p
+  r2_ = solution_.update(x, b, r_, monitor.target());  // x += y, y = 0, r = the true residual
+  monitor.updated(std::sqrt(r2_));
+  gain_.reset();
+  if (monitor.running()) gradient(monitor);
+  if (!monitor.running()) return;
+  const double beta = z2_ / z2_before;
+  if (monitor.lost_touch()) {
+    begin();
+    monitor.began_anew();
+  } else {
+    gain_.turn(z2_, beta);
+    correct_direction(beta);
+    go_on();
+  }
 }
 
 SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
   Monitor monitor("CG", stopping, delta_, a_.field_desc().precision, progress_);
-  SolutionGain gain;
   applications_ = largest_ratio_ = 0;
   Field& y = solution_.target(x);
-  double r2 = solution_.start(x, b, r_);  // x = 0, r = b
-  monitor.start(std::sqrt(r2));
-  double z2 = 0;
-  if (monitor.running()) {
-    z2 = gradient(monitor, r2);
-    blas::copy(p_, z_);  // p = z
-    gain.begin(z2);
-  }
+  r2_ = solution_.start(x, b, r_);  // x = 0, r = b
+  monitor.start(std::sqrt(r2_));
+  if (monitor.running()) gradient(monitor);
+  if (monitor.running()) begin();
   while (monitor.running()) {
-    a_.apply(q_, p_, Dagger::No);  // q = A p
-    ++applications_;
-    const double q2 = blas::norm2(q_);  // |q|^2
-    if (!monitor.usable(q2, 0, "|A p|^2")) {
-      monitor.stop_broken();
-      break;
-    }
-    const double alpha = z2 / q2;
-    r2 = blas::axpy_norm2(-alpha, q_, r_);  // r -= alpha q
-    gain.step(alpha);                       // |A| of |A| |d| is what the gradients have shown of it
-    monitor.iterated(std::sqrt(r2), std::sqrt(largest_ratio_) * gain.norm());
-    if (monitor.failed()) break;
-
-    const bool update = monitor.update_due();
-    if (update || !monitor.running()) blas::axpy(alpha, p_, y);  // y += alpha p
-    if (update) {
-      r2 = solution_.update(x, b, r_, monitor.target());  // x += y, y = 0, r = the true residual
-      monitor.updated(std::sqrt(r2));
-      gain.reset();
-    }
-    if (!monitor.running()) break;
-
-    const double z2_new = gradient(monitor, r2);  // z = A^+ r
-    if (!monitor.running() && update) break;
-    const double beta = z2_new / z2;
-    z2 = z2_new;
-    gain.turn(z2, beta);
-    if (update && monitor.lost_touch()) {
-      blas::copy(p_, z_);  // p = z
-      gain.begin(z2);
-      monitor.began_anew();
-    } else if (update) {
-      correct_direction(z2, beta);
+    iterate(runs_ahead_ && !monitor.update_near());
+    if (!judge(monitor)) break;
+    if (monitor.update_due()) {
+      update(monitor, x, b);
+    } else if (monitor.running()) {
+      turn(y);
     } else {
-      blas::axpy_xpay(alpha, p_, y, z_, beta);  // y += alpha p, p = z + beta p
-      solution_.gather();
+      blas::axpy(alpha_, p_, y);  // the last step
     }
   }
   return solution_.finish(monitor, x, b, applications_);

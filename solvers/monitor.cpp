@@ -52,6 +52,7 @@ void Monitor::iterated(double residual, double gain) {
   ++report_.iterations;
   record(report_.history, {report_.iterations, residual, not_known});
   due_ = reliable_.due(residual, gain);
+  update_near_ = reliable_.near(residual, gain);
   if (!std::isfinite(residual)) {
     due_ = false;
     stop(StopReason::not_finite, fmt::format("the residual is not finite at iteration {}", report_.iterations));
@@ -106,6 +107,7 @@ void Monitor::updated(double true_residual) {
   ++report_.reliable_updates;
   report_.history.back().true_residual = true_residual;
   reliable_.reset(true_residual);
+  update_near_ = reliable_.near(true_residual, 0);
   if (!std::isfinite(true_residual)) {
     stop(StopReason::not_finite, fmt::format("the true residual is not finite at iteration {}", report_.iterations));
     return;

@@ -34,6 +34,8 @@ class Monitor {
   /// After the next iteration none will be, unless |r| is no larger than this. `method`: the method will want none
   /// above that.
   double asks_below(double method) const;
+  /// Whether the next iteration may well ask for one, too.
+  bool update_near() const { return update_near_; }
   /// The method wants one now.
   void ask_for_update() { due_ = due_ || (reliable_.enabled() && !failed()); }
   /// The update is done, and gave this true residual.
@@ -92,7 +94,8 @@ class Monitor {
   int patience_ = 0;
   int breakdowns_ = 0;
   int idle_updates_ = 0;  // updates in a row that lost touch and did not lower the true residual
-  bool running_ = true, failed_ = false, due_ = false, update_was_last_ = true, lost_touch_ = false;
+  bool running_ = true, failed_ = false, due_ = false, update_near_ = false;
+  bool update_was_last_ = true, lost_touch_ = false;
 };
 
 }  // namespace quadrille

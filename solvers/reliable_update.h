@@ -63,18 +63,24 @@ class ReliableUpdate {
   /// No update is due after the next iteration whose |r| is larger, unless |A| |d| asks for it.
   double due_below() const { return std::max(delta_ * largest_, target_); }
 
+  /// Whether the next iteration may well make one due, if it goes on like the last, which had these.
+  bool near(double residual, double gain) const {
+    constexpr double step = 1.5;  // of |r| or |d| in one iteration
+    return enabled() && (residual < step * due_below() || step * deviation(gain) > std::sqrt(unit_) * residual);
+  }
+
   /// Takes the iterated |r| of one more iteration and |A| |d| of the text above (0 where the method does not know it),
   /// and says whether an update is due.
   bool due(double residual, double gain) {
     largest_ = std::max(largest_, residual);
-    const double deviation = deviation_factor * unit_ * gain;  // 2 u |A| |d|
     return enabled() &&
-           (residual < delta_ * largest_ || residual <= target_ || deviation > std::sqrt(unit_) * residual);
+           (residual < delta_ * largest_ || residual <= target_ || deviation(gain) > std::sqrt(unit_) * residual);
   }
 
  private:
   // Measured in CG near a critical mass: 1.4 to 2.4 in half; more in single, where it matters less.
   static constexpr double deviation_factor = 2;
+  double deviation(double gain) const { return deviation_factor * unit_ * gain; }  ///< 2 u |A| |d|
 
   double delta_, target_, unit_;
   double largest_ = 0;

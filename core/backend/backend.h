@@ -17,6 +17,7 @@
 
 namespace quadrille {
 
+class Communicator;
 class Field;
 class Lattice;
 class TransferBuffer;
@@ -43,6 +44,12 @@ enum class MemoryPlace { host, device, both, other_device };
 class Lane {
  public:
   virtual ~Lane() = default;
+};
+
+/// What adds up the sums of kernels over ranks where fields are, so that the host need not wait for them.
+class JoinedSums {
+ public:
+  virtual ~JoinedSums() = default;
 };
 
 /// Where the work of a thread goes: null and -1 are the first lane and the device of the backend that is entered.
@@ -111,6 +118,12 @@ class QUADRILLE_API Backend {
   virtual std::vector<double> slice_norms(const Propagator& propagator) = 0;
   /// One fused operation of field algebra, and its sums (core/blas/call.h).
   virtual blas::Sums run(const blas::Call& call) = 0;
+  /// For operations whose scalars stay with the fields (blas::Call::scalars). Null where the host adds up what ranks
+  /// have: always with host_memory(). Collective.
+  virtual std::unique_ptr<JoinedSums> join_sums(const Communicator& communicator) {
+    (void)communicator;
+    return nullptr;
+  }
 
   /// What stays close to the cores from one kernel to the next: bytes of the last-level cache.
   virtual std::size_t cache_bytes() const = 0;

@@ -4,6 +4,7 @@
 
 #include "core/blas/bicgstab_steps.h"
 #include "core/blas/call.h"
+#include "core/blas/cg_steps.h"
 #include "core/blas/ops.h"
 #include "core/error.h"
 #include "core/numbers/chunked_sum.h"
@@ -114,9 +115,9 @@ void require_vectors(const FieldDesc& desc) {
 
 template <class Op>
 Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields, void* scalars = nullptr,
-            void* shown = nullptr) {
+            void* shown = nullptr, JoinedSums* joined = nullptr) {
   const FieldDesc& desc = fields[0]->desc();
-  Call call{id, &op, Op::fields, Op::sums, Op::overwrites, &desc, 0, {}, scalars, shown};
+  Call call{id, &op, Op::fields, Op::sums, Op::overwrites, &desc, 0, {}, scalars, shown, joined};
   require_vectors(desc);
   for (const Field* field : fields) require_same(field->desc(), desc, "field algebra");
   for (Parity p : {Parity::Even, Parity::Odd}) {
@@ -135,16 +136,19 @@ Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields, 
   return total;
 }
 
-/// An operation whose scalars stay where its fields are; those of a device over several ranks stay with the host, which
-/// adds up their sums.
+/// An operation whose scalars stay where its fields are; they stay with the host where it adds up the sums of devices
+/// over ranks.
 template <class Op, class Scalars>
 void launch_held(OpId id, Op op, std::array<const Field*, Op::fields> fields, Held<Scalars>& held) {
   const FieldDesc& desc = fields[0]->desc();
-  if (desc.backend->host_memory() || desc.lattice->communicator().size() > 1) {
+  const bool host_adds = desc.lattice->communicator().size() > 1 && held.joined() == nullptr;
+  if (desc.backend->host_memory() || host_adds) {
     Scalars& now = *held.on_host();
-    if (begin(op, now)) finish(op, now, launch(id, op, fields).data());
+    if (!begin(op, now)) return;
+    [[maybe_unused]] const Sums sums = launch(id, op, fields);
+    if constexpr (Op::sums > 0) finish(op, now, sums.data());
   } else {
-    launch(id, op, fields, held.there(), held.on_host());
+    launch(id, op, fields, held.there(), held.on_host(), held.joined());
   }
 }
 
@@ -196,11 +200,19 @@ Complex dot(const Field& x, const Field& y) {
 
 double axpy_norm2(double a, const Field& x, Field& y) { return launch(OpId::AxpyNorm2, AxpyNorm2{a}, {&x, &y})[0]; }
 
-void axpy_xpay(double a, Field& p, Field& x, const Field& z, double b) {
-  launch(OpId::AxpyXpay, AxpyXpay{a, b}, {&p, &x, &z});
+void cxpay(const Field& x, Complex a, Field& y) { launch(OpId::Cxpay, Cxpay{coefficient(a)}, {&x, &y}); }
+
+void cg_alpha(const Field& q, Held<CgScalars>& now) { launch_held(OpId::CgAlpha, CgAlpha{}, {&q}, now); }
+
+void cg_residual(const Field& q, Field& r, Held<CgScalars>& now) {
+  launch_held(OpId::CgResidual, CgResidual{}, {&q, &r}, now);
 }
 
-void cxpay(const Field& x, Complex a, Field& y) { launch(OpId::Cxpay, Cxpay{coefficient(a)}, {&x, &y}); }
+void cg_beta(const Field& z, Held<CgScalars>& now) { launch_held(OpId::CgBeta, CgBeta{}, {&z}, now); }
+
+void cg_update(Field& p, Field& y, const Field& z, Held<CgScalars>& now) {
+  launch_held(OpId::CgUpdate, CgUpdate{}, {&p, &y, &z}, now);
+}
 
 void bicgstab_alpha(const Field& v, const Field& r0, Held<BicgstabScalars>& now) {
   launch_held(OpId::BicgstabAlpha, BicgstabAlpha{}, {&v, &r0}, now);

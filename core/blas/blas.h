@@ -40,16 +40,22 @@ QUADRILLE_API double norm2(const Field& x);
 QUADRILLE_API Complex dot(const Field& x, const Field& y);
 /// y = y + a x, gives |y|^2
 QUADRILLE_API double axpy_norm2(double a, const Field& x, Field& y);
-/// x = x + a p, p = z + b p: CG's two updates in one pass
-QUADRILLE_API void axpy_xpay(double a, Field& p, Field& x, const Field& z, double b);
-
 /// y = x + a y, a complex
 QUADRILLE_API void cxpay(const Field& x, Complex a, Field& y);
 
-// The passes of BiCGstab (solvers/bicgstab.cpp). Their scalars stay where the fields are: these calls take what they
-// need from `now`, leave in it what their line forms, and give the host nothing to wait for; over several ranks of a
-// device the scalars stay with the host, which waits for each sum. Once `now` says that the iteration has ended they do
-// nothing, as BicgstabScalars::Ended describes.
+// The passes of CG (solvers/cg.cpp) and BiCGstab (solvers/bicgstab.cpp). Their scalars stay where the fields are: these
+// calls take what they need from `now`, leave in it what their line forms, and give the host nothing to wait for; where
+// the host adds up the sums of devices over ranks (core/blas/held.h) the scalars are its own, and it waits for each.
+// Once `now` says that the iteration has ended they do nothing, as Ended describes.
+
+/// alpha = |z|^2 / |q|^2, |z|^2 as it stands
+QUADRILLE_API void cg_alpha(const Field& q, Held<CgScalars>& now);
+/// r = r - alpha q, |r|^2; shows the scalars
+QUADRILLE_API void cg_residual(const Field& q, Field& r, Held<CgScalars>& now);
+/// beta = |z|^2 / that of the z before
+QUADRILLE_API void cg_beta(const Field& z, Held<CgScalars>& now);
+/// y = y + alpha p, p = z + beta p
+QUADRILLE_API void cg_update(Field& p, Field& y, const Field& z, Held<CgScalars>& now);
 
 /// alpha = rho / <r0, v>
 QUADRILLE_API void bicgstab_alpha(const Field& v, const Field& r0, Held<BicgstabScalars>& now);
@@ -58,7 +64,8 @@ QUADRILLE_API void bicgstab_half_step(const Field& v, Field& r, Held<BicgstabSca
 /// omega = <t, s> / |t|^2 (longer where rho needs it), and beta. Ended::asks when |s - omega t| <= ask_below.
 QUADRILLE_API void bicgstab_omega(const Field& t, const Field& s, const Field& r0, double ask_below,
                                   Held<BicgstabScalars>& now);
-/// y = y + alpha p + omega s, r = s - omega t, p = r + beta (p - omega v); s in r. p = p - omega v where it asks.
+/// y = y + alpha p + omega s, r = s - omega t, p = r + beta (p - omega v); s in r. p = p - omega v where it asks. Shows
+/// the scalars.
 QUADRILLE_API void bicgstab_update(Field& p, const Field& t, const Field& v, Field& y, Field& r,
                                    Held<BicgstabScalars>& now);
 

@@ -16,6 +16,7 @@ struct Call {
   Span spans[2][max_fields];  ///< [parity][field]
   void* scalars;              ///< on the backend's side, of an operation whose sums stay there; null for others
   void* shown;                ///< where the last operation of an iteration copies them to for the host
+  JoinedSums* joined;         ///< what makes sums of scalars those of all ranks; null: they are those of this one
 };
 
 /// Runs a call on fields in this process' memory, in the vector layout, over the threads.

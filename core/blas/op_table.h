@@ -9,8 +9,9 @@
 // One name per functor of core/blas/ops.h.
 // clang-format off
 #define QUADRILLE_BLAS_OPS(X)                                                                                  \
-  X(Zero) X(Copy) X(Scale) X(Axpy) X(Xpay) X(Caxpy) X(SubtractNorm2) X(Norm2) X(Dot) X(AxpyNorm2)   \
-  X(AxpyXpay) X(Cxpay) X(BicgstabAlpha) X(BicgstabHalfStep) X(BicgstabOmega) X(BicgstabUpdate)
+  X(Zero) X(Copy) X(Scale) X(Axpy) X(Xpay) X(Caxpy) X(Cxpay) X(SubtractNorm2) X(Norm2) X(Dot) X(AxpyNorm2)   \
+  X(CgAlpha) X(CgResidual) X(CgBeta) X(CgUpdate)                                                             \
+  X(BicgstabAlpha) X(BicgstabHalfStep) X(BicgstabOmega) X(BicgstabUpdate)
 // clang-format on
 
 namespace quadrille::blas {

@@ -111,16 +111,6 @@ struct AxpyNorm2 {  // f1 += a f0, |f1|^2
   }
 };
 
-struct AxpyXpay {  // f1 += a f0, f0 = f2 + b f0
-  double a, b;
-  QUADRILLE_BLAS_OP(0b111, 0b011, 3, 0) {
-    add_product(f[1], a, f[0]);
-    Lanes<T, V> p = f[2];
-    add_product(p, b, f[0]);
-    f[0] = p;
-  }
-};
-
 struct Cxpay {  // f1 = f0 + a f1
   Coefficient a;
   QUADRILLE_BLAS_OP(0b11, 0b10, 2, 0) {
@@ -130,9 +120,35 @@ struct Cxpay {  // f1 = f0 + a f1
   }
 };
 
-// The passes of BiCGstab's iteration, whose coefficients are formed where the fields are: core/blas/bicgstab_steps.h.
+// The passes of an iteration of CG and of BiCGstab, whose coefficients are formed where the fields are:
+// core/blas/cg_steps.h, core/blas/bicgstab_steps.h. After one that `shows` them, the host may look at the scalars.
+
+struct CgAlpha : Norm2 {  // q: |q|^2
+  using Scalars = CgScalars;
+};
+
+struct CgResidual : AxpyNorm2 {  // q, r: r -= alpha q, |r|^2
+  using Scalars = CgScalars;
+  static constexpr bool shows = true;
+};
+
+struct CgBeta : Norm2 {  // z: |z|^2
+  using Scalars = CgScalars;
+};
+
+struct CgUpdate {  // p, y, z: y += alpha p, p = z + beta p
+  using Scalars = CgScalars;
+  double alpha, beta;
+  QUADRILLE_BLAS_OP(0b111, 0b011, 3, 0) {
+    add_product(f[1], alpha, f[0]);
+    Lanes<T, V> p = f[2];
+    add_product(p, beta, f[0]);
+    f[0] = p;
+  }
+};
 
 struct BicgstabAlpha {  // v, r0: <v, r0>, |v|^2
+  using Scalars = BicgstabScalars;
   QUADRILLE_BLAS_OP(0b11, 0b00, 2, 3) {
     add_dot<A, T, V>(sum, f[0], f[1]);
     add_norm2<A, T, V>(sum[2], f[0]);
@@ -140,6 +156,7 @@ struct BicgstabAlpha {  // v, r0: <v, r0>, |v|^2
 };
 
 struct BicgstabHalfStep {  // v, r: r -= alpha v, |r|^2
+  using Scalars = BicgstabScalars;
   Coefficient minus_alpha;
   QUADRILLE_BLAS_OP(0b11, 0b10, 2, 1) {
     add_product(f[1], minus_alpha, f[0]);
@@ -148,7 +165,8 @@ struct BicgstabHalfStep {  // v, r: r -= alpha v, |r|^2
 };
 
 struct BicgstabOmega {  // t, s, r0: <t, s>, |t|^2, <r0, t>, <r0, s>
-  double ask_below;     // the host wants to look at an |r| that is no larger
+  using Scalars = BicgstabScalars;
+  double ask_below;  // the host wants to look at an |r| that is no larger
   QUADRILLE_BLAS_OP(0b111, 0b000, 3, 7) {
     add_dot<A, T, V>(sum, f[0], f[1]);
     add_norm2<A, T, V>(sum[2], f[0]);
@@ -158,6 +176,8 @@ struct BicgstabOmega {  // t, s, r0: <t, s>, |t|^2, <r0, t>, <r0, s>
 };
 
 struct BicgstabUpdate {  // p, t, v, y, r: y += alpha p + omega r, r -= omega t, p = r + beta (p - omega v), |r|^2
+  using Scalars = BicgstabScalars;
+  static constexpr bool shows = true;
   Coefficient alpha, omega, beta{1, 0};
   bool goes_on;  // or p = p - omega v
   QUADRILLE_BLAS_OP(0b11111, 0b11001, 5, 1) {

@@ -8,6 +8,25 @@ struct Coefficient {
   double re = 0, im = 0;
 };
 
+/// The scalars of CG, which stay where its fields are (core/blas/held.h, core/blas/cg_steps.h). Names are those of
+/// solvers/cg.cpp.
+struct CgScalars {
+  /// Why an iteration went no further; what is asked for after that leaves every field alone.
+  enum class Ended : int {
+    no,
+    no_alpha,     ///< |q|^2 vanishes
+    no_gradient,  ///< |z|^2 is rounding; y still takes its step
+  };
+
+  // What the host says of a search: r, p and z = A^+ r.
+  double z2 = 0, r2 = 0;
+  double largest_ratio = 0;  ///< of |z|^2 to |r|^2, so far
+  double singular = 0;       ///< what |z|^2 must exceed, as a part of that ratio of |r|^2
+  // The sums and scalars of an iteration; z2 becomes that of the next.
+  double q2 = 0, alpha = 0, beta = 0;
+  Ended ended = Ended::no;
+};
+
 /// The scalars of BiCGstab, which stay where its fields are (core/blas/held.h): formed there from sums and used by what
 /// follows, while the host asks for more (core/blas/bicgstab_steps.h has the formulas). Names are those of
 /// solvers/bicgstab.cpp.

@@ -19,12 +19,23 @@ struct Operation {
   bool writes = true;  ///< a field, not only sums
 };
 
-/// Scalars with which an iteration of BiCGstab goes on.
-blas::Held<blas::BicgstabScalars>& bicgstab(const Field& x) {
-  static std::map<Backend*, blas::Held<blas::BicgstabScalars>> of_backends;
-  auto& held = of_backends.try_emplace(x.desc().backend, *x.desc().backend).first->second;
-  held.set({.rho = {1, 0}, .r2 = 1, .r0_norm2 = 1, .alpha = {1e-3, 0}, .omega = {1e-3, 0}, .beta = {0.5, 0}});
+template <class Scalars>
+blas::Held<Scalars>& held(const Field& x, const Scalars& scalars) {
+  static std::map<Backend*, blas::Held<Scalars>> of_backends;
+  auto& held =
+      of_backends.try_emplace(x.desc().backend, *x.desc().backend, x.desc().lattice->communicator()).first->second;
+  held.set(scalars);
   return held;
+}
+
+// Scalars with which an iteration goes on.
+
+blas::Held<blas::CgScalars>& cg(const Field& x) {
+  return held<blas::CgScalars>(x, {.z2 = 1, .r2 = 1, .alpha = 1e-3, .beta = 0.5});
+}
+blas::Held<blas::BicgstabScalars>& bicgstab(const Field& x) {
+  return held<blas::BicgstabScalars>(
+      x, {.rho = {1, 0}, .r2 = 1, .r0_norm2 = 1, .alpha = {1e-3, 0}, .omega = {1e-3, 0}, .beta = {0.5, 0}});
 }
 
 /// Coefficients that neither grow nor vanish over many calls.
@@ -42,7 +53,10 @@ const std::vector<Operation>& operations() {
       {[](const Fields& f) { blas::subtract_norm2(*f[0], *f[1]); }},
       {[](const Fields& f) { blas::axpy_norm2(1e-3, *f[0], *f[1]); }},
       {[](const Fields& f) { blas::cxpay(*f[0], 0.5 * w, *f[1]); }},
-      {[](const Fields& f) { blas::axpy_xpay(1e-3, *f[0], *f[1], *f[2], 0.5); }},
+      {[](const Fields& f) { blas::cg_alpha(*f[0], cg(*f[0])); }, false},
+      {[](const Fields& f) { blas::cg_residual(*f[0], *f[1], cg(*f[0])); }},
+      {[](const Fields& f) { blas::cg_beta(*f[0], cg(*f[0])); }, false},
+      {[](const Fields& f) { blas::cg_update(*f[0], *f[1], *f[2], cg(*f[0])); }},
       {[](const Fields& f) { blas::bicgstab_alpha(*f[0], *f[1], bicgstab(*f[0])); }, false},
       {[](const Fields& f) { blas::bicgstab_half_step(*f[0], *f[1], bicgstab(*f[0])); }},
       {[](const Fields& f) { blas::bicgstab_omega(*f[0], *f[1], *f[2], 0, bicgstab(*f[0])); }, false},

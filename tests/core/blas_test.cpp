@@ -156,10 +156,6 @@ TEST_F(Blas, LinearCombinations) {
     y = values(f[1]);
     blas::cxpay(f[0], b, f[1]);
     expect_field(f[1], combine(1, x, b, y), tolerance);
-    const Array p = values(f[2]), z = values(f[3]), s = values(f[4]);
-    blas::axpy_xpay(0.6, f[2], f[3], f[4], -1.7);
-    expect_field(f[3], combine(1, z, 0.6, p), tolerance);
-    expect_field(f[2], combine(1, s, -1.7, p), tolerance);
   });
 }
 
@@ -186,12 +182,75 @@ TEST_F(Blas, UpdatesWithSums) {
   });
 }
 
+using blas::CgScalars;
+
+/// An iteration of CG on random fields, pass by pass, beside its formulas.
+TEST_F(Blas, CgPasses) {
+  for_all([&](std::vector<Field>& f, double tolerance) {
+    const double sums = 20 * tolerance + 1e-10;
+    const Array p = values(f[0]), q = values(f[1]), r = values(f[2]), y = values(f[3]), z = values(f[4]);
+    blas::Held<CgScalars> held(testing::backend(), f[0].desc().lattice->communicator());
+    held.set({.z2 = 0.7 * norm2(q), .r2 = norm2(r), .largest_ratio = 1e-3});
+    blas::cg_alpha(f[1], held);
+    blas::cg_residual(f[1], f[2], held);
+    held.mark();
+    const CgScalars half_way = held.shown_to_host();
+    EXPECT_EQ(half_way.ended, CgScalars::Ended::no);
+    EXPECT_NEAR(half_way.alpha, 0.7, sums);
+    const Array r_new = combine(1, r, -half_way.alpha, q);
+    expect_field(f[2], r_new, 2 * tolerance);
+    EXPECT_NEAR(half_way.r2 / norm2(r_new), 1, sums);
+    blas::cg_beta(f[4], held);
+    blas::cg_update(f[0], f[3], f[4], held);
+    const double beta = norm2(z) / (0.7 * norm2(q));
+    expect_field(f[3], combine(1, y, 0.7, p), 5 * tolerance);
+    expect_field(f[0], combine(1, z, beta, p), 5 * tolerance);
+
+    blas::cg_alpha(f[1], held);  // the next iteration: with |z|^2
+    blas::cg_residual(f[1], f[2], held);
+    held.mark();
+    const CgScalars next = held.shown_to_host();
+    EXPECT_NEAR(next.alpha / (norm2(z) / norm2(q)), 1, sums);
+    EXPECT_NEAR(next.beta / beta, 1, sums);
+    EXPECT_NEAR(next.largest_ratio / (norm2(z) / half_way.r2), 1, sums);
+  });
+}
+
+/// Nothing more is done without an alpha; without a gradient y still takes its step, and nothing comes after that.
+TEST_F(Blas, CgPassesThatEnd) {
+  for_all([&](std::vector<Field>& f, double tolerance) {
+    blas::Held<CgScalars> held(testing::backend(), f[0].desc().lattice->communicator());
+    const auto pass = [&](const Field& q, const CgScalars& start, CgScalars::Ended expected) {
+      held.set(start);
+      blas::cg_alpha(q, held);
+      blas::cg_residual(q, f[2], held);
+      blas::cg_beta(f[4], held);
+      blas::cg_update(f[0], f[3], f[4], held);
+      const std::array<Array, 3> left{values(f[0]), values(f[2]), values(f[3])};
+      blas::cg_alpha(q, held);
+      blas::cg_residual(q, f[2], held);
+      held.mark();
+      EXPECT_EQ(held.shown_to_host().ended, expected);
+      EXPECT_TRUE(values(f[0]) == left[0] && values(f[2]) == left[1] && values(f[3]) == left[2]);
+    };
+    Field nothing(f[0].desc());
+    blas::zero(nothing);
+    const Array p = values(f[0]), r = values(f[2]), y = values(f[3]);
+    pass(nothing, {.z2 = 1, .r2 = 1}, CgScalars::Ended::no_alpha);
+    EXPECT_TRUE(values(f[0]) == p && values(f[2]) == r && values(f[3]) == y);
+    const double z2 = 0.3 * norm2(values(f[1]));
+    pass(f[1], {.z2 = z2, .r2 = 1, .singular = 2}, CgScalars::Ended::no_gradient);
+    expect_field(f[3], combine(1, y, 0.3, p), 5 * tolerance);
+  });
+}
+
 Complex number(blas::Coefficient c) { return {c.re, c.im}; }
 
 /// An iteration of BiCGstab on random fields, pass by pass; `ask_below` of |s - omega t|.
 class BicgstabPasses {
  public:
-  BicgstabPasses(std::vector<Field>& f, double tolerance) : f_(f), tolerance_(tolerance), held_(testing::backend()) {}
+  BicgstabPasses(std::vector<Field>& f, double tolerance)
+      : f_(f), tolerance_(tolerance), held_(testing::backend(), f[0].desc().lattice->communicator()) {}
 
   /// p, t, v, y, r = f[0..5), and r0 = p: what it starts from, and what it should give.
   void run(double ask_below_part) {

@@ -5,6 +5,7 @@
 #include "core/backend/cuda/lane.h"
 #include "core/backend/cuda/of_device.h"
 #include "core/backend/cuda/owned.h"
+#include "core/backend/cuda/rank_sums.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/backend/cuda/transfer.h"
 #include "core/blas/call.h"
@@ -169,10 +170,14 @@ class CudaBackend final : public Backend {
   blas::Sums run(const blas::Call& call) override {
     const FieldDesc& desc = *call.desc;
     AlgebraCall launch{
-        call.id,      call.op,   desc.site, desc.precision, call.parities, {}, desc.lattice->half_volume(),
-        call.scalars, call.shown};
+        call.id,      call.op,    desc.site, desc.precision, call.parities, {}, desc.lattice->half_volume(),
+        call.scalars, call.shown, {}};
+    if (call.joined != nullptr) launch.boxes = static_cast<const RankSums*>(call.joined)->boxes();
     std::copy(&call.spans[0][0], &call.spans[0][0] + 2 * blas::max_fields, &launch.spans[0][0]);
     return cuda::run(launch);
+  }
+  std::unique_ptr<JoinedSums> join_sums(const Communicator& communicator) override {
+    return make_rank_sums(communicator);
   }
 
   std::size_t cache_bytes() const override { return std::size_t(properties_.l2CacheSize); }

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -64,27 +65,13 @@ class ChannelOfParts final : public DeviceChannel {
   std::vector<DeviceChannel*> leaving_, coming_;  ///< by message
 };
 
-/// Of rank 0's environment; null: any.
+/// null: any.
 const Transport* forced_transport(const Communicator& communicator) {
   const std::string wanted = shared_transport(communicator);
   for (const Transport& transport : transports) {
     if (wanted == transport.name) return &transport;
   }
   return nullptr;
-}
-
-std::vector<DevicePlace> places_of_ranks(const Communicator& communicator, const DevicePlace& mine) {
-  struct Texts {
-    char host[256], device[256];
-  };
-  Texts texts{};
-  mine.host.copy(texts.host, sizeof texts.host - 1);
-  mine.device.copy(texts.device, sizeof texts.device - 1);
-  std::vector<Texts> all(std::size_t(communicator.size()));
-  communicator.gather(&texts, sizeof texts, all.data());
-  std::vector<DevicePlace> places;
-  for (const Texts& theirs : all) places.push_back({theirs.host, theirs.device});
-  return places;
 }
 
 /// Over which messages leave; they come over the same ones.
@@ -109,13 +96,6 @@ int count(const Communicator& communicator, const Sides& sides) {
   return int(number);
 }
 
-void log_once(const std::string& text) {
-  static std::mutex mutex;
-  static std::set<std::string> logged;
-  const std::lock_guard lock(mutex);
-  if (logged.insert(text).second) log().info("{}", text);
-}
-
 }  // namespace
 
 DevicePlace this_place() {
@@ -129,6 +109,27 @@ DevicePlace this_place() {
   const char* const host_for_nccl = std::getenv("NCCL_HOSTID");
   if (host_for_nccl != nullptr) uuid += fmt::format(" {}", host_for_nccl);
   return {host_name() + " " + boot, uuid};
+}
+
+std::vector<DevicePlace> places_of_ranks(const Communicator& communicator, const DevicePlace& mine) {
+  struct Texts {
+    char host[256], device[256];
+  };
+  Texts texts{};
+  mine.host.copy(texts.host, sizeof texts.host - 1);
+  mine.device.copy(texts.device, sizeof texts.device - 1);
+  std::vector<Texts> all(std::size_t(communicator.size()));
+  communicator.gather(&texts, sizeof texts, all.data());
+  std::vector<DevicePlace> places;
+  for (const Texts& theirs : all) places.push_back({theirs.host, theirs.device});
+  return places;
+}
+
+void log_once(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> logged;
+  const std::lock_guard lock(mutex);
+  if (logged.insert(text).second) log().info("{}", text);
 }
 
 std::unique_ptr<DeviceChannel> make_device_channel(const Communicator& communicator,

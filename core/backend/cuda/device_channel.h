@@ -55,11 +55,16 @@ struct DevicePlace {
 /// The one of this process. The environment variable NCCL_HOSTID counts as it does for NCCL: devices of ranks that have
 /// different ones are different ones.
 QUADRILLE_API DevicePlace this_place();
+/// Those of all ranks. Collective.
+QUADRILLE_API std::vector<DevicePlace> places_of_ranks(const Communicator& communicator, const DevicePlace& mine);
 
-/// By the transport for each neighbour that was said above, or for all the one that the environment variable
-/// QUADRILLE_TRANSPORT names. What was chosen is logged. Of messages with one to a direction there is also one to the
-/// opposite. Collective. Errors: ErrorCode::invalid_input for an unknown name, ErrorCode::unsupported with the reason
-/// for one that some rank cannot use.
+/// A line of the log, the first time that it is the same.
+QUADRILLE_API void log_once(const std::string& text);
+
+/// By the transport for each neighbour that was said above, or for all the one that QUADRILLE_TRANSPORT names. What was
+/// chosen is logged. Of messages with one to a direction there is also one to the opposite. Collective. Errors:
+/// ErrorCode::invalid_input for an unknown name, ErrorCode::unsupported with the reason for one that some rank cannot
+/// use.
 QUADRILLE_API std::unique_ptr<DeviceChannel> make_device_channel(const Communicator& communicator,
                                                                  const std::vector<DeviceMessage>& messages,
                                                                  const DevicePlace& place = this_place());

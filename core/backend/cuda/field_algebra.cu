@@ -9,6 +9,7 @@
 #include "core/backend/cuda/reduce.cuh"
 #include "core/backend/cuda/runtime.h"
 #include "core/blas/bicgstab_steps.h"
+#include "core/blas/cg_steps.h"
 #include "core/blas/ops.h"
 #include "core/error.h"
 
@@ -20,7 +21,6 @@
 namespace quadrille::cuda {
 namespace {
 
-using blas::BicgstabScalars;
 using blas::Lanes;
 using blas::max_sums;
 using simd::Widened;
@@ -162,33 +162,44 @@ struct SiteOf<Access, Op, std::int16_t> {
   }
 };
 
-/// Whether the scalars of an operation stay on the device (core/blas/bicgstab_steps.h).
+/// Whether the scalars of an operation stay on the device (core/blas/ops.h), and whether it shows them to the host.
 template <class Op>
-constexpr bool holds_scalars = requires(Op op, BicgstabScalars now) {
-  begin(op, now);
+constexpr bool holds_scalars = requires {
+  typename Op::Scalars;
 };
-/// Whether it ends an iteration, so that the host sees them.
 template <class Op>
-constexpr bool shows_scalars = std::is_same_v<Op, blas::BicgstabUpdate>;
+constexpr bool shows_scalars = requires {
+  Op::shows;
+};
 
 /// What only reads goes through its fields from the end, which is still in the cache where they have just been written;
 /// what writes after that begins with what was read last.
 template <class Op>
 constexpr bool backwards = Op::writes == 0;
 
-struct Scalars {
-  BicgstabScalars* held;   ///< null: the operation has its coefficients, and its sums go to the host
-  BicgstabScalars* shown;  ///< in pinned memory
+struct ScalarPlaces {
+  void* held;   ///< null: the operation has its coefficients, and its sums go to the host
+  void* shown;  ///< in pinned memory
 };
+template <class Op>
+__device__ __forceinline__ typename Op::Scalars& held(const ScalarPlaces& scalars) {
+  return *static_cast<typename Op::Scalars*>(scalars.held);
+}
+template <class Op>
+__device__ __forceinline__ void show_scalars(const ScalarPlaces& scalars) {
+  *static_cast<typename Op::Scalars*>(scalars.shown) = held<Op>(scalars);
+}
 
+// `given` is no __grid_constant__: nvcc 13.0 then took alpha of CgUpdate from there, though begin() had set it in `op`.
 template <class Access, class Op>
 __global__ void __launch_bounds__(threads, least_blocks<typename Access::Number, Op>)
-    field_algebra(const __grid_constant__ Op given, const __grid_constant__ Fields<Op> fields, std::int64_t sites,
-                  int chunks, const __grid_constant__ Reduction reduction, Scalars scalars) {
+    field_algebra(const Op given, const __grid_constant__ Fields<Op> fields, std::int64_t sites,
+                  int chunks, const __grid_constant__ Reduction reduction, ScalarPlaces scalars,
+                  const __grid_constant__ RankBoxes boxes) {
   Op op = given;
   if constexpr (holds_scalars<Op>) {
-    if (scalars.held != nullptr && !begin(op, *scalars.held)) {
-      if (shows_scalars<Op> && blockIdx.x + threadIdx.x == 0) *scalars.shown = *scalars.held;
+    if (scalars.held != nullptr && !begin(op, held<Op>(scalars))) {
+      if (shows_scalars<Op> && blockIdx.x + threadIdx.x == 0) show_scalars<Op>(scalars);
       return;
     }
   }
@@ -204,11 +215,16 @@ __global__ void __launch_bounds__(threads, least_blocks<typename Access::Number,
     double mine[Op::sums];
     for (int s = 0; s < Op::sums; ++s) mine[s] = sums[s].part[0];
     if constexpr (holds_scalars<Op>) {
-      reduce<Op::sums, threads>(mine, reduction, block, [&](const double* all) {
-        if (scalars.held == nullptr) return show<Op::sums>(all, reduction);
-        finish(op, *scalars.held, all);
-        if constexpr (shows_scalars<Op>) *scalars.shown = *scalars.held;
-      });
+      reduce<Op::sums, threads>(
+          mine, reduction, block,
+          [&](double* all) {
+            if (boxes.ranks > 1) sum_over_ranks<Op::sums, threads>(all, boxes);
+          },
+          [&](const double* all) {
+            if (scalars.held == nullptr) return show<Op::sums>(all, reduction);
+            finish(op, held<Op>(scalars), all);
+            if constexpr (shows_scalars<Op>) show_scalars<Op>(scalars);
+          });
     } else {
       reduce<Op::sums, threads>(mine, reduction, block);
     }
@@ -230,8 +246,9 @@ blas::Sums launch(const AlgebraCall& call) {
   const unsigned blocks = unsigned(chunks * call.parities);
   Reduction reduction{};
   if constexpr (Op::sums > 0) reduction = begin_reduction(blocks, Op::sums);
-  const Scalars scalars{static_cast<BicgstabScalars*>(call.scalars), static_cast<BicgstabScalars*>(call.shown)};
-  field_algebra<Access, Op><<<blocks, threads, 0, stream()>>>(op, fields, call.sites, chunks, reduction, scalars);
+  const ScalarPlaces scalars{call.scalars, call.shown};
+  field_algebra<Access, Op>
+      <<<blocks, threads, 0, stream()>>>(op, fields, call.sites, chunks, reduction, scalars, call.boxes);
   check(cudaGetLastError(), "the launch of field algebra");
   blas::Sums sums{};
   if constexpr (Op::sums > 0) {

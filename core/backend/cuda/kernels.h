@@ -1,6 +1,7 @@
 // The entry points of the device code of this backend (*.cu), as the host's code calls them.
 #pragma once
 
+#include "core/backend/cuda/rank_boxes.h"
 #include "core/blas/op_table.h"
 #include "core/field/foreign_spinors.h"
 #include "core/field/site_format.h"
@@ -53,6 +54,7 @@ struct AlgebraCall {
   blas::Span spans[2][blas::max_fields];
   std::int64_t sites;     ///< of a parity
   void *scalars, *shown;  ///< of an operation whose sums stay on the device, which gives none: core/blas/call.h
+  RankBoxes boxes;        ///< of all ranks, for those sums
 };
 blas::Sums run(const AlgebraCall& call);
 

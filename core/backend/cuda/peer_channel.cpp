@@ -1,5 +1,6 @@
 #include "core/backend/cuda/peer_channel.h"
 
+#include "core/backend/cuda/peer_memory.h"
 #include "core/backend/cuda/peer_signal.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/comm/agreement.h"
@@ -12,9 +13,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <mutex>
-#include <optional>
-#include <random>
 #include <utility>
 
 namespace quadrille::cuda {
@@ -89,42 +87,12 @@ struct PeerMemory {
   }
 };
 
-using Neighbourhood = std::pair<Dims, std::vector<std::string>>;  ///< a grid, and where its ranks work
-
-/// Memory that channels have given back. It is not freed, as neighbours have it mapped: the next channel of the same
-/// messages takes it, on all ranks the same one, which threads give back in any order.
-class IdleMemory {
- public:
-  static IdleMemory& of_process() {
-    static auto* const the = new IdleMemory;
-    return *the;
-  }
-  void put(const Neighbourhood& ranks, PeerMemory memory) {
-    const std::lock_guard lock(mutex_);
-    all_[ranks].push_back(std::move(memory));
-  }
-  template <class Fits>
-  std::optional<PeerMemory> take(const Neighbourhood& ranks, Fits&& fits) {
-    const std::lock_guard lock(mutex_);
-    std::vector<PeerMemory>& kept = all_[ranks];
-    const auto found = std::find_if(kept.begin(), kept.end(), fits);
-    if (found == kept.end()) return std::nullopt;
-    std::optional<PeerMemory> memory(std::move(*found));
-    kept.erase(found);
-    return memory;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<Neighbourhood, std::vector<PeerMemory>> all_;
-};
-
 class PeerChannel final : public DeviceChannel {
  public:
   PeerChannel(Neighbourhood ranks, PeerMemory memory) : ranks_(std::move(ranks)), memory_(std::move(memory)) {}
   ~PeerChannel() override {
     (void)cudaStreamSynchronize(stream());
-    IdleMemory::of_process().put(ranks_, std::move(memory_));
+    IdleMemory<PeerMemory>::of_process().put(ranks_, std::move(memory_));
   }
 
   std::string transport() const override { return "peer"; }
@@ -153,30 +121,10 @@ class PeerChannel final : public DeviceChannel {
   PeerMemory memory_;
 };
 
-/// What a rank tells the others of its memory.
-struct Offer {
-  bool is_there = false;
-  cudaIpcMemHandle_t handle{};
-};
-
-void allocate(PeerMemory& memory, Offer& offer) {
-  QUADRILLE_CUDA_CHECK(cudaMalloc(&memory.mine, memory.bytes()));
-  QUADRILLE_CUDA_CHECK(cudaMemsetAsync(memory.counter(memory.mine, 0), 0, memory.messages.size() * line, stream()));
-  QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(stream()));
-  QUADRILLE_CUDA_CHECK(cudaIpcGetMemHandle(&offer.handle, memory.mine));
-  offer.is_there = true;
-}
-
-std::byte* opened(const Offer& offer) {
-  void* mapped = nullptr;
-  QUADRILLE_CUDA_CHECK(cudaIpcOpenMemHandle(&mapped, offer.handle, cudaIpcMemLazyEnablePeerAccess));
-  return static_cast<std::byte*>(mapped);
-}
-
 /// The memory of neighbours, as far as this rank reaches it, by rank.
 class Reached {
  public:
-  Reached(const ChannelRequest& request, const std::vector<Offer>& offers) : request_(request) {
+  Reached(const ChannelRequest& request, const std::vector<PeerOffer>& offers) : request_(request) {
     const Communicator& ranks = request.communicator;
     for (int d = 0; d < 8; ++d) {
       const int rank = ranks.neighbour(d);
@@ -235,22 +183,15 @@ class Reached {
   std::string reason_;
 };
 
-std::uint64_t new_name(const Communicator& communicator) {
-  std::random_device random;
-  std::uint64_t name = std::uint64_t(random()) << 32 | random();
-  communicator.broadcast(&name, sizeof name, 0);
-  return name;
-}
-
 PeerMemory joined_memory(const ChannelRequest& request) {
   const Communicator& ranks = request.communicator;
   PeerMemory memory{.messages = request.messages, .name = new_name(ranks)};
-  Offer mine;
+  PeerOffer mine;
   std::string trouble;
   bool has_near = false;
   for (int d = 0; d < 8; ++d) has_near |= request.sides[std::size_t(d)] && Reached::is_near(request, d);
-  if (has_near) trouble = trouble_with([&] { allocate(memory, mine); });
-  std::vector<Offer> offers(std::size_t(ranks.size()));
+  if (has_near) trouble = trouble_with([&] { memory.mine = offered_memory(memory.bytes(), mine); });
+  std::vector<PeerOffer> offers(std::size_t(ranks.size()));
   ranks.gather(&mine, sizeof mine, offers.data());
   Reached reached(request, offers);
   memory.reason = first_reason(ranks, trouble.empty() ? reached.reason() : trouble);
@@ -264,35 +205,17 @@ PeerMemory joined_memory(const ChannelRequest& request) {
   return memory;
 }
 
-/// What idle memory rank 0 has for these messages, where all have it; else another, joined now.
-PeerMemory memory_for(const ChannelRequest& request, const Neighbourhood& ranks) {
-  IdleMemory& idle = IdleMemory::of_process();
-  const Communicator& communicator = request.communicator;
-  std::optional<PeerMemory> memory;
-  std::uint64_t name = 0;
-  if (communicator.rank() == 0) {
-    memory = idle.take(ranks, [&](const PeerMemory& kept) { return kept.fits(request.messages); });
-    if (memory) name = memory->name;
-  }
-  communicator.broadcast(&name, sizeof name, 0);
-  if (communicator.rank() > 0) memory = idle.take(ranks, [&](const PeerMemory& kept) { return kept.name == name; });
-  double lacks = memory ? 0 : 1;
-  communicator.maximum(&lacks, 1);
-  if (lacks == 0) return std::move(*memory);
-  if (memory) idle.put(ranks, std::move(*memory));
-  return joined_memory(request);
-}
-
 }  // namespace
 
 ChannelPart make_peer_channel(const ChannelRequest& request, std::string& reason) {
-  Neighbourhood ranks{request.communicator.grid(), {}};
-  for (const DevicePlace& place : request.places) ranks.second.push_back(place.host + " " + place.device);
-  PeerMemory memory = memory_for(request, ranks);
+  const Neighbourhood ranks = neighbourhood(request.communicator, request.places);
+  PeerMemory memory = IdleMemory<PeerMemory>::of_process().take_or(
+      request.communicator, ranks, [&](const PeerMemory& kept) { return kept.fits(request.messages); },
+      [&] { return joined_memory(request); });
   reason = memory.reason;
   const Sides sides = memory.sides;
   if (!any_anywhere(request.communicator, sides)) return {};
-  return {std::make_unique<PeerChannel>(std::move(ranks), std::move(memory)), sides};
+  return {std::make_unique<PeerChannel>(ranks, std::move(memory)), sides};
 }
 
 }  // namespace quadrille::cuda
