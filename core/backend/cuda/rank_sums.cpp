@@ -73,7 +73,7 @@ std::string obstacle(const Communicator& communicator, const std::vector<DeviceP
   if (hosts.size() > 1) return "they are on several hosts";
   if (devices.size() < places.size()) return "some share a device";
   const std::string wanted = shared_transport(communicator);
-  return wanted.empty() || wanted == "peer" ? "" : "the transport is " + wanted;
+  return wanted == "nccl" || wanted == "pinned" ? "the transport is " + wanted : "";
 }
 
 }  // namespace
