@@ -193,8 +193,8 @@ __device__ __forceinline__ void show_scalars(const ScalarPlaces& scalars) {
 // `given` is no __grid_constant__: nvcc 13.0 then took alpha of CgUpdate from there, though begin() had set it in `op`.
 template <class Access, class Op>
 __global__ void __launch_bounds__(threads, least_blocks<typename Access::Number, Op>)
-    field_algebra(const Op given, const __grid_constant__ Fields<Op> fields, std::int64_t sites,
-                  int chunks, const __grid_constant__ Reduction reduction, ScalarPlaces scalars,
+    field_algebra(const Op given, const __grid_constant__ Fields<Op> fields, std::int64_t sites, int chunks,
+                  const __grid_constant__ Reduction reduction, ScalarPlaces scalars,
                   const __grid_constant__ RankBoxes boxes) {
   Op op = given;
   if constexpr (holds_scalars<Op>) {
