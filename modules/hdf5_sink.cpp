@@ -15,16 +15,6 @@
 
 namespace quadrille {
 
-template <class Call>
-void Hdf5Sink::keep_error(const Call& call) {
-  if (error_) return;
-  try {
-    call();
-  } catch (...) {
-    error_ = std::current_exception();
-  }
-}
-
 struct Hdf5Sink::Driver {
   struct File {
     H5FD_t of_hdf5;  // first: HDF5 knows no more of it
@@ -70,14 +60,14 @@ struct Hdf5Sink::Driver {
   }
   static herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t bytes, const void* from) {
     Hdf5Sink& sink = *file_of(file).sink;
-    sink.keep_error([&] { sink.target_.write_at(at, from, bytes); });
+    sink.error_.keep([&] { sink.target_.write_at(at, from, bytes); });
     sink.end_ = std::max<std::uint64_t>(sink.end_, at + bytes);
     return 0;
   }
   static herr_t truncate(H5FD_t* file, hid_t, hbool_t) {
     Hdf5Sink& sink = *file_of(file).sink;
     const haddr_t wanted = file_of(file).allocated;
-    if (sink.end_ != wanted) sink.keep_error([&] { sink.target_.resize(wanted); });
+    if (sink.end_ != wanted) sink.error_.keep([&] { sink.target_.resize(wanted); });
     sink.end_ = wanted;
     return 0;
   }
@@ -120,10 +110,6 @@ void Hdf5Sink::reserve(std::int64_t file) {
   if (H5Fget_filesize(file, &bytes) < 0) return;
   target_.reserve(bytes);
   end_ = std::max<std::uint64_t>(end_, bytes);
-}
-
-void Hdf5Sink::check() const {
-  if (error_) std::rethrow_exception(error_);
 }
 
 }  // namespace quadrille

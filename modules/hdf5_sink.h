@@ -1,10 +1,10 @@
 // A file of HDF5 whose bytes go into an AtomicFile.
 #pragma once
 
+#include "core/kept_error.h"
 #include "core/system/atomic_file.h"
 
 #include <cstdint>
-#include <exception>
 
 namespace quadrille {
 
@@ -22,17 +22,14 @@ class Hdf5Sink {
   /// Room for all that HDF5 has allocated in `file` so far. Errors: those of AtomicFile::reserve.
   void reserve(std::int64_t file);
   /// Throws the error of the first write that failed.
-  void check() const;
+  void check() const { error_.check(); }
 
  private:
   struct Driver;  // the functions that HDF5 calls
 
-  template <class Call>
-  void keep_error(const Call& call);
-
   AtomicFile& target_;
   std::uint64_t end_ = 0;  ///< of the file as it is
-  std::exception_ptr error_;
+  KeptError error_;
 };
 
 }  // namespace quadrille

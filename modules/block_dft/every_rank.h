@@ -1,13 +1,13 @@
 // What the ranks of a grid do each by itself within a call that all of them make: what fails on one, most often for
 // want of memory, ends the call on all of them. Between two exchanges everything that takes memory for blocks is in
-// such a step.
+// such a step; a rank that others wait for keeps its error (KeptError) until all come to the next one, which throws it.
 #pragma once
 
 #include "core/comm/agreement.h"
+#include "core/kept_error.h"
 #include "core/system/memory.h"
 #include "modules/block_dft/matrix_grid.h"
 
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,28 +49,5 @@ inline std::string shortage(const Communicator& ranks, const std::function<void(
   });
   return first_reason(ranks, reason);
 }
-
-/// The first error of a rank that others wait for: it goes on without its steps until all of them come to a step of
-/// on_every_rank(), which throws it.
-class KeptError {
- public:
-  /// Calls step() unless one before has failed.
-  template <class Step>
-  void keep(Step&& step) {
-    if (error_) return;
-    try {
-      step();
-    } catch (...) {
-      error_ = std::current_exception();
-    }
-  }
-  /// Throws the error, if there is one, and forgets it.
-  void rethrow() {
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-  }
-
- private:
-  std::exception_ptr error_;
-};
 
 }  // namespace quadrille::block_dft

@@ -155,10 +155,11 @@ const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
     integer("repeats", "times that each product is computed, with the drivers taking turns; medians are reported", "5",
             within(1, 1000)),
     integer("seed", "of block sizes, places and elements", "1", within(0, 9e15)),
-    choice("memory",
-           "on a GPU, where A, B and C are kept: device, its own memory; pinned, memory of the host that it reads and "
-           "writes by itself, some rows and columns while others are multiplied",
-           "device", places),
+    choice(
+        "memory",
+        "where A, B and C of a product on a GPU are: device, in its memory; pinned, in pinned memory of the host, from "
+        "and to which panels are copied while others are multiplied",
+        "device", places),
     matrix_input::grid,
     csv("block_multiply.csv")};
 

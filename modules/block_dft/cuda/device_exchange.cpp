@@ -1,6 +1,6 @@
 #include "modules/block_dft/cuda/device_exchange.h"
 
-#include "core/backend/cuda/device_channel.h"
+#include "core/backend/cuda/peer_memory.h"
 #include "core/comm/transport_name.h"
 #include "core/error.h"
 #include "core/system/log.h"
@@ -17,30 +17,11 @@ namespace {
 
 constexpr std::int64_t chunk = 32 << 20;  ///< bytes that MPI carries at a time
 
-/// What a rank tells of its place and of its window.
-struct PlaceText {
-  std::array<char, 256> host{}, device{};
-};
-struct Offer {
-  bool is_there = false;
-  cudaIpcMemHandle_t handle{};
-};
-
 /// Windows of grids that are no more. Other ranks may have had them mapped a moment longer, so they are freed when all
 /// have met again.
 std::vector<std::byte*>& given_up() {
   static std::vector<std::byte*> the;
   return the;
-}
-
-template <class Call>
-std::string trouble_with(Call call) {
-  try {
-    call();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return {};
 }
 
 template <class T>
@@ -82,19 +63,14 @@ DeviceExchange::DeviceExchange(const MatrixGrid& grid)
       sizes_(std::size_t(ranks_.size())),
       theirs_(std::size_t(ranks_.size())),
       reach_(std::size_t(ranks_.size()) * std::size_t(ranks_.size())) {
-  PlaceText mine;
-  on_every_rank(ranks_, [&] {
+  const cuda::DevicePlace mine = on_every_rank(ranks_, [&] {
     leaving_ = cuda::make_stream();
     coming_ = cuda::make_stream();
-    const cuda::DevicePlace place = cuda::this_place();
-    place.host.copy(mine.host.data(), mine.host.size() - 1);
-    place.device.copy(mine.device.data(), mine.device.size() - 1);
+    return cuda::this_place();
   });
-  sharing_ = 0;
-  for (const PlaceText& one : gathered(ranks_, mine)) {
-    hosts_.emplace_back(one.host.data());
-    sharing_ += one.device == mine.device ? 1 : 0;
-  }
+  places_ = cuda::places_of_ranks(ranks_, mine);
+  sharing_ = int(std::count_if(places_.begin(), places_.end(),
+                               [&](const cuda::DevicePlace& one) { return one.device == mine.device; }));
 }
 
 // Not collective: other ranks may have the window open a moment longer.
@@ -179,23 +155,19 @@ std::int64_t DeviceExchange::make_window(std::int64_t needed, std::int64_t wante
 
 void DeviceExchange::find_reach() {
   const auto me = std::size_t(ranks_.rank()), count = std::size_t(ranks_.size());
-  Offer mine;
+  cuda::PeerOffer mine;
   std::string trouble;
   if (wanted_ != "pinned" && window_ != nullptr) {
-    trouble = trouble_with([&] { QUADRILLE_CUDA_CHECK(cudaIpcGetMemHandle(&mine.handle, window_)); });
+    trouble = cuda::trouble_with([&] { QUADRILLE_CUDA_CHECK(cudaIpcGetMemHandle(&mine.handle, window_)); });
     mine.is_there = trouble.empty();
   }
-  const std::vector<Offer> offers = gathered(ranks_, mine);
+  const std::vector<cuda::PeerOffer> offers = gathered(ranks_, mine);
   std::vector<char> reached(count);
   for (std::size_t rank = 0; rank < count; ++rank) {
     if (rank == me) theirs_[rank] = window_;
-    if (rank != me && offers[rank].is_there && hosts_[rank] == hosts_[me]) {
-      void* there = nullptr;
-      const std::string here = trouble_with([&] {
-        QUADRILLE_CUDA_CHECK(cudaIpcOpenMemHandle(&there, offers[rank].handle, cudaIpcMemLazyEnablePeerAccess));
-      });
+    if (rank != me && offers[rank].is_there && places_[rank].host == places_[me].host) {
+      const std::string here = cuda::trouble_with([&] { theirs_[rank] = cuda::opened(offers[rank]); });
       if (trouble.empty()) trouble = here;
-      theirs_[rank] = static_cast<std::byte*>(there);
     }
     reached[rank] = char(rank == me || theirs_[rank] != nullptr);
   }

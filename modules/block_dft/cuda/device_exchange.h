@@ -6,6 +6,7 @@
 // hold all multiprocessors do not stop them. NCCL is not used here: its copies are kernels, and would wait for those.
 #pragma once
 
+#include "core/backend/cuda/device_channel.h"
 #include "core/backend/cuda/owned.h"
 #include "modules/block_dft/every_rank.h"
 
@@ -73,10 +74,10 @@ class DeviceExchange {
   void carry_all(const std::vector<SentPiece>& sent, const std::vector<ReceivedPiece>& received);
 
   const Communicator& ranks_;
-  std::vector<std::string> hosts_;   ///< [rank]
-  std::string wanted_;               ///< transport
-  int sharing_ = 1;                  ///< ranks, this one included, whose device is the same
-  std::vector<std::int64_t> sizes_;  ///< [rank]: of windows
+  std::vector<cuda::DevicePlace> places_;  ///< [rank]
+  std::string wanted_;                     ///< transport
+  int sharing_ = 1;                        ///< ranks, this one included, whose device is the same
+  std::vector<std::int64_t> sizes_;        ///< [rank]: of windows
   std::byte* window_ = nullptr;
   std::vector<std::byte*> theirs_;  ///< [rank]: their windows here; null: not reached
   std::vector<char> reach_;         ///< [from][to]
