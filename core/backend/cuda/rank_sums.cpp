@@ -70,8 +70,8 @@ std::string obstacle(const Communicator& communicator, const std::vector<DeviceP
     hosts.insert(place.host);
     devices.insert(place.device);
   }
-  if (hosts.size() > 1) return "they are on several hosts";
-  if (devices.size() < places.size()) return "some share a device";
+  if (hosts.size() > 1) return "the ranks are on several hosts";
+  if (devices.size() < places.size()) return "ranks share a GPU";
   const std::string wanted = shared_transport(communicator);
   return wanted == "nccl" || wanted == "pinned" ? "the transport is " + wanted : "";
 }
@@ -89,7 +89,7 @@ std::unique_ptr<RankSums> make_rank_sums(const Communicator& communicator) {
     if (reason.empty()) return std::make_unique<PeerSums>(ranks, std::move(memory));
     IdleMemory<BoxMemory>::of_process().put(ranks, std::move(memory));
   }
-  log_once("sums over ranks are formed on the hosts: " + reason);
+  log_once("sums over ranks are formed by the hosts: " + reason);
   return nullptr;
 }
 

@@ -18,9 +18,9 @@ class RankSums : public JoinedSums {
   virtual const RankBoxes& boxes() const = 0;
 };
 
-/// Where the ranks are on one host, have a device each and reach each other's memory, and QUADRILLE_TRANSPORT forbids
-/// it not; else null, with a line in the log. A kernel waits for those of the other ranks, so ranks that share a device
-/// would stand in each other's way. Collective.
+/// Where the ranks are on one host, have a device each and reach each other's memory, unless QUADRILLE_TRANSPORT names
+/// another way; else null, with a line in the log. A kernel waits for those of the other ranks, which could not run
+/// meanwhile if ranks shared a device. Collective.
 std::unique_ptr<RankSums> make_rank_sums(const Communicator& communicator);
 
 }  // namespace quadrille::cuda
