@@ -71,7 +71,8 @@ class Bench(BenchTest):
                 self.assertGreater(row["seconds"], 0)
                 gigabytes = row["bytes_per_site"] * row["sites"] * 1e-9
                 self.assertAlmostEqual(row["gbs"] * row["seconds"] / gigabytes, 1, delta=1e-9)
-                reads = row["reconstruct"] or row["kernel"] in ("norm2", "dot", "bicgstab_alpha", "bicgstab_omega")
+                reads = row["reconstruct"] or row["kernel"] in ("norm2", "dot", "cg_alpha", "cg_beta", "bicgstab_alpha",
+                                                                "bicgstab_omega")
                 rate = results["memory"]["read_gbs" if reads else "copy_gbs"]
                 self.assertAlmostEqual(row["fraction"] * rate / row["gbs"], 1, delta=1e-9)
                 self.assertIn(f" {row['gbs']:.2f} {row['fraction']:8.3f}", said)
@@ -114,7 +115,7 @@ class Bench(BenchTest):
         self.check_rows(results, said)
         # Numbers per site in and out.
         fields = {"zero": 1, "copy": 2, "scale": 2, "axpy": 3, "xpay": 3, "caxpy": 3, "norm2": 1, "dot": 2,
-                  "axpy_norm2": 3}
+                  "axpy_norm2": 3, "cg_alpha": 1, "cg_residual": 3, "cg_beta": 1, "cg_update": 5}
         found = {row["kernel"]: row for row in results["kernels"]}
         self.assertEqual(len(found), len(results["kernels"]))
         for name, count in fields.items():

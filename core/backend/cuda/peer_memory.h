@@ -1,6 +1,7 @@
 // Memory of devices that ranks of one host reach by CUDA IPC, and that a process keeps for the next that want the same.
 #pragma once
 
+#include "core/api.h"
 #include "core/backend/cuda/transport.h"
 
 #include <cuda_runtime.h>
@@ -26,7 +27,7 @@ struct PeerOffer {
 /// `bytes` bytes beside the backend's pool, filled with 0, that `offer` then offers.
 std::byte* offered_memory(std::size_t bytes, PeerOffer& offer);
 /// Another rank's memory here; closed by cudaIpcCloseMemHandle.
-std::byte* opened(const PeerOffer& offer);
+QUADRILLE_API std::byte* opened(const PeerOffer& offer);
 /// One number for all ranks, which no other call has given. Collective.
 std::uint64_t new_name(const Communicator& communicator);
 
