@@ -201,7 +201,7 @@ endif()
 add_library(quadrille_settings INTERFACE)
 target_include_directories(quadrille_settings INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 target_compile_definitions(quadrille_settings INTERFACE QUADRILLE_VERSION="${PROJECT_VERSION}")
-# g++ 12 reports std::optional<std::string> and its own AVX-512 headers as used uninitialised.
+# g++ 12 reports std::optional<std::string> and its own AVX-512 headers as used uninitialized.
 target_compile_options(quadrille_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wno-maybe-uninitialized;-fno-math-errno;-fno-trapping-math>
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-Wno-unused-parameter>)

@@ -1,4 +1,4 @@
-"""Spin matrices with entries in the Gaussian integers, and rank-two factorisation of projectors.
+"""Spin matrices with entries in the Gaussian integers, and rank-two factorization of projectors.
 
 A number is a pair (re, im) of integers; a matrix is a tuple of four rows.
 Basis: non-relativistic (UKQCD), gamma_k = [[0, i s_k], [-i s_k, 0]], gamma_4 = diag(1, 1, -1, -1),

@@ -14,7 +14,7 @@ namespace quadrille {
 /// y is overwritten; the parity of the result is that of y; x and y must not overlap; z may be y.
 class QUADRILLE_API DiracOperator : public LinearOperator {
  public:
-  /// The mass in M's normalisation, and kappa = 1 / (2 (mass + 4)).
+  /// The mass in M's normalization, and kappa = 1 / (2 (mass + 4)).
   virtual double mass() const = 0;
   double kappa() const { return 0.5 / (mass() + 4); }
   /// The gauge field that the operator was made from.

@@ -26,11 +26,12 @@ void require_unitary(const GaugeStore& gauge, const OperatorForm& form) {
   const Dims& dims = gauge.lattice().global_dims();
   const std::string place = by_square ? link_name(dims, found.unitarity_site, found.unitarity_direction)
                                       : link_name(dims, found.determinant_site, found.determinant_direction);
-  throw Error(ErrorCode::invalid_input,
-              fmt::format("`reconstruct: {}` of the outer operator needs links in SU(3) to {:.0e}, but |{} - 1| is "
-                          "{:.3g} at {}: use `reconstruct: 18`, or `gauge.reunitarize: true`",
-                          to_string(form.reconstruct), largest, by_square ? "U U^+" : "det U",
-                          by_square ? found.unitarity : found.determinant, place));
+  throw Error(
+      ErrorCode::invalid_input,
+      fmt::format("with `reconstruct: {}` of the outer operator links must {} to {:.0e}, but |{} - 1| is {:.3g} "
+                  "at {}: use `reconstruct: 18`, or `gauge.reunitarize: true`",
+                  to_string(form.reconstruct), by_square ? "be unitary" : "have determinant 1", largest,
+                  by_square ? "U U^+" : "det U", by_square ? found.unitarity : found.determinant, place));
 }
 
 }  // namespace

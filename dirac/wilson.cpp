@@ -81,7 +81,7 @@ const ParameterTable& WilsonOperator::table() {
                           .minimum_open = true};
     const Parameter xi0{.name = "xi0",
                         .type = ParameterType::real,
-                        .help = "bare gauge anisotropy; spatial hops have the factor nu/xi0",
+                        .help = "bare gauge anisotropy; spatial hopping terms have the factor nu/xi0",
                         .default_text = "1",
                         .minimum = 0,
                         .minimum_open = true};

@@ -9,11 +9,11 @@
 
 namespace quadrille {
 
-/// M = (m + 1 + 3 nu/xi0) - D/2 with D the hopping term of codegen/operators/wilson.py (spatial hops times nu/xi0):
-/// K. G. Wilson, Phys. Rev. D 10 (1974) 2445, in mass normalisation; for xi0 = nu = 1 the diagonal is m + 4.
+/// M = (m + 1 + 3 nu/xi0) - D/2 with D the hopping term of codegen/operators/wilson.py (spatial terms times nu/xi0):
+/// K. G. Wilson, Phys. Rev. D 10 (1974) 2445, in mass normalization; for xi0 = nu = 1 the diagonal is m + 4.
 struct WilsonParameters {
   double mass = 0;
-  double xi0 = 1, nu = 1;            ///< bare anisotropy and its fermion renormalisation
+  double xi0 = 1, nu = 1;            ///< bare anisotropy and its fermion renormalization
   std::array<double, 4> boundary{};  ///< theta/pi for x, y, z, t
 
   double diagonal() const { return mass + 1 + 3 * nu / xi0; }

@@ -134,7 +134,7 @@ Parameter task_block() {
   for (const TaskEntry* entry : task_registry()) {
     ParameterTable table = entry->table;
     table.parameters.insert(table.parameters.begin(),
-                            {.name = "name", .help = "name of the task in the results; default: its kind"});
+                            {.name = "name", .help = "name of the task in the results; default: the task type"});
     if (entry->needs_operator) {
       table.parameters.push_back(operator_block());
       table.parameters.back().help = "the task's own operator instead of the job's";

@@ -85,6 +85,7 @@ std::optional<LineThroughZero> line_through_zero(const std::vector<double>& x, c
   for (std::size_t k = 0; k < x.size(); ++k) {
     const double off = y[k].value - line.slope * (x[k] - line.zero.value);
     left += off * off;
+    line.deviation = std::max(line.deviation, std::abs(off));
     // d zero / d y_k
     const double weight = -(1 / n + (line.zero.value - x_mean) * (x[k] - x_mean) / xx) / line.slope;
     spreads += weight * weight * y[k].spread * y[k].spread;

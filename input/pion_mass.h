@@ -33,6 +33,7 @@ std::optional<Estimate> pion_mass(const std::vector<double>& correlator, int sou
 struct LineThroughZero {
   double slope = 0;
   Estimate zero;
+  double deviation = 0;  ///< the largest |y - slope (x - zero)| of the points
 };
 
 /// The straight line of least squares through y(x), all points of one weight. The spread of `zero` joins in quadrature

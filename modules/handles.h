@@ -72,7 +72,7 @@ typedef enum quadrille_stop_reason QUADRILLE_INT_ENUM {
   QUADRILLE_STAGNATED = 5
 } quadrille_stop_reason;
 
-/* What a solve did. Later versions only add members at the end. Initialise it, `quadrille_report r =
+/* What a solve did. Later versions only add members at the end. Initialize it, `quadrille_report r =
  * QUADRILLE_REPORT_INIT;`, or in an array of reports the first one. The library writes no more than struct_size bytes
  * of each. */
 typedef struct quadrille_report {

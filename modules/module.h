@@ -124,7 +124,7 @@ typedef struct quadrille_functions {
                                    size_t count, quadrille_report* reports);
   quadrille_status (*solver_json)(quadrille_solver* solver, const char** json);
   quadrille_status (*solver_destroy)(quadrille_solver* solver);
-  /* Copies the solution `column` = 3 spin + colour of the source (spins in the DeGrand-Rossi basis) to an array;
+  /* Copies the solution `column` = 3 spin + color of the source (spins in the DeGrand-Rossi basis) to an array;
    * `words`: SPINORS of quadrille.h (subset full). */
   quadrille_status (*propagator_to_memory)(quadrille_propagator* propagator, int column, const char* words,
                                            void* array);

@@ -12,7 +12,7 @@ namespace {
 
 const std::vector<SolverEntry> registry = {
     {"cg", "conjugate gradients on the normal equations; stops on the residual of M x = b", make_cg},
-    {"bicgstab", "stabilised biconjugate gradients on M itself", make_bicgstab},
+    {"bicgstab", "BiCGstab applied directly to M", make_bicgstab},
 };
 
 std::vector<std::string> names() {
@@ -90,7 +90,7 @@ ParameterTable make_table() {
       choice("precision", "double", precisions,
              "precision of the outer operator; single and half only with scheme: uniform"),
       choice("reconstruct", "18", reconstructions,
-             "real numbers stored per link of the outer operator; 12 and 8 need links in SU(3) to 1e-13"),
+             "real numbers stored per link of the outer operator; with 12 and 8 links must be unitary to 1e-13"),
       fraction("delta", "0.1",
                "reliable: an update when |r| has fallen by this factor (CG: earlier where rounding requires it; "
                "BiCGstab in half: at 0.1 at the latest); defect: by how much one inner solve reduces the residual"),

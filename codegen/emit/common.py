@@ -7,7 +7,7 @@ or imaginary part.
 
 NUMBER_BYTES = {"double": 8, "single": 4, "half": 2}
 ENUMS = {"double": "Double", "single": "Single", "half": "Half"}
-COLOURS = range(3)
+COLORS = range(3)
 
 
 def name(kernel):
@@ -66,7 +66,7 @@ def link_lines(kernel, number):
         lines.append(f"const Real {u}i = {number(2 * k + 1)};")
     if numbers == 12:
         lines.append("// row 2 = conj(row 0 x row 1)")
-        for j in COLOURS:
+        for j in COLORS:
             k, l = (j + 1) % 3, (j + 2) % 3
             lines += cross_lines(f"u2{j}", f"u0{k}", f"u1{l}", f"u0{l}", f"u1{k}")
     return lines
@@ -148,26 +148,26 @@ def link_lines_8(number, half):
 
 def spin_names(prefix, a):
     """The three complex names of spin a of a half spinor."""
-    return [f"{prefix}{a}{c}" for c in COLOURS]
+    return [f"{prefix}{a}{c}" for c in COLORS]
 
 
-def product_lines(hop, a, colours=COLOURS):
+def product_lines(hop, a, colors=COLORS):
     """v = U h, or U^+ h, for spin a."""
-    declared = ", ".join(f"v{a}{i}{part}" for i in colours for part in "ri")
+    declared = ", ".join(f"v{a}{i}{part}" for i in colors for part in "ri")
     lines = [f"Real {declared};"]
-    for i in colours:
-        pairs = [(f"u{i}{j}" if hop.forward else f"u{j}{i}", f"h{a}{j}") for j in COLOURS]
+    for i in colors:
+        pairs = [(f"u{i}{j}" if hop.forward else f"u{j}{i}", f"h{a}{j}") for j in COLORS]
         lines += complex_product(f"v{a}{i}", pairs, conjugate_first=not hop.forward)
     return lines
 
 
-def accumulation_lines(hop, a, source, started, scales, colours=COLOURS):
-    """Adds the half spinor `source` (v, or h where the link is 1), spin a, to the result, times scales[colour]."""
+def accumulation_lines(hop, a, source, started, scales, colors=COLORS):
+    """Adds the half spinor `source` (v, or h where the link is 1), spin a, to the result, times scales[color]."""
     lines = []
     for spin, half_spin, coefficient in hop.projector.reconstruct:
         if half_spin != a:
             continue
-        for c in colours:
+        for c in colors:
             parts = times_unit(coefficient, f"{source}{a}{c}r", f"{source}{a}{c}i")
             for (sign, term), suffix in zip(parts, "ri"):
                 target = f"a{spin}{c}{suffix}"
@@ -185,7 +185,7 @@ def unit_scales(kernel, hop, source):
 
 
 def start(hop, a, started):
-    started.update(f"a{spin}{c}{part}" for spin, b, _ in hop.projector.reconstruct if b == a for c in COLOURS for part in "ri")
+    started.update(f"a{spin}{c}{part}" for spin, b, _ in hop.projector.reconstruct if b == a for c in COLORS for part in "ri")
 
 
 def spinor_pointers(hop):
@@ -200,7 +200,7 @@ def spinor_pointers(hop):
 def components():
     """(name, half of the spinor, index within it) of the 24 result numbers."""
     for spin in range(4):
-        for c in COLOURS:
+        for c in COLORS:
             for k, part in enumerate("ri"):
                 yield f"a{spin}{c}{part}", "upper" if spin < 2 else "lower", ((spin % 2) * 3 + c) * 2 + k
 

@@ -2,7 +2,7 @@
 
 Named temporaries, one term a line: psi components are loaded by the projection, h is the half spinor, u the link, v the
 link times the half spinor, a the accumulated result. A suffix r or i is the real or imaginary part. The two spins of a
-half spinor go one after the other, so that what is alive at a time nearly fits 16 registers: three colours of h and v.
+half spinor go one after the other, so that what is alive at a time nearly fits 16 registers: three colors of h and v.
 Every hop asks for what it will read in the next block.
 In half precision quanta are added as integers, and links and spinors stay whole numbers until the sum: `unit` carries
 the quanta, the norm of the neighbour and the factor of the hop.
@@ -14,7 +14,7 @@ filled; `edges` is false in the kernel of all other blocks, and of a single rank
 """
 
 from codegen.emit.common import (
-    COLOURS,
+    COLORS,
     accumulation_lines,
     components,
     joined,
@@ -52,7 +52,7 @@ def load_number(pointer, index):
 def projections(kernel, hop, a):
     """(name, expression) of the real numbers of spin a of the half spinor, as the neighbour's spinor gives them."""
     half = kernel["precision"] == "half"
-    for c, h in zip(COLOURS, spin_names("h", a)):
+    for c, h in zip(COLORS, spin_names("h", a)):
         parts = ([], [])
         for spin, coefficient in hop.projector.project[a]:
             pointer = "upper" if spin < 2 else "lower"
@@ -68,7 +68,7 @@ def projections(kernel, hop, a):
 def ghost_loads(kernel, a):
     """The same from a ghost zone."""
     half = kernel["precision"] == "half"
-    for c in COLOURS:
+    for c in COLORS:
         for k in range(2):
             index = (3 * a + c) * 2 + k
             yield f"to_float<V>({load_quanta('ghost', index)})" if half else load_number("ghost", index)

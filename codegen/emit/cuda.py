@@ -13,7 +13,7 @@ A body is a function of a site, which the host can run too: tests do, where ther
 """
 
 from codegen.emit.common import (
-    COLOURS,
+    COLORS,
     NUMBER_BYTES,
     accumulation_lines,
     components,
@@ -87,7 +87,7 @@ def member(kernel, names, numbers, index):
 def projections(kernel, hop, a):
     """(name, expression) of the six numbers of spin a of the half spinor of loaded groups p and q."""
     found = []
-    for c, h in zip(COLOURS, spin_names("h", a)):
+    for c, h in zip(COLORS, spin_names("h", a)):
         parts = ([], [])
         for spin, coefficient in hop.projector.project[a]:
             group = "p" if spin < 2 else "q"

@@ -24,7 +24,7 @@ double sum_lanes(const Widened<double, T, V>& v) {
   return lane[0];
 }
 
-/// One block: every complex component goes through the operation; half precision is quantised when all are known. Sums
+/// One block: every complex component goes through the operation; half precision is quantized when all are known. Sums
 /// are added to `sums` in the number type A. A site has `known` numbers, or `count` when any.
 template <class S, class A, bool stream, int known, int V, class Op>
 QUADRILLE_INLINE void run_block(const Op& op, const Span* fields, int count, std::int64_t block,

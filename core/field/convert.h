@@ -30,7 +30,7 @@ QUADRILLE_API void write_spinors(const ForeignSpinors& dst, const Field& src);
 QUADRILLE_API void import_spinor(Field& dst, const HostSpinor& src);
 QUADRILLE_API void export_spinor(HostSpinor& dst, const Field& src);
 
-/// The 12 numbers (spin, colour; DeGrand-Rossi) of the site at local coordinates x of a spinor field, on its backend;
+/// The 12 numbers (spin, color; DeGrand-Rossi) of the site at local coordinates x of a spinor field, on its backend;
 /// the other sites stay as they are. ErrorCode::internal when the field does not hold the site's parity.
 QUADRILLE_API void put_spinor(Field& dst, const Dims& x, const std::array<Complex, spinor_components>& numbers);
 

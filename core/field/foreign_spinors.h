@@ -20,7 +20,7 @@ struct ForeignSpinors {
   Extents extents;
   int bits;         ///< of a real number: 64 or 32
   bool one_parity;  ///< only sites of one parity are in the array, by even-odd index or as `points` has them
-  bool color_spin;  ///< the numbers of a site are [colour][spin], not [spin][colour]
+  bool color_spin;  ///< the numbers of a site are [color][spin], not [spin][color]
   SiteOrder order;  ///< of a whole lattice
   SpinBasis basis;
   double factor;               ///< multiplies what is read, and what is written
@@ -34,7 +34,7 @@ struct ForeignSpinors {
     const std::int64_t point = points[point_number(extents, x)];
     return one_parity && parity == 1 ? point - extents.sites : point;
   }
-  /// Where the real part of component 3 spin + colour stands among the numbers of a site.
+  /// Where the real part of component 3 spin + color stands among the numbers of a site.
   QUADRILLE_HOST_DEVICE int component(int c) const { return 2 * (color_spin ? c % 3 * 4 + c / 3 : c); }
 };
 

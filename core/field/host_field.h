@@ -28,7 +28,7 @@ struct HostLinks {
   const Complex* link(std::int64_t site, int mu) const { return data.data() + (site * 4 + mu) * 9; }
 };
 
-/// A spinor field: data[(site * 4 + spin) * 3 + colour].
+/// A spinor field: data[(site * 4 + spin) * 3 + color].
 struct HostSpinor {
   Dims dims{};
   std::vector<Complex> data;

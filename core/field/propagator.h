@@ -10,8 +10,8 @@
 
 namespace quadrille {
 
-/// S(x)_{sink spin, source spin; sink colour, source colour}: column 3 * source_spin + source_colour is a spinor field
-/// on the full lattice in double over sink spin and colour. Source spins are in the DeGrand-Rossi basis, sink spins in
+/// S(x)_{sink spin, source spin; sink color, source color}: column 3 * source_spin + source_color is a spinor field
+/// on the full lattice in double over sink spin and color. Source spins are in the DeGrand-Rossi basis, sink spins in
 /// the basis that is said. All columns have one description.
 struct Propagator {
   static constexpr int size = spinor_components;
@@ -38,12 +38,12 @@ struct PropagatorPiece {
 QUADRILLE_API Propagator make_propagator(const FieldDesc& desc, Propagator::Sink sink);
 
 /// Fills `bytes`, memory of the propagator's backend, with sites in QIO's order, as they stand in files:
-/// [site][sink spin][source spin][sink colour][source colour][re, im], big-endian, all spins DeGrand-Rossi.
+/// [site][sink spin][source spin][sink color][source color][re, im], big-endian, all spins DeGrand-Rossi.
 QUADRILLE_API void pack_sites(void* bytes, const PropagatorPiece& piece);
 /// The other way round; the sites of the columns are overwritten. `sink` must be degrand_rossi.
 QUADRILLE_API void unpack_sites(const PropagatorPiece& piece, const void* bytes);
 
-/// For each time slice of the whole lattice the sum over space, spins and colours of |S|^2. The same bits for any
+/// For each time slice of the whole lattice the sum over space, spins and colors of |S|^2. The same bits for any
 /// number of threads and for either sink basis of one propagator.
 QUADRILLE_API std::vector<double> slice_norms(const Propagator& propagator);
 

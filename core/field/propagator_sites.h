@@ -14,7 +14,7 @@ namespace quadrille {
 
 constexpr int propagator_columns = spinor_components, propagator_reals = propagator_columns * spinor_numbers;
 
-/// Where the real part stands, among the numbers of a site in QIO's order, of sink component `sink` (3 spin + colour)
+/// Where the real part stands, among the numbers of a site in QIO's order, of sink component `sink` (3 spin + color)
 /// of a column.
 QUADRILLE_HOST_DEVICE int qio_place(int sink, int column) {
   return 2 * (36 * (sink / 3) + 9 * (column / 3) + 3 * (sink % 3) + column % 3);
@@ -87,7 +87,7 @@ struct UnpackColumn {
   }
 };
 
-/// The sum of |S|^2 over spins and colours of one site.
+/// The sum of |S|^2 over spins and colors of one site.
 template <class Columns>
 struct SiteNorm {
   Columns columns;

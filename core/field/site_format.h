@@ -23,16 +23,16 @@ constexpr int most_site_numbers = 8 * 18;
 
 namespace site_formats {
 
-/// [spin 4][colour 3][re, im]; a section is two spins.
+/// [spin 4][color 3][re, im]; a section is two spins.
 constexpr SiteFormat spinor{"spinors", 2, 12, true};
-/// [spin 2][colour 3][re, im]: what a projector leaves of a spinor.
+/// [spin 2][color 3][re, im]: what a projector leaves of a spinor.
 constexpr SiteFormat half_spinor{"half spinors", 1, 12, true};
 /// `count` links of a site.
 constexpr SiteFormat links(int count, Reconstruct reconstruct) { return {"links", count, int(reconstruct), false}; }
 
 }  // namespace site_formats
 
-/// Real numbers of a spinor, and its spins and colours.
+/// Real numbers of a spinor, and its spins and colors.
 constexpr int spinor_numbers = site_formats::spinor.numbers(), spinor_components = spinor_numbers / 2;
 
 }  // namespace quadrille

@@ -30,7 +30,7 @@ QUADRILLE_HOST_DEVICE Matrix3 random_su3(SiteRandom& random) {
   return u;
 }
 
-/// exp(i epsilon H) with H = sum_a h_a lambda_a / 2, h_a independent normal numbers, lambda_a Gell-Mann matrices.
+/// exp(i epsilon H) with H = sum_a h_a lambda_a / 2, h_a Gaussian random numbers, lambda_a Gell-Mann matrices.
 QUADRILLE_HOST_DEVICE Matrix3 random_weak_su3(SiteRandom& random, double epsilon) {
   Matrix3 h;
   for (int i = 0; i < 3; ++i) {

@@ -19,7 +19,8 @@ std::string text(const Table& table, const Row& row) {
       fmt::format("{}{}{}{}", row.precision, row.reconstruct ? fmt::format(" {}", *row.reconstruct) : "",
                   row.temporal_gauge ? " temporal gauge" : "", row.xpay ? " xpay" : "");
   std::string more = row.resources.empty() ? "" : "  " + row.resources;
-  if (row.traffic_seconds) more = fmt::format("  {:.3f} of its traffic's rate", *row.traffic_seconds / row.seconds);
+  if (row.traffic_seconds)
+    more = fmt::format("  {:.2f} x the bandwidth expected for this traffic", *row.traffic_seconds / row.seconds);
   if (row.link_updates) more = fmt::format("  {:.1f} million link updates/s", row.link_updates_per_second() * 1e-6);
   return fmt::format("{:<16} {:<20} {:<34} {:>9.0f} {:>11.1f} {:>9.2f} {:>8.2f} {:>8.3f}{}\n", lattice, row.kernel,
                      form, row.bytes_per_site, row.seconds * 1e6, row.gflops(), row.gbs(), table.fraction(row), more);

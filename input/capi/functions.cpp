@@ -22,7 +22,7 @@ void write(const PropagatorObject& object, int column, const char* words, void* 
   Parameters read = *read_words(spinors_table(), words, "spinors");
   demand_basis(propagator, read);
   if (read.text("normalization") == "kappa") {
-    throw Error(ErrorCode::unsupported, "propagators of a job are in the normalisation of the mass",
+    throw Error(ErrorCode::unsupported, "propagators of a job are in the normalization of the mass",
                 read.where("normalization"));
   }
   const bool as_it_lies = propagator.sink == Propagator::Sink::degrand_rossi;

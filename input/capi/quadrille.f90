@@ -2,7 +2,7 @@
 !
 ! The functions are those of quadrille.h and return its statuses; words are Fortran strings. Arrays are passed as lists
 ! of addresses, b = [c_loc(source)], of arrays that the host declares as target: in C,
-! complex(c_double_complex) :: source(3, 4, V) is [site][spin][colour]. Handles are type(c_ptr).
+! complex(c_double_complex) :: source(3, 4, V) is [site][spin][color]. Handles are type(c_ptr).
 module quadrille
   use, intrinsic :: iso_c_binding
   implicit none

@@ -60,14 +60,14 @@ QUADRILLE_C_API const char* quadrille_build_id(void);
  * else cpu. Without `device` a context works on the thread's current GPU, which stays as it was. Contexts may work on
  * different GPUs. The default number of threads is OpenMP's on this thread. */
 QUADRILLE_C_API quadrille_status quadrille_context_create(const char* words, quadrille_context** context);
-/* The same on the ranks of an MPI communicator, of which the library uses a copy. The host initialises MPI before this
- * call and finalises it itself. `communicator`: the address of an MPI_Comm, or in Fortran its integer handle (for a
+/* The same on the ranks of an MPI communicator, of which the library uses a copy. The host initializes MPI before this
+ * call and finalizes it itself. `communicator`: the address of an MPI_Comm, or in Fortran its integer handle (for a
  * communicator of mpi_f08: comm%mpi_val). All ranks make this call together. Further `words`:
  *   grid: [x, y, z, t]    ranks along x, y, z, t; default: for each lattice, the grid with the least to exchange
  *   device: K             of this rank; default: the number of the rank among those of its host in this communicator,
  *                         round robin: where a host has ranks of several communicators, say it
  *   place: [x, y, z, t]   of this rank in the grid, from 0; default: rank ((t Nz + z) Ny + y) Nx + x is at x y z t
- * Only the thread that initialised MPI may use the context, unless MPI was initialised with MPI_THREAD_SERIALIZED or
+ * Only the thread that initialized MPI may use the context, unless MPI was initialized with MPI_THREAD_SERIALIZED or
  * MPI_THREAD_MULTIPLE; using two contexts at the same time needs MPI_THREAD_MULTIPLE. The context must be destroyed
  * before MPI_Finalize. */
 QUADRILLE_C_API quadrille_status quadrille_context_create_mpi(const char* words, const void* communicator,
@@ -163,12 +163,12 @@ QUADRILLE_C_API quadrille_status quadrille_gauge_destroy(quadrille_gauge* gauge)
 
 /* ---- operators ----
  *
- * SPINORS, the words for arrays of spinors with 4 x 3 complex components (spin and colour):
+ * SPINORS, the words for arrays of spinors with 4 x 3 complex components (spin and color):
  *   subset: full | even | odd         default: full; even or odd: the array holds only the V/2 sites of that parity
  *   sites: lexicographic | even_odd | odd_even | openqcd
  *                                     of a full array, as for links; default: lexicographic. openqcd: the order
  *                                     of the points that came with the gauge field's links, also for one parity
- *   order: spin_color | color_spin    [site][spin][colour] (the default) or [site][colour][spin]
+ *   order: spin_color | color_spin    [site][spin][color] (the default) or [site][color][spin]
  *   precision: double | single        of the numbers; default: double
  *   basis: degrand_rossi | ukqcd | openqcd
  *                                     default: degrand_rossi (MILC's and QIO's); the matrices are in

@@ -91,7 +91,7 @@ ParameterTable make_links_table(bool with_dims) {
 
 ParameterTable make_spinors_table() {
   return {.name = "spinors",
-          .help = "arrays of spinors of 4 spin and 3 colour components, complex numbers",
+          .help = "arrays of spinors of 4 spin and 3 color components, complex numbers",
           .parameters = {
               {.name = "subset",
                .type = Type::choice,
@@ -105,7 +105,7 @@ ParameterTable make_spinors_table() {
                .choices = {"lexicographic", "even_odd", "odd_even", "openqcd"}},
               {.name = "order",
                .type = Type::choice,
-               .help = "the numbers of a site: [spin][colour] or [colour][spin]",
+               .help = "the numbers of a site: [spin][color] or [color][spin]",
                .default_text = "spin_color",
                .choices = {"spin_color", "color_spin"}},
               precision_parameter(),
@@ -116,7 +116,7 @@ ParameterTable make_spinors_table() {
                .choices = {"degrand_rossi", "ukqcd", "openqcd"}},
               {.name = "normalization",
                .type = Type::choice,
-               .help = "normalisation of M: mass, or kappa, which is 2 kappa times that",
+               .help = "normalization of M: mass, or kappa, which is 2 kappa times that",
                .default_text = "mass",
                .choices = {"mass", "kappa"}},
               where_parameter(),

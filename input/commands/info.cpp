@@ -97,7 +97,7 @@ bool info(const std::string& path, std::ostream& out) {
     return true;
   }
   if (kind != FileKind::lime) {
-    line(out, "content", "recognised, but this version cannot read it (convert it to ILDG)");
+    line(out, "content", "recognized, but this version cannot read it (convert it to ILDG)");
     return true;
   }
   const LimeInput input(path);

@@ -27,7 +27,7 @@ constexpr const char* data_type = "scidac-binary-data";
 std::string real_name(const Dims& dims, std::int64_t real) {
   const Dims x = site_coordinates(dims, real / reals_per_site);
   const std::int64_t n = real % reals_per_site / 2;
-  return fmt::format("site ({},{},{},{}), sink spin {}, source spin {}, sink colour {}, source colour {}", x[0], x[1],
+  return fmt::format("site ({},{},{},{}), sink spin {}, source spin {}, sink color {}, source color {}", x[0], x[1],
                      x[2], x[3], n / 36, n / 9 % 4, n / 3 % 3, n % 3);
 }
 

@@ -1,6 +1,6 @@
 // Quark propagators in the QIO form that Chroma (QDP++) writes.
 //
-// Binary record, big-endian: site (x fastest), sink spin, source spin, sink colour, source colour, re/im;
+// Binary record, big-endian: site (x fastest), sink spin, source spin, sink color, source color, re/im;
 // DeGrand-Rossi spins. Propagators go to and from a backend's memory in pieces (lattice_data.h). The record XML is that
 // of Chroma's PROPAGATOR task (root <Propagator> with ForwardProp version 9, PropSource version 6), so that its tasks
 // find source and action.
@@ -39,7 +39,7 @@ struct PropagatorWriteOptions {
 };
 
 /// Gives the checksum of the data. A failed write leaves no file (and an older one as it was). Errors: those of
-/// AtomicFile; ErrorCode::numerical naming site, spins and colours of a number that is not finite.
+/// AtomicFile; ErrorCode::numerical naming site, spins and colors of a number that is not finite.
 Checksum write_propagator_file(const std::string& path, const Propagator& propagator, const PropagatorHeader& header,
                                const PropagatorWriteOptions& options = {});
 

@@ -86,7 +86,8 @@ def statements(rows):
 
 def study_text(name, one):
     rows = one["rows"]
-    out = f"\n## Solver study `{name}`\n\n{rows[0]['sources']} {one['source']} source(s); means over the sources.\n"
+    sources = f"{rows[0]['sources']} {one['source']} source{'' if rows[0]['sources'] == 1 else 's'}"
+    out = f"\n## Solver study `{name}`\n\n{sources}; means over the sources.\n"
     for solver, tolerance, mine in study.systems(rows):
         out += (f"\n### {solver}, tolerance {tolerance:g}\n\nIterations until convergence; in brackets the reliable "
                 f"updates, or the cycles of defect correction.\n\n" + by_mass(mine, iterations_cell))
@@ -116,10 +117,11 @@ def critical_text(name, fit):
     lines = [[point["mesons"], f"{point['mass']:g}", number(point["pion_mass"], ".5f"),
               number(point["pion_mass_spread"], ".5f"), number(point["pion_mass_squared"], ".5f")]
              for point in fit["points"]]
-    return (f"\n## Critical mass `{name}`\n\nm_c = {number(fit['critical_mass'], '.5f')} (spread of the fit "
-            f"{number(fit['critical_mass_spread'], '.5f')}; one configuration gives no statistical error), kappa_c = "
-            f"{number(fit['critical_kappa'], '.6f')}; pions fitted for t = {fit['window'][0]} to {fit['window'][1]}.\n\n"
-            + table(["mesons", "mass", "pion mass", "spread", "squared"], lines))
+    return (f"\n## Critical mass `{name}`\n\nm_c = {number(fit['critical_mass'], '.5f')} +- "
+            f"{number(fit['critical_mass_spread'], '.5f')} (no statistical error: one configuration), kappa_c = "
+            f"{number(fit['critical_kappa'], '.6f')}; pions fitted for t = {fit['window'][0]} to {fit['window'][1]}; "
+            f"maximum deviation from the fit: {number(fit.get('largest_deviation'), '.2g')} in the squared mass.\n\n"
+            + table(["mesons", "mass", "pion mass", "+- (half the range)", "squared"], lines))
 
 
 def flat(value, name=""):

@@ -44,7 +44,7 @@ SourceEntry point_source() {
   SourceEntry entry;
   entry.name = "point";
   entry.table.name = "source point";
-  entry.table.help = "1 in one spin and colour at one site, 0 elsewhere";
+  entry.table.help = "1 in one spin and color at one site, 0 elsewhere";
   entry.table.parameters = {{.name = "site",
                              .type = ParameterType::integer4,
                              .help = "the site x, y, z, t of the source, counted from 0",

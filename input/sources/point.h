@@ -1,4 +1,4 @@
-// A point source: 1 in one spin and colour at one site.
+// A point source: 1 in one spin and color at one site.
 #pragma once
 
 #include "input/sources/registry.h"

@@ -15,7 +15,7 @@ struct SourceEntry {
   ParameterTable table;
   /// Throws (invalid_input, with the place in the job) when the source does not fit a lattice of `dims`.
   void (*check)(const Parameters& source, const Dims& dims);
-  /// Makes b, a spinor field on the full lattice, the source of one spin (0..3, DeGrand-Rossi) and colour (0..2).
+  /// Makes b, a spinor field on the full lattice, the source of one spin (0..3, DeGrand-Rossi) and color (0..2).
   void (*make)(const Parameters& source, Field& b, int spin, int color);
   /// The site from which correlators of this source are counted.
   Dims (*position)(const Parameters& source);

@@ -68,14 +68,19 @@ void run(JobRun& job, const TaskSpec& task) {
     }
   }
   const auto line = line_through_zero(bare, squared);
-  Json fit = {
-      {"critical_mass", nullptr}, {"critical_mass_spread", nullptr}, {"critical_kappa", nullptr}, {"slope", nullptr}};
+  Json fit = {{"critical_mass", nullptr},
+              {"critical_mass_spread", nullptr},
+              {"critical_kappa", nullptr},
+              {"slope", nullptr},
+              {"largest_deviation", nullptr}};
   if (line) {
     fit["critical_mass"] = line->zero.value;
     fit["critical_mass_spread"] = line->zero.spread;
     fit["critical_kappa"] = 0.5 / (line->zero.value + 4);
     fit["slope"] = line->slope;
-    log().info("{}: critical mass {:.6f} (spread of the fit {:.6f})", task.name, line->zero.value, line->zero.spread);
+    fit["largest_deviation"] = line->deviation;
+    log().info("{}: critical mass {:.6f}, maximum deviation from the fit {:.2g} (in the squared pion mass)", task.name,
+               line->zero.value, line->deviation);
   } else {
     job.warn(
         "the squared pion mass does not grow with the bare mass over two or more different masses: no critical mass");

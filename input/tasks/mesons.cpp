@@ -11,7 +11,7 @@ namespace {
 void run(JobRun& job, const TaskSpec& task) {
   const SolvedPropagator& propagator = job.propagator(task.parameters->text("from"));
   const JobClock::Span contracting = job.count(Phase::contractions);
-  // pion[t], for absolute t, is the sum over space, spins and colours of |S|^2: gamma5-hermiticity makes it the
+  // pion[t], for absolute t, is the sum over space, spins and colors of |S|^2: gamma5-hermiticity makes it the
   // correlator of the pseudoscalar density.
   const std::vector<double> correlator = slice_norms(propagator.field);
   job.record().correlators = {{"pion", correlator},

@@ -70,7 +70,7 @@ void solve_column(JobRun& job, const TaskSpec& task, SystemSolver& solver, const
   const SolveLabel label{task.name, spin, color, dirac.mass(), dirac.kappa()};
   job.record().solves.push_back(solve_json(label, solver.spec(), report, kernel_records_since(earlier)));
   if (!report.converged) {
-    failed[report.stop_reason].push_back(fmt::format("spin {}, colour {}: {}", spin, color, report.message));
+    failed[report.stop_reason].push_back(fmt::format("spin {}, color {}: {}", spin, color, report.message));
   }
   remove_failed(x, report);
 }
@@ -92,7 +92,7 @@ Propagator solve_all(JobRun& job, const TaskSpec& task, const DiracOperator& dir
   ProgressLine line(task.name, Propagator::size - column);
   solver.set_progress([&](const Progress& progress) {
     if (line.active()) line.update(progress);
-    stop_if_asked(fmt::format("after {} of {} spin-colour components", column, Propagator::size));
+    stop_if_asked(fmt::format("after {} of {} spin-color components", column, Propagator::size));
   });
   FailedSolves failed;
   std::optional<Field> x;
@@ -216,7 +216,7 @@ TaskEntry propagator_task() {
   TaskEntry entry;
   entry.name = "propagator";
   entry.table.name = "task propagator";
-  entry.table.help = "solve M S = source for the 4 spins and 3 colours of the source";
+  entry.table.help = "solve M S = source for the 4 spins and 3 colors of the source";
   Parameter source = source_block();
   source.required = true;
   Parameter save;

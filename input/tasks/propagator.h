@@ -1,4 +1,4 @@
-// The task `propagator`: M S = source for every spin and colour of the source.
+// The task `propagator`: M S = source for every spin and color of the source.
 #pragma once
 
 #include "input/tasks/registry.h"

@@ -256,7 +256,7 @@ Parameter choice_of(std::vector<std::string> choices) {
 Parameter source_variant() {
   Parameter count{.name = "count",
                   .type = ParameterType::integer,
-                  .help = "number of right-hand sides to average over, the first of the 12 spins and colours",
+                  .help = "number of right-hand sides to average over, the first of the 12 spins and colors",
                   .default_text = "1",
                   .minimum = 1,
                   .maximum = 12};
@@ -266,7 +266,7 @@ Parameter source_variant() {
   count.maximum = 1000;
   ParameterTable gaussian;
   gaussian.name = "source gaussian";
-  gaussian.help = "independent normal numbers on all sites, spins and colours";
+  gaussian.help = "Gaussian random numbers on all sites, spins and colors";
   gaussian.parameters = {{.name = "seed",
                           .type = ParameterType::integer,
                           .help = "seed of the first right-hand side; each further one takes the next seed",

@@ -7,7 +7,7 @@
  * QUADRILLE_FAILED_ELSEWHERE where nothing was wrong; so do calls that differ, also in the blocks or the grids of their
  * matrices. Exceptions, in which the other ranks wait forever: on one rank all handles of the call are null, or of
  * matrices of other communicators, or of this process alone; the call comes from a thread that may not use MPI; or
- * memory runs out in the middle of the work. The host initialises and finalises MPI, and destroys matrices and grids
+ * memory runs out in the middle of the work. The host initializes and finalizes MPI, and destroys matrices and grids
  * before that. The library must be built with the same MPI. */
 #ifndef QUADRILLE_MODULES_BLOCK_DFT_C_API_H
 #define QUADRILLE_MODULES_BLOCK_DFT_C_API_H

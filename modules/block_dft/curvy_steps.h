@@ -1,4 +1,4 @@
-// The energy of an SccModel minimised over density matrices by curvy steps (Helgaker et al., Chem. Phys. Lett. 327,
+// The energy of an SccModel minimized over density matrices by curvy steps (Helgaker et al., Chem. Phys. Lett. 327,
 // 397; Shao et al., J. Chem. Phys. 118, 6144), in the basis of the atoms, which is not orthogonal:
 //
 //   P(t) = e^(-t D S) P e^(t S D) = sum_k t^k / k! C_k,   C_0 = P,   C_k+1 = [C_k, D]_S = C_k S D - D S C_k

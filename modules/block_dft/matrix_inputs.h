@@ -21,7 +21,7 @@ namespace quadrille::block_dft {
 namespace matrix_input {
 
 constexpr quadrille_parameter in_file = parameter::required(
-    parameter::file_in("file", "HDF5, ELSI CSC or a CSR dump of CP2K, recognised by its first bytes"));
+    parameter::file_in("file", "HDF5, ELSI CSC or a CSR dump of CP2K, recognized by its first bytes"));
 constexpr quadrille_parameter out_file =
     parameter::required(parameter::file_out("file", "ELSI CSC if its name ends in .csc, otherwise dense HDF5"));
 constexpr quadrille_parameter dataset(const char* name) {

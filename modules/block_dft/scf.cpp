@@ -75,7 +75,7 @@ class Loop {
   Scf<M> run() {
     DensitySolver<M> solver(copied(model_.s), options_.density);
     if (options_.method == ScfMethod::curvy) {
-      minimise(solver);
+      minimize(solver);
     } else {
       mix(solver);
     }
@@ -141,7 +141,7 @@ class Loop {
     return std::abs(charge_energy(model_, residual));
   }
 
-  void minimise(DensitySolver<M>& solver) {
+  void minimize(DensitySolver<M>& solver) {
     double began = now();
     Density<M> start = density_at(solver, model_.neutral);
     ScfIteration iteration = summary(start, began);

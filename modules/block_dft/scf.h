@@ -1,5 +1,5 @@
 // The self-consistent loop over a tight-binding model (scc_model.h): density matrix, charges, Hamiltonian, again, with
-// mixing; or, without mixing, the energy minimised over density matrices by curvy steps (curvy_steps.h).
+// mixing; or, without mixing, the energy minimized over density matrices by curvy steps (curvy_steps.h).
 #pragma once
 
 #include "modules/block_dft/curvy_steps.h"

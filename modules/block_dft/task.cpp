@@ -17,8 +17,7 @@ constexpr quadrille_task tasks[] = {
      .check = task_function<check_multiply>,
      .run = task_function<run_multiply>},
     {.name = "density_matrix",
-     .help = "the density matrix of a Hamiltonian and an overlap matrix, in a time linear in their size if they are "
-             "sparse",
+     .help = "the density matrix of a Hamiltonian and an overlap matrix, linear-scaling for sparse matrices",
      .parameters = density_parameters,
      .parameter_count = density_parameter_count,
      .flags = QUADRILLE_ON_RANKS,

@@ -67,8 +67,8 @@ Json row_json(const Case& one, const ProductMeasurement& m, double seconds_of_dg
 }
 
 std::string name_of(const Case& one) {
-  if (!one.salted) return fmt::format("n = {}, no salt", one.n);
-  return fmt::format("n = {}, {:g} salted with {:g}", one.n, one.fraction, one.salt);
+  if (!one.salted) return fmt::format("n = {}, no large elements", one.n);
+  return fmt::format("n = {}, a fraction {:g} of elements of size {:g}", one.n, one.fraction, one.salt);
 }
 
 constexpr quadrille_parameter size = integer("size", nullptr, nullptr, within(1, 1 << 16));
@@ -80,14 +80,14 @@ constexpr quadrille_parameter salt = real("salt", nullptr, nullptr, above(0));
 const quadrille_parameter study_parameters[study_parameter_count] = {
     list("sizes", "n of the n x n matrices; 44 n^2 bytes and what mgemm takes must fit into the host's memory",
          "[1000, 2000, 4096]", size),
-    list("fractions", "fractions of the elements that are salted; the others are uniform in [-1, 1]",
-         "[1.0e-2, 1.0e-3, 1.0e-4]", fraction),
-    list("salts", "centres of the intervals in which salted elements are uniform", "[100, 10000]", salt),
+    list("fractions", "fractions of large elements; the others are uniform in [-1, 1]", "[1.0e-2, 1.0e-3, 1.0e-4]",
+         fraction),
+    list("salts", "sizes of large elements: centres of the intervals in which they are uniform", "[100, 10000]", salt),
     real("salt_spread", "half the width of those intervals", "10", at_least(0)),
     real("delta", "for mgemm: elements above it are large", "1", at_least(0)),
     boolean("always_split", "split even where mgemm expects no gain", "true"),
     integer("repeats", "how often each product is timed; the median counts", "3", within(1, 1000)),
-    memory("limit on the memory of cleaver's panels (on a GPU, of its own memory); 0: no limit", "0", 0),
+    memory("memory limit for cleaver's panels (on a GPU, of its own memory); 0: no limit", "0", 0),
     integer("seed", "seed of the matrices", "1", at_least(0)),
     csv("matrix_product_study.csv")};
 

@@ -230,7 +230,7 @@ constexpr quadrille_parameter parameters[] = {
            "for mgemm: how small elements are multiplied; a GPU has all forms, a CPU only single; automatic chooses",
            "automatic", forms),
     always_split_parameter,
-    memory("limit on the memory of panels (on a GPU, of its own memory); 0: no limit", "0", 0)};
+    memory("memory limit for panels (on a GPU, of its own memory); 0: no limit", "0", 0)};
 
 constexpr quadrille_task tasks[] = {
     {.name = "matrix_product",

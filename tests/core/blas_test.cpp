@@ -48,7 +48,7 @@ Array values(const Field& field) {
 /// What a field may hold a site; on a device what its kernels are compiled for.
 std::vector<SiteFormat> vector_formats() {
   std::vector<SiteFormat> formats{site_formats::spinor, site_formats::half_spinor};
-  if (testing::backend().host_memory()) formats.push_back({"colour vectors", 1, 6, true});
+  if (testing::backend().host_memory()) formats.push_back({"color vectors", 1, 6, true});
   return formats;
 }
 

@@ -47,7 +47,7 @@ double largest_difference(const HostSpinor& a, const HostSpinor& b) {
 
 /// Sites of formats that nothing in the library knows: a format is data.
 constexpr SiteFormat other_formats[] = {{"su(3) elements", 1, 8, true},
-                                        {"colour vectors", 1, 6, true},
+                                        {"color vectors", 1, 6, true},
                                         {"clover blocks", 2, 36, false},
                                         {"coarse vectors", 2, 16, true}};
 

@@ -112,7 +112,7 @@ class Hosts(HostTest):
 
     def test_solutions_have_the_bits_of_the_job(self):
         results, propagator = self.job()
-        # [t, z, y, x][sink spin, source spin][sink colour, source colour] -> [column][site][sink spin][sink colour]
+        # [t, z, y, x][sink spin, source spin][sink color, source color] -> [column][site][sink spin][sink color]
         wanted = propagator.reshape(-1, 4, 4, 3, 3).transpose(2, 4, 0, 1, 3).reshape(12, -1, 4, 3)
         iterations = [solve["iterations"] for solve in results["solves"]]
         for name in ("solve_c", "solve_cpp", "solve_fortran"):
@@ -246,7 +246,7 @@ class Ranks(RankTest):
         return results, self.saved_propagator(results, out), os.path.join(self.path(out), "field.lime")
 
     def whole(self, file, dims):
-        """[column][t, z, y, x][spin][colour] of what all ranks have written."""
+        """[column][t, z, y, x][spin][color] of what all ranks have written."""
         found = np.full((12, *reversed(dims), 4, 3), np.nan, dtype=complex)
         for rank in range(2):
             with open(f"{file}.{rank}", "rb") as stream:
@@ -322,7 +322,7 @@ class Ranks(RankTest):
 
     def test_threads_with_contexts_of_their_own(self):
         said, = self.on_ranks(built("threads_on_ranks_cpp"), "funneled")
-        self.assertIn("only the thread that initialised MPI may call it", said)
+        self.assertIn("only the thread that initialized MPI may call it", said)
         said, = self.on_ranks(built("threads_on_ranks_cpp"), "multiple")
         if said == "no threads here":
             self.skipTest("MPI has no MPI_THREAD_MULTIPLE")

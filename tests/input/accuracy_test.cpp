@@ -33,7 +33,7 @@ TEST(ExtendedHop, MultipliesWithMoreThanDoublePrecision) {
   HostLinks links({2, 2, 2, 2});
   HostSpinor psi({2, 2, 2, 2});
   links.link(0, 0)[0] = 1 + 0x1p-30;
-  psi.data[12] = 1 + 0x1p-31;  // at the site ahead of the first in x, spin 0, colour 0
+  psi.data[12] = 1 + 0x1p-31;  // at the site ahead of the first in x, spin 0, color 0
   EXPECT_EQ(extended_hop(links, psi)[0], Extended(1 + 0x1p-30L + 0x1p-31L + 0x1p-61L));
 }
 

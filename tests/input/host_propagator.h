@@ -12,8 +12,8 @@
 
 namespace quadrille::testing {
 
-/// A propagator S(x)_{sink spin, source spin; sink colour, source colour}:
-/// data[(((site * 4 + sink_spin) * 4 + source_spin) * 3 + sink_colour) * 3 + source_colour], QIO's order.
+/// A propagator S(x)_{sink spin, source spin; sink color, source color}:
+/// data[(((site * 4 + sink_spin) * 4 + source_spin) * 3 + sink_color) * 3 + source_color], QIO's order.
 struct HostPropagator {
   Dims dims{};
   std::vector<Complex> data;

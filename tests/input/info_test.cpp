@@ -78,7 +78,7 @@ TEST_F(InfoTest, TellsOfAPropagator) {
 
 TEST_F(InfoTest, NamesFormatsThatItCannotRead) {
   write_bytes(folder_.file("n"), "BEGIN_HEADER\nDATATYPE = 4D_SU3_GAUGE\nEND_HEADER\n");
-  expect_info(folder_.file("n"), {"NERSC archive", "recognised", "this version cannot read it"});
+  expect_info(folder_.file("n"), {"NERSC archive", "recognized", "this version cannot read it"});
   write_bytes(folder_.file("m"), std::string("\0\0\x4e\x87", 4) + std::string(96, '\0'));
   expect_info(folder_.file("m"), {"MILC v5", "this version cannot read it"});
   std::string openqcd(24 + 2 * 4 * 2 * 2 * 72 * 8, '\0');

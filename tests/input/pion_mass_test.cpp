@@ -96,6 +96,7 @@ TEST_F(PionMass, SpreadsOfTheLineAreThoseOfItsPoints) {
   EXPECT_NEAR(line->slope, 1 - d / 2, 1e-14);
   EXPECT_NEAR(line->zero.value, 2 - (2 + d / 3) / (1 - d / 2), 1e-14);
   EXPECT_GT(line->zero.spread, 0);
+  EXPECT_NEAR(line->deviation, d / 3, 1e-14);  // at x = 2; d/6 at the others
   // The zero's derivative with respect to a point, by finite differences, against the spread of that point alone.
   const double h = 1e-6;
   for (std::size_t at = 0; at < 3; ++at) {

@@ -348,7 +348,7 @@ TEST_F(ProgramTest, NoConvergenceEndsWithThreeAndStillWrites) {
   EXPECT_FALSE(results()["solves"][0]["converged"]);
   EXPECT_EQ(results()["solves"][0]["stop_reason"], "max_iterations");
   EXPECT_THAT(results()["warnings"].dump(),
-              HasSubstr("propagator: 12 of 12 solves did not converge (max_iterations); spin 0, colour 0: "));
+              HasSubstr("propagator: 12 of 12 solves did not converge (max_iterations); spin 0, color 0: "));
   EXPECT_TRUE(results()["correlators"].contains("mesons"));
   EXPECT_EQ(run({"--set", "solver.max_iterations=2"}), 3) << "a restart says so again";
 }
@@ -421,7 +421,8 @@ TEST_F(ProgramTest, LinksThatAreNotUnitaryEnoughAreSaidBeforeAnySolve) {
   replace_text(reading, "tolerance: 1e-9", "tolerance: 1e-9, reconstruct: 12");
   write_bytes(folder_.file("job.yaml"), reading);
   EXPECT_EQ(run(), 1);
-  EXPECT_THAT(err(), HasSubstr("job.yaml:6:56: `reconstruct: 12` of the outer operator needs links in SU(3)"));
+  EXPECT_THAT(err(),
+              HasSubstr("job.yaml:6:56: with `reconstruct: 12` of the outer operator links must be unitary to 1e-13"));
   EXPECT_FALSE(std::filesystem::exists(output("restart.json")));
   EXPECT_FALSE(std::filesystem::exists(output("results.json")));
   EXPECT_EQ(run({"--set", "gauge.reunitarize=true"}), 0) << err();

@@ -209,7 +209,7 @@ TEST_F(PropagatorFileTest, NumbersThatAreNotFinite) {
   const std::size_t site = 13;  // (1,0,3,0)
   propagator.data[(((site * 4 + 3) * 4 + 1) * 3 + 2) * 3 + 1] = std::numeric_limits<double>::infinity();
   expect_error([&] { write_propagator_file(folder_.file("a.lime"), propagator, {}); },
-               {"site (1,0,3,0), sink spin 3, source spin 1, sink colour 2, source colour 1", "inf"});
+               {"site (1,0,3,0), sink spin 3, source spin 1, sink color 2, source color 1", "inf"});
   EXPECT_EQ(folder_.count(), 0u);
   std::vector<RawRecord> records = good_records();
   records.pop_back();

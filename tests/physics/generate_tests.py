@@ -119,8 +119,8 @@ class Generate(ProgramTest):
                 **os.environ, "MPLBACKEND": "Agg",
                 "PYTHONPATH": os.pathsep.join([self.SCRIPTS, os.environ.get("PYTHONPATH", "")])})
 
-    # The axis of the plaquette shows the fluctuations behind the thermalisation, with the mean, a band of its error and
-    # the end of the thermalisation; the legends lie beside what they explain.
+    # The axis of the plaquette shows the fluctuations behind the thermalization, with the mean, a band of its error and
+    # the end of the thermalization; the legends lie beside what they explain.
     MODULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../modules")
     SCRIPTS = os.pathsep.join([MODULES, os.path.join(MODULES, "quenched", "report")])
     LOOK_AT_FIGURE = """

@@ -73,7 +73,7 @@ def observables(links):
 
 
 class Wilson:
-    """The full Wilson matrix on fields [t, z, y, x, colour, spin, column]. `phase` is theta/pi for x, y, z, t."""
+    """The full Wilson matrix on fields [t, z, y, x, color, spin, column]. `phase` is theta/pi for x, y, z, t."""
 
     def __init__(self, links, mass, phase, xi0=1.0, nu=1.0):
         space = nu / xi0
@@ -135,20 +135,20 @@ def solve(matrix, source, goal=1e-15, refinements=6, iterations=5000):
 
 
 def point_propagator(links, mass, phase, site, xi0=1.0, nu=1.0):
-    """S [t, z, y, x, sink spin, source spin, sink colour, source colour] and its true relative residual."""
+    """S [t, z, y, x, sink spin, source spin, sink color, source color] and its true relative residual."""
     matrix = Wilson(links, mass, phase, xi0, nu)
     source = np.zeros(links.shape[:4] + (3, 4, 12), dtype=complex)
     x, y, z, t = site
-    source[t, z, y, x] = np.eye(12).reshape(3, 4, 12)  # column 4 colour + spin
+    source[t, z, y, x] = np.eye(12).reshape(3, 4, 12)  # column 4 color + spin
     solution = solve(matrix, source)
     defect = source - matrix(solution)
     residual = float(np.sqrt(dots(defect, defect)).max())
-    colour_spin = solution.reshape(links.shape[:4] + (3, 4, 3, 4))
-    return np.transpose(colour_spin, (0, 1, 2, 3, 5, 7, 4, 6)), residual
+    color_spin = solution.reshape(links.shape[:4] + (3, 4, 3, 4))
+    return np.transpose(color_spin, (0, 1, 2, 3, 5, 7, 4, 6)), residual
 
 
 def pion(propagator):
-    """sum over space, spins and colours of |S|^2 for each absolute time slice."""
+    """sum over space, spins and colors of |S|^2 for each absolute time slice."""
     return (np.abs(propagator) ** 2).sum(axis=tuple(range(1, 8)))
 
 
@@ -158,7 +158,7 @@ def boundary_phases(factors):
 
 
 def element(propagator, name):
-    """S(x,y,z,t)_abcd of expected.json: sink spin a, sink colour b, source spin c, source colour d."""
+    """S(x,y,z,t)_abcd of expected.json: sink spin a, sink color b, source spin c, source color d."""
     place, indices = name[2:].split(")_")
     x, y, z, t = (int(word) for word in place.split(","))
     a, b, c, d = (int(digit) for digit in indices)

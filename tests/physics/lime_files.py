@@ -2,8 +2,8 @@
 
 Nothing here comes from Quadrille: the tests use this file to check what Quadrille reads and writes.
 
-Arrays: links [t, z, y, x, mu, row, column]; propagators [t, z, y, x, sink spin, source spin, sink colour,
-source colour]; always complex double in memory. `dims` is x, y, z, t.
+Arrays: links [t, z, y, x, mu, row, column]; propagators [t, z, y, x, sink spin, source spin, sink color,
+source color]; always complex double in memory. `dims` is x, y, z, t.
 """
 
 import re
@@ -174,7 +174,7 @@ def write_gauge(path, links, precision=64, order="qio", checksum=None):
 
 
 def read_propagator(path, dims):
-    """A propagator file as QIO writes it (one record with all spins and colours), its checksum verified."""
+    """A propagator file as QIO writes it (one record with all spins and colors), its checksum verified."""
     records = read_records(path)
     stated = [int(word) for word in tag(one_record(records, "scidac-private-file-xml", path), "dims").split()]
     if stated != list(dims):
@@ -183,7 +183,7 @@ def read_propagator(path, dims):
     precision = {"F": 32, "D": 64}[tag(private, "precision")]
     facts = [int(tag(private, name)) for name in ("colors", "spins", "typesize", "datacount")]
     if facts != [3, 4, 288 * precision // 8, 1]:
-        raise FileError(f"{path}: colours, spins, typesize, datacount are {facts}")
+        raise FileError(f"{path}: colors, spins, typesize, datacount are {facts}")
     one_record(records, "scidac-record-xml", path)
     binary = one_record(records, "scidac-binary-data", path)
     sites = int(np.prod(dims))

@@ -171,7 +171,7 @@ class MatrixProductStudy(StudyTest):
                 continue
             salt = row["salt"] or 0
             a, b = (salted_matrix(row["n"], row["fraction"], salt - 10, salt + 10, harness.SEED, k) for k in (0, 1))
-            exact, what = a @ b, f"{row['product']}, n = {row['n']}, {row['fraction']} salted with {salt}"
+            exact, what = a @ b, f"{row['product']}, n = {row['n']}, a fraction {row['fraction']} of elements of size {salt}"
             found = (row["max_error"], row["rms_error"])
             if row["product"] == "cleaver":
                 self.assertLess(found[0], 1e-12 * abs(a).max() * abs(b).max() * row["n"])

@@ -447,7 +447,7 @@ class Interrupted(ProgramTest):
                 process.send_signal(number)
                 said = process.communicate(timeout=120)[1]
             self.assertEqual(process.returncode, status, said)
-            self.assertRegex(said, r"quadrille: stopped (after \d+ of 12 spin-colour components|before \w+); run again to "
+            self.assertRegex(said, r"quadrille: stopped (after \d+ of 12 spin-color components|before \w+); run again to "
                                    r"continue\n$")
             if solved:
                 self.assertIn(f"continuing an interrupted run at component {solved + 1} of 12", said)

@@ -22,7 +22,7 @@ TEST(BiCGstab, SameBitsForAnyThreads) { check_threads(make_bicgstab, right_half)
 TEST(BiCGstab, Ends) { check_ends(make_bicgstab, right_half); }
 TEST(BiCGstab, Stagnates) { check_stagnation(make_bicgstab, right_half); }
 
-// A maps colour 0 to 0 + 1, 1 to `second`, 2 to 2, and is the unit matrix for spins 1 to 3; b is colour 0 of spin 0.
+// A maps color 0 to 0 + 1, 1 to `second`, 2 to 2, and is the unit matrix for spins 1 to 3; b is color 0 of spin 0.
 SolveReport solve_small(const std::array<double, 3>& second, double& residual) {
   const Lattice lattice({4, 4, 4, 4});
   std::array<Complex, 144> matrix{};
@@ -39,7 +39,7 @@ SolveReport solve_small(const std::array<double, 3>& second, double& residual) {
   return report;
 }
 
-// s = -(colour 1), A s = -(1 + 2), omega = 1/2, r = (2 - 1)/2: orthogonal to r0 = colour 0.
+// s = -(color 1), A s = -(1 + 2), omega = 1/2, r = (2 - 1)/2: orthogonal to r0 = color 0.
 TEST(BiCGstab, RestartsWhenRhoVanishes) {
   double residual = 0;
   const SolveReport report = solve_small({0, 1, 1}, residual);
@@ -48,7 +48,7 @@ TEST(BiCGstab, RestartsWhenRhoVanishes) {
   EXPECT_LE(residual, 1e-10);
 }
 
-// A s = -(colour 2) is orthogonal to s, so omega = 0; from r0 = s, <r0, A s> = 0 too.
+// A s = -(color 2) is orthogonal to s, so omega = 0; from r0 = s, <r0, A s> = 0 too.
 TEST(BiCGstab, BreaksDownWhenARestartDoesNotHelp) {
   double residual = 0;
   const SolveReport report = solve_small({0, 0, 1}, residual);

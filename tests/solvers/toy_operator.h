@@ -108,7 +108,7 @@ class ToyOperator final : public LinearOperator {
               const OperatorForm& form = {Precision::Double, Reconstruct::R18, false})
       : ToyOperator(lattice, spectrum, std::make_shared<ToyMatrices>(make_matrices(lattice, spectrum, seed)), form) {}
 
-  /// The same 12 x 12 matrix (12 * row + column; row and column 3 * spin + colour) on every site.
+  /// The same 12 x 12 matrix (12 * row + column; row and column 3 * spin + color) on every site.
   ToyOperator(const Lattice& lattice, const std::array<Complex, 144>& matrix)
       : ToyOperator(lattice, {}, std::make_shared<ToyMatrices>(repeat_matrix(lattice, matrix)),
                     {Precision::Double, Reconstruct::R18, false}) {}

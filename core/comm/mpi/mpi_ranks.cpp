@@ -216,11 +216,11 @@ class MpiRanks final : public Ranks {
   }
   bool mpi_has_ended() const override { return has_ended(); }
   std::string obstacle() const override {
-    if (has_ended()) return "MPI is already finalised: destroy contexts on ranks before MPI_Finalize";
+    if (has_ended()) return "MPI is already finalized: destroy contexts on ranks before MPI_Finalize";
     int level = MPI_THREAD_SINGLE, main = 0;
     if (MPI_Query_thread(&level) != MPI_SUCCESS || level >= MPI_THREAD_SERIALIZED) return {};
     if (MPI_Is_thread_main(&main) == MPI_SUCCESS && main != 0) return {};
-    return "only the thread that initialised MPI may call it: use MPI_Init_thread and MPI_THREAD_MULTIPLE for "
+    return "only the thread that initialized MPI may call it: use MPI_Init_thread and MPI_THREAD_MULTIPLE for "
            "calls from others";
   }
 
@@ -282,8 +282,8 @@ Ranks* ranks_of_host(const HostCommunicator& host) {
   demand_family();
   int there = 0, between_groups = 0;
   check(MPI_Initialized(&there), "asking for its state");
-  if (there == 0) refuse("MPI is not initialised: call MPI_Init or MPI_Init_thread before creating a context on ranks");
-  if (has_ended()) refuse("MPI is already finalised: create contexts on ranks before MPI_Finalize");
+  if (there == 0) refuse("MPI is not initialized: call MPI_Init or MPI_Init_thread before creating a context on ranks");
+  if (has_ended()) refuse("MPI is already finalized: create contexts on ranks before MPI_Finalize");
   const MPI_Comm comm =
       host.address != nullptr ? *static_cast<const MPI_Comm*>(host.address) : MPI_Comm_f2c(MPI_Fint(host.fortran));
   if (comm == MPI_COMM_NULL) refuse("the communicator is MPI_COMM_NULL");

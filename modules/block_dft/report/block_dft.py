@@ -62,7 +62,7 @@ def product_share(one, rows):
 
 def density_text(name, one):
     out = (f"\n## Density matrix `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: tr(PS) = "
-           f"{one['electrons']:.6f}, tr(PH) = {one['energy']:.10g}, occupation of P {one['occupation']:.3g}, "
+           f"{one['electrons']:.6f}, energy tr(PH) = {one['energy']:.10g}, occupation of P {one['occupation']:.3g}, "
            f"{one['seconds']:.3g} s.\n")
     return out + checks_text(one) + "\n" + table(
         ["step", "mu", "electrons", "iterations", "residual", "bound", "occupation", "GFLOP/s", "seconds"],
@@ -74,7 +74,7 @@ def density_text(name, one):
 
 def scf_text(name, one):
     charges = one["charge_transfer"]
-    out = (f"\n## Self-consistent loop `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: E = "
+    out = (f"\n## Self-consistent loop `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: energy "
            f"{one['energy']:.12g} ({one['charge_energy']:.6g} of it from charges), tr(PS) = {one['electrons']:.6f}, "
            f"electrons of atoms relative to neutral ones: {charges['lowest']:+.4f} to {charges['highest']:+.4f}; "
            f"{'' if one['converged'] else 'not '}converged, {one['seconds']:.3g} s.\n")

@@ -15,8 +15,12 @@ def dgemm_of(one):
     return "cuBLAS's dgemm" if on_gpu(one) else "OpenBLAS's dgemm"
 
 
+def large_elements(fraction, size):
+    return f"a fraction {fraction:g} of elements of size {size:g}"
+
+
 def salt_name(row):
-    return "no salt" if row["salt"] is None else f"{row['fraction']:g} salted with {row['salt']:g}"
+    return "no large elements" if row["salt"] is None else large_elements(row["fraction"], row["salt"])
 
 
 def held(rows, key):
@@ -31,7 +35,7 @@ def matrix_product_text(name, one):
                                    if on_gpu(one) else f" (threads: {one['threads']})")
     out = (f"\n## Matrix products `{name}`\n\nSpeed-ups are over {dgemm}; the products took turns, medians of "
            f"{one['repeats']}. sgemm multiplies factors that are in single "
-           "precision already. Errors are differences from dgemm, of all elements. Salted elements are within "
+           "precision already. Errors are differences from dgemm, of all elements. Large elements are within "
            f"{one['salt_spread']:g} of the number given, the others in [-1, 1].\n")
     head = ["matrices", "product", "memory", "GFLOP/s", "speed-up", "analysis", "largest error", "rms error", "probable bound",
             "certain bound"]
@@ -58,18 +62,18 @@ def line(axes, rows, key, label, **style):
 
 
 def salted(axes, rows, product, key, style):
-    """A line for each salt and fraction: colours are fractions, marks are salts."""
+    """A line for each salt and fraction: colors are fractions, marks are salts."""
     mine = [row for row in pick(rows, product=product) if row["salt"] is not None]
     fractions, salts = values(mine, "fraction"), values(mine, "salt")
     for at, salt in enumerate(salts):
         for color, fraction in enumerate(fractions):
             line(axes, pick(mine, salt=salt, fraction=fraction), key,
-                 f"{product}, {fraction:g} salted with {salt:g}", marker=MARKS[at % len(MARKS)], color=f"C{color}",
+                 f"{product}, {large_elements(fraction, salt)}", marker=MARKS[at % len(MARKS)], color=f"C{color}",
                  **style)
 
 
 def unsalted(axes, rows, key):
-    line(axes, pick(rows, product="sgemm", salt=None), key, "sgemm, no salt", color="black", marker="x",
+    line(axes, pick(rows, product="sgemm", salt=None), key, "sgemm, no large elements", color="black", marker="x",
          linestyle=":")
 
 

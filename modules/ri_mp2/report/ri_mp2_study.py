@@ -67,8 +67,27 @@ LARGE = [("large_ia_p", "(ia|P)", "o", False), ("large_root", "(P|Q)^-1/2", "s",
 SPEEDS = [("step3_speedup", "step 3", "o", True), ("step4_speedup", "step 4", "s", True), ("speedup", "all", "^", True)]
 
 
+def energy_text(name, one):
+    """What one `ri_mp2` task found."""
+    energies = [("correlation energy", "e_corr"), ("opposite spin", "opposite_spin"), ("same spin", "same_spin"),
+                ("reference energy (file)", "of_file"), ("deviation from it", "deviation")]
+    lines = [[f"{label}, Hartree", number(one[key], ".12g")] for label, key in energies if key in one]
+    for step, what in (("step3", "B = (ia\\|P) (P\\|Q)^-1/2"), ("step4", "(ia\\|jb)")):
+        lines.append([f"{what}: form", one[step]["form"]])
+        lines += [[f"{what}: {label}", number(one[step].get(key), ".4g")] for label, key in
+                  (("seconds", "seconds"), ("GFLOP/s", "gflops"), ("expected error of the energy, Hartree", "energy_error"))
+                  if one[step].get(key) is not None]
+    return (f"\n## RI-MP2 energy `{name}`\n\n{one['occupied']} occupied, {one['virtual']} virtual, {one['auxiliary']} "
+            f"auxiliary functions; {one['precision']}, backend {one['backend']}.\n\n" + table(["", "value"], lines))
+
+
+TASKS = ("ri_mp2",)
+
+
 def text(results):
-    return "".join(ri_mp2_text(name, one) for name, one in results.get("ri_mp2_studies", {}).items())
+    out = "".join(energy_text(task["name"], results[task["name"]]) for task in results["job"]["run"]
+                  if task["task"] in TASKS and task["name"] in results)
+    return out + "".join(ri_mp2_text(name, one) for name, one in results.get("ri_mp2_studies", {}).items())
 
 
 def draw(results, save):

@@ -6,7 +6,7 @@ program on_ranks
   implicit none
   type(c_ptr) :: context, read, gauge, op, solver
   integer(c_int) :: dims(4), part(4), origin(4)
-  integer :: spin, colour, unit, rank, error
+  integer :: spin, color, unit, rank, error
   complex(c_double_complex), allocatable, target :: links(:, :, :, :), b(:, :, :), x(:, :, :)
   type(quadrille_report) :: reports(1)
   character(100) :: text
@@ -28,9 +28,9 @@ program on_ranks
   open(newunit=unit, file=argument(5) // '.' // trim(text), access='stream', form='unformatted', status='replace')
   write(unit) part, origin
   do spin = 1, 4
-    do colour = 1, 3
+    do color = 1, 3
       b = 0
-      if (all(origin == 0)) b(colour, spin, 1) = 1
+      if (all(origin == 0)) b(color, spin, 1) = 1
       call check(quadrille_solver_solve(solver, '{}', [c_loc(b)], [c_loc(x)], reports))
       if (rank == 0) print '(i0, 1x, es24.17)', reports(1)%iterations, reports(1)%residual
       write(unit) x

@@ -1,5 +1,5 @@
 /* solve_c FIELD OPERATOR SOLVER OUT: the twelve point-source solutions at the origin, as raw doubles, DeGrand-Rossi,
- * [column][site][spin][colour]. The links go through memory of this program, in MILC's order. */
+ * [column][site][spin][color]. The links go through memory of this program, in MILC's order. */
 #include <quadrille.h>
 
 #include <stdio.h>

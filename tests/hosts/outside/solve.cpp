@@ -1,4 +1,4 @@
-// solve_cpp FIELD OPERATOR SOLVER OUT: as solve.c; links in QDP's order, spinors even-odd, colour first, in the UKQCD
+// solve_cpp FIELD OPERATOR SOLVER OUT: as solve.c; links in QDP's order, spinors even-odd, color first, in the UKQCD
 // basis, turned back here, all columns in one call.
 #include <quadrille.hpp>
 

@@ -5,7 +5,7 @@ program solve
   implicit none
   type(c_ptr) :: context, read, gauge, op, solver
   integer(c_int) :: dims(4)
-  integer :: spin, colour, unit
+  integer :: spin, color, unit
   complex(c_double_complex), allocatable, target :: links(:, :, :, :), b(:, :, :), x(:, :, :)
   type(quadrille_report) :: reports(1)
   character(100) :: text
@@ -21,9 +21,9 @@ program solve
   call check(quadrille_solver_create(op, argument(3), solver))
   open(newunit=unit, file=argument(4), access='stream', form='unformatted', status='replace')
   do spin = 1, 4
-    do colour = 1, 3
+    do color = 1, 3
       b = 0
-      b(colour, spin, 1) = 1
+      b(color, spin, 1) = 1
       call check(quadrille_solver_solve(solver, '{}', [c_loc(b)], [c_loc(x)], reports))
       print '(i0, 1x, es24.17)', reports(1)%iterations, reports(1)%residual
       write(unit) x

@@ -195,7 +195,7 @@ TEST(CApiArrays, NewLinksReachAnOperator) {
   }
 }
 
-TEST(CApiArrays, KappaNormalisation) {
+TEST(CApiArrays, KappaNormalization) {
   const Host host;
   const HostLinks links = random_links();
   quadrille_operator* op =
@@ -217,7 +217,7 @@ TEST(CApiArrays, KappaNormalisation) {
   EXPECT_LT(
       relative_distance(apply(QUADRILLE_M_DAGGER_M), scaled(reference::wilson(links, setup, m, true), unit * unit)),
       6e-15);
-  // 2 kappa M x = b; a guess is of the same normalisation: begun at the solution, there is nothing to do.
+  // 2 kappa M x = b; a guess is of the same normalization: begun at the solution, there is nothing to do.
   quadrille_solver* solver = host.solver(op, "{type: bicgstab, tolerance: 1e-11}");
   HostSpinor x(dims);
   const void* from = psi.data.data();

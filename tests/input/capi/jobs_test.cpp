@@ -62,7 +62,7 @@ TEST(CApi, AJobStopsWhenTheHostSaysSoAndGoesOn) {
   size_t stop_at = 5;
   ASSERT_EQ(quadrille_context_set_progress(host.context, &Stop::watch, &stop_at), QUADRILLE_DONE);
   (void)run_job(host, gauge, job_of_host, folder.file("out"), QUADRILLE_STOPPED);
-  EXPECT_THAT(host.message(), HasSubstr("stopped after 5 of 12 spin-colour components"));
+  EXPECT_THAT(host.message(), HasSubstr("stopped after 5 of 12 spin-color components"));
   stop_at = 100;
   const auto continued = run_job(host, gauge, job_of_host, folder.file("out"));
   const auto whole = run_job(host, gauge, job_of_host, folder.file("whole"));

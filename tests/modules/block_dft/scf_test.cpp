@@ -48,7 +48,7 @@ class DenseLoop {
         electrons_(std::llround(problem.electrons)) {
     charges = neutral_;
     for (int step = 0; step < 2000; ++step) {
-      diagonalise();
+      diagonalize();
       double change = 0;
       const std::vector<double> found = charges_of(p);
       for (std::size_t a = 0; a < found.size(); ++a) {
@@ -83,7 +83,7 @@ class DenseLoop {
     }
     return out;
   }
-  void diagonalise() {
+  void diagonalize() {
     const std::vector<double> v = potential();
     Dense h = h0_;
     for (std::int64_t m = 0; m < n_; ++m) {
