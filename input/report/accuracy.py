@@ -3,8 +3,6 @@
 On the left the cumulative distribution; on the right what lies beyond, which shows the few large deviations.
 """
 
-import matplotlib.pyplot as plt
-
 import bench_tables
 import module_report
 
@@ -13,6 +11,8 @@ LINES = {"double": "-", "single": "--", "half": "-."}
 
 
 def panels(rows):
+    import matplotlib.pyplot as plt
+
     figure, (within, beyond) = plt.subplots(1, 2, figsize=(13, 5), sharex=True)
     for row in rows:
         style = {"color": COLORS[row["reconstruct"]], "linestyle": LINES[row["precision"]],

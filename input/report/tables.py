@@ -1,7 +1,13 @@
 """The tables of a report, as Markdown."""
 
+import correlators
+import critical_mass
 import phases
 import study
+import study_history
+import study_iterations
+import study_times
+import timing
 from module_report import number, pick, table, values
 
 
@@ -38,17 +44,17 @@ def by_mass(rows, cell):
     return table(["", *(f"m = {mass:g}" for mass in masses)], lines)
 
 
-def best_times(rows):
+def best_times(systems):
     """The fastest delta of each scheme and inner operator against uniform double, for each mass."""
     head = ["mass", "method", "scheme", "inner", "delta", "iterations", "seconds", "speed-up", "over the best double"]
     lines = []
-    for mass in sorted(values(rows, "mass"), reverse=True):
-        for solver in values(rows, "solver"):
-            mine = pick(rows, mass=mass, solver=solver, converged=True)
+    for mass in sorted({row["mass"] for _, rows in systems for row in rows}, reverse=True):
+        for solver, rows in systems:
+            mine = pick(rows, mass=mass, converged=True)
             for scheme, inner in dict.fromkeys((row["scheme"], row["inner"]) for row in mine):
                 row = min(pick(mine, scheme=scheme, inner=inner), key=lambda row: row["seconds"])
                 lines.append([f"{mass:g}", solver, scheme, study.inner_name(inner) if inner else row["outer"],
-                              number(row["delta"], "g"), count(row["iterations"]), f"{row['seconds']:.3g}",
+                              study.delta_name(row), count(row["iterations"]), f"{row['seconds']:.3g}",
                               number(row["speedup"], ".2f"), number(row["speedup_best"], ".2f")])
     return table(head, lines)
 
@@ -65,28 +71,25 @@ def statements(rows):
     for solver in values(rows, "solver"):
         ratios = [row for row in single if row["solver"] == solver and row["iteration_ratio"] is not None]
         if ratios:
-            worst = max(ratios, key=lambda row: row["iteration_ratio"])
-            out.append(f"{solver}: reliable updates with single inner precision need at most "
-                       f"{100 * (worst['iteration_ratio'] - 1):.1f} % more iterations than uniform double "
-                       f"({study.way_name(worst)}, mass {worst['mass']:g}).")
+            least, most = (choose(ratios, key=lambda row: row["iteration_ratio"]) for choose in (min, max))
+            out.append(f"{solver}, reliable updates, single inner precision: {least['iteration_ratio']:.3f} to "
+                       f"{most['iteration_ratio']:.3f} times the iterations of uniform double (the most: "
+                       f"{study.way_name(most)}, mass {most['mass']:g}).")
     mixed = [row for row in rows if row["scheme"] != "uniform" and comparable(row)]
     failed = [row for row in mixed if not row["converged"]]
-    out.append(f"Of {len(mixed)} mixed-precision rows where uniform double converges, {len(mixed) - len(failed)} do.")
+    if mixed and not failed:
+        out.append(f"Where uniform double converges, all mixed-precision solves do ({len(mixed)} rows).")
+    elif mixed:
+        out.append(f"Where uniform double converges, {len(failed)} of {len(mixed)} mixed-precision rows do not:")
     out += [f"- {row['solver']} {study.way_name(row)}, mass {row['mass']:g}: {row['stop_reason']}." for row in failed]
-    lightest = min(values(rows, "mass"), default=None)
-    for row in pick(rows, mass=lightest, scheme="defect", converged=True):
-        twin = pick(rows, **{**{key: row[key] for key in ("mass", "tolerance", "solver", "inner", "delta")},
-                                   "scheme": "reliable", "converged": True})
-        if twin:
-            out.append(f"At mass {lightest:g} {row['solver']} with {study.inner_name(row['inner'])}, delta "
-                       f"{row['delta']:g}: {count(row['iterations'])} iterations by defect correction, "
-                       f"{count(twin[0]['iterations'])} with reliable updates.")
     return "".join(f"{line}\n" if line.startswith("-") else f"\n{line}\n" for line in out)
 
 
 def study_text(name, one):
     rows = one["rows"]
     out = f"\n## Solver study `{name}`\n\n{rows[0]['sources']} {one['source']} source(s); means over the sources.\n"
+    if any(len(row["deltas"]) > 1 for _, _, mine in study.systems(rows) for row in mine):
+        out += "\nA row with several deltas: the solves are identical, because the solver limits delta.\n"
     for solver, tolerance, mine in study.systems(rows):
         out += (f"\n### {solver}, tolerance {tolerance:g}\n\nIterations until convergence; in brackets the reliable "
                 f"updates, or the cycles of defect correction.\n\n" + by_mass(mine, iterations_cell))
@@ -96,8 +99,8 @@ def study_text(name, one):
                 + by_mass(mine, times_cell))
     for tolerance in values(rows, "tolerance"):
         out += (f"\n### With the fastest delta of each, tolerance {tolerance:g}\n\n"
-                + best_times(pick(rows, tolerance=tolerance)))
-    return out + "\n### What it shows\n" + statements(rows)
+                + best_times([(solver, mine) for solver, of, mine in study.systems(rows) if of == tolerance]))
+    return out + "\n### Summary\n" + statements(rows)
 
 
 def solves_text(solves):
@@ -129,9 +132,9 @@ def flat(value, name=""):
     return [pair for key, inside in value.items() for pair in flat(inside, f"{name}.{key}" if name else key)]
 
 
-def modules_text(results, scripts):
-    """What the scripts of modules say, and what other tasks of modules say under their own names."""
-    out = "".join(script.text(results) for script in scripts if hasattr(script, "text"))
+def other_tasks_text(results, scripts):
+    """What tasks of modules whose scripts do not show it say under their own names."""
+    out = ""
     shown = {task for script in scripts for task in getattr(script, "TASKS", ())}
     for task in results["job"]["run"]:
         if task["task"] in shown:
@@ -158,30 +161,38 @@ def gigabytes(count):
 
 
 def timing_text(results):
-    """Of the last run of the job, which need not have done all of it."""
+    """Of the last run of the job, which need not have done all of it: the times of all solves are with the solves."""
     parts = phases.parts(results)
     if not parts:
         return ""
-    memory = results.get("memory", {})
-    return ("\n## Time\n\n" + table([*(name for name, _ in parts), "total"],
-                                   [[f"{seconds:.3g} s" for _, seconds in parts] +
-                                    [f"{results['timing']['total']:.3g} s"]])
-            + (f"\nPeak memory: {gigabytes(memory['host_peak'])} on the host, {gigabytes(memory['backend_peak'])} for the "
-               "backend's fields.\n" if memory else ""))
+    took, memory = results["timing"], results.get("memory", {})
+    out = "\n## Time\n\n" + table([*(name for name, _ in parts), "total"],
+                                  [[f"{seconds:.3g} s" for _, seconds in parts] + [f"{took['total']:.3g} s"]])
+    solved = sum(solve["seconds"] or 0 for solve in results.get("solves", []))
+    if solved > 1.01 * (took.get("solves") or 0):
+        out += (f"\nThis is the time of the last run, which continued or repeated the job; all its solves took {solved:.3g} "
+                "s.\n")
+    if memory:
+        out += (f"\nPeak memory: {gigabytes(memory['host_peak'])} on the host, {gigabytes(memory['backend_peak'])} for "
+                "the backend's fields.\n")
+    return out
 
 
-def report(results, scripts):
-    """`scripts`: of modules."""
-    out = (f"# Report\n\nQuadrille {results['version']}, backend {results['backend']}, instruction set "
-           f"{results['isa']}, threads: {results['threads']}.{gauge_text(results)}\n")
+def sections(results, scripts):
+    """[(Markdown, scripts of the figures that follow it)]: results first, then how they were obtained. `scripts`: of
+    modules."""
+    head = (f"# Report\n\nQuadrille {results['version']}, backend {results['backend']}, instruction set "
+            f"{results['isa']}, threads: {results['threads']}.{gauge_text(results)}\n")
+    masses = "".join(critical_text(name, fit) for name, fit in results.get("critical_masses", {}).items())
+    studies = "".join(study_text(name, one) for name, one in study.studies(results))
+    out = [(head, ()), (correlators.text(results), (correlators,)), (masses, (critical_mass,)),
+           (studies, (study_iterations, study_times, study_history))]
+    out += [(script.text(results) if hasattr(script, "text") else "", (script,) if hasattr(script, "draw") else ())
+            for script in scripts]
+    out.append((other_tasks_text(results, scripts), ()))
     if results.get("solves"):
-        out += solves_text(results["solves"])
-    out += timing_text(results)
-    for name, one in study.studies(results):
-        out += study_text(name, one)
-    for name, fit in results.get("critical_masses", {}).items():
-        out += critical_text(name, fit)
-    out += modules_text(results, scripts)
+        out.append((solves_text(results["solves"]), ()))
+    out.append((timing_text(results), (timing,)))
     if results.get("warnings"):
-        out += "\n## Warnings\n\n" + "".join(f"- {warning}\n" for warning in results["warnings"])
+        out.append(("\n## Warnings\n\n" + "".join(f"- {warning}\n" for warning in results["warnings"]), ()))
     return out
