@@ -161,21 +161,16 @@ def gigabytes(count):
 
 
 def timing_text(results):
-    """Of the last run of the job, which need not have done all of it: the times of all solves are with the solves."""
+    """Of all runs of the job."""
     parts = phases.parts(results)
     if not parts:
         return ""
-    took, memory = results["timing"], results.get("memory", {})
-    out = "\n## Time\n\n" + table([*(name for name, _ in parts), "total"],
-                                  [[f"{seconds:.3g} s" for _, seconds in parts] + [f"{took['total']:.3g} s"]])
-    solved = sum(solve["seconds"] or 0 for solve in results.get("solves", []))
-    if solved > 1.01 * (took.get("solves") or 0):
-        out += (f"\nThis is the time of the last run, which continued or repeated the job; all its solves took {solved:.3g} "
-                "s.\n")
-    if memory:
-        out += (f"\nPeak memory: {gigabytes(memory['host_peak'])} on the host, {gigabytes(memory['backend_peak'])} for "
-                "the backend's fields.\n")
-    return out
+    memory = results.get("memory", {})
+    return (f"\n## Time{phases.of_runs(results)}\n\n" + table([*(name for name, _ in parts), "total"],
+                                   [[f"{seconds:.3g} s" for _, seconds in parts] +
+                                    [f"{results['timing']['total']:.3g} s"]])
+            + (f"\nPeak memory: {gigabytes(memory['host_peak'])} on the host, {gigabytes(memory['backend_peak'])} for the "
+               "backend's fields.\n" if memory else ""))
 
 
 def sections(results, scripts):

@@ -1,4 +1,4 @@
-"""Where the time of the job's last run went, as one stacked bar."""
+"""Where the time of the job went, as one stacked bar."""
 
 import phases
 
@@ -16,4 +16,4 @@ def draw(results, save):
         begin += seconds
     axes.set(xlabel="time [s]", yticks=[], xlim=(0, begin))
     axes.legend(fontsize=7, ncol=len(parts), loc="lower center", bbox_to_anchor=(0.5, 1.02), frameon=False)
-    save(figure, "timing", "Where the time of the last run went")
+    save(figure, "timing", "Where the time went" + phases.of_runs(results))

@@ -433,6 +433,14 @@ class Reports(ProgramTest):
         with open(self.path("changed/correlator_pion0.2.csv")) as stream:
             self.assertEqual(stream.read().splitlines()[1], "0,5,,")
 
+    def test_times_of_several_runs(self):
+        timing = {"read": 1, "setup": 0.5, "solves": 20, "contractions": 0.25, "write": 0, "total": 22}
+        results = {"schema_version": 2, "job": {"run": []}, "version": "0", "backend": "cpu", "isa": "avx2", "threads": 1}
+        said = self.said({**results, "timing": timing})
+        self.assertIn("\n## Time\n", said)
+        self.assertIn("| 1 s | 0.5 s | 20 s | 0.25 s | 0.25 s | 22 s |", said)
+        self.assertIn("\n## Time, all 2 runs together\n", self.said({**results, "timing": {**timing, "runs": 2}}))
+
     def test_a_matrix_product_has_words(self):
         one = {"form": "split", "reason": "a split was asked for", "panel_bytes": 2**20, "large_a": 0.01, "large_b": 0,
                "small_form": "single", "delta": 0.5, "depth": 2048, "bound": 1e-4, "probable_bound": 1e-6, "m": 3, "n": 5,
