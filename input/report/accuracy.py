@@ -22,8 +22,8 @@ def panels(rows):
         some = [(epsilon, 1 - fraction) for epsilon, fraction in row["curve"] if fraction < 1]
         if some:
             beyond.plot(*zip(*some), **style)
-    within.set(xscale="log", xlabel="deviation", ylabel="fraction of numbers that deviate by no more")
-    beyond.set(xscale="log", yscale="log", xlabel="deviation", ylabel="fraction of numbers that deviate by more",
+    within.set(xscale="log", xlabel="deviation / rms of the result", ylabel="fraction of numbers that deviate by no more")
+    beyond.set(xscale="log", yscale="log", xlabel="deviation / rms of the result", ylabel="fraction of numbers that deviate by more",
                ylim=(0.3 / max(row["count"] for row in rows), 2))
     module_report.legend_below(within, columns=3)
     return figure

@@ -72,9 +72,9 @@ def statements(rows):
         ratios = [row for row in single if row["solver"] == solver and row["iteration_ratio"] is not None]
         if ratios:
             least, most = (choose(ratios, key=lambda row: row["iteration_ratio"]) for choose in (min, max))
-            out.append(f"{solver}, reliable updates, single inner precision: {least['iteration_ratio']:.3f} to "
-                       f"{most['iteration_ratio']:.3f} times the iterations of uniform double (the most: "
-                       f"{study.way_name(most)}, mass {most['mass']:g}).")
+            limits = dict.fromkeys(f"{row['iteration_ratio']:.3f}" for row in (least, most))
+            out.append(f"{solver}, reliable updates, single inner precision: {' to '.join(limits)} times the iterations of "
+                       f"uniform double (the most: {study.way_name(most)}, mass {most['mass']:g}).")
     mixed = [row for row in rows if row["scheme"] != "uniform" and comparable(row)]
     failed = [row for row in mixed if not row["converged"]]
     if mixed and not failed:

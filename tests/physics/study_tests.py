@@ -389,8 +389,8 @@ class Reports(ProgramTest):
         self.assertIn(f"m_c = {results['critical_masses']['critical_mass']['critical_mass']:.5f}", said)
         ratios = [row["iteration_ratio"] for row in rows if row["solver"] == "cg" and row["scheme"] == "reliable"
                   and row["inner"].startswith("single")]
-        self.assertIn(f"cg, reliable updates, single inner precision: {min(ratios):.3f} to {max(ratios):.3f} times the "
-                      "iterations of uniform double", said)
+        limits = " to ".join(sorted({f"{min(ratios):.3f}", f"{max(ratios):.3f}"}))
+        self.assertIn(f"cg, reliable updates, single inner precision: {limits} times the iterations of uniform double", said)
         self.assertIn("all mixed-precision solves do (64 rows)", said)
 
     def said(self, results, *args, env=None):
@@ -478,7 +478,7 @@ class Reports(ProgramTest):
             if row["scheme"] == "reliable":
                 row["iteration_ratio"] = 0.865
         said = self.said(results)
-        self.assertIn("cg, reliable updates, single inner precision: 0.865 to 0.865 times", said)
+        self.assertIn("cg, reliable updates, single inner precision: 0.865 times", said)
         self.assertNotRegex(said, r"-[0-9.]+ %")
 
     def test_damaged_results_are_an_error(self):
