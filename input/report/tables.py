@@ -88,11 +88,11 @@ def statements(rows):
 def study_text(name, one):
     rows = one["rows"]
     out = f"\n## Solver study `{name}`\n\n{rows[0]['sources']} {one['source']} source(s); means over the sources.\n"
-    if any(len(row["deltas"]) > 1 for _, _, mine in study.systems(rows) for row in mine):
-        out += "\nA row with several deltas: the solves are identical, because the solver limits delta.\n"
     for solver, tolerance, mine in study.systems(rows):
         out += (f"\n### {solver}, tolerance {tolerance:g}\n\nIterations until convergence; in brackets the reliable "
                 f"updates, or the cycles of defect correction.\n\n" + by_mass(mine, iterations_cell))
+        if any(len(row["deltas"]) > 1 for row in mine):
+            out += "\nOf a row with several deltas the solves are identical, because the solver limits delta.\n"
         out += ("\nIterations relative to double: the ratio to those of uniform double with the same method.\n\n"
                 + by_mass([row for row in mine if row["scheme"] != "uniform"], relative_cell))
         out += ("\nTime to solution, speed-up over uniform double with the same method, speed.\n\n"
