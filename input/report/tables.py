@@ -71,17 +71,22 @@ def statements(rows):
     for solver in values(rows, "solver"):
         ratios = [row for row in single if row["solver"] == solver and row["iteration_ratio"] is not None]
         if ratios:
-            least, most = (choose(ratios, key=lambda row: row["iteration_ratio"]) for choose in (min, max))
-            limits = dict.fromkeys(f"{row['iteration_ratio']:.3f}" for row in (least, most))
-            out.append(f"{solver}, reliable updates, single inner precision: {' to '.join(limits)} times the iterations of "
-                       f"uniform double (the most: {study.way_name(most)}, mass {most['mass']:g}).")
+            worst = max(ratios, key=lambda row: row["iteration_ratio"])
+            out.append(f"{solver}: reliable updates with single inner precision need at most "
+                       f"{100 * (worst['iteration_ratio'] - 1):.1f} % more iterations than uniform double "
+                       f"({study.way_name(worst)}, mass {worst['mass']:g}).")
     mixed = [row for row in rows if row["scheme"] != "uniform" and comparable(row)]
     failed = [row for row in mixed if not row["converged"]]
-    if mixed and not failed:
-        out.append(f"Where uniform double converges, all mixed-precision solves do ({len(mixed)} rows).")
-    elif mixed:
-        out.append(f"Where uniform double converges, {len(failed)} of {len(mixed)} mixed-precision rows do not:")
+    out.append(f"Of {len(mixed)} mixed-precision rows where uniform double converges, {len(mixed) - len(failed)} do.")
     out += [f"- {row['solver']} {study.way_name(row)}, mass {row['mass']:g}: {row['stop_reason']}." for row in failed]
+    lightest = min(values(rows, "mass"), default=None)
+    for row in pick(rows, mass=lightest, scheme="defect", converged=True):
+        twin = pick(rows, **{**{key: row[key] for key in ("mass", "tolerance", "solver", "inner", "delta")},
+                                   "scheme": "reliable", "converged": True})
+        if twin:
+            out.append(f"At mass {lightest:g} {row['solver']} with {study.inner_name(row['inner'])}, delta "
+                       f"{row['delta']:g}: {count(row['iterations'])} iterations by defect correction, "
+                       f"{count(twin[0]['iterations'])} with reliable updates.")
     return "".join(f"{line}\n" if line.startswith("-") else f"\n{line}\n" for line in out)
 
 
