@@ -39,6 +39,8 @@ def csv_files(results):
 
 def correlator_text(name, entry):
     head, lines = rows(entry)
+    if all(value is None for line in lines for value in line[2:]):
+        return f"\n## Correlators `{name}`\n\nNone: columns of the propagator have no solution.\n"
     heads = {"t_after_source": "t - t_source", "effective_mass": "effective mass a m(t, t + 1)", "pion": "pion C(t)"}
     shown = [[*line[:2], *(number(value, ".6f" if "mass" in key else ".9e") for key, value in zip(head[2:], line[2:]))]
              for line in lines]
