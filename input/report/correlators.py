@@ -6,8 +6,8 @@ MASS = ("effective mass: from C(t)/C(t+1) = cosh(m (T/2-t)) / cosh(m (T/2-t-1)) 
 
 
 def columns(entry):
-    """{"pion": [C(t) for t = 0, 1, ... after the source], ..., "effective_mass": [...]}; those over half of the times end
-    with null."""
+    """{"pion": [C(t) for t = 0, 1, ... after the source], ..., "effective_mass": [...]}, which ends with None where it is
+    over half of the times."""
     source = entry["source_time"]
     found = {name: value for name, value in entry.items() if isinstance(value, list)}
     times = max(len(value) for value in found.values())

@@ -42,5 +42,5 @@ def draw(results, save):
             axes[1][column].axhline(1, color="black", linewidth=0.5)
             module_report.legend_below(axes[1][column])
         save(figure, f"{name}_times",
-             f"Study {name}: time to solution, and speed-up over uniform double with the same method; the fastest delta "
-             "of each scheme and inner operator")
+             f"Study {name}: time to solution, and speed-up over uniform double with the same method; the fastest "
+             "delta of each scheme and inner operator")
