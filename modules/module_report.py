@@ -11,14 +11,10 @@ import math
 
 
 def table(head, lines):
+    """Without the columns that hold nothing ("-") in any line."""
+    kept = [k for k in range(len(head)) if not lines or any(line[k] != "-" for line in lines)]
     rows = [head, ["---"] * len(head), *lines]
-    return "".join("| " + " | ".join(str(cell) for cell in row) + " |\n" for row in rows)
-
-
-def table_without_empty_columns(head, lines):
-    """For rows of which some methods fill columns that others do not."""
-    kept = [k for k in range(len(head)) if any(line[k] != "-" for line in lines)]
-    return table([head[k] for k in kept], [[line[k] for k in kept] for line in lines])
+    return "".join("| " + " | ".join(str(row[k]) for k in kept) + " |\n" for row in rows)
 
 
 def number(value, form):

@@ -1,6 +1,6 @@
 """Tables and figures of the tasks `block_multiply`, `density_matrix` and `scf_model`."""
 
-from module_report import plain_numbers, table, table_without_empty_columns
+from module_report import plain_numbers, table
 
 TASKS = ("density_matrix", "scf_model")
 
@@ -65,7 +65,7 @@ def density_text(name, one):
     out = (f"\n## Density matrix `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: tr(PS) = "
            f"{one['electrons']:.6f}, tr(PH) = {one['energy']:.10g}, occupation of P {one['occupation']:.3g}, "
            f"{one['seconds']:.3g} s.\n")
-    return out + checks_text(one) + "\n" + table_without_empty_columns(
+    return out + checks_text(one) + "\n" + table(
         ["step", "mu", "electrons", "iterations", "residual", "bound", "occupation", "GFLOP/s", "seconds"],
         [[step["what"], number(step["mu"], ".6g"), number(step["electrons"], ".6f"), str(step["iterations"]),
           number(step["residual"], ".1e"), number(step["bound"], ".1e"), number(step["occupation"]),
@@ -79,7 +79,7 @@ def scf_text(name, one):
            f"{one['energy']:.12g} ({one['charge_energy']:.6g} of it from charges), tr(PS) = {one['electrons']:.6f}, "
            f"electrons of atoms relative to neutral ones: {charges['lowest']:+.4f} to {charges['highest']:+.4f}; "
            f"{'' if one['converged'] else 'not '}converged, {one['seconds']:.3g} s.\n")
-    return out + checks_text(one) + "\n" + table_without_empty_columns(
+    return out + checks_text(one) + "\n" + table(
         ["iteration", "energy", "change", "largest charge change", "gradient", "mu", "bound", "occupation", "GFLOP/s", "seconds"],
         [[str(number_of), format(row["energy"], ".12g"), number(row["change"], ".1e"), number(row["charge_change"], ".1e"),
           number(row["gradient"], ".1e"), number(row["mu"], ".6g"), number(row["bound"], ".1e"), number(row["occupation"]),

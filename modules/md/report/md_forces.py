@@ -2,7 +2,7 @@
 
 import math
 
-from module_report import table_without_empty_columns
+from module_report import table
 
 WAYS = {"on_the_fly": "excluded on the fly", "afterwards": "excluded afterwards"}
 
@@ -24,7 +24,7 @@ def text(results):
         for way in ways_of(one):
             rows = [row for row in one["rows"] if row["exclusions"] == way]
             fastest = max((row["pairs_per_second"] or 0) for row in rows)
-            out += f"\n### {WAYS[way]}\n\n" + table_without_empty_columns(
+            out += f"\n### {WAYS[way]}\n\n" + table(
                 ["method", "term, sum", "error", "error of the solute", "largest error", "offset", "sum error / bound",
                  "pairs per second", "relative to fastest"],
                 [[row["method"], row["arithmetic"], number(row["error"]), number(row["solute_error"]),

@@ -1,7 +1,7 @@
 """Tables of studies of mixed-precision products; speed-up and largest error against the size (figures 1 and 2 of JCTC 6
 (2010) 135)."""
 
-from module_report import legend_beside, number, pick, table_without_empty_columns, values
+from module_report import legend_beside, number, pick, table, values
 
 MARKS = ("o", "s", "^", "v", "d")
 
@@ -45,7 +45,7 @@ def matrix_product_text(name, one):
             lines.append([salt_name(row), product, "-" if memory is None else f"{memory} MiB", f"{row['gflops']:.1f}", f"{row['speedup']:.2f}",
                           "-" if analysis is None else f"{100 * analysis / row['seconds']:.0f} %",
                           *(number(row[key], ".2e") for key in ("max_error", "rms_error", "probable_bound", "bound"))])
-        out += f"\n### n = {n}\n\n" + table_without_empty_columns(head, lines)
+        out += f"\n### n = {n}\n\n" + table(head, lines)
     mixed = pick(rows, product="mgemm")
     return out + (f"\nThe certain bound held in {held(mixed, 'within_bound')} products, the probable one in "
                   f"{held(mixed, 'within_probable_bound')}.\n")
