@@ -255,7 +255,10 @@ Json JobRun::results() const {
                                      record->threads));
     }
   }
-  if (on_lattice) out["solves"] = std::move(solves);
+  if (on_lattice) {
+    if (!out.contains("correlators")) out["correlators"] = Json::object();
+    out["solves"] = std::move(solves);
+  }
   out["warnings"] = std::move(warnings);
   if (on_lattice) {
     out["lattice"] = {{"dims", lattice().global_dims()}};
