@@ -144,7 +144,6 @@ class JobReader {
     if (task.entry->module != nullptr && is_results_block(task.name)) {
       add(where, fmt::format("the name '{}' is taken: results.json has a block of that name", task.name));
     }
-    if (task.name == "pion") add(where, "the name 'pion' is taken: results.json uses it for a job's only pion");
     const auto twin =
         std::find_if(job_.run.begin(), job_.run.end(), [&](const TaskSpec& other) { return other.name == task.name; });
     if (twin != job_.run.end()) {

@@ -232,47 +232,47 @@ std::string JobRun::instruction_set() const {
   return backend_.architecture({}, Precision::Double);
 }
 
-void JobRun::write_results() const {
-  Json out;
-  out["schema_version"] = 1;
-  out["version"] = QUADRILLE_VERSION;
-  out["backend"] = backend_.name();
-  out["isa"] = instruction_set();
-  out["threads"] = omp_get_max_threads();
-  if (communicator().size() > 1) out["ranks"] = {{"count", communicator().size()}, {"grid", communicator().grid()}};
-  out["job"] = job_json(job_);
-  if (gauge_.lattice) {
-    out["lattice"] = {{"dims", lattice().global_dims()}};
-    out["gauge"] = gauge_.report;
-  }
-  out["timing"] = clock_.json();
-  out["memory"] = memory_json();
-  out["solves"] = Json::array();
-  out["correlators"] = Json::object();
-  Json warnings = gauge_.warnings;
-  int with_pion = 0;
-  Json pion;
+void JobRun::write_results() const { folder_.write_results(results()); }
+
+// Physics first: what the tasks found, then how well it was solved, from which links, by what job, and how.
+Json JobRun::results() const {
+  const bool on_lattice = gauge_.lattice != nullptr;
+  const std::string isa = instruction_set();
+  const int threads = omp_get_max_threads();
+  Json out = {{"schema_version", 2}};
+  Json solves = Json::array(), warnings = gauge_.warnings;
   for (const TaskSpec& task : job_.run) {
-    const bool counts = task.entry->name == "mesons";
-    with_pion += counts;
     const TaskRecord* record = folder_.finished(task.name, key_of(task));
     if (!record) continue;
-    for (const Json& solve : record->solves) out["solves"].push_back(solve);
+    if (!record->correlators.is_null()) out["correlators"][task.name] = record->correlators;
+    for (const auto& [block, entry] : record->blocks.items()) out[block][task.name] = entry;
+    if (!record->result.is_null()) out[task.name] = record->result;
+    for (const Json& solve : record->solves) solves.push_back(solve);
     for (const std::string& warning : record->warnings) warnings.push_back(task.name + ": " + warning);
     const bool solved = !record->solves.empty() || record->blocks.contains("studies");
-    if (solved && (Json(record->isa) != out["isa"] || Json(record->threads) != out["threads"])) {
+    if (solved && (record->isa != isa || record->threads != threads)) {
       warnings.push_back(fmt::format("{}: solved by an earlier run, with {} and threads: {}", task.name, record->isa,
                                      record->threads));
     }
-    for (const auto& [block, entry] : record->blocks.items()) out[block][task.name] = entry;
-    if (!record->result.is_null()) out[task.name] = record->result;
-    if (record->correlators.is_null()) continue;
-    out["correlators"][task.name] = record->correlators;
-    if (counts) pion = record->correlators;
+  }
+  if (on_lattice) {
+    if (!out.contains("correlators")) out["correlators"] = Json::object();
+    out["solves"] = std::move(solves);
   }
   out["warnings"] = std::move(warnings);
-  if (with_pion == 1 && !pion.is_null()) out["correlators"]["pion"] = pion;
-  folder_.write_results(std::move(out));
+  if (on_lattice) {
+    out["lattice"] = {{"dims", lattice().global_dims()}};
+    out["gauge"] = gauge_.report;
+  }
+  out["job"] = job_json(job_);
+  out["version"] = QUADRILLE_VERSION;
+  out["backend"] = backend_.name();
+  out["isa"] = isa;
+  out["threads"] = threads;
+  if (communicator().size() > 1) out["ranks"] = {{"count", communicator().size()}, {"grid", communicator().grid()}};
+  out["timing"] = clock_.json();
+  out["memory"] = memory_json();
+  return out;
 }
 
 }  // namespace quadrille

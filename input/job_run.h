@@ -90,6 +90,7 @@ class JobRun {
   /// reads.
   nlohmann::ordered_json module_state(const TaskSpec& task) const;
   bool used_after(const std::string& name, std::size_t position) const;
+  nlohmann::ordered_json results() const;
   void write_results() const;
 
   const Job& job_;

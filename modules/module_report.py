@@ -7,14 +7,26 @@ A script of a module has any of
     TASKS                  kinds of tasks whose own results `text` shows, so that no table of all their numbers follows
 """
 
+import math
+
 
 def table(head, lines):
+    """Without the columns that hold nothing ("-") in any line."""
+    kept = [k for k in range(len(head)) if not lines or any(line[k] != "-" for line in lines)]
     rows = [head, ["---"] * len(head), *lines]
-    return "".join("| " + " | ".join(str(cell) for cell in row) + " |\n" for row in rows)
+    return "".join("| " + " | ".join(str(row[k]) for k in kept) + " |\n" for row in rows)
 
 
 def number(value, form):
     return "-" if value is None else format(value, form)
+
+
+def with_error(value, error):
+    """"-0.8201(42)": the value with the two digits of its error that count; all digits without an error."""
+    if not error:
+        return f"{value:.8g}"
+    digits = max(0, 1 - math.floor(math.log10(error)))
+    return f"{value:.{digits}f}({error * 10**digits:.0f})" if error < 1 else f"{value:.1f}({error:.1f})"
 
 
 def values(rows, key):
@@ -33,6 +45,19 @@ def legend_beside(axes, fontsize=7):
 
 
 def legend_below(axes, fontsize=6, columns=2):
-    """For panels that stand side by side."""
+    """For panels that stand side by side: below the label of the axis, whatever the height of the panel."""
+    from matplotlib.transforms import ScaledTranslation
+
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=fontsize, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=columns, borderaxespad=0)
+        under_label = axes.transAxes + ScaledTranslation(0, -0.55, axes.figure.dpi_scale_trans)  # inches
+        axes.legend(fontsize=fontsize, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=under_label,
+                    ncol=columns, borderaxespad=0)
+
+
+def plain_numbers(axis):
+    """20, 50, 100 at a logarithmic axis of few decades, not powers of ten alone."""
+    from matplotlib import ticker
+
+    axis.set_minor_locator(ticker.LogLocator(subs=(2, 3, 5)))
+    for set_formatter in (axis.set_major_formatter, axis.set_minor_formatter):
+        set_formatter(ticker.StrMethodFormatter("{x:g}"))

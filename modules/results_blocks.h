@@ -8,9 +8,9 @@
 
 namespace quadrille {
 
-inline constexpr std::array<std::string_view, 17> program_blocks = {
-    "schema_version", "version",  "ranks",           "backend", "isa",    "threads", "job",         "lattice", "gauge",
-    "solves",         "warnings", "critical_masses", "pion",    "timing", "memory",  "correlators", "studies"};
+inline constexpr std::array<std::string_view, 16> program_blocks = {
+    "schema_version", "version", "ranks",    "backend",         "isa",    "threads", "job",         "lattice",
+    "gauge",          "solves",  "warnings", "critical_masses", "timing", "memory",  "correlators", "studies"};
 
 inline constexpr std::array<std::string_view, 4> program_tasks = {"propagator", "mesons", "critical_mass",
                                                                   "solver_study"};

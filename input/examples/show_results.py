@@ -38,13 +38,11 @@ def show_solves(solves):
 
 def show_correlators(correlators):
     for name, entry in correlators.items():
-        if not isinstance(entry, dict) or name == "pion" and any(entry == other for key, other in correlators.items() if key != name):
-            continue  # an alias of the only mesons task
-        pion, source = entry["pion"], entry.get("source_time", 0)
+        pion, source = entry["pion"], entry["source_time"]
         print(f"\nPion correlator of task '{name}', source at t = {source}:")
         print("Effective masses a m are cosh masses of the correlator folded about T/2, from t and t + 1, up to T/2.")
         print(f"  {'t - t_source':>12}  {'t':>4}  {'C(t)':>22}  {'effective mass':>16}")
-        masses = entry.get("effective_mass", [])
+        masses = entry["effective_mass"]
         for after in range(len(pion)):
             t = (source + after) % len(pion)
             mass = number(masses[after], "16.8f") if after < len(masses) else ""

@@ -3,8 +3,6 @@
 On the left the cumulative distribution; on the right what lies beyond, which shows the few large deviations.
 """
 
-import matplotlib.pyplot as plt
-
 import bench_tables
 import module_report
 
@@ -13,6 +11,8 @@ LINES = {"double": "-", "single": "--", "half": "-."}
 
 
 def panels(rows):
+    import matplotlib.pyplot as plt
+
     figure, (within, beyond) = plt.subplots(1, 2, figsize=(13, 5), sharex=True)
     for row in rows:
         style = {"color": COLORS[row["reconstruct"]], "linestyle": LINES[row["precision"]],
@@ -22,8 +22,10 @@ def panels(rows):
         some = [(epsilon, 1 - fraction) for epsilon, fraction in row["curve"] if fraction < 1]
         if some:
             beyond.plot(*zip(*some), **style)
-    within.set(xscale="log", xlabel="deviation", ylabel="fraction of numbers that deviate by no more")
-    beyond.set(xscale="log", yscale="log", xlabel="deviation", ylabel="fraction of numbers that deviate by more",
+    for axes in (within, beyond):
+        axes.set(xscale="log", xlabel="deviation / rms of the result")
+    within.set(ylabel="fraction of numbers that deviate by no more")
+    beyond.set(yscale="log", ylabel="fraction of numbers that deviate by more",
                ylim=(0.3 / max(row["count"] for row in rows), 2))
     module_report.legend_below(within, columns=3)
     return figure

@@ -47,10 +47,11 @@ def accuracy_text(rows):
     return out
 
 
-def report(results):
-    out = "# Report\n"
-    if "kernels" in results:
-        out += kernels_text(results)
+def sections(results):
+    """[(Markdown, scripts of the figures that follow it)]."""
+    out = [("# Report\n" + (kernels_text(results) if "kernels" in results else ""), ())]
     if results.get("accuracy"):
-        out += accuracy_text(results["accuracy"])
+        import accuracy
+
+        out.append((accuracy_text(results["accuracy"]), (accuracy,)))
     return out

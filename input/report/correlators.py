@@ -1,33 +1,74 @@
-"""Pion correlators and their effective masses: those of a cosh, of the correlator folded about T/2."""
+"""Hadron correlators and their effective masses: a table, a CSV file and a figure."""
 
-import matplotlib.pyplot as plt
+from module_report import legend_beside, number, table
 
-import module_report
+MASS = ("effective mass: from C(t)/C(t+1) = cosh(m (T/2-t)) / cosh(m (T/2-t-1)) of the correlator folded about T/2")
 
 
-def entries(results):
-    """(name, entry) without the second name that the only pion of a job has."""
-    found = [(name, entry) for name, entry in results.get("correlators", {}).items() if isinstance(entry, dict)]
-    return [(name, entry) for name, entry in found
-            if name != "pion" or all(other is entry or other != entry for _, other in found)]
+def columns(entry):
+    """{"pion": [C(t) for t = 0, 1, ... after the source], ..., "effective_mass": [...]}, which ends with None where it is
+    over half of the times."""
+    source = entry["source_time"]
+    found = {name: value for name, value in entry.items() if isinstance(value, list)}
+    times = max(len(value) for value in found.values())
+    return {name: value[source:] + value[:source] if len(value) == times else value + [None] * (times - len(value))
+            for name, value in found.items()}
+
+
+def rows(entry):
+    """(names of the columns, rows): times after the source, absolute times, values."""
+    found = columns(entry)
+    lines = list(zip(*found.values()))
+    return (["t_after_source", "t", *found],
+            [[k, (entry["source_time"] + k) % len(lines), *line] for k, line in enumerate(lines)])
+
+
+def csv_name(name):
+    return f"correlator_{name}.csv"
+
+
+def csv_files(results):
+    """{file: text} of every correlator, with all the digits of results.json."""
+    files = {}
+    for name, entry in results.get("correlators", {}).items():
+        head, lines = rows(entry)
+        cells = [head] + [["" if value is None else repr(value) for value in line] for line in lines]
+        files[csv_name(name)] = "".join(",".join(line) + "\n" for line in cells)
+    return files
+
+
+def correlator_text(name, entry):
+    head, lines = rows(entry)
+    if all(value is None for line in lines for value in line[2:]):
+        return f"\n## Correlators `{name}`\n\nNone: columns of the propagator have no solution.\n"
+    heads = {"t_after_source": "t - t_source", "effective_mass": "effective mass a m(t, t + 1)", "pion": "pion C(t)"}
+    shown = [[*line[:2], *(number(value, ".6f" if "mass" in key else ".9e") for key, value in zip(head[2:], line[2:]))]
+             for line in lines]
+    return (f"\n## Correlators `{name}`\n\nSource at t = {entry['source_time']}; lattice units; {MASS}. All digits: "
+            f"[{csv_name(name)}]({csv_name(name)}).\n\n" + table([heads.get(key, key) for key in head], shown))
+
+
+def text(results):
+    return "".join(correlator_text(name, entry) for name, entry in results.get("correlators", {}).items())
 
 
 def draw(results, save):
-    found = entries(results)
+    import matplotlib.pyplot as plt
+
+    found = results.get("correlators", {})
     if not found:
         return
-    figure, (above, below) = plt.subplots(2, 1, figsize=(6, 8), sharex=True)
-    for name, entry in found:
-        source = entry.get("source_time", 0)
-        values = entry["pion"][source:] + entry["pion"][:source]
-        shown = [(t, value) for t, value in enumerate(values) if value and value > 0]
-        if shown:
-            above.plot(*zip(*shown), "o-", markersize=3, label=name)
-        masses = [(t + 0.5, mass) for t, mass in enumerate(entry.get("effective_mass", [])) if mass is not None]
-        if masses:
-            below.plot(*zip(*masses), "o", markersize=3, label=name)
-    above.set(ylabel="pion correlator $C(t)$", yscale="log")
-    below.set(xlabel="$t/a$ after the source", ylabel="$a\\, m_\\mathrm{eff}$ (cosh, folded)")
-    module_report.legend_beside(above)
-    save(figure, "pions", "Pion correlators, and effective masses from C(t)/C(t+1) = cosh(m (T/2-t)) / cosh(m (T/2-t-1)) "
-         "of the folded correlator, at t + 1/2")
+    figure, (above, below) = plt.subplots(2, 1, figsize=(6, 8))
+    for name, entry in found.items():
+        of_time = columns(entry)
+        for axes, key, offset in ((above, "pion", 0), (below, "effective_mass", 0.5)):
+            points = [(t + offset, value) for t, value in enumerate(of_time[key]) if value is not None and value > 0]
+            axes.plot(*(zip(*points) if points else ([], [])), "o-" if axes is above else "o", markersize=3,
+                      label=name if points else f"{name}: none")
+    above.set(xlabel="$(t - t_\\mathrm{source}) / a$", ylabel="pion correlator $C(t)$ [lattice units]", yscale="log")
+    below.set(xlabel="$(t - t_\\mathrm{source}) / a$", ylabel="effective mass $a\\, m_\\mathrm{eff}$")
+    if len(found) > 1:
+        legend_beside(above)
+        legend_beside(below)
+    save(figure, "pions", f"Pion correlators, and their {MASS}, drawn at t + 1/2. One gauge configuration: no error "
+         "bars")

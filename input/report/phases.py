@@ -13,3 +13,9 @@ def parts(results):
         return []
     found.append(("other", max(0, timing["total"] - sum(seconds for _, seconds in found))))
     return [(name, seconds) for name, seconds in found if seconds > 0]
+
+
+def of_runs(results):
+    """What is said behind times: they are sums over all runs of the job."""
+    runs = results["timing"].get("runs", 1)
+    return f", all {runs} runs together" if runs > 1 else ""

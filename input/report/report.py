@@ -4,10 +4,10 @@ Python 3 is all that the tables need.
 
     python3 report.py RESULTS.json --out DIR --modules FOLDER... [--format svg|png]
 
-Writes DIR/report.md and the figures that it shows. Figures need matplotlib (Debian: python3-matplotlib); without it
-there are tables only, which is said on standard error. Each kind of figure is a file of its own: a module with
-`draw(results, save)`, in the list below; or a script of a module of Quadrille in one of the FOLDERs, of which the first
-holds module_report.py, which says what is in a script.
+Writes DIR/report.md, the figures that it shows, and a CSV file of each correlator with all its digits. Figures need
+matplotlib (Debian: python3-matplotlib); without it there are tables only, which is said on standard error. Each kind of
+figure is a file of its own, with `draw(results, save)`; `tables.sections` says where in the report it is shown. Modules
+of Quadrille have their scripts in the FOLDERs, of which the first holds module_report.py, which says what is in a script.
 """
 
 import argparse
@@ -19,7 +19,6 @@ import sys
 
 sys.dont_write_bytecode = True  # the scripts may lie where the user may not write, or in a source tree
 
-KINDS = ("study_iterations", "study_times", "study_history", "correlators", "critical_mass", "accuracy", "timing")
 DEBIAN_PYTHON = "/usr/bin/python3"
 
 
@@ -50,27 +49,52 @@ def scripts_of_modules(folders):
     return scripts
 
 
-def draw_figures(results, scripts, folder, form):
-    """Draws every figure that these results allow; [(file, caption)]."""
+def figures_of(folder, form):
+    """A function that draws all figures of a script into the folder and returns the Markdown that shows them."""
     import matplotlib
 
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "quadrille"  # the same results give the same file
-    drawn = []
+    import matplotlib.pyplot as plt
 
-    def save(figure, name, caption):
-        file = f"{name}.{form}"
-        metadata = {"Date": None} if form == "svg" else None
-        figure.savefig(os.path.join(folder, file), metadata=metadata, bbox_inches="tight", dpi=150)
-        import matplotlib.pyplot as plt
+    def draw(script, results):
+        shown = []
 
-        plt.close(figure)
-        drawn.append((file, caption))
+        def save(figure, name, caption):
+            file = f"{name}.{form}"
+            metadata = {"Date": None} if form == "svg" else None
+            figure.savefig(os.path.join(folder, file), metadata=metadata, bbox_inches="tight", dpi=150)
+            plt.close(figure)
+            shown.append(f"\n![{caption}]({file})\n\n{caption}.\n")
 
-    for script in [importlib.import_module(kind) for kind in KINDS] + scripts:
-        if hasattr(script, "draw"):
-            script.draw(results, save)
-    return drawn
+        script.draw(results, save)
+        return "".join(shown)
+
+    return draw
+
+
+def write(folder, file, text):
+    path = os.path.join(folder, file)
+    with open(path + ".part", "w") as stream:
+        stream.write(text)
+    os.replace(path + ".part", path)
+    return path
+
+
+def read(path, is_bench):
+    """The tree in a file that a report can be made of."""
+    wanted = "give the results.json of a job, its output folder, or a JSON file of quadrille bench"
+    with open(path) as stream:
+        try:
+            results = json.load(stream)
+        except (RecursionError, ValueError):
+            if path.endswith((".yaml", ".yml")):
+                wanted = f"run it first, then give its output folder (quadrille report {os.path.splitext(path)[0]}.out)"
+                raise ValueError(f"this is a job, not its results: {wanted}") from None
+            raise ValueError(f"this is not JSON, or it is incomplete: {wanted}") from None
+    if not isinstance(results, dict) or "schema_version" not in results and not is_bench(results):
+        raise ValueError(f"this is neither a results.json of Quadrille nor a JSON file of quadrille bench: {wanted}")
+    return results
 
 
 def main():
@@ -82,32 +106,24 @@ def main():
     args = parser.parse_args()
     try_debian_python()
     sys.path += args.modules[:1]
-    bench_tables, tables = (importlib.import_module(name) for name in ("bench_tables", "tables"))
+    bench_tables, correlators, tables = (importlib.import_module(name)
+                                         for name in ("bench_tables", "correlators", "tables"))
     scripts = scripts_of_modules(args.modules)
     try:
-        with open(args.results) as stream:
-            results = json.load(stream)
-        of_bench = bench_tables.is_bench(results)
-        if not of_bench and (not isinstance(results, dict) or "schema_version" not in results):
-            raise ValueError("this is neither a results.json of Quadrille nor a JSON file of quadrille bench")
-    except (OSError, RecursionError, ValueError) as error:
+        results = read(args.results, bench_tables.is_bench)
+    except (OSError, ValueError) as error:
         print(f"quadrille: error: {args.results}: {error}", file=sys.stderr)
         return 1
     try:
-        text = bench_tables.report(results) if of_bench else tables.report(results, scripts)
         os.makedirs(args.out, exist_ok=True)
-        if have_matplotlib():
-            figures = draw_figures(results, [] if of_bench else scripts, args.out, args.format)
-        else:
-            figures = []
-            print("quadrille: warning: no figures: Python has no matplotlib (Debian: python3-matplotlib); "
-                  "only tables are written", file=sys.stderr)
-        for file, caption in figures:
-            text += f"\n![{caption}]({file})\n\n{caption}\n"
-        path = os.path.join(args.out, "report.md")
-        with open(path + ".part", "w") as stream:
-            stream.write(text)
-        os.replace(path + ".part", path)
+        draw = figures_of(args.out, args.format) if have_matplotlib() else lambda script, results: ""
+        of_bench = bench_tables.is_bench(results)
+        text = ""
+        for said, figures in bench_tables.sections(results) if of_bench else tables.sections(results, scripts):
+            text += said + "".join(draw(script, results) for script in figures)
+        files = {} if of_bench else correlators.csv_files(results)
+        for file, content in {**files, "report.md": text}.items():
+            path = write(args.out, file, content)
     except OSError as error:
         print(f"quadrille: error: {error}", file=sys.stderr)
         return 1
@@ -116,6 +132,9 @@ def main():
         print(f"quadrille: error: {args.results}: damaged, or written by another version ({reason}): run the job again to "
               "rewrite it (with --force if restart.json is damaged too)", file=sys.stderr)
         return 1
+    if not have_matplotlib():
+        print("quadrille: warning: no figures: Python has no matplotlib (Debian: python3-matplotlib); "
+              "only tables are written", file=sys.stderr)
     print(path)
     return 0
 

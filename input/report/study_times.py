@@ -1,7 +1,5 @@
 """Time to solution and speed-up over uniform double, as bars: the fastest delta of each scheme and inner operator."""
 
-import matplotlib.pyplot as plt
-
 import module_report
 import study
 
@@ -28,10 +26,12 @@ def bars(axes, rows, key, label):
         have = [(at, value) for at, value in have if value is not None]
         axes.bar([at + (k + 0.5) * width - 0.4 for at, _ in have], [value for _, value in have], width, label=name)
     axes.set_xticks(range(len(masses)), [f"{mass:g}" for mass in masses])
-    axes.set(xlabel="bare quark mass $a m$", ylabel=label)
+    axes.set(xlabel="bare quark mass $a\\, m$", ylabel=label)
 
 
 def draw(results, save):
+    import matplotlib.pyplot as plt
+
     for name, one in study.studies(results):
         systems = study.systems(one["rows"])
         figure, axes = plt.subplots(2, len(systems), figsize=(6 * len(systems), 8), squeeze=False)
@@ -42,4 +42,5 @@ def draw(results, save):
             axes[1][column].axhline(1, color="black", linewidth=0.5)
             module_report.legend_below(axes[1][column])
         save(figure, f"{name}_times",
-             f"Study {name}: time to solution and speed-up over uniform double, with the fastest delta of each")
+             f"Study {name}: time to solution, and speed-up over uniform double with the same method; the fastest "
+             "delta of each scheme and inner operator")

@@ -1,7 +1,13 @@
 """The tables of a report, as Markdown."""
 
+import correlators
+import critical_mass
 import phases
 import study
+import study_history
+import study_iterations
+import study_times
+import timing
 from module_report import number, pick, table, values
 
 
@@ -38,17 +44,17 @@ def by_mass(rows, cell):
     return table(["", *(f"m = {mass:g}" for mass in masses)], lines)
 
 
-def best_times(rows):
+def best_times(systems):
     """The fastest delta of each scheme and inner operator against uniform double, for each mass."""
     head = ["mass", "method", "scheme", "inner", "delta", "iterations", "seconds", "speed-up", "over the best double"]
     lines = []
-    for mass in sorted(values(rows, "mass"), reverse=True):
-        for solver in values(rows, "solver"):
-            mine = pick(rows, mass=mass, solver=solver, converged=True)
+    for mass in sorted({row["mass"] for _, rows in systems for row in rows}, reverse=True):
+        for solver, rows in systems:
+            mine = pick(rows, mass=mass, converged=True)
             for scheme, inner in dict.fromkeys((row["scheme"], row["inner"]) for row in mine):
                 row = min(pick(mine, scheme=scheme, inner=inner), key=lambda row: row["seconds"])
                 lines.append([f"{mass:g}", solver, scheme, study.inner_name(inner) if inner else row["outer"],
-                              number(row["delta"], "g"), count(row["iterations"]), f"{row['seconds']:.3g}",
+                              study.delta_name(row), count(row["iterations"]), f"{row['seconds']:.3g}",
                               number(row["speedup"], ".2f"), number(row["speedup_best"], ".2f")])
     return table(head, lines)
 
@@ -91,14 +97,16 @@ def study_text(name, one):
     for solver, tolerance, mine in study.systems(rows):
         out += (f"\n### {solver}, tolerance {tolerance:g}\n\nIterations until convergence; in brackets the reliable "
                 f"updates, or the cycles of defect correction.\n\n" + by_mass(mine, iterations_cell))
+        if any(len(row["deltas"]) > 1 for row in mine):
+            out += "\nOf a row with several deltas the solves are identical, because the solver limits delta.\n"
         out += ("\nIterations relative to double: the ratio to those of uniform double with the same method.\n\n"
                 + by_mass([row for row in mine if row["scheme"] != "uniform"], relative_cell))
         out += ("\nTime to solution, speed-up over uniform double with the same method, speed.\n\n"
                 + by_mass(mine, times_cell))
     for tolerance in values(rows, "tolerance"):
         out += (f"\n### With the fastest delta of each, tolerance {tolerance:g}\n\n"
-                + best_times(pick(rows, tolerance=tolerance)))
-    return out + "\n### What it shows\n" + statements(rows)
+                + best_times([(solver, mine) for solver, of, mine in study.systems(rows) if of == tolerance]))
+    return out + "\n### Summary\n" + statements(rows)
 
 
 def solves_text(solves):
@@ -131,9 +139,9 @@ def flat(value, name=""):
     return [pair for key, inside in value.items() for pair in flat(inside, f"{name}.{key}" if name else key)]
 
 
-def modules_text(results, scripts):
-    """What the scripts of modules say, and what other tasks of modules say under their own names."""
-    out = "".join(script.text(results) for script in scripts if hasattr(script, "text"))
+def other_tasks_text(results, scripts):
+    """What tasks of modules whose scripts do not show it say under their own names."""
+    out = ""
     shown = {task for script in scripts for task in getattr(script, "TASKS", ())}
     for task in results["job"]["run"]:
         if task["task"] in shown:
@@ -160,30 +168,33 @@ def gigabytes(count):
 
 
 def timing_text(results):
-    """Of the last run of the job, which need not have done all of it."""
+    """Of all runs of the job."""
     parts = phases.parts(results)
     if not parts:
         return ""
     memory = results.get("memory", {})
-    return ("\n## Time\n\n" + table([*(name for name, _ in parts), "total"],
+    return (f"\n## Time{phases.of_runs(results)}\n\n" + table([*(name for name, _ in parts), "total"],
                                    [[f"{seconds:.3g} s" for _, seconds in parts] +
                                     [f"{results['timing']['total']:.3g} s"]])
             + (f"\nPeak memory: {gigabytes(memory['host_peak'])} on the host, {gigabytes(memory['backend_peak'])} for the "
                "backend's fields.\n" if memory else ""))
 
 
-def report(results, scripts):
-    """`scripts`: of modules."""
-    out = (f"# Report\n\nQuadrille {results['version']}, backend {results['backend']}, instruction set "
-           f"{results['isa']}, threads: {results['threads']}.{gauge_text(results)}\n")
+def sections(results, scripts):
+    """[(Markdown, scripts of the figures that follow it)]: results first, then how they were obtained. `scripts`: of
+    modules."""
+    head = (f"# Report\n\nQuadrille {results['version']}, backend {results['backend']}, instruction set "
+            f"{results['isa']}, threads: {results['threads']}.{gauge_text(results)}\n")
+    masses = "".join(critical_text(name, fit) for name, fit in results.get("critical_masses", {}).items())
+    studies = "".join(study_text(name, one) for name, one in study.studies(results))
+    out = [(head, ()), (correlators.text(results), (correlators,)), (masses, (critical_mass,)),
+           (studies, (study_iterations, study_times, study_history))]
+    out += [(script.text(results) if hasattr(script, "text") else "", (script,) if hasattr(script, "draw") else ())
+            for script in scripts]
+    out.append((other_tasks_text(results, scripts), ()))
     if results.get("solves"):
-        out += solves_text(results["solves"])
-    out += timing_text(results)
-    for name, one in study.studies(results):
-        out += study_text(name, one)
-    for name, fit in results.get("critical_masses", {}).items():
-        out += critical_text(name, fit)
-    out += modules_text(results, scripts)
+        out.append((solves_text(results["solves"]), ()))
+    out.append((timing_text(results), (timing,)))
     if results.get("warnings"):
-        out += "\n## Warnings\n\n" + "".join(f"- {warning}\n" for warning in results["warnings"])
+        out.append(("\n## Warnings\n\n" + "".join(f"- {warning}\n" for warning in results["warnings"]), ()))
     return out

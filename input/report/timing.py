@@ -1,11 +1,11 @@
-"""Where the time of the job's last run went, as one stacked bar."""
-
-import matplotlib.pyplot as plt
+"""Where the time of the job went, as one stacked bar."""
 
 import phases
 
 
 def draw(results, save):
+    import matplotlib.pyplot as plt
+
     parts = phases.parts(results)
     if not parts:
         return
@@ -14,6 +14,6 @@ def draw(results, save):
     for name, seconds in parts:
         axes.barh([0], [seconds], left=begin, label=f"{name} {seconds:.3g} s")
         begin += seconds
-    axes.set(xlabel="seconds of the last run", yticks=[])
+    axes.set(xlabel="time [s]", yticks=[], xlim=(0, begin))
     axes.legend(fontsize=7, ncol=len(parts), loc="lower center", bbox_to_anchor=(0.5, 1.02), frameon=False)
-    save(figure, "timing", "Where the time of the last run went")
+    save(figure, "timing", "Where the time went" + phases.of_runs(results))

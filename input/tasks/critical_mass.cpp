@@ -42,10 +42,12 @@ std::optional<Estimate> squared_mass(JobRun& job, const TaskSpec& task, const st
   const int source_time = correlators.at("source_time").get<int>();
   const std::vector<std::int64_t> window = task.parameters->integer_list("window");
   const auto mass = pion_mass(pion, source_time, int(window[0]), int(window[1]));
-  out.push_back(
-      {{"mesons", name}, {"mass", bare_mass(job, name)}, {"effective_mass", effective_mass_json(pion, source_time)}});
+  out.push_back({{"mesons", name},
+                 {"mass", bare_mass(job, name)},
+                 {"pion_mass", nullptr},
+                 {"pion_mass_spread", nullptr},
+                 {"pion_mass_squared", nullptr}});
   Json& point = out.back();
-  point.update({{"pion_mass", nullptr}, {"pion_mass_spread", nullptr}, {"pion_mass_squared", nullptr}});
   if (!mass) {
     job.warn(fmt::format("the pion of '{}' does not fall like a cosh for {} <= t <= {} and is left out", name,
                          window[0], window[1]));

@@ -371,7 +371,8 @@ class Reports(ProgramTest):
         process = self.call("report", self.path("out/results.json"), env=self.without_matplotlib())
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertIn("no matplotlib", process.stderr)
-        self.assertEqual(os.listdir(self.path("out/report")), ["report.md"])
+        self.assertEqual(sorted(os.listdir(self.path("out/report"))),
+                         sorted(["report.md", *(f"correlator_pion{mass}.csv" for mass in self.MASSES)]))
         with open(self.path("out/report/report.md")) as stream:
             said = stream.read()
         rows = results["studies"]["study"]["rows"]
@@ -389,6 +390,80 @@ class Reports(ProgramTest):
         worst = max(row["iteration_ratio"] for row in rows if row["solver"] == "cg" and row["scheme"] == "reliable"
                     and row["inner"].startswith("single"))
         self.assertIn(f"cg: reliable updates with single inner precision need at most {100 * (worst - 1):.1f} %", said)
+
+    def said(self, results, *args, env=None):
+        """What a report says of these results."""
+        with open(self.path("changed.json"), "w") as stream:
+            json.dump(results, stream)
+        process = self.call("report", self.path("changed.json"), "--out", self.path("changed"), *args,
+                            env=env or self.without_matplotlib())
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path("changed/report.md")) as stream:
+            return stream.read()
+
+    def test_correlators_as_table_and_csv(self):
+        results = self.run_job(CriticalMass.job(self))
+        self.assertEqual(list(results["correlators"]), [f"pion{mass}" for mass in self.MASSES])
+        said = self.said(results)
+        self.assertLess(said.index("## Correlators"), said.index("## Solves"), "physics first")
+        for name, entry in results["correlators"].items():
+            with open(self.path(f"changed/correlator_{name}.csv"), newline="") as stream:
+                rows = list(csv.DictReader(stream))
+            self.assertEqual(list(rows[0]), ["t_after_source", "t", "pion", "effective_mass"])
+            self.assertEqual([int(row["t_after_source"]) for row in rows], list(range(12)))
+            self.assertEqual([int(row["t"]) for row in rows], [(5 + after) % 12 for after in range(12)])
+            self.assertEqual([float(row["pion"]) for row in rows], [entry["pion"][int(row["t"])] for row in rows])
+            self.assertEqual([float(row["effective_mass"]) for row in rows[:6]], entry["effective_mass"])
+            self.assertEqual([row["effective_mass"] for row in rows[6:]], [""] * 6)
+            section = said.split(f"## Correlators `{name}`")[1].split("## ")[0]
+            self.assertIn(f"](correlator_{name}.csv)", section)
+            self.assertEqual(section.count("\n| "), 12 + 2)
+            for after, row in enumerate(rows):
+                self.assertIn(f"| {after} | {row['t']} | {float(row['pion']):.9e} |", section)
+
+    def test_what_has_no_solution_is_no_number(self):
+        results = self.run_job(CriticalMass.job(self))
+        entry = results["correlators"]["pion0.2"]
+        entry.update(pion=[None] * 12, effective_mass=[None] * 6)
+        python = harness.python_with_matplotlib()
+        said = self.said(results, env={"QUADRILLE_PYTHON": python} if python else None)
+        self.assertIn("## Correlators `pion0.2`\n\nNone: columns of the propagator have no solution.\n", said)
+        with open(self.path("changed/correlator_pion0.2.csv")) as stream:
+            self.assertEqual(stream.read().splitlines()[1], "0,5,,")
+
+    def test_times_of_several_runs(self):
+        timing = {"read": 1, "setup": 0.5, "solves": 20, "contractions": 0.25, "write": 0, "total": 22}
+        results = {"schema_version": 2, "job": {"run": []}, "version": "0", "backend": "cpu", "isa": "avx2", "threads": 1}
+        said = self.said({**results, "timing": timing})
+        self.assertIn("\n## Time\n", said)
+        self.assertIn("| 1 s | 0.5 s | 20 s | 0.25 s | 0.25 s | 22 s |", said)
+        self.assertIn("\n## Time, all 2 runs together\n", self.said({**results, "timing": {**timing, "runs": 2}}))
+
+    def test_a_matrix_product_has_words(self):
+        one = {"form": "split", "reason": "a split was asked for", "panel_bytes": 2**20, "large_a": 0.01, "large_b": 0,
+               "small_form": "single", "delta": 0.5, "depth": 2048, "bound": 1e-4, "probable_bound": 1e-6, "m": 3, "n": 5,
+               "k": 7, "seconds": 0.25, "gflops": 8.4e-7}
+        said = self.said({"schema_version": 2, "p": one, "job": {"run": [{"task": "matrix_product", "name": "p"}]},
+                          "version": "0", "backend": "cpu", "isa": "avx2", "threads": 1})
+        section = said.split("## Matrix product `p`")[1]
+        for line in ("m, n, k | 3, 5, 7", "cutoff delta | 0.5", "certain bound on the error of an element of A B | 1.00e-04",
+                     "memory of the panels, MiB | 1"):
+            self.assertIn(f"| {line} |", section)
+        self.assertNotRegex(said, r"panel_bytes|large_a|[{}]|## Task")
+
+    def test_identical_solves_have_no_winner(self):
+        """Where a solver limits delta, several deltas are one solve; which was the fastest is noise."""
+        results = self.run_job(study_job(solvers=["cg"]))
+        rows = {(row["mass"], row["tolerance"], row["scheme"], row["inner"], row["delta"]): row
+                for row in results["studies"]["study"]["rows"]}
+        for (mass, tolerance, scheme, inner, delta), row in rows.items():
+            if (scheme, inner, delta) == ("reliable", "single 8", 0.02):
+                row.update(rows[mass, tolerance, scheme, inner, 0.1], delta=delta, seconds=1e-9)
+        said = self.said(results)
+        self.assertEqual(said.count("\n| reliable single 8, delta 0.1, 0.02 |"), 3 * 2, "three tables, two tolerances")
+        self.assertEqual(said.count("| cg | reliable | single 8 | 0.1, 0.02 |"), 2 * 2, "two masses")
+        self.assertNotIn("| cg | reliable | single 8 | 0.02 |", said)
+        self.assertIn("the solves are identical, because the solver limits delta", said)
 
     def test_damaged_results_are_an_error(self):
         """No traceback, whatever is missing: the file and the way out."""
@@ -439,6 +514,68 @@ class Reports(ProgramTest):
                 with open(os.path.join(out, name), "rb") as stream:
                     self.assertTrue(stream.read(5).startswith(start[:4]), name)
 
+    # Draws with a script of the reports and looks at the figures: a legend lies on no bar and no label of an axis; the
+    # critical mass is marked on the axis; axes end where the data do.
+    LOOK_AT_FIGURES = """
+import importlib, json, sys
+import matplotlib.pyplot as plt
+figures = {}
+def keep(figure, name, caption):
+    figure.canvas.draw()
+    figures[name] = figure
+    print(name, caption)
+with open(sys.argv[1]) as stream:
+    results = json.load(stream)
+for script in sys.argv[2:]:
+    importlib.import_module(script).draw(results, keep)
+for name, figure in figures.items():
+    for axes in figure.axes:
+        if axes.get_legend() is None:
+            continue
+        legend, renderer = axes.get_legend().get_window_extent(), figure.canvas.get_renderer()
+        labels = [axis.get_tightbbox(renderer) for axis in (axes.xaxis, axes.yaxis)]
+        bars = [bar.get_window_extent() for bar in axes.patches]
+        assert not any(legend.overlaps(box) for box in labels + bars if box is not None), name
+if "pions" in figures:
+    extent = len(next(iter(results["correlators"].values()))["pion"])
+    for axes, last in zip(figures["pions"].axes, (extent - 1, extent / 2 - 0.5)):
+        assert last < axes.get_xlim()[1] < 1.1 * last, axes.get_xlim()
+if "critical_mass_pion_mass" in figures:
+    fit, axes = results["critical_masses"]["critical_mass"], figures["critical_mass_pion_mass"].axes[0]
+    assert [fit["critical_mass"], 0] in [list(point) for line in axes.lines for point in line.get_xydata()]
+    assert axes.get_ylim()[0] == 0
+if "pairs_offset" in figures:
+    low, high = figures["pairs_offset"].axes[0].get_ylim()
+    assert 1e-10 < low < 2e-8 and high < 1e-4, (low, high)
+    assert [text.get_text() for text in figures["pairs_offset"].axes[0].texts] == ["0"]
+"""
+
+    def look_at_figures(self, results, *scripts):
+        python = harness.python_with_matplotlib()
+        if python is None:
+            self.skipTest("no Python with matplotlib (Debian: python3-matplotlib)")
+        with open(self.path("drawn.json"), "w") as stream:
+            json.dump(results, stream)
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+        folders = [os.path.join(root, folder) for folder in ("modules", "input/report", "modules/md/report")]
+        process = subprocess.run([python, "-c", self.LOOK_AT_FIGURES, self.path("drawn.json"), *scripts], text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env={
+                                     **os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join(
+                                         [*folders, os.environ.get("PYTHONPATH", "")])})
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return process.stdout
+
+    def test_figures_hide_nothing(self):
+        said = self.look_at_figures(self.results(), "correlators", "critical_mass", "study_iterations", "study_times",
+                                    "study_history", "timing")
+        self.assertIn("error bars are half of their range", said)
+
+    def test_no_decades_without_data(self):
+        """An offset of exactly 0 does not stretch a logarithmic axis."""
+        rows = [{"method": method, "exclusions": "on_the_fly", "error": 1e-8, "offset": offset, "solute_error": None,
+                 "pairs_per_second": None} for method, offset in (("A", 2e-6), ("C", 3e-8), ("int64", 0))]
+        self.look_at_figures({"pair_forces": {"pairs": {"rows": rows}}}, "md_forces")
+
     def test_after_an_installation(self):
         """`cmake --install` of the build tree, moved elsewhere: program, library and scripts find each other."""
         build = os.path.dirname(harness.PROGRAM)
@@ -467,6 +604,12 @@ class Reports(ProgramTest):
         process = self.call("report", self.path("list.json"))
         self.assertEqual(process.returncode, 1)
         self.assertIn("neither a results.json", process.stderr)
+        process = self.call("report", self.write_job("run: [1]\n", "a.b.yaml"))
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr, r"a\.b\.yaml: this is a job, not its results: run it first, .*a\.b\.out\)\n$")
+        process = self.call("report", self.write_job("{", "cut.json"))
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr, r"cut\.json: this is not JSON, or it is incomplete: give the results\.json")
         process = self.call("report", self.path("list.json"), env={"QUADRILLE_PYTHON": self.path("no_python")})
         self.assertEqual(process.returncode, 1)
         self.assertIn("no_python", process.stderr)

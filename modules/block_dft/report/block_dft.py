@@ -1,6 +1,6 @@
 """Tables and figures of the tasks `block_multiply`, `density_matrix` and `scf_model`."""
 
-from module_report import table
+from module_report import plain_numbers, table
 
 TASKS = ("density_matrix", "scf_model")
 
@@ -11,7 +11,7 @@ def number(value, form=".3g"):
 
 def product_text(name, one):
     rows = one["rows"]
-    head = ["precision", "driver", "size", "occupation", "occupation of C", "seconds", "GFLOP/s", "index", "GiB"]
+    head = ["precision", "driver", "size", "occupation", "occupation of C", "seconds", "GFLOP/s", "index", "memory, GiB"]
     lines = [[row["precision"], row["driver"], f"{row['rows']} x {row['inner']} x {row['columns']}",
               number(row["occupation"]), number(row["occupation_of_c"]), number(row["seconds"]), number(row["gflops"]),
               format(row["index_seconds"] / row["seconds"], ".0%"), number(row["bytes"] / 2**30)] for row in rows]
@@ -34,8 +34,9 @@ def product_text(name, one):
             line += [format(row["skipped"] / max(all_products, 1), ".0%"), number(row["error"], ".2e"),
                      number(row["bound"], ".2e")]
     sizes = ", ".join(str(size) for size in one["block_sizes"])
-    return (f"\n## Products `{name}`\n\nBlocks of {sizes}, eps {one['eps']:g}, {'a GPU' if one['backend'] == 'cuda' else str(one['threads']) + ' threads, ' + one['isa']}. `index` is the "
-            "share of the time spent on finding the blocks of C; flops count the blocks that are multiplied.\n\n" + table(head, lines))
+    where = "on a GPU" if one["backend"] == "cuda" else f"threads: {one['threads']}, {one['isa']}"
+    return (f"\n## Products `{name}`\n\nBlocks of {sizes}, eps {one['eps']:g}, {where}. `index` is the share of the time "
+            "spent on finding the blocks of C; flops count the blocks that are multiplied.\n\n" + table(head, lines))
 
 
 def checks_text(one):
@@ -120,16 +121,18 @@ def size_figure(results, save):
     by_kind = {}
     for kind in TASKS:
         for one in tasks(results, kind).values():
-            by_kind.setdefault((one["method"], one["backend"]), []).append((one["blocks"], one["seconds"]))
+            by_kind.setdefault((kind, one["method"], one["backend"]), []).append((one["blocks"], one["seconds"]))
     lines = {kind: sorted(points) for kind, points in by_kind.items() if len({blocks for blocks, _ in points}) > 2}
     if not lines:
         return
     figure, axes = plt.subplots(figsize=(7, 4))
-    for (method, backend), points in lines.items():
-        axes.loglog([blocks for blocks, _ in points], [seconds for _, seconds in points], "o-", label=f"{method}, {backend}")
-    axes.set(xlabel="blocks", ylabel="seconds")
+    for (kind, method, backend), points in lines.items():
+        axes.loglog([blocks for blocks, _ in points], [seconds for _, seconds in points], "o-",
+                    label=f"{kind}: {method}, {backend}")
+    plain_numbers(axes.xaxis)
+    axes.set(xlabel="number of blocks", ylabel="time [s]")
     axes.legend()
-    save(figure, "density_times", "Density matrices: time against size")
+    save(figure, "density_times", "Time of density matrices and self-consistent loops against the number of blocks")
 
 
 def tasks(results, kind):
@@ -168,5 +171,6 @@ def draw(results, save):
             continue
         figure, axes = plt.subplots(figsize=(7, 4))
         axes.semilogy([number_of for number_of, _ in changes], [change for _, change in changes], "o-")
-        axes.set(xlabel="iteration", ylabel="change of the energy")
-        save(figure, f"{name}_energy", f"Self-consistent loop {name}: convergence of the energy")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set(xlabel="iteration", ylabel="|change of the energy| [unit of H]")
+        save(figure, f"{name}_energy", f"Self-consistent loop {name}: change of the energy from the iteration before")

@@ -1,9 +1,10 @@
 """Tables and figures of the task `md_forces`: figures 10, 11 and 12 of Narumi et al."""
 
+import math
+
 from module_report import table
 
 WAYS = {"on_the_fly": "excluded on the fly", "afterwards": "excluded afterwards"}
-SMALLEST = 1e-20  # where an offset of exactly 0 is drawn
 
 
 def ways_of(one):
@@ -40,14 +41,23 @@ def bars(axes, one, key, label, logarithmic=True):
     width = 0.8 / len(ways)
     for number_of_way, way in enumerate(ways):
         values = {row["method"]: row[key] for row in one["rows"] if row["exclusions"] == way}
-        heights = [max(values[method] or 0, SMALLEST if logarithmic else 0) for method in methods]
         places = [at + (number_of_way - (len(ways) - 1) / 2) * width for at in range(len(methods))]
-        axes.bar(places, heights, width, label=WAYS[way])
+        axes.bar(places, [values[method] or 0 for method in methods], width, label=WAYS[way])
+        for place, method in zip(places, methods):
+            if values[method] == 0:
+                axes.annotate("0", (place, 0), xycoords=axes.get_xaxis_transform(), xytext=(0, 3),
+                              textcoords="offset points", ha="center")
+    if logarithmic:  # down to where even the smallest bar is seen
+        heights = [row[key] for row in one["rows"] if row[key]] or [1]
+        axes.set_ylim(10 ** math.floor(math.log10(min(heights)) - 0.3), 2 * max(heights))
     axes.set_xticks(range(len(methods)), methods)
     axes.set(xlabel="method", ylabel=label)
     if logarithmic:
         axes.set_yscale("log")
-    axes.legend()
+    if len(ways) > 1:  # above the axes, where no bar is
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
+    else:
+        axes.set_title(WAYS[ways[0]], fontsize="medium")
 
 
 def draw(results, save):
@@ -58,7 +68,7 @@ def draw(results, save):
                    ("solute_error", "solute_error", "average error over the solute", True,
                     "average error over the solute (figure 10)"),
                    ("offset", "offset", "average offset of forces", True,
-                    f"average offset of forces (figure 11); exactly 0 is drawn at {SMALLEST:g}"),
+                    "average offset of forces (figure 11); 0: exactly"),
                    ("speed", "pairs_per_second", "pairs per second", False, "speed (figure 12)")]
         for suffix, key, label, logarithmic, caption in figures:
             if all(row[key] is None for row in one["rows"]):

@@ -14,7 +14,7 @@ def way_name(row):
 def ri_mp2_text(name, one):
     out = (f"\n## RI-MP2 `{name}`\n\nErrors are differences from the run in double precision; speed-ups are over it, "
            f"and `of single` over the run in single precision; all runs took turns, medians of {one['repeats']} "
-           f"(threads: {one['threads']}).\n")
+           f"(threads: {one['threads']}). Step 3 is B = (ia\\|P) (P\\|Q)^-1/2, step 4 the integrals (ia\\|jb) from it.\n")
     for system in values(one["rows"], "system"):
         rows = pick(one["rows"], system=system)
         first = rows[0]
@@ -64,7 +64,8 @@ def panels(systems, lines, label, **settings):
 ERRORS = [("b_max_error", "B, largest", "o", True), ("b_rms_error", "B, rms", "s", True),
           ("integral_max_error", "(ia|jb), largest", "^", True), ("integral_rms_error", "(ia|jb), rms", "v", True)]
 LARGE = [("large_ia_p", "(ia|P)", "o", False), ("large_root", "(P|Q)^-1/2", "s", False), ("large_b", "B", "^", False)]
-SPEEDS = [("step3_speedup", "step 3", "o", True), ("step4_speedup", "step 4", "s", True), ("speedup", "all", "^", True)]
+SPEEDS = [("step3_speedup", "step 3: B", "o", True), ("step4_speedup", "step 4: (ia|jb)", "s", True),
+          ("speedup", "whole calculation", "^", True)]
 
 
 def energy_text(name, one):
