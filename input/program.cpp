@@ -3,6 +3,7 @@
 #include "core/comm/agreement.h"
 #include "core/parameters/parameters.h"
 #include "core/system/memory.h"
+#include "core/system/thread_count.h"
 #include "input/bench/bench.h"
 #include "input/commands/check.h"
 #include "input/commands/info.h"

@@ -14,8 +14,6 @@
 
 namespace quadrille {
 
-constexpr int most_threads = 1024;
-
 struct RunOptions {
   std::string job;
   std::string out;  ///< empty: beside the job file, its name with ".yaml" or ".yml" replaced by ".out"

@@ -6,6 +6,7 @@
 #include "core/comm/ranks.h"
 #include "core/error.h"
 #include "core/system/memory.h"
+#include "core/system/thread_count.h"
 #include "modules/task.h"
 
 #include <cstring>
@@ -22,6 +23,7 @@ template <class Call>
 quadrille_status guarded(std::string& message, const char* name, Call call, const char* advice = "") noexcept {
   try {
     try {
+      const CallThreads threads;
       call();
       return QUADRILLE_DONE;
     } catch (const NotEnoughMemory& error) {

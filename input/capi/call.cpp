@@ -4,8 +4,6 @@
 #include "modules/c_calls.h"
 #include "modules/task.h"
 
-#include <omp.h>
-
 #include <new>
 
 namespace quadrille::capi {
@@ -36,16 +34,12 @@ Turn::Turn(Context& context)
       turn_(context.turn),
       log_(context.log),
       kernels_(context.kernels),
-      threads_before_(omp_get_max_threads()) {
+      threads_(context.threads) {
   if (context_.lane) lane_.emplace(context_.backend, context_.lane.get());
   context_.at_work = std::this_thread::get_id();
-  omp_set_num_threads(context_.threads);
 }
 
-Turn::~Turn() {
-  omp_set_num_threads(threads_before_);
-  context_.at_work = std::thread::id{};
-}
+Turn::~Turn() { context_.at_work = std::thread::id{}; }
 
 void demand_mpi_thread(const Context& context) {
   if (!context.on.ranks || context.on.ranks->mpi_has_ended()) return;

@@ -4,6 +4,7 @@
 #include "core/comm/agreement.h"
 #include "core/error.h"
 #include "core/system/log.h"
+#include "core/system/thread_count.h"
 #include "input/capi/objects.h"
 
 #include <fmt/format.h>
@@ -39,7 +40,7 @@ class Turn {
   std::optional<UseLane> lane_;
   UseLog log_;
   UseKernelLog kernels_;
-  const int threads_before_;
+  CallThreads threads_;
 };
 
 /// The status of the exception that is being handled. Its message goes to the thread, and to the context if there is
