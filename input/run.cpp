@@ -126,7 +126,7 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   out << results << std::endl;
   log().info("{:.2f} s in all, {:.2f} s of them solves", clock.total(), clock.seconds(Phase::solves));
   if (*converged) return 0;
-  print_error(err, "a solve did not converge; see 'stop_reason' in " + results);
+  print_error(err, "not converged: see 'converged' in " + results);
   return 3;
 }
 
