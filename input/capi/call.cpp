@@ -5,6 +5,7 @@
 #include "modules/task.h"
 
 #include <new>
+#include <stdexcept>
 
 namespace quadrille::capi {
 
@@ -71,7 +72,7 @@ quadrille_status report_failure(Context* context) noexcept {
   try {
     throw;
   } catch (const InvalidHandle& wrong) {
-    return fail(context, QUADRILLE_INVALID_HANDLE, fmt::format("the {} {}", wrong.wanted, wrong.why));
+    return fail(context, QUADRILLE_INVALID_HANDLE, wrong.message());
   } catch (const Stopped& stopped) {
     return fail(context, QUADRILLE_STOPPED, stopped.where);
   } catch (const FailedElsewhere& failed) {
@@ -81,6 +82,8 @@ quadrille_status report_failure(Context* context) noexcept {
   } catch (const Error& error) {
     return fail(context, status_of(error.code()), error.what());
   } catch (const std::bad_alloc&) {
+    return fail(context, QUADRILLE_NO_MEMORY, "not enough memory");
+  } catch (const std::length_error&) {  // more than any memory has
     return fail(context, QUADRILLE_NO_MEMORY, "not enough memory");
   } catch (const std::exception& error) {
     return fail(context, QUADRILLE_INTERNAL, error.what());

@@ -48,11 +48,6 @@ class Turn {
 quadrille_status report_failure(Context* context) noexcept;
 quadrille_status fail(Context* context, quadrille_status status, const std::string& message) noexcept;
 
-template <class Object, class Handle>
-std::shared_ptr<Object> find(const Handle* handle) {
-  return std::static_pointer_cast<Object>(handles().find(Object::kind, reinterpret_cast<std::uintptr_t>(handle)));
-}
-
 /// Runs body(object), in turn, and gives its status, or what its exception stands for. An object that the body has
 /// ended ends in turn, too.
 template <class Object, class Handle, class Body>
