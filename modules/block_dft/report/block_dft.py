@@ -154,11 +154,15 @@ def draw(results, save):
         figure, axes = plt.subplots(figsize=(7, 4))
         for precision, driver in kinds:
             rows = [row for row in one["rows"] if (row["precision"], row["driver"]) == (precision, driver)]
-            axes.plot([row["occupation"] for row in rows], [row["gflops"] for row in rows], "o-",
-                      label=f"{driver}, {precision}")
+            rates, bars = [row["gflops"] for row in rows], None
+            if all("longest_seconds" in row for row in rows):
+                bars = [[rate - row["flops"] / row["longest_seconds"] * 1e-9 for rate, row in zip(rates, rows)],
+                        [row["flops"] / row["shortest_seconds"] * 1e-9 - rate for rate, row in zip(rates, rows)]]
+            axes.errorbar([row["occupation"] for row in rows], rates, yerr=bars, fmt="o-", capsize=3,
+                          label=f"{driver}, {precision}")
         axes.set(xlabel="occupation of A and B", ylabel="GFLOP/s", ylim=(0, None))
         axes.legend()
-        save(figure, f"{name}_rate", f"Products {name}: speed against occupation")
+        save(figure, f"{name}_rate", f"Products {name}: speed against occupation; medians, and bars from the slowest to the fastest of {one['repeats']} calls")
 
     speed_figure(results, save)
     size_figure(results, save)
