@@ -298,7 +298,7 @@ quadrille_status quadrille_block_density(const quadrille_block_matrix* h_handle,
       demand(method, "method");
       demand(p, "p");
       options.method = block_dft::density_method_named(method);
-      if (electrons > 0) {
+      if (electrons > 0 || std::isnan(electrons)) {
         options.electrons = electrons;
       } else {
         demand(mu, "mu");

@@ -330,7 +330,7 @@ class Ranks(RankTest):
                                           self.path("p_host.csc"), ranks=ranks)
                     energy, mu, within, converged = line.split()
                     self.assertEqual(float(energy), job["energy"])
-                    self.assertEqual(float(mu), job["mu"] or 0)
+                    np.testing.assert_equal(float(mu), np.nan if job["mu"] is None else job["mu"])
                     self.assertAlmostEqual(float(within), job["electrons"], delta=1e-9)
                     self.assertEqual(converged, "1")
                     with open(self.path("p_host.csc"), "rb") as stream:

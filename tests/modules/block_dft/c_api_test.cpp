@@ -116,7 +116,7 @@ TEST(BlockCApi, ElectronsAreWhole) {
   const ModelSystem system = model_system({.sizes = random_sizes(12, {2, 3}, next_seed()), .seed = next_seed()});
   const Handle h = handle_of(system.h);
   for (const char* method : {"sign", "trs4", "dense"}) {
-    for (const double electrons : {0.5, 3.3, 15.5}) {
+    for (const double electrons : {0.5, 3.3, 15.5, double(NAN)}) {
       quadrille_block_matrix* p = nullptr;
       double mu = 0;
       EXPECT_EQ(quadrille_block_density(h.get(), nullptr, method, electrons, &mu, 1e-6, &p, nullptr, nullptr),
