@@ -69,6 +69,18 @@ class BlockMultiply(ProgramTest):
             self.assertLessEqual(row["seconds"], row["longest_seconds"])
             self.assertLess(row["shortest_seconds"], row["longest_seconds"])
 
+    def test_the_figure_shows_the_spread(self):
+        self.rows(occupations=[0.2, 0.5], block_sizes=[5], repeats=3)
+        python = harness.python_with_matplotlib()
+        if python is None:
+            self.skipTest("no Python with matplotlib (Debian: python3-matplotlib)")
+        process = self.call("report", self.path("out"), env={"QUADRILLE_PYTHON": python})
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path("out/report/report.md")) as stream:
+            self.assertIn("medians, and bars from the slowest to the fastest of 3 calls", stream.read())
+        with open(self.path("out/report/block_multiply_rate.svg")) as stream:
+            self.assertIn("LineCollection", stream.read())  # of error bars
+
     def test_rows_of_all_drivers(self):
         rows = self.rows(drivers=["own", "blas", "automatic"], occupations=[0.2, 0.5], precision="both")
         self.assertEqual(len(rows), 12)
