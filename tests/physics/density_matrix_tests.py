@@ -143,6 +143,15 @@ class DensityMatrix(ProgramTest):
         self.assertFalse(results["density_matrix"]["converged"])
         self.assertIn("has not converged", str(results["warnings"]))
 
+    def test_one_of_many_is_a_warning(self):
+        """A ring of atoms has two levels at 0: one of them is occupied with 20 electrons, both with 21."""
+        ring = np.roll(np.eye(40), 1, axis=1)
+        write_elsi(self.path("ring.csc"), -ring - ring.T)
+        for electrons, many in ((20, True), (21, False)):
+            results = self.run_job(self.job(hamiltonian="ring.csc", overlap=None, blocks={"size": 4}, method="dense",
+                                            electrons=electrons), "--force")
+            self.assertEqual("the density matrix is not unique" in str(results["warnings"]), many, results["warnings"])
+
     def test_good_ones_have_no_warning(self):
         for method, eps in itertools.product(("sign", "trs4", "dense"), (1e-4, 1e-6, 1e-9)):
             with self.subTest(method=method, eps=eps):
