@@ -31,6 +31,12 @@ std::vector<std::string> counted(const std::vector<std::string>& texts) {
   return out;
 }
 
+/// Whether the result of a module's task has `converged: false` (quadrille_host.result).
+bool says_not_converged(const Json& result) {
+  const auto found = result.is_object() ? result.find("converged") : result.end();
+  return found != result.end() && found->is_boolean() && !found->get<bool>();
+}
+
 }  // namespace
 
 JobRun::JobRun(const Job& job, LoadedGauge gauge, std::shared_ptr<const Communicator> ranks, OutputFolder& folder,
@@ -220,9 +226,9 @@ bool JobRun::run() {
   }
   bool converged = true;
   for (const TaskSpec& task : job_.run) {
-    for (const Json& solve : folder_.records().at(task.name).solves) {
-      converged = converged && solve.at("converged").get<bool>();
-    }
+    const TaskRecord& record = folder_.records().at(task.name);
+    for (const Json& solve : record.solves) converged = converged && solve.at("converged").get<bool>();
+    converged = converged && !says_not_converged(record.result);
   }
   return converged;
 }

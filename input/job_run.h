@@ -76,7 +76,8 @@ class JobRun {
   /// Keeps what the task at hand has done so far for such a run.
   void keep_unfinished(const TaskSpec& task, nlohmann::ordered_json so_far);
 
-  /// Does what is not done yet, and writes the results after each task. True when every solve has converged.
+  /// Does what is not done yet, and writes the results after each task. True when every solve has converged, and every
+  /// task of a module whose result says whether it has.
   bool run();
 
  private:

@@ -3,6 +3,7 @@
 #include "core/comm/agreement.h"
 #include "core/parameters/parameters.h"
 #include "core/system/memory.h"
+#include "core/system/thread_count.h"
 #include "input/bench/bench.h"
 #include "input/commands/check.h"
 #include "input/commands/info.h"
@@ -132,7 +133,7 @@ void describe(CLI::App& app, Call& call) {
   app.set_version_flag("--version", std::string("quadrille ") + QUADRILLE_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   app.footer(
-      "Exit status: 0 success, 1 error, 2 usage error, 3 a solve did not converge, 130, 143 or 138 stopped by SIGINT, "
+      "Exit status: 0 success, 1 error, 2 usage error, 3 not converged, 130, 143 or 138 stopped by SIGINT, "
       "SIGTERM or SIGUSR1.");
 
   CLI::App& run = *app.add_subcommand("run", "Run a job; results go to DIR/results.json");

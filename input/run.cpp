@@ -5,6 +5,7 @@
 #include "core/simd/isa.h"
 #include "core/system/log.h"
 #include "core/system/memory.h"
+#include "core/system/thread_count.h"
 #include "input/commands/check.h"
 #include "input/document.h"
 #include "input/files/gauge_file.h"
@@ -99,6 +100,7 @@ std::optional<bool> carry_out(const Job& job, const fs::path& place, bool force,
 int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   JobClock clock;
   std::vector<Error> errors;
+  omp_set_num_threads(options.threads > 0 ? options.threads : default_threads());
   const std::shared_ptr<const Communicator> all = options.grid.all();
   const auto failed = [&] {
     for (const Error& error : errors) print_error(err, error.what());
@@ -116,7 +118,6 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   check_backend(job, backend, errors);
   check_ranks(job, all->size(), errors);
   if (failed()) return 1;
-  if (options.threads > 0) omp_set_num_threads(options.threads);
   active_isa();  // an instruction set that is asked for and cannot be had is said before anything is written
   const StopSignals signals(options.grid.first());
   const std::optional<bool> converged = carry_out(job, place, options.force, backend, {}, clock, errors, options.grid);
@@ -125,7 +126,7 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   out << results << std::endl;
   log().info("{:.2f} s in all, {:.2f} s of them solves", clock.total(), clock.seconds(Phase::solves));
   if (*converged) return 0;
-  print_error(err, "a solve did not converge; see 'stop_reason' in " + results);
+  print_error(err, "not converged: see 'converged' in " + results);
   return 3;
 }
 

@@ -14,8 +14,6 @@
 
 namespace quadrille {
 
-constexpr int most_threads = 1024;
-
 struct RunOptions {
   std::string job;
   std::string out;  ///< empty: beside the job file, its name with ".yaml" or ".yml" replaced by ".out"
@@ -31,7 +29,7 @@ struct RunOptions {
 void check_ranks(const Job& job, int ranks, std::vector<Error>& errors);
 
 /// Carries out a job that has been read and checked against its inputs and the backend, on `links` where the job has
-/// none of its own: writes its files and results.json into `place`. Gives whether all solves have converged; nothing,
+/// none of its own: writes its files and results.json into `place`. Gives whether all has converged; nothing,
 /// with `errors` of one rank at least, when something is wrong with its outputs or with the links. Throws Error for
 /// everything else, and Stopped (input/stop_signal.h). Collective.
 std::optional<bool> carry_out(const Job& job, const std::filesystem::path& place, bool force, Backend& backend,

@@ -6,6 +6,8 @@
 #include "core/comm/ranks.h"
 #include "core/error.h"
 #include "core/system/memory.h"
+#include "core/system/thread_count.h"
+#include "modules/handle_table.h"
 #include "modules/task.h"
 
 #include <cstring>
@@ -13,6 +15,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 namespace quadrille::c_calls {
@@ -22,11 +25,15 @@ template <class Call>
 quadrille_status guarded(std::string& message, const char* name, Call call, const char* advice = "") noexcept {
   try {
     try {
+      const CallThreads threads;
       call();
       return QUADRILLE_DONE;
     } catch (const NotEnoughMemory& error) {
       message = std::string(name) + ": " + error.what();
       return QUADRILLE_NO_MEMORY;
+    } catch (const InvalidHandle& wrong) {
+      message = std::string(name) + ": " + wrong.message();
+      return QUADRILLE_INVALID_HANDLE;
     } catch (const Error& error) {
       message = std::string(name) + ": " + error.what();
       return status_of(error.code());
@@ -34,6 +41,9 @@ quadrille_status guarded(std::string& message, const char* name, Call call, cons
       message = std::string(name) + ": " + failed.what();
       return QUADRILLE_FAILED_ELSEWHERE;
     } catch (const std::bad_alloc&) {
+      message = std::string(name) + ": out of memory" + advice;
+      return QUADRILLE_NO_MEMORY;
+    } catch (const std::length_error&) {  // more than any memory has
       message = std::string(name) + ": out of memory" + advice;
       return QUADRILLE_NO_MEMORY;
     } catch (const std::exception& error) {

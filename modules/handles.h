@@ -30,17 +30,18 @@ typedef struct quadrille_propagator quadrille_propagator;
  * quadrille_host.fail). */
 typedef enum quadrille_status QUADRILLE_INT_ENUM {
   QUADRILLE_DONE = 0,
-  QUADRILLE_FAILED = 1,           /* of a module, which told quadrille_host.fail why */
-  QUADRILLE_STOPPED = 2,          /* a stop was requested: see should_stop(); or by a progress function */
-  QUADRILLE_INVALID_INPUT = 3,    /* invalid words, numbers or pointers */
-  QUADRILLE_FILE_ERROR = 4,       /* a file is missing, unreadable, unwritable or corrupt */
-  QUADRILLE_UNSUPPORTED = 5,      /* valid in itself, but not possible here */
-  QUADRILLE_NUMERICAL = 6,        /* not-a-number or infinity where a finite value is required; links not in SU(3) */
-  QUADRILLE_INTERNAL = 7,         /* a bug in the program or in a module */
-  QUADRILLE_INVALID_HANDLE = 8,   /* null, destroyed, of another kind, or not a handle */
-  QUADRILLE_NO_MEMORY = 9,        /* the host or the device is out of memory */
-  QUADRILLE_NOT_CONVERGED = 10,   /* a solve ended above its tolerance; its solution and report are written */
-  QUADRILLE_FAILED_ELSEWHERE = 11 /* another rank failed; its status says why */
+  QUADRILLE_FAILED = 1,            /* of a module, which told quadrille_host.fail why */
+  QUADRILLE_STOPPED = 2,           /* a stop was requested: see should_stop(); or by a progress function */
+  QUADRILLE_INVALID_INPUT = 3,     /* invalid words, numbers or pointers */
+  QUADRILLE_FILE_ERROR = 4,        /* a file is missing, unreadable, unwritable or corrupt */
+  QUADRILLE_UNSUPPORTED = 5,       /* valid in itself, but not possible here */
+  QUADRILLE_NUMERICAL = 6,         /* not-a-number or infinity where a finite value is required; links not in SU(3) */
+  QUADRILLE_INTERNAL = 7,          /* a bug in the program or in a module */
+  QUADRILLE_INVALID_HANDLE = 8,    /* null, destroyed, of another kind, or not a handle */
+  QUADRILLE_NO_MEMORY = 9,         /* the host or the device is out of memory */
+  QUADRILLE_NOT_CONVERGED = 10,    /* an iteration ended above its tolerance; its results are written */
+  QUADRILLE_FAILED_ELSEWHERE = 11, /* another rank failed; its status says why */
+  QUADRILLE_INACCURATE = 12        /* the results are written, but are further off than their tolerance explains */
 } quadrille_status;
 
 /* In blocks of the two parities M = [[A, H_eo], [H_oe, A]]; for Wilson fermions A = m + 1 + 3 nu/xi0 and H = -D/2. */

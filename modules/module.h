@@ -50,7 +50,8 @@ typedef enum quadrille_parameter_type QUADRILLE_INT_ENUM {
   QUADRILLE_VARIANT = 12,       /* a map whose key `selector` names one of `members`, all of them groups; its other keys
                                  * are the members of that group */
   QUADRILLE_EARLIER_TASK = 13   /* the name of an earlier task of the job, of the kind that `choices` has as its only
-                                 * entry; a parameter of the task itself, or the member of a list that is one */
+                                 * entry; a parameter of the task itself, or the member of a list that is one. A task
+                                 * that takes propagators has QUADRILLE_NEEDS_LINKS without saying so */
 } quadrille_parameter_type;
 
 /* Bits of `flags`. A bound applies only if its bit is set. */
@@ -177,7 +178,8 @@ typedef struct quadrille_host {
   int (*threads)(quadrille_run* run);
 
   /* Adds a JSON object to results.json: under the task's name, or, if `block` is not null, under that block (one that
-   * the descriptor names) and within it the task's name. A later call adds and replaces keys. */
+   * the descriptor names) and within it the task's name. A later call adds and replaces keys. A result under the task's
+   * name with "converged": false makes the exit status of the job 3, as a solve that does not converge does. */
   quadrille_status (*result)(quadrille_run* run, const char* block, const char* json);
   /* Adds a warning to results.json and to the log. */
   void (*warn)(quadrille_run* run, const char* text);
@@ -275,7 +277,8 @@ typedef struct quadrille_host {
 /* ---- the module ---- */
 
 /* Bits of `flags` of a task. */
-#define QUADRILLE_NEEDS_LINKS 1u /* a job with this task must have a gauge block */
+#define QUADRILLE_NEEDS_LINKS 1u /* a job with this task must have a gauge block, and the task may ask for its links \
+                                  */
 #define QUADRILLE_MAKES_LINKS 2u /* a warning says that other tasks still use the links of the gauge block */
 #define QUADRILLE_NEEDS_OPERATOR                                                                                   \
   4u                              /* the job or the task must have an `operator` block; with QUADRILLE_NEEDS_LINKS \

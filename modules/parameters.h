@@ -71,6 +71,10 @@ constexpr quadrille_parameter file_in(const char* name, const char* help) {
 constexpr quadrille_parameter file_out(const char* name, const char* help, const char* value = nullptr) {
   return {.name = name, .type = QUADRILLE_FILE_OUT, .help = help, .default_text = value};
 }
+/// The name of an earlier task of the job; the only entry of `kinds`, which ends with null, says of which kind.
+constexpr quadrille_parameter earlier_task(const char* name, const char* help, const char* const* kinds) {
+  return {.name = name, .type = QUADRILLE_EARLIER_TASK, .help = help, .choices = kinds};
+}
 /// `member` describes the entries: its type, name, range and choices apply. It must outlive the list.
 constexpr quadrille_parameter list(const char* name, const char* help, const char* value,
                                    const quadrille_parameter& member, const char* unit = nullptr) {

@@ -13,6 +13,7 @@
 #include "modules/module.h"
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -118,10 +119,26 @@ class TaskContext {
   const GaugeStore& links() const { return *static_cast<const GaugeStore*>(object(gauge())); }
   /// All ranks that run the task, of links those of their lattice.
   const Communicator& ranks() const { return *static_cast<const Communicator*>(object(context())); }
-  const Propagator& propagator(const std::string& path) const {
+  /// The propagator of the earlier task that a parameter names; `index`: of a list of such tasks.
+  quadrille_propagator* propagator_handle(const std::string& path, std::size_t index = 0) const {
     quadrille_propagator* handle = nullptr;
-    demand(host_->propagator(run_, path.c_str(), 0, &handle));
-    return *static_cast<const Propagator*>(object(handle));
+    demand(host_->propagator(run_, path.c_str(), index, &handle));
+    return handle;
+  }
+  const Propagator& propagator(const std::string& path, std::size_t index = 0) const {
+    return *static_cast<const Propagator*>(object(propagator_handle(path, index)));
+  }
+  /// A copy of its column 3 spin + colour of the source on the sites of this rank: [site][spin][colour], x fastest,
+  /// spins in the DeGrand-Rossi basis.
+  std::vector<std::complex<double>> propagator_column(const std::string& path, int column,
+                                                      std::size_t index = 0) const {
+    quadrille_propagator* const handle = propagator_handle(path, index);
+    const Lattice& lattice = *static_cast<const Propagator*>(object(handle))->desc().lattice;
+    std::vector<std::complex<double>> out(std::size_t(lattice.volume()) * spinor_components);
+    const quadrille_status status =
+        functions().propagator_to_memory(handle, column, "{basis: degrand_rossi}", out.data());
+    if (status != QUADRILLE_DONE) fail(status, functions().message(context()));
+    return out;
   }
   void write_links(const std::string& name, const GaugeStore& links, int bits) const {
     demand(host_->write_gauge(run_, name.c_str(), Lent(*this, links).handle, bits));

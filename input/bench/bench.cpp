@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/simd/isa.h"
 #include "core/system/atomic_file.h"
+#include "core/system/thread_count.h"
 #include "input/bench/accuracy.h"
 #include "input/bench/measurements.h"
 
@@ -162,7 +163,7 @@ void run_bench(const BenchOptions& options, std::ostream& out) {
   on_first_rank(*options.grid.all(), [&] {
     if (!options.json.empty()) file.emplace(options.json);
   });
-  if (options.threads > 0) omp_set_num_threads(options.threads);
+  omp_set_num_threads(options.threads > 0 ? options.threads : default_threads());
   Backend& backend = options.grid.backend(options.backend);
   const UseLane on_its_device(backend, nullptr);
   bench::require_ranks(options);

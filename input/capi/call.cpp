@@ -4,9 +4,8 @@
 #include "modules/c_calls.h"
 #include "modules/task.h"
 
-#include <omp.h>
-
 #include <new>
+#include <stdexcept>
 
 namespace quadrille::capi {
 
@@ -36,16 +35,12 @@ Turn::Turn(Context& context)
       turn_(context.turn),
       log_(context.log),
       kernels_(context.kernels),
-      threads_before_(omp_get_max_threads()) {
+      threads_(context.threads) {
   if (context_.lane) lane_.emplace(context_.backend, context_.lane.get());
   context_.at_work = std::this_thread::get_id();
-  omp_set_num_threads(context_.threads);
 }
 
-Turn::~Turn() {
-  omp_set_num_threads(threads_before_);
-  context_.at_work = std::thread::id{};
-}
+Turn::~Turn() { context_.at_work = std::thread::id{}; }
 
 void demand_mpi_thread(const Context& context) {
   if (!context.on.ranks || context.on.ranks->mpi_has_ended()) return;
@@ -77,7 +72,7 @@ quadrille_status report_failure(Context* context) noexcept {
   try {
     throw;
   } catch (const InvalidHandle& wrong) {
-    return fail(context, QUADRILLE_INVALID_HANDLE, fmt::format("the {} {}", wrong.wanted, wrong.why));
+    return fail(context, QUADRILLE_INVALID_HANDLE, wrong.message());
   } catch (const Stopped& stopped) {
     return fail(context, QUADRILLE_STOPPED, stopped.where);
   } catch (const FailedElsewhere& failed) {
@@ -87,6 +82,8 @@ quadrille_status report_failure(Context* context) noexcept {
   } catch (const Error& error) {
     return fail(context, status_of(error.code()), error.what());
   } catch (const std::bad_alloc&) {
+    return fail(context, QUADRILLE_NO_MEMORY, "not enough memory");
+  } catch (const std::length_error&) {  // more than any memory has
     return fail(context, QUADRILLE_NO_MEMORY, "not enough memory");
   } catch (const std::exception& error) {
     return fail(context, QUADRILLE_INTERNAL, error.what());

@@ -4,6 +4,7 @@
 #include "core/comm/agreement.h"
 #include "core/error.h"
 #include "core/system/log.h"
+#include "core/system/thread_count.h"
 #include "input/capi/objects.h"
 
 #include <fmt/format.h>
@@ -39,18 +40,13 @@ class Turn {
   std::optional<UseLane> lane_;
   UseLog log_;
   UseKernelLog kernels_;
-  const int threads_before_;
+  CallThreads threads_;
 };
 
 /// The status of the exception that is being handled. Its message goes to the thread, and to the context if there is
 /// one whose turn this thread has.
 quadrille_status report_failure(Context* context) noexcept;
 quadrille_status fail(Context* context, quadrille_status status, const std::string& message) noexcept;
-
-template <class Object, class Handle>
-std::shared_ptr<Object> find(const Handle* handle) {
-  return std::static_pointer_cast<Object>(handles().find(Object::kind, reinterpret_cast<std::uintptr_t>(handle)));
-}
 
 /// Runs body(object), in turn, and gives its status, or what its exception stands for. An object that the body has
 /// ended ends in turn, too.

@@ -3,13 +3,13 @@
 #include "core/comm/agreement.h"
 #include "core/comm/process_grid.h"
 #include "core/simd/isa.h"
+#include "core/system/thread_count.h"
 #include "input/blocks.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
 #include "input/document.h"
 #include "input/job_run.h"
 
-#include <omp.h>
 #include <spdlog/sinks/base_sink.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ spdlog::level::level_enum level_of(quadrille_log_level level) {
 
 int threads_of(const Parameters& words) {
   (void)active_isa();  // an instruction set that is asked for and cannot be had is said here
-  return words.has("threads") ? int(words.integer("threads")) : omp_get_max_threads();
+  return words.has("threads") ? int(words.integer("threads")) : default_threads();
 }
 
 /// The GPU that the words name; -1 where they name none.

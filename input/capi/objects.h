@@ -9,10 +9,10 @@
 #include "core/tuning/kernel_log.h"
 #include "dirac/preconditioned.h"
 #include "input/capi/arrays.h"
-#include "input/capi/handle_table.h"
 #include "input/capi/quadrille.h"
 #include "input/capi/systems.h"
 #include "input/rank_grid.h"
+#include "modules/handle_table.h"
 #include "solvers/driver.h"
 
 #include <nlohmann/json.hpp>
@@ -29,6 +29,12 @@ class JobRun;
 }
 
 namespace quadrille::capi {
+
+using c_calls::find;
+using c_calls::handles;
+using c_calls::InvalidHandle;
+using c_calls::Kind;
+using c_calls::kind_of;
 
 /// The ranks of a context: those of a host's communicator, those of the job whose module works in it, or this process
 /// alone.

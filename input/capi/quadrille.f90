@@ -12,7 +12,8 @@ module quadrille
       quadrille_invalid_input = 3, &
       quadrille_file_error = 4, quadrille_unsupported = 5, quadrille_numerical = 6, quadrille_internal = 7, &
       quadrille_invalid_handle = 8, quadrille_no_memory = 9, quadrille_not_converged = 10, &
-      quadrille_failed_elsewhere = 11
+      quadrille_failed_elsewhere = 11, &
+      quadrille_inaccurate = 12
   integer(c_int), parameter, public :: quadrille_m = 0, quadrille_m_dagger = 1, quadrille_m_dagger_m = 2, &
       quadrille_hop = 3, quadrille_hop_dagger = 4, quadrille_even_odd = 5, quadrille_even_odd_dagger = 6, &
       quadrille_even_odd_dagger_even_odd = 7

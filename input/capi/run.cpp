@@ -77,8 +77,7 @@ quadrille_status run(Context& context, const quadrille_gauge* gauge, const char*
   const std::filesystem::path results = place / "results.json";
   context.text = share(all, all.rank() == 0 ? text_of(results) : "");
   if (*converged) return QUADRILLE_DONE;
-  return fail(&context, QUADRILLE_NOT_CONVERGED,
-              fmt::format("a solve did not converge; see 'stop_reason' in {}", results.string()));
+  return fail(&context, QUADRILLE_NOT_CONVERGED, fmt::format("not converged: see 'converged' in {}", results.string()));
 }
 
 }  // namespace

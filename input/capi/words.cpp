@@ -1,5 +1,6 @@
 #include "input/capi/words.h"
 
+#include "core/system/thread_count.h"
 #include "input/yaml.h"
 
 #include <fmt/format.h>
@@ -159,7 +160,7 @@ const ParameterTable& context_table() {
                       .type = Type::integer,
                       .help = "threads of the host; if not given, as many as OpenMP would use",
                       .minimum = 1,
-                      .maximum = 2047}}};
+                      .maximum = most_threads}}};
   return table;
 }
 

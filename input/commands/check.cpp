@@ -1,6 +1,7 @@
 #include "input/commands/check.h"
 
 #include "core/backend/backend.h"
+#include "core/system/thread_count.h"
 #include "input/job.h"
 #include "input/outputs.h"
 
@@ -18,6 +19,7 @@ void print_error(std::ostream& err, const std::string& what) {
 
 int check(const std::string& job_file, const std::vector<std::string>& overrides, const std::string& backend,
           std::ostream& out, std::ostream& err) {
+  (void)default_threads();  // a number that cannot be is said before anything works with it
   std::vector<Error> errors;
   const Job job = read_job(job_file, overrides, errors);
   if (errors.empty()) check_outputs(job, default_output_folder(job_file), errors);

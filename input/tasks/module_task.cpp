@@ -148,7 +148,10 @@ TaskEntry module_task(const Module& module, std::size_t index) {
   entry.name = task.name;
   entry.table = task.table;
   const auto needs = [&](std::uint32_t bit) { return (task.descriptor.flags & bit) != 0; };
-  entry.needs_links = needs(QUADRILLE_NEEDS_LINKS);
+  // A propagator is one on the job's links: a task that takes it may ask for them, and depends on them.
+  const bool takes_propagators = std::any_of(task.earlier.begin(), task.earlier.end(),
+                                             [](const TaskParameter& earlier) { return earlier.kind == "propagator"; });
+  entry.needs_links = needs(QUADRILLE_NEEDS_LINKS) || takes_propagators;
   entry.needs_operator = needs(QUADRILLE_NEEDS_OPERATOR);
   entry.needs_solver = needs(QUADRILLE_NEEDS_SOLVER);
   entry.on_ranks = needs(QUADRILLE_ON_RANKS);

@@ -1,6 +1,7 @@
 #include "modules/block_dft/c_api.h"
 
 #include "core/error.h"
+#include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/c_objects.h"
 #include "modules/block_dft/density.h"
 
@@ -11,6 +12,8 @@
 #include <cstring>
 #include <functional>
 #include <initializer_list>
+#include <limits>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,10 +26,13 @@ using block_dft::BlockSizes;
 using block_dft::guarded;
 using block_dft::HostGrid;
 using block_dft::matrix_text;
+using block_dft::MatrixObject;
 using block_dft::sizes_of;
 using block_dft::sizes_text;
 using block_dft::together;
 using quadrille::c_calls::demand;
+using quadrille::c_calls::find;
+using quadrille::c_calls::find_if_valid;
 using quadrille::c_calls::refuse;
 
 thread_local std::string last_message;
@@ -68,12 +74,41 @@ void check(const quadrille_block_report* report) {
          std::to_string(sizeof *report) + " in this version");
 }
 
+/// A matrix of a collective call. Where the handle of one rank is wrong, the others must hear of it: it is looked up at
+/// once, and what is wrong is said by check().
+class Given {
+ public:
+  Given(const quadrille_block_matrix* handle, const char* name)
+      : handle_(handle), name_(name), object_(find_if_valid<MatrixObject>(handle)) {}
+  void check() const {
+    if (!object_) (void)find<MatrixObject>(handle_, name_);
+  }
+  const MatrixObject* object() const { return object_.get(); }
+  block_dft::BlockMatrix<double>& matrix() const { return object_->matrix; }
+  const std::shared_ptr<const HostGrid>& home() const { return object_->home; }
+
+ private:
+  const quadrille_block_matrix* handle_;
+  const char* name_;
+  std::shared_ptr<MatrixObject> object_;
+};
+
 /// The grid of any of them; null where all are on this process alone.
-const HostGrid* home_of(std::initializer_list<const quadrille_block_matrix*> matrices) {
-  for (const quadrille_block_matrix* matrix : matrices) {
-    if (matrix != nullptr && matrix->home) return matrix->home.get();
+const HostGrid* home_of(std::initializer_list<const Given*> matrices) {
+  for (const Given* matrix : matrices) {
+    if (matrix->object() != nullptr && matrix->home()) return matrix->home().get();
   }
   return nullptr;
+}
+
+/// For a result that is written, but is not what it should be.
+quadrille_status keep_message(quadrille_status status, const char* name, const std::string& message) noexcept {
+  try {
+    last_message = std::string(name) + ": " + message;
+  } catch (const std::bad_alloc&) {
+    last_message.clear();
+  }
+  return status;
 }
 
 }  // namespace
@@ -102,13 +137,22 @@ std::string sizes_text(std::int32_t count, const std::int32_t* sizes) {
   return fmt::format("{} blocks of sizes with the hash {:016x}", count, std::hash<std::string_view>()(bytes));
 }
 
-std::string matrix_text(const quadrille_block_matrix* matrix) {
+std::string matrix_text(const MatrixObject* matrix) {
   if (matrix == nullptr) return "no matrix";
   const BlockMatrix<double>& a = matrix->matrix;
   const auto blocks = [](const BlockSizes& sizes) { return sizes_text(sizes.count(), sizes.sizes().data()); };
   const std::string place = a.grid() ? fmt::format("{} x {} ranks", a.grid()->rows(), a.grid()->columns()) : "one rank";
   return fmt::format("a matrix on {} with rows in {}, columns in {} and symmetry {}", place, blocks(a.rows()),
                      blocks(a.columns()), int(a.symmetry()));
+}
+
+std::shared_ptr<const HostGrid> home_of_grid(const quadrille_block_grid* grid) {
+  return grid == nullptr ? nullptr : find<GridObject>(grid, "grid")->home;
+}
+
+quadrille_block_matrix* new_matrix(std::shared_ptr<const HostGrid> home, BlockMatrix<double> matrix) {
+  return c_calls::handle_of<quadrille_block_matrix>(
+      std::make_shared<MatrixObject>(MatrixObject{std::move(home), std::move(matrix)}));
 }
 
 }  // namespace quadrille::block_dft
@@ -120,7 +164,7 @@ quadrille_status quadrille_block_matrix_create_on(const quadrille_block_grid* gr
                                                   const int32_t* column_sizes, int32_t symmetry,
                                                   quadrille_block_matrix** matrix) {
   return guarded(grid == nullptr ? "quadrille_block_matrix_create" : "quadrille_block_matrix_create_on", [&] {
-    const auto home = grid == nullptr ? nullptr : grid->home;
+    const auto home = block_dft::home_of_grid(grid);
     const auto make = [&] {
       demand(matrix, "matrix");
       if (symmetry < QUADRILLE_BLOCK_GENERAL || symmetry > QUADRILLE_BLOCK_ANTISYMMETRIC) {
@@ -135,7 +179,7 @@ quadrille_status quadrille_block_matrix_create_on(const quadrille_block_grid* gr
              fmt::format("quadrille_block_matrix_create_on with {}, {} and symmetry {}",
                          sizes_text(block_rows, row_sizes), sizes_text(block_columns, column_sizes), symmetry),
              [&] { make(); });
-    *matrix = new quadrille_block_matrix{home, make()};
+    *matrix = block_dft::new_matrix(home, make());
   });
 }
 
@@ -146,10 +190,10 @@ quadrille_status quadrille_block_matrix_create(int32_t block_rows, const int32_t
                                           matrix);
 }
 
-quadrille_status quadrille_block_matrix_owner(const quadrille_block_matrix* matrix, int32_t row, int32_t column,
+quadrille_status quadrille_block_matrix_owner(const quadrille_block_matrix* handle, int32_t row, int32_t column,
                                               int32_t* rank) {
   return guarded("quadrille_block_matrix_owner", [&] {
-    demand(matrix, "matrix");
+    const auto matrix = find<MatrixObject>(handle, "matrix");
     demand(rank, "rank");
     (void)numbers(matrix->matrix, row, column);
     const bool mirrored = matrix->matrix.symmetry() != block_dft::Symmetry::none && row > column;
@@ -157,11 +201,17 @@ quadrille_status quadrille_block_matrix_owner(const quadrille_block_matrix* matr
   });
 }
 
-void quadrille_block_matrix_destroy(quadrille_block_matrix* matrix) { delete matrix; }
+void quadrille_block_matrix_destroy(quadrille_block_matrix* matrix) {
+  quadrille::c_calls::destroy_if_valid<MatrixObject>(matrix);
+}
 
-quadrille_status quadrille_block_matrix_reserve(quadrille_block_matrix* matrix, int64_t count, const int32_t* places) {
+quadrille_status quadrille_block_matrix_reserve(quadrille_block_matrix* handle, int64_t count, const int32_t* places) {
   return guarded("quadrille_block_matrix_reserve", [&] {
-    demand(matrix, "matrix");
+    const auto matrix = find<MatrixObject>(handle, "matrix");
+    const std::int64_t most = std::int64_t(matrix->matrix.rows().count()) * matrix->matrix.columns().count();
+    if (count < 0 || count > most) {
+      refuse(fmt::format("count = {}: the matrix has {} blocks, and a place is given once at most", count, most));
+    }
     if (count > 0) demand(places, "places");
     std::vector<BlockPlace> all;
     for (int64_t k = 0; k < count; ++k) all.push_back({places[2 * k], places[2 * k + 1]});
@@ -169,10 +219,10 @@ quadrille_status quadrille_block_matrix_reserve(quadrille_block_matrix* matrix, 
   });
 }
 
-quadrille_status quadrille_block_matrix_put(quadrille_block_matrix* matrix, int32_t row, int32_t column,
+quadrille_status quadrille_block_matrix_put(quadrille_block_matrix* handle, int32_t row, int32_t column,
                                             const double* block, int32_t add) {
   return guarded("quadrille_block_matrix_put", [&] {
-    demand(matrix, "matrix");
+    const auto matrix = find<MatrixObject>(handle, "matrix");
     demand(block, "block");
     const std::span<const double> given(block, numbers(matrix->matrix, row, column));
     require_finite(given, matrix->matrix.columns().size(column), row, column);
@@ -180,10 +230,10 @@ quadrille_status quadrille_block_matrix_put(quadrille_block_matrix* matrix, int3
   });
 }
 
-quadrille_status quadrille_block_matrix_get(const quadrille_block_matrix* matrix, int32_t row, int32_t column,
+quadrille_status quadrille_block_matrix_get(const quadrille_block_matrix* handle, int32_t row, int32_t column,
                                             double* block, int32_t* found) {
   return guarded("quadrille_block_matrix_get", [&] {
-    demand(matrix, "matrix");
+    const auto matrix = find<MatrixObject>(handle, "matrix");
     demand(block, "block");
     const std::vector<double> stored = matrix->matrix.get(row, column);
     std::fill_n(block, numbers(matrix->matrix, row, column), 0.0);
@@ -192,10 +242,10 @@ quadrille_status quadrille_block_matrix_get(const quadrille_block_matrix* matrix
   });
 }
 
-quadrille_status quadrille_block_matrix_export(const quadrille_block_matrix* matrix, int64_t* blocks, int64_t* count,
+quadrille_status quadrille_block_matrix_export(const quadrille_block_matrix* handle, int64_t* blocks, int64_t* count,
                                                int32_t* places, double* data) {
   return guarded("quadrille_block_matrix_export", [&] {
-    demand(matrix, "matrix");
+    const auto matrix = find<MatrixObject>(handle, "matrix");
     const auto& a = matrix->matrix;
     if (blocks != nullptr) *blocks = a.block_count();
     if (count != nullptr) *count = a.stored();
@@ -209,57 +259,102 @@ quadrille_status quadrille_block_matrix_export(const quadrille_block_matrix* mat
   });
 }
 
-quadrille_status quadrille_block_multiply(char trans_a, char trans_b, double alpha, const quadrille_block_matrix* a,
-                                          const quadrille_block_matrix* b, double beta, quadrille_block_matrix* c,
-                                          double eps, int32_t retain_sparsity, quadrille_block_report* report) {
+quadrille_status quadrille_block_multiply(char trans_a, char trans_b, double alpha,
+                                          const quadrille_block_matrix* a_handle,
+                                          const quadrille_block_matrix* b_handle, double beta,
+                                          quadrille_block_matrix* c_handle, double eps, int32_t retain_sparsity,
+                                          quadrille_block_report* report) {
   return guarded("quadrille_block_multiply", [&] {
+    const Given a(a_handle, "a"), b(b_handle, "b"), c(c_handle, "c");
     block_dft::Transpose op_a{}, op_b{};
-    together(
-        home_of({a, b, c}),
-        fmt::format("quadrille_block_multiply('{}', '{}', {}, A, B, {}, C, {}, {}) with A {}, B {} and C {}", trans_a,
-                    trans_b, alpha, beta, eps, retain_sparsity, matrix_text(a), matrix_text(b), matrix_text(c)),
-        [&] {
-          demand(a, "a");
-          demand(b, "b");
-          demand(c, "c");
-          check(report);
-          op_a = transpose_of(trans_a, "trans_a");
-          op_b = transpose_of(trans_b, "trans_b");
-        });
-    fill(report, block_dft::multiply(alpha, op_a, a->matrix, op_b, b->matrix, beta, c->matrix,
+    together(home_of({&a, &b, &c}),
+             fmt::format("quadrille_block_multiply('{}', '{}', {}, A, B, {}, C, {}, {}) with A {}, B {} and C {}",
+                         trans_a, trans_b, alpha, beta, eps, retain_sparsity, matrix_text(a.object()),
+                         matrix_text(b.object()), matrix_text(c.object())),
+             [&] {
+               for (const Given* one : {&a, &b, &c}) one->check();
+               check(report);
+               op_a = transpose_of(trans_a, "trans_a");
+               op_b = transpose_of(trans_b, "trans_b");
+             });
+    fill(report, block_dft::multiply(alpha, op_a, a.matrix(), op_b, b.matrix(), beta, c.matrix(),
                                      {.eps = eps, .retain_sparsity = retain_sparsity != 0}));
   });
 }
 
-quadrille_status quadrille_block_density(const quadrille_block_matrix* h, const quadrille_block_matrix* s,
+quadrille_status quadrille_block_density(const quadrille_block_matrix* h_handle, const quadrille_block_matrix* s_handle,
                                          const char* method, double electrons, double* mu, double eps,
                                          quadrille_block_matrix** p, double* energy, int32_t* converged) {
-  return guarded("quadrille_block_density", [&] {
+  std::string doubt;
+  quadrille_status doubtful = QUADRILLE_DONE;
+  const quadrille_status status = guarded("quadrille_block_density", [&] {
+    const Given h(h_handle, "h"), s(s_handle, "s");
+    const bool orthogonal = s_handle == nullptr;
     block_dft::DensityOptions options;
     options.function.eps = eps;
     const auto read = [&] {
-      demand(h, "h");
-      demand(s, "s");
+      h.check();
+      if (!orthogonal) s.check();
       demand(method, "method");
       demand(p, "p");
       options.method = block_dft::density_method_named(method);
-      if (electrons > 0) {
+      if (electrons > 0 || std::isnan(electrons)) {
         options.electrons = electrons;
       } else {
         demand(mu, "mu");
         options.mu = *mu;
       }
     };
-    together(home_of({h, s}),
+    together(home_of({&h, &s}),
              fmt::format("quadrille_block_density with {}, {} electrons, mu = {}, eps = {}, H {} and S {}",
                          method == nullptr ? "" : method, electrons, electrons > 0 || mu == nullptr ? 0 : *mu, eps,
-                         matrix_text(h), matrix_text(s)),
+                         matrix_text(h.object()), orthogonal ? "the identity" : matrix_text(s.object())),
              read);
-    block_dft::Density density = block_dft::density_matrix(h->matrix, s->matrix, options);
-    if (mu != nullptr && density.mu) *mu = *density.mu;
+    block_dft::BlockMatrix<double> identity;
+    if (orthogonal) identity = block_dft::identity<double>(h.matrix().rows());
+    const block_dft::BlockMatrix<double>& overlap = orthogonal ? identity : s.matrix();
+    block_dft::Density density = block_dft::density_matrix(h.matrix(), overlap, options);
+    if (mu != nullptr) *mu = density.mu.value_or(std::numeric_limits<double>::quiet_NaN());
     if (energy != nullptr) *energy = density.energy;
     if (converged != nullptr) *converged = density.converged;
-    *p = new quadrille_block_matrix{h->home, std::move(density.p)};
+    if (!density.converged) {
+      doubtful = QUADRILLE_NOT_CONVERGED;
+      doubt = block_dft::not_converged_text(density);
+    } else {
+      doubt = block_dft::doubts_of(density, options, block_dft::idempotency(density.p, overlap, eps));
+      if (!doubt.empty()) doubtful = QUADRILLE_INACCURATE;
+    }
+    *p = block_dft::new_matrix(h.home(), std::move(density.p));
+  });
+  if (status != QUADRILLE_DONE || doubtful == QUADRILLE_DONE) return status;
+  return keep_message(doubtful, "quadrille_block_density", doubt);
+}
+
+quadrille_status quadrille_block_density_check(const quadrille_block_matrix* p_handle,
+                                               const quadrille_block_matrix* h_handle,
+                                               const quadrille_block_matrix* s_handle, double eps, double* electrons,
+                                               double* idempotency, double* commutation) {
+  return guarded("quadrille_block_density_check", [&] {
+    const Given p(p_handle, "p"), h(h_handle, "h"), s(s_handle, "s");
+    const bool orthogonal = s_handle == nullptr;
+    together(
+        home_of({&p, &h, &s}),
+        fmt::format("quadrille_block_density_check with eps = {}, P {}, H {} and S {}", eps, matrix_text(p.object()),
+                    matrix_text(h.object()), orthogonal ? "the identity" : matrix_text(s.object())),
+        [&] {
+          p.check();
+          h.check();
+          if (!orthogonal) s.check();
+          if (!(eps >= 0)) refuse(fmt::format("eps = {}: it must not be negative", eps));
+        });
+    block_dft::BlockMatrix<double> identity;
+    if (orthogonal) identity = block_dft::identity<double>(p.matrix().rows());
+    const block_dft::BlockMatrix<double>& overlap = orthogonal ? identity : s.matrix();
+    const block_dft::DensityCheck check = block_dft::check_density(p.matrix(), h.matrix(), overlap, eps);
+    const double count = block_dft::dot(p.matrix(), overlap);
+    if (electrons != nullptr) *electrons = count;
+    if (idempotency != nullptr) *idempotency = check.idempotency;
+    if (commutation != nullptr) *commutation = check.commutation;
   });
 }
 

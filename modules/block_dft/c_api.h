@@ -5,7 +5,7 @@
  * has some of the blocks. All ranks make the calls that are marked "collective" in the same order with the same
  * arguments, but for arrays of blocks and columns. One that fails on one rank fails on all, with
  * QUADRILLE_FAILED_ELSEWHERE where nothing was wrong; so do calls that differ, also in the blocks or the grids of their
- * matrices. Exceptions, in which the other ranks wait forever: on one rank all handles of the call are null, or of
+ * matrices. Exceptions, in which the other ranks wait forever: on one rank all handles of the call are not valid, or of
  * matrices of other communicators, or of this process alone; the call comes from a thread that may not use MPI; or
  * memory runs out in the middle of the work. The host initializes and finalizes MPI, and destroys matrices and grids
  * before that. The library must be built with the same MPI. */
@@ -20,7 +20,8 @@
 extern "C" {
 #endif
 
-/* Statuses (modules/handles.h): QUADRILLE_NUMERICAL for what is not finite or not positive definite, or has no gap. */
+/* Statuses (modules/handles.h): QUADRILLE_NUMERICAL for what is not finite or not positive definite, or has no gap;
+ * QUADRILLE_INVALID_HANDLE for a matrix or grid that is null, destroyed or another handle. */
 
 enum quadrille_block_symmetry {
   QUADRILLE_BLOCK_GENERAL = 0,
@@ -40,6 +41,7 @@ QUADRILLE_BLOCK_CALL quadrille_block_grid_create(const void* communicator, int32
                                                  quadrille_block_grid** grid);
 QUADRILLE_BLOCK_CALL quadrille_block_grid_create_fortran(int communicator, int32_t rows, int32_t columns,
                                                          quadrille_block_grid** grid);
+/* Destroying a handle that is null or destroyed does nothing. */
 __attribute__((visibility("default"))) void quadrille_block_grid_destroy(quadrille_block_grid* grid);
 
 /* Creates a matrix of zeros, without blocks. The sizes are copied. */
@@ -106,12 +108,22 @@ QUADRILLE_BLOCK_CALL quadrille_block_multiply(char trans_a, char trans_b, double
                                               const quadrille_block_matrix* b, double beta, quadrille_block_matrix* c,
                                               double eps, int32_t retain_sparsity, quadrille_block_report* report);
 
-/* Creates the density matrix P of symmetric H and S. method: "sign", "trs4" or "dense". If `electrons` (tr(P S)) is
- * above 0, it is used and `mu` is set to the value found; otherwise `mu` is used. `energy` (tr(P H)) and `converged`
- * may be null. Collective. */
+/* Creates the density matrix P of symmetric H and S; null for S: the identity. method: "sign", "trs4" or "dense". If
+ * `electrons` (tr(P S), a whole number, half of all electrons of a closed shell) is above 0, it is used, and `mu`,
+ * which may then be null, is set to the value found, or to not-a-number by trs4, which needs none; otherwise `mu` is
+ * used. `energy` (tr(P H)) and `converged` may be null. With two statuses other than QUADRILLE_DONE everything is
+ * written, and the message says what is wrong: QUADRILLE_NOT_CONVERGED; QUADRILLE_INACCURATE if tr(P S) or |P S P S - P
+ * S| / |P S| (with products filtered by eps) are further off than eps explains, or levels at the frontier are the same
+ * (dense). Collective. */
 QUADRILLE_BLOCK_CALL quadrille_block_density(const quadrille_block_matrix* h, const quadrille_block_matrix* s,
                                              const char* method, double electrons, double* mu, double eps,
                                              quadrille_block_matrix** p, double* energy, int32_t* converged);
+
+/* How far P is from a density matrix: electrons tr(P S), idempotency |P S P S - P S| / |P S|, commutation
+ * |S P H - H P S| / |S P H|, with products filtered by eps; each may be null. Null for S: the identity. Collective. */
+QUADRILLE_BLOCK_CALL quadrille_block_density_check(const quadrille_block_matrix* p, const quadrille_block_matrix* h,
+                                                   const quadrille_block_matrix* s, double eps, double* electrons,
+                                                   double* idempotency, double* commutation);
 
 /* The message of the last failed call of this thread, "" if none has failed. Valid until the next call fails. */
 __attribute__((visibility("default"))) const char* quadrille_block_message(void);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -31,6 +32,9 @@ struct Columns {
   void check() const {
     if (base != 0 && base != 1) refuse(fmt::format("base = {}: it must be 0 or 1", base));
     if (count < 0) refuse(fmt::format("count = {}: it must not be negative", count));
+    if (count > std::numeric_limits<std::int32_t>::max()) {
+      refuse(fmt::format("count = {}: a matrix has fewer columns", count));
+    }
   }
 
   /// Which rows or columns there are, counted as the caller does.
@@ -144,6 +148,10 @@ void check_starts(const Columns& columns, const std::int64_t* starts, const std:
   demand(values, "values");
 }
 
+quadrille_block_grid* new_grid(std::shared_ptr<const HostGrid> home) {
+  return c_calls::handle_of<quadrille_block_grid>(std::make_shared<GridObject>(GridObject{std::move(home)}));
+}
+
 std::shared_ptr<const HostGrid> grid_over(const HostCommunicator& communicator, std::int32_t rows, std::int32_t columns,
                                           const void* handle) {
   auto home = std::make_shared<HostGrid>();
@@ -169,8 +177,8 @@ void count_elements(const BlockMatrix<double>& a, const std::vector<std::int32_t
   std::partial_sum(starts, starts + count + 1, starts);
 }
 
-void columns_of(const quadrille_block_matrix& matrix, const Columns& columns, std::int64_t* starts,
-                std::int64_t capacity, std::int32_t* rows, double* values) {
+void columns_of(const MatrixObject& matrix, const Columns& columns, std::int64_t* starts, std::int64_t capacity,
+                std::int32_t* rows, double* values) {
   const Communicator& ranks = ranks_of(matrix.home.get());
   const BlockMatrix<double>& a = matrix.matrix;
   const std::vector<std::int32_t> mine = columns.mine(ranks, a.rows().total());
@@ -219,7 +227,7 @@ quadrille_status quadrille_block_grid_create(const void* communicator, int32_t r
   return guarded("quadrille_block_grid_create", [&] {
     demand(communicator, "communicator");
     auto home = grid_over({.address = communicator}, rows, columns, grid);
-    *grid = new quadrille_block_grid{std::move(home)};
+    *grid = new_grid(std::move(home));
   });
 }
 
@@ -227,18 +235,20 @@ quadrille_status quadrille_block_grid_create_fortran(int communicator, int32_t r
                                                      quadrille_block_grid** grid) {
   return guarded("quadrille_block_grid_create_fortran", [&] {
     auto home = grid_over({.fortran = communicator}, rows, columns, grid);
-    *grid = new quadrille_block_grid{std::move(home)};
+    *grid = new_grid(std::move(home));
   });
 }
 
-void quadrille_block_grid_destroy(quadrille_block_grid* grid) { delete grid; }
+void quadrille_block_grid_destroy(quadrille_block_grid* grid) {
+  quadrille::c_calls::destroy_if_valid<GridObject>(grid);
+}
 
 quadrille_status quadrille_block_matrix_from_columns(const quadrille_block_grid* grid, int32_t blocks,
                                                      const int32_t* sizes, int32_t base, int64_t count,
                                                      const int32_t* columns, const int64_t* starts, const int32_t* rows,
                                                      const double* values, quadrille_block_matrix** matrix) {
   return guarded("quadrille_block_matrix_from_columns", [&] {
-    const auto home = grid == nullptr ? nullptr : grid->home;
+    const auto home = home_of_grid(grid);
     const Columns given{base, count, columns};
     together(home.get(),
              fmt::format("quadrille_block_matrix_from_columns with {} and base {}", sizes_text(blocks, sizes), base),
@@ -256,18 +266,18 @@ quadrille_status quadrille_block_matrix_from_columns(const quadrille_block_grid*
     if (missing < all.total()) refuse(fmt::format("no rank gives column {}", missing + base));
     ColumnElements source(all.total(), given, mine, starts, rows, values);
     StreamBuffer buffer;
-    *matrix = new quadrille_block_matrix{home, symmetric_of_elements(&source, all, "", buffer)};
+    *matrix = new_matrix(home, symmetric_of_elements(&source, all, "", buffer));
   });
 }
 
-quadrille_status quadrille_block_matrix_to_columns(const quadrille_block_matrix* matrix, int32_t base, int64_t count,
+quadrille_status quadrille_block_matrix_to_columns(const quadrille_block_matrix* handle, int32_t base, int64_t count,
                                                    const int32_t* columns, int64_t* starts, int64_t capacity,
                                                    int32_t* rows, double* values) {
   return guarded("quadrille_block_matrix_to_columns", [&] {
-    demand(matrix, "matrix");
+    const auto matrix = quadrille::c_calls::find<MatrixObject>(handle, "matrix");
     const Columns wanted{base, count, columns};
     together(matrix->home.get(),
-             fmt::format("quadrille_block_matrix_to_columns of {}, base {}", matrix_text(matrix), base), [&] {
+             fmt::format("quadrille_block_matrix_to_columns of {}, base {}", matrix_text(matrix.get()), base), [&] {
                wanted.check();
                demand(starts, "starts");
                if (matrix->matrix.symmetry() != Symmetry::symmetric) refuse("the matrix must have symmetric storage");

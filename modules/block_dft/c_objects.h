@@ -5,6 +5,7 @@
 #include "modules/block_dft/block_matrix.h"
 #include "modules/block_dft/c_api.h"
 #include "modules/c_calls.h"
+#include "modules/handle_table.h"
 
 #include <functional>
 #include <memory>
@@ -19,6 +20,22 @@ struct HostGrid {
   std::shared_ptr<const MatrixGrid> grid;  ///< null for one rank
 };
 
+struct GridObject {
+  static constexpr c_calls::Kind kind = c_calls::Kind::block_grid;
+  std::shared_ptr<const HostGrid> home;
+};
+
+struct MatrixObject {
+  static constexpr c_calls::Kind kind = c_calls::Kind::block_matrix;
+  std::shared_ptr<const HostGrid> home;  // first: it ends last; null: one process
+  BlockMatrix<double> matrix;
+};
+
+/// The ranks of a grid; null for a null handle: this process alone. Throws InvalidHandle.
+std::shared_ptr<const HostGrid> home_of_grid(const quadrille_block_grid* grid);
+
+quadrille_block_matrix* new_matrix(std::shared_ptr<const HostGrid> home, BlockMatrix<double> matrix);
+
 /// Runs a C call and keeps the message of one that fails.
 quadrille_status guarded(const char* name, const std::function<void()>& call) noexcept;
 
@@ -31,15 +48,6 @@ BlockSizes sizes_of(std::int32_t count, const std::int32_t* sizes, const char* n
 
 /// Of sizes and of a matrix, which may be null, for the text of a call: what must be the same on all ranks.
 std::string sizes_text(std::int32_t count, const std::int32_t* sizes);
-std::string matrix_text(const quadrille_block_matrix* matrix);
+std::string matrix_text(const MatrixObject* matrix);
 
 }  // namespace quadrille::block_dft
-
-struct quadrille_block_grid {
-  std::shared_ptr<const quadrille::block_dft::HostGrid> home;
-};
-
-struct quadrille_block_matrix {
-  std::shared_ptr<const quadrille::block_dft::HostGrid> home;  // first: it ends last; null: one process
-  quadrille::block_dft::BlockMatrix<double> matrix;
-};

@@ -6,6 +6,7 @@
 #include "modules/take_turns.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,7 @@ void check_options(const DensityOptions& options, std::int64_t orbitals) {
   if (options.method == DensityMethod::trs4 && options.mu) refuse("TRS4 needs a number of electrons instead of mu");
   if (options.mu && !std::isfinite(*options.mu)) refuse(fmt::format("mu = {}: it must be finite", *options.mu));
   if (!options.electrons) return;
+  require_whole_electrons(*options.electrons);
   if (!(*options.electrons > 0 && *options.electrons < double(orbitals))) {
     refuse(fmt::format("{} electrons: there must be more than 0 and less than one for each of the {} orbitals",
                        *options.electrons, orbitals));
@@ -163,6 +165,7 @@ class Orthogonal {
 
 template <class M>
 void solve_dense(const M& h, const M& s, const DensityOptions& options, Density<M>& out) {
+  constexpr double same_level = 1e-9;  // of the width of the spectrum; P then depends on rounding
   const double began = now();
   const std::int64_t n = h.rows().total();
   const auto occupied = [&](const std::vector<double>& levels) -> std::int64_t {
@@ -176,11 +179,54 @@ void solve_dense(const M& h, const M& s, const DensityOptions& options, Density<
   out.mu = options.mu.value_or((dense.eigenvalues[homo] + dense.eigenvalues[homo + 1]) / 2);
   out.p = std::move(dense.p);
   out.eigenvalues = std::move(dense.eigenvalues);
+  const double gap = out.eigenvalues[homo + 1] - out.eigenvalues[homo];
+  if (gap <= same_level * (out.eigenvalues.back() - out.eigenvalues.front())) {
+    out.degenerate_level = (out.eigenvalues[homo] + out.eigenvalues[homo + 1]) / 2;
+  }
   out.converged = true;
   out.steps.push_back({"dense", *out.mu, double(homo + 1), {}, now() - began});
 }
 
 }  // namespace
+
+void require_whole_electrons(double electrons) {
+  if (electrons == std::floor(electrons)) return;
+  refuse(
+      fmt::format("{} electrons: their number must be whole, as an orbital holds one electron or none; of a closed "
+                  "shell give half of all electrons",
+                  electrons));
+}
+
+std::string not_converged_text(const FunctionReport& last) {
+  return fmt::format("not converged: residual {:.2e} after {} iterations", last.residual, last.iterations);
+}
+
+std::string density_doubts(const DensityFigures& figures) {
+  constexpr double rounding = 1e-11;
+  const double eps = std::max(figures.eps, rounding);
+  const double idempotency_limit = std::min(100 * eps, 0.05), electrons_limit = std::min(10 * eps, 0.01);
+  std::vector<std::string> all;
+  if (const double off = std::abs(figures.electrons - figures.wanted); !(off <= electrons_limit * figures.wanted)) {
+    all.push_back(fmt::format("tr(PS) is {:.6f} for {:g} electrons", figures.electrons, figures.wanted));
+  }
+  if (figures.idempotency && !(*figures.idempotency <= idempotency_limit)) {
+    all.push_back(fmt::format("|PSPS - PS| / |PS| is {:.1e}", *figures.idempotency));
+  }
+  std::string text;
+  if (!all.empty()) {
+    text = fmt::format(
+        "the density matrix is inaccurate: {}, too far off for eps = {:g}; a smaller eps may help, "
+        "unless there is no gap",
+        fmt::join(all, ", "), figures.eps);
+  }
+  if (figures.degenerate_level) {
+    text += fmt::format(
+        "{}the highest occupied and the lowest empty level are both at {:.10g}: the density matrix is "
+        "not unique",
+        text.empty() ? "" : "; ", *figures.degenerate_level);
+  }
+  return text;
+}
 
 DensityMethod density_method_named(const std::string& name) {
   if (name == "sign") return DensityMethod::sign;
@@ -243,6 +289,14 @@ void mcweeny(M& p, const M& s, const FunctionOptions& options, FunctionReport& r
 }
 
 template <class M>
+double idempotency(const M& p, const M& s, double eps) {
+  const MultiplyOptions options{.eps = eps};
+  M ps(p.rows(), p.columns());
+  multiply(1.0, Transpose::no, p, Transpose::no, s, 0.0, ps, options);
+  return norm_of_product(1.0, Transpose::no, ps, Transpose::no, ps, -1.0, ps, options) / frobenius_norm(ps);
+}
+
+template <class M>
 DensityCheck check_density(const M& p, const M& h, const M& s, double eps) {
   const MultiplyOptions options{.eps = eps};
   const M none(p.rows(), p.columns());
@@ -260,6 +314,7 @@ DensityCheck check_density(const M& p, const M& h, const M& s, double eps) {
   template class DensitySolver<M>;                                               \
   template Density<M> density_matrix(const M&, const M&, const DensityOptions&); \
   template void mcweeny(M&, const M&, const FunctionOptions&, FunctionReport&);  \
+  template double idempotency(const M&, const M&, double);                       \
   template DensityCheck check_density(const M&, const M&, const M&, double);
 QUADRILLE_DENSITY(BlockMatrix<double>)
 QUADRILLE_DENSITY(DeviceMatrix)

@@ -8,6 +8,7 @@
 
 #include "modules/block_dft/matrix_functions.h"
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ DensityMethod density_method_named(const std::string& name);
 struct DensityOptions {
   DensityMethod method = DensityMethod::sign;
   std::optional<double> mu{};
-  std::optional<double> electrons{};
+  std::optional<double> electrons{};  ///< a whole number
   FunctionOptions function{};
   int max_bisections = 100;
   /// Says what is done: "S^-1/2", "sign at mu = -0.2", "TRS4"; iteration and residual.
@@ -51,17 +52,22 @@ struct Density {
   bool converged = false;
   std::vector<DensityStep> steps;
   std::vector<double> eigenvalues;  ///< of the dense method
+  /// Of the dense method: where the highest occupied and the lowest empty level are, if they are the same.
+  std::optional<double> degenerate_level;
 };
 
 /// H and S are symmetric, cut alike. Bisection ends when |tr(P S) - N| < 1/2. TRS4 ends as sign does, at |X - X^2| <
 /// sqrt(eps) |X^2|, its gamma being kept in [0, 6].
 ///
-/// Errors: ErrorCode::invalid_input for a number of electrons that is not above 0 and below the number of orbitals, a
-/// mu outside of the spectrum (no orbital, or all of them, below it), mu and electrons both or neither, TRS4 with a mu;
-/// ErrorCode::numerical for an S that is not positive definite, levels so close that no mu has N electrons below it;
-/// and those of matrix_functions.h. An iteration that does not converge is reported, not thrown.
+/// Errors: ErrorCode::invalid_input for a number of electrons that is not a whole number above 0 and below the number
+/// of orbitals, a mu outside of the spectrum (no orbital, or all of them, below it), mu and electrons both or neither,
+/// TRS4 with a mu; ErrorCode::numerical for an S that is not positive definite, levels so close that no mu has N
+/// electrons below it; and those of matrix_functions.h. An iteration that does not converge is reported, not thrown.
 template <class M>
 Density<M> density_matrix(const M& h, const M& s, const DensityOptions& options);
+
+/// "not converged: residual 2.1e-02 after 100 iterations".
+std::string not_converged_text(const FunctionReport& last);
 
 /// Density matrices of many Hamiltonians with one overlap matrix. S^-1/2 is computed once, and bisection begins at the
 /// mu of the last one. Errors as of density_matrix.
@@ -91,6 +97,37 @@ struct DensityCheck {
 };
 template <class M>
 DensityCheck check_density(const M& p, const M& h, const M& s, double eps);
+
+/// |P S P S - P S| / |P S| alone.
+template <class M>
+double idempotency(const M& p, const M& s, double eps);
+
+/// Why a density matrix is not what it should be although its iteration has converged: its electrons or its idempotency
+/// are further off than a filter with eps explains, or it is one of many (a degenerate frontier). Empty if none of
+/// these. A good one has an idempotency of the order of eps, up to 10 eps in practice, and a |tr(P S) - N| below eps N:
+/// limits are min(100 eps, 0.05) and min(10 eps, 0.01) N.
+struct DensityFigures {
+  double electrons = 0, wanted = 0;  ///< tr(P S), N
+  std::optional<double> idempotency{};
+  double eps = 0;
+  std::optional<double> degenerate_level{};
+};
+std::string density_doubts(const DensityFigures& figures);
+/// The same of a density matrix that was made with these options.
+template <class M>
+std::string doubts_of(const Density<M>& density, const DensityOptions& options, std::optional<double> idempotency) {
+  const double wanted = options.electrons.value_or(std::round(density.steps.back().electrons));
+  return density_doubts({density.electrons, wanted, idempotency, options.function.eps, density.degenerate_level});
+}
+
+/// "not converged: residual 2.1e-02 after 100 iterations".
+template <class M>
+std::string not_converged_text(const Density<M>& density) {
+  return not_converged_text(density.steps.back().report);
+}
+
+/// Throws for a number of electrons that is not a whole number: ErrorCode::invalid_input.
+void require_whole_electrons(double electrons);
 
 /// Throws NotEnoughMemory, saying how much all eigenvectors of H and S take on the rank that computes them, unless that
 /// and `besides` bytes are free here.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 
 namespace quadrille::block_dft {
 namespace {
@@ -38,7 +39,7 @@ Json step_json(const DensityStep& step) {
           {"electrons", step.what == "roots" ? Json(nullptr) : Json(step.electrons)},
           {"iterations", step.report.iterations},
           {"residual", step.report.residual},
-          {"bound", step.report.bound},
+          {"filter_bound", step.report.bound},
           {"flops", step.report.flops},
           {"single_flops", step.report.single_flops},
           {"device_flops", step.report.device_flops},
@@ -64,6 +65,7 @@ void run_with(const TaskContext& context, const M& h, const M& s) {
   const BlockSizes& sizes = h.rows();
   DensityOptions options = options_of(context);
   show_progress(context, options);
+  const DensityOptions wanted = options;
   const double began = now();
   const Density<M> density = density_matrix(h, s, options);
   const double seconds = now() - began;
@@ -82,7 +84,8 @@ void run_with(const TaskContext& context, const M& h, const M& s) {
               {"seconds", seconds},
               {"device_share", device_share(density.steps)},
               {"steps", steps}};
-  out.update(check_json(context, density.p, h, s));
+  const std::optional<DensityCheck> check = check_of(context, density.p, h, s);
+  out.update(check_json(check));
   if (context.boolean("compare")) {
     options.method = DensityMethod::dense;
     const Density<M> exact = density_matrix(h, s, options);
@@ -93,10 +96,9 @@ void run_with(const TaskContext& context, const M& h, const M& s) {
     write_symmetric(context.output_file("density.file"), context.text("density.dataset"), on_host(density.p),
                     density.electrons);
   }
-  if (!density.converged) {
-    context.warn(fmt::format("the density matrix has not converged: residual {:.2e} after {} iterations",
-                             density.steps.back().report.residual, density.steps.back().report.iterations));
-  }
+  if (!density.converged) context.warn("the density matrix has " + not_converged_text(density));
+  const std::string doubts = doubts_of(density, wanted, check ? std::optional(check->idempotency) : std::nullopt);
+  if (density.converged && !doubts.empty()) context.warn(doubts);
   log().info("{}: {} orbitals, tr(PS) {:.6f}, tr(PH) {:.10g}, {:.3g} s", context.task_name(), sizes.total(),
              density.electrons, density.energy, seconds);
   context.result(out.dump());

@@ -79,7 +79,14 @@ BlockMatrix<double> InputMatrices::read(const std::string& name) {
 }
 
 void check_electrons(const TaskContext& context, const BlockSizes& sizes) {
-  if (!context.has("electrons") || context.real("electrons") < double(sizes.total())) return;
+  if (!context.has("electrons")) return;
+  const double electrons = context.real("electrons");
+  try {
+    require_whole_electrons(electrons);
+  } catch (const Error& error) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "electrons");
+  }
+  if (electrons < double(sizes.total())) return;
   TaskContext::fail(QUADRILLE_INVALID_INPUT,
                     fmt::format("must be less than the number of orbitals, {}: each holds one", sizes.total()),
                     "electrons");

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace quadrille::block_dft {
@@ -88,7 +89,7 @@ std::vector<T> of_first_rank(const TaskContext& context, const std::function<std
 /// Fails where H or S, as far as the heads of their files say their sizes, have others than the blocks, or `electrons`
 /// are more than fit; a dump of CP2K does not say its size, and is not read for it.
 void check_matrices(const TaskContext& context);
-/// Fails where `electrons` are more than fit.
+/// Fails where `electrons` are no whole number, or more than fit.
 void check_electrons(const TaskContext& context, const BlockSizes& sizes);
 
 /// H and S in files: rank 0 opens and reads them. All calls are collective.
@@ -135,13 +136,16 @@ nlohmann::ordered_json device_share(const std::vector<Step>& steps) {
   return flops > 0 ? nlohmann::ordered_json(there / flops) : nlohmann::ordered_json(nullptr);
 }
 
-/// idempotency and commutation, where the job wants them.
+/// Idempotency and commutation, where the job wants them.
 template <class M>
-nlohmann::ordered_json check_json(const TaskContext& context, const M& p, const M& h, const M& s) {
-  if (!context.boolean("check")) return nlohmann::ordered_json::object();
+std::optional<DensityCheck> check_of(const TaskContext& context, const M& p, const M& h, const M& s) {
+  if (!context.boolean("check")) return std::nullopt;
   const double eps = context.has("check_eps") ? context.real("check_eps") : context.real("eps") / 100;
-  const DensityCheck check = check_density(p, h, s, eps);
-  return {{"idempotency", check.idempotency}, {"commutation", check.commutation}};
+  return check_density(p, h, s, eps);
+}
+inline nlohmann::ordered_json check_json(const std::optional<DensityCheck>& check) {
+  if (!check) return nlohmann::ordered_json::object();
+  return {{"idempotency", check->idempotency}, {"commutation", check->commutation}};
 }
 
 }  // namespace quadrille::block_dft

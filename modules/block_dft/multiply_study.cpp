@@ -6,6 +6,8 @@
 #include "modules/mgemm/blas.h"
 #include "modules/take_turns.h"
 
+#include <algorithm>
+
 namespace quadrille::block_dft {
 namespace {
 
@@ -64,6 +66,13 @@ double factor_bytes(const MultiplyReport& report, const StudyProblem& p) {
   return double(report.products) * sizeof(T) * (m * k + k * n);
 }
 
+void set_times(StudyRow& row, const std::vector<double>& seconds) {
+  row.seconds = median(seconds);
+  const auto [shortest, longest] = std::minmax_element(seconds.begin(), seconds.end());
+  row.shortest_seconds = *shortest;
+  row.longest_seconds = *longest;
+}
+
 template <class T>
 std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options,
                               const std::function<void(int, int)>& progress) {
@@ -103,7 +112,7 @@ std::vector<StudyRow> measure(const StudyProblem& p, const StudyOptions& options
   if (options.dense) dense = dense_seconds(product, p, options.repeats);
   const double a_occupation = product.a.occupation();
   for (std::size_t which = 0; which < rows.size(); ++which) {
-    rows[which].seconds = median(seconds[which]);
+    set_times(rows[which], seconds[which]);
     rows[which].a_occupation = a_occupation;
     rows[which].product_bytes = factor_bytes<T>(rows[which].report, p);
     rows[which].dense_seconds = dense;
@@ -138,7 +147,7 @@ void measure_rows(const StudyProblem& p, const StudyOptions& options, double fac
     progress(++done, calls);
   });
   for (std::size_t which = 0; which < rows.size(); ++which) {
-    rows[which].seconds = median(seconds[which]);
+    set_times(rows[which], seconds[which]);
     rows[which].product_bytes = factor_bytes<double>(rows[which].report, p);
   }
 }

@@ -37,6 +37,7 @@ struct StudyRow {
   bool mixed = false;
   MultiplyReport report{};  ///< of the fastest call
   double seconds = 0;       ///< median
+  double shortest_seconds = 0, longest_seconds = 0;
   double a_occupation = 0, c_occupation = 0;
   double bytes = 0;                       ///< of A, B and C
   double transfer_seconds = 0;            ///< sending A and B to a GPU

@@ -1,5 +1,6 @@
 #include "modules/block_dft/multiply_task.h"
 
+#include "core/comm/agreement.h"
 #include "core/simd/isa.h"
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
@@ -16,6 +17,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <optional>
 
 namespace quadrille::block_dft {
@@ -89,6 +92,8 @@ Json row_json(const StudyProblem& p, const StudyRow& row, bool on_gpu, const std
           {"occupation", row.a_occupation},
           {"occupation_of_c", row.c_occupation},
           {"seconds", row.seconds},
+          {"shortest_seconds", row.shortest_seconds},
+          {"longest_seconds", row.longest_seconds},
           {"gflops", rate},
           {"flops", row.report.flops},
           {"products", row.report.products},
@@ -215,6 +220,28 @@ StudyOptions options_of(const TaskContext& context, bool on_ranks) {
   return options;
 }
 
+/// Throws NotEnoughMemory unless the host has room for A and B, and, without a filter, for C too, at `occupation`.
+void require_memory_for(const TaskContext& context, const MatrixGrid* grid, double occupation, bool single) {
+  const std::vector<double> kinds = [&] {
+    const std::vector<std::int32_t> sizes = kinds_of(context);
+    return std::vector<double>(sizes.begin(), sizes.end());
+  }();
+  const double size = std::accumulate(kinds.begin(), kinds.end(), 0.0) / double(kinds.size());
+  const bool symmetric = context.boolean("symmetric");
+  const double m = blocks_along(context, "m"), n = symmetric ? m : blocks_along(context, "n"),
+               k = symmetric ? m : blocks_along(context, "k");
+  const double block = size * size * (single ? sizeof(float) : sizeof(double)) + sizeof(std::int32_t);
+  const double of_c = 1 - std::pow(1 - occupation * occupation, k);
+  double blocks = symmetric ? occupation * m * m / 2 : occupation * (m * k + k * n);
+  if (context.real("eps") == 0) blocks += of_c * m * n / (symmetric ? 2 : 1);
+  if (context.boolean("accumulate")) blocks += occupation * m * n;
+  const int ranks = grid == nullptr ? 1 : grid->rows() * grid->columns();
+  require_memory(blocks * block / ranks,
+                 fmt::format("the product of matrices of {:g} x {:g} and {:g} x {:g} blocks with "
+                             "occupation {:g}",
+                             m, k, k, n, occupation));
+}
+
 }  // namespace
 
 void run_multiply(const TaskContext& context) {
@@ -228,6 +255,8 @@ void run_multiply(const TaskContext& context) {
   std::vector<bool> singles;
   if (precision != "single") singles.push_back(false);
   if (precision == "single" || precision == "both") singles.push_back(true);
+  const double most = *std::max_element(occupations.begin(), occupations.end());
+  all_or_none(context.ranks(), [&] { require_memory_for(context, grid.get(), most, precision == "single"); });
   Json rows = Json::array();
   std::size_t problem_number = 0;
   for (const double occupation : occupations) {

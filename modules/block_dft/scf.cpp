@@ -84,14 +84,19 @@ class Loop {
   }
 
  private:
-  Density<M> density_at(DensitySolver<M>& solver, const std::vector<double>& charges) const {
+  Density<M> density_at(DensitySolver<M>& solver, const std::vector<double>& charges) {
     Density<M> density = solver.density(scc_hamiltonian(model_, charges));
-    const FunctionReport& last = density.steps.back().report;
-    if (density.converged) return density;
-    throw Error(ErrorCode::numerical,
-                fmt::format("a density matrix of the self-consistent loop has not converged: residual {:.2e} after {} "
-                            "iterations; a larger max_iterations may help, unless there is no gap",
-                            last.residual, last.iterations));
+    if (!density.converged) {
+      out_.density_failure = fmt::format(
+          "a density matrix of the self-consistent loop has {}; a larger max_iterations may help, unless there is no "
+          "gap",
+          not_converged_text(density));
+    }
+    return density;
+  }
+
+  bool goes_on() const {
+    return !out_.converged && out_.density_failure.empty() && int(out_.iterations.size()) < options_.max_iterations;
   }
 
   /// Whether the energy has come to rest.
@@ -117,7 +122,7 @@ class Loop {
   void mix(DensitySolver<M>& solver) {
     OscillationWatch watch(options_.mixing);
     std::vector<double> charges = model_.neutral, residual(charges.size());
-    while (!out_.converged && int(out_.iterations.size()) < options_.max_iterations) {
+    while (goes_on()) {
       const double began = now();
       Density<M> density = density_at(solver, charges);
       out_.charges = mulliken_charges(density.p, model_.s);
@@ -128,9 +133,10 @@ class Loop {
         iteration.charge_change = std::max(iteration.charge_change, std::abs(residual[a]));
       }
       out_.p = std::move(density.p);
+      out_.degenerate_level = density.degenerate_level;
       // A loop that goes to and fro may have the same energy on both sides.
-      out_.converged = push(iteration) && interaction_energy(residual) < limit_;
-      if (out_.converged) continue;
+      out_.converged = push(iteration) && interaction_energy(residual) < limit_ && out_.density_failure.empty();
+      if (!goes_on()) continue;
       watch.look(residual);
       for (std::size_t a = 0; a < residual.size(); ++a) charges[a] += options_.mixing * residual[a];
     }
@@ -149,7 +155,7 @@ class Loop {
                         options_.density.function);
     iteration.energy = steps.energy();
     push(iteration);
-    while (!out_.converged && int(out_.iterations.size()) < options_.max_iterations) {
+    while (goes_on()) {
       began = now();
       const std::vector<double> before = steps.charges();
       const CurvyStep step = steps.step();

@@ -40,13 +40,16 @@ struct Scf {
   std::vector<double> charges;
   double energy = 0, band_energy = 0, charge_energy = 0;  ///< sum; tr(P H0); of gamma
   double electrons = 0;
+  std::optional<double> degenerate_level;  ///< of the last density matrix: density.h
   bool converged = false;
+  std::string density_failure;  ///< of a density matrix that has not converged, which ends the loop
   std::vector<ScfIteration> iterations;
 };
 
 /// Errors: ErrorCode::invalid_input for mixing outside of (0, 1], an eps_scf that is not above 0 and options without a
 /// number of electrons; ErrorCode::numerical for a loop that oscillates, naming a mixing that should do; those of
-/// density.h and scc_model.h. A loop that spends max_iterations is reported, not thrown.
+/// density.h and scc_model.h. A loop that spends max_iterations, or meets a density matrix that does not converge, is
+/// reported, not thrown.
 template <class M>
 Scf<M> self_consistent(const SccModel<M>& model, const ScfOptions& options);
 

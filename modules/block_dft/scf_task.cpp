@@ -150,7 +150,7 @@ Json iteration_json(const ScfIteration& one) {
           {"charge_change", one.charge_change},
           {"gradient", known(one.gradient > 0, one.gradient)},
           {"mu", known(!std::isnan(one.mu), one.mu)},
-          {"bound", one.report.bound},
+          {"filter_bound", one.report.bound},
           {"flops", one.report.flops},
           {"single_flops", one.report.single_flops},
           {"device_flops", one.report.device_flops},
@@ -202,7 +202,10 @@ void run_with(const TaskContext& context, const SccModel<M>& model, double elect
               {"seconds", seconds},
               {"device_share", device_share(scf.iterations)},
               {"iterations", iterations}};
-  out.update(check_json(context, scf.p, scf.h, model.s));
+  const std::optional<DensityCheck> check = check_of(context, scf.p, scf.h, model.s);
+  out.update(check_json(check));
+  const DensityFigures figures{scf.electrons, electrons, check ? std::optional(check->idempotency) : std::nullopt,
+                               options.density.function.eps, scf.degenerate_level};
   if (context.boolean("compare")) {
     options.method = ScfMethod::mixing;
     options.density.method = DensityMethod::dense;
@@ -221,12 +224,14 @@ void run_with(const TaskContext& context, const SccModel<M>& model, double elect
     const std::string file = context.output_file("charges");
     on_first_rank(context.ranks(), [&] { write_charges(file, scf.charges); });
   }
-  if (!scf.converged) {
+  if (!scf.density_failure.empty()) context.warn(scf.density_failure);
+  if (!scf.converged && scf.density_failure.empty()) {
     context.warn(
         fmt::format("the self-consistent loop has not converged after {} iterations: the last changed the energy "
                     "by {:.2e}",
                     scf.iterations.size(), scf.iterations.back().change));
   }
+  if (const std::string doubts = density_doubts(figures); !doubts.empty()) context.warn(doubts);
   log().info("{}: {} orbitals, E = {:.12g} after {} iterations, {:.3g} s", context.task_name(), sizes.total(),
              scf.energy, scf.iterations.size(), seconds);
   context.result(out.dump());

@@ -2,15 +2,20 @@
 
 #include "core/backend/backend.h"
 #include "modules/c_calls.h"
+#include "modules/handle_table.h"
 #include "modules/md/list_forces.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 
+namespace {
+
 /// One of the two.
-struct quadrille_md_forces {
+struct HostForces {
+  static constexpr quadrille::c_calls::Kind kind = quadrille::c_calls::Kind::pair_forces;
   std::optional<quadrille::md::PairForces> all_pairs;
   std::optional<quadrille::md::ListForces> lists;
   bool on_device;
@@ -18,8 +23,6 @@ struct quadrille_md_forces {
 
   std::int64_t size() const { return lists ? lists->size() : all_pairs->size(); }
 };
-
-namespace {
 
 namespace md = quadrille::md;
 using quadrille::c_calls::demand;
@@ -30,6 +33,13 @@ thread_local std::string last_message;
 template <class Call>
 quadrille_status guarded(const char* name, Call call) noexcept {
   return quadrille::c_calls::guarded(last_message, name, call);
+}
+
+void check_count(const char* name, std::int64_t count, std::int64_t least) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (count >= least && count <= most) return;
+  refuse(std::string(name) + " = " + std::to_string(count) + ": it must be " + std::to_string(least) + " to " +
+         std::to_string(most));
 }
 
 md::ForceOptions force_options(const quadrille_md_options& given) {
@@ -69,9 +79,11 @@ quadrille_status quadrille_md_forces_create(int64_t particles, const int32_t* ty
     demand(types, "types");
     demand(c12, "c12");
     demand(c6, "c6");
-    if (particles < 1 || type_count < 1) refuse("there must be at least one particle and one type");
+    check_count("particles", particles, 1);
+    check_count("type_count", type_count, 1);
     const quadrille_md_options known =
         options == nullptr ? quadrille_md_options{} : quadrille::c_calls::known_options(options);
+    check_count("options: exclusion_count", known.exclusion_count, 0);
     md::System system;
     system.types.assign(types, types + particles);
     if (charges != nullptr) system.charges.assign(charges, charges + particles);
@@ -83,7 +95,7 @@ quadrille_status quadrille_md_forces_create(int64_t particles, const int32_t* ty
       system.exclusions.emplace_back(known.exclusions[2 * n], known.exclusions[2 * n + 1]);
     }
     const md::ForceOptions force = force_options(known);
-    auto made = std::make_unique<quadrille_md_forces>();
+    auto made = std::make_shared<HostForces>();
     made->on_device = known.on_device != 0;
     made->backend = force.backend == nullptr ? &quadrille::cpu_backend() : force.backend;
     const quadrille::c_calls::Work work(*made->backend);
@@ -94,30 +106,30 @@ quadrille_status quadrille_md_forces_create(int64_t particles, const int32_t* ty
         refuse("this truncation needs a skin: it is for neighbour lists");
       made->all_pairs.emplace(system, force);
     }
-    *handle = made.release();
+    *handle = quadrille::c_calls::handle_of<quadrille_md_forces>(std::move(made));
   });
 }
 
 quadrille_status quadrille_md_forces_compute(quadrille_md_forces* handle, const double* positions, const double* box,
                                              double* forces, double* energy, double* virial) {
   return guarded("quadrille_md_forces_compute", [&] {
-    demand(handle, "handle");
+    const auto found = quadrille::c_calls::find<HostForces>(handle);
     demand(positions, "positions");
     demand(forces, "forces");
     std::array<double, 3> edges{};
     if (box != nullptr) std::copy_n(box, 3, edges.begin());
     const bool all = energy != nullptr || virial != nullptr;
-    const auto count = std::size_t(handle->size()) * 3;
-    const quadrille::c_calls::Work work(*handle->backend);
+    const auto count = std::size_t(found->size()) * 3;
+    const quadrille::c_calls::Work work(*found->backend);
     md::ForceResult result;
-    if (handle->lists && handle->on_device) {
-      result = handle->lists->compute_there(positions, edges, forces, all);
-    } else if (handle->lists) {
-      result = handle->lists->compute_into({positions, count}, edges, {forces, count}, all);
-    } else if (handle->on_device) {
-      result = handle->all_pairs->compute_there(positions, edges, forces, all);
+    if (found->lists && found->on_device) {
+      result = found->lists->compute_there(positions, edges, forces, all);
+    } else if (found->lists) {
+      result = found->lists->compute_into({positions, count}, edges, {forces, count}, all);
+    } else if (found->on_device) {
+      result = found->all_pairs->compute_there(positions, edges, forces, all);
     } else {
-      result = handle->all_pairs->compute({positions, count}, edges, all);
+      result = found->all_pairs->compute({positions, count}, edges, all);
       std::copy(result.forces.begin(), result.forces.end(), forces);
     }
     if (energy != nullptr) *energy = result.energy;
@@ -125,7 +137,9 @@ quadrille_status quadrille_md_forces_compute(quadrille_md_forces* handle, const 
   });
 }
 
-void quadrille_md_forces_destroy(quadrille_md_forces* handle) { delete handle; }
+void quadrille_md_forces_destroy(quadrille_md_forces* handle) {
+  quadrille::c_calls::destroy_if_valid<HostForces>(handle);
+}
 
 const char* quadrille_md_message(void) { return last_message.c_str(); }
 

@@ -139,6 +139,28 @@ class Hosts(HostTest):
                 self.assertEqual([int(t) for t, _ in lines], list(range(8)))
                 np.testing.assert_allclose([float(c) for _, c in lines], wanted, rtol=1e-12)
 
+    def test_the_correlation_energy_of_arrays(self):
+        """By its definition, with numpy."""
+        random = np.random.default_rng(harness.SEED)
+        o, v, n = 4, 9, 17
+        ia_p, root = 0.1 * random.standard_normal((o, v, n)), random.standard_normal((n, n))
+        p_q = root @ root.T + n * np.eye(n)
+        occupied, virtuals = -0.3 - random.random(o), 0.2 + random.random(v)
+        with open(self.path("arrays"), "wb") as stream:
+            for array in (np.array([o, v, n]), ia_p, p_q, occupied, virtuals):
+                stream.write(array.tobytes())
+        x = np.einsum("iap,pq,jbq->iajb", ia_p, np.linalg.inv(p_q), ia_p)
+        gaps = (occupied[:, None, None, None] + occupied[None, None, :, None] - virtuals[None, :, None, None]
+                - virtuals[None, None, None, :])
+        opposite, same = (x * x / gaps).sum(), (x * (x - x.transpose(0, 3, 2, 1)) / gaps).sum()
+        for precision, allowed in (("double", 1e-12), ("mgemm", 2e-6), ("single", 1e-5)):
+            with self.subTest(precision=precision):
+                line, = self.host("ri_mp2", self.path("arrays"), precision)
+                found = [float(word) for word in line.split()]
+                for one, wanted in zip(found, (opposite + same, opposite, same)):
+                    self.assertAlmostEqual(one, wanted, delta=allowed)
+                self.assertEqual(np.isnan(found[3]), precision == "single", line)
+
     def test_memory_that_runs_out_in_any_call(self):
         line, = self.host("short_of_memory_cpp")
         failures, wrong = re.fullmatch(r"(\d+) failures, (\d+) wrong", line).groups()
@@ -308,7 +330,7 @@ class Ranks(RankTest):
                                           self.path("p_host.csc"), ranks=ranks)
                     energy, mu, within, converged = line.split()
                     self.assertEqual(float(energy), job["energy"])
-                    self.assertEqual(float(mu), job["mu"] or 0)
+                    np.testing.assert_equal(float(mu), np.nan if job["mu"] is None else job["mu"])
                     self.assertAlmostEqual(float(within), job["electrons"], delta=1e-9)
                     self.assertEqual(converged, "1")
                     with open(self.path("p_host.csc"), "rb") as stream:

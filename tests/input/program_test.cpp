@@ -366,7 +366,7 @@ TEST_F(ProgramTest, TheFolderOfAnotherJobIsRefused) {
 
 TEST_F(ProgramTest, NoConvergenceEndsWithThreeAndStillWrites) {
   EXPECT_EQ(run({"--set", "solver.max_iterations=2"}), 3);
-  EXPECT_THAT(err(), HasSubstr("did not converge"));
+  EXPECT_THAT(err(), HasSubstr("quadrille: error: not converged: see 'converged' in "));
   EXPECT_FALSE(results()["solves"][0]["converged"]);
   EXPECT_EQ(results()["solves"][0]["stop_reason"], "max_iterations");
   EXPECT_THAT(results()["warnings"].dump(),

@@ -63,6 +63,24 @@ class BlockMultiply(ProgramTest):
         row, = self.rows(occupations=[0.1], block_sizes=[5], m=60)
         self.assertFalse(row["dense"])
 
+    def test_medians_have_their_spread(self):
+        for row in self.rows(occupations=[0.2, 0.5], block_sizes=[5], repeats=4):
+            self.assertLessEqual(row["shortest_seconds"], row["seconds"])
+            self.assertLessEqual(row["seconds"], row["longest_seconds"])
+            self.assertLess(row["shortest_seconds"], row["longest_seconds"])
+
+    def test_the_figure_shows_the_spread(self):
+        self.rows(occupations=[0.2, 0.5], block_sizes=[5], repeats=3)
+        python = harness.python_with_matplotlib()
+        if python is None:
+            self.skipTest("no Python with matplotlib (Debian: python3-matplotlib)")
+        process = self.call("report", self.path("out"), env={"QUADRILLE_PYTHON": python})
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path("out/report/report.md")) as stream:
+            self.assertIn("medians, and bars from the slowest to the fastest of 3 calls", stream.read())
+        with open(self.path("out/report/block_multiply_rate.svg")) as stream:
+            self.assertIn("LineCollection", stream.read())  # of error bars
+
     def test_rows_of_all_drivers(self):
         rows = self.rows(drivers=["own", "blas", "automatic"], occupations=[0.2, 0.5], precision="both")
         self.assertEqual(len(rows), 12)
@@ -87,7 +105,9 @@ class BlockMultiply(ProgramTest):
             ({"eps": -1}, "'eps' must be >= 0"),
             ({"precision": "mixed"}, r"job.yaml:\d+:\d+: 'precision': mixed precision needs an eps above 0"),
             ({"symmetric": True, "n": 3}, "'n': a symmetric matrix"),
-            ({"m": 1000, "block_sizes": [4096], "occupations": [1]}, r"not enough memory: a matrix of 1000000 blocks needs 122 TiB, .* are free"),
+            ({"m": 1000, "block_sizes": [4096], "occupations": [1]}, r"not enough memory: the product of matrices of 1000 x 1000 and 1000 x 1000 "
+             r"blocks with occupation 1 needs 366 TiB, .* are free"),
+            ({"m": 10**6, "block_sizes": [4096]}, r"not enough memory: the product of matrices of 1e\+06 x 1e\+06 .* needs .* EiB, .* are free"),
         ):
             with self.subTest(**more):
                 job = {"run": [{"task": "block_multiply", "m": 4, **more}]}

@@ -11,6 +11,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import unittest
 
 import numpy as np
 
@@ -92,6 +93,8 @@ class DensityMatrix(ProgramTest):
             ({"mu": 0, "method": "trs4"}, r"job.yaml:\d+:\d+: 'mu': trs4 needs"),
             ({"electrons": n}, rf"job.yaml:\d+:\d+: 'electrons': must be less than the number of orbitals, {n}"),
             ({"electrons": 0}, r"'electrons' must be > 0"),
+            ({"electrons": 15.5}, r"job.yaml:\d+:\d+: 'electrons': 15.5 electrons: their number must be whole"),
+            ({"electrons": 0.5, "method": "dense"}, r"'electrons': 0.5 electrons: their number must be whole"),
             ({"mu": 0, "eps": 0}, r"'eps' must be > 0"),
             ({"mu": -50}, "mu = -50 is outside the spectrum: none of the"),
             ({"mu": 50, "method": "dense"}, "mu = 50 is outside the spectrum: all of the"),
@@ -136,9 +139,48 @@ class DensityMatrix(ProgramTest):
             self.assertEqual([name for name in os.listdir(self.path("out")) if name.endswith(".part")], [])
 
     def test_an_iteration_that_does_not_converge_is_a_warning(self):
-        results = self.run_job(self.job(mu=0.0, overlap=None, max_iterations=2))
+        results = self.run_job(self.job(mu=0.0, overlap=None, max_iterations=2), status=3)
         self.assertFalse(results["density_matrix"]["converged"])
         self.assertIn("has not converged", str(results["warnings"]))
+
+    def test_one_of_many_is_a_warning(self):
+        """A ring of atoms has two levels at 0: one of them is occupied with 20 electrons, both with 21."""
+        ring = np.roll(np.eye(40), 1, axis=1)
+        write_elsi(self.path("ring.csc"), -ring - ring.T)
+        for electrons, many in ((20, True), (21, False)):
+            results = self.run_job(self.job(hamiltonian="ring.csc", overlap=None, blocks={"size": 4}, method="dense",
+                                            electrons=electrons), "--force")
+            self.assertEqual("the density matrix is not unique" in str(results["warnings"]), many, results["warnings"])
+
+    def test_good_ones_have_no_warning(self):
+        for method, eps in itertools.product(("sign", "trs4", "dense"), (1e-4, 1e-6, 1e-9)):
+            with self.subTest(method=method, eps=eps):
+                results = self.run_job(self.job(electrons=self.system.electrons, method=method, eps=eps), "--force")
+                self.assertEqual(results["warnings"], [])
+
+
+
+class HartreeFock(ProgramTest):
+    """Matrices of PySCF in the folder that QUADRILLE_DATA names."""
+
+    FOLDER = os.path.join(os.environ.get("QUADRILLE_DATA", ""), "density")
+
+    @unittest.skipUnless("QUADRILLE_DATA" in os.environ and os.path.isdir(FOLDER), "QUADRILLE_DATA names no such files")
+    def test_what_has_no_warning_is_right(self):
+        for (name, electrons), method, eps in itertools.product((("h60", 30), ("w8dz", 40), ("w8aug", 40)), ("sign", "trs4"),
+                                                                (1e-4, 1e-6)):
+            with self.subTest(name=name, method=method, eps=eps):
+                file, blocks = (os.path.join(self.FOLDER, name + suffix) for suffix in (".h5", ".blocks"))
+                with open(blocks) as stream:
+                    atoms = len(stream.read().split())
+                task = {"task": "density_matrix", "hamiltonian": file, "overlap": file, "blocks": blocks,
+                        "electrons": electrons, "method": method, "eps": eps, "compare": True}
+                results = self.run_job({"run": [task]}, "--force")
+                found = results["density_matrix"]
+                off = abs(found["electrons"] - electrons) > 10 * eps * electrons or found["idempotency"] > 100 * eps
+                self.assertEqual("the density matrix is inaccurate" in str(results["warnings"]), off, results["warnings"])
+                if not off:
+                    self.assertLess(abs(found["energy"] - found["dense_energy"]) / atoms, 10 * eps)
 
 
 class WaterBox(ProgramTest):

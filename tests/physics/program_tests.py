@@ -477,5 +477,17 @@ class Interrupted(ProgramTest):
         self.assertEqual(results["solves"][:12], before, "the first task was not done again")
 
 
+class Threads(ProgramTest):
+    def test_more_than_there_may_be(self):
+        job = self.write_job({"run": [{"task": "block_multiply", "m": 4}]})
+        for command in (("run", job, "--out", self.path("out")), ("check", job), ("bench", "memory")):
+            process = self.call(*command, env={"OMP_NUM_THREADS": "100000"})
+            self.assertEqual((process.returncode, process.stderr),
+                             (1, "quadrille: error: OMP_NUM_THREADS: '100000' is not a whole number from 1 to 1024\n"))
+        self.assertFalse(os.path.exists(self.path("out")))
+        process = self.call("run", job, "--out", self.path("out"), "--threads", "1", env={"OMP_NUM_THREADS": "100000"})
+        self.assertEqual(process.returncode, 0, process.stderr)
+
+
 if __name__ == "__main__":
     sys.exit(harness.main(sys.modules[__name__]))

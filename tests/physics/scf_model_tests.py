@@ -132,9 +132,21 @@ class ScfModel(ProgramTest):
                 self.assertRegex(process.stderr, pattern)
 
     def test_a_loop_that_is_not_done_is_a_warning(self):
-        results = self.run_job(self.job(max_scf=2))
+        results = self.run_job(self.job(max_scf=2), status=3)
         self.assertFalse(results["scf_model"]["converged"])
         self.assertIn("has not converged after 2 iterations", str(results["warnings"]))
+
+    def test_a_density_matrix_that_does_not_converge_ends_the_loop(self):
+        for more in ({}, {"method": "curvy"}):
+            with self.subTest(**more):
+                results = self.run_job(self.job(overlap=None, max_iterations=2, **more), "--force", status=3)
+                self.assertFalse(results["scf_model"]["converged"])
+                self.assertEqual(len(results["scf_model"]["iterations"]), 1)
+                self.assertIn("a density matrix of the self-consistent loop has not converged: residual", str(results["warnings"]))
+
+    def test_good_ones_have_no_warning(self):
+        for more in ({}, {"method": "curvy"}, {"eps": 1e-5}):
+            self.assertEqual(self.run_job(self.job(**more), "--force")["warnings"], [])
 
 
 if __name__ == "__main__":

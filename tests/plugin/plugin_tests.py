@@ -26,14 +26,24 @@ PLACE = tempfile.mkdtemp(prefix="quadrille-outside-")
 SUM = {"task": "sample_sum", "terms": [1.5, 2.25, 3]}
 
 
+def extract_example():
+    """The module of modules/README.md in a file of its own."""
+    with open(os.path.join(SOURCES, "..", "..", "..", "modules", "README.md")) as stream:
+        code, = re.findall(r"```cpp\n(.*?)```", stream.read(), re.DOTALL)
+    with open(os.path.join(PLACE, "readme.cpp"), "w") as stream:
+        stream.write(code)
+
+
 def build():
     """Installs, builds, and makes the harness use the installed program."""
+    extract_example()
     prefix, out = os.path.join(PLACE, "installed"), os.path.join(PLACE, "build")
     quiet = {"check": True, "stdout": subprocess.DEVNULL}
     subprocess.run(["cmake", "--install", os.environ["QUADRILLE_BUILD"], "--prefix", prefix], **quiet)
     compilers = [f"-DCMAKE_{language}_COMPILER={os.environ[name]}"
                  for language, name in (("C", "QUADRILLE_CC"), ("CXX", "QUADRILLE_CXX")) if os.environ.get(name)]
     subprocess.run(["cmake", "-S", SOURCES, "-B", out, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release",
+                    f"-DREADME_EXAMPLE={os.path.join(PLACE, 'readme.cpp')}",
                     f"-DCMAKE_CXX_FLAGS={os.environ.get('QUADRILLE_CXX_FLAGS', '')}", *compilers], **quiet)
     subprocess.run(["cmake", "--build", out], **quiet)
     harness.PROGRAM = os.path.join(prefix, "bin", "quadrille")
@@ -267,11 +277,33 @@ class Modules(ProgramTest):
         found = results["uses"]
         self.assertEqual(found["plaquette"], results["gauge"]["plaquette"])
         self.assertLess(found["distance"], 1e-9)
+        self.assertAlmostEqual(found["norm2"], found["same_norm2"], delta=1e-12 * found["same_norm2"])
         self.assertEqual([found[key] for key in ("lanes", "c", "difference", "delta")], [1, 22, 0, 0.25])
         info = self.call("info", self.path("out/copy.lime"))
         self.assertEqual(info.returncode, 0, info.stdout)
         for file in ("c.h5", "uses.csv"):
             self.assertTrue(os.path.exists(self.path("out/" + file)))
+
+    def test_the_module_of_the_readme(self):
+        solve = {"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]}}
+        job = {**self.JOB, "run": [solve, {"task": "mesons", "from": "propagator"},
+                                   {"task": "pion_by_hand", "from": "propagator"}]}
+        results = self.run_job(job, env=search("readme"))
+        self.assertEqual(results["pion_by_hand"]["plaquette"], results["gauge"]["plaquette"])
+        for found, wanted in zip(results["pion_by_hand"]["pion"], results["correlators"]["pion"]["pion"], strict=True):
+            self.assertAlmostEqual(found, wanted, delta=1e-12 * wanted)
+
+    def test_a_task_that_takes_propagators_has_links(self):
+        solve = {"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]}}
+        job = {**self.JOB, "run": [solve, {"task": "links_of_propagator", "from": ["propagator"]}]}
+        results = self.run_job(job, env=search("handles"))
+        self.assertAlmostEqual(results["links_of_propagator"]["plaquette"], results["gauge"]["plaquette"], delta=1e-15)
+
+    def test_a_result_that_has_not_converged(self):
+        """It is written, and the exit status is 3, also where the task is not done again."""
+        job = {"run": [{"task": "c_echo", "number": 99}]}
+        for _ in range(2):
+            self.assertEqual(self.run_job(job, env=search("in_c"), status=3)["c_echo"], {"converged": False})
 
     def test_a_module_in_cuda(self):
         if not os.path.exists(built("on_gpu")[1]):

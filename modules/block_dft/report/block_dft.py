@@ -66,9 +66,9 @@ def density_text(name, one):
            f"{one['electrons']:.6f}, energy tr(PH) = {one['energy']:.10g}, occupation of P {one['occupation']:.3g}, "
            f"{one['seconds']:.3g} s.\n")
     return out + checks_text(one) + "\n" + table(
-        ["step", "mu", "electrons", "iterations", "residual", "bound", "occupation", "GFLOP/s", "seconds"],
+        ["step", "mu", "electrons", "iterations", "residual", "filter bound", "occupation", "GFLOP/s", "seconds"],
         [[step["what"], number(step["mu"], ".6g"), number(step["electrons"], ".6f"), str(step["iterations"]),
-          number(step["residual"], ".1e"), number(step["bound"], ".1e"), number(step["occupation"]),
+          number(step["residual"], ".1e"), number(step.get("filter_bound"), ".1e"), number(step["occupation"]),
           number(step["flops"] / step["seconds"] * 1e-9 if step["seconds"] else None), number(step["seconds"])]
          for step in one["steps"]]) + product_share(one, one["steps"])
 
@@ -80,9 +80,9 @@ def scf_text(name, one):
            f"electrons of atoms relative to neutral ones: {charges['lowest']:+.4f} to {charges['highest']:+.4f}; "
            f"{'' if one['converged'] else 'not '}converged, {one['seconds']:.3g} s.\n")
     return out + checks_text(one) + "\n" + table(
-        ["iteration", "energy", "change", "largest charge change", "gradient", "mu", "bound", "occupation", "GFLOP/s", "seconds"],
+        ["iteration", "energy", "change", "largest charge change", "gradient", "mu", "filter bound", "occupation", "GFLOP/s", "seconds"],
         [[str(number_of), format(row["energy"], ".12g"), number(row["change"], ".1e"), number(row["charge_change"], ".1e"),
-          number(row["gradient"], ".1e"), number(row["mu"], ".6g"), number(row["bound"], ".1e"), number(row["occupation"]),
+          number(row["gradient"], ".1e"), number(row["mu"], ".6g"), number(row.get("filter_bound"), ".1e"), number(row["occupation"]),
           number(row["flops"] / row["seconds"] * 1e-9 if row["seconds"] else None), number(row["seconds"])]
          for number_of, row in enumerate(one["iterations"], 1)]) + product_share(one, one["iterations"])
 
@@ -157,11 +157,15 @@ def draw(results, save):
         figure, axes = plt.subplots(figsize=(7, 4))
         for precision, driver in kinds:
             rows = [row for row in one["rows"] if (row["precision"], row["driver"]) == (precision, driver)]
-            axes.plot([row["occupation"] for row in rows], [row["gflops"] for row in rows], "o-",
-                      label=f"{driver}, {precision}")
+            rates, bars = [row["gflops"] for row in rows], None
+            if all("longest_seconds" in row for row in rows):
+                bars = [[rate - row["flops"] / row["longest_seconds"] * 1e-9 for rate, row in zip(rates, rows)],
+                        [row["flops"] / row["shortest_seconds"] * 1e-9 - rate for rate, row in zip(rates, rows)]]
+            axes.errorbar([row["occupation"] for row in rows], rates, yerr=bars, fmt="o-", capsize=3,
+                          label=f"{driver}, {precision}")
         axes.set(xlabel="occupation of A and B", ylabel="GFLOP/s", ylim=(0, None))
         axes.legend()
-        save(figure, f"{name}_rate", f"Products {name}: speed against occupation")
+        save(figure, f"{name}_rate", f"Products {name}: speed against occupation; medians, and bars from the slowest to the fastest of {one['repeats']} calls")
 
     speed_figure(results, save)
     size_figure(results, save)

@@ -75,7 +75,7 @@ static void other_matrices(const quadrille_block_grid* grid, quadrille_block_mat
 
 static void mistakes(const quadrille_block_grid* grid) {
   const int32_t sizes[] = {1, 1}, other[] = {2, 1};
-  quadrille_block_matrix *h = NULL, *s = NULL, *p = NULL, *none = NULL;
+  quadrille_block_matrix *h = NULL, *s = NULL, *p = NULL, *none = NULL, *gone = NULL;
   const int32_t me = rank;
   int64_t starts[3];
   int32_t rows[4], owner = -1;
@@ -83,6 +83,8 @@ static void mistakes(const quadrille_block_grid* grid) {
   int by;
   expect("H", columns(grid, 0, me, me, me == 0 ? -1 : 1, &h), -1, QUADRILLE_DONE, "");
   expect("S", columns(grid, 1, me + 1, me + 1, 1, &s), -1, QUADRILLE_DONE, "");
+  quadrille_block_matrix_create_on(grid, 2, sizes, 2, sizes, QUADRILLE_BLOCK_SYMMETRIC, &gone);
+  quadrille_block_matrix_destroy(gone);
   for (by = 0; by < 2; ++by) {
     const int mine = by == rank;
     expect("row", columns(grid, 0, me, mine ? 2 : me, 1, &none), by, QUADRILLE_INVALID_INPUT,
@@ -103,7 +105,13 @@ static void mistakes(const quadrille_block_grid* grid) {
     expect("methods", quadrille_block_density(h, s, mine ? "sign" : "trs4", 1, &mu, 1e-6, &p, &energy, NULL), -1,
            QUADRILLE_INVALID_INPUT, "the same calls in the same order");
     expect("null", quadrille_block_density(mine ? NULL : h, s, "trs4", 1, &mu, 1e-6, &p, &energy, NULL), by,
-           QUADRILLE_INVALID_INPUT, "h is a null");
+           QUADRILLE_INVALID_HANDLE, "the block matrix h is null");
+    expect("gone", quadrille_block_density(h, mine ? gone : s, "trs4", 1, &mu, 1e-6, &p, &energy, NULL), by,
+           QUADRILLE_INVALID_HANDLE, "the block matrix s has been destroyed");
+    expect("gone", quadrille_block_multiply('N', 'N', 1, h, s, 0, mine ? gone : h, 0, 0, NULL), by,
+           QUADRILLE_INVALID_HANDLE, "the block matrix c has been destroyed");
+    expect("identity", quadrille_block_density(h, mine ? NULL : s, "trs4", 1, &mu, 1e-6, &p, &energy, NULL), -1,
+           QUADRILLE_INVALID_INPUT, "the same calls in the same order");
   }
   expect("twice", columns(grid, 0, 0, 0, 1, &none), -1, QUADRILLE_INVALID_INPUT, "column 0 is given twice");
   expect("skew", columns(grid, 0, me, 1, 1, &none), -1, QUADRILLE_INVALID_INPUT, "the matrix must be symmetric");

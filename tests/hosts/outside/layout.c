@@ -3,6 +3,7 @@
 #include <modules/block_dft/c_api.h>
 #include <modules/md/c_api.h>
 #include <modules/mgemm/c_api.h>
+#include <modules/ri_mp2/c_api.h>
 #include <quadrille.h>
 
 #include <stddef.h>
@@ -40,6 +41,7 @@ int main(void) {
   VALUE(QUADRILLE_NO_MEMORY);
   VALUE(QUADRILLE_NOT_CONVERGED);
   VALUE(QUADRILLE_FAILED_ELSEWHERE);
+  VALUE(QUADRILLE_INACCURATE);
   VALUE(QUADRILLE_LOG_DEBUG);
   VALUE(QUADRILLE_LOG_INFO);
   VALUE(QUADRILLE_LOG_WARNING);
@@ -107,6 +109,25 @@ int main(void) {
   MEMBER(quadrille_mgemm_report, expected_speedup);
   MEMBER(quadrille_mgemm_report, panel_bytes);
   MEMBER(quadrille_mgemm_report, reason);
+  printf("quadrille_ri_mp2_options %zu\n", sizeof(quadrille_ri_mp2_options));
+  MEMBER(quadrille_ri_mp2_options, struct_size);
+  MEMBER(quadrille_ri_mp2_options, always_split);
+  MEMBER(quadrille_ri_mp2_options, backend);
+  MEMBER(quadrille_ri_mp2_options, precision);
+  MEMBER(quadrille_ri_mp2_options, assurance);
+  MEMBER(quadrille_ri_mp2_options, memory);
+  MEMBER(quadrille_ri_mp2_options, delta);
+  MEMBER(quadrille_ri_mp2_options, target_error);
+  printf("quadrille_ri_mp2_energy %zu\n", sizeof(quadrille_ri_mp2_energy));
+  MEMBER(quadrille_ri_mp2_energy, struct_size);
+  MEMBER(quadrille_ri_mp2_energy, padding);
+  MEMBER(quadrille_ri_mp2_energy, correlation);
+  MEMBER(quadrille_ri_mp2_energy, opposite_spin);
+  MEMBER(quadrille_ri_mp2_energy, same_spin);
+  MEMBER(quadrille_ri_mp2_energy, error);
+  MEMBER(quadrille_ri_mp2_energy, seconds);
+  MEMBER(quadrille_ri_mp2_energy, batch);
+  MEMBER(quadrille_ri_mp2_energy, form);
   VALUE(QUADRILLE_BLOCK_GENERAL);
   VALUE(QUADRILLE_BLOCK_SYMMETRIC);
   VALUE(QUADRILLE_BLOCK_ANTISYMMETRIC);

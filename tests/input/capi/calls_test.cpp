@@ -8,6 +8,8 @@
 #include "tests/temporary_folder.h"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -23,6 +25,34 @@ namespace {
 using namespace testing;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+
+#ifndef QUADRILLE_TEST_GPU
+TEST(CApi, AChildOfForkGoesOnWithTheSameBits) {
+  const Host host;  // with two threads
+  quadrille_gauge* gauge = host.gauge("{start: weak, seed: 7, dims: [4, 4, 4, 8]}");
+  quadrille_solver* solver = host.solver(host.op(gauge, operator_words), solver_words);
+  const HostSpinor b = random_spinor({4, 4, 4, 8});
+  HostSpinor x({4, 4, 4, 8}), of_child({4, 4, 4, 8});
+  const void* from = b.data.data();
+  void *to = x.data.data(), *to_child = of_child.data.data();
+  double plaquettes[7], again[7];
+  ASSERT_EQ(quadrille_gauge_plaquettes(gauge, plaquettes), QUADRILLE_DONE);
+  ASSERT_EQ(quadrille_solver_solve(solver, "", &from, &to, 1, nullptr), QUADRILLE_DONE) << host.message();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // ends a child that hangs
+    quadrille_gauge* fresh = nullptr;
+    const bool done =
+        quadrille_gauge_create(host.context, "{start: weak, seed: 7, dims: [4, 4, 4, 8]}", &fresh) == QUADRILLE_DONE &&
+        quadrille_gauge_plaquettes(fresh, again) == QUADRILLE_DONE &&
+        quadrille_solver_solve(solver, "", &from, &to_child, 1, nullptr) == QUADRILLE_DONE;
+    _exit(done && std::equal(plaquettes, plaquettes + 7, again) && of_child.data == x.data ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+#endif
 
 TEST(CApi, SolvesWithTheBitsOfTheLibrarysOwnSolve) {
   const Host host;

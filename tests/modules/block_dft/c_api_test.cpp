@@ -88,6 +88,147 @@ TEST(BlockCApi, DensityMatricesAreThoseOfTheLibrary) {
   }
 }
 
+TEST(BlockCApi, WithoutAnOverlapItIsTheIdentity) {
+  const ModelSystem system = model_system({.sizes = random_sizes(12, {2, 3}, next_seed()), .seed = next_seed()});
+  const Handle h = handle_of(system.h), s = handle_of(identity<double>(system.h.rows()));
+  double with = 0, without = 1, electrons = 0, idempotency = 1, commutation = 1, mu = 0;
+  for (const quadrille_block_matrix* overlap : {s.get(), static_cast<quadrille_block_matrix*>(nullptr)}) {
+    quadrille_block_matrix* p = nullptr;
+    ASSERT_EQ(quadrille_block_density(h.get(), overlap, "trs4", system.electrons, &mu, 1e-8, &p,
+                                      overlap == nullptr ? &without : &with, nullptr),
+              QUADRILLE_DONE)
+        << quadrille_block_message();
+    const Handle owned(p, quadrille_block_matrix_destroy);
+    EXPECT_TRUE(std::isnan(mu)) << "trs4 finds none";
+    ASSERT_EQ(quadrille_block_density_check(p, h.get(), overlap, 0, &electrons, &idempotency, &commutation),
+              QUADRILLE_DONE)
+        << quadrille_block_message();
+    EXPECT_NEAR(electrons, system.electrons, 1e-6);
+    EXPECT_LT(idempotency, 1e-6);
+    EXPECT_LT(commutation, 1e-6);
+    EXPECT_EQ(quadrille_block_density_check(p, h.get(), overlap, -1, nullptr, nullptr, nullptr),
+              QUADRILLE_INVALID_INPUT);
+  }
+  EXPECT_EQ(with, without);
+}
+
+TEST(BlockCApi, ElectronsAreWhole) {
+  const ModelSystem system = model_system({.sizes = random_sizes(12, {2, 3}, next_seed()), .seed = next_seed()});
+  const Handle h = handle_of(system.h);
+  for (const char* method : {"sign", "trs4", "dense"}) {
+    for (const double electrons : {0.5, 3.3, 15.5, double(NAN)}) {
+      quadrille_block_matrix* p = nullptr;
+      double mu = 0;
+      EXPECT_EQ(quadrille_block_density(h.get(), nullptr, method, electrons, &mu, 1e-6, &p, nullptr, nullptr),
+                QUADRILLE_INVALID_INPUT);
+      EXPECT_THAT(quadrille_block_message(), HasSubstr("electrons: their number must be whole"));
+      EXPECT_EQ(p, nullptr);
+    }
+  }
+}
+
+/// -1 between neighbours: levels are -2 cos(2 pi k / n), all but the lowest and highest of them twice.
+Handle ring_of(std::int32_t n) {
+  const std::vector<std::int32_t> sizes(std::size_t(n), 1);
+  BlockMatrix<double> h{BlockSizes(sizes), BlockSizes(sizes), Symmetry::symmetric};
+  std::vector<BlockPlace> places;
+  for (std::int32_t k = 0; k < n; ++k) places.push_back({k, (k + 1) % n});
+  h.reserve(places);
+  const double minus = -1;
+  for (const BlockPlace& place : places) h.put(place.row, place.column, {&minus, 1}, false);
+  return handle_of(h);
+}
+
+TEST(BlockCApi, AnInaccurateDensityMatrixHasAStatus) {
+  const Handle ring = ring_of(40);
+  quadrille_block_matrix* p = nullptr;
+  double energy = 0, mu = 0;
+  std::int32_t converged = 0;
+  // Two levels at 0, one of which is occupied.
+  EXPECT_EQ(quadrille_block_density(ring.get(), nullptr, "dense", 20, &mu, 1e-6, &p, &energy, &converged),
+            QUADRILLE_INACCURATE);
+  EXPECT_THAT(quadrille_block_message(), HasSubstr("the highest occupied and the lowest empty level are both at "));
+  EXPECT_NE(p, nullptr);
+  EXPECT_EQ(converged, 1);
+  EXPECT_LT(energy, 0);
+  quadrille_block_matrix_destroy(p);
+  EXPECT_EQ(quadrille_block_density(ring.get(), nullptr, "dense", 21, &mu, 1e-6, &p, &energy, &converged),
+            QUADRILLE_DONE);
+  quadrille_block_matrix_destroy(p);
+}
+
+TEST(BlockCApi, ElectronsAndIdempotencyAreHeldAgainstEps) {
+  EXPECT_EQ(density_doubts({.electrons = 30.001, .wanted = 30, .idempotency = 1e-3, .eps = 1e-4}), "");
+  EXPECT_THAT(density_doubts({.electrons = 30.109, .wanted = 30, .eps = 1e-4}),
+              HasSubstr("tr(PS) is 30.109000 for 30 electrons"));
+  EXPECT_THAT(density_doubts({.electrons = 30, .wanted = 30, .idempotency = 0.056, .eps = 1e-4}),
+              HasSubstr("|PSPS - PS| / |PS| is 5.6e-02"));
+  EXPECT_THAT(density_doubts({.electrons = NAN, .wanted = 30, .eps = 1e-4}), HasSubstr("tr(PS) is nan"));
+  EXPECT_NE(density_doubts({.electrons = 19.955, .wanted = 20, .eps = 1e-6}), "");
+  EXPECT_EQ(density_doubts({.electrons = 20, .wanted = 20, .idempotency = 1e-10, .eps = 1e-14}), "");
+}
+
+TEST(BlockCApi, HandlesAreLookedUp) {
+  const std::int32_t sizes[] = {2, 3};
+  quadrille_block_matrix* a = nullptr;
+  ASSERT_EQ(quadrille_block_matrix_create(2, sizes, 2, sizes, 1, &a), QUADRILLE_DONE);
+  const Handle good =
+      handle_of(random_blocks<double>(BlockSizes({2, 3}), BlockSizes({2, 3}), Symmetry::symmetric, 1, next_seed()));
+  quadrille_block_matrix_destroy(a);
+  quadrille_block_matrix_destroy(a);  // does nothing
+  quadrille_block_matrix_destroy(nullptr);
+  std::int64_t blocks = 0, starts[6];
+  std::int32_t rank = 0, place[2] = {0, 0};
+  double block[9], mu = 0;
+  int number = 0;
+  struct Case {
+    quadrille_block_matrix* handle;
+    const char* why;
+  };
+  for (const Case& one : {Case{a, "has been destroyed"}, Case{nullptr, "is null"},
+                          Case{reinterpret_cast<quadrille_block_matrix*>(&number), "is not a handle"}}) {
+    quadrille_block_matrix *const x = one.handle, *p = nullptr;
+    const auto expect_refused = [&](quadrille_status status, const char* name) {
+      EXPECT_EQ(status, QUADRILLE_INVALID_HANDLE) << name;
+      EXPECT_THAT(quadrille_block_message(), HasSubstr(fmt::format("the block matrix {} {}", name, one.why)));
+    };
+    expect_refused(quadrille_block_matrix_get(x, 0, 0, block, nullptr), "matrix");
+    expect_refused(quadrille_block_matrix_put(x, 0, 0, block, 0), "matrix");
+    expect_refused(quadrille_block_matrix_export(x, &blocks, nullptr, nullptr, nullptr), "matrix");
+    expect_refused(quadrille_block_matrix_reserve(x, 1, place), "matrix");
+    expect_refused(quadrille_block_matrix_owner(x, 0, 0, &rank), "matrix");
+    expect_refused(quadrille_block_matrix_to_columns(x, 0, 0, nullptr, starts, 0, nullptr, nullptr), "matrix");
+    expect_refused(quadrille_block_multiply('N', 'N', 1, good.get(), x, 0, good.get(), 0, 0, nullptr), "b");
+    expect_refused(quadrille_block_density(x, nullptr, "sign", 0, &mu, 1e-6, &p, nullptr, nullptr), "h");
+    expect_refused(quadrille_block_density_check(good.get(), x, nullptr, 0, nullptr, nullptr, nullptr), "h");
+    if (x != nullptr) {  // as S that is the identity
+      expect_refused(quadrille_block_density(good.get(), x, "sign", 0, &mu, 1e-6, &p, nullptr, nullptr), "s");
+      EXPECT_EQ(quadrille_block_matrix_create_on(reinterpret_cast<quadrille_block_grid*>(x), 2, sizes, 2, sizes, 0, &p),
+                QUADRILLE_INVALID_HANDLE);
+      EXPECT_THAT(quadrille_block_message(), HasSubstr("the grid of ranks grid is "));
+    }
+  }
+  EXPECT_EQ(quadrille_block_matrix_get(good.get(), 0, 0, block, nullptr), QUADRILLE_DONE);
+}
+
+TEST(BlockCApi, CountsThatCannotBeAreInvalidInput) {
+  const std::int32_t sizes[] = {2, 3}, place[] = {0, 0};
+  quadrille_block_matrix *a = nullptr, *made = nullptr;
+  ASSERT_EQ(quadrille_block_matrix_create(2, sizes, 2, sizes, 0, &a), QUADRILLE_DONE);
+  const Handle owned(a, quadrille_block_matrix_destroy);
+  const std::int64_t starts[] = {0};
+  for (const std::int64_t count : {std::numeric_limits<std::int64_t>::max(), std::int64_t(5), std::int64_t(-1),
+                                   std::numeric_limits<std::int64_t>::min()}) {
+    EXPECT_EQ(quadrille_block_matrix_reserve(a, count, place), QUADRILLE_INVALID_INPUT);
+    EXPECT_THAT(quadrille_block_message(), HasSubstr(fmt::format("count = {}: the matrix has 4 blocks", count)));
+    if (count == 5) continue;
+    EXPECT_EQ(
+        quadrille_block_matrix_from_columns(nullptr, 2, sizes, 0, count, nullptr, starts, nullptr, nullptr, &made),
+        QUADRILLE_INVALID_INPUT);
+    EXPECT_THAT(quadrille_block_message(), HasSubstr(fmt::format("count = {}", count)));
+  }
+}
+
 TEST(BlockCApi, ColumnsThereAndBack) {
   const BlockSizes sizes = some_sizes(7);
   const BlockMatrix<double> a = random_blocks<double>(sizes, sizes, Symmetry::symmetric, 0.5, next_seed());
@@ -207,7 +348,6 @@ TEST(BlockCApi, ErrorsAreStatusCodesWithMessages) {
   quadrille_block_report report{};
   EXPECT_EQ(quadrille_block_multiply('N', 'N', 1, a, a, 0, a, 0, 0, &report), QUADRILLE_INVALID_INPUT);
   EXPECT_THAT(quadrille_block_message(), HasSubstr("struct_size = 0"));
-  EXPECT_EQ(quadrille_block_multiply('N', 'N', 1, nullptr, a, 0, a, 0, 0, nullptr), QUADRILLE_INVALID_INPUT);
   quadrille_block_matrix* p = nullptr;
   double mu = 0;
   EXPECT_EQ(quadrille_block_density(a, a, "sign", 2, &mu, 1e-6, &p, nullptr, nullptr), QUADRILLE_NUMERICAL);

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <random>
 
 namespace quadrille::md {
@@ -188,6 +190,40 @@ TEST(PairForcesInC, SayWhatIsWrong) {
   EXPECT_EQ(quadrille_md_forces_compute(handle, nullptr, nullptr, forces, nullptr, nullptr), QUADRILLE_INVALID_INPUT);
   quadrille_md_forces_destroy(handle);
   quadrille_md_forces_destroy(nullptr);
+}
+
+TEST(PairForcesInC, HandlesAreLookedUp) {
+  const std::int32_t types[] = {0, 0};
+  const double table[] = {1}, positions[] = {0, 0, 0, 1.5, 0, 0};
+  double forces[6];
+  quadrille_md_forces* handle = nullptr;
+  ASSERT_EQ(quadrille_md_forces_create(2, types, nullptr, 1, table, table, nullptr, &handle), QUADRILLE_DONE);
+  EXPECT_EQ(quadrille_md_forces_compute(handle, positions, nullptr, forces, nullptr, nullptr), QUADRILLE_DONE);
+  quadrille_md_forces_destroy(handle);
+  quadrille_md_forces_destroy(handle);  // does nothing
+  quadrille_md_forces_destroy(nullptr);
+  EXPECT_EQ(quadrille_md_forces_compute(handle, positions, nullptr, forces, nullptr, nullptr),
+            QUADRILLE_INVALID_HANDLE);
+  EXPECT_THAT(quadrille_md_message(), HasSubstr("the handle of pair forces has been destroyed"));
+  EXPECT_EQ(quadrille_md_forces_compute(nullptr, positions, nullptr, forces, nullptr, nullptr),
+            QUADRILLE_INVALID_HANDLE);
+}
+
+TEST(PairForcesInC, CountsThatCannotBeAreInvalidInput) {
+  const std::int32_t types[] = {0, 0};
+  const double table[] = {1};
+  quadrille_md_forces* handle = nullptr;
+  for (const std::int64_t count : {std::numeric_limits<std::int64_t>::max(), std::int64_t(-1)}) {
+    EXPECT_EQ(quadrille_md_forces_create(count, types, nullptr, 1, table, table, nullptr, &handle),
+              QUADRILLE_INVALID_INPUT);
+    EXPECT_THAT(quadrille_md_message(), HasSubstr("particles = " + std::to_string(count) + ": it must be 1 to"));
+    quadrille_md_options options{};
+    options.struct_size = sizeof options;
+    options.exclusion_count = count;
+    EXPECT_EQ(quadrille_md_forces_create(2, types, nullptr, 1, table, table, &options, &handle),
+              QUADRILLE_INVALID_INPUT);
+    EXPECT_THAT(quadrille_md_message(), HasSubstr("exclusion_count = " + std::to_string(count)));
+  }
 }
 
 }  // namespace

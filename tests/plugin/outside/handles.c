@@ -93,6 +93,20 @@ static quadrille_status solve(const quadrille_host* host, quadrille_run* run) {
   return host->result(run, NULL, json);
 }
 
+/* Of the links that an earlier propagator is on. The descriptor has no flags: a task that takes propagators has links.
+ */
+static quadrille_status links_of_propagator(const quadrille_host* host, quadrille_run* run) {
+  quadrille_context* context;
+  quadrille_gauge* gauge;
+  double plaquettes[7];
+  char json[64];
+  DO(host->context(run, &context));
+  DO(host->gauge(run, &gauge));
+  CALL(host->functions->gauge_plaquettes(gauge, plaquettes));
+  snprintf(json, sizeof json, "{\"plaquette\": %.17g}", plaquettes[0]);
+  return host->result(run, NULL, json);
+}
+
 static int exists(const char* name) {
   FILE* file = fopen(name, "r");
   if (file != NULL) fclose(file);
@@ -173,7 +187,12 @@ static const quadrille_task tasks[] = {
      .parameters = steps_parameters,
      .parameter_count = 3,
      .flags = QUADRILLE_NEEDS_LINKS,
-     .run = steps}};
+     .run = steps},
+    {.name = "links_of_propagator",
+     .help = "the plaquette",
+     .parameters = solve_parameters,
+     .parameter_count = 1,
+     .run = links_of_propagator}};
 
 static const quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
                                         .struct_size = sizeof(quadrille_module),
@@ -183,6 +202,6 @@ static const quadrille_module module = {.abi_version = QUADRILLE_MODULE_ABI,
                                         .version = "0.1",
                                         .build_id = "",
                                         .tasks = tasks,
-                                        .task_count = 2};
+                                        .task_count = 3};
 
 __attribute__((visibility("default"))) const quadrille_module* quadrille_module_descriptor(void) { return &module; }

@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const quadrille_parameter echo_parameters[] = {{.name = "number",
-                                                       .type = QUADRILLE_INTEGER,
-                                                       .help = "to be given back; 13 to 55 call the host wrongly",
-                                                       .default_text = "7"}};
+static const quadrille_parameter echo_parameters[] = {
+    {.name = "number",
+     .type = QUADRILLE_INTEGER,
+     .help = "to be given back; 13 to 55 call the host wrongly, 99 says that it has not converged",
+     .default_text = "7"}};
 static const quadrille_parameter element[] = {{.name = "element", .type = QUADRILLE_REAL, .help = "of a matrix"}};
 static const quadrille_parameter product_parameters[] = {
     {.name = "a",
@@ -89,6 +90,7 @@ static quadrille_status echo(const quadrille_host* host, quadrille_run* run) {
   if (number == 28 && host->put_state(run, "a", "x", 1) == QUADRILLE_DONE) (void)host->put_state(run, "a", "x", 1);
   if (number == 29) (void)host->propagator(run, "number", 0, &propagator);
   ask_for_nothing(host, run, number);
+  if (number == 99) return host->result(run, NULL, "{\"converged\": false}");
   snprintf(json, sizeof json, "{\"number\": %lld}", (long long)number);
   return host->result(run, NULL, json);
 }

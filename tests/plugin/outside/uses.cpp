@@ -68,6 +68,10 @@ void use(const TaskContext& context) {
   differences.add(back.data.data(), c, 1, 4);
   const nlohmann::ordered_json row = {{"plaquette", plaquette}, {"c", c[3]}};
   write_file(context.output_file("csv"), csv_of_rows({row}));
+  double norm2 = 0;
+  for (const Complex& x : context.propagator_column("from", 5)) norm2 += std::norm(x);
+  context.result(
+      fmt::format(R"({{"norm2": {}, "same_norm2": {}}})", norm2, blas::norm2(context.propagator("from").columns[5])));
   context.result(fmt::format(
       R"({{"plaquette": {}, "distance": {}, "lanes": {}, "c": {}, "difference": {}, "delta": {}, "seconds": {}}})",
       plaquette, solved_again(context, context.propagator("from")), VectorLayout(links.lattice(), 1).lanes(), c[3],

@@ -1,9 +1,9 @@
-#include "input/capi/handle_table.h"
+#include "modules/handle_table.h"
 
 #include <new>
 #include <utility>
 
-namespace quadrille::capi {
+namespace quadrille::c_calls {
 
 namespace {
 
@@ -26,9 +26,17 @@ const char* name_of(Kind kind) {
     case Kind::op: return "operator";
     case Kind::solver: return "solver";
     case Kind::propagator: return "propagator";
+    case Kind::block_grid: return "grid of ranks";
+    case Kind::block_matrix: return "block matrix";
+    case Kind::pair_forces: return "handle of pair forces";
     case Kind::none: break;
   }
   return nullptr;
+}
+
+std::string InvalidHandle::message() const {
+  const std::string name = argument == nullptr ? "" : std::string(" ") + argument;
+  return std::string("the ") + wanted + name + " " + why;
 }
 
 std::uint64_t HandleTable::add(Kind kind, std::shared_ptr<void> object, const void* owner) {
@@ -87,4 +95,4 @@ HandleTable& handles() {
   return *table;
 }
 
-}  // namespace quadrille::capi
+}  // namespace quadrille::c_calls
