@@ -158,7 +158,7 @@ def gigabytes(count):
 
 
 def timing_text(results):
-    """Of the last run of the job, which need not have done all of it."""
+    """Of all runs of the job."""
     parts = phases.parts(results)
     if not parts:
         return ""

@@ -1,4 +1,4 @@
-"""Where the time of the job's last run went, as one stacked bar."""
+"""Where the time of all runs of the job went, as one stacked bar."""
 
 import matplotlib.pyplot as plt
 
@@ -14,6 +14,6 @@ def draw(results, save):
     for name, seconds in parts:
         axes.barh([0], [seconds], left=begin, label=f"{name} {seconds:.3g} s")
         begin += seconds
-    axes.set(xlabel="seconds of the last run", yticks=[])
+    axes.set(xlabel="seconds, all runs", yticks=[])
     axes.legend(fontsize=7, ncol=len(parts), loc="lower center", bbox_to_anchor=(0.5, 1.02), frameon=False)
-    save(figure, "timing", "Where the time of the last run went")
+    save(figure, "timing", "Where the time of all runs went")
