@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace quadrille {
 
 namespace {
@@ -99,11 +101,18 @@ LoadedGauge load_gauge(const Job& job, Backend& backend, const RankGrid& ranks) 
   return job.gauge->has("file") ? read_links(job, backend, ranks) : start_links(*job.gauge, backend, ranks);
 }
 
+void demand_finite(const Unitarity& found, const Dims& dims) {
+  if (std::isfinite(found.unitarity)) return;
+  throw Error(ErrorCode::numerical, fmt::format("the links are not finite: the first such one is at {}",
+                                                link_name(dims, found.unitarity_site, found.unitarity_direction)));
+}
+
 LoadedGauge held_gauge(std::shared_ptr<const Lattice> lattice, std::shared_ptr<const GaugeStore> links,
                        const std::string& format) {
   LoadedGauge gauge;
   gauge.lattice = std::move(lattice);
   gauge.links = std::move(links);
+  demand_finite(gauge.links->unitarity(), gauge.lattice->global_dims());
   add_origin(gauge, format);
   return gauge;
 }

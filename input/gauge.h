@@ -28,7 +28,12 @@ struct LoadedGauge {
 /// Errors: those of read_gauge_file, check_links and choose_grid.
 LoadedGauge load_gauge(const Job& job, Backend& backend, const RankGrid& ranks = {});
 
-/// Links that somebody else has made or read, measured; `format` says what they are in the report.
+/// Throws ErrorCode::numerical, naming the first link that is not finite, of links whose distance from SU(3) is
+/// `found`.
+void demand_finite(const Unitarity& found, const Dims& dims);
+
+/// Links that somebody else has made or read, measured; `format` says what they are in the report. Errors: those of
+/// demand_finite.
 LoadedGauge held_gauge(std::shared_ptr<const Lattice> lattice, std::shared_ptr<const GaugeStore> links,
                        const std::string& format);
 

@@ -1,5 +1,7 @@
 #include "input/job_clock.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <fstream>
 
@@ -33,11 +35,28 @@ JobClock::Span::~Span() {
 
 double JobClock::total() const { return since(begin_); }
 
+void JobClock::continue_from(const nlohmann::ordered_json& earlier) {
+  for (std::size_t k = 0; k < seconds_.size(); ++k) earlier_seconds_[k] += earlier.value(names[k], 0.0);
+  earlier_total_ += earlier.value("total", 0.0);
+  runs_ += earlier.value("runs", 0);
+}
+
 nlohmann::ordered_json JobClock::json() const {
   nlohmann::ordered_json out;
-  for (std::size_t k = 0; k < seconds_.size(); ++k) out[names[k]] = seconds_[k];
-  out["total"] = total();
+  for (std::size_t k = 0; k < seconds_.size(); ++k) out[names[k]] = earlier_seconds_[k] + seconds_[k];
+  out["total"] = earlier_total_ + total();
+  out["runs"] = runs_;
   return out;
+}
+
+std::string JobClock::text() const {
+  const auto said = [](double total, double solves) {
+    return fmt::format("total {:.2f} s{}", total, solves > 0 ? fmt::format(", solves {:.2f} s", solves) : "");
+  };
+  const double now = total(), solves = seconds(Phase::solves);
+  if (runs_ == 1) return said(now, solves);
+  return fmt::format("this run: {}; all {} runs: {}", said(now, solves), runs_,
+                     said(earlier_total_ + now, earlier_seconds_[std::size_t(Phase::solves)] + solves));
 }
 
 std::size_t host_peak_bytes() {

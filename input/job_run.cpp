@@ -1,6 +1,7 @@
 #include "input/job_run.h"
 
 #include "core/build_id.h"
+#include "core/comm/agreement.h"
 #include "core/simd/isa.h"
 #include "core/system/log.h"
 #include "input/document.h"
@@ -140,7 +141,7 @@ const SolvedPropagator& JobRun::propagator(const std::string& name) {
   if (!kept_.contains(name)) {
     const auto task = std::find_if(job_.run.begin(), job_.run.end(), [&](const TaskSpec& t) { return t.name == name; });
     if (!task->entry->restore || !task->entry->restore(*this, *task)) {
-      log().info("{}: done by an earlier run, but not saved in double precision: solving again", name);
+      log().info("{}: already done, but not saved in double precision: solving again", name);
       TaskRecord mine;
       std::swap(mine, record_);
       do_task(*task);
@@ -183,6 +184,7 @@ Json JobRun::unfinished(const TaskSpec& task, Threads threads) {
 }
 
 void JobRun::keep_unfinished(const TaskSpec& task, Json so_far) {
+  folder_.set_timing(clock_.json());
   folder_.keep_unfinished(
       task.name, record_.key,
       {{"isa", record_.isa}, {"threads", record_.threads}, {"build_id", build_id()}, {"so_far", std::move(so_far)}});
@@ -201,29 +203,39 @@ void JobRun::do_task(const TaskSpec& task) {
     throw folder_.damaged(fmt::format("'unfinished.{}' is not a state of this task", task.name));
   }
   record_.warnings = counted(record_.warnings);
+  const bool kept = folder_.has_unfinished(task.name);
+  folder_.set_timing(clock_.json());
   folder_.finish(task.name, record_);
   in_use_.clear();
-  remove_unfinished(task);
+  if (kept) remove_unfinished(task);
 }
 
 /// Once the task is finished in restart.json, and not before: a run that is killed in between must lose neither.
-void JobRun::remove_unfinished(const TaskSpec& task) const { folder_.remove_beginning(unfinished_prefix(task)); }
+void JobRun::remove_unfinished(const TaskSpec& task) const { folder_.remove_beginning({unfinished_prefix(task)}); }
+
+void JobRun::remove_leftover_states() const {
+  std::vector<std::string> prefixes;
+  for (const TaskSpec& task : job_.run) {
+    if (!folder_.has_unfinished(task.name)) prefixes.push_back(unfinished_prefix(task));
+  }
+  folder_.remove_beginning(prefixes);
+}
 
 bool JobRun::run() {
-  write_results();
-  for (position_ = 0; position_ < job_.run.size(); ++position_) {
-    const TaskSpec& task = job_.run[position_];
-    if (folder_.finished(task.name, key_of(task))) {
-      log().info("{}: done by an earlier run", task.name);
-      remove_unfinished(task);
-    } else {
-      (void)agreed_stop_signal();
-      stop_if_asked(fmt::format("before {}", task.name));
-      do_task(task);
-      write_results();
+  remove_leftover_states();
+  write_results(true);
+  try {
+    for (position_ = 0; position_ < job_.run.size(); ++position_) {
+      settle(job_.run[position_]);
+      std::erase_if(kept_, [&](const auto& kept) { return !used_after(kept.first, position_ + 1); });
     }
-    std::erase_if(kept_, [&](const auto& kept) { return !used_after(kept.first, position_ + 1); });
+  } catch (...) {
+    if (communicator().rank() == 0) say_what_is_done();
+    throw;
   }
+  folder_.set_timing(clock_.json());
+  write_results(true);
+  folder_.end();
   bool converged = true;
   for (const TaskSpec& task : job_.run) {
     const TaskRecord& record = folder_.records().at(task.name);
@@ -233,12 +245,41 @@ bool JobRun::run() {
   return converged;
 }
 
+void JobRun::settle(const TaskSpec& task) {
+  std::string why;
+  if (folder_.verified(task.name, key_of(task), why)) {
+    log().info("{}: already done, skipped", task.name);
+    return;
+  }
+  if (!why.empty()) log().warn("{}: done again, as {}", task.name, why);
+  (void)agreed_stop_signal();
+  stop_if_asked(fmt::format("before {}", task.name));
+  do_task(task);
+  write_results(false);
+}
+
+/// Whatever has ended the run early: it has its own message.
+void JobRun::say_what_is_done() noexcept {
+  try {
+    folder_.write_results(results());
+  } catch (...) {
+  }
+}
+
 std::string JobRun::instruction_set() const {
   if (backend_.host_memory()) return to_string(active_isa());
   return backend_.architecture({}, Precision::Double);
 }
 
-void JobRun::write_results() const { folder_.write_results(results()); }
+void JobRun::write_results(bool now) {
+  on_first_rank(communicator(), [&] {
+    const double began = clock_.total();
+    if (!now && began - results_ended_ < 20 * (results_ended_ - results_began_)) return;
+    folder_.write_results(results());
+    results_began_ = began;
+    results_ended_ = clock_.total();
+  });
+}
 
 // Physics first: what the tasks found, then how well it was solved, from which links, by what job, and how.
 Json JobRun::results() const {

@@ -40,7 +40,7 @@ class JobRun {
   Backend& backend() const { return backend_; }
   /// What the kernels of this run are compiled for: "avx2"; "sm_90" on a GPU.
   std::string instruction_set() const;
-  const OutputFolder& folder() const { return folder_; }
+  OutputFolder& folder() const { return folder_; }
   /// Results of the task at hand.
   TaskRecord& record() { return record_; }
   /// Of a module's task at hand: an entry of `solves`, under the name of the task.
@@ -81,18 +81,24 @@ class JobRun {
   bool run();
 
  private:
+  /// Does a task, unless it is done.
+  void settle(const TaskSpec& task);
   void do_task(const TaskSpec& task);
+  void say_what_is_done() noexcept;
   /// Moves the first kept propagator that is on the backend, and not in use, to the host; false when there is none.
   bool give_way();
   nlohmann::ordered_json memory_json() const;
   void remove_unfinished(const TaskSpec& task) const;
+  /// Those that a run was killed before it could remove.
+  void remove_leftover_states() const;
   std::string key_of(const TaskSpec& task) const;
   /// What besides the job decides the outcome of a module's task: the module, and sizes and times of the files it
   /// reads.
   nlohmann::ordered_json module_state(const TaskSpec& task) const;
   bool used_after(const std::string& name, std::size_t position) const;
   nlohmann::ordered_json results() const;
-  void write_results() const;
+  /// Writes results.json, or leaves it as it is where that would take more than a twentieth of the time.
+  void write_results(bool now);
 
   const Job& job_;
   LoadedGauge gauge_;
@@ -104,9 +110,10 @@ class JobRun {
   JobClock& clock_;
   bool continues_ = false;  ///< it has asked for what an interrupted run kept, and got it
   std::map<std::string, SolvedPropagator> kept_;
-  std::string in_use_;                        ///< the kept propagator that the task at hand works on
-  std::set<std::string> on_host_;             ///< propagators that moved to the host
-  std::map<std::string, std::size_t> parts_;  ///< bytes of the backend's memory
+  std::string in_use_;                            ///< the kept propagator that the task at hand works on
+  std::set<std::string> on_host_;                 ///< propagators that moved to the host
+  std::map<std::string, std::size_t> parts_;      ///< bytes of the backend's memory
+  double results_began_ = 0, results_ended_ = 0;  ///< when results.json was last written; seconds of the clock
 };
 
 }  // namespace quadrille

@@ -2,6 +2,9 @@
 
 #include "core/comm/agreement.h"
 #include "core/system/atomic_file.h"
+#include "core/system/log.h"
+#include "input/files/input_file.h"
+#include "input/outputs.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +17,7 @@ namespace quadrille {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int restart_version = 5;
+constexpr int restart_version = 6;
 constexpr const char* way_out = "choose another --out, or use --force to start from scratch";
 
 void make_folder(const std::filesystem::path& folder) {
@@ -70,35 +73,6 @@ void clean(Json& value, const std::string& place, std::vector<std::string>& foun
   }
 }
 
-bool is_flat(const Json& list) {
-  return std::none_of(list.begin(), list.end(), [](const Json& item) { return item.is_structured(); });
-}
-
-/// Indented, with each list of single values on one line: a history has thousands of them.
-void pretty(std::string& out, const Json& value, const std::string& indent) {
-  if (!value.is_structured() || value.empty() || (value.is_array() && is_flat(value))) {
-    out += value.dump();
-    return;
-  }
-  const bool object = value.is_object();
-  const std::string inside = indent + " ";
-  const char* separator = "\n";
-  out += object ? '{' : '[';
-  for (const auto& [key, item] : value.items()) {
-    out += separator + inside;
-    if (object) out += Json(key).dump() + ": ";
-    pretty(out, item, inside);
-    separator = ",\n";
-  }
-  out += "\n" + indent + (object ? '}' : ']');
-}
-
-std::string pretty(const Json& value) {
-  std::string out;
-  pretty(out, value, "");
-  return out + "\n";
-}
-
 Json record_json(const TaskRecord& record) {
   return {{"key", record.key},
           {"isa", record.isa},
@@ -121,6 +95,7 @@ struct Shape {
 
 bool is_text(const Json& value) { return value.is_string(); }
 bool is_count(const Json& value) { return value.is_number_integer() && value.get<double>() >= 0; }
+bool is_time(const Json& value) { return value.is_number() && value.get<double>() >= 0; }
 bool is_map(const Json& value) { return value.is_object(); }
 bool is_tree(const Json& value) { return value.is_structured(); }
 bool is_map_or_null(const Json& value) { return value.is_object() || value.is_null(); }
@@ -187,17 +162,35 @@ std::vector<std::string> remove_not_finite(Json& value) {
   return found;
 }
 
-OutputFolder::OutputFolder(std::filesystem::path folder, const Json& job, bool force,
+OutputFolder::OutputFolder(std::filesystem::path folder, const Json& job, FolderRules rules,
                            std::shared_ptr<const Communicator> communicator)
-    : communicator_(std::move(communicator)), folder_(std::move(folder)), job_(job) {
+    : communicator_(std::move(communicator)),
+      folder_(std::move(folder)),
+      rules_(rules),
+      restart_(path("restart.json")),
+      job_(job) {
   on_first_rank(*communicator_, [&] {
     make_folder(folder_);
     lock_.emplace(folder_);
-    if (!force) read_earlier();
+    check_results();
+    if (rules_.force) {
+      read_names_of_earlier();
+    } else {
+      read_earlier();
+    }
     AtomicFile probe(
         path("results.json").string());  // fails now, rather than after hours, where nothing can be written
   });
   share_earlier();
+}
+
+/// What is appended to restart.json would puzzle readers of a run that has ended.
+OutputFolder::~OutputFolder() {
+  if (!lock_ || !restart_.has_changes() || !lock_->held()) return;
+  try {
+    restart_.write(state());
+  } catch (const std::exception&) {  // it is complete as it is
+  }
 }
 
 void OutputFolder::share_earlier() {
@@ -206,35 +199,53 @@ void OutputFolder::share_earlier() {
   records_.clear();
   for (const auto& [task, record] : earlier.at("tasks").items()) records_[task] = record_of(record);
   unfinished_ = earlier.at("unfinished");
+  timing_ = earlier.at("timing");
 }
 
 Error OutputFolder::damaged(const std::string& what) const {
   return Error(ErrorCode::file, fmt::format("damaged: {}; {}", what, way_out), {.file = path("restart.json").string()});
 }
 
-void OutputFolder::read_earlier() {
-  const std::string name = path("restart.json").string();
-  const auto fail = [](const std::string& file, const std::string& what) {
-    throw Error(ErrorCode::file, fmt::format("{}; {}", what, way_out), Location{file, 0, 0, {}, -1});
+/// results.json that this program has not written is nothing to replace.
+void OutputFolder::check_results() const {
+  const std::filesystem::path file = path("results.json");
+  const auto fail = [&](const std::string& what) {
+    throw Error(ErrorCode::file, fmt::format("{}; move it away, or choose another --out", what),
+                Location{file.string(), 0, 0, {}, -1});
   };
-  if (!std::filesystem::exists(name)) {
-    const std::string results = path("results.json").string();
-    if (std::filesystem::exists(results)) fail(results, "these results belong to a run that cannot be continued");
-    return;
+  std::error_code ignored;
+  const auto status = std::filesystem::status(file, ignored);
+  if (!std::filesystem::exists(status)) return;
+  if (!std::filesystem::is_regular_file(status)) fail("this is not a regular file");
+  if (rules_.confine && std::filesystem::is_symlink(file, ignored)) fail("--confine: this is a symbolic link");
+  if (restart_.exists()) return;
+  if (!rules_.force) {
+    throw Error(ErrorCode::file, fmt::format("these results belong to a run that cannot be continued; {}", way_out),
+                Location{file.string(), 0, 0, {}, -1});
   }
-  std::ifstream stream(name);
-  const Json earlier = Json::parse(stream, nullptr, false);
+  std::ifstream stream(file);
+  const Json results = Json::parse(stream, nullptr, false);
+  if (!results.is_object() || !results.contains("schema_version")) fail("this file is not one of Quadrille's");
+}
+
+void OutputFolder::read_earlier() {
+  if (!restart_.exists()) return;
+  const std::string name = path("restart.json").string();
+  const auto fail = [&](const std::string& what) {
+    throw Error(ErrorCode::file, fmt::format("{}; {}", what, way_out), Location{name, 0, 0, {}, -1});
+  };
+  const Json earlier = restart_.read();
   if (!earlier.is_object()) throw damaged("this is not JSON, or it is incomplete");
   if (!earlier.contains("schema_version") || !earlier["schema_version"].is_number_integer()) {
     throw damaged("'schema_version' is missing");
   }
-  if (earlier["schema_version"] != restart_version) fail(name, "written by another version of Quadrille");
+  if (earlier["schema_version"] != restart_version) fail("written by another version of Quadrille");
   const auto map = [&](const char* key) -> const Json& {
     if (!earlier.contains(key) || !earlier[key].is_object()) throw damaged(fmt::format("'{}' must be a map", key));
     return earlier[key];
   };
   const std::string where = first_difference(map("job"), job_);
-  if (!where.empty()) fail(name, fmt::format("the output folder holds another job: {}", where));
+  if (!where.empty()) fail(fmt::format("the output folder holds another job: {}", where));
   for (const auto& [task, record] : map("tasks").items()) {
     const std::string problem = record_problem(record);
     if (!problem.empty()) throw damaged(fmt::format("'tasks.{}.{}", task, problem));
@@ -245,53 +256,170 @@ void OutputFolder::read_earlier() {
     const std::string problem = unfinished_problem(kept);
     if (!problem.empty()) throw damaged(fmt::format("'unfinished.{}.{}", task, problem));
   }
+  for (const auto& [file, stamp] : map("written").items()) written_[file] = file_stamp_of(stamp);
+  timing_ = map("timing");
+  for (const auto& [phase, seconds] : timing_.items()) {
+    if (!is_time(seconds)) throw damaged(fmt::format("'timing.{}' must be a number that is not negative", phase));
+  }
 }
 
-std::filesystem::path OutputFolder::prepare(const std::string& file) const {
+/// Those that restart.json names, of an earlier version too; of a damaged one none.
+void OutputFolder::read_names_of_earlier() {
+  if (!restart_.exists()) return;
+  const Json earlier = restart_.read();
+  if (earlier.contains("written") && earlier["written"].is_object()) {
+    for (const auto& [file, stamp] : earlier["written"].items()) written_[file];
+  }
+  if (!earlier.contains("tasks") || !earlier["tasks"].is_object()) return;
+  for (const auto& [task, record] : earlier["tasks"].items()) {
+    if (!record.is_object() || !record.contains("files") || !is_texts(record["files"])) continue;
+    for (const Json& file : record["files"]) written_[file.get<std::string>()];
+  }
+}
+
+void OutputFolder::require_held() const {
+  if (lock_->held()) return;
+  throw Error(ErrorCode::file, "the output folder was removed or replaced while this run worked in it",
+              {.file = folder_.string()});
+}
+
+std::string OutputFolder::problem_of_output(const std::string& file) const {
+  if (rules_.confine) {
+    const std::string problem = why_outside(folder_, file);
+    if (!problem.empty()) return fmt::format("--confine: {}", problem);
+  }
+  std::error_code ignored;
+  if (written_.contains(file) || !std::filesystem::is_regular_file(path(file), ignored)) return {};
+  return "a file of that name exists, and restart.json does not name it as one that this program wrote: move it away, "
+         "or choose another name";
+}
+
+std::filesystem::path OutputFolder::output(const std::string& file) {
+  on_first_rank(*communicator_, [&] {
+    const std::string problem = problem_of_output(file);
+    if (!problem.empty()) throw Error(ErrorCode::file, problem, {.file = path(file).string()});
+  });
+  return prepare(file);
+}
+
+std::filesystem::path OutputFolder::prepare(const std::string& file) {
   const std::filesystem::path target = path(file);
-  on_first_rank(*communicator_, [&] { make_folder(target.parent_path()); });
+  on_first_rank(*communicator_, [&] {
+    require_held();
+    make_folder(target.parent_path());
+    const auto [place, is_new] = written_.try_emplace(file);
+    place->second.reset();
+    if (is_new) keep({{"written", {{file, Json::object()}}}});
+  });
   return target;
 }
 
-void OutputFolder::remove_beginning(const std::string& prefix) const {
+void OutputFolder::wrote(const std::string& file) {
+  on_first_rank(*communicator_, [&] {
+    const FileStamp stamp = stamp_of(path(file));
+    written_[file] = stamp;
+    keep({{"written", {{file, to_json(stamp)}}}});
+  });
+}
+
+void OutputFolder::remove_beginning(const std::vector<std::string>& prefixes) {
   on_first_rank(*communicator_, [&] {
     std::error_code ignored;
     std::vector<std::filesystem::path> found;
     for (std::filesystem::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored)) {
-      if (entry->path().filename().string().starts_with(prefix)) found.push_back(entry->path());
+      const std::string name = entry->path().filename().string();
+      const auto begins = [&](const std::string& prefix) { return name.starts_with(prefix); };
+      if (std::any_of(prefixes.begin(), prefixes.end(), begins)) found.push_back(entry->path());
     }
-    for (const std::filesystem::path& file : found) std::filesystem::remove(file, ignored);
+    for (const std::filesystem::path& file : found) {
+      std::filesystem::remove(file, ignored);
+      written_.erase(file.filename().string());
+    }
   });
 }
 
 std::string OutputFolder::read(const std::string& file) const {
   std::string text;
   on_first_rank(*communicator_, [&] {
-    std::ostringstream bytes;
-    std::ifstream from(path(file), std::ios::binary);
-    if (!from) throw Error(ErrorCode::file, path(file).string() + ": cannot be read");
-    bytes << from.rdbuf();
-    if (!from) throw Error(ErrorCode::file, path(file).string() + ": cannot be read to the end");
-    text = bytes.str();
+    const InputFile from(path(file).string());
+    text.resize(from.size());
+    from.read(0, text.data(), text.size());
   });
   return share(*communicator_, std::move(text));
 }
 
-void OutputFolder::write(const std::string& file, const std::string& text) const {
+void OutputFolder::write(const std::string& file, const std::string& text) {
   const std::string target = prepare(file).string();
   on_first_rank(*communicator_, [&] { write_file(target, text); });
 }
 
-bool OutputFolder::files_exist(const TaskRecord& record) const {
-  const bool exist = std::all_of(record.files.begin(), record.files.end(),
-                                 [&](const std::string& file) { return std::filesystem::exists(path(file)); });
-  return share(*communicator_, exist ? "yes" : "no") == "yes";
+void OutputFolder::write_output(const std::string& file, const std::string& text) {
+  const std::string target = output(file).string();
+  on_first_rank(*communicator_, [&] { write_file(target, text); });
+  wrote(file);
+}
+
+void OutputFolder::begin(const std::vector<std::filesystem::path>& spared) {
+  on_first_rank(*communicator_, [&] {
+    require_held();
+    if (rules_.force) remove_earlier(spared);
+    restart_.write(state());
+  });
+}
+
+void OutputFolder::remove_earlier(const std::vector<std::filesystem::path>& spared) {
+  const std::filesystem::path here = one_spelling(folder_);
+  std::size_t removed = 0, left = 0;
+  for (auto file = written_.begin(); file != written_.end();) {
+    const std::filesystem::path target = one_spelling(path(file->first).parent_path()) / path(file->first).filename();
+    std::error_code ignored;
+    const bool there = std::filesystem::is_regular_file(std::filesystem::symlink_status(target, ignored));
+    const bool stays = there && (!is_inside(target, here) || std::count(spared.begin(), spared.end(), target) > 0);
+    if (there && !stays) removed += std::filesystem::remove(target, ignored);
+    left += stays;
+    file = stays ? std::next(file) : written_.erase(file);
+  }
+  if (removed > 0)
+    log().info("--force: {} of the earlier run removed", removed == 1 ? "one file" : fmt::format("{} files", removed));
+  if (left > 0) {
+    log().info("--force: files of the earlier run that are inputs or outside of the output folder stay: {}", left);
+  }
+}
+
+std::string OutputFolder::damage_here(const std::vector<std::string>& files, Depth depth) const {
+  for (const std::string& file : files) {
+    const auto found = written_.find(file);
+    std::error_code ignored;
+    std::string what;
+    if (found != written_.end() && found->second) {
+      what = difference_from(*found->second, path(file), depth);
+    } else if (!std::filesystem::exists(path(file), ignored)) {
+      what = "is missing";
+    }
+    if (!what.empty()) return fmt::format("{} {}", file, what);
+  }
+  return {};
+}
+
+std::string OutputFolder::damage(const std::vector<std::string>& files) const {
+  std::string what;
+  on_first_rank(*communicator_, [&] { what = damage_here(files, Depth::size); });
+  return share(*communicator_, std::move(what));
 }
 
 const TaskRecord* OutputFolder::finished(const std::string& task, const std::string& key) const {
   const auto found = records_.find(task);
-  if (found == records_.end() || found->second.key != key) return nullptr;
-  return files_exist(found->second) ? &found->second : nullptr;
+  return found == records_.end() || found->second.key != key ? nullptr : &found->second;
+}
+
+const TaskRecord* OutputFolder::verified(const std::string& task, const std::string& key, std::string& why) {
+  const TaskRecord* record = finished(task, key);
+  if (record == nullptr) return nullptr;
+  on_first_rank(*communicator_, [&] { why = damage_here(record->files, Depth::content); });
+  why = share(*communicator_, std::move(why));
+  if (why.empty()) return record;
+  records_.erase(task);
+  return nullptr;
 }
 
 void OutputFolder::finish(const std::string& task, TaskRecord record) {
@@ -304,7 +432,23 @@ void OutputFolder::finish(const std::string& task, TaskRecord record) {
   for (auto& [name, block] : record.blocks.items()) block = std::move(values[name]);
   records_[task] = std::move(record);
   unfinished_.erase(task);
-  begin();
+  on_first_rank(*communicator_, [&] {
+    const TaskRecord& kept = records_[task];
+    Json stamps = Json::object();
+    for (const std::string& file : kept.files) {
+      std::error_code ignored;
+      if (std::filesystem::is_other(path(file), ignored)) continue;  // a device or a pipe keeps nothing
+      require_held();
+      if (std::optional<FileStamp>& stamp = written_[file]; !stamp) {
+        stamp = stamp_of(path(file));
+        stamps[file] = to_json(*stamp);
+      }
+    }
+    keep({{"tasks", {{task, record_json(kept)}}},
+          {"unfinished", {{task, nullptr}}},
+          {"written", std::move(stamps)},
+          {"timing", timing_}});
+  });
 }
 
 Json OutputFolder::unfinished(const std::string& task, const std::string& key) const {
@@ -320,21 +464,43 @@ bool OutputFolder::unfinished_of_another(const std::string& task, const std::str
 void OutputFolder::keep_unfinished(const std::string& task, const std::string& key, Json so_far) {
   remove_not_finite(so_far);
   unfinished_[task] = {{"key", key}, {"so_far", std::move(so_far)}};
-  begin();
+  on_first_rank(*communicator_, [&] { keep({{"unfinished", {{task, unfinished_[task]}}}, {"timing", timing_}}); });
 }
 
 Json OutputFolder::state() const {
   Json out = {{"schema_version", restart_version}, {"job", job_}, {"tasks", Json::object()}};
   for (const auto& [name, one] : records_) out["tasks"][name] = record_json(one);
   out["unfinished"] = unfinished_;
+  out["written"] = Json::object();
+  for (const auto& [file, stamp] : written_) out["written"][file] = stamp ? to_json(*stamp) : Json::object();
+  out["timing"] = timing_;
   return out;
 }
 
-void OutputFolder::begin() const { write("restart.json", pretty(state())); }
+void OutputFolder::keep(const Json& change) {
+  require_held();
+  restart_.change(change, [this] { return state(); });
+}
 
 void OutputFolder::write_results(Json results) const {
   for (std::string& found : remove_not_finite(results)) results["warnings"].push_back(std::move(found));
-  write("results.json", pretty(results));
+  require_held();
+  write_file(path("results.json").string(), pretty(results));
+}
+
+void OutputFolder::end() {
+  on_first_rank(*communicator_, [&] {
+    require_held();
+    restart_.write(state());
+    for (const auto& [task, record] : records_) {
+      const std::string what = damage_here(record.files, Depth::size);
+      if (what.empty()) continue;
+      throw Error(ErrorCode::file,
+                  fmt::format("an output of {} was removed or changed during this run: {}; run again to make it anew",
+                              task, what),
+                  {.file = folder_.string()});
+    }
+  });
 }
 
 }  // namespace quadrille

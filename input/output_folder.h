@@ -1,13 +1,17 @@
 // The output folder of a job: results.json, and restart.json, by which an interrupted job goes on.
 //
 // restart.json keeps the resolved job and, for each finished task, its key (a hash of the resolved task, the gauge
-// field's checksum and the version) and its results; of a long task that is not finished, what it has done so far. A
-// task whose key is there, and whose files are, is not done again.
+// field's checksum and the version) and its results; of a long task that is not finished, what it has done so far; the
+// names of the files that the program has written, each with its size and checksum; the time that all this took. A task
+// whose key is there, and whose files are as it wrote them, is not done again. What is not among these files is
+// somebody else's, and is never replaced.
 #pragma once
 
 #include "core/comm/communicator.h"
 #include "core/error.h"
+#include "input/file_stamp.h"
 #include "input/folder_lock.h"
+#include "input/restart_file.h"
 
 #include <nlohmann/json.hpp>
 
@@ -29,61 +33,106 @@ struct TaskRecord {
   nlohmann::ordered_json result;  ///< of a module's task: stands under the task's name itself; null when it has none
   std::vector<std::string> warnings;
   std::vector<std::string> files;  ///< written, relative to the folder
+  int continued_solves = 0;        ///< of `solves`, those of an earlier run; of this run alone
   std::string data_hash;           ///< of the field it computed, to know a saved one again
   std::string isa;                 ///< the instruction set and the threads that it ran with
   int threads = 0;
 };
 
-/// Over several ranks rank 0 works in the folder and tells the others what it finds; all members but path(), records(),
-/// unfinished(), unfinished_of_another() and damaged() are collective.
+/// How a run treats its folder.
+struct FolderRules {
+  bool force = false;    ///< start from scratch: remove what the earlier run wrote
+  bool confine = false;  ///< refuse outputs that are not in the folder itself
+};
+
+/// Over several ranks rank 0 works in the folder and tells the others what it finds; the members that say so are
+/// collective.
 class OutputFolder {
  public:
-  /// Makes the folder, locks it, and reads what an earlier run of `job` left there; with `force` that is forgotten.
-  /// Errors (ErrorCode::file): a folder that cannot be made or written to, or that another run works in; results of
-  /// another job, naming the first key that differs; a damaged restart.json.
-  OutputFolder(std::filesystem::path folder, const nlohmann::ordered_json& job, bool force,
+  /// Makes the folder, locks it, and reads what an earlier run of `job` left there; with `force` only the names of its
+  /// files. Collective. Errors (ErrorCode::file): a folder that cannot be made or written to, or that another run works
+  /// in; results of another job, naming the first key that differs; a damaged restart.json; results.json or
+  /// restart.json of somebody else.
+  OutputFolder(std::filesystem::path folder, const nlohmann::ordered_json& job, FolderRules rules,
                std::shared_ptr<const Communicator> communicator = single_process());
+  ~OutputFolder();
+  OutputFolder(const OutputFolder&) = delete;
+  OutputFolder& operator=(const OutputFolder&) = delete;
 
   std::filesystem::path path(const std::string& file) const { return folder_ / file; }
-  /// The same, once the folders on the way to it are there. Errors: ErrorCode::file.
-  std::filesystem::path prepare(const std::string& file) const;
-  /// Removes the files of the folder whose names begin so.
-  void remove_beginning(const std::string& prefix) const;
-  /// The bytes of a file, read by rank 0. Errors: ErrorCode::file.
+  /// The path of an output, once the folders on the way to it are there and restart.json has its name. Collective.
+  /// Errors: ErrorCode::file, for somebody else's file too.
+  std::filesystem::path output(const std::string& file);
+  /// An output is whole: its size and checksum are known from now on. Collective.
+  void wrote(const std::string& file);
+  /// Why a file may not be written as an output: somebody else's, or one that `confine` refuses; empty when it may. Of
+  /// rank 0.
+  std::string problem_of_output(const std::string& file) const;
+  /// The same as output() of a file that continues an unfinished task, whose name is reserved.
+  std::filesystem::path prepare(const std::string& file);
+  /// Removes the files of the folder whose names begin with one of these. Collective.
+  void remove_beginning(const std::vector<std::string>& prefixes);
+  /// The bytes of a file, read by rank 0. Collective. Errors: ErrorCode::file.
   std::string read(const std::string& file) const;
-  /// Writes one whole, by rank 0.
-  void write(const std::string& file, const std::string& text) const;
-  /// The record of a finished task whose files are still there; null otherwise.
+  /// Writes a file of prepare(), and one of output(), whole, by rank 0. Collective.
+  void write(const std::string& file, const std::string& text);
+  void write_output(const std::string& file, const std::string& text);
+
+  /// Makes this job the one that the folder belongs to, before anything else is written: removes what `force` says,
+  /// but for the files `spared` and those outside of the folder, and writes restart.json. Collective.
+  void begin(const std::vector<std::filesystem::path>& spared = {});
+  /// The record of a finished task; null otherwise.
   const TaskRecord* finished(const std::string& task, const std::string& key) const;
-  /// Makes this job the one that the folder belongs to: writes restart.json. Before anything else is written.
-  void begin() const;
-  /// Keeps a record, in which numbers that are not finite become null, each with a warning; writes restart.json.
+  /// The same, unless one of its files is missing or has changed: then `why` says so, and the record is gone.
+  /// Collective.
+  const TaskRecord* verified(const std::string& task, const std::string& key, std::string& why);
+  /// Why the files of an unfinished task cannot be those that it wrote; empty when they can. Collective.
+  std::string damage(const std::vector<std::string>& files) const;
+  /// Keeps a record, in which numbers that are not finite become null, each with a warning. Collective. Error
+  /// (ErrorCode::file): a file of it is missing.
   void finish(const std::string& task, TaskRecord record);
   const std::map<std::string, TaskRecord>& records() const { return records_; }
   /// What a task of this key that was interrupted had done; null when there is nothing.
   nlohmann::ordered_json unfinished(const std::string& task, const std::string& key) const;
-  /// Whether there is something of that task, but of another key.
+  /// Whether there is something of that task, of whatever key; of another key.
+  bool has_unfinished(const std::string& task) const { return unfinished_.contains(task); }
   bool unfinished_of_another(const std::string& task, const std::string& key) const;
-  /// Keeps what a task has done so far, until it is finished; writes restart.json.
+  /// Keeps what a task has done so far, until it is finished. Collective.
   void keep_unfinished(const std::string& task, const std::string& key, nlohmann::ordered_json so_far);
+  /// `timing` of results.json, for the runs to come: kept with the next record.
+  void set_timing(nlohmann::ordered_json timing) { timing_ = std::move(timing); }
+  const nlohmann::ordered_json& timing() const { return timing_; }
   /// The error for a restart.json that cannot be used: `what` is wrong with it, and how to go on without it.
   Error damaged(const std::string& what) const;
-  /// Writes results.json: numbers that are not finite become null, each with a warning.
+  /// Writes results.json: numbers that are not finite become null, each with a warning. Of rank 0.
   void write_results(nlohmann::ordered_json results) const;
+  /// The end of the job: all is on the disk. Collective. Error (ErrorCode::file): the folder or a file of a record is
+  /// not there any more.
+  void end();
 
  private:
   void read_earlier();
+  void read_names_of_earlier();
+  void check_results() const;
   /// Gives every rank what rank 0 has read.
   void share_earlier();
-  bool files_exist(const TaskRecord& record) const;
+  void require_held() const;
+  void remove_earlier(const std::vector<std::filesystem::path>& spared);
+  /// Makes a change of the members known to restart.json. Of rank 0.
+  void keep(const nlohmann::ordered_json& change);
+  std::string damage_here(const std::vector<std::string>& files, Depth depth) const;
   nlohmann::ordered_json state() const;
 
   std::shared_ptr<const Communicator> communicator_;
   std::filesystem::path folder_;
+  FolderRules rules_;
   std::optional<FolderLock> lock_;
+  RestartFile restart_;
   nlohmann::ordered_json job_;
   std::map<std::string, TaskRecord> records_;
   nlohmann::ordered_json unfinished_ = nlohmann::ordered_json::object();  ///< {task: {key, so_far}}
+  std::map<std::string, std::optional<FileStamp>> written_;               ///< of rank 0; nothing: it may not be whole
+  nlohmann::ordered_json timing_ = nlohmann::ordered_json::object();
 };
 
 /// The first place where two JSON values differ, as "operator.kappa is 0.1 there and 0.2 here"; empty when nowhere.

@@ -62,19 +62,6 @@ std::vector<NamedFile> outputs_of(const Job& job) {
   return found;
 }
 
-/// One spelling for one file: links followed, "." and ".." gone, whether it exists or not.
-fs::path one_spelling(const fs::path& path) {
-  std::error_code failed;
-  const fs::path whole = fs::absolute(path, failed);
-  fs::path out = fs::weakly_canonical(whole, failed);
-  return failed ? whole.lexically_normal() : out;
-}
-
-bool is_inside(const fs::path& path, const fs::path& folder) {
-  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  return end == folder.end() && rest != path.end();
-}
-
 /// Where the file would be made: its folder, or the nearest one above that exists.
 fs::path nearest_place(const fs::path& target) {
   fs::path place = target.parent_path();
@@ -121,6 +108,52 @@ fs::path default_output_folder(const fs::path& job) {
   return folder;
 }
 
+fs::path one_spelling(const fs::path& path) {
+  std::error_code failed;
+  const fs::path whole = fs::absolute(path, failed);
+  fs::path out = fs::weakly_canonical(whole, failed);
+  return failed ? whole.lexically_normal() : out;
+}
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return end == folder.end() && rest != path.end();
+}
+
+std::string why_outside(const fs::path& folder, const std::string& name) {
+  const fs::path path = name;
+  if (path.is_absolute()) return "an output must be in the output folder, and this path is absolute";
+  fs::path place = folder;
+  int depth = 0;
+  for (const fs::path& part : path) {  // not shortened: link/.. is not where it seems to be
+    depth += part == ".." ? -1 : part == "." ? 0 : 1;
+    if (depth < 0) return "an output must be in the output folder, and this path leaves it";
+    place /= part;
+    std::error_code ignored;
+    if (fs::is_symlink(place, ignored)) {
+      return fmt::format("an output must be in the output folder, and {} is a symbolic link", place.string());
+    }
+  }
+  return {};
+}
+
+std::vector<fs::path> inputs_of(const Job& job) {
+  std::vector<fs::path> inputs = {one_spelling(job.file)};
+  for (const NamedFile& name : files_of(job, ParameterType::file_in)) {
+    inputs.push_back(one_spelling(job.input_path(name.file)));
+  }
+  return inputs;
+}
+
+void check_outputs_in(const OutputFolder& folder, const Job& job, std::vector<Error>& errors) {
+  for (const NamedFile& output : outputs_of(job)) {
+    const std::string problem = folder.problem_of_output(output.file);
+    if (problem.empty()) continue;
+    errors.emplace_back(ErrorCode::file, fmt::format("'{}': {}", folder.path(output.file).string(), problem),
+                        output.where);
+  }
+}
+
 std::string unfinished_prefix(const TaskSpec& task) { return task.name + ".unfinished."; }
 
 std::vector<std::string> output_names(const TaskSpec& task) {
@@ -142,6 +175,7 @@ void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
   std::map<fs::path, std::string> taken = {
       {one_spelling(folder / "results.json"), "holds the results"},
       {one_spelling(folder / "restart.json"), "is needed to continue an interrupted run"},
+      {one_spelling(folder / "results.json").parent_path() / ".lock", "is the lock of the output folder"},
   };
   const fs::path here = one_spelling(folder / "results.json").parent_path();
   for (const NamedFile& name : files_of(job, ParameterType::file_in)) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "input/job.h"
+#include "input/output_folder.h"
 
 #include <filesystem>
 #include <string>
@@ -25,6 +26,21 @@ std::vector<std::filesystem::path> input_files(const TaskSpec& task);
 /// Appends to `errors` each output (with its place in the job) that would replace the job file, its gauge file,
 /// results.json, restart.json or another output under whatever spelling, or that is a folder. Writes nothing.
 void check_outputs(const Job& job, const std::filesystem::path& folder, std::vector<Error>& errors);
+
+/// Why a name does not lead to a file in the folder itself: an absolute path, one that leaves it by "..", or one with a
+/// symbolic link on the way; empty when it does.
+std::string why_outside(const std::filesystem::path& folder, const std::string& name);
+
+/// One spelling for one file: links followed, "." and ".." gone, whether it exists or not.
+std::filesystem::path one_spelling(const std::filesystem::path& path);
+/// Of two such paths.
+bool is_inside(const std::filesystem::path& path, const std::filesystem::path& folder);
+
+/// The job file and all that the job reads, in one spelling.
+std::vector<std::filesystem::path> inputs_of(const Job& job);
+
+/// Appends to `errors` each output that the folder's rules refuse (OutputFolder::problem_of_output).
+void check_outputs_in(const OutputFolder& folder, const Job& job, std::vector<Error>& errors);
 
 /// Appends to `errors` each output that cannot be written (ErrorCode::file, the place in the job and the system's
 /// reason), so that it is known before any work. Leaves nothing behind.

@@ -1,6 +1,7 @@
 #include "input/program.h"
 
 #include "core/comm/agreement.h"
+#include "core/comm/transport_name.h"
 #include "core/parameters/parameters.h"
 #include "core/system/memory.h"
 #include "core/system/thread_count.h"
@@ -148,7 +149,10 @@ void describe(CLI::App& app, Call& call) {
       ->type_size(1)
       ->allow_extra_args(false)
       ->take_all();
-  run.add_flag("--force", call.run.force, "Start from scratch, whatever the output folder holds");
+  run.add_flag("--force", call.run.rules.force,
+               "Start from scratch: remove what an earlier run wrote into the output folder");
+  run.add_flag("--confine", call.run.rules.confine,
+               "Refuse outputs outside of the output folder: absolute paths, '..', symbolic links");
 
   CLI::App& check = *app.add_subcommand("check", "Validate a job: report every error, write nothing");
   check.add_option("JOB", call.run.job, "The job, a YAML file")->required()->type_name("");
@@ -222,6 +226,8 @@ std::string usage_problem(const CLI::App& app, const std::vector<std::string>& w
 }
 
 int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostream& err) {
+  // One process needs none, but a wrong name is wrong on any number of ranks.
+  if (app.got_subcommand("run") || app.got_subcommand("bench")) (void)named_transport(*call.run.grid.all());
   if (app.got_subcommand("run")) return run_job(call.run, out, err);
   if (app.got_subcommand("bench")) run_bench(call.bench, out);
   if (!call.run.grid.first()) return done;  // what follows needs no more than one rank

@@ -59,13 +59,15 @@ void check_ranks(const Job& job, int ranks, std::vector<Error>& errors) {
 }
 
 // The order is that of a job: everything that can be found wrong is, before anything is written.
-std::optional<bool> carry_out(const Job& job, const fs::path& place, bool force, Backend& backend,
+std::optional<bool> carry_out(const Job& job, const fs::path& place, FolderRules rules, Backend& backend,
                               std::optional<LoadedGauge> links, JobClock& clock, std::vector<Error>& errors,
                               const RankGrid& grid) {
   const std::shared_ptr<const Communicator> all = grid.all();
-  OutputFolder folder(place, job_json(job), force, all);
+  OutputFolder folder(place, job_json(job), rules, all);
+  clock.continue_from(folder.timing());
   on_first_rank(*all, [&] {
     remove_leftovers(job, place);
+    check_outputs_in(folder, job, errors);
     probe_outputs(job, place, errors);
   });
   if (any_errors(*all, errors)) return {};
@@ -87,11 +89,12 @@ std::optional<bool> carry_out(const Job& job, const fs::path& place, bool force,
   } else {
     agree_on_signals_over(ranks);
   }
-  folder.begin();
+  folder.begin(inputs_of(job));
   if (job.gauge && job.gauge->has("save")) {
     const JobClock::Span writing(clock, Phase::write, backend);
     const Parameters& save = job.gauge->group("save");
-    write_gauge_file(folder.prepare(save.text("file")).string(), *gauge.links,
+    const std::string& file = save.text("file");
+    write_gauge_file(folder.output(file).string(), *gauge.links,
                      {.precision = save.text("precision") == "double" ? 64 : 32});
   }
   return JobRun(job, std::move(gauge), std::move(ranks), folder, backend, clock).run();
@@ -120,11 +123,11 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   if (failed()) return 1;
   active_isa();  // an instruction set that is asked for and cannot be had is said before anything is written
   const StopSignals signals(options.grid.first());
-  const std::optional<bool> converged = carry_out(job, place, options.force, backend, {}, clock, errors, options.grid);
+  const std::optional<bool> converged = carry_out(job, place, options.rules, backend, {}, clock, errors, options.grid);
   if (failed()) return 1;
   const std::string results = (place / "results.json").string();
   out << results << std::endl;
-  log().info("{:.2f} s in all, {:.2f} s of them solves", clock.total(), clock.seconds(Phase::solves));
+  log().info("{}", clock.text());
   if (*converged) return 0;
   print_error(err, "not converged: see 'converged' in " + results);
   return 3;

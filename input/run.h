@@ -4,6 +4,7 @@
 #include "input/gauge.h"
 #include "input/job.h"
 #include "input/job_clock.h"
+#include "input/output_folder.h"
 #include "input/rank_grid.h"
 
 #include <filesystem>
@@ -20,7 +21,7 @@ struct RunOptions {
   std::vector<std::string> overrides;
   std::string backend = "auto";
   int threads = 0;  ///< 0: what OpenMP would use
-  bool force = false;
+  FolderRules rules;
   RankGrid grid;
   std::vector<std::string> allowed_modules;  ///< that the job may have loaded, beside those of QUADRILLE_MODULE_PATH
 };
@@ -32,7 +33,7 @@ void check_ranks(const Job& job, int ranks, std::vector<Error>& errors);
 /// none of its own: writes its files and results.json into `place`. Gives whether all has converged; nothing,
 /// with `errors` of one rank at least, when something is wrong with its outputs or with the links. Throws Error for
 /// everything else, and Stopped (input/stop_signal.h). Collective.
-std::optional<bool> carry_out(const Job& job, const std::filesystem::path& place, bool force, Backend& backend,
+std::optional<bool> carry_out(const Job& job, const std::filesystem::path& place, FolderRules rules, Backend& backend,
                               std::optional<LoadedGauge> links, JobClock& clock, std::vector<Error>& errors,
                               const RankGrid& grid = {});
 

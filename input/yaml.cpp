@@ -244,6 +244,11 @@ Value read_yaml_file(const std::string& path) {
   const auto status = std::filesystem::status(path, code);
   if (!std::filesystem::exists(status)) fail("no such file");
   if (std::filesystem::is_directory(status)) fail("is a folder; give a job file");
+  // A pipe of that name could wait for a writer for ever; those that are open already have one.
+  const bool open_already = path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+  if (!std::filesystem::is_regular_file(status) && !open_already) {
+    fail("is not a regular file; give a job file, or /dev/stdin");
+  }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail(fmt::format("cannot be opened: {}", std::strerror(errno)));
   std::string text;

@@ -116,6 +116,9 @@ bool SystemSolver::ended(SolveReport& report, double residual, double before) co
     return true;
   };
   if (residual <= spec_.tolerance) return stop(StopReason::converged, "");
+  if (last_.stop_reason == StopReason::not_finite && report.iterations == 0) {  // b is finite: solve() has seen it
+    return stop(StopReason::not_finite, "the operator gives numbers that are not finite: are its links finite?");
+  }
   if (!std::isfinite(residual) || last_.stop_reason == StopReason::not_finite) {
     return stop(StopReason::not_finite,
                 last_.message.empty()

@@ -2,6 +2,7 @@
 #include "core/build_id.h"
 #include "core/comm/agreement.h"
 #include "core/comm/process_grid.h"
+#include "core/comm/transport_name.h"
 #include "core/simd/isa.h"
 #include "core/system/thread_count.h"
 #include "input/blocks.h"
@@ -73,6 +74,7 @@ std::shared_ptr<Context> make_context(const char* words) {
   const auto read = read_words(context_table(), words, "context");
   Backend& backend = find_backend(read->text("backend"), device_of(*read));
   demand_device(backend, *read);
+  (void)named_transport(*single_process());  // as on several ranks
   return std::make_shared<Context>(backend, threads_of(*read), ContextRanks{});
 }
 

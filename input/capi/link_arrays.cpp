@@ -3,6 +3,7 @@
 #include "input/capi/arrays.h"
 #include "input/capi/words.h"
 #include "input/files/gauge_file.h"
+#include "input/gauge.h"
 
 #include <fmt/format.h>
 
@@ -168,10 +169,7 @@ void LinkArrays::write_from(const GaugeStore& store) const {
 void LinkArrays::demand_su3(const Unitarity& found) const {
   const double most = link_tolerance(words_.bits());
   const Dims& dims = lattice_.global_dims();
-  if (!std::isfinite(found.unitarity)) {
-    throw Error(ErrorCode::numerical, fmt::format("the links are not finite: the first such one is at {}",
-                                                  link_name(dims, found.unitarity_site, found.unitarity_direction)));
-  }
+  demand_finite(found, dims);
   if (found.unitarity > most) {
     throw Error(
         ErrorCode::numerical,

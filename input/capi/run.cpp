@@ -72,7 +72,7 @@ quadrille_status run(Context& context, const quadrille_gauge* gauge, const char*
   const StopRequests requests;
   const HearProgress hear(listener_of(context));
   const std::optional<bool> converged =
-      carry_out(job, place, false, context.backend, std::move(held), clock, errors, context.on.grid);
+      carry_out(job, place, {}, context.backend, std::move(held), clock, errors, context.on.grid);
   all_or_none(all, [&] { demand_none(errors); });
   const std::filesystem::path results = place / "results.json";
   context.text = share(all, all.rank() == 0 ? text_of(results) : "");

@@ -113,8 +113,10 @@ class Solves {
     backend.synchronize();
     const double imported = seconds_since(begin);
     watch(k);
-    const SolveReport report = counted(
-        [&] { return object_.systems.solve(choice_, object_.x, object_.b, guessed ? Start::given : Start::zero); });
+    const SolveReport report = on_finite_links([&] {
+      return counted(
+          [&] { return object_.systems.solve(choice_, object_.x, object_.b, guessed ? Start::given : Start::zero); });
+    });
     stop_if_asked_at_last(k, report.iterations);
     const Clock::time_point solved = Clock::now();
     write(object_.x, x_[k], 1 / unit);
@@ -132,6 +134,24 @@ class Solves {
     out.host_bytes = (guessed ? 3 : 2) * host_.host_bytes();
     give(k, out, report, kernel_records_since(earlier));
     return report;
+  }
+
+  /// A solve that meets numbers which are not finite blames the links, if it is they that are not: the host may have
+  /// given such ones in an update that has failed.
+  template <class Solve>
+  SolveReport on_finite_links(const Solve& solve) const {
+    const auto look = [&] {
+      const GaugeObject& gauge = *object_.op->gauge;
+      demand_finite(gauge.links->unitarity(), gauge.lattice->global_dims());
+    };
+    try {
+      const SolveReport report = solve();
+      if (report.stop_reason == StopReason::not_finite) look();
+      return report;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::numerical) look();
+      throw;
+    }
   }
 
   /// As a solve of the job, if a module works here.

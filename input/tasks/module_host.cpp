@@ -77,7 +77,7 @@ std::string output_path(quadrille_run* run, const std::string& name) {
                     "QUADRILLE_FILE_OUT nor its function 'outputs' names it",
                     name));
   }
-  const std::string file = run->job->folder().prepare(name).string();
+  const std::string file = run->job->folder().output(name).string();
   std::vector<std::string>& files = run->job->record().files;
   if (std::find(files.begin(), files.end(), name) == files.end()) files.push_back(name);
   return file;
@@ -222,9 +222,11 @@ quadrille_status handle_of_gauge(quadrille_run* run, const void* gauge_store, qu
 }
 
 quadrille_status write_gauge(quadrille_run* run, const char* name, quadrille_gauge* gauge, int bits) {
-  return running_call(run, "write_gauge", [&](JobRun&) {
+  return running_call(run, "write_gauge", [&](JobRun& job) {
     const GaugeStore& links = handles_of(run).links(gauge);
-    write_gauge_file(output_path(run, given(name, "the name of a file")), links, {.precision = bits});
+    const std::string file = given(name, "the name of a file");
+    write_gauge_file(output_path(run, file), links, {.precision = bits});
+    job.folder().wrote(file);
     return QUADRILLE_DONE;
   });
 }

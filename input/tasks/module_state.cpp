@@ -48,6 +48,14 @@ ModuleState::ModuleState(JobRun& job, const TaskSpec& task) : job_(job), task_(t
   } catch (const std::exception&) {
     throw job.folder().damaged(fmt::format("'unfinished.{}' is not a state of this task", task.name));
   }
+  if (const std::string damage = job.folder().damage(files); !damage.empty()) {
+    throw Error(
+        ErrorCode::file,
+        fmt::format("{}: {}: the interrupted run cannot be continued without it; put it back, or use --force to "
+                    "start from scratch",
+                    task.name, damage),
+        {.file = job.folder().path("restart.json").string()});
+  }
   const auto start_over = [&](const char* why) {
     bytes_.clear();
     links_.clear();

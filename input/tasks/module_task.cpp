@@ -64,6 +64,7 @@ void check_file(const Item& item, const std::string& name, const TaskSpec& task,
   if (std::filesystem::is_regular_file(file, failed) && std::ifstream(file)) return;
   const char* reason = !std::filesystem::exists(file, failed)        ? "no such file"
                        : std::filesystem::is_directory(file, failed) ? "this is a folder, not a file"
+                       : std::filesystem::is_other(file, failed)     ? "this is a pipe or a device, not a file"
                                                                      : "cannot be read";
   errors.emplace_back(ErrorCode::file, fmt::format("'{}': {}: {}", name, file.string(), reason), item.where);
 }

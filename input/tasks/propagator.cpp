@@ -147,7 +147,8 @@ void save(JobRun& job, const TaskSpec& task, const Propagator& propagator, doubl
   options.precision = block.text("precision") == "double" ? 64 : 32;
   try {
     const Checksum sum =
-        write_propagator_file(job.folder().prepare(file).string(), propagator, header_of(job, task, mass), options);
+        write_propagator_file(job.folder().output(file).string(), propagator, header_of(job, task, mass), options);
+    job.folder().wrote(file);
     job.record().files.push_back(file);
     if (options.precision == 64) job.record().data_hash = to_string(sum);
   } catch (const Error& error) {
@@ -161,17 +162,21 @@ int source_time(const TaskSpec& task) {
   return source_entry(source).position(source)[3];
 }
 
-/// Says what the twelve solves took.
+/// Says what the solves of this run took.
 void tell(JobRun& job, const TaskSpec& task) {
   double seconds = 0, worst = 0;
   std::int64_t iterations = 0;
-  for (const auto& solve : job.record().solves) {
-    seconds += solve.at("seconds").get<double>();
-    iterations += solve.at("iterations").get<std::int64_t>();
-    worst = std::fmax(worst, solve.at("residual").get<double>());
+  const auto& solves = job.record().solves;
+  const int earlier = job.record().continued_solves, count = int(solves.size()) - earlier;
+  for (std::size_t k = 0; k < solves.size(); ++k) {
+    worst = std::fmax(worst, solves[k].at("residual").template get<double>());
+    if (int(k) < earlier) continue;
+    seconds += solves[k].at("seconds").template get<double>();
+    iterations += solves[k].at("iterations").template get<std::int64_t>();
   }
-  log().info("{}: 12 solves, {} iterations, {:.2f} s, largest true residual {:.2e}", task.name, iterations, seconds,
-             worst);
+  const std::string of_all = earlier == 0 ? "" : fmt::format(" (and {} by an earlier run)", earlier);
+  log().info("{}: {} solves{}, {} iterations, {:.2f} s, largest true residual {:.2e}", task.name, count, of_all,
+             iterations, seconds, worst);
   if (const std::string unused = unused_words(*task.solver); !unused.empty()) job.warn(unused);
 }
 

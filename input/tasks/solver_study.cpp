@@ -224,7 +224,7 @@ void run(JobRun& job, const TaskSpec& task) {
   study.run();
   const Json rows = study_json(study.rows());
   const std::string& csv = task.parameters->text("csv");
-  job.folder().write(csv, csv_of_rows(rows));
+  job.folder().write_output(csv, csv_of_rows(rows));
   job.record().files.push_back(csv);
   job.record().blocks["studies"] = {
       {"source", task.parameters->group("source").text("type")},

@@ -40,6 +40,7 @@ int continue_components(JobRun& job, const TaskSpec& task, Propagator& out) {
   }
   while (out.columns.size() > std::size_t(done)) out.columns.pop_back();
   job.record().solves = solves;
+  job.record().continued_solves = done;
   kept.at("warnings").get_to(job.record().warnings);
   log().info("{}: continuing an interrupted run at component {} of {}", task.name, done + 1, Propagator::size);
   return done;

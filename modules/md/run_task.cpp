@@ -220,6 +220,7 @@ class Run {
                                    {"scaled", lists.scaled},
                                    {"frames", written.frames},
                                    {"bytes", written.bytes},
+                                   {"list_builds", list_builds()},
                                    {"rows", rows_}})
                                  .dump();
     const auto put = [&](const char* name, const std::vector<double>& numbers) {
@@ -252,6 +253,7 @@ class Run {
       memory.lists.scaled = json.at("scaled");
       written = {json.at("frames"), json.at("bytes")};
       rows_ = json.at("rows");
+      builds_before_ = json.value("list_builds", std::int64_t(0));
     } catch (const Json::exception&) {
       TaskContext::fail(
           QUADRILLE_FILE_ERROR,
@@ -264,8 +266,11 @@ class Run {
     memory.lists.box = system_.box;
     last_step_ = first_step_ + context_.integer("steps");
     dynamics_.remember(memory);
+    builds_before_ -= dynamics_.statistics().builds;  // those of making the lists again
     return true;
   }
+
+  std::int64_t list_builds() const { return builds_before_ + dynamics_.statistics().builds; }
 
   void report() const {
     const std::string file = context_.output_file("csv");
@@ -301,7 +306,7 @@ class Run {
                                          {"seconds", seconds_},
                                          {"steps_timed", steps_here_},
                                          {"atom_steps_per_second", speed},
-                                         {"list_builds", lists.builds},
+                                         {"list_builds", list_builds()},
                                          {"list_entries_per_particle", lists.pairs_per_particle},
                                          {"rows", rows_}})
                                        .dump());
@@ -314,6 +319,7 @@ class Run {
   Dynamics dynamics_;
   std::optional<Trajectory> trajectory_;  ///< on rank 0
   std::int64_t first_step_ = 0, last_step_ = 0, steps_here_ = 0;
+  std::int64_t builds_before_ = 0;  ///< of the lists, by an interrupted run
   double seconds_ = 0;
   Json rows_ = Json::array();
 };

@@ -2,7 +2,6 @@
 #include "input/job.h"
 #include "input/blocks.h"
 #include "input/document.h"
-#include "input/output_folder.h"
 #include "input/outputs.h"
 #include "input/overrides.h"
 #include "input/progress.h"
@@ -10,9 +9,6 @@
 #include "tests/input/lime_testing.h"
 
 #include <limits>
-#include <tuple>
-
-#include <unistd.h>
 
 namespace quadrille {
 namespace {
@@ -296,160 +292,6 @@ TEST_F(JobTest, SchemaAndHelpComeFromTheTables) {
   EXPECT_THAT(help_text({"gauge", "file"}), HasSubstr("ILDG or SciDAC in LIME\n"));
   EXPECT_THROW(help_text({"operator", "wilsen"}), Error);
   EXPECT_THROW(help_text({"gauge", "dims", "x"}), Error);
-}
-
-TEST(OutputFolder, FirstDifferenceIsNamed) {
-  const Json a = Json::parse(R"({"operator": {"kappa": 0.1}, "run": [{"site": [0, 1]}]})");
-  EXPECT_EQ(first_difference(a, a), "");
-  Json b = a;
-  b["operator"]["kappa"] = 0.2;
-  EXPECT_EQ(first_difference(a, b), "operator.kappa is 0.1 there but 0.2 here");
-  b = a;
-  b["run"][0]["site"][1] = 3;
-  EXPECT_EQ(first_difference(a, b), "run[0].site[1] is 1 there but 3 here");
-  b = a;
-  b["run"].push_back(5);
-  EXPECT_EQ(first_difference(a, b), "run[1] is absent there but 5 here");
-  b = a;
-  b["operator"]["mass"] = 1;
-  EXPECT_EQ(first_difference(a, b), "operator.mass is absent there but 1 here");
-  EXPECT_EQ(first_difference(b, a), "operator.mass is 1 there but absent here");
-}
-
-TEST(OutputFolder, NumbersThatAreNotFiniteBecomeNullAndAreNamed) {
-  Json value = {{"a", {1.5, std::numeric_limits<double>::quiet_NaN()}},
-                {"b", {{"c", std::numeric_limits<double>::infinity()}}}};
-  const auto found = remove_not_finite(value);
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_THAT(found[0], HasSubstr("a[1] is nan"));
-  EXPECT_THAT(found[1], HasSubstr("b.c is inf"));
-  EXPECT_EQ(value.dump(), R"({"a":[1.5,null],"b":{"c":null}})");
-}
-
-TEST(OutputFolder, WarningsOfNumbersThatAreNotFiniteOutliveARestart) {
-  const TemporaryFolder folder;
-  const Json job = {{"kappa", 0.1}};
-  TaskRecord record;
-  record.key = "k1";
-  record.warnings = {"first"};
-  record.solves = {{{"converged", false}, {"residual", std::numeric_limits<double>::quiet_NaN()}}};
-  record.correlators = {{"pion", {1.5, std::numeric_limits<double>::infinity()}}};
-  OutputFolder(folder.file("out"), job, false).finish("p", record);
-  const OutputFolder again(folder.file("out"), job, false);
-  const TaskRecord& kept = again.records().at("p");
-  EXPECT_EQ(kept.solves.dump(), R"([{"converged":false,"residual":null}])");
-  EXPECT_EQ(kept.correlators.dump(), R"({"pion":[1.5,null]})");
-  ASSERT_EQ(kept.warnings.size(), 3u);
-  EXPECT_EQ(kept.warnings[0], "first");
-  EXPECT_THAT(kept.warnings[1], HasSubstr("solves[0].residual is nan"));
-  EXPECT_THAT(kept.warnings[2], HasSubstr("correlators.pion[1] is inf"));
-}
-
-TEST(OutputFolder, RemembersFinishedTasksOfTheSameJobOnly) {
-  const TemporaryFolder folder;
-  const Json job = {{"kappa", 0.1}};
-  {
-    OutputFolder first(folder.file("out"), job, false);
-    TaskRecord record;
-    record.key = "k1";
-    record.files = {"p.lime"};
-    record.correlators = {{"pion", {1.0 / 3, 2}}};
-    write_bytes(first.path("p.lime").string(), "x");
-    first.finish("p", record);
-  }
-  {
-    const OutputFolder again(folder.file("out"), job, false);
-    ASSERT_NE(again.finished("p", "k1"), nullptr);
-    EXPECT_EQ(again.finished("p", "k1")->correlators["pion"][0], 1.0 / 3) << "numbers read back exactly";
-    EXPECT_EQ(again.finished("p", "k2"), nullptr);
-    EXPECT_EQ(again.finished("q", "k1"), nullptr);
-    std::filesystem::rename(again.path("p.lime"), again.path("q.lime"));
-    EXPECT_EQ(again.finished("p", "k1"), nullptr) << "its file is gone";
-    std::filesystem::rename(again.path("q.lime"), again.path("p.lime"));
-  }
-  EXPECT_EQ(OutputFolder(folder.file("out"), job, true).finished("p", "k1"), nullptr) << "--force forgets";
-
-  const auto message = [&](const Json& other) {
-    try {
-      OutputFolder(folder.file("out"), other, false);
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
-  EXPECT_THAT(message({{"kappa", 0.2}}), HasSubstr("another job: kappa is 0.1 there but 0.2 here"));
-  write_bytes(folder.file("out/restart.json"), "{\"schema_version\": 1,");
-  EXPECT_THAT(message(job), HasSubstr("damaged"));
-  std::filesystem::remove(folder.file("out/restart.json"));
-  EXPECT_EQ(message(job), "");
-  write_bytes(folder.file("out/results.json"), "{}");
-  EXPECT_THAT(message(job), HasSubstr("cannot be continued"));
-}
-
-TEST(OutputFolder, OneRunAtATime) {
-  const TemporaryFolder folder;
-  const Json job = {{"kappa", 0.1}};
-  {
-    const OutputFolder first(folder.file("out"), job, false);
-    for (const bool force : {false, true}) {
-      try {
-        const OutputFolder second(folder.file("out"), job, force);
-        FAIL() << "two runs in one folder";
-      } catch (const Error& error) {
-        EXPECT_THAT(error.what(), HasSubstr("another run is using this folder (process " + std::to_string(getpid())));
-      }
-    }
-    const OutputFolder elsewhere(folder.file("out2"), job, false);
-  }
-  EXPECT_FALSE(std::filesystem::exists(folder.file("out/.lock")));
-  write_bytes(folder.file("out/.lock"), "process 1 on a host that died");
-  EXPECT_NO_THROW(OutputFolder(folder.file("out"), job, false)) << "a leftover locks nothing";
-}
-
-TEST(OutputFolder, ADamagedRestartFileIsNamedWithTheWayOut) {
-  const TemporaryFolder folder;
-  const Json job = {{"kappa", 0.1}};
-  {
-    OutputFolder first(folder.file("out"), job, false);
-    TaskRecord record;
-    record.key = "k";
-    record.solves = {{{"converged", true}}};
-    first.finish("q", record);
-    first.keep_unfinished("r", "k", {{"isa", "avx2"}, {"threads", 2}, {"so_far", {{"done", 3}}}});
-  }
-  const std::string file = folder.file("out/restart.json");
-  const Json good = Json::parse(testing::read_bytes(file));
-  const auto expect_refused = [&](const std::string& text, const std::string& said) {
-    write_bytes(file, text);
-    try {
-      const OutputFolder again(folder.file("out"), job, false);
-      ADD_FAILURE() << "accepted: " << text;
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr(file + ": damaged: ")) << text;
-      EXPECT_THAT(error.what(), HasSubstr(said));
-      EXPECT_THAT(error.what(), HasSubstr("choose another --out, or use --force to start from scratch"));
-    }
-    EXPECT_NO_THROW(OutputFolder(folder.file("out"), job, true));
-  };
-  write_bytes(file, good.dump());
-  EXPECT_NO_THROW(OutputFolder(folder.file("out"), job, false));
-  expect_refused(good.dump().substr(0, 50), "this is not JSON");
-  expect_refused("[1]", "this is not JSON");
-  expect_refused("{}", "'schema_version' is missing");
-  for (const auto& [place, value, said] : std::vector<std::tuple<std::string, Json, std::string>>{
-           {"/unfinished", 3, "'unfinished' must be a map"},
-           {"/tasks", nullptr, "'tasks' must be a map"},
-           {"/tasks/q", 5, "'tasks.q.key' is missing"},
-           {"/tasks/q/solves", {1}, "'tasks.q.solves' must be a list of solves"},
-           {"/tasks/q/threads", -1, "'tasks.q.threads' must be a whole number"},
-           {"/tasks/q/files", {1}, "'tasks.q.files' must be a list of names"},
-           {"/unfinished/r", "x", "'unfinished.r.key' is missing"},
-           {"/unfinished/r/so_far", Json::object(), "'unfinished.r.so_far.isa' is missing"},
-           {"/unfinished/r/so_far/so_far", 1, "'unfinished.r.so_far.so_far' must be a map or a list"}}) {
-    Json bad = good;
-    bad[Json::json_pointer(place)] = value;
-    expect_refused(bad.dump(), said);
-  }
 }
 
 TEST(Progress, TimeLeftFollowsTheFallOfTheResidual) {

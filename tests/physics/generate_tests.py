@@ -360,6 +360,18 @@ for axes in figures[0].axes:
         self.assertEqual(rest["history"], whole["history"])
         self.assertEqual([name for name in os.listdir(self.path("out")) if "unfinished" in name or "lock" in name], [])
 
+    def test_a_lost_configuration_of_an_interrupted_chain_is_an_error_that_loses_nothing(self):
+        job = self.job(separation=100, keep_every=0)
+        whole = self.run_job(job, out="whole")["chains"]["generate"]
+        self.interrupt(job, "out", 110)
+        lost = self.path("out/folder/b_0103.lime")
+        os.rename(lost, self.path("kept"))
+        process = self.call("run", self.write_job(job), "--out", self.path("out"))
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr, "folder/b_0103.lime is missing: .*put it back, or use --force")
+        os.rename(self.path("kept"), lost)
+        self.assertEqual(self.run_job(job)["chains"]["generate"]["history"], whole["history"])
+
     def test_a_damaged_state_in_the_restart_file_is_an_error_with_the_way_out(self):
         job = self.job(separation=100, keep_every=0)
         self.interrupt(job, "out", 5)
@@ -386,18 +398,23 @@ for axes in figures[0].axes:
 
     def test_a_finished_chain_is_not_lost_when_its_end_cannot_be_written(self):
         """The state goes only when restart.json has the finished chain, which here cannot be written."""
-        job = self.job(separation=300)
+        job = self.job(separation=300, save=None)
         self.assertEqual(self.stopped(job, signal.SIGINT)[0], 130)
         states = [name for name in os.listdir(self.path("out")) if "unfinished" in name]
         self.assertEqual(len(states), 2)  # numbers and links
+        before = self.written("out/results.json")
         process = self.start(job)
-        self.wait_for("out/folder/b_0303.lime", process)
+        while self.written("out/results.json") == before:  # the next that it writes is its end
+            self.assertIsNone(process.poll(), "it ended before it began")
+            time.sleep(0.002)
         process.send_signal(signal.SIGSTOP)
         os.rename(self.path("out/restart.json"), self.path("kept.json"))
         os.mkdir(self.path("out/restart.json"))
         process.send_signal(signal.SIGCONT)
-        self.assertEqual(process.wait(60), 1)
-        self.assertTrue(os.path.exists(self.path("out/folder/b_0603.lime")), "the chain was finished")
+        said = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(said, "generate: .* per sweep", "the chain was finished")
+        self.assertRegex(said, "restart.json: .*is a directory")
         os.rmdir(self.path("out/restart.json"))
         os.rename(self.path("kept.json"), self.path("out/restart.json"))
         again = self.call("run", self.write_job(job), "--out", self.path("out"), "--threads", "1")

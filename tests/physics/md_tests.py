@@ -305,6 +305,7 @@ class MdRun(MdTest):
         rest = self.results(job, "--threads", "2")
         self.assertEqual(rest["rows"], whole["rows"])
         self.assertLess(rest["steps_timed"], 12000)
+        self.assertEqual(rest["list_builds"], whole["list_builds"], "of both parts together")
         for name in ("a.dcd", "end.h5"):
             self.assertEqual(self.read("out/" + name), self.read("whole/" + name), name)
 

@@ -128,7 +128,7 @@ class Modules(ProgramTest):
                     stream.write(text)
             process = self.call("run", self.write_job({"run": [{**SUM, "text": "words.txt"}]}), "--out",
                                 self.path("out"), env=search("sample"))
-            self.assertEqual("done by an earlier run" in process.stderr, again, process.stderr)
+            self.assertEqual("already done, skipped" in process.stderr, again, process.stderr)
             self.assertEqual(self.run_job({"run": [{**SUM, "text": "words.txt"}]},
                                           env=search("sample"))["sample_sum"]["bytes"], bytes_)
 

@@ -161,6 +161,33 @@ TEST(CApi, AnInitialGuessSavesIterationsAndKeepsTheTarget) {
   EXPECT_THAT(s.host.message(), HasSubstr("the initial guess of a solve is not finite"));
 }
 
+// The links that an update has refused stay, as its document says; a host that goes on has not read its status.
+TEST(CApi, ASolveOnLinksThatAreNotFiniteBlamesTheLinks) {
+  for (const char* how :
+       {"{type: cg, tolerance: 1e-10}", "{type: bicgstab, tolerance: 1e-10, sloppy: {precision: half}}"}) {
+    const Solving s(how);
+    const Lattice lattice(dims);
+    HostLinks links = hot_start(lattice, next_seed());
+    links.link(lattice.site({3, 1, 0, 2}), 2)[4] = std::nan("");
+    const LinkHost<double> arrays(links, {});
+    const auto in = arrays.in();
+    ASSERT_EQ(quadrille_gauge_update(s.gauge, "", in.data(), in.size()), QUADRILLE_NUMERICAL);
+    const HostSpinor b = random_spinor(dims);
+    for (const char* words : {"", "{initial_guess: true}"}) {
+      HostSpinor x = random_spinor(dims);
+      EXPECT_EQ(s.solve(b, x, nullptr, words), QUADRILLE_NUMERICAL);
+      EXPECT_EQ(s.host.message(), "the links are not finite: the first such one is at site (3,1,0,2), direction z");
+    }
+    const TemporaryFolder folder;
+    const char* json = nullptr;
+    const std::string job = std::string("{operator: ") + operator_words + ", solver: " + how +
+                            ", run: [{task: propagator, source: {type: point, site: [0, 0, 0, 0]}}]}";
+    EXPECT_EQ(quadrille_job_run(s.host.context, s.gauge, job.c_str(), folder.file("out").c_str(), &json),
+              QUADRILLE_NUMERICAL);
+    EXPECT_THAT(s.host.message(), HasSubstr("the links are not finite: the first such one is at site (3,1,0,2)"));
+  }
+}
+
 TEST(CApi, AnUnfinishedSolveIsAStatusWithItsSolution) {
   const Solving s("{type: cg, scheme: uniform, tolerance: 1e-13, max_iterations: 3}");
   const HostSpinor b = random_spinor(dims);
