@@ -38,6 +38,7 @@ Json step_json(const DensityStep& step) {
           {"electrons", step.what == "roots" ? Json(nullptr) : Json(step.electrons)},
           {"iterations", step.report.iterations},
           {"residual", step.report.residual},
+          {"condition", step.what == "roots" ? Json(step.report.condition) : Json(nullptr)},
           {"bound", step.report.bound},
           {"flops", step.report.flops},
           {"single_flops", step.report.single_flops},
