@@ -265,8 +265,9 @@ DensityCheck check_density(const M& p, const M& h, const M& s, double eps) {
   multiply(1.0, Transpose::no, p, Transpose::no, s, 0.0, ps, options);
   {
     M d = copied(p);  // PSP - P, which is small itself
-    multiply(1.0, Transpose::no, ps, Transpose::no, p, -1.0, d, {.eps = eps / 100});
-    const double off = norm_of_product(1.0, Transpose::no, d, Transpose::no, s, 0.0, none, options);
+    const MultiplyOptions small{.eps = eps / 100};
+    multiply(1.0, Transpose::no, ps, Transpose::no, p, -1.0, d, small);
+    const double off = norm_of_product(1.0, Transpose::no, d, Transpose::no, s, 0.0, none, small);
     out.idempotency = off / frobenius_norm(ps);
     out.energy_error = std::abs(energy_of_correction(d, ps, h, options));
   }
