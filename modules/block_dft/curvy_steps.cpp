@@ -95,7 +95,7 @@ CurvySteps<M>::CurvySteps(const SccModel<M>& model, M p, const M& inverse_root, 
                           FunctionOptions options)
     : model_(model), p_(std::move(p)), direction_(direction), options_(std::move(options)) {
   FunctionReport report;
-  inverse_ = symmetric_product(inverse_root, inverse_root, options_, report);
+  inverse_ = symmetric_product(inverse_root, transposed(inverse_root), options_, report);
   charges_ = mulliken_charges(p_, model_.s);
 }
 

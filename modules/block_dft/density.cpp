@@ -56,8 +56,10 @@ class Orthogonal {
  public:
   Orthogonal(const M& h, const M& inverse_root, const DensityOptions& options, Density<M>& out)
       : z_(inverse_root), options_(options), out_(out), orbitals_(double(h.rows().total())) {
-    const M left = filtered_product(z_, h, Symmetry::none, options_.function, transform_);
-    h_ = symmetric_product(left, z_, options_.function, transform_);
+    // What is left out is multiplied by Z.
+    to_basis_.eps /= std::max(1.0, frobenius_norm(z_) / std::sqrt(orbitals_));
+    const M left = filtered_product(z_, h, Symmetry::none, to_basis_, transform_, Transpose::yes);
+    h_ = symmetric_product(left, z_, to_basis_, transform_);
     // What filters left out may have moved a level.
     spectrum_ = gershgorin(h_);
   }
@@ -124,7 +126,8 @@ class Orthogonal {
     ++report.iterations;
     report.residual = norm_of_difference(copied(x), square) / frobenius_norm(square);
     report.occupation = std::max(report.occupation, x.occupation());
-    report.converged = report.residual < std::sqrt(function.eps);
+    // The last step leaves six times the square.
+    report.converged = report.residual < std::sqrt(function.eps) / 4;
     if (function.progress) function.progress(report.iterations, report.residual);
     const double x2 = trace(square), x3 = dot(square, x), x4 = dot(square, square);
     const double of_f = 4 * x3 - 3 * x4, of_g = x2 - 2 * x3 + x4;
@@ -148,16 +151,17 @@ class Orthogonal {
     DensityStep& last = out_.steps.back();
     out_.converged = last.report.converged;
     out_.mu = mu;
-    const M left = filtered_product(z_, x, Symmetry::none, options_.function, last.report);
+    const M left = filtered_product(z_, x, Symmetry::none, to_basis_, last.report);
     x = M();
-    out_.p = symmetric_product(left, z_, options_.function, last.report);
+    out_.p = symmetric_product(left, transposed(z_), options_.function, last.report);
     last.report += transform_;
   }
 
   M h_;
   const M& z_;
-  FunctionReport transform_;  ///< of Z H Z
+  FunctionReport transform_;  ///< of Z^T H Z
   const DensityOptions& options_;
+  FunctionOptions to_basis_ = options_.function;
   Density<M>& out_;
   double orbitals_;
   Interval spectrum_;
@@ -288,6 +292,16 @@ void mcweeny(M& p, const M& s, const FunctionOptions& options, FunctionReport& r
   p = std::move(psp);
 }
 
+/// tr(P' H) - tr(P H) with the idempotent P' that one step of McWeeny makes of P: tr(D H) - 2 tr(P S D H).
+template <class M>
+double energy_of_correction(const M& d, const M& ps, const M& h, const MultiplyOptions& options) {
+  M there = without_symmetry(h);  // of P S D only what meets H
+  MultiplyOptions at_h = options;
+  at_h.retain_sparsity = true;
+  multiply(1.0, Transpose::no, ps, Transpose::no, d, 0.0, there, at_h);
+  return dot(d, h) - 2 * dot(there, without_symmetry(h));
+}
+
 template <class M>
 double idempotency(const M& p, const M& s, double eps) {
   const MultiplyOptions options{.eps = eps};
@@ -300,14 +314,22 @@ template <class M>
 DensityCheck check_density(const M& p, const M& h, const M& s, double eps) {
   const MultiplyOptions options{.eps = eps};
   const M none(p.rows(), p.columns());
+  DensityCheck out;
   M ps = copied(none), half(p.rows(), p.columns(), Symmetry::antisymmetric);
   multiply(1.0, Transpose::no, p, Transpose::no, s, 0.0, ps, options);
-  const double off = norm_of_product(1.0, Transpose::no, ps, Transpose::no, ps, -1.0, ps, options);
+  {
+    M d = copied(p);  // PSP - P, which is small itself
+    const MultiplyOptions small{.eps = eps / 100};
+    multiply(1.0, Transpose::no, ps, Transpose::no, p, -1.0, d, small);
+    const double off = norm_of_product(1.0, Transpose::no, d, Transpose::no, s, 0.0, none, small);
+    out.idempotency = off / frobenius_norm(ps);
+    out.energy_error = std::abs(energy_of_correction(d, ps, h, options));
+  }
   const double size = norm_of_product(1.0, Transpose::yes, ps, Transpose::no, h, 0.0, none, options);
   // S P H - H P S is antisymmetric, so that its upper half is enough.
   multiply(1.0, Transpose::yes, ps, Transpose::no, h, 0.0, half, options);
-  const double commutator = norm_of_product(-1.0, Transpose::no, h, Transpose::no, ps, 1.0, half, options);
-  return {off / frobenius_norm(ps), commutator / size};
+  out.commutation = norm_of_product(-1.0, Transpose::no, h, Transpose::no, ps, 1.0, half, options) / size;
+  return out;
 }
 
 #define QUADRILLE_DENSITY(M)                                                     \

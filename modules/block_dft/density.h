@@ -1,6 +1,6 @@
 // Density matrices of a Hamiltonian H and an overlap matrix S, in time linear in their size where they are sparse.
 //
-// P = 1/2 Z (I - sign(Z H Z - mu I)) Z with Z = S^-1/2, which is equation 3 of the paper in a symmetric form. There is
+// P = 1/2 Z (I - sign(Z^T H Z - mu I)) Z^T with Z = S^-1/2: equation 3 of the paper in a symmetric form. There is
 // one electron per occupied orbital: tr(P S) = N. A closed shell of N electrons has N / 2 here, and 2 P.
 //
 // M is the engine's matrix, on the CPU or on a GPU: matrix_functions.h.
@@ -57,7 +57,7 @@ struct Density {
 };
 
 /// H and S are symmetric, cut alike. Bisection ends when |tr(P S) - N| < 1/2. TRS4 ends as sign does, at |X - X^2| <
-/// sqrt(eps) |X^2|, its gamma being kept in [0, 6].
+/// sqrt(eps) / 4 |X^2|, its gamma being kept in [0, 6].
 ///
 /// Errors: ErrorCode::invalid_input for a number of electrons that is not a whole number above 0 and below the number
 /// of orbitals, a mu outside of the spectrum (no orbital, or all of them, below it), mu and electrons both or neither,
@@ -91,9 +91,10 @@ template <class M>
 void mcweeny(M& p, const M& s, const FunctionOptions& options, FunctionReport& report);
 
 /// How far P is from a density matrix: |P S P S - P S| / |P S| and |S P H - H P S| / |S P H|, Frobenius, by products
-/// that are filtered with eps.
+/// that are filtered with eps; and by how much tr(P H) changes if P is made idempotent, an estimate of its error: what
+/// a commutator is left with counts in second order only.
 struct DensityCheck {
-  double idempotency = 0, commutation = 0;
+  double idempotency = 0, commutation = 0, energy_error = 0;
 };
 template <class M>
 DensityCheck check_density(const M& p, const M& h, const M& s, double eps);

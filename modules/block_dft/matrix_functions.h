@@ -10,15 +10,17 @@
 #include "modules/block_dft/multiply.h"
 
 #include <functional>
+#include <optional>
 
 namespace quadrille::block_dft {
 
 struct FunctionOptions {
-  /// Of every product; an iteration ends when its residual is below sqrt(eps), after one step more, which squares it at
-  /// least.
+  /// Of every product. Roots and inverse end at a residual of 10 eps, sign one step after one of sqrt(eps), which that
+  /// step squares at least.
   double eps = 1e-6;
-  /// Of sign and roots, 2 to 5: the power of the residual that a step leaves. 2 is Newton-Schulz.
-  int order = 2;
+  /// Of sign and roots, 2 to 5: the power of the residual that a step leaves. 2 is Newton-Schulz. None: 2 for sign, and
+  /// for roots what takes the fewest products.
+  std::optional<int> order{};
   int max_iterations = 100;
   bool mixed = false;  ///< products in mixed precision: multiply.h
   Driver driver = Driver::automatic;
@@ -30,8 +32,9 @@ struct FunctionOptions {
 struct FunctionReport : ProductCosts {
   int iterations = 0;
   bool converged = false;
-  double residual = 0;    ///< of the last test, relative; the result is a step better
+  double residual = 0;    ///< of the last test, relative; that of the result, or, of sign and TRS4, of a step before
   double occupation = 0;  ///< the largest of an iterate
+  double condition = 0;   ///< of roots and inverse: about the condition number of S, or A, in the 2-norm
 };
 
 // Errors of all: ErrorCode::invalid_input for an eps that is not above 0 and an order that is none;
@@ -45,9 +48,13 @@ struct FunctionReport : ProductCosts {
 template <class M>
 FunctionReport matrix_sign(M& a, const FunctionOptions& options);
 
-/// S^1/2 and S^-1/2 of a positive definite S together: the sign iteration of [0 S; I 0] (equation 4), which is Y <- Y
-/// T, Z <- T Z, T = T(I - Z Y) as above from Y = S / s and Z = I, until |I - Z Y| < sqrt(eps) |Z Y|. Further errors:
-/// ErrorCode::numerical where S is not positive definite, or so ill-conditioned that max_iterations are spent.
+/// S^1/2 and S^-1/2 of a positive definite S together. Z = S^-1/2 is found by Z <- Z T, T = T(I - Z^T S Z) as above
+/// from Z = I, S scaled: each test uses S itself, and Z^T S Z = I is all that Z is corrected to, so that errors are
+/// never multiplied by the condition number (Niklasson's refinement of inverse factors; in exact arithmetic this is the
+/// sign iteration of [0 S; I 0], equation 4). The price: Z, stored whole, is symmetric up to errors of the size of eps.
+/// S^1/2 is S Z. Filters are as much finer than eps as Z is larger than I, and finer still where the residual does not
+/// go below 10 eps, or rounding. Further errors: ErrorCode::numerical where S is not positive definite, has a condition
+/// number above 1e12, or needs more than max_iterations.
 template <class M>
 struct SquareRoots {
   M root, inverse_root;
@@ -56,8 +63,9 @@ struct SquareRoots {
 template <class M>
 SquareRoots<M> square_roots(const M& s, const FunctionOptions& options);
 
-/// A^-1 of a square A with A's symmetry: X <- X (2 I - A X) from A^T / (|A|_1 |A|_inf), until |I - A X| < sqrt(eps) |A
-/// X|. Errors as of square_roots for a singular A.
+/// A^-1 of a square A with A's symmetry: X <- X (2 I - A X) from A^T / (|A|_1 |A|_inf), until |I - A X| < 10 eps |A X|,
+/// or rounding; of a symmetric A the mean of X and X^T. Filters are finer where needed, as above. Errors as of
+/// square_roots for a singular A.
 template <class M>
 struct Inverse {
   M matrix;

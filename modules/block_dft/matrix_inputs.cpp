@@ -104,7 +104,7 @@ void check_dense_memory(const TaskContext& context, const BlockSizes& sizes) {
 FunctionOptions function_options(const TaskContext& context) {
   FunctionOptions options;
   options.eps = context.real("eps");
-  options.order = int(context.integer("order"));
+  if (context.has("order")) options.order = int(context.integer("order"));
   options.mixed = context.boolean("mixed");
   options.max_iterations = int(context.integer("max_iterations"));
   return options;

@@ -52,11 +52,14 @@ constexpr quadrille_parameter eps =
 constexpr quadrille_parameter max_iterations =
     parameter::integer("max_iterations", "maximum for each function of a matrix", "100", parameter::at_least(1));
 constexpr quadrille_parameter order =
-    parameter::integer("order", "of the iterations for S^-1/2 and sign: each step raises the residual to this power",
-                       "2", parameter::within(2, 5));
+    parameter::integer("order",
+                       "of the iterations for S^-1/2 and sign: each step raises the residual to this power; default: 2 "
+                       "for sign, the fastest for S^-1/2",
+                       nullptr, parameter::within(2, 5));
 constexpr quadrille_parameter mixed = parameter::boolean(
     "mixed", "multiply blocks in single precision where their rounding errors are within eps", "false");
-constexpr quadrille_parameter check = parameter::boolean("check", "measure |PSPS - PS| and |SPH - HPS|", "true");
+constexpr quadrille_parameter check =
+    parameter::boolean("check", "measure |PSPS - PS| and |SPH - HPS|, and estimate the error of tr(PH)", "true");
 constexpr quadrille_parameter check_eps = parameter::real(
     "check_eps", "eps for the products of the check; default: eps / 100", nullptr, parameter::at_least(0));
 
@@ -136,7 +139,7 @@ nlohmann::ordered_json device_share(const std::vector<Step>& steps) {
   return flops > 0 ? nlohmann::ordered_json(there / flops) : nlohmann::ordered_json(nullptr);
 }
 
-/// Idempotency and commutation, where the job wants them.
+/// Idempotency, commutation and the estimate of the error of tr(PH), where the job wants them.
 template <class M>
 std::optional<DensityCheck> check_of(const TaskContext& context, const M& p, const M& h, const M& s) {
   if (!context.boolean("check")) return std::nullopt;
@@ -145,7 +148,8 @@ std::optional<DensityCheck> check_of(const TaskContext& context, const M& p, con
 }
 inline nlohmann::ordered_json check_json(const std::optional<DensityCheck>& check) {
   if (!check) return nlohmann::ordered_json::object();
-  return {{"idempotency", check->idempotency}, {"commutation", check->commutation}};
+  return {{"idempotency", check->idempotency}, {"commutation", check->commutation},
+          {"energy_error_estimate", check->energy_error}};
 }
 
 }  // namespace quadrille::block_dft

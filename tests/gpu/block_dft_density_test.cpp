@@ -174,6 +174,30 @@ TEST(CudaMatrixFunctions, AreThoseOfTheCpu) {
             1e-9);
 }
 
+TEST(CudaMatrixFunctions, IllConditionedRootsAndInverse) {
+  for (const double condition : {1e4, 1e6, 1e9}) {
+    const IllConditioned problem(random_sizes(12, {2, 3, 5, 13}, next_seed()), condition, next_seed());
+    const Matrix s = problem.power(1);
+    for (const double eps : {1e-6, 1e-10}) {
+      const double rounding = 100 * 0x1p-52 * condition;
+      const double of_elements = 10 * eps * std::sqrt(double(s.rows().total())) + rounding;
+      const auto roots = square_roots(DeviceMatrix(s), {.eps = eps});
+      const Matrix z = roots.inverse_root.fetch(), one = identity<double>(s.rows());
+      Matrix sz(s.rows(), s.rows());
+      multiply(1.0, Transpose::no, s, Transpose::no, z, 0.0, sz);
+      EXPECT_LE(
+          norm_of_product(1.0, Transpose::yes, z, Transpose::no, sz, -1.0, without_symmetry(one)) / frobenius_norm(one),
+          20 * eps + rounding)
+          << condition << ", eps " << eps;
+      EXPECT_LE(relative_difference(roots.root.fetch(), problem.power(0.5)), of_elements)
+          << condition << ", eps " << eps;
+      EXPECT_LE(relative_difference(inverse(DeviceMatrix(s), {.eps = eps}).matrix.fetch(), problem.power(-1)),
+                of_elements)
+          << condition << ", eps " << eps;
+    }
+  }
+}
+
 TEST(CudaDensity, IsThatOfTheCpuAndOfEigenvectors) {
   const ModelSystem system = some_system(60);
   const DeviceMatrix h(system.h), s(system.s);

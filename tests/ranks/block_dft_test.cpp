@@ -4,6 +4,7 @@
 #include "core/system/memory.h"
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/block_exchange.h"
+#include "modules/block_dft/matrix_functions.h"
 #include "tests/ranks/blocks_on_ranks.h"
 
 #include <fmt/format.h>
@@ -290,6 +291,24 @@ TEST_P(RankBlockAlgebra, NotANumberOnOneRankIsSaidOnAll) {
     EXPECT_THAT(said,
                 HasSubstr(fmt::format("element [{}, {}] is nan", sizes.offset(i + 1) - 1, sizes.offset(j + 1) - 1)));
     EXPECT_TRUE(std::isnan(max_norm(a)));
+  }
+}
+
+TEST(RankBlockFunctions, IllConditionedRoots) {
+  using Matrix = BlockMatrix<double>;
+  constexpr double condition = 1e7;
+  const auto ranks = all_ranks();
+  const Matrix alone = gaussian_chain(random_sizes(20, {1, 2, 4, 5}, seed()), condition);
+  for (const Grid& grid : grids(*ranks)) {
+    const Matrix s = grid ? scattered(alone, grid) : alone;
+    for (const double eps : {1e-5, 1e-9}) {
+      const Matrix z = square_roots(s, {.eps = eps}).inverse_root, one = identity<double>(s.rows());
+      Matrix sz(s.rows(), s.rows());
+      multiply(1.0, Transpose::no, s, Transpose::no, z, 0.0, sz);
+      const double distance = norm_of_product(1.0, Transpose::yes, z, Transpose::no, sz, -1.0, without_symmetry(one));
+      EXPECT_LE(distance / frobenius_norm(one), 20 * eps + 100 * 0x1p-52 * condition)
+          << name_of(grid) << ", eps " << eps;
+    }
   }
 }
 

@@ -43,6 +43,8 @@ def checks_text(one):
     out = ""
     if "idempotency" in one:
         out += f"\\|PSPS - PS\\| / \\|PS\\| = {one['idempotency']:.2e}, \\|SPH - HPS\\| / \\|SPH\\| = {one['commutation']:.2e}.\n"
+    if "energy_error_estimate" in one:
+        out += f"Estimated error of tr(PH): {one['energy_error_estimate']:.1e}.\n"
     if "energy_error_per_block" in one:
         out += f"Error of the energy per block compared with LAPACK: {one['energy_error_per_block']:.2e}.\n"
     return out
