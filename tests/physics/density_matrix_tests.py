@@ -124,11 +124,13 @@ class DensityMatrix(ProgramTest):
         job = self.job(mu=0.0, density="p.h5")
         self.run_job(job)
         size = os.path.getsize(self.path("out/p.h5"))
+        with open(self.path("out/p.h5"), "ab") as stream:
+            stream.write(b"x")  # so that it is made again
         with open(self.path("out/p.h5"), "rb") as stream:
             before = stream.read()
         n = len(self.system.h)
         for limit in (harness.limit_file_size(size // 2), lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))):
-            process = self.call("run", self.write_job(job), "--out", self.path("out"), "--force", preexec=limit)
+            process = self.call("run", self.write_job(job), "--out", self.path("out"), preexec=limit)
             self.assertEqual(process.returncode, 1, process.stderr)
             self.assertRegex(process.stderr, r"p.h5: cannot be written, as it needs (\d+) bytes: file too large")
             needed = int(re.search(r"needs (\d+) bytes", process.stderr)[1])
