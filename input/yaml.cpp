@@ -145,10 +145,22 @@ class TreeBuilder : public YAML::EventHandler {
     } else {
       auto& key = std::get<Value::Scalar>(top.key->data);
       // yaml-cpp places a value that is not written at whatever follows; its key is where to look.
-      if (std::holds_alternative<std::monostate>(value.data)) value.where = top.key->where;
+      if (std::holds_alternative<std::monostate>(value.data)) {
+        value.where = top.key->where;
+        check_colon(key, value.where);
+      }
       std::get<Value::Map>(top.value.data).push_back({std::move(key.text), top.key->where, std::move(value)});
       top.key.reset();
     }
+  }
+
+  /// {b:10} has a key 'b:10' without a value.
+  static void check_colon(const Value::Scalar& key, const Location& where) {
+    const std::size_t colon = key.text.find(':');
+    if (key.quoted || colon == std::string::npos || colon == 0 || colon + 1 == key.text.size()) return;
+    fail(fmt::format("a space is missing after the colon in '{}': write '{}: {}'", key.text, key.text.substr(0, colon),
+                     key.text.substr(colon + 1)),
+         where);
   }
 
   void check_key(const Value::Map& map, const Value& value, const Location& where) const {

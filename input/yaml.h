@@ -8,8 +8,9 @@
 namespace quadrille {
 
 /// The one document in the file at `path`. Throws ErrorCode::file when it cannot be read, ErrorCode::invalid_input
-/// with file:line:column for a syntax error, a key given twice (both lines are named), an empty file, more than one
-/// document, unknown tags, nesting deeper than 32 levels and aliases that expand to more than 100,000 values.
+/// with file:line:column for a syntax error ({b:10} without a space is one), a key given twice (both lines are named),
+/// an empty file, more than one document, unknown tags, nesting deeper than 32 levels and aliases that expand to more
+/// than 100,000 values.
 Value read_yaml_file(const std::string& path);
 
 /// The same for text in memory; `name` stands for the file in places. With `lines` false a place is `name` alone

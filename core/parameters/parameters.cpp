@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace quadrille {
 
@@ -30,6 +31,7 @@ class ParameterResolver {
     const ParameterTable& table;
     std::map<std::string, const Value::Entry*> entries;
     std::map<std::string, State> states;
+    std::set<std::string> contradicting;  ///< given, but one of those that cannot be given together
     Parameters out;
     std::string path;
     bool given;
@@ -41,7 +43,8 @@ class ParameterResolver {
   /// The first condition that does not hold; null when all hold, or when one cannot be judged (`unknown`).
   const Condition* failed_condition(const Parameter& parameter, const Block& block, bool& unknown) const;
   void check_unknown(const Value::Map& map, const Block& block, const std::vector<std::string>& skip);
-  void check_exclusions(const Block& block);
+  void check_exclusions(Block& block);
+  void check_without_entry(const Parameter& parameter, const Value::Map& map, const std::string& name, bool given);
   std::optional<double> number(const Parameter& parameter, const Value& value, const std::string& name);
   std::optional<std::int64_t> whole(const Parameter& parameter, const Value& value, const std::string& name);
   std::optional<Item> scalar(const Parameter& parameter, const Value& value, const std::string& name);
@@ -91,7 +94,7 @@ const Value* find(const Value::Map& map, const std::string& key) {
 
 Parameters ParameterResolver::block(const ParameterTable& table, const Value& value,
                                     const std::vector<std::string>& skip, const std::string& path, bool given) {
-  Block block{table, {}, {}, {}, path, given};
+  Block block{table, {}, {}, {}, {}, path, given};
   block.out.where_ = value.where;
   static const Value::Map nothing;
   const Value::Map* map = std::get_if<Value::Map>(&value.data);
@@ -104,8 +107,8 @@ Parameters ParameterResolver::block(const ParameterTable& table, const Value& va
   }
   check_unknown(*map, block, skip);
   for (const auto& entry : *map) block.entries.emplace(entry.key, &entry);
-  for (const Parameter& parameter : table.parameters) one_parameter(parameter, block);
   check_exclusions(block);
+  for (const Parameter& parameter : table.parameters) one_parameter(parameter, block);
   return block.out;
 }
 
@@ -132,7 +135,8 @@ void ParameterResolver::one_parameter(const Parameter& parameter, Block& block) 
     state = State::broken;
   }
   if (!item) return;
-  state = State::present;
+  // What depends on one of two contradicting parameters cannot be judged: which of them is meant is not known.
+  state = block.contradicting.count(parameter.name) > 0 ? State::broken : State::present;
   block.out.items_.emplace_back(parameter.name, std::move(*item));
 }
 
@@ -174,12 +178,13 @@ void ParameterResolver::check_unknown(const Value::Map& map, const Block& block,
   }
 }
 
-void ParameterResolver::check_exclusions(const Block& block) {
+void ParameterResolver::check_exclusions(Block& block) {
   const auto here = [&](const std::string& name) { return block.entries.count(name) > 0; };
   for (const Parameter& parameter : block.table.parameters) {
     if (!here(parameter.name)) continue;
     for (const std::string& other : parameter.excludes) {
       if (here(other)) {
+        block.contradicting.insert({parameter.name, other});
         add(block.entries.at(parameter.name)->where,
             fmt::format("'{}{}' cannot be combined with '{}{}' ({})", block.path, parameter.name, block.path, other,
                         to_string(block.entries.at(other)->where)));
@@ -193,6 +198,7 @@ void ParameterResolver::check_exclusions(const Block& block) {
       add(block.out.where_,
           fmt::format("{} needs exactly one of '{}'; none is given", block.table.name, fmt::join(names, "', '")));
     }
+    if (present.size() > 1) block.contradicting.insert(present.begin(), present.end());
     for (std::size_t k = 1; k < present.size(); ++k) {
       add(block.entries.at(present[k])->where,
           fmt::format("{} takes exactly one of '{}'; '{}' is already given ({})", block.table.name,
@@ -257,16 +263,54 @@ std::shared_ptr<const Parameters> ParameterResolver::variant(const Parameter& pa
   const Value* chosen = find(*map, selector.name);
   if (!chosen) {
     add(value.where, fmt::format("'{}' is missing in {}: give {}", selector.name, name, expected_form(selector)));
+    check_without_entry(parameter, *map, name, given);
     return nullptr;
   }
   const auto choice = item(selector, *chosen, selector.name, given);
-  if (!choice) return nullptr;
+  if (!choice) {
+    check_without_entry(parameter, *map, name, given);
+    return nullptr;
+  }
   const std::string kind = std::get<std::string>(choice->scalar);
   const auto entry = std::find_if(parameter.entries.begin(), parameter.entries.end(),
                                   [&](const ParameterEntry& candidate) { return candidate.name == kind; });
   Parameters inner = block(entry->table, value, {selector.name}, "", given);
   inner.items_.insert(inner.items_.begin(), {selector.name, *choice});
   return std::make_shared<const Parameters>(std::move(inner));
+}
+
+/// What is wrong with the map of a variant whatever its selector should be: keys that no entry has, and values that are
+/// wrong in all entries with that key.
+void ParameterResolver::check_without_entry(const Parameter& parameter, const Value::Map& map, const std::string& name,
+                                            bool given) {
+  std::vector<std::string> names = {parameter.selector};
+  std::multimap<std::string, const Parameter*> known;
+  for (const ParameterEntry& entry : parameter.entries) {
+    for (const Parameter& one : entry.table.parameters) {
+      names.push_back(one.name);
+      known.emplace(one.name, &one);
+    }
+  }
+  for (const Value::Entry& entry : map) {
+    if (entry.key == parameter.selector) continue;
+    const auto [first, last] = known.equal_range(entry.key);
+    if (first == last) {
+      const std::string near = nearest_name(entry.key, names);
+      add(entry.where, fmt::format("unknown key '{}' in {}; {}", entry.key, name,
+                                   near.empty() ? fmt::format("no {} has it", parameter.selector)
+                                                : fmt::format("did you mean '{}'?", near)));
+      continue;
+    }
+    std::vector<Error> of_first;
+    bool right = false;
+    for (auto at = first; at != last && !right; ++at) {
+      std::vector<Error> here;
+      ParameterResolver(here).item(*at->second, entry.value, entry.key, given);
+      right = here.empty();
+      if (at == first) of_first = std::move(here);
+    }
+    if (!right) errors_.insert(errors_.end(), of_first.begin(), of_first.end());
+  }
 }
 
 std::optional<Parameters::Item> ParameterResolver::scalar(const Parameter& parameter, const Value& value,

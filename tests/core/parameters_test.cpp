@@ -272,6 +272,44 @@ TEST(Parameters, VariantsTakeTheTableTheirSelectorNames) {
   EXPECT_THAT(errors[2].what(), HasSubstr("unknown key 'mass' in solver two"));
 }
 
+TEST(Parameters, AVariantWithoutAnEntryStillNamesItsOtherMistakes) {
+  Parameter variant;
+  variant.name = "solver";
+  variant.type = Type::variant;
+  const Parameter word{.name = "mass", .type = Type::choice, .choices = {"light"}};
+  variant.entries = {{"one", table()}, {"two", {"solver two", "", {word}, {}}}};
+  for (const std::string type : {"type: tow, ", ""}) {
+    std::vector<Error> errors;
+    EXPECT_FALSE(
+        resolve_variant(variant, block("{" + type + "toleranse: 1, zebra: 2, steps: 0, mass: light}"), errors));
+    ASSERT_EQ(errors.size(), 4u) << "`mass: light` is right in one of the entries";
+    EXPECT_THAT(errors[1].what(), HasSubstr("unknown key 'toleranse' in solver; did you mean 'tolerance'?"));
+    EXPECT_THAT(errors[2].what(), HasSubstr("unknown key 'zebra' in solver; no type has it"));
+    EXPECT_THAT(errors[3].what(), HasSubstr("'steps' must be >= 1, got 0"));
+  }
+  std::vector<Error> errors;
+  EXPECT_FALSE(resolve_variant(variant, block("{type: tow, mass: heavy}"), errors));
+  ASSERT_EQ(errors.size(), 2u) << "wrong in both";
+}
+
+TEST(Parameters, WhatDependsOnOneOfTwoContradictingParametersIsNotJudged) {
+  ParameterTable rules;
+  rules.name = "gauge";
+  rules.parameters = {{.name = "file"},
+                      {.name = "start", .type = Type::choice, .choices = {"cold"}},
+                      {.name = "dims", .type = Type::integer4, .required = true, .only_if = {{"start", {}}}},
+                      {.name = "verify", .type = Type::boolean, .only_if = {{"file", {}}}}};
+  rules.exactly_one_of = {{"file", "start"}};
+  std::vector<Error> errors;
+  resolve(rules, block("{file: a, start: cold, verify: true}"), errors);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].what(), HasSubstr("exactly one of 'file', 'start'; 'file' is already given"));
+  errors.clear();
+  resolve(rules, block("{start: cold}"), errors);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].what(), HasSubstr("'dims' is missing"));
+}
+
 TEST(ParameterValues, RealsAndIntegersReadExactlyWhatTheyShould) {
   EXPECT_EQ(parse_real("1.0e-12"), 1e-12);
   EXPECT_EQ(parse_real("1e-12"), 1e-12);

@@ -75,6 +75,8 @@ TEST(Overrides, WrongPathsAndValuesSayWhere) {
     EXPECT_NE(error_of(path), "") << path;
   }
   EXPECT_THAT(error_of("=1"), HasSubstr("write KEY=VALUE"));
+  EXPECT_EQ(error_of("operator={kappa:0.12}"),
+            "--set operator: a space is missing after the colon in 'kappa:0.12': write 'kappa: 0.12'");
 }
 
 }  // namespace

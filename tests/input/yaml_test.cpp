@@ -54,6 +54,13 @@ TEST(Yaml, ScalarsKeepTheirTextAndQuotes) {
   EXPECT_TRUE(std::get<Value::Scalar>(at(root, "f").data).quoted);
 }
 
+TEST(Yaml, AColonNeedsASpace) {
+  EXPECT_EQ(error_of("operator: {type: wilson, kappa:0.12}\n"),
+            "a.yaml:1:26: a space is missing after the colon in 'kappa:0.12': write 'kappa: 0.12'");
+  EXPECT_EQ(error_of("a: {b: 'x:1', 'c:d': }\n"), "") << "quoted";
+  EXPECT_EQ(error_of("a: {b: x:1}\n"), "") << "a value";
+}
+
 TEST(Yaml, DuplicateKeysNameBothLines) {
   EXPECT_EQ(error_of("a: 1\nb: 2\na: 3\n"),
             "a.yaml:3:1: key 'a' is given twice (first on line 1, again on line 3); keep one");
