@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints a results.json: gauge field, true residual of each solve, correlators, Markov chains. Needs only Python 3.
+"""Prints a results.json: gauge field, true residual of each solve, correlators, Markov chains, single results of other tasks.
+Needs only Python 3.
 
     python3 show_results.py JOB.out/results.json
 """
@@ -24,7 +25,7 @@ def show_solves(solves):
     if not solves:
         return
     print("\nEvery solve, with its true residual |b - M x| / |b| recomputed in double precision on the links as read:")
-    print(f"  {'task':<16}{'spin':>5}{'colour':>7}{'iterations':>11}{'updates':>8}{'residual':>11}{'tolerance':>10}"
+    print(f"  {'task':<16}{'spin':>5}{'color':>7}{'iterations':>11}{'updates':>8}{'residual':>11}{'tolerance':>10}"
           f"{'seconds':>9}{'GFLOP/s':>9}")
     for solve in solves:
         met = "" if solve["converged"] else f"  NOT CONVERGED: {solve['stop_reason']}"
@@ -65,6 +66,24 @@ def show_chains(reports):
             print(f"  {file}")
 
 
+def single_values(value, name=""):
+    """Those of a tree, with their paths; lists have their tables in the report."""
+    if isinstance(value, dict):
+        return [pair for key, inside in value.items() for pair in single_values(inside, f"{name}.{key}" if name else key)]
+    return [] if isinstance(value, list) else [(name, value)]
+
+
+def show_other_tasks(results, folder):
+    """What the functions above do not show."""
+    others = [task for task in results.get("job", {}).get("run", []) if task["task"] not in ("propagator", "mesons", "generate")]
+    for task in others:
+        print(f"\nTask '{task['name']}' ({task['task']}):")
+        for name, value in single_values(results.get(task["name"], {})):
+            print(f"  {name:<34} {'none' if value is None else f'{value:.12g}' if isinstance(value, float) else value}")
+    if others:
+        print(f"\n`quadrille report {folder}` shows the tables of {'this task' if len(others) == 1 else 'these tasks'}.")
+
+
 def show(path):
     with open(path) as stream:
         results = json.load(stream)
@@ -75,6 +94,7 @@ def show(path):
     show_solves(results.get("solves", []))
     show_correlators(results.get("correlators", {}))
     show_chains(results.get("chains", {}))
+    show_other_tasks(results, os.path.dirname(path) or ".")
     for warning in results.get("warnings", []):
         print(f"warning: {warning}")
 
