@@ -277,7 +277,8 @@ typedef struct quadrille_host {
 /* ---- the module ---- */
 
 /* Bits of `flags` of a task. */
-#define QUADRILLE_NEEDS_LINKS 1u /* a job with this task must have a gauge block, and the task may ask for its links \
+#define QUADRILLE_NEEDS_LINKS                                                                                        \
+  1u                             /* a job with this task must have a gauge block, and the task may ask for its links \
                                   */
 #define QUADRILLE_MAKES_LINKS 2u /* a warning says that other tasks still use the links of the gauge block */
 #define QUADRILLE_NEEDS_OPERATOR                                                                                   \
