@@ -263,18 +263,21 @@ DensityCheck check_density(const M& p, const M& h, const M& s, double eps) {
   DensityCheck out;
   M ps = copied(none), half(p.rows(), p.columns(), Symmetry::antisymmetric);
   multiply(1.0, Transpose::no, p, Transpose::no, s, 0.0, ps, options);
+  const double ps_norm = frobenius_norm(ps);
   {
     M d = copied(p);  // PSP - P, which is small itself
     const MultiplyOptions small{.eps = eps / 100};
     multiply(1.0, Transpose::no, ps, Transpose::no, p, -1.0, d, small);
     const double off = norm_of_product(1.0, Transpose::no, d, Transpose::no, s, 0.0, none, small);
-    out.idempotency = off / frobenius_norm(ps);
+    out.idempotency = off / ps_norm;
     out.energy_error = std::abs(energy_of_correction(d, ps, h, options));
   }
   const double size = norm_of_product(1.0, Transpose::yes, ps, Transpose::no, h, 0.0, none, options);
   // S P H - H P S is antisymmetric, so that its upper half is enough.
   multiply(1.0, Transpose::yes, ps, Transpose::no, h, 0.0, half, options);
   out.commutation = norm_of_product(-1.0, Transpose::no, h, Transpose::no, ps, 1.0, half, options) / size;
+  // In second order |C|^2 / (2 Delta); of the distance of levels Delta only their size is known, |SPH| / |PS|.
+  out.energy_error += out.commutation * out.commutation * size * ps_norm / 2;
   return out;
 }
 

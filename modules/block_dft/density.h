@@ -85,8 +85,8 @@ template <class M>
 void mcweeny(M& p, const M& s, const FunctionOptions& options, FunctionReport& report);
 
 /// How far P is from a density matrix: |P S P S - P S| / |P S| and |S P H - H P S| / |S P H|, Frobenius, by products
-/// that are filtered with eps; and by how much tr(P H) changes if P is made idempotent, an estimate of its error: what
-/// a commutator is left with counts in second order only.
+/// that are filtered with eps; and an estimate of the error of tr(P H): by how much it changes if P is made idempotent,
+/// and, of second order, what a commutator C adds to it, about |C|^2 |P S| / (2 |S P H|).
 struct DensityCheck {
   double idempotency = 0, commutation = 0, energy_error = 0;
 };
