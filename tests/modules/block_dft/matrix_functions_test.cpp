@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/matrix_files.h"
 #include "modules/block_dft/model_system.h"
 #include "tests/modules/block_dft/dense.h"
 
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace quadrille::block_dft {
 namespace {
@@ -336,6 +338,31 @@ TEST(DensityMatrix, IllConditionedOverlapAndEstimateOfTheError) {
       const double estimate = check_density(density.p, h, s, eps / 100).energy_error;
       const double apart = (10 * eps * eps + rounding_of(condition)) * double(occupied);
       EXPECT_NEAR(error, estimate, 0.5 * error + apart) << int(method) << " eps " << eps;
+    }
+  }
+}
+
+TEST(DensityMatrix, MatricesOfOtherProgramsHaveErrorsBelowEps) {
+  const char* data = std::getenv("QUADRILLE_DATA");
+  if (data == nullptr) GTEST_SKIP() << "QUADRILLE_DATA names no folder with density/w8dz.h5 and others";
+  struct File {
+    const char* name;
+    double occupied;
+  };
+  for (const File& file : {File{"w8dz", 40}, File{"w8aug", 40}, File{"h60", 30}}) {
+    const std::string path = std::string(data) + "/density/" + file.name;
+    const BlockSizes sizes = read_block_sizes(path + ".blocks");
+    const Matrix h = read_symmetric(path + ".h5", "H", sizes), s = read_symmetric(path + ".h5", "S", sizes);
+    const double exact = density_matrix(h, s, {.method = DensityMethod::dense, .electrons = file.occupied}).energy;
+    for (const double eps : {1e-4, 1e-6, 1e-8}) {
+      const DensityOptions options{.method = DensityMethod::trs4, .electrons = file.occupied, .function = {.eps = eps}};
+      const Density density = density_matrix(h, s, options);
+      const double error = std::abs(density.energy - exact);
+      EXPECT_LE(error, eps * sizes.count()) << file.name << ", eps " << eps;
+      EXPECT_NEAR(density.electrons, file.occupied, 10 * eps) << file.name << ", eps " << eps;
+      const double estimate = check_density(density.p, h, s, eps / 100).energy_error;
+      EXPECT_LE(error, 10 * estimate + 1e-9) << file.name << ", eps " << eps;
+      EXPECT_LE(estimate, 10 * error + 1e-9) << file.name << ", eps " << eps;
     }
   }
 }
