@@ -1,6 +1,7 @@
 #include "input/commands/check.h"
 
 #include "core/backend/backend.h"
+#include "core/system/printable.h"
 #include "input/job.h"
 #include "input/outputs.h"
 
@@ -9,11 +10,7 @@
 namespace quadrille {
 
 void print_error(std::ostream& err, const std::string& what) {
-  std::string line = what;
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  err << "quadrille: error: " << line << std::endl;
+  err << "quadrille: error: " << printable(what) << std::endl;
 }
 
 int check(const std::string& job_file, const std::vector<std::string>& overrides, const std::string& backend,
@@ -25,7 +22,7 @@ int check(const std::string& job_file, const std::vector<std::string>& overrides
   if (errors.empty() && !backend.empty()) check_backend(job, find_backend(backend), errors);
   for (const Error& error : errors) print_error(err, error.what());
   if (!errors.empty()) return 1;
-  out << job_file << ": no errors" << std::endl;
+  out << printable(job_file) << ": no errors" << std::endl;
   return 0;
 }
 
