@@ -154,7 +154,7 @@ void describe(CLI::App& app, Call& call) {
   add_set_option(check, call.run);
   add_backend_option(check, call.check_backend, "Check for this backend: auto, cpu or cuda; default: any");
 
-  CLI::App& info = *app.add_subcommand("info", "Describe a gauge or propagator file");
+  CLI::App& info = *app.add_subcommand("info", "Describe a file: a gauge field, a propagator, a matrix");
   info.add_option("FILE", call.file, "The file")->required()->type_name("");
 
   describe_bench(*app.add_subcommand("bench", "Measure kernels and solvers: speed and accuracy"), call.bench);
@@ -225,7 +225,7 @@ int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostr
   if (app.got_subcommand("bench")) run_bench(call.bench, out);
   if (!call.run.grid.first()) return done;  // what follows needs no more than one rank
   if (app.got_subcommand("check")) return check(call.run.job, call.run.overrides, call.check_backend, out, err);
-  if (app.got_subcommand("info")) return info(call.file, out) ? done : failed;
+  if (app.got_subcommand("info")) info(call.file, out);
   if (app.got_subcommand("report")) return report(call.report);
   if (app.got_subcommand("modules")) return list_modules(out);
   if (app.got_subcommand("schema")) out << job_schema().dump(2) << '\n';
@@ -273,6 +273,7 @@ int run_program(const std::vector<std::string>& words, std::ostream& out, std::o
   } catch (const std::length_error&) {
     print_error(err, no_memory_text());
   } catch (const std::exception& error) {
+    out.flush();  // what was found before
     print_error(err, error.what());
   }
   return failed;

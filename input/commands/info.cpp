@@ -1,16 +1,22 @@
 #include "input/commands/info.h"
 
 #include "core/gauge/observables.h"
+#include "core/system/printable.h"
 #include "input/files/file_kind.h"
 #include "input/files/gauge_file.h"
 #include "input/files/lattice_data.h"
 #include "input/files/propagator_file.h"
+#include "input/tasks/registry.h"
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <ostream>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace quadrille {
 
@@ -18,7 +24,7 @@ namespace {
 
 template <class... Args>
 void line(std::ostream& out, const char* name, fmt::format_string<Args...> text, Args&&... args) {
-  fmt::print(out, "{:<14}{}\n", name, fmt::format(text, std::forward<Args>(args)...));
+  fmt::print(out, "{:<14}{}\n", name, printable(fmt::format(text, std::forward<Args>(args)...)));
 }
 
 void print_records(std::ostream& out, const LimeInput& input) {
@@ -37,10 +43,12 @@ void print_dims(std::ostream& out, const Dims& dims) {
   line(out, "dims", "{} {} {} {} (x y z t)", dims[0], dims[1], dims[2], dims[3]);
 }
 
-bool matches(const ChecksumVerdict& verdict) { return verdict.state != ChecksumVerdict::State::mismatch; }
+/// After all has been printed.
+void demand_checksum(const LimeInput& input, const LimeRecord& data, const ChecksumVerdict& verdict) {
+  if (verdict.state == ChecksumVerdict::State::mismatch) throw checksum_error(input, data, verdict);
+}
 
-/// Whether data and links are as they should be.
-bool print_gauge(std::ostream& out, const LimeInput& input) {
+void print_gauge(std::ostream& out, const LimeInput& input) {
   GaugeFileInfo about = locate_gauge_field(input);
   line(out, "content", "gauge field ({})", about.format == "ildg" ? "ILDG" : "SciDAC without ILDG records");
   print_dims(out, about.dims);
@@ -62,10 +70,11 @@ bool print_gauge(std::ostream& out, const LimeInput& input) {
        link_name(file.info.dims, worst.determinant_site, worst.determinant_direction));
   line(out, "", "{} (at most {:g} is allowed for {} bits)", good ? "in SU(3)" : "NOT in SU(3)", tolerance,
        file.info.precision);
-  return good && matches(file.info.checksum);
+  demand_checksum(input, file.info.data, file.info.checksum);
+  check_links(file.info, worst);
 }
 
-bool print_propagator(std::ostream& out, const LimeInput& input) {
+void print_propagator(std::ostream& out, const LimeInput& input) {
   const PropagatorFileInfo about = locate_propagator(input);
   line(out, "content", "propagator (SciDAC, datatype {})", about.datatype);
   print_dims(out, about.dims);
@@ -78,34 +87,53 @@ bool print_propagator(std::ostream& out, const LimeInput& input) {
   if (about.mass) line(out, "mass", "{:.15g}", *about.mass);
   const ChecksumVerdict checksum = check_propagator(input, about);
   line(out, "checksum", "{}", to_string(checksum));
-  return matches(checksum);
+  demand_checksum(input, about.data, checksum);
 }
 
 bool has_gauge_field(const LimeInput& input) {
   return input.find("ildg-binary-data") || (input.find("scidac-binary-data") && !has_propagator(input));
 }
 
-}  // namespace
+/// Whether one of these, or a parameter within it, is an input file whose help names the format; `help` is that of what
+/// they are within.
+bool reads(const std::vector<Parameter>& parameters, const std::string& format, const std::string& help = {}) {
+  return std::any_of(parameters.begin(), parameters.end(), [&](const Parameter& one) {
+    const std::string& said = one.help.empty() ? help : one.help;
+    if (one.type == ParameterType::file_in && said.find(format) != std::string::npos) return true;
+    if (reads(one.members, format, said) || reads(one.element, format, said)) return true;
+    return std::any_of(one.entries.begin(), one.entries.end(),
+                       [&](const ParameterEntry& entry) { return reads(entry.table.parameters, format, said); });
+  });
+}
 
-bool info(const std::string& path, std::ostream& out) {
-  const FileKind kind = file_kind(path);
-  if (kind == FileKind::other) throw not_lime_error(path);
-  line(out, "file", "{}", path);
-  line(out, "format", "{}", to_string(kind));
-  if (kind == FileKind::hdf5) {
-    line(out, "content", "arrays of numbers: input of tasks of modules (quadrille help task)");
-    return true;
+void print_readers(std::ostream& out, const std::string& format) {
+  std::vector<std::string> names;
+  for (const TaskEntry* task : task_registry()) {
+    if (reads(task->table.parameters, format)) names.push_back(task->name);
   }
-  if (kind != FileKind::lime) {
-    line(out, "content", "recognised, but this version cannot read it (convert it to ILDG)");
-    return true;
-  }
-  const LimeInput input(path);
+  line(out, "read by", "{} (quadrille help task NAME)",
+       names.empty() ? "no task of the modules that are loaded" : fmt::format("{}", fmt::join(names, ", ")));
+}
+
+void print_lime(std::ostream& out, const LimeInput& input) {
   print_records(out, input);
   if (has_gauge_field(input)) return print_gauge(out, input);
   if (has_propagator(input)) return print_propagator(out, input);
   line(out, "content", "neither a gauge field nor a propagator");
-  return true;
+}
+
+}  // namespace
+
+void info(const std::string& path, std::ostream& out) {
+  const FileKind kind = file_kind(path);
+  if (kind == FileKind::other) throw not_lime_error(path);
+  line(out, "file", "{}", path);
+  line(out, "format", "{}", to_string(kind));
+  if (kind == FileKind::lime) return print_lime(out, LimeInput(path));
+  for (const auto& [name, text] : header_of(path, kind)) line(out, name.c_str(), "{}", text);
+  if (!is_gauge_format(kind)) return print_readers(out, to_string(kind));
+  throw Error(ErrorCode::unsupported,
+              "only the header was read: links of this format cannot be read yet; convert it to ILDG", {.file = path});
 }
 
 }  // namespace quadrille

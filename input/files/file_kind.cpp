@@ -2,6 +2,7 @@
 
 #include "input/files/big_endian.h"
 #include "input/files/input_file.h"
+#include "modules/block_dft/matrix_elements.h"
 
 #include <fmt/format.h>
 
@@ -14,12 +15,15 @@ namespace quadrille {
 
 namespace {
 
-constexpr std::size_t looked_at = 24;
+constexpr std::size_t looked_at = 128;
 
 struct Start {
-  std::array<unsigned char, looked_at> bytes{};
+  std::array<unsigned char, looked_at> bytes{};  ///< zeros where the file is shorter
   std::size_t count = 0;
   std::uint64_t file_size = 0;
+
+  std::string_view text() const { return {reinterpret_cast<const char*>(bytes.data()), count}; }
+  std::uint32_t big_word() const { return load_big_u32(bytes.data()); }
 };
 
 Start read_start(const std::string& path) {
@@ -31,29 +35,51 @@ Start read_start(const std::string& path) {
   return start;
 }
 
-/// openQCD has no magic number: four little-endian extents t, x, y, z whose link count gives the file's size.
-bool is_openqcd(const Start& start) {
-  if (start.count < looked_at) return false;
-  unsigned __int128 sites = 1;
-  for (std::size_t i = 0; i < 4; ++i) {
-    std::uint32_t extent = 0;
-    std::memcpy(&extent, start.bytes.data() + 4 * i, 4);
-    if (extent == 0 || extent > 100000) return false;
-    sites *= extent;
-  }
-  return sites * 4 * 18 * 8 + 24 == start.file_size;
+bool is_lime(const Start& start) { return start.big_word() == 0x456789ab; }
+bool is_nersc(const Start& start) { return start.text().starts_with("BEGIN_HEADER"); }
+bool is_milc(const Start& start) {
+  constexpr std::uint32_t milc = 20103;
+  return start.big_word() == milc || __builtin_bswap32(start.big_word()) == milc;
+}
+bool is_hdf5(const Start& start) { return start.text().starts_with("\x89HDF\r\n\x1a\n"); }
+/// No magic number: four little-endian extents whose link count gives the file's size.
+bool is_openqcd(const Start& start) { return start.count >= 24 && openqcd_size(start.bytes.data()) == start.file_size; }
+/// By its version, whatever its size; by its size, whatever its version.
+bool is_elsi_csc(const Start& start) {
+  std::int64_t version = 0;
+  std::memcpy(&version, start.bytes.data(), sizeof version);
+  return version == block_dft::elsi::this_version ||
+         (start.count == looked_at && elsi_size(start.bytes.data()) == start.file_size);
 }
 
+struct FileFormat {
+  FileKind kind;
+  const char* name;
+  bool gauge;  ///< whether it holds a gauge field, or may
+  bool (*recognise)(const Start& start);
+  HeaderLines (*header)(const InputFile& file);  ///< null: `info` reads more than a header, or nothing
+};
+
+/// In the order in which they are tried: those without a magic number last.
+constexpr FileFormat formats[] = {{FileKind::lime, "LIME", true, is_lime, nullptr},
+                                  {FileKind::nersc, "NERSC archive", true, is_nersc, nersc_header},
+                                  {FileKind::milc, "MILC v5", true, is_milc, milc_header},
+                                  {FileKind::hdf5, "HDF5", false, is_hdf5, nullptr},
+                                  {FileKind::elsi_csc, "ELSI CSC", false, is_elsi_csc, elsi_header},
+                                  {FileKind::openqcd, "openQCD", true, is_openqcd, openqcd_header}};
+
 FileKind kind_of(const Start& start) {
-  constexpr std::uint32_t lime = 0x456789ab, milc = 20103;
-  if (start.count < 4) return FileKind::other;
-  const std::uint32_t word = load_big_u32(start.bytes.data());
-  if (word == lime) return FileKind::lime;
-  if (word == milc || __builtin_bswap32(word) == milc) return FileKind::milc;
-  const std::string_view text(reinterpret_cast<const char*>(start.bytes.data()), start.count);
-  if (text.starts_with("BEGIN_HEADER")) return FileKind::nersc;
-  if (text.starts_with("\x89HDF\r\n\x1a\n")) return FileKind::hdf5;
-  return is_openqcd(start) ? FileKind::openqcd : FileKind::other;
+  for (const FileFormat& format : formats) {
+    if (format.recognise(start)) return format.kind;
+  }
+  return FileKind::other;
+}
+
+const FileFormat* format_of(FileKind kind) {
+  for (const FileFormat& format : formats) {
+    if (format.kind == kind) return &format;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -61,15 +87,18 @@ FileKind kind_of(const Start& start) {
 FileKind file_kind(const std::string& path) { return kind_of(read_start(path)); }
 
 std::string to_string(FileKind kind) {
-  switch (kind) {
-    case FileKind::lime: return "LIME";
-    case FileKind::nersc: return "NERSC archive";
-    case FileKind::milc: return "MILC v5";
-    case FileKind::openqcd: return "openQCD";
-    case FileKind::hdf5: return "HDF5";
-    case FileKind::other: break;
-  }
-  return "unknown";
+  const FileFormat* const format = format_of(kind);
+  return format == nullptr ? "unknown" : format->name;
+}
+
+bool is_gauge_format(FileKind kind) {
+  const FileFormat* const format = format_of(kind);
+  return format != nullptr && format->gauge;
+}
+
+HeaderLines header_of(const std::string& path, FileKind kind) {
+  const FileFormat* const format = format_of(kind);
+  return format == nullptr || format->header == nullptr ? HeaderLines{} : format->header(InputFile(path));
 }
 
 Error not_lime_error(const std::string& path) {
@@ -78,11 +107,14 @@ Error not_lime_error(const std::string& path) {
   const Location where{.file = path, .byte = 0};
   if (start.file_size == 0)
     return Error(ErrorCode::file, "the file is empty; an ILDG, SciDAC or propagator file (LIME) is needed", where);
-  if (kind != FileKind::other)
+  if (kind != FileKind::other) {
+    const bool milc_or_nersc = kind == FileKind::milc || kind == FileKind::nersc;
     return Error(ErrorCode::unsupported,
-                 fmt::format("this is a{} {} file, which this version cannot read; convert it to ILDG",
-                             kind == FileKind::milc || kind == FileKind::nersc ? "" : "n", to_string(kind)),
+                 fmt::format("this is a{} {} file, {}", milc_or_nersc ? "" : "n", to_string(kind),
+                             is_gauge_format(kind) ? "which this version cannot read; convert it to ILDG"
+                                                   : "not a gauge field or a propagator (LIME)"),
                  where);
+  }
   std::string first;
   for (std::size_t i = 0; i < std::min<std::size_t>(start.count, 4); ++i)
     first += fmt::format("{:02x} ", start.bytes[i]);

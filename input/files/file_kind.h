@@ -2,17 +2,23 @@
 #pragma once
 
 #include "core/error.h"
+#include "input/files/file_headers.h"
 
 #include <string>
 
 namespace quadrille {
 
-enum class FileKind { lime, nersc, milc, openqcd, hdf5, other };
+enum class FileKind { lime, nersc, milc, openqcd, hdf5, elsi_csc, other };
 
-/// Looks at the first bytes only. Errors: those of InputFile.
+/// Looks at the first bytes and the size only. Errors: those of InputFile.
 FileKind file_kind(const std::string& path);
-/// "NERSC archive", "MILC v5", ... for messages.
+/// "NERSC archive", "MILC v5", ... for messages; of data of modules the name that the help of their parameters has:
+/// "HDF5", "ELSI CSC".
 std::string to_string(FileKind kind);
+/// Whether it is the format of a gauge field.
+bool is_gauge_format(FileKind kind);
+/// What the header of a file says; nothing for LIME and HDF5. Errors: those of file_headers.h.
+HeaderLines header_of(const std::string& path, FileKind kind);
 
 /// The error for a file that should be LIME and is not: says what it is where that is known.
 Error not_lime_error(const std::string& path);

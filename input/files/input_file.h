@@ -15,6 +15,7 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
   ~InputFile();
 
+  const std::string& path() const { return path_; }
   std::uint64_t size() const { return size_; }
   /// Exactly `bytes` bytes from `offset`; an error when the file has become shorter meanwhile.
   void read(std::uint64_t offset, void* to, std::size_t bytes) const;

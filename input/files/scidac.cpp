@@ -32,15 +32,19 @@ int to_int(std::int64_t value, const char* what, const Location& where) {
 void demand_checksum(const LimeInput& file, const LimeRecord& data, const ChecksumVerdict& verdict,
                      const ChecksumDemand& demand) {
   if (verdict.state != ChecksumVerdict::State::mismatch) return;
-  const Error error(ErrorCode::file,
-                    fmt::format("checksum mismatch: the file says {}, but the data give {}; the file is damaged",
-                                to_string(verdict.stored), to_string(verdict.computed)),
-                    lime_location(file.path(), data));
+  const Error error = checksum_error(file, data, verdict);
   if (demand.verify) throw Error(error.code(), fmt::format("{} ({})", error.message(), demand.way_out), error.where());
   log().warn("{}", error.what());
 }
 
 }  // namespace
+
+Error checksum_error(const LimeInput& file, const LimeRecord& data, const ChecksumVerdict& mismatch) {
+  return Error(ErrorCode::file,
+               fmt::format("checksum mismatch: the file says {}, but the data give {}; the file is damaged",
+                           to_string(mismatch.stored), to_string(mismatch.computed)),
+               lime_location(file.path(), data));
+}
 
 std::optional<ScidacRecord> scidac_record(const LimeInput& file, const LimeRecord& data) {
   const LimeRecord* record = file.find("scidac-private-record-xml", data.message);

@@ -1,6 +1,7 @@
 // The XML records and checksums with which QIO (SciDAC) frames binary lattice data.
 #pragma once
 
+#include "core/error.h"
 #include "core/field/host_field.h"
 #include "input/files/checksum.h"
 #include "input/files/lattice_data.h"
@@ -46,6 +47,9 @@ std::string to_string(const ChecksumVerdict& verdict);
 
 /// Compares with the scidac-checksum record of `data`'s message, or the next one before other data.
 ChecksumVerdict judge_checksum(const LimeInput& file, const LimeRecord& data, const Checksum& computed);
+
+/// The error of a mismatch, for `data`.
+Error checksum_error(const LimeInput& file, const LimeRecord& data, const ChecksumVerdict& mismatch);
 
 /// What a field is, for reading it and for the words of errors.
 struct FileField {

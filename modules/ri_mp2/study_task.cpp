@@ -121,7 +121,7 @@ constexpr quadrille_parameter generated_members[] = {size("occupied", "orbitals"
 }  // namespace
 
 const quadrille_parameter study_parameters[study_parameter_count] = {
-    list("files", "files of systems, as for the task ri_mp2", nullptr, file),
+    list("files", "HDF5 files of systems, as for the task ri_mp2", nullptr, file),
     group("generated", "a system of these sizes, with made-up integrals of realistic magnitudes", generated_members),
     list("deltas", "cutoffs of mgemm for both steps; double and single precision are always run",
          "[1, 0.1, 0.03, 0.01, 0.003]", delta),

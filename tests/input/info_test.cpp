@@ -5,6 +5,8 @@
 #include "lime_testing.h"
 #include "tests/input/host_propagator.h"
 
+#include <array>
+#include <cstring>
 #include <sstream>
 
 namespace quadrille {
@@ -12,12 +14,19 @@ namespace {
 
 using namespace quadrille::testing;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class InfoTest : public ::testing::Test {
  protected:
-  static void expect_info(const std::string& path, const std::vector<std::string>& parts, bool good = true) {
+  /// `error`: parts of what is thrown after all has been printed; none where nothing is.
+  static void expect_info(const std::string& path, const std::vector<std::string>& parts,
+                          const std::vector<std::string>& error = {}) {
     std::ostringstream out;
-    EXPECT_EQ(info(path, out), good);
+    if (error.empty()) {
+      info(path, out);
+    } else {
+      expect_error([&] { info(path, out); }, error);
+    }
     for (const std::string& part : parts) EXPECT_THAT(out.str(), HasSubstr(part));
     const bool warned = !parts.empty() && parts[0].starts_with("warning");
     EXPECT_EQ(out.str().find("\nwarning") != std::string::npos, warned);
@@ -47,7 +56,8 @@ TEST_F(InfoTest, ReportsABadChecksumAndBadLinks) {
   std::string& data = find_raw(records, "ildg-binary-data").data;
   data[1] = char(data[1] ^ 0x08);  // half or twice the number
   expect_info(saved(records),
-              {"checksum      mismatch (the file says suma", "NOT in SU(3)", "site (0,0,0,0), direction x"}, false);
+              {"checksum      mismatch (the file says suma", "NOT in SU(3)", "site (0,0,0,0), direction x"},
+              {"b.ildg", "record 6 (ildg-binary-data)", "checksum mismatch: the file says suma"});
 }
 
 TEST_F(InfoTest, TellsOfALengthThatLooksWrong) {
@@ -76,21 +86,101 @@ TEST_F(InfoTest, TellsOfAPropagator) {
                "mass          0.25", "checksum      ok", "scidac-binary-data"});
 }
 
-TEST_F(InfoTest, NamesFormatsThatItCannotRead) {
-  write_bytes(folder_.file("n"), "BEGIN_HEADER\nDATATYPE = 4D_SU3_GAUGE\nEND_HEADER\n");
-  expect_info(folder_.file("n"), {"NERSC archive", "recognised", "this version cannot read it"});
-  write_bytes(folder_.file("m"), std::string("\0\0\x4e\x87", 4) + std::string(96, '\0'));
-  expect_info(folder_.file("m"), {"MILC v5", "this version cannot read it"});
+constexpr const char* not_read = "only the header was read";
+
+TEST_F(InfoTest, ShowsTheHeaderOfANerscArchive) {
+  const std::string head =
+      "BEGIN_HEADER\nHDR_VERSION = 1.0\nDATATYPE = 4D_SU3_GAUGE\nDIMENSION_1 = 2\nDIMENSION_2 = 4\n"
+      "DIMENSION_3 = 2\r\nDIMENSION_4 = 6\nLINK_TRACE = 0.25\nPLAQUETTE   =  0.5625 \nCHECKSUM = 7f00aa\n"
+      "CREATOR = \x1b[31mA = B\nFLOATING_POINT = IEEE32BIG\nEND_HEADER\n";
+  const std::string links(2 * 4 * 2 * 6 * 4 * 12 * 4, 'x');
+  const std::string file = folder_.file("n");
+  write_bytes(file, head + links);
+  expect_info(file,
+              {"NERSC archive", "two rows", "2 4 2 6 (x y z t)", "32 bits (IEEE32BIG)", "plaquette     0.5625\n",
+               "link trace    0.25\n", "checksum      7f00aa\n", "creator       \\x1b[31mA = B\n"},
+              {file, not_read});
+  write_bytes(file, head + links.substr(1));
+  expect_info(file, {"NERSC"}, {file, "18431 bytes follow the header", "2 x 4 x 2 x 6 lattice take 18432"});
+  for (const auto& [from, to, problem] : {std::array{"DIMENSION_4 = 6", "DIMENSION_4 = six", "DIMENSION_4 = 'six'"},
+                                          {"DIMENSION_4 = 6", "", "DIMENSION_4 = ''"},
+                                          {"DIMENSION_4 = 6", "DIMENSION_4 = 99999999999", "it must be 1 to"},
+                                          {"IEEE32BIG", "FLOAT", "FLOATING_POINT is 'FLOAT'"},
+                                          {"4D_SU3_GAUGE", "4D_SU2", "DATATYPE is '4D_SU2'"},
+                                          {"END_HEADER", "END", "no line END_HEADER"}}) {
+    std::string changed = head;
+    changed.replace(changed.find(from), std::string(from).size(), to);
+    write_bytes(file, changed + links);
+    expect_info(file, {"NERSC"}, {file, problem});
+  }
+}
+
+TEST_F(InfoTest, ShowsTheHeaderOfAMilcFile) {
+  for (const bool big : {false, true}) {
+    std::string bytes;
+    const auto put = [&](std::uint32_t word) {
+      for (unsigned n = 0; n < 4; ++n) bytes += char(word >> 8 * (big ? 3 - n : n) & 0xff);
+    };
+    for (const std::uint32_t word : {20103, 2, 4, 2, 6}) put(word);
+    bytes += "Thu Feb 12" + std::string(54, '\0');
+    for (const std::uint32_t word : {0x0u, 0x12345678u, 0xabcdefu}) put(word);
+    bytes += std::string(2 * 4 * 2 * 6 * 4 * 18 * 4, 'x');
+    const std::string file = folder_.file("m");
+    write_bytes(file, bytes);
+    expect_info(file,
+                {"MILC v5", "2 4 2 6 (x y z t)", big ? "big-endian" : "little-endian", "created       Thu Feb 12\n",
+                 "sum29 12345678, sum31 00abcdef"},
+                {file, not_read});
+    write_bytes(file, bytes + "x");
+    expect_info(file, {"MILC v5"}, {"27649 bytes follow the header", "take 27648"});
+    write_bytes(file, bytes.substr(0, 50));
+    expect_info(file, {"MILC v5"}, {"the file ends in its header"});
+  }
+}
+
+TEST_F(InfoTest, ShowsTheHeaderOfAnOpenQcdFile) {
   std::string openqcd(24 + 2 * 4 * 2 * 2 * 72 * 8, '\0');
   openqcd[0] = openqcd[8] = openqcd[12] = 2;
   openqcd[4] = 4;
+  const double plaquette = 1.75;
+  std::memcpy(openqcd.data() + 16, &plaquette, sizeof plaquette);
   write_bytes(folder_.file("o"), openqcd);
-  expect_info(folder_.file("o"), {"openQCD", "this version cannot read it"});
+  expect_info(folder_.file("o"), {"openQCD", "4 2 2 2 (x y z t)", "1.75"}, {folder_.file("o"), not_read});
 }
 
-TEST_F(InfoTest, TellsWhichTasksReadHdf5) {
+std::string csc_bytes(std::int64_t kind, std::int64_t n, std::int64_t elements) {
+  std::array<std::int64_t, 16> head{};
+  head[0] = 170915;
+  head[2] = kind;
+  head[3] = n;
+  head[4] = 6;
+  head[5] = elements;
+  return std::string(reinterpret_cast<const char*>(head.data()), sizeof head) +
+         std::string(std::size_t(8 * n + (kind == 0 ? 12 : 20) * elements), '\0');
+}
+
+TEST_F(InfoTest, TellsWhichTasksReadMatrices) {
   write_bytes(folder_.file("h"), "\x89HDF\r\n\x1a\n");
-  expect_info(folder_.file("h"), {"HDF5", "input of tasks of modules (quadrille help task)"});
+  expect_info(folder_.file("h"),
+              {"HDF5", "read by", "matrix_product, ", "ri_mp2, ri_mp2_study", "density_matrix", "md_run"});
+  for (const std::int64_t kind : {0, 1}) {
+    write_bytes(folder_.file("a.csc"), csc_bytes(kind, 10, 25));
+    expect_info(folder_.file("a.csc"),
+                {"ELSI CSC", kind == 0 ? "real numbers" : "complex numbers", "size          10 x 10\n",
+                 "nonzeros      25 (25 %)", "electrons     6\n", "density_matrix"});
+  }
+  std::ostringstream out;
+  info(folder_.file("a.csc"), out);
+  EXPECT_THAT(out.str(), Not(HasSubstr("ri_mp2"))) << "that reads HDF5 alone";
+  write_bytes(folder_.file("b.csc"), csc_bytes(0, 10, 25) + "x");
+  expect_info(folder_.file("b.csc"), {"ELSI CSC"},
+              {"b.csc", "10 columns and 25 elements do not make a file of 509 bytes"});
+}
+
+TEST_F(InfoTest, EscapesWhatCouldSteerATerminal) {
+  const std::string file = folder_.file("a\n\x1b[31m.csc");
+  write_bytes(file, csc_bytes(0, 2, 1));
+  expect_info(file, {"a\\n\\x1b[31m.csc\n"});
 }
 
 TEST_F(InfoTest, LinksOffSu3AreAFailureWithAGoodChecksumToo) {
@@ -98,7 +188,7 @@ TEST_F(InfoTest, LinksOffSu3AreAFailureWithAGoodChecksumToo) {
   HostLinks links = random_links({2, 4, 6, 2}, generator);
   links.data[7] *= 1.5;
   write_gauge_file(folder_.file("a.ildg"), links);
-  expect_info(folder_.file("a.ildg"), {"checksum      ok", "NOT in SU(3)"}, false);
+  expect_info(folder_.file("a.ildg"), {"checksum      ok", "NOT in SU(3)"}, {"the links are not in SU(3)"});
 }
 
 TEST_F(InfoTest, TellsOfLimeFilesWithoutFields) {
@@ -123,8 +213,13 @@ TEST_F(InfoTest, TellsOfEveryRealFile) {
   expect_info(*data_file("uneven.ildg"), {"4 6 8 10", "ok (suma fbfd1af9, sumb 3c572478)"});
   expect_info(*data_file("lat.sample.l4444.ildg"), {"32 bits", "lfn://USQCD/MILC", "0.59485015894715", "in SU(3)"});
   expect_info(*data_file("lat.sample.l4444.scidac"), {"SciDAC without ILDG records", "0.59485015894715"});
-  expect_info(*data_file("lat.sample.l4444"), {"MILC v5"});
-  expect_info(*data_file("t_nersc.cfg"), {"NERSC archive"});
+  expect_info(*data_file("lat.sample.l4444"),
+              {"MILC v5", "4 4 4 4 (x y z t)", "Thu Feb 12 13:40:21 1998", "sum29 02352c05, sum31 d137321d"},
+              {not_read});
+  expect_info(*data_file("t_nersc.cfg"),
+              {"NERSC archive", "two rows", "4 4 4 4 (x y z t)", "IEEE32BIG", "plaquette     0.0382422893\n",
+               "link trace    0.4630322094\n", "checksum      717938df\n", "creator       SZIN\n"},
+              {not_read});
 }
 
 }  // namespace

@@ -154,6 +154,25 @@ TEST_F(ProgramTest, ValuesOfOptionsThatCannotBeAreNamedWithWhatCan) {
   EXPECT_THAT(said({"run", file, "--out"}), HasSubstr("--out needs DIR (see"));
 }
 
+TEST_F(ProgramTest, NamesOfFilesAreEscapedInMessages) {
+  EXPECT_EQ(call({"info", folder_.file("a\nb\x1b[31m")}), 1);
+  EXPECT_THAT(err(), HasSubstr("/a\\nb\\x1b[31m: no such file\n"));
+  EXPECT_EQ(call({"check", folder_.file("a\nb.yaml")}), 1);
+  EXPECT_THAT(err(), HasSubstr("/a\\nb.yaml"));
+  EXPECT_THAT(err(), Not(HasSubstr("a\nb")));
+}
+
+TEST_F(ProgramTest, InfoOfADamagedFileIsAnErrorOnStandardErrorToo) {
+  EXPECT_EQ(run(), 0) << err();
+  std::string field = read_bytes(output("field.lime"));
+  const std::size_t data = field.find("ildg-binary-data");
+  field[data + 128 + 3] = char(field[data + 128 + 3] ^ 1);
+  write_bytes(folder_.file("bad.lime"), field);
+  EXPECT_EQ(call({"info", folder_.file("bad.lime")}), 1);
+  EXPECT_THAT(out(), HasSubstr("checksum      mismatch"));
+  EXPECT_THAT(err(), HasSubstr("checksum mismatch: the file says"));
+}
+
 // The last run of each is the one that counts: what ends a job must be refused before anything is written.
 TEST_F(ProgramTest, ALatticeThatNoMachineHoldsIsRefusedByCheck) {
   EXPECT_EQ(call({"check", folder_.file("job.yaml"), "--set", "gauge.dims=[4096,4096,4096,4096]"}), 1);
