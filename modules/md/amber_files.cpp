@@ -243,7 +243,7 @@ void read_coordinates(const std::string& path, bool boxed, System& system) {
   const TextLines lines(path);
   if (lines.count() < 2) lines.fail("the file ends before the number of atoms", lines.count());
   const std::vector<TextLines::Word> head = lines.words(1);
-  if (head.empty()) lines.fail("the number of atoms must be here", 1);
+  if (head.empty()) lines.fail("the second line must begin with the number of atoms", 1);
   const long count = lines.integer(1, head[0].column, head[0].width);
   if (count != system.size()) {
     lines.fail(fmt::format("{} atoms, but the topology has {}", count, system.size()), 1, head[0].column);

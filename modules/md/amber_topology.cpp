@@ -3,17 +3,54 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
+#include <charconv>
+#include <optional>
+#include <string_view>
 
 namespace quadrille::md {
 namespace {
 
 constexpr std::size_t pointers_count = 31;
 
+/// Fields of a line and characters of a field: far above what a line has room for.
+constexpr std::size_t most = 10000;
+
+void skip_spaces(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); }
+
+/// Takes the digits at the beginning of a text away: their number, from 1 to `most`.
+std::optional<std::size_t> take_count(std::string_view& text) {
+  std::size_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || count < 1 || count > most) return {};
+  text.remove_prefix(std::size_t(end - text.data()));
+  return count;
+}
+
+struct FieldFormat {
+  std::size_t per_line, width;
+};
+
+/// Of a line like %FORMAT(10I8), %FORMAT(5E16.8), %FORMAT(I8).
+std::optional<FieldFormat> field_format(std::string_view line) {
+  constexpr std::string_view begin = "%FORMAT(", kinds = "aAiIeEfF", digits = "0123456789";
+  if (!line.starts_with(begin)) return {};
+  line.remove_prefix(begin.size());
+  skip_spaces(line);
+  std::optional<std::size_t> per_line = 1, width;
+  if (!line.empty() && digits.find(line[0]) != digits.npos) per_line = take_count(line);
+  if (!per_line || line.empty() || kinds.find(line[0]) == kinds.npos) return {};
+  line.remove_prefix(1);
+  width = take_count(line);
+  if (!width) return {};
+  if (line.starts_with('.')) line.remove_prefix(std::min(line.find_first_not_of(digits, 1), line.size()));
+  skip_spaces(line);
+  if (!line.starts_with(')')) return {};
+  return FieldFormat{*per_line, *width};
+}
+
 }  // namespace
 
 AmberTopology::AmberTopology(const std::string& path) : lines_(path) {
-  const std::regex format(R"(%FORMAT\(\s*(\d*)[aAiIeEfF](\d+)(\.\d+)?\s*\).*)");
   std::string open;
   for (std::size_t n = 0; n < lines_.count(); ++n) {
     const std::string& line = lines_[n];
@@ -23,11 +60,16 @@ AmberTopology::AmberTopology(const std::string& path) : lines_(path) {
         lines_.fail("there is a second section " + open, n);
       }
     } else if (line.rfind("%FORMAT", 0) == 0 && !open.empty()) {
-      std::smatch found;
-      if (!std::regex_match(line, found, format)) lines_.fail("a format like (10I8) or (5E16.8) must follow", n);
+      const std::optional<FieldFormat> format = field_format(line);
+      if (!format) {
+        lines_.fail(fmt::format("%FORMAT must be like (10I8) or (5E16.8), with at most {0} fields of at most {0} "
+                                "characters",
+                                most),
+                    n);
+      }
       Section& section = sections_[open];
-      section.per_line = found[1].length() > 0 ? std::stoul(found[1]) : 1;
-      section.width = std::stoul(found[2]);
+      section.per_line = format->per_line;
+      section.width = format->width;
       section.first = section.end = n + 1;
     } else if (line.rfind("%", 0) != 0 && !open.empty()) {
       sections_[open].end = n + 1;

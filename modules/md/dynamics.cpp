@@ -40,7 +40,7 @@ void check_finite(std::span<const double> numbers, const char* what) {
 
 void check_count(std::size_t numbers, std::int64_t particles, const char* what) {
   if (std::int64_t(numbers) == 3 * particles) return;
-  refuse(fmt::format("{} {} for {} particles: there must be three for each", numbers, what, particles));
+  refuse(fmt::format("{} {} for {} particles: each particle has three", numbers, what, particles));
 }
 
 void check_options(const System& system, const DynamicsOptions& options) {
@@ -51,7 +51,7 @@ void check_options(const System& system, const DynamicsOptions& options) {
     refuse("friction and temperature must not be negative, Boltzmann's constant must be above 0");
   }
   if (!system.masses.empty() && std::int64_t(system.masses.size()) != system.size()) {
-    refuse(fmt::format("{} masses for {} particles: there must be one for each", system.masses.size(), system.size()));
+    refuse(fmt::format("{} masses for {} particles: each particle has one", system.masses.size(), system.size()));
   }
   for (std::size_t i = 0; i < system.masses.size(); ++i) {
     if (!(system.masses[i] > 0) || !std::isfinite(system.masses[i])) {

@@ -87,7 +87,7 @@ const quadrille_parameter forces_parameters[forces_parameter_count] = {
     coulomb_constant_parameter,
     boolean("scaled_pairs", "include the scaled 1-4 interactions", "false"),
     real("cutoff",
-         "of pair forces in a periodic box, whose edges must be at least twice as long; 0: open space, no cutoff", "0",
+         "of pair forces, in a periodic box with edges of at least twice the cutoff; 0: open space, no cutoff", "0",
          at_least(0)),
     dielectric_parameter,
     boolean("accumulation", "compare C and F with exact sums of the same terms (CPU only; slow for many particles)",

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace quadrille::md {
@@ -13,6 +14,24 @@ void check_density(double density) {
   if (density > 0 && std::isfinite(density)) return;
   throw Error(ErrorCode::invalid_input, fmt::format("the density is {:g}: it must be above 0", density));
 }
+
+/// Of a face-centred cubic lattice: its constant, and its cells along an edge.
+double fcc_constant(double density) { return std::cbrt(4 / density); }
+
+std::int64_t fcc_cells(std::int64_t count) {
+  const auto of = [](std::int64_t n) { return 4 * n * n * n; };
+  const auto cells = std::max<std::int64_t>(1, std::llround(std::cbrt(double(count) / 4)));
+  if (of(cells) == count) return cells;
+  const std::int64_t other = of(cells) < count ? cells + 1 : std::max<std::int64_t>(1, cells - 1);
+  const auto [less, more] = std::minmax({of(cells), of(other)});
+  const std::string near = less == more ? fmt::format("{}", less) : fmt::format("{} or {}", less, more);
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("a face-centred cubic lattice has 4 n^3 particles, not {}: use {}", count, near));
+}
+
+/// Of the cubic lattice of random particles: its spacing, and its sites along an edge.
+double random_spacing(double density) { return std::cbrt(1 / density); }
+std::int64_t random_side(std::int64_t count) { return std::int64_t(std::ceil(std::cbrt(double(count)) - 1e-9)); }
 
 /// Streams of the random numbers of a system.
 constexpr std::uint32_t of_types = 1, of_particles = 2;
@@ -33,20 +52,17 @@ LennardJonesTable mixed_table(std::span<const double> sigma, std::span<const dou
   return table;
 }
 
-System fcc_system(std::int64_t count, double density) {
+double fcc_edge(std::int64_t count, double density) {
   check_density(density);
-  auto cells = std::int64_t(std::llround(std::cbrt(double(count) / 4)));
-  if (cells < 1 || 4 * cells * cells * cells != count) {
-    cells = std::max<std::int64_t>(1, cells);
-    const auto of = [](std::int64_t n) { return 4 * n * n * n; };
-    throw Error(ErrorCode::invalid_input,
-                fmt::format("a face-centred cubic lattice has 4 n^3 particles, not {}: use {} or {}", count, of(cells),
-                            of(of(cells) < count ? cells + 1 : std::max<std::int64_t>(1, cells - 1))));
-  }
+  return fcc_constant(density) * double(fcc_cells(count));
+}
+
+System fcc_system(std::int64_t count, double density) {
+  const double edge = fcc_edge(count, density), constant = fcc_constant(density);
+  const std::int64_t cells = fcc_cells(count);
   System system;
   system.name = fmt::format("fcc, {} particles", count);
-  const double constant = std::cbrt(4 / density);
-  system.box.fill(constant * double(cells));
+  system.box.fill(edge);
   constexpr double basis[4][3] = {{0, 0, 0}, {0, 0.5, 0.5}, {0.5, 0, 0.5}, {0.5, 0.5, 0}};
   for (std::int64_t cell = 0; cell < cells * cells * cells; ++cell) {
     const std::int64_t corner[3] = {cell % cells, cell / cells % cells, cell / (cells * cells)};
@@ -59,6 +75,11 @@ System fcc_system(std::int64_t count, double density) {
   const double one[] = {1};
   system.table = mixed_table(one, one, Mixing::lorentz_berthelot);
   return system;
+}
+
+double random_edge(std::int64_t count, double density) {
+  check_density(density);
+  return random_spacing(density) * double(random_side(count));
 }
 
 System random_system(std::int64_t count, int types, double density, double disorder, std::uint64_t seed) {
@@ -76,9 +97,9 @@ System random_system(std::int64_t count, int types, double density, double disor
     epsilon.push_back(0.5 + random.uniform());
   }
   system.table = mixed_table(sigma, epsilon, Mixing::lorentz_berthelot);
-  const auto side = std::int64_t(std::ceil(std::cbrt(double(count)) - 1e-9));
-  const double spacing = std::cbrt(1 / density);
-  system.box.fill(spacing * double(side));
+  const std::int64_t side = random_side(count);
+  const double spacing = random_spacing(density);
+  system.box.fill(random_edge(count, density));
   for (std::int64_t particle = 0; particle < count; ++particle) {
     SiteRandom random(seed, RandomPurpose::GeneratedSystem, particle, of_particles);
     const std::int64_t site[3] = {particle % side, particle / side % side, particle / (side * side)};

@@ -149,7 +149,7 @@ ForceResult ListForces::compute_into(std::span<const double> positions, const st
                                      std::span<double> forces, bool energy) {
   if (std::int64_t(forces.size()) != 3 * size()) {
     throw Error(ErrorCode::invalid_input,
-                fmt::format("room for {} numbers for the forces on {} particles: there must be three for each",
+                fmt::format("room for {} numbers for the forces on {} particles: each particle has three",
                             forces.size(), size()));
   }
   return state_->compute(positions, box, forces, energy, false);

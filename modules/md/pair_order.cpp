@@ -18,7 +18,7 @@ namespace {
 
 void check_pair(const char* what, std::int64_t number, std::int64_t a, std::int64_t b, std::int64_t size) {
   if (a == b || a < 0 || b < 0 || a >= size || b >= size) {
-    refuse(fmt::format("{} {} names the particles {} and {}: they must be two different ones of 1 to {}", what,
+    refuse(fmt::format("{} {} is of particles {} and {}: two different particles from 1 to {} are needed", what,
                        number + 1, a + 1, b + 1, size));
   }
 }
@@ -34,9 +34,9 @@ void check_table(const LennardJonesTable& table) {
       const auto at = std::size_t(a * table.types + b), mirrored = std::size_t(b * table.types + a);
       if (!std::isfinite(table.c12[at]) || !std::isfinite(table.c6[at]) || table.c12[at] < 0) {
         refuse(
-            fmt::format("the Lennard-Jones coefficients {:g} and {:g} of types {} and {} must be finite, and the "
-                        "first must not be negative",
-                        table.c12[at], table.c6[at], a + 1, b + 1));
+            fmt::format("Lennard-Jones coefficients of types {} and {}: C12 = {:g} and C6 = {:g} must be finite, and "
+                        "C12 must not be negative",
+                        a + 1, b + 1, table.c12[at], table.c6[at]));
       }
       if (table.c12[at] != table.c12[mirrored] || table.c6[at] != table.c6[mirrored]) {
         refuse(fmt::format("the Lennard-Jones table must be symmetric: it is not for types {} and {}", a + 1, b + 1));
@@ -60,7 +60,7 @@ void check_system(const System& system, const ForceOptions& options) {
     refuse(fmt::format("particle {} has type {}: the table has types 1 to {}", i + 1, type + 1, system.table.types));
   }
   if (options.coulomb != Coulomb::none && std::int64_t(system.charges.size()) != size) {
-    refuse(fmt::format("{} charges for {} particles: there must be one for each", system.charges.size(), size));
+    refuse(fmt::format("{} charges for {} particles: each particle has one", system.charges.size(), size));
   }
   for (std::size_t i = 0; i < system.charges.size(); ++i) {
     if (!std::isfinite(system.charges[i])) refuse(fmt::format("the charge of particle {} is not finite", i + 1));
@@ -81,6 +81,12 @@ void check_system(const System& system, const ForceOptions& options) {
 }
 
 void check_box(const ForceOptions& options, const std::array<double, 3>& box) {
+  if (box == std::array<double, 3>{}) {
+    refuse(
+        fmt::format("the system has no box: with a cutoff of {:g} it must be periodic, with edges of at least {:g}; "
+                    "open space is possible only without a cutoff, in md_forces",
+                    options.cutoff, 2 * options.cutoff));
+  }
   for (std::size_t k = 0; k < 3; ++k) {
     if (box[k] >= 2 * options.cutoff && std::isfinite(box[k])) continue;
     refuse(fmt::format("edge {} of the box is {:g}: it must be at least twice the cutoff, {:g}", "xyz"[k], box[k],
@@ -91,7 +97,7 @@ void check_box(const ForceOptions& options, const std::array<double, 3>& box) {
 void check_positions(std::int64_t size, const ForceOptions& options, std::span<const double> positions,
                      const std::array<double, 3>& box) {
   if (std::int64_t(positions.size()) != 3 * size) {
-    refuse(fmt::format("{} coordinates for {} particles: there must be three for each", positions.size(), size));
+    refuse(fmt::format("{} coordinates for {} particles: each particle has three", positions.size(), size));
   }
   for (std::size_t n = 0; n < positions.size(); ++n) {
     if (std::isfinite(positions[n]) && std::abs(positions[n]) < 1e15) continue;

@@ -62,6 +62,14 @@ DynamicsOptions options_of(const TaskContext& context) {
   return options;
 }
 
+/// The units of a system's numbers where they are known: those of AMBER's files.
+Json units_of(const TaskContext& context) {
+  if (context.text("system.source") != "amber") return nullptr;
+  Json units = {{"time", "48.888 fs"}, {"energy", "kcal/mol"}, {"pressure", "kcal/mol/Angstrom^3"}};
+  if (!context.has("boltzmann")) units["temperature"] = "K";
+  return units;
+}
+
 /// What follows from a file of `state`, and of a run that was interrupted.
 Hdf5Array column(const std::vector<double>& numbers, std::int64_t width) {
   return {{std::int64_t(numbers.size()) / width, width}, numbers};
@@ -267,6 +275,14 @@ class Run {
     return true;
   }
 
+  std::string drift_text(const Trend& drift) const {
+    const std::string per = "per unit of time";
+    if (rows_.size() < 2) return "too few rows (1) for the drift of the energy";
+    const std::string text = fmt::format("the energy per particle drifts by {:+.2e}", drift.slope);
+    if (!drift.slope_error) return fmt::format("{} {}, too few rows ({}) for an error", text, per, rows_.size());
+    return fmt::format("{} +- {:.1e} {}", text, *drift.slope_error, per);
+  }
+
   void report() const {
     const std::string file = context_.output_file("csv");
     on_first_rank(ranks_, [&] { write_file(file, csv_of_rows(rows_)); });
@@ -280,31 +296,32 @@ class Run {
         largest_change = std::max(largest_change, std::abs(double(row.at(axis)) - double(rows_.at(0).at(axis))));
       }
     }
-    const Trend trend = trend_of(times, energy);
+    const Trend drift = trend_of(times, energy);
     const double speed = seconds_ > 0 ? double(steps_here_) * size / seconds_ : 0;
     const ListStatistics lists = dynamics_.statistics();
-    log().info("{}: {:.3g} atom-steps per second, energy per particle {:+.2e} +- {:.1e} per unit of time",
-               context_.task_name(), speed, trend.slope, trend.slope_error);
-    context_.result_in("dynamics", Json({{"csv", context_.text("csv")},
-                                         {"method", letter_of(options_.lists.forces.method)},
-                                         {"threads", context_.threads()},
-                                         {"particles", system_.size()},
-                                         {"types", system_.table.types},
-                                         {"box", system_.box},
-                                         {"time_step", options_.time_step},
-                                         {"first_step", first_step_},
-                                         {"last_step", last_step_},
-                                         {"energy_slope", trend.slope},
-                                         {"energy_slope_error", trend.slope_error},
-                                         {"energy_fluctuation", trend.fluctuation},
-                                         {"largest_momentum_change", largest_change},
-                                         {"seconds", seconds_},
-                                         {"steps_timed", steps_here_},
-                                         {"atom_steps_per_second", speed},
-                                         {"list_builds", lists.builds},
-                                         {"list_entries_per_particle", lists.pairs_per_particle},
-                                         {"rows", rows_}})
-                                       .dump());
+    log().info("{}: {:.3g} atom-steps per second; {}", context_.task_name(), speed, drift_text(drift));
+    context_.result_in(
+        "dynamics", Json({{"csv", context_.text("csv")},
+                          {"method", letter_of(options_.lists.forces.method)},
+                          {"threads", context_.threads()},
+                          {"particles", system_.size()},
+                          {"types", system_.table.types},
+                          {"box", system_.box},
+                          {"time_step", options_.time_step},
+                          {"first_step", first_step_},
+                          {"last_step", last_step_},
+                          {"units", units_of(context_)},
+                          {"energy_drift", known(rows_.size() > 1, drift.slope)},
+                          {"energy_drift_error", known(drift.slope_error.has_value(), drift.slope_error.value_or(0))},
+                          {"energy_fluctuation", known(drift.fluctuation.has_value(), drift.fluctuation.value_or(0))},
+                          {"largest_momentum_change", largest_change},
+                          {"seconds", seconds_},
+                          {"steps_timed", steps_here_},
+                          {"atom_steps_per_second", speed},
+                          {"list_builds", lists.builds},
+                          {"list_entries_per_particle", lists.pairs_per_particle},
+                          {"rows", rows_}})
+                        .dump());
   }
 
   const TaskContext& context_;
@@ -337,7 +354,7 @@ const quadrille_parameter run_parameters[run_parameter_count] = {
          "Boltzmann's constant, energy / temperature; default: 1, or 0.001987204 kcal / mol / K for AMBER files",
          nullptr, above(0)),
     integer("seed", "of initial velocities and the thermostat", "1", within(0, 9e15)),
-    real("cutoff", "of pair forces; the edges of the box must be at least twice as long", "2.5", above(0)),
+    real("cutoff", "of pair forces, in a periodic box with edges of at least twice the cutoff", "2.5", above(0)),
     choice("truncation", "at the cutoff: forces simply cut off, the potential shifted to 0, or the force too",
            "shifted_force", truncations),
     real("skin", "neighbour lists reach to cutoff + skin and are rebuilt when a particle has moved by half the skin",
@@ -358,12 +375,18 @@ const quadrille_parameter run_parameters[run_parameter_count] = {
             "steps between saved states, from which an interrupted run continues; a run also saves one when it is "
             "interrupted",
             "10000", within(1, 1e15)),
-    file_in("start", "a `state` file of an earlier run, which this run continues"),
+    file_in("start", "a `state` file (HDF5) of an earlier run, which this run continues"),
     file_out("state", "positions, velocities and everything else that the next step depends on, at the end (HDF5)"),
     csv("md_run.csv")};
 
 void check_run(const TaskContext& context) {
   check_system_parameters(context);
+  const std::string source = context.text("system.source");
+  if (context.text("velocities") == "file" && source != "amber" && source != "lammps") {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      fmt::format("particles of the source {} have no velocities; use thermal, or a file", source),
+                      "velocities");
+  }
   if (context.has("trajectory")) {
     try {
       trajectory_form(context.text("trajectory"));

@@ -40,8 +40,8 @@ double squares_from(const Line& line, std::span<const double> times, std::span<c
 
 Trend trend_of(std::span<const double> times, std::span<const double> values) {
   const Line line = line_through(times, values);
-  Trend out{line.slope, 0, 0};
-  if (times.empty()) return out;
+  Trend out{line.slope, {}, {}};
+  if (times.size() < Trend::least_values) return out;
   out.fluctuation = std::sqrt(squares_from(line, times, values) / double(times.size()));
   const std::size_t blocks = std::min<std::size_t>(20, times.size());
   std::vector<double> block_times, block_values;
@@ -51,7 +51,7 @@ Trend trend_of(std::span<const double> times, std::span<const double> values) {
     block_values.push_back(mean(values.subspan(begin, end - begin)));
   }
   const Line of_blocks = line_through(block_times, block_values);
-  if (blocks >= 4 && of_blocks.spread > 0) {
+  if (of_blocks.spread > 0) {
     const double variance = squares_from(of_blocks, block_times, block_values) / double(blocks - 2);
     out.slope_error = std::sqrt(variance / of_blocks.spread);
   }

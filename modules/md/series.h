@@ -3,13 +3,19 @@
 
 #include "core/api.h"
 
+#include <cstddef>
+#include <optional>
 #include <span>
 
 namespace quadrille::md {
 
 struct Trend {
-  double slope = 0, slope_error = 0;  ///< the error 0 where there are fewer than 4 blocks
-  double fluctuation = 0;             ///< root mean square distance from the line
+  double slope = 0;
+  std::optional<double> slope_error;  ///< none of fewer than least_values
+  std::optional<double> fluctuation;  ///< root mean square distance from the line; none of fewer than least_values
+
+  /// A line goes through two values, and nearly through three.
+  static constexpr std::size_t least_values = 4;
 };
 
 /// Least squares of `values` at `times`. The error of the slope comes from the means of up to 20 blocks, whose

@@ -84,10 +84,14 @@ QUADRILLE_API BondedForces bonded_forces(const System& system);
 /// `count` particles of one type on a face-centred cubic lattice of this density in a periodic cube; sigma = epsilon =
 /// 1. `count` must be 4 n^3 (ErrorCode::invalid_input, with the numbers nearby).
 QUADRILLE_API System fcc_system(std::int64_t count, double density);
+/// The edge of its box; the same errors.
+QUADRILLE_API double fcc_edge(std::int64_t count, double density);
 
 /// `count` particles of random types in a periodic cube: on a cubic lattice of the density, each moved at random by up
 /// to `disorder` of the spacing along each axis; sigma in [0.8, 1.2], epsilon in [0.5, 1.5], mixed by
 /// Lorentz-Berthelot. The same seed gives the same system on every machine.
 QUADRILLE_API System random_system(std::int64_t count, int types, double density, double disorder, std::uint64_t seed);
+/// The edge of its box.
+QUADRILLE_API double random_edge(std::int64_t count, double density);
 
 }  // namespace quadrille::md

@@ -23,11 +23,36 @@ System particles_of(const TaskContext& context) {
                        std::uint64_t(context.integer("system.seed")));
 }
 
+/// What files say is known only when they are read; of generated particles all is known.
+void check_generated(const TaskContext& context, const std::string& source) {
+  const std::int64_t count = context.integer("system.particles");
+  const double density = context.real("system.density"), cutoff = context.real("cutoff");
+  double edge = 0;
+  try {
+    edge = source == "fcc" ? fcc_edge(count, density) : random_edge(count, density);
+  } catch (const Error& error) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "system.particles");
+  }
+  if (context.text("coulomb") != "none") {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      fmt::format("particles of the source {} have no charges; those of amber and lammps have", source),
+                      "coulomb");
+  }
+  if (2 * cutoff > edge) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      fmt::format("the box has edges of {:g}, which must be at least twice the cutoff, {:g}: use more "
+                                  "particles or a smaller cutoff",
+                                  edge, 2 * cutoff),
+                      "cutoff");
+  }
+}
+
 }  // namespace
 
 void check_system_parameters(const TaskContext& context) {
+  const std::string chosen = context.text("system.source");
   const auto demand = [&](const char* source, const char* name) {
-    if (context.text("system.source") == source && !context.has(name)) {
+    if (chosen == source && !context.has(name)) {
       TaskContext::fail(QUADRILLE_INVALID_INPUT, fmt::format("the source {} needs this file", source), name);
     }
   };
@@ -37,6 +62,7 @@ void check_system_parameters(const TaskContext& context) {
   if (context.text("coulomb") == "reaction_field" && context.real("cutoff") == 0) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "a reaction field needs a `cutoff`", "coulomb");
   }
+  if (chosen == "fcc" || chosen == "random") check_generated(context, chosen);
 }
 
 System system_of(const TaskContext& context) {

@@ -38,7 +38,8 @@ inline constexpr quadrille_parameter coulomb_constant_parameter = parameter::rea
 inline constexpr quadrille_parameter dielectric_parameter =
     parameter::real("dielectric", "dielectric constant of the reaction field", "78.3", parameter::at_least(1));
 
-/// That the source has its files, and a reaction field its cutoff.
+/// That the source has its files, a reaction field its cutoff, and generated particles what is asked of them: 4 n^3 of
+/// them for fcc, charges, a box of at least twice the cutoff.
 void check_system_parameters(const TaskContext& context);
 /// The particles of `system`, with `coulomb_constant`, and without scaled pairs unless `scaled_pairs`.
 System system_of(const TaskContext& context);

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -15,13 +16,20 @@ namespace quadrille::md {
 class TextLines {
  public:
   explicit TextLines(const std::string& path) : path_(path) {
-    std::ifstream in(path);
-    if (!in) throw Error(ErrorCode::file, "cannot read " + path);
+    std::error_code status;
+    const auto kind = std::filesystem::status(path, status).type();
+    if (kind == std::filesystem::file_type::not_found) refuse("no such file");
+    if (kind != std::filesystem::file_type::regular) refuse("this is not a regular file");
+    std::ifstream in(path, std::ios::binary);
+    if (!in) refuse("cannot be read");
     for (std::string line; std::getline(in, line);) {
+      if (lines_.empty()) refuse_netcdf(line);
+      if (line.find('\0') != std::string::npos)
+        fail("this is not a text file: there is a NUL here", lines_.size(), line.find('\0'));
       if (!line.empty() && line.back() == '\r') line.pop_back();
       lines_.push_back(line);
     }
-    if (in.bad()) throw Error(ErrorCode::file, "cannot read " + path);
+    if (in.bad()) refuse("cannot be read");
   }
 
   std::size_t count() const { return lines_.size(); }
@@ -78,6 +86,17 @@ class TextLines {
   }
 
  private:
+  [[noreturn]] void refuse(const std::string& message) const { throw Error(ErrorCode::file, message, {.file = path_}); }
+
+  /// AMBER writes restarts as NetCDF unless told otherwise; its newer form is HDF5.
+  void refuse_netcdf(std::string_view start) const {
+    if (!start.starts_with("CDF") && !start.starts_with("\x89HDF")) return;
+    throw Error(ErrorCode::unsupported,
+                "this is a NetCDF file; text is needed: write the restart with ntxo = 1, or convert it with cpptraj "
+                "(trajout NAME.rst7 restart)",
+                {.file = path_});
+  }
+
   std::string path_;
   std::vector<std::string> lines_;
 };

@@ -383,7 +383,7 @@ class MdRun(MdTest):
         for n, (method, step) in enumerate(runs):
             self.assertIn(f"| run{n} | {method} | {step} |", shown)
         if python:
-            for name in ("energies", "slopes", "fluctuations"):
+            for name in ("energies", "drifts", "fluctuations"):
                 self.assertGreater(os.path.getsize(self.path(f"out/report/dynamics_{name}.svg")), 1000)
 
     def fails(self, job, *texts, status=1):
@@ -398,8 +398,8 @@ class MdRun(MdTest):
         for word in "H", "exact":
             self.fails(run_task(method=word), f"'method' must be one of A, B, C, D, E, F, G, int64, F*, got '{word}'")
         self.fails(run_task(trajectory="a.pdb"), "must end in .xyz or .dcd")
-        self.fails(run_task(velocities="file"), "the system has no velocities")
-        self.fails(run_task(cutoff=5), "edge x of the box is 8.39")
+        self.fails(run_task(velocities="file"), "particles of the source fcc have no velocities")
+        self.fails(run_task(cutoff=5), "job.yaml", "edges of 8.39", "at least twice the cutoff, 10")
         self.fails(run_task(time_step=0.2, temperature=3), "step ", "particle ", "the time step, 0.2, is too large")
         self.run_job(run_task(state="a.h5"), out="first")
         other = run_task(start=self.path("first/a.h5"))

@@ -47,7 +47,10 @@ def bars(axes, one, key, label, logarithmic=True):
     axes.set(xlabel="method", ylabel=label)
     if logarithmic:
         axes.set_yscale("log")
-    axes.legend()
+    if len(ways) > 1:  # above the axes, where no bar is
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
+    else:
+        axes.set_title(WAYS[ways[0]], fontsize="medium")
 
 
 def draw(results, save):

@@ -42,7 +42,14 @@ class AmberCoordinates : public ::testing::Test {
     return "no error";
   }
 
- private:
+  std::string error_of_files(const std::string& coordinates) const {
+    try {
+      read_amber(folder_.file("a.prmtop"), folder_.file(coordinates));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
   static std::string topology(std::size_t atoms, bool boxed) {
     std::vector<long> pointers(31);
     pointers[0] = long(atoms);
@@ -74,6 +81,7 @@ class AmberCoordinates : public ::testing::Test {
   }
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.file(name)) << text; }
 
+ private:
   const testing::TemporaryFolder folder_;
 };
 
@@ -132,6 +140,49 @@ TEST_F(AmberCoordinates, ThatAreCutShortAreRefused) {
   EXPECT_THAT(cut(44), HasSubstr("2 numbers after the velocities: the box has 3 or 6"));
   EXPECT_THAT(error_of(7, true, joined({x, v, v, box_line})), HasSubstr("27 numbers after the velocities"));
   EXPECT_THAT(error_of(7, true, joined({x, v, {20, 30, 40, 90, 70, 90}})), HasSubstr("triclinic"));
+}
+
+TEST_F(AmberCoordinates, InNetCdfAreNamed) {
+  write("a.prmtop", topology(1, false));
+  for (const std::string start : {"CDF\x01", "CDF\x02", "\x89HDF\r\n"}) {
+    write("a.ncrst", start + std::string(100, '\0'));
+    EXPECT_THAT(error_of_files("a.ncrst"),
+                AllOf(HasSubstr("a.ncrst: this is a NetCDF file"), HasSubstr("ntxo = 1"), HasSubstr("cpptraj")));
+  }
+  write("a.bin", std::string("a title\nx\0", 10));
+  EXPECT_THAT(error_of_files("a.bin"), HasSubstr("a.bin:2:2: this is not a text file: there is a NUL here"));
+  EXPECT_THAT(error_of_files("none"), HasSubstr("none: no such file"));
+  EXPECT_THAT(error_of_files("."), HasSubstr("this is not a regular file"));
+}
+
+/// The format of POINTERS is changed: the first one of the file.
+class AmberFormat : public AmberCoordinates {
+ protected:
+  std::string error_with(const std::string& format) {
+    std::string text = topology(2, false);
+    text.replace(text.find("%FORMAT(10I8)"), 13, format);
+    write("a.prmtop", text);
+    write("a.restrt", "made by a test\n    2\n" + fixed_lines(counted_from(1, 6), 6, 12, ".7f"));
+    return error_of_files("a.restrt");
+  }
+};
+
+TEST_F(AmberFormat, OfOtherSpellingsIsRead) {
+  for (const char* format :
+       {"%FORMAT(10I8)", "%FORMAT(10i8)  ", "%FORMAT( 10I8 )", "%FORMAT(10I8.4)", "%FORMAT(10a8)x"})
+    EXPECT_EQ(error_with(format), "no error") << format;
+}
+
+TEST_F(AmberFormat, ThatCannotBeIsRefused) {
+  const std::string nines(23, '9'), spaces(100000, ' ');
+  for (const std::string& format :
+       {std::string("%FORMAT(0I8)"), std::string("%FORMAT(10I0)"), "%FORMAT(" + nines + "I8)",
+        "%FORMAT(10I" + nines + ")", std::string("%FORMAT(10001I8)"), "%FORMAT" + spaces, "%FORMAT(" + spaces,
+        "%FORMAT(10I8" + spaces, std::string("%FORMAT"), std::string("%FORMAT("), std::string("%FORMAT(10"),
+        std::string("%FORMAT(10I"), std::string("%FORMAT(10I8."), std::string("%FORMAT(10X8)"),
+        std::string("%FORMAT(-1I8)")})
+    EXPECT_THAT(error_with(format), HasSubstr("a.prmtop:2:1: %FORMAT must be like (10I8) or (5E16.8)"))
+        << format.substr(0, 40);
 }
 
 }  // namespace

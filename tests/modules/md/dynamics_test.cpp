@@ -109,7 +109,7 @@ double fluctuation(const System& system, const std::vector<double>& v, double ti
     times.push_back(double(n) * 0.02);
     energies.push_back(dynamics.observe().energy());
   }
-  return trend_of(times, energies).fluctuation;
+  return trend_of(times, energies).fluctuation.value();
 }
 
 // From a liquid that has forgotten its crystal, in the same stretch of time.
@@ -149,7 +149,7 @@ TEST(Dynamics, FIsAsGoodAsGAndKeepsItsMomentum) {
     // Two roundings a step of 864 velocities of about 1.2, at random: 2^-53 sqrt(2 x 2000 x 864).
     for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(after[k], before[k], 8 * 0x1p-53 * std::sqrt(4000.0 * 864)) << k;
   }
-  const double error = std::hypot(trends[0].slope_error, trends[1].slope_error);
+  const double error = std::hypot(trends[0].slope_error.value(), trends[1].slope_error.value());
   EXPECT_NEAR(trends[0].slope, trends[1].slope, 4 * error);
   EXPECT_GT(error, 0);
   EXPECT_LT(error, 1e-4);
@@ -336,9 +336,22 @@ TEST(Trend, IsALineWithItsError) {
   const Trend trend = trend_of(times, values);
   const double expected = 0.1 / std::sqrt(4000.0) / (2000 / std::sqrt(12.0));
   EXPECT_NEAR(trend.slope, -0.02, 6 * expected);
-  EXPECT_NEAR(trend.slope_error / expected, 1, 0.6);
-  EXPECT_NEAR(trend.fluctuation, 0.1, 0.01);
+  EXPECT_NEAR(trend.slope_error.value() / expected, 1, 0.6);
+  EXPECT_NEAR(trend.fluctuation.value(), 0.1, 0.01);
   EXPECT_EQ(trend_of({}, {}).slope, 0);
+}
+
+// A line goes through two points whatever they are: an error of 0 would be a lie.
+TEST(Trend, OfFewValuesHasNoError) {
+  const std::vector<double> times{0, 1, 2, 3}, values{5, 7, 9, 11.5};
+  for (const std::size_t count : {1, 2, 3, 4}) {
+    const Trend trend = trend_of(std::span(times).first(count), std::span(values).first(count));
+    EXPECT_EQ(trend.slope_error.has_value(), count == 4) << count;
+    EXPECT_EQ(trend.fluctuation.has_value(), count == 4) << count;
+    if (count > 1) {
+      EXPECT_NEAR(trend.slope, 2, 0.2);
+    }
+  }
 }
 
 }  // namespace

@@ -395,6 +395,8 @@ TEST(ListForces, RefuseWhatIsWrongByName) {
   bad = good;
   bad.box[1] = 4.9;
   EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("edge y of the box is 4.9: it must be at least twice"));
+  bad.box = {};
+  EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("the system has no box: with a cutoff of"));
   bad = good;
   bad.positions.pop_back();
   EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("599 coordinates for 200 particles"));

@@ -145,6 +145,8 @@ TEST(LennardJonesTables, MixAsTheirNamesSay) {
 TEST(GeneratedSystems, AreWhatTheyAreAskedFor) {
   const System fcc = fcc_system(256, 0.8442);
   EXPECT_NEAR(256 / (fcc.box[0] * fcc.box[1] * fcc.box[2]), 0.8442, 1e-12);
+  EXPECT_EQ(fcc_edge(256, 0.8442), fcc.box[2]);
+  EXPECT_THROW(fcc_edge(257, 1), Error);
   EXPECT_THROW(fcc_system(257, 1), Error);
   EXPECT_THROW(fcc_system(0, 1), Error);
   EXPECT_THROW(fcc_system(4, -1), Error);
@@ -154,6 +156,7 @@ TEST(GeneratedSystems, AreWhatTheyAreAskedFor) {
   EXPECT_NE(random.positions, random_system(5000, 16, 0.5, 0.1, seed + 1).positions);
   EXPECT_EQ(std::set<std::int32_t>(random.types.begin(), random.types.end()).size(), 16u);
   EXPECT_EQ(random.positions.size(), 15000u);
+  EXPECT_EQ(random_edge(5000, 0.5), random.box[0]);
   EXPECT_NEAR(random.box[1], 18 * std::cbrt(2), 1e-12);  // 5,000 on 18^3 places
 }
 

@@ -1,6 +1,7 @@
 // Trajectories byte by byte, and those that go on after an interruption.
 #include "modules/md/trajectory.h"
 #include "core/error.h"
+#include "tests/file_size_limit.h"
 #include "tests/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -119,6 +120,36 @@ TEST(Trajectory, GoesOnWhereAStateWasKept) {
     std::filesystem::resize_file(path, 10);
     EXPECT_THROW(Trajectory(path, types, {0, 10, 0.5}, kept), Error);
   }
+}
+
+// A frame that a full disk cuts off is taken back: the file is that of the whole frames, and can be gone on with.
+TEST(Trajectory, KeepsItsWholeFramesOnAFullDisk) {
+  const testing::TemporaryFolder folder;
+  for (const char* name : {"a.dcd", "a.xyz"}) {
+    const std::string path = folder.file(name);
+    Trajectory trajectory(path, types, {0, 10, 0.5});
+    trajectory.add(one, box, 0);
+    const std::string before = contents(path);
+    const TrajectoryWritten written = trajectory.written();
+    {
+      const testing::FileSizeLimit limit(before.size() + 40);
+      try {
+        trajectory.add(two, box, 10);
+        ADD_FAILURE() << name;
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), ::testing::HasSubstr("frame 2 cannot be written; the file keeps the 1 before it"));
+        EXPECT_THAT(error.what(), ::testing::HasSubstr(name));
+      }
+    }
+    EXPECT_EQ(contents(path), before) << name;
+    EXPECT_EQ(trajectory.written().bytes, written.bytes);
+    trajectory.add(two, box, 10);
+    EXPECT_GT(contents(path).size(), before.size());
+    EXPECT_EQ(trajectory.written().frames, 2);
+  }
+  const testing::FileSizeLimit limit(50);
+  EXPECT_THROW(Trajectory(folder.file("b.dcd"), types, {}), Error);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("b.dcd"))) << "not even its header fits";
 }
 
 TEST(Trajectory, RefusesOtherFormsAndFoldersThatAreNotThere) {
