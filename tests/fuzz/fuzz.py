@@ -36,7 +36,7 @@ SECONDS, PATIENCE, MEMORY = 20, 120, 4 << 30
 NUMBERS = (0, 1, 2, 7, 8, 127, 128, 255, 256, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**63, 2**64 - 1)
 WORDS = ("", "0", "-1", "1", "3", "1e308", "-1e400", "1e-320", "nan", ".inf", "null", "~", "true", "[]", "{}", "[1]", "x", "'",
          "\"", "9223372036854775808", "-9223372036854775809", "4096", "[1, 2, 3]", "{a: 1}", "&a", "*a", "!!int x", "\t", "- -",
-         "../../x", "/", "é", "\x00", "[" * 40, "a: " * 20, "#", "---", "<<", "0x10", "1_000", "99999999999999999999")
+         "../../x", "/", "é", "\x00", "\x1b[2J", "9" * 23, " " * 100000, "[" * 40, "a: " * 20, "#", "---", "<<", "0x10", "1_000", "99999999999999999999")
 JOB = """gauge: {start: weak, dims: [2, 2, 2, 4], seed: 1, epsilon: 0.3, save: {file: field.lime, precision: %s}}
 operator: {type: wilson, mass: 0.3, boundary: [periodic, periodic, periodic, antiperiodic]}
 solver: {type: cg, tolerance: 1e-6}
@@ -198,7 +198,21 @@ class Hdf5(Kind):
         return status is None or status < 0
 
 
+def foreign_files():
+    """What `info` reads the headers of: NERSC and MILC gauge fields, an openQCD field, a matrix in ELSI CSC."""
+    links = 2**4 * 4
+    nersc = "".join(f"{key} = {value}\n" for key, value in {
+        "DATATYPE": "4D_SU3_GAUGE", **{f"DIMENSION_{mu}": 2 for mu in (1, 2, 3, 4)}, "PLAQUETTE": 0.5, "LINK_TRACE": 0.25,
+        "CHECKSUM": "7f", "FLOATING_POINT": "IEEE32BIG"}.items())
+    milc = struct.pack("<5I64s3I", 20103, 2, 2, 2, 2, b"Thu Feb 12 13:40:21 1998", 0, 1, 2)
+    csc = struct.pack("<16q", 170915, -910910, 0, 4, 2, 6, *[-910910] * 10) + struct.pack("<4q", 1, 3, 5, 7)
+    return [b"BEGIN_HEADER\n" + nersc.encode() + b"END_HEADER\n" + bytes(links * 12 * 4), milc + bytes(links * 18 * 4),
+            struct.pack("<4Id", 2, 2, 2, 2, 1.5) + bytes(links * 18 * 8), csc + bytes(6 * 12)]
+
+
 class Lime(Kind):
+    """LIME files, and those of other programs that `info` knows."""
+
     mutate = staticmethod(mutate_bytes)
 
     def make(self):
@@ -208,7 +222,7 @@ class Lime(Kind):
             files.append(read(self.path(precision + "/field.lime")))
         files.append(read(self.path("double/p.lime")))
         self.job = self.write_job("gauge: {file: bad.lime}\nrun: []\n")
-        return files
+        return files + foreign_files()
 
     def commands(self, draw, content):
         write(self.path("bad.lime"), content)
@@ -304,6 +318,8 @@ AMBER_COORDINATES = b"""six atoms
    8.0000000   8.0000000   8.0000000  12.0000000  12.5000000   9.0000000
   20.0000000  20.0000000  20.0000000  90.0000000  90.0000000  90.0000000
 """
+FORMATS = ("0I8", "10I0", "9" * 23 + "I8", "10I" + "9" * 23, "10001I8", " " * 100000, "10I8" + " " * 100000, "I", "", "10X8",
+           "10I8.", "-1I8", "10I8)(5E16.8")
 LAMMPS_DATA = b"""four atoms
 
 4 atoms
@@ -360,8 +376,14 @@ class Particles(Kind):
 
     def mutate(self, draw, seed):
         name, content = seed
-        if draw.random() < 0.3:
+        chance = draw.random()
+        if chance < 0.3:
             return name, content[:draw.randrange(len(content))]
+        if chance < 0.4 and "prmtop" in name:
+            at = draw.choice([found.span() for found in re.finditer(rb"(?<=%FORMAT)\([^)]*\)", content)])
+            return name, content[:at[0]] + f"({draw.choice(FORMATS)})"[:draw.choice((None, None, -1))].encode() + content[at[1]:]
+        if chance < 0.42:
+            return name, draw.choice((b"CDF\x01", b"CDF\x02", b"\x89HDF\r\n\x1a\n", b"\x00")) + content
         return name, mutate_text(draw, content)
 
     def commands(self, draw, content):
@@ -388,9 +410,9 @@ def wrong(status, output, errors):
     if raw:
         return f"raw words: {raw.group()}"
     if status in (1, 2) and "quadrille: error: " not in errors:
-        # `info` tells of a bad checksum on standard output
-        if not re.search(r"mismatch|NOT in SU", output):
-            return "no error is printed"
+        return "no error is printed"
+    if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", output + errors):
+        return "control characters are printed"
     return ""
 
 
