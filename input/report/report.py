@@ -20,6 +20,8 @@ import sys
 sys.dont_write_bytecode = True  # the scripts may lie where the user may not write, or in a source tree
 
 KINDS = ("study_iterations", "study_times", "study_history", "correlators", "critical_mass", "accuracy", "timing")
+NO_RESULTS = ("this is neither a results.json of Quadrille nor a JSON file of quadrille bench: give one of them, or the output "
+              "folder of a job")
 DEBIAN_PYTHON = "/usr/bin/python3"
 
 
@@ -89,7 +91,10 @@ def main():
             results = json.load(stream)
         of_bench = bench_tables.is_bench(results)
         if not of_bench and (not isinstance(results, dict) or "schema_version" not in results):
-            raise ValueError("this is neither a results.json of Quadrille nor a JSON file of quadrille bench")
+            raise ValueError(NO_RESULTS)
+    except json.JSONDecodeError:
+        print(f"quadrille: error: {args.results}: {NO_RESULTS}", file=sys.stderr)
+        return 1
     except (OSError, RecursionError, ValueError) as error:
         print(f"quadrille: error: {args.results}: {error}", file=sys.stderr)
         return 1
