@@ -65,7 +65,9 @@ void check_file(const Item& item, const std::string& name, const TaskSpec& task,
   const char* reason = !std::filesystem::exists(file, failed)        ? "no such file"
                        : std::filesystem::is_directory(file, failed) ? "this is a folder, not a file"
                                                                      : "cannot be read";
-  errors.emplace_back(ErrorCode::file, fmt::format("'{}': {}: {}", name, file.string(), reason), item.where);
+  errors.emplace_back(ErrorCode::file,
+                      fmt::format("'{}': {}: {}{}", name, file.string(), reason, origin_of_missing(file, item.where)),
+                      item.where);
 }
 
 /// The same for those that a parameter names, of a list and of a map too.
