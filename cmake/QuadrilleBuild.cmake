@@ -264,6 +264,23 @@ function(quadrille_write_module_list)
   file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/module_list.inc CONTENT "${lines}")
 endfunction()
 
+# quadrille_install_documents(): READMEs, example jobs and show_results.py, in the folders that READMEs name.
+function(quadrille_install_documents)
+  set(place ${CMAKE_INSTALL_DATADIR}/doc/quadrille)
+  file(GLOB root RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/LICENSE)
+  set(documents ${root})
+  foreach(folder cmake codegen core dirac input modules solvers tests)
+    file(GLOB_RECURSE inside RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.md)
+    list(APPEND documents ${inside})
+  endforeach()
+  file(GLOB examples RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/input/examples/*.yaml
+       ${PROJECT_SOURCE_DIR}/input/examples/*.py)
+  foreach(document ${documents} ${examples})
+    get_filename_component(folder ${document} DIRECTORY)
+    install(FILES ${PROJECT_SOURCE_DIR}/${document} DESTINATION ${place}/${folder})
+  endforeach()
+endfunction()
+
 set(QUADRILLE_SOVERSION 0)  # of libquadrille.so; changes with what host codes could no longer link or call
 
 # quadrille_install_package(): headers and what find_package(Quadrille) and pkg-config need, for host codes and for modules

@@ -82,7 +82,7 @@ Parameter make_modules_block() {
   Parameter block;
   block.name = "modules";
   block.type = Type::list;
-  block.help = "shared objects whose tasks the job uses; each needs `run --allow-module PATH`";
+  block.help = "shared objects whose tasks the job uses; each needs --allow-module PATH";
   block.element = {{.name = "module", .type = Type::file_in, .help = "path of the shared object"}};
   return block;
 }

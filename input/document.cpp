@@ -2,6 +2,7 @@
 
 #include "core/parameters/parameter_values.h"
 #include "input/blocks.h"
+#include "input/help_search.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -201,11 +202,15 @@ std::string type_text(const Parameter& parameter) {
   return text + conditions_text(parameter);
 }
 
+std::string line_of(const Parameter& parameter, const std::string& indent) {
+  return fmt::format("{}{}: {}\n", indent, parameter.name, type_text(parameter)) +
+         (parameter.help.empty() ? "" : fmt::format("{}    {}\n", indent, parameter.help));
+}
+
 void list_parameters(std::string& out, const std::vector<Parameter>& parameters,
                      const std::vector<std::vector<std::string>>& one_of, const std::string& indent) {
   for (const Parameter& parameter : parameters) {
-    out += fmt::format("{}{}: {}\n", indent, parameter.name, type_text(parameter));
-    if (!parameter.help.empty()) out += fmt::format("{}    {}\n", indent, parameter.help);
+    out += line_of(parameter, indent);
     const Parameter& map = parameter.type == Type::list ? parameter.element.at(0) : parameter;
     if (map.type == Type::group) list_parameters(out, map.members, map.exactly_one_of, indent + "  ");
   }
@@ -240,20 +245,29 @@ const ParameterEntry& find_entry(const Parameter& parameter, const std::string& 
   no_help(parameter.name, word, names);
 }
 
-/// The sources of propagators, and those that only another task has.
+/// The sources of propagators, and those, and parameters of them, that only another task has.
 Parameter all_sources(const Parameter& task) {
-  Parameter source = source_block();
-  const auto known = [&](const std::string& name) {
-    return std::any_of(source.entries.begin(), source.entries.end(),
-                       [&](const ParameterEntry& entry) { return entry.name == name; });
+  const auto named = [](auto& all, const std::string& name) {
+    return std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
   };
+  Parameter source = source_block();
   for (const ParameterEntry& kind : task.entries) {
     for (const Parameter& parameter : kind.table.parameters) {
       if (parameter.name != source.name || parameter.type != Type::variant) continue;
+      const std::string only = fmt::format(" (task {} only)", kind.name);
       for (ParameterEntry entry : parameter.entries) {
-        if (known(entry.name)) continue;
-        entry.table.help += fmt::format(" (task {} only)", kind.name);
-        source.entries.push_back(std::move(entry));
+        const auto known = named(source.entries, entry.name);
+        if (known == source.entries.end()) {
+          entry.table.help += only;
+          source.entries.push_back(std::move(entry));
+          continue;
+        }
+        std::vector<Parameter>& keys = known->table.parameters;
+        for (Parameter key : entry.table.parameters) {
+          if (named(keys, key.name) != keys.end()) continue;
+          key.help += only;
+          keys.push_back(std::move(key));
+        }
       }
     }
   }
@@ -297,24 +311,32 @@ std::string parameter_help(const Parameter& parameter) {
   return out;
 }
 
-std::string help_text(const std::vector<std::string>& words) {
-  const std::vector<Parameter> topics = help_topics();
-  if (words.empty()) {
-    std::string out = "Blocks of a job (`quadrille help BLOCK [NAME]` explains one):\n";
-    for (const Parameter& topic : topics) {
-      out += fmt::format("  {:<10}{}\n", topic.name, topic.help);
-      for (const ParameterEntry& entry : topic.entries) {
-        out += fmt::format("  {:<10}  {}: {}\n", "", entry.name, entry.table.help);
-      }
+std::string parameter_line(const Parameter& parameter) { return line_of(parameter, "  "); }
+
+namespace {
+
+std::string list_of_topics(const std::vector<Parameter>& topics) {
+  std::string out =
+      "Blocks of a job (`quadrille help BLOCK [NAME]` explains one, `quadrille help WORD` finds any word):\n";
+  for (const Parameter& topic : topics) {
+    out += fmt::format("  {:<10}{}\n", topic.name, topic.help);
+    for (const ParameterEntry& entry : topic.entries) {
+      out += fmt::format("  {:<10}  {}: {}\n", "", entry.name, entry.table.help);
     }
-    return out;
   }
+  return out;
+}
+
+/// Goes from block to entry to parameter.
+std::string help_along(const std::vector<Parameter>& topics, const std::vector<std::string>& words) {
   std::vector<Parameter> inside = topics;
   const Parameter* at = nullptr;
   Parameter found;
   for (std::size_t k = 0; k < words.size(); ++k) {
-    if (at && at->type == Type::variant) {
-      const ParameterEntry entry = find_entry(*at, words[k]);
+    const Parameter* map = at && at->type == Type::list ? &at->element.at(0) : at;
+    if (map) inside = map->members;
+    if (map && map->type == Type::variant) {
+      const ParameterEntry entry = find_entry(*map, words[k]);
       if (k + 1 == words.size()) {
         std::string out = fmt::format("{}: {}\n", entry.table.name, entry.table.help);
         list_parameters(out, entry.table.parameters, entry.table.exactly_one_of, "  ");
@@ -327,10 +349,27 @@ std::string help_text(const std::vector<std::string>& words) {
     // A job's list of tasks is called `run`.
     found = Parameter(
         find_parameter(inside, k == 0 ? "block" : "parameter", k == 0 && words[k] == "run" ? "task" : words[k]));
-    inside = found.members;
     at = &found;
   }
   return parameter_help(*at);
+}
+
+}  // namespace
+
+std::string help_text(const std::vector<std::string>& words) {
+  const std::vector<Parameter> topics = help_topics();
+  if (words.empty()) return list_of_topics(topics);
+  try {
+    return help_along(topics, words);
+  } catch (const Error&) {
+    const std::string found = help_search(topics, words);
+    if (!found.empty()) return found;
+    const std::string absent = not_there_yet(topics, words);
+    if (!absent.empty()) throw Error(ErrorCode::invalid_input, absent);
+    const std::string near = words.size() == 1 ? nearest_in_tables(topics, words[0]) : "";
+    if (near.empty()) throw;
+    throw Error(ErrorCode::invalid_input, fmt::format("there is no '{}'; did you mean '{}'?", words[0], near));
+  }
 }
 
 }  // namespace quadrille

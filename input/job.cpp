@@ -84,9 +84,8 @@ class JobReader {
       };
       if (!std::any_of(allowed_.begin(), allowed_.end(), same)) {
         add(item.where,
-            fmt::format(
-                "a module can do anything that a program can: only `quadrille run --allow-module '{}'` loads this one",
-                path.string()));
+            fmt::format("a module can do anything that a program can: permit this one with --allow-module '{}'",
+                        path.string()));
         continue;
       }
       try {
@@ -222,6 +221,13 @@ const TaskSpec& find_task(const Job& job, const std::string& name) {
 
 std::filesystem::path Job::input_path(const std::string& name) const { return file.parent_path() / name; }
 
+std::string origin_of_missing(const std::filesystem::path& file, const Location& where) {
+  std::error_code failed;
+  if (std::filesystem::exists(file, failed)) return {};
+  const std::string origin = made_by(where);
+  return origin.empty() ? origin : fmt::format(" (made by: {})", origin);
+}
+
 namespace {
 
 void read_root(Job& job, const Value& root, bool on_links, std::vector<Error>& errors,
@@ -269,40 +275,47 @@ double needed_memory(const Job& job, const Dims& dims) {
   return site;
 }
 
-void check_inputs(const Job& job, std::vector<Error>& errors, const RankGrid& ranks) {
-  if (!job.gauge) {
-    if (ranks.wanted) {
-      errors.emplace_back(ErrorCode::invalid_input,
-                          "--grid divides a lattice over ranks, and this job has no 'gauge' block: leave it out",
-                          Location{.file = job.file.string()});
-    }
-    return check_tasks(job, {}, errors);
+std::optional<Dims> check_gauge(const Job& job, std::vector<Error>& errors, const RankGrid& ranks) {
+  Dims dims;
+  const Location& where = job.gauge->where(job.gauge->has("file") ? "file" : "dims");
+  try {
+    dims = gauge_dims(job);
+  } catch (const Error& error) {
+    errors.emplace_back(error.code(),
+                        fmt::format("'gauge.file': {}{}", error.what(),
+                                    origin_of_missing(job.input_path(job.gauge->text("file")), where)),
+                        where);
+    return {};
+  }
+  const double needed = needed_memory(job, dims) * ranks.share_of_host(), total = memory_here().total;
+  if (needed > total) {
+    errors.emplace_back(ErrorCode::unsupported,
+                        fmt::format("not enough memory: a lattice of {} sites needs at least {}, this machine has {}",
+                                    fmt::join(dims, " x "), bytes_text(needed), bytes_text(total)),
+                        where);
   }
   try {
-    const Dims dims = gauge_dims(job);
-    check_tasks(job, dims, errors);
-    const Location& where = job.gauge->where(job.gauge->has("file") ? "file" : "dims");
-    const double needed = needed_memory(job, dims) * ranks.share_of_host(), total = memory_here().total;
-    if (needed > total) {
-      errors.emplace_back(ErrorCode::unsupported,
-                          fmt::format("not enough memory: a lattice of {} sites needs at least {}, this machine has {}",
-                                      fmt::join(dims, " x "), bytes_text(needed), bytes_text(total)),
-                          where);
-    }
-    try {
-      (void)choose_grid(dims, ranks.size(), ranks.wanted);
-    } catch (const Error& error) {
-      errors.emplace_back(error.code(), error.message(), where);
-    }
+    (void)choose_grid(dims, ranks.size(), ranks.wanted);
   } catch (const Error& error) {
-    errors.emplace_back(error.code(), fmt::format("'gauge.file': {}", error.what()), job.gauge->where("file"));
+    errors.emplace_back(error.code(), error.message(), ranks.wanted ? Location{.file = ranks.name} : where);
   }
+  return dims;
 }
 
-void check_tasks(const Job& job, const Dims& dims, std::vector<Error>& errors) {
+void check_inputs(const Job& job, std::vector<Error>& errors, const RankGrid& ranks) {
+  if (!job.gauge && ranks.wanted) {
+    errors.emplace_back(ErrorCode::invalid_input,
+                        "divides a lattice over ranks, and this job has no 'gauge' block: leave it out",
+                        Location{.file = ranks.name});
+  }
+  check_tasks(job, job.gauge ? check_gauge(job, errors, ranks) : Dims{}, errors);
+}
+
+void check_tasks(const Job& job, const std::optional<Dims>& dims, std::vector<Error>& errors) {
   for (const TaskSpec& task : job.run) {
+    if (!dims && task.entry->needs_links) continue;
     std::vector<Error> found;
-    if (task.entry->check) task.entry->check(task, dims, found);
+    if (task.entry->check) task.entry->check(task, dims.value_or(Dims{}), found);
     add_new(found, errors);
   }
 }

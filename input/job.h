@@ -51,6 +51,10 @@ Job read_job(const std::string& path, const std::vector<std::string>& overrides,
 /// `on_links` there are links already, and a gauge block of its own is an error.
 Job read_job_text(const std::string& text, const std::string& name, bool on_links, std::vector<Error>& errors);
 
+/// For a message about an input file that the value at `where` names: " (made by: ...)" where the file is not there and
+/// the comment of made_by() (input/yaml.h) says how to make it; else empty.
+std::string origin_of_missing(const std::filesystem::path& file, const Location& where);
+
 /// Bytes that the job needs at the least on a lattice of `dims`: links, operator, a propagator.
 double needed_memory(const Job& job, const Dims& dims);
 
@@ -58,9 +62,13 @@ double needed_memory(const Job& job, const Dims& dims);
 /// fit the lattice they hold; that a lattice cannot be divided over the ranks; and that it needs more memory than this
 /// machine has, for those of its ranks.
 void check_inputs(const Job& job, std::vector<Error>& errors, const RankGrid& ranks = {});
+/// The part of it that is about the gauge block, which must be right, whatever else is wrong with the job. Gives the
+/// extents of the lattice; nothing where they are not known.
+std::optional<Dims> check_gauge(const Job& job, std::vector<Error>& errors, const RankGrid& ranks = {});
 
-/// Appends what is wrong with the tasks on a lattice of `dims`; what is wrong with a block that tasks share, once.
-void check_tasks(const Job& job, const Dims& dims, std::vector<Error>& errors);
+/// Appends what is wrong with the tasks on a lattice of `dims` (extents 0 where there is none; nothing where they are
+/// not known: then tasks that need links are left out); what is wrong with a block that tasks share, once.
+void check_tasks(const Job& job, const std::optional<Dims>& dims, std::vector<Error>& errors);
 /// Appends why tasks cannot be done by this backend.
 void check_backend(const Job& job, Backend& backend, std::vector<Error>& errors);
 /// Appends why tasks cannot be done on these links.

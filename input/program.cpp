@@ -32,7 +32,8 @@ constexpr int done = 0;
 constexpr int failed = 1;
 constexpr int usage_error = 2;
 
-constexpr const char* about = "Lattice QCD: quark propagators on gauge configurations, in mixed precision.";
+constexpr const char* about =
+    "Lattice QCD with Wilson quarks: gauge configurations, quark propagators, pion correlators, in mixed precision.";
 
 struct Call {
   RunOptions run;
@@ -68,6 +69,15 @@ CLI::Validator whole_number(int least, int most) {
 void add_set_option(CLI::App& command, RunOptions& options) {
   command.add_option("--set", options.overrides, "Change the job: run[0].source.site=[1,2,3,5]; null removes a key")
       ->type_name("KEY=VALUE")
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+void add_module_option(CLI::App& command, RunOptions& options) {
+  command
+      .add_option("--allow-module", options.allowed_modules, "Permit a shared object that the job's `modules` names")
+      ->type_name("PATH")
       ->type_size(1)
       ->allow_extra_args(false)
       ->take_all();
@@ -144,11 +154,7 @@ void describe(CLI::App& app, Call& call) {
   add_set_option(run, call.run);
   add_machine_options(run, call.run.backend, call.run.threads);
   add_grid_option(run, call.run.grid);
-  run.add_option("--allow-module", call.run.allowed_modules, "Permit a shared object that the job's `modules` names")
-      ->type_name("PATH")
-      ->type_size(1)
-      ->allow_extra_args(false)
-      ->take_all();
+  add_module_option(run, call.run);
   run.add_flag("--force", call.run.rules.force,
                "Start from scratch: remove what an earlier run wrote into the output folder");
   run.add_flag("--confine", call.run.rules.confine,
@@ -157,12 +163,17 @@ void describe(CLI::App& app, Call& call) {
   CLI::App& check = *app.add_subcommand("check", "Validate a job: report every error, write nothing");
   check.add_option("JOB", call.run.job, "The job, a YAML file")->required()->type_name("");
   add_set_option(check, call.run);
+  add_module_option(check, call.run);
   add_backend_option(check, call.check_backend, "Check for this backend: auto, cpu or cuda; default: any");
 
   CLI::App& info = *app.add_subcommand("info", "Describe a file: a gauge field, a propagator, a matrix");
   info.add_option("FILE", call.file, "The file")->required()->type_name("");
 
-  describe_bench(*app.add_subcommand("bench", "Measure kernels and solvers: speed and accuracy"), call.bench);
+  CLI::App& bench = *app.add_subcommand("bench", "Measure kernels and solvers: speed and accuracy");
+  describe_bench(bench, call.bench);
+  std::string benches = "What is measured:\n";
+  for (const auto& [name, what] : bench_help()) benches += fmt::format("  {:<12}{}\n", name, what);
+  bench.footer(benches);
   CLI::App& report = *app.add_subcommand("report", "Tables and figures of results: DIR/report.md");
   report
       .add_option("RESULTS", call.report.results, "results.json of a job, its output folder, or a JSON file of bench")
@@ -175,7 +186,9 @@ void describe(CLI::App& app, Call& call) {
       ->check(one_of({"svg", "png"}));
 
   CLI::App& help = *app.add_subcommand("help", "Explain a block of a job or a command, as in: help operator wilson");
-  help.add_option("TOPIC", call.topic, "BLOCK [NAME] or a command; without it, a list of the blocks")->type_name("");
+  help.add_option("TOPIC", call.topic,
+                  "BLOCK [NAME], a command, or any word of a job; without it, a list of the blocks")
+      ->type_name("");
 
   app.add_subcommand("modules", "List the available modules, with their versions and tasks");
   app.add_subcommand("schema", "Print a JSON Schema of job files, for editors");
@@ -231,7 +244,9 @@ int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostr
   if (app.got_subcommand("run")) return run_job(call.run, out, err);
   if (app.got_subcommand("bench")) run_bench(call.bench, out);
   if (!call.run.grid.first()) return done;  // what follows needs no more than one rank
-  if (app.got_subcommand("check")) return check(call.run.job, call.run.overrides, call.check_backend, out, err);
+  if (app.got_subcommand("check")) {
+    return check(call.run.job, call.run.overrides, call.run.allowed_modules, call.check_backend, out, err);
+  }
   if (app.got_subcommand("info")) info(call.file, out);
   if (app.got_subcommand("report")) return report(call.report);
   if (app.got_subcommand("modules")) return list_modules(out);

@@ -10,11 +10,14 @@ namespace quadrille {
 
 std::shared_ptr<const Communicator> RankGrid::for_lattice(const Dims& global) const {
   if (fixed) return fixed;
-  if (ranks == nullptr) {
-    if (wanted) (void)choose_grid(global, 1, wanted);
-    return single_process();
+  if (ranks == nullptr && !wanted) return single_process();
+  try {
+    const Dims grid = choose_grid(global, size(), wanted);
+    return ranks == nullptr ? single_process() : ranks->communicator(grid);
+  } catch (const Error& error) {
+    if (!wanted || error.where().known()) throw;
+    throw Error(error.code(), error.message(), {.file = name});
   }
-  return ranks->communicator(choose_grid(global, size(), wanted));
 }
 
 Backend& RankGrid::backend(const std::string& name, int device) const {

@@ -13,7 +13,8 @@ namespace quadrille {
 
 struct RankGrid {
   Ranks* ranks = nullptr;        ///< null: one process; outlives every communicator
-  std::optional<Dims> wanted{};  ///< --grid
+  std::optional<Dims> wanted{};  ///< the grid that a user gives; else one is chosen for each lattice
+  std::string name = "--grid";   ///< by which messages call what the user gives
   std::shared_ptr<const Communicator>
       fixed{};  ///< unless null: what every lattice is divided over, in place of `ranks`
 
@@ -21,7 +22,8 @@ struct RankGrid {
   /// The part of all ranks that runs on this host.
   double share_of_host() const { return ranks != nullptr ? double(ranks->local_size()) / ranks->size() : 1; }
   bool first() const { return ranks == nullptr || ranks->rank() == 0; }
-  /// For a lattice of these extents. Errors: those of choose_grid() (core/comm/process_grid.h). Collective, as all().
+  /// For a lattice of these extents. Errors: those of choose_grid() (core/comm/process_grid.h), at the place `name` for
+  /// a wanted grid. Collective, as all().
   std::shared_ptr<const Communicator> for_lattice(const Dims& global) const;
   /// Without regard to any lattice.
   std::shared_ptr<const Communicator> all() const;

@@ -249,6 +249,19 @@ Value read_yaml_text(const std::string& text, const std::string& name, bool line
   return std::move(*root);
 }
 
+std::string made_by(const Location& value) {
+  static const std::string mark = "# made by: ";
+  std::ifstream stream(value.file);
+  std::string line;
+  for (int number = 0; number < value.line; ++number) {
+    if (!std::getline(stream, line)) return {};
+  }
+  const std::size_t at = line.find(mark);
+  if (at == std::string::npos) return {};
+  line.erase(0, at + mark.size());
+  return line.substr(0, line.find(';'));
+}
+
 Value read_yaml_file(const std::string& path) {
   const Location file{path, 0, 0, {}, -1};
   const auto fail = [&](const std::string& message) { throw Error(ErrorCode::file, message, file); };

@@ -17,4 +17,8 @@ Value read_yaml_file(const std::string& path);
 /// (for a value given on the command line).
 Value read_yaml_text(const std::string& text, const std::string& name, bool lines = true);
 
+/// What a comment `# made by: COMMAND` on the line of a value says up to a semicolon, for messages about a file that is
+/// not there. Empty where there is none.
+std::string made_by(const Location& value);
+
 }  // namespace quadrille

@@ -32,8 +32,8 @@ struct GaugeObservables {
   Unitarity unitarity;
 };
 
-/// Planes mu < nu with 0..3 = x, y, z, t.
-inline constexpr std::array<const char*, 6> plane_names{"01", "02", "03", "12", "13", "23"};
+/// Planes mu < nu, in the order x, y, z, t.
+inline constexpr std::array<const char*, 6> plane_names{"xy", "xz", "xt", "yz", "yt", "zt"};
 
 /// Coordinates of a lexicographic site index.
 QUADRILLE_API Dims site_coordinates(const Dims& dims, std::int64_t site);

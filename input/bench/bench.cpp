@@ -104,6 +104,7 @@ Json accuracy(const BenchOptions& options, std::ostream& out) {
 
 struct Entry {
   const char* name;
+  const char* help;
   /// Prints a table; gives what the JSON file is to hold.
   Json (*run)(const BenchOptions& options, std::ostream& out);
 };
@@ -113,15 +114,19 @@ Json timed_entry(const BenchOptions& options, std::ostream& out) {
   return timed(options, out, measure);
 }
 
-constexpr Entry entries[] = {{"memory", &timed_entry<nullptr>},
-                             {"dslash", &timed_entry<&measure_dslash>},
-                             {"dslash_same", &timed_entry<&measure_dslash_same>},
-                             {"dslash_full", &timed_entry<&measure_dslash_full>},
-                             {"blas", &timed_entry<&measure_blas>},
-                             {"solver", &timed_entry<&measure_solver>},
-                             {"generate", &timed_entry<&measure_generate>},
-                             {"links", &timed_entry<&measure_links>},
-                             {"accuracy", &accuracy}};
+constexpr Entry entries[] = {
+    {"memory", "memory bandwidth: read, copy, triad", &timed_entry<nullptr>},
+    {"dslash", "hopping term on one parity, with changing fields", &timed_entry<&measure_dslash>},
+    {"dslash_same", "hopping term on one parity, with the same fields in each call",
+     &timed_entry<&measure_dslash_same>},
+    {"dslash_full", "hopping term on both parities, with the same fields in each call",
+     &timed_entry<&measure_dslash_full>},
+    {"blas", "field algebra of the solvers", &timed_entry<&measure_blas>},
+    {"solver", "one iteration of each Krylov method", &timed_entry<&measure_solver>},
+    {"generate", "update of all links in pure gauge theory, by heatbath and by overrelaxation",
+     &timed_entry<&measure_generate>},
+    {"links", "a host code's links through the C API, against a memcpy", &timed_entry<&measure_links>},
+    {"accuracy", "errors of every form of the hopping term", &accuracy}};
 
 /// What several ranks cannot do together in this version.
 void require_ranks(const BenchOptions& options) {
@@ -155,6 +160,12 @@ std::vector<std::string> bench_names() {
   std::vector<std::string> names;
   for (const bench::Entry& entry : bench::entries) names.push_back(entry.name);
   return names;
+}
+
+std::vector<std::pair<std::string, std::string>> bench_help() {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const bench::Entry& entry : bench::entries) out.emplace_back(entry.name, entry.help);
+  return out;
 }
 
 void run_bench(const BenchOptions& options, std::ostream& out) {

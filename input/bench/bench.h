@@ -8,6 +8,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace quadrille {
@@ -27,6 +28,8 @@ struct BenchOptions {
 
 /// "memory", "dslash", "dslash_same", "dslash_full", "blas", "solver", "generate", "links", "accuracy".
 std::vector<std::string> bench_names();
+/// Each name with what it measures.
+std::vector<std::pair<std::string, std::string>> bench_help();
 
 /// Does what the options name, prints a table and writes the JSON file. All but "accuracy" (bench/accuracy.h) measure
 /// the machine's memory first; their results are medians (bench/timing.h) of the figures in bench/table.h. Errors:

@@ -13,6 +13,13 @@ std::string heading() {
                      "us", "GFLOP/s", "GB/s", "fraction");
 }
 
+namespace {
+
+/// "-" for what a row does not count.
+std::string counted(double number, int digits) { return number == 0 ? "-" : fmt::format("{:.{}f}", number, digits); }
+
+}  // namespace
+
 std::string text(const Table& table, const Row& row) {
   const std::string lattice = fmt::format("{} {} {} {}", row.dims[0], row.dims[1], row.dims[2], row.dims[3]);
   const std::string form =
@@ -22,8 +29,9 @@ std::string text(const Table& table, const Row& row) {
   if (row.traffic_seconds)
     more = fmt::format("  {:.2f} x the bandwidth expected for this traffic", *row.traffic_seconds / row.seconds);
   if (row.link_updates) more = fmt::format("  {:.1f} million link updates/s", row.link_updates_per_second() * 1e-6);
-  return fmt::format("{:<16} {:<20} {:<34} {:>9.0f} {:>11.1f} {:>9.2f} {:>8.2f} {:>8.3f}{}\n", lattice, row.kernel,
-                     form, row.bytes_per_site, row.seconds * 1e6, row.gflops(), row.gbs(), table.fraction(row), more);
+  return fmt::format("{:<16} {:<20} {:<34} {:>9} {:>11.1f} {:>9} {:>8} {:>8}{}\n", lattice, row.kernel, form,
+                     counted(row.bytes_per_site, 0), row.seconds * 1e6, counted(row.gflops(), 2), counted(row.gbs(), 2),
+                     counted(table.fraction(row), 3), more);
 }
 
 nlohmann::ordered_json json(const Table& table) {

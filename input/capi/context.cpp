@@ -136,6 +136,7 @@ std::shared_ptr<Context> make_context_on_ranks(const char* words, std::unique_pt
     threads = threads_of(*read);
   });
   ContextRanks on;
+  on.grid.name = "grid";
   if (read->has("grid")) on.grid.wanted = read->integer4("grid");
   const std::string grid = on.grid.wanted ? grid_text(*on.grid.wanted) : "of the library's choice";
   if (!same_everywhere(*all, fmt::format("{} {} {}", build_id(), read->text("backend"), grid))) {

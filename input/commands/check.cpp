@@ -14,13 +14,17 @@ void print_error(std::ostream& err, const std::string& what) {
   err << "quadrille: error: " << printable(what) << std::endl;
 }
 
-int check(const std::string& job_file, const std::vector<std::string>& overrides, const std::string& backend,
-          std::ostream& out, std::ostream& err) {
+int check(const std::string& job_file, const std::vector<std::string>& overrides,
+          const std::vector<std::string>& allowed, const std::string& backend, std::ostream& out, std::ostream& err) {
   (void)default_threads();  // a number that cannot be is said before anything works with it
   std::vector<Error> errors;
-  const Job job = read_job(job_file, overrides, errors);
-  if (errors.empty()) check_outputs(job, default_output_folder(job_file), errors);
-  if (errors.empty()) check_inputs(job, errors);
+  const Job job = read_job(job_file, overrides, errors, allowed);
+  if (errors.empty()) {
+    check_outputs(job, default_output_folder(job_file), errors);
+    check_inputs(job, errors);
+  } else if (job.gauge) {
+    check_gauge(job, errors);
+  }
   if (errors.empty() && !backend.empty()) check_backend(job, find_backend(backend), errors);
   for (const Error& error : errors) print_error(err, error.what());
   if (!errors.empty()) return 1;

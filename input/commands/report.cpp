@@ -1,6 +1,7 @@
 #include "input/commands/report.h"
 
 #include "core/error.h"
+#include "input/outputs.h"
 #include "modules/loader.h"
 
 #include <fmt/format.h>
@@ -71,6 +72,10 @@ int report(const ReportOptions& options) {
   if (fs::is_directory(results)) results /= "results.json";
   if (!fs::exists(results))
     fail("no such file: give the results.json of a job, its output folder, or a JSON file of bench", results.string());
+  if (results.extension() == ".yaml" || results.extension() == ".yml")
+    fail(fmt::format("this is a job, not its results: give its output folder ({} by default)",
+                     default_output_folder(results.string()).string()),
+         results.string());
   const fs::path out = options.out.empty() ? results.parent_path() / "report" : fs::path(options.out);
   const fs::path script = report_folder(fs::read_symlink("/proc/self/exe")) / "report.py";
   const char* python = std::getenv("QUADRILLE_PYTHON");

@@ -66,7 +66,9 @@ void check_file(const Item& item, const std::string& name, const TaskSpec& task,
                        : std::filesystem::is_directory(file, failed) ? "this is a folder, not a file"
                        : std::filesystem::is_other(file, failed)     ? "this is a pipe or a device, not a file"
                                                                      : "cannot be read";
-  errors.emplace_back(ErrorCode::file, fmt::format("'{}': {}: {}", name, file.string(), reason), item.where);
+  errors.emplace_back(ErrorCode::file,
+                      fmt::format("'{}': {}: {}{}", name, file.string(), reason, origin_of_missing(file, item.where)),
+                      item.where);
 }
 
 /// The same for those that a parameter names, of a list and of a map too.

@@ -208,7 +208,7 @@ TEST_F(InfoTest, BadFilesAreErrors) {
 TEST_F(InfoTest, TellsOfEveryRealFile) {
   QUADRILLE_DATA_FILE(weak, "weak_field.lime");
   expect_info(weak, {"gauge field (ILDG)", "4 4 4 8", "64 bits", "ok (suma a2c41090, sumb 11193c39)", "0.9948041322667",
-                     "01  0.994703733245", "0.379449348715", "294912  ildg-binary-data"});
+                     "xy  0.994703733245", "0.379449348715", "294912  ildg-binary-data"});
   expect_info(*data_file("unity.lime"), {"xlf-info", "plaquette     1\n"});
   expect_info(*data_file("uneven.ildg"), {"4 6 8 10", "ok (suma fbfd1af9, sumb 3c572478)"});
   expect_info(*data_file("lat.sample.l4444.ildg"), {"32 bits", "lfn://USQCD/MILC", "0.59485015894715", "in SU(3)"});

@@ -2,6 +2,7 @@
 #include "input/job.h"
 #include "input/blocks.h"
 #include "input/document.h"
+#include "input/help_search.h"
 #include "input/outputs.h"
 #include "input/overrides.h"
 #include "input/progress.h"
@@ -158,6 +159,28 @@ TEST_F(JobTest, AllMistakesAreNamedInTheirOrder) {
       << all;
 }
 
+TEST_F(JobTest, AWrongTypeDoesNotHideTheBlocksOtherMistakes) {
+  const std::string found =
+      errors_of(gauge + "operator: {type: wilsn, kapa: 0.1, boundary: [periodic, periodic, antiperiodic]}\n" + solver +
+                "run:\n" + propagator + mesons);
+  EXPECT_THAT(found, HasSubstr("did you mean 'wilson'?"));
+  EXPECT_THAT(found, HasSubstr("unknown key 'kapa' in operator; did you mean 'kappa'?"));
+  EXPECT_THAT(found, HasSubstr("'boundary' must be"));
+  EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 3) << found;
+  EXPECT_THAT(
+      errors_of("gauge: {file: a.lime, start: cold}\n"),
+      MatchesRegex("job.yaml:1:[0-9]+: gauge takes exactly one of 'file', 'start'; 'file' is already [^\n]*\n"));
+}
+
+TEST_F(JobTest, AFileThatIsNotThereHasItsOrigin) {
+  EXPECT_EQ(errors_of("gauge:\n  file: a.lime   # made by: quadrille run b.yaml; 8^4\n", {}, true),
+            "job.yaml:2:9: 'gauge.file': a.lime: no such file (made by: quadrille run b.yaml)\n");
+  EXPECT_EQ(errors_of("gauge:\n  file: a.lime   # mine\n", {}, true),
+            "job.yaml:2:9: 'gauge.file': a.lime: no such file\n");
+  write_bytes(folder_.file("there.lime"), "text");
+  EXPECT_THAT(errors_of("gauge:\n  file: there.lime  # made by: me\n", {}, true), ::testing::Not(HasSubstr("made by")));
+}
+
 TEST_F(JobTest, GaugeIsAFileOrAStart) {
   EXPECT_THAT(errors_of("gauge: {file: a.lime, start: cold, dims: [4, 4, 4, 4]}\n"),
               HasSubstr("exactly one of 'file', 'start'"));
@@ -292,6 +315,49 @@ TEST_F(JobTest, SchemaAndHelpComeFromTheTables) {
   EXPECT_THAT(help_text({"gauge", "file"}), HasSubstr("ILDG or SciDAC in LIME\n"));
   EXPECT_THROW(help_text({"operator", "wilsen"}), Error);
   EXPECT_THROW(help_text({"gauge", "dims", "x"}), Error);
+}
+
+TEST_F(JobTest, HelpFindsAnyWordOfATable) {
+  for (const auto& [word, said] : std::vector<std::pair<std::string, std::string>>{
+           {"wilson", "operator wilson: "},
+           {"bicgstab", "solver bicgstab: BiCGstab applied directly to M\n"},
+           {"BiCGstab", "solver bicgstab: "},
+           {"point", "source point: "},
+           {"solver_study", "task solver_study: "},
+           {"kappa", "in operator wilson:\n  kappa: real number"},
+           {"temporal_gauge", "in solver cg sloppy, solver bicgstab sloppy"},
+           {"antiperiodic", "boundary: four of periodic | antiperiodic"},
+           {"reliable", "scheme: "},
+           {"generate", "quadrille bench generate: update of all links"},
+           {"generate", "task generate: "},
+           {"links", "quadrille bench links: "},
+           {"beta", "in task generate:\n  beta: "}}) {
+    EXPECT_THAT(help_text({word}), HasSubstr(said)) << word;
+  }
+  EXPECT_EQ(help_text({"solver", "study"}), help_text({"task", "solver_study"}));
+  EXPECT_THAT(help_text({"operator", "kappa"}), HasSubstr("kappa: real number"));
+  EXPECT_THAT(help_text({"source", "point"}), HasSubstr("(task solver_study only)")) << "`count`";
+}
+
+TEST_F(JobTest, HelpSaysWhatIsNotThereYet) {
+  const auto said = [](const std::vector<std::string>& words) -> std::string {
+    try {
+      return help_text(words);
+    } catch (const Error& error) {
+      return error.message();
+    }
+  };
+  EXPECT_EQ(said({"clover"}), "this version has no clover; the operators are wilson");
+  EXPECT_EQ(said({"operator", "clover"}), said({"clover"}));
+  EXPECT_EQ(said({"twisted", "mass"}), "this version has no twisted mass; the operators are wilson");
+  EXPECT_EQ(said({"twisted-mass"}), said({"twisted", "mass"}));
+  EXPECT_EQ(said({"Multigrid"}), "this version has no multigrid; the solvers are cg, bicgstab");
+  EXPECT_THAT(said({"hmc"}), HasSubstr("this version has no hmc; the tasks are propagator, "));
+  for (const std::string& term : terms_not_there_yet()) {
+    EXPECT_THAT(said({term}), HasSubstr("this version has no " + term)) << "it is there: take it off the list";
+  }
+  EXPECT_EQ(said({"kapa"}), "there is no 'kapa'; did you mean 'kappa'?");
+  EXPECT_THAT(said({"qqqqqqq"}), HasSubstr("there is no block 'qqqqqqq'; there are gauge, "));
 }
 
 TEST(Progress, TimeLeftFollowsTheFallOfTheResidual) {

@@ -75,7 +75,7 @@ class ExpectedCase(Solved):
         for name in ("plaquette", "link_trace"):
             self.assertAlmostEqual(gauge[name], case[name], delta=1e-11)
         for plane, value in case["planes"].items():
-            self.assertAlmostEqual(gauge["planes"][plane], value, delta=1e-11)
+            self.assertAlmostEqual(gauge["planes"][independent.plane_name(plane)], value, delta=1e-11)
         self.check_solves(results, solver)
         propagator = self.saved_propagator(results, f"out{number}")
         correlator = results["correlators"]["mesons"]["pion"]

@@ -62,8 +62,8 @@ class Generate(ProgramTest):
             self.assertLess(np.max(np.abs(np.linalg.det(links) - 1)), 1e-14)
             seen = independent.observables(links)
             planes = seen["planes"]
-            spatial = [planes[p] for p in ("01", "02", "12")]
-            temporal = [planes[p] for p in ("03", "13", "23")]
+            spatial = [planes[p] for p in ("xy", "xz", "yz")]
+            temporal = [planes[p] for p in ("xt", "yt", "zt")]
             self.assertAlmostEqual(history["plaquette"][done - 1], seen["plaquette"], delta=1e-13)
             self.assertAlmostEqual(history["plaquette_spatial"][done - 1], np.mean(spatial), delta=1e-13)
             self.assertAlmostEqual(history["plaquette_temporal"][done - 1], np.mean(temporal), delta=1e-13)

@@ -32,6 +32,16 @@ class RiMp2(ProgramTest):
                     self.assertEqual(found[step]["form"], "double")
                     self.assertGreater(found[step]["gflops"], 0)
 
+    def test_the_report_names_the_energies(self):
+        found = self.energy("water")
+        process = self.call("report", self.path("out"))
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path("out/report/report.md")) as stream:
+            said = stream.read()
+        self.assertIn(f"| correlation energy, Hartree | {found['e_corr']:.12g} |", said)
+        self.assertIn(f"| reference energy (file), Hartree | {found['of_file']:.12g} |", said)
+        self.assertNotIn("of_file", said)
+
     def test_small_memory(self):
         self.assertLess(abs(self.energy("butane", memory=1)["deviation"]), 1e-9)
 

@@ -592,8 +592,26 @@ if "pairs_offset" in figures:
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         self.assertEqual(installed.returncode, 0, installed.stderr)
         self.assertTrue(os.path.exists(self.path("out/report/report.md")))
+        self.check_documents(self.path("moved/share/doc/quadrille"), self.path("moved/bin/quadrille"))
         for folder, _, files in os.walk(self.path("moved")):
             self.assertFalse([file for file in files if file.endswith(".pyc")], folder)
+
+    def check_documents(self, place, program):
+        """The README's links lead to something, and its examples are there, with the script that shows results."""
+        with open(os.path.join(place, "README.md")) as stream:
+            links = re.findall(r"\]\(([^):]+)\)", stream.read())
+        self.assertGreater(len(links), 20)
+        for link in links:
+            self.assertTrue(os.path.exists(os.path.join(place, link)), link)
+        examples = os.path.join(place, "input/examples")
+        process = subprocess.run([program, "check", os.path.join(examples, "propagator.yaml")], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("b6.0_0200.lime: no such file (made by: quadrille run generate.yaml)", process.stderr)
+        shown = subprocess.run([sys.executable, os.path.join(examples, "show_results.py"), self.path("out/results.json")],
+                               stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertIn("Task 'critical_mass' (critical_mass):", shown)
+        self.assertIn(f"`quadrille report {self.path('out')}` shows the tables of this task.", shown)
 
     def test_bad_calls(self):
         self.assertEqual(self.call("report").returncode, 2)

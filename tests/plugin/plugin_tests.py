@@ -477,7 +477,12 @@ class Modules(ProgramTest):
         for command in (["check"], ["run"], ["run", "--allow-module", built("in_c")[1]]):
             process = self.call(*command, self.write_job(job))
             self.assertEqual(process.returncode, 1)
-            self.assertRegex(process.stderr, "job.yaml:3:.*only `quadrille run --allow-module .*sample.so")
+            self.assertRegex(process.stderr, "job.yaml:3:.*permit this one with --allow-module .*sample.so")
+        process = self.call("check", self.write_job(job), "--allow-module", file)
+        self.assertEqual((process.returncode, process.stderr), (0, ""))
+        process = self.call("check", self.write_job({**job, "run": [{**SUM, "termz": 1}]}), "--allow-module", file)
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr, "unknown key 'termz' in task sample_sum; did you mean 'terms'")
         shutil.copy(file, self.path("beside.so"))
         job = {"modules": ["beside.so"], "run": [SUM]}
         self.assertEqual(self.run_job(job, "--allow-module", self.path("beside.so"), out="beside")["sample_sum"]["sum"],
