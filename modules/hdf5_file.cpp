@@ -10,6 +10,7 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -70,14 +71,16 @@ bool is_known_type(hid_t type) {
   return false;
 }
 
+enum class Numbers { real, complex_too };
+
 /// A dataset that is open, and what its description promises. Everything that the description says is checked before
 /// HDF5 acts on it: the library trusts it, and a damaged file would end the program.
 class Dataset {
  public:
-  Dataset(hid_t file, const std::string& path, const std::string& name, int rank)
+  Dataset(hid_t file, const std::string& path, const std::string& name, int rank, Numbers numbers = Numbers::real)
       : path_(path), name_(name), set_(open_dataset(file, path, name), H5Dclose) {
-    read_type();
-    read_extents(rank);
+    read_type(numbers);
+    read_extents(rank, numbers);
     check_storage(file_bytes(file));
   }
 
@@ -96,6 +99,18 @@ class Dataset {
   /// Extents of the chunks that it is stored in; empty where it is in one piece.
   const std::vector<std::int64_t>& chunk() const { return chunk_; }
   std::size_t count() const { return count_; }
+  /// Whether there is an index more than asked for, of real and imaginary parts.
+  bool pairs() const { return pairs_; }
+  bool compound() const { return !parts_.empty(); }
+  /// A new type, which its numbers are read as: a double, or two for a compound.
+  hid_t type_in_memory() const {
+    if (!compound()) return H5Tcopy(H5T_NATIVE_DOUBLE);
+    const hid_t type = H5Tcreate(H5T_COMPOUND, 2 * sizeof(double));
+    for (std::size_t k = 0; k < parts_.size(); ++k) {
+      (void)H5Tinsert(type, parts_[k].c_str(), k * sizeof(double), H5T_NATIVE_DOUBLE);
+    }
+    return type;
+  }
 
   [[noreturn]] void fail(const std::string& message, ErrorCode code = ErrorCode::file) const {
     quadrille::fail(code, path_, name_, message);
@@ -108,29 +123,63 @@ class Dataset {
     return bytes;
   }
 
-  void read_type() {
+  void read_type(Numbers numbers) {
     const Hdf5Handle type(H5Dget_type(id()), H5Tclose);
     if (!type.good()) fail("its type cannot be read" + last_hdf5_message());
-    if (H5Tget_class(type.id()) != H5T_FLOAT) fail("must hold floating-point numbers");
     bytes_ = H5Tget_size(type.id());
-    if (!is_known_type(type.id())) {
-      fail(
-          fmt::format("holds floating-point numbers of {} bytes that are not IEEE 754 (16, 32 or 64 bits): the file is "
-                      "damaged, or must be converted",
-                      bytes_));
+    if (numbers == Numbers::complex_too && H5Tget_class(type.id()) == H5T_COMPOUND) return read_compound(type.id());
+    if (H5Tget_class(type.id()) != H5T_FLOAT) fail("must hold floating-point numbers");
+    require_known(type.id());
+  }
+
+  void require_known(hid_t type) const {
+    if (is_known_type(type)) return;
+    fail(
+        fmt::format("holds floating-point numbers of {} bytes that are not IEEE 754 (16, 32 or 64 bits): the file is "
+                    "damaged, or must be converted",
+                    H5Tget_size(type)));
+  }
+
+  /// Two floating-point numbers, of which the first is called r..., the other i...
+  void read_compound(hid_t type) {
+    const auto good_name = [](const char* name, char first) {
+      return name != nullptr && std::tolower(name[0]) == first;
+    };
+    if (H5Tget_nmembers(type) != 2) fail("must hold numbers, or compounds of a real and an imaginary part");
+    std::size_t end = 0;
+    for (unsigned k = 0; k < 2; ++k) {
+      const Hdf5Handle part(H5Tget_member_type(type, k), H5Tclose);
+      char* const name = H5Tget_member_name(type, k);
+      const bool good = part.good() && good_name(name, k == 0 ? 'r' : 'i') && H5Tget_class(part.id()) == H5T_FLOAT;
+      if (good) parts_.emplace_back(name);
+      (void)H5free_memory(name);
+      if (!good) fail("must hold compounds of a real and an imaginary part, called r and i");
+      require_known(part.id());
+      const std::size_t begin = H5Tget_member_offset(type, k);
+      if (begin < end || begin + H5Tget_size(part.id()) > bytes_) fail("its compounds overlap: the file is damaged");
+      end = begin + H5Tget_size(part.id());
     }
   }
 
-  void read_extents(int rank) {
+  void read_extents(int rank, Numbers numbers) {
     const Hdf5Handle space(H5Dget_space(id()), H5Sclose);
     if (!space.good()) fail("its extents cannot be read" + last_hdf5_message());
     const int found = H5Sget_simple_extent_ndims(space.id());
+    if (numbers == Numbers::complex_too && !compound() && found == rank + 1) {
+      pairs_ = true;
+      ++rank;
+    }
     if (found != rank) fail(fmt::format("must have {} dimensions, but has {}", rank, std::max(found, 0)));
     std::vector<hsize_t> sizes(std::size_t(rank), 0);
     if (H5Sget_simple_extent_dims(space.id(), sizes.data(), nullptr) != rank) {
       fail("its extents cannot be read" + last_hdf5_message());
     }
     dims_.assign(sizes.begin(), sizes.end());
+    if (pairs_ && dims_.back() != 2) {
+      fail(fmt::format(
+          "must have {} dimensions, or {} with 2 numbers, real and imaginary part, in the last, which has {}", rank - 1,
+          rank, dims_.back()));
+    }
     count_ = 1;
     for (const hsize_t size : sizes) {
       if (size != 0 && count_ > std::size_t(std::numeric_limits<std::int64_t>::max()) / bytes_ / size) too_large(0);
@@ -234,6 +283,8 @@ class Dataset {
   Hdf5Handle set_;
   std::size_t bytes_ = 0, count_ = 0;
   std::vector<std::int64_t> dims_, chunk_;
+  bool pairs_ = false;
+  std::vector<std::string> parts_;  ///< names of a compound's
 };
 
 /// Whether an attribute is one floating-point number or integer of a size that this machine has too.
@@ -246,21 +297,23 @@ bool is_one_number(hid_t attribute) {
          H5Tget_precision(type.id()) == 8 * H5Tget_size(type.id());
 }
 
-/// The numbers of a part of a dataset, which must be finite. `first`, `count`: of each index.
+/// The numbers of a part of a dataset, which must be finite; of compounds two each. `first`, `count`: of each index.
 void read_part(const Dataset& set, const std::vector<hsize_t>& first, const std::vector<hsize_t>& count, double* to) {
   const Hdf5Handle file(H5Dget_space(set.id()), H5Sclose);
   const Hdf5Handle memory(H5Screate_simple(int(count.size()), count.data(), nullptr), H5Sclose);
-  if (!file.good() || !memory.good() ||
+  const Hdf5Handle type(set.type_in_memory(), H5Tclose);
+  if (!file.good() || !memory.good() || !type.good() ||
       H5Sselect_hyperslab(file.id(), H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr) < 0 ||
-      H5Dread(set.id(), H5T_NATIVE_DOUBLE, memory.id(), file.id(), H5P_DEFAULT, to) < 0) {
+      H5Dread(set.id(), type.id(), memory.id(), file.id(), H5P_DEFAULT, to) < 0) {
     set.fail("cannot be read" + last_hdf5_message());
   }
-  std::size_t numbers = 1;
+  const std::size_t parts = set.compound() ? 2 : 1;
+  std::size_t numbers = parts;
   for (const hsize_t n : count) numbers *= std::size_t(n);
   const double* const bad = std::find_if(to, to + numbers, [](double x) { return !std::isfinite(x); });
   if (bad == to + numbers) return;
   std::vector<hsize_t> place = first;
-  std::size_t index = std::size_t(bad - to);
+  std::size_t index = std::size_t(bad - to) / parts;
   for (std::size_t k = place.size(); k-- > 0; index /= std::size_t(count[k])) place[k] += index % count[k];
   set.fail(fmt::format("element [{}] is {}, must be finite", fmt::join(place, ", "), *bad), ErrorCode::numerical);
 }
@@ -315,7 +368,7 @@ struct Hdf5Matrix::Open {
 Hdf5Matrix::Hdf5Matrix(const std::string& path, const std::string& dataset)
     : open_(new Open{path, dataset, Hdf5Reader(path), {}}) {
   const QuietHdf5 quiet;
-  open_->set.emplace(open_->file.file_, open_->path, open_->name, 2);
+  open_->set.emplace(open_->file.file_, open_->path, open_->name, 2, Numbers::complex_too);
   open_->set->keep_one_chunk(open_->file.file_);
 }
 
@@ -323,6 +376,8 @@ Hdf5Matrix::~Hdf5Matrix() = default;
 
 std::int64_t Hdf5Matrix::rows() const { return open_->set->dims()[0]; }
 std::int64_t Hdf5Matrix::columns() const { return open_->set->dims()[1]; }
+
+bool Hdf5Matrix::is_complex() const { return open_->set->pairs() || open_->set->compound(); }
 
 std::array<std::int64_t, 2> Hdf5Matrix::chunk() const {
   const std::vector<std::int64_t>& chunk = open_->set->chunk();
@@ -332,8 +387,23 @@ std::array<std::int64_t, 2> Hdf5Matrix::chunk() const {
 
 void Hdf5Matrix::read(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
                       double* to) const {
+  if (is_complex()) open_->set->fail("holds complex numbers; real ones are needed");
   const QuietHdf5 quiet;
   read_part(*open_->set, {hsize_t(row), hsize_t(column)}, {hsize_t(rows), hsize_t(columns)}, to);
+}
+
+void Hdf5Matrix::read(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
+                      std::complex<double>* to) const {
+  const QuietHdf5 quiet;
+  auto* const numbers = reinterpret_cast<double*>(to);
+  std::vector<hsize_t> first{hsize_t(row), hsize_t(column)}, count{hsize_t(rows), hsize_t(columns)};
+  if (open_->set->pairs()) {
+    first.push_back(0);
+    count.push_back(2);
+  }
+  read_part(*open_->set, first, count, numbers);
+  if (is_complex()) return;
+  for (std::int64_t k = rows * columns; k-- > 0;) to[k] = {numbers[k], 0};
 }
 
 }  // namespace quadrille

@@ -4,6 +4,7 @@
 #include "core/api.h"
 
 #include <array>
+#include <complex>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -43,7 +44,8 @@ class QUADRILLE_API Hdf5Reader {
 };
 
 /// A matrix in an HDF5 file that is read in parts, of which HDF5 keeps one chunk unpacked: parts of one chunk that are
-/// read one after another are fast. Errors as of Hdf5Reader.
+/// read one after another are fast. A complex one has a third index of extent 2, for real and imaginary parts, or
+/// compounds of two numbers, the first of whose names begins with r, the other with i. Errors as of Hdf5Reader.
 class QUADRILLE_API Hdf5Matrix {
  public:
   Hdf5Matrix(const std::string& path, const std::string& dataset);
@@ -53,19 +55,23 @@ class QUADRILLE_API Hdf5Matrix {
 
   std::int64_t rows() const;
   std::int64_t columns() const;
+  bool is_complex() const;
   /// Rows and columns of the chunks that it is stored in; of a matrix in one piece those of a row.
   std::array<std::int64_t, 2> chunk() const;
   /// Rows [row, row + rows) of the columns [column, column + columns), row by row.
   void read(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, double* to) const;
+  /// The same of a real or complex one.
+  void read(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns,
+            std::complex<double>* to) const;
 
  private:
   struct Open;
   std::unique_ptr<Open> open_;
 };
 
-/// Writes a file of datasets of doubles, whole or not at all: it is there after commit(), and until then an older file
-/// of this name is as it was. Errors: ErrorCode::file, with path and the system's reason; a disk that is too full is
-/// found by create(), with the number of bytes.
+/// Writes a file of datasets of doubles or complex numbers (compounds of r and i, as h5py has them), whole or not at
+/// all: it is there after commit(), and until then an older file of this name is as it was. Errors: ErrorCode::file,
+/// with path and the system's reason; a disk that is too full is found by create(), with the number of bytes.
 class QUADRILLE_API Hdf5Writer {
  public:
   explicit Hdf5Writer(const std::string& path);
@@ -74,9 +80,10 @@ class QUADRILLE_API Hdf5Writer {
   Hdf5Writer& operator=(const Hdf5Writer&) = delete;
 
   /// A new dataset, which rows() fills.
-  void create(const std::string& name, const std::vector<std::int64_t>& dims);
+  void create(const std::string& name, const std::vector<std::int64_t>& dims, bool complex = false);
   /// The next `count` of the first index of the dataset that was created last.
   void rows(std::int64_t count, const double* numbers);
+  void rows(std::int64_t count, const std::complex<double>* numbers);
   void commit();
 
  private:

@@ -19,8 +19,9 @@ MAY_INCLUDE = {
     "input": {"core", "dirac", "solvers", "modules", "input"},
 }
 # What a module builds on, of the folders beside its own; and which headers of a module are there for others at all.
-MODULES_MAY_INCLUDE = {"block_dft": {"mgemm"}, "ri_mp2": {"mgemm"}, "input": {"quenched"}}
+MODULES_MAY_INCLUDE = {"block_dft": {"eigen", "mgemm"}, "eigen": {"mgemm"}, "ri_mp2": {"mgemm"}, "input": {"quenched"}}
 PUBLIC_HEADERS = {
+    "eigen": {"c_api.h", "factor.h", "problem.h", "solve.h"},
     "mgemm": {"blas.h", "c_api.h", "choice.h", "cleaver.h", "cost_model.h", "cuda/device_product.h", "cuda/factor.h",
               "device.h", "error_bound.h", "form_bound.h", "forms.h", "mgemm.h", "precision.h", "split_product.h"},
     "quenched": {"pure_gauge.h"},

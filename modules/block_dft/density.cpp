@@ -167,8 +167,13 @@ class Orthogonal {
   Interval spectrum_;
 };
 
+DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatrix& s, const CountOccupied& occupied,
+                                         DenseFactor&) {
+  return block_dft::dense_density(h, s, occupied);  // cuSOLVER factorizes S every time
+}
+
 template <class M>
-void solve_dense(const M& h, const M& s, const DensityOptions& options, Density<M>& out) {
+void solve_dense(const M& h, const M& s, const DensityOptions& options, DenseFactor& kept, Density<M>& out) {
   constexpr double same_level = 1e-9;  // of the width of the spectrum; P then depends on rounding
   const double began = now();
   const std::int64_t n = h.rows().total();
@@ -178,7 +183,7 @@ void solve_dense(const M& h, const M& s, const DensityOptions& options, Density<
     if (below == 0 || below == n) refuse_mu(*options.mu, below == n, n);
     return below;
   };
-  DenseDensity<M> dense = dense_density(h, s, occupied);
+  DenseDensity<M> dense = dense_density(h, s, occupied, kept);
   const std::size_t homo = std::size_t(occupied(dense.eigenvalues)) - 1;
   out.mu = options.mu.value_or((dense.eigenvalues[homo] + dense.eigenvalues[homo + 1]) / 2);
   out.p = std::move(dense.p);
@@ -259,7 +264,7 @@ Density<M> DensitySolver<M>::density(const M& h) {
   if (roots_) out.steps.push_back(std::move(*roots_));
   roots_.reset();
   if (options_.method == DensityMethod::dense) {
-    solve_dense(h, s_, options_, out);
+    solve_dense(h, s_, options_, factor_, out);
   } else {
     Orthogonal<M> problem(h, inverse_root_, options_, out);
     if (options_.method == DensityMethod::trs4) {

@@ -9,16 +9,22 @@
 #include "modules/block_dft/matrix_functions.h"
 
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace quadrille::eigen {
+template <class T>
+class Factor;
+}
 
 namespace quadrille::block_dft {
 
 enum class DensityMethod {
   sign,  ///< by the matrix sign function; mu is bisected where a number of electrons is given
   trs4,  ///< trace-resetting purification of fourth order (Niklasson et al.), for a number of electrons
-  dense  ///< all eigenvectors by LAPACK (dsygvd), on a GPU by cuSOLVER
+  dense  ///< the occupied eigenvectors by LAPACK (the module eigen), on a GPU by cuSOLVER
 };
 /// Errors: ErrorCode::invalid_input for an unknown name.
 DensityMethod density_method_named(const std::string& name);
@@ -69,8 +75,11 @@ Density<M> density_matrix(const M& h, const M& s, const DensityOptions& options)
 /// "not converged: residual 2.1e-02 after 100 iterations".
 std::string not_converged_text(const FunctionReport& last);
 
-/// Density matrices of many Hamiltonians with one overlap matrix. S^-1/2 is computed once, and bisection begins at the
-/// mu of the last one. Errors as of density_matrix.
+/// The Cholesky factor of S, made by the first dense_density() and used by those that follow with the same S.
+using DenseFactor = std::shared_ptr<const eigen::Factor<double>>;
+
+/// Density matrices of many Hamiltonians with one overlap matrix. S^-1/2 (dense: on a CPU the Cholesky factor of S) is
+/// computed once, and bisection begins at the mu of the last one. Errors as of density_matrix.
 template <class M>
 class DensitySolver {
  public:
@@ -84,6 +93,7 @@ class DensitySolver {
   DensityOptions options_;
   std::optional<DensityStep> roots_;  ///< of the next density's steps
   std::optional<double> last_mu_;
+  DenseFactor factor_;
 };
 
 /// P <- 3 P S P - 2 P S P S P (McWeeny): what is left of PSPS - PS is squared.
@@ -130,7 +140,7 @@ std::string not_converged_text(const Density<M>& density) {
 /// Throws for a number of electrons that is not a whole number: ErrorCode::invalid_input.
 void require_whole_electrons(double electrons);
 
-/// Throws NotEnoughMemory, saying how much all eigenvectors of H and S take on the rank that computes them, unless that
+/// Throws NotEnoughMemory, saying how much eigenvectors of H and S take on the rank that computes them, unless that
 /// and `besides` bytes are free here.
 void require_dense_memory(std::int64_t orbitals, double besides = 0);
 
@@ -145,6 +155,6 @@ struct DenseDensity {
 };
 using CountOccupied = std::function<std::int64_t(const std::vector<double>&)>;
 DenseDensity<BlockMatrix<double>> dense_density(const BlockMatrix<double>& h, const BlockMatrix<double>& s,
-                                                const CountOccupied& occupied);
+                                                const CountOccupied& occupied, DenseFactor& kept);
 
 }  // namespace quadrille::block_dft

@@ -1,4 +1,5 @@
-// Symmetric matrices in files: dense ones in HDF5, sparse ones in ELSI's CSC format and CP2K's CSR dumps.
+// Symmetric matrices in files: dense ones in HDF5, sparse ones in ELSI's CSC format, Matrix Market and CP2K's CSR
+// dumps.
 #pragma once
 
 #include "modules/block_dft/element_stream.h"

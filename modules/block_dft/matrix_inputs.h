@@ -4,7 +4,7 @@
 #include "core/comm/agreement.h"
 #include "modules/block_dft/density.h"
 #include "modules/block_dft/device.h"
-#include "modules/block_dft/matrix_elements.h"
+#include "modules/matrix_elements.h"
 #include "modules/parameters.h"
 #include "modules/task.h"
 
@@ -22,7 +22,7 @@ namespace quadrille::block_dft {
 namespace matrix_input {
 
 constexpr quadrille_parameter in_file = parameter::required(
-    parameter::file_in("file", "HDF5, ELSI CSC or a CSR dump of CP2K, recognized by its first bytes"));
+    parameter::file_in("file", "HDF5, ELSI CSC, Matrix Market or a CSR dump of CP2K, recognized by its first bytes"));
 constexpr quadrille_parameter out_file =
     parameter::required(parameter::file_out("file", "ELSI CSC if its name ends in .csc, otherwise dense HDF5"));
 constexpr quadrille_parameter dataset(const char* name) {

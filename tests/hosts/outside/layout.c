@@ -1,6 +1,7 @@
 /* The layout of what a host compiles in: sizes and offsets of structs, values of enumerators, one a line as in
  * ../abi.txt. */
 #include <modules/block_dft/c_api.h>
+#include <modules/eigen/c_api.h>
 #include <modules/md/c_api.h>
 #include <modules/mgemm/c_api.h>
 #include <modules/ri_mp2/c_api.h>
@@ -69,6 +70,25 @@ int main(void) {
   MEMBER(quadrille_block_report, flops);
   MEMBER(quadrille_block_report, bound);
   MEMBER(quadrille_block_report, seconds);
+  printf("quadrille_eigen_options %zu\n", sizeof(quadrille_eigen_options));
+  MEMBER(quadrille_eigen_options, struct_size);
+  MEMBER(quadrille_eigen_options, triangle);
+  MEMBER(quadrille_eigen_options, vectors);
+  MEMBER(quadrille_eigen_options, padding);
+  MEMBER(quadrille_eigen_options, first);
+  MEMBER(quadrille_eigen_options, last);
+  MEMBER(quadrille_eigen_options, low);
+  MEMBER(quadrille_eigen_options, high);
+  MEMBER(quadrille_eigen_options, room);
+  printf("quadrille_eigen_report %zu\n", sizeof(quadrille_eigen_report));
+  MEMBER(quadrille_eigen_report, struct_size);
+  MEMBER(quadrille_eigen_report, padding);
+  MEMBER(quadrille_eigen_report, first);
+  MEMBER(quadrille_eigen_report, count);
+  MEMBER(quadrille_eigen_report, standard_form_seconds);
+  MEMBER(quadrille_eigen_report, tridiagonalization_seconds);
+  MEMBER(quadrille_eigen_report, tridiagonal_seconds);
+  MEMBER(quadrille_eigen_report, back_transformation_seconds);
   printf("quadrille_md_options %zu\n", sizeof(quadrille_md_options));
   MEMBER(quadrille_md_options, struct_size);
   MEMBER(quadrille_md_options, on_device);

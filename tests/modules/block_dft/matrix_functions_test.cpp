@@ -395,6 +395,20 @@ TEST(DensityMatrix, MuOnlyCountsLevelsBelowIt) {
   EXPECT_NEAR(density.electrons, double(widest + 1), 1e-4);
 }
 
+TEST(DensityMatrix, TheFactorOfSServesOneHamiltonianAfterAnother) {
+  const ModelSystem system = some_system(20);
+  const DensityOptions options{.method = DensityMethod::dense, .electrons = system.electrons};
+  DensitySolver<Matrix> solver(system.s, options);
+  for (const double shift : {0.0, 0.3, -2.0}) {
+    Matrix h = system.h;
+    scale(h, 1 + shift / 10);
+    add_identity(h, shift);
+    const Density kept = solver.density(h), fresh = density_matrix(h, system.s, options);
+    EXPECT_EQ(kept.eigenvalues, fresh.eigenvalues);
+    EXPECT_EQ(kept.p.to_dense(), fresh.p.to_dense());
+  }
+}
+
 TEST(DensityMatrix, BadInput) {
   const ModelSystem system = some_system(10);
   const std::int64_t n = system.h.rows().total();

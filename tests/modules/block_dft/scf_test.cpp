@@ -95,7 +95,10 @@ class DenseLoop {
     const auto blocked = [&](const Dense& dense) {
       return Matrix::from_dense(dense, sizes_, sizes_, Symmetry::symmetric);
     };
-    p = dense_of(dense_density(blocked(h), blocked(s_), [&](const std::vector<double>&) { return electrons_; }).p);
+    DenseFactor kept;
+    p = dense_of(dense_density(
+                     blocked(h), blocked(s_), [&](const std::vector<double>&) { return electrons_; }, kept)
+                     .p);
   }
 
   std::int64_t n_;

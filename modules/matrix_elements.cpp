@@ -1,30 +1,33 @@
-#include "modules/block_dft/matrix_elements.h"
+#include "modules/matrix_elements.h"
 
 #include "core/error.h"
+#include "modules/element_sources.h"
 #include "modules/hdf5_file.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
-namespace quadrille::block_dft {
+namespace quadrille {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& message, std::int64_t byte = -1) {
   throw Error(ErrorCode::file, message, Location{.file = path, .byte = byte});
 }
 
-enum class Format { hdf5, elsi, cp2k_text, cp2k_binary };
+enum class Format { hdf5, elsi, market, cp2k_text, cp2k_binary };
 
-constexpr std::int32_t cp2k_record = 16;  ///< bytes of a record, which its first word says
+template <class T>
+constexpr bool is_complex = !std::is_same_v<T, double>;
+constexpr const char* real_needed = "holds complex numbers; real ones are needed";
 
 /// What is nothing else is taken for ELSI's format, whose reader says what is wrong.
 Format format_of(const std::string& path) {
@@ -34,6 +37,7 @@ Format format_of(const std::string& path) {
   if (!stream) fail(path, "cannot be opened");
   stream.read(head, sizeof head);
   if (stream.gcount() != sizeof head) return Format::elsi;
+  if (head[0] == '%' && head[1] == '%') return Format::market;
   if (std::memcmp(head, signature, sizeof head) == 0) return Format::hdf5;
   std::int32_t first = 0;
   std::memcpy(&first, head, sizeof first);
@@ -42,7 +46,8 @@ Format format_of(const std::string& path) {
   return std::all_of(std::begin(head), std::end(head), of_a_row) ? Format::cp2k_text : Format::elsi;
 }
 
-class ElsiElements final : public ElementSource {
+template <class T>
+class ElsiElements final : public MatrixElements<T> {
  public:
   explicit ElsiElements(const std::string& path) : path_(path), stream_(path, std::ios::binary | std::ios::ate) {
     if (!stream_) fail(path_, "cannot be opened");
@@ -51,22 +56,23 @@ class ElsiElements final : public ElementSource {
     if (bytes_ < std::int64_t(sizeof head)) {
       fail(path_,
            fmt::format(
-               "is neither HDF5, nor a CSR dump of CP2K, nor ELSI CSC: it has {} bytes, fewer than the header of "
-               "ELSI CSC",
+               "is neither HDF5, nor Matrix Market, nor a CSR dump of CP2K, nor ELSI CSC: it has {} bytes, fewer than "
+               "the header of ELSI CSC",
                bytes_));
     }
     read(0, head.data(), head.size());
-    if (head[elsi::kind] != elsi::real) fail(path_, "holds complex numbers; real ones are needed", 8 * elsi::kind);
+    numbers_ = head[elsi::kind] == elsi::real ? 1 : 2;
+    if (numbers_ == 2 && !is_complex<T>) fail(path_, real_needed, 8 * elsi::kind);
     n_ = head[elsi::size];
     count_ = head[elsi::elements];
     constexpr std::int64_t most = std::int64_t(1) << 31;
-    const bool possible = n_ >= 1 && n_ < most && count_ >= 0 && count_ <= bytes_ / 12;
-    const std::int64_t needed = possible ? std::int64_t(sizeof head) + 8 * n_ + 12 * count_ : -1;
+    const bool possible = n_ >= 1 && n_ < most && count_ >= 0 && count_ <= bytes_ / element_bytes();
+    const std::int64_t needed = possible ? std::int64_t(sizeof head) + 8 * n_ + element_bytes() * count_ : -1;
     if (needed != bytes_) {
       fail(path_,
            fmt::format(
-               "is neither HDF5, nor a CSR dump of CP2K, nor a complete ELSI CSC: {} columns and {} elements do not "
-               "make a file of {} bytes",
+               "is neither HDF5, nor Matrix Market, nor a CSR dump of CP2K, nor a complete ELSI CSC: {} columns and {} "
+               "elements do not make a file of {} bytes",
                n_, count_, bytes_),
            8 * elsi::size);
     }
@@ -75,30 +81,31 @@ class ElsiElements final : public ElementSource {
   std::int64_t size() override { return n_; }
   std::optional<std::int64_t> size_in_head() const override { return n_; }
   int base() const override { return 1; }
+  bool holds_complex() const { return numbers_ == 2; }
 
-  void next(std::size_t most, std::vector<Element>& piece) override {
+  void next(std::size_t most, std::vector<MatrixElement<T>>& piece) override {
     piece.clear();
     if (at_ == 0) check_starts();
     row_.resize(std::size_t(std::min(std::int64_t(most), count_ - at_)));
-    value_.resize(row_.size());
+    value_.resize(row_.size() * std::size_t(numbers_));
     read(rows_begin() + 4 * at_, row_.data(), row_.size());
-    read(rows_begin() + 4 * count_ + 8 * at_, value_.data(), value_.size());
+    read(rows_begin() + 4 * count_ + 8 * numbers_ * at_, value_.data(), value_.size());
     piece.reserve(row_.size());
     for (std::size_t k = 0; k < row_.size(); ++k, ++at_) {
       while (at_ + 1 >= start_of(column_ + 1)) ++column_;
-      check_element(row_[k], value_[k]);
-      piece.push_back({row_[k] - 1, std::int32_t(column_), value_[k]});
+      piece.push_back({checked_row(row_[k]) - 1, std::int32_t(column_), checked_value(k)});
     }
     if (piece.empty()) at_ = column_ = 0;
   }
 
  private:
+  std::int64_t element_bytes() const { return 4 + 8 * numbers_; }
   std::int64_t rows_begin() const { return 8 * (elsi::head_length + n_); }
 
-  template <class T>
-  void read(std::int64_t byte, T* to, std::size_t count) {
+  template <class Number>
+  void read(std::int64_t byte, Number* to, std::size_t count) {
     stream_.seekg(byte);
-    stream_.read(reinterpret_cast<char*>(to), std::streamsize(count * sizeof(T)));
+    stream_.read(reinterpret_cast<char*>(to), std::streamsize(count * sizeof(Number)));
     if (!stream_) fail(path_, "ends early");
   }
 
@@ -126,18 +133,32 @@ class ElsiElements final : public ElementSource {
     }
   }
 
-  void check_element(std::int32_t row, double value) const {
+  std::int32_t checked_row(std::int32_t row) const {
     if (row < 1 || row > n_) {
       fail(path_, fmt::format("element {} is in row {}: rows are 1 to {}", at_ + 1, row, n_), rows_begin() + 4 * at_);
     }
-    if (std::isfinite(value)) return;
-    throw Error(ErrorCode::numerical, fmt::format("element {} in row {} is {}: it must be finite", at_ + 1, row, value),
-                Location{.file = path_, .byte = rows_begin() + 4 * count_ + 8 * at_});
+    return row;
+  }
+
+  /// Of element `k` of this piece, which is element `at_`.
+  T checked_value(std::size_t k) const {
+    const auto part = [&](std::int64_t which) {
+      const double value = value_[k * std::size_t(numbers_) + std::size_t(which)];
+      if (std::isfinite(value)) return value;
+      throw Error(ErrorCode::numerical,
+                  fmt::format("element {} in row {} is {}: it must be finite", at_ + 1, row_[k], value),
+                  Location{.file = path_, .byte = rows_begin() + 4 * count_ + 8 * (numbers_ * at_ + which)});
+    };
+    if constexpr (is_complex<T>) {
+      return {part(0), numbers_ == 2 ? part(1) : 0.0};
+    } else {
+      return part(0);
+    }
   }
 
   std::string path_;
   std::ifstream stream_;
-  std::int64_t bytes_ = 0, n_ = 0, count_ = 0;
+  std::int64_t bytes_ = 0, n_ = 0, count_ = 0, numbers_ = 1;
   std::int64_t at_ = 0, column_ = 0;  // of the next element
   std::int64_t window_ = 0;           // the first column of starts_
   std::vector<std::int64_t> starts_;
@@ -145,142 +166,23 @@ class ElsiElements final : public ElementSource {
   std::vector<double> value_;
 };
 
-/// CSR dumps of CP2K (S_CSR_WRITE, KS_CSR_WRITE): row, column and value of an element, from 1; a line of text each, or
-/// a record of Fortran: its length before and after it. With UPPER_TRIANGULAR elements below the diagonal are not
-/// there. The number of rows is that of the last element.
-class Cp2kElements final : public ElementSource {
- public:
-  Cp2kElements(const std::string& path, Format format)
-      : path_(path), binary_(format == Format::cp2k_binary), stream_(path, std::ios::binary) {
-    if (!stream_) fail(path_, "cannot be opened");
-  }
-
-  std::optional<std::int64_t> size_in_head() const override { return std::nullopt; }
-  int base() const override { return 1; }
-
-  std::int64_t size() override {
-    if (last_row_ != 0) return last_row_;
-    std::int32_t last_column = 0;
-    bool below = false;
-    Element e{};
-    while (read(e)) {
-      last_row_ = std::max(last_row_, e.row + 1);
-      last_column = std::max(last_column, e.column + 1);
-      below = below || e.row > e.column;
-    }
-    rewind();
-    if (last_row_ != last_column) {
-      fail(path_, fmt::format("ends early: there are {} columns, but the last row is {}", last_column, last_row_));
-    }
-    upper_ = !below;
-    return last_row_;
-  }
-
-  void next(std::size_t most, std::vector<Element>& piece) override {
-    size();
-    piece.clear();
-    Element e{};
-    while ((piece.empty() || piece.size() + 1 < most) && read(e)) {
-      piece.push_back(e);
-      if (upper_ && e.row != e.column) piece.push_back({e.column, e.row, e.value});
-    }
-    if (piece.empty()) rewind();
-  }
-
- private:
-  void rewind() {
-    stream_.clear();
-    stream_.seekg(0);
-    count_ = 0;
-  }
-
-  bool read(Element& e) { return binary_ ? read_record(e) : read_line(e); }
-
-  bool read_record(Element& e) {
-#pragma pack(push, 4)
-    struct Record {
-      std::int32_t before, row, column;
-      double value;
-      std::int32_t after;
-    };
-#pragma pack(pop)
-    static_assert(sizeof(Record) == 24);
-    Record record{};
-    stream_.read(reinterpret_cast<char*>(&record), sizeof record);
-    if (stream_.gcount() == 0) return false;
-    const Location where{.file = path_, .byte = count_ * std::int64_t(sizeof record)};
-    if (stream_.gcount() != sizeof record) {
-      throw Error(ErrorCode::file, fmt::format("ends early, within element {}", count_ + 1), where);
-    }
-    if (record.before != cp2k_record || record.after != cp2k_record) {
-      throw Error(ErrorCode::file,
-                  fmt::format("the record has {} bytes: records of real numbers in double precision have {}",
-                              record.before, cp2k_record),
-                  where);
-    }
-    e = checked(record.row, record.column, record.value, where);
-    return true;
-  }
-
-  bool read_line(Element& e) {
-    if (!std::getline(stream_, text_)) return false;
-    const Location where = place_of_line(path_, count_ + 1);
-    if (stream_.eof()) throw Error(ErrorCode::file, "ends early: the last line is incomplete", where);
-    std::int32_t row = 0, column = 0;
-    double value = 0;
-    const char* at = text_.data();
-    const char* const end = at + text_.size();
-    const auto take = [&](auto& number) {
-      while (at != end && *at == ' ') ++at;
-      const auto [past, error] = std::from_chars(at, end, number);
-      const bool good = error == std::errc() && past != at;
-      at = past;
-      return good;
-    };
-    const bool good = take(row) && take(column) && take(value);
-    while (at != end && (*at == ' ' || *at == '\r')) ++at;
-    if (!good || at != end) {
-      throw Error(ErrorCode::file, "'" + text_ + "' is not row, column and one real value", where);
-    }
-    e = checked(row, column, value, where);
-    return true;
-  }
-
-  Element checked(std::int32_t row, std::int32_t column, double value, const Location& where) {
-    if (row < 1 || column < 1) {
-      throw Error(ErrorCode::file, fmt::format("element ({}, {}): rows and columns count from 1", row, column), where);
-    }
-    if (!std::isfinite(value)) {
-      throw Error(ErrorCode::numerical, fmt::format("element ({}, {}) is {}: it must be finite", row, column, value),
-                  where);
-    }
-    ++count_;
-    return {row - 1, column - 1, value};
-  }
-
-  std::string path_;
-  bool binary_;
-  std::ifstream stream_;
-  std::string text_;
-  std::int64_t count_ = 0;  ///< elements read
-  std::int32_t last_row_ = 0;
-  bool upper_ = false;  ///< those below the diagonal are not in the file
-};
-
 /// All but those that are 0.
-class DenseElements final : public ElementSource {
+template <class T>
+class DenseElements final : public MatrixElements<T> {
  public:
   DenseElements(const std::string& path, const std::string& dataset) : matrix_(path, dataset) {
+    const Location where{.file = path, .dataset = dataset};
+    if (matrix_.is_complex() && !is_complex<T>) throw Error(ErrorCode::file, real_needed, where);
     if (matrix_.rows() == matrix_.columns()) return;
     throw Error(ErrorCode::file, fmt::format("must be square, but is {} x {}", matrix_.rows(), matrix_.columns()),
-                Location{.file = path, .dataset = dataset});
+                where);
   }
 
   std::int64_t size() override { return matrix_.rows(); }
   std::optional<std::int64_t> size_in_head() const override { return matrix_.rows(); }
   int base() const override { return 0; }
 
-  void next(std::size_t most, std::vector<Element>& piece) override {
+  void next(std::size_t most, std::vector<MatrixElement<T>>& piece) override {
     piece.clear();
     while (piece.empty() && block_.row < size()) read_part(std::int64_t(most), piece);
     if (piece.empty()) block_ = {};
@@ -304,7 +206,7 @@ class DenseElements final : public ElementSource {
   }
 
   /// A block, or rows of one that is larger than a piece, or a part of a row.
-  void read_part(std::int64_t most, std::vector<Element>& piece) {
+  void read_part(std::int64_t most, std::vector<MatrixElement<T>>& piece) {
     if (row_ == 0 && column_ == 0) block_ = block_at(block_.row, block_.column, most);
     const std::int64_t rows = std::clamp<std::int64_t>(most / block_.columns, 1, block_.rows - row_);
     const std::int64_t columns = rows > 1 ? block_.columns : std::min(most, block_.columns - column_);
@@ -312,7 +214,7 @@ class DenseElements final : public ElementSource {
     numbers_.resize(std::size_t(rows * columns));
     matrix_.read(first_row, rows, first_column, columns, numbers_.data());
     for (std::size_t k = 0; k < numbers_.size(); ++k) {
-      if (numbers_[k] == 0) continue;
+      if (numbers_[k] == T(0)) continue;
       piece.push_back({std::int32_t(first_row + std::int64_t(k) / columns),
                        std::int32_t(first_column + std::int64_t(k) % columns), numbers_[k]});
     }
@@ -335,7 +237,7 @@ class DenseElements final : public ElementSource {
   Hdf5Matrix matrix_;
   Block block_;                        // the present one
   std::int64_t row_ = 0, column_ = 0;  // of the next part, in it
-  std::vector<double> numbers_;
+  std::vector<T> numbers_;
 };
 
 }  // namespace
@@ -345,11 +247,51 @@ Location place_of_line(const std::string& path, std::int64_t line) {
   return {.file = fmt::format("{}:{}", path, line)};
 }
 
-std::unique_ptr<ElementSource> elements_of_file(const std::string& path, const std::string& dataset) {
+namespace {
+
+/// Real elements as complex ones.
+class AsComplex final : public MatrixElements<std::complex<double>> {
+ public:
+  explicit AsComplex(std::unique_ptr<ElementSource> source) : source_(std::move(source)) {}
+  std::int64_t size() override { return source_->size(); }
+  std::optional<std::int64_t> size_in_head() const override { return source_->size_in_head(); }
+  int base() const override { return source_->base(); }
+  void next(std::size_t most, std::vector<MatrixElement<std::complex<double>>>& piece) override {
+    source_->next(most, real_);
+    piece.clear();
+    for (const Element& e : real_) piece.push_back({e.row, e.column, e.value});
+  }
+
+ private:
+  std::unique_ptr<ElementSource> source_;
+  std::vector<Element> real_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<MatrixElements<T>> elements_of_file(const std::string& path, const std::string& dataset) {
   const Format format = format_of(path);
-  if (format == Format::hdf5) return std::make_unique<DenseElements>(path, dataset);
-  if (format == Format::elsi) return std::make_unique<ElsiElements>(path);
-  return std::make_unique<Cp2kElements>(path, format);
+  if (format == Format::hdf5) return std::make_unique<DenseElements<T>>(path, dataset);
+  if (format == Format::elsi) return std::make_unique<ElsiElements<T>>(path);
+  if (format == Format::market) return market_elements<T>(path);
+  auto real = cp2k_elements(path, format == Format::cp2k_binary);
+  if constexpr (is_complex<T>) {
+    return std::make_unique<AsComplex>(std::move(real));
+  } else {
+    return real;
+  }
+}
+template std::unique_ptr<ElementSource> elements_of_file(const std::string&, const std::string&);
+template std::unique_ptr<MatrixElements<std::complex<double>>> elements_of_file(const std::string&, const std::string&);
+
+bool holds_complex_elements(const std::string& path, const std::string& dataset) {
+  switch (format_of(path)) {
+    case Format::hdf5: return Hdf5Matrix(path, dataset).is_complex();
+    case Format::market: return is_complex_market(path);
+    case Format::elsi: return ElsiElements<std::complex<double>>(path).holds_complex();
+    default: return false;
+  }
 }
 
-}  // namespace quadrille::block_dft
+}  // namespace quadrille

@@ -1,0 +1,15 @@
+// The task `eigen_study`: the times of phases beside those of LAPACK's drivers.
+#pragma once
+
+#include "modules/module.h"
+#include "modules/task.h"
+
+#include <cstddef>
+
+namespace quadrille::eigen {
+
+constexpr std::size_t study_parameter_count = 7;
+extern const quadrille_parameter study_parameters[study_parameter_count];
+void run_study(const TaskContext& context);
+
+}  // namespace quadrille::eigen
