@@ -1,0 +1,55 @@
+// The eigenproblem on a GPU. In a build without CUDA every call throws ErrorCode::unsupported.
+#pragma once
+
+#include "core/api.h"
+#include "modules/eigen/problem.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace quadrille::eigen {
+
+/// The Cholesky factor of B in the memory of the CUDA backend, kept for all A of problems with the same B.
+template <class T>
+class QUADRILLE_API DeviceFactor {
+ public:
+  /// B: n x n by columns with leading dimension ldb, in the host's memory. Errors: those of Factor.
+  DeviceFactor(std::int64_t n, const T* b, std::int64_t ldb, Triangle triangle, const std::string& name = "B");
+  ~DeviceFactor();
+  DeviceFactor(DeviceFactor&&) noexcept;
+
+  std::int64_t n() const;
+  /// What its making took.
+  const Phase& made() const;
+
+  struct Data;
+  const Data& data() const { return *data_; }
+
+ private:
+  std::unique_ptr<Data> data_;
+};
+
+template <class T>
+struct DeviceProblem {
+  std::int64_t n = 0;
+  const T* a = nullptr;  ///< n x n by columns, in the host's memory; left as it is
+  std::int64_t lda = 0;
+  Triangle triangle = Triangle::lower;
+  const DeviceFactor<T>* b = nullptr;  ///< null: B is the identity
+  Fraction fraction = {};
+  Progress progress = {};
+};
+
+/// As solve(), with the same normalization and errors: two-stage tridiagonalization (band, bulge chasing), divide and
+/// conquer, and back-transformations on the device. Every run on the same kind of device gives the same bits.
+/// Eigenvalues alone come from bisection.
+template <class T>
+QUADRILLE_API Pairs<T> solve_on_device(const DeviceProblem<T>& problem);
+
+/// Bytes of the device's memory that solve_on_device takes, besides the factor of B.
+template <class T>
+QUADRILLE_API double device_bytes(std::int64_t n, const Fraction& fraction);
+
+}  // namespace quadrille::eigen
