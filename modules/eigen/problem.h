@@ -71,7 +71,10 @@ namespace phase {
 constexpr const char* cholesky = "cholesky";                      ///< B = L L^H: n^3 / 3
 constexpr const char* standard_form = "standard_form";            ///< L^-1 A L^-H: n^3
 constexpr const char* tridiagonalization = "tridiagonalization";  ///< Q^H A Q = T: 4 n^3 / 3
+constexpr const char* band = "band";                              ///< of the former on a GPU: Q1^H A Q1 is a band
+constexpr const char* bulge_chasing = "bulge_chasing";            ///< ... and Q2^H Q1^H A Q1 Q2 = T
 constexpr const char* tridiagonal = "tridiagonal";                ///< the pairs of T; all vectors: at most 4 n^3 / 3
+constexpr const char* back_to_band = "back_to_band";              ///< on a GPU: Q2 times k vectors of T: 2 n^2 k
 constexpr const char* back_to_standard = "back_to_standard";      ///< Q times k vectors of T: 2 n^2 k
 constexpr const char* back_to_general = "back_to_general";        ///< L^-H times k vectors: n^2 k
 constexpr const char* normalization = "normalization";            ///< the sign of vectors

@@ -3,10 +3,10 @@
 #include "core/error.h"
 #include "core/system/memory.h"
 #include "modules/eigen/lapack.h"
+#include "modules/eigen/phases.h"
 #include "modules/eigen/triangle.h"
 #include "modules/eigen/tridiagonal.h"
 #include "modules/mgemm/blas.h"
-#include "modules/take_turns.h"
 
 #include <fmt/format.h>
 
@@ -21,32 +21,6 @@ namespace {
 /// bound by products with a vector, falls behind earlier.
 template <class T>
 constexpr std::int64_t two_stages_from = is_complex<T> ? 1000 : 3000;
-
-template <class T>
-double cube(std::int64_t n, double factor) {
-  return (is_complex<T> ? 4 : 1) * factor * double(n) * double(n) * double(n);
-}
-
-/// Runs phases one after the other and keeps their times.
-class Phases {
- public:
-  Phases(const Progress& progress, double all_flops) : progress_(progress), all_flops_(all_flops) {}
-
-  template <class Work>
-  void run(const char* name, double flops, Work&& work) {
-    if (progress_) progress_(name, all_flops_ > 0 ? std::min(1.0, done_flops_ / all_flops_) : 0);
-    const double began = now();
-    work();
-    phases_.push_back({name, now() - began, flops});
-    done_flops_ += flops;
-  }
-  std::vector<Phase> take() { return std::move(phases_); }
-
- private:
-  const Progress& progress_;
-  double all_flops_, done_flops_ = 0;
-  std::vector<Phase> phases_;
-};
 
 template <class T>
 void check(const Problem<T>& problem) {

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/system/log.h"
 #include "core/system/memory.h"
+#include "modules/eigen/device.h"
 #include "modules/eigen/generated.h"
 #include "modules/eigen/matrix_input.h"
 #include "modules/eigen/solve.h"
@@ -151,29 +152,36 @@ void solve_request(const TaskContext& context, const Request& request) {
              request.b ? ", generalized" : "", bytes_text(bytes));
   require_memory(bytes, fmt::format("the {}eigenproblem of {} {} rows", request.b ? "generalized " : "", n,
                                     is_complex<T> ? "complex" : "real"));
-  std::vector<T> a = blamed("a", [&] { return read_matrix<T>(request.a); }), a_kept, b_kept;
-  if (checked) a_kept = a;
-  std::optional<Factor<T>> factor;
-  const auto show = [&](const std::string& phase, double fraction) { context.progress_or_stop(phase, fraction); };
-  double seconds = 0;
-  if (request.b) {
-    std::vector<T> b = blamed("b", [&] { return read_matrix<T>(*request.b); });
-    if (checked) b_kept = b;
-    show(phase::cholesky, 0);
-    const double began = now();
-    blamed("b", [&] { factor.emplace(n, std::move(b), Triangle::lower); });
-    seconds += now() - began;
+  std::vector<T> a = blamed("a", [&] { return read_matrix<T>(request.a); }), a_kept, b, b_kept;
+  if (request.b) b = blamed("b", [&] { return read_matrix<T>(*request.b); });
+  if (checked) {
+    a_kept = a;
+    b_kept = b;
   }
+  const auto show = [&](const std::string& phase, double fraction) { context.progress_or_stop(phase, fraction); };
   const double began = now();
-  const Pairs<T> pairs = [&] {
-    const Problem<T> problem{n, a.data(), n, Triangle::lower, factor ? &*factor : nullptr, request.fraction, show};
-    if (request.fraction.kind() != Fraction::Kind::interval) return solve(problem);
-    return blamed("vectors", [&] { return solve(problem); });
-  }();
-  seconds += now() - began;
+  Pairs<T> pairs;
+  const auto solve_with = [&](const auto& factor, const auto& problem, const auto& solver) {
+    pairs = request.fraction.kind() == Fraction::Kind::interval ? blamed("vectors", [&] { return solver(problem); })
+                                                                : solver(problem);
+    if (factor) pairs.phases.insert(pairs.phases.begin(), factor->made());
+  };
+  if (request.b) show(phase::cholesky, 0);
+  if (context.backend() == "cuda") {
+    std::optional<DeviceFactor<T>> factor;
+    if (request.b) blamed("b", [&] { factor.emplace(n, b.data(), n, Triangle::lower); });
+    b = {};
+    solve_with(factor,
+               DeviceProblem<T>{n, a.data(), n, Triangle::lower, factor ? &*factor : nullptr, request.fraction, show},
+               [](const DeviceProblem<T>& problem) { return solve_on_device(problem); });
+  } else {
+    std::optional<Factor<T>> factor;
+    if (request.b) blamed("b", [&] { factor.emplace(n, std::move(b), Triangle::lower); });
+    solve_with(factor, Problem<T>{n, a.data(), n, Triangle::lower, factor ? &*factor : nullptr, request.fraction, show},
+               [](const Problem<T>& problem) { return solve(problem); });
+  }
+  const double seconds = now() - began;
   a = {};
-  std::vector<Phase> phases = pairs.phases;
-  if (factor) phases.insert(phases.begin(), factor->made());
   Json out = {{"n", n},
               {"complex", is_complex<T>},
               {"generalized", request.b.has_value()},
@@ -186,7 +194,7 @@ void solve_request(const TaskContext& context, const Request& request) {
               {"bytes", bytes},
               {"threads", context.threads()},
               {"seconds", seconds},
-              {"phases", phases_json(phases)},
+              {"phases", phases_json(pairs.phases)},
               {"spectrum", spectrum_json(pairs.range, pairs.values)}};
   if (checked) {
     const Accuracy accuracy = check_pairs(n, a_kept.data(), request.b ? b_kept.data() : nullptr, pairs);
@@ -199,7 +207,6 @@ void solve_request(const TaskContext& context, const Request& request) {
 }
 
 void run_task(const TaskContext& context) {
-  if (context.backend() == "cuda") context.warn("the task eigen runs on the CPU in this version");
   const Request request = request_of(context, true);
   request.head.complex ? solve_request<std::complex<double>>(context, request)
                        : solve_request<double>(context, request);
@@ -279,7 +286,7 @@ constexpr quadrille_parameter parameters[] = {
 
 constexpr quadrille_task tasks[] = {
     {.name = "eigen",
-     .help = "eigenvalues and eigenvectors of A x = lambda B x, Hermitian and dense, by LAPACK",
+     .help = "eigenvalues and eigenvectors of A x = lambda B x, Hermitian and dense",
      .parameters = parameters,
      .parameter_count = std::size(parameters),
      .check = task_function<check_task>,
