@@ -184,7 +184,7 @@ HeaderLines openqcd_header(const InputFile& file) {
           {"plaquette", fmt::format("{:.15g} (trace: 3 for unit links)", word_at<double>(start.data() + 16))}};
 }
 
-namespace elsi = block_dft::elsi;
+namespace elsi = elsi;
 
 namespace {
 

@@ -48,7 +48,7 @@ bool is_openqcd(const Start& start) { return start.count >= 24 && openqcd_size(s
 bool is_elsi_csc(const Start& start) {
   std::int64_t version = 0;
   std::memcpy(&version, start.bytes.data(), sizeof version);
-  return version == block_dft::elsi::this_version ||
+  return version == elsi::this_version ||
          (start.count == looked_at && elsi_size(start.bytes.data()) == start.file_size);
 }
 
