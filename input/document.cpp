@@ -240,18 +240,29 @@ const ParameterEntry& find_entry(const Parameter& parameter, const std::string& 
   no_help(parameter.name, word, names);
 }
 
-/// The sources of propagators, and those that only another task has.
+/// Adds parameters that only the task `kind` has.
+void add_missing(std::vector<Parameter>& to, const std::vector<Parameter>& from, const std::string& kind) {
+  for (Parameter parameter : from) {
+    const auto same = [&](const Parameter& other) { return other.name == parameter.name; };
+    if (std::any_of(to.begin(), to.end(), same)) continue;
+    parameter.help += fmt::format(" (task {} only)", kind);
+    to.push_back(std::move(parameter));
+  }
+}
+
+/// The sources of propagators, and those and their keys that only another task has.
 Parameter all_sources(const Parameter& task) {
   Parameter source = source_block();
-  const auto known = [&](const std::string& name) {
-    return std::any_of(source.entries.begin(), source.entries.end(),
-                       [&](const ParameterEntry& entry) { return entry.name == name; });
-  };
   for (const ParameterEntry& kind : task.entries) {
     for (const Parameter& parameter : kind.table.parameters) {
       if (parameter.name != source.name || parameter.type != Type::variant) continue;
       for (ParameterEntry entry : parameter.entries) {
-        if (known(entry.name)) continue;
+        const auto same = std::find_if(source.entries.begin(), source.entries.end(),
+                                       [&](const ParameterEntry& other) { return other.name == entry.name; });
+        if (same != source.entries.end()) {
+          add_missing(same->table.parameters, entry.table.parameters, kind.name);
+          continue;
+        }
         entry.table.help += fmt::format(" (task {} only)", kind.name);
         source.entries.push_back(std::move(entry));
       }

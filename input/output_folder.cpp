@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <set>
 
 namespace quadrille {
 
@@ -67,6 +68,24 @@ void clean(Json& value, const std::string& place, std::vector<std::string>& foun
     found.push_back(
         fmt::format("{} is {}, which JSON cannot represent; null is written instead", place, value.get<double>()));
     value = nullptr;
+  }
+}
+
+/// The earlier job with the larger numbers of this one where those may grow.
+Json extended(Json there, const Json& here, const std::vector<std::string>& extendable) {
+  for (const std::string& place : extendable) {
+    const Json::json_pointer at(place);
+    const auto whole = [&](const Json& job) { return job.contains(at) && job.at(at).is_number_integer(); };
+    if (whole(there) && whole(here) && there.at(at) < here.at(at)) there[at] = here.at(at);
+  }
+  return there;
+}
+
+/// Names of the files of a state.
+void collect_files(const Json& state, std::set<std::string>& found) {
+  for (const auto& [key, value] : state.items()) {
+    if (value.is_structured()) collect_files(value, found);
+    if (key == "file" && value.is_string()) found.insert(value.get<std::string>());
   }
 }
 
@@ -188,8 +207,11 @@ std::vector<std::string> remove_not_finite(Json& value) {
 }
 
 OutputFolder::OutputFolder(std::filesystem::path folder, const Json& job, bool force,
-                           std::shared_ptr<const Communicator> communicator)
-    : communicator_(std::move(communicator)), folder_(std::move(folder)), job_(job) {
+                           std::shared_ptr<const Communicator> communicator, std::vector<std::string> extendable)
+    : communicator_(std::move(communicator)),
+      folder_(std::move(folder)),
+      job_(job),
+      extendable_(std::move(extendable)) {
   on_first_rank(*communicator_, [&] {
     make_folder(folder_);
     lock_.emplace(folder_);
@@ -233,7 +255,7 @@ void OutputFolder::read_earlier() {
     if (!earlier.contains(key) || !earlier[key].is_object()) throw damaged(fmt::format("'{}' must be a map", key));
     return earlier[key];
   };
-  const std::string where = first_difference(map("job"), job_);
+  const std::string where = first_difference(extended(map("job"), job_, extendable_), job_);
   if (!where.empty()) fail(name, fmt::format("the output folder holds another job: {}", where));
   for (const auto& [task, record] : map("tasks").items()) {
     const std::string problem = record_problem(record);
@@ -253,12 +275,15 @@ std::filesystem::path OutputFolder::prepare(const std::string& file) const {
   return target;
 }
 
-void OutputFolder::remove_beginning(const std::string& prefix) const {
+void OutputFolder::remove_beginning(const std::string& prefix, const std::string& task) const {
   on_first_rank(*communicator_, [&] {
+    std::set<std::string> kept;
+    if (unfinished_.contains(task)) collect_files(unfinished_.at(task), kept);
     std::error_code ignored;
     std::vector<std::filesystem::path> found;
     for (std::filesystem::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored)) {
-      if (entry->path().filename().string().starts_with(prefix)) found.push_back(entry->path());
+      const std::string name = entry->path().filename().string();
+      if (name.starts_with(prefix) && !kept.contains(name)) found.push_back(entry->path());
     }
     for (const std::filesystem::path& file : found) std::filesystem::remove(file, ignored);
   });
@@ -294,7 +319,14 @@ const TaskRecord* OutputFolder::finished(const std::string& task, const std::str
   return files_exist(found->second) ? &found->second : nullptr;
 }
 
-void OutputFolder::finish(const std::string& task, TaskRecord record) {
+void OutputFolder::forget_if_lost(const std::string& task, const std::string& key) {
+  const auto found = records_.find(task);
+  if (found == records_.end() || found->second.key != key || files_exist(found->second)) return;
+  records_.erase(found);
+  unfinished_.erase(task);
+}
+
+void OutputFolder::finish(const std::string& task, TaskRecord record, bool state_stays) {
   // Here, not only in the results: restart.json would forget what stood in the place of null.
   Json values = {{"solves", std::move(record.solves)}, {"correlators", std::move(record.correlators)}};
   values.update(record.blocks);
@@ -303,7 +335,7 @@ void OutputFolder::finish(const std::string& task, TaskRecord record) {
   record.correlators = std::move(values["correlators"]);
   for (auto& [name, block] : record.blocks.items()) block = std::move(values[name]);
   records_[task] = std::move(record);
-  unfinished_.erase(task);
+  if (!state_stays) unfinished_.erase(task);
   begin();
 }
 

@@ -38,17 +38,19 @@ struct TaskRecord {
 /// unfinished(), unfinished_of_another() and damaged() are collective.
 class OutputFolder {
  public:
-  /// Makes the folder, locks it, and reads what an earlier run of `job` left there; with `force` that is forgotten.
+  /// Makes the folder, locks it, and reads what an earlier run of `job` left there; with `force` that is forgotten. The
+  /// whole numbers at `extendable` (JSON pointers) may be larger than in that run.
   /// Errors (ErrorCode::file): a folder that cannot be made or written to, or that another run works in; results of
   /// another job, naming the first key that differs; a damaged restart.json.
   OutputFolder(std::filesystem::path folder, const nlohmann::ordered_json& job, bool force,
-               std::shared_ptr<const Communicator> communicator = single_process());
+               std::shared_ptr<const Communicator> communicator = single_process(),
+               std::vector<std::string> extendable = {});
 
   std::filesystem::path path(const std::string& file) const { return folder_ / file; }
   /// The same, once the folders on the way to it are there. Errors: ErrorCode::file.
   std::filesystem::path prepare(const std::string& file) const;
-  /// Removes the files of the folder whose names begin so.
-  void remove_beginning(const std::string& prefix) const;
+  /// Removes the files of the folder whose names begin so, but for those of the state that it keeps of a task.
+  void remove_beginning(const std::string& prefix, const std::string& task) const;
   /// The bytes of a file, read by rank 0. Errors: ErrorCode::file.
   std::string read(const std::string& file) const;
   /// Writes one whole, by rank 0.
@@ -57,8 +59,11 @@ class OutputFolder {
   const TaskRecord* finished(const std::string& task, const std::string& key) const;
   /// Makes this job the one that the folder belongs to: writes restart.json. Before anything else is written.
   void begin() const;
-  /// Keeps a record, in which numbers that are not finite become null, each with a warning; writes restart.json.
-  void finish(const std::string& task, TaskRecord record);
+  /// Keeps a record, in which numbers that are not finite become null, each with a warning; writes restart.json. What
+  /// the task has kept is forgotten unless its `state_stays`.
+  void finish(const std::string& task, TaskRecord record, bool state_stays = false);
+  /// Forgets a task whose files are no longer there, and what it has kept.
+  void forget_if_lost(const std::string& task, const std::string& key);
   const std::map<std::string, TaskRecord>& records() const { return records_; }
   /// What a task of this key that was interrupted had done; null when there is nothing.
   nlohmann::ordered_json unfinished(const std::string& task, const std::string& key) const;
@@ -82,8 +87,10 @@ class OutputFolder {
   std::filesystem::path folder_;
   std::optional<FolderLock> lock_;
   nlohmann::ordered_json job_;
+  std::vector<std::string> extendable_;
   std::map<std::string, TaskRecord> records_;
-  nlohmann::ordered_json unfinished_ = nlohmann::ordered_json::object();  ///< {task: {key, so_far}}
+  /// {task: {key, so_far}}; of a task that can be extended also when it has finished.
+  nlohmann::ordered_json unfinished_ = nlohmann::ordered_json::object();
 };
 
 /// The first place where two JSON values differ, as "operator.kappa is 0.1 there and 0.2 here"; empty when nowhere.

@@ -62,7 +62,7 @@ std::optional<bool> carry_out(const Job& job, const fs::path& place, bool force,
                               std::optional<LoadedGauge> links, JobClock& clock, std::vector<Error>& errors,
                               const RankGrid& grid) {
   const std::shared_ptr<const Communicator> all = grid.all();
-  OutputFolder folder(place, job_json(job), force, all);
+  OutputFolder folder(place, job_json(job), force, all, extendable(job));
   on_first_rank(*all, [&] {
     remove_leftovers(job, place);
     probe_outputs(job, place, errors);
@@ -91,7 +91,7 @@ std::optional<bool> carry_out(const Job& job, const fs::path& place, bool force,
     const JobClock::Span writing(clock, Phase::write, backend);
     const Parameters& save = job.gauge->group("save");
     write_gauge_file(folder.prepare(save.text("file")).string(), *gauge.links,
-                     {.precision = save.text("precision") == "double" ? 64 : 32});
+                     {.precision = save.text("precision") == "double" ? 64 : 32, .origin = gauge.origin});
   }
   return JobRun(job, std::move(gauge), std::move(ranks), folder, backend, clock).run();
 }

@@ -178,10 +178,16 @@ class TaskContext {
   }
   void release(void* memory) const { demand(host_->release(run_, memory)); }
 
-  /// The file that the job's links come from; empty for links that the job generates.
-  std::string links_file() const {
-    const char* name = host_->links_file(run_);
-    return name == nullptr ? "" : name;
+  /// What is kept after this call stays when the task has finished; for this and what follows see quadrille_host.
+  void finishing() const { demand(host_->finishing(run_)); }
+  /// The links that later tasks work on; copied.
+  void set_links(const GaugeStore& links) const { demand(host_->set_links(run_, Lent(*this, links).handle)); }
+  /// What gauge files say about their links from now on.
+  void describe_links(const std::string& json) const { demand(host_->describe_links(run_, json.c_str())); }
+  /// Where the task's links come from, as JSON; empty for a start.
+  std::string links_origin() const {
+    const char* json = host_->links_origin(run_);
+    return json == nullptr ? "" : json;
   }
   bool should_stop() const { return host_->should_stop(run_) != 0; }
   /// Ends the task after should_stop() has returned true; keep the state to continue from before this call.

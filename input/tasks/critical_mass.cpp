@@ -46,6 +46,10 @@ std::optional<Estimate> squared_mass(JobRun& job, const TaskSpec& task, const st
       {{"mesons", name}, {"mass", bare_mass(job, name)}, {"effective_mass", effective_mass_json(pion, source_time)}});
   Json& point = out.back();
   point.update({{"pion_mass", nullptr}, {"pion_mass_spread", nullptr}, {"pion_mass_squared", nullptr}});
+  if (!mass && std::all_of(pion.begin(), pion.end(), [](double value) { return std::isnan(value); })) {
+    job.warn(fmt::format("'{}' has no correlator and is left out", name));
+    return {};
+  }
   if (!mass) {
     job.warn(fmt::format("the pion of '{}' does not fall like a cosh for {} <= t <= {} and is left out", name,
                          window[0], window[1]));
@@ -75,7 +79,8 @@ void run(JobRun& job, const TaskSpec& task) {
     fit["critical_mass_spread"] = line->zero.spread;
     fit["critical_kappa"] = 0.5 / (line->zero.value + 4);
     fit["slope"] = line->slope;
-    log().info("{}: critical mass {:.6f} (spread of the fit {:.6f})", task.name, line->zero.value, line->zero.spread);
+    log().info("{}: critical mass {:.6f}; scatter of the fit {:.6f}, which is no statistical error", task.name,
+               line->zero.value, line->zero.spread);
   } else {
     job.warn(
         "the squared pion mass does not grow with the bare mass over two or more different masses: no critical mass");
