@@ -102,10 +102,15 @@ const ParameterTable& WilsonOperator::table() {
                                  "fermion boundary conditions in x, y, z, t; {phase: theta/pi} multiplies the forward "
                                  "link out of the last slice by exp(i theta)",
                              .required = true};
-    return ParameterTable{.name = "operator wilson",
-                          .help = "Wilson fermions: M = (m + 1 + 3 nu/xi0) - D/2",
-                          .parameters = {mass, kappa, anisotropy, boundary},
-                          .exactly_one_of = {{"mass", "kappa"}}};
+    return ParameterTable{
+        .name = "operator wilson",
+        .help =
+            "Wilson fermions: M = (m + 1 + 3 nu/xi0) - D/2 with D psi(x) = sum_mu c_mu [(1 - gamma_mu) "
+            "U_mu(x) psi(x+mu) + (1 + gamma_mu) U_mu(x-mu)^+ psi(x-mu)], c = nu/xi0 in space, 1 in "
+            "time; DeGrand-Rossi gamma matrices: gamma_k = [[0, i s_k], [-i s_k, 0]], s = (sigma_1, "
+            "-sigma_2, sigma_3), gamma_t = [[0, 1], [1, 0]]",
+        .parameters = {mass, kappa, anisotropy, boundary},
+        .exactly_one_of = {{"mass", "kappa"}}};
   }();
   return table;
 }

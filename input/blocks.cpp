@@ -1,9 +1,12 @@
 #include "input/blocks.h"
 
+#include "core/parameters/parameter_values.h"
 #include "dirac/registry.h"
 #include "input/sources/registry.h"
 #include "input/tasks/registry.h"
 #include "solvers/registry.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -12,6 +15,8 @@ namespace quadrille {
 namespace {
 
 using Type = ParameterType;
+
+constexpr const char* solver_by_default = "{type: bicgstab}";
 
 Parameter make_save_group() {
   Parameter save;
@@ -110,7 +115,7 @@ Parameter make_solver_block() {
   Parameter block;
   block.name = "solver";
   block.type = Type::variant;
-  block.help = solver_table().help;
+  block.help = fmt::format("{}; if it is left out: {}", solver_table().help, solver_by_default);
   for (const SolverEntry& entry : solver_registry()) {
     ParameterTable table = solver_table();
     table.name = "solver " + entry.name;
@@ -161,6 +166,11 @@ const Parameter& operator_block() {
 const Parameter& solver_block() {
   static const Parameter block = make_solver_block();
   return block;
+}
+
+std::shared_ptr<const Parameters> default_solver(const Location& where) {
+  std::vector<Error> errors;
+  return resolve_variant(solver_block(), parse_flow(solver_by_default, where), errors);
 }
 
 const Parameter& source_block() {

@@ -11,6 +11,8 @@ const Parameter& gauge_block();
 const Parameter& operator_block();
 /// `solver:` the entries of solvers/registry.
 const Parameter& solver_block();
+/// What stands for a job's `solver` when it has none and a task needs one.
+std::shared_ptr<const Parameters> default_solver(const Location& where);
 /// `source:` of a task: the entries of input/sources/registry.
 const Parameter& source_block();
 /// One entry of `run:` the entries of input/tasks/registry, each with the keys that every task has: `name`, and its

@@ -2,7 +2,8 @@
 
 #include "core/gauge/observables.h"
 #include "core/gauge/start.h"
-#include "input/files/gauge_file.h"
+#include "core/parameters/parameter_values.h"
+#include "input/document.h"
 #include "input/files/lattice_data.h"
 
 #include <fmt/format.h>
@@ -46,6 +47,8 @@ LoadedGauge read_links(const Job& job, Backend& backend, const RankGrid& ranks) 
   LoadedGauge gauge;
   GaugeStore& links = *file.links;
   gauge.report = {{"file", block.text("file")}, {"format", file.info.format}};
+  gauge.origin = file.info.origin;
+  if (!gauge.origin.empty()) gauge.report["origin"] = origin_json(gauge.origin);
   const ChecksumVerdict& verdict = file.info.checksum;
   gauge.report["checksum"] = checksum_json(verdict.computed, verdict_name(verdict.state));
   if (verdict.state == ChecksumVerdict::State::mismatch) {
@@ -92,6 +95,10 @@ LoadedGauge start_links(const Parameters& block, Backend& backend, const RankGri
                                                               : GaugeStart::weak(seed(), block.real("epsilon")),
                                              backend);
   add_origin(gauge, start + " start");
+  gauge.origin = {{"program", "Quadrille " QUADRILLE_VERSION}, {"start", start}};
+  for (const char* name : {"epsilon", "seed"}) {
+    if (block.has(name)) gauge.origin.emplace_back(name, to_json(block).at(name).dump());
+  }
   return gauge;
 }
 
@@ -105,6 +112,16 @@ void demand_finite(const Unitarity& found, const Dims& dims) {
   if (std::isfinite(found.unitarity)) return;
   throw Error(ErrorCode::numerical, fmt::format("the links are not finite: the first such one is at {}",
                                                 link_name(dims, found.unitarity_site, found.unitarity_direction)));
+}
+
+Json origin_json(const LinkOrigin& origin) {
+  Json out = Json::object();
+  for (const auto& [name, text] : origin) {
+    const auto whole = parse_integer(text);
+    const auto real = parse_real(text);
+    out[name] = whole ? Json(*whole) : real ? Json(*real) : Json(text);
+  }
+  return out;
 }
 
 LoadedGauge held_gauge(std::shared_ptr<const Lattice> lattice, std::shared_ptr<const GaugeStore> links,

@@ -3,6 +3,7 @@
 
 #include "core/gauge/gauge_store.h"
 #include "core/layout/lattice.h"
+#include "input/files/gauge_file.h"
 #include "input/job.h"
 #include "input/rank_grid.h"
 
@@ -20,6 +21,7 @@ struct LoadedGauge {
   double plaquette = 0;
   /// `gauge` of results.json: file (null for a start), format, checksum, plaquette, planes, link_trace, unitarity.
   nlohmann::ordered_json report;
+  LinkOrigin origin;     ///< what their file says; of a start, what it is
   std::string checksum;  ///< of the links as they stand here, in 64 bits: part of what decides every result
   std::vector<std::string> warnings;
 };
@@ -36,6 +38,9 @@ void demand_finite(const Unitarity& found, const Dims& dims);
 /// demand_finite.
 LoadedGauge held_gauge(std::shared_ptr<const Lattice> lattice, std::shared_ptr<const GaugeStore> links,
                        const std::string& format);
+
+/// The same as JSON, numbers as numbers.
+nlohmann::ordered_json origin_json(const LinkOrigin& origin);
 
 /// Extents that the job's gauge block stands for, from its file's records where it names one.
 /// Errors: those of locate_gauge_field.

@@ -154,13 +154,25 @@ class JobReader {
     task.op = choose_block("operator", task.entry->needs_operator, job_.op, task, value);
     task.solver = choose_block("solver", task.entry->needs_solver, job_.solver, task, value);
     for (const TaskReference& reference : task.entry->references) check_reference(reference, task);
+    task.links_from = links_for(*task.entry);
     job_.run.push_back(std::move(task));
+  }
+
+  /// Tasks work on the links that the last task before them has made. Those on propagators only work on no links.
+  std::string links_for(const TaskEntry& entry) const {
+    if (!entry.needs_links || !(entry.needs_operator || entry.module != nullptr)) return {};
+    std::string from;
+    for (const TaskSpec& earlier : job_.run) {
+      if (earlier.entry->makes_links) from = earlier.name;
+    }
+    return from;
   }
 
   BlockPtr choose_block(const std::string& block, bool needed, const BlockPtr& of_job, const TaskSpec& task,
                         const Value& value) {
     if (!needed) return nullptr;
     if (task.parameters->has(block)) return block_of(*task.parameters, block);
+    if (!of_job && !find(root_, block) && block == "solver") return job_.solver = default_solver(value.where);
     if (!of_job && !find(root_, block)) {
       add(value.where, fmt::format("task '{}' needs '{}': give the job or this task a block '{}'; "
                                    "`quadrille help {}` lists its keys",
@@ -266,8 +278,10 @@ Job read_job_text(const std::string& text, const std::string& name, bool on_link
 double needed_memory(const Job& job, const Dims& dims) {
   constexpr double links = 4 * 18 * sizeof(double), spinor = spinor_numbers * sizeof(double),
                    propagator = spinor_components * spinor;
-  double site = links;
   const auto any = [&](auto&& holds) { return std::any_of(job.run.begin(), job.run.end(), holds); };
+  double site = links;
+  // Those that a task makes, beside those that it starts from.
+  if (any([](const TaskSpec& task) { return !task.links_from.empty(); })) site += links;
   // The operator's own links, a right-hand side, a solution and a few vectors of the solver.
   if (any([](const TaskSpec& task) { return task.entry->needs_operator; })) site += links + 6 * spinor;
   if (any([](const TaskSpec& task) { return task.entry->name == "propagator"; })) site += propagator;
@@ -331,7 +345,7 @@ void check_backend(const Job& job, Backend& backend, std::vector<Error>& errors)
 void check_links(const Job& job, const LoadedGauge& gauge, Backend& backend, std::vector<Error>& errors) {
   for (const TaskSpec& task : job.run) {
     std::vector<Error> found;
-    if (task.entry->check_links) task.entry->check_links(task, gauge, backend, found);
+    if (task.entry->check_links && task.links_from.empty()) task.entry->check_links(task, gauge, backend, found);
     add_new(found, errors);
   }
 }
@@ -347,6 +361,14 @@ Json job_json(const Job& job) {
     Json one = {{"task", task.entry->name}, {"name", task.name}};
     one.update(to_json(*task.parameters));
     out["run"].push_back(std::move(one));
+  }
+  return out;
+}
+
+std::vector<std::string> extendable(const Job& job) {
+  std::vector<std::string> out;
+  for (std::size_t k = 0; k < job.run.size(); ++k) {
+    for (const std::string& name : job.run[k].entry->extends) out.push_back(fmt::format("/run/{}/{}", k, name));
   }
   return out;
 }

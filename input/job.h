@@ -28,6 +28,7 @@ struct TaskSpec {
   BlockPtr op;
   BlockPtr solver;
   std::vector<std::string> uses;  ///< names of the earlier tasks that it refers to
+  std::string links_from;         ///< the earlier task on whose links it works; empty: those of the gauge block
 };
 
 struct Job {
@@ -71,11 +72,15 @@ std::optional<Dims> check_gauge(const Job& job, std::vector<Error>& errors, cons
 void check_tasks(const Job& job, const std::optional<Dims>& dims, std::vector<Error>& errors);
 /// Appends why tasks cannot be done by this backend.
 void check_backend(const Job& job, Backend& backend, std::vector<Error>& errors);
-/// Appends why tasks cannot be done on these links.
+/// Appends why tasks cannot be done on the links of the gauge block, those that work on them.
 void check_links(const Job& job, const LoadedGauge& gauge, Backend& backend, std::vector<Error>& errors);
 
 /// The resolved job, all defaults filled in; itself a valid job.
 nlohmann::ordered_json job_json(const Job& job);
+
+/// Where the numbers stand in job_json() that may be larger in a later run in the same folder, which then extends what
+/// this one has done: "/run/0/configurations".
+std::vector<std::string> extendable(const Job& job);
 
 /// What decides the outcome of a task: its parameters, operator and solver, and the same of the tasks that it uses.
 nlohmann::ordered_json task_json(const Job& job, const TaskSpec& task);

@@ -49,11 +49,33 @@ JobRun::JobRun(const Job& job, LoadedGauge gauge, std::shared_ptr<const Communic
 
 JobRun::~JobRun() { backend_.when_short({}); }
 
-std::string JobRun::key_of(const TaskSpec& task) const {
+const TaskSpec& JobRun::spec(const std::string& name) const {
+  return *std::find_if(job_.run.begin(), job_.run.end(), [&](const TaskSpec& task) { return task.name == name; });
+}
+
+bool JobRun::on_made_links(const TaskSpec& task) const {
+  return !task.links_from.empty() || std::any_of(task.uses.begin(), task.uses.end(),
+                                                 [&](const std::string& name) { return on_made_links(spec(name)); });
+}
+
+std::string JobRun::key_of(const TaskSpec& task, bool extends) const {
   Json key = {{"task", task_json(job_, task)}, {"version", QUADRILLE_VERSION}};
+  if (!extends) {
+    for (const std::string& name : task.entry->extends) key["task"].erase(name);
+  }
   if (task.entry->needs_links) {
     if (job_.gauge) key["gauge"] = to_json(*job_.gauge);
     key["checksum"] = gauge_.checksum;
+  }
+  if (!task.links_from.empty()) {
+    const TaskRecord* maker = folder_.finished(task.links_from, key_of(spec(task.links_from)));
+    if (maker == nullptr) return {};
+    key["links"] = maker->data_hash;
+  }
+  for (const std::string& name : task.uses) {
+    if (!on_made_links(spec(name))) continue;
+    key["uses"].push_back(key_of(spec(name)));
+    if (key["uses"].back() == "") return {};
   }
   if (task.entry->module != nullptr) key["module"] = module_state(task);
   return json_hash(key);
@@ -73,7 +95,7 @@ Json JobRun::module_state(const TaskSpec& task) const {
 }
 
 void JobRun::add_solve(const Json& solve) {
-  Json entry = {{"task", job_.run[position_].name}};
+  Json entry = {{"task", at_hand_->name}};
   entry.update(solve);
   record_.solves.push_back(std::move(entry));
 }
@@ -87,6 +109,31 @@ bool JobRun::used_after(const std::string& name, std::size_t position) const {
   return std::any_of(job_.run.begin() + std::ptrdiff_t(position), job_.run.end(), [&](const TaskSpec& later) {
     return std::find(later.uses.begin(), later.uses.end(), name) != later.uses.end();
   });
+}
+
+const LoadedGauge& JobRun::gauge() const {
+  return at_hand_ == nullptr || at_hand_->links_from.empty() ? gauge_ : made_.at(at_hand_->links_from);
+}
+
+bool JobRun::links_used(const std::string& name, std::size_t position) const {
+  return std::any_of(job_.run.begin() + std::ptrdiff_t(position), job_.run.end(),
+                     [&](const TaskSpec& task) { return task.links_from == name; });
+}
+
+void JobRun::set_links(const GaugeStore& links) {
+  const std::string& name = at_hand_->name;
+  if (!links_used(name, 0)) return;
+  Field copy(FieldDesc::links(links.lattice(), Precision::Double, Reconstruct::R18, backend_));
+  links.copy_to(copy);
+  LoadedGauge made =
+      held_gauge(gauge_.lattice, std::make_shared<GaugeStore>(copy), fmt::format("links of the task {}", name));
+  log().info("{}: its links, plaquette {:.12f}, are those of the tasks after it", name, made.plaquette);
+  record_.data_hash = made.checksum;
+  made_[name] = std::move(made);
+}
+
+void JobRun::prepare_links(const TaskSpec& task) {
+  if (!task.links_from.empty() && !made_.contains(task.links_from)) do_again(spec(task.links_from));
 }
 
 // Counted beforehand: each propagator of a later task that will be kept while this one still is takes as much.
@@ -139,13 +186,10 @@ Json JobRun::memory_json() const {
 
 const SolvedPropagator& JobRun::propagator(const std::string& name) {
   if (!kept_.contains(name)) {
-    const auto task = std::find_if(job_.run.begin(), job_.run.end(), [&](const TaskSpec& t) { return t.name == name; });
-    if (!task->entry->restore || !task->entry->restore(*this, *task)) {
+    const TaskSpec& task = spec(name);
+    if (!task.entry->restore || !task.entry->restore(*this, task)) {
       log().info("{}: already done, but not saved in double precision: solving again", name);
-      TaskRecord mine;
-      std::swap(mine, record_);
-      do_task(*task);
-      std::swap(mine, record_);
+      do_again(task);
     }
   }
   in_use_ = name;
@@ -153,9 +197,10 @@ const SolvedPropagator& JobRun::propagator(const std::string& name) {
 }
 
 Json JobRun::unfinished(const TaskSpec& task, Threads threads) {
-  const Json kept = folder_.unfinished(task.name, record_.key);
+  const std::string key = key_of(task, false);
+  const Json kept = folder_.unfinished(task.name, key);
   if (kept.is_null()) {
-    if (folder_.unfinished_of_another(task.name, record_.key)) {
+    if (folder_.unfinished_of_another(task.name, key)) {
       warn(fmt::format("{} starts over: the program, its module or an input file has changed since the interrupted run",
                        task.name));
     }
@@ -163,7 +208,11 @@ Json JobRun::unfinished(const TaskSpec& task, Threads threads) {
   }
   continues_ = true;
   const std::string isa = kept.at("isa");
-  if (isa != record_.isa) {
+  const bool ended = folder_.records().contains(task.name);  // work that is done is not thrown away
+  if (isa != record_.isa && ended) {
+    warn(fmt::format("{} continues with {} from a state of {}: results differ in rounding from those of one run",
+                     task.name, record_.isa, isa));
+  } else if (isa != record_.isa) {
     warn(fmt::format("{} starts over: the interrupted run used {}, this one uses {}, whose results differ in rounding",
                      task.name, isa, record_.isa));
     return nullptr;
@@ -186,16 +235,34 @@ Json JobRun::unfinished(const TaskSpec& task, Threads threads) {
 void JobRun::keep_unfinished(const TaskSpec& task, Json so_far) {
   folder_.set_timing(clock_.json());
   folder_.keep_unfinished(
-      task.name, record_.key,
+      task.name, key_of(task, false),
       {{"isa", record_.isa}, {"threads", record_.threads}, {"build_id", build_id()}, {"so_far", std::move(so_far)}});
 }
 
+void JobRun::do_again(const TaskSpec& task) {
+  TaskRecord mine;
+  std::swap(mine, record_);
+  const bool stays = state_stays_, continues = continues_;
+  do_task(task);
+  state_stays_ = stays;
+  continues_ = continues;
+  std::swap(mine, record_);
+}
+
 void JobRun::do_task(const TaskSpec& task) {
+  prepare_links(task);
+  const TaskSpec* const before = std::exchange(at_hand_, &task);
+  state_stays_ = false;
   record_ = {};
   record_.key = key_of(task);
   record_.isa = instruction_set();
   record_.threads = omp_get_max_threads();
   continues_ = false;
+  if (task.entry->check_links && !task.links_from.empty()) {
+    std::vector<Error> found;
+    task.entry->check_links(task, gauge(), backend_, found);
+    if (!found.empty()) throw found.front();
+  }
   try {
     task.entry->run(*this, task);
   } catch (const Json::exception&) {
@@ -205,18 +272,22 @@ void JobRun::do_task(const TaskSpec& task) {
   record_.warnings = counted(record_.warnings);
   const bool kept = folder_.has_unfinished(task.name);
   folder_.set_timing(clock_.json());
-  folder_.finish(task.name, record_);
+  folder_.finish(task.name, record_, state_stays_);
   in_use_.clear();
+  at_hand_ = before;
   if (kept) remove_unfinished(task);
 }
 
 /// Once the task is finished in restart.json, and not before: a run that is killed in between must lose neither.
-void JobRun::remove_unfinished(const TaskSpec& task) const { folder_.remove_beginning({unfinished_prefix(task)}); }
+void JobRun::remove_unfinished(const TaskSpec& task) const {
+  folder_.remove_beginning({unfinished_prefix(task), finished_prefix(task)});
+}
 
 void JobRun::remove_leftover_states() const {
   std::vector<std::string> prefixes;
   for (const TaskSpec& task : job_.run) {
-    if (!folder_.has_unfinished(task.name)) prefixes.push_back(unfinished_prefix(task));
+    prefixes.push_back(unfinished_prefix(task));
+    prefixes.push_back(finished_prefix(task));
   }
   folder_.remove_beginning(prefixes);
 }
@@ -227,6 +298,7 @@ bool JobRun::run() {
   try {
     for (position_ = 0; position_ < job_.run.size(); ++position_) {
       settle(job_.run[position_]);
+      std::erase_if(made_, [&](const auto& made) { return !links_used(made.first, position_ + 1); });
       std::erase_if(kept_, [&](const auto& kept) { return !used_after(kept.first, position_ + 1); });
     }
   } catch (...) {

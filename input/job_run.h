@@ -21,6 +21,7 @@ namespace quadrille {
 struct SolvedPropagator {
   Propagator field;
   int source_time = 0;
+  int unsolved = 0;  ///< columns without a solution: their numbers are NaN
 };
 
 /// Carries out the tasks of a job in their order. One task at a time writes into record().
@@ -36,7 +37,13 @@ class JobRun {
   const Lattice& lattice() const { return *gauge_.lattice; }
   const Communicator& communicator() const { return *ranks_; }
   std::shared_ptr<const Communicator> shared_communicator() const { return ranks_; }
-  const LoadedGauge& gauge() const { return gauge_; }
+  /// The links that the task at hand works on: of the block `gauge`, or those that an earlier task has made.
+  const LoadedGauge& gauge() const;
+  /// The task at hand has made links: those that later tasks work on. Copied if there are any.
+  void set_links(const GaugeStore& links);
+  /// The task at hand has done its work: what it keeps from now on stays when it has finished.
+  void finishing() { state_stays_ = true; }
+  bool is_finishing() const { return state_stays_; }
   Backend& backend() const { return backend_; }
   /// What the kernels of this run are compiled for: "avx2"; "sm_90" on a GPU.
   std::string instruction_set() const;
@@ -70,8 +77,9 @@ class JobRun {
 
   enum class Threads { same, any };
   /// What an earlier run of the task at hand had done when it was interrupted, with the same instruction set and number
-  /// of threads (or any); null when there is nothing. Warns when there is something that cannot be used, and when what
-  /// is given back is of another build (core/build_id.h), whose bits this one need not have.
+  /// of threads (or any), or what it has kept of its end, with any; null when there is nothing. Warns when there is
+  /// something that cannot be used, and when what is given back is of another build (core/build_id.h) or instruction
+  /// set, whose bits this one need not have.
   nlohmann::ordered_json unfinished(const TaskSpec& task, Threads threads = Threads::same);
   /// Keeps what the task at hand has done so far for such a run.
   void keep_unfinished(const TaskSpec& task, nlohmann::ordered_json so_far);
@@ -85,13 +93,23 @@ class JobRun {
   void settle(const TaskSpec& task);
   void do_task(const TaskSpec& task);
   void say_what_is_done() noexcept;
+  /// A task that an earlier run has finished, for what later tasks need of it.
+  void do_again(const TaskSpec& task);
+  const TaskSpec& spec(const std::string& name) const;
+  /// Whether tasks from `position` on work on the links that the task `name` makes.
+  bool links_used(const std::string& name, std::size_t position) const;
+  /// Puts the links that a task works on where gauge() finds them: those that an earlier run has made are made again
+  /// from the state of their task's end.
+  void prepare_links(const TaskSpec& task);
   /// Moves the first kept propagator that is on the backend, and not in use, to the host; false when there is none.
   bool give_way();
   nlohmann::ordered_json memory_json() const;
   void remove_unfinished(const TaskSpec& task) const;
   /// Those that a run was killed before it could remove.
   void remove_leftover_states() const;
-  std::string key_of(const TaskSpec& task) const;
+  /// Empty for a task on links that are yet to be made. `extends` false: the same for a task that is extended.
+  std::string key_of(const TaskSpec& task, bool extends = true) const;
+  bool on_made_links(const TaskSpec& task) const;
   /// What besides the job decides the outcome of a module's task: the module, and sizes and times of the files it
   /// reads.
   nlohmann::ordered_json module_state(const TaskSpec& task) const;
@@ -108,7 +126,10 @@ class JobRun {
   TaskRecord record_;
   std::size_t position_ = 0;  ///< of the task at hand
   JobClock& clock_;
-  bool continues_ = false;  ///< it has asked for what an interrupted run kept, and got it
+  const TaskSpec* at_hand_ = nullptr;
+  std::map<std::string, LoadedGauge> made_;  ///< by tasks, for later ones
+  bool state_stays_ = false;                 ///< of the task at hand
+  bool continues_ = false;                   ///< it has asked for what an interrupted run kept, and got it
   std::map<std::string, SolvedPropagator> kept_;
   std::string in_use_;                            ///< the kept propagator that the task at hand works on
   std::set<std::string> on_host_;                 ///< propagators that moved to the host

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <set>
 
 namespace quadrille {
 
@@ -70,6 +71,24 @@ void clean(Json& value, const std::string& place, std::vector<std::string>& foun
     found.push_back(
         fmt::format("{} is {}, which JSON cannot represent; null is written instead", place, value.get<double>()));
     value = nullptr;
+  }
+}
+
+/// The earlier job with the larger numbers of this one where those may grow.
+Json extended(Json there, const Json& here, const std::vector<std::string>& extendable) {
+  for (const std::string& place : extendable) {
+    const Json::json_pointer at(place);
+    const auto whole = [&](const Json& job) { return job.contains(at) && job.at(at).is_number_integer(); };
+    if (whole(there) && whole(here) && there.at(at) < here.at(at)) there[at] = here.at(at);
+  }
+  return there;
+}
+
+/// Names of the files of a state.
+void collect_files(const Json& state, std::set<std::string>& found) {
+  for (const auto& [key, value] : state.items()) {
+    if (value.is_structured()) collect_files(value, found);
+    if (key == "file" && value.is_string()) found.insert(value.get<std::string>());
   }
 }
 
@@ -163,12 +182,13 @@ std::vector<std::string> remove_not_finite(Json& value) {
 }
 
 OutputFolder::OutputFolder(std::filesystem::path folder, const Json& job, FolderRules rules,
-                           std::shared_ptr<const Communicator> communicator)
+                           std::shared_ptr<const Communicator> communicator, std::vector<std::string> extendable)
     : communicator_(std::move(communicator)),
       folder_(std::move(folder)),
       rules_(rules),
       restart_(path("restart.json")),
-      job_(job) {
+      job_(job),
+      extendable_(std::move(extendable)) {
   on_first_rank(*communicator_, [&] {
     make_folder(folder_);
     lock_.emplace(folder_);
@@ -244,7 +264,7 @@ void OutputFolder::read_earlier() {
     if (!earlier.contains(key) || !earlier[key].is_object()) throw damaged(fmt::format("'{}' must be a map", key));
     return earlier[key];
   };
-  const std::string where = first_difference(map("job"), job_);
+  const std::string where = first_difference(extended(map("job"), job_, extendable_), job_);
   if (!where.empty()) fail(fmt::format("the output folder holds another job: {}", where));
   for (const auto& [task, record] : map("tasks").items()) {
     const std::string problem = record_problem(record);
@@ -324,12 +344,14 @@ void OutputFolder::wrote(const std::string& file) {
 
 void OutputFolder::remove_beginning(const std::vector<std::string>& prefixes) {
   on_first_rank(*communicator_, [&] {
+    std::set<std::string> kept;
+    collect_files(unfinished_, kept);
     std::error_code ignored;
     std::vector<std::filesystem::path> found;
     for (std::filesystem::directory_iterator entry(folder_, ignored), end; entry != end; entry.increment(ignored)) {
       const std::string name = entry->path().filename().string();
       const auto begins = [&](const std::string& prefix) { return name.starts_with(prefix); };
-      if (std::any_of(prefixes.begin(), prefixes.end(), begins)) found.push_back(entry->path());
+      if (!kept.contains(name) && std::any_of(prefixes.begin(), prefixes.end(), begins)) found.push_back(entry->path());
     }
     for (const std::filesystem::path& file : found) {
       std::filesystem::remove(file, ignored);
@@ -419,10 +441,12 @@ const TaskRecord* OutputFolder::verified(const std::string& task, const std::str
   why = share(*communicator_, std::move(why));
   if (why.empty()) return record;
   records_.erase(task);
+  unfinished_.erase(task);  // the state of its end would take these files for made
+  on_first_rank(*communicator_, [&] { keep({{"tasks", {{task, nullptr}}}, {"unfinished", {{task, nullptr}}}}); });
   return nullptr;
 }
 
-void OutputFolder::finish(const std::string& task, TaskRecord record) {
+void OutputFolder::finish(const std::string& task, TaskRecord record, bool state_stays) {
   // Here, not only in the results: restart.json would forget what stood in the place of null.
   Json values = {{"solves", std::move(record.solves)}, {"correlators", std::move(record.correlators)}};
   values.update(record.blocks);
@@ -431,7 +455,11 @@ void OutputFolder::finish(const std::string& task, TaskRecord record) {
   record.correlators = std::move(values["correlators"]);
   for (auto& [name, block] : record.blocks.items()) block = std::move(values[name]);
   records_[task] = std::move(record);
-  unfinished_.erase(task);
+  Json forgotten = Json::object();
+  if (!state_stays) {
+    unfinished_.erase(task);
+    forgotten[task] = nullptr;
+  }
   on_first_rank(*communicator_, [&] {
     const TaskRecord& kept = records_[task];
     Json stamps = Json::object();
@@ -445,7 +473,7 @@ void OutputFolder::finish(const std::string& task, TaskRecord record) {
       }
     }
     keep({{"tasks", {{task, record_json(kept)}}},
-          {"unfinished", {{task, nullptr}}},
+          {"unfinished", std::move(forgotten)},
           {"written", std::move(stamps)},
           {"timing", timing_}});
   });

@@ -50,11 +50,12 @@ struct FolderRules {
 class OutputFolder {
  public:
   /// Makes the folder, locks it, and reads what an earlier run of `job` left there; with `force` only the names of its
-  /// files. Collective. Errors (ErrorCode::file): a folder that cannot be made or written to, or that another run works
-  /// in; results of another job, naming the first key that differs; a damaged restart.json; results.json or
-  /// restart.json of somebody else.
+  /// files. The whole numbers at `extendable` (JSON pointers) may be larger than in that run. Collective. Errors
+  /// (ErrorCode::file): a folder that cannot be made or written to, or that another run works in; results of another
+  /// job, naming the first key that differs; a damaged restart.json; results.json or restart.json of somebody else.
   OutputFolder(std::filesystem::path folder, const nlohmann::ordered_json& job, FolderRules rules,
-               std::shared_ptr<const Communicator> communicator = single_process());
+               std::shared_ptr<const Communicator> communicator = single_process(),
+               std::vector<std::string> extendable = {});
   ~OutputFolder();
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
@@ -68,9 +69,10 @@ class OutputFolder {
   /// Why a file may not be written as an output: somebody else's, or one that `confine` refuses; empty when it may. Of
   /// rank 0.
   std::string problem_of_output(const std::string& file) const;
-  /// The same as output() of a file that continues an unfinished task, whose name is reserved.
+  /// The same as output() of a file that continues a task, whose name is reserved.
   std::filesystem::path prepare(const std::string& file);
-  /// Removes the files of the folder whose names begin with one of these. Collective.
+  /// Removes the files of the folder whose names begin with one of these, but for those that the states of tasks name
+  /// (as `file`). Collective.
   void remove_beginning(const std::vector<std::string>& prefixes);
   /// The bytes of a file, read by rank 0. Collective. Errors: ErrorCode::file.
   std::string read(const std::string& file) const;
@@ -83,14 +85,14 @@ class OutputFolder {
   void begin(const std::vector<std::filesystem::path>& spared = {});
   /// The record of a finished task; null otherwise.
   const TaskRecord* finished(const std::string& task, const std::string& key) const;
-  /// The same, unless one of its files is missing or has changed: then `why` says so, and the record is gone.
-  /// Collective.
+  /// The same, unless one of its files is missing or has changed: then `why` says so, and the record is gone,
+  /// with what the task has kept. Collective.
   const TaskRecord* verified(const std::string& task, const std::string& key, std::string& why);
   /// Why the files of an unfinished task cannot be those that it wrote; empty when they can. Collective.
   std::string damage(const std::vector<std::string>& files) const;
-  /// Keeps a record, in which numbers that are not finite become null, each with a warning. Collective. Error
-  /// (ErrorCode::file): a file of it is missing.
-  void finish(const std::string& task, TaskRecord record);
+  /// Keeps a record, in which numbers that are not finite become null, each with a warning. What the task has
+  /// kept is forgotten unless its `state_stays`. Collective. Error (ErrorCode::file): a file of it is missing.
+  void finish(const std::string& task, TaskRecord record, bool state_stays = false);
   const std::map<std::string, TaskRecord>& records() const { return records_; }
   /// What a task of this key that was interrupted had done; null when there is nothing.
   nlohmann::ordered_json unfinished(const std::string& task, const std::string& key) const;
@@ -129,9 +131,11 @@ class OutputFolder {
   std::optional<FolderLock> lock_;
   RestartFile restart_;
   nlohmann::ordered_json job_;
+  std::vector<std::string> extendable_;
   std::map<std::string, TaskRecord> records_;
-  nlohmann::ordered_json unfinished_ = nlohmann::ordered_json::object();  ///< {task: {key, so_far}}
-  std::map<std::string, std::optional<FileStamp>> written_;               ///< of rank 0; nothing: it may not be whole
+  /// {task: {key, so_far}}; of a task that can be extended also when it has finished.
+  nlohmann::ordered_json unfinished_ = nlohmann::ordered_json::object();
+  std::map<std::string, std::optional<FileStamp>> written_;  ///< of rank 0; nothing: it may not be whole
   nlohmann::ordered_json timing_ = nlohmann::ordered_json::object();
 };
 

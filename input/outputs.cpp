@@ -72,10 +72,11 @@ fs::path nearest_place(const fs::path& target) {
   return place;
 }
 
-/// Whether a file of this name may be one of those that tasks keep until they are finished.
+/// Whether a file of this name may be one of those that tasks keep to be continued.
 bool is_unfinished(const Job& job, const std::string& name) {
-  return std::any_of(job.run.begin(), job.run.end(),
-                     [&](const TaskSpec& task) { return name.starts_with(unfinished_prefix(task)); });
+  return std::any_of(job.run.begin(), job.run.end(), [&](const TaskSpec& task) {
+    return name.starts_with(unfinished_prefix(task)) || name.starts_with(finished_prefix(task));
+  });
 }
 
 /// NAME of ".NAME.PROCESS.NUMBER.part" of a process that is no more; empty for any other name.
@@ -155,6 +156,8 @@ void check_outputs_in(const OutputFolder& folder, const Job& job, std::vector<Er
 }
 
 std::string unfinished_prefix(const TaskSpec& task) { return task.name + ".unfinished."; }
+
+std::string finished_prefix(const TaskSpec& task) { return task.name + ".finished."; }
 
 std::vector<std::string> output_names(const TaskSpec& task) {
   std::vector<std::string> names;

@@ -14,8 +14,10 @@ namespace quadrille {
 /// The folder of a job file's outputs when none is named: a/job.out for a/job.yaml.
 std::filesystem::path default_output_folder(const std::filesystem::path& job);
 
-/// What the names of files in the output folder begin with that a task keeps until it is finished.
+/// What the names of files in the output folder begin with that a task keeps until it is finished; and those of its
+/// end, from which it is extended.
 std::string unfinished_prefix(const TaskSpec& task);
+std::string finished_prefix(const TaskSpec& task);
 
 /// Names of the files that a task writes into the output folder: those of its parameters, or of its entry's `outputs`.
 std::vector<std::string> output_names(const TaskSpec& task);

@@ -63,7 +63,7 @@ std::optional<bool> carry_out(const Job& job, const fs::path& place, FolderRules
                               std::optional<LoadedGauge> links, JobClock& clock, std::vector<Error>& errors,
                               const RankGrid& grid) {
   const std::shared_ptr<const Communicator> all = grid.all();
-  OutputFolder folder(place, job_json(job), rules, all);
+  OutputFolder folder(place, job_json(job), rules, all, extendable(job));
   clock.continue_from(folder.timing());
   on_first_rank(*all, [&] {
     remove_leftovers(job, place);
@@ -95,7 +95,7 @@ std::optional<bool> carry_out(const Job& job, const fs::path& place, FolderRules
     const Parameters& save = job.gauge->group("save");
     const std::string& file = save.text("file");
     write_gauge_file(folder.output(file).string(), *gauge.links,
-                     {.precision = save.text("precision") == "double" ? 64 : 32});
+                     {.precision = save.text("precision") == "double" ? 64 : 32, .origin = gauge.origin});
   }
   return JobRun(job, std::move(gauge), std::move(ranks), folder, backend, clock).run();
 }

@@ -21,7 +21,8 @@ static_assert(sizeof(quadrille_module) >= module_size_1 && sizeof(quadrille_task
               sizeof(quadrille_parameter) >= parameter_size_1);
 
 constexpr std::uint32_t parameter_flags = QUADRILLE_REQUIRED | QUADRILLE_HAS_MINIMUM | QUADRILLE_HAS_MAXIMUM |
-                                          QUADRILLE_MINIMUM_OPEN | QUADRILLE_MAXIMUM_OPEN | QUADRILLE_EVEN;
+                                          QUADRILLE_MINIMUM_OPEN | QUADRILLE_MAXIMUM_OPEN | QUADRILLE_EVEN |
+                                          QUADRILLE_EXTENDS;
 constexpr std::uint32_t task_flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS | QUADRILLE_NEEDS_OPERATOR |
                                      QUADRILLE_NEEDS_SOLVER | QUADRILLE_ON_RANKS;
 
@@ -94,18 +95,26 @@ ParameterType type_of(quadrille_parameter_type type, const std::string& owner) {
 /// Makes the table of a task of its schema.
 class SchemaReader {
  public:
-  SchemaReader(std::size_t parameter_size, std::vector<TaskParameter>& earlier)
-      : size_(parameter_size), earlier_(earlier) {}
+  /// What a table does not hold goes into the task.
+  SchemaReader(std::size_t parameter_size, ModuleTask& into)
+      : size_(parameter_size), earlier_(into.earlier), extends_(into.extends) {}
 
   ParameterTable table(const quadrille_task& task, const std::string& owner) {
     ParameterTable out{.name = owner, .help = text_of(task.help)};
     out.parameters = parameters(task.parameters, task.parameter_count, owner);
     out.exactly_one_of = lists_of_texts(task.exactly_one_of);
     check_names(out.parameters, out.exactly_one_of, owner);
-    for (std::size_t k = 0; k < task.parameter_count; ++k) note_earlier(read(task.parameters, k, size_));
+    for (std::size_t k = 0; k < task.parameter_count; ++k) {
+      const quadrille_parameter parameter = read(task.parameters, k, size_);
+      note_earlier(parameter);
+      if ((parameter.flags & QUADRILLE_EXTENDS) != 0) extends_.emplace_back(parameter.name);
+    }
     if (earlier_.size() != met_) {
       refuse(owner +
              " has an earlier task inside a map: it must be a parameter of the task itself, or a list that is one");
+    }
+    if (extends_.size() != extending_) {
+      refuse(owner + " has QUADRILLE_EXTENDS inside a map: it must be a parameter of the task itself");
     }
     return out;
   }
@@ -140,6 +149,7 @@ class SchemaReader {
     out.unit = text_of(from.unit);
     if (from.default_text != nullptr) out.default_text = from.default_text;
     read_range(out, from, owner);
+    extending_ += (from.flags & QUADRILLE_EXTENDS) != 0;
     out.choices = texts(from.choices);
     out.excludes = texts(from.excludes);
     refuse_twins(out.choices, owner);
@@ -155,6 +165,9 @@ class SchemaReader {
   static void read_range(Parameter& out, const quadrille_parameter& from, const std::string& owner) {
     refuse_unknown_flags(from.flags, parameter_flags, owner);
     const auto flag = [&](std::uint32_t bit) { return (from.flags & bit) != 0; };
+    if (flag(QUADRILLE_EXTENDS) && out.type != ParameterType::integer) {
+      refuse(owner + " has QUADRILLE_EXTENDS but is not an integer");
+    }
     out.required = flag(QUADRILLE_REQUIRED);
     out.even = flag(QUADRILLE_EVEN);
     if (flag(QUADRILLE_HAS_MINIMUM)) out.minimum = from.minimum;
@@ -255,7 +268,9 @@ class SchemaReader {
 
   std::size_t size_;
   std::vector<TaskParameter>& earlier_;
-  std::size_t met_ = 0;  ///< parameters that name earlier tasks, wherever they stand
+  std::vector<std::string>& extends_;
+  std::size_t met_ = 0;        ///< parameters that name earlier tasks, wherever they stand
+  std::size_t extending_ = 0;  ///< with QUADRILLE_EXTENDS, wherever they stand
 };
 
 ModuleTask task_of(const quadrille_module& module, std::size_t index) {
@@ -272,8 +287,8 @@ ModuleTask task_of(const quadrille_module& module, std::size_t index) {
   if (needs(QUADRILLE_NEEDS_SOLVER) && !needs(QUADRILLE_NEEDS_OPERATOR)) {
     refuse(owner + " needs a solver but no operator: add QUADRILLE_NEEDS_OPERATOR");
   }
-  ModuleTask task{from.name, {}, {}, from};
-  task.table = SchemaReader(module.parameter_size, task.earlier).table(from, owner);
+  ModuleTask task{from.name, {}, {}, {}, from};
+  task.table = SchemaReader(module.parameter_size, task).table(from, owner);
   for (const Parameter& parameter : task.table.parameters) {
     if (parameter.name == "task" || parameter.name == "name") {
       refuse(owner + " has a parameter 'task' or 'name', which every task has already");

@@ -21,7 +21,8 @@ struct ModuleTask {
   std::string name;
   ParameterTable table;
   std::vector<TaskParameter> earlier;
-  quadrille_task descriptor;  ///< a copy, in which what its writer did not know is zero
+  std::vector<std::string> extends;  ///< its parameters with QUADRILLE_EXTENDS
+  quadrille_task descriptor;         ///< a copy, in which what its writer did not know is zero
 };
 
 /// A module that may be used. Lives until the program ends, as the shared object does.

@@ -61,6 +61,9 @@ typedef enum quadrille_parameter_type QUADRILLE_INT_ENUM {
 #define QUADRILLE_MINIMUM_OPEN 8u /* value > minimum rather than >= */
 #define QUADRILLE_MAXIMUM_OPEN 16u
 #define QUADRILLE_EVEN 32u /* of integers */
+/* Of a task's own integers: a later run of the job in the same output folder may have a larger value. The task then
+ * continues from the state of its end (quadrille_host.finishing). */
+#define QUADRILLE_EXTENDS 64u
 
 /* The condition under which a parameter has a meaning: another parameter has one of some values. */
 typedef struct quadrille_condition {
@@ -196,7 +199,8 @@ typedef struct quadrille_host {
   const quadrille_functions* functions;
   /* The job's context: its backend and its threads. */
   quadrille_status (*context)(quadrille_run* run, quadrille_context** context);
-  /* The links of the job's gauge block, for a task with QUADRILLE_NEEDS_LINKS. They cannot be changed. */
+  /* The links of the job's gauge block, or those of the last task before with QUADRILLE_MAKES_LINKS, for a task with
+   * QUADRILLE_NEEDS_LINKS. They cannot be changed. */
   quadrille_status (*gauge)(quadrille_run* run, quadrille_gauge** gauge);
   /* The operator of the job, or of the task, on these links, for a task with QUADRILLE_NEEDS_OPERATOR; and the solver
    * for it, for a task with QUADRILLE_NEEDS_SOLVER. Created by the first call. */
@@ -241,7 +245,7 @@ typedef struct quadrille_host {
   quadrille_status (*get_state_gauge)(quadrille_run* run, const char* name, quadrille_gauge** gauge);
 
   /* The file that the links of the job's gauge block come from, as the job spells it; null for links that the job
-   * generates. */
+   * generates. See links_origin. */
   const char* (*links_file)(quadrille_run* run);
   /* Whether the job has been asked to stop (SIGINT, SIGTERM). A long task checks this after each of its steps; to stop,
    * it keeps a state, says where it stopped ("after sweep 157") with stopped() and returns QUADRILLE_STOPPED. */
@@ -272,6 +276,22 @@ typedef struct quadrille_host {
 
   /* Writes to the log only (standard error). */
   void (*log)(quadrille_run* run, quadrille_log_level level, const char* text);
+
+  /* ---- links that a task makes, and where links come from ---- */
+
+  /* The task has done its work: the state that it keeps after this call stays when it has finished. A run with a larger
+   * value of a parameter with QUADRILLE_EXTENDS continues from it, also on another instruction set (with a warning).
+   * The program also runs the task again from it if later tasks need the links that it made. */
+  quadrille_status (*finishing)(quadrille_run* run);
+  /* The links that later tasks of the job work on, for a task with QUADRILLE_MAKES_LINKS; copied. On a run that starts
+   * from the state of the task's end they must be the same bit for bit. */
+  quadrille_status (*set_links)(quadrille_run* run, quadrille_gauge* gauge);
+  /* What gauge files that the task writes from now on say about their links: a JSON object of texts and numbers, as in
+   * {"action": "Wilson plaquette", "beta": 6, "sweep": 300}. The program's version and the task's name are added. */
+  quadrille_status (*describe_links)(quadrille_run* run, const char* json);
+  /* Where the links of the task come from, as a JSON object: of a file {"file": NAME, "origin": what the file says, as
+   * above; absent if it says nothing}; of an earlier task {"task": NAME}. Null for a start, or the links of a host. */
+  const char* (*links_origin)(quadrille_run* run);
 } quadrille_host;
 
 /* ---- the module ---- */
@@ -280,7 +300,7 @@ typedef struct quadrille_host {
 #define QUADRILLE_NEEDS_LINKS                                                                                        \
   1u                             /* a job with this task must have a gauge block, and the task may ask for its links \
                                   */
-#define QUADRILLE_MAKES_LINKS 2u /* a warning says that other tasks still use the links of the gauge block */
+#define QUADRILLE_MAKES_LINKS 2u /* later tasks work on the links that it makes (quadrille_host.set_links) */
 #define QUADRILLE_NEEDS_OPERATOR                                                                                   \
   4u                              /* the job or the task must have an `operator` block; with QUADRILLE_NEEDS_LINKS \
                                    */

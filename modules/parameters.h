@@ -104,6 +104,12 @@ constexpr quadrille_parameter required(quadrille_parameter parameter) {
   return parameter;
 }
 
+/// The same parameter of a task, which may be larger in a later run: QUADRILLE_EXTENDS.
+constexpr quadrille_parameter extends(quadrille_parameter parameter) {
+  parameter.flags |= QUADRILLE_EXTENDS;
+  return parameter;
+}
+
 constexpr quadrille_parameter memory(const char* help, const char* value, double least) {
   return integer("memory", help, value, within(least, 1 << 30), "MiB");
 }

@@ -128,7 +128,7 @@ class TaskContext {
   const Propagator& propagator(const std::string& path, std::size_t index = 0) const {
     return *static_cast<const Propagator*>(object(propagator_handle(path, index)));
   }
-  /// A copy of its column 3 spin + colour of the source on the sites of this rank: [site][spin][colour], x fastest,
+  /// A copy of its column 3 spin + color of the source on the sites of this rank: [site][spin][color], x fastest,
   /// spins in the DeGrand-Rossi basis.
   std::vector<std::complex<double>> propagator_column(const std::string& path, int column,
                                                       std::size_t index = 0) const {
@@ -195,10 +195,16 @@ class TaskContext {
   }
   void release(void* memory) const { demand(host_->release(run_, memory)); }
 
-  /// The file that the job's links come from; empty for links that the job generates.
-  std::string links_file() const {
-    const char* name = host_->links_file(run_);
-    return name == nullptr ? "" : name;
+  /// What is kept after this call stays when the task has finished; for this and what follows see quadrille_host.
+  void finishing() const { demand(host_->finishing(run_)); }
+  /// The links that later tasks work on; copied.
+  void set_links(const GaugeStore& links) const { demand(host_->set_links(run_, Lent(*this, links).handle)); }
+  /// What gauge files say about their links from now on.
+  void describe_links(const std::string& json) const { demand(host_->describe_links(run_, json.c_str())); }
+  /// Where the task's links come from, as JSON; empty for a start.
+  std::string links_origin() const {
+    const char* json = host_->links_origin(run_);
+    return json == nullptr ? "" : json;
   }
   bool should_stop() const { return host_->should_stop(run_) != 0; }
   /// Ends the task after should_stop() has returned true; keep the state to continue from before this call.

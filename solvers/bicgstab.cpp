@@ -40,16 +40,9 @@ double rounding_of_dot(const FieldDesc& desc) {
   return rounding_unit(desc.precision) / std::sqrt(numbers);
 }
 
-/// In half precision rounding has moved r by 1 % when |r| has fallen by an order of magnitude near a critical mass, and
-/// by a tenth and more after the second: updates do not wait for that.
-double delta_for(double delta, Precision precision) {
-  constexpr double half_delta = 0.1;
-  return delta > 0 && precision == Precision::Half ? std::max(delta, half_delta) : delta;
-}
-
 /// Iterations in which |r| must reach a new low: of a singular system it never does, near a critical mass the search
 /// may be on a plateau. At worst 263 iterations were seen on 8^3 x 16, where 316 are allowed; the number of slow modes
-/// grows with the volume.
+/// grows with the volume. Beyond the critical mass there is no such bound: Stopping says what other solves have needed.
 int patience(const FieldDesc& desc) {
   constexpr double least = 224, for_root_of_volume = 3.5;
   double volume = 1;
@@ -62,7 +55,7 @@ class BiCGstab final : public Solver {
   BiCGstab(const LinearOperator& outer, const LinearOperator* inner, double delta)
       : solution_(outer, inner, delta > 0),
         a_(solution_.iterating()),
-        delta_(delta_for(delta, a_.field_desc().precision)),
+        delta_(bicgstab_delta(delta, a_.field_desc().precision)),
         vanishing_(vanishing(a_.field_desc().precision)),
         rounding_(rounding_of_dot(a_.field_desc())),
         p_(a_.field_desc()),
@@ -229,6 +222,13 @@ SolveReport BiCGstab::solve(Field& x, const Field& b, const Stopping& stopping) 
 }
 
 }  // namespace
+
+// In half precision rounding has moved r by 1 % when |r| has fallen by an order of magnitude near a critical mass, and
+// by a tenth and more after the second: updates do not wait for that.
+double bicgstab_delta(double delta, Precision inner) {
+  constexpr double half_delta = 0.1;
+  return delta > 0 && inner == Precision::Half ? std::max(delta, half_delta) : delta;
+}
 
 std::unique_ptr<Solver> make_bicgstab(const LinearOperator& outer, const LinearOperator* inner, double delta) {
   return std::make_unique<BiCGstab>(outer, inner, delta);

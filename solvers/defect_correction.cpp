@@ -54,10 +54,11 @@ bool DefectCorrection::correct(SolveReport& report, double residual, const Stopp
                 : ProgressCallback());
   inner_.enter(inner_r_, r_);
   const Stopping inner_stopping{std::max(delta_ * residual, margin * stopping.target),
-                                stopping.max_iterations - report.iterations};
+                                stopping.max_iterations - report.iterations, stopping.patience};
   last_ = inner_solver_->solve(inner_e_, inner_r_, inner_stopping);  // A e = r
   accumulate(report, last_);
   report.restarts = ++cycles_;
+  report.patience = last_.patience;
   report.inner_form = last_.outer_form;
   return std::isfinite(last_.residual) && last_.residual < residual;
 }
@@ -67,6 +68,10 @@ bool DefectCorrection::ended(SolveReport& report, double residual, double before
     report.stop_reason = reason;
     report.message = std::move(message);
     return true;
+  };
+  const auto stagnate = [&](std::string cause) {
+    report.cause = std::move(cause);
+    return stop(StopReason::stagnated, stagnated_text(residual, report.iterations, report.cause));
   };
   if (!std::isfinite(residual)) {
     return stop(StopReason::not_finite,
@@ -85,17 +90,16 @@ bool DefectCorrection::ended(SolveReport& report, double residual, double before
   const bool inner_failed =
       last_.stop_reason != StopReason::converged && last_.stop_reason != StopReason::max_iterations;
   if (cycles_ > 0 && inner_failed && (!gained || last_.stop_reason == StopReason::stagnated)) {
-    const std::string why = fmt::format("cycle {}: {}", cycles_, last_.message);
+    const bool stagnated = last_.stop_reason == StopReason::stagnated;
+    const std::string why = fmt::format("cycle {}: {}", cycles_, stagnated ? last_.cause : last_.message);
     // After a cycle that has gained, a restart from x would only repeat what has just failed.
-    if (cycles_ == 1 || last_.stop_reason == StopReason::stagnated) return stop(last_.stop_reason, why);
-    return stop(StopReason::stagnated,
-                fmt::format("stagnated at {:.2g} after {} iterations: {}", residual, report.iterations, why));
+    return cycles_ == 1 && !stagnated ? stop(last_.stop_reason, why) : stagnate(why);
   }
   idle_cycles_ = gained || cycles_ == 0 ? 0 : idle_cycles_ + 1;
   if (idle_cycles_ < most_idle_cycles) return false;
-  return stop(StopReason::stagnated, fmt::format("stagnated at {:.2g} after {} iterations: {} cycles in a row reduced "
-                                                 "the residual by less than half of what delta = {:.3g} requires",
-                                                 residual, report.iterations, idle_cycles_, delta_));
+  return stagnate(
+      fmt::format("{} cycles in a row reduced the residual by less than half of what delta = {:.3g} requires",
+                  idle_cycles_, delta_));
 }
 
 SolveReport DefectCorrection::solve(Field& x, const Field& b, const Stopping& stopping) {

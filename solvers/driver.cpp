@@ -15,6 +15,8 @@ namespace quadrille {
 namespace {
 
 constexpr int most_idle_restarts = 2;
+// In rounding units of the precision: where true residuals relative to |b| end, near a critical mass, too.
+constexpr double limit_of_precision = 1000;
 
 /// The power of two that brings a norm near 1, so that formats with few exponents hold what it is the norm of. Norms
 /// that are not far from 1 stay as they are.
@@ -92,10 +94,12 @@ double SystemSolver::attempt(SolveReport& report, Field& x, const Field& b, doub
   Field& part = low_e_ ? *low_e_ : correction_;
   outer().prepare(rhs_, *what_remains);
   watch(report, unit * b_norm);
-  last_ = solver_->solve(reduced_, rhs_, {spec_.tolerance * unit * b_norm, spec_.max_iterations - report.iterations});
+  last_ = solver_->solve(reduced_, rhs_,
+                         {spec_.tolerance * unit * b_norm, spec_.max_iterations - report.iterations, patience_});
   accumulate(report, last_, 1 / (unit * b_norm));
   // prepare, reconstruct and full_residual together are two applications of the reduced operator by their hops.
   report.flops += 2 * system_.reduced().flops();
+  report.patience = last_.patience;
   if (!first) ++report.restarts;
   if (!(last_.residual < unit * residual)) {
     rescale(1 / unit, residual_);
@@ -132,11 +136,26 @@ bool SystemSolver::ended(SolveReport& report, double residual, double before) co
   }
   const bool broken = last_.stop_reason == StopReason::breakdown || last_.stop_reason == StopReason::diverged;
   if (broken && !(residual <= 0.5 * before)) return stop(last_.stop_reason, last_.message);
-  if (last_.stop_reason == StopReason::stagnated) return stop(last_.stop_reason, last_.message);
+  const auto stagnate = [&](std::string cause) {
+    report.cause = std::move(cause);
+    return stop(StopReason::stagnated, stagnated_text(residual, report.iterations, report.cause));
+  };
+  if (last_.stop_reason == StopReason::stagnated) return stagnate(last_.cause);
   if (idle_restarts_ < most_idle_restarts) return false;
-  return stop(StopReason::stagnated, fmt::format("stagnated at {:.2g} after {} iterations: {} restarts in a row "
-                                                 "reduced the residual by less than a factor of 2",
-                                                 residual, report.iterations, idle_restarts_));
+  return stagnate(fmt::format("{} restarts in a row reduced the residual by less than a factor of 2", idle_restarts_));
+}
+
+std::string SystemSolver::way_out(const SolveReport& report) const {
+  const StopReason reason = report.stop_reason;
+  if (reason != StopReason::stagnated && reason != StopReason::breakdown && reason != StopReason::diverged) return {};
+  if (report.residual <= limit_of_precision * rounding_unit(spec_.outer_form().precision)) {
+    return fmt::format("; this is the limit of {} precision", to_string(spec_.outer_form().precision));
+  }
+  const bool half = spec_.scheme != Scheme::uniform && spec_.sloppy.precision == Precision::Half;
+  if (spec_.type == "bicgstab") {
+    return half ? "; type: cg, or sloppy precision single, may converge" : "; type: cg may converge";
+  }
+  return half ? "; sloppy precision single may converge" : "";
 }
 
 double SystemSolver::begin(Field& x, const Field& b, double b_norm, Start start) {
@@ -176,6 +195,7 @@ SolveReport SystemSolver::solve(Field& x, const Field& b, Start start) {
   }
   report.converged = report.stop_reason == StopReason::converged;
   report.residual = b_norm > 0 ? residual / b_norm : 0;
+  report.message += way_out(report);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return report;
 }

@@ -50,6 +50,8 @@ class QUADRILLE_API SystemSolver {
   void set_progress(ProgressCallback callback) { progress_ = std::move(callback); }
   /// Of the solves that follow, in place of that of the spec.
   void set_tolerance(double tolerance) { spec_.tolerance = tolerance; }
+  /// Of the solves that follow: iterations without progress that a method allows at least.
+  void set_patience(int iterations) { patience_ = iterations; }
   const SolverSpec& spec() const { return spec_; }
 
  private:
@@ -59,6 +61,8 @@ class QUADRILLE_API SystemSolver {
   /// x as the solve begins with it, and residual_ = b - M x; gives its norm.
   double begin(Field& x, const Field& b, double b_norm, Start start);
   bool ended(SolveReport& report, double residual, double before) const;
+  /// What else may converge, after a solve that was lost; empty for any other.
+  std::string way_out(const SolveReport& report) const;
   void watch(const SolveReport& report, double b_norm);
 
   const LinearSystem& system_;
@@ -70,7 +74,7 @@ class QUADRILLE_API SystemSolver {
   Field rhs_, reduced_;                         // of the outer reduced operator
   std::optional<Field> low_x_, low_b_, low_e_;  // full lattice, uniform in another precision
   SolveReport last_;                            // of the latest attempt
-  int idle_restarts_ = 0;
+  int idle_restarts_ = 0, patience_ = 0;
   ProgressCallback progress_;
 };
 

@@ -14,4 +14,7 @@ namespace quadrille {
 std::unique_ptr<Solver> make_cg(const LinearOperator& outer, const LinearOperator* inner, double delta);
 std::unique_ptr<Solver> make_bicgstab(const LinearOperator& outer, const LinearOperator* inner, double delta);
 
+/// The delta that BiCGstab uses in place of this one.
+double bicgstab_delta(double delta, Precision inner);
+
 }  // namespace quadrille

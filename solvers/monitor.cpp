@@ -83,7 +83,7 @@ void Monitor::watch_for_stagnation() {
     return;
   }
   if (running_ && patience_ > 0 && report_.iterations - lowest_.iteration >= patience_) {
-    stop_stagnated(fmt::format("|r| has not fallen by 30 % in the last {}", patience_));
+    stop_stagnated(fmt::format("|r| has not fallen by 30 % in the last {} iterations", patience_));
   }
 }
 
@@ -154,11 +154,7 @@ void Monitor::stop_broken() {
   if (running_) stop(StopReason::breakdown, broken_);
 }
 
-void Monitor::stop_stagnated(const std::string& why) {
-  const double best = reliable_.enabled() ? std::min(best_true_, lowest_.residual) : lowest_.residual;
-  stop(StopReason::stagnated,
-       fmt::format("stagnated at {:.2g} after {} iterations: {}", best, report_.iterations, why));
-}
+void Monitor::stop_stagnated(const std::string& why) { stop(StopReason::stagnated, why); }
 
 // A search with nothing left to find, in a singular system, may end by running away.
 void Monitor::stop_diverged() {
@@ -167,7 +163,7 @@ void Monitor::stop_diverged() {
   const int idle = report_.iterations - lowest_.iteration;
   failed_ = true;
   if (patience_ > 0 && idle > patience_ / 2) {
-    stop_stagnated(fmt::format("|r| has not fallen by 30 % in the last {}, and {}", idle, grown));
+    stop_stagnated(fmt::format("|r| has not fallen by 30 % in the last {} iterations, and {}", idle, grown));
   } else {
     stop(StopReason::diverged, grown);
   }
@@ -178,16 +174,15 @@ void Monitor::stop(StopReason reason, std::string message) {
   failed_ = failed_ || reason == StopReason::not_finite;
   report_.stop_reason = reason;
   report_.message = std::move(message);
-  const bool lost =
-      reason == StopReason::stagnated || reason == StopReason::breakdown || reason == StopReason::diverged;
-  if (lost && inner_ == Precision::Half && reliable_.enabled()) {
-    report_.message += "; sloppy precision single may do better than half";
-  }
 }
 
 SolveReport Monitor::finish(double true_residual) {
   report_.converged = report_.stop_reason == StopReason::converged;
   report_.residual = true_residual;
+  if (report_.stop_reason == StopReason::stagnated) {
+    report_.cause = report_.message;
+    report_.message = stagnated_text(true_residual, report_.iterations, report_.cause);
+  }
   report_.iterated_residual = report_.history.back().iterated;
   if (!failed()) report_.history.back().true_residual = true_residual;
   report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();

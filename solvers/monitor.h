@@ -4,6 +4,7 @@
 #include "solvers/reliable_update.h"
 #include "solvers/solver.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace quadrille {
@@ -15,10 +16,10 @@ class Monitor {
   Monitor(const char* method, const Stopping& stopping, double delta, Precision inner,
           const ProgressCallback& progress);
 
-  /// From now on the solve has stagnated when |r| finds no new low, by 30 %, in this many iterations. A low that
-  /// comes late asks for a reliable update: where that loses touch it was none, and the latest low of the true residual
-  /// counts.
-  void expect_progress(int iterations) { patience_ = iterations; }
+  /// From now on the solve has stagnated when |r| finds no new low, by 30 %, in this many iterations, or as many as
+  /// Stopping allows. A low that comes late asks for a reliable update: where that loses touch it was none, and the
+  /// latest low of the true residual counts.
+  void expect_progress(int iterations) { report_.patience = patience_ = std::max(iterations, stopping_.patience); }
   /// |b|, before the first iteration.
   void start(double residual);
   bool running() const { return running_; }

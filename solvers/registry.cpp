@@ -11,8 +11,8 @@ namespace quadrille {
 namespace {
 
 const std::vector<SolverEntry> registry = {
-    {"cg", "conjugate gradients on the normal equations; stops on the residual of M x = b", make_cg},
-    {"bicgstab", "BiCGstab applied directly to M", make_bicgstab},
+    {"cg", "conjugate gradients on the normal equations; stops on the residual of M x = b", make_cg, nullptr},
+    {"bicgstab", "BiCGstab applied directly to M", make_bicgstab, bicgstab_delta},
 };
 
 std::vector<std::string> names() {
@@ -165,6 +165,14 @@ SolverSpec solver_spec(const Parameters& block) {
         block.where("precision"));
   }
   return spec;
+}
+
+double delta_used(const SolverSpec& spec) {
+  for (const SolverEntry& entry : registry) {
+    if (entry.name != spec.type || spec.scheme != Scheme::reliable || entry.delta_used == nullptr) continue;
+    return entry.delta_used(spec.delta, spec.sloppy.precision);
+  }
+  return spec.delta;
 }
 
 std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer, const LinearOperator* inner) {

@@ -55,8 +55,12 @@ struct SolverEntry {
   std::string help;
   /// See solvers/methods.h.
   std::unique_ptr<Solver> (*make)(const LinearOperator& outer, const LinearOperator* inner, double delta);
+  double (*delta_used)(double delta, Precision inner);  ///< of reliable updates; null: as it is given
 };
 QUADRILLE_API const std::vector<SolverEntry>& solver_registry();
+
+/// The delta that this solver uses in place of the one that is given.
+QUADRILLE_API double delta_used(const SolverSpec& spec);
 
 /// The solver that a spec describes. `inner` is ignored by the uniform scheme and needed by the others. Both operators
 /// outlive the solver. An unknown type is ErrorCode::invalid_input with the names there are.

@@ -1,5 +1,7 @@
 #include "solvers/solver.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -15,6 +17,10 @@ std::string to_string(StopReason reason) {
     case StopReason::stagnated: return "stagnated";
   }
   return "unknown";
+}
+
+std::string stagnated_text(double residual, int iterations, const std::string& cause) {
+  return fmt::format("stagnated at {:.3g} after {} iterations: {}", residual, iterations, cause);
 }
 
 void reserve_history(std::vector<HistoryEntry>& history, int max_iterations) {

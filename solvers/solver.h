@@ -15,6 +15,7 @@ namespace quadrille {
 struct Stopping {
   double target = 0;
   int max_iterations = 0;
+  int patience = 0;  ///< iterations without progress that a method allows at least, which others may have needed
 };
 
 struct HistoryEntry {
@@ -42,7 +43,9 @@ struct SolveReport {
   int restarts = 0;          ///< Krylov spaces begun anew; cycles of defect correction
   bool converged = false;
   StopReason stop_reason = StopReason::max_iterations;
+  int patience = 0;              ///< iterations without progress that were allowed; 0: the method does not count them
   std::string message;           ///< why it stopped, with the iteration; empty when converged
+  std::string cause;             ///< the same without residual and iteration, of a solve that stagnated
   double residual = 0;           ///< true, of the x that is handed back
   double iterated_residual = 0;  ///< of the recurrence, at the last iteration
   std::vector<HistoryEntry> history;
@@ -77,6 +80,9 @@ class QUADRILLE_API Solver {
  protected:
   ProgressCallback progress_;
 };
+
+/// "stagnated at 0.119 after 341 iterations: CAUSE".
+std::string stagnated_text(double residual, int iterations, const std::string& cause);
 
 /// Memory for the history of one solve: an entry an iteration, up to 16,384.
 QUADRILLE_API void reserve_history(std::vector<HistoryEntry>& history, int max_iterations);

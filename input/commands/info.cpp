@@ -54,6 +54,11 @@ void print_gauge(std::ostream& out, const LimeInput& input) {
   print_dims(out, about.dims);
   line(out, "precision", "{} bits", about.precision);
   if (!about.lfn.empty()) line(out, "lfn", "{}", about.lfn);
+  const char* title = "origin";
+  for (const auto& [name, value] : about.origin) {
+    line(out, title, "{}: {}", name, value);
+    title = "";
+  }
   const GaugeFile file = load_gauge_field(input, std::move(about));
   line(out, "checksum", "{}", to_string(file.info.checksum));
   const GaugeObservables found = file.links->observables();

@@ -138,6 +138,28 @@ GaugeFile load(const LimeInput& file, GaugeFileInfo info, Backend& backend,
   return loaded;
 }
 
+/// Of a record XML of this program; those of others may be any text.
+LinkOrigin origin_of(const std::string& record_xml) {
+  if (record_xml.find("<origin>") == record_xml.npos) return {};
+  try {
+    LinkOrigin origin = Xml(record_xml, {}).children("gauge/origin");
+    for (auto& [name, value] : origin) {  // one line each on a terminal
+      std::replace_if(
+          value.begin(), value.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+    }
+    return origin;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::string origin_xml(const LinkOrigin& origin) {
+  if (origin.empty()) return {};
+  std::string out = "<origin>";
+  for (const auto& [name, value] : origin) out += fmt::format("<{0}>{1}</{0}>", name, xml_escaped(value));
+  return out + "</origin>";
+}
+
 }  // namespace
 
 GaugeFileInfo locate_gauge_field(const LimeInput& file) {
@@ -167,6 +189,7 @@ GaugeFileInfo locate_gauge_field(const LimeInput& file) {
   info.file_xml = first_text("scidac-file-xml");
   info.record_xml = text_beside(file, *data, "scidac-record-xml");
   info.xlf_info = first_text("xlf-info");
+  info.origin = origin_of(info.record_xml);
   return info;
 }
 
@@ -231,8 +254,8 @@ Checksum write_gauge_file(const std::string& path, const GaugeStore& links, cons
   const std::string file_xml =
       head + "<gauge><title>Gauge field written by Quadrille " QUADRILLE_VERSION "</title></gauge>";
   const std::string record_xml =
-      head + fmt::format("<gauge><plaquette>{:.17g}</plaquette><link_trace>{:.17g}</link_trace></gauge>",
-                         observables.plaquette, observables.link_trace);
+      head + fmt::format("<gauge><plaquette>{:.17g}</plaquette><link_trace>{:.17g}</link_trace>{}</gauge>",
+                         observables.plaquette, observables.link_trace, origin_xml(options.origin));
   const std::string ildg_format =
       head + fmt::format(
                  "<ildgFormat xmlns=\"http://www.lqcd.org/ildg\" "

@@ -13,9 +13,14 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace quadrille {
+
+/// Where links come from: names and values such as action, beta, seed, sweep, in the element <origin> of the record
+/// XML.
+using LinkOrigin = std::vector<std::pair<std::string, std::string>>;
 
 /// What a file says of its gauge field, without the links.
 struct GaugeFileInfo {
@@ -30,6 +35,7 @@ struct GaugeFileInfo {
   std::string file_xml;    ///< scidac-file-xml
   std::string record_xml;  ///< scidac-record-xml
   std::string xlf_info;    ///< xlf-info
+  LinkOrigin origin;       ///< of a file that this program wrote
 };
 
 struct GaugeFile {
@@ -67,13 +73,14 @@ void check_links(const GaugeFileInfo& info, const Unitarity& found);
 struct GaugeWriteOptions {
   int precision = 64;  ///< bits of a number: 32 or 64
   std::string lfn{};   ///< logical file name; no ildg-data-lfn record when empty
+  LinkOrigin origin{};
   LimeMover mover = LimeMover::automatic;
   std::shared_ptr<const Communicator> communicator{};  ///< of host links: those of this rank's part. Null: all links
 };
 
-/// Writes an ILDG file with QIO's records, checksum and the plaquette in the record XML. A failed write leaves no file
-/// (and an older one as it was). Errors: those of AtomicFile; ErrorCode::numerical for links that are not finite.
-/// Gives the checksum that it wrote. Collective; the bytes of the data do not depend on the grid of ranks.
+/// Writes an ILDG file with QIO's records, checksum, and plaquette and origin in the record XML. A failed write leaves
+/// no file (and an older one as it was). Errors: those of AtomicFile; ErrorCode::numerical for links that are not
+/// finite. Gives the checksum that it wrote. Collective; the bytes of the data do not depend on the grid of ranks.
 Checksum write_gauge_file(const std::string& path, const GaugeStore& links, const GaugeWriteOptions& options = {});
 Checksum write_gauge_file(const std::string& path, const HostLinks& links, const GaugeWriteOptions& options = {});
 

@@ -66,6 +66,14 @@ std::optional<std::string> Xml::find(std::string_view path) const {
   return trimmed(node.child_value());
 }
 
+std::vector<std::pair<std::string, std::string>> Xml::children(std::string_view path) const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const pugi::xml_node& node : find_node(document_->tree, path).children()) {
+    if (node.type() == pugi::node_element) out.emplace_back(local_name(node.name()), trimmed(node.child_value()));
+  }
+  return out;
+}
+
 std::string Xml::text(std::string_view path) const {
   const std::optional<std::string> found = find(path);
   if (!found || found->empty())

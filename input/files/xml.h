@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace quadrille {
 
@@ -24,6 +26,8 @@ class Xml {
   /// Text of the first element at this path from the root, as "scidacRecord/precision"; "//t_srce" takes the first
   /// element of that name at any depth.
   std::optional<std::string> find(std::string_view path) const;
+  /// Names and texts of the elements inside the first one at this path; none when it is missing.
+  std::vector<std::pair<std::string, std::string>> children(std::string_view path) const;
   bool has(std::string_view path) const { return find(path).has_value(); }
   /// The same, demanded: ErrorCode::file naming the element when it is missing or empty.
   std::string text(std::string_view path) const;

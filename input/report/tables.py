@@ -72,12 +72,16 @@ def statements(rows):
         ratios = [row for row in single if row["solver"] == solver and row["iteration_ratio"] is not None]
         if ratios:
             worst = max(ratios, key=lambda row: row["iteration_ratio"])
-            out.append(f"{solver}: reliable updates with single inner precision need at most "
-                       f"{100 * (worst['iteration_ratio'] - 1):.1f} % more iterations than uniform double "
-                       f"({study.way_name(worst)}, mass {worst['mass']:g}).")
+            percent = 100 * (worst["iteration_ratio"] - 1)
+            out.append(f"{solver}: reliable updates with single inner precision need at "
+                       + (f"most {percent:.1f} % more" if percent > 0 else f"least {-percent:.1f} % fewer")
+                       + f" iterations than uniform double ({study.way_name(worst)}, mass {worst['mass']:g}).")
     mixed = [row for row in rows if row["scheme"] != "uniform" and comparable(row)]
     failed = [row for row in mixed if not row["converged"]]
-    out.append(f"Of {len(mixed)} mixed-precision rows where uniform double converges, {len(mixed) - len(failed)} do.")
+    if mixed:
+        out.append("Rows in mixed precision where uniform double converges: "
+                   + (f"{len(mixed)}, all of them converge." if not failed else
+                      f"{len(mixed)}, of which {len(failed)} do not converge:"))
     out += [f"- {row['solver']} {study.way_name(row)}, mass {row['mass']:g}: {row['stop_reason']}." for row in failed]
     lightest = min(values(rows, "mass"), default=None)
     for row in pick(rows, mass=lightest, scheme="defect", converged=True):
@@ -154,13 +158,17 @@ def other_tasks_text(results, scripts):
 
 
 def gauge_text(results):
-    """Of a job with a gauge field."""
+    """Of a job with a gauge field; of one with a Markov chain, which later tasks work on, its end."""
     if "lattice" not in results:
         return ""
     gauge = results.get("gauge") or {}
     dims = " x ".join(str(extent) for extent in results["lattice"]["dims"])
-    return (f" Gauge field {gauge.get('file') or gauge.get('format')}, {dims}, plaquette "
-            f"{number(gauge.get('plaquette'), '.9f')}.")
+    links = f" Gauge field {gauge.get('file') or gauge.get('format')}, {dims}"
+    for name, chain in results.get("chains", {}).items():
+        history = chain["history"]
+        last = history["first_sweep"] + len(history["plaquette"])
+        return links + f"; after sweep {last} of {name}: plaquette {number(history['plaquette'][-1], '.9f')}."
+    return links + f", plaquette {number(gauge.get('plaquette'), '.9f')}."
 
 
 def gigabytes(count):

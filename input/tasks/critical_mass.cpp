@@ -48,6 +48,10 @@ std::optional<Estimate> squared_mass(JobRun& job, const TaskSpec& task, const st
                  {"pion_mass_spread", nullptr},
                  {"pion_mass_squared", nullptr}});
   Json& point = out.back();
+  if (!mass && std::all_of(pion.begin(), pion.end(), [](double value) { return std::isnan(value); })) {
+    job.warn(fmt::format("'{}' has no correlator and is left out", name));
+    return {};
+  }
   if (!mass) {
     job.warn(fmt::format("the pion of '{}' does not fall like a cosh for {} <= t <= {} and is left out", name,
                          window[0], window[1]));

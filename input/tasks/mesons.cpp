@@ -8,15 +8,25 @@ namespace quadrille {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 void run(JobRun& job, const TaskSpec& task) {
   const SolvedPropagator& propagator = job.propagator(task.parameters->text("from"));
   const JobClock::Span contracting = job.count(Phase::contractions);
+  Json& out = job.record().correlators;
+  if (propagator.unsolved > 0) {  // the propagator's task has said so
+    const auto times = std::size_t(job.lattice().global_dims()[3]);
+    out = {{"pion", std::vector<Json>(times)},
+           {"source_time", propagator.source_time},
+           {"effective_mass", std::vector<Json>(times / 2)}};
+    return;
+  }
   // pion[t], for absolute t, is the sum over space, spins and colors of |S|^2: gamma5-hermiticity makes it the
   // correlator of the pseudoscalar density.
   const std::vector<double> correlator = slice_norms(propagator.field);
-  job.record().correlators = {{"pion", correlator},
-                              {"source_time", propagator.source_time},
-                              {"effective_mass", effective_mass_json(correlator, propagator.source_time)}};
+  out = {{"pion", correlator},
+         {"source_time", propagator.source_time},
+         {"effective_mass", effective_mass_json(correlator, propagator.source_time)}};
 }
 
 }  // namespace

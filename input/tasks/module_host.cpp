@@ -19,6 +19,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 
 namespace quadrille {
@@ -221,12 +222,23 @@ quadrille_status handle_of_gauge(quadrille_run* run, const void* gauge_store, qu
   });
 }
 
+/// What gauge files of the task say about their links.
+LinkOrigin origin_of(const quadrille_run& run) {
+  LinkOrigin origin = {{"program", "Quadrille " QUADRILLE_VERSION}, {"task", run.task.entry->name}};
+  for (const auto& [name, value] : run.origin.items()) {
+    origin.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return origin;
+}
+
 quadrille_status write_gauge(quadrille_run* run, const char* name, quadrille_gauge* gauge, int bits) {
   return running_call(run, "write_gauge", [&](JobRun& job) {
     const GaugeStore& links = handles_of(run).links(gauge);
     const std::string file = given(name, "the name of a file");
-    write_gauge_file(output_path(run, file), links, {.precision = bits});
+    const Checksum sum =
+        write_gauge_file(output_path(run, file), links, {.precision = bits, .origin = origin_of(*run)});
     job.folder().wrote(file);
+    if (bits == 64) run->written_links[to_string(sum)] = file;
     return QUADRILLE_DONE;
   });
 }
@@ -268,7 +280,7 @@ quadrille_status put_state(quadrille_run* run, const char* name, const void* byt
 
 quadrille_status put_state_gauge(quadrille_run* run, const char* name, quadrille_gauge* gauge) {
   return running_call(run, "put_state_gauge", [&](JobRun&) {
-    state_of(run).put(given(name, "the name of a part"), handles_of(run).links(gauge));
+    state_of(run).put(given(name, "the name of a part"), handles_of(run).links(gauge), run->written_links);
     return QUADRILLE_DONE;
   });
 }
@@ -310,10 +322,75 @@ const char* links_file(quadrille_run* run) {
   const char* name = nullptr;
   (void)host_call(run, "links_file", [&] {
     const BlockPtr& gauge = run->task.gauge;
-    if (gauge && gauge->has("file")) name = keep_text(run, gauge->text("file"));
+    if (run->task.links_from.empty() && gauge && gauge->has("file")) name = keep_text(run, gauge->text("file"));
     return QUADRILLE_DONE;
   });
   return name;
+}
+
+/// What a gauge file says of its links; nothing for one that cannot be read, of which others say so.
+LinkOrigin origin_in(const std::string& path) {
+  try {
+    return locate_gauge_field(LimeInput(path)).origin;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+const char* links_origin(quadrille_run* run) {
+  const char* text = nullptr;
+  (void)host_call(run, "links_origin", [&] {
+    const BlockPtr& gauge = run->task.gauge;
+    Json out;
+    if (!run->task.links_from.empty()) {
+      out["task"] = run->task.links_from;
+    } else if (gauge && gauge->has("file")) {
+      const std::string& file = gauge->text("file");
+      out["file"] = file;
+      const LinkOrigin origin = origin_in((run->task.job_folder / file).string());
+      if (!origin.empty()) out["origin"] = origin_json(origin);
+    }
+    if (!out.is_null()) text = keep_text(run, out.dump());
+    return QUADRILLE_DONE;
+  });
+  return text;
+}
+
+quadrille_status finishing(quadrille_run* run) {
+  return running_call(run, "finishing", [&](JobRun& job) {
+    job.finishing();
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status set_links(quadrille_run* run, quadrille_gauge* gauge) {
+  return running_call(run, "set_links", [&](JobRun& job) {
+    if (!run->task.entry->makes_links)
+      throw std::invalid_argument("it sets links without the flag QUADRILLE_MAKES_LINKS");
+    job.set_links(handles_of(run).links(gauge));
+    run->has_set_links = true;
+    return QUADRILLE_DONE;
+  });
+}
+
+quadrille_status describe_links(quadrille_run* run, const char* json) {
+  return running_call(run, "describe_links", [&](JobRun&) {
+    Json origin = Json::parse(given(json, "a description of links"), nullptr, false);
+    const auto good = [](const auto& item) {
+      const auto letter = [](unsigned char c) { return c < 0x80 && (std::isalnum(c) || c == '_'); };
+      const std::string& name = item.key();
+      return !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
+             std::all_of(name.begin(), name.end(), letter) && (item.value().is_string() || item.value().is_number());
+    };
+    const auto items = origin.items();
+    if (!origin.is_object() || !std::all_of(items.begin(), items.end(), good)) {
+      return defect(run, fmt::format("its description of links is not an object of texts and numbers whose names are "
+                                     "those of XML elements: {:.100}",
+                                     json));
+    }
+    run->origin = std::move(origin);
+    return QUADRILLE_DONE;
+  });
 }
 
 /// The same on all ranks.
@@ -427,6 +504,10 @@ const quadrille_host module_host = {
     .broadcast = broadcast,
     .exchange = exchange,
     .log = write_log,
+    .finishing = finishing,
+    .set_links = set_links,
+    .describe_links = describe_links,
+    .links_origin = links_origin,
 };
 
 }  // namespace quadrille

@@ -13,6 +13,7 @@
 #include <deque>
 #include <exception>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -44,6 +45,9 @@ struct quadrille_run {
   std::optional<std::set<std::string>> outputs = {};       ///< names that it may write, once it has
   std::optional<quadrille::ProgressLine> line = {};
   std::string stopped_where = {};
+  nlohmann::ordered_json origin = {};                     ///< that gauge files tell of their links
+  std::map<std::string, std::string> written_links = {};  ///< files in 64 bits, by the checksums of their links
+  bool has_set_links = false;
 };
 
 namespace quadrille {

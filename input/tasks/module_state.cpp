@@ -101,7 +101,8 @@ std::string ModuleState::next_file(const std::string& name, const char* ending) 
         fmt::format("'{}' is not a valid name for a part of a state: use at most 64 letters, digits and '_'", name));
   }
   if (put_.contains(name)) throw std::invalid_argument(fmt::format("it puts the part '{}' twice into one state", name));
-  return fmt::format("{}{}.{}{}", unfinished_prefix(task_), (generation_ + 1) % 2, name, ending);
+  const std::string prefix = job_.is_finishing() ? finished_prefix(task_) : unfinished_prefix(task_);
+  return fmt::format("{}{}.{}{}", prefix, (generation_ + 1) % 2, name, ending);
 }
 
 void ModuleState::put(const std::string& name, const void* bytes, std::size_t size) {
@@ -113,8 +114,17 @@ void ModuleState::put(const std::string& name, const void* bytes, std::size_t si
   put_[name] = {{"file", file}, {"hash", text_hash(text)}};
 }
 
-void ModuleState::put(const std::string& name, const GaugeStore& links) {
+void ModuleState::put(const std::string& name, const GaugeStore& links,
+                      const std::map<std::string, std::string>& written) {
   const std::string file = next_file(name, of_links);
+  if (!written.empty()) {
+    const std::string sum = to_string(checksum_of(links));
+    const auto same = written.find(sum);
+    if (same != written.end() && same->second.ends_with(of_links)) {
+      put_[name] = {{"file", same->second}, {"hash", sum}};
+      return;
+    }
+  }
   put_[name] = {{"file", file}, {"hash", to_string(write_gauge_file(job_.folder().prepare(file).string(), links))}};
 }
 

@@ -126,19 +126,13 @@ std::vector<std::string> outputs(const TaskSpec& task) {
   return names.all;
 }
 
-/// Operators of the same job see the links of its gauge block, which a reader of the job may not expect.
-void warn_of_operators(JobRun& job, const TaskSpec& task) {
-  for (const TaskSpec& other : job.job().run) {
-    if (!other.op) continue;
-    job.warn(fmt::format("the task '{}' works on the links of the block 'gauge', not on those that '{}' makes",
-                         other.name, task.name));
-  }
-}
-
 void run_task(JobRun& job, const TaskSpec& task) {
   quadrille_run run{task, &job, &job.backend()};
-  if ((functions_of(task).flags & QUADRILLE_MAKES_LINKS) != 0) warn_of_operators(job, task);
   module_call(run, "run", [&] { return functions_of(task).run(&module_host, &run); });
+  if (task.entry->makes_links && !run.has_set_links) {
+    (void)defect(&run, "it has the flag QUADRILLE_MAKES_LINKS but did not call 'set_links'");
+    std::rethrow_exception(run.failure);
+  }
   job.record().result = std::move(run.result);
   for (const auto& [block, entry] : run.blocks.items()) job.record().blocks[block] = entry;
 }
@@ -158,6 +152,8 @@ TaskEntry module_task(const Module& module, std::size_t index) {
   entry.needs_operator = needs(QUADRILLE_NEEDS_OPERATOR);
   entry.needs_solver = needs(QUADRILLE_NEEDS_SOLVER);
   entry.on_ranks = needs(QUADRILLE_ON_RANKS);
+  entry.makes_links = needs(QUADRILLE_MAKES_LINKS);
+  entry.extends = task.extends;
   if (entry.needs_solver) entry.check_links = check_solver_on;
   for (const TaskParameter& earlier : task.earlier) entry.references.push_back({earlier.name, earlier.kind});
   entry.module = &module;

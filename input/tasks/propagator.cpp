@@ -19,10 +19,11 @@
 #include "solvers/driver.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 
 namespace quadrille {
 
@@ -40,45 +41,75 @@ void check_links(const TaskSpec& task, const LoadedGauge& gauge, Backend&, std::
   check_outer_form(outer, task.solver->where("reconstruct"), *task.op, gauge, errors);
 }
 
-/// A solve that is no better than x = 0 has no solution to show: not numbers rather than zeros, which a correlator
-/// would take for a part of its sum.
-void remove_failed(Field& x, const SolveReport& report) {
-  if (report.converged || report.residual < 1) return;
-  blas::scale(std::nan(""), x);
-}
+using Json = nlohmann::ordered_json;
 
-/// The solves of a task that did not converge, with their messages.
-using FailedSolves = std::map<StopReason, std::vector<std::string>>;
+/// Why columns have no solution.
+using Failures = std::map<int, std::string>;
 
-/// One warning for all that ended for the same reason.
-void warn_of_failed(JobRun& job, const FailedSolves& failed) {
-  for (const auto& [reason, messages] : failed) {
-    job.warn(messages.size() == 1 ? fmt::format("{} ({})", messages[0], to_string(reason))
-                                  : fmt::format("{} of {} solves did not converge ({}); {}", messages.size(),
-                                                Propagator::size, to_string(reason), messages[0]));
+/// One line for all columns without a solution: what follows for the results, and why the first has none.
+void warn_of_failures(JobRun& job, const TaskSpec& task, const Failures& failures) {
+  if (failures.empty()) return;
+  double largest = 0;
+  for (const auto& [column, why] : failures) {
+    const Json& residual = job.record().solves[std::size_t(column)].at("residual");
+    const double value = residual.is_null() ? std::nan("") : residual.get<double>();
+    if (!(value <= largest)) largest = value;
   }
+  std::vector<std::string> lacking;
+  if (task.parameters->has("save") && !task.parameters->group("save").boolean("incomplete")) {
+    lacking.push_back("no propagator file");
+  }
+  if (job.used_later(task)) lacking.push_back("no correlator");
+  job.warn(fmt::format("{} of {} columns {} no solution (largest residual {:.3g}){}{}; {}", failures.size(),
+                       Propagator::size, failures.size() == 1 ? "has" : "have", largest, lacking.empty() ? "" : ": ",
+                       fmt::join(lacking, ", "), failures.begin()->second));
 }
 
+/// Solves for a column and puts the solve into the record. Of a second attempt iterations and seconds include the
+/// first.
 void solve_column(JobRun& job, const TaskSpec& task, SystemSolver& solver, const DiracOperator& dirac, int column,
-                  Field& x, const Field& b, FailedSolves& failed) {
+                  Field& x, const Field& b, Failures& failures) {
   const int spin = column / 3, color = column % 3;
   const auto earlier = kernel_records();
-  const SolveReport report = [&] {
+  SolveReport report = [&] {
     const JobClock::Span solving = job.count(Phase::solves);
     return solver.solve(x, b);
   }();
-  const SolveLabel label{task.name, spin, color, dirac.mass(), dirac.kappa()};
-  job.record().solves.push_back(solve_json(label, solver.spec(), report, kernel_records_since(earlier)));
-  if (!report.converged) {
-    failed[report.stop_reason].push_back(fmt::format("spin {}, color {}: {}", spin, color, report.message));
+  Json& solves = job.record().solves;
+  const bool again = std::size_t(column) < solves.size();
+  if (again) {
+    report.iterations += solves[std::size_t(column)].at("iterations").get<int>();
+    report.seconds += solves[std::size_t(column)].at("seconds").get<double>();
   }
-  remove_failed(x, report);
+  const SolveLabel label{task.name, spin, color, dirac.mass(), dirac.kappa()};
+  Json entry = solve_json(label, solver.spec(), report, kernel_records_since(earlier));
+  (again ? solves[std::size_t(column)] : solves.emplace_back()) = std::move(entry);
+  failures.erase(column);
+  if (report.converged) return;
+  failures[column] =
+      fmt::format("spin {}, color {}: {} ({})", spin, color, report.message, to_string(report.stop_reason));
+  if (!std::isfinite(report.residual)) blas::zero(x);  // numbers that no file holds
+}
+
+/// Columns of one operator take about as many iterations, so one that was given up with less patience than others took
+/// iterations deserves it: the patience that the solves of a record suggest.
+int patience_from(const Json& solves) {
+  int longest = 0;
+  for (const Json& solve : solves) {
+    if (solve.at("converged").get<bool>()) longest = std::max(longest, solve.at("iterations").get<int>());
+  }
+  return longest;
+}
+
+bool given_up_early(const Json& solve, int patience) {
+  const int had = solve.at("patience").get<int>();
+  return solve.at("stop_reason") == to_string(StopReason::stagnated) && had > 0 && had < patience;
 }
 
 /// The fields that are solved for are the propagator's columns. Without columns when nobody wants them.
 /// `before`: bytes of the backend in use before the operator was made.
 Propagator solve_all(JobRun& job, const TaskSpec& task, const DiracOperator& dirac, const EvenOddSystem& system,
-                     std::size_t before) {
+                     std::size_t before, Failures& failures) {
   const JobClock::Span setup = job.count(Phase::setup);
   const Parameters& source = task.parameters->group("source");
   SystemSolver solver(system, solver_spec(*task.solver));
@@ -87,33 +118,38 @@ Propagator solve_all(JobRun& job, const TaskSpec& task, const DiracOperator& dir
   job.count_memory("operators", job.backend().allocated_bytes() - before);
   const bool stays = job.stays_on_backend(task, Propagator::size * b.desc().bytes());
   Propagator out;
-  int column = continue_components(job, task, out);
+  int done = continue_components(job, task, out, failures);
   if (!stays) move_to_host(out);
-  ProgressLine line(task.name, Propagator::size - column);
+  ProgressLine line(task.name, Propagator::size - done);
   solver.set_progress([&](const Progress& progress) {
     if (line.active()) line.update(progress);
-    stop_if_asked(fmt::format("after {} of {} spin-color components", column, Propagator::size));
+    stop_if_asked(fmt::format("after {} of {} spin-color components", done, Propagator::size));
   });
-  FailedSolves failed;
-  std::optional<Field> x;
-  for (; column < Propagator::size; ++column) {
+  const auto solve = [&](int column) {
     line.begin_solve();
     source_entry(source).make(source, b, column / 3, column % 3);
-    if (!x) x.emplace(system.full_desc());
-    try {
-      solve_column(job, task, solver, dirac, column, *x, b, failed);
-    } catch (const Stopped&) {
-      warn_of_failed(job, failed);
-      keep_components(job, task, out);
-      throw;
+    Field x(system.full_desc());
+    solve_column(job, task, solver, dirac, column, x, b, failures);
+    if (!wanted) return;
+    if (out.sink == Propagator::Sink::degrand_rossi) to_degrand_rossi(x);  // as those of an interrupted run
+    if (std::size_t(column) == out.columns.size()) {
+      out.columns.push_back(std::move(x));
+    } else {
+      out.columns[std::size_t(column)] = std::move(x);
     }
-    if (!wanted) continue;
-    if (out.sink == Propagator::Sink::degrand_rossi) to_degrand_rossi(*x);  // as those of an interrupted run
-    out.columns.push_back(std::move(*x));
-    x.reset();
     if (!stays) move_to_host(out);
+  };
+  try {
+    for (; done < Propagator::size; ++done) solve(done);
+    const int patience = patience_from(job.record().solves);
+    solver.set_patience(patience);
+    for (int column = 0; column < Propagator::size; ++column) {
+      if (given_up_early(job.record().solves[std::size_t(column)], patience)) solve(column);
+    }
+  } catch (const Stopped&) {
+    keep_components(job, task, out, failures);
+    throw;
   }
-  warn_of_failed(job, failed);
   if (wanted && stays) job.count_memory("propagators", job.kept_bytes() + out.bytes());
   return out;
 }
@@ -132,29 +168,28 @@ PropagatorHeader header_of(const JobRun& job, const TaskSpec& task, double mass)
   header.solver = task.solver->text("type");
   header.tolerance = task.solver->real("tolerance");
   header.max_iterations = int(task.solver->integer("max_iterations"));
-  if (job.job().gauge && job.job().gauge->has("file")) header.gauge_file = job.job().gauge->text("file");
+  if (!task.links_from.empty()) {
+    header.gauge_file = "the links of " + task.links_from;
+  } else if (task.gauge && task.gauge->has("file")) {
+    header.gauge_file = task.gauge->text("file");
+  }
   header.plaquette = job.gauge().plaquette;
   return header;
 }
 
-/// A propagator with numbers that are not finite is not written, with a warning.
-void save(JobRun& job, const TaskSpec& task, const Propagator& propagator, double mass) {
+void save(JobRun& job, const TaskSpec& task, const Propagator& propagator, double mass, bool complete) {
   if (!task.parameters->has("save")) return;
   const JobClock::Span writing = job.count(Phase::write);
   const Parameters& block = task.parameters->group("save");
+  if (!complete && !block.boolean("incomplete")) return;
   const std::string& file = block.text("file");
   PropagatorWriteOptions options;
   options.precision = block.text("precision") == "double" ? 64 : 32;
-  try {
-    const Checksum sum =
-        write_propagator_file(job.folder().output(file).string(), propagator, header_of(job, task, mass), options);
-    job.folder().wrote(file);
-    job.record().files.push_back(file);
-    if (options.precision == 64) job.record().data_hash = to_string(sum);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::numerical) throw;
-    job.warn(fmt::format("{} is not written: {}", file, error.message()));
-  }
+  const Checksum sum =
+      write_propagator_file(job.folder().output(file).string(), propagator, header_of(job, task, mass), options);
+  job.folder().wrote(file);
+  job.record().files.push_back(file);
+  if (options.precision == 64 && complete) job.record().data_hash = to_string(sum);
 }
 
 int source_time(const TaskSpec& task) {
@@ -169,7 +204,8 @@ void tell(JobRun& job, const TaskSpec& task) {
   const auto& solves = job.record().solves;
   const int earlier = job.record().continued_solves, count = int(solves.size()) - earlier;
   for (std::size_t k = 0; k < solves.size(); ++k) {
-    worst = std::fmax(worst, solves[k].at("residual").template get<double>());
+    const auto& residual = solves[k].at("residual");  // null if an earlier run found none
+    if (!residual.is_null()) worst = std::fmax(worst, residual.template get<double>());
     if (int(k) < earlier) continue;
     seconds += solves[k].at("seconds").template get<double>();
     iterations += solves[k].at("iterations").template get<std::int64_t>();
@@ -182,17 +218,23 @@ void tell(JobRun& job, const TaskSpec& task) {
 
 void run(JobRun& job, const TaskSpec& task) {
   double mass = 0;
+  Failures failures;
   Propagator propagator = [&] {
     const JobClock::Span setup = job.count(Phase::setup);
     const std::size_t before = job.backend().allocated_bytes();
     const OperatorEntry& entry = find_operator(task.op->text("type"));
     const std::shared_ptr<const DiracOperator> dirac = entry.make(job.gauge().links, *task.op);
     mass = dirac->mass();
-    return solve_all(job, task, *dirac, EvenOddSystem(dirac), before);
+    return solve_all(job, task, *dirac, EvenOddSystem(dirac), before, failures);
   }();
   tell(job, task);
-  save(job, task, propagator, mass);
-  job.keep(task, {std::move(propagator), source_time(task)});
+  warn_of_failures(job, task, failures);
+  save(job, task, propagator, mass, failures.empty());
+  // Not numbers, rather than what an unfinished solve has left: a correlator would take those for a part of its sum.
+  for (const auto& [column, why] : failures) {
+    if (!propagator.columns.empty()) blas::scale(std::nan(""), propagator.columns[std::size_t(column)]);
+  }
+  job.keep(task, {std::move(propagator), source_time(task), int(failures.size())});
 }
 
 /// From the file that the task saved, when that is in double precision and still holds what was computed.
@@ -233,7 +275,12 @@ TaskEntry propagator_task() {
                    .type = ParameterType::choice,
                    .help = "precision of the file",
                    .default_text = "single",
-                   .choices = {"single", "double"}}};
+                   .choices = {"single", "double"}},
+                  {.name = "incomplete",
+                   .type = ParameterType::boolean,
+                   .help = "write it also if columns have no solution: these hold the last iterate, or zeros",
+                   .default_text = "false"}};
+  save.shorthand = "file";
   entry.table.parameters = {source, save};
   entry.needs_operator = true;
   entry.needs_solver = true;

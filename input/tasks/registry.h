@@ -28,7 +28,10 @@ struct TaskEntry {
   bool needs_links = true;  ///< a job of tasks that need none may do without a gauge field
   bool needs_operator = false;
   bool needs_solver = false;
-  bool on_ranks = true;  ///< several ranks can do it together
+  bool makes_links = false;  ///< later tasks work on the links that it makes
+  bool on_ranks = true;      ///< several ranks can do it together
+  /// Its own integers that may be larger in a later run, which then continues from the end of this one.
+  std::vector<std::string> extends = {};
   std::vector<TaskReference> references = {};
   /// Checks that need the lattice (extents are 0 where there is none) or other files: appends what does not fit to
   /// `errors`. May be null.

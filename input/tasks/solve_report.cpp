@@ -57,6 +57,7 @@ Json solve_json(const SolveLabel& label, const SolverSpec& spec, const SolveRepo
   out["converged"] = report.converged;
   out["stop_reason"] = to_string(report.stop_reason);
   out["iterations"] = report.iterations;
+  out["patience"] = report.patience;
   out["reliable_updates"] = report.reliable_updates;
   out["residual"] = report.residual;
   out["seconds"] = report.seconds;

@@ -66,7 +66,12 @@ std::vector<SolverSpec> ways_to_solve(const Parameters& study, double tolerance)
         spec.sloppy = operator_form(*sloppy);
         for (const double delta : study.real_list("deltas")) {
           spec.delta = delta;
-          out.push_back(spec);
+          spec.delta = delta_used(spec);  // what would be the same solves is one row
+          const bool is_new = std::none_of(out.begin(), out.end(), [&](const SolverSpec& other) {
+            return other.type == spec.type && other.scheme == spec.scheme && other.sloppy == spec.sloppy &&
+                   other.delta == spec.delta;
+          });
+          if (is_new) out.push_back(spec);
         }
       }
     }

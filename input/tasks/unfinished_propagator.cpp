@@ -15,7 +15,7 @@ std::string file_of(const TaskSpec& task) { return unfinished_prefix(task) + "0.
 
 }  // namespace
 
-int continue_components(JobRun& job, const TaskSpec& task, Propagator& out) {
+int continue_components(JobRun& job, const TaskSpec& task, Propagator& out, std::map<int, std::string>& failures) {
   const nlohmann::ordered_json kept = job.unfinished(task, JobRun::Threads::any);
   if (kept.is_null()) return 0;
   const int done = kept.at("done");
@@ -42,11 +42,12 @@ int continue_components(JobRun& job, const TaskSpec& task, Propagator& out) {
   job.record().solves = solves;
   job.record().continued_solves = done;
   kept.at("warnings").get_to(job.record().warnings);
+  kept.at("failures").get_to(failures);
   log().info("{}: continuing an interrupted run at component {} of {}", task.name, done + 1, Propagator::size);
   return done;
 }
 
-void keep_components(JobRun& job, const TaskSpec& task, Propagator& out) {
+void keep_components(JobRun& job, const TaskSpec& task, Propagator& out, const std::map<int, std::string>& failures) {
   const std::size_t done = out.columns.size();
   if (done == 0) return;
   while (out.columns.size() < std::size_t(Propagator::size)) {  // a file has all of them: any numbers will do
@@ -54,16 +55,14 @@ void keep_components(JobRun& job, const TaskSpec& task, Propagator& out) {
     convert(filler, out.columns.front());
     out.columns.push_back(std::move(filler));
   }
-  std::string checksum;
-  try {
-    checksum = to_string(write_propagator_file(job.folder().prepare(file_of(task)).string(), out, {}));
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::numerical) return;  // a failed solve is not worth keeping
-    throw;
-  }
-  job.keep_unfinished(
-      task,
-      {{"done", done}, {"data_hash", checksum}, {"solves", job.record().solves}, {"warnings", job.record().warnings}});
+  const std::string path = job.folder().prepare(file_of(task)).string();
+  const std::string checksum = to_string(write_propagator_file(path, out, {}));
+  job.keep_unfinished(task, {{"done", done},
+                             {"file", file_of(task)},
+                             {"data_hash", checksum},
+                             {"solves", job.record().solves},
+                             {"failures", failures},
+                             {"warnings", job.record().warnings}});
 }
 
 }  // namespace quadrille

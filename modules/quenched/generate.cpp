@@ -81,6 +81,18 @@ struct Chain {
   }
 };
 
+/// What a gauge file says of its links.
+Json description(const Plan& plan, std::int64_t done) {
+  return {{"action", "Wilson plaquette"},
+          {"beta", plan.action.beta},
+          {"xi0", plan.action.xi0},
+          {"algorithm", "heatbath and overrelaxation"},
+          {"overrelaxation", plan.overrelaxation},
+          {"precision", to_string(plan.form.precision)},
+          {"seed", plan.seed},
+          {"sweep", plan.first + done}};
+}
+
 /// One run of the task.
 class Generation {
  public:
@@ -97,6 +109,7 @@ class Generation {
   }
 
   void run() {
+    const bool any = chain_.done < plan_.sweeps();
     while (chain_.done < plan_.sweeps()) {
       sweep();
       const std::int64_t done = chain_.done;
@@ -109,6 +122,11 @@ class Generation {
       if (stop || time_to_keep()) keep();
       if (stop) context_.stop(fmt::format("after sweep {}", plan_.first + done));
     }
+    context_.finishing();
+    if (any) keep();  // more configurations continue from here
+    GaugeStore last = gauge_.links();
+    if (plan_.single()) (void)last.project();  // as in a file of 64 bits
+    context_.set_links(last);
   }
 
   Json results() const {
@@ -162,6 +180,7 @@ class Generation {
     // A file of 64 bits promises links in SU(3) to the rounding of double; one of 32 bits holds those of a chain in
     // single precision as they are.
     if (plan_.single() && plan_.bits == 64) (void)links.project();
+    context_.describe_links(description(plan_, chain_.done).dump());
     context_.write_links(name_after(chain_.done), links, plan_.bits);
   }
 
@@ -198,7 +217,10 @@ void generate(const TaskContext& context) {
   if (kept) {
     const Plan plan(context);
     chain.check(plan.sweeps());
-    log().info("{}: continuing an interrupted run at sweep {}", context.task_name(), plan.first + chain.done + 1);
+    if (chain.done < plan.sweeps()) {
+      log().info("{}: continuing the chain of an earlier run at sweep {}", context.task_name(),
+                 plan.first + chain.done + 1);
+    }
   }
   Generation generation(context, kept ? kept->links : context.links(), std::move(chain));
   generation.run();
@@ -233,13 +255,15 @@ constexpr quadrille_parameter parameters[] = {
     required(real("beta", "inverse coupling 6/g^2", nullptr, within(0, 1000))),
     anisotropic(),
     required(integer("thermalization", "sweeps to discard before measuring and saving", nullptr, within(0, 1e7))),
-    integer("configurations", "how many to make", "1", within(1, 100000)),
+    extends(integer("configurations",
+                    "how many to make; run again in the same output folder with a larger number, the chain continues",
+                    "1", within(1, 100000))),
     integer("separation", "sweeps from one configuration to the next", "1", within(1, 1e7)),
     integer("overrelaxation", "overrelaxation sweeps after each heatbath sweep", "4", within(0, 1000)),
     integer("seed", "seed of the random numbers", "1", within(0, 9e18)),
     integer("first_sweep",
-            "sweeps already done; to continue a chain from a saved file bit for bit, the number in the file's name; "
-            "required if the links come from a file, else 0",
+            "sweeps already done, which continues a chain bit for bit; default: the number in a file that generate has "
+            "written, 0 after a start; required after other files and after another generate of the job",
             nullptr, within(0, 1e12)),
     integer("reunitarize_every", "sweeps between projections of the links on SU(3), which remove rounding errors", "10",
             within(1, 1e7)),
@@ -256,7 +280,8 @@ constexpr quadrille_parameter parameters[] = {
 constexpr quadrille_task tasks[] = {
     {.name = "generate",
      .help = "pure gauge configurations with the Wilson plaquette action, starting from the links of the block "
-             "'gauge'; a sweep is one heatbath sweep and then the overrelaxation sweeps",
+             "'gauge'; tasks after it in the job work on its last configuration; a sweep is one heatbath sweep and "
+             "then the overrelaxation sweeps",
      .parameters = parameters,
      .parameter_count = std::size(parameters),
      .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS | QUADRILLE_ON_RANKS,

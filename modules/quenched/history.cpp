@@ -59,7 +59,9 @@ std::vector<double> History::loop_magnitude() const {
 Json report(const TaskContext& context, const History& history, const HeatbathCounts& counts, const Plan& plan) {
   Json out;
   std::vector<std::string> unreliable;
+  std::size_t means = 0;
   const auto mean = [&](const char* what, const std::vector<double>& seen) {
+    ++means;
     return mean_json(what, seen, plan, unreliable);
   };
   out["plaquette"] = mean("plaquette", history.plaquette);
@@ -71,9 +73,10 @@ Json report(const TaskContext& context, const History& history, const HeatbathCo
                           {"im", mean("imaginary part of the Polyakov loop", history.loop_im)},
                           {"abs", mean("magnitude of the Polyakov loop", history.loop_magnitude())}};
   if (!unreliable.empty()) {
-    context.warn(fmt::format("{} sweeps after the thermalization are too few for an error of the {}",
-                             history.plaquette.size() - std::size_t(plan.thermalization),
-                             fmt::join(unreliable, ", the ")));
+    const std::size_t sweeps = history.plaquette.size() - std::size_t(plan.thermalization);
+    context.warn(
+        fmt::format("only {} sweep{} after thermalization: no error estimate{}", sweeps, sweeps == 1 ? "" : "s",
+                    unreliable.size() == means ? "" : fmt::format(" of the {}", fmt::join(unreliable, ", the "))));
   }
   out["acceptance"] = acceptance_json(counts);
   return out;

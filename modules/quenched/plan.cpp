@@ -1,22 +1,37 @@
 #include "modules/quenched/plan.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
 namespace quadrille::quenched {
+
+using Json = nlohmann::json;
 
 Plan::Plan(const TaskContext& context)
     : action{context.real("beta"), context.real("anisotropy.xi0")},
       thermalization(context.integer("thermalization")),
       configurations(context.integer("configurations")),
       separation(context.integer("separation")),
-      first(context.has("first_sweep") ? context.integer("first_sweep") : 0),
+      first(0),
       reunitarize_every(context.integer("reunitarize_every")),
       overrelaxation(int(context.integer("overrelaxation"))),
       seed(std::uint64_t(context.integer("seed"))),
       keep_every(context.real("keep_every")),
       form{parse_precision(context.text("precision")), parse_reconstruct(context.text("reconstruct"))} {
+  if (context.has("first_sweep")) {
+    first = context.integer("first_sweep");
+  } else if (const std::string text = context.links_origin(); !text.empty()) {
+    const Json links = Json::parse(text);
+    const Json sweep = links.contains("origin") ? links["origin"].value("sweep", Json()) : Json();
+    if (sweep.is_number_integer() && sweep >= 0) {
+      first = sweep;
+    } else {
+      unnumbered = links.contains("task") ? "the links of " + links["task"].get<std::string>()
+                                          : links["file"].get<std::string>();
+    }
+  }
   if (!context.has("save")) return;
   file = context.text("save.file");
   bits = context.text("save.precision") == "double" ? 64 : 32;
@@ -35,12 +50,12 @@ void check_plan(const TaskContext& context) {
   const auto fail = [](const std::string& message) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, message, "save.file");
   };
-  if (const std::string file = context.links_file(); !file.empty() && !context.has("first_sweep")) {
+  if (!plan.unnumbered.empty()) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT,
                       fmt::format("'first_sweep' is missing: the chain starts from {}. To continue a chain, give the "
-                                  "number of sweeps it has done (the number in the name of the file): each sweep has "
-                                  "its own random numbers. For an independent chain give 0 and another seed",
-                                  file));
+                                  "number of sweeps it has done: each sweep has its own random numbers. For an "
+                                  "independent chain give 0 and another seed",
+                                  plan.unnumbered));
   }
   if (!plan.file.empty() && begin == std::string::npos && plan.configurations > 1) {
     fail(fmt::format("'{}' would be the name of {} configurations: put #### where the number of the sweep should go",

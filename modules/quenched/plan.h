@@ -19,6 +19,8 @@ struct Plan {
   LinkForm form;
   std::string file;
   int bits = 0;  ///< of a number in the file
+  /// Where links come from that say nothing of a chain's sweeps; empty for a start, or when `first` is known.
+  std::string unnumbered;
 
   explicit Plan(const TaskContext& context);
 

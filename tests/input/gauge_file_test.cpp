@@ -28,6 +28,26 @@ TEST_F(GaugeFileTest, RoundTripInDoubleIsExact) {
   }
 }
 
+TEST_F(GaugeFileTest, TheOriginIsKeptAndOthersRecordsAreNoTrouble) {
+  const HostLinks links = random_links({2, 4, 2, 4}, generator_);
+  const LinkOrigin origin = {{"program", "Quadrille <&>"}, {"beta", "6.2"}, {"sweep", "300"}};
+  write_gauge_file(folder_.file("a.ildg"), links, {.origin = origin});
+  const GaugeFile read = read_gauge_file(folder_.file("a.ildg"));
+  EXPECT_EQ(read.info.origin, origin);
+  EXPECT_EQ(read.links->host_links().data, links.data);
+  for (const char* text : {"no XML with <origin>", "<gauge><origin>half",
+                           "<other><origin><beta>5</beta></origin></other>", "<gauge><origin>6</origin></gauge>", ""}) {
+    std::vector<RawRecord> records = raw_records(read_bytes(folder_.file("a.ildg")));
+    find_raw(records, "scidac-record-xml").data = text;
+    write_bytes(folder_.file("b.ildg"), raw_bytes(records));
+    EXPECT_EQ(read_gauge_file(folder_.file("b.ildg")).info.origin, LinkOrigin{}) << text;
+  }
+  std::vector<RawRecord> records = raw_records(read_bytes(folder_.file("a.ildg")));
+  find_raw(records, "scidac-record-xml").data = "<gauge><origin><beta>6\n\x1b[2J</beta></origin></gauge>";
+  write_bytes(folder_.file("b.ildg"), raw_bytes(records));
+  EXPECT_EQ(read_gauge_file(folder_.file("b.ildg")).info.origin.at(0).second, "6??[2J") << "nothing for a terminal";
+}
+
 TEST_F(GaugeFileTest, RoundTripInSingleRoundsOnce) {
   const HostLinks links = random_links({4, 2, 6, 8}, generator_);
   write_gauge_file(folder_.file("a.ildg"), links, {.precision = 32});

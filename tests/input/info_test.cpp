@@ -51,6 +51,14 @@ TEST_F(InfoTest, TellsOfAGaugeField) {
                std::to_string(records[5].data_at()) + "        55296  ildg-binary-data"});
 }
 
+TEST_F(InfoTest, TellsWhereLinksComeFrom) {
+  auto generator = fresh_generator();
+  const LinkOrigin origin = {{"program", "Quadrille"}, {"action", "Wilson plaquette"}, {"sweep", "300"}};
+  write_gauge_file(folder_.file("a.ildg"), random_links({2, 4, 6, 2}, generator), {.origin = origin});
+  expect_info(folder_.file("a.ildg"), {"origin        program: Quadrille\n              action: Wilson plaquette\n"
+                                       "              sweep: 300\n"});
+}
+
 TEST_F(InfoTest, ReportsABadChecksumAndBadLinks) {
   std::vector<RawRecord> records = gauge_records();
   std::string& data = find_raw(records, "ildg-binary-data").data;

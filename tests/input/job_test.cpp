@@ -115,10 +115,41 @@ TEST_F(JobTest, GaugeSaveIsAFileOrAMap) {
 TEST_F(JobTest, MissingBlocksAreDemandedByTheTasksThatUseThem) {
   EXPECT_THAT(errors_of(gauge + solver + "run:\n" + propagator),
               MatchesRegex("job.yaml:4:5: task 'propagator' needs 'operator': .*\n"));
-  EXPECT_THAT(errors_of(gauge + op + "run:\n" + propagator), HasSubstr("task 'propagator' needs 'solver'"));
   EXPECT_THAT(errors_of(op + solver + "run:\n" + propagator), HasSubstr("'gauge' is missing"));
   EXPECT_THAT(errors_of("run: []\n"), HasSubstr("nothing to do"));
   EXPECT_THAT(errors_of("[1, 2]\n"), HasSubstr("a job is a map"));
+}
+
+TEST_F(JobTest, WithoutASolverItsDefaultsStand) {
+  const Job job = read(gauge + op + "run:\n" + propagator);
+  for (const Error& error : errors_) ADD_FAILURE() << error.what();
+  EXPECT_EQ(job.run.at(0).solver->text("type"), "bicgstab");
+  EXPECT_EQ(job_json(job)["solver"]["tolerance"], 1e-10) << "the echo says what is done";
+  EXPECT_FALSE(job_json(read(gauge)).contains("solver")) << "nothing is solved";
+  EXPECT_THAT(help_text({"solver"}), HasSubstr("if it is left out: {type: bicgstab}"));
+}
+
+TEST_F(JobTest, PropagatorSaveIsAFileOrAMap) {
+  const std::string task = "  - {task: propagator, source: {type: point, site: [0, 0, 0, 0]}, save: ";
+  const Json echo = job_json(read(gauge + op + "run:\n" + task + "p.lime}\n"))["run"][0]["save"];
+  EXPECT_EQ(echo.dump(), R"({"file":"p.lime","precision":"single","incomplete":false})");
+  EXPECT_EQ(job_json(read(gauge + op + "run:\n" + task + "{file: p.lime}}\n"))["run"][0]["save"], echo);
+}
+
+TEST_F(JobTest, TasksWorkOnTheLinksOfTheGenerateBeforeThem) {
+  const std::string chain = "  - {task: generate, beta: 6, thermalization: 1}\n";
+  const Job job = read(gauge + op + "run:\n" + propagator + chain +
+                       "  - {task: propagator, name: after, source: {type: point, site: [0, 0, 0, 0]}}\n"
+                       "  - {task: mesons, name: pion_before, from: propagator}\n");
+  for (const Error& error : errors_) ADD_FAILURE() << error.what();
+  EXPECT_EQ(job.run.at(0).links_from, "");
+  EXPECT_EQ(job.run.at(1).links_from, "");
+  EXPECT_EQ(job.run.at(2).links_from, "generate");
+  EXPECT_EQ(job.run.at(3).links_from, "") << "it works on a propagator";
+  EXPECT_EQ(extendable(job), std::vector<std::string>{"/run/1/configurations"});
+  EXPECT_THAT(
+      errors_of(gauge + "run:\n" + chain + "  - {task: generate, name: more, beta: 5, thermalization: 1}\n", {}, true),
+      HasSubstr("'first_sweep' is missing: the chain starts from the links of generate"));
 }
 
 TEST_F(JobTest, MistakesNameTheirPlace) {
@@ -312,6 +343,9 @@ TEST_F(JobTest, SchemaAndHelpComeFromTheTables) {
   EXPECT_THAT(help_text({"operator", "wilson"}), HasSubstr("Give exactly one of mass, kappa."));
   EXPECT_THAT(help_text({"solver", "cg", "sloppy"}), HasSubstr("temporal_gauge: true | false; default false"));
   EXPECT_THAT(help_text({"gauge", "dims"}), HasSubstr("even and >= 2"));
+  EXPECT_THAT(help_text({"source", "point"}), HasSubstr("count: whole number"));
+  EXPECT_THAT(help_text({"source", "point"}), HasSubstr("(task solver_study only)"));
+  EXPECT_THAT(help_text({"operator", "wilson"}), HasSubstr("D psi(x) = ")) << "where M is";
   EXPECT_THAT(help_text({"gauge", "file"}), HasSubstr("ILDG or SciDAC in LIME\n"));
   EXPECT_THROW(help_text({"operator", "wilsen"}), Error);
   EXPECT_THROW(help_text({"gauge", "dims", "x"}), Error);

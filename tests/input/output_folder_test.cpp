@@ -129,6 +129,39 @@ TEST(OutputFolder, RemembersFinishedTasksOfTheSameJobOnly) {
   EXPECT_THAT(message(job), HasSubstr("cannot be continued"));
 }
 
+TEST(OutputFolder, NumbersThatExtendMayGrow) {
+  const TemporaryFolder folder;
+  const auto job = [](int count, double beta) { return Json{{"run", {{{"count", count}, {"beta", beta}}}}}; };
+  const std::vector<std::string> grows = {"/run/0/count"};
+  {
+    OutputFolder first(folder.file("out"), job(2, 6), {}, single_process(), grows);
+    first.keep_unfinished(
+        "p", "k",
+        {{"isa", "avx2"}, {"threads", 2}, {"so_far", {{"parts", {{"links", {{"file", "p.finished.1.links.lime"}}}}}}}});
+    TaskRecord record;
+    record.key = "k";
+    first.finish("p", record, true);
+    for (const char* file : {"p.finished.0.links.lime", "p.finished.1.links.lime"}) first.write(file, "x");
+    first.remove_beginning({"p.unfinished.", "p.finished."});
+    EXPECT_FALSE(fs::exists(first.path("p.finished.0.links.lime")));
+    EXPECT_TRUE(fs::exists(first.path("p.finished.1.links.lime"))) << "the chain goes on from here";
+  }
+  const auto message = [&](const Json& other) {
+    try {
+      const OutputFolder again(folder.file("out"), other, {}, single_process(), grows);
+      return again.unfinished("p", "k").is_null() ? std::string("its state is gone") : std::string();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(message(job(2, 6)), "");
+  EXPECT_EQ(message(job(4, 6)), "");
+  EXPECT_THAT(message(job(1, 6)), HasSubstr("another job: run[0].count is 2 there but 1 here"));
+  EXPECT_THAT(message(job(4, 5)), HasSubstr("another job: run[0].beta is 6.0 there but 5.0 here"));
+  OutputFolder(folder.file("out"), job(2, 6), {.force = true}).begin();
+  EXPECT_FALSE(fs::exists(folder.file("out/p.finished.1.links.lime"))) << "--force";
+}
+
 TEST(OutputFolder, OneRunAtATime) {
   const TemporaryFolder folder;
   const Json job = {{"kappa", 0.1}};
@@ -320,7 +353,8 @@ TEST(OutputFolder, AFileOfAFinishedTaskThatHasChangedMakesItUnfinished) {
       OutputFolder out(folder.file("out"), some_job, {});
       out.begin();
       out.write_output("p.lime", "contents");
-      out.finish("p", record_with("p.lime"));
+      out.keep_unfinished("p", "k", {{"isa", "avx2"}, {"threads", 2}, {"so_far", Json::object()}});
+      out.finish("p", record_with("p.lime"), true);
     }
     std::string why;
     EXPECT_NE(OutputFolder(folder.file("out"), some_job, {}).verified("p", "k", why), nullptr);
@@ -329,6 +363,7 @@ TEST(OutputFolder, AFileOfAFinishedTaskThatHasChangedMakesItUnfinished) {
     EXPECT_EQ(out.verified("p", "k", why), nullptr);
     EXPECT_EQ(why, said);
     EXPECT_EQ(out.finished("p", "k"), nullptr);
+    EXPECT_FALSE(out.has_unfinished("p")) << "the state of its end goes on from what is lost";
   }
 }
 

@@ -112,7 +112,11 @@ TEST(Descriptor, LayoutOfTheHost) {
   AT(quadrille_host, broadcast, 328);
   AT(quadrille_host, exchange, 336);
   AT(quadrille_host, log, 344);
-  EXPECT_EQ(sizeof(quadrille_host), 352u);
+  AT(quadrille_host, finishing, 352);
+  AT(quadrille_host, set_links, 360);
+  AT(quadrille_host, describe_links, 368);
+  AT(quadrille_host, links_origin, 376);
+  EXPECT_EQ(sizeof(quadrille_host), 384u);
 }
 
 TEST(Descriptor, LayoutOfFunctions) {
@@ -147,8 +151,9 @@ TEST(Descriptor, ValuesOfVersionOne) {
                        QUADRILLE_VARIANT, QUADRILLE_EARLIER_TASK};
   for (int k = 0; k < 14; ++k) EXPECT_EQ(types[k], k);
   const unsigned flags[] = {QUADRILLE_REQUIRED,     QUADRILLE_HAS_MINIMUM,  QUADRILLE_HAS_MAXIMUM,
-                            QUADRILLE_MINIMUM_OPEN, QUADRILLE_MAXIMUM_OPEN, QUADRILLE_EVEN};
-  for (unsigned k = 0; k < 6; ++k) EXPECT_EQ(flags[k], 1u << k);
+                            QUADRILLE_MINIMUM_OPEN, QUADRILLE_MAXIMUM_OPEN, QUADRILLE_EVEN,
+                            QUADRILLE_EXTENDS};
+  for (unsigned k = 0; k < 7; ++k) EXPECT_EQ(flags[k], 1u << k);
   EXPECT_EQ(QUADRILLE_NEEDS_LINKS, 1u);
   EXPECT_EQ(QUADRILLE_MAKES_LINKS, 2u);
   EXPECT_EQ(QUADRILLE_NEEDS_OPERATOR, 4u);
@@ -199,7 +204,15 @@ TEST(Descriptor, ParametersThatMakeNoSenseAreRefusedByName) {
   expect_refused("parameter 2 of task job has no valid name", [](P& p) { p.name = nullptr; });
   expect_refused("task job has 'first' twice", [](P& p) { p.name = "first"; });
   expect_refused("'third' of task job has the unknown type 99", [](P& p) { p.type = quadrille_parameter_type(99); });
-  expect_refused("'third' of task job has the unknown flags 0x40", [](P& p) { p.flags = 64 | QUADRILLE_REQUIRED; });
+  expect_refused("'third' of task job has the unknown flags 0x80", [](P& p) { p.flags = 128 | QUADRILLE_REQUIRED; });
+  expect_refused("'third' of task job has QUADRILLE_EXTENDS but is not an integer",
+                 [](P& p) { p.flags = QUADRILLE_EXTENDS; });
+  static const P inner[] = {{.name = "count", .type = QUADRILLE_INTEGER, .flags = QUADRILLE_EXTENDS}};
+  expect_refused("task job has QUADRILLE_EXTENDS inside a map", [](P& p) {
+    p.type = QUADRILLE_GROUP;
+    p.members = inner;
+    p.member_count = 1;
+  });
   expect_refused("'third' of task job has 'auto' twice", [](P& p) { p.choices = twins; });
   expect_refused("'third' of task job is a choice without choices", [](P& p) { p.type = QUADRILLE_CHOICE; });
   expect_refused("'third' of task job is a choice without choices", [](P& p) { p.type = QUADRILLE_NUMBER_OR_WORD; });

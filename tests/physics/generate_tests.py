@@ -72,7 +72,7 @@ class Generate(ProgramTest):
             self.assertAlmostEqual(history["polyakov_loop"]["im"][done - 1], loop.imag, delta=1e-13)
         self.assertAlmostEqual(report["plaquette"]["mean"], np.mean(history["plaquette"][3:]), delta=1e-14)
         self.assertIsNone(report["plaquette"]["error"])
-        self.assertTrue(any("too few" in warning for warning in results["warnings"]))
+        self.assertTrue(any("only 8 sweeps after thermalization: no error estimate" in warning for warning in results["warnings"]))
         self.assertTrue(0.5 < report["acceptance"]["kennedy_pendleton"] < 1)
         self.assertTrue(1e-17 < report["largest_drift"] < 1e-12)
         self.assertGreater(report["link_updates_per_second"], 0)
@@ -269,7 +269,7 @@ for axes in figures[0].axes:
         self.interrupt(job, "out", 5)
         self.interrupt(job, "out", 110)
         process = self.call("run", self.write_job(job), "--out", self.path("out"), "--threads", "2")
-        self.assertRegex(process.stderr, r"continuing an interrupted run at sweep \d{3}")
+        self.assertRegex(process.stderr, r"continuing the chain of an earlier run at sweep \d{3}")
         results = self.run_job(job)
         rest = results["chains"]["generate"]
         for key in ("history", "plaquette", "acceptance", "largest_drift", "files"):
@@ -355,7 +355,7 @@ for axes in figures[0].axes:
                 self.assertEqual(found, status, said)
                 self.assertRegex(said, r"quadrille: stopped after sweep \d+; run again to continue\n$")
         process = self.call("run", self.write_job(job), "--out", self.path("out"), "--threads", "1")
-        self.assertRegex(process.stderr, r"continuing an interrupted run at sweep \d+")
+        self.assertRegex(process.stderr, r"continuing the chain of an earlier run at sweep \d+")
         rest = self.run_job(job)["chains"]["generate"]
         self.assertEqual(rest["history"], whole["history"])
         self.assertEqual([name for name in os.listdir(self.path("out")) if "unfinished" in name or "lock" in name], [])
@@ -413,21 +413,76 @@ for axes in figures[0].axes:
         process.send_signal(signal.SIGCONT)
         said = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 1)
-        self.assertRegex(said, "generate: .* per sweep", "the chain was finished")
-        self.assertRegex(said, "restart.json: .*is a directory")
+        self.assertRegex(said, "restart.json: .*is a directory")  # written at the end alone, as keep_every is far away
         os.rmdir(self.path("out/restart.json"))
         os.rename(self.path("kept.json"), self.path("out/restart.json"))
         again = self.call("run", self.write_job(job), "--out", self.path("out"), "--threads", "1")
-        self.assertRegex(again.stderr, r"continuing an interrupted run at sweep \d+")
+        self.assertRegex(again.stderr, r"continuing the chain of an earlier run at sweep \d+")
 
     def test_a_chain_from_a_file_needs_the_number_of_its_sweeps(self):
-        """Without it the random numbers of its first sweeps would be used again."""
-        self.run_job(self.job(configurations=1, save="one.lime"))
-        job = self.job(gauge={"file": self.path("out/one.lime")})
+        """Without it the random numbers of its first sweeps would be used again. A file of generate says it."""
+        start = self.job(gauge={"start": "hot", "dims": DIMS, "seed": 5, "save": "start.lime"}, configurations=1)
+        self.run_job(start, out="whole")
+        job = self.job(gauge={"file": self.path("whole/start.lime")})
         process = self.call("check", self.write_job(job))
         self.assertEqual(process.returncode, 1)
-        self.assertRegex(process.stderr, "'first_sweep' is missing: the chain starts from .*one.lime")
+        self.assertRegex(process.stderr, "'first_sweep' is missing: the chain starts from .*start.lime")
         self.assertEqual(self.call("check", self.write_job({**job, "run": [{**job["run"][0], "first_sweep": 7}]})).returncode, 0)
+
+    def test_gauge_files_say_where_they_come_from(self):
+        results = self.run_job(self.job(), out="whole")
+        file = self.path("whole/folder/b_0007.lime")
+        said = self.call("info", file).stdout
+        for line in (f"program: Quadrille {results['version']}", "task: generate", "action: Wilson plaquette", "beta: 5.6",
+                     "xi0: 1.6", "algorithm: heatbath and overrelaxation", "overrelaxation: 2", f"seed: {harness.SEED}",
+                     "sweep: 7"):
+            self.assertRegex(said, rf"(?m)^(origin        |              ){line}$")
+        rest = self.run_job(self.job(gauge={"file": file}, thermalization=0, configurations=1), out="rest")
+        self.assertEqual(rest["gauge"]["origin"]["sweep"], 7)
+        self.assertEqual(rest["chains"]["generate"]["files"], ["folder/b_0011.lime"])
+        self.assertTrue(np.array_equal(self.links("folder/b_0011.lime", "rest")[0],
+                                       self.links("folder/b_0011.lime", "whole")[0]))
+
+    def same_chain(self, out, chain, whole):
+        for key in ("history", "plaquette", "acceptance", "largest_drift", "files"):
+            self.assertEqual(chain[key], whole[key], key)
+        for file in whole["files"]:
+            self.assertTrue(np.array_equal(self.links(file, out)[0], self.links(file, "whole")[0]), file)
+
+    def test_a_finished_chain_is_extended_with_the_same_bits(self):
+        for form in ({}, {"precision": "single", "reconstruct": 12}, {"save": None}):
+            with self.subTest(**form):
+                shutil.rmtree(self.path("whole"), ignore_errors=True)
+                shutil.rmtree(self.path("out"), ignore_errors=True)
+                whole = self.run_job(self.job(configurations=5, **form), out="whole")
+                first = self.run_job(self.job(**form))["chains"]["generate"]
+                times = [self.written("out/" + file) for file in first["files"]]
+                for configurations in (4, 5, 5):
+                    results = self.run_job(self.job(configurations=configurations, **form))
+                self.same_chain("out", results["chains"]["generate"], whole["chains"]["generate"])
+                self.assertEqual(results["warnings"], whole["warnings"])
+                self.assertEqual([self.written("out/" + file) for file in first["files"]], times, "not made again")
+                self.refused_extension(self.job(configurations=4, **form), r"run\[0\]\.configurations is 5 there but 4 here")
+                self.refused_extension(self.job(configurations=6, beta=5.7, **form), "beta is 5.6 there but 5.7 here")
+
+    def refused_extension(self, job, said):
+        process = self.call("run", self.write_job(job), "--out", self.path("out"))
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr, "another job: .*" + said)
+
+    def test_an_interrupted_extension_goes_on_with_the_same_bits(self):
+        job = self.job(configurations=3, separation=100, keep_every=0)
+        whole = self.run_job(job, out="whole")["chains"]["generate"]
+        self.run_job(self.job(configurations=1, separation=100, keep_every=0))
+        self.interrupt(job, "out", 110)
+        self.interrupt(job, "out", 250)
+        self.same_chain("out", self.run_job(job)["chains"]["generate"], whole)
+
+    def test_a_chain_whose_files_are_lost_is_made_again(self):
+        whole = self.run_job(self.job(configurations=3), out="whole")["chains"]["generate"]
+        self.run_job(self.job(configurations=3))
+        os.remove(self.path("out/folder/b_0015.lime"))  # the state of its end
+        self.same_chain("out", self.run_job(self.job(configurations=3))["chains"]["generate"], whole)
 
     def test_a_state_of_another_key_is_not_used(self):
         """As an interrupted run of another version of the program, or of changed links, leaves it."""
@@ -440,7 +495,7 @@ for axes in figures[0].axes:
             json.dump(restart, stream)
         process = self.call("run", self.write_job(job), "--out", self.path("out"))
         self.assertIn("generate starts over: the program, its module or an input file has changed", process.stderr)
-        self.assertNotIn("continuing an interrupted run", process.stderr)
+        self.assertNotIn("continuing the chain", process.stderr)
 
     def test_a_damaged_state_is_not_used(self):
         job = self.job(separation=100, keep_every=0)
@@ -517,13 +572,59 @@ for axes in figures[0].axes:
         self.assertEqual(process.returncode, 1)
         self.assertRegex(process.stderr, r"b_0011\.lime' must be a file, not a folder")
 
-    def test_operators_of_the_same_job_see_the_block_gauge(self):
-        job = self.job()
+    def with_pion(self, **more):
+        job = self.job(**more)
         job["operator"] = {"type": "wilson", "mass": 1.0, "boundary": ["periodic"] * 4}
         job["solver"] = harness.uniform(tolerance=1e-6)
-        job["run"].append({"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]}})
-        results = self.run_job(job)
-        self.assertTrue(any("'propagator' works on the links of the block 'gauge'" in w for w in results["warnings"]))
+        job["run"] += [{"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]}},
+                       {"task": "mesons", "from": "propagator"}]
+        return job
+
+    def pion_on(self, file):
+        """That of a job on the links of a file."""
+        job = self.with_pion(gauge={"file": self.path(file)})
+        return self.run_job({**job, "run": job["run"][1:]}, out="alone")["correlators"]["mesons"]["pion"]
+
+    def restarted(self, job, *tasks):
+        """The job again, as if it had been interrupted before the last tasks."""
+        with open(self.path("out/restart.json")) as stream:
+            restart = json.load(stream)
+        for task in tasks:
+            del restart["tasks"][task]
+        with open(self.path("out/restart.json"), "w") as stream:
+            json.dump(restart, stream)
+        return self.run_job(job)
+
+    def test_tasks_after_it_work_on_its_last_configuration(self):
+        for form in ({}, {"precision": "single", "reconstruct": 12}, {"save": None}):
+            with self.subTest(**form):
+                for folder in ("out", "whole", "alone"):
+                    shutil.rmtree(self.path(folder), ignore_errors=True)
+                results = self.run_job(self.with_pion(**form))
+                self.run_job(self.job(**{**form, "save": "b_####.lime"}), out="whole")
+                pion = results["correlators"]["mesons"]["pion"]
+                self.assertEqual(pion, self.pion_on("whole/b_0011.lime"))
+                self.assertFalse(any("gauge" in warning for warning in results["warnings"]), results["warnings"])
+                files = [file for file in results["chains"]["generate"]["files"]]
+                times = [self.written("out/" + file) for file in files]
+                again = self.restarted(self.with_pion(**form), "propagator", "mesons")
+                self.assertEqual(again["correlators"]["mesons"]["pion"], pion)
+                self.assertEqual(self.restarted(self.with_pion(**form), "mesons")["correlators"]["mesons"]["pion"], pion)
+                self.assertEqual([self.written("out/" + file) for file in files], times, "the chain is not made again")
+                more = self.run_job(self.with_pion(configurations=3, **form))["correlators"]["mesons"]["pion"]
+                shutil.rmtree(self.path("whole"))
+                shutil.rmtree(self.path("alone"))
+                self.run_job(self.job(**{**form, "save": "b_####.lime", "configurations": 3}), out="whole")
+                self.assertEqual(more, self.pion_on("whole/b_0015.lime"))
+
+    def test_a_chain_after_a_chain(self):
+        """It starts from the last configuration of the first and needs the number of its sweeps."""
+        job = self.job(configurations=1, save="one_####.lime")
+        second = {**job["run"][0], "name": "second", "save": {"file": "two_####.lime"}, "thermalization": 0}
+        self.refused({**job, "run": [job["run"][0], second]}, "'first_sweep' is missing: the chain starts from the links of generate")
+        self.run_job({**job, "run": [job["run"][0], {**second, "first_sweep": 7}]})
+        self.run_job(self.job(), out="whole")
+        self.assertTrue(np.array_equal(self.links("two_0011.lime")[0], self.links("folder/b_0011.lime", "whole")[0]))
 
 
 # beta: plaquette and its error. At 6.0 on 16^4: Boyd, Engels, Karsch, Laermann, Legeland, Luetgemeier, Petersson, Nucl.

@@ -73,8 +73,26 @@ TEST(BiCGstab, SpectrumAroundTheOriginStagnates) {
   EXPECT_EQ(report.stop_reason, StopReason::stagnated);
   EXPECT_LT(report.iterations, 5000);
   EXPECT_NE(report.message.find("|r| has not fallen by 30 %"), std::string::npos) << report.message;
+  EXPECT_EQ(report.message, stagnated_text(report.residual, report.iterations, report.cause)) << "the true residual";
   EXPECT_NEAR(report.residual / norm(b), relative_residual(a, x, b), 1e-12 * report.residual / norm(b) + 1e-12)
       << "the report is about the x handed back";
+}
+
+// As much patience as other solves have needed, and no more: a hopeless search ends.
+TEST(BiCGstab, PatienceThatOthersNeededDelaysStagnation) {
+  const std::uint64_t seed = fresh_seed();
+  const Lattice lattice({4, 4, 4, 4});
+  const ToyOperator a(lattice, {.smallest = 1e-4, .angle = 3.14}, seed);
+  const Field b = gaussian(a.field_desc(), seed);
+  Field x(b.desc());
+  const auto solver = make_bicgstab(a, nullptr, 0);
+  const SolveReport usual = solver->solve(x, b, {1e-10 * norm(b), 100000});
+  EXPECT_EQ(usual.patience, 224);
+  const SolveReport patient = solver->solve(x, b, {1e-10 * norm(b), 100000, 1000});
+  EXPECT_EQ(patient.patience, 1000);
+  EXPECT_LT(patient.iterations, 10000);
+  EXPECT_GE(patient.iterations, usual.iterations);
+  EXPECT_FALSE(patient.converged);
 }
 
 TEST(BiCGstab, SingularOperatorBreaksDown) {

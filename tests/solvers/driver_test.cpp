@@ -129,6 +129,10 @@ TEST(SystemSolver, UniformInLowPrecisionStagnatesWhereItsFormatEnds) {
     EXPECT_GT(report.residual, best) << "x is held in " << to_string(precision);
     EXPECT_LT(report.residual, worst);
     EXPECT_NEAR(report.residual, problem.residual(), 1e-15);
+    EXPECT_NE(report.message.find(stagnated_text(report.residual, report.iterations, "")), std::string::npos)
+        << report.message << ": the true residual is said";
+    EXPECT_NE(report.message.find("; this is the limit of " + to_string(precision) + " precision"), std::string::npos)
+        << report.message;
 
     spec.tolerance = 2 * worst;
     SystemSolver modest(problem.system, spec);
@@ -145,6 +149,8 @@ TEST(SystemSolver, StagnatesBelowTheRoundingOfDouble) {
         SystemSolver(problem.system, spec_of("bicgstab", scheme, 1e-18)).solve(problem.x, problem.b);
     EXPECT_EQ(report.stop_reason, StopReason::stagnated) << to_string(scheme) << ": " << report.message;
     EXPECT_LT(report.residual, 1e-14);
+    EXPECT_EQ(report.message, stagnated_text(report.residual, report.iterations, report.cause) +
+                                  "; this is the limit of double precision");
   }
 }
 
