@@ -161,12 +161,12 @@ template <class T>
 double device_bytes(std::int64_t n, const Fraction& fraction) {
   const double square = double(n) * double(n), number = sizeof(T);
   const double a = number * square, bulges = number * double(2 * bandwidth * n);
-  if (fraction.kind() == Fraction::Kind::none) return a + bulges + band_bytes<T>(n);
+  if (fraction.kind() == Fraction::Kind::none) return a + bulges + band_bytes<There<T>>(n);
   const double reflections = number * double(diamond_base(n, groups_of(n))) * bandwidth * (bandwidth + 1);
   const double vectors = number * double(n) * double(fraction.most(n));
   const double dividing = sizeof(double) * (2 * square + double(n) * 2100);
   const double transforming = sizeof(double) * square + (is_complex<T> ? vectors : 0) + reflections;
-  return a + bulges + std::max(band_bytes<T>(n), reflections + std::max(dividing, transforming));
+  return a + bulges + std::max(band_bytes<There<T>>(n), reflections + std::max(dividing, transforming));
 }
 
 template <class T>
