@@ -120,13 +120,18 @@ bool JobRun::links_used(const std::string& name, std::size_t position) const {
                      [&](const TaskSpec& task) { return task.links_from == name; });
 }
 
+std::shared_ptr<const GaugeStore> JobRun::copy_of(const GaugeStore& links) const {
+  // Those of a state have a lattice of their own, which ends with it.
+  if (&links.lattice() != &lattice()) return std::make_shared<GaugeStore>(lattice(), links.host_links(), backend_);
+  Field copy(FieldDesc::links(lattice(), Precision::Double, Reconstruct::R18, backend_));
+  links.copy_to(copy);
+  return std::make_shared<GaugeStore>(copy);
+}
+
 void JobRun::set_links(const GaugeStore& links) {
   const std::string& name = at_hand_->name;
   if (!links_used(name, 0)) return;
-  Field copy(FieldDesc::links(links.lattice(), Precision::Double, Reconstruct::R18, backend_));
-  links.copy_to(copy);
-  LoadedGauge made =
-      held_gauge(gauge_.lattice, std::make_shared<GaugeStore>(copy), fmt::format("links of the task {}", name));
+  LoadedGauge made = held_gauge(gauge_.lattice, copy_of(links), fmt::format("links of the task {}", name));
   log().info("{}: its links, plaquette {:.12f}, are those of the tasks after it", name, made.plaquette);
   record_.data_hash = made.checksum;
   made_[name] = std::move(made);

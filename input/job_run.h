@@ -98,6 +98,8 @@ class JobRun {
   const TaskSpec& spec(const std::string& name) const;
   /// Whether tasks from `position` on work on the links that the task `name` makes.
   bool links_used(const std::string& name, std::size_t position) const;
+  /// The same links on the job's lattice.
+  std::shared_ptr<const GaugeStore> copy_of(const GaugeStore& links) const;
   /// Puts the links that a task works on where gauge() finds them: those that an earlier run has made are made again
   /// from the state of their task's end.
   void prepare_links(const TaskSpec& task);
