@@ -269,7 +269,7 @@ std::vector<double> tridiagonal_values(const std::vector<double>& d, const std::
     high = std::max(high, d[i] + radius);
     if (i + 1 < n) squares[i] = e[i] * e[i];
   }
-  const double margin = 0x1p-50 * std::max(std::abs(low), std::abs(high)) + 0x1p-900;
+  const double margin = 0x1p-50 * std::max(std::abs(low), std::abs(high));
   const auto d_there = device_array<double>(n), squares_there = device_array<double>(n),
              values = device_array<double>(n);
   send(d_there, d);
