@@ -62,7 +62,7 @@ class QUADRILLE_API HandleTable {
   std::vector<std::uint32_t> free_;
 };
 
-struct InvalidHandle {
+struct QUADRILLE_API InvalidHandle {
   const char* wanted;
   const char* why;
   const char* argument = nullptr;  ///< of the call, where that is known

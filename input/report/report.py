@@ -88,9 +88,6 @@ def read(path, is_bench):
         try:
             results = json.load(stream)
         except (RecursionError, ValueError):
-            if path.endswith((".yaml", ".yml")):
-                wanted = f"run it first, then give its output folder (quadrille report {os.path.splitext(path)[0]}.out)"
-                raise ValueError(f"this is a job, not its results: {wanted}") from None
             raise ValueError(f"this is not JSON, or it is incomplete: {wanted}") from None
     if not isinstance(results, dict) or "schema_version" not in results and not is_bench(results):
         raise ValueError(f"this is neither a results.json of Quadrille nor a JSON file of quadrille bench: {wanted}")

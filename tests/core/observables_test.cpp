@@ -97,7 +97,7 @@ TEST(Observables, PlanesAreThePathsAroundThem) {
       for (std::int64_t site = 0; site < volume(dims); ++site)
         sum += closed_path(links, quadrille::site_coordinates(dims, site), {mu, nu, mu + 4, nu + 4}).real();
       EXPECT_NEAR(found.planes[plane], sum / 3 / double(volume(dims)), 1e-14);
-      EXPECT_EQ(std::string(quadrille::plane_names[plane]), std::to_string(mu) + std::to_string(nu));
+      EXPECT_EQ(std::string(quadrille::plane_names[plane]), std::string({"xyzt"[mu], "xyzt"[nu]}));
       all += sum / 18 / double(volume(dims));
     }
   }

@@ -46,7 +46,7 @@ class InfoTest : public ::testing::Test {
 TEST_F(InfoTest, TellsOfAGaugeField) {
   const std::vector<RawRecord> records = gauge_records();
   expect_info(folder_.file("a.ildg"),
-              {"gauge field (ILDG)", "2 4 6 2 (x y z t)", "64 bits", "checksum      ok (suma", "plaquette", "23  ",
+              {"gauge field (ILDG)", "2 4 6 2 (x y z t)", "64 bits", "checksum      ok (suma", "plaquette", "zt  ",
                "link trace", "|U U^+ - 1| at most", "in SU(3)", "scidac-private-file-xml",
                std::to_string(records[5].data_at()) + "        55296  ildg-binary-data"});
 }

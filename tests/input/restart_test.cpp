@@ -66,8 +66,9 @@ TEST_F(RestartTest, ForceLeavesNoConfigurationsOfAnotherBeta) {
   write_bytes(output("notes"), "precious");
   const LogCapture log;
   ASSERT_EQ(run(chain, {"--set", "run[0].beta=5.9", "--set", "run[0].configurations=2", "--force"}), 0) << err_;
-  EXPECT_EQ(outputs(), (std::set<std::string>{"b_002.lime", "b_003.lime", "notes", "restart.json", "results.json"}));
-  EXPECT_THAT(log.text(), HasSubstr("--force: 4 files of the earlier run removed"));
+  EXPECT_EQ(outputs(), (std::set<std::string>{"b_002.lime", "b_003.lime", "generate.finished.1.state", "notes",
+                                              "restart.json", "results.json"}));
+  EXPECT_THAT(log.text(), HasSubstr("--force: 5 files of the earlier run removed"));
 }
 
 TEST_F(RestartTest, AForeignFileIsRefusedBeforeAnyWork) {

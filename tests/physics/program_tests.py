@@ -296,7 +296,6 @@ run:
             ("  file: field.lime", "  file: [unclosed", r"job\.yaml:\d+"),
             ("run:\n", "run:\n  - task: propagator\n    source: {type: point, site: [1, 0, 0, 0]}\n",
              r"job\.yaml:\d+", "name"),
-            ("solver:\n  type: bicgstab\n  tolerance: 1.0e-8\n", "", "solver"),
             ("  mass: 0.2", "\tmass: 0.2", r"job\.yaml:5:\d+: not valid YAML: a tab indents this line; use spaces"),
             ("  file: field.lime", "  start: cold\n  dims: [4096, 4096, 4096, 4096]",
              r"job\.yaml:3:9: not enough memory: a lattice of 4096 x 4096 x 4096 x 4096 sites needs at least [\d.]+ [PE]iB, "

@@ -143,7 +143,7 @@ class Study(ProgramTest):
     def test_what_does_not_converge_is_recorded(self):
         results = self.run_study(max_iterations=9, masses=[-0.1], tolerances=[0.1, 1e-11])
         rows = results["studies"]["study"]["rows"]
-        self.assertEqual(len(rows), 2 * 2 * 9)
+        self.assertEqual(len(rows), 34, "36 without the deltas that half has in common")
         for row in rows:
             if row["tolerance"] == 0.1:
                 self.assertTrue(row["converged"], row)
@@ -191,7 +191,7 @@ class Study(ProgramTest):
             self.assertEqual((row["iterations"], row["residual"]), (other["iterations"], other["residual"]))
         for row, earlier in zip(study["rows"], kept):
             self.assertEqual(row["setup_seconds"], earlier["setup_seconds"], "this row was not solved again")
-        self.assertEqual(len(study["rows"]), 36)
+        self.assertEqual(len(study["rows"]), 34)
         self.assertEqual(rows_kept(), [])
 
     def test_a_signal_ends_a_study_within_a_row(self):
@@ -210,7 +210,7 @@ class Study(ProgramTest):
         study = self.run_job(job)["studies"]["study"]
         whole = self.run_job(job, out="whole")["studies"]["study"]
         self.assertEqual(study["histories"], whole["histories"])
-        self.assertEqual(len(study["rows"]), 36)
+        self.assertEqual(len(study["rows"]), 34)
 
     def refused(self, pattern, **more):
         job = json.dumps(study_job(**more), indent=1)
@@ -643,7 +643,7 @@ if "pairs_offset" in figures:
         self.assertIn("neither a results.json", process.stderr)
         process = self.call("report", self.write_job("run: [1]\n", "a.b.yaml"))
         self.assertEqual(process.returncode, 1)
-        self.assertRegex(process.stderr, r"a\.b\.yaml: this is a job, not its results: run it first, .*a\.b\.out\)\n$")
+        self.assertRegex(process.stderr, r"a\.b\.yaml: this is a job, not its results: give its output folder \(.*a\.b\.out by default\)\n$")
         process = self.call("report", self.write_job("{", "cut.json"))
         self.assertEqual(process.returncode, 1)
         self.assertRegex(process.stderr, r"cut\.json: this is not JSON, or it is incomplete: give the results\.json")

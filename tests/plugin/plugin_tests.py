@@ -291,7 +291,7 @@ class Modules(ProgramTest):
                                    {"task": "pion_by_hand", "from": "propagator"}]}
         results = self.run_job(job, env=search("readme"))
         self.assertEqual(results["pion_by_hand"]["plaquette"], results["gauge"]["plaquette"])
-        for found, wanted in zip(results["pion_by_hand"]["pion"], results["correlators"]["pion"]["pion"], strict=True):
+        for found, wanted in zip(results["pion_by_hand"]["pion"], results["correlators"]["mesons"]["pion"], strict=True):
             self.assertAlmostEqual(found, wanted, delta=1e-12 * wanted)
 
     def test_a_task_that_takes_propagators_has_links(self):
@@ -319,7 +319,7 @@ class Modules(ProgramTest):
         self.assertEqual(found, {"first": 500500, "last": 500531, "right_device": True})
 
     def test_a_job_says_what_a_task_needs(self):
-        for missing in ("gauge", "operator", "solver"):
+        for missing in ("gauge", "operator"):
             job = {key: value for key, value in self.JOB.items() if key != missing}
             status, said = self.check({**job, "run": [{"task": "handles"}]}, search("handles"))
             self.assertEqual(status, 1)

@@ -309,7 +309,7 @@ TEST(PairForces, RefuseWhatIsWrongByName) {
   EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("299 coordinates for 100 particles"));
   bad = good;
   bad.exclusions.emplace_back(3, 100);
-  EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("names the particles 4 and 101"));
+  EXPECT_THAT(message_of(bad, with(Method::narumi)), HasSubstr("is of particles 4 and 101"));
   EXPECT_THAT(message_of(good, with(Method::narumi, Coulomb::reaction_field)), HasSubstr("needs a cutoff"));
   EXPECT_EQ(message_of(good, with(Method::narumi)), "");
 }
