@@ -149,7 +149,8 @@ std::optional<DensityCheck> check_of(const TaskContext& context, const M& p, con
 }
 inline nlohmann::ordered_json check_json(const std::optional<DensityCheck>& check) {
   if (!check) return nlohmann::ordered_json::object();
-  return {{"idempotency", check->idempotency}, {"commutation", check->commutation},
+  return {{"idempotency", check->idempotency},
+          {"commutation", check->commutation},
           {"energy_error_estimate", check->energy_error}};
 }
 
