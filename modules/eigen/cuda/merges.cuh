@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(128) renew_z(const Merge* merges, const double
   if (lane == 0) z_all[m.first + i] = copysign(sqrt(fabs(product)), w_all[m.first + i]);
 }
 
-/// Columns of the right factor: u_i = z_i / (d_i - x_j), normalised, row i at place[i]; a block a column.
+/// Columns of the right factor: u_i = z_i / (d_i - x_j), normalized, row i at place[i]; a block a column.
 __global__ void __launch_bounds__(256)
     form_columns(Merge m, const double* d_all, const double* z_all, const double* origin_all, const double* offset_all,
                  const int* place_all, const int* wanted, int from, double* u) {
