@@ -29,6 +29,7 @@ const char* name_of(Kind kind) {
     case Kind::block_grid: return "grid of ranks";
     case Kind::block_matrix: return "block matrix";
     case Kind::pair_forces: return "handle of pair forces";
+    case Kind::eigen_factor: return "Cholesky factor";
     case Kind::none: break;
   }
   return nullptr;

@@ -27,7 +27,8 @@ enum class Kind : std::uint8_t {
   propagator = 0x55,
   block_grid = 0x56,
   block_matrix = 0x57,
-  pair_forces = 0x58
+  pair_forces = 0x58,
+  eigen_factor = 0x59
 };
 
 /// Of any value; none of those below where it is no handle.

@@ -2,7 +2,9 @@
 
 #include "core/system/memory.h"
 #include "modules/c_calls.h"
+#include "modules/eigen/factor.h"
 #include "modules/eigen/solve.h"
+#include "modules/handle_table.h"
 
 #include <fmt/format.h>
 
@@ -15,15 +17,17 @@
 
 using Complex = std::complex<double>;
 
-struct quadrille_eigen_factor {
-  std::variant<quadrille::eigen::Factor<double>, quadrille::eigen::Factor<Complex>> factor;
-};
-
 namespace {
 
 namespace eigen = quadrille::eigen;
+
 using quadrille::c_calls::demand;
 using quadrille::c_calls::refuse;
+
+struct HostFactor {
+  static constexpr quadrille::c_calls::Kind kind = quadrille::c_calls::Kind::eigen_factor;
+  std::variant<eigen::Factor<double>, eigen::Factor<Complex>> factor;
+};
 
 thread_local std::string last_message;
 
@@ -76,11 +80,12 @@ void create(char triangle, std::int64_t n, const double* b, std::int64_t ldb, qu
   demand(factor, "factor");
   const eigen::Triangle half = triangle_of(triangle);
   check_matrix("b", n, b, ldb);
-  *factor = new quadrille_eigen_factor{eigen::Factor<T>(n, copy_of<T>("b", n, b, ldb), half)};
+  auto made = std::make_shared<HostFactor>(eigen::Factor<T>(n, copy_of<T>("b", n, b, ldb), half));
+  *factor = quadrille::c_calls::handle_of<quadrille_eigen_factor>(std::move(made));
 }
 
 template <class T>
-const eigen::Factor<T>* factor_of(const quadrille_eigen_factor* factor) {
+const eigen::Factor<T>* factor_of(const HostFactor* factor) {
   if (factor == nullptr) return nullptr;
   const auto* const found = std::get_if<eigen::Factor<T>>(&factor->factor);
   if (found == nullptr) refuse(eigen::is_complex<T> ? "A is complex, but B is real" : "A is real, but B is complex");
@@ -125,7 +130,8 @@ void solve(const quadrille_eigen_options* given, std::int64_t n, const double* a
   problem.triangle = triangle_of(options.triangle == 0 ? 'L' : options.triangle);
   problem.fraction = fraction_of(options);
   problem.fraction.check(n);
-  problem.b = factor_of<T>(factor);
+  const auto host_factor = factor == nullptr ? nullptr : quadrille::c_calls::find<HostFactor>(factor);
+  problem.b = factor_of<T>(host_factor.get());
   if (problem.fraction.kind() != eigen::Fraction::Kind::none) {
     demand(vectors, "vectors");
     if (ldv < n) refuse(fmt::format("the leading dimension of vectors is {}: it must be at least n = {}", ldv, n));
@@ -156,7 +162,9 @@ quadrille_status quadrille_eigen_factor_create_complex(char triangle, int64_t n,
                                                        quadrille_eigen_factor** factor) {
   return guarded("quadrille_eigen_factor_create_complex", [&] { create<Complex>(triangle, n, b, ldb, factor); });
 }
-void quadrille_eigen_factor_destroy(quadrille_eigen_factor* factor) { delete factor; }
+void quadrille_eigen_factor_destroy(quadrille_eigen_factor* factor) {
+  quadrille::c_calls::destroy_if_valid<HostFactor>(factor);
+}
 
 quadrille_status quadrille_eigen_double(const quadrille_eigen_options* options, int64_t n, const double* a, int64_t lda,
                                         const quadrille_eigen_factor* factor, double* values, double* vectors,

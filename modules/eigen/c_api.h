@@ -12,9 +12,10 @@
 extern "C" {
 #endif
 
-/* Statuses (modules/handles.h): QUADRILLE_INVALID_INPUT for a null pointer, sizes that do not match, an unknown letter,
- * an interval without an eigenvalue; QUADRILLE_NUMERICAL for a NaN or an infinity in A or B, and a B that is not
- * positive definite (the message says which leading submatrix is not); QUADRILLE_NO_MEMORY, with the number of bytes.
+/* Statuses (modules/handles.h): QUADRILLE_INVALID_HANDLE for a factor that has been destroyed; QUADRILLE_INVALID_INPUT
+ * for a null pointer, sizes that do not match, an unknown letter, an interval without an eigenvalue;
+ * QUADRILLE_NUMERICAL for a NaN or an infinity in A or B, and a B that is not positive definite (the message says which
+ * leading submatrix is not); QUADRILLE_NO_MEMORY, with the number of bytes.
  */
 
 /* The Cholesky factor of B, for all problems with the same B. */
@@ -25,7 +26,7 @@ __attribute__((visibility("default"))) quadrille_status quadrille_eigen_factor_c
     char triangle, int64_t n, const double* b, int64_t ldb, quadrille_eigen_factor** factor);
 __attribute__((visibility("default"))) quadrille_status quadrille_eigen_factor_create_complex(
     char triangle, int64_t n, const double* b, int64_t ldb, quadrille_eigen_factor** factor);
-/* Null is allowed. */
+/* For a factor that is null or destroyed nothing happens. */
 __attribute__((visibility("default"))) void quadrille_eigen_factor_destroy(quadrille_eigen_factor* factor);
 
 /* Which pairs are wanted. Zero the struct, then set `struct_size` to its size: all pairs, of the lower triangle. */

@@ -44,12 +44,17 @@ struct DeviceProblem {
 
 /// As solve(), with the same normalization and errors: two-stage tridiagonalization (band, bulge chasing), divide and
 /// conquer, and back-transformations on the device. Every run on the same kind of device gives the same bits.
-/// Eigenvalues alone come from bisection.
+/// Eigenvalues alone come from bisection. Errors besides: those of require_device().
 template <class T>
 QUADRILLE_API Pairs<T> solve_on_device(const DeviceProblem<T>& problem);
 
-/// Bytes of the device's memory that solve_on_device takes, besides the factor of B.
+/// Bytes of the device's memory that solve_on_device takes; `factor_too`: with the factor of B.
 template <class T>
-QUADRILLE_API double device_bytes(std::int64_t n, const Fraction& fraction);
+QUADRILLE_API double device_bytes(std::int64_t n, const Fraction& fraction, bool factor_too);
+
+/// What can be said before there are matrices: throws ErrorCode::unsupported where the device cannot run the kernels
+/// for problems of n rows (require_limits), NotEnoughMemory where device_bytes() are not free.
+template <class T>
+QUADRILLE_API void require_device(std::int64_t n, const Fraction& fraction, bool factor_too);
 
 }  // namespace quadrille::eigen

@@ -35,7 +35,11 @@ Pairs<T> solve_on_device(const DeviceProblem<T>&) {
   refuse();
 }
 template <class T>
-double device_bytes(std::int64_t, const Fraction&) {
+double device_bytes(std::int64_t, const Fraction&, bool) {
+  refuse();
+}
+template <class T>
+void require_device(std::int64_t, const Fraction&, bool) {
   refuse();
 }
 
@@ -43,7 +47,9 @@ template class DeviceFactor<double>;
 template class DeviceFactor<std::complex<double>>;
 template Pairs<double> solve_on_device(const DeviceProblem<double>&);
 template Pairs<std::complex<double>> solve_on_device(const DeviceProblem<std::complex<double>>&);
-template double device_bytes<double>(std::int64_t, const Fraction&);
-template double device_bytes<std::complex<double>>(std::int64_t, const Fraction&);
+template double device_bytes<double>(std::int64_t, const Fraction&, bool);
+template double device_bytes<std::complex<double>>(std::int64_t, const Fraction&, bool);
+template void require_device<double>(std::int64_t, const Fraction&, bool);
+template void require_device<std::complex<double>>(std::int64_t, const Fraction&, bool);
 
 }  // namespace quadrille::eigen

@@ -23,7 +23,7 @@ Factor<T>::Factor(std::int64_t n, std::vector<T> b, Triangle triangle, const std
   }
   const double began = now();
   fill_lower(n_, l_.data(), n_, triangle);
-  exponent_ = scale_lower(n_, l_.data(), n_, name);
+  exponent_ = scale_lower(n_, l_.data(), n_, name, triangle);
   const mgemm::AllBlasThreads all;
   if (const int minor = lapack::potrf(n_, l_.data(), n_); minor != 0) {
     throw Error(ErrorCode::numerical,

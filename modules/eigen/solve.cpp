@@ -99,7 +99,7 @@ Pairs<T> solve(const Problem<T>& problem) {
                 cube<T>(n, (problem.b != nullptr ? 1 + share : 0) + 4.0 / 3 + 2 * share) + 4.0 / 3 * share);
   int exponent = 0;
   fill_lower(n, problem.a, problem.lda, problem.triangle);
-  exponent += scale_lower(n, problem.a, problem.lda, "A");
+  exponent += scale_lower(n, problem.a, problem.lda, "A", problem.triangle);
   if (problem.b != nullptr) {
     phases.run(phase::standard_form, cube<T>(n, 1), [&] { problem.b->to_standard(problem.a, problem.lda); });
     exponent += scale_lower(n, problem.a, problem.lda, "L^-1 A L^-H") - problem.b->exponent();

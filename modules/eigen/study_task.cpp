@@ -125,7 +125,9 @@ constexpr quadrille_parameter share = real("share", nullptr, nullptr, within(0, 
 
 const quadrille_parameter study_parameters[study_parameter_count] = {
     list("sizes", "numbers of rows", "[500, 1000, 2000]", size),
-    list("shares", "shares of the eigenvectors, the lowest; 0: eigenvalues only", "[1, 0.2, 0]", share),
+    list("shares",
+         "fractions of the spectrum whose eigenvectors are computed, from the lowest eigenvalue up; 0: values only",
+         "[1, 0.2, 0]", share),
     choice("matrix", "A, as `generate` of the task eigen; B is overlap", "random", generated_kinds),
     boolean("complex", "whether A and B are complex", "false"),
     boolean("compare", "measure LAPACK's drivers, too: sygvd, sygvx, and sygv_2stage without vectors", "true"),

@@ -4,6 +4,7 @@
 #include "core/system/log.h"
 #include "core/system/memory.h"
 #include "modules/eigen/device.h"
+#include "modules/eigen/device_needs.h"
 #include "modules/eigen/generated.h"
 #include "modules/eigen/matrix_input.h"
 #include "modules/eigen/solve.h"
@@ -100,9 +101,11 @@ Request request_of(const TaskContext& context, bool read_for_size) {
 
 void check_task(const TaskContext& context) { (void)request_of(context, false); }
 
-/// Everything that is there at once: A and the factor of B, for a check copies of both, and what solve() takes.
+/// Everything that is in the host's memory at once: A and the factor of B, for a check copies of both, and what solve()
+/// takes; a GPU leaves A and B as they are.
 template <class T>
-double bytes_of(const Request& request, bool check) {
+double bytes_of(const Request& request, bool check, bool on_gpu) {
+  if (on_gpu) return host_bytes<T>(request.head.n, request.fraction, request.b.has_value());
   const double square = double(request.head.n) * double(request.head.n) * sizeof(T);
   return square * (request.b ? 2 : 1) * (check ? 2 : 1) + solve_bytes<T>(request.head.n, request.fraction);
 }
@@ -147,14 +150,18 @@ template <class T>
 void solve_request(const TaskContext& context, const Request& request) {
   const std::int64_t n = request.head.n;
   const bool checked = context.boolean("check") && request.fraction.kind() != Fraction::Kind::none;
-  const double bytes = bytes_of<T>(request, checked);
-  log().info("{}: {} rows, {}{}: up to {} of memory", context.task_name(), n, is_complex<T> ? "complex" : "real",
-             request.b ? ", generalized" : "", bytes_text(bytes));
-  require_memory(bytes, fmt::format("the {}eigenproblem of {} {} rows", request.b ? "generalized " : "", n,
+  const bool generalized = request.b.has_value(), on_gpu = context.backend() == "cuda";
+  const double bytes = bytes_of<T>(request, checked, on_gpu);
+  const double gpu_bytes = on_gpu ? device_bytes<T>(n, request.fraction, generalized) : 0;
+  log().info("{}: {} rows, {}{}: up to {} of memory{}", context.task_name(), n, is_complex<T> ? "complex" : "real",
+             generalized ? ", generalized" : "", bytes_text(bytes),
+             on_gpu ? fmt::format(", {} of the GPU's", bytes_text(gpu_bytes)) : "");
+  if (on_gpu) require_device<T>(n, request.fraction, generalized);
+  require_memory(bytes, fmt::format("the {}eigenproblem of {} {} rows", generalized ? "generalized " : "", n,
                                     is_complex<T> ? "complex" : "real"));
   std::vector<T> a = blamed("a", [&] { return read_matrix<T>(request.a); }), a_kept, b, b_kept;
   if (request.b) b = blamed("b", [&] { return read_matrix<T>(*request.b); });
-  if (checked) {
+  if (checked && !on_gpu) {
     a_kept = a;
     b_kept = b;
   }
@@ -167,10 +174,9 @@ void solve_request(const TaskContext& context, const Request& request) {
     if (factor) pairs.phases.insert(pairs.phases.begin(), factor->made());
   };
   if (request.b) show(phase::cholesky, 0);
-  if (context.backend() == "cuda") {
+  if (on_gpu) {
     std::optional<DeviceFactor<T>> factor;
     if (request.b) blamed("b", [&] { factor.emplace(n, b.data(), n, Triangle::lower); });
-    b = {};
     solve_with(factor,
                DeviceProblem<T>{n, a.data(), n, Triangle::lower, factor ? &*factor : nullptr, request.fraction, show},
                [](const DeviceProblem<T>& problem) { return solve_on_device(problem); });
@@ -181,10 +187,9 @@ void solve_request(const TaskContext& context, const Request& request) {
                [](const Problem<T>& problem) { return solve(problem); });
   }
   const double seconds = now() - began;
-  a = {};
   Json out = {{"n", n},
               {"complex", is_complex<T>},
-              {"generalized", request.b.has_value()},
+              {"generalized", generalized},
               {"first", pairs.range.first + 1},
               {"last", pairs.range.first + pairs.range.count},
               {"vectors", pairs.vectors.empty() ? 0 : pairs.range.count},
@@ -196,8 +201,10 @@ void solve_request(const TaskContext& context, const Request& request) {
               {"seconds", seconds},
               {"phases", phases_json(pairs.phases)},
               {"spectrum", spectrum_json(pairs.range, pairs.values)}};
+  if (on_gpu) out.update({{"device_bytes", gpu_bytes}});
   if (checked) {
-    const Accuracy accuracy = check_pairs(n, a_kept.data(), request.b ? b_kept.data() : nullptr, pairs);
+    const std::vector<T>&a_given = on_gpu ? a : a_kept, &b_given = on_gpu ? b : b_kept;
+    const Accuracy accuracy = check_pairs(n, a_given.data(), generalized ? b_given.data() : nullptr, pairs);
     out.update({{"residual", accuracy.residual}, {"orthogonality", accuracy.orthogonality}});
   }
   save(context, pairs);
@@ -217,7 +224,7 @@ constexpr const char* triangles[] = {"both", "lower", "upper", nullptr};
 constexpr quadrille_parameter file =
     file_in("file",
             "HDF5 (complex: pairs in a third index, or compounds of r and i), Matrix Market, ELSI CSC or a CSR "
-            "dump of CP2K, recognised by its first bytes");
+            "dump of CP2K, recognized by its first bytes");
 constexpr quadrille_parameter dataset(const char* name) {
   return text("dataset", "in an HDF5 file: a square matrix", name);
 }
@@ -232,9 +239,11 @@ constexpr quadrille_parameter generate = {
 constexpr quadrille_parameter size = integer("size", "rows of a generated matrix", nullptr, within(1, 2147483647));
 constexpr quadrille_parameter seed = integer("seed", "seed of a generated matrix", "1", at_least(0));
 constexpr quadrille_parameter complex_ = boolean("complex", "whether a generated matrix is complex", "false");
-constexpr quadrille_parameter triangle =
-    choice("triangle", "half of a file that is used; both must agree to 1e-10 of the largest element, and are averaged",
-           "both", triangles);
+constexpr quadrille_parameter triangle = choice(
+    "triangle",
+    "which half of the matrix in a file is used; both: they must agree to 1e-10 of the largest element, and their "
+    "average is taken",
+    "both", triangles);
 constexpr quadrille_parameter a_members[] = {file, dataset("A"), generate, size, seed, complex_, triangle};
 constexpr quadrille_parameter b_members[] = {file, dataset("B"), generate, size, seed, complex_, triangle};
 constexpr const char* sources[] = {"file", "generate", nullptr};
@@ -265,11 +274,12 @@ constexpr quadrille_parameter vectors_members[] = {
      .help = "all; none: eigenvalues only",
      .choices = which_words,
      .excludes = which_excludes},
-    integer("first", "number of the first, from 1, the lowest; default: 1", nullptr, at_least(1)),
-    integer("last", "number of the last", nullptr, at_least(1)),
+    integer("first", "first eigenpair to compute, counted from 1 (lowest eigenvalue); default: 1", nullptr,
+            at_least(1)),
+    integer("last", "last eigenpair to compute, counted from 1", nullptr, at_least(1)),
     {.name = "count",
      .type = QUADRILLE_INTEGER,
-     .help = "as many of the lowest",
+     .help = "how many eigenpairs, from the lowest eigenvalue up",
      .flags = QUADRILLE_HAS_MINIMUM,
      .minimum = 1,
      .excludes = count_excludes},

@@ -36,13 +36,15 @@ std::string text_of(double x) { return fmt::format("{}", x); }
 std::string text_of(std::complex<double> x) { return fmt::format("{} + {}i", x.real(), x.imag()); }
 
 template <class T>
-[[noreturn]] void name_the_first(std::int64_t n, const T* a, std::int64_t lda, const std::string& name) {
+[[noreturn]] void name_the_first(std::int64_t n, const T* a, std::int64_t lda, const std::string& name,
+                                 Triangle given) {
+  const bool upper = given == Triangle::upper;
   for (std::int64_t j = 0; j < n; ++j) {
     for (std::int64_t i = j; i < n; ++i) {
       const T x = a[i + j * lda];
       if (std::isfinite(magnitude(x))) continue;
-      throw Error(ErrorCode::numerical,
-                  fmt::format("element [{}, {}] of {} is {}: it must be finite", i, j, name, text_of(x)));
+      throw Error(ErrorCode::numerical, fmt::format("element [{}, {}] of {} is {}: it must be finite", upper ? j : i,
+                                                    upper ? i : j, name, text_of(upper ? conjugate(x) : x)));
     }
   }
   throw Error(ErrorCode::internal, name + " changed while it was read");
@@ -79,7 +81,7 @@ void fill_lower(std::int64_t n, T* a, std::int64_t lda, Triangle triangle) {
 }
 
 template <class T>
-int scale_lower(std::int64_t n, T* a, std::int64_t lda, const std::string& name) {
+int scale_lower(std::int64_t n, T* a, std::int64_t lda, const std::string& name, Triangle given) {
   double largest = 0;
   bool finite = true;
   for (std::int64_t j = 0; j < n; ++j) {
@@ -89,7 +91,7 @@ int scale_lower(std::int64_t n, T* a, std::int64_t lda, const std::string& name)
       finite = finite && std::isfinite(size);
     }
   }
-  if (!finite) name_the_first(n, a, lda, name);
+  if (!finite) name_the_first(n, a, lda, name, given);
   require_real_diagonal(n, a, lda, name);
   const int exponent = largest == 0 ? 0 : std::ilogb(largest) / 2 * 2;
   if (std::abs(exponent) <= wide) return 0;
@@ -108,7 +110,7 @@ int scale_lower(std::int64_t n, T* a, std::int64_t lda, const std::string& name)
 
 template void fill_lower(std::int64_t, double*, std::int64_t, Triangle);
 template void fill_lower(std::int64_t, std::complex<double>*, std::int64_t, Triangle);
-template int scale_lower(std::int64_t, double*, std::int64_t, const std::string&);
-template int scale_lower(std::int64_t, std::complex<double>*, std::int64_t, const std::string&);
+template int scale_lower(std::int64_t, double*, std::int64_t, const std::string&, Triangle);
+template int scale_lower(std::int64_t, std::complex<double>*, std::int64_t, const std::string&, Triangle);
 
 }  // namespace quadrille::eigen

@@ -1,13 +1,20 @@
 // The eigenproblem on a GPU: the CPU's answers, hard spectra, fractions, the same bits in every run, bad input.
 #include "modules/eigen/device.h"
-#include "tests/modules/eigen/matrices.h"
+
+#include "input/program.h"
+#include "modules/eigen/device_needs.h"
+#include "tests/modules/eigen/comparisons.h"
+#include "tests/temporary_folder.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include <fstream>
 #include <limits>
 #include <memory>
+#include <sstream>
 
 namespace quadrille::eigen {
 namespace {
@@ -19,7 +26,6 @@ using ::testing::HasSubstr;
 
 template <class T>
 class DeviceEigenproblem : public ::testing::Test {};
-using Numbers = ::testing::Types<double, Complex>;
 TYPED_TEST_SUITE(DeviceEigenproblem, Numbers);
 
 template <class T>
@@ -27,12 +33,6 @@ Pairs<T> solved_there(std::int64_t n, const std::vector<T>& a, const std::vector
   std::unique_ptr<DeviceFactor<T>> factor;
   if (!b.empty()) factor = std::make_unique<DeviceFactor<T>>(n, b.data(), n, Triangle::lower);
   return solve_on_device(DeviceProblem<T>{n, a.data(), n, Triangle::lower, factor.get(), fraction});
-}
-
-void expect_close(const std::vector<double>& found, const std::vector<double>& expected, double tolerance,
-                  const std::string& what) {
-  ASSERT_EQ(found.size(), expected.size()) << what;
-  for (std::size_t k = 0; k < found.size(); ++k) ASSERT_NEAR(found[k], expected[k], tolerance) << what << ", " << k;
 }
 
 TYPED_TEST(DeviceEigenproblem, AgreesWithTheCpuForHardSpectra) {
@@ -67,14 +67,7 @@ TYPED_TEST(DeviceEigenproblem, FractionsHaveTheBitsOfTheWholeAndSignsAsStated) {
     const Pairs<T> whole = solved_there(n, a, b), again = solved_there(n, a, b);
     EXPECT_EQ(whole.values, again.values) << kind;
     EXPECT_EQ(whole.vectors, again.vectors) << kind;
-    for (std::int64_t k = 0; k < n; ++k) {
-      const T* const x = whole.vectors.data() + k * n;
-      double most = 0;
-      std::for_each_n(x, n, [&](const T& number) { most = std::max(most, std::abs(number)); });
-      const T* const largest = std::find_if(x, x + n, [&](const T& one) { return std::abs(one) >= most * (1 - 1e-6); });
-      EXPECT_GT(std::real(*largest), 0) << kind << ", vector " << k;
-      EXPECT_EQ(std::imag(*largest), 0) << kind << ", vector " << k;
-    }
+    expect_signs(whole, kind);
     for (const Fraction& fraction : {Fraction::range(31, 120), Fraction::lowest(1), Fraction::range(n, n),
                                      Fraction::interval((whole.values[19] + whole.values[20]) / 2, 1e9)}) {
       const Pairs<T> part = solved_there(n, a, b, fraction);
@@ -107,6 +100,16 @@ TYPED_TEST(DeviceEigenproblem, ExtremeScalesAndEitherTriangle) {
   expect_close(of_upper.values, solved_there<T>(n, a, {}).values, 0, "the upper triangle");
 }
 
+TYPED_TEST(DeviceEigenproblem, ColumnsMayStandApart) {
+  using T = TypeParam;
+  const std::int64_t n = 1500, lda = 1533;  // several pinned buffers
+  const std::vector<T> a = generated_matrix<T>("random", n, next_seed());
+  std::vector<T> apart(std::size_t(lda * n), T(NAN));
+  for (std::int64_t j = 0; j < n; ++j) std::copy_n(a.data() + j * n, n, apart.data() + j * lda);
+  const Pairs<T> pairs = solve_on_device(DeviceProblem<T>{n, apart.data(), lda, Triangle::lower, nullptr, {}});
+  EXPECT_EQ(pairs.vectors, solved_there<T>(n, a, {}).vectors);
+}
+
 TYPED_TEST(DeviceEigenproblem, RefusesBadInput) {
   using T = TypeParam;
   const std::int64_t n = 100;
@@ -119,6 +122,15 @@ TYPED_TEST(DeviceEigenproblem, RefusesBadInput) {
   broken[std::size_t(20 + 10 * n)] = std::numeric_limits<double>::infinity();
   EXPECT_THAT(message_of([&] { (void)solved_there<T>(n, broken, {}); }),
               HasSubstr("A: the element in row 21, column 11 is not finite"));
+  EXPECT_THAT(message_of([&] {
+                (void)solve_on_device(DeviceProblem<T>{n, broken.data(), n, Triangle::upper, nullptr, {}});
+              }),
+              "");  // the other half is not read
+  std::swap(broken[std::size_t(20 + 10 * n)], broken[std::size_t(10 + 20 * n)]);
+  EXPECT_THAT(message_of([&] {
+                (void)solve_on_device(DeviceProblem<T>{n, broken.data(), n, Triangle::upper, nullptr, {}});
+              }),
+              HasSubstr("A: the element in row 11, column 21 is not finite"));
   EXPECT_THAT(message_of([&] { (void)solved_there<T>(n, a, {}, Fraction::interval(1e6, 1e7)); }),
               HasSubstr("interval"));
   EXPECT_THAT(message_of([&] {
@@ -131,10 +143,29 @@ TYPED_TEST(DeviceEigenproblem, RefusesBadInput) {
                 (void)solve_on_device(DeviceProblem<T>{n, a.data(), n, Triangle::lower, &factor});
               }),
               HasSubstr("A has 100 rows, but B has 1"));
-  EXPECT_THAT(message_of([&] {
-                (void)solve_on_device(DeviceProblem<T>{150000, a.data(), 150000});
-              }),
-              AllOf(HasSubstr("not enough memory"), HasSubstr("fewer vectors")));
+  const auto message_for = [&](std::int64_t rows) {
+    return message_of([&] { (void)solve_on_device(DeviceProblem<T>{rows, a.data(), rows}); });
+  };
+  EXPECT_THAT(message_for(80000), AllOf(HasSubstr("not enough memory"), HasSubstr("fewer vectors")));  // H100, H200
+  EXPECT_THAT(message_for(1000000), AllOf(HasSubstr("an eigenproblem of 1000000 rows: this GPU takes at most "),
+                                          HasSubstr("multiprocessors"), HasSubstr("use --backend cpu")));
+}
+
+TEST(DeviceEigenTask, CountsMemoryOfTheHostAndOfTheGpu) {
+  const quadrille::testing::TemporaryFolder folder;
+  std::ofstream(folder.file("job.yaml")) << "run: [{task: eigen, a: {generate: random, size: 200}, "
+                                            "b: {generate: overlap, size: 200}, vectors: {count: 20}, check: true}]\n";
+  std::ostringstream out, err;
+  ASSERT_EQ(run_program({"run", folder.file("job.yaml"), "--backend", "cuda", "--out", folder.file("out")}, out, err),
+            0)
+      << err.str();
+  nlohmann::json all;
+  std::ifstream(folder.file("out/results.json")) >> all;
+  const nlohmann::json found = all["eigen"];
+  EXPECT_EQ(found["bytes"], host_bytes<double>(200, Fraction::lowest(20), true));
+  EXPECT_EQ(found["device_bytes"], device_bytes<double>(200, Fraction::lowest(20), true));
+  EXPECT_LE(found["residual"].get<double>(), 10 * eps);
+  EXPECT_LE(found["orthogonality"].get<double>(), 10 * eps);
 }
 
 }  // namespace

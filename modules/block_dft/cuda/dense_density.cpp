@@ -113,7 +113,7 @@ void require_memory_for(const CuSolver& solver, std::int64_t orbitals, double be
   if (need <= free) return;
   throw NotEnoughMemory(
       fmt::format("not enough memory: method dense, which computes all eigenvectors of {} orbitals on one GPU, needs "
-                  "{}, {} are free there",
+                  "{}, {} are free there; use another method, or --backend cpu, which computes the occupied ones only",
                   orbitals, bytes_text(need), bytes_text(free)));
 }
 

@@ -9,6 +9,7 @@
 #include "modules/eigen/cuda/launch.h"
 #include "modules/eigen/cuda/plain_diamonds.cuh"
 #include "modules/eigen/cuda/warps.cuh"
+#include "modules/eigen/device_needs.h"
 
 #include <cuda/atomic>
 
@@ -18,33 +19,34 @@
 namespace quadrille::eigen {
 namespace {
 
+/// What form_diamonds() takes of shared memory: V [sweep][row], and S below the diagonal of T.
+template <class T>
+constexpr int forming_bytes = int(sizeof(T)) * bandwidth * 2 * (bandwidth + 1);
+
 /// T of each diamond, b x b, row-major with zeros below the diagonal; a block a diamond.
 template <class T>
 __global__ void __launch_bounds__(256) form_diamonds(const T* v, const T* tau, T* t) {
   constexpr int b = bandwidth, ld = b + 1;
   extern __shared__ double2 shared_bytes[];
-  T* const vs = reinterpret_cast<T*>(shared_bytes);  // [sweep][row], then S
-  T* const ss = vs + b * ld;
-  T* const out = ss + b * ld;
+  T* const vs = reinterpret_cast<T*>(shared_bytes);
+  T* const out = vs + b * ld;  // T_ij at i + j ld, i <= j; S_ij at j + i ld, i < j
   const T* const mine = v + long(blockIdx.x) * b * b;
   for (int k = threadIdx.x; k < b * b; k += blockDim.x) vs[(k / b) * ld + k % b] = mine[k];
   __syncthreads();
   // S_ij = v_i^H v_j, i < j: rows j..b+i-1 of the frame of v_i are those of both
   for (int k = threadIdx.x; k < b * b; k += blockDim.x) {
     const int i = k % b, j = k / b;
+    if (i >= j) continue;
     T sum(0.0);
-    if (i < j) {
-      for (int r = 0; r < b - (j - i); ++r) sum += conj(vs[i * ld + r + j - i]) * vs[j * ld + r];
-    }
-    ss[i + j * ld] = sum;
-    out[i + j * ld] = T(0.0);
+    for (int r = 0; r < b - (j - i); ++r) sum += conj(vs[i * ld + r + j - i]) * vs[j * ld + r];
+    out[j + i * ld] = sum;
   }
   __syncthreads();
   const int row = threadIdx.x / 4, part = threadIdx.x % 4;
   for (int j = 0; j < b; ++j) {
     T sum(0.0);
     if (row < j) {
-      for (int k = row + part; k < j; k += 4) sum += out[row + k * ld] * ss[k + j * ld];
+      for (int k = row + part; k < j; k += 4) sum += out[row + k * ld] * out[j + k * ld];
     }
     sum += shuffled_xor(sum, 1);
     sum += shuffled_xor(sum, 2);
@@ -53,7 +55,10 @@ __global__ void __launch_bounds__(256) form_diamonds(const T* v, const T* tau, T
     __syncthreads();
   }
   T* const to = t + long(blockIdx.x) * b * b;
-  for (int k = threadIdx.x; k < b * b; k += blockDim.x) to[k] = out[k / b + (k % b) * ld];
+  for (int k = threadIdx.x; k < b * b; k += blockDim.x) {
+    const int i = k / b, j = k % b;
+    to[k] = i <= j ? out[i + j * ld] : T(0.0);
+  }
 }
 
 /// C += A B of 16 x 4 and 4 x 8 numbers. (The form with 16 terms wants its operands in more consecutive registers than
@@ -343,7 +348,8 @@ inline void cut_panels(int n, int panels, int blocks, std::vector<Piece>& pieces
 /// T of every diamond.
 template <class T>
 cuda::DeviceArray<T> form_all_diamonds(std::int64_t n, const T* v, const T* tau) {
-  constexpr int b = bandwidth, bytes = 3 * b * (b + 1) * sizeof(T);
+  constexpr int b = bandwidth, bytes = forming_bytes<T>;
+  static_assert(bytes <= most_shared_bytes<T>);
   const std::int64_t diamonds = diamond_base(n, groups_of(n));
   auto t = device_array<T>(diamonds * b * b);
   QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(form_diamonds<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
@@ -355,6 +361,7 @@ cuda::DeviceArray<T> form_all_diamonds(std::int64_t n, const T* v, const T* tau)
 template <class T>
 void run_plainly(std::int64_t n, const T* v, const T* t, T* e, std::int64_t lde, std::int64_t count) {
   constexpr int bytes = sizeof(PlainTile<T>);
+  static_assert(bytes <= most_shared_bytes<T>);
   QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(apply_plainly<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   const unsigned blocks = unsigned((count + plain_columns - 1) / plain_columns);
   apply_plainly<T><<<blocks, plain_threads, bytes, cuda::stream()>>>(int(n), v, t, e, lde, int(count));

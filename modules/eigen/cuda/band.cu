@@ -3,6 +3,7 @@
 #include "modules/eigen/cuda/panel.cuh"
 #include "modules/eigen/cuda/products.h"
 #include "modules/eigen/cuda/triangles.h"
+#include "modules/eigen/device_needs.h"
 
 #include <algorithm>
 
@@ -68,6 +69,7 @@ struct Workspace {
 template <class T>
 void form_w(std::int64_t n, std::int64_t rows, const T* y, const T* tau, const Workspace<T>& work, T* w) {
   constexpr int bytes = b * b * sizeof(T);
+  static_assert(bytes <= most_shared_bytes<T>);
   product(Op::adjoint, Op::none, b, b, rows, 1, y, n, y, n, 0, work.s.get(), b);
   QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(form_t<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   form_t<T><<<1, 4 * b, bytes, cuda::stream()>>>(work.s.get(), tau, work.t.get(), b, b);

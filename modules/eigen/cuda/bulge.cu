@@ -7,6 +7,7 @@
 #include "modules/eigen/cuda/bulge.h"
 #include "modules/eigen/cuda/launch.h"
 #include "modules/eigen/cuda/warps.cuh"
+#include "modules/eigen/device_needs.h"
 
 #include <cuda/atomic>
 
@@ -181,6 +182,7 @@ __global__ void __launch_bounds__(bulge_threads) chase(const Bulge<T> p) {
 template <class T>
 void chase_bulges(const Bulge<T>& bulge) {
   constexpr int bytes = sizeof(BulgeTile<T>);
+  static_assert(bytes + int(sizeof(int)) <= most_shared_bytes<T>);
   QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(chase<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   int blocks = 0;
   QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, chase<T>, bulge_threads, bytes));

@@ -30,7 +30,7 @@ struct Bulge {
   int* next;      ///< the next sweep; zero at the start
 };
 
-/// Throws ErrorCode::unsupported where the device cannot run the kernel.
+/// The device must have passed require_limits() (device_needs.h).
 template <class T>
 void chase_bulges(const Bulge<T>& bulge);
 

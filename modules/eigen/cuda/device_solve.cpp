@@ -1,4 +1,5 @@
 // The chain of phases on the device.
+#include "core/dense/cuda/host_link.h"
 #include "core/error.h"
 #include "core/system/memory.h"
 #include "modules/eigen/cuda/apply_q2.h"
@@ -9,12 +10,14 @@
 #include "modules/eigen/cuda/standard_form.h"
 #include "modules/eigen/cuda/triangles.h"
 #include "modules/eigen/device.h"
+#include "modules/eigen/device_needs.h"
 #include "modules/eigen/phases.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <type_traits>
 #include <utility>
 
@@ -32,14 +35,17 @@ struct Matrix {
   int exponent = 0;
 };
 
-/// Divides the lower half by a power of 4, so that its square root divides vectors without rounding.
+/// Divides the lower half by a power of 4, so that its square root divides vectors without rounding. `given`: the half
+/// that the caller has, in which an element is named that is not finite.
 template <class Number>
-int scale_to_one(std::int64_t n, Number* a, const std::string& name) {
+int scale_to_one(std::int64_t n, Number* a, const std::string& name, Triangle given = Triangle::lower) {
   const double largest = largest_of_lower(n, a, n);
   if (!std::isfinite(largest)) {
     const std::int64_t place = first_not_finite(n, a, n);
+    std::int64_t row = place % n + 1, column = place / n + 1;
+    if (given == Triangle::upper) std::swap(row, column);
     throw Error(ErrorCode::numerical,
-                fmt::format("{}: the element in row {}, column {} is not finite", name, place % n + 1, place / n + 1));
+                fmt::format("{}: the element in row {}, column {} is not finite", name, row, column));
   }
   if (largest == 0) return 0;
   const int exponent = std::ilogb(largest) / 2 * 2;
@@ -50,15 +56,23 @@ int scale_to_one(std::int64_t n, Number* a, const std::string& name) {
   return exponent;
 }
 
+/// Copies an n x n matrix through pinned buffers; it has arrived when this returns.
+template <class T>
+void send(std::int64_t n, const T* a, std::int64_t lda, There<T>* to) {
+  constexpr std::int64_t parts = sizeof(T) / sizeof(double);
+  cuda::HostLink link;
+  cuda::pass(cuda::make_event(), cuda::stream(), link.up());
+  link.send(DenseView<const double>{reinterpret_cast<const double*>(a), parts * n, n, parts * lda, false},
+            reinterpret_cast<double*>(to));
+  QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(link.up()));
+}
+
 template <class T>
 Matrix<T> sent_matrix(std::int64_t n, const T* a, std::int64_t lda, Triangle triangle, const std::string& name) {
   Matrix<T> out{device_array<There<T>>(n * n)};
-  QUADRILLE_CUDA_CHECK(cudaMemcpy2DAsync(out.elements.get(), std::size_t(n) * sizeof(T), a,
-                                         std::size_t(lda) * sizeof(T), std::size_t(n) * sizeof(T), std::size_t(n),
-                                         cudaMemcpyHostToDevice, cuda::stream()));
-  QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(cuda::stream()));
+  send(n, a, lda, out.elements.get());
   if (triangle == Triangle::upper) fill_lower_half(n, out.elements.get(), n);
-  out.exponent = scale_to_one(n, out.elements.get(), name);
+  out.exponent = scale_to_one(n, out.elements.get(), name, triangle);
   return out;
 }
 
@@ -133,6 +147,7 @@ template <class T>
 DeviceFactor<T>::DeviceFactor(std::int64_t n, const T* b, std::int64_t ldb, Triangle triangle,
                               const std::string& name) {
   check_sizes<T>(n, ldb, name.c_str());
+  require_limits<T>(n, {processors(), shared_memory_limit()});
   require_device_memory(double(n) * double(n) * sizeof(T), fmt::format("the Cholesky factor of {} rows", n));
   data_ = std::make_unique<Data>(Data{n, sent_matrix(n, b, ldb, triangle, name), {}});
   Phases phases({}, 0);
@@ -158,9 +173,9 @@ const Phase& DeviceFactor<T>::made() const {
 }
 
 template <class T>
-double device_bytes(std::int64_t n, const Fraction& fraction) {
+double device_bytes(std::int64_t n, const Fraction& fraction, bool factor_too) {
   const double square = double(n) * double(n), number = sizeof(T);
-  const double a = number * square, bulges = number * double(2 * bandwidth * n);
+  const double a = (factor_too ? 2 : 1) * number * square, bulges = number * double(2 * bandwidth * n);
   if (fraction.kind() == Fraction::Kind::none) return a + bulges + band_bytes<There<T>>(n);
   const double reflections = number * double(diamond_base(n, groups_of(n))) * bandwidth * (bandwidth + 1);
   const double vectors = number * double(n) * double(fraction.most(n));
@@ -170,18 +185,32 @@ double device_bytes(std::int64_t n, const Fraction& fraction) {
 }
 
 template <class T>
+void require_device(std::int64_t n, const Fraction& fraction, bool factor_too) {
+  require_limits<T>(n, {processors(), shared_memory_limit()});
+  require_device_memory(device_bytes<T>(n, fraction, factor_too),
+                        fmt::format("the eigenproblem of {} rows with {} vectors", n, fraction.most(n)));
+}
+
+template <class T>
 Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
   const std::int64_t n = problem.n;
   check_sizes<T>(n, problem.lda, "A");
   if (problem.b != nullptr && problem.b->n() != n) {
     throw Error(ErrorCode::invalid_input, fmt::format("A has {} rows, but B has {}", n, problem.b->n()));
   }
-  if (n > 200000) throw Error(ErrorCode::unsupported, fmt::format("{} rows: a GPU takes at most 200,000", n));
   problem.fraction.check(n);
-  const bool with_vectors = problem.fraction.kind() != Fraction::Kind::none;
-  const std::int64_t most = with_vectors ? problem.fraction.most(n) : 0;
-  require_device_memory(device_bytes<T>(n, problem.fraction),
-                        fmt::format("the eigenproblem of {} rows with {} vectors", n, most));
+  require_device<T>(n, problem.fraction, false);
+  const Fraction::Kind kind = problem.fraction.kind();
+  const bool with_vectors = kind != Fraction::Kind::none;
+  const std::int64_t most = problem.fraction.most(n);
+  Pairs<T> out;
+  out.n = n;
+  // Pages of the host come slowly: room for vectors is made while the device works, as soon as their number is known.
+  const auto make_room = [&](std::int64_t vectors) {
+    return std::async(std::launch::async, [&out, n, vectors] { out.vectors.resize(std::size_t(n * vectors)); });
+  };
+  std::future<void> room;
+  if (kind == Fraction::Kind::all || kind == Fraction::Kind::range) room = make_room(most);
   const double share = double(most) / double(n);
   Phases phases(problem.progress,
                 cube<T>(n, (problem.b != nullptr ? 1 + share : 0) + 4.0 / 3 + 2 * share) + 4.0 / 3 * share);
@@ -217,8 +246,6 @@ Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
     t = tridiagonal_of(n, band.band.get());
   });
   band.band.reset();
-  Pairs<T> out;
-  out.n = n;
   if (!with_vectors) {
     phases.run(phase::tridiagonal, 0, [&] { out.spectrum = tridiagonal_values(t.first, t.second); });
     out.tridiagonal_form = "bisection";
@@ -240,6 +267,7 @@ Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
   });
   out.tridiagonal_form = "divide and conquer";
   const std::int64_t count = out.range.count;
+  if (!room.valid()) room = make_room(count);
   const double part = double(count) / double(n);
   out.values.assign(out.spectrum.begin() + out.range.first, out.spectrum.begin() + out.range.first + count);
   const auto x = as_numbers<There<T>>(n * count, std::move(pairs.vectors));
@@ -262,7 +290,7 @@ Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
     normalize_vectors(n, count, x.get(), n, factor != nullptr ? std::ldexp(1.0, -factor->exponent / 2) : 1.0);
     finish();
   });
-  out.vectors.resize(std::size_t(n * count));
+  room.get();
   cuda_backend().copy_out(out.vectors.data(), x.get(), out.vectors.size() * sizeof(T));
   out.phases = phases.take();
   return out;
@@ -270,8 +298,10 @@ Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
 
 template class DeviceFactor<double>;
 template class DeviceFactor<std::complex<double>>;
-template double device_bytes<double>(std::int64_t, const Fraction&);
-template double device_bytes<std::complex<double>>(std::int64_t, const Fraction&);
+template double device_bytes<double>(std::int64_t, const Fraction&, bool);
+template double device_bytes<std::complex<double>>(std::int64_t, const Fraction&, bool);
+template void require_device<double>(std::int64_t, const Fraction&, bool);
+template void require_device<std::complex<double>>(std::int64_t, const Fraction&, bool);
 template Pairs<double> solve_on_device(const DeviceProblem<double>&);
 template Pairs<std::complex<double>> solve_on_device(const DeviceProblem<std::complex<double>>&);
 

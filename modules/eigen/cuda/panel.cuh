@@ -6,8 +6,7 @@
 #include "core/backend/cuda/runtime.h"
 #include "core/error.h"
 #include "modules/eigen/cuda/warps.cuh"
-
-#include <string>
+#include "modules/eigen/device_needs.h"
 
 namespace quadrille::eigen {
 
@@ -160,7 +159,7 @@ void launch_panel(Panel<T>& panel) {
                                                    arguments, 0, cuda::stream()));
 }
 /// With as few rows a block as allow all blocks to be resident together. Beyond 10 (complex: 5) the rows of a thread no
-/// longer fit into its registers.
+/// longer fit into its registers. More rows than require_limits() allows are an error of the caller.
 template <class T>
 void factor_on_device(Panel<T> panel, int processors) {
   QUADRILLE_CUDA_CHECK(cudaMemsetAsync(panel.arrived, 0, sizeof(unsigned), cuda::stream()));
@@ -169,9 +168,9 @@ void factor_on_device(Panel<T> panel, int processors) {
   if (rows <= 3) return launch_panel<T, 3>(panel);
   if (rows <= 5) return launch_panel<T, 5>(panel);
   if (rows <= 10) return launch_panel<T, 10>(panel);
+  static_assert(panel_rows_of_processor == 20 * 32);
   if (rows <= 20) return launch_panel<T, 20>(panel);
-  throw Error(ErrorCode::unsupported, "the reduction to a band on this GPU takes matrices of at most " +
-                                          std::to_string(20 * 32 * processors) + " rows");
+  throw Error(ErrorCode::internal, "a panel has more rows than require_limits() allows");
 }
 
 }  // namespace quadrille::eigen

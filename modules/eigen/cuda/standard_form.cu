@@ -2,6 +2,7 @@
 #include "modules/eigen/cuda/products.h"
 #include "modules/eigen/cuda/standard_form.h"
 #include "modules/eigen/cuda/triangles.h"
+#include "modules/eigen/device_needs.h"
 
 namespace quadrille::eigen {
 namespace {
@@ -47,6 +48,7 @@ template <class T>
 void factor(std::int64_t n, T* b, std::int64_t ldb, std::int64_t first, long long* failed) {
   if (n <= leaf) {
     constexpr int bytes = leaf * (leaf + 1) * sizeof(T);
+    static_assert(bytes <= most_shared_bytes<T>);
     QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(factor_leaf<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     factor_leaf<T><<<1, 256, bytes, cuda::stream()>>>(int(n), b, ldb, first, failed);
     QUADRILLE_CUDA_CHECK(cudaGetLastError());

@@ -26,7 +26,9 @@ def text(results):
         rows = [[phase["phase"], number(phase["seconds"]), f"{phase['seconds'] / max(one['seconds'], 1e-300):.0%}",
                  number(phase["flops"] and phase["flops"] / max(phase["seconds"], 1e-300) * 1e-9)]
                 for phase in one["phases"]]
-        out += (f"\n\nThreads: {one['threads']}; memory: {one['bytes'] / 2**30:.3g} GiB. GFLOP/s by the usual counts.\n\n"
+        gpu = f", of the GPU {one['device_bytes'] / 2**30:.3g} GiB" if "device_bytes" in one else ""
+        out += (f"\n\nThreads: {one['threads']}; memory: {one['bytes'] / 2**30:.3g} GiB{gpu}. "
+                "GFLOP/s by the usual counts.\n\n"
                 + table(["phase", "seconds", "share", "GFLOP/s"], rows + [["all", number(one["seconds"]), "100%", ""]]))
     return out + "".join(study_text(name, one) for name, one in results.get("eigen_studies", {}).items())
 

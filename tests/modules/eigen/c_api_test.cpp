@@ -107,6 +107,13 @@ TEST(EigenCApi, BadInputHasStatusAndMessage) {
   const std::vector<double> nan{1, NAN, 0, 1};
   EXPECT_EQ(call(2, nan.data(), 2, 2), QUADRILLE_NUMERICAL);
   EXPECT_THAT(quadrille_eigen_message(), HasSubstr("element [1, 0] of A is nan"));
+  const std::vector<double> upper_nan{1, 0, NAN, 1};
+  options.triangle = 'U';
+  EXPECT_EQ(call(2, upper_nan.data(), 2, 2), QUADRILLE_NUMERICAL);
+  EXPECT_THAT(quadrille_eigen_message(), HasSubstr("element [0, 1] of A is nan"));
+  EXPECT_EQ(quadrille_eigen_factor_create_double('U', 2, upper_nan.data(), 2, &factor), QUADRILLE_NUMERICAL);
+  EXPECT_THAT(quadrille_eigen_message(), HasSubstr("element [0, 1] of B is nan"));
+  options.triangle = 'L';
   options.vectors = 'I';
   options.first = 1;
   options.last = 3;
@@ -123,6 +130,27 @@ TEST(EigenCApi, BadInputHasStatusAndMessage) {
   factor = nullptr;
   options.struct_size = 3;
   EXPECT_EQ(call(2, one.data(), 2, 2), QUADRILLE_INVALID_INPUT);
+}
+
+TEST(EigenCApi, HandlesAreLookedUp) {
+  const double one[] = {1, 0, 0, 1};
+  const quadrille_eigen_options options = all_pairs();
+  double values[2], vectors[4];
+  const auto call = [&](const quadrille_eigen_factor* factor) {
+    return quadrille_eigen_double(&options, 2, one, 2, factor, values, vectors, 2, nullptr);
+  };
+  quadrille_eigen_factor* factor = nullptr;
+  ASSERT_EQ(quadrille_eigen_factor_create_double('L', 2, one, 2, &factor), QUADRILLE_DONE);
+  EXPECT_EQ(call(factor), QUADRILLE_DONE);
+  quadrille_eigen_factor_destroy(factor);
+  quadrille_eigen_factor_destroy(factor);  // does nothing
+  quadrille_eigen_factor_destroy(nullptr);
+  EXPECT_EQ(call(factor), QUADRILLE_INVALID_HANDLE);
+  EXPECT_THAT(quadrille_eigen_message(), HasSubstr("the Cholesky factor has been destroyed"));
+  int number = 0;
+  EXPECT_EQ(call(reinterpret_cast<quadrille_eigen_factor*>(&number)), QUADRILLE_INVALID_HANDLE);
+  EXPECT_THAT(quadrille_eigen_message(), HasSubstr("the Cholesky factor is not a handle"));
+  EXPECT_EQ(call(nullptr), QUADRILLE_DONE);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // The eigenproblem in phases: LAPACK's drivers, exact spectra, fractions, extreme scales, bad input.
 #include "modules/eigen/solve.h"
 
+#include "modules/eigen/device_needs.h"
 #include "modules/eigen/lapack.h"
 #include "modules/eigen/tridiagonal.h"
-#include "tests/modules/eigen/matrices.h"
+#include "tests/modules/eigen/comparisons.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -21,29 +22,7 @@ using ::testing::HasSubstr;
 
 template <class T>
 class Eigenproblem : public ::testing::Test {};
-using Numbers = ::testing::Types<double, Complex>;
 TYPED_TEST_SUITE(Eigenproblem, Numbers);
-
-template <class T>
-void expect_close(const std::vector<double>& found, const std::vector<double>& expected, double tolerance,
-                  const T& what) {
-  ASSERT_EQ(found.size(), expected.size()) << what;
-  for (std::size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], expected[k], tolerance) << what << ", " << k;
-}
-
-/// The largest component of each vector, the first of those that are as large to 1e-6, is real and positive.
-template <class T>
-void expect_signs(const Pairs<T>& pairs, const std::string& what) {
-  for (std::int64_t k = 0; k < pairs.range.count; ++k) {
-    const T* const x = pairs.vectors.data() + k * pairs.n;
-    double most = 0;
-    std::for_each_n(x, pairs.n, [&](const T& number) { most = std::max(most, std::abs(number)); });
-    const T* const largest =
-        std::find_if(x, x + pairs.n, [&](const T& one) { return std::abs(one) >= most * (1 - 1e-6); });
-    EXPECT_GT(std::real(*largest), 0) << what << ", vector " << k;
-    EXPECT_EQ(std::imag(*largest), 0) << what << ", vector " << k;
-  }
-}
 
 TYPED_TEST(Eigenproblem, AgreesWithLapackForHardSpectra) {
   using T = TypeParam;
@@ -241,6 +220,37 @@ TYPED_TEST(Eigenproblem, BadInputIsNamed) {
               }),
               AllOf(HasSubstr("not enough memory"), HasSubstr("20000000 rows")));
   EXPECT_THAT(message_of([&] { Factor<T>(3, std::vector<T>(8), Triangle::lower); }), HasSubstr("3 rows need 9"));
+}
+
+TEST(DeviceNeeds, AGpuThatCannotIsRefusedInWords) {
+  const DeviceLimits a100{108, 163 << 10}, l40{142, 99 << 10}, small{16, 64 << 10};
+  const auto of_real = [](std::int64_t n, const DeviceLimits& device) {
+    return message_of([&] { require_limits<double>(n, device); });
+  };
+  const auto of_complex = [](std::int64_t n, const DeviceLimits& device) {
+    return message_of([&] { require_limits<Complex>(n, device); });
+  };
+  EXPECT_EQ(of_real(640 * 142 + 64, l40), "");
+  EXPECT_EQ(of_complex(640 * 108 + 64, a100), "");
+  EXPECT_EQ(of_complex(10, l40),
+            "complex eigenproblems on a GPU take 142 KiB of shared memory for each block, this GPU has 99 KiB: use "
+            "--backend cpu");
+  EXPECT_THAT(of_real(10, small), HasSubstr("real eigenproblems on a GPU take 71 KiB"));
+  EXPECT_EQ(of_complex(70000, a100),
+            "an eigenproblem of 70000 rows: this GPU takes at most 69184, 640 for each of its 108 multiprocessors and "
+            "64: use --backend cpu");
+  try {
+    require_limits<Complex>(10, l40);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+  }
+}
+
+TEST(DeviceNeeds, TheHostKeepsTheMatricesAndTakesTheVectors) {
+  const double square = 1e6 * sizeof(double), columns = 512e3 * sizeof(double);
+  EXPECT_DOUBLE_EQ(host_bytes<double>(1000, Fraction::all(), true), 3 * square + columns);
+  EXPECT_DOUBLE_EQ(host_bytes<double>(1000, Fraction::none(), false), square + columns);
+  EXPECT_DOUBLE_EQ(host_bytes<Complex>(1000, Fraction::lowest(100), true), 2 * (2.1 * square + columns));
 }
 
 TEST(EigenproblemPhases, ADiagonalIsReal) {
