@@ -190,7 +190,8 @@ std::string not_there_yet(const std::vector<Parameter>& topics, const std::vecto
       if (topic.name != term.block) continue;
       std::vector<std::string> names;
       for (const ParameterEntry& entry : topic.entries) names.push_back(entry.name);
-      return fmt::format("this version has no {}; the {}s are {}", term.name, topic.name, fmt::join(names, ", "));
+      return fmt::format("'{}' is not implemented in this version; available {}s: {}", term.name, topic.name,
+                         fmt::join(names, ", "));
     }
   }
   return {};

@@ -14,7 +14,8 @@ namespace quadrille {
 /// none.
 std::string help_search(const std::vector<Parameter>& topics, const std::vector<std::string>& words);
 
-/// Of a term of lattice QCD that no table has: "this version has no clover operator; ...". Empty for any other words.
+/// Of a term of lattice QCD that no table has: "'clover' is not implemented in this version; ...". Empty for any other
+/// words.
 std::string not_there_yet(const std::vector<Parameter>& topics, const std::vector<std::string>& words);
 
 /// The terms that not_there_yet() knows.

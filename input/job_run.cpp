@@ -206,28 +206,27 @@ Json JobRun::unfinished(const TaskSpec& task, Threads threads) {
   const Json kept = folder_.unfinished(task.name, key);
   if (kept.is_null()) {
     if (folder_.unfinished_of_another(task.name, key)) {
-      warn(fmt::format("{} starts over: the program, its module or an input file has changed since the interrupted run",
-                       task.name));
+      start_over(task, "since the interrupted run, the program, the task's module or an input file has changed");
     }
     return nullptr;
   }
-  continues_ = true;
   const std::string isa = kept.at("isa");
   const bool ended = folder_.records().contains(task.name);  // work that is done is not thrown away
   if (isa != record_.isa && ended) {
     warn(fmt::format("{} continues with {} from a state of {}: results differ in rounding from those of one run",
                      task.name, record_.isa, isa));
   } else if (isa != record_.isa) {
-    warn(fmt::format("{} starts over: the interrupted run used {}, this one uses {}, whose results differ in rounding",
-                     task.name, isa, record_.isa));
+    start_over(task, fmt::format("the interrupted run used {}, this one uses {}, whose results differ in rounding", isa,
+                                 record_.isa));
     return nullptr;
   }
   const int their_threads = kept.at("threads");
   if (threads == Threads::same && their_threads != record_.threads) {
-    warn(fmt::format("{} starts over: the interrupted run used threads: {}, this one uses {}", task.name, their_threads,
-                     record_.threads));
+    start_over(task,
+               fmt::format("the interrupted run used threads: {}, this one uses {}", their_threads, record_.threads));
     return nullptr;
   }
+  continues_ = true;
   const std::string build = kept.value("build_id", "unknown");
   if (build != build_id()) {
     warn(fmt::format(
@@ -235,6 +234,11 @@ Json JobRun::unfinished(const TaskSpec& task, Threads threads) {
         task.name, build_id(), build));
   }
   return kept.at("so_far");
+}
+
+void JobRun::start_over(const TaskSpec& task, const std::string& why) {
+  continues_ = false;
+  warn(fmt::format("{} starts over: {}", task.name, why));
 }
 
 void JobRun::keep_unfinished(const TaskSpec& task, Json so_far) {

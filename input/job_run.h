@@ -81,6 +81,8 @@ class JobRun {
   /// something that cannot be used, and when what is given back is of another build (core/build_id.h) or instruction
   /// set, whose bits this one need not have.
   nlohmann::ordered_json unfinished(const TaskSpec& task, Threads threads = Threads::same);
+  /// Warns that what unfinished() has given is not used, and why.
+  void start_over(const TaskSpec& task, const std::string& why);
   /// Keeps what the task at hand has done so far for such a run.
   void keep_unfinished(const TaskSpec& task, nlohmann::ordered_json so_far);
 

@@ -84,6 +84,18 @@ Json extended(Json there, const Json& here, const std::vector<std::string>& exte
   return there;
 }
 
+/// One name for `p.lime` and `./p.lime`. One with `..` stays as it is: link/.. is not where it seems to be.
+std::string name_of(const std::filesystem::path& file) {
+  const bool goes_up = std::find(file.begin(), file.end(), "..") != file.end();
+  return goes_up ? file.string() : file.lexically_normal().string();
+}
+
+/// A device or a pipe, which keeps nothing.
+bool keeps_nothing(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::is_other(file, ignored);
+}
+
 /// Names of the files of a state.
 void collect_files(const Json& state, std::set<std::string>& found) {
   for (const auto& [key, value] : state.items()) {
@@ -276,7 +288,7 @@ void OutputFolder::read_earlier() {
     const std::string problem = unfinished_problem(kept);
     if (!problem.empty()) throw damaged(fmt::format("'unfinished.{}.{}", task, problem));
   }
-  for (const auto& [file, stamp] : map("written").items()) written_[file] = file_stamp_of(stamp);
+  for (const auto& [file, stamp] : map("written").items()) written_[name_of(file)] = file_stamp_of(stamp);
   timing_ = map("timing");
   for (const auto& [phase, seconds] : timing_.items()) {
     if (!is_time(seconds)) throw damaged(fmt::format("'timing.{}' must be a number that is not negative", phase));
@@ -288,12 +300,12 @@ void OutputFolder::read_names_of_earlier() {
   if (!restart_.exists()) return;
   const Json earlier = restart_.read();
   if (earlier.contains("written") && earlier["written"].is_object()) {
-    for (const auto& [file, stamp] : earlier["written"].items()) written_[file];
+    for (const auto& [file, stamp] : earlier["written"].items()) written_[name_of(file)];
   }
   if (!earlier.contains("tasks") || !earlier["tasks"].is_object()) return;
   for (const auto& [task, record] : earlier["tasks"].items()) {
     if (!record.is_object() || !record.contains("files") || !is_texts(record["files"])) continue;
-    for (const Json& file : record["files"]) written_[file.get<std::string>()];
+    for (const Json& file : record["files"]) written_[name_of(file.get<std::string>())];
   }
 }
 
@@ -309,9 +321,9 @@ std::string OutputFolder::problem_of_output(const std::string& file) const {
     if (!problem.empty()) return fmt::format("--confine: {}", problem);
   }
   std::error_code ignored;
-  if (written_.contains(file) || !std::filesystem::is_regular_file(path(file), ignored)) return {};
-  return "a file of that name exists, and restart.json does not name it as one that this program wrote: move it away, "
-         "or choose another name";
+  if (written_.contains(name_of(file)) || !std::filesystem::is_regular_file(path(file), ignored)) return {};
+  return "a file of that name exists, and it was not written by an earlier run in this folder: move it away, or choose "
+         "another name";
 }
 
 std::filesystem::path OutputFolder::output(const std::string& file) {
@@ -327,18 +339,20 @@ std::filesystem::path OutputFolder::prepare(const std::string& file) {
   on_first_rank(*communicator_, [&] {
     require_held();
     make_folder(target.parent_path());
-    const auto [place, is_new] = written_.try_emplace(file);
+    make_folder(one_spelling(target).parent_path());  // of a link to what is not there yet
+    const auto [place, is_new] = written_.try_emplace(name_of(file));
     place->second.reset();
-    if (is_new) keep({{"written", {{file, Json::object()}}}});
+    if (is_new) keep({{"written", {{place->first, Json::object()}}}});
   });
   return target;
 }
 
 void OutputFolder::wrote(const std::string& file) {
   on_first_rank(*communicator_, [&] {
+    if (keeps_nothing(path(file))) return;
     const FileStamp stamp = stamp_of(path(file));
-    written_[file] = stamp;
-    keep({{"written", {{file, to_json(stamp)}}}});
+    written_[name_of(file)] = stamp;
+    keep({{"written", {{name_of(file), to_json(stamp)}}}});
   });
 }
 
@@ -395,8 +409,11 @@ void OutputFolder::remove_earlier(const std::vector<std::filesystem::path>& spar
   for (auto file = written_.begin(); file != written_.end();) {
     const std::filesystem::path target = one_spelling(path(file->first).parent_path()) / path(file->first).filename();
     std::error_code ignored;
-    const bool there = std::filesystem::is_regular_file(std::filesystem::symlink_status(target, ignored));
-    const bool stays = there && (!is_inside(target, here) || std::count(spared.begin(), spared.end(), target) > 0);
+    const auto status = std::filesystem::symlink_status(target, ignored);
+    const bool is_link = std::filesystem::is_symlink(status);  // the user's, made for this output
+    const bool there = is_link || std::filesystem::is_regular_file(status);
+    const bool stays =
+        there && (is_link || !is_inside(target, here) || std::count(spared.begin(), spared.end(), target) > 0);
     if (there && !stays) removed += std::filesystem::remove(target, ignored);
     left += stays;
     file = stays ? std::next(file) : written_.erase(file);
@@ -404,13 +421,14 @@ void OutputFolder::remove_earlier(const std::vector<std::filesystem::path>& spar
   if (removed > 0)
     log().info("--force: {} of the earlier run removed", removed == 1 ? "one file" : fmt::format("{} files", removed));
   if (left > 0) {
-    log().info("--force: files of the earlier run that are inputs or outside of the output folder stay: {}", left);
+    log().info("--force: files of the earlier run that are inputs, symbolic links or outside of the folder stay: {}",
+               left);
   }
 }
 
 std::string OutputFolder::damage_here(const std::vector<std::string>& files, Depth depth) const {
   for (const std::string& file : files) {
-    const auto found = written_.find(file);
+    const auto found = written_.find(name_of(file));
     std::error_code ignored;
     std::string what;
     if (found != written_.end() && found->second) {
@@ -464,12 +482,11 @@ void OutputFolder::finish(const std::string& task, TaskRecord record, bool state
     const TaskRecord& kept = records_[task];
     Json stamps = Json::object();
     for (const std::string& file : kept.files) {
-      std::error_code ignored;
-      if (std::filesystem::is_other(path(file), ignored)) continue;  // a device or a pipe keeps nothing
+      if (keeps_nothing(path(file))) continue;
       require_held();
-      if (std::optional<FileStamp>& stamp = written_[file]; !stamp) {
+      if (std::optional<FileStamp>& stamp = written_[name_of(file)]; !stamp) {
         stamp = stamp_of(path(file));
-        stamps[file] = to_json(*stamp);
+        stamps[name_of(file)] = to_json(*stamp);
       }
     }
     keep({{"tasks", {{task, record_json(kept)}}},

@@ -135,7 +135,8 @@ class OutputFolder {
   std::map<std::string, TaskRecord> records_;
   /// {task: {key, so_far}}; of a task that can be extended also when it has finished.
   nlohmann::ordered_json unfinished_ = nlohmann::ordered_json::object();
-  std::map<std::string, std::optional<FileStamp>> written_;  ///< of rank 0; nothing: it may not be whole
+  /// Of rank 0, by name_of(); nothing: it may not be whole.
+  std::map<std::string, std::optional<FileStamp>> written_;
   nlohmann::ordered_json timing_ = nlohmann::ordered_json::object();
 };
 

@@ -112,7 +112,7 @@ fs::path default_output_folder(const fs::path& job) {
 fs::path one_spelling(const fs::path& path) {
   std::error_code failed;
   const fs::path whole = fs::absolute(path, failed);
-  fs::path out = fs::weakly_canonical(whole, failed);
+  fs::path out = fs::weakly_canonical(end_of_links(whole.string()), failed);
   return failed ? whole.lexically_normal() : out;
 }
 

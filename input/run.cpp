@@ -96,6 +96,7 @@ std::optional<bool> carry_out(const Job& job, const fs::path& place, FolderRules
     const std::string& file = save.text("file");
     write_gauge_file(folder.output(file).string(), *gauge.links,
                      {.precision = save.text("precision") == "double" ? 64 : 32, .origin = gauge.origin});
+    folder.wrote(file);
   }
   return JobRun(job, std::move(gauge), std::move(ranks), folder, backend, clock).run();
 }

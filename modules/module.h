@@ -286,8 +286,9 @@ typedef struct quadrille_host {
   /* The links that later tasks of the job work on, for a task with QUADRILLE_MAKES_LINKS; copied. On a run that starts
    * from the state of the task's end they must be the same bit for bit. */
   quadrille_status (*set_links)(quadrille_run* run, quadrille_gauge* gauge);
-  /* What gauge files that the task writes from now on say about their links: a JSON object of texts and numbers, as in
-   * {"action": "Wilson plaquette", "beta": 6, "sweep": 300}. The program's version and the task's name are added. */
+  /* What gauge files that the task writes from now on say about their links: a JSON object of strings and numbers, for
+   * example {"action": "Wilson plaquette", "beta": 6, "sweep": 300}. The program's version and the task's name are
+   * added. */
   quadrille_status (*describe_links)(quadrille_run* run, const char* json);
   /* Where the links of the task come from, as a JSON object: of a file {"file": NAME, "origin": what the file says, as
    * above; absent if it says nothing}; of an earlier task {"task": NAME}. Null for a start, or the links of a host. */
@@ -296,16 +297,18 @@ typedef struct quadrille_host {
 
 /* ---- the module ---- */
 
-/* Bits of `flags` of a task. */
-#define QUADRILLE_NEEDS_LINKS                                                                                        \
-  1u                             /* a job with this task must have a gauge block, and the task may ask for its links \
-                                  */
-#define QUADRILLE_MAKES_LINKS 2u /* later tasks work on the links that it makes (quadrille_host.set_links) */
-#define QUADRILLE_NEEDS_OPERATOR                                                                                   \
-  4u                              /* the job or the task must have an `operator` block; with QUADRILLE_NEEDS_LINKS \
-                                   */
-#define QUADRILLE_NEEDS_SOLVER 8u /* and a `solver` block; with QUADRILLE_NEEDS_OPERATOR */
-#define QUADRILLE_ON_RANKS 16u    /* several ranks may run it together; any other task needs a single rank */
+/* Bits of `flags` of a task: */
+
+/* A job with this task must have a gauge block, and the task may ask for its links. */
+#define QUADRILLE_NEEDS_LINKS 1u
+/* Later tasks work on the links that it makes (quadrille_host.set_links). */
+#define QUADRILLE_MAKES_LINKS 2u
+/* The job or the task must have an `operator` block; with QUADRILLE_NEEDS_LINKS. */
+#define QUADRILLE_NEEDS_OPERATOR 4u
+/* And a `solver` block; with QUADRILLE_NEEDS_OPERATOR. */
+#define QUADRILLE_NEEDS_SOLVER 8u
+/* Several ranks may run it together; any other task needs a single rank. */
+#define QUADRILLE_ON_RANKS 16u
 
 typedef struct quadrille_task {
   const char* name QUADRILLE_ZERO; /* `- task: NAME` in a job */

@@ -44,13 +44,26 @@ std::string advice(int reason) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
-  std::error_code ignored;
-  if (fs::is_symlink(path, ignored)) target_ = fs::weakly_canonical(path, ignored).string();
+// std::filesystem::weakly_canonical() stops at a link to what is not there.
+std::string end_of_links(const std::string& path) {
+  fs::path end = path;
+  std::error_code failed;
+  if (fs::is_other(end, failed)) return path;  // /dev/stdout may lead to "pipe:[123]", which only the system can follow
+  for (int links = 0; fs::is_symlink(end, failed); ++links) {
+    const fs::path next = fs::read_symlink(end, failed);
+    if (failed || links == 40) return path;  // a circle, for example: to open it is an error
+    end = end.parent_path() / next;
+  }
+  return end.string();
+}
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(end_of_links(path)) {
   struct stat status {};
   const bool exists = ::stat(target_.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail("cannot write it", EISDIR);
   if (path.empty()) fail("cannot write it", ENOENT);
+  std::error_code ignored;
+  if (!exists && fs::is_symlink(target_, ignored)) fail("cannot write it", ELOOP);
   if (exists && !S_ISREG(status.st_mode)) {
     descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor_ < 0) fail("cannot write it", errno);

@@ -10,6 +10,10 @@
 
 namespace quadrille {
 
+/// Where a symbolic link leads, also where nothing is there yet; any other path, and a link to a device or a pipe, as
+/// it is.
+QUADRILLE_API std::string end_of_links(const std::string& path);
+
 /// Writes a temporary file `<folder>/.<name>.<process>.<n>.part` and renames it to the target on commit(). Without a
 /// commit the destructor removes it and leaves an older target as it was. A target that is a symbolic link is followed;
 /// one that is a device or a pipe (/dev/stdout) is written in place, as there is nothing to rename.

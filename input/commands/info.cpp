@@ -116,8 +116,9 @@ void print_readers(std::ostream& out, const std::string& format) {
   for (const TaskEntry* task : task_registry()) {
     if (reads(task->table.parameters, format)) names.push_back(task->name);
   }
-  line(out, "read by", "{} (quadrille help task NAME)",
-       names.empty() ? "no task of the modules that are loaded" : fmt::format("{}", fmt::join(names, ", ")));
+  line(out, "tasks", "that read it: {}",
+       names.empty() ? "none in the modules that are loaded"
+                     : fmt::format("{} (quadrille help task NAME)", fmt::join(names, ", ")));
 }
 
 void print_lime(std::ostream& out, const LimeInput& input) {

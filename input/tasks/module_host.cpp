@@ -384,7 +384,7 @@ quadrille_status describe_links(quadrille_run* run, const char* json) {
     };
     const auto items = origin.items();
     if (!origin.is_object() || !std::all_of(items.begin(), items.end(), good)) {
-      return defect(run, fmt::format("its description of links is not an object of texts and numbers whose names are "
+      return defect(run, fmt::format("its description of links is not an object of strings and numbers whose names are "
                                      "those of XML elements: {:.100}",
                                      json));
     }

@@ -59,7 +59,7 @@ ModuleState::ModuleState(JobRun& job, const TaskSpec& task) : job_(job), task_(t
   const auto start_over = [&](const char* why) {
     bytes_.clear();
     links_.clear();
-    job.warn(fmt::format("{} starts over: the state of the interrupted run cannot be read: {}", task.name, why));
+    job.start_over(task, fmt::format("the state of the interrupted run cannot be read: {}", why));
   };
   try {
     read(parts);
@@ -109,7 +109,6 @@ void ModuleState::put(const std::string& name, const void* bytes, std::size_t si
   const std::string file = next_file(name, "");
   const std::string text = share(
       job_.communicator(), {size == 0 ? "" : static_cast<const char*>(given(bytes, "the bytes of a state")), size});
-  (void)job_.folder().prepare(file);
   job_.folder().write(file, text);
   put_[name] = {{"file", file}, {"hash", text_hash(text)}};
 }

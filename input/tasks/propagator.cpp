@@ -278,7 +278,7 @@ TaskEntry propagator_task() {
                    .choices = {"single", "double"}},
                   {.name = "incomplete",
                    .type = ParameterType::boolean,
-                   .help = "write it also if columns have no solution: these hold the last iterate, or zeros",
+                   .help = "write the file even if some columns did not converge; they hold the last iterate, or zeros",
                    .default_text = "false"}};
   save.shorthand = "file";
   entry.table.parameters = {source, save};

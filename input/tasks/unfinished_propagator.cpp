@@ -29,13 +29,12 @@ int continue_components(JobRun& job, const TaskSpec& task, Propagator& out, std:
   try {
     PropagatorFile file = read_propagator_file(path, job.lattice(), job.backend());
     if (to_string(file.info.checksum.computed) != hash) {
-      job.warn(fmt::format("{} starts over: {} is not what the interrupted run wrote", task.name, path));
+      job.start_over(task, fmt::format("{} is not what the interrupted run wrote", path));
       return 0;
     }
     out = std::move(file.propagator);
   } catch (const Error& error) {
-    job.warn(
-        fmt::format("{} starts over: the state of the interrupted run cannot be read: {}", task.name, error.what()));
+    job.start_over(task, fmt::format("the state of the interrupted run cannot be read: {}", error.what()));
     return 0;
   }
   while (out.columns.size() > std::size_t(done)) out.columns.pop_back();

@@ -89,6 +89,35 @@ TEST_F(AtomicFileTest, FollowsASymbolicLink) {
   EXPECT_EQ(content(path("real.json")), "new");
 }
 
+TEST_F(AtomicFileTest, FollowsASymbolicLinkToWhatIsNotThereYet) {
+  fs::create_directory(path("sub"));
+  fs::create_symlink("sub/second.json", path("first.json"));
+  fs::create_symlink("real.json", path("sub/second.json"));
+  quadrille::write_file(path("first.json"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("first.json")));
+  EXPECT_TRUE(fs::is_symlink(path("sub/second.json")));
+  EXPECT_EQ(content(path("sub/real.json")), "new");
+}
+
+// As /dev/stdout is in `quadrille ... | less`: a link to "pipe:[123]", which is no path.
+TEST_F(AtomicFileTest, WritesIntoAPipeThatTheSystemAloneCanFollow) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  quadrille::write_file("/proc/self/fd/" + std::to_string(ends[1]), "text");
+  std::string read(4, ' ');
+  EXPECT_EQ(::read(ends[0], read.data(), read.size()), 4);
+  EXPECT_EQ(read, "text");
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST_F(AtomicFileTest, RefusesLinksThatLeadToEachOther) {
+  fs::create_symlink("b.json", path("a.json"));
+  fs::create_symlink("a.json", path("b.json"));
+  EXPECT_THAT(message_of([&] { quadrille::write_file(path("a.json"), "new"); }), HasSubstr("symbolic links"));
+  EXPECT_TRUE(fs::is_symlink(path("a.json")));
+}
+
 TEST_F(AtomicFileTest, TwoWritersOfOneNameDoNotMeet) {
   AtomicFile first(path("a.json")), second(path("a.json"));
   first.write("first");

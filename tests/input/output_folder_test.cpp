@@ -288,7 +288,8 @@ TEST(OutputFolder, AFileThatItsRecordsDoNotNameIsNeverAnOutput) {
   for (const bool force : {false, true}) {
     OutputFolder out(folder.file("out"), some_job, {.force = force});
     out.begin();
-    EXPECT_THAT(said_by([&] { (void)out.output("p.lime"); }), HasSubstr("restart.json does not name it"));
+    EXPECT_THAT(said_by([&] { (void)out.output("p.lime"); }),
+                HasSubstr("it was not written by an earlier run in this folder"));
     EXPECT_EQ(read_bytes(folder.file("out/p.lime")), "precious");
     out.write_output("q.lime", "ours");
   }
@@ -320,6 +321,58 @@ TEST(OutputFolder, ForceRemovesWhatTheEarlierRunWroteAndNothingElse) {
   }
   EXPECT_THAT(log.text(), HasSubstr("--force: 3 files of the earlier run removed"));
   EXPECT_EQ(out.problem_of_output("../outside.lime"), "") << "it is still known";
+}
+
+// mkdir out; ln -s ../scratch/p.lime out/p.lime
+TEST(OutputFolder, ALinkThatTheUserMadeForAnOutputStaysAndIsWrittenThroughWithForceToo) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.file("out"));
+  fs::create_symlink("../scratch/p.lime", folder.file("out/p.lime"));
+  for (const char* text : {"first", "second"}) {
+    OutputFolder out(folder.file("out"), some_job, {.force = true});
+    EXPECT_EQ(out.problem_of_output("p.lime"), "");
+    out.begin();
+    EXPECT_EQ(said_by([&] { out.write_output("p.lime", text); }), "");
+    EXPECT_TRUE(fs::is_symlink(folder.file("out/p.lime")));
+    EXPECT_EQ(read_bytes(folder.file("scratch/p.lime")), text);
+  }
+  EXPECT_EQ(OutputFolder(folder.file("out"), some_job, {}).problem_of_output("p.lime"), "");
+}
+
+TEST(OutputFolder, AnOutputIsTheSameFileHoweverItIsSpelled) {
+  const TemporaryFolder folder;
+  {
+    OutputFolder out(folder.file("out"), some_job, {});
+    out.begin();
+    out.write_output("./sub//p.lime", "contents");
+    out.finish("p", record_with("sub/p.lime"));
+  }
+  const Json written = Json::parse(read_bytes(folder.file("out/restart.json")))["written"];
+  EXPECT_EQ(written.size(), 1u) << written;
+  EXPECT_TRUE(written["sub/p.lime"].contains("checksum")) << written;
+  {
+    OutputFolder again(folder.file("out"), some_job, {});
+    for (const char* name : {"sub/p.lime", "./sub/p.lime", "sub/./p.lime"})
+      EXPECT_EQ(again.problem_of_output(name), "");
+    write_bytes(folder.file("out/sub/p.lime"), "garbage!");
+    std::string why;
+    EXPECT_EQ(again.verified("p", "k", why), nullptr);
+  }
+  OutputFolder(folder.file("out"), some_job, {.force = true}).begin();
+  EXPECT_FALSE(fs::exists(folder.file("out/sub/p.lime")));
+}
+
+// link/../p.lime is elsewhere/../p.lime, and not out/p.lime.
+TEST(OutputFolder, ANameThatGoesUpThroughALinkIsAnotherFile) {
+  const TemporaryFolder folder;
+  for (const char* made : {"out", "elsewhere/inner"}) fs::create_directories(folder.file(made));
+  fs::create_directory_symlink("../elsewhere/inner", folder.file("out/link"));
+  OutputFolder out(folder.file("out"), some_job, {});
+  out.begin();
+  out.write_output("link/../p.lime", "ours");
+  EXPECT_EQ(read_bytes(folder.file("elsewhere/p.lime")), "ours");
+  write_bytes(folder.file("out/p.lime"), "precious");
+  EXPECT_THAT(out.problem_of_output("p.lime"), HasSubstr("it was not written by an earlier run in this folder"));
 }
 
 TEST(OutputFolder, OutputsThatLeaveItAreRefusedWhenConfined) {

@@ -117,13 +117,13 @@ TEST_F(ProgramTest, HelpKnowsCommandsAndSaysWhatThereIs) {
   EXPECT_THAT(out(), HasSubstr("(task solver_study only)"));
   EXPECT_THAT(out(), HasSubstr("seed"));
   EXPECT_EQ(call({"help", "source", "wall"}), 2);
-  EXPECT_THAT(err(), HasSubstr("this version has no wall; the sources are point, gaussian"));
+  EXPECT_THAT(err(), HasSubstr("'wall' is not implemented in this version; available sources: point, gaussian"));
   EXPECT_EQ(call({"help", "operater"}), 2);
   EXPECT_THAT(err(), HasSubstr("there is no 'operater'; did you mean 'operator'?"));
   EXPECT_EQ(call({"help", "kappa"}), 0);
   EXPECT_THAT(out(), HasSubstr("in operator wilson:"));
   EXPECT_EQ(call({"help", "clover"}), 2);
-  EXPECT_THAT(err(), HasSubstr("this version has no clover; the operators are wilson\n"));
+  EXPECT_THAT(err(), HasSubstr("'clover' is not implemented in this version; available operators: wilson\n"));
 }
 
 TEST_F(ProgramTest, AGridThatCannotBeIsNamedByItsOption) {

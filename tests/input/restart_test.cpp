@@ -1,5 +1,7 @@
 // Jobs that are run again: what is done, what is not, and what --force and --confine do.
+#include "input/job_run.h"
 #include "input/program.h"
+#include "input/run.h"
 
 #include "tests/input/lime_testing.h"
 
@@ -10,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include <omp.h>
 #include <sys/stat.h>
 
 namespace quadrille {
@@ -111,6 +114,60 @@ TEST_F(RestartTest, ADamagedOutputIsMadeAgainAndSaid) {
   EXPECT_THAT(log.text(), HasSubstr("mesons: already done, skipped"));
   EXPECT_NE(read_bytes(output("p.lime")), bytes);
   EXPECT_EQ(results()["correlators"], first["correlators"]);
+}
+
+TEST_F(RestartTest, SavedLinksAreKnownByTheirChecksum) {
+  const std::vector<std::string> save = {"--set", "gauge.save=./links.lime"};
+  ASSERT_EQ(run(chain, save), 0) << err_;
+  const Json written = Json::parse(read_bytes(output("restart.json")))["written"];
+  ASSERT_TRUE(written.contains("links.lime")) << written;
+  EXPECT_EQ(written["links.lime"].value("size", 0u), fs::file_size(output("links.lime")));
+  EXPECT_TRUE(written["links.lime"].contains("checksum"));
+  ASSERT_EQ(run(chain, {"--force"}), 0) << err_;
+  EXPECT_FALSE(fs::exists(output("links.lime")));
+}
+
+TEST_F(RestartTest, OutputsMayGoToADevice) {
+  for (const char* name : {"gauge.save", "run[0].save.file"}) {
+    EXPECT_EQ(run(solves, {"--set", std::string(name) + "=/dev/null", "--force"}), 0) << err_;
+  }
+}
+
+// What a task throws is damage of restart.json only where it has used what was read from there.
+TEST_F(RestartTest, OnlyARunThatContinuesBlamesTheStateForAFailure) {
+  write_bytes(folder_.file("job.yaml"), chain);
+  std::vector<Error> errors;
+  Job job = read_job(folder_.file("job.yaml"), {}, errors);
+  ASSERT_TRUE(errors.empty());
+  TaskEntry entry = *job.run[0].entry;
+  job.run[0].entry = &entry;
+  const auto failure = [&](int threads, decltype(TaskEntry::run) task) -> std::string {
+    entry.run = task;
+    omp_set_num_threads(threads);
+    JobClock clock;
+    try {
+      carry_out(job, output(""), {}, cpu_backend(), {}, clock, errors);
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const int before = omp_get_max_threads();
+  const std::string damage = "'unfinished.generate' is not a state of this task";
+  failure(1, [](JobRun& work, const TaskSpec& task) {
+    work.keep_unfinished(task, {{"done", "much"}});
+    throw std::runtime_error("interrupted");
+  });
+  const auto use = [](JobRun& work, const TaskSpec& task) { (void)work.unfinished(task).at("done").get<int>(); };
+  EXPECT_THAT(failure(1, use), HasSubstr(damage));
+  EXPECT_THAT(failure(2, use), Not(HasSubstr(damage))) << "with other threads it starts over";
+  const auto discard = [](JobRun& work, const TaskSpec& task) {
+    (void)work.unfinished(task);
+    work.start_over(task, "the state cannot be read");
+    (void)Json::array().at(0);
+  };
+  EXPECT_THAT(failure(1, discard), Not(HasSubstr(damage)));
+  omp_set_num_threads(before);
 }
 
 TEST_F(RestartTest, TimesOfAllRunsAreSummed) {

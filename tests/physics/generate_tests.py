@@ -494,7 +494,7 @@ for axes in figures[0].axes:
         with open(self.path("out/restart.json"), "w") as stream:
             json.dump(restart, stream)
         process = self.call("run", self.write_job(job), "--out", self.path("out"))
-        self.assertIn("generate starts over: the program, its module or an input file has changed", process.stderr)
+        self.assertIn("generate starts over: since the interrupted run, the program, the task's module or", process.stderr)
         self.assertNotIn("continuing the chain", process.stderr)
 
     def test_a_damaged_state_is_not_used(self):
