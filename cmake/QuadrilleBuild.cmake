@@ -222,11 +222,46 @@ if(QUADRILLE_POISON)
   target_compile_definitions(quadrille_settings INTERFACE QUADRILLE_POISON)
 endif()
 
-# quadrille_add_folder(NAME SOURCE...): the object library quadrille_NAME, part of libquadrille.so.
-function(quadrille_add_folder name)
+# Headers that never change and that most sources read are compiled once. A compiler cache does better without, and so do
+# the sanitized builds, which show where a source lacks an include of its own.
+set(quadrille_precompile ON)
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  set(quadrille_precompile OFF)
+endif()
+option(QUADRILLE_PRECOMPILE "Precompile the headers of the standard library, fmt, spdlog and JSON" ${quadrille_precompile})
+set(quadrille_headers <algorithm> <array> <atomic> <chrono> <cmath> <complex> <cstdint> <filesystem> <fstream> <functional>
+    <map> <memory> <mutex> <numeric> <optional> <random> <set> <span> <sstream> <string> <thread> <variant> <vector>
+    <fmt/format.h> <nlohmann/json.hpp> <spdlog/spdlog.h>)
+
+# quadrille_use_precompiled(TARGET OWNER): sources of TARGET begin with the headers that are compiled for OWNER.
+function(quadrille_use_precompiled target owner)
+  if(QUADRILLE_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  endif()
+endfunction()
+
+if(QUADRILLE_PRECOMPILE)
+  file(WRITE ${CMAKE_BINARY_DIR}/precompiled.cpp "")
+  add_library(quadrille_precompiled OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
+  target_link_libraries(quadrille_precompiled PRIVATE quadrille_settings nlohmann_json::nlohmann_json)
+  target_precompile_headers(quadrille_precompiled PRIVATE ${quadrille_headers})
+endif()
+
+function(quadrille_add_objects name)
   add_library(quadrille_${name} OBJECT ${ARGN})
   target_link_libraries(quadrille_${name} PUBLIC quadrille_settings)
   set_property(GLOBAL APPEND PROPERTY QUADRILLE_FOLDERS quadrille_${name})
+endfunction()
+
+# quadrille_add_folder(NAME SOURCE...): the object library quadrille_NAME, part of libquadrille.so.
+function(quadrille_add_folder name)
+  quadrille_add_objects(${name} ${ARGN})
+  quadrille_use_precompiled(quadrille_${name} quadrille_precompiled)
+endfunction()
+
+# quadrille_compile_quickly(SOURCE...): sources whose own time is nothing beside what they call (tasks, tables, messages).
+function(quadrille_compile_quickly)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
 endfunction()
 
 # quadrille_add_module(NAME): the folder NAME, whose sources define the descriptor quadrille_module_NAME (modules/module.h),
@@ -337,6 +372,7 @@ function(quadrille_add_ranks)
     return()
   endif()
   add_library(quadrille_ranks_objects OBJECT ${PROJECT_SOURCE_DIR}/core/comm/mpi/mpi_ranks.cpp)
+  quadrille_use_precompiled(quadrille_ranks_objects quadrille_precompiled)
   target_link_libraries(quadrille_ranks_objects PUBLIC quadrille_settings MPI::MPI_CXX)
   if(quadrille_use_nccl)
     target_sources(quadrille_ranks_objects PRIVATE ${PROJECT_SOURCE_DIR}/core/comm/nccl/nccl_links.cpp)
@@ -386,7 +422,7 @@ endforeach()
 # quadrille_add_kernels(NAME SOURCE...): the sources as object libraries quadrille_NAME_ISA, one for each instruction set.
 function(quadrille_add_kernels name)
   foreach(isa ${QUADRILLE_KERNEL_ISAS})
-    quadrille_add_folder(${name}_${isa} ${ARGN})
+    quadrille_add_objects(${name}_${isa} ${ARGN})
     target_compile_definitions(quadrille_${name}_${isa} PRIVATE QUADRILLE_ISA=${isa}
                                QUADRILLE_ISA_BYTES=${quadrille_isa_bytes_${isa}})
     # Vectors wider than the baseline's registers are passed by value between inlined functions only; g++ 12 takes the
