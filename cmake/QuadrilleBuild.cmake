@@ -260,15 +260,11 @@ function(quadrille_add_folder name)
 endfunction()
 
 # quadrille_compile_quickly(SOURCE...): sources whose own time is nothing beside what they call (tasks, tables, messages).
-# g++ 13 and later take precompiled headers only with this option of theirs, which -O2 and -O3 imply.
-include(CheckCXXCompilerFlag)
-check_cxx_compiler_flag(-munroll-only-small-loops QUADRILLE_UNROLLS_SMALL_LOOPS)
-set(quadrille_quick_options -O1)
-if(QUADRILLE_UNROLLS_SMALL_LOOPS)
-  list(APPEND quadrille_quick_options -munroll-only-small-loops)
-endif()
 function(quadrille_compile_quickly)
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:${quadrille_quick_options}>")
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+  if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)  # which wants headers that are precompiled by -O1, too
+    set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+  endif()
 endfunction()
 
 # quadrille_add_module(NAME): the folder NAME, whose sources define the descriptor quadrille_module_NAME (modules/module.h),
