@@ -222,30 +222,28 @@ if(QUADRILLE_POISON)
   target_compile_definitions(quadrille_settings INTERFACE QUADRILLE_POISON)
 endif()
 
-# Headers that never change and that most sources read are compiled once. A compiler cache does better without, and so do
-# the sanitized builds, which show where a source lacks an include of its own.
+# Headers that never change and that most sources of the library read are compiled once. A compiler cache does better
+# without. So do the sanitized builds, which show where a source lacks an include of its own, and tests: g++ does not know
+# precompiled headers as the system's, whose warnings it leaves out.
 set(quadrille_precompile ON)
 if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(quadrille_precompile OFF)
 endif()
 option(QUADRILLE_PRECOMPILE "Precompile the headers of the standard library, fmt, spdlog and JSON" ${quadrille_precompile})
-set(quadrille_headers <algorithm> <array> <atomic> <chrono> <cmath> <complex> <cstdint> <filesystem> <fstream> <functional>
-    <map> <memory> <mutex> <numeric> <optional> <random> <set> <span> <sstream> <string> <thread> <variant> <vector>
-    <fmt/format.h> <nlohmann/json.hpp> <spdlog/spdlog.h>)
-
-# quadrille_use_precompiled(TARGET OWNER): sources of TARGET begin with the headers that are compiled for OWNER.
-function(quadrille_use_precompiled target owner)
-  if(QUADRILLE_PRECOMPILE)
-    target_precompile_headers(${target} REUSE_FROM ${owner})
-  endif()
-endfunction()
-
 if(QUADRILLE_PRECOMPILE)
   file(WRITE ${CMAKE_BINARY_DIR}/precompiled.cpp "")
   add_library(quadrille_precompiled OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
   target_link_libraries(quadrille_precompiled PRIVATE quadrille_settings nlohmann_json::nlohmann_json)
-  target_precompile_headers(quadrille_precompiled PRIVATE ${quadrille_headers})
+  target_precompile_headers(quadrille_precompiled PRIVATE
+    <algorithm> <array> <atomic> <chrono> <cmath> <complex> <cstdint> <filesystem> <fstream> <functional> <map> <memory>
+    <mutex> <numeric> <optional> <random> <set> <span> <sstream> <string> <thread> <variant> <vector> <fmt/format.h>
+    <nlohmann/json.hpp> <spdlog/spdlog.h>)
 endif()
+function(quadrille_use_precompiled target)
+  if(QUADRILLE_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM quadrille_precompiled)
+  endif()
+endfunction()
 
 function(quadrille_add_objects name)
   add_library(quadrille_${name} OBJECT ${ARGN})
@@ -256,7 +254,7 @@ endfunction()
 # quadrille_add_folder(NAME SOURCE...): the object library quadrille_NAME, part of libquadrille.so.
 function(quadrille_add_folder name)
   quadrille_add_objects(${name} ${ARGN})
-  quadrille_use_precompiled(quadrille_${name} quadrille_precompiled)
+  quadrille_use_precompiled(quadrille_${name})
 endfunction()
 
 # quadrille_compile_quickly(SOURCE...): sources whose own time is nothing beside what they call (tasks, tables, messages).
@@ -375,7 +373,7 @@ function(quadrille_add_ranks)
     return()
   endif()
   add_library(quadrille_ranks_objects OBJECT ${PROJECT_SOURCE_DIR}/core/comm/mpi/mpi_ranks.cpp)
-  quadrille_use_precompiled(quadrille_ranks_objects quadrille_precompiled)
+  quadrille_use_precompiled(quadrille_ranks_objects)
   target_link_libraries(quadrille_ranks_objects PUBLIC quadrille_settings MPI::MPI_CXX)
   if(quadrille_use_nccl)
     target_sources(quadrille_ranks_objects PRIVATE ${PROJECT_SOURCE_DIR}/core/comm/nccl/nccl_links.cpp)
