@@ -62,11 +62,11 @@ std::vector<NamedFile> outputs_of(const Job& job) {
   return found;
 }
 
-/// Where the file would be made: its folder, or the nearest one above that exists.
+/// Where the file would be made: its folder, or the nearest one above that exists. A link to what is not there is none.
 fs::path nearest_place(const fs::path& target) {
   fs::path place = target.parent_path();
   std::error_code ignored;
-  while (place.has_relative_path() && fs::status(place, ignored).type() == fs::file_type::not_found) {
+  while (place.has_relative_path() && fs::symlink_status(place, ignored).type() == fs::file_type::not_found) {
     place = place.parent_path();
   }
   return place;

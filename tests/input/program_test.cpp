@@ -453,6 +453,13 @@ TEST_F(ProgramTest, OutputsThatCannotBeWritten) {
   std::filesystem::permissions(folder_.file("closed"), std::filesystem::perms::owner_all);
 }
 
+TEST_F(ProgramTest, AFolderThatLeadsNowhereIsRefusedBeforeWork) {
+  std::filesystem::create_directories(output(""));
+  std::filesystem::create_symlink(folder_.file("absent"), output("scratch"));
+  EXPECT_EQ(run({"--set", "run[0].save.file=scratch/p.lime"}), 1);
+  EXPECT_THAT(err(), AllOf(HasSubstr("scratch/p.lime"), Not(HasSubstr("solves"))));
+}
+
 TEST_F(ProgramTest, AFullDiskIsSaidAndLeavesNoHalfFile) {
   {
     const FileSizeLimit full(100000);

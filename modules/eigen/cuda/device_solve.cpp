@@ -86,13 +86,11 @@ void check_sizes(std::int64_t n, std::int64_t ld, const char* name) {
   }
 }
 
-void require_device_memory(double bytes, const std::string& what) {
+void require_device_memory(double bytes, const std::string& what, const char* advice) {
   const double free = double(cuda::available_bytes());
   if (bytes <= free) return;
-  throw NotEnoughMemory(
-      fmt::format("not enough memory: {} on one GPU needs {}, {} are free there; ask for fewer vectors, "
-                  "or use --backend cpu",
-                  what, bytes_text(bytes), bytes_text(free)));
+  throw NotEnoughMemory(fmt::format("not enough memory: {} on one GPU needs {}, {} are free there; {}", what,
+                                    bytes_text(bytes), bytes_text(free), advice));
 }
 
 /// The diagonal and the one beside it of what chase_bulges() leaves.
@@ -148,7 +146,8 @@ DeviceFactor<T>::DeviceFactor(std::int64_t n, const T* b, std::int64_t ldb, Tria
                               const std::string& name) {
   check_sizes<T>(n, ldb, name.c_str());
   require_limits<T>(n, {processors(), shared_memory_limit()});
-  require_device_memory(double(n) * double(n) * sizeof(T), fmt::format("the Cholesky factor of {} rows", n));
+  require_device_memory(double(n) * double(n) * sizeof(T), fmt::format("the Cholesky factor of {} rows", n),
+                        "use --backend cpu");
   data_ = std::make_unique<Data>(Data{n, sent_matrix(n, b, ldb, triangle, name), {}});
   Phases phases({}, 0);
   phases.run(phase::cholesky, cube<T>(n, 1.0 / 3), [&] {
@@ -188,7 +187,8 @@ template <class T>
 void require_device(std::int64_t n, const Fraction& fraction, bool factor_too) {
   require_limits<T>(n, {processors(), shared_memory_limit()});
   require_device_memory(device_bytes<T>(n, fraction, factor_too),
-                        fmt::format("the eigenproblem of {} rows with {} vectors", n, fraction.most(n)));
+                        fmt::format("the eigenproblem of {} rows with {} vectors", n, fraction.most(n)),
+                        fraction.kind() == Fraction::Kind::none ? "use --backend cpu" : without_vectors);
 }
 
 template <class T>
@@ -207,7 +207,8 @@ Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
   out.n = n;
   // Pages of the host come slowly: room for vectors is made while the device works, as soon as their number is known.
   const auto make_room = [&](std::int64_t vectors) {
-    return std::async(std::launch::async, [&out, n, vectors] { out.vectors.resize(std::size_t(n * vectors)); });
+    return std::async(std::launch::async | std::launch::deferred,
+                      [&out, n, vectors] { out.vectors.resize(std::size_t(n * vectors)); });
   };
   std::future<void> room;
   if (kind == Fraction::Kind::all || kind == Fraction::Kind::range) room = make_room(most);

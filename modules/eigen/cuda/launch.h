@@ -18,9 +18,12 @@ inline int processors() { return device_attribute(cudaDevAttrMultiProcessorCount
 /// Bytes of shared memory that a block may have.
 inline int shared_memory_limit() { return device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin); }
 
+/// What helps where the memory of a GPU does not suffice for vectors.
+constexpr const char* without_vectors = "ask for eigenvalues only, or use --backend cpu";
+
 template <class T>
 cuda::DeviceArray<T> device_array(std::int64_t count) {
-  return {count, "an eigenproblem", "ask for fewer vectors, or use --backend cpu"};
+  return {count, "an eigenproblem", without_vectors};
 }
 template <class T>
 cuda::DeviceArray<T> zeros(std::int64_t count) {
