@@ -245,6 +245,7 @@ function(quadrille_use_precompiled target)
   endif()
 endfunction()
 
+# quadrille_add_objects(NAME SOURCE...): the same as below for sources with instruction sets of their own.
 function(quadrille_add_objects name)
   add_library(quadrille_${name} OBJECT ${ARGN})
   target_link_libraries(quadrille_${name} PUBLIC quadrille_settings)

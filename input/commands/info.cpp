@@ -116,8 +116,8 @@ void print_readers(std::ostream& out, const std::string& format) {
   for (const TaskEntry* task : task_registry()) {
     if (reads(task->table.parameters, format)) names.push_back(task->name);
   }
-  line(out, "tasks", "that read it: {}",
-       names.empty() ? "none in the modules that are loaded"
+  line(out, "read by tasks", "{}",
+       names.empty() ? "none of the modules that are loaded"
                      : fmt::format("{} (quadrille help task NAME)", fmt::join(names, ", ")));
 }
 

@@ -169,8 +169,8 @@ std::string csc_bytes(std::int64_t kind, std::int64_t n, std::int64_t elements) 
 
 TEST_F(InfoTest, TellsWhichTasksReadMatrices) {
   write_bytes(folder_.file("h"), "\x89HDF\r\n\x1a\n");
-  expect_info(folder_.file("h"), {"HDF5", "tasks         that read it: ", "matrix_product, ", "ri_mp2, ri_mp2_study",
-                                  "density_matrix", "md_run"});
+  expect_info(folder_.file("h"),
+              {"HDF5", "read by tasks ", "matrix_product, ", "ri_mp2, ri_mp2_study", "density_matrix", "md_run"});
   for (const std::int64_t kind : {0, 1}) {
     write_bytes(folder_.file("a.csc"), csc_bytes(kind, 10, 25));
     expect_info(folder_.file("a.csc"),
