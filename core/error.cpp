@@ -1,6 +1,6 @@
 #include "core/error.h"
 
-#include "core/system/printable.h"
+#include "core/printable.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 
 #include "core/api.h"
 #include "core/gauge/gauge_store.h"
-#include "core/operator.h"
+#include "core/operator/operator.h"
 
 #include <memory>
 

@@ -4,7 +4,7 @@
 #include "core/api.h"
 #include "core/field/field.h"
 #include "core/gauge/gauge_store.h"
-#include "core/operator.h"
+#include "core/operator/operator.h"
 #include "core/tuning/kernel_log.h"
 #include "dirac/hop_kernel.h"
 

@@ -1,7 +1,7 @@
 // Projected half spinors on their way between ranks, for hopping kernels on a GPU.
 #pragma once
 
-#include "core/backend/cuda/device_channel.h"
+#include "core/backend/cuda/channels/device_channel.h"
 #include "core/backend/cuda/owned.h"
 #include "dirac/cuda/hop_args.h"
 #include "dirac/hop_kernel.h"

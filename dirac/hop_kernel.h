@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/field/field.h"
-#include "core/operator.h"
+#include "core/operator/operator.h"
 
 #include <array>
 #include <complex>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/operator.h"
+#include "core/operator/operator.h"
 #include "dirac/dirac_operator.h"
 
 #include <memory>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/operator.h"
+#include "core/operator/operator.h"
 #include "solvers/solver.h"
 
 #include <memory>

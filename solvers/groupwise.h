@@ -8,7 +8,7 @@
 // residual of that update (Sleijpen and van der Vorst, Computing 56 (1996) 141). b - A x judges convergence.
 #pragma once
 
-#include "core/operator.h"
+#include "core/operator/operator.h"
 
 #include <optional>
 

@@ -4,7 +4,7 @@
 // gauge. delta in (0, 1): reliable updates. delta = 0: none, and convergence is judged on the iterated residual.
 #pragma once
 
-#include "core/operator.h"
+#include "core/operator/operator.h"
 #include "solvers/solver.h"
 
 #include <memory>

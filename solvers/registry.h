@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/operator.h"
+#include "core/operator/operator.h"
 #include "core/parameters/parameters.h"
 #include "solvers/solver.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/gauge/gauge_store.h"
-#include "core/gauge/su3.h"
+#include "core/su3/su3.h"
 #include "tests/backend_under_test.h"
 
 #include <vector>

@@ -94,7 +94,7 @@ def row_2_lines(kernel, hop, a):
 
 
 def link_lines_8(number, half):
-    """Eight numbers: core/gauge/link_codec.h has the formulas. Row 0 of V is row 1 of U, row 2 of V is minus row 2 of U.
+    """Eight numbers: core/su3/link_codec.h has the formulas. Row 0 of V is row 1 of U, row 2 of V is minus row 2 of U.
     In half precision U is in quanta, and N in their squares."""
     lines = [f"const Real phase{k} = {number(k)}{' * quantum' if half else ''};" for k in range(2)]
     for k, u in enumerate(("u11", "u12", "u00")):

@@ -1,5 +1,6 @@
 // The transport that the environment variable QUADRILLE_TRANSPORT names: peer, nccl or pinned between GPUs
-// (core/backend/cuda/device_channel.h), messages between CPUs (host_channel.h). A name of the others does not count.
+// (core/backend/cuda/channels/device_channel.h), messages between CPUs (host_channel.h). A name of the others does not
+// count.
 #pragma once
 
 #include "core/api.h"

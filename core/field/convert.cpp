@@ -6,7 +6,7 @@
 #include "core/field/site_access.h"
 #include "core/field/site_transfer.h"
 #include "core/field/spin_basis.h"
-#include "core/gauge/link_codec.h"
+#include "core/su3/link_codec.h"
 #include "core/system/team.h"
 
 #include <fmt/format.h>

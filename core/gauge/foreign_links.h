@@ -3,9 +3,9 @@
 #pragma once
 
 #include "core/gauge/link_edges.h"
-#include "core/gauge/su3.h"
 #include "core/host_device.h"
 #include "core/layout/site_place.h"
+#include "core/su3/su3.h"
 
 #include <cstddef>
 #include <cstdint>

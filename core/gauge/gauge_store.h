@@ -10,7 +10,7 @@
 #include "core/gauge/start.h"
 #include "core/gauge/temporal_gauge.h"
 #include "core/layout/lattice.h"
-#include "core/operator.h"
+#include "core/operator/operator.h"
 
 #include <cstdint>
 #include <memory>
@@ -69,7 +69,7 @@ class QUADRILLE_API GaugeStore {
   /// Where somebody holds links in temporal gauge, set(), changed() and read() throw ErrorCode::numerical for time
   /// links that have no nearest SU(3) matrix; forms are not brought up to date then.
   Unitarity read(const ForeignLinks& from);
-  /// Projects every link on SU(3) (core/gauge/su3_project.h) and gives the largest |change| of an element. Errors:
+  /// Projects every link on SU(3) (core/su3/su3_project.h) and gives the largest |change| of an element. Errors:
   /// ErrorCode::numerical naming site and direction of a link that has no nearest SU(3) matrix; the others are
   /// projected by then, and forms are not brought up to date.
   double project();

@@ -1,9 +1,9 @@
 // What a rank needs to know of the links around its part of the lattice, as plain data for bodies that work on a site.
 #pragma once
 
-#include "core/gauge/su3.h"
 #include "core/host_device.h"
 #include "core/layout/site_place.h"
+#include "core/su3/su3.h"
 
 #include <cstdint>
 

@@ -91,7 +91,7 @@ QUADRILLE_INLINE Real<T, V> real_trace_adjoint(const Real<T, V>* a, const Real<T
 }
 
 /// row = the third row of the SU(3) matrix whose first two are upper[0..12): the conjugate of their cross product
-/// (core/gauge/link_codec.h).
+/// (core/su3/link_codec.h).
 template <class T, int V>
 QUADRILLE_INLINE void third_row(Real<T, V>* row, const Real<T, V>* upper) {
   QUADRILLE_UNROLL

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "core/field/field.h"
-#include "core/gauge/link_codec.h"
 #include "core/host_device.h"
 #include "core/layout/grouped_layout.h"
 #include "core/layout/site_place.h"
 #include "core/numbers/half.h"
+#include "core/su3/link_codec.h"
 
 #include <cstdint>
 #include <type_traits>

@@ -6,10 +6,10 @@
 #include "core/gauge/foreign_links.h"
 #include "core/gauge/link_edges.h"
 #include "core/gauge/link_view.h"
-#include "core/gauge/random_link.h"
 #include "core/gauge/start.h"
 #include "core/gauge/worst.h"
 #include "core/numbers/big_endian.h"
+#include "core/su3/random_link.h"
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // Starting gauge configurations.
 #pragma once
 
-#include "core/gauge/random_link.h"
+#include "core/su3/random_link.h"
 
 #include <cstdint>
 

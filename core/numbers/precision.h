@@ -12,7 +12,7 @@ namespace quadrille {
 /// float.
 enum class Precision { Double, Single, Half };
 
-/// How many real numbers of a link are stored (core/gauge/link_codec.h).
+/// How many real numbers of a link are stored (core/su3/link_codec.h).
 enum class Reconstruct : int { R18 = 18, R12 = 12, R8 = 8 };
 
 /// Bytes of one stored real number.

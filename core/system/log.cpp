@@ -1,6 +1,6 @@
 #include "core/system/log.h"
 
-#include "core/system/printable.h"
+#include "core/printable.h"
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>

@@ -7,7 +7,7 @@
 
 #include "core/backend/backend.h"
 #include "core/gauge/gauge_store.h"
-#include "core/operator.h"
+#include "core/operator/operator.h"
 #include "input/bench/deviations.h"
 
 #include <nlohmann/json.hpp>

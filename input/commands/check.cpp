@@ -1,7 +1,7 @@
 #include "input/commands/check.h"
 
 #include "core/backend/backend.h"
-#include "core/system/printable.h"
+#include "core/printable.h"
 #include "core/system/thread_count.h"
 #include "input/job.h"
 #include "input/outputs.h"

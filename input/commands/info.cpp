@@ -1,7 +1,7 @@
 #include "input/commands/info.h"
 
 #include "core/gauge/observables.h"
-#include "core/system/printable.h"
+#include "core/printable.h"
 #include "input/files/file_kind.h"
 #include "input/files/gauge_file.h"
 #include "input/files/lattice_data.h"

@@ -1,7 +1,7 @@
 // Checks that tasks which solve have in common.
 #pragma once
 
-#include "core/operator.h"
+#include "core/operator/operator.h"
 #include "core/parameters/parameters.h"
 #include "input/gauge.h"
 

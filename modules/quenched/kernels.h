@@ -8,7 +8,7 @@ namespace quadrille::quenched {
 /// What the links of a field are made of.
 struct LinkNumbers {
   int bytes;    ///< of a number: 8 (double) or 4 (float)
-  int numbers;  ///< of a link: 18, or 12 (two rows; core/gauge/link_codec.h)
+  int numbers;  ///< of a link: 18, or 12 (two rows; core/su3/link_codec.h)
 };
 
 /// Links and geometry in the layout with `lanes` lanes (core/layout/vector_layout.h), as the kernels read them.

@@ -1,7 +1,7 @@
 // Links that other ranks update, around the links of this rank's part: for updates on a GPU.
 #pragma once
 
-#include "core/backend/cuda/device_channel.h"
+#include "core/backend/cuda/channels/device_channel.h"
 #include "core/field/field.h"
 #include "core/layout/lattice.h"
 #include "modules/quenched/grouped_field.h"

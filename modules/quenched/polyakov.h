@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/comm/communicator.h"
-#include "core/gauge/su3.h"
+#include "core/su3/su3.h"
 
 #include <array>
 #include <vector>

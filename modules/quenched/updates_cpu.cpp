@@ -1,11 +1,11 @@
 // Updates on the CPU: threads share the blocks of a pass, and kernels.cpp does them.
 #include "core/error.h"
 #include "core/field/site_access.h"
-#include "core/gauge/link_codec.h"
-#include "core/gauge/su3.h"
 #include "core/layout/vector_layout.h"
 #include "core/numbers/chunked_sum.h"
 #include "core/simd/isa.h"
+#include "core/su3/link_codec.h"
+#include "core/su3/su3.h"
 #include "core/system/team.h"
 #include "modules/quenched/link_halo.h"
 #include "modules/quenched/link_updates.h"

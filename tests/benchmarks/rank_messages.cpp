@@ -6,7 +6,7 @@
 // time from one exchange to the next when nothing else is to be done, `start` and `finish` what of it the host spends
 // in these calls; rank 0's. Ranks that share a GPU take turns on it, which says nothing of a transport.
 #include "core/backend/backend.h"
-#include "core/backend/cuda/device_channel.h"
+#include "core/backend/cuda/channels/device_channel.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/comm/ranks.h"
 #include "core/error.h"

@@ -1,5 +1,5 @@
 // 18, 12 and 8 numbers: medians and worst cases of the round trip through fields of every precision.
-#include "core/gauge/link_codec.h"
+#include "core/su3/link_codec.h"
 
 #include "core/field/convert.h"
 #include "tests/extents.h"

@@ -1,7 +1,7 @@
 #include "core/gauge/observables.h"
 
 #include "core/error.h"
-#include "core/gauge/su3_project.h"
+#include "core/su3/su3_project.h"
 #include "tests/gauge_testing.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "core/system/printable.h"
+#include "core/printable.h"
 #include "core/error.h"
 #include "core/system/log.h"
 

@@ -4,7 +4,7 @@
 #include "core/blas/random_fill.h"
 #include "core/field/convert.h"
 #include "core/gauge/gauge_store.h"
-#include "core/gauge/su3.h"
+#include "core/su3/su3.h"
 #include "tests/backend_under_test.h"
 #include "tests/extents.h"
 #include "tests/gauge_testing.h"

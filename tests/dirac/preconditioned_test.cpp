@@ -3,7 +3,7 @@
 
 #include "core/blas/blas.h"
 #include "core/error.h"
-#include "core/normal_operator.h"
+#include "core/operator/normal_operator.h"
 #include "tests/dirac/dirac_testing.h"
 #include "tests/host_starts.h"
 

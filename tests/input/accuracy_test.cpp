@@ -104,7 +104,7 @@ TEST(Deviations, RefuseWhatTheyCannotCompare) {
 ///   from true kernels.
 /// - Half. The quanta decide, as sums are made in single: see half_deviation() below.
 /// - 8 numbers divide by what may be small: medians grow by 1.5 or so, and the largest deviation is of the order of the
-///   square root of u (core/gauge/link_codec.h).
+///   square root of u (core/su3/link_codec.h).
 ///
 /// The left end: the density of deviations has a limit at zero, so that 10 % of the numbers lie under 0.19 of the
 /// median (of a normal distribution; products of a wide spread of sizes have more small ones), and of n numbers the

@@ -1,5 +1,5 @@
 // Gauge files that are cut, spoilt or hold something else: each error names the place and what would be right.
-#include "core/gauge/su3_project.h"
+#include "core/su3/su3_project.h"
 #include "gauge_file_testing.h"
 
 #include <bit>

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/field/host_field.h"
-#include "core/gauge/su3_project.h"
+#include "core/su3/su3_project.h"
 #include "core/system/log.h"
 #include "tests/temporary_folder.h"
 

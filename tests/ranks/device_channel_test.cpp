@@ -1,6 +1,6 @@
 // Messages between the devices of ranks: by the transport that QUADRILLE_TRANSPORT names, by others for some
 // neighbours, and what ends them. NCCL's can be sent by one rank to itself, too.
-#include "core/backend/cuda/device_channel.h"
+#include "core/backend/cuda/channels/device_channel.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/comm/agreement.h"
 #include "core/comm/device_links.h"

@@ -4,7 +4,7 @@
 #include "core/comm/ranks.h"
 #include "tests/ranks/ranks_testing.h"
 #ifdef QUADRILLE_TEST_GPU
-#include "core/backend/cuda/device_channel.h"
+#include "core/backend/cuda/channels/device_channel.h"
 #endif
 
 #include <gtest/gtest.h>

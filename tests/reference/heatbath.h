@@ -3,9 +3,9 @@
 #pragma once
 
 #include "core/field/host_field.h"
-#include "core/gauge/su3.h"
 #include "core/layout/lattice.h"
 #include "core/random/random.h"
+#include "core/su3/su3.h"
 
 #include <array>
 

@@ -7,7 +7,7 @@
 #include "core/blas/random_fill.h"
 #include "core/error.h"
 #include "core/field/convert.h"
-#include "core/operator.h"
+#include "core/operator/operator.h"
 #include "core/random/random.h"
 
 #include <array>

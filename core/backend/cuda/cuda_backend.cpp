@@ -1,11 +1,11 @@
 // Memory, stream, copies and sums of a GPU.
 #include "core/backend/cuda/cuda_backend.h"
 
+#include "core/backend/cuda/channels/rank_sums.h"
 #include "core/backend/cuda/kernels.h"
 #include "core/backend/cuda/lane.h"
 #include "core/backend/cuda/of_device.h"
 #include "core/backend/cuda/owned.h"
-#include "core/backend/cuda/rank_sums.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/backend/cuda/transfer.h"
 #include "core/blas/call.h"

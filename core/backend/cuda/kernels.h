@@ -1,7 +1,7 @@
 // The entry points of the device code of this backend (*.cu), as the host's code calls them.
 #pragma once
 
-#include "core/backend/cuda/rank_boxes.h"
+#include "core/backend/cuda/channels/rank_boxes.h"
 #include "core/blas/op_table.h"
 #include "core/field/foreign_spinors.h"
 #include "core/field/site_format.h"

@@ -3,7 +3,7 @@
 // i + threads, ..., and again a tree.
 #pragma once
 
-#include "core/backend/cuda/rank_boxes.h"
+#include "core/backend/cuda/channels/rank_boxes.h"
 #include "core/backend/cuda/runtime.h"
 
 namespace quadrille::cuda {

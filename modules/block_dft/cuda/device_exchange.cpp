@@ -1,6 +1,6 @@
 #include "modules/block_dft/cuda/device_exchange.h"
 
-#include "core/backend/cuda/peer_memory.h"
+#include "core/backend/cuda/channels/peer_memory.h"
 #include "core/comm/transport_name.h"
 #include "core/error.h"
 #include "core/system/log.h"

@@ -6,7 +6,7 @@
 // hold all multiprocessors do not stop them. NCCL is not used here: its copies are kernels, and would wait for those.
 #pragma once
 
-#include "core/backend/cuda/device_channel.h"
+#include "core/backend/cuda/channels/device_channel.h"
 #include "core/backend/cuda/owned.h"
 #include "modules/block_dft/every_rank.h"
 

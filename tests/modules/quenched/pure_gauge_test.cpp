@@ -2,8 +2,8 @@
 #include "modules/quenched/pure_gauge.h"
 
 #include "core/error.h"
-#include "core/gauge/su3.h"
 #include "core/simd/isa.h"
+#include "core/su3/su3.h"
 #include "modules/quenched/autocorrelation.h"
 #include "tests/dirac/dirac_testing.h"
 #include "tests/gauge_testing.h"

@@ -2,9 +2,9 @@
 #define QUADRILLE_ISA unit_test
 #include "modules/quenched/link_update.h"
 
-#include "core/gauge/su3.h"
-#include "core/gauge/su3_project.h"
 #include "core/random/random.h"
+#include "core/su3/su3.h"
+#include "core/su3/su3_project.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>

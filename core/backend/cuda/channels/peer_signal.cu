@@ -1,4 +1,4 @@
-#include "core/backend/cuda/peer_signal.h"
+#include "core/backend/cuda/channels/peer_signal.h"
 
 #include "core/backend/cuda/runtime.h"
 

@@ -1,7 +1,7 @@
 // The transport "pinned": kernels write into memory of the host, MPI carries it on.
 #pragma once
 
-#include "core/backend/cuda/transport.h"
+#include "core/backend/cuda/channels/transport.h"
 
 namespace quadrille::cuda {
 

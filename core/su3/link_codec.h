@@ -7,8 +7,8 @@
 // the unit matrix regular (there v01 = 1). Where N vanishes the form is singular: see decode_8.
 #pragma once
 
-#include "core/gauge/su3.h"
 #include "core/host_device.h"
+#include "core/su3/su3.h"
 
 #include <algorithm>
 #include <cmath>

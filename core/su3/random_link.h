@@ -1,9 +1,9 @@
 // Random SU(3) matrices from the numbers of one site (core/random/random.h).
 #pragma once
 
-#include "core/gauge/su3.h"
-#include "core/gauge/su3_project.h"
 #include "core/random/random.h"
+#include "core/su3/su3.h"
+#include "core/su3/su3_project.h"
 
 namespace quadrille {
 

@@ -1,4 +1,4 @@
-#include "core/backend/cuda/peer_memory.h"
+#include "core/backend/cuda/channels/peer_memory.h"
 
 #include "core/backend/cuda/runtime.h"
 

@@ -1,7 +1,7 @@
-#include "core/backend/cuda/peer_channel.h"
+#include "core/backend/cuda/channels/peer_channel.h"
 
-#include "core/backend/cuda/peer_memory.h"
-#include "core/backend/cuda/peer_signal.h"
+#include "core/backend/cuda/channels/peer_memory.h"
+#include "core/backend/cuda/channels/peer_signal.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/comm/agreement.h"
 #include "core/error.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/backend.h"
-#include "core/backend/cuda/rank_boxes.h"
+#include "core/backend/cuda/channels/rank_boxes.h"
 
 #include <memory>
 

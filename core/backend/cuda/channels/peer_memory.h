@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/backend/cuda/transport.h"
+#include "core/backend/cuda/channels/transport.h"
 
 #include <cuda_runtime.h>
 

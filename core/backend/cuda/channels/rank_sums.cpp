@@ -1,7 +1,7 @@
-#include "core/backend/cuda/rank_sums.h"
+#include "core/backend/cuda/channels/rank_sums.h"
 
-#include "core/backend/cuda/device_channel.h"
-#include "core/backend/cuda/peer_memory.h"
+#include "core/backend/cuda/channels/device_channel.h"
+#include "core/backend/cuda/channels/peer_memory.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/comm/agreement.h"
 #include "core/comm/transport_name.h"

@@ -1,7 +1,7 @@
 // The transport "peer": kernels write into the memory of neighbours on the same host.
 #pragma once
 
-#include "core/backend/cuda/transport.h"
+#include "core/backend/cuda/channels/transport.h"
 
 namespace quadrille::cuda {
 

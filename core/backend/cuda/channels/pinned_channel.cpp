@@ -1,4 +1,4 @@
-#include "core/backend/cuda/pinned_channel.h"
+#include "core/backend/cuda/channels/pinned_channel.h"
 
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/owned.h"

@@ -1,8 +1,8 @@
-#include "core/backend/cuda/device_channel.h"
+#include "core/backend/cuda/channels/device_channel.h"
 
-#include "core/backend/cuda/nccl_channel.h"
-#include "core/backend/cuda/peer_channel.h"
-#include "core/backend/cuda/pinned_channel.h"
+#include "core/backend/cuda/channels/nccl_channel.h"
+#include "core/backend/cuda/channels/peer_channel.h"
+#include "core/backend/cuda/channels/pinned_channel.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/comm/transport_name.h"
 #include "core/error.h"

@@ -1,4 +1,4 @@
-#include "core/operator.h"
+#include "core/operator/operator.h"
 
 namespace quadrille {
 

@@ -1,7 +1,8 @@
-// What the transports of messages between devices have in common (core/backend/cuda/device_channel.h has their list).
+// What the transports of messages between devices have in common (core/backend/cuda/channels/device_channel.h has their
+// list).
 #pragma once
 
-#include "core/backend/cuda/device_channel.h"
+#include "core/backend/cuda/channels/device_channel.h"
 
 #include <algorithm>
 #include <array>

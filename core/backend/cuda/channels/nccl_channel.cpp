@@ -1,4 +1,4 @@
-#include "core/backend/cuda/nccl_channel.h"
+#include "core/backend/cuda/channels/nccl_channel.h"
 
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/owned.h"

@@ -1,7 +1,7 @@
 // The transport "nccl": NCCL carries messages from device to device.
 #pragma once
 
-#include "core/backend/cuda/transport.h"
+#include "core/backend/cuda/channels/transport.h"
 
 namespace quadrille::cuda {
 

@@ -1,7 +1,7 @@
 // A^+ A of any operator A: Hermitian and positive.
 #pragma once
 
-#include "core/operator.h"
+#include "core/operator/operator.h"
 
 #include <memory>
 #include <utility>

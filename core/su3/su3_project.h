@@ -1,7 +1,7 @@
 // Projection of links on SU(3).
 #pragma once
 
-#include "core/gauge/su3.h"
+#include "core/su3/su3.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "core/system/printable.h"
+#include "core/printable.h"
 
 #include <fmt/format.h>
 
