@@ -266,7 +266,7 @@ function(quadrille_compile_quickly)
   endif()
 endfunction()
 
-# quadrille_add_module(NAME): the folder NAME, whose sources define the descriptor quadrille_module_NAME (modules/module.h),
+# quadrille_add_module(NAME): the folder NAME, whose sources define the descriptor quadrille_module_NAME (modules/shared/plugin/module.h),
 # and whose report/*.py `quadrille report` runs.
 function(quadrille_add_module name)
   add_subdirectory(${name})

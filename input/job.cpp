@@ -8,7 +8,7 @@
 #include "input/gauge.h"
 #include "input/overrides.h"
 #include "input/yaml.h"
-#include "modules/loader.h"
+#include "modules/shared/plugin/loader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -7,7 +7,7 @@
 #include "input/document.h"
 #include "input/outputs.h"
 #include "input/stop_signal.h"
-#include "modules/loader.h"
+#include "modules/shared/plugin/loader.h"
 
 #include <fmt/format.h>
 

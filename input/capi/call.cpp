@@ -1,8 +1,8 @@
 #include "input/capi/call.h"
 
 #include "core/system/memory.h"
-#include "modules/c_calls.h"
-#include "modules/task.h"
+#include "modules/shared/plugin/c_calls.h"
+#include "modules/shared/plugin/task.h"
 
 #include <new>
 #include <stdexcept>

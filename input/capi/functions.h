@@ -1,7 +1,7 @@
-// The functions of the C API as modules are given them (modules/module.h).
+// The functions of the C API as modules are given them (modules/shared/plugin/module.h).
 #pragma once
 
-#include "modules/module.h"
+#include "modules/shared/plugin/module.h"
 
 namespace quadrille::capi {
 

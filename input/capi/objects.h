@@ -12,7 +12,7 @@
 #include "input/capi/quadrille.h"
 #include "input/capi/systems.h"
 #include "input/rank_grid.h"
-#include "modules/handle_table.h"
+#include "modules/shared/plugin/handle_table.h"
 #include "solvers/driver.h"
 
 #include <nlohmann/json.hpp>

@@ -5,8 +5,8 @@
  * defaults and messages (quadrille_help lists them). Words describe arrays too: see LINKS and SPINORS below. Null and
  * "" mean {}.
  *
- * Statuses. Every function returns QUADRILLE_DONE or another status (modules/handles.h), with a message that
- * quadrille_message returns. No function ends the program, throws, or writes to stdout or stderr; none installs a
+ * Statuses. Every function returns QUADRILLE_DONE or another status (modules/shared/plugin/handles.h), with a message
+ * that quadrille_message returns. No function ends the program, throws, or writes to stdout or stderr; none installs a
  * signal handler or changes the environment. If a call fails, its output is null or unchanged. On a GPU kernels are
  * tuned when they are first used, and the choices kept in a file of the user's cache (QUADRILLE_TUNING=off: neither).
  *
@@ -33,7 +33,7 @@
 #ifndef QUADRILLE_H
 #define QUADRILLE_H
 
-#include "modules/handles.h"
+#include "modules/shared/plugin/handles.h"
 
 #include <stddef.h>
 #include <stdint.h>

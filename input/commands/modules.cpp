@@ -1,6 +1,6 @@
 #include "input/commands/modules.h"
 
-#include "modules/loader.h"
+#include "modules/shared/plugin/loader.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "input/outputs.h"
-#include "modules/loader.h"
+#include "modules/shared/plugin/loader.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "core/parameters/parameter_values.h"
-#include "modules/matrix_elements.h"
+#include "modules/shared/elements/matrix_elements.h"
 
 #include <fmt/format.h>
 

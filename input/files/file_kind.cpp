@@ -2,7 +2,7 @@
 
 #include "input/files/big_endian.h"
 #include "input/files/input_file.h"
-#include "modules/matrix_elements.h"
+#include "modules/shared/elements/matrix_elements.h"
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@
 #include "input/tasks/module_parameters.h"
 #include "input/tasks/module_run.h"
 #include "input/tasks/module_state.h"
-#include "modules/loader.h"
+#include "modules/shared/plugin/loader.h"
 
 #include <omp.h>
 

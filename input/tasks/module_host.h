@@ -1,7 +1,7 @@
-// What the program offers to a task of a module (modules/module.h: quadrille_host).
+// What the program offers to a task of a module (modules/shared/plugin/module.h: quadrille_host).
 #pragma once
 
-#include "modules/module.h"
+#include "modules/shared/plugin/module.h"
 
 namespace quadrille {
 

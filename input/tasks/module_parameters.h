@@ -1,4 +1,4 @@
-// What a module is told of its task's parameters (modules/module.h: quadrille_host), by their paths.
+// What a module is told of its task's parameters (modules/shared/plugin/module.h: quadrille_host), by their paths.
 #pragma once
 
 #include "core/parameters/parameters.h"

@@ -3,7 +3,7 @@
 #include "core/comm/agreement.h"
 #include "input/capi/call.h"
 #include "input/job.h"
-#include "modules/loader.h"
+#include "modules/shared/plugin/loader.h"
 
 #include <new>
 

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "input/progress.h"
-#include "modules/module.h"
+#include "modules/shared/plugin/module.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
-// The tasks of modules (modules/module.h) as tasks of a job.
+// The tasks of modules (modules/shared/plugin/module.h) as tasks of a job.
 #pragma once
 
 #include "input/tasks/registry.h"
-#include "modules/loader.h"
+#include "modules/shared/plugin/loader.h"
 
 namespace quadrille {
 

@@ -5,7 +5,7 @@
 #include "input/tasks/module_task.h"
 #include "input/tasks/propagator.h"
 #include "input/tasks/solver_study.h"
-#include "modules/loader.h"
+#include "modules/shared/plugin/loader.h"
 
 #include <deque>
 #include <mutex>

@@ -57,7 +57,7 @@ struct TaskEntry {
 /// be called by several threads at once, as load_tasks() may.
 std::vector<const TaskEntry*> task_registry();
 
-/// Loads a module with its tasks (modules/loader.h: load_module).
+/// Loads a module with its tasks (modules/shared/plugin/loader.h: load_module).
 void load_tasks(const std::string& file);
 
 }  // namespace quadrille

@@ -12,7 +12,7 @@
 #ifndef QUADRILLE_MODULES_BLOCK_DFT_C_API_H
 #define QUADRILLE_MODULES_BLOCK_DFT_C_API_H
 
-#include "modules/handles.h"
+#include "modules/shared/plugin/handles.h"
 
 #include <stdint.h>
 
@@ -20,8 +20,8 @@
 extern "C" {
 #endif
 
-/* Statuses (modules/handles.h): QUADRILLE_NUMERICAL for what is not finite or not positive definite, or has no gap;
- * QUADRILLE_INVALID_HANDLE for a matrix or grid that is null, destroyed or another handle. */
+/* Statuses (modules/shared/plugin/handles.h): QUADRILLE_NUMERICAL for what is not finite or not positive definite, or
+ * has no gap; QUADRILLE_INVALID_HANDLE for a matrix or grid that is null, destroyed or another handle. */
 
 enum quadrille_block_symmetry {
   QUADRILLE_BLOCK_GENERAL = 0,

@@ -4,8 +4,8 @@
 #include "core/comm/ranks.h"
 #include "modules/block_dft/block_matrix.h"
 #include "modules/block_dft/c_api.h"
-#include "modules/c_calls.h"
-#include "modules/handle_table.h"
+#include "modules/shared/plugin/c_calls.h"
+#include "modules/shared/plugin/handle_table.h"
 
 #include <functional>
 #include <memory>

@@ -4,7 +4,7 @@
 #include "core/system/team.h"
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/every_rank.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include "modules/block_dft/density.h"
 #include "modules/block_dft/matrix_files.h"
 #include "modules/block_dft/matrix_inputs.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // The task `density_matrix`: the density matrix of a Hamiltonian and an overlap matrix in files.
 #pragma once
 
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 
 #include <cstddef>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "modules/block_dft/block_matrix.h"
-#include "modules/matrix_elements.h"
+#include "modules/shared/elements/matrix_elements.h"
 
 #include <functional>
 #include <string>

@@ -3,7 +3,7 @@
 #include "core/comm/agreement.h"
 #include "core/error.h"
 #include "core/system/atomic_file.h"
-#include "modules/hdf5_file.h"
+#include "modules/shared/hdf5/hdf5_file.h"
 
 #include <fmt/format.h>
 

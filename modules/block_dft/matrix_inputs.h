@@ -4,9 +4,9 @@
 #include "core/comm/agreement.h"
 #include "modules/block_dft/density.h"
 #include "modules/block_dft/device.h"
-#include "modules/matrix_elements.h"
-#include "modules/parameters.h"
-#include "modules/task.h"
+#include "modules/shared/elements/matrix_elements.h"
+#include "modules/shared/plugin/parameters.h"
+#include "modules/shared/plugin/task.h"
 
 #include <nlohmann/json.hpp>
 

@@ -7,7 +7,7 @@
 #include "modules/block_dft/csr_level.h"
 #include "modules/block_dft/every_rank.h"
 #include "modules/mgemm/blas.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 

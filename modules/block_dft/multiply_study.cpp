@@ -4,7 +4,7 @@
 #include "modules/block_dft/device.h"
 #include "modules/block_dft/random_blocks.h"
 #include "modules/mgemm/blas.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <algorithm>
 

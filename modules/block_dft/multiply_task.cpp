@@ -10,7 +10,7 @@
 #include "modules/block_dft/matrix_inputs.h"
 #include "modules/block_dft/multiply_study.h"
 #include "modules/block_dft/random_blocks.h"
-#include "modules/parameters.h"
+#include "modules/shared/plugin/parameters.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

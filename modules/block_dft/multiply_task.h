@@ -1,7 +1,7 @@
 // The task `block_multiply`: speed of products of random block-sparse matrices, and errors of filtered ones.
 #pragma once
 
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 
 #include <cstddef>
 

@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/device.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 

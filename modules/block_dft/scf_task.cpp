@@ -9,7 +9,7 @@
 #include "modules/block_dft/model_system.h"
 #include "modules/block_dft/random_blocks.h"
 #include "modules/block_dft/scf.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // The task `scf_model`: self-consistent charges of a tight-binding model, made or from files.
 #pragma once
 
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 
 #include <cstddef>
 

@@ -1,6 +1,6 @@
 // The module block_dft: the tasks `block_multiply` (multiply_task.h), `density_matrix` (density_task.h) and `scf_model`
 // (scf_task.h).
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 #include "modules/block_dft/density_task.h"
 #include "modules/block_dft/multiply_task.h"
 #include "modules/block_dft/scf_task.h"

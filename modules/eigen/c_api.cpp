@@ -1,10 +1,10 @@
 #include "modules/eigen/c_api.h"
 
 #include "core/system/memory.h"
-#include "modules/c_calls.h"
 #include "modules/eigen/factor.h"
 #include "modules/eigen/solve.h"
-#include "modules/handle_table.h"
+#include "modules/shared/plugin/c_calls.h"
+#include "modules/shared/plugin/handle_table.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #ifndef QUADRILLE_MODULES_EIGEN_C_API_H
 #define QUADRILLE_MODULES_EIGEN_C_API_H
 
-#include "modules/handles.h"
+#include "modules/shared/plugin/handles.h"
 
 #include <stdint.h>
 
@@ -12,10 +12,10 @@
 extern "C" {
 #endif
 
-/* Statuses (modules/handles.h): QUADRILLE_INVALID_HANDLE for a factor that has been destroyed; QUADRILLE_INVALID_INPUT
- * for a null pointer, sizes that do not match, an unknown letter, an interval without an eigenvalue;
- * QUADRILLE_NUMERICAL for a NaN or an infinity in A or B, and a B that is not positive definite (the message says which
- * leading submatrix is not); QUADRILLE_NO_MEMORY, with the number of bytes.
+/* Statuses (modules/shared/plugin/handles.h): QUADRILLE_INVALID_HANDLE for a factor that has been destroyed;
+ * QUADRILLE_INVALID_INPUT for a null pointer, sizes that do not match, an unknown letter, an interval without an
+ * eigenvalue; QUADRILLE_NUMERICAL for a NaN or an infinity in A or B, and a B that is not positive definite (the
+ * message says which leading submatrix is not); QUADRILLE_NO_MEMORY, with the number of bytes.
  */
 
 /* The Cholesky factor of B, for all problems with the same B. */

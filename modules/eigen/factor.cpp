@@ -4,7 +4,7 @@
 #include "modules/eigen/lapack.h"
 #include "modules/eigen/triangle.h"
 #include "modules/mgemm/blas.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "modules/eigen/generated.h"
 #include "modules/eigen/triangle.h"
-#include "modules/matrix_elements.h"
+#include "modules/shared/elements/matrix_elements.h"
 
 #include <fmt/format.h>
 

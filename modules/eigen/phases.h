@@ -2,7 +2,7 @@
 #pragma once
 
 #include "modules/eigen/problem.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <algorithm>
 #include <cstdint>

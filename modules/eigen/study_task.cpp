@@ -8,8 +8,8 @@
 #include "modules/eigen/generated.h"
 #include "modules/eigen/lapack_drivers.h"
 #include "modules/eigen/solve.h"
-#include "modules/parameters.h"
-#include "modules/take_turns.h"
+#include "modules/shared/plugin/parameters.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

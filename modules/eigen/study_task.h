@@ -1,8 +1,8 @@
 // The task `eigen_study`: the times of phases beside those of LAPACK's drivers.
 #pragma once
 
-#include "modules/module.h"
-#include "modules/task.h"
+#include "modules/shared/plugin/module.h"
+#include "modules/shared/plugin/task.h"
 
 #include <cstddef>
 

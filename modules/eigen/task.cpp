@@ -1,5 +1,5 @@
 // The module eigen: the task `eigen`; `eigen_study` is in study_task.h.
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 #include "core/error.h"
 #include "core/system/log.h"
 #include "core/system/memory.h"
@@ -9,9 +9,9 @@
 #include "modules/eigen/matrix_input.h"
 #include "modules/eigen/solve.h"
 #include "modules/eigen/study_task.h"
-#include "modules/hdf5_file.h"
-#include "modules/parameters.h"
-#include "modules/take_turns.h"
+#include "modules/shared/hdf5/hdf5_file.h"
+#include "modules/shared/plugin/parameters.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,9 +1,9 @@
 #include "modules/md/c_api.h"
 
 #include "core/backend/backend.h"
-#include "modules/c_calls.h"
-#include "modules/handle_table.h"
 #include "modules/md/list_forces.h"
+#include "modules/shared/plugin/c_calls.h"
+#include "modules/shared/plugin/handle_table.h"
 
 #include <algorithm>
 #include <limits>

@@ -3,7 +3,7 @@
 #ifndef QUADRILLE_MODULES_MD_C_API_H
 #define QUADRILLE_MODULES_MD_C_API_H
 
-#include "modules/handles.h"
+#include "modules/shared/plugin/handles.h"
 
 #include <stdint.h>
 
@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* Statuses (modules/handles.h): QUADRILLE_INVALID_HANDLE for forces that are null or destroyed, QUADRILLE_NUMERICAL for
- * particles at the same place, positions that are not finite, sums beyond their range. */
+/* Statuses (modules/shared/plugin/handles.h): QUADRILLE_INVALID_HANDLE for forces that are null or destroyed,
+ * QUADRILLE_NUMERICAL for particles at the same place, positions that are not finite, sums beyond their range. */
 
 /* Zero the struct, then set `struct_size` to its size. */
 typedef struct quadrille_md_options {

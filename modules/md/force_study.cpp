@@ -1,7 +1,7 @@
 #include "modules/md/force_study.h"
 
 #include "core/backend/backend.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // The task `md_forces`: errors, offsets and speed of the methods that sum pair forces.
 #pragma once
 
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 
 #include <cstddef>
 

@@ -5,12 +5,12 @@
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "core/system/log.h"
-#include "modules/hdf5_file.h"
 #include "modules/md/dynamics.h"
 #include "modules/md/series.h"
 #include "modules/md/system_parameters.h"
 #include "modules/md/trajectory.h"
-#include "modules/take_turns.h"
+#include "modules/shared/hdf5/hdf5_file.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // The task `md_run`: molecular dynamics with neighbour lists.
 #pragma once
 
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 
 #include <cstddef>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "modules/md/forces.h"
-#include "modules/parameters.h"
-#include "modules/task.h"
+#include "modules/shared/plugin/parameters.h"
+#include "modules/shared/plugin/task.h"
 
 namespace quadrille::md {
 

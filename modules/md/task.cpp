@@ -1,5 +1,5 @@
 // The module md: the tasks `md_forces` (forces_task.h) and `md_run` (run_task.h).
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 #include "modules/md/forces_task.h"
 #include "modules/md/run_task.h"
 

@@ -1,7 +1,7 @@
 #include "modules/mgemm/arguments.h"
 
-#include "core/dense/magnitude_split.h"
 #include "core/error.h"
+#include "modules/shared/dense/magnitude_split.h"
 
 #include <fmt/format.h>
 

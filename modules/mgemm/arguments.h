@@ -1,7 +1,7 @@
 // The arguments that the matrix products of this module share, as in BLAS, and how they are checked.
 #pragma once
 
-#include "core/dense/dense_view.h"
+#include "modules/shared/dense/dense_view.h"
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/dense/dense_view.h"
+#include "modules/shared/dense/dense_view.h"
 
 #include <cstdint>
 #include <functional>

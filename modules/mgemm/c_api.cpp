@@ -1,10 +1,10 @@
 #include "modules/mgemm/c_api.h"
 
 #include "core/backend/backend.h"
-#include "modules/c_calls.h"
 #include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/device.h"
 #include "modules/mgemm/mgemm.h"
+#include "modules/shared/plugin/c_calls.h"
 
 #include <algorithm>
 #include <cstring>

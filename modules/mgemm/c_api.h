@@ -3,7 +3,7 @@
 #ifndef QUADRILLE_MODULES_MGEMM_C_API_H
 #define QUADRILLE_MODULES_MGEMM_C_API_H
 
-#include "modules/handles.h"
+#include "modules/shared/plugin/handles.h"
 
 #include <stdint.h>
 
@@ -11,8 +11,9 @@
 extern "C" {
 #endif
 
-/* Statuses (modules/handles.h): QUADRILLE_INVALID_INPUT for a null pointer, a negative size, a leading dimension that
- * is too small, an unknown letter; QUADRILLE_NUMERICAL for a NaN or an infinity in alpha, beta, A, B, or in C when beta
+/* Statuses (modules/shared/plugin/handles.h): QUADRILLE_INVALID_INPUT for a null pointer, a negative size, a leading
+ * dimension that is too small, an unknown letter; QUADRILLE_NUMERICAL for a NaN or an infinity in alpha, beta, A, B, or
+ * in C when beta
  * != 0. */
 
 /* What mgemm did. `reason` is cut to the length of the array. Set `struct_size` to the size of the struct before the

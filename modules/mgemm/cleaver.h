@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/dense/panel_plan.h"
 #include "modules/mgemm/arguments.h"
 #include "modules/mgemm/blas.h"
+#include "modules/shared/dense/panel_plan.h"
 
 namespace quadrille {
 class Backend;

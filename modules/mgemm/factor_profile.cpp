@@ -1,6 +1,6 @@
 #include "modules/mgemm/factor_profile.h"
 
-#include "core/dense/magnitude_split.h"
+#include "modules/shared/dense/magnitude_split.h"
 
 #include <algorithm>
 #include <limits>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/dense/dense_view.h"
-#include "core/dense/panel_plan.h"
+#include "modules/shared/dense/dense_view.h"
+#include "modules/shared/dense/panel_plan.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "modules/mgemm/form_bound.h"
 
-#include "core/dense/narrow_parts.h"
 #include "modules/mgemm/device_cost.h"
+#include "modules/shared/dense/narrow_parts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // How far the product of the small elements in parts (forms.h) may be from the exact one.
 //
-// With a = u_a x, |x| <= the form's `largest`, and x = sum_r x_r + e as in core/dense/narrow_parts.h, the product is
-// u_a u_b sum of x_r y_s over r + s < parts. Let S = |A_S| |B_S| <= (largest 2-norm of a row) (of a column), s = 2^-p
-// (1 + 2^(2-p)), t = tiny u, and N the 2-norms. Three errors add up:
+// With a = u_a x, |x| <= the form's `largest`, and x = sum_r x_r + e as in modules/shared/dense/narrow_parts.h, the
+// product is u_a u_b sum of x_r y_s over r + s < parts. Let S = |A_S| |B_S| <= (largest 2-norm of a row) (of a column),
+// s = 2^-p (1 + 2^(2-p)), t = tiny u, and N the 2-norms. Three errors add up:
 //
 //   representation   (2 s^R + s^2R) S + (1 + s^R) sqrt(k) (t_a N_b + t_b N_a) + k t_a t_b,    R = parts;
 //   what is left out  sum over r + s >= R of |x_r| |y_s| <= (1 + s)^2 s^(r+s) S + tinies;

@@ -1,7 +1,7 @@
 #include "modules/mgemm/forms.h"
 
-#include "core/dense/narrow_parts.h"
 #include "core/error.h"
+#include "modules/shared/dense/narrow_parts.h"
 
 namespace quadrille::mgemm {
 namespace {

@@ -20,8 +20,8 @@ enum class SmallForm {
   digits6,    ///< six, 21
 };
 
-/// A form as parts r = 0, 1, ... of each factor (core/dense/narrow_parts.h). Of the products of part r of A with part s
-/// of B, those with r + s < parts are done: `parts` sums, one for each value of r + s.
+/// A form as parts r = 0, 1, ... of each factor (modules/shared/dense/narrow_parts.h). Of the products of part r of A
+/// with part s of B, those with r + s < parts are done: `parts` sums, one for each value of r + s.
 struct FormTraits {
   SmallForm form;
   const char* name;

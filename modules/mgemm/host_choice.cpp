@@ -1,7 +1,7 @@
 #include "modules/mgemm/host_choice.h"
 
-#include "core/dense/magnitude_split.h"
 #include "modules/mgemm/sampled_error.h"
+#include "modules/shared/dense/magnitude_split.h"
 
 #include <algorithm>
 #include <optional>

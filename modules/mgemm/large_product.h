@@ -1,8 +1,8 @@
 // The part of a mixed-precision product that large elements take part in, in double.
 #pragma once
 
-#include "core/dense/dense_view.h"
-#include "core/dense/magnitude_split.h"
+#include "modules/shared/dense/dense_view.h"
+#include "modules/shared/dense/magnitude_split.h"
 
 namespace quadrille::mgemm {
 

@@ -1,7 +1,6 @@
 #include "modules/mgemm/mgemm.h"
 
 #include "core/backend/backend.h"
-#include "core/dense/panel_plan.h"
 #include "core/error.h"
 #include "modules/mgemm/blas.h"
 #include "modules/mgemm/cleaver.h"
@@ -9,6 +8,7 @@
 #include "modules/mgemm/device_choice.h"
 #include "modules/mgemm/host_choice.h"
 #include "modules/mgemm/split_product.h"
+#include "modules/shared/dense/panel_plan.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 
 #include "core/api.h"
 #include "modules/mgemm/mgemm.h"
-#include "modules/parameters.h"
-#include "modules/task.h"
+#include "modules/shared/plugin/parameters.h"
+#include "modules/shared/plugin/task.h"
 
 #include <string>
 

@@ -1,10 +1,10 @@
 #include "modules/mgemm/product_study.h"
 
-#include "modules/differences.h"
 #include "modules/mgemm/blas.h"
 #include "modules/mgemm/compared_products.h"
 #include "modules/mgemm/host_choice.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/differences.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <cblas.h>
 

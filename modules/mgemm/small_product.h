@@ -1,8 +1,8 @@
 // The dense product of the small elements, in single precision, added to C in double.
 #pragma once
 
-#include "core/dense/dense_view.h"
 #include "modules/mgemm/blas.h"
+#include "modules/shared/dense/dense_view.h"
 
 #include <cstdint>
 

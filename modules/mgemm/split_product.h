@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/dense/dense_view.h"
-#include "core/dense/magnitude_split.h"
 #include "modules/mgemm/blas.h"
+#include "modules/shared/dense/dense_view.h"
+#include "modules/shared/dense/magnitude_split.h"
 
 #include <cstdint>
 #include <memory>

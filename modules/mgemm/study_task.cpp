@@ -5,7 +5,7 @@
 #include "core/system/csv.h"
 #include "core/system/log.h"
 #include "modules/mgemm/product_study.h"
-#include "modules/parameters.h"
+#include "modules/shared/plugin/parameters.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

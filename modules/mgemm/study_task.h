@@ -1,7 +1,7 @@
 // The task `matrix_product_study`: products of salted matrices of many sizes, as a table.
 #pragma once
 
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 
 #include <cstddef>
 

@@ -1,16 +1,16 @@
 // The module mgemm: the task `matrix_product`; `matrix_product_study` is in study_task.h.
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 #include "core/backend/backend.h"
 #include "core/error.h"
 #include "core/system/log.h"
-#include "modules/hdf5_file.h"
 #include "modules/mgemm/cleaver.h"
 #include "modules/mgemm/device_choice.h"
 #include "modules/mgemm/mgemm.h"
 #include "modules/mgemm/precision.h"
 #include "modules/mgemm/study_task.h"
-#include "modules/parameters.h"
-#include "modules/take_turns.h"
+#include "modules/shared/hdf5/hdf5_file.h"
+#include "modules/shared/plugin/parameters.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

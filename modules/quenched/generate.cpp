@@ -1,7 +1,7 @@
 // The module quenched: the task `generate`, pure gauge configurations by heatbath and overrelaxation.
 #include "core/system/log.h"
-#include "modules/parameters.h"
 #include "modules/quenched/history.h"
+#include "modules/shared/plugin/parameters.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "modules/quenched/pure_gauge.h"
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 
 #include <cstdint>
 #include <string>

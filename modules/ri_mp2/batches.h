@@ -4,7 +4,7 @@
 #include "modules/ri_mp2/energy.h"
 #include "modules/ri_mp2/split_choice.h"
 #include "modules/ri_mp2/step3.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <algorithm>
 #include <cstdint>

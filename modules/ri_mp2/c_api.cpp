@@ -2,9 +2,9 @@
 
 #include "core/backend/backend.h"
 #include "core/system/memory.h"
-#include "modules/c_calls.h"
 #include "modules/ri_mp2/ri_mp2.h"
-#include "modules/take_turns.h"
+#include "modules/shared/plugin/c_calls.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,7 +3,7 @@
 #ifndef QUADRILLE_MODULES_RI_MP2_C_API_H
 #define QUADRILLE_MODULES_RI_MP2_C_API_H
 
-#include "modules/handles.h"
+#include "modules/shared/plugin/handles.h"
 
 #include <stdint.h>
 
@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/* Statuses (modules/handles.h): QUADRILLE_INVALID_INPUT for a null pointer, a size below 1, a gap e_a - e_i that is not
- * positive; QUADRILLE_NUMERICAL for numbers that are not finite and for a (P|Q) that is not positive definite;
- * QUADRILLE_NO_MEMORY. */
+/* Statuses (modules/shared/plugin/handles.h): QUADRILLE_INVALID_INPUT for a null pointer, a size below 1, a gap e_a -
+ * e_i that is not positive; QUADRILLE_NUMERICAL for numbers that are not finite and for a (P|Q) that is not positive
+ * definite; QUADRILLE_NO_MEMORY. */
 
 /* Zero the struct, then set `struct_size` to its size. */
 typedef struct quadrille_ri_mp2_options {

@@ -1,7 +1,7 @@
 #include "modules/ri_mp2/step3.h"
 
 #include "modules/mgemm/cleaver.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 

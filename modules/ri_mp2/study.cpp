@@ -1,9 +1,9 @@
 #include "modules/ri_mp2/study.h"
 
-#include "modules/differences.h"
 #include "modules/mgemm/cleaver.h"
 #include "modules/ri_mp2/energy.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/differences.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 

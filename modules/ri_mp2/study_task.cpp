@@ -4,10 +4,10 @@
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "core/system/log.h"
-#include "modules/parameters.h"
 #include "modules/ri_mp2/generated_system.h"
 #include "modules/ri_mp2/study.h"
 #include "modules/ri_mp2/system_file.h"
+#include "modules/shared/plugin/parameters.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

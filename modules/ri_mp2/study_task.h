@@ -1,7 +1,7 @@
 // The task `ri_mp2_study`: errors and speed against delta, for systems of files and one that is made up.
 #pragma once
 
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 
 #include <cstddef>
 

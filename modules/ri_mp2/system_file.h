@@ -1,8 +1,8 @@
 // Systems in HDF5 files: ia_P [occupied, virtual, auxiliary] = (ia|P), P_Q = (P|Q), eps_occ and eps_vir.
 #pragma once
 
-#include "modules/hdf5_file.h"
 #include "modules/ri_mp2/ri_mp2.h"
+#include "modules/shared/hdf5/hdf5_file.h"
 
 namespace quadrille::ri_mp2 {
 

@@ -1,11 +1,11 @@
 // The module ri_mp2: the task `ri_mp2`; `ri_mp2_study` is in study_task.h.
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 #include "core/backend/backend.h"
 #include "core/system/log.h"
-#include "modules/parameters.h"
 #include "modules/ri_mp2/ri_mp2.h"
 #include "modules/ri_mp2/study_task.h"
 #include "modules/ri_mp2/system_file.h"
+#include "modules/shared/plugin/parameters.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // The split into large and small elements, against the definition.
-#include "core/dense/magnitude_split.h"
+#include "modules/shared/dense/magnitude_split.h"
 
 #include "core/random/random.h"
 #include "tests/random_seed.h"

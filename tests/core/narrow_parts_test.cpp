@@ -1,5 +1,5 @@
 // Numbers in narrow parts against the definition of the formats and the bounds of the header.
-#include "core/dense/narrow_parts.h"
+#include "modules/shared/dense/narrow_parts.h"
 
 #include "core/random/random.h"
 #include "tests/random_seed.h"

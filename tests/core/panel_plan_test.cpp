@@ -1,5 +1,5 @@
 // Panel plans: the blocks cover every product once, fit the memory, and move little.
-#include "core/dense/panel_plan.h"
+#include "modules/shared/dense/panel_plan.h"
 
 #include "core/error.h"
 #include "core/random/random.h"

@@ -1,5 +1,5 @@
 // Strip plans: what is held, what travels, and that the blocks and strips cover everything.
-#include "core/dense/strip_plan.h"
+#include "modules/shared/dense/strip_plan.h"
 
 #include "core/random/random.h"
 #include "tests/random_seed.h"

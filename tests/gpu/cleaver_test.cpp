@@ -1,8 +1,8 @@
 // Products through a memory cap on the GPU, from pageable and pinned memory of the host.
 #include "modules/mgemm/cleaver.h"
 
-#include "core/dense/cuda/strip_pipeline.h"
 #include "modules/mgemm/cuda/device_product.h"
+#include "modules/shared/dense/cuda/strip_pipeline.h"
 #include "tests/backend_under_test.h"
 #include "tests/modules/mgemm/problem.h"
 

@@ -1,5 +1,5 @@
 // Products of 8-bit integers on the GPU: by every algorithm the host's sums, to the last bit.
-#include "core/dense/cuda/integer_product.h"
+#include "modules/shared/dense/cuda/integer_product.h"
 #include "core/error.h"
 #include "core/random/random.h"
 #include "tests/gpu/on_device.h"

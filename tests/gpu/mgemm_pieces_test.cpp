@@ -1,12 +1,12 @@
 // The pieces of split products on the GPU, each against host code: the analysis, the parts, the list of large elements,
 // the sparse products, and matrices on their way.
 #include "core/backend/cuda/device_array.h"
-#include "core/dense/cuda/host_link.h"
-#include "core/dense/cuda/magnitude_split.h"
-#include "core/dense/narrow_parts.h"
 #include "core/error.h"
 #include "modules/mgemm/cuda/factor.h"
 #include "modules/mgemm/cuda/sparse.h"
+#include "modules/shared/dense/cuda/host_link.h"
+#include "modules/shared/dense/cuda/magnitude_split.h"
+#include "modules/shared/dense/narrow_parts.h"
 #include "tests/gpu/on_device.h"
 #include "tests/modules/mgemm/salted.h"
 

@@ -1,6 +1,6 @@
 // The task eigen as the program runs it, on files that are written here and on those of other programs.
 #include "input/program.h"
-#include "modules/hdf5_file.h"
+#include "modules/shared/hdf5/hdf5_file.h"
 #include "tests/hdf5_testing.h"
 #include "tests/modules/eigen/matrices.h"
 #include "tests/temporary_folder.h"

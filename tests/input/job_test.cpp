@@ -6,7 +6,7 @@
 #include "input/outputs.h"
 #include "input/overrides.h"
 #include "input/progress.h"
-#include "modules/results_blocks.h"
+#include "modules/shared/plugin/results_blocks.h"
 #include "tests/input/lime_testing.h"
 
 #include <limits>

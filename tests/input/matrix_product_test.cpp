@@ -1,6 +1,6 @@
 // The task matrix_product as the program runs it.
 #include "input/program.h"
-#include "modules/hdf5_file.h"
+#include "modules/shared/hdf5/hdf5_file.h"
 #include "tests/hdf5_testing.h"
 #include "tests/random_seed.h"
 #include "tests/temporary_folder.h"

@@ -1,7 +1,7 @@
 // The descriptors of modules: their layout is pinned, what makes no sense in one is refused by name, and the schema of
 // a task says all that tables of parameters can say.
-#include "modules/loader.h"
-#include "modules/task.h"
+#include "modules/shared/plugin/loader.h"
+#include "modules/shared/plugin/task.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "modules/hdf5_file.h"
+#include "modules/shared/hdf5/hdf5_file.h"
 
 #include "core/error.h"
 #include "tests/hdf5_testing.h"

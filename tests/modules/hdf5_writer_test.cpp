@@ -1,6 +1,6 @@
 // HDF5 files that are written: whole or not at all, whenever the disk is full.
 #include "core/error.h"
-#include "modules/hdf5_file.h"
+#include "modules/shared/hdf5/hdf5_file.h"
 #include "tests/file_size_limit.h"
 #include "tests/random_seed.h"
 #include "tests/temporary_folder.h"

@@ -1,8 +1,8 @@
 // Matrix Market, and complex matrices in HDF5 and ELSI CSC: what is written is read, and what is damaged is named.
-#include "modules/matrix_elements.h"
+#include "modules/shared/elements/matrix_elements.h"
 
 #include "core/error.h"
-#include "modules/hdf5_file.h"
+#include "modules/shared/hdf5/hdf5_file.h"
 #include "tests/hdf5_testing.h"
 #include "tests/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <gtest/gtest.h>
 

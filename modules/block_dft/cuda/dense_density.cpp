@@ -1,10 +1,10 @@
 // The dense path: all eigenvectors by cuSOLVER, whose library is looked for when it is needed.
 #include "core/comm/agreement.h"
-#include "core/dense/cuda/cublas.h"
 #include "core/error.h"
 #include "core/system/memory.h"
 #include "modules/block_dft/block_exchange.h"
 #include "modules/block_dft/cuda/dense_product.h"
+#include "modules/shared/dense/cuda/cublas.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

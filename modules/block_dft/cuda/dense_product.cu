@@ -1,7 +1,7 @@
 #include "modules/block_dft/cuda/dense_product.h"
 
-#include "core/dense/cuda/cublas.h"
 #include "modules/block_dft/cuda/launch.cuh"
+#include "modules/shared/dense/cuda/cublas.h"
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
 // Panels of a matrix in pinned memory on their way to the device.
 #pragma once
 
-#include "core/dense/cuda/host_link.h"
 #include "modules/block_dft/cuda/pieces.h"
 #include "modules/block_dft/cuda/pinned_matrix.h"
+#include "modules/shared/dense/cuda/host_link.h"
 
 #include <deque>
 #include <functional>

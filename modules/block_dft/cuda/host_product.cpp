@@ -2,7 +2,7 @@
 // the next are multiplied, as the Cannon layer has its device buffers (cannon.h).
 #include "modules/block_dft/cuda/host_panels.h"
 #include "modules/block_dft/cuda/part_product.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <algorithm>
 #include <cmath>

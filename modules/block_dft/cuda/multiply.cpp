@@ -3,7 +3,7 @@
 #include "modules/block_dft/cuda/multiply_on_ranks.h"
 #include "modules/block_dft/cuda/part_product.h"
 #include "modules/block_dft/cuda/transposes_on_ranks.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "modules/block_dft/cuda/device_cannon.h"
 #include "modules/block_dft/cuda/panel_shape.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Which variant of the panel kernel is the fastest for a kind of problem.
 #include "core/tuning/tuning.h"
 #include "modules/block_dft/cuda/panel_kernel.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 

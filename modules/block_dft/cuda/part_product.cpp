@@ -6,7 +6,7 @@
 #include "modules/block_dft/cuda/dense_product.h"
 #include "modules/block_dft/cuda/panel_kernel.h"
 #include "modules/block_dft/cuda/panel_shape.h"
-#include "modules/take_turns.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,4 @@
 // The chain of phases on the device.
-#include "core/dense/cuda/host_link.h"
 #include "core/error.h"
 #include "core/system/memory.h"
 #include "modules/eigen/cuda/apply_q2.h"
@@ -12,6 +11,7 @@
 #include "modules/eigen/device.h"
 #include "modules/eigen/device_needs.h"
 #include "modules/eigen/phases.h"
+#include "modules/shared/dense/cuda/host_link.h"
 
 #include <fmt/format.h>
 

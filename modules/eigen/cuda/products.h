@@ -1,8 +1,8 @@
 // cuBLAS on the backend's stream, for both kinds of numbers. Matrices are stored by columns; sizes of zero are allowed.
 #pragma once
 
-#include "core/dense/cuda/cublas.h"
 #include "modules/eigen/cuda/numbers.h"
+#include "modules/shared/dense/cuda/cublas.h"
 
 #include <cstdint>
 

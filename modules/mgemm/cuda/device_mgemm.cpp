@@ -1,14 +1,14 @@
 // mgemm and cleaver on the device: operands in its memory, or staged through it.
 #include "core/backend/cuda/cuda_backend.h"
-#include "core/dense/cuda/cublas.h"
-#include "core/dense/cuda/panel_pipeline.h"
-#include "core/dense/cuda/strip_pipeline.h"
-#include "core/dense/magnitude_split.h"
 #include "core/error.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/device.h"
 #include "modules/mgemm/device_choice.h"
 #include "modules/mgemm/host_choice.h"
+#include "modules/shared/dense/cuda/cublas.h"
+#include "modules/shared/dense/cuda/panel_pipeline.h"
+#include "modules/shared/dense/cuda/strip_pipeline.h"
+#include "modules/shared/dense/magnitude_split.h"
 
 #include <fmt/format.h>
 

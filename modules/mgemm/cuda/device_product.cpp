@@ -1,9 +1,9 @@
 #include "modules/mgemm/cuda/device_product.h"
 
 #include "core/backend/cuda/runtime.h"
-#include "core/dense/cuda/cublas.h"
-#include "core/dense/magnitude_split.h"
 #include "core/error.h"
+#include "modules/shared/dense/cuda/cublas.h"
+#include "modules/shared/dense/magnitude_split.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,12 +3,12 @@
 
 #include "core/api.h"
 #include "core/backend/cuda/device_array.h"
-#include "core/dense/cuda/magnitude_split.h"
 #include "modules/mgemm/arguments.h"
 #include "modules/mgemm/cuda/sparse.h"
 #include "modules/mgemm/device_cost.h"
 #include "modules/mgemm/form_bound.h"
 #include "modules/mgemm/magnitude_sample.h"
+#include "modules/shared/dense/cuda/magnitude_split.h"
 
 #include <cstdint>
 #include <initializer_list>

@@ -1,8 +1,8 @@
 // The product of two factors in parts: dense products by cuBLAS, and what is added to their sums.
-#include "core/dense/cuda/cublas.h"
-#include "core/dense/cuda/integer_product.h"
 #include "core/error.h"
 #include "modules/mgemm/cuda/factor.h"
+#include "modules/shared/dense/cuda/cublas.h"
+#include "modules/shared/dense/cuda/integer_product.h"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 // Asked for on the backend's stream.
 #pragma once
 
-#include "core/dense/cuda/magnitude_split.h"
-#include "core/dense/dense_view.h"
+#include "modules/shared/dense/cuda/magnitude_split.h"
+#include "modules/shared/dense/dense_view.h"
 
 #include <cstdint>
 

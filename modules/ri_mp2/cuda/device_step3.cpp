@@ -1,13 +1,13 @@
 #include "modules/ri_mp2/cuda/device_step3.h"
 
 #include "core/backend/cuda/cuda_backend.h"
-#include "core/dense/cuda/host_link.h"
-#include "core/dense/cuda/panel_buffers.h"
 #include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/device.h"
 #include "modules/ri_mp2/cuda/arrays.h"
 #include "modules/ri_mp2/cuda/kernels.h"
-#include "modules/take_turns.h"
+#include "modules/shared/dense/cuda/host_link.h"
+#include "modules/shared/dense/cuda/panel_buffers.h"
+#include "modules/shared/study/take_turns.h"
 
 #include <algorithm>
 

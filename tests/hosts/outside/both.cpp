@@ -1,6 +1,6 @@
 // The headers of hosts and of modules agree with each other, in either order.
-#include "modules/module.h"
-#include "modules/task.h"
+#include "modules/shared/plugin/module.h"
+#include "modules/shared/plugin/task.h"
 #include "quadrille.hpp"
 
 quadrille_status both(const quadrille_gauge* of_a_module, quadrille_gauge* of_a_host);

@@ -1,7 +1,7 @@
 // The error bound against its definition, computed element by element.
 #include "modules/mgemm/error_bound.h"
 
-#include "core/dense/magnitude_split.h"
+#include "modules/shared/dense/magnitude_split.h"
 #include "tests/modules/mgemm/salted.h"
 
 #include <gtest/gtest.h>

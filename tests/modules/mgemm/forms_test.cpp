@@ -2,10 +2,10 @@
 // product and the bound of the error.
 #include "modules/mgemm/form_bound.h"
 
-#include "core/dense/narrow_parts.h"
 #include "core/error.h"
 #include "core/random/random.h"
 #include "modules/mgemm/device_cost.h"
+#include "modules/shared/dense/narrow_parts.h"
 #include "tests/modules/mgemm/salted.h"
 
 #include <gtest/gtest.h>

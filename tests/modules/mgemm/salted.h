@@ -1,9 +1,9 @@
 // Matrices with a background of small numbers and a few large ones, and the naive product they are compared with.
 #pragma once
 
-#include "core/dense/dense_view.h"
 #include "core/random/random.h"
 #include "modules/mgemm/arguments.h"
+#include "modules/shared/dense/dense_view.h"
 #include "tests/random_seed.h"
 
 #include <algorithm>

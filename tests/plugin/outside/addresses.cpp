@@ -3,7 +3,7 @@
 #include "core/backend/backend.h"
 #include "core/system/log.h"
 #include "dirac/registry.h"
-#include "modules/loader.h"
+#include "modules/shared/plugin/loader.h"
 #include "solvers/registry.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* Modules with one thing wrong, which the build's definitions choose. */
-#include "modules/module.h"
+#include "modules/shared/plugin/module.h"
 
 #ifndef ABI
 #define ABI QUADRILLE_MODULE_ABI

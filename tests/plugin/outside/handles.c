@@ -1,6 +1,6 @@
 /* A module in C that is not linked with the library: the job's links, operator, solver and propagators by handles,
  * whose functions come with the host structure; and states by name. */
-#include "modules/module.h"
+#include "modules/shared/plugin/module.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* A module whose writer knew larger structs than this version of the interface has: what they add is left unread. */
-#include "modules/module.h"
+#include "modules/shared/plugin/module.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // A module in CUDA: a kernel of its own on the job's device and stream, in memory of the program's pool.
 #include "core/backend/cuda/runtime.h"
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 
 #include <string>
 #include <vector>

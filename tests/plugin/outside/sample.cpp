@@ -2,8 +2,8 @@
 #include "core/field/field.h"
 #include "core/system/log.h"
 #include "dirac/registry.h"
-#include "modules/loader.h"
-#include "modules/task.h"
+#include "modules/shared/plugin/loader.h"
+#include "modules/shared/plugin/task.h"
 #include "solvers/registry.h"
 
 #include <fmt/format.h>

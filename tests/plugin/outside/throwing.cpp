@@ -1,6 +1,6 @@
 // A module that breaks the interface where its task's parameter says: exceptions leave its functions, its outputs have
 // no names, it calls the host from a thread of its own.
-#include "modules/task.h"
+#include "modules/shared/plugin/task.h"
 
 #include <new>
 #include <stdexcept>

@@ -8,13 +8,13 @@
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "dirac/preconditioned.h"
-#include "modules/differences.h"
-#include "modules/hdf5_file.h"
 #include "modules/mgemm/mgemm.h"
 #include "modules/mgemm/precision.h"
-#include "modules/parameters.h"
-#include "modules/take_turns.h"
-#include "modules/task.h"
+#include "modules/shared/hdf5/hdf5_file.h"
+#include "modules/shared/plugin/parameters.h"
+#include "modules/shared/plugin/task.h"
+#include "modules/shared/study/differences.h"
+#include "modules/shared/study/take_turns.h"
 #include "solvers/driver.h"
 
 #include <fmt/format.h>
