@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/numbers/precision.h"
-#include "input/rank_grid.h"
+#include "input/job/rank_grid.h"
 
 #include <array>
 #include <iosfwd>

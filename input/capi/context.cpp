@@ -5,11 +5,11 @@
 #include "core/comm/transport_name.h"
 #include "core/simd/isa.h"
 #include "core/system/thread_count.h"
-#include "input/blocks.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
-#include "input/document.h"
-#include "input/job_run.h"
+#include "input/job/blocks.h"
+#include "input/job/document.h"
+#include "input/run/job_run.h"
 
 #include <spdlog/sinks/base_sink.h>
 

@@ -1,10 +1,10 @@
 // Gauge fields of the C API: read, made, given by the host; observables; files.
-#include "input/gauge.h"
-#include "input/blocks.h"
+#include "input/job/gauge.h"
 #include "input/capi/arrays.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
 #include "input/files/gauge_file.h"
+#include "input/job/blocks.h"
 
 #include <algorithm>
 #include <optional>

@@ -3,7 +3,7 @@
 #include "input/capi/arrays.h"
 #include "input/capi/words.h"
 #include "input/files/gauge_file.h"
-#include "input/gauge.h"
+#include "input/job/gauge.h"
 
 #include <fmt/format.h>
 

@@ -11,7 +11,7 @@
 #include "input/capi/arrays.h"
 #include "input/capi/quadrille.h"
 #include "input/capi/systems.h"
-#include "input/rank_grid.h"
+#include "input/job/rank_grid.h"
 #include "modules/shared/plugin/handle_table.h"
 #include "solvers/driver.h"
 

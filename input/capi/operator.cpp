@@ -1,11 +1,11 @@
 // Operators of the C API, and their products with a host's spinors.
 #include "core/blas/blas.h"
 #include "dirac/registry.h"
-#include "input/blocks.h"
 #include "input/capi/arrays.h"
 #include "input/capi/call.h"
 #include "input/capi/systems.h"
 #include "input/capi/words.h"
+#include "input/job/blocks.h"
 
 namespace quadrille::capi {
 

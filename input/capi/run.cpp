@@ -1,13 +1,13 @@
 // Whole jobs of a host, on its own links or on those of the job.
-#include "input/run.h"
+#include "input/run/run.h"
 
 #include "core/comm/agreement.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
-#include "input/job.h"
-#include "input/outputs.h"
-#include "input/progress.h"
-#include "input/stop_signal.h"
+#include "input/job/job.h"
+#include "input/run/outputs.h"
+#include "input/run/progress.h"
+#include "input/run/stop_signal.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,11 +1,11 @@
 // Solvers of the C API, and what their solves did.
-#include "input/blocks.h"
 #include "input/capi/arrays.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
-#include "input/job_run.h"
-#include "input/progress.h"
-#include "input/stop_signal.h"
+#include "input/job/blocks.h"
+#include "input/run/job_run.h"
+#include "input/run/progress.h"
+#include "input/run/stop_signal.h"
 #include "input/tasks/solve_report.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "input/capi/words.h"
 
 #include "core/system/thread_count.h"
-#include "input/yaml.h"
+#include "input/job/yaml.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

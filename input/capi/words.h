@@ -28,7 +28,7 @@ void demand_none(std::vector<Error> errors);
 /// Of the words lexicographic, even_odd, odd_even.
 SiteOrder site_order(const std::string& name);
 
-/// `words` against a table or one of the blocks of a job (input/blocks.h). Null and "" are {}. Throws one
+/// `words` against a table or one of the blocks of a job (input/job/blocks.h). Null and "" are {}. Throws one
 /// ErrorCode::invalid_input that holds every mistake, a line each, with its place: "operator:1:16: unknown key
 /// 'masss'".
 std::shared_ptr<const Parameters> read_words(const ParameterTable& table, const char* words, const char* name);

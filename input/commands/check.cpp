@@ -3,8 +3,8 @@
 #include "core/backend/backend.h"
 #include "core/printable.h"
 #include "core/system/thread_count.h"
-#include "input/job.h"
-#include "input/outputs.h"
+#include "input/job/job.h"
+#include "input/run/outputs.h"
 
 #include <ostream>
 

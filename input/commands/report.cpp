@@ -1,7 +1,7 @@
 #include "input/commands/report.h"
 
 #include "core/error.h"
-#include "input/outputs.h"
+#include "input/run/outputs.h"
 #include "modules/shared/plugin/loader.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 
 #include "core/system/log.h"
 #include "input/files/lattice_data.h"
-#include "input/files/xml.h"
+#include "input/files/lime/xml.h"
 
 #include <fmt/format.h>
 

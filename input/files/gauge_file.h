@@ -7,9 +7,9 @@
 #include "core/field/host_field.h"
 #include "core/gauge/gauge_store.h"
 #include "core/layout/lattice.h"
-#include "input/files/lime.h"
-#include "input/files/scidac.h"
-#include "input/rank_grid.h"
+#include "input/files/lime/lime.h"
+#include "input/files/lime/scidac.h"
+#include "input/job/rank_grid.h"
 
 #include <memory>
 #include <string>

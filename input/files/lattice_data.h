@@ -9,7 +9,7 @@
 #include "core/field/host_field.h"
 #include "core/layout/lattice.h"
 #include "input/files/checksum.h"
-#include "input/files/lime.h"
+#include "input/files/lime/lime.h"
 
 #include <cstdint>
 #include <functional>

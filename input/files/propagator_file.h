@@ -8,8 +8,8 @@
 
 #include "core/field/host_field.h"
 #include "core/field/propagator.h"
-#include "input/files/lime.h"
-#include "input/files/scidac.h"
+#include "input/files/lime/lime.h"
+#include "input/files/lime/scidac.h"
 
 #include <array>
 #include <optional>

@@ -3,7 +3,7 @@
 
 #include "core/operator/operator.h"
 #include "core/parameters/parameters.h"
-#include "input/gauge.h"
+#include "input/job/gauge.h"
 
 #include <vector>
 

@@ -1,9 +1,9 @@
 #include "input/tasks/critical_mass.h"
 
 #include "core/system/log.h"
-#include "input/job.h"
-#include "input/job_run.h"
-#include "input/pion_mass.h"
+#include "input/job/job.h"
+#include "input/run/job_run.h"
+#include "input/tasks/pion_mass.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 #include "input/tasks/mesons.h"
 
-#include "input/job.h"
-#include "input/job_run.h"
-#include "input/pion_mass.h"
+#include "input/job/job.h"
+#include "input/run/job_run.h"
+#include "input/tasks/pion_mass.h"
 
 namespace quadrille {
 

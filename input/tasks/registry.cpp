@@ -1,8 +1,8 @@
 #include "input/tasks/registry.h"
 
+#include "input/plugins/module_task.h"
 #include "input/tasks/critical_mass.h"
 #include "input/tasks/mesons.h"
-#include "input/tasks/module_task.h"
 #include "input/tasks/propagator.h"
 #include "input/tasks/solver_study.h"
 #include "modules/shared/plugin/loader.h"

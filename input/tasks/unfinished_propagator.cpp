@@ -3,7 +3,7 @@
 #include "core/field/convert.h"
 #include "core/system/log.h"
 #include "input/files/propagator_file.h"
-#include "input/outputs.h"
+#include "input/run/outputs.h"
 
 #include <fmt/format.h>
 

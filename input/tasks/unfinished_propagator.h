@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/field/propagator.h"
-#include "input/job_run.h"
+#include "input/run/job_run.h"
 
 #include <map>
 #include <string>

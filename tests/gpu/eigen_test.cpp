@@ -1,7 +1,7 @@
 // The eigenproblem on a GPU: the CPU's answers, hard spectra, fractions, the same bits in every run, bad input.
 #include "modules/eigen/device.h"
 
-#include "input/program.h"
+#include "input/commands/program.h"
 #include "modules/eigen/device_needs.h"
 #include "tests/modules/eigen/comparisons.h"
 #include "tests/temporary_folder.h"

@@ -1,5 +1,5 @@
 // The task eigen as the program runs it, on files that are written here and on those of other programs.
-#include "input/program.h"
+#include "input/commands/program.h"
 #include "modules/shared/hdf5/hdf5_file.h"
 #include "tests/hdf5_testing.h"
 #include "tests/modules/eigen/matrices.h"

@@ -1,5 +1,5 @@
 // The gauge field of a job: the checksum that stands for its links.
-#include "input/gauge.h"
+#include "input/job/gauge.h"
 
 #include "input/files/gauge_file.h"
 #include "lime_testing.h"

@@ -1,11 +1,11 @@
 // Jobs: what a good one resolves to, and the place and words of every mistake.
-#include "input/job.h"
-#include "input/blocks.h"
-#include "input/document.h"
-#include "input/help_search.h"
-#include "input/outputs.h"
-#include "input/overrides.h"
-#include "input/progress.h"
+#include "input/job/job.h"
+#include "input/job/blocks.h"
+#include "input/job/document.h"
+#include "input/job/help_search.h"
+#include "input/job/overrides.h"
+#include "input/run/outputs.h"
+#include "input/run/progress.h"
 #include "modules/shared/plugin/results_blocks.h"
 #include "tests/input/lime_testing.h"
 

@@ -1,7 +1,7 @@
-#include "input/files/lime.h"
+#include "input/files/lime/lime.h"
 
 #include "input/files/checksum.h"
-#include "input/files/xml.h"
+#include "input/files/lime/xml.h"
 #include "lime_testing.h"
 
 #include <omp.h>

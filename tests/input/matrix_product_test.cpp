@@ -1,5 +1,5 @@
 // The task matrix_product as the program runs it.
-#include "input/program.h"
+#include "input/commands/program.h"
 #include "modules/shared/hdf5/hdf5_file.h"
 #include "tests/hdf5_testing.h"
 #include "tests/random_seed.h"

@@ -1,5 +1,5 @@
 // The tasks md_run and md_forces as the program checks and runs them.
-#include "input/program.h"
+#include "input/commands/program.h"
 #include "tests/file_size_limit.h"
 #include "tests/temporary_folder.h"
 

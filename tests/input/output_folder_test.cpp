@@ -1,8 +1,8 @@
 // The output folder of a job: what a run keeps in it, what it may replace and what it refuses.
-#include "input/output_folder.h"
+#include "input/run/output_folder.h"
 
 #include "core/error.h"
-#include "input/outputs.h"
+#include "input/run/outputs.h"
 #include "tests/file_size_limit.h"
 #include "tests/input/lime_testing.h"
 

@@ -1,6 +1,6 @@
 // --set: paths into a job, and what a wrong one is called.
-#include "input/overrides.h"
-#include "input/yaml.h"
+#include "input/job/overrides.h"
+#include "input/job/yaml.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

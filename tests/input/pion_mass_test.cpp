@@ -1,5 +1,5 @@
 // The pion's mass and the critical mass, from correlators whose masses are known.
-#include "input/pion_mass.h"
+#include "input/tasks/pion_mass.h"
 #include "tests/random_seed.h"
 
 #include <gtest/gtest.h>

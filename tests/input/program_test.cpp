@@ -1,5 +1,5 @@
 // The program from its command line: exit status, messages, results and restarts.
-#include "input/program.h"
+#include "input/commands/program.h"
 
 #include "input/files/gauge_file.h"
 #include "input/files/propagator_file.h"

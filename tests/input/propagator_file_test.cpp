@@ -1,6 +1,6 @@
 #include "input/files/propagator_file.h"
 
-#include "input/files/xml.h"
+#include "input/files/lime/xml.h"
 #include "lime_testing.h"
 #include "tests/input/host_propagator.h"
 

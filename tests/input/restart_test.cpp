@@ -1,7 +1,7 @@
 // Jobs that are run again: what is done, what is not, and what --force and --confine do.
-#include "input/job_run.h"
-#include "input/program.h"
-#include "input/run.h"
+#include "input/commands/program.h"
+#include "input/run/job_run.h"
+#include "input/run/run.h"
 
 #include "tests/input/lime_testing.h"
 

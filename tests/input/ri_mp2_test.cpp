@@ -1,5 +1,5 @@
 // The task ri_mp2 as the program runs it, on files that are written here.
-#include "input/program.h"
+#include "input/commands/program.h"
 #include "tests/hdf5_testing.h"
 #include "tests/modules/ri_mp2/systems.h"
 #include "tests/temporary_folder.h"

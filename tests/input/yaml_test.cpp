@@ -1,5 +1,5 @@
 // YAML with places: every value knows its line and column, and every mistake is told with them.
-#include "input/yaml.h"
+#include "input/job/yaml.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

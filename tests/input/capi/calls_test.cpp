@@ -1,8 +1,8 @@
 // Calls of the C API: solves, words, reports, callbacks, and every way to get them wrong.
 #include "dirac/preconditioned.h"
 #include "dirac/registry.h"
-#include "input/blocks.h"
 #include "input/capi/words.h"
+#include "input/job/blocks.h"
 #include "solvers/driver.h"
 #include "tests/input/capi/solving.h"
 #include "tests/temporary_folder.h"

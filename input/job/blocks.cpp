@@ -1,0 +1,187 @@
+#include "input/job/blocks.h"
+
+#include "core/parameters/parameter_values.h"
+#include "dirac/registry.h"
+#include "input/sources/registry.h"
+#include "input/tasks/registry.h"
+#include "solvers/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace quadrille {
+
+namespace {
+
+using Type = ParameterType;
+
+constexpr const char* solver_by_default = "{type: bicgstab}";
+
+Parameter make_save_group() {
+  Parameter save;
+  save.name = "save";
+  save.type = Type::group;
+  save.help = "write the links as an ILDG file with checksum";
+  save.members = {{.name = "file", .type = Type::file_out, .help = "name of the file", .required = true},
+                  {.name = "precision",
+                   .type = Type::choice,
+                   .help = "precision of the file",
+                   .default_text = "double",
+                   .choices = {"single", "double"}}};
+  save.shorthand = "file";
+  return save;
+}
+
+Parameter make_gauge_block() {
+  const Condition started{"start", {}};
+  const Condition from_file{"file", {}};
+  Parameter block;
+  block.name = "gauge";
+  block.type = Type::group;
+  block.help = "the gauge field: from a file or a start";
+  block.members = {
+      {.name = "file", .type = Type::file_in, .help = "gauge file: ILDG or SciDAC in LIME"},
+      {.name = "start",
+       .type = Type::choice,
+       .help = "cold: unit links; hot: random links; weak: exp(i epsilon H) with random Hermitian traceless H",
+       .choices = {"cold", "hot", "weak"}},
+      {.name = "dims",
+       .type = Type::integer4,
+       .help = "extents of the lattice in x, y, z, t; a file has its own",
+       .required = true,
+       .minimum = 2,
+       .maximum = 4096,
+       .even = true,
+       .only_if = {started}},
+      {.name = "seed",
+       .type = Type::integer,
+       .help = "seed of the random numbers; the same seed gives the same links everywhere",
+       .default_text = "1",
+       .minimum = 0,
+       .only_if = {{"start", {"hot", "weak"}}}},
+      {.name = "epsilon",
+       .type = Type::real,
+       .help = "distance of a weak start from unit links",
+       .default_text = "0.1",
+       .minimum = 0,
+       .maximum = 10,
+       .only_if = {{"start", {"weak"}}}},
+      make_save_group(),
+      {.name = "verify_checksum",
+       .type = Type::boolean,
+       .help = "a wrong checksum is an error (true) or a warning (false)",
+       .default_text = "true",
+       .only_if = {from_file}},
+      {.name = "reunitarize",
+       .type = Type::boolean,
+       .help = "project the links back to SU(3) after reading them",
+       .default_text = "false",
+       .only_if = {from_file}},
+  };
+  block.exactly_one_of = {{"file", "start"}};
+  return block;
+}
+
+Parameter make_modules_block() {
+  Parameter block;
+  block.name = "modules";
+  block.type = Type::list;
+  block.help = "shared objects whose tasks the job uses; each needs --allow-module PATH";
+  block.element = {{.name = "module", .type = Type::file_in, .help = "path of the shared object"}};
+  return block;
+}
+
+Parameter make_operator_block() {
+  Parameter block;
+  block.name = "operator";
+  block.type = Type::variant;
+  block.help = "the Dirac operator";
+  for (const OperatorEntry& entry : operator_registry()) block.entries.push_back({entry.name, entry.table()});
+  return block;
+}
+
+Parameter make_source_block() {
+  Parameter block;
+  block.name = "source";
+  block.type = Type::variant;
+  block.help = "the right-hand side";
+  for (const SourceEntry& entry : source_registry()) block.entries.push_back({entry.name, entry.table});
+  return block;
+}
+
+/// The solvers share one table, whose `type` is the selector here.
+Parameter make_solver_block() {
+  Parameter block;
+  block.name = "solver";
+  block.type = Type::variant;
+  block.help = fmt::format("{}; if it is left out: {}", solver_table().help, solver_by_default);
+  for (const SolverEntry& entry : solver_registry()) {
+    ParameterTable table = solver_table();
+    table.name = "solver " + entry.name;
+    table.help = entry.help;
+    auto& keys = table.parameters;
+    keys.erase(std::remove_if(keys.begin(), keys.end(), [](const Parameter& p) { return p.name == "type"; }),
+               keys.end());
+    block.entries.push_back({entry.name, std::move(table)});
+  }
+  return block;
+}
+
+}  // namespace
+
+Parameter task_block() {
+  Parameter block;
+  block.name = "run";
+  block.type = Type::variant;
+  block.help = "a list of tasks, done in this order";
+  block.selector = "task";
+  for (const TaskEntry* entry : task_registry()) {
+    ParameterTable table = entry->table;
+    table.parameters.insert(table.parameters.begin(),
+                            {.name = "name", .help = "name of the task in the results; default: the task type"});
+    if (entry->needs_operator) {
+      table.parameters.push_back(operator_block());
+      table.parameters.back().help = "the task's own operator instead of the job's";
+    }
+    if (entry->needs_solver) {
+      table.parameters.push_back(solver_block());
+      table.parameters.back().help = "the task's own solver instead of the job's";
+    }
+    block.entries.push_back({entry->name, std::move(table)});
+  }
+  return block;
+}
+
+const Parameter& gauge_block() {
+  static const Parameter block = make_gauge_block();
+  return block;
+}
+
+const Parameter& operator_block() {
+  static const Parameter block = make_operator_block();
+  return block;
+}
+
+const Parameter& solver_block() {
+  static const Parameter block = make_solver_block();
+  return block;
+}
+
+std::shared_ptr<const Parameters> default_solver(const Location& where) {
+  std::vector<Error> errors;
+  return resolve_variant(solver_block(), parse_flow(solver_by_default, where), errors);
+}
+
+const Parameter& source_block() {
+  static const Parameter block = make_source_block();
+  return block;
+}
+
+const ParameterTable& job_table() {
+  static const ParameterTable table{
+      "the job", "a job file", {make_modules_block(), gauge_block(), operator_block(), solver_block()}, {}};
+  return table;
+}
+
+}  // namespace quadrille
