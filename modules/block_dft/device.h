@@ -2,9 +2,9 @@
 // BlockMatrix<double>. In a build without CUDA every call throws ErrorCode::unsupported.
 #pragma once
 
-#include "modules/block_dft/block_algebra.h"
-#include "modules/block_dft/density.h"
-#include "modules/block_dft/multiply.h"
+#include "modules/block_dft/functions/density.h"
+#include "modules/block_dft/matrix/block_algebra.h"
+#include "modules/block_dft/product/multiply.h"
 
 #include <cstdint>
 #include <memory>

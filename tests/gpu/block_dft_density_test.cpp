@@ -1,8 +1,8 @@
 // Functions of block-sparse matrices and density matrices on the GPU against those of the CPU, and their bits.
 #include "core/error.h"
 #include "modules/block_dft/device.h"
-#include "modules/block_dft/model_system.h"
-#include "modules/block_dft/scf.h"
+#include "modules/block_dft/scf/model_system.h"
+#include "modules/block_dft/scf/scf.h"
 #include "tests/backend_under_test.h"
 #include "tests/gpu/poison.h"
 #include "tests/modules/block_dft/dense.h"

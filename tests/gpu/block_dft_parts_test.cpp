@@ -2,8 +2,8 @@
 // one part, and what is said where one row is too much.
 #include "core/backend/cuda/runtime.h"
 #include "core/system/memory.h"
-#include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/device.h"
+#include "modules/block_dft/matrix/block_algebra.h"
 #include "tests/backend_under_test.h"
 #include "tests/gpu/block_matrices.h"
 #include "tests/gpu/poison.h"

@@ -1,7 +1,7 @@
 // Block-sparse products on the GPU against those of the CPU and dense ones, what is said of filtered ones, and bits.
 #include "core/error.h"
-#include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/device.h"
+#include "modules/block_dft/matrix/block_algebra.h"
 #include "tests/backend_under_test.h"
 #include "tests/gpu/block_matrices.h"
 #include "tests/gpu/poison.h"

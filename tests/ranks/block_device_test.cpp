@@ -1,10 +1,10 @@
 // Block-sparse matrices on GPUs of a grid of ranks against dense ones and against the CPU on the same grid.
 #include "core/error.h"
 #include "core/system/memory.h"
-#include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/device.h"
-#include "modules/block_dft/model_system.h"
-#include "modules/block_dft/scf.h"
+#include "modules/block_dft/matrix/block_algebra.h"
+#include "modules/block_dft/scf/model_system.h"
+#include "modules/block_dft/scf/scf.h"
 #include "tests/gpu/poison.h"
 #include "tests/ranks/blocks_on_ranks.h"
 

@@ -2,9 +2,9 @@
 // ranks.
 #include "core/error.h"
 #include "core/system/memory.h"
-#include "modules/block_dft/block_algebra.h"
-#include "modules/block_dft/block_exchange.h"
-#include "modules/block_dft/matrix_functions.h"
+#include "modules/block_dft/functions/matrix_functions.h"
+#include "modules/block_dft/matrix/block_algebra.h"
+#include "modules/block_dft/matrix/block_exchange.h"
 #include "tests/ranks/blocks_on_ranks.h"
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 // Where one rank has no memory, a call that all ranks of a grid make ends on all of them: nobody waits for that rank.
-#include "modules/block_dft/block_algebra.h"
-#include "modules/block_dft/block_exchange.h"
-#include "modules/block_dft/element_stream.h"
-#include "modules/block_dft/model_system.h"
-#include "modules/block_dft/scf.h"
+#include "modules/block_dft/files/element_stream.h"
+#include "modules/block_dft/matrix/block_algebra.h"
+#include "modules/block_dft/matrix/block_exchange.h"
+#include "modules/block_dft/scf/model_system.h"
+#include "modules/block_dft/scf/scf.h"
 #include "tests/ranks/blocks_on_ranks.h"
 #include "tests/ranks/shortage.h"
 

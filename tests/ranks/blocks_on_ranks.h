@@ -1,8 +1,8 @@
 // Block-sparse matrices for tests on grids of ranks, on one rank and on a grid: the same numbers.
 #pragma once
 
-#include "modules/block_dft/multiply.h"
-#include "modules/block_dft/random_blocks.h"
+#include "modules/block_dft/matrix/random_blocks.h"
+#include "modules/block_dft/product/multiply.h"
 #include "modules/mgemm/blas.h"
 #include "tests/modules/block_dft/dense.h"
 #include "tests/ranks/ranks_testing.h"

@@ -2,10 +2,10 @@
 // that rank.
 #include "core/backend/cuda/cuda_backend.h"
 #include "core/backend/cuda/runtime.h"
-#include "modules/block_dft/block_algebra.h"
 #include "modules/block_dft/device.h"
-#include "modules/block_dft/model_system.h"
-#include "modules/block_dft/scf.h"
+#include "modules/block_dft/matrix/block_algebra.h"
+#include "modules/block_dft/scf/model_system.h"
+#include "modules/block_dft/scf/scf.h"
 #include "tests/ranks/blocks_on_ranks.h"
 #include "tests/ranks/shortage.h"
 

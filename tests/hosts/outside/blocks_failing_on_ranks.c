@@ -1,6 +1,6 @@
 /* Mistakes of one of two ranks in the calls of block-sparse matrices: each ends the call on both, with a status and a
  * message; says "N calls, M wrong". */
-#include <modules/block_dft/c_api.h>
+#include <modules/block_dft/capi/c_api.h>
 #include <mpi.h>
 
 #include <math.h>

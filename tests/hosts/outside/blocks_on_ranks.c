@@ -1,7 +1,7 @@
 /* blocks_on_ranks_c H S SIZES METHOD ELECTRONS EPS CYCLE OUT, under mpirun: the density matrix of H and S in ELSI's
  * CSC. Each rank has some of their columns: CYCLE of them in turn, or for 0 a part that follows on that of the rank
  * before. Rank 0 writes P to OUT as the library does, and says tr(P H), mu and tr(P S). */
-#include <modules/block_dft/c_api.h>
+#include <modules/block_dft/capi/c_api.h>
 #include <mpi.h>
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The layout of what a host compiles in: sizes and offsets of structs, values of enumerators, one a line as in
  * ../abi.txt. */
-#include <modules/block_dft/c_api.h>
+#include <modules/block_dft/capi/c_api.h>
 #include <modules/eigen/c_api.h>
 #include <modules/md/c_api.h>
 #include <modules/mgemm/c_api.h>

@@ -1,5 +1,5 @@
 // Block-sparse matrices against dense ones: storage, symmetries, what is done with them short of multiplying.
-#include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/matrix/block_algebra.h"
 
 #include "core/error.h"
 #include "tests/modules/block_dft/dense.h"

@@ -1,7 +1,7 @@
 // What a GPU does with blocks (cuda/block_work.h), by loops over items and lanes here, against block_algebra.h.
-#include "modules/block_dft/cuda/block_work.h"
+#include "modules/block_dft/matrix/cuda/block_work.h"
 
-#include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/matrix/block_algebra.h"
 #include "tests/modules/block_dft/dense.h"
 
 #include <gtest/gtest.h>

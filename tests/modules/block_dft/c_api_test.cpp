@@ -1,10 +1,10 @@
 // The C calls: results, status codes and messages.
-#include "modules/block_dft/c_api.h"
+#include "modules/block_dft/capi/c_api.h"
 
-#include "modules/block_dft/block_algebra.h"
-#include "modules/block_dft/density.h"
-#include "modules/block_dft/model_system.h"
-#include "modules/block_dft/multiply.h"
+#include "modules/block_dft/functions/density.h"
+#include "modules/block_dft/matrix/block_algebra.h"
+#include "modules/block_dft/product/multiply.h"
+#include "modules/block_dft/scf/model_system.h"
 #include "tests/modules/block_dft/dense.h"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/error.h"
-#include "modules/block_dft/random_blocks.h"
+#include "modules/block_dft/matrix/random_blocks.h"
 #include "tests/random_seed.h"
 
 #include <algorithm>

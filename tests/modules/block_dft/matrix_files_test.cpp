@@ -1,8 +1,8 @@
 // Matrices in files: what is written is read, and what is damaged is named.
-#include "modules/block_dft/matrix_files.h"
+#include "modules/block_dft/files/matrix_files.h"
 
 #include "core/error.h"
-#include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/matrix/block_algebra.h"
 #include "tests/hdf5_testing.h"
 #include "tests/modules/block_dft/dense.h"
 #include "tests/temporary_folder.h"

@@ -1,10 +1,10 @@
 // Functions of matrices and density matrices against eigenvectors of LAPACK and against what defines them.
-#include "modules/block_dft/density.h"
+#include "modules/block_dft/functions/density.h"
 
 #include "core/error.h"
-#include "modules/block_dft/block_algebra.h"
-#include "modules/block_dft/matrix_files.h"
-#include "modules/block_dft/model_system.h"
+#include "modules/block_dft/files/matrix_files.h"
+#include "modules/block_dft/matrix/block_algebra.h"
+#include "modules/block_dft/scf/model_system.h"
 #include "tests/modules/block_dft/dense.h"
 
 #include <gmock/gmock.h>

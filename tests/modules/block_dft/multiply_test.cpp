@@ -1,9 +1,9 @@
 // Products of block-sparse matrices against dense ones, and what is said of those that are filtered.
-#include "modules/block_dft/multiply.h"
+#include "modules/block_dft/product/multiply.h"
 
 #include "core/error.h"
 #include "core/simd/isa.h"
-#include "modules/block_dft/block_algebra.h"
+#include "modules/block_dft/matrix/block_algebra.h"
 #include "tests/modules/block_dft/dense.h"
 
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
 // Self-consistent charges against a loop over dense matrices with naive charges, and curvy steps against the same.
-#include "modules/block_dft/scf.h"
+#include "modules/block_dft/scf/scf.h"
 
 #include "core/error.h"
-#include "modules/block_dft/block_algebra.h"
-#include "modules/block_dft/model_system.h"
+#include "modules/block_dft/matrix/block_algebra.h"
+#include "modules/block_dft/scf/model_system.h"
 #include "tests/modules/block_dft/dense.h"
 
 #include <gmock/gmock.h>
