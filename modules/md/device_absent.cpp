@@ -1,8 +1,8 @@
 // What a build without CUDA has in place of cuda/.
 #include "core/error.h"
-#include "modules/md/dynamics_engine.h"
-#include "modules/md/list_engine.h"
-#include "modules/md/pair_engine.h"
+#include "modules/md/dynamics/dynamics_engine.h"
+#include "modules/md/lists/list_engine.h"
+#include "modules/md/pairs/pair_engine.h"
 
 namespace quadrille::md {
 

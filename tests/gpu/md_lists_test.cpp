@@ -1,7 +1,7 @@
 // Neighbour lists and dynamics on the GPU against the same on the CPU: bit for bit, in all methods.
 #include "core/error.h"
 #include "core/simd/isa.h"
-#include "modules/md/dynamics.h"
+#include "modules/md/dynamics/dynamics.h"
 #include "tests/backend_under_test.h"
 #include "tests/random_seed.h"
 

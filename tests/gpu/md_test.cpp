@@ -1,5 +1,5 @@
 // Pair forces on the GPU against exact sums of the CPU, and their bits from launch to launch.
-#include "modules/md/force_study.h"
+#include "modules/md/tasks/force_study.h"
 #include "tests/backend_under_test.h"
 #include "tests/random_seed.h"
 

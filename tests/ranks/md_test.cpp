@@ -1,6 +1,6 @@
 // Forces between particles and their dynamics on several ranks against one process: the same bits in every method.
 #include "core/error.h"
-#include "modules/md/dynamics.h"
+#include "modules/md/dynamics/dynamics.h"
 #include "tests/ranks/ranks_testing.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Forces, energy and virial of Lennard-Jones and Coulomb pairs, one pair after the other in double precision.
 #pragma once
 
-#include "modules/md/forces.h"
+#include "modules/md/pairs/forces.h"
 
 #include <array>
 #include <vector>

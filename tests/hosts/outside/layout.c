@@ -2,7 +2,7 @@
  * ../abi.txt. */
 #include <modules/block_dft/capi/c_api.h>
 #include <modules/eigen/c_api.h>
-#include <modules/md/c_api.h>
+#include <modules/md/capi/c_api.h>
 #include <modules/mgemm/c_api.h>
 #include <modules/ri_mp2/c_api.h>
 #include <quadrille.h>

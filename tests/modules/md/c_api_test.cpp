@@ -1,6 +1,6 @@
-#include "modules/md/c_api.h"
+#include "modules/md/capi/c_api.h"
 #include "core/error.h"
-#include "modules/md/list_forces.h"
+#include "modules/md/lists/list_forces.h"
 #include "tests/backend_under_test.h"
 #include "tests/random_seed.h"
 

@@ -1,7 +1,7 @@
 // Dynamics against velocity Verlet with the loop in double, and what integrator, thermostat and restarts promise.
-#include "modules/md/dynamics.h"
+#include "modules/md/dynamics/dynamics.h"
 #include "core/error.h"
-#include "modules/md/series.h"
+#include "modules/md/dynamics/series.h"
 #include "tests/backend_under_test.h"
 #include "tests/random_seed.h"
 #include "tests/reference/pair_forces.h"

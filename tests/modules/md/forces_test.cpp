@@ -1,8 +1,8 @@
 // Pair forces against a loop in double precision, and what each way to sum them promises.
-#include "modules/md/forces.h"
+#include "modules/md/pairs/forces.h"
 #include "core/error.h"
 #include "core/simd/isa.h"
-#include "modules/md/force_study.h"
+#include "modules/md/tasks/force_study.h"
 #include "tests/backend_under_test.h"
 #include "tests/random_seed.h"
 #include "tests/reference/pair_forces.h"

@@ -1,9 +1,9 @@
 // Forces from neighbour lists against a loop in double precision and against all pairs with the same cutoff; lists that
 // are built again; bits.
-#include "modules/md/list_forces.h"
+#include "modules/md/lists/list_forces.h"
 #include "core/error.h"
 #include "core/simd/isa.h"
-#include "modules/md/force_study.h"
+#include "modules/md/tasks/force_study.h"
 #include "tests/backend_under_test.h"
 #include "tests/random_seed.h"
 #include "tests/reference/pair_forces.h"

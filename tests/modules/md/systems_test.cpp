@@ -1,7 +1,7 @@
 // Bonded forces against differences of their energies; mixing; generated systems.
 #include "core/error.h"
-#include "modules/md/bonded_terms.h"
-#include "modules/md/system.h"
+#include "modules/md/bonded/bonded_terms.h"
+#include "modules/md/system/system.h"
 #include "tests/random_seed.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // Trajectories byte by byte, and those that go on after an interruption.
-#include "modules/md/trajectory.h"
+#include "modules/md/dynamics/trajectory.h"
 #include "core/error.h"
 #include "tests/file_size_limit.h"
 #include "tests/temporary_folder.h"
