@@ -119,8 +119,8 @@ def self_test():
             "dirac/d.h": '#include "core/a.h"\n',
             "input/i.cpp": '#include "solvers/s.h"\n#include "modules/m.h"\n#include "modules/md/m.h"\n'
                            '#include "modules/quenched/pure_gauge.h"\n',
-            "modules/ri_mp2/r.cpp": '#include "modules/m.h"\n#include "modules/mgemm/mgemm.h"\n#include "modules/md/m.h"\n'
-                                    '#include "modules/mgemm/arguments.h"\n#include "modules/ri_mp2/own.h"\n',
+            "modules/ri_mp2/r.cpp": '#include "modules/m.h"\n#include "modules/mgemm/product/mgemm.h"\n#include "modules/md/m.h"\n'
+                                    '#include "modules/mgemm/product/arguments.h"\n#include "modules/ri_mp2/own.h"\n',
         }.items():
             os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
             with open(os.path.join(root, path), "w", encoding="utf-8") as stream:

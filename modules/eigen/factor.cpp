@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "modules/eigen/lapack.h"
 #include "modules/eigen/triangle.h"
-#include "modules/mgemm/blas.h"
+#include "modules/mgemm/product/blas.h"
 #include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 #include "modules/eigen/phases.h"
 #include "modules/eigen/triangle.h"
 #include "modules/eigen/tridiagonal.h"
-#include "modules/mgemm/blas.h"
+#include "modules/mgemm/product/blas.h"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/api.h"
-#include "modules/mgemm/cleaver.h"
-#include "modules/mgemm/mgemm.h"
+#include "modules/mgemm/product/cleaver.h"
+#include "modules/mgemm/product/mgemm.h"
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // What a build without CUDA has in place of products on a GPU.
 #include "core/error.h"
-#include "modules/mgemm/compared_products.h"
 #include "modules/mgemm/device.h"
+#include "modules/mgemm/product/compared_products.h"
 
 namespace quadrille::mgemm {
 namespace {

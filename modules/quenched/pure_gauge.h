@@ -12,8 +12,8 @@
 
 #include "core/field/field.h"
 #include "core/gauge/gauge_store.h"
-#include "modules/quenched/kernels.h"
-#include "modules/quenched/link_updates.h"
+#include "modules/quenched/updates/kernels.h"
+#include "modules/quenched/updates/link_updates.h"
 
 #include <array>
 #include <cstdint>

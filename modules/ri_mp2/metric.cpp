@@ -1,6 +1,6 @@
 // The inverse square root of the metric of the auxiliary basis.
 #include "core/error.h"
-#include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/product/cleaver.h"
 #include "modules/ri_mp2/ri_mp2.h"
 
 #include <fmt/format.h>

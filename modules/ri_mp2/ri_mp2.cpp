@@ -2,7 +2,7 @@
 
 #include "core/backend/backend.h"
 #include "core/error.h"
-#include "modules/mgemm/split_product.h"
+#include "modules/mgemm/product/split_product.h"
 #include "modules/ri_mp2/batches.h"
 #include "modules/ri_mp2/device.h"
 #include "modules/ri_mp2/energy.h"

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "core/api.h"
-#include "modules/mgemm/forms.h"
-#include "modules/mgemm/precision.h"
+#include "modules/mgemm/choice/forms.h"
+#include "modules/mgemm/choice/precision.h"
 
 #include <cstdint>
 #include <functional>

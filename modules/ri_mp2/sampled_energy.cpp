@@ -1,8 +1,8 @@
 #include "modules/ri_mp2/sampled_energy.h"
 
 #include "core/random/random.h"
-#include "modules/mgemm/blas.h"
-#include "modules/mgemm/split_product.h"
+#include "modules/mgemm/product/blas.h"
+#include "modules/mgemm/product/split_product.h"
 #include "modules/ri_mp2/energy.h"
 
 #include <algorithm>

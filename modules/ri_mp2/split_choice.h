@@ -2,7 +2,7 @@
 // sums, and whether to split B at all.
 #pragma once
 
-#include "modules/mgemm/choice.h"
+#include "modules/mgemm/choice/choice.h"
 #include "modules/ri_mp2/ri_mp2.h"
 #include "modules/ri_mp2/sampled_energy.h"
 #include "modules/ri_mp2/step3.h"

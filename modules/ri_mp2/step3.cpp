@@ -1,6 +1,6 @@
 #include "modules/ri_mp2/step3.h"
 
-#include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/product/cleaver.h"
 #include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Step 3 in double, single or mixed precision, and what step 4 has to know of the errors of a split product.
 #pragma once
 
-#include "modules/mgemm/mgemm.h"
+#include "modules/mgemm/product/mgemm.h"
 #include "modules/ri_mp2/ri_mp2.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // What multiplies B with itself on the CPU, for the choice of how to do it.
-#include "modules/mgemm/cost_model.h"
-#include "modules/mgemm/error_bound.h"
+#include "modules/mgemm/choice/cost_model.h"
+#include "modules/mgemm/choice/error_bound.h"
 #include "modules/ri_mp2/energy.h"
 #include "modules/ri_mp2/split_choice.h"
 #include "modules/shared/dense/magnitude_split.h"

@@ -9,10 +9,10 @@
 // distances from the product in double, over 64 columns. The constants of device_cost.h come from here.
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/owned.h"
-#include "modules/mgemm/cleaver.h"
-#include "modules/mgemm/cuda/device_product.h"
-#include "modules/mgemm/cuda/factor.h"
 #include "modules/mgemm/device.h"
+#include "modules/mgemm/product/cleaver.h"
+#include "modules/mgemm/product/cuda/device_product.h"
+#include "modules/mgemm/product/cuda/factor.h"
 #include "modules/shared/dense/cuda/cublas.h"
 #include "tests/backend_under_test.h"
 #include "tests/modules/mgemm/salted.h"

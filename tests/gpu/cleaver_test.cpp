@@ -1,7 +1,7 @@
 // Products through a memory cap on the GPU, from pageable and pinned memory of the host.
-#include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/product/cleaver.h"
 
-#include "modules/mgemm/cuda/device_product.h"
+#include "modules/mgemm/product/cuda/device_product.h"
 #include "modules/shared/dense/cuda/strip_pipeline.h"
 #include "tests/backend_under_test.h"
 #include "tests/modules/mgemm/problem.h"

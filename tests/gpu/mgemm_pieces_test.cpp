@@ -2,8 +2,8 @@
 // the sparse products, and matrices on their way.
 #include "core/backend/cuda/device_array.h"
 #include "core/error.h"
-#include "modules/mgemm/cuda/factor.h"
-#include "modules/mgemm/cuda/sparse.h"
+#include "modules/mgemm/product/cuda/factor.h"
+#include "modules/mgemm/product/cuda/sparse.h"
 #include "modules/shared/dense/cuda/host_link.h"
 #include "modules/shared/dense/cuda/magnitude_split.h"
 #include "modules/shared/dense/narrow_parts.h"

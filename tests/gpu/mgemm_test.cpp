@@ -1,12 +1,12 @@
 // Products on the GPU against the definition: every form, storage and way to the device, and their bounds.
-#include "modules/mgemm/mgemm.h"
+#include "modules/mgemm/product/mgemm.h"
 
 #include "core/error.h"
-#include "modules/mgemm/c_api.h"
-#include "modules/mgemm/cuda/device_product.h"
+#include "modules/mgemm/capi/c_api.h"
+#include "modules/mgemm/choice/device_choice.h"
+#include "modules/mgemm/choice/form_bound.h"
 #include "modules/mgemm/device.h"
-#include "modules/mgemm/device_choice.h"
-#include "modules/mgemm/form_bound.h"
+#include "modules/mgemm/product/cuda/device_product.h"
 #include "tests/gpu/on_device.h"
 #include "tests/modules/mgemm/problem.h"
 

@@ -1,7 +1,7 @@
 // Numbers of a test in the device's memory, and products whose operands are there.
 #pragma once
 
-#include "modules/mgemm/arguments.h"
+#include "modules/mgemm/product/arguments.h"
 #include "tests/backend_under_test.h"
 #include "tests/modules/mgemm/problem.h"
 

@@ -2,11 +2,11 @@
 #include "modules/ri_mp2/ri_mp2.h"
 
 #include "core/error.h"
-#include "modules/mgemm/form_bound.h"
+#include "modules/mgemm/choice/form_bound.h"
 #include "modules/ri_mp2/cuda/device_step4.h"
 #include "modules/ri_mp2/device.h"
-#include "modules/ri_mp2/generated_system.h"
-#include "modules/ri_mp2/study.h"
+#include "modules/ri_mp2/tasks/generated_system.h"
+#include "modules/ri_mp2/tasks/study.h"
 #include "tests/gpu/on_device.h"
 #include "tests/modules/ri_mp2/systems.h"
 

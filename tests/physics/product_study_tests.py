@@ -250,7 +250,7 @@ class MatrixProductStudy(StudyTest):
 
 
 def generated_system(occupied, virtuals, auxiliary, seed):
-    """B [ia, Q], (P|Q) and the orbital energies of modules/ri_mp2/generated_system.h."""
+    """B [ia, Q], (P|Q) and the orbital energies of modules/ri_mp2/tasks/generated_system.h."""
     def place(k, stream):
         return Stream(seed, GENERATED_SYSTEM, k, stream)
 

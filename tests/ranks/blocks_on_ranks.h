@@ -3,7 +3,7 @@
 
 #include "modules/block_dft/matrix/random_blocks.h"
 #include "modules/block_dft/product/multiply.h"
-#include "modules/mgemm/blas.h"
+#include "modules/mgemm/product/blas.h"
 #include "tests/modules/block_dft/dense.h"
 #include "tests/ranks/ranks_testing.h"
 

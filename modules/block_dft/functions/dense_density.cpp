@@ -5,7 +5,7 @@
 #include "modules/block_dft/functions/density.h"
 #include "modules/block_dft/matrix/block_exchange.h"
 #include "modules/eigen/solve.h"
-#include "modules/mgemm/blas.h"
+#include "modules/mgemm/product/blas.h"
 
 #include <fmt/format.h>
 

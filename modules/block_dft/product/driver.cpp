@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "core/simd/isa.h"
-#include "modules/mgemm/blas.h"
+#include "modules/mgemm/product/blas.h"
 
 namespace quadrille::block_dft {
 namespace {

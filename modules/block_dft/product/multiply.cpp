@@ -6,7 +6,7 @@
 #include "modules/block_dft/matrix/every_rank.h"
 #include "modules/block_dft/product/csr_level.h"
 #include "modules/block_dft/product/ranks/cannon.h"
-#include "modules/mgemm/blas.h"
+#include "modules/mgemm/product/blas.h"
 #include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>

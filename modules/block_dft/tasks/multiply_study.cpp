@@ -3,7 +3,7 @@
 #include "modules/block_dft/device.h"
 #include "modules/block_dft/matrix/block_algebra.h"
 #include "modules/block_dft/matrix/random_blocks.h"
-#include "modules/mgemm/blas.h"
+#include "modules/mgemm/product/blas.h"
 #include "modules/shared/study/take_turns.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "core/system/memory.h"
 #include "modules/eigen/cuda/apply_q2.h"
 #include "modules/eigen/cuda/band.h"
-#include "modules/eigen/cuda/divide.h"
+#include "modules/eigen/cuda/divide/divide.h"
 #include "modules/eigen/cuda/launch.h"
 #include "modules/eigen/cuda/normalize.h"
 #include "modules/eigen/cuda/standard_form.h"

@@ -2,7 +2,7 @@
 #include "core/backend/cuda/cuda_backend.h"
 #include "core/backend/cuda/device_array.h"
 #include "core/error.h"
-#include "modules/mgemm/cuda/device_product.h"
+#include "modules/mgemm/product/cuda/device_product.h"
 #include "modules/ri_mp2/batches.h"
 #include "modules/ri_mp2/cuda/arrays.h"
 #include "modules/ri_mp2/cuda/device_step3.h"

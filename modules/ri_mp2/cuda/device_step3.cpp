@@ -1,8 +1,8 @@
 #include "modules/ri_mp2/cuda/device_step3.h"
 
 #include "core/backend/cuda/cuda_backend.h"
-#include "modules/mgemm/cuda/device_product.h"
 #include "modules/mgemm/device.h"
+#include "modules/mgemm/product/cuda/device_product.h"
 #include "modules/ri_mp2/cuda/arrays.h"
 #include "modules/ri_mp2/cuda/kernels.h"
 #include "modules/shared/dense/cuda/host_link.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/backend/cuda/device_array.h"
-#include "modules/mgemm/cuda/factor.h"
+#include "modules/mgemm/product/cuda/factor.h"
 #include "modules/ri_mp2/cuda/kernels.h"
 #include "modules/ri_mp2/split_choice.h"
 

@@ -1,10 +1,10 @@
 /* The layout of what a host compiles in: sizes and offsets of structs, values of enumerators, one a line as in
  * ../abi.txt. */
 #include <modules/block_dft/capi/c_api.h>
-#include <modules/eigen/c_api.h>
+#include <modules/eigen/capi/c_api.h>
 #include <modules/md/capi/c_api.h>
-#include <modules/mgemm/c_api.h>
-#include <modules/ri_mp2/c_api.h>
+#include <modules/mgemm/capi/c_api.h>
+#include <modules/ri_mp2/capi/c_api.h>
 #include <quadrille.h>
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The RI-MP2 correlation energy of arrays in a file: three sizes as int64_t, then (ia|P), (P|Q) and the orbital
  * energies as doubles. Prints the energy, its two parts and the error that is expected of the precision. */
-#include <modules/ri_mp2/c_api.h>
+#include <modules/ri_mp2/capi/c_api.h>
 #include <stdio.h>
 #include <stdlib.h>
 

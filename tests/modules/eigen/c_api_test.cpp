@@ -1,5 +1,5 @@
 // The C calls: results, statuses and messages.
-#include "modules/eigen/c_api.h"
+#include "modules/eigen/capi/c_api.h"
 
 #include "tests/modules/eigen/matrices.h"
 

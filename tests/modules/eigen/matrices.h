@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/error.h"
-#include "modules/eigen/generated.h"
 #include "modules/eigen/solve.h"
+#include "modules/eigen/tasks/generated.h"
 #include "tests/random_seed.h"
 
 #include <algorithm>

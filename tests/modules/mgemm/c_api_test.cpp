@@ -1,5 +1,5 @@
 // The C calls: results, status codes and messages.
-#include "modules/mgemm/c_api.h"
+#include "modules/mgemm/capi/c_api.h"
 
 #include "tests/modules/mgemm/problem.h"
 

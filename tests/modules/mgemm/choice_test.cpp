@@ -1,5 +1,5 @@
 // The search for a cutoff, over a multiplier whose errors and costs are known.
-#include "modules/mgemm/choice.h"
+#include "modules/mgemm/choice/choice.h"
 
 #include "core/error.h"
 

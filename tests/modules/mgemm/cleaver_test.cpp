@@ -1,5 +1,5 @@
 // Products through a limited memory against the definition.
-#include "modules/mgemm/cleaver.h"
+#include "modules/mgemm/product/cleaver.h"
 
 #include "core/error.h"
 #include "tests/modules/mgemm/problem.h"

@@ -1,9 +1,9 @@
 // The choice of a form for a GPU: host arithmetic.
-#include "modules/mgemm/device_choice.h"
+#include "modules/mgemm/choice/device_choice.h"
 
 #include "core/error.h"
-#include "modules/mgemm/form_bound.h"
-#include "modules/mgemm/magnitude_sample.h"
+#include "modules/mgemm/choice/form_bound.h"
+#include "modules/mgemm/choice/magnitude_sample.h"
 #include "modules/shared/dense/cuda/magnitude_split.h"
 #include "modules/shared/dense/magnitude_split.h"
 #include "tests/modules/mgemm/salted.h"

@@ -1,5 +1,5 @@
 // The error bound against its definition, computed element by element.
-#include "modules/mgemm/error_bound.h"
+#include "modules/mgemm/choice/error_bound.h"
 
 #include "modules/shared/dense/magnitude_split.h"
 #include "tests/modules/mgemm/salted.h"

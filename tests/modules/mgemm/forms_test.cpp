@@ -1,10 +1,10 @@
 // The forms of the small product, worked out on the host as matrix units and cuBLAS's calls would, against the exact
 // product and the bound of the error.
-#include "modules/mgemm/form_bound.h"
+#include "modules/mgemm/choice/form_bound.h"
 
 #include "core/error.h"
 #include "core/random/random.h"
-#include "modules/mgemm/device_cost.h"
+#include "modules/mgemm/choice/device_cost.h"
 #include "modules/shared/dense/narrow_parts.h"
 #include "tests/modules/mgemm/salted.h"
 

@@ -1,9 +1,9 @@
 // The sparse products and the product in single precision, each against the definition.
-#include "modules/mgemm/large_product.h"
+#include "modules/mgemm/product/large_product.h"
 
 #include "core/simd/isa.h"
-#include "modules/mgemm/blas.h"
-#include "modules/mgemm/small_product.h"
+#include "modules/mgemm/product/blas.h"
+#include "modules/mgemm/product/small_product.h"
 #include "tests/modules/mgemm/salted.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Mixed-precision products against the definition, their error bound, and the form they choose.
-#include "modules/mgemm/mgemm.h"
+#include "modules/mgemm/product/mgemm.h"
 
 #include "core/error.h"
-#include "modules/mgemm/blas.h"
+#include "modules/mgemm/product/blas.h"
 #include "tests/modules/mgemm/problem.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // Random products in every shape a caller may have, and the naive product they are compared with.
 #pragma once
 
-#include "modules/mgemm/arguments.h"
+#include "modules/mgemm/product/arguments.h"
 #include "tests/modules/mgemm/salted.h"
 
 #include <gtest/gtest.h>

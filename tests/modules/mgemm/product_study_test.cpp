@@ -1,8 +1,8 @@
 // What the task matrix_product_study measures, against products by their definition.
-#include "modules/mgemm/product_study.h"
+#include "modules/mgemm/tasks/product_study.h"
 
 #include "core/error.h"
-#include "modules/mgemm/blas.h"
+#include "modules/mgemm/product/blas.h"
 #include "tests/modules/mgemm/salted.h"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/random/random.h"
-#include "modules/mgemm/arguments.h"
+#include "modules/mgemm/product/arguments.h"
 #include "modules/shared/dense/dense_view.h"
 #include "tests/random_seed.h"
 

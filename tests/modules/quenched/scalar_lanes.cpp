@@ -2,7 +2,7 @@
 #define QUADRILLE_ISA scalar_test
 #include "tests/modules/quenched/scalar_lanes.h"
 
-#include "modules/quenched/site_update.h"
+#include "modules/quenched/updates/site_update.h"
 
 namespace quadrille::quenched::scalar {
 

@@ -2,8 +2,8 @@
 // functions: the tests' own code sees the vector form.
 #pragma once
 
-#include "modules/quenched/grouped_links.h"
-#include "modules/quenched/kernels.h"
+#include "modules/quenched/updates/grouped_links.h"
+#include "modules/quenched/updates/kernels.h"
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // One SU(3) link in fixed surroundings A: weight exp(s Re tr(U A)), sampled by the updates and compared with integrals.
 #define QUADRILLE_ISA unit_test
-#include "modules/quenched/link_update.h"
+#include "modules/quenched/updates/link_update.h"
 
 #include "core/random/random.h"
 #include "core/su3/su3.h"

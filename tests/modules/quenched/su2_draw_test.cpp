@@ -1,6 +1,6 @@
 // Drawn SU(2) matrices against their density, by both methods.
 #define QUADRILLE_ISA unit_test
-#include "modules/quenched/su2_draw.h"
+#include "modules/quenched/updates/su2_draw.h"
 
 #include "core/random/random.h"
 #include "tests/random_seed.h"

@@ -1,5 +1,5 @@
 // The C call: energies of the library, B instead of (ia|P), statuses and messages.
-#include "modules/ri_mp2/c_api.h"
+#include "modules/ri_mp2/capi/c_api.h"
 
 #include "tests/modules/ri_mp2/systems.h"
 

@@ -1,9 +1,9 @@
 // What the task ri_mp2_study measures, against the definitions of integrals and energy; the systems that it makes up.
-#include "modules/ri_mp2/study.h"
+#include "modules/ri_mp2/tasks/study.h"
 
 #include "core/error.h"
 #include "modules/ri_mp2/energy.h"
-#include "modules/ri_mp2/generated_system.h"
+#include "modules/ri_mp2/tasks/generated_system.h"
 #include "tests/modules/ri_mp2/systems.h"
 
 #include <gtest/gtest.h>

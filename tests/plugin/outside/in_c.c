@@ -1,6 +1,6 @@
 /* A module in C: a task that gives what it is told, one that multiplies matrices with the module mgemm, and one that
  * works on links on several ranks. */
-#include "modules/mgemm/c_api.h"
+#include "modules/mgemm/capi/c_api.h"
 #include "modules/shared/plugin/module.h"
 
 #include <stdio.h>

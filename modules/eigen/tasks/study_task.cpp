@@ -1,0 +1,150 @@
+#include "modules/eigen/tasks/study_task.h"
+
+#include "core/error.h"
+#include "core/system/atomic_file.h"
+#include "core/system/csv.h"
+#include "core/system/log.h"
+#include "core/system/memory.h"
+#include "modules/eigen/solve.h"
+#include "modules/eigen/tasks/generated.h"
+#include "modules/eigen/tasks/lapack_drivers.h"
+#include "modules/shared/plugin/parameters.h"
+#include "modules/shared/study/take_turns.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace quadrille::eigen {
+namespace {
+
+using namespace parameter;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* phases[] = {phase::cholesky,    phase::standard_form,    phase::tridiagonalization,
+                                  phase::tridiagonal, phase::back_to_standard, phase::back_to_general};
+
+Fraction fraction_of(std::int64_t n, std::int64_t count) {
+  return count == 0 ? Fraction::none() : count == n ? Fraction::all() : Fraction::lowest(count);
+}
+
+/// Times of one n and number of vectors.
+template <class T>
+class Measurement {
+ public:
+  Measurement(std::int64_t n, std::int64_t count, const std::string& kind) : n_(n), count_(count) {
+    const double square = double(n) * double(n) * sizeof(T);
+    // A, B, their copies and factors; the driver takes as much again for vectors and work space.
+    require_memory(square * 6 + solve_bytes<T>(n, fraction_of(n, count)), fmt::format("eigen_study of {} rows", n));
+    a_ = generated_matrix<T>(kind, n, 1);
+    b_ = generated_matrix<T>("overlap", n, 1);
+  }
+
+  void ours() {
+    std::vector<T> a = a_, b = b_;
+    std::vector<Phase> found;
+    seconds_.push_back(seconds_of([&] {
+      const Factor<T> factor(n_, std::move(b), Triangle::lower);
+      pairs_ = solve(Problem<T>{n_, a.data(), n_, Triangle::lower, &factor, fraction_of(n_, count_), {}});
+      found = pairs_.phases;
+      found.push_back(factor.made());
+    }));
+    for (const Phase& one : found) phase_seconds_[one.name].push_back(one.seconds);
+  }
+  void theirs() {
+    std::vector<T> a = a_, b = b_;
+    driver_seconds_.push_back(seconds_of([&] { driver_values_ = solve_by_driver(n_, count_, a, b); }));
+  }
+
+  Json row() const {
+    Json out = {{"n", n_},
+                {"vectors", count_},
+                {"seconds", median(seconds_)},
+                {"driver", driver_name<T>(n_, count_)},
+                {"driver_seconds", known(!driver_seconds_.empty(), median(driver_seconds_))},
+                {"speedup", known(!driver_seconds_.empty(), median(driver_seconds_) / median(seconds_))}};
+    for (const char* name : phases) {
+      const auto found = phase_seconds_.find(name);
+      out[name] = found == phase_seconds_.end() ? Json(nullptr) : Json(median(found->second));
+    }
+    const bool with_vectors = count_ > 0;
+    const Accuracy accuracy = check_pairs(n_, a_.data(), b_.data(), pairs_);
+    out["residual"] = known(with_vectors, accuracy.residual);
+    out["orthogonality"] = known(with_vectors, accuracy.orthogonality);
+    double difference = 0;
+    for (std::size_t k = 0; k < std::min(driver_values_.size(), pairs_.values.size()); ++k) {
+      difference = std::max(difference, std::abs(driver_values_[k] - pairs_.values[k]));
+    }
+    out["values_difference"] = known(!driver_seconds_.empty(), difference);
+    return out;
+  }
+
+ private:
+  static Json known(bool is, double value) { return is ? Json(value) : Json(nullptr); }
+
+  std::int64_t n_, count_;
+  std::vector<T> a_, b_;
+  Pairs<T> pairs_;
+  std::vector<double> seconds_, driver_seconds_, driver_values_;
+  std::map<std::string, std::vector<double>> phase_seconds_;
+};
+
+template <class T>
+Json study(const TaskContext& context) {
+  Json rows = Json::array();
+  const std::vector<std::int64_t> sizes = context.integers("sizes");
+  const std::vector<double> shares = context.reals("shares");
+  for (const std::int64_t n : sizes) {
+    for (const double share : shares) {
+      const std::int64_t count = std::llround(share * double(n));
+      context.progress_or_stop(fmt::format("n = {}, {} vectors", n, count),
+                               double(rows.size()) / double(sizes.size() * shares.size()));
+      Measurement<T> measurement(n, count, context.text("matrix"));
+      const bool compared = context.boolean("compare");
+      take_turns(int(context.integer("repeats")), compared ? 2 : 1,
+                 [&](std::size_t which) { which == 0 ? measurement.ours() : measurement.theirs(); });
+      rows.push_back(measurement.row());
+      log().info("{}: n = {}, {} vectors: {:.3g} s{}", context.task_name(), n, count,
+                 rows.back()["seconds"].template get<double>(),
+                 compared ? fmt::format(", {} {:.3g} s", rows.back()["driver"].template get<std::string>(),
+                                        rows.back()["driver_seconds"].template get<double>())
+                          : "");
+    }
+  }
+  return rows;
+}
+
+constexpr quadrille_parameter size = integer("size", nullptr, nullptr, within(1, 100000));
+constexpr quadrille_parameter share = real("share", nullptr, nullptr, within(0, 1));
+
+}  // namespace
+
+const quadrille_parameter study_parameters[study_parameter_count] = {
+    list("sizes", "numbers of rows", "[500, 1000, 2000]", size),
+    list("shares",
+         "fractions of the spectrum whose eigenvectors are computed, from the lowest eigenvalue up; 0: values only",
+         "[1, 0.2, 0]", share),
+    choice("matrix", "A, as `generate` of the task eigen; B is overlap", "random", generated_kinds),
+    boolean("complex", "whether A and B are complex", "false"),
+    boolean("compare", "measure LAPACK's drivers, too: sygvd, sygvx, and sygv_2stage without vectors", "true"),
+    integer("repeats", "how often each is timed; the median counts", "3", within(1, 1000)),
+    csv("eigen_study.csv")};
+
+void run_study(const TaskContext& context) {
+  const bool complex = context.boolean("complex");
+  const Json rows = complex ? study<std::complex<double>>(context) : study<double>(context);
+  write_file(context.output_file("csv"), csv_of_rows(rows));
+  context.result_in("eigen_studies", Json({{"csv", context.text("csv")},
+                                           {"complex", complex},
+                                           {"matrix", context.text("matrix")},
+                                           {"threads", context.threads()},
+                                           {"repeats", context.integer("repeats")},
+                                           {"rows", rows}})
+                                         .dump());
+}
+
+}  // namespace quadrille::eigen

@@ -1,0 +1,230 @@
+// Updates on the CPU: threads share the blocks of a pass, and kernels.cpp does them.
+#include "core/error.h"
+#include "core/field/site_access.h"
+#include "core/layout/vector_layout.h"
+#include "core/numbers/chunked_sum.h"
+#include "core/simd/isa.h"
+#include "core/su3/link_codec.h"
+#include "core/su3/su3.h"
+#include "core/system/team.h"
+#include "modules/quenched/polyakov.h"
+#include "modules/quenched/updates/link_halo.h"
+#include "modules/quenched/updates/link_updates.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace quadrille::quenched {
+
+namespace {
+
+/// Blocks that a thread takes at a time; for sums, part of what they are.
+constexpr std::int64_t chunk_blocks = 64;
+
+/// The instruction set whose kernels work on the links: the one in use, whatever the lanes (update kernels take few in
+/// every one), so that neither the bits of links nor the name of the instruction set in the states of a chain depend on
+/// how a lattice is divided; a wider one for links in its lanes.
+Isa isa_of(const FieldDesc& desc) { return std::max(active_isa(), isa_of_lanes(desc.layout.lanes, desc.precision)); }
+
+const UpdateKernels& find_kernels(const FieldDesc& desc) {
+  const UpdateKernels* kernels = nullptr;
+  const LinkNumbers of{int(number_bytes(desc.precision)), int(desc.reconstruct)};
+  const int lanes = desc.layout.lanes;
+  switch (isa_of(desc)) {
+#ifdef QUADRILLE_HAVE_AVX512
+    case Isa::Avx512: kernels = find_kernels_avx512(of, lanes); break;
+#endif
+#ifdef QUADRILLE_HAVE_AVX2
+    case Isa::Avx2: kernels = find_kernels_avx2(of, lanes); break;
+#endif
+    default: kernels = find_kernels_generic(of, lanes);
+  }
+  if (kernels == nullptr) {
+    throw Error(ErrorCode::unsupported, "no gauge-update kernel for " + to_string(desc.precision) + " precision, " +
+                                            to_string(desc.reconstruct) + " numbers per link and " +
+                                            std::to_string(lanes) + " lanes in this build");
+  }
+  return *kernels;
+}
+
+struct Chunks {
+  std::int64_t blocks;
+  std::int64_t count() const { return (blocks + chunk_blocks - 1) / chunk_blocks; }
+  std::int64_t begin(std::int64_t chunk) const { return chunk * chunk_blocks; }
+  std::int64_t end(std::int64_t chunk) const { return std::min(blocks, (chunk + 1) * chunk_blocks); }
+  /// Part of as many blocks.
+  Blocks of(const Blocks& all, std::int64_t chunk) const {
+    return {all.list, all.begin + begin(chunk), all.begin + end(chunk)};
+  }
+};
+
+class CpuUpdates final : public LinkUpdates {
+ public:
+  explicit CpuUpdates(Field& links)
+      : links_(links),
+        isa_(isa_of(links.desc())),
+        kernels_(find_kernels(links.desc())),
+        chunks_{links.lattice().half_volume() / links.desc().layout.lanes} {
+    connect();
+    if (links.lattice().communicator().size() == 1) return;
+    halo_.emplace(links);
+    halo_->describe(sites_);
+  }
+
+  std::string architecture() const override { return to_string(isa_); }
+  void heatbath(const SweepPart& part) override;
+  void overrelax(const SweepPart& part) override;
+  HeatbathCounts counts() const override { return counts_; }
+  std::array<double, 6> plane_sums() const override;
+  std::array<double, 2> loop_sum() const override;
+  double reunitarize() override;
+
+ private:
+  void connect();
+  /// Calls update(blocks) for all blocks that `part` updates; over several ranks the inner ones are worked on while
+  /// links of the others travel.
+  template <class Update>
+  void over_blocks(const SweepPart& part, const Update& update);
+
+  Field& links_;
+  Isa isa_;
+  const UpdateKernels& kernels_;
+  Chunks chunks_;
+  LinkSites sites_{};
+  std::vector<std::int64_t> rotations_;
+  std::array<std::vector<std::int64_t>, 2> global_sites_;
+  HeatbathCounts counts_;
+  std::vector<HeatbathCounts> chunk_counts_;
+  std::optional<LinkHalo> halo_;  ///< of several ranks
+};
+
+void CpuUpdates::connect() {
+  const Lattice& lattice = links_.lattice();
+  const VectorLayout& layout = lattice.vector_layout(links_.desc().layout.lanes);
+  const auto lanes = std::size_t(layout.lanes());
+  rotations_.resize((8 + 64) * lanes);
+  for (int d = 0; d < 8; ++d) {
+    std::int64_t* one = rotations_.data() + std::size_t(d) * lanes;
+    for (std::size_t lane = 0; lane < lanes; ++lane) one[lane] = layout.rotation(d)[lane];
+    sites_.rotations[d] = one;
+    for (int e = 0; e < 8; ++e) {
+      std::int64_t* both = rotations_.data() + std::size_t(8 + 8 * d + e) * lanes;
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        both[lane] = layout.rotation(e)[std::size_t(layout.rotation(d)[lane])];
+      }
+      sites_.turns[d][e] = both;
+    }
+  }
+  for (Parity p : {Parity::Even, Parity::Odd}) {
+    const int k = int(p);
+    auto& global = global_sites_[std::size_t(k)];
+    global.resize(std::size_t(lattice.half_volume()));
+    for (std::int64_t index = 0; index < lattice.half_volume(); ++index) {
+      global[std::size_t(layout.slots(p)[std::size_t(index)])] = lattice.global_site(lattice.coordinates(p, index));
+    }
+    sites_.links[k] = links_.numbers(p);
+    sites_.neighbours[k] = layout.neighbours(p).data();
+    sites_.wraps[k] = layout.wraps(p).data();
+    sites_.global_sites[k] = global.data();
+  }
+  sites_.blocks = chunks_.blocks;
+}
+
+template <class Update>
+void CpuUpdates::over_blocks(const SweepPart& part, const Update& update) {
+  if (!halo_) return update(Blocks{nullptr, 0, chunks_.blocks});
+  const std::vector<std::int32_t>&edge = halo_->edge_blocks(part.parity), &inner = halo_->inner_blocks(part.parity);
+  const std::int64_t all = std::int64_t(inner.size());
+  update(Blocks{edge.data(), 0, std::int64_t(edge.size())});
+  halo_->start(part.direction, part.parity);
+  update(Blocks{inner.data(), 0, all / 2});
+  halo_->turn();
+  update(Blocks{inner.data(), all / 2, all});
+  halo_->finish();
+}
+
+void CpuUpdates::heatbath(const SweepPart& part) {
+  over_blocks(part, [&](const Blocks& blocks) {
+    const Chunks chunks{blocks.end - blocks.begin};
+    chunk_counts_.assign(std::size_t(chunks.count()), {});
+    team_for(chunks.count(), [&](std::int64_t chunk) {
+      HeatbathCounts mine;
+      kernels_.heatbath(sites_, part, chunks.of(blocks, chunk), mine);
+      chunk_counts_[std::size_t(chunk)] = mine;
+    });
+    for (const HeatbathCounts& mine : chunk_counts_) counts_ += mine;
+  });
+}
+
+void CpuUpdates::overrelax(const SweepPart& part) {
+  over_blocks(part, [&](const Blocks& blocks) {
+    const Chunks chunks{blocks.end - blocks.begin};
+    team_for(chunks.count(), [&](std::int64_t chunk) { kernels_.overrelax(sites_, part, chunks.of(blocks, chunk)); });
+  });
+}
+
+std::array<double, 6> CpuUpdates::plane_sums() const {
+  std::vector<std::array<double, 6>> partial(std::size_t(2 * chunks_.count()));
+  team_for(2 * chunks_.count(), [&](std::int64_t row) {
+    const std::int64_t chunk = row % chunks_.count();
+    kernels_.planes(sites_, int(row / chunks_.count()), chunks_.begin(chunk), chunks_.end(chunk),
+                    partial[std::size_t(row)].data());
+  });
+  return combine_partial_sums(std::span(partial));
+}
+
+/// A link of direction mu among the numbers of its site.
+template <class T>
+Matrix3 read_link(const T* site, Reconstruct reconstruct, int mu) {
+  const T* numbers = site + mu * int(reconstruct);
+  if (reconstruct == Reconstruct::R12) return link_codec::decode_12(numbers);
+  Matrix3 link;
+  for (std::size_t i = 0; i < 9; ++i) link[i] = {numbers[2 * i], numbers[2 * i + 1]};
+  return link;
+}
+
+/// For each place in space the product of this rank's time links, whose numbers are of type T, in double.
+template <class T>
+std::vector<Matrix3> time_products(const Field& links) {
+  const Lattice& lattice = links.lattice();
+  const Dims& dims = lattice.dims();
+  const SiteAccess<T> even(links, Parity::Even), odd(links, Parity::Odd);
+  std::vector<Matrix3> products(std::size_t(lattice.volume() / dims[3]));
+  team_for(std::int64_t(products.size()), [&](std::int64_t place) {
+    Dims x = lattice.coordinates(place);
+    Matrix3 product = Matrix3::identity();
+    for (x[3] = 0; x[3] < dims[3]; ++x[3]) {
+      T numbers[72];
+      (Lattice::parity(x) == 0 ? even : odd).load(lattice.even_odd_index(x), numbers);
+      product = product * read_link(numbers, links.desc().reconstruct, 3);
+    }
+    products[std::size_t(place)] = product;
+  });
+  return products;
+}
+
+std::array<double, 2> CpuUpdates::loop_sum() const {
+  return loop_traces(
+      links_.desc().precision == Precision::Double ? time_products<double>(links_) : time_products<float>(links_),
+      links_.lattice().communicator());
+}
+
+double CpuUpdates::reunitarize() {
+  std::vector<double> changes(std::size_t(2 * chunks_.count()), 0.0);
+  team_for(2 * chunks_.count(), [&](std::int64_t row) {
+    const std::int64_t chunk = row % chunks_.count();
+    changes[std::size_t(row)] =
+        kernels_.reunitarize(sites_, int(row / chunks_.count()), chunks_.begin(chunk), chunks_.end(chunk));
+  });
+  if (halo_) halo_->exchange_all();
+  return changes.empty() ? 0.0 : *std::max_element(changes.begin(), changes.end());
+}
+
+}  // namespace
+
+std::unique_ptr<LinkUpdates> make_cpu_updates(Field& links) { return std::make_unique<CpuUpdates>(links); }
+
+}  // namespace quadrille::quenched

@@ -1,0 +1,37 @@
+// The entry points of the device code of this module (updates_cuda.cu), as the host's code calls them.
+#pragma once
+
+#include "modules/quenched/updates/grouped_links.h"
+#include "modules/quenched/updates/kernels.h"
+
+#include <array>
+
+namespace quadrille::quenched {
+
+/// What kernels add up, in the device's memory.
+struct DeviceTally {
+  /// Of the heatbath: attempts, draws, and those by Creutz's method.
+  unsigned long long attempts, draws, creutz_attempts, creutz_draws;
+  double largest_change;  ///< by reunitarization; never negative
+};
+
+/// Ask for the update of one direction and parity; the heatbath adds to the counts of `tally`.
+void launch_heatbath(const GroupedLinks& links, const SweepPart& part, DeviceTally* tally);
+void launch_overrelaxation(const GroupedLinks& links, const SweepPart& part);
+/// Asks for SU(3) matrices and raises tally->largest_change.
+void launch_reunitarization(const GroupedLinks& links, DeviceTally* tally);
+
+/// The links of this rank's own sites, of the same numbers, onto a torus with ghosts or back.
+void launch_copy(const GroupedLinks& to, const GroupedLinks& from);
+/// The links of one direction and parity in two layers of as many sites, into their buffers and out of them.
+void launch_pack(const GroupedLinks& links, const std::array<LinkFace, 2>& faces, int mu, int parity);
+void launch_unpack(const GroupedLinks& links, const std::array<LinkFace, 2>& faces, int mu, int parity);
+
+/// products[place][18] = the product of this rank's time links at each place of its space, x fastest.
+void launch_time_products(const GroupedLinks& links, double* products);
+
+/// Overwrite sums[0..6) with the sums of the planes, sums[0..2) with that of the loops (link_updates.h).
+void sum_planes(const GroupedLinks& links, double* sums);
+void sum_loops(const GroupedLinks& links, double* sums);
+
+}  // namespace quadrille::quenched
