@@ -1,7 +1,7 @@
 // Extents that every test of fields and operators runs on.
 #pragma once
 
-#include "core/field/host_field.h"
+#include "core/dims.h"
 
 #include <vector>
 

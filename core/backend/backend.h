@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/blas/op_table.h"
 #include "core/layout/layout.h"
 #include "core/numbers/precision.h"
+#include "core/numbers/sums.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/numbers/precision.h"
+#include "core/numbers/sums.h"
 
-#include <array>
 #include <cstdint>
 
 // One name per functor of core/blas/ops.h.
@@ -27,9 +27,6 @@ struct Span {
 };
 
 inline constexpr int max_fields = 5;
-
-inline constexpr int max_sums = 7;
-using Sums = std::array<double, max_sums>;
 
 /// Runs an operation over the blocks [begin, end) of fields with `count` numbers a site, which is even and at most
 /// most_site_numbers, and overwrites sums[0..Op::sums). `stream`: what is overwritten goes past the caches.

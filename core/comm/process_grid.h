@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/field/host_field.h"
+#include "core/dims.h"
 
 #include <optional>
 #include <string>

@@ -4,9 +4,8 @@
 
 #include "core/field/site_transfer.h"
 #include "core/field/spin_basis.h"
-#include "core/gauge/foreign_links.h"
 #include "core/host_device.h"
-#include "core/layout/site_place.h"
+#include "core/layout/site_order.h"
 
 #include <cstdint>
 

@@ -4,18 +4,13 @@
 // Spins are in the DeGrand-Rossi basis (see core/field/spin_basis.h).
 #pragma once
 
-#include <array>
-#include <complex>
+#include "core/dims.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace quadrille {
-
-using Complex = std::complex<double>;
-using Dims = std::array<int, 4>;  ///< x, y, z, t
-
-constexpr std::int64_t volume(const Dims& dims) { return std::int64_t(dims[0]) * dims[1] * dims[2] * dims[3]; }
 
 /// Links U_mu(x): data[((site * 4 + mu) * 3 + row) * 3 + column].
 struct HostLinks {

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/field/host_field.h"
+#include "core/dims.h"
 
 #include <array>
 #include <cstdint>

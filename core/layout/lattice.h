@@ -3,7 +3,7 @@
 
 #include "core/api.h"
 #include "core/comm/communicator.h"
-#include "core/field/host_field.h"
+#include "core/dims.h"
 
 #include <cstdint>
 #include <map>

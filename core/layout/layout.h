@@ -1,7 +1,7 @@
 // How the numbers of a site lie in memory: the two families of layouts as plain data.
 #pragma once
 
-#include "core/field/host_field.h"
+#include "core/dims.h"
 #include "core/numbers/precision.h"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // 3x3 complex matrices in double, on the host and on devices: just what links need.
 #pragma once
 
-#include "core/field/host_field.h"
+#include "core/dims.h"
 #include "core/host_device.h"
 
 #include <array>

@@ -1,7 +1,7 @@
 // The rows that every benchmark gives, as a table on the terminal and as JSON.
 #pragma once
 
-#include "core/field/host_field.h"
+#include "core/dims.h"
 #include "input/bench/memory.h"
 
 #include <nlohmann/json.hpp>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "core/backend/backend.h"
-#include "core/field/host_field.h"
+#include "core/dims.h"
 #include "core/layout/lattice.h"
 #include "input/files/checksum.h"
 #include "input/files/lime/lime.h"

@@ -6,7 +6,7 @@
 // find source and action.
 #pragma once
 
-#include "core/field/host_field.h"
+#include "core/dims.h"
 #include "core/field/propagator.h"
 #include "input/files/lime/lime.h"
 #include "input/files/lime/scidac.h"

@@ -1,7 +1,7 @@
 // A job: what a YAML file asks for, validated against the tables, defaults filled in.
 #pragma once
 
-#include "core/field/host_field.h"
+#include "core/dims.h"
 #include "core/parameters/parameters.h"
 #include "input/job/rank_grid.h"
 #include "input/tasks/registry.h"

@@ -1,8 +1,8 @@
 // The XML records and checksums with which QIO (SciDAC) frames binary lattice data.
 #pragma once
 
+#include "core/dims.h"
 #include "core/error.h"
-#include "core/field/host_field.h"
 #include "input/files/checksum.h"
 #include "input/files/lattice_data.h"
 #include "input/files/lime/lime.h"
