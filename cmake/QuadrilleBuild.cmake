@@ -206,7 +206,6 @@ target_compile_options(quadrille_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wno-maybe-uninitialized;-fno-math-errno;-fno-trapping-math>
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra,-Wno-unused-parameter>)
 if(quadrille_use_cuda)
-  target_compile_definitions(quadrille_settings INTERFACE QUADRILLE_HAVE_CUDA)
   target_include_directories(quadrille_settings SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
   target_link_libraries(quadrille_settings INTERFACE CUDA::cudart_static)
 endif()
@@ -416,10 +415,33 @@ set(quadrille_isa_bytes_avx512 64)
 set(quadrille_isa_options_generic "")
 set(quadrille_isa_options_avx2 -mavx2 -mfma)
 set(quadrille_isa_options_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512)
-foreach(isa ${QUADRILLE_KERNEL_ISAS})
-  string(TOUPPER ${isa} upper)
-  target_compile_definitions(quadrille_settings INTERFACE QUADRILLE_HAVE_${upper})
-endforeach()
+if(NOT "generic" IN_LIST QUADRILLE_KERNEL_ISAS)
+  message(FATAL_ERROR "QUADRILLE_KERNEL_ISAS=${QUADRILLE_KERNEL_ISAS} must name generic, which every CPU runs")
+endif()
+
+# quadrille_write_table(FILE COMMENT MACRO ROW...): a header with a macro that calls its first argument X for each row, with
+# the rest of its arguments behind.
+function(quadrille_write_table file comment macro)
+  set(line "#define ${macro}(X, ...)")
+  foreach(row ${ARGN})
+    string(APPEND line " X(${row} __VA_OPT__(, ) __VA_ARGS__)")
+  endforeach()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${file} CONTENT "// Made by CMake: ${comment}\n#pragma once\n\n${line}\n")
+endfunction()
+quadrille_write_table(core/simd/built_isas.h "the instruction sets that CPU kernels are built for."
+                      QUADRILLE_BUILT_ISAS ${QUADRILLE_KERNEL_ISAS})
+
+# Backends, in rising order of preference, and those of them that this build has.
+set(quadrille_backends cpu)
+set(quadrille_absent_backends cuda)
+if(quadrille_use_cuda)
+  list(APPEND quadrille_backends ${quadrille_absent_backends})
+  set(quadrille_absent_backends "")
+endif()
+quadrille_write_table(core/backend/built_backends.h "the backends of this build." QUADRILLE_BUILT_BACKENDS
+                      ${quadrille_backends})
+quadrille_write_table(core/backend/absent_backends.h "the backends that this build lacks." QUADRILLE_ABSENT_BACKENDS
+                      ${quadrille_absent_backends})
 
 # quadrille_add_kernels(NAME SOURCE...): the sources as object libraries quadrille_NAME_ISA, one for each instruction set.
 function(quadrille_add_kernels name)

@@ -1,5 +1,6 @@
 #include "dirac/dslash.h"
 
+#include "core/backend/of_backend.h"
 #include "core/error.h"
 
 #include <cmath>
@@ -10,12 +11,7 @@ namespace quadrille {
 namespace {
 
 std::unique_ptr<HopKernel> make_kernel(const HopSetup& setup) {
-  const std::string backend = setup.spinor.backend->name();
-#ifdef QUADRILLE_HAVE_CUDA
-  if (backend == "cuda") return make_cuda_hop(setup);
-#endif
-  if (backend == "cpu") return make_cpu_hop(setup);
-  throw Error(ErrorCode::unsupported, "there are no Dirac operators on the backend " + backend);
+  return QUADRILLE_OF_BACKEND(setup.spinor.backend->name(), make_hop)(setup);
 }
 
 }  // namespace

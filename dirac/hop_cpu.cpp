@@ -132,6 +132,6 @@ void CpuHop::run(const HopCall& call) const {
 
 }  // namespace
 
-std::unique_ptr<HopKernel> make_cpu_hop(const HopSetup& setup) { return std::make_unique<CpuHop>(setup); }
+std::unique_ptr<HopKernel> make_hop_cpu(const HopSetup& setup) { return std::make_unique<CpuHop>(setup); }
 
 }  // namespace quadrille

@@ -237,6 +237,6 @@ class CudaHop final : public HopKernel {
 
 }  // namespace
 
-std::unique_ptr<HopKernel> make_cuda_hop(const HopSetup& setup) { return std::make_unique<CudaHop>(setup); }
+std::unique_ptr<HopKernel> make_hop_cuda(const HopSetup& setup) { return std::make_unique<CudaHop>(setup); }
 
 }  // namespace quadrille

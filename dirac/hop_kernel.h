@@ -1,6 +1,7 @@
 // A generated hopping kernel on one backend, bound to the links and scalars that it works with.
 #pragma once
 
+#include "core/backend/of_backend.h"
 #include "core/field/field.h"
 #include "core/operator/operator.h"
 
@@ -60,7 +61,6 @@ class HopKernel {
 };
 
 /// One of these for each backend; ErrorCode::unsupported when there is no kernel for the form.
-std::unique_ptr<HopKernel> make_cpu_hop(const HopSetup& setup);
-std::unique_ptr<HopKernel> make_cuda_hop(const HopSetup& setup);
+QUADRILLE_DECLARE_FOR_BACKENDS(std::unique_ptr<HopKernel>, make_hop, (const HopSetup& setup))
 
 }  // namespace quadrille

@@ -1,6 +1,7 @@
 #include "dirac/kernel_table.h"
 
 #include "core/error.h"
+#include "core/simd/of_isa.h"
 
 #include <fmt/format.h>
 
@@ -9,17 +10,13 @@
 
 namespace quadrille::dirac {
 
-#define X(name, op, precision, reconstruct, line)                                          \
-  void name##_generic(const DslashArgs&, int lanes, std::int64_t begin, std::int64_t end); \
-  void name##_avx2(const DslashArgs&, int lanes, std::int64_t begin, std::int64_t end);    \
-  void name##_avx512(const DslashArgs&, int lanes, std::int64_t begin, std::int64_t end);
+#define X(name, op, precision, reconstruct, line) \
+  QUADRILLE_DECLARE_FOR_ISAS(void, name, (const DslashArgs&, int lanes, std::int64_t begin, std::int64_t end))
 #include "cpu_kernel_table.inc"
 #undef X
 
-#define X(name, op, precision)                                                           \
-  void name##_generic(const PackArgs&, int lanes, std::int64_t begin, std::int64_t end); \
-  void name##_avx2(const PackArgs&, int lanes, std::int64_t begin, std::int64_t end);    \
-  void name##_avx512(const PackArgs&, int lanes, std::int64_t begin, std::int64_t end);
+#define X(name, op, precision) \
+  QUADRILLE_DECLARE_FOR_ISAS(void, name, (const PackArgs&, int lanes, std::int64_t begin, std::int64_t end))
 #include "cpu_pack_table.inc"
 #undef X
 
@@ -27,22 +24,12 @@ namespace {
 
 const std::vector<KernelInfo>& table() {
   static const std::vector<KernelInfo> kernels = {
-#define X(name, op, precision, reconstruct, line) \
-  {#name, op, Precision::precision, Reconstruct::reconstruct, Isa::Generic, &name##_generic},
+#define QUADRILLE_ROW(isa, name, op, precision, reconstruct) \
+  {#name, op, Precision::precision, Reconstruct::reconstruct, Isa::isa, &name##_##isa},
+#define X(name, op, precision, reconstruct, line) QUADRILLE_BUILT_ISAS(QUADRILLE_ROW, name, op, precision, reconstruct)
 #include "cpu_kernel_table.inc"
 #undef X
-#ifdef QUADRILLE_HAVE_AVX2
-#define X(name, op, precision, reconstruct, line) \
-  {#name, op, Precision::precision, Reconstruct::reconstruct, Isa::Avx2, &name##_avx2},
-#include "cpu_kernel_table.inc"
-#undef X
-#endif
-#ifdef QUADRILLE_HAVE_AVX512
-#define X(name, op, precision, reconstruct, line) \
-  {#name, op, Precision::precision, Reconstruct::reconstruct, Isa::Avx512, &name##_avx512},
-#include "cpu_kernel_table.inc"
-#undef X
-#endif
+#undef QUADRILLE_ROW
   };
   return kernels;
 }
@@ -76,19 +63,11 @@ PackKernel find_pack_kernel(const std::string& op, Precision precision, int lane
     PackKernel run;
   };
   static const std::vector<Entry> kernels = {
-#define X(name, op, precision) {op, Precision::precision, Isa::Generic, &name##_generic},
+#define QUADRILLE_ROW(isa, name, op, precision) {op, Precision::precision, Isa::isa, &name##_##isa},
+#define X(name, op, precision) QUADRILLE_BUILT_ISAS(QUADRILLE_ROW, name, op, precision)
 #include "cpu_pack_table.inc"
 #undef X
-#ifdef QUADRILLE_HAVE_AVX2
-#define X(name, op, precision) {op, Precision::precision, Isa::Avx2, &name##_avx2},
-#include "cpu_pack_table.inc"
-#undef X
-#endif
-#ifdef QUADRILLE_HAVE_AVX512
-#define X(name, op, precision) {op, Precision::precision, Isa::Avx512, &name##_avx512},
-#include "cpu_pack_table.inc"
-#undef X
-#endif
+#undef QUADRILLE_ROW
   };
   const Isa isa = rounding_isa_of_lanes(lanes, precision);
   for (const Entry& kernel : kernels) {

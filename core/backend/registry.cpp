@@ -1,37 +1,42 @@
-// The backends of this build. A new one is a folder beside this file and a line here.
+// The backends by their names. CMake lists them (quadrille_backends in cmake/QuadrilleBuild.cmake): a new one is a
+// folder beside this file, which defines the functions of registry.h, and a name there.
+#include "core/backend/registry.h"
+#include "core/backend/absent_backends.h"
 #include "core/backend/backend.h"
 #include "core/error.h"
 #include "core/system/log.h"
 
-#ifdef QUADRILLE_HAVE_CUDA
-#include "core/backend/cuda/cuda_backend.h"
-#endif
-
+#include <cctype>
 #include <cstddef>
 #include <functional>
 #include <iterator>
 #include <utility>
 
 namespace quadrille {
+
 namespace {
 
-std::string nothing(int) { return ""; }
+/// "this build has no CUDA kernels; configure it with -DQUADRILLE_CUDA=ON"
+std::string absent(std::string name) {
+  for (char& c : name) c = char(std::toupper(static_cast<unsigned char>(c)));
+  return "this build has no " + name + " kernels; configure it with -DQUADRILLE_" + name + "=ON";
+}
 
 struct Entry {
   const char* name;
   std::string (*trouble)(int device);
   Backend& (*backend)(int device);
+  int (*devices)();
 };
 
 /// In rising order of preference for "auto".
 constexpr Entry entries[] = {
-    {"cpu", &nothing, [](int) -> Backend& { return cpu_backend(); }},
-#ifdef QUADRILLE_HAVE_CUDA
-    {"cuda", &cuda::trouble, [](int device) -> Backend& { return cuda_backend_of(device); }},
-#else
-    {"cuda", [](int) { return std::string("this build has no CUDA kernels; configure it with -DQUADRILLE_CUDA=ON"); },
-     nullptr},
-#endif
+#define X(name) {#name, &backend_trouble_##name, &backend_on_##name, &backend_devices_##name},
+    QUADRILLE_BUILT_BACKENDS(X)
+#undef X
+#define X(name) {#name, [](int) { return absent(#name); }, nullptr, [] { return 0; }},
+        QUADRILLE_ABSENT_BACKENDS(X)
+#undef X
 };
 
 /// Of this name; ErrorCode::invalid_input for an unknown one.
@@ -86,11 +91,11 @@ std::string backend_trouble(const std::string& name) {
 }
 
 int device_in_turn(int local_rank) {
-#ifdef QUADRILLE_HAVE_CUDA
-  if (const int devices = cuda::count_devices(); devices > 0) return local_rank % devices;
-#endif
-  (void)local_rank;
-  return -1;
+  int device = -1;
+  for (const Entry& entry : entries) {
+    if (const int devices = entry.devices(); devices > 0) device = local_rank % devices;
+  }
+  return device;
 }
 
 Backend& find_backend(const std::string& name, int device) {

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/numbers/chunked_sum.h"
 #include "core/simd/isa.h"
+#include "core/simd/of_isa.h"
 #include "core/system/team.h"
 #include "core/tuning/kernel_log.h"
 
@@ -30,16 +31,8 @@ ChunkKernel find_kernel(OpId op, const FieldDesc& desc) {
   if (desc.layout.grouped()) {
     throw Error(ErrorCode::internal, "field algebra on a CPU works on the vector layout, not on a device's");
   }
-  ChunkKernel kernel = nullptr;
-  switch (isa_of_lanes(lanes, desc.precision)) {
-#ifdef QUADRILLE_HAVE_AVX512
-    case Isa::Avx512: kernel = find_kernel_avx512(op, desc.precision, lanes); break;
-#endif
-#ifdef QUADRILLE_HAVE_AVX2
-    case Isa::Avx2: kernel = find_kernel_avx2(op, desc.precision, lanes); break;
-#endif
-    default: kernel = find_kernel_generic(op, desc.precision, lanes);
-  }
+  const ChunkKernel kernel =
+      QUADRILLE_OF_ISA(isa_of_lanes(lanes, desc.precision), find_kernel)(op, desc.precision, lanes);
   if (kernel == nullptr) {
     throw Error(ErrorCode::unsupported, "no field-algebra kernel for " + to_string(desc.precision) + " in " +
                                             std::to_string(lanes) + " lanes in this build");

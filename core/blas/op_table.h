@@ -3,6 +3,7 @@
 
 #include "core/numbers/precision.h"
 #include "core/numbers/sums.h"
+#include "core/simd/of_isa.h"
 
 #include <cstdint>
 
@@ -34,8 +35,6 @@ using ChunkKernel = void (*)(const void* op, const Span* fields, int count, std:
                              bool stream, double* sums);
 
 /// The kernel of an operation for a precision and a width, or null when this instruction set has none.
-ChunkKernel find_kernel_generic(OpId op, Precision precision, int lanes);
-ChunkKernel find_kernel_avx2(OpId op, Precision precision, int lanes);
-ChunkKernel find_kernel_avx512(OpId op, Precision precision, int lanes);
+QUADRILLE_DECLARE_FOR_ISAS(ChunkKernel, find_kernel, (OpId op, Precision precision, int lanes))
 
 }  // namespace quadrille::blas

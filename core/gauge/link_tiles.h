@@ -2,6 +2,8 @@
 // compiled for every instruction set.
 #pragma once
 
+#include "core/simd/of_isa.h"
+
 namespace quadrille {
 
 /// The links of a block in one direction, double with 18 numbers: [number][lane], aligned to 64 bytes.
@@ -21,8 +23,6 @@ struct TileKernels {
 };
 
 /// Null when this instruction set has none for so many lanes.
-const TileKernels* find_tile_kernels_generic(int lanes);
-const TileKernels* find_tile_kernels_avx2(int lanes);
-const TileKernels* find_tile_kernels_avx512(int lanes);
+QUADRILLE_DECLARE_FOR_ISAS(const TileKernels*, find_tile_kernels, (int lanes))
 
 }  // namespace quadrille

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/backend/backend.h"
+#include "core/backend/of_backend.h"
 #include "core/gauge/foreign_links.h"
 #include "core/gauge/link_edges.h"
 #include "core/gauge/link_view.h"
@@ -61,7 +62,6 @@ class LinkWork {
 /// ErrorCode::unsupported for a backend that has none.
 const LinkWork& link_work(const Backend& backend);
 
-const LinkWork& cpu_link_work();
-const LinkWork& cuda_link_work();
+QUADRILLE_DECLARE_FOR_BACKENDS(const LinkWork&, link_work, ())
 
 }  // namespace quadrille

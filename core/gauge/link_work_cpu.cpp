@@ -1,10 +1,12 @@
 // Work on links on the CPU: threads share the items, in the order of memory.
 #define QUADRILLE_ISA sites  // one lane: bodies that work on one site
 #define QUADRILLE_SCALAR_LANES
+#include "core/backend/of_backend.h"
 #include "core/gauge/link_tiles.h"
 #include "core/gauge/link_work_of.h"
 #include "core/numbers/chunked_sum.h"
 #include "core/simd/isa.h"
+#include "core/simd/of_isa.h"
 
 namespace quadrille {
 
@@ -47,15 +49,7 @@ struct HostLoops {
 constexpr int most_lanes = 64 / int(sizeof(double));
 
 const TileKernels* find_tile_kernels(int lanes) {
-  switch (isa_of_lanes(lanes, Precision::Double)) {
-#ifdef QUADRILLE_HAVE_AVX512
-    case Isa::Avx512: return find_tile_kernels_avx512(lanes);
-#endif
-#ifdef QUADRILLE_HAVE_AVX2
-    case Isa::Avx2: return find_tile_kernels_avx2(lanes);
-#endif
-    default: return find_tile_kernels_generic(lanes);
-  }
+  return QUADRILLE_OF_ISA(isa_of_lanes(lanes, Precision::Double), find_tile_kernels)(lanes);
 }
 
 /// A block of sites in the vector layout, of links in double with 18 numbers. Item k of both parities' blocks.
@@ -172,18 +166,11 @@ class CpuLinkWork final : public LinkWorkOf<HostLoops> {
 
 }  // namespace
 
-const LinkWork& cpu_link_work() {
+const LinkWork& link_work_cpu() {
   static const CpuLinkWork work;
   return work;
 }
 
-const LinkWork& link_work(const Backend& backend) {
-  const std::string name = backend.name();
-#ifdef QUADRILLE_HAVE_CUDA
-  if (name == "cuda") return cuda_link_work();
-#endif
-  if (name == "cpu") return cpu_link_work();
-  throw Error(ErrorCode::unsupported, "there is no work on links on the backend " + name);
-}
+const LinkWork& link_work(const Backend& backend) { return QUADRILLE_OF_BACKEND(backend.name(), link_work)(); }
 
 }  // namespace quadrille

@@ -87,7 +87,7 @@ struct DeviceLoops {
 
 }  // namespace
 
-const LinkWork& cuda_link_work() {
+const LinkWork& link_work_cuda() {
   static const LinkWorkOf<DeviceLoops> work;
   return work;
 }

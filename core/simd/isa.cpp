@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/layout/vector_layout.h"
+#include "core/simd/of_isa.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,27 +10,34 @@
 namespace quadrille {
 namespace {
 
-constexpr Isa all_isas[] = {Isa::Generic, Isa::Avx2, Isa::Avx512};
+struct Known {
+  Isa isa;
+  const char* name;
+  bool (*runs_here)();
+};
+
+#if defined(__x86_64__)
+bool cpu_has_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+bool cpu_has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && cpu_has_avx2();
+}
+#else
+bool cpu_has_avx2() { return false; }
+bool cpu_has_avx512() { return false; }
+#endif
+
+/// In order of width. One more: a line here and in Isa, its options in cmake/QuadrilleBuild.cmake.
+constexpr Known known_isas[] = {
+    {Isa::generic, "generic", [] { return true; }},
+    {Isa::avx2, "avx2", &cpu_has_avx2},
+    {Isa::avx512, "avx512", &cpu_has_avx512},
+};
 
 bool built(Isa isa) {
-#ifdef QUADRILLE_HAVE_AVX2
-  if (isa == Isa::Avx2) return true;
-#endif
-#ifdef QUADRILLE_HAVE_AVX512
-  if (isa == Isa::Avx512) return true;
-#endif
-  return isa == Isa::Generic;
-}
-
-bool cpu_has(Isa isa) {
-#if defined(__x86_64__)
-  if (isa == Isa::Avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (isa == Isa::Avx512) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && cpu_has(Isa::Avx2);
-  }
-#endif
-  return isa == Isa::Generic;
+#define X(name) || isa == Isa::name
+  return false QUADRILLE_BUILT_ISAS(X);
+#undef X
 }
 
 std::string names(const std::vector<Isa>& isas) {
@@ -38,24 +46,29 @@ std::string names(const std::vector<Isa>& isas) {
   return text;
 }
 
+std::vector<Isa> isas_with(bool (*has)(const Known&)) {
+  std::vector<Isa> found;
+  for (const Known& known : known_isas) {
+    if (has(known)) found.push_back(known.isa);
+  }
+  return found;
+}
+
 }  // namespace
 
-std::string to_string(Isa isa) { return isa == Isa::Generic ? "generic" : isa == Isa::Avx2 ? "avx2" : "avx512"; }
+std::string to_string(Isa isa) { return known_isas[int(isa)].name; }
 
 Isa parse_isa(const std::string& name) {
-  for (Isa isa : all_isas) {
-    if (name == to_string(isa)) return isa;
+  for (const Known& known : known_isas) {
+    if (name == known.name) return known.isa;
   }
   throw Error(ErrorCode::invalid_input, "QUADRILLE_ISA: unknown instruction set '" + name +
-                                            "'; the instruction sets are generic, avx2 and avx512");
+                                            "'; the instruction sets are " +
+                                            names(isas_with([](const Known&) { return true; })));
 }
 
 std::vector<Isa> available_isas() {
-  std::vector<Isa> found;
-  for (Isa isa : all_isas) {
-    if (built(isa) && cpu_has(isa)) found.push_back(isa);
-  }
-  return found;
+  return isas_with([](const Known& known) { return built(known.isa) && known.runs_here(); });
 }
 
 Isa active_isa() {
@@ -71,14 +84,14 @@ Isa active_isa() {
 }
 
 Isa isa_of_lanes(int lanes, Precision precision) {
-  Isa isa = Isa::Generic;
+  Isa isa = Isa::generic;
   while (native_lanes(isa, precision) < lanes) isa = Isa(int(isa) + 1);
   return isa;
 }
 
 Isa rounding_isa_of_lanes(int lanes, Precision precision) {
   const Isa narrowest = isa_of_lanes(lanes, precision);
-  return built(Isa::Avx2) ? std::max(narrowest, std::min(active_isa(), Isa::Avx2)) : narrowest;
+  return built(Isa::avx2) ? std::max(narrowest, std::min(active_isa(), Isa::avx2)) : narrowest;
 }
 
 int choose_lanes(const Dims& dims, Precision precision, Isa isa) {

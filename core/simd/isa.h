@@ -11,7 +11,7 @@
 namespace quadrille {
 
 /// In order of width: 16, 32 and 64 byte registers.
-enum class Isa { Generic, Avx2, Avx512 };
+enum class Isa { generic, avx2, avx512 };
 
 /// "generic", "avx2", "avx512", and back; an unknown name is an ErrorCode::invalid_input.
 QUADRILLE_API std::string to_string(Isa isa);

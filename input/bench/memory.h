@@ -2,7 +2,9 @@
 #pragma once
 
 #include "core/backend/backend.h"
+#include "core/backend/of_backend.h"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace quadrille::bench {
@@ -19,5 +21,22 @@ struct MemoryRates {
 /// made at one place of a thread's part and at eight in turn, writes through the caches and past them; the faster way
 /// counts. On a GPU arrays have a GiB at least, which its caches are small beside.
 MemoryRates memory_rates(Backend& backend, std::int64_t bytes);
+QUADRILLE_DECLARE_FOR_BACKENDS(MemoryRates, memory_rates, (Backend & backend, std::int64_t bytes))
+
+/// Numbers in the memory of a backend.
+class BackendArray {
+ public:
+  BackendArray(Backend& backend, std::size_t bytes)
+      : backend_(backend), bytes_(bytes), data_(static_cast<double*>(backend.allocate(bytes))) {}
+  ~BackendArray() { backend_.release(data_, bytes_); }
+  BackendArray(const BackendArray&) = delete;
+  BackendArray& operator=(const BackendArray&) = delete;
+  operator double*() const { return data_; }
+
+ private:
+  Backend& backend_;
+  std::size_t bytes_;
+  double* data_;
+};
 
 }  // namespace quadrille::bench

@@ -1,6 +1,8 @@
 // The loops that bench/memory.cpp times. Plain data: this header is compiled for every instruction set.
 #pragma once
 
+#include "core/simd/of_isa.h"
+
 #include <cstdint>
 
 namespace quadrille::bench {
@@ -13,8 +15,6 @@ struct MemoryKernels {
   void (*triad[2])(double* c, const double* a, const double* b, double s, std::int64_t count);
 };
 
-MemoryKernels memory_kernels_generic();
-MemoryKernels memory_kernels_avx2();
-MemoryKernels memory_kernels_avx512();
+QUADRILLE_DECLARE_FOR_ISAS(MemoryKernels, memory_kernels, ())
 
 }  // namespace quadrille::bench

@@ -1,5 +1,6 @@
 #include "modules/quenched/pure_gauge.h"
 
+#include "core/backend/of_backend.h"
 #include "core/error.h"
 #include "core/random/random.h"
 #include "core/tuning/kernel_log.h"
@@ -34,12 +35,7 @@ FieldDesc links_desc(const Lattice& lattice, const LinkForm& form, Backend& back
 }
 
 std::unique_ptr<LinkUpdates> make_updates(Field& links) {
-  const std::string backend = links.desc().backend->name();
-#ifdef QUADRILLE_HAVE_CUDA
-  if (backend == "cuda") return make_cuda_updates(links);
-#endif
-  if (backend == "cpu") return make_cpu_updates(links);
-  throw Error(ErrorCode::unsupported, "no gauge updates for the backend " + backend);
+  return QUADRILLE_OF_BACKEND(links.desc().backend->name(), make_updates)(links);
 }
 
 }  // namespace

@@ -259,7 +259,7 @@ TEST_P(GaugeStoreOn, BodiesOfDeviceKernelsDoTheSameInTheGroupedLayout) {
     desc.layout = grouped_layout(form.precision);
     return Field(desc);
   };
-  const LinkWork& work = cpu_link_work();
+  const LinkWork& work = link_work_cpu();
   Field forward = grouped({}, hops::forward), g = grouped({}, 1);
   import_links(forward, links);
   const LinkView from = view_of(forward), gauge = view_of(g);

@@ -85,9 +85,9 @@ TEST(VectorLayout, PlacesEverySiteOnceAndShiftsToTheNeighbour) {
 }
 
 TEST(VectorLayout, UsesTheWidestVectorThatFits) {
-  EXPECT_EQ(choose_lanes({4, 4, 4, 4}, Precision::Single, Isa::Generic), 4);
-  EXPECT_EQ(choose_lanes({6, 6, 6, 6}, Precision::Double, Isa::Generic), 1);
-  EXPECT_EQ(choose_lanes({12, 4, 2, 6}, Precision::Half, Isa::Generic), 4);
+  EXPECT_EQ(choose_lanes({4, 4, 4, 4}, Precision::Single, Isa::generic), 4);
+  EXPECT_EQ(choose_lanes({6, 6, 6, 6}, Precision::Double, Isa::generic), 1);
+  EXPECT_EQ(choose_lanes({12, 4, 2, 6}, Precision::Half, Isa::generic), 4);
   for (Isa isa : available_isas()) {
     for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
       EXPECT_EQ(choose_lanes({16, 16, 16, 32}, p, isa), native_lanes(isa, p));
@@ -136,7 +136,7 @@ TEST(GroupedLayout, WholeGroupsAreWhereTheirNumbersAre) {
 
 TEST(Isa, QuadrilleIsaForcesOneAndRefusesTheUnknown) {
   setenv("QUADRILLE_ISA", "generic", 1);
-  EXPECT_EQ(active_isa(), Isa::Generic);
+  EXPECT_EQ(active_isa(), Isa::generic);
   setenv("QUADRILLE_ISA", "sse9", 1);
   EXPECT_THROW(active_isa(), Error);
   unsetenv("QUADRILLE_ISA");

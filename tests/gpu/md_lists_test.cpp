@@ -23,7 +23,7 @@ constexpr Method methods[] = {Method::single,          Method::single_double,  M
                               Method::narumi_constant, Method::double_double,  Method::int64};
 
 /// On CPUs that round a b + c twice the bits are others.
-bool cpu_has_the_same_bits() { return active_isa() != Isa::Generic; }
+bool cpu_has_the_same_bits() { return active_isa() != Isa::generic; }
 
 /// Types, charges, masses, exclusions, 1-4 pairs; some particles images away.
 System mixture(std::int64_t count) {

@@ -1,6 +1,7 @@
 // The CPU backend: aligned memory, first touched by the threads that will use it.
 #include "core/backend/backend.h"
 #include "core/backend/cpu/driver_memory.h"
+#include "core/backend/registry.h"
 #include "core/backend/transfer_buffer.h"
 #include "core/blas/call.h"
 #include "core/error.h"
@@ -176,5 +177,9 @@ Backend& cpu_backend() {
   static CpuBackend backend;
   return backend;
 }
+
+std::string backend_trouble_cpu(int) { return ""; }
+Backend& backend_on_cpu(int) { return cpu_backend(); }
+int backend_devices_cpu() { return 0; }
 
 }  // namespace quadrille

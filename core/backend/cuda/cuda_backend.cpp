@@ -8,6 +8,7 @@
 #include "core/backend/cuda/owned.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/backend/cuda/transfer.h"
+#include "core/backend/registry.h"
 #include "core/blas/call.h"
 #include "core/error.h"
 #include "core/field/field.h"
@@ -350,5 +351,9 @@ void finish_reduction(const Reduction& reduction, double* sums, int count) {
 
 Backend& cuda_backend() { return cuda::backend(); }
 Backend& cuda_backend_of(int number) { return number < 0 ? cuda::backend() : cuda::backend_of(number); }
+
+std::string backend_trouble_cuda(int device) { return cuda::trouble(device); }
+Backend& backend_on_cuda(int device) { return cuda_backend_of(device); }
+int backend_devices_cuda() { return cuda::count_devices(); }
 
 }  // namespace quadrille

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/simd/isa.h"
+#include "core/simd/of_isa.h"
 #include "modules/mgemm/product/blas.h"
 
 namespace quadrille::block_dft {
@@ -9,15 +10,7 @@ namespace {
 
 template <class T>
 RunKernel<T> own_kernel() {
-  switch (active_isa()) {
-#ifdef QUADRILLE_HAVE_AVX512
-    case Isa::Avx512: return find_run_kernel_avx512<T>();
-#endif
-#ifdef QUADRILLE_HAVE_AVX2
-    case Isa::Avx2: return find_run_kernel_avx2<T>();
-#endif
-    default: return find_run_kernel_generic<T>();
-  }
+  return QUADRILLE_OF_ISA(active_isa(), find_run_kernel, <T>)();
 }
 
 template <class T>

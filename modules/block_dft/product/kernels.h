@@ -1,6 +1,8 @@
 // How stacks of small products reach the kernels of each instruction set: plain data only.
 #pragma once
 
+#include "core/simd/of_isa.h"
+
 #include <cstdint>
 
 namespace quadrille::block_dft {
@@ -19,11 +21,6 @@ struct Factors {
 template <class T>
 using RunKernel = void (*)(const Factors<T>* factors, std::int64_t count, std::int32_t m, std::int32_t n, T* c);
 
-template <class T>
-RunKernel<T> find_run_kernel_generic();
-template <class T>
-RunKernel<T> find_run_kernel_avx2();
-template <class T>
-RunKernel<T> find_run_kernel_avx512();
+QUADRILLE_DECLARE_FOR_ISAS(template <class T> RunKernel<T>, find_run_kernel, ())
 
 }  // namespace quadrille::block_dft

@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/numbers/chunked_sum.h"
 #include "core/simd/isa.h"
+#include "core/simd/of_isa.h"
 #include "modules/md/lists/list_engine.h"
 #include "modules/md/lists/list_kernels.h"
 #include "modules/md/lists/neighbour_lists.h"
@@ -15,17 +16,7 @@
 namespace quadrille::md {
 namespace {
 
-ListKernels find_kernels(const ListForm& form) {
-  switch (active_isa()) {
-#ifdef QUADRILLE_HAVE_AVX512
-    case Isa::Avx512: return find_list_kernels_avx512(form);
-#endif
-#ifdef QUADRILLE_HAVE_AVX2
-    case Isa::Avx2: return find_list_kernels_avx2(form);
-#endif
-    default: return find_list_kernels_generic(form);
-  }
-}
+ListKernels find_kernels(const ListForm& form) { return QUADRILLE_OF_ISA(active_isa(), find_list_kernels)(form); }
 
 template <class T>
 ListKernel<T> kernel_of(const ListKernels& kernels) {

@@ -2,6 +2,7 @@
 // only.
 #pragma once
 
+#include "core/simd/of_isa.h"
 #include "modules/md/lists/list_problem.h"
 
 namespace quadrille::md {
@@ -24,8 +25,6 @@ struct ListKernels {
   int lanes;  ///< V of the kernel
 };
 
-ListKernels find_list_kernels_generic(const ListForm& form);
-ListKernels find_list_kernels_avx2(const ListForm& form);
-ListKernels find_list_kernels_avx512(const ListForm& form);
+QUADRILLE_DECLARE_FOR_ISAS(ListKernels, find_list_kernels, (const ListForm& form))
 
 }  // namespace quadrille::md

@@ -1,6 +1,7 @@
 // Pair forces on the CPU: threads share the groups of particles, and kernels.cpp does them.
 #include "core/error.h"
 #include "core/simd/isa.h"
+#include "core/simd/of_isa.h"
 #include "modules/md/pairs/kernels.h"
 #include "modules/md/pairs/pair_engine.h"
 #include "modules/md/pairs/rank_shares.h"
@@ -10,17 +11,7 @@
 namespace quadrille::md {
 namespace {
 
-PairKernels find_kernels(const PairForm& form) {
-  switch (active_isa()) {
-#ifdef QUADRILLE_HAVE_AVX512
-    case Isa::Avx512: return find_pair_kernels_avx512(form);
-#endif
-#ifdef QUADRILLE_HAVE_AVX2
-    case Isa::Avx2: return find_pair_kernels_avx2(form);
-#endif
-    default: return find_pair_kernels_generic(form);
-  }
-}
+PairKernels find_kernels(const PairForm& form) { return QUADRILLE_OF_ISA(active_isa(), find_pair_kernels)(form); }
 
 template <class T>
 void run_groups(PairKernel<T> kernel, const PairProblem<T>& problem, GroupRange mine, const PairSums& out) {

@@ -1,6 +1,7 @@
 // How the dispatcher (forces_cpu.cpp) reaches the pair kernels of each instruction set: plain data only.
 #pragma once
 
+#include "core/simd/of_isa.h"
 #include "modules/md/pairs/pair_problem.h"
 
 namespace quadrille::md {
@@ -15,8 +16,6 @@ struct PairKernels {
   PairKernel<double> wide;
 };
 
-PairKernels find_pair_kernels_generic(const PairForm& form);
-PairKernels find_pair_kernels_avx2(const PairForm& form);
-PairKernels find_pair_kernels_avx512(const PairForm& form);
+QUADRILLE_DECLARE_FOR_ISAS(PairKernels, find_pair_kernels, (const PairForm& form))
 
 }  // namespace quadrille::md

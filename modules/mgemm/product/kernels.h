@@ -1,6 +1,8 @@
 // How the sparse products reach the kernels of each instruction set: plain data only.
 #pragma once
 
+#include "core/simd/of_isa.h"
+
 #include <cstdint>
 
 namespace quadrille::mgemm {
@@ -12,8 +14,6 @@ constexpr int large_lanes = 16;
 using MultiplyRow = void (*)(const double* packed, const std::int32_t* slots, const double* values, std::int32_t count,
                              double alpha, double* result);
 
-MultiplyRow find_multiply_row_generic();
-MultiplyRow find_multiply_row_avx2();
-MultiplyRow find_multiply_row_avx512();
+QUADRILLE_DECLARE_FOR_ISAS(MultiplyRow, find_multiply_row, ())
 
 }  // namespace quadrille::mgemm

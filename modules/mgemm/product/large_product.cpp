@@ -1,6 +1,7 @@
 #include "modules/mgemm/product/large_product.h"
 
 #include "core/simd/isa.h"
+#include "core/simd/of_isa.h"
 #include "modules/mgemm/product/kernels.h"
 
 #include <algorithm>
@@ -9,17 +10,7 @@
 namespace quadrille::mgemm {
 namespace {
 
-MultiplyRow find_kernel() {
-  switch (active_isa()) {
-#ifdef QUADRILLE_HAVE_AVX512
-    case Isa::Avx512: return find_multiply_row_avx512();
-#endif
-#ifdef QUADRILLE_HAVE_AVX2
-    case Isa::Avx2: return find_multiply_row_avx2();
-#endif
-    default: return find_multiply_row_generic();
-  }
-}
+MultiplyRow find_kernel() { return QUADRILLE_OF_ISA(active_isa(), find_multiply_row)(); }
 
 /// packed[slot][lane] = D(columns[slot], first + lane), or 0 where that is large.
 void pack(const std::vector<std::int32_t>& columns, const DenseView<const double>& d, std::int64_t first, int lanes,

@@ -1,6 +1,8 @@
 // How the dispatcher (updates_cpu.cpp) reaches the update kernels of each instruction set: plain data only.
 #pragma once
 
+#include "core/simd/of_isa.h"
+
 #include <cstdint>
 
 namespace quadrille::quenched {
@@ -57,8 +59,6 @@ struct UpdateKernels {
 };
 
 /// The kernels for these links and number of lanes, or null when this instruction set has none.
-const UpdateKernels* find_kernels_generic(const LinkNumbers& of, int lanes);
-const UpdateKernels* find_kernels_avx2(const LinkNumbers& of, int lanes);
-const UpdateKernels* find_kernels_avx512(const LinkNumbers& of, int lanes);
+QUADRILLE_DECLARE_FOR_ISAS(const UpdateKernels*, find_kernels, (const LinkNumbers& of, int lanes))
 
 }  // namespace quadrille::quenched

@@ -1,6 +1,7 @@
 // What PureGauge asks of a backend: updates and sums of the links in its memory.
 #pragma once
 
+#include "core/backend/of_backend.h"
 #include "core/field/field.h"
 #include "modules/quenched/updates/kernels.h"
 
@@ -44,7 +45,6 @@ class LinkUpdates {
   virtual void settle() {}
 };
 
-std::unique_ptr<LinkUpdates> make_cpu_updates(Field& links);
-std::unique_ptr<LinkUpdates> make_cuda_updates(Field& links);
+QUADRILLE_DECLARE_FOR_BACKENDS(std::unique_ptr<LinkUpdates>, make_updates, (Field & links))
 
 }  // namespace quadrille::quenched

@@ -4,6 +4,7 @@
 #include "core/layout/vector_layout.h"
 #include "core/numbers/chunked_sum.h"
 #include "core/simd/isa.h"
+#include "core/simd/of_isa.h"
 #include "core/su3/link_codec.h"
 #include "core/su3/su3.h"
 #include "core/system/team.h"
@@ -30,18 +31,9 @@ constexpr std::int64_t chunk_blocks = 64;
 Isa isa_of(const FieldDesc& desc) { return std::max(active_isa(), isa_of_lanes(desc.layout.lanes, desc.precision)); }
 
 const UpdateKernels& find_kernels(const FieldDesc& desc) {
-  const UpdateKernels* kernels = nullptr;
   const LinkNumbers of{int(number_bytes(desc.precision)), int(desc.reconstruct)};
   const int lanes = desc.layout.lanes;
-  switch (isa_of(desc)) {
-#ifdef QUADRILLE_HAVE_AVX512
-    case Isa::Avx512: kernels = find_kernels_avx512(of, lanes); break;
-#endif
-#ifdef QUADRILLE_HAVE_AVX2
-    case Isa::Avx2: kernels = find_kernels_avx2(of, lanes); break;
-#endif
-    default: kernels = find_kernels_generic(of, lanes);
-  }
+  const UpdateKernels* kernels = QUADRILLE_OF_ISA(isa_of(desc), find_kernels)(of, lanes);
   if (kernels == nullptr) {
     throw Error(ErrorCode::unsupported, "no gauge-update kernel for " + to_string(desc.precision) + " precision, " +
                                             to_string(desc.reconstruct) + " numbers per link and " +
@@ -225,6 +217,6 @@ double CpuUpdates::reunitarize() {
 
 }  // namespace
 
-std::unique_ptr<LinkUpdates> make_cpu_updates(Field& links) { return std::make_unique<CpuUpdates>(links); }
+std::unique_ptr<LinkUpdates> make_updates_cpu(Field& links) { return std::make_unique<CpuUpdates>(links); }
 
 }  // namespace quadrille::quenched

@@ -106,6 +106,6 @@ class CudaUpdates final : public LinkUpdates {
 
 }  // namespace
 
-std::unique_ptr<LinkUpdates> make_cuda_updates(Field& links) { return std::make_unique<CudaUpdates>(links); }
+std::unique_ptr<LinkUpdates> make_updates_cuda(Field& links) { return std::make_unique<CudaUpdates>(links); }
 
 }  // namespace quadrille::quenched

@@ -1,0 +1,21 @@
+// One function for each backend that is built: declared, and found by its name. built_backends.h is made by CMake.
+#pragma once
+
+#include "core/backend/built_backends.h"
+#include "core/error.h"
+
+#include <string>
+
+/// Declares `type name_BACKEND parameters;` for each.
+#define QUADRILLE_DECLARE_FOR_BACKENDS(type, name, parameters) \
+  QUADRILLE_BUILT_BACKENDS(QUADRILLE_DECLARE_FOR_BACKEND, type, name, parameters)
+#define QUADRILLE_DECLARE_FOR_BACKEND(backend, type, name, parameters) type name##_##backend parameters;
+
+/// The function `name_BACKEND` of the backend of this name; ErrorCode::unsupported where there is none.
+#define QUADRILLE_OF_BACKEND(which, name)                                                                         \
+  [](const std::string& backend_) {                                                                               \
+    QUADRILLE_BUILT_BACKENDS(QUADRILLE_CASE_OF_BACKEND, name)                                                     \
+    throw ::quadrille::Error(::quadrille::ErrorCode::unsupported, #name ": nothing for the backend " + backend_); \
+  }(which)
+#define QUADRILLE_CASE_OF_BACKEND(backend, name) \
+  if (backend_ == #backend) return &name##_##backend;
