@@ -17,7 +17,7 @@ namespace quadrille {
 namespace {
 
 /// "this build has no CUDA kernels; configure it with -DQUADRILLE_CUDA=ON"
-std::string absent(std::string name) {
+[[maybe_unused]] std::string absent(std::string name) {
   for (char& c : name) c = char(std::toupper(static_cast<unsigned char>(c)));
   return "this build has no " + name + " kernels; configure it with -DQUADRILLE_" + name + "=ON";
 }
