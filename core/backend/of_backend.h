@@ -5,6 +5,31 @@
 #include "core/error.h"
 
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace quadrille {
+
+/// Whether the backend of this name is built.
+constexpr bool is_built(std::string_view backend) {
+#define X(name) || backend == #name
+  return false QUADRILLE_BUILT_BACKENDS(X);
+#undef X
+}
+
+/// call(), whose functions are there in builds with CUDA alone: elsewhere nothing of it is linked, and
+/// ErrorCode::unsupported says what is missing.
+template <class Call>
+std::invoke_result_t<Call> with_cuda(Call&& call) {
+  if constexpr (is_built("cuda")) {
+    return std::forward<Call>(call)();
+  } else {
+    throw Error(ErrorCode::unsupported, "this build has no CUDA kernels; configure it with -DQUADRILLE_CUDA=ON");
+  }
+}
+
+}  // namespace quadrille
 
 /// Declares `type name_BACKEND parameters;` for each.
 #define QUADRILLE_DECLARE_FOR_BACKENDS(type, name, parameters) \

@@ -1,7 +1,8 @@
 // Block-sparse matrices in the memory of a GPU, and there what block_algebra.h, multiply.h and dense_density() do with
-// BlockMatrix<double>. In a build without CUDA every call throws ErrorCode::unsupported.
+// BlockMatrix<double>. Builds without CUDA have none of it: callers go through with_cuda() (core/backend/of_backend.h).
 #pragma once
 
+#include "core/backend/of_backend.h"
 #include "modules/block_dft/functions/density.h"
 #include "modules/block_dft/matrix/block_algebra.h"
 #include "modules/block_dft/product/multiply.h"
@@ -159,5 +160,11 @@ QUADRILLE_API void require_dense_memory_on_device(std::int64_t orbitals, double 
 /// By cuSOLVER (dsygvd). Errors: further, ErrorCode::unsupported where its library is not found.
 QUADRILLE_API DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatrix& s,
                                                        const CountOccupied& occupied);
+
+/// The matrices that the backends of this build work on: F(M) for each M.
+using MatrixOn_cpu = BlockMatrix<double>;
+using MatrixOn_cuda = DeviceMatrix;
+#define QUADRILLE_FOR_MATRICES(F) QUADRILLE_BUILT_BACKENDS(QUADRILLE_FOR_MATRIX_ON, F)
+#define QUADRILLE_FOR_MATRIX_ON(backend, F) F(MatrixOn_##backend)
 
 }  // namespace quadrille::block_dft

@@ -1,4 +1,4 @@
-// The eigenproblem on a GPU. In a build without CUDA every call throws ErrorCode::unsupported.
+// The eigenproblem on a GPU. In builds with CUDA alone: see with_cuda() in core/backend/of_backend.h.
 #pragma once
 
 #include "core/api.h"

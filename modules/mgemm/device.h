@@ -1,4 +1,4 @@
-// Products on a GPU. In a build without CUDA every call throws ErrorCode::unsupported.
+// Products on a GPU. In builds with CUDA alone: see with_cuda() in core/backend/of_backend.h.
 #pragma once
 
 #include "core/api.h"

@@ -1,4 +1,4 @@
-// Steps 3 and 4 and the sums on a GPU. In a build without CUDA every call throws ErrorCode::unsupported.
+// Steps 3 and 4 and the sums on a GPU. In builds with CUDA alone: see with_cuda() in core/backend/of_backend.h.
 #pragma once
 
 #include "modules/ri_mp2/energy.h"

@@ -1,6 +1,7 @@
 #include "modules/ri_mp2/ri_mp2.h"
 
 #include "core/backend/backend.h"
+#include "core/backend/of_backend.h"
 #include "core/error.h"
 #include "modules/mgemm/product/split_product.h"
 #include "modules/ri_mp2/batches.h"
@@ -213,7 +214,7 @@ std::vector<double> make_b(const System& system, const Options& options, Energy&
   const std::vector<double>& root = find_root(system, options, computed, report);
   report.step3 = {};
   Step3Errors ignored;
-  return on_device(options) ? make_b_on_device(system, options, root, report.step3)
+  return on_device(options) ? with_cuda([&] { return make_b_on_device(system, options, root, report.step3); })
                             : make_b_here(system, options, root, report.step3, ignored);
 }
 
@@ -226,7 +227,11 @@ Energy correlation_energy(const System& system, const Options& options) {
   energy.batch = batch_size(system, options);
   std::vector<double> computed;
   const std::vector<double>& root = find_root(system, options, computed, energy);
-  (on_device(options) ? sum_on_device : sum_here)(system, options, root, energy);
+  if (on_device(options)) {
+    with_cuda([&] { sum_on_device(system, options, root, energy); });
+  } else {
+    sum_here(system, options, root, energy);
+  }
   energy.correlation = energy.opposite_spin + energy.same_spin;
   if (!std::isfinite(energy.correlation)) {
     throw Error(ErrorCode::numerical, "the correlation energy is not finite: integrals overflow in this precision");

@@ -167,9 +167,10 @@ class Orthogonal {
   Interval spectrum_;
 };
 
-DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatrix& s, const CountOccupied& occupied,
-                                         DenseFactor&) {
-  return block_dft::dense_density(h, s, occupied);  // cuSOLVER factorizes S every time
+/// Of a DeviceMatrix: cuSOLVER factorizes S every time.
+template <class M>
+DenseDensity<M> dense_density(const M& h, const M& s, const CountOccupied& occupied, DenseFactor&) {
+  return block_dft::dense_density(h, s, occupied);
 }
 
 template <class M>
@@ -346,8 +347,7 @@ DensityCheck check_density(const M& p, const M& h, const M& s, double eps) {
   template void mcweeny(M&, const M&, const FunctionOptions&, FunctionReport&);  \
   template double idempotency(const M&, const M&, double);                       \
   template DensityCheck check_density(const M&, const M&, const M&, double);
-QUADRILLE_DENSITY(BlockMatrix<double>)
-QUADRILLE_DENSITY(DeviceMatrix)
+QUADRILLE_FOR_MATRICES(QUADRILLE_DENSITY)
 #undef QUADRILLE_DENSITY
 
 }  // namespace quadrille::block_dft

@@ -304,8 +304,7 @@ Exponential<M> exponential(const M& a, const FunctionOptions& options) {
   template M filtered_product(const M&, const M&, Symmetry, const FunctionOptions&, FunctionReport&, Transpose); \
   template M symmetric_product(const M&, const M&, const FunctionOptions&, FunctionReport&);                     \
   template void require_symmetric_input(const M&, const std::string&);
-QUADRILLE_MATRIX_FUNCTIONS(BlockMatrix<double>)
-QUADRILLE_MATRIX_FUNCTIONS(DeviceMatrix)
+QUADRILLE_FOR_MATRICES(QUADRILLE_MATRIX_FUNCTIONS)
 #undef QUADRILLE_MATRIX_FUNCTIONS
 
 }  // namespace quadrille::block_dft

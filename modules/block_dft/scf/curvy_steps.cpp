@@ -184,7 +184,8 @@ CurvyStep CurvySteps<M>::step() {
   return out;
 }
 
-template class CurvySteps<BlockMatrix<double>>;
-template class CurvySteps<DeviceMatrix>;
+#define QUADRILLE_CURVY_STEPS(M) template class CurvySteps<M>;
+QUADRILLE_FOR_MATRICES(QUADRILLE_CURVY_STEPS)
+#undef QUADRILLE_CURVY_STEPS
 
 }  // namespace quadrille::block_dft

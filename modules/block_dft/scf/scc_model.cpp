@@ -130,8 +130,7 @@ Matrix charge_interaction(const AtomPositions& positions, const ChargeInteractio
   template std::vector<double> charge_potential(const SccModel<M>&, const std::vector<double>&); \
   template M scc_hamiltonian(const SccModel<M>&, const std::vector<double>&);                    \
   template double charge_energy(const SccModel<M>&, const std::vector<double>&);
-QUADRILLE_SCC_MODEL(BlockMatrix<double>)
-QUADRILLE_SCC_MODEL(DeviceMatrix)
+QUADRILLE_FOR_MATRICES(QUADRILLE_SCC_MODEL)
 #undef QUADRILLE_SCC_MODEL
 
 }  // namespace quadrille::block_dft

@@ -194,7 +194,8 @@ Scf<M> self_consistent(const SccModel<M>& model, const ScfOptions& options) {
   return Loop<M>(model, options).run();
 }
 
-template Scf<BlockMatrix<double>> self_consistent(const SccModel<BlockMatrix<double>>&, const ScfOptions&);
-template Scf<DeviceMatrix> self_consistent(const SccModel<DeviceMatrix>&, const ScfOptions&);
+#define QUADRILLE_SCF(M) template Scf<M> self_consistent(const SccModel<M>&, const ScfOptions&);
+QUADRILLE_FOR_MATRICES(QUADRILLE_SCF)
+#undef QUADRILLE_SCF
 
 }  // namespace quadrille::block_dft

@@ -1,5 +1,6 @@
 #include "modules/block_dft/tasks/density_task.h"
 
+#include "core/backend/of_backend.h"
 #include "core/system/log.h"
 #include "modules/block_dft/files/matrix_files.h"
 #include "modules/block_dft/functions/density.h"
@@ -152,8 +153,10 @@ void run_density(const TaskContext& context) {
   check_dense_memory(context, sizes);
   const BlockMatrix<double> h = files.hamiltonian(), s = files.overlap();
   if (!on_gpu(context)) return run_with(context, h, s);
-  run_with(context, DeviceMatrix(h), DeviceMatrix(s));
-  release_windows(sizes.grid());
+  with_cuda([&] {
+    run_with(context, DeviceMatrix(h), DeviceMatrix(s));
+    release_windows(sizes.grid());
+  });
 }
 
 }  // namespace quadrille::block_dft

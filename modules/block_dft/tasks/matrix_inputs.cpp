@@ -1,5 +1,6 @@
 #include "modules/block_dft/tasks/matrix_inputs.h"
 
+#include "core/backend/of_backend.h"
 #include "modules/block_dft/files/matrix_files.h"
 #include "modules/block_dft/matrix/block_algebra.h"
 
@@ -97,7 +98,8 @@ bool on_gpu(const TaskContext& context) { return context.backend() == "cuda"; }
 void check_dense_memory(const TaskContext& context, const BlockSizes& sizes) {
   if (context.text("method") != "dense" && !context.boolean("compare")) return;
   on_first_rank(context.ranks(), [&] {
-    on_gpu(context) ? require_dense_memory_on_device(sizes.total()) : require_dense_memory(sizes.total());
+    if (!on_gpu(context)) return require_dense_memory(sizes.total());
+    with_cuda([&] { require_dense_memory_on_device(sizes.total()); });
   });
 }
 

@@ -1,5 +1,6 @@
 #include "modules/block_dft/tasks/multiply_study.h"
 
+#include "core/backend/of_backend.h"
 #include "modules/block_dft/device.h"
 #include "modules/block_dft/matrix/block_algebra.h"
 #include "modules/block_dft/matrix/random_blocks.h"
@@ -216,8 +217,10 @@ std::vector<StudyRow> measure_products(const StudyProblem& problem, const StudyO
                                        const std::function<void(int, int)>& progress) {
   if (options.on_gpu) {
     const Product<double> product(problem);
-    return options.pinned ? measure_pinned(problem, options, product, progress)
-                          : measure_on_gpu(problem, options, product, progress);
+    return with_cuda([&] {
+      return options.pinned ? measure_pinned(problem, options, product, progress)
+                            : measure_on_gpu(problem, options, product, progress);
+    });
   }
   return problem.single ? measure<float>(problem, options, progress) : measure<double>(problem, options, progress);
 }

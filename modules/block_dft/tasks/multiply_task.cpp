@@ -1,5 +1,6 @@
 #include "modules/block_dft/tasks/multiply_task.h"
 
+#include "core/backend/of_backend.h"
 #include "core/comm/agreement.h"
 #include "core/simd/isa.h"
 #include "core/system/atomic_file.h"
@@ -125,7 +126,7 @@ constexpr quadrille_parameter driver = choice("driver", nullptr, nullptr, driver
 /// What a GPU's memories and its link to the host give, in bytes per second.
 Json memory_json(bool on_gpu, const std::optional<DeviceLinkRates>& link) {
   if (!on_gpu) return nullptr;
-  const DeviceMemoryRates rates = device_memory_rates();
+  const DeviceMemoryRates rates = with_cuda([] { return device_memory_rates(); });
   Json out = {{"device", rates.device}, {"cache", rates.cache}};
   if (link) out.update({{"up", link->up}, {"down", link->down}});
   return out;
@@ -249,7 +250,7 @@ void run_multiply(const TaskContext& context) {
   const std::shared_ptr<const MatrixGrid> grid = grid_of(context);
   const StudyOptions options = options_of(context, grid != nullptr);
   std::optional<DeviceLinkRates> link;
-  if (options.pinned) link = device_link_rates();
+  if (options.pinned) link = with_cuda([] { return device_link_rates(); });
   const std::vector<double> occupations = context.reals("occupations");
   const std::string precision = context.text("precision");
   std::vector<bool> singles;
@@ -276,7 +277,7 @@ void run_multiply(const TaskContext& context) {
       ++problem_number;
     }
   }
-  if (options.on_gpu) release_windows(grid);
+  if (options.on_gpu) with_cuda([&] { release_windows(grid); });
   const std::string file = context.output_file("csv");
   on_first_rank(context.ranks(), [&] { write_file(file, csv_of_rows(rows)); });
   context.result_in("block_products", Json({{"csv", context.text("csv")},

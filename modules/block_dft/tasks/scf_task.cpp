@@ -1,5 +1,6 @@
 #include "modules/block_dft/tasks/scf_task.h"
 
+#include "core/backend/of_backend.h"
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "core/system/log.h"
@@ -329,9 +330,11 @@ void run_scf(const TaskContext& context) {
   const Problem problem = problem_of(context);
   const SccModel<>& model = problem.model;
   if (!on_gpu(context)) return run_with(context, model, problem.electrons);
-  const SccModel<DeviceMatrix> there{DeviceMatrix(model.h0), DeviceMatrix(model.s), model.gamma, model.neutral};
-  run_with(context, there, problem.electrons);
-  release_windows(model.s.grid());
+  with_cuda([&] {
+    const SccModel<DeviceMatrix> there{DeviceMatrix(model.h0), DeviceMatrix(model.s), model.gamma, model.neutral};
+    run_with(context, there, problem.electrons);
+    release_windows(model.s.grid());
+  });
 }
 
 }  // namespace quadrille::block_dft

@@ -1,3 +1,4 @@
+#include "core/backend/of_backend.h"
 #include "modules/md/dynamics/dynamics_engine.h"
 
 #include "core/backend/backend.h"
@@ -137,7 +138,8 @@ Dynamics::Dynamics(const System& system, std::span<const double> velocities, con
   check_finite(velocities, "velocity");
   const Backend* const backend = options.lists.forces.backend;
   const bool host = backend == nullptr || backend->host_memory();
-  engine_ = host ? make_host_dynamics(system, velocities, options) : make_cuda_dynamics(system, velocities, options);
+  engine_ = host ? make_host_dynamics(system, velocities, options)
+                 : with_cuda([&] { return make_cuda_dynamics(system, velocities, options); });
   box_ = system.box;
   particles_ = system.size();
 }

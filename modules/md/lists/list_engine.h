@@ -63,7 +63,7 @@ class DeviceListEngine : public ListEngine {
 
 /// Engines for a system from system_of_lists(), which must outlive them.
 std::unique_ptr<ListEngine> make_cpu_list_engine(const System& system, const ListOptions& options);
-/// Errors: ErrorCode::unsupported where the build has no CUDA.
+/// In builds with CUDA alone (core/backend/of_backend.h).
 std::unique_ptr<DeviceListEngine> make_cuda_list_engine(const System& system, const ListOptions& options);
 
 }  // namespace quadrille::md

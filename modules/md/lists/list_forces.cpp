@@ -1,6 +1,7 @@
 #include "modules/md/lists/list_forces.h"
 
 #include "core/backend/backend.h"
+#include "core/backend/of_backend.h"
 #include "core/error.h"
 #include "core/system/team.h"
 #include "modules/md/lists/list_passes.h"
@@ -23,7 +24,7 @@ struct ListForces::State {
   State(const System& given, const ListOptions& chosen)
       : system(system_of_lists(given, chosen)),
         options(chosen),
-        device(on_host(options) ? nullptr : make_cuda_list_engine(system, options)),
+        device(on_host(options) ? nullptr : with_cuda([&] { return make_cuda_list_engine(system, options); })),
         host(on_host(options) ? make_cpu_list_engine(system, options) : nullptr),
         engine(device ? *device : *host),
         passes(system, options, engine) {}

@@ -1,6 +1,7 @@
 #include "modules/md/pairs/forces.h"
 
 #include "core/backend/backend.h"
+#include "core/backend/of_backend.h"
 #include "core/error.h"
 #include "core/numbers/chunked_sum.h"
 #include "modules/md/pairs/fixed_scales.h"
@@ -22,7 +23,8 @@ struct PairForces::State {
         pairs(list_pairs(system, order, afterwards())),
         sums(order.slots()) {
     const bool host = options.backend == nullptr || options.backend->host_memory();
-    engine = host ? make_cpu_engine(order, pairs, options.ranks) : make_cuda_engine(order, pairs, options.ranks);
+    engine = host ? make_cpu_engine(order, pairs, options.ranks)
+                  : with_cuda([&] { return make_cuda_engine(order, pairs, options.ranks); });
   }
 
   PairOrder prepare() {

@@ -20,7 +20,7 @@ class PairEngine {
 /// `ranks` as in ForceOptions.
 std::unique_ptr<PairEngine> make_cpu_engine(const PairOrder& order, const ListedPairs& pairs,
                                             const Communicator* ranks);
-/// Errors: ErrorCode::unsupported where the build has no CUDA.
+/// In builds with CUDA alone (core/backend/of_backend.h).
 std::unique_ptr<PairEngine> make_cuda_engine(const PairOrder& order, const ListedPairs& pairs,
                                              const Communicator* ranks);
 

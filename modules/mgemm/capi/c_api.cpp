@@ -1,6 +1,7 @@
 #include "modules/mgemm/capi/c_api.h"
 
 #include "core/backend/backend.h"
+#include "core/backend/of_backend.h"
 #include "modules/mgemm/device.h"
 #include "modules/mgemm/product/cleaver.h"
 #include "modules/mgemm/product/mgemm.h"
@@ -59,7 +60,7 @@ mg::MgemmReport multiply_with(const quadrille_mgemm_options& given, const mg::Ge
     refuse("on_device = 1 needs the backend cuda, not " + backend.name());
   }
   const quadrille::c_calls::Work work(backend);
-  const mg::MgemmReport report = mg::mgemm_on_device(gemm, cutoff, options);
+  const mg::MgemmReport report = quadrille::with_cuda([&] { return mg::mgemm_on_device(gemm, cutoff, options); });
   backend.synchronize();
   return report;
 }

@@ -1,6 +1,7 @@
 #include "modules/mgemm/product/cleaver.h"
 
 #include "core/backend/backend.h"
+#include "core/backend/of_backend.h"
 #include "core/error.h"
 #include "modules/mgemm/device.h"
 #include "modules/mgemm/product/blas.h"
@@ -108,7 +109,7 @@ CleaverReport cleaver(const Gemm<T>& gemm, const CleaverOptions& options) {
   check_numbers(gemm);
   const bool on_device = options.backend != nullptr && !options.backend->host_memory();
   if (gemm.has_product()) {
-    return on_device ? multiply_panels_on_device(operands, options.memory_cap)
+    return on_device ? with_cuda([&] { return multiply_panels_on_device(operands, options.memory_cap); })
                      : multiply_panels(operands, options.memory_cap, options.pause);
   }
   if (gemm.m > 0 && gemm.n > 0) scale(operands.c, operands.beta);

@@ -1,6 +1,7 @@
 #include "modules/mgemm/product/mgemm.h"
 
 #include "core/backend/backend.h"
+#include "core/backend/of_backend.h"
 #include "core/error.h"
 #include "modules/mgemm/choice/device_choice.h"
 #include "modules/mgemm/choice/host_choice.h"
@@ -97,7 +98,7 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
   check_choices(cutoff, options);
   if (options.backend != nullptr && !options.backend->host_memory()) {
     require_no_sample(cutoff);
-    return mgemm_through_device(gemm, cutoff, options);
+    return with_cuda([&] { return mgemm_through_device(gemm, cutoff, options); });
   }
   const LargestMagnitudes most = check_numbers(gemm);
   if (!gemm.has_product()) {

@@ -1,5 +1,6 @@
 #include "modules/mgemm/tasks/product_study.h"
 
+#include "core/backend/of_backend.h"
 #include "modules/mgemm/choice/host_choice.h"
 #include "modules/mgemm/product/blas.h"
 #include "modules/mgemm/product/compared_products.h"
@@ -85,7 +86,7 @@ std::unique_ptr<ComparedProducts> make_products(const ProductCase& one, const Pr
   made.memory_cap = options.memory_cap;
   const bool here = options.backend == nullptr || options.backend->host_memory();
   if (here) return std::make_unique<HostProducts>(std::move(made));
-  return products_on_device(std::move(made));
+  return with_cuda([&] { return products_on_device(std::move(made)); });
 }
 
 }  // namespace
