@@ -1,4 +1,5 @@
-// A backend owns the memory that fields live in and the kernels that work on it.
+// A backend owns the memory that fields live in and the streams that work on them goes to. The work itself is in tables
+// of its own, made for each backend: core/field/spinor_work.h, core/gauge/link_work.h and dirac/hop_kernel.h.
 #pragma once
 
 #include "core/api.h"
@@ -18,13 +19,8 @@
 namespace quadrille {
 
 class Communicator;
-class Field;
 class Lattice;
 class TransferBuffer;
-enum class Parity;
-struct ForeignSpinors;
-struct Propagator;
-struct PropagatorPiece;
 
 namespace blas {
 struct Call;
@@ -102,20 +98,6 @@ class QUADRILLE_API Backend {
   /// asked for so far is done.
   virtual void wait_for(void* stream) = 0;
 
-  /// dst = src, spinors of one lattice and subset in any two precisions. dst is overwritten.
-  virtual void convert(Field& dst, const Field& src) = 0;
-  /// The same with dst(x) = g(x) src(x), or g(x)^+ src(x): `g` is a field of one link a site in double with 18 numbers.
-  virtual void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) = 0;
-  /// The 24 numbers of one site of a spinor field, in the internal basis; the rest stays.
-  virtual void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers) = 0;
-  /// What core/field/propagator.h says of these, for columns in this backend's memory.
-  virtual void pack_sites(void* bytes, const PropagatorPiece& piece) = 0;
-  virtual void unpack_sites(const PropagatorPiece& piece, const void* bytes) = 0;
-  /// From and to an array in this backend's memory (core/field/foreign_spinors.h), for a field in double; all sites
-  /// that it holds are overwritten.
-  virtual void read_spinors(Field& dst, const ForeignSpinors& src) = 0;
-  virtual void write_spinors(const ForeignSpinors& dst, const Field& src) = 0;
-  virtual std::vector<double> slice_norms(const Propagator& propagator) = 0;
   /// One fused operation of field algebra, and its sums (core/blas/call.h).
   virtual blas::Sums run(const blas::Call& call) = 0;
   /// For operations whose scalars stay with the fields (blas::Call::scalars). Null where the host adds up what ranks

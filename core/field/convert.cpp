@@ -6,6 +6,7 @@
 #include "core/field/site_access.h"
 #include "core/field/site_transfer.h"
 #include "core/field/spin_basis.h"
+#include "core/field/spinor_work.h"
 #include "core/su3/link_codec.h"
 #include "core/system/team.h"
 
@@ -170,7 +171,7 @@ void convert(Field& dst, const Field& src) {
   require_convertible(dst.desc(), src.desc());
   const bool by_backend = dst.desc().site == site_formats::spinor || dst.desc().backend->host_memory();
   if (dst.desc().backend == src.desc().backend && by_backend) {
-    dst.desc().backend->convert(dst, src);
+    spinor_work(*dst.desc().backend).convert(dst, src);
   } else {  // by way of the host
     HostImage to = HostImage::fresh(dst), from(src);
     host::convert(to.field(), from.field());
@@ -226,7 +227,7 @@ void put_spinor(Field& dst, const Dims& x, const std::array<Complex, spinor_comp
   double reals[spinor_numbers];
   for (int c = 0; c < spinor_numbers; ++c) reals[c] = c % 2 == 0 ? inside[c / 2].real() : inside[c / 2].imag();
   const Parity p = Parity(Lattice::parity(x));
-  dst.desc().backend->put_site(dst, p, dst.lattice().even_odd_index(x), reals);
+  spinor_work(*dst.desc().backend).put_site(dst, p, dst.lattice().even_odd_index(x), reals);
 }
 
 void import_links(Field& field, const HostLinks& src) {

@@ -6,6 +6,7 @@
 #include "core/field/site_access.h"
 #include "core/field/site_transfer.h"
 #include "core/field/spin_basis.h"
+#include "core/field/spinor_work.h"
 #include "core/layout/piece_slots.h"
 
 #include <algorithm>
@@ -219,19 +220,19 @@ Propagator make_propagator(const FieldDesc& desc, Propagator::Sink sink) {
 
 void pack_sites(void* bytes, const PropagatorPiece& piece) {
   require_piece(piece);
-  piece.propagator->backend().pack_sites(bytes, piece);
+  spinor_work(piece.propagator->backend()).pack_sites(bytes, piece);
 }
 
 void unpack_sites(const PropagatorPiece& piece, const void* bytes) {
   require_piece(piece);
   require(piece.propagator->sink == Propagator::Sink::degrand_rossi, "files hold DeGrand-Rossi spins");
-  piece.propagator->backend().unpack_sites(piece, bytes);
+  spinor_work(piece.propagator->backend()).unpack_sites(piece, bytes);
 }
 
 std::vector<double> slice_norms(const Propagator& propagator) {
   require_complete(propagator);
   const Lattice& lattice = *propagator.desc().lattice;
-  const std::vector<double> mine = propagator.backend().slice_norms(propagator);
+  const std::vector<double> mine = spinor_work(propagator.backend()).slice_norms(propagator);
   std::vector<double> all(std::size_t(lattice.global_dims()[3]), 0.0);
   std::copy(mine.begin(), mine.end(), all.begin() + lattice.origin()[3]);
   lattice.communicator().sum(all.data(), all.size());

@@ -1,6 +1,7 @@
 #include "core/gauge/temporal_gauge.h"
 
 #include "core/error.h"
+#include "core/field/spinor_work.h"
 #include "core/gauge/face_exchange.h"
 
 namespace quadrille {
@@ -24,7 +25,7 @@ void TemporalGauge::rotate(Field& dst, const Field& src, bool adjoint) const {
       s.backend != g.backend || d.site != site_formats::spinor || s.site != site_formats::spinor) {
     throw Error(ErrorCode::internal, "temporal gauge: the fields differ in lattice, subset, backend or kind");
   }
-  d.backend->rotate(dst, src, matrices_, adjoint);
+  spinor_work(*d.backend).rotate(dst, src, matrices_, adjoint);
 }
 
 }  // namespace quadrille

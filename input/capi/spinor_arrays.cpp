@@ -1,4 +1,5 @@
 #include "core/error.h"
+#include "core/field/spinor_work.h"
 #include "input/capi/arrays.h"
 #include "input/capi/words.h"
 
@@ -62,7 +63,7 @@ void SpinorArrays::read_into(Field& field, const void* array, double factor) con
   ForeignSpinors from = layout_;
   from.array = reached.get();
   from.factor = factor;
-  words_.backend().read_spinors(field, from);
+  spinor_work(words_.backend()).read(field, from);
 }
 
 void SpinorArrays::write_from(const Field& field, void* array, double factor) const {
@@ -70,7 +71,7 @@ void SpinorArrays::write_from(const Field& field, void* array, double factor) co
   ForeignSpinors to = layout_;
   to.array = reached.get();
   to.factor = factor;
-  words_.backend().write_spinors(to, field);
+  spinor_work(words_.backend()).write(to, field);
   words_.backend().synchronize();
   reached.copy_out();
 }

@@ -5,8 +5,6 @@
 #include "core/backend/transfer_buffer.h"
 #include "core/blas/call.h"
 #include "core/error.h"
-#include "core/field/convert.h"
-#include "core/field/propagator.h"
 #include "core/layout/lattice.h"
 #include "core/simd/isa.h"
 #include "core/system/aligned_memory.h"
@@ -132,18 +130,6 @@ class CpuBackend final : public Backend {
   MemoryPlace place_of(const void* memory) const override { return place_by_driver(memory); }
   void wait_for(void*) override {}
 
-  void convert(Field& dst, const Field& src) override { host::convert(dst, src); }
-  void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) override {
-    host::rotate(dst, src, g, adjoint);
-  }
-  void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers) override {
-    host::put_site(dst, p, site, numbers);
-  }
-  void pack_sites(void* bytes, const PropagatorPiece& piece) override { host::pack_sites(bytes, piece); }
-  void unpack_sites(const PropagatorPiece& piece, const void* bytes) override { host::unpack_sites(piece, bytes); }
-  void read_spinors(Field& dst, const ForeignSpinors& src) override { host::read_spinors(dst, src); }
-  void write_spinors(const ForeignSpinors& dst, const Field& src) override { host::write_spinors(dst, src); }
-  std::vector<double> slice_norms(const Propagator& propagator) override { return host::slice_norms(propagator); }
   blas::Sums run(const blas::Call& call) override { return blas::run_on_cpu(call); }
 
   std::size_t cache_bytes() const override { return cache_bytes_; }

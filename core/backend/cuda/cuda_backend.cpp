@@ -12,7 +12,6 @@
 #include "core/blas/call.h"
 #include "core/error.h"
 #include "core/field/field.h"
-#include "core/field/propagator.h"
 #include "core/layout/grouped_layout.h"
 
 #include <fmt/format.h>
@@ -56,30 +55,6 @@ std::string trouble(int number) {
 }
 
 namespace {
-
-Spinor spinor(const Field& field, Parity p) {
-  return {const_cast<void*>(field.numbers(p)), const_cast<float*>(field.norms(p)), field.desc().precision};
-}
-
-PropagatorColumns columns(const Propagator& propagator) {
-  PropagatorColumns all{};
-  for (std::size_t c = 0; c < propagator.columns.size(); ++c) {
-    for (Parity p : {Parity::Even, Parity::Odd}) {
-      all.numbers[int(p)][c] = static_cast<double*>(const_cast<void*>(propagator.columns[c].numbers(p)));
-    }
-  }
-  const Dims& dims = propagator.desc().lattice->dims();
-  std::copy(dims.begin(), dims.end(), all.extents);
-  all.rotate = propagator.sink == Propagator::Sink::ukqcd;
-  return all;
-}
-
-template <class F>
-void for_each_parity(const Field& field, F&& f) {
-  for (Parity p : {Parity::Even, Parity::Odd}) {
-    if (field.holds(p)) f(p);
-  }
-}
 
 /// While it lives, this thread's current device is `number`.
 class UseDevice {
@@ -131,43 +106,6 @@ class CudaBackend final : public Backend {
   MemoryPlace place_of(const void* memory) const override;
   void wait_for(void* stream) override;
 
-  void convert(Field& dst, const Field& src) override {
-    for_each_parity(dst, [&](Parity p) {
-      const std::size_t bytes = dst.desc().parity_bytes();
-      if (dst.desc().precision == src.desc().precision) {
-        QUADRILLE_CUDA_CHECK(
-            cudaMemcpyAsync(dst.numbers(p), src.numbers(p), bytes, cudaMemcpyDeviceToDevice, stream()));
-      } else {
-        cuda::convert(spinor(dst, p), spinor(src, p), dst.lattice().half_volume());
-      }
-    });
-  }
-  void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) override {
-    for_each_parity(dst, [&](Parity p) {
-      cuda::rotate(spinor(dst, p), spinor(src, p), static_cast<const double*>(g.numbers(p)), adjoint,
-                   dst.lattice().half_volume());
-    });
-  }
-  void put_site(Field& dst, Parity p, std::int64_t site, const double* numbers) override {
-    cuda::put_site(spinor(dst, p), site, numbers);
-  }
-  void pack_sites(void* bytes, const PropagatorPiece& piece) override {
-    cuda::pack_sites(bytes, columns(*piece.propagator), piece.first, piece.count, piece.precision);
-  }
-  void unpack_sites(const PropagatorPiece& piece, const void* bytes) override {
-    cuda::unpack_sites(columns(*piece.propagator), bytes, piece.first, piece.count, piece.precision);
-  }
-  void read_spinors(Field& dst, const ForeignSpinors& src) override {
-    for_each_parity(dst,
-                    [&](Parity p) { cuda::read_spinors(spinor(dst, p), src, int(p), dst.lattice().half_volume()); });
-  }
-  void write_spinors(const ForeignSpinors& dst, const Field& src) override {
-    for_each_parity(src,
-                    [&](Parity p) { cuda::write_spinors(dst, spinor(src, p), int(p), src.lattice().half_volume()); });
-  }
-  std::vector<double> slice_norms(const Propagator& propagator) override {
-    return cuda::slice_norms(columns(propagator));
-  }
   blas::Sums run(const blas::Call& call) override {
     const FieldDesc& desc = *call.desc;
     AlgebraCall launch{
