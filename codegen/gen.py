@@ -28,8 +28,6 @@ KNOWN = {
     "backend": {path.stem for path in (HERE / "emit").glob("*.py")} - {"__init__", "common"},
     "precision": {"double", "single", "half"},
     "reconstruct": {"18", "12", "8"},
-    "arguments": {"temporal_gauge", "dagger", "xpay"},
-    "doubled": {"temporal_gauge"},
 }
 
 
