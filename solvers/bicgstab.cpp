@@ -101,7 +101,7 @@ class BiCGstab final : public Solver {
   double delta_, vanishing_, rounding_;
   Field p_, r_, r0_, t_, v_;
   SearchPace pace_;
-  blas::Held<BicgstabScalars> scalars_;
+  blas::ResidentScalars<BicgstabScalars> scalars_;
   bool runs_ahead_;     // of the host
   bool ahead_ = false;  // v = A p is asked for already
   double r2_ = 0, r0_norm2_ = 0, target_ = 0, applications_ = 0;
@@ -132,7 +132,7 @@ void BiCGstab::iterate(Field& y, double ask_below) {
   apply(t_, r_);                                           // t = A s
   blas::bicgstab_omega(t_, r_, r0_, ask_below, scalars_);  // omega = <t, s> / |t|^2, beta
   blas::bicgstab_update(p_, t_, v_, y, r_, scalars_);      // y += alpha p + omega s, r = s - omega t,
-  scalars_.mark();                                         // p = r + beta (p - omega v)
+  scalars_.record();                                       // p = r + beta (p - omega v)
   applications_ += 2;
   ahead_ = runs_ahead_;
   if (ahead_) apply(v_, p_);  // counts when it is used
@@ -184,7 +184,7 @@ void BiCGstab::turn(Monitor& monitor, Complex rho, const BicgstabScalars& now) {
 }
 
 void BiCGstab::judge(Monitor& monitor, Field& x, const Field& b) {
-  const BicgstabScalars now = scalars_.shown_to_host();
+  const BicgstabScalars now = scalars_.snapshot();
   const bool asks = now.ended == Ended::asks;
   if (now.ended != Ended::no && !asks) {
     judge_early_end(monitor, x, b, now);

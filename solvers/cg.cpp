@@ -69,7 +69,7 @@ class Cg final : public Solver {
   const LinearOperator& a_;
   double singular_;
   Field p_, q_, r_, z_;
-  blas::Held<blas::CgScalars> scalars_;
+  blas::ResidentScalars<blas::CgScalars> scalars_;
   SolutionGain gain_;
   bool runs_ahead_;     // of the host
   bool ahead_ = false;  // z = A^+ r is asked for already
@@ -109,20 +109,20 @@ void Cg::iterate(bool ahead) {
   a_.apply(q_, p_, Dagger::No);         // q = A p
   blas::cg_alpha(q_, scalars_);         // alpha = |z|^2 / |q|^2
   blas::cg_residual(q_, r_, scalars_);  // r -= alpha q
-  scalars_.mark();
+  scalars_.record();
   ahead_ = ahead;
   if (ahead_) a_.apply(z_, r_, Dagger::Yes);  // counts when it is used
 }
 
 bool Cg::judge(Monitor& monitor) {
-  const blas::CgScalars now = scalars_.shown_to_host();
+  const blas::CgScalars now = scalars_.snapshot();
   z2_ = now.z2;
   largest_ratio_ = now.largest_ratio;
   if (now.ended == Ended::no_gradient) {  // in the turn before
     look_at_gradient(monitor);
     return false;
   }
-  if (!turned_) gain_.turn(z2_, now.beta);
+  if (!turned_) gain_.new_direction(z2_, now.beta);
   turned_ = true;
   ++applications_;
   if (now.ended == Ended::no_alpha) {
@@ -163,7 +163,7 @@ void Cg::update(Monitor& monitor, Field& x, const Field& b) {
     begin();
     monitor.began_anew();
   } else {
-    gain_.turn(z2_, beta);
+    gain_.new_direction(z2_, beta);
     correct_direction(beta);
     go_on();
   }

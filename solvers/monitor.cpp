@@ -51,7 +51,8 @@ void Monitor::iterated(double residual, double gain) {
   update_was_last_ = false;
   ++report_.iterations;
   record(report_.history, {report_.iterations, residual, not_known});
-  due_ = reliable_.due(residual, gain);
+  reliable_.observe(residual, gain);
+  due_ = reliable_.due();
   update_near_ = reliable_.near(residual, gain);
   if (!std::isfinite(residual)) {
     due_ = false;
@@ -70,15 +71,11 @@ void Monitor::iterated(double residual, double gain) {
   if (progress_) progress_({report_.iterations, stopping_.max_iterations, residual, stopping_.target});
 }
 
-bool Monitor::Low::moves(double latest, int at) {
-  if (!(latest < new_low * residual)) return false;
-  residual = latest;
-  iteration = at;
-  return true;
-}
+bool Monitor::Low::is_above(double latest) const { return latest < new_low * residual; }
 
 void Monitor::watch_for_stagnation() {
-  if (lowest_.moves(residual_, report_.iterations)) {
+  if (lowest_.is_above(residual_)) {
+    lowest_ = {residual_, report_.iterations};
     if (late_for_a_low(report_.iterations)) ask_for_update();
     return;
   }
@@ -101,7 +98,7 @@ void Monitor::updated(double true_residual) {
   due_ = false;
   update_was_last_ = true;
   lost_touch_ = !(true_residual <= lost_touch_factor * residual_);
-  lowest_true_.moves(true_residual, report_.iterations);
+  if (lowest_true_.is_above(true_residual)) lowest_true_ = {true_residual, report_.iterations};
   if (lost_touch_) lowest_ = lowest_true_;
   residual_ = true_residual;
   ++report_.reliable_updates;

@@ -68,15 +68,15 @@ class Monitor {
   void watch_for_stagnation();
   /// |r| has grown beyond all bounds.
   void stop_diverged();
-  /// Whether a new low of |r| in this iteration asks for an update.
+  /// Whether a new minimum of |r| in this iteration triggers an update.
   bool late_for_a_low(int iteration) const;
 
   /// A value of |r| with the iteration at which it was found.
   struct Low {
     double residual = 0;
     int iteration = 0;
-    /// Moves when `residual` is lower by 30 %; says whether it did.
-    bool moves(double residual, int iteration);
+    /// Whether `latest` is lower by 30 %.
+    bool is_above(double latest) const;
   };
 
   const char* method_;

@@ -35,7 +35,7 @@ class SolutionGain {
     dp_ += alpha * p2_;
   }
   /// p = z + beta p
-  void turn(double z2, double beta) {
+  void new_direction(double z2, double beta) {
     dp_ *= beta;
     p2_ = z2 + beta * beta * p2_;
   }
@@ -58,7 +58,10 @@ class ReliableUpdate {
   bool enabled() const { return delta_ > 0; }
 
   /// The residual is a true one of norm `residual`: at the start, and after each update.
-  void reset(double residual) { largest_ = residual; }
+  void reset(double residual) {
+    largest_ = residual;
+    due_ = false;
+  }
 
   /// No update is due after the next iteration whose |r| is larger, unless |A| |d| asks for it.
   double due_below() const { return std::max(delta_ * largest_, target_); }
@@ -69,13 +72,14 @@ class ReliableUpdate {
     return enabled() && (residual < step * due_below() || step * deviation(gain) > std::sqrt(unit_) * residual);
   }
 
-  /// Takes the iterated |r| of one more iteration and |A| |d| of the text above (0 where the method does not know it),
-  /// and says whether an update is due.
-  bool due(double residual, double gain) {
+  /// The iterated |r| of one more iteration, and |A| |d| of the text above (0 where the method does not know it).
+  void observe(double residual, double gain) {
     largest_ = std::max(largest_, residual);
-    return enabled() &&
+    due_ = enabled() &&
            (residual < delta_ * largest_ || residual <= target_ || deviation(gain) > std::sqrt(unit_) * residual);
   }
+  /// Whether an update is due after the last iteration observed.
+  bool due() const { return due_; }
 
  private:
   // Measured in CG near a critical mass: 1.4 to 2.4 in half; more in single, where it matters less.
@@ -84,6 +88,7 @@ class ReliableUpdate {
 
   double delta_, target_, unit_;
   double largest_ = 0;
+  bool due_ = false;
 };
 
 }  // namespace quadrille

@@ -36,13 +36,13 @@ constexpr bool poisons_memory = false;
 /// Who reaches memory by its address: code on the host, code on a device, both.
 enum class MemoryPlace { host, device, both, other_device };
 
-/// What the work of one user of a backend has to itself: on a device a stream, and where its sums arrive.
+/// The stream of one user of a backend, and the memory of its sums.
 class Lane {
  public:
   virtual ~Lane() = default;
 };
 
-/// What adds up the sums of kernels over ranks where fields are, so that the host need not wait for them.
+/// Sums over ranks in the memory of the fields, without the host.
 class JoinedSums {
  public:
   virtual ~JoinedSums() = default;
@@ -65,13 +65,12 @@ class QUADRILLE_API Backend {
   virtual std::string device() const = 0;
   /// The layout of the fields that this backend makes.
   virtual Layout layout(const Lattice& lattice, Precision precision) const = 0;
-  /// Whether host code may read and write the memory. If not, calls below return before their work is done; it is done
-  /// in the order of the calls, and what gives a result to the host waits for it.
+  /// Whether host code may read and write the memory. If not, calls return before their work is done; work is done in
+  /// the order of the calls, and calls that return a result wait for it.
   virtual bool host_memory() const = 0;
 
   /// At least `bytes` bytes aligned to 64. Throws ErrorCode::unsupported with the bytes needed when memory runs out.
-  /// What stands there is left to chance, but where `poisons_memory` it is filled with 0xff (not-a-number in every
-  /// floating-point format), so that a field that was never written cannot pass for one that was.
+  /// Contents are undefined; with `poisons_memory` every byte is 0xff (not-a-number in every floating-point format).
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory, std::size_t bytes) noexcept = 0;
   /// Copy between this backend's memory and ordinary memory; both wait until the bytes are there.
@@ -79,9 +78,9 @@ class QUADRILLE_API Backend {
   virtual void copy_out(void* host, const void* from, std::size_t bytes) = 0;
   /// Memory for data that travels while other work goes on (core/backend/transfer_buffer.h). Throws as allocate() does.
   virtual std::unique_ptr<TransferBuffer> transfer_buffer(std::size_t bytes) = 0;
-  /// Returns when everything asked for so far is done.
+  /// Waits for all work queued so far.
   virtual void synchronize() = 0;
-  /// The number of the GPU, -1 without one; and the stream (a cudaStream_t) that its work is asked for on.
+  /// The number of the GPU, -1 without one; and the stream (a cudaStream_t) of its work.
   virtual int ordinal() const { return -1; }
   virtual void* native_stream() const { return nullptr; }
   /// A lane beside the first; null where the work of all threads is apart anyway. What is made in one lane may be used
@@ -92,10 +91,9 @@ class QUADRILLE_API Backend {
     (void)there;
     return {};
   }
-  /// Of memory that others have allocated.
+  /// Of memory that other code has allocated.
   virtual MemoryPlace place_of(const void* memory) const = 0;
-  /// What is asked for from now on begins when what `stream` (a cudaStream_t; null: anybody on the device) has been
-  /// asked for so far is done.
+  /// Later work waits for all work queued on `stream` (a cudaStream_t; null: on the device).
   virtual void wait_for(void* stream) = 0;
 
   /// One fused operation of field algebra, and its sums (core/blas/call.h).
@@ -107,29 +105,28 @@ class QUADRILLE_API Backend {
     return nullptr;
   }
 
-  /// What stays close to the cores from one kernel to the next: bytes of the last-level cache.
+  /// Bytes of the last-level cache.
   virtual std::size_t cache_bytes() const = 0;
-  /// Bytes asked for by fields now alive, the most that were in use at once so far, and how many allocations there have
-  /// been.
+  /// Bytes of the fields now alive, the most in use at once so far, and the number of allocations so far.
   virtual std::size_t allocated_bytes() const = 0;
   virtual std::size_t peak_bytes() const = 0;
   virtual std::size_t allocations() const = 0;
   /// Bytes that copy_in() and copy_out() have moved between the host and a device so far.
   virtual std::size_t copied_bytes() const { return 0; }
-  /// Bytes that could still be asked for, at most. The host's memory is not counted: what a system lends is not known.
+  /// An upper bound on the bytes that are free; no bound for the host's memory.
   virtual std::size_t available_bytes() const = 0;
-  /// `give_way` is called when memory runs out in the work of this thread; it gives some back and says whether it
-  /// could. An empty function ends it.
+  /// `give_way` is called when memory runs out in this thread; it frees some and returns whether it could. An empty
+  /// function removes it.
   static void when_short(std::function<bool()> give_way);
 
  protected:
   static bool others_give_way();
 };
 
-/// Of what works in the first lanes, one thread at a time: jobs, and calls of modules.
+/// Held by the one thread that works in the first lanes: jobs, and calls of modules.
 QUADRILLE_API std::recursive_mutex& first_lane_mutex();
 
-/// While it lives, the work of this thread goes into `lane` (null: the first one); that work is done when it ends.
+/// While it lives, the work of this thread goes into `lane` (null: the first one); its destructor waits for that work.
 class QUADRILLE_API UseLane {
  public:
   UseLane(Backend& backend, Lane* lane) : backend_(backend), before_(backend.enter({.lane = lane})) {}

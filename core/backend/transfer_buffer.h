@@ -20,7 +20,7 @@ class QUADRILLE_API TransferBuffer {
   virtual ~TransferBuffer() = default;
 
   /// The host's side, aligned to 64; its bytes are at first whatever they are. Not to be written between send() and the
-  /// next wait(), nor read between fetch() and wait(). Kernels may write a few of them too, and mark() follows.
+  /// next wait(), nor read between fetch() and wait(). Kernels may write a few of them too, and record_use() follows.
   virtual std::byte* host() = 0;
   /// The backend's side.
   virtual void* device() = 0;
@@ -30,7 +30,7 @@ class QUADRILLE_API TransferBuffer {
   /// The first `bytes` bytes come from device() to host(); returns at once and marks.
   virtual void fetch(std::size_t bytes) = 0;
   /// Says that the work asked for so far uses this buffer.
-  virtual void mark() = 0;
+  virtual void record_use() = 0;
   /// Returns when all work before the last mark is done.
   virtual void wait() = 0;
 };

@@ -108,9 +108,9 @@ void require_vectors(const FieldDesc& desc) {
 
 template <class Op>
 Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields, void* scalars = nullptr,
-            void* shown = nullptr, JoinedSums* joined = nullptr) {
+            void* snapshot = nullptr, JoinedSums* joined = nullptr) {
   const FieldDesc& desc = fields[0]->desc();
-  Call call{id, &op, Op::fields, Op::sums, Op::overwrites, &desc, 0, {}, scalars, shown, joined};
+  Call call{id, &op, Op::fields, Op::sums, Op::overwrites, &desc, 0, {}, scalars, snapshot, joined};
   require_vectors(desc);
   for (const Field* field : fields) require_same(field->desc(), desc, "field algebra");
   for (Parity p : {Parity::Even, Parity::Odd}) {
@@ -132,7 +132,7 @@ Sums launch(OpId id, const Op& op, std::array<const Field*, Op::fields> fields, 
 /// An operation whose scalars stay where its fields are; they stay with the host where it adds up the sums of devices
 /// over ranks.
 template <class Op, class Scalars>
-void launch_held(OpId id, Op op, std::array<const Field*, Op::fields> fields, Held<Scalars>& held) {
+void launch_held(OpId id, Op op, std::array<const Field*, Op::fields> fields, ResidentScalars<Scalars>& held) {
   const FieldDesc& desc = fields[0]->desc();
   const bool host_adds = desc.lattice->communicator().size() > 1 && held.joined() == nullptr;
   if (desc.backend->host_memory() || host_adds) {
@@ -195,31 +195,33 @@ double axpy_norm2(double a, const Field& x, Field& y) { return launch(OpId::Axpy
 
 void cxpay(const Field& x, Complex a, Field& y) { launch(OpId::Cxpay, Cxpay{coefficient(a)}, {&x, &y}); }
 
-void cg_alpha(const Field& q, Held<CgScalars>& now) { launch_held(OpId::CgAlpha, CgAlpha{}, {&q}, now); }
+void cg_alpha(const Field& q, ResidentScalars<CgScalars>& now) { launch_held(OpId::CgAlpha, CgAlpha{}, {&q}, now); }
 
-void cg_residual(const Field& q, Field& r, Held<CgScalars>& now) {
+void cg_residual(const Field& q, Field& r, ResidentScalars<CgScalars>& now) {
   launch_held(OpId::CgResidual, CgResidual{}, {&q, &r}, now);
 }
 
-void cg_beta(const Field& z, Held<CgScalars>& now) { launch_held(OpId::CgBeta, CgBeta{}, {&z}, now); }
+void cg_beta(const Field& z, ResidentScalars<CgScalars>& now) { launch_held(OpId::CgBeta, CgBeta{}, {&z}, now); }
 
-void cg_update(Field& p, Field& y, const Field& z, Held<CgScalars>& now) {
+void cg_update(Field& p, Field& y, const Field& z, ResidentScalars<CgScalars>& now) {
   launch_held(OpId::CgUpdate, CgUpdate{}, {&p, &y, &z}, now);
 }
 
-void bicgstab_alpha(const Field& v, const Field& r0, Held<BicgstabScalars>& now) {
+void bicgstab_alpha(const Field& v, const Field& r0, ResidentScalars<BicgstabScalars>& now) {
   launch_held(OpId::BicgstabAlpha, BicgstabAlpha{}, {&v, &r0}, now);
 }
 
-void bicgstab_half_step(const Field& v, Field& r, Held<BicgstabScalars>& now) {
+void bicgstab_half_step(const Field& v, Field& r, ResidentScalars<BicgstabScalars>& now) {
   launch_held(OpId::BicgstabHalfStep, BicgstabHalfStep{}, {&v, &r}, now);
 }
 
-void bicgstab_omega(const Field& t, const Field& s, const Field& r0, double ask_below, Held<BicgstabScalars>& now) {
+void bicgstab_omega(const Field& t, const Field& s, const Field& r0, double ask_below,
+                    ResidentScalars<BicgstabScalars>& now) {
   launch_held(OpId::BicgstabOmega, BicgstabOmega{ask_below}, {&t, &s, &r0}, now);
 }
 
-void bicgstab_update(Field& p, const Field& t, const Field& v, Field& y, Field& r, Held<BicgstabScalars>& now) {
+void bicgstab_update(Field& p, const Field& t, const Field& v, Field& y, Field& r,
+                     ResidentScalars<BicgstabScalars>& now) {
   launch_held(OpId::BicgstabUpdate, BicgstabUpdate{}, {&p, &t, &v, &y, &r}, now);
 }
 

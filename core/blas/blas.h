@@ -10,7 +10,7 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/blas/held.h"
+#include "core/blas/resident_scalars.h"
 #include "core/blas/scalars.h"
 #include "core/field/field.h"
 
@@ -45,28 +45,28 @@ QUADRILLE_API void cxpay(const Field& x, Complex a, Field& y);
 
 // The passes of CG (solvers/cg.cpp) and BiCGstab (solvers/bicgstab.cpp). Their scalars stay where the fields are: these
 // calls take what they need from `now`, leave in it what their line forms, and give the host nothing to wait for; where
-// the host adds up the sums of devices over ranks (core/blas/held.h) the scalars are its own, and it waits for each.
-// Once `now` says that the iteration has ended they do nothing, as Ended describes.
+// the host adds up the sums of devices over ranks (core/blas/resident_scalars.h) the scalars are its own, and it waits
+// for each. Once `now` says that the iteration has ended they do nothing, as Ended describes.
 
 /// alpha = |z|^2 / |q|^2, |z|^2 as it stands
-QUADRILLE_API void cg_alpha(const Field& q, Held<CgScalars>& now);
+QUADRILLE_API void cg_alpha(const Field& q, ResidentScalars<CgScalars>& now);
 /// r = r - alpha q, |r|^2; shows the scalars
-QUADRILLE_API void cg_residual(const Field& q, Field& r, Held<CgScalars>& now);
+QUADRILLE_API void cg_residual(const Field& q, Field& r, ResidentScalars<CgScalars>& now);
 /// beta = |z|^2 / that of the z before
-QUADRILLE_API void cg_beta(const Field& z, Held<CgScalars>& now);
+QUADRILLE_API void cg_beta(const Field& z, ResidentScalars<CgScalars>& now);
 /// y = y + alpha p, p = z + beta p
-QUADRILLE_API void cg_update(Field& p, Field& y, const Field& z, Held<CgScalars>& now);
+QUADRILLE_API void cg_update(Field& p, Field& y, const Field& z, ResidentScalars<CgScalars>& now);
 
 /// alpha = rho / <r0, v>
-QUADRILLE_API void bicgstab_alpha(const Field& v, const Field& r0, Held<BicgstabScalars>& now);
+QUADRILLE_API void bicgstab_alpha(const Field& v, const Field& r0, ResidentScalars<BicgstabScalars>& now);
 /// s = r - alpha v, in r
-QUADRILLE_API void bicgstab_half_step(const Field& v, Field& r, Held<BicgstabScalars>& now);
+QUADRILLE_API void bicgstab_half_step(const Field& v, Field& r, ResidentScalars<BicgstabScalars>& now);
 /// omega = <t, s> / |t|^2 (longer where rho needs it), and beta. Ended::asks when |s - omega t| <= ask_below.
 QUADRILLE_API void bicgstab_omega(const Field& t, const Field& s, const Field& r0, double ask_below,
-                                  Held<BicgstabScalars>& now);
+                                  ResidentScalars<BicgstabScalars>& now);
 /// y = y + alpha p + omega s, r = s - omega t, p = r + beta (p - omega v); s in r. p = p - omega v where it asks. Shows
 /// the scalars.
 QUADRILLE_API void bicgstab_update(Field& p, const Field& t, const Field& v, Field& y, Field& r,
-                                   Held<BicgstabScalars>& now);
+                                   ResidentScalars<BicgstabScalars>& now);
 
 }  // namespace quadrille::blas

@@ -14,8 +14,8 @@ struct Call {
   const FieldDesc* desc;  ///< of every field
   int parities;
   Span spans[2][max_fields];  ///< [parity][field]
-  void* scalars;              ///< on the backend's side, of an operation whose sums stay there; null for others
-  void* shown;                ///< where the last operation of an iteration copies them to for the host
+  void* scalars;              ///< in the backend's memory, of an operation whose sums stay there; null for others
+  void* snapshot;             ///< the host's copy, written by the last operation of an iteration
   JoinedSums* joined;         ///< what makes sums of scalars those of all ranks; null: they are those of this one
 };
 

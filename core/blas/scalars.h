@@ -8,8 +8,8 @@ struct Coefficient {
   double re = 0, im = 0;
 };
 
-/// The scalars of CG, which stay where its fields are (core/blas/held.h, core/blas/cg_steps.h). Names are those of
-/// solvers/cg.cpp.
+/// The scalars of CG, which stay where its fields are (core/blas/resident_scalars.h, core/blas/cg_steps.h). Names are
+/// those of solvers/cg.cpp.
 struct CgScalars {
   /// Why an iteration went no further; what is asked for after that leaves every field alone.
   enum class Ended : int {
@@ -27,8 +27,8 @@ struct CgScalars {
   Ended ended = Ended::no;
 };
 
-/// The scalars of BiCGstab, which stay where its fields are (core/blas/held.h): formed there from sums and used by what
-/// follows, while the host asks for more (core/blas/bicgstab_steps.h has the formulas). Names are those of
+/// The scalars of BiCGstab, which stay where its fields are (core/blas/resident_scalars.h): formed there from sums and
+/// used by what follows, while the host asks for more (core/blas/bicgstab_steps.h has the formulas). Names are those of
 /// solvers/bicgstab.cpp.
 struct BicgstabScalars {
   /// Why an iteration went no further; what is asked for after that leaves every field alone, but for an iteration that

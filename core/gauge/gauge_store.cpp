@@ -26,22 +26,22 @@ LinkView view_of(const LinkFields& links) { return quadrille::view_of(links.spat
 
 /// Those of `lattice`, of each rank's own links, with the links where they stand on the whole lattice.
 template <std::size_t N>
-std::array<Worst, N> of_all_ranks(const Lattice& lattice, std::array<Worst, N> mine) {
-  for (Worst& worst : mine) {
+std::array<MaxLoc, N> of_all_ranks(const Lattice& lattice, std::array<MaxLoc, N> mine) {
+  for (MaxLoc& worst : mine) {
     const Dims place = lattice.coordinates(worst.item / 4);
     worst.item = lattice.global_site(place) * 4 + worst.item % 4;
   }
   const Communicator& communicator = lattice.communicator();
-  std::vector<std::array<Worst, N>> all(std::size_t(communicator.size()));
+  std::vector<std::array<MaxLoc, N>> all(std::size_t(communicator.size()));
   communicator.gather(&mine, sizeof mine, all.data());
-  std::array<Worst, N> worst = all[0];
-  for (const std::array<Worst, N>& theirs : all) {
-    for (std::size_t n = 0; n < N; ++n) worst[n].meet(theirs[n].value, theirs[n].item);
+  std::array<MaxLoc, N> worst = all[0];
+  for (const std::array<MaxLoc, N>& theirs : all) {
+    for (std::size_t n = 0; n < N; ++n) worst[n].reduce(theirs[n].value, theirs[n].item);
   }
   return worst;
 }
 
-Unitarity unitarity_of(const std::array<Worst, 2>& worst) {
+Unitarity unitarity_of(const std::array<MaxLoc, 2>& worst) {
   const auto site = [&](int n) { return worst[std::size_t(n)].item / 4; };
   const auto direction = [&](int n) { return int(worst[std::size_t(n)].item % 4); };
   return {worst[0].value, site(0), direction(0), worst[1].value, site(1), direction(1)};
@@ -113,7 +113,7 @@ void GaugeStore::refresh(bool doubled) {
 }
 
 double GaugeStore::project() {
-  const std::array<Worst, 2> worst = of_all_ranks(*lattice_, link_work(*backend_).project(view_of(*links_)));
+  const std::array<MaxLoc, 2> worst = of_all_ranks(*lattice_, link_work(*backend_).project(view_of(*links_)));
   if (worst[1].value > 0) {
     throw Error(ErrorCode::numerical,
                 fmt::format("the link at {} is singular or not finite: it has no nearest SU(3) matrix, so this field "

@@ -9,8 +9,8 @@
 #include "core/gauge/foreign_links.h"
 #include "core/gauge/link_edges.h"
 #include "core/gauge/link_view.h"
+#include "core/gauge/max_loc.h"
 #include "core/gauge/start.h"
-#include "core/gauge/worst.h"
 #include "core/numbers/exact_sum.h"
 
 #include <array>
@@ -39,7 +39,7 @@ class LinkWork {
                       std::int64_t count) const = 0;
   virtual void pack(void* bytes, int bits, const LinkView& links, std::int64_t first, std::int64_t count) const = 0;
   /// Every link of `to`, in double with 18 numbers, from arrays in memory of the backend; gives what defects() would.
-  virtual std::array<Worst, 2> read(const LinkView& to, const ForeignLinks& from) const = 0;
+  virtual std::array<MaxLoc, 2> read(const LinkView& to, const ForeignLinks& from) const = 0;
   /// Forward links into such arrays.
   virtual void write(const ForeignLinks& to, const LinkView& links) const = 0;
   /// Forward links of a start; `to` is in double with 18 numbers.
@@ -50,10 +50,10 @@ class LinkWork {
   virtual std::array<ExactSum, 7> plane_sums(const LinkView& links, const LinkEdges& edges,
                                              std::int64_t all_sites) const = 0;
   /// The largest |element| of U U^+ - 1 and the largest |det U - 1|, with the number of the link (site * 4 + mu).
-  virtual std::array<Worst, 2> defects(const LinkView& links) const = 0;
+  virtual std::array<MaxLoc, 2> defects(const LinkView& links) const = 0;
   /// Projects forward links in double with 18 numbers on SU(3). Gives the largest |change| of an element, and 1 with
   /// the number of the first link that cannot be projected (0 without one).
-  virtual std::array<Worst, 2> project(const LinkView& links) const = 0;
+  virtual std::array<MaxLoc, 2> project(const LinkView& links) const = 0;
   /// The transformation to temporal gauge, into `g`; false when a time link is singular or not finite. `begins`,
   /// `lines` (in memory of the backend, or null): site_links::FixLine.
   virtual bool fix_time(const LinkView& g, const LinkView& links, bool begins, double* lines) const = 0;

@@ -32,15 +32,15 @@ struct HostLoops {
     return chunked_sum<N>(count, [&](std::int64_t item, std::array<double, N>& sum) { body(item, sum.data()); });
   }
   template <int N, class Body>
-  static std::array<Worst, N> worst(std::int64_t count, const Body& body) {
-    std::array<Worst, N> all{};
+  static std::array<MaxLoc, N> worst(std::int64_t count, const Body& body) {
+    std::array<MaxLoc, N> all{};
 #pragma omp parallel
     {
-      std::array<Worst, N> mine{};
+      std::array<MaxLoc, N> mine{};
 #pragma omp for schedule(static) nowait
       for (std::int64_t item = 0; item < count; ++item) body(item, mine.data());
-#pragma omp critical(quadrille_worst)
-      for (int n = 0; n < N; ++n) all[std::size_t(n)].meet(mine[std::size_t(n)].value, mine[std::size_t(n)].item);
+#pragma omp critical(quadrille_max_loc)
+      for (int n = 0; n < N; ++n) all[std::size_t(n)].reduce(mine[std::size_t(n)].value, mine[std::size_t(n)].item);
     }
     return all;
   }
@@ -72,12 +72,12 @@ class LinkBlock {
     return static_cast<double*>(links_.numbers[field][parity_]) + link * 18 * links_.lanes;
   }
   /// `squares`: of TileKernels::defects() for the links in direction mu.
-  void meet(Worst* worst, const double* squares, int mu) const {
+  void reduce(MaxLoc* worst, const double* squares, int mu) const {
     for (int n = 0; n < 2; ++n) {
       for (int lane = 0; lane < links_.lanes; ++lane) {
         const double square = squares[n * links_.lanes + lane];
         if (!(square < worst[n].value)) {
-          worst[n].meet(square, site_links::link_number(links_.extents, places_[lane], mu));
+          worst[n].reduce(square, site_links::link_number(links_.extents, places_[lane], mu));
         }
       }
     }
@@ -94,12 +94,12 @@ struct MeetDefectsOfBlock {
   LinkView links;
   const TileKernels& kernels;
 
-  void operator()(std::int64_t item, Worst* worst) const {
+  void operator()(std::int64_t item, MaxLoc* worst) const {
     const LinkBlock block(links, item);
     for (int mu = 0; mu < 4; ++mu) {
       alignas(64) double squares[2 * most_lanes];
       kernels.defects(block.tile(2 * mu), squares);
-      block.meet(worst, squares, mu);
+      block.reduce(worst, squares, mu);
     }
   }
 };
@@ -111,7 +111,7 @@ struct ReadBlock {
   const TileKernels& kernels;
   bool stream;
 
-  void operator()(std::int64_t item, Worst* worst) const {
+  void operator()(std::int64_t item, MaxLoc* worst) const {
     const LinkBlock block(to, item);
     alignas(64) double factors[8][2 * most_lanes];
     alignas(64) double squares[4][2 * most_lanes];
@@ -135,18 +135,18 @@ struct ReadBlock {
       ++count;
     }
     kernels.read(tiles, count, from.bits, from.columns, stream);
-    for (int mu = 0; mu < 4; ++mu) block.meet(worst, squares[mu], mu);
+    for (int mu = 0; mu < 4; ++mu) block.reduce(worst, squares[mu], mu);
   }
 };
 
 class CpuLinkWork final : public LinkWorkOf<HostLoops> {
  public:
-  std::array<Worst, 2> defects(const LinkView& links) const override {
+  std::array<MaxLoc, 2> defects(const LinkView& links) const override {
     const TileKernels* const kernels = kernels_for(links);
     if (kernels == nullptr) return LinkWorkOf<HostLoops>::defects(links);
     return roots(HostLoops::worst<2>(LinkBlock::count(links), MeetDefectsOfBlock{links, *kernels}));
   }
-  std::array<Worst, 2> read(const LinkView& to, const ForeignLinks& from) const override {
+  std::array<MaxLoc, 2> read(const LinkView& to, const ForeignLinks& from) const override {
     const TileKernels* const kernels = from.apart == 0 ? kernels_for(to) : nullptr;
     if (kernels == nullptr) return LinkWorkOf<HostLoops>::read(to, from);
     const std::size_t bytes = std::size_t(to.stored[0] + to.stored[1]) * 2 * std::size_t(to.extents.sites) * 144;
@@ -158,8 +158,8 @@ class CpuLinkWork final : public LinkWorkOf<HostLoops> {
   static const TileKernels* kernels_for(const LinkView& links) {
     return links.lanes > 0 && is_double_18(links) ? find_tile_kernels(links.lanes) : nullptr;
   }
-  static std::array<Worst, 2> roots(std::array<Worst, 2> squares) {
-    for (Worst& worst : squares) worst.value = std::sqrt(worst.value);
+  static std::array<MaxLoc, 2> roots(std::array<MaxLoc, 2> squares) {
+    for (MaxLoc& worst : squares) worst.value = std::sqrt(worst.value);
     return squares;
   }
 };

@@ -30,9 +30,9 @@ __global__ void __launch_bounds__(threads) sum_items(const __grid_constant__ Bod
 /// The worst of each block, [block][N].
 template <int N, class Body>
 __global__ void __launch_bounds__(threads)
-    search_items(const __grid_constant__ Body body, std::int64_t count, Worst* of_blocks) {
-  __shared__ Worst all[threads];
-  Worst mine[N];
+    search_items(const __grid_constant__ Body body, std::int64_t count, MaxLoc* of_blocks) {
+  __shared__ MaxLoc all[threads];
+  MaxLoc mine[N];
   for (std::int64_t item = std::int64_t(blockIdx.x) * threads + threadIdx.x; item < count;
        item += std::int64_t(gridDim.x) * threads) {
     body(item, mine);
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(threads)
     for (int half = threads / 2; half > 0; half /= 2) {
       __syncthreads();
       if (int(threadIdx.x) < half) {
-        all[threadIdx.x].meet(all[threadIdx.x + half].value, all[threadIdx.x + half].item);
+        all[threadIdx.x].reduce(all[threadIdx.x + half].value, all[threadIdx.x + half].item);
       }
     }
     if (threadIdx.x == 0) of_blocks[blockIdx.x * N + n] = all[0];
@@ -73,14 +73,14 @@ struct DeviceLoops {
     return sums;
   }
   template <int N, class Body>
-  static std::array<Worst, N> worst(std::int64_t count, const Body& body) {
+  static std::array<MaxLoc, N> worst(std::int64_t count, const Body& body) {
     const std::int64_t blocks = std::min<std::int64_t>(worst_blocks, blocks_for(count, threads));
-    const cuda::DeviceArray<Worst> of_blocks(blocks * N, "a search", "use a smaller lattice");
+    const cuda::DeviceArray<MaxLoc> of_blocks(blocks * N, "a search", "use a smaller lattice");
     search_items<N><<<unsigned(blocks), threads, 0, cuda::stream()>>>(body, count, of_blocks.get());
     cuda::check(cudaGetLastError(), "the launch of a search in links");
-    std::array<Worst, N> all{};
-    const std::vector<Worst> found = cuda::fetched(of_blocks.get(), of_blocks.count());
-    for (std::size_t k = 0; k < found.size(); ++k) all[k % N].meet(found[k].value, found[k].item);
+    std::array<MaxLoc, N> all{};
+    const std::vector<MaxLoc> found = cuda::fetched(of_blocks.get(), of_blocks.count());
+    for (std::size_t k = 0; k < found.size(); ++k) all[k % N].reduce(found[k].value, found[k].item);
     return all;
   }
 };

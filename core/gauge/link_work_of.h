@@ -2,7 +2,7 @@
 // core/gauge/site_links.h. Included by one source of each backend.
 //
 // `Loops` says which layouts it works on (with_layout) and has, for a body f called with an item of [0, count):
-//   run(count, f); sums<N>(count, f): f(item, double sums[N]) adds; worst<N>(count, f): f(item, Worst worst[N]) meets.
+//   run(count, f); sums<N>(count, f): f(item, double sums[N]) adds; worst<N>(count, f): f(item, MaxLoc worst[N]) meets.
 #pragma once
 
 #include "core/error.h"
@@ -112,7 +112,7 @@ class LinkWorkOf : public LinkWork {
       over_piece(links, first, count, site_links::PackLinks<std::decay_t<decltype(from)>>{from, bytes, bits});
     });
   }
-  std::array<Worst, 2> read(const LinkView& to, const ForeignLinks& from) const override {
+  std::array<MaxLoc, 2> read(const LinkView& to, const ForeignLinks& from) const override {
     on_double_18(to, [&](const auto& links) {
       over_sites(to, site_links::ReadLinks<std::decay_t<decltype(links)>>{links, from});
     });
@@ -145,16 +145,16 @@ class LinkWorkOf : public LinkWork {
     });
     return std::bit_cast<std::array<ExactSum, 7>>(sums);
   }
-  std::array<Worst, 2> defects(const LinkView& links) const override {
-    std::array<Worst, 2> worst{};
+  std::array<MaxLoc, 2> defects(const LinkView& links) const override {
+    std::array<MaxLoc, 2> worst{};
     on_readable(links, [&](const auto& from) {
       using Body = site_links::MeetDefects<std::decay_t<decltype(from)>>;
       worst = Loops::template worst<2>(both_parities(links), ForEachSite<Body>{{from}, links});
     });
     return worst;
   }
-  std::array<Worst, 2> project(const LinkView& links) const override {
-    std::array<Worst, 2> worst{};
+  std::array<MaxLoc, 2> project(const LinkView& links) const override {
+    std::array<MaxLoc, 2> worst{};
     on_double_18(links, [&](const auto& access) {
       using Body = site_links::ProjectLinks<std::decay_t<decltype(access)>>;
       worst = Loops::template worst<2>(both_parities(links), ForEachSite<Body>{{access}, links});

@@ -6,8 +6,8 @@
 #include "core/gauge/foreign_links.h"
 #include "core/gauge/link_edges.h"
 #include "core/gauge/link_view.h"
+#include "core/gauge/max_loc.h"
 #include "core/gauge/start.h"
-#include "core/gauge/worst.h"
 #include "core/numbers/big_endian.h"
 #include "core/su3/random_link.h"
 
@@ -184,14 +184,14 @@ template <class From>
 struct MeetDefects {
   From from;
 
-  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, Worst* worst) const {
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, MaxLoc* worst) const {
     const Extents& extents = from.view().extents;
     const SitePlace place(extents, parity, site);
     for (int mu = 0; mu < 4; ++mu) {
       const Matrix3 u = from.matrix(2 * mu, parity, site);
       const std::int64_t number = link_number(extents, place, mu);
-      worst[0].meet(unitarity_defect(u), number);
-      worst[1].meet(magnitude(difference(determinant(u), 1.0)), number);
+      worst[0].reduce(unitarity_defect(u), number);
+      worst[1].reduce(magnitude(difference(determinant(u), 1.0)), number);
     }
   }
 };
@@ -202,7 +202,7 @@ template <class Links>
 struct ProjectLinks {
   Links links;
 
-  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, Worst* worst) const {
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, MaxLoc* worst) const {
     const Extents& extents = links.view().extents;
     const SitePlace place(extents, parity, site);
     for (int mu = 0; mu < 4; ++mu) {
@@ -210,10 +210,10 @@ struct ProjectLinks {
       const std::int64_t number = link_number(extents, place, mu);
       Matrix3 u = before;
       if (!project_su3(u)) {
-        worst[1].meet(1, number);
+        worst[1].reduce(1, number);
         continue;
       }
-      for (std::size_t i = 0; i < 9; ++i) worst[0].meet(magnitude(difference(u.e[i], before.e[i])), number);
+      for (std::size_t i = 0; i < 9; ++i) worst[0].reduce(magnitude(difference(u.e[i], before.e[i])), number);
       links.store(2 * mu, parity, site, u);
     }
   }
@@ -229,7 +229,7 @@ struct FixLine {
   bool begins;    ///< the lattice's first time slice is this rank's
   double* lines;  ///< null on the only rank
 
-  QUADRILLE_HOST_DEVICE void operator()(std::int64_t line, Worst* worst) const {
+  QUADRILLE_HOST_DEVICE void operator()(std::int64_t line, MaxLoc* worst) const {
     const Extents& extents = from.view().extents;
     SitePlace place = SitePlace::of_index(extents, line);
     Matrix3 product = begins ? Matrix3::identity() : load_numbers(lines + line * 18);
@@ -237,7 +237,7 @@ struct FixLine {
       const int parity = place.parity(), site = place.site(extents);
       g.store(0, parity, site, product);
       product = product * from.matrix(6, parity, site);
-      if (!project_su3(product)) worst[0].meet(1, line);
+      if (!project_su3(product)) worst[0].reduce(1, line);
     }
     if (lines != nullptr) store_numbers(lines + line * 18, product);
   }

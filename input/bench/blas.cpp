@@ -20,8 +20,8 @@ struct Operation {
 };
 
 template <class Scalars>
-blas::Held<Scalars>& held(const Field& x, const Scalars& scalars) {
-  static std::map<Backend*, blas::Held<Scalars>> of_backends;
+blas::ResidentScalars<Scalars>& held(const Field& x, const Scalars& scalars) {
+  static std::map<Backend*, blas::ResidentScalars<Scalars>> of_backends;
   auto& held =
       of_backends.try_emplace(x.desc().backend, *x.desc().backend, x.desc().lattice->communicator()).first->second;
   held.set(scalars);
@@ -30,10 +30,10 @@ blas::Held<Scalars>& held(const Field& x, const Scalars& scalars) {
 
 // Scalars with which an iteration goes on.
 
-blas::Held<blas::CgScalars>& cg(const Field& x) {
+blas::ResidentScalars<blas::CgScalars>& cg(const Field& x) {
   return held<blas::CgScalars>(x, {.z2 = 1, .r2 = 1, .alpha = 1e-3, .beta = 0.5});
 }
-blas::Held<blas::BicgstabScalars>& bicgstab(const Field& x) {
+blas::ResidentScalars<blas::BicgstabScalars>& bicgstab(const Field& x) {
   return held<blas::BicgstabScalars>(
       x, {.rho = {1, 0}, .r2 = 1, .r0_norm2 = 1, .alpha = {1e-3, 0}, .omega = {1e-3, 0}, .beta = {0.5, 0}});
 }

@@ -140,16 +140,16 @@ class Solves {
   /// given such ones in an update that has failed.
   template <class Solve>
   SolveReport on_finite_links(const Solve& solve) const {
-    const auto look = [&] {
+    const auto check_links = [&] {
       const GaugeObject& gauge = *object_.op->gauge;
       demand_finite(gauge.links->unitarity(), gauge.lattice->global_dims());
     };
     try {
       const SolveReport report = solve();
-      if (report.stop_reason == StopReason::not_finite) look();
+      if (report.stop_reason == StopReason::not_finite) check_links();
       return report;
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::numerical) look();
+      if (error.code() == ErrorCode::numerical) check_links();
       throw;
     }
   }

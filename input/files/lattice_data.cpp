@@ -295,7 +295,7 @@ SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const Data
       }));
       buffer.send(pieces.bytes(piece));
       unpack(buffer.device(), first, count);
-      buffer.mark();
+      buffer.record_use();
     }
     for (std::int64_t i = 0; i < pieces.buffers(); ++i) pieces.buffer(i).wait();
   };

@@ -306,7 +306,7 @@ bool JobRun::run() {
   write_results(true);
   try {
     for (position_ = 0; position_ < job_.run.size(); ++position_) {
-      settle(job_.run[position_]);
+      run_unless_done(job_.run[position_]);
       std::erase_if(made_, [&](const auto& made) { return !links_used(made.first, position_ + 1); });
       std::erase_if(kept_, [&](const auto& kept) { return !used_after(kept.first, position_ + 1); });
     }
@@ -326,7 +326,7 @@ bool JobRun::run() {
   return converged;
 }
 
-void JobRun::settle(const TaskSpec& task) {
+void JobRun::run_unless_done(const TaskSpec& task) {
   std::string why;
   if (folder_.verified(task.name, key_of(task), why)) {
     log().info("{}: already done, skipped", task.name);

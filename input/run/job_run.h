@@ -91,8 +91,7 @@ class JobRun {
   bool run();
 
  private:
-  /// Does a task, unless it is done.
-  void settle(const TaskSpec& task);
+  void run_unless_done(const TaskSpec& task);
   void do_task(const TaskSpec& task);
   void say_what_is_done() noexcept;
   /// A task that an earlier run has finished, for what later tasks need of it.

@@ -4,12 +4,12 @@
 #include "core/system/atomic_file.h"
 #include "core/system/log.h"
 #include "input/files/input_file.h"
+#include "input/run/json_changes.h"
 #include "input/run/outputs.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <set>
 
@@ -28,60 +28,6 @@ void make_folder(const std::filesystem::path& folder) {
   throw Error(ErrorCode::file,
               fmt::format("cannot create the output folder: {}", code ? code.message() : "a file of that name exists"),
               Location{folder.string(), 0, 0, {}, -1});
-}
-
-std::string differing(const std::string& place, const Json* there, const Json* here) {
-  const auto text = [](const Json* value) { return value ? value->dump() : std::string("absent"); };
-  return fmt::format("{} is {} there but {} here", place.empty() ? "the job" : place, text(there), text(here));
-}
-
-std::string difference(const Json& there, const Json& here, const std::string& place) {
-  if (there.is_object() && here.is_object()) {
-    const std::string prefix = place.empty() ? "" : place + ".";
-    for (const auto& [key, value] : there.items()) {
-      const auto other = here.find(key);
-      if (other == here.end()) return differing(prefix + key, &value, nullptr);
-      const std::string inside = difference(value, *other, prefix + key);
-      if (!inside.empty()) return inside;
-    }
-    for (const auto& [key, value] : here.items()) {
-      if (!there.contains(key)) return differing(prefix + key, nullptr, &value);
-    }
-    return {};
-  }
-  if (there.is_array() && here.is_array()) {
-    for (std::size_t k = 0; k < std::max(there.size(), here.size()); ++k) {
-      const std::string entry = fmt::format("{}[{}]", place, k);
-      if (k >= there.size()) return differing(entry, nullptr, &here[k]);
-      if (k >= here.size()) return differing(entry, &there[k], nullptr);
-      const std::string inside = difference(there[k], here[k], entry);
-      if (!inside.empty()) return inside;
-    }
-    return {};
-  }
-  return there == here ? std::string() : differing(place, &there, &here);
-}
-
-void clean(Json& value, const std::string& place, std::vector<std::string>& found) {
-  if (value.is_object()) {
-    for (auto& [key, inside] : value.items()) clean(inside, place.empty() ? key : place + "." + key, found);
-  } else if (value.is_array()) {
-    for (std::size_t k = 0; k < value.size(); ++k) clean(value[k], fmt::format("{}[{}]", place, k), found);
-  } else if (value.is_number_float() && !std::isfinite(value.get<double>())) {
-    found.push_back(
-        fmt::format("{} is {}, which JSON cannot represent; null is written instead", place, value.get<double>()));
-    value = nullptr;
-  }
-}
-
-/// The earlier job with the larger numbers of this one where those may grow.
-Json extended(Json there, const Json& here, const std::vector<std::string>& extendable) {
-  for (const std::string& place : extendable) {
-    const Json::json_pointer at(place);
-    const auto whole = [&](const Json& job) { return job.contains(at) && job.at(at).is_number_integer(); };
-    if (whole(there) && whole(here) && there.at(at) < here.at(at)) there[at] = here.at(at);
-  }
-  return there;
 }
 
 /// One name for `p.lime` and `./p.lime`. One with `..` stays as it is: link/.. is not where it seems to be.
@@ -104,94 +50,7 @@ void collect_files(const Json& state, std::set<std::string>& found) {
   }
 }
 
-Json record_json(const TaskRecord& record) {
-  return {{"key", record.key},
-          {"isa", record.isa},
-          {"threads", record.threads},
-          {"solves", record.solves},
-          {"correlators", record.correlators},
-          {"blocks", record.blocks},
-          {"result", record.result},
-          {"warnings", record.warnings},
-          {"files", record.files},
-          {"data_hash", record.data_hash}};
-}
-
-/// What a value of restart.json must be.
-struct Shape {
-  const char* key;
-  bool (*fits)(const Json& value);
-  const char* text;
-};
-
-bool is_text(const Json& value) { return value.is_string(); }
-bool is_count(const Json& value) { return value.is_number_integer() && value.get<double>() >= 0; }
-bool is_time(const Json& value) { return value.is_number() && value.get<double>() >= 0; }
-bool is_map(const Json& value) { return value.is_object(); }
-bool is_tree(const Json& value) { return value.is_structured(); }
-bool is_map_or_null(const Json& value) { return value.is_object() || value.is_null(); }
-bool is_texts(const Json& value) { return value.is_array() && std::all_of(value.begin(), value.end(), is_text); }
-bool is_solves(const Json& value) {
-  return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& solve) {
-           return solve.is_object() && solve.contains("converged") && solve["converged"].is_boolean();
-         });
-}
-
-/// "key' must be ..." for the first that does not fit; empty when all do.
-std::string problem_of(const Json& value, std::initializer_list<Shape> shapes) {
-  for (const Shape& shape : shapes) {
-    if (!value.is_object() || !value.contains(shape.key)) return fmt::format("{}' is missing", shape.key);
-    if (!shape.fits(value[shape.key])) return fmt::format("{}' must be {}", shape.key, shape.text);
-  }
-  return {};
-}
-
-std::string record_problem(const Json& record) {
-  return problem_of(record, {{"key", is_text, "a string"},
-                             {"isa", is_text, "a string"},
-                             {"threads", is_count, "a whole number"},
-                             {"solves", is_solves, "a list of solves"},
-                             {"correlators", is_map_or_null, "a map"},
-                             {"blocks", is_map, "a map"},
-                             {"result", is_map_or_null, "a map"},
-                             {"warnings", is_texts, "a list of strings"},
-                             {"files", is_texts, "a list of names"},
-                             {"data_hash", is_text, "a string"}});
-}
-
-std::string unfinished_problem(const Json& kept) {
-  const std::string problem = problem_of(kept, {{"key", is_text, "a string"}, {"so_far", is_map, "a map"}});
-  if (!problem.empty()) return problem;
-  const std::string inside = problem_of(
-      kept["so_far"],
-      {{"isa", is_text, "a string"}, {"threads", is_count, "a whole number"}, {"so_far", is_tree, "a map or a list"}});
-  return inside.empty() ? inside : "so_far." + inside;
-}
-
-TaskRecord record_of(const Json& json) {
-  TaskRecord record;
-  json.at("key").get_to(record.key);
-  record.solves = json.at("solves");
-  record.correlators = json.at("correlators");
-  record.blocks = json.at("blocks");
-  record.result = json.at("result");
-  json.at("warnings").get_to(record.warnings);
-  json.at("files").get_to(record.files);
-  json.at("data_hash").get_to(record.data_hash);
-  json.at("isa").get_to(record.isa);
-  json.at("threads").get_to(record.threads);
-  return record;
-}
-
 }  // namespace
-
-std::string first_difference(const Json& there, const Json& here) { return difference(there, here, ""); }
-
-std::vector<std::string> remove_not_finite(Json& value) {
-  std::vector<std::string> found;
-  clean(value, "", found);
-  return found;
-}
 
 OutputFolder::OutputFolder(std::filesystem::path folder, const Json& job, FolderRules rules,
                            std::shared_ptr<const Communicator> communicator, std::vector<std::string> extendable)
@@ -291,7 +150,8 @@ void OutputFolder::read_earlier() {
   for (const auto& [file, stamp] : map("written").items()) written_[name_of(file)] = file_stamp_of(stamp);
   timing_ = map("timing");
   for (const auto& [phase, seconds] : timing_.items()) {
-    if (!is_time(seconds)) throw damaged(fmt::format("'timing.{}' must be a number that is not negative", phase));
+    if (!seconds.is_number() || seconds.get<double>() < 0)
+      throw damaged(fmt::format("'timing.{}' must be a number that is not negative", phase));
   }
 }
 
@@ -489,7 +349,7 @@ void OutputFolder::finish(const std::string& task, TaskRecord record, bool state
         stamps[name_of(file)] = to_json(*stamp);
       }
     }
-    keep({{"tasks", {{task, record_json(kept)}}},
+    keep({{"tasks", {{task, to_json(kept)}}},
           {"unfinished", std::move(forgotten)},
           {"written", std::move(stamps)},
           {"timing", timing_}});
@@ -514,7 +374,7 @@ void OutputFolder::keep_unfinished(const std::string& task, const std::string& k
 
 Json OutputFolder::state() const {
   Json out = {{"schema_version", restart_version}, {"job", job_}, {"tasks", Json::object()}};
-  for (const auto& [name, one] : records_) out["tasks"][name] = record_json(one);
+  for (const auto& [name, one] : records_) out["tasks"][name] = to_json(one);
   out["unfinished"] = unfinished_;
   out["written"] = Json::object();
   for (const auto& [file, stamp] : written_) out["written"][file] = stamp ? to_json(*stamp) : Json::object();

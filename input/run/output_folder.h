@@ -12,6 +12,7 @@
 #include "input/run/file_stamp.h"
 #include "input/run/folder_lock.h"
 #include "input/run/restart_file.h"
+#include "input/run/task_record.h"
 
 #include <nlohmann/json.hpp>
 
@@ -22,22 +23,6 @@
 #include <vector>
 
 namespace quadrille {
-
-/// What a task leaves behind.
-struct TaskRecord {
-  std::string key;
-  nlohmann::ordered_json solves = nlohmann::ordered_json::array();
-  nlohmann::ordered_json correlators;  ///< null when it has none
-  /// What stands under the task's name in other blocks of results.json: {"studies": {...}}.
-  nlohmann::ordered_json blocks = nlohmann::ordered_json::object();
-  nlohmann::ordered_json result;  ///< of a module's task: stands under the task's name itself; null when it has none
-  std::vector<std::string> warnings;
-  std::vector<std::string> files;  ///< written, relative to the folder
-  int continued_solves = 0;        ///< of `solves`, those of an earlier run; of this run alone
-  std::string data_hash;           ///< of the field it computed, to know a saved one again
-  std::string isa;                 ///< the instruction set and the threads that it ran with
-  int threads = 0;
-};
 
 /// How a run treats its folder.
 struct FolderRules {
@@ -139,11 +124,5 @@ class OutputFolder {
   std::map<std::string, std::optional<FileStamp>> written_;
   nlohmann::ordered_json timing_ = nlohmann::ordered_json::object();
 };
-
-/// The first place where two JSON values differ, as "operator.kappa is 0.1 there and 0.2 here"; empty when nowhere.
-std::string first_difference(const nlohmann::ordered_json& there, const nlohmann::ordered_json& here);
-
-/// Replaces numbers that are not finite by null and names their places.
-std::vector<std::string> remove_not_finite(nlohmann::ordered_json& value);
 
 }  // namespace quadrille

@@ -11,6 +11,7 @@
 #include "input/job/document.h"
 #include "input/run/job_clock.h"
 #include "input/run/job_run.h"
+#include "input/run/json_changes.h"
 #include "input/run/outputs.h"
 #include "input/run/stop_signal.h"
 

@@ -197,8 +197,8 @@ int source_time(const TaskSpec& task) {
   return source_entry(source).position(source)[3];
 }
 
-/// Says what the solves of this run took.
-void tell(JobRun& job, const TaskSpec& task) {
+/// Logs the cost of this run's solves.
+void log_solves(JobRun& job, const TaskSpec& task) {
   double seconds = 0, worst = 0;
   std::int64_t iterations = 0;
   const auto& solves = job.record().solves;
@@ -227,7 +227,7 @@ void run(JobRun& job, const TaskSpec& task) {
     mass = dirac->mass();
     return solve_all(job, task, *dirac, EvenOddSystem(dirac), before, failures);
   }();
-  tell(job, task);
+  log_solves(job, task);
   warn_of_failures(job, task, failures);
   save(job, task, propagator, mass, failures.empty());
   // Not numbers, rather than what an unfinished solve has left: a correlator would take those for a part of its sum.

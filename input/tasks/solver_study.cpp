@@ -139,7 +139,7 @@ class Study {
         } else {
           solve(row, system);
         }
-        tell(row);
+        log_row(row);
         rows_.push_back(std::move(row));
         keep();
       }
@@ -189,7 +189,7 @@ class Study {
     kept_ = now;
   }
 
-  void tell(const StudyRow& row) {
+  void log_row(const StudyRow& row) {
     for (const SolveReport& report : row.reports) {
       if (report.converged) continue;
       job_.warn(fmt::format("{}: {} ({})", row_name(row), report.message, to_string(report.stop_reason)));

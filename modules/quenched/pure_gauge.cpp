@@ -111,7 +111,7 @@ HeatbathCounts PureGauge::counts() const {
 }
 
 GaugeStore PureGauge::links() const {
-  updates_->settle();
+  updates_->sync();
   return GaugeStore(links_);
 }
 

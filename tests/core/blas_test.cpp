@@ -189,12 +189,12 @@ TEST_F(Blas, CgPasses) {
   for_all([&](std::vector<Field>& f, double tolerance) {
     const double sums = 20 * tolerance + 1e-10;
     const Array p = values(f[0]), q = values(f[1]), r = values(f[2]), y = values(f[3]), z = values(f[4]);
-    blas::Held<CgScalars> held(testing::backend(), f[0].desc().lattice->communicator());
+    blas::ResidentScalars<CgScalars> held(testing::backend(), f[0].desc().lattice->communicator());
     held.set({.z2 = 0.7 * norm2(q), .r2 = norm2(r), .largest_ratio = 1e-3});
     blas::cg_alpha(f[1], held);
     blas::cg_residual(f[1], f[2], held);
-    held.mark();
-    const CgScalars half_way = held.shown_to_host();
+    held.record();
+    const CgScalars half_way = held.snapshot();
     EXPECT_EQ(half_way.ended, CgScalars::Ended::no);
     EXPECT_NEAR(half_way.alpha, 0.7, sums);
     const Array r_new = combine(1, r, -half_way.alpha, q);
@@ -208,8 +208,8 @@ TEST_F(Blas, CgPasses) {
 
     blas::cg_alpha(f[1], held);  // the next iteration: with |z|^2
     blas::cg_residual(f[1], f[2], held);
-    held.mark();
-    const CgScalars next = held.shown_to_host();
+    held.record();
+    const CgScalars next = held.snapshot();
     EXPECT_NEAR(next.alpha / (norm2(z) / norm2(q)), 1, sums);
     EXPECT_NEAR(next.beta / beta, 1, sums);
     EXPECT_NEAR(next.largest_ratio / (norm2(z) / half_way.r2), 1, sums);
@@ -219,7 +219,7 @@ TEST_F(Blas, CgPasses) {
 /// Nothing more is done without an alpha; without a gradient y still takes its step, and nothing comes after that.
 TEST_F(Blas, CgPassesThatEnd) {
   for_all([&](std::vector<Field>& f, double tolerance) {
-    blas::Held<CgScalars> held(testing::backend(), f[0].desc().lattice->communicator());
+    blas::ResidentScalars<CgScalars> held(testing::backend(), f[0].desc().lattice->communicator());
     const auto pass = [&](const Field& q, const CgScalars& start, CgScalars::Ended expected) {
       held.set(start);
       blas::cg_alpha(q, held);
@@ -229,8 +229,8 @@ TEST_F(Blas, CgPassesThatEnd) {
       const std::array<Array, 3> left{values(f[0]), values(f[2]), values(f[3])};
       blas::cg_alpha(q, held);
       blas::cg_residual(q, f[2], held);
-      held.mark();
-      EXPECT_EQ(held.shown_to_host().ended, expected);
+      held.record();
+      EXPECT_EQ(held.snapshot().ended, expected);
       EXPECT_TRUE(values(f[0]) == left[0] && values(f[2]) == left[1] && values(f[3]) == left[2]);
     };
     Field nothing(f[0].desc());
@@ -269,8 +269,8 @@ class BicgstabPasses {
     const Array r_new = combine(1, rounded_s, -omega, t);
     blas::bicgstab_omega(f_[1], f_[4], r0, ask_below_part * std::sqrt(norm2(r_new)), held_);
     blas::bicgstab_update(f_[0], f_[1], f_[2], f_[3], f_[4], held_);
-    held_.mark();
-    const blas::BicgstabScalars now = held_.shown_to_host();
+    held_.record();
+    const blas::BicgstabScalars now = held_.snapshot();
 
     expect_number(now.alpha, alpha);
     expect_number(now.omega, omega);
@@ -301,8 +301,8 @@ class BicgstabPasses {
     blas::bicgstab_half_step(f_[2], f_[expected == blas::BicgstabScalars::Ended::no_alpha ? 4 : 0], held_);
     blas::bicgstab_omega(f_[1], f_[4], f_[0], 0, held_);
     blas::bicgstab_update(f_[0], f_[1], f_[2], f_[3], f_[4], held_);
-    held_.mark();
-    EXPECT_EQ(held_.shown_to_host().ended, expected);
+    held_.record();
+    EXPECT_EQ(held_.snapshot().ended, expected);
     for (std::size_t i = 0; i < f_.size(); ++i) EXPECT_TRUE(values(f_[i]) == before[i]) << "field " << i;
   }
 
@@ -317,7 +317,7 @@ class BicgstabPasses {
 
   std::vector<Field>& f_;
   double tolerance_;
-  blas::Held<blas::BicgstabScalars> held_;
+  blas::ResidentScalars<blas::BicgstabScalars> held_;
 };
 
 /// Fields that are close enough to parallel for inner products to keep their digits in half precision.

@@ -290,7 +290,7 @@ TEST_P(GaugeStoreOn, BodiesOfDeviceKernelsDoTheSameInTheGroupedLayout) {
 TEST_P(GaugeStoreOn, DefectsAreThoseOfEachLink) {
   HostLinks links = testing::hot_start(lattice, next_seed());
   const auto naive = [&] {
-    std::array<Worst, 2> worst;
+    std::array<MaxLoc, 2> worst;
     for (std::int64_t link = 0; link < 4 * lattice.volume(); ++link) {
       const Matrix3 u = Matrix3::read(links.link(link / 4, int(link % 4)));
       worst[0].meet(unitarity_defect(u), link);
@@ -300,7 +300,7 @@ TEST_P(GaugeStoreOn, DefectsAreThoseOfEachLink) {
   };
   const auto expect_equal = [&] {
     const Unitarity found = GaugeStore(lattice, links).unitarity();
-    const std::array<Worst, 2> wanted = naive();
+    const std::array<MaxLoc, 2> wanted = naive();
     EXPECT_NEAR(found.unitarity, wanted[0].value, 1e-15 + 1e-12 * wanted[0].value);
     EXPECT_NEAR(found.determinant, wanted[1].value, 2e-15 + 1e-12 * wanted[1].value);
     return std::pair(found, wanted);

@@ -1,5 +1,6 @@
 // The output folder of a job: what a run keeps in it, what it may replace and what it refuses.
 #include "input/run/output_folder.h"
+#include "input/run/json_changes.h"
 
 #include "core/error.h"
 #include "input/run/outputs.h"

@@ -74,7 +74,7 @@ class HostBuffer final : public TransferBuffer {
   void* device() override { return memory_.get(); }
   void send(std::size_t) override {}
   void fetch(std::size_t) override {}
-  void mark() override {}
+  void record_use() override {}
   void wait() override {}
 
  private:

@@ -109,8 +109,8 @@ class CudaBackend final : public Backend {
   blas::Sums run(const blas::Call& call) override {
     const FieldDesc& desc = *call.desc;
     AlgebraCall launch{
-        call.id,      call.op,    desc.site, desc.precision, call.parities, {}, desc.lattice->half_volume(),
-        call.scalars, call.shown, {}};
+        call.id,      call.op,       desc.site, desc.precision, call.parities, {}, desc.lattice->half_volume(),
+        call.scalars, call.snapshot, {}};
     if (call.joined != nullptr) launch.boxes = static_cast<const RankSums*>(call.joined)->boxes();
     std::copy(&call.spans[0][0], &call.spans[0][0] + 2 * blas::max_fields, &launch.spans[0][0]);
     return cuda::run(launch);

@@ -178,8 +178,8 @@ template <class Op>
 constexpr bool backwards = Op::writes == 0;
 
 struct ScalarPlaces {
-  void* held;   ///< null: the operation has its coefficients, and its sums go to the host
-  void* shown;  ///< in pinned memory
+  void* held;      ///< null: the operation has its coefficients, and its sums go to the host
+  void* snapshot;  ///< in pinned memory
 };
 template <class Op>
 __device__ __forceinline__ typename Op::Scalars& held(const ScalarPlaces& scalars) {
@@ -187,7 +187,7 @@ __device__ __forceinline__ typename Op::Scalars& held(const ScalarPlaces& scalar
 }
 template <class Op>
 __device__ __forceinline__ void show_scalars(const ScalarPlaces& scalars) {
-  *static_cast<typename Op::Scalars*>(scalars.shown) = held<Op>(scalars);
+  *static_cast<typename Op::Scalars*>(scalars.snapshot) = held<Op>(scalars);
 }
 
 // `given` is no __grid_constant__: nvcc 13.0 then took alpha of CgUpdate from there, though begin() had set it in `op`.
@@ -246,7 +246,7 @@ blas::Sums launch(const AlgebraCall& call) {
   const unsigned blocks = unsigned(chunks * call.parities);
   Reduction reduction{};
   if constexpr (Op::sums > 0) reduction = begin_reduction(blocks, Op::sums);
-  const ScalarPlaces scalars{call.scalars, call.shown};
+  const ScalarPlaces scalars{call.scalars, call.snapshot};
   field_algebra<Access, Op>
       <<<blocks, threads, 0, stream()>>>(op, fields, call.sites, chunks, reduction, scalars, call.boxes);
   check(cudaGetLastError(), "the launch of field algebra");

@@ -52,9 +52,9 @@ struct AlgebraCall {
   Precision precision;
   int parities;
   blas::Span spans[2][blas::max_fields];
-  std::int64_t sites;     ///< of a parity
-  void *scalars, *shown;  ///< of an operation whose sums stay on the device, which gives none: core/blas/call.h
-  RankBoxes boxes;        ///< of all ranks, for those sums
+  std::int64_t sites;        ///< of a parity
+  void *scalars, *snapshot;  ///< of an operation whose sums stay on the device, which gives none: core/blas/call.h
+  RankBoxes boxes;           ///< of all ranks, for those sums
 };
 blas::Sums run(const AlgebraCall& call);
 

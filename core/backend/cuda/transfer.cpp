@@ -22,13 +22,13 @@ class PinnedBuffer final : public TransferBuffer {
   void* device() override { return device_.get(); }
   void send(std::size_t bytes) override {
     QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(device_.get(), host_.get(), bytes, cudaMemcpyHostToDevice, stream()));
-    mark();
+    record_use();
   }
   void fetch(std::size_t bytes) override {
     QUADRILLE_CUDA_CHECK(cudaMemcpyAsync(host_.get(), device_.get(), bytes, cudaMemcpyDeviceToHost, stream()));
-    mark();
+    record_use();
   }
-  void mark() override { QUADRILLE_CUDA_CHECK(cudaEventRecord(used_.get(), stream())); }
+  void record_use() override { QUADRILLE_CUDA_CHECK(cudaEventRecord(used_.get(), stream())); }
   void wait() override { QUADRILLE_CUDA_CHECK(cudaEventSynchronize(used_.get())); }
 
  private:

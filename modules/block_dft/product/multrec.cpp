@@ -35,14 +35,14 @@ std::pair<Cuboid, Cuboid> halves(const ProductShape& shape, const Cuboid& part, 
 char longest(const Cuboid& part, const Extents& e) {
   char along = 0;
   double length = 0;
-  const auto look = [&](char name, std::int32_t blocks, double extent) {
+  const auto consider = [&](char name, std::int32_t blocks, double extent) {
     if (blocks < 2 || extent <= length) return;
     along = name;
     length = extent;
   };
-  look('i', part.i1 - part.i0, e.i);
-  look('k', part.k1 - part.k0, e.k);
-  look('j', part.j1 - part.j0, e.j);
+  consider('i', part.i1 - part.i0, e.i);
+  consider('k', part.k1 - part.k0, e.k);
+  consider('j', part.j1 - part.j0, e.j);
   return along;
 }
 

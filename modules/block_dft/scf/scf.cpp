@@ -42,7 +42,7 @@ class OscillationWatch {
  public:
   explicit OscillationWatch(double mixing) : mixing_(mixing) {}
 
-  void look(const std::vector<double>& residual) {
+  void check(const std::vector<double>& residual) {
     constexpr int patience = 5;
     if (!last_.empty()) {
       const double before = inner(last_, last_), now = inner(residual, residual), both = inner(residual, last_);
@@ -137,7 +137,7 @@ class Loop {
       // A loop that goes to and fro may have the same energy on both sides.
       out_.converged = push(iteration) && interaction_energy(residual) < limit_ && out_.density_failure.empty();
       if (!goes_on()) continue;
-      watch.look(residual);
+      watch.check(residual);
       for (std::size_t a = 0; a < residual.size(); ++a) charges[a] += options_.mixing * residual[a];
     }
   }

@@ -4,6 +4,7 @@
 #include "core/system/log.h"
 #include "modules/block_dft/files/matrix_files.h"
 #include "modules/block_dft/functions/density.h"
+#include "modules/block_dft/tasks/density_report.h"
 #include "modules/block_dft/tasks/matrix_inputs.h"
 #include "modules/shared/study/take_turns.h"
 
@@ -35,20 +36,15 @@ void show_progress(const TaskContext& context, DensityOptions& options) {
 }
 
 Json step_json(const DensityStep& step) {
-  return {{"what", step.what},
-          {"mu", step.what == "sign" ? Json(step.mu) : Json(nullptr)},
-          {"electrons", step.what == "roots" ? Json(nullptr) : Json(step.electrons)},
-          {"iterations", step.report.iterations},
-          {"residual", step.report.residual},
-          {"condition", step.what == "roots" ? Json(step.report.condition) : Json(nullptr)},
-          {"filter_bound", step.report.bound},
-          {"flops", step.report.flops},
-          {"single_flops", step.report.single_flops},
-          {"device_flops", step.report.device_flops},
-          {"index_seconds", step.report.index_seconds},
-          {"product_seconds", step.report.product_seconds},
-          {"occupation", step.report.occupation},
-          {"seconds", step.seconds}};
+  Json out = {{"what", step.what},
+              {"mu", step.what == "sign" ? Json(step.mu) : Json(nullptr)},
+              {"electrons", step.what == "roots" ? Json(nullptr) : Json(step.electrons)},
+              {"iterations", step.report.iterations},
+              {"residual", step.report.residual},
+              {"condition", step.what == "roots" ? Json(step.report.condition) : Json(nullptr)}};
+  out.update(work_json(step.report));
+  out.update({{"occupation", step.report.occupation}, {"seconds", step.seconds}});
+  return out;
 }
 
 template <class M>
@@ -91,13 +87,9 @@ void run_with(const TaskContext& context, const M& h, const M& s) {
   if (context.boolean("compare")) {
     options.method = DensityMethod::dense;
     const Density<M> exact = density_matrix(h, s, options);
-    out.update({{"dense_energy", exact.energy}, {"dense_seconds", exact.steps.back().seconds}});
-    out["energy_error_per_block"] = std::abs(density.energy - exact.energy) / sizes.count();
+    out.update(comparison_json(density.energy, exact.energy, exact.steps.back().seconds, sizes.count()));
   }
-  if (context.has("density.file")) {
-    write_symmetric(context.output_file("density.file"), context.text("density.dataset"), on_host(density.p),
-                    density.electrons);
-  }
+  save_density(context, density.p, density.electrons);
   if (!density.converged) context.warn("the density matrix has " + not_converged_text(density));
   const std::string doubts = doubts_of(density, wanted, check ? std::optional(check->idempotency) : std::nullopt);
   if (density.converged && !doubts.empty()) context.warn(doubts);

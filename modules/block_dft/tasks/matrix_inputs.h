@@ -129,29 +129,4 @@ FunctionOptions function_options(const TaskContext& context);
 /// How far an iteration with this residual is, 0 to 1, where residuals are squared in each step.
 double iteration_fraction(double residual, double eps);
 
-/// The GPU's share of the flops of all products that `steps` report; null where there are none.
-template <class Step>
-nlohmann::ordered_json device_share(const std::vector<Step>& steps) {
-  double flops = 0, there = 0;
-  for (const Step& step : steps) {
-    flops += step.report.flops;
-    there += step.report.device_flops;
-  }
-  return flops > 0 ? nlohmann::ordered_json(there / flops) : nlohmann::ordered_json(nullptr);
-}
-
-/// Idempotency, commutation and the estimate of the error of tr(PH), where the job wants them.
-template <class M>
-std::optional<DensityCheck> check_of(const TaskContext& context, const M& p, const M& h, const M& s) {
-  if (!context.boolean("check")) return std::nullopt;
-  const double eps = context.has("check_eps") ? context.real("check_eps") : context.real("eps") / 100;
-  return check_density(p, h, s, eps);
-}
-inline nlohmann::ordered_json check_json(const std::optional<DensityCheck>& check) {
-  if (!check) return nlohmann::ordered_json::object();
-  return {{"idempotency", check->idempotency},
-          {"commutation", check->commutation},
-          {"energy_error_estimate", check->energy_error}};
-}
-
 }  // namespace quadrille::block_dft

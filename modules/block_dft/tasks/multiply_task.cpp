@@ -12,6 +12,7 @@
 #include "modules/block_dft/tasks/matrix_inputs.h"
 #include "modules/block_dft/tasks/multiply_study.h"
 #include "modules/shared/plugin/parameters.h"
+#include "modules/shared/study/study_report.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -278,20 +279,17 @@ void run_multiply(const TaskContext& context) {
     }
   }
   if (options.on_gpu) with_cuda([&] { release_windows(grid); });
-  const std::string file = context.output_file("csv");
-  on_first_rank(context.ranks(), [&] { write_file(file, csv_of_rows(rows)); });
-  context.result_in("block_products", Json({{"csv", context.text("csv")},
-                                            {"memory", memory_json(options.on_gpu, link)},
-                                            {"backend", options.on_gpu ? "cuda" : "cpu"},
-                                            {"threads", context.threads()},
-                                            {"grid", grid ? Json{grid->rows(), grid->columns()} : Json{1, 1}},
-                                            {"isa", to_string(active_isa())},
-                                            {"block_sizes", kinds_of(context)},
-                                            {"eps", context.real("eps")},
-                                            {"symmetric", context.boolean("symmetric")},
-                                            {"repeats", options.repeats},
-                                            {"rows", rows}})
-                                          .dump());
+  report_study(context, "block_products",
+               {{"memory", memory_json(options.on_gpu, link)},
+                {"backend", options.on_gpu ? "cuda" : "cpu"},
+                {"threads", context.threads()},
+                {"grid", grid ? Json{grid->rows(), grid->columns()} : Json{1, 1}},
+                {"isa", to_string(active_isa())},
+                {"block_sizes", kinds_of(context)},
+                {"eps", context.real("eps")},
+                {"symmetric", context.boolean("symmetric")},
+                {"repeats", options.repeats}},
+               rows);
 }
 
 }  // namespace quadrille::block_dft

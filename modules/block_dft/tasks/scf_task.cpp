@@ -9,6 +9,7 @@
 #include "modules/block_dft/matrix/random_blocks.h"
 #include "modules/block_dft/scf/model_system.h"
 #include "modules/block_dft/scf/scf.h"
+#include "modules/block_dft/tasks/density_report.h"
 #include "modules/block_dft/tasks/matrix_inputs.h"
 #include "modules/shared/study/take_turns.h"
 
@@ -146,19 +147,14 @@ class Progress {
 };
 
 Json iteration_json(const ScfIteration& one) {
-  return {{"energy", one.energy},
-          {"change", known(!std::isnan(one.change), one.change)},
-          {"charge_change", one.charge_change},
-          {"gradient", known(one.gradient > 0, one.gradient)},
-          {"mu", known(!std::isnan(one.mu), one.mu)},
-          {"filter_bound", one.report.bound},
-          {"flops", one.report.flops},
-          {"single_flops", one.report.single_flops},
-          {"device_flops", one.report.device_flops},
-          {"index_seconds", one.report.index_seconds},
-          {"product_seconds", one.report.product_seconds},
-          {"occupation", one.occupation},
-          {"seconds", one.seconds}};
+  Json out = {{"energy", one.energy},
+              {"change", known(!std::isnan(one.change), one.change)},
+              {"charge_change", one.charge_change},
+              {"gradient", known(one.gradient > 0, one.gradient)},
+              {"mu", known(!std::isnan(one.mu), one.mu)}};
+  out.update(work_json(one.report));
+  out.update({{"occupation", one.occupation}, {"seconds", one.seconds}});
+  return out;
 }
 
 /// The extremes of q - q0.
@@ -214,13 +210,9 @@ void run_with(const TaskContext& context, const SccModel<M>& model, double elect
     options.max_iterations = 1000;
     const double start = now();
     const Scf<M> dense = self_consistent(model, options);
-    out.update({{"dense_energy", dense.energy}, {"dense_seconds", now() - start}});
-    out["energy_error_per_block"] = std::abs(scf.energy - dense.energy) / sizes.count();
+    out.update(comparison_json(scf.energy, dense.energy, now() - start, sizes.count()));
   }
-  if (context.has("density.file")) {
-    write_symmetric(context.output_file("density.file"), context.text("density.dataset"), on_host(scf.p),
-                    scf.electrons);
-  }
+  save_density(context, scf.p, scf.electrons);
   if (context.has("charges")) {
     const std::string file = context.output_file("charges");
     on_first_rank(context.ranks(), [&] { write_charges(file, scf.charges); });

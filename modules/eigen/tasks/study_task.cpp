@@ -9,6 +9,7 @@
 #include "modules/eigen/tasks/generated.h"
 #include "modules/eigen/tasks/lapack_drivers.h"
 #include "modules/shared/plugin/parameters.h"
+#include "modules/shared/study/study_report.h"
 #include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
@@ -137,14 +138,12 @@ const quadrille_parameter study_parameters[study_parameter_count] = {
 void run_study(const TaskContext& context) {
   const bool complex = context.boolean("complex");
   const Json rows = complex ? study<std::complex<double>>(context) : study<double>(context);
-  write_file(context.output_file("csv"), csv_of_rows(rows));
-  context.result_in("eigen_studies", Json({{"csv", context.text("csv")},
-                                           {"complex", complex},
-                                           {"matrix", context.text("matrix")},
-                                           {"threads", context.threads()},
-                                           {"repeats", context.integer("repeats")},
-                                           {"rows", rows}})
-                                         .dump());
+  report_study(context, "eigen_studies",
+               {{"complex", complex},
+                {"matrix", context.text("matrix")},
+                {"threads", context.threads()},
+                {"repeats", context.integer("repeats")}},
+               rows);
 }
 
 }  // namespace quadrille::eigen

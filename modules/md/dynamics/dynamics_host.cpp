@@ -40,7 +40,7 @@ class HostDynamics final : public DynamicsEngine {
   void find_forces();
   void kick();
   void drift(double time);
-  void rub();
+  void ou_step();
   void one_step();
   [[noreturn]] void refuse(double time) const;
 
@@ -102,7 +102,7 @@ void HostDynamics::refuse(double time) const {
 }
 
 /// A whole step of friction and noise: exact for free particles.
-void HostDynamics::rub() {
+void HostDynamics::ou_step() {
   const Friction friction(options_);
   const std::uint64_t seed = thermostat_seed(options_, step_);
   team_ranges(system_.size(), [&](std::int64_t begin, std::int64_t end) {
@@ -121,7 +121,7 @@ void HostDynamics::one_step() {
   kick();
   if (has_thermostat(options_)) {
     drift(options_.time_step / 2);
-    rub();
+    ou_step();
     drift(options_.time_step / 2);
   } else {
     drift(options_.time_step);

@@ -173,7 +173,7 @@ struct ListBlock : BlockSums<Sum, V, energy> {
     return rounded::product(rounded::product(charge, other), simd::broadcast<T, V>(problem.coulomb));
   }
 
-  QUADRILLE_INLINE void meet(const ListProblem<T>& problem, const Others& others) {
+  QUADRILLE_INLINE void interact(const ListProblem<T>& problem, const Others& others) {
     const Separation<T, V> d = separation<V>(problem, place, others.place);
     add(problem, d, regular(problem, d.squared, others));
   }

@@ -49,7 +49,7 @@ class CpuListEngine final : public ListEngine {
 
  private:
   bool charged() const { return options_.forces.coulomb != Coulomb::none; }
-  void settle();
+  void set_up();
   ListPass watch(Method method, bool energy) const;
   bool infinite(Method method, bool energy, std::size_t slot) const;
 
@@ -98,13 +98,13 @@ void CpuListEngine<T>::build(std::span<const double> positions, const std::array
   lanes_ = kernels.lanes;
   lists_.build(order_, problem, kernels.near, lanes_, shares_.mine(order_.slots() / lanes_));
   entries_ = shares_.sum(lists_.pairs());
-  settle();
+  set_up();
   place(positions);
 }
 
 /// Sizes and what does not change until lists are built again.
 template <class T>
-void CpuListEngine<T>::settle() {
+void CpuListEngine<T>::set_up() {
   const auto slots = std::size_t(order_.slots());
   at_.assign(slots, Place<T>{0, 0, 0, T(far_away(options_))});
   charge_.assign(slots, T(0));

@@ -33,7 +33,7 @@ struct ListForces::State {
   void build(std::span<const double> positions, const std::array<double, 3>& box);
   ForceResult compute(std::span<const double> positions, const std::array<double, 3>& box, std::span<double> forces,
                       bool energy, bool quanta);
-  void settle_there(const double* positions, const std::array<double, 3>& box);
+  void place_on_device(const double* positions, const std::array<double, 3>& box);
   ForceResult compute_there(const double* positions, const std::array<double, 3>& box, double* forces, bool energy);
   std::vector<double> fetched(const double* there) const;
 
@@ -106,7 +106,7 @@ std::vector<double> ListForces::State::fetched(const double* there) const {
 }
 
 /// What compute() does before a pass, for positions in the device's memory.
-void ListForces::State::settle_there(const double* positions, const std::array<double, 3>& box) {
+void ListForces::State::place_on_device(const double* positions, const std::array<double, 3>& box) {
   check_box(options.forces, box);
   const bool none = listed.empty() || box != edges;
   const DeviceListEngine::Change change =
@@ -121,7 +121,7 @@ void ListForces::State::settle_there(const double* positions, const std::array<d
 
 ForceResult ListForces::State::compute_there(const double* positions, const std::array<double, 3>& box, double* forces,
                                              bool energy) {
-  settle_there(positions, box);
+  place_on_device(positions, box);
   const std::int32_t infinite = passes.run(energy, false);
   if (infinite >= 0) explain_infinite(system, options.forces, fetched(positions), edges, infinite);
   device->forces_there(passes.unit(), forces);

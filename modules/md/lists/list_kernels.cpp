@@ -21,7 +21,7 @@ void pass(const ListProblem<typename Sum::Real>& problem, const GroupedLists& li
     for (std::int32_t from = 0; from < length; from += carry_interval) {
       const std::int32_t to = from + carry_interval < length ? from + carry_interval : length;
       for (std::int32_t n = from; n < to; ++n) {
-        block.meet(problem, block.fetched(problem, entries + std::int64_t(n) * V));
+        block.interact(problem, block.fetched(problem, entries + std::int64_t(n) * V));
       }
       block.carry(to - from);
     }

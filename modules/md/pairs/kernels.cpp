@@ -31,7 +31,7 @@ class GroupPass {
       if (masked < masked_end && problem_.masked_chunks[masked] == chunk) {
         meet_masked(chunk, masked++, of);
       } else {
-        meet(chunk, of);
+        interact(chunk, of);
       }
       for (Particles& block : blocks_) block.carry(problem_.chunk_count[chunk]);
     }
@@ -52,10 +52,10 @@ class GroupPass {
     const Vec<T, V> other[3] = {simd::broadcast<T, V>(problem_.x[j]), simd::broadcast<T, V>(problem_.y[j]),
                                 simd::broadcast<T, V>(problem_.z[j])};
     const Vec<T, V> charge = simd::broadcast<T, V>(coulomb ? problem_.charge[j] : T(0));
-    for (int b = 0; b < width; ++b) blocks_[b].template meet<masked>(problem_, other, charge, of, skip[b]);
+    for (int b = 0; b < width; ++b) blocks_[b].template interact<masked>(problem_, other, charge, of, skip[b]);
   }
 
-  QUADRILLE_INLINE void meet(std::int32_t chunk, const Parameters<T, V>& of) {
+  QUADRILLE_INLINE void interact(std::int32_t chunk, const Parameters<T, V>& of) {
     const simd::Mask<T, V> none[width] = {};
     const std::int64_t begin = std::int64_t(chunk) * chunk_size, end = begin + problem_.chunk_count[chunk];
     for (std::int64_t j = begin; j < end; ++j) meet_one<false>(j, of, none);

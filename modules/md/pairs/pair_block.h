@@ -234,8 +234,8 @@ struct Block : BlockSums<Sum, V, energy> {
 
   /// One particle j for all lanes, but those that `skip` names.
   template <bool masked>
-  QUADRILLE_INLINE void meet(const PairProblem<T>& problem, const Vec<T, V> (&other)[3], Vec<T, V> other_charge,
-                             const Parameters<T, V>& of, simd::Mask<T, V> skip) {
+  QUADRILLE_INLINE void interact(const PairProblem<T>& problem, const Vec<T, V> (&other)[3], Vec<T, V> other_charge,
+                                 const Parameters<T, V>& of, simd::Mask<T, V> skip) {
     const Separation<T, V> d = separation<periodic, T, V>(problem, position, other);
     Interaction<T, V> pair =
         interaction<coulomb, energy, T, V>(problem, d.squared, of, charges(problem, other_charge), periodic);

@@ -7,6 +7,7 @@
 #include "core/system/log.h"
 #include "modules/md/system/system_parameters.h"
 #include "modules/md/tasks/force_study.h"
+#include "modules/shared/study/study_report.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -131,20 +132,16 @@ void run_forces(const TaskContext& context) {
     const std::string file = context.output_file("forces_csv");
     on_first_rank(ranks, [&] { write_file(file, lines.text()); });
   }
-  const std::string file = context.output_file("csv");
-  on_first_rank(ranks, [&] { write_file(file, csv_of_rows(rows)); });
-  context.result_in(
-      "pair_forces",
-      Json({{"csv", context.text("csv")},
-            {"backend", context.backend()},
-            {"threads", context.threads()},
-            {"particles", system.size()},
-            {"solute", system.solute},
-            {"types", system.table.types},
-            {"repeats", options.repeats},
-            {"bonded_energies", {{"bonds", bonded.bonds}, {"angles", bonded.angles}, {"torsions", bonded.torsions}}},
-            {"rows", rows}})
-          .dump());
+  report_study(
+      context, "pair_forces",
+      {{"backend", context.backend()},
+       {"threads", context.threads()},
+       {"particles", system.size()},
+       {"solute", system.solute},
+       {"types", system.table.types},
+       {"repeats", options.repeats},
+       {"bonded_energies", {{"bonds", bonded.bonds}, {"angles", bonded.angles}, {"torsions", bonded.torsions}}}},
+      rows);
 }
 
 }  // namespace quadrille::md

@@ -153,7 +153,7 @@ class Run {
                             written);
       });
     }
-    if (!again) look();
+    if (!again) record();
   }
 
   void work() {
@@ -167,7 +167,7 @@ class Run {
       dynamics_.run(next - step);
       seconds_ += now() - began;
       steps_here_ += next - step;
-      look();
+      record();
       const double done = double(next - first_step_) / double(last_step_ - first_step_);
       context_.progress(fmt::format("step {}", next), done);
       const bool stop = context_.should_stop() && next < last_step_;
@@ -195,7 +195,7 @@ class Run {
   static std::int64_t next_multiple(std::int64_t step, std::int64_t every) { return (step / every + 1) * every; }
 
   /// A row and a frame where it is time for them.
-  void look() {
+  void record() {
     const std::int64_t step = dynamics_.step();
     if (context_.has("trajectory") && step % interval("trajectory_every") == 0) {
       on_first_rank(ranks_, [&] { trajectory_->add(dynamics_.positions(), system_.box, step); });

@@ -6,6 +6,7 @@
 #include "core/system/log.h"
 #include "modules/mgemm/tasks/product_study.h"
 #include "modules/shared/plugin/parameters.h"
+#include "modules/shared/study/study_report.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -127,16 +128,13 @@ void run_study(const TaskContext& context) {
     log().info("{}: {}: {} {:.3g} s, {:.2f} times as fast as dgemm, largest error {:.2g}", context.task_name(),
                name_of(one), last.product, last.seconds, found.front().seconds / last.seconds, last.max_error);
   }
-  const std::string file = context.output_file("csv");
-  write_file(file, csv_of_rows(rows));
-  context.result_in("matrix_product_studies", Json({{"csv", context.text("csv")},
-                                                    {"backend", context.backend()},
-                                                    {"threads", context.threads()},
-                                                    {"salt_spread", spread},
-                                                    {"repeats", options.repeats},
-                                                    {"memory", memory},
-                                                    {"rows", rows}})
-                                                  .dump());
+  report_study(context, "matrix_product_studies",
+               {{"backend", context.backend()},
+                {"threads", context.threads()},
+                {"salt_spread", spread},
+                {"repeats", options.repeats},
+                {"memory", memory}},
+               rows);
 }
 
 }  // namespace quadrille::mgemm

@@ -41,8 +41,8 @@ class LinkUpdates {
   virtual std::array<double, 2> loop_sum() const = 0;
   /// Makes every link an SU(3) matrix and returns the largest |change| of a number.
   virtual double reunitarize() = 0;
-  /// The field holds the links as they are now; before, it may hold older ones. Not collective.
-  virtual void settle() {}
+  /// Brings the field up to date: before, it may hold older links. Not collective.
+  virtual void sync() {}
 };
 
 QUADRILLE_DECLARE_FOR_BACKENDS(std::unique_ptr<LinkUpdates>, make_updates, (Field & links))

@@ -75,7 +75,7 @@ class CudaUpdates final : public LinkUpdates {
     if (halo_) halo_->exchange_all();
     return tally().largest_change;
   }
-  void settle() override {
+  void sync() override {
     if (halo_) halo_->copy_back();
   }
 

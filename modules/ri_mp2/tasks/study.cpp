@@ -56,7 +56,7 @@ class Study {
     return options;
   }
 
-  void tell(const StudyRow& row) {
+  void log_row(const StudyRow& row) {
     if (!options_.progress) return;
     const double all = double(rows_.size()) * (1 + options_.repeats);
     options_.progress(to_string(row), double(runs_++) / all);
@@ -84,7 +84,7 @@ class Study {
 
   /// The energy and its errors, untimed: this run touches the memory first, too.
   void look_at(StudyRow& row) {
-    tell(row);
+    log_row(row);
     Options options = options_of(row);
     const bool compared = options_.element_errors && row.precision != mgemm::ProductPrecision::double_;
     Differences integrals;
@@ -124,7 +124,7 @@ class Study {
     };
     std::vector<Times> times(rows_.size());
     take_turns(options_.repeats, rows_.size(), [&](std::size_t which) {
-      tell(rows_[which]);
+      log_row(rows_[which]);
       Energy energy;
       Times& to = times[which];
       to.all.push_back(seconds_of([&] { energy = correlation_energy(system_, options_of(rows_[which])); }));

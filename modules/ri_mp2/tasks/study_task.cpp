@@ -8,6 +8,7 @@
 #include "modules/ri_mp2/tasks/study.h"
 #include "modules/ri_mp2/tasks/system_file.h"
 #include "modules/shared/plugin/parameters.h"
+#include "modules/shared/study/study_report.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -160,13 +161,9 @@ void run_study(const TaskContext& context) {
                          &find_backend(context.backend()));
     study_one(context, "generated", system, count - 1, count, rows);
   }
-  write_file(context.output_file("csv"), csv_of_rows(rows));
-  context.result_in("ri_mp2_studies", Json({{"csv", context.text("csv")},
-                                            {"backend", context.backend()},
-                                            {"threads", context.threads()},
-                                            {"repeats", context.integer("repeats")},
-                                            {"rows", rows}})
-                                          .dump());
+  report_study(
+      context, "ri_mp2_studies",
+      {{"backend", context.backend()}, {"threads", context.threads()}, {"repeats", context.integer("repeats")}}, rows);
 }
 
 }  // namespace quadrille::ri_mp2

@@ -98,7 +98,7 @@ struct Filter {
     rounding = v.limits.rounding[piece.row.block];
   }
   /// `a`, `b`: the first pieces of the entries.
-  __device__ Candidate look(std::int64_t a, std::int64_t b, std::uint32_t a_mask, std::uint32_t b_mask) const {
+  __device__ Candidate candidate(std::int64_t a, std::int64_t b, std::uint32_t a_mask, std::uint32_t b_mask) const {
     constexpr double most_single = 1e18;  // of a norm: products of singles stay far from overflow
     Candidate out;
     out.there = piece.active && (a_mask >> piece.r & 1) != 0 && (b_mask >> piece.s & 1) != 0;
@@ -193,7 +193,7 @@ __device__ __forceinline__ Counted find_filtered(const ProblemView& v, const Tas
       const int size = __shfl_sync(all_lanes, at.size, e);
       const bool counts = __shfl_sync(all_lanes, at.begin, e) == 0 && piece.begins;
       const Candidate one =
-          filter.look(one_a, one_b, __shfl_sync(all_lanes, a_mask, e), __shfl_sync(all_lanes, b_mask, e));
+          filter.candidate(one_a, one_b, __shfl_sync(all_lanes, a_mask, e), __shfl_sync(all_lanes, b_mask, e));
       const bool skips = one.is(Fate::skipped), rounds = one.is(Fate::single), wanted = one.there && !skips;
       const unsigned full_word = __ballot_sync(all_lanes, one.is(Fate::full));
       const unsigned single_word = __ballot_sync(all_lanes, rounds);

@@ -56,7 +56,7 @@ class CudaDynamics final : public DynamicsEngine {
   Gate gate() { return {lists_.halt(), seen_, tick_++}; }
   void begin_at(std::int64_t step);
   void ask_for_step();
-  Sighting look() const;
+  Sighting poll() const;
   Sighting wait();
   void mend(const Sighting& sighting);
   [[noreturn]] void refuse(std::int64_t step, const Halt& halt, unsigned reasons);
@@ -155,7 +155,7 @@ void CudaDynamics<T>::ask_for_step() {
 }
 
 template <class T>
-Sighting CudaDynamics<T>::look() const {
+Sighting CudaDynamics<T>::poll() const {
   const Sighting sighting = sighting_of(*seen_);
   return sighting.tick < first_tick_ ? Sighting{first_tick_, 0} : sighting;  // of kernels before
 }
@@ -178,7 +178,7 @@ void CudaDynamics<T>::run(std::int64_t steps) {
   kicks_ = 1;
   begin_at(step_);
   for (unsigned looks = 1;; ++looks) {
-    Sighting sighting = look();
+    Sighting sighting = poll();
     if (sighting.reasons == 0 && next_ == last) sighting = wait();
     if (sighting.reasons != 0) {
       mend(sighting);

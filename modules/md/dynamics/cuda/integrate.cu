@@ -38,7 +38,7 @@ __device__ __forceinline__ bool drift(const Advance& go, double time, State& sta
   return squared <= go.move_squared;
 }
 
-__device__ __forceinline__ void rub(const Advance& go, std::int64_t slot, double (&v)[3]) {
+__device__ __forceinline__ void ou_step(const Advance& go, std::int64_t slot, double (&v)[3]) {
   SiteRandom random(go.seed, RandomPurpose::Thermostat, go.particles.particle_of[slot]);
   const double width =
       go.particles.mass == nullptr ? go.noise : __ddiv_rn(go.noise, __dsqrt_rn(go.particles.mass[slot]));
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(block)
   kick(go, slot, go.kicks, state.v);
   bool may = drift(go, thermostat ? go.half_step : 2 * go.half_step, state);
   if (thermostat && may) {
-    rub(go, slot, state.v);
+    ou_step(go, slot, state.v);
     may = drift(go, go.half_step, state);
   }
 #pragma unroll

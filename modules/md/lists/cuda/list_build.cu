@@ -26,7 +26,7 @@ __global__ void find_cells(const __grid_constant__ DeviceParticles particles, co
 }
 
 template <class T>
-__global__ void settle(const __grid_constant__ Settlement<T> go) {
+__global__ void place_particles(const __grid_constant__ ParticlePlacement<T> go) {
   const std::int64_t slot = thread_number();
   if (slot >= go.to.size) return;
   const std::int32_t particle = go.to.particle_of[slot];
@@ -147,12 +147,12 @@ std::size_t sort_by_cell(const std::int32_t* cell_of_particle, const std::int32_
 }
 
 template <class T>
-void launch_settlement(const Settlement<T>& settlement) {
-  settle<<<blocks_of(settlement.to.size), block, 0, cuda::stream()>>>(settlement);
+void launch_placement(const ParticlePlacement<T>& placement) {
+  place_particles<<<blocks_of(placement.to.size), block, 0, cuda::stream()>>>(placement);
   cuda::check(cudaGetLastError(), "the launch that moves particles to their slots");
 }
-template void launch_settlement(const Settlement<float>&);
-template void launch_settlement(const Settlement<double>&);
+template void launch_placement(const ParticlePlacement<float>&);
+template void launch_placement(const ParticlePlacement<double>&);
 
 void launch_lists(const ListBuild& build, const DeviceLists& lists, const Gate& gate) {
   if (build.end == build.first) return;

@@ -150,9 +150,9 @@ void CudaListEngine<T>::relist(const Gate& gate) {
                workspace_.get(), std::size_t(workspace_.count()));
   std::swap(position_, old_position_);
   std::swap(velocity_, old_velocity_);
-  launch_settlement(Settlement<T>{before, particles(), box_, grid_.cells(), cell_.get(), type_of_particle_.get(),
-                                  charge_of_particle_.get(), mass_of_particle_.get(), cell_begin_.get(), type_.get(),
-                                  charge_.get(), at_.get(), near_.get()});
+  launch_placement(ParticlePlacement<T>{before, particles(), box_, grid_.cells(), cell_.get(), type_of_particle_.get(),
+                                        charge_of_particle_.get(), mass_of_particle_.get(), cell_begin_.get(),
+                                        type_.get(), charge_.get(), at_.get(), near_.get()});
   find_lists(gate);
 }
 

@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(block)
 #pragma unroll
       for (int m = 0; m < list_stride; ++m) others[m] = Block::fetched(problem, now.slot + m);
 #pragma unroll
-      for (int m = 0; m < list_stride; ++m) mine.meet(problem, others[m]);
+      for (int m = 0; m < list_stride; ++m) mine.interact(problem, others[m]);
     }
     mine.carry(count * list_stride);
   }

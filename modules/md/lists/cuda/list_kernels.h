@@ -54,7 +54,7 @@ std::size_t sort_by_cell(const std::int32_t* cell_of_particle, const std::int32_
 
 /// From old slots to new ones: `to.slot_of` is that of the old ones before, and of the new ones after.
 template <class T>
-struct Settlement {
+struct ParticlePlacement {
   DeviceParticles from, to;
   DeviceBox box;
   std::int64_t cells;
@@ -69,7 +69,7 @@ struct Settlement {
   Place<float>* near;  ///< places as lists are built from them; may be `at`
 };
 template <class T>
-void launch_settlement(const Settlement<T>& settlement);
+void launch_placement(const ParticlePlacement<T>& placement);
 
 struct ListBuild {
   std::int64_t size, slots;

@@ -22,12 +22,13 @@ struct GroupThread {
   Block<Sum, 1, coulomb, periodic, energy> blocks[per_thread];
 
   template <bool masked>
-  __device__ __forceinline__ void meet(const PairProblem<T>& problem, const Particle<T>& j, const Parameters<T, 1>& of,
-                                       const std::uint64_t (&rows)[per_thread], int number) {
+  __device__ __forceinline__ void interact(const PairProblem<T>& problem, const Particle<T>& j,
+                                           const Parameters<T, 1>& of, const std::uint64_t (&rows)[per_thread],
+                                           int number) {
     const T other[3] = {j.x, j.y, j.z};
 #pragma unroll
     for (int b = 0; b < per_thread; ++b) {
-      blocks[b].template meet<masked>(problem, other, j.charge, of, masked && (rows[b] >> number & 1) != 0);
+      blocks[b].template interact<masked>(problem, other, j.charge, of, masked && (rows[b] >> number & 1) != 0);
     }
   }
 };
@@ -68,12 +69,12 @@ __global__ void __launch_bounds__(chunk_size / per_thread)
 #pragma unroll
       for (int b = 0; b < per_thread; ++b) rows[b] = problem.mask[masked * chunk_size + thread + b * threads];
       ++masked;
-      for (int j = 0; j < count; ++j) mine.template meet<true>(problem, particles[j], of, rows, j);
+      for (int j = 0; j < count; ++j) mine.template interact<true>(problem, particles[j], of, rows, j);
     } else if (count == chunk_size) {
 #pragma unroll 16
-      for (int j = 0; j < chunk_size; ++j) mine.template meet<false>(problem, particles[j], of, rows, j);
+      for (int j = 0; j < chunk_size; ++j) mine.template interact<false>(problem, particles[j], of, rows, j);
     } else {
-      for (int j = 0; j < count; ++j) mine.template meet<false>(problem, particles[j], of, rows, j);
+      for (int j = 0; j < count; ++j) mine.template interact<false>(problem, particles[j], of, rows, j);
     }
 #pragma unroll
     for (int b = 0; b < per_thread; ++b) {

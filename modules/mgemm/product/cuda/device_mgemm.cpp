@@ -57,7 +57,7 @@ class DeviceSplitProduct {
 
   MgemmReport run() {
     MgemmReport report;
-    if (look(report)) analyse(report);
+    if (sample(report)) analyse(report);
     if (report.form == MgemmForm::split) multiply(report);
     if (report.form == MgemmForm::plain_double) {
       a_.reset();
@@ -68,8 +68,8 @@ class DeviceSplitProduct {
   }
 
  private:
-  /// A look at a few elements: where cutoffs begin, and whether an analysis is worth its while.
-  bool look(MgemmReport& report) {
+  /// Samples the elements: where cutoffs begin, and whether an analysis can pay.
+  bool sample(MgemmReport& report) {
     if (!cutoff_.automatic && options_.always_split) return true;
     const std::vector<MagnitudeSample> samples = DeviceFactor::samples({&*a_, &*b_});
     const MagnitudeSample &a = samples[0], &b = samples[1];

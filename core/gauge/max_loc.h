@@ -9,11 +9,11 @@
 namespace quadrille {
 
 /// A NaN beats every number; of equal values the item of lowest number counts, so that no order of the items matters.
-struct Worst {
+struct MaxLoc {
   double value = 0;
   std::int64_t item = 0;
 
-  QUADRILLE_HOST_DEVICE void meet(double other, std::int64_t other_item) {
+  QUADRILLE_HOST_DEVICE void reduce(double other, std::int64_t other_item) {
     const bool nan = value != value, other_nan = other != other;
     const bool larger = !nan && (other_nan || other > value);
     const bool same = other == value || (nan && other_nan);
