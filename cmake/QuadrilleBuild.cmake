@@ -221,15 +221,16 @@ if(QUADRILLE_POISON)
   target_compile_definitions(quadrille_settings INTERFACE QUADRILLE_POISON)
 endif()
 
-# Headers that never change and that most sources of the library read are compiled once. A compiler cache does better
-# without. So do the sanitized builds, which show where a source lacks an include of its own, and tests: g++ does not know
-# precompiled headers as the system's, whose warnings it leaves out.
-set(quadrille_precompile ON)
+# For a build from scratch: headers that never change and that most sources of the library read are compiled once, and
+# the sources of a room as one. A compiler cache does better without, and so does who changes a source. So do the
+# sanitized builds, which show where a source lacks an include of its own, and tests: g++ does not know precompiled headers
+# as the system's, whose warnings it leaves out.
+set(quadrille_at_once ON)
 if(CMAKE_CXX_COMPILER_LAUNCHER)
-  set(quadrille_precompile OFF)
+  set(quadrille_at_once OFF)
 endif()
-option(QUADRILLE_PRECOMPILE "Precompile the headers of the standard library, fmt, spdlog and JSON" ${quadrille_precompile})
-if(QUADRILLE_PRECOMPILE)
+option(QUADRILLE_AT_ONCE "Precompile headers and compile the sources of a room as one: faster from scratch" ${quadrille_at_once})
+if(QUADRILLE_AT_ONCE)
   file(WRITE ${CMAKE_BINARY_DIR}/precompiled.cpp "")
   add_library(quadrille_precompiled OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
   target_link_libraries(quadrille_precompiled PRIVATE quadrille_settings nlohmann_json::nlohmann_json)
@@ -238,9 +239,16 @@ if(QUADRILLE_PRECOMPILE)
     <mutex> <numeric> <optional> <random> <set> <span> <sstream> <string> <thread> <variant> <vector> <fmt/format.h>
     <nlohmann/json.hpp> <spdlog/spdlog.h>)
 endif()
-function(quadrille_use_precompiled target)
-  if(QUADRILLE_PRECOMPILE)
+function(quadrille_compile_together target)
+  if(QUADRILLE_AT_ONCE)
     target_precompile_headers(${target} REUSE_FROM quadrille_precompiled)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    get_target_property(sources ${target} SOURCES)
+    foreach(source ${sources})
+      get_filename_component(room ${source} DIRECTORY)
+      string(MAKE_C_IDENTIFIER "room_${room}" group)
+      set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${group})
+    endforeach()
   endif()
 endfunction()
 
@@ -251,17 +259,20 @@ function(quadrille_add_objects name)
   set_property(GLOBAL APPEND PROPERTY QUADRILLE_FOLDERS quadrille_${name})
 endfunction()
 
-# quadrille_add_folder(NAME SOURCE...): the object library quadrille_NAME, part of libquadrille.so.
+# quadrille_add_folder(NAME SOURCE... [QUICKLY SOURCE...]): the object library quadrille_NAME, part of libquadrille.so. Those
+# QUICKLY, whose own time is nothing beside what they call (tasks, tables, messages), are compiled by -O1.
 function(quadrille_add_folder name)
-  quadrille_add_objects(${name} ${ARGN})
-  quadrille_use_precompiled(quadrille_${name})
-endfunction()
-
-# quadrille_compile_quickly(SOURCE...): sources whose own time is nothing beside what they call (tasks, tables, messages).
-function(quadrille_compile_quickly)
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
-  if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)  # which wants headers that are precompiled by -O1, too
-    set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+  cmake_parse_arguments(PARSE_ARGV 1 of "" "" QUICKLY)
+  quadrille_add_objects(${name} ${of_UNPARSED_ARGUMENTS})
+  quadrille_compile_together(quadrille_${name})
+  if(of_QUICKLY)
+    quadrille_add_objects(${name}_quickly ${of_QUICKLY})
+    target_link_libraries(quadrille_${name}_quickly PUBLIC quadrille_${name})
+    target_compile_options(quadrille_${name}_quickly PRIVATE $<$<CONFIG:Release>:-O1>)
+    quadrille_compile_together(quadrille_${name}_quickly)
+    if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)  # which wants headers that are precompiled by -O1, too
+      set_target_properties(quadrille_${name}_quickly PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
+    endif()
   endif()
 endfunction()
 
@@ -373,7 +384,7 @@ function(quadrille_add_ranks)
     return()
   endif()
   add_library(quadrille_ranks_objects OBJECT ${PROJECT_SOURCE_DIR}/core/comm/mpi/mpi_ranks.cpp)
-  quadrille_use_precompiled(quadrille_ranks_objects)
+  quadrille_compile_together(quadrille_ranks_objects)
   target_link_libraries(quadrille_ranks_objects PUBLIC quadrille_settings MPI::MPI_CXX)
   if(quadrille_use_nccl)
     target_sources(quadrille_ranks_objects PRIVATE ${PROJECT_SOURCE_DIR}/core/comm/nccl/nccl_links.cpp)

@@ -11,7 +11,7 @@ namespace quadrille::bench {
 namespace {
 
 constexpr double wilson_flops = 1320;
-constexpr std::uint64_t seed = 20091107;
+constexpr std::uint64_t dslash_seed = 20091107;
 
 struct Pair {
   Field in, out;
@@ -22,7 +22,7 @@ std::deque<Pair> random_pairs(const Bench& bench, Precision precision, int count
   const FieldDesc desc = FieldDesc::spinor(bench.lattice, Subset::Full, precision, bench.backend);
   std::deque<Pair> pairs;
   for (int i = 0; i < count; ++i) {
-    fill_gaussian(gaussian, seed + std::uint64_t(i));
+    fill_gaussian(gaussian, dslash_seed + std::uint64_t(i));
     pairs.push_back({Field(desc), Field(desc)});
     convert(pairs.back().in, gaussian);
   }
@@ -36,7 +36,7 @@ struct Form {
 /// Calls measure(dslash, form, pairs) for every form on random links.
 template <class Measure>
 void for_every_form(const Bench& bench, std::initializer_list<Form> forms, int pair_count, Measure&& measure) {
-  const auto gauge = std::make_shared<const GaugeStore>(bench.lattice, GaugeStart::hot(seed), bench.backend);
+  const auto gauge = std::make_shared<const GaugeStore>(bench.lattice, GaugeStart::hot(dslash_seed), bench.backend);
   for (Precision precision : bench.precisions()) {
     std::deque<Pair> pairs = random_pairs(bench, precision, pair_count);
     for (Reconstruct reconstruct : bench.reconstructs()) {

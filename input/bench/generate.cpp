@@ -6,7 +6,7 @@
 namespace quadrille::bench {
 namespace {
 
-constexpr std::uint64_t seed = 20091117;
+constexpr std::uint64_t generate_seed = 20091117;
 
 /// One update of all links, heatbath or overrelaxation: eight passes, each over one direction and parity.
 Row update_row(const Bench& bench, quenched::PureGauge& gauge, bool heatbath) {
@@ -36,11 +36,11 @@ Row update_row(const Bench& bench, quenched::PureGauge& gauge, bool heatbath) {
 }  // namespace
 
 void measure_generate(const Bench& bench) {
-  const GaugeStore start(bench.lattice, GaugeStart::weak(seed, 0.3), bench.backend);
+  const GaugeStore start(bench.lattice, GaugeStart::weak(generate_seed, 0.3), bench.backend);
   for (Precision precision : bench.precisions()) {
     for (Reconstruct reconstruct : bench.reconstructs()) {
       if (precision == Precision::Half || reconstruct == Reconstruct::R8) continue;
-      quenched::PureGauge gauge(start, {6, 1}, seed, {precision, reconstruct});
+      quenched::PureGauge gauge(start, {6, 1}, generate_seed, {precision, reconstruct});
       for (std::uint64_t number = 0; number < 5; ++number) gauge.sweep(number, 1);  // links as chains have them
       (void)gauge.reunitarize();
       for (bool heatbath : {true, false}) bench.add(update_row(bench, gauge, heatbath));

@@ -11,7 +11,7 @@
 namespace quadrille::bench {
 namespace {
 
-constexpr std::uint64_t seed = 20091118;
+constexpr std::uint64_t links_seed = 20091118;
 
 /// A host's array of links in ILDG's order, and how the C API takes it.
 class HostArray {
@@ -39,7 +39,7 @@ void measure_links(const Bench& bench) {
   for (const Precision precision : bench.precisions()) {
     if (precision == Precision::Half) continue;
     const HostArray host(bench, precision);
-    GaugeStore store(bench.lattice, GaugeStart::hot(seed), bench.backend);
+    GaugeStore store(bench.lattice, GaugeStart::hot(links_seed), bench.backend);
     host.links().write_from(store);
     std::vector<std::byte> copy(host.bytes());
     const auto add = [&](const char* kernel, auto&& call) {

@@ -16,7 +16,7 @@
 namespace quadrille {
 namespace {
 
-using Extents = std::array<std::uint64_t, 4>;
+using HeaderExtents = std::array<std::uint64_t, 4>;
 
 constexpr std::uint64_t largest_extent = 100000;
 
@@ -42,18 +42,18 @@ std::vector<unsigned char> start_of(const InputFile& file, std::size_t bytes) {
   return start;
 }
 
-std::string extents_line(const Extents& dims) {
+std::string extents_line(const HeaderExtents& dims) {
   return fmt::format("{} {} {} {} (x y z t)", dims[0], dims[1], dims[2], dims[3]);
 }
 
 /// The links of a lattice, in bytes of `reals` numbers for each of them. Extents are at most largest_extent.
-unsigned __int128 links_bytes(const Extents& dims, int reals, int bits) {
+unsigned __int128 links_bytes(const HeaderExtents& dims, int reals, int bits) {
   unsigned __int128 bytes = 4U * unsigned(reals) * unsigned(bits) / 8;
   for (const std::uint64_t extent : dims) bytes *= extent;
   return bytes;
 }
 
-void check_size(const InputFile& file, std::uint64_t header, const Extents& dims, int reals, int bits) {
+void check_size(const InputFile& file, std::uint64_t header, const HeaderExtents& dims, int reals, int bits) {
   const unsigned __int128 needed = links_bytes(dims, reals, bits);
   if (needed == file.size() - header) return;
   fail(file,
@@ -63,7 +63,7 @@ void check_size(const InputFile& file, std::uint64_t header, const Extents& dims
        std::int64_t(header));
 }
 
-void check_extents(const InputFile& file, const Extents& dims) {
+void check_extents(const InputFile& file, const HeaderExtents& dims) {
   for (const std::uint64_t extent : dims) {
     if (extent < 1 || extent > largest_extent)
       fail(file, fmt::format("an extent of {}: it must be 1 to {}", extent, largest_extent));
@@ -97,8 +97,8 @@ class NerscHeader {
     const auto found = values_.find(key);
     return found == values_.end() ? "" : found->second;
   }
-  Extents extents() const {
-    Extents dims{};
+  HeaderExtents extents() const {
+    HeaderExtents dims{};
     for (std::size_t mu = 0; mu < 4; ++mu) {
       const std::string key = fmt::format("DIMENSION_{}", mu + 1), text = value(key);
       const std::optional<std::int64_t> extent = parse_integer(text);
@@ -130,7 +130,7 @@ HeaderLines nersc_header(const InputFile& file) {
     fail(file, fmt::format("DATATYPE is '{}': that of a gauge field is 4D_SU3_GAUGE or 4D_SU3_GAUGE_3x3", datatype));
   const int bits = number.starts_with("IEEE64") ? 64 : number.starts_with("IEEE32") ? 32 : 0;
   if (bits == 0) fail(file, fmt::format("FLOATING_POINT is '{}': it must be IEEE32... or IEEE64...", number));
-  const Extents dims = header.extents();
+  const HeaderExtents dims = header.extents();
   check_size(file, header.bytes(), dims, whole ? 18 : 12, bits);
   HeaderLines lines = {{"content", fmt::format("gauge field ({} rows of each link)", whole ? "three" : "two")},
                        {"dims", extents_line(dims)},
@@ -152,7 +152,7 @@ HeaderLines milc_header(const InputFile& file) {
   const std::vector<unsigned char> start = start_of(file, bytes);
   const bool swapped = word_at<std::uint32_t>(start.data()) != magic;
   const auto word = [&](std::size_t at) { return word_at<std::uint32_t>(start.data() + at, swapped); };
-  const Extents dims{word(4), word(8), word(12), word(16)};
+  const HeaderExtents dims{word(4), word(8), word(12), word(16)};
   check_extents(file, dims);
   const bool natural = word(order_at) == 0;
   if (natural) check_size(file, bytes, dims, 18, 32);  // in another order, a list of sites comes first
@@ -166,7 +166,7 @@ HeaderLines milc_header(const InputFile& file) {
 }
 
 std::uint64_t openqcd_size(const unsigned char* start) {
-  Extents dims{};
+  HeaderExtents dims{};
   for (std::size_t mu = 0; mu < 4; ++mu) dims[mu] = word_at<std::uint32_t>(start + 4 * mu);
   for (const std::uint64_t extent : dims) {
     if (extent < 1 || extent > largest_extent) return 0;

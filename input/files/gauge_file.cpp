@@ -15,13 +15,9 @@ namespace quadrille {
 
 namespace {
 
-constexpr int reals_per_site = 72;
+constexpr int gauge_reals = 72;
 constexpr const char* ildg_data = "ildg-binary-data";
 constexpr const char* scidac_data = "scidac-binary-data";
-
-[[noreturn]] void fail(const std::string& message, const Location& where) {
-  throw Error(ErrorCode::file, message, where);
-}
 
 /// The ildg-format of the data's own message, else the nearest one before it, else any.
 const LimeRecord* ildg_format_record(const LimeInput& file, const LimeRecord& data) {
@@ -35,47 +31,49 @@ const LimeRecord* ildg_format_record(const LimeInput& file, const LimeRecord& da
 int extent(const Xml& xml, const char* path) {
   const std::int64_t value = xml.integer(path, std::numeric_limits<int>::min());
   if (value > std::numeric_limits<int>::max())
-    fail(fmt::format("<{}> is {}, which is too large", path, value), xml.where());
+    fail_in_file(fmt::format("<{}> is {}, which is too large", path, value), xml.where());
   return int(value);
 }
 
 void read_ildg_format(const LimeInput& file, GaugeFileInfo& info) {
   const LimeRecord* record = ildg_format_record(file, info.data);
   if (!record)
-    fail("there is no ildg-format record, which should give the extents and precision of this data",
-         lime_location(file.path(), info.data));
+    fail_in_file("there is no ildg-format record, which should give the extents and precision of this data",
+                 lime_location(file.path(), info.data));
   const Location where = lime_location(file.path(), *record);
   const Xml xml(file.text(*record), where);
   const std::string field = xml.text("ildgFormat/field");
-  if (field != "su3gauge") fail(fmt::format("<field> is '{}'; only su3gauge can be read", field), where);
+  if (field != "su3gauge") fail_in_file(fmt::format("<field> is '{}'; only su3gauge can be read", field), where);
   const std::int64_t precision = xml.integer("ildgFormat/precision");
   if (precision != 32 && precision != 64)
-    fail(fmt::format("<precision> is {}; it should be 32 or 64", precision), where);
+    fail_in_file(fmt::format("<precision> is {}; it should be 32 or 64", precision), where);
   info.precision = int(precision);
   info.dims = {extent(xml, "ildgFormat/lx"), extent(xml, "ildgFormat/ly"), extent(xml, "ildgFormat/lz"),
                extent(xml, "ildgFormat/lt")};
   check_extents(info.dims, where);
   if (const std::optional<Dims> scidac = scidac_dims(file); scidac && *scidac != info.dims)
-    fail(fmt::format("the lattice is {} here but {} in scidac-private-file-xml; they should agree",
-                     extents_text(info.dims), extents_text(*scidac)),
-         where);
+    fail_in_file(fmt::format("the lattice is {} here but {} in scidac-private-file-xml; they should agree",
+                             extents_text(info.dims), extents_text(*scidac)),
+                 where);
 }
 
 void read_scidac_format(const LimeInput& file, GaugeFileInfo& info) {
   const std::optional<ScidacRecord> record = scidac_record(file, info.data);
   const std::optional<Dims> dims = scidac_dims(file);
   const Location where = lime_location(file.path(), info.data);
-  if (!record) fail("there is no scidac-private-record-xml in this message, which should describe this data", where);
-  if (!dims) fail("there is no scidac-private-file-xml, which should give the extents of the lattice", where);
+  if (!record)
+    fail_in_file("there is no scidac-private-record-xml in this message, which should describe this data", where);
+  if (!dims) fail_in_file("there is no scidac-private-file-xml, which should give the extents of the lattice", where);
   const Location private_xml = lime_location(file.path(), *file.find("scidac-private-record-xml", info.data.message));
   if (!record->is_field)
-    fail("<recordtype> (or <globaldata>) is not 0: this is not a field on the whole lattice", private_xml);
-  if (record->precision == 0) fail("<precision> is neither F (32 bits) nor D (64 bits)", private_xml);
-  if (record->reals_per_site() != reals_per_site)
-    fail(fmt::format(
-             "the data are '{}' of {} x {} bytes per site, not a gauge field: four links in {} bits take 4 x {} bytes",
-             record->datatype, record->datacount, record->typesize, record->precision, 18 * record->precision / 8),
-         private_xml);
+    fail_in_file("<recordtype> (or <globaldata>) is not 0: this is not a field on the whole lattice", private_xml);
+  if (record->precision == 0) fail_in_file("<precision> is neither F (32 bits) nor D (64 bits)", private_xml);
+  if (record->reals_per_site() != gauge_reals)
+    fail_in_file(
+        fmt::format(
+            "the data are '{}' of {} x {} bytes per site, not a gauge field: four links in {} bits take 4 x {} bytes",
+            record->datatype, record->datacount, record->typesize, record->precision, 18 * record->precision / 8),
+        private_xml);
   info.precision = record->precision;
   info.dims = *dims;
   check_extents(info.dims, lime_location(file.path(), *file.find("scidac-private-file-xml")));
@@ -83,27 +81,28 @@ void read_scidac_format(const LimeInput& file, GaugeFileInfo& info) {
 
 void check_length(const LimeInput& file, const GaugeFileInfo& info) {
   const auto needed = [&info](int precision) {
-    return field_bytes({.dims = info.dims, .reals = reals_per_site, .precision = precision});
+    return field_bytes({.dims = info.dims, .reals = gauge_reals, .precision = precision});
   };
   const std::optional<std::uint64_t> right = needed(info.precision);
   if (right == info.data.length) return;
   const int other = 96 - info.precision;
-  fail(fmt::format("this record has {} bytes of data, but the links of a {} lattice in {} bits take {}{}",
-                   info.data.length, extents_text(info.dims), info.precision,
-                   right ? fmt::format("{} bytes", *right) : "more than any file can hold",
-                   needed(other) == info.data.length ? fmt::format("; the length is right for {} bits", other) : ""),
-       lime_location(file.path(), info.data));
+  fail_in_file(
+      fmt::format("this record has {} bytes of data, but the links of a {} lattice in {} bits take {}{}",
+                  info.data.length, extents_text(info.dims), info.precision,
+                  right ? fmt::format("{} bytes", *right) : "more than any file can hold",
+                  needed(other) == info.data.length ? fmt::format("; the length is right for {} bits", other) : ""),
+      lime_location(file.path(), info.data));
 }
 
 /// The first gauge field: ILDG data when there is any, else SciDAC data whose private record says so.
-const LimeRecord* find_data(const LimeInput& file) {
+const LimeRecord* find_gauge_data(const LimeInput& file) {
   std::vector<const LimeRecord*> ildg, scidac, any_scidac;
   for (const LimeRecord& record : file.records()) {
     if (record.type == ildg_data) ildg.push_back(&record);
     if (record.type != scidac_data) continue;
     any_scidac.push_back(&record);
     const std::optional<ScidacRecord> kind = scidac_record(file, record);
-    if (kind && kind->is_field && kind->reals_per_site() == reals_per_site) scidac.push_back(&record);
+    if (kind && kind->is_field && kind->reals_per_site() == gauge_reals) scidac.push_back(&record);
   }
   const auto& fields = !ildg.empty() ? ildg : !scidac.empty() ? scidac : any_scidac;
   if (fields.empty()) return nullptr;
@@ -113,14 +112,14 @@ const LimeRecord* find_data(const LimeInput& file) {
   return fields[0];
 }
 
-std::string real_name(const Dims& dims, std::int64_t real) {
+std::string gauge_real_name(const Dims& dims, std::int64_t real) {
   const std::int64_t component = real % 18;
-  return fmt::format("{} (row {}, column {})", link_name(dims, real / reals_per_site, int(real % reals_per_site / 18)),
+  return fmt::format("{} (row {}, column {})", link_name(dims, real / gauge_reals, int(real % gauge_reals / 18)),
                      component / 6, component / 2 % 3);
 }
 
 DataFormat format_of(const Lattice& lattice, int bits) {
-  return {.dims = lattice.global_dims(), .reals = reals_per_site, .precision = bits, .lattice = &lattice};
+  return {.dims = lattice.global_dims(), .reals = gauge_reals, .precision = bits, .lattice = &lattice};
 }
 
 GaugeFile load(const LimeInput& file, GaugeFileInfo info, Backend& backend,
@@ -129,7 +128,7 @@ GaugeFile load(const LimeInput& file, GaugeFileInfo info, Backend& backend,
   loaded.lattice = std::make_unique<const Lattice>(loaded.info.dims, std::move(communicator));
   loaded.links = std::make_shared<GaugeStore>(*loaded.lattice, backend);
   const int bits = loaded.info.precision;
-  const FileField field{format_of(*loaded.lattice, bits), "gauge field", real_name};
+  const FileField field{format_of(*loaded.lattice, bits), "gauge field", gauge_real_name};
   const auto unpack = [&](const void* bytes, std::int64_t first, std::int64_t count) {
     loaded.links->unpack(bytes, bits, first, count);
   };
@@ -163,13 +162,13 @@ std::string origin_xml(const LinkOrigin& origin) {
 }  // namespace
 
 GaugeFileInfo locate_gauge_field(const LimeInput& file) {
-  const LimeRecord* data = find_data(file);
+  const LimeRecord* data = find_gauge_data(file);
   if (!data) {
     std::string types;
     for (const LimeRecord& record : file.records()) types += (types.empty() ? "" : ", ") + record.type;
-    fail(fmt::format("there is no gauge field in this file: it needs a record {} or {}, but has {}", ildg_data,
-                     scidac_data, types),
-         {.file = file.path()});
+    fail_in_file(fmt::format("there is no gauge field in this file: it needs a record {} or {}, but has {}", ildg_data,
+                             scidac_data, types),
+                 {.file = file.path()});
   }
   GaugeFileInfo info;
   info.path = file.path();
@@ -279,8 +278,8 @@ Checksum write_gauge_file(const std::string& path, const GaugeStore& links, cons
   const auto pack = [&](void* bytes, std::int64_t first, std::int64_t count) {
     links.pack(bytes, options.precision, first, count);
   };
-  const Checksum sum =
-      write_pieces(file, format, links.backend(), pack, [&dims](std::int64_t real) { return real_name(dims, real); });
+  const Checksum sum = write_pieces(file, format, links.backend(), pack,
+                                    [&dims](std::int64_t real) { return gauge_real_name(dims, real); });
   file.end_record();
   file.record("scidac-checksum", with_nul(checksum_xml(sum)), false, true);
   file.commit();

@@ -259,6 +259,8 @@ std::optional<std::uint64_t> field_bytes(const DataFormat& format) {
   return bytes;
 }
 
+void fail_in_file(const std::string& message, const Location& where) { throw Error(ErrorCode::file, message, where); }
+
 std::string extents_text(const Dims& dims) { return fmt::format("{}x{}x{}x{}", dims[0], dims[1], dims[2], dims[3]); }
 
 void check_extents(const Dims& dims, const Location& where) {

@@ -34,6 +34,9 @@ struct DataFormat {
 /// Bytes of the whole field; nothing when they do not fit 64 bits.
 std::optional<std::uint64_t> field_bytes(const DataFormat& format);
 
+/// An ErrorCode::file.
+[[noreturn]] void fail_in_file(const std::string& message, const Location& where);
+
 /// "4x4x4x8".
 std::string extents_text(const Dims& dims);
 

@@ -17,16 +17,12 @@ namespace quadrille {
 
 namespace {
 
-constexpr int reals_per_site = 288;
+constexpr int propagator_reals = 288;
 constexpr const char* data_type = "scidac-binary-data";
 
-[[noreturn]] void fail(const std::string& message, const Location& where) {
-  throw Error(ErrorCode::file, message, where);
-}
-
-std::string real_name(const Dims& dims, std::int64_t real) {
-  const Dims x = site_coordinates(dims, real / reals_per_site);
-  const std::int64_t n = real % reals_per_site / 2;
+std::string propagator_real_name(const Dims& dims, std::int64_t real) {
+  const Dims x = site_coordinates(dims, real / propagator_reals);
+  const std::int64_t n = real % propagator_reals / 2;
   return fmt::format("site ({},{},{},{}), sink spin {}, source spin {}, sink color {}, source color {}", x[0], x[1],
                      x[2], x[3], n / 36, n / 9 % 4, n / 3 % 3, n % 3);
 }
@@ -87,11 +83,11 @@ std::string record_xml(const PropagatorHeader& header) {
          "</Config_info>\n<StateInfo>\n</StateInfo>\n</Propagator>\n";
 }
 
-const LimeRecord* find_data(const LimeInput& file) {
+const LimeRecord* find_propagator_data(const LimeInput& file) {
   for (const LimeRecord& record : file.records()) {
     if (record.type != data_type) continue;
     const std::optional<ScidacRecord> kind = scidac_record(file, record);
-    if (kind && kind->is_field && kind->reals_per_site() == reals_per_site) return &record;
+    if (kind && kind->is_field && kind->reals_per_site() == propagator_reals) return &record;
   }
   return nullptr;
 }
@@ -118,7 +114,7 @@ void read_header(const Location& where, PropagatorFileInfo& info) {
 }
 
 FileField field_of(const PropagatorFileInfo& info, const Lattice* lattice = nullptr) {
-  return {{info.dims, reals_per_site, info.precision, lattice}, "propagator", real_name};
+  return {{info.dims, propagator_reals, info.precision, lattice}, "propagator", propagator_real_name};
 }
 
 }  // namespace
@@ -130,7 +126,7 @@ Checksum write_propagator_file(const std::string& path, const Propagator& propag
                 fmt::format("cannot write a {}-bit propagator, only 32 or 64 bits", options.precision));
   const Lattice& lattice = *propagator.desc().lattice;
   const Dims& dims = lattice.global_dims();
-  const DataFormat format{.dims = dims, .reals = reals_per_site, .precision = options.precision, .lattice = &lattice};
+  const DataFormat format{.dims = dims, .reals = propagator_reals, .precision = options.precision, .lattice = &lattice};
   // QIO reads its XML records as C strings: each carries its NUL.
   const auto with_nul = [](std::string text) { return text + '\0'; };
   const std::string file_xml = "<?xml version=\"1.0\"?>\n<propagator>\n" +
@@ -147,28 +143,29 @@ Checksum write_propagator_file(const std::string& path, const Propagator& propag
       [&](void* bytes, std::int64_t first, std::int64_t count) {
         pack_sites(bytes, {&propagator, first, count, options.precision});
       },
-      [&dims](std::int64_t real) { return real_name(dims, real); });
+      [&dims](std::int64_t real) { return propagator_real_name(dims, real); });
   file.end_record();
   file.record("scidac-checksum", with_nul(checksum_xml(sum)), false, true);
   file.commit();
   return sum;
 }
 
-bool has_propagator(const LimeInput& file) { return find_data(file) != nullptr; }
+bool has_propagator(const LimeInput& file) { return find_propagator_data(file) != nullptr; }
 
 PropagatorFileInfo locate_propagator(const LimeInput& file) {
-  const LimeRecord* data = find_data(file);
+  const LimeRecord* data = find_propagator_data(file);
   if (!data)
-    fail(fmt::format(
-             "there is no propagator in this file: no {} record has a scidac-private-record-xml with {} (64 bits) "
-             "or {} (32 bits) bytes per site",
-             data_type, reals_per_site * 8, reals_per_site * 4),
-         {.file = file.path()});
+    fail_in_file(
+        fmt::format(
+            "there is no propagator in this file: no {} record has a scidac-private-record-xml with {} (64 bits) "
+            "or {} (32 bits) bytes per site",
+            data_type, propagator_reals * 8, propagator_reals * 4),
+        {.file = file.path()});
   const ScidacRecord kind = scidac_record(file, *data).value();
   const std::optional<Dims> dims = scidac_dims(file);
   if (!dims)
-    fail("there is no scidac-private-file-xml, which should give the extents of the lattice",
-         lime_location(file.path(), *data));
+    fail_in_file("there is no scidac-private-file-xml, which should give the extents of the lattice",
+                 lime_location(file.path(), *data));
   check_extents(*dims, lime_location(file.path(), *file.find("scidac-private-file-xml")));
   PropagatorFileInfo info;
   info.path = file.path();
@@ -178,12 +175,12 @@ PropagatorFileInfo locate_propagator(const LimeInput& file) {
   info.records = file.records();
   info.data = *data;
   const std::optional<std::uint64_t> right =
-      field_bytes({.dims = info.dims, .reals = reals_per_site, .precision = info.precision});
+      field_bytes({.dims = info.dims, .reals = propagator_reals, .precision = info.precision});
   if (right != data->length)
-    fail(fmt::format("this record has {} bytes of data, but a propagator on a {} lattice in {} bits takes {}",
-                     data->length, extents_text(info.dims), info.precision,
-                     right ? fmt::format("{} bytes", *right) : "more than any file can hold"),
-         lime_location(file.path(), *data));
+    fail_in_file(fmt::format("this record has {} bytes of data, but a propagator on a {} lattice in {} bits takes {}",
+                             data->length, extents_text(info.dims), info.precision,
+                             right ? fmt::format("{} bytes", *right) : "more than any file can hold"),
+                 lime_location(file.path(), *data));
   if (const LimeRecord* record = file.find("scidac-file-xml")) info.file_xml = file.text(*record);
   info.record_xml = text_beside(file, *data, "scidac-record-xml");
   read_header(lime_location(file.path(), *data), info);
@@ -201,9 +198,9 @@ PropagatorFile read_propagator_file(const std::string& path, const Lattice& latt
   file.log_warnings();
   PropagatorFile read{locate_propagator(file), {}};
   if (read.info.dims != lattice.global_dims())
-    fail(fmt::format("this propagator is on a {} lattice, not on one of {}", extents_text(read.info.dims),
-                     extents_text(lattice.global_dims())),
-         lime_location(path, read.info.data));
+    fail_in_file(fmt::format("this propagator is on a {} lattice, not on one of {}", extents_text(read.info.dims),
+                             extents_text(lattice.global_dims())),
+                 lime_location(path, read.info.data));
   read.propagator = make_propagator(FieldDesc::spinor(lattice, Subset::Full, Precision::Double, backend),
                                     Propagator::Sink::degrand_rossi);
   const ChecksumDemand demand{options.verify_checksum, "reading it without verify_checksum makes this a warning"};

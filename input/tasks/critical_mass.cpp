@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
+void check_critical_mass(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   const std::vector<std::int64_t> window = task.parameters->integer_list("window");
   if (window[0] < window[1] && window[1] <= dims[3] / 2) return;
   errors.emplace_back(
@@ -63,7 +63,7 @@ std::optional<Estimate> squared_mass(JobRun& job, const TaskSpec& task, const st
   return Estimate{mass->value * mass->value, 2 * mass->value * mass->spread};
 }
 
-void run(JobRun& job, const TaskSpec& task) {
+void run_critical_mass(JobRun& job, const TaskSpec& task) {
   std::vector<double> bare;
   std::vector<Estimate> squared;
   Json points = Json::array();
@@ -119,8 +119,8 @@ TaskEntry critical_mass_task() {
   window.fewest = window.most = 2;
   entry.table.parameters = {from, window};
   entry.references = {{"from", "mesons"}};
-  entry.check = check;
-  entry.run = run;
+  entry.check = check_critical_mass;
+  entry.run = run_critical_mass;
   return entry;
 }
 

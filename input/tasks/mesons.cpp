@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void run(JobRun& job, const TaskSpec& task) {
+void run_mesons(JobRun& job, const TaskSpec& task) {
   const SolvedPropagator& propagator = job.propagator(task.parameters->text("from"));
   const JobClock::Span contracting = job.count(Phase::contractions);
   Json& out = job.record().correlators;
@@ -38,7 +38,7 @@ TaskEntry mesons_task() {
   entry.table.help = "meson correlators of a propagator: the pion";
   entry.table.parameters = {{.name = "from", .help = "name of an earlier propagator task", .required = true}};
   entry.references = {{"from", "propagator"}};
-  entry.run = run;
+  entry.run = run_mesons;
   return entry;
 }
 

@@ -8,7 +8,7 @@ namespace quadrille {
 
 namespace {
 
-constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_mass = std::numeric_limits<double>::quiet_NaN();
 
 /// log(cosh(a) / cosh(b)) without overflow.
 double log_cosh_ratio(double a, double b) {
@@ -40,7 +40,7 @@ std::vector<double> effective_masses(const std::vector<double>& correlator, int 
   for (int t = 0; t < half; ++t) {
     const double now = folded(t), next = folded(t + 1);
     const bool falls = now > 0 && next > 0 && now > next && std::isfinite(now);
-    out.push_back(falls ? solve_mass(half - t, std::log(now / next)) : not_known);
+    out.push_back(falls ? solve_mass(half - t, std::log(now / next)) : no_mass);
   }
   return out;
 }

@@ -29,14 +29,14 @@ namespace quadrille {
 
 namespace {
 
-void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
+void check_propagator(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   const Parameters& source = task.parameters->group("source");
   gather(errors, [&] { source_entry(source).check(source, dims); });
   gather(errors, [&] { find_operator(task.op->text("type")).check(*task.op); });
   gather(errors, [&] { (void)solver_spec(*task.solver); });
 }
 
-void check_links(const TaskSpec& task, const LoadedGauge& gauge, Backend&, std::vector<Error>& errors) {
+void check_propagator_links(const TaskSpec& task, const LoadedGauge& gauge, Backend&, std::vector<Error>& errors) {
   const OperatorForm outer = solver_spec(*task.solver).outer_form();
   check_outer_form(outer, task.solver->where("reconstruct"), *task.op, gauge, errors);
 }
@@ -216,7 +216,7 @@ void log_solves(JobRun& job, const TaskSpec& task) {
   if (const std::string unused = unused_words(*task.solver); !unused.empty()) job.warn(unused);
 }
 
-void run(JobRun& job, const TaskSpec& task) {
+void run_propagator(JobRun& job, const TaskSpec& task) {
   double mass = 0;
   Failures failures;
   Propagator propagator = [&] {
@@ -284,9 +284,9 @@ TaskEntry propagator_task() {
   entry.table.parameters = {source, save};
   entry.needs_operator = true;
   entry.needs_solver = true;
-  entry.check = check;
-  entry.check_links = check_links;
-  entry.run = run;
+  entry.check = check_propagator;
+  entry.check_links = check_propagator_links;
+  entry.run = run_propagator;
   entry.restore = restore;
   return entry;
 }

@@ -35,7 +35,7 @@ OperatorForm outer_form(const TaskSpec& task) {
   return {Precision::Double, parse_reconstruct(task.parameters->text("reconstruct")), false};
 }
 
-void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
+void check_study(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   const Parameters& source = task.parameters->group("source");
   if (source.text("type") == "point") gather(errors, [&] { point_source().check(source, dims); });
   const OperatorEntry& entry = find_operator(task.op->text("type"));
@@ -44,7 +44,7 @@ void check(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   }
 }
 
-void check_links(const TaskSpec& task, const LoadedGauge& gauge, Backend&, std::vector<Error>& errors) {
+void check_study_links(const TaskSpec& task, const LoadedGauge& gauge, Backend&, std::vector<Error>& errors) {
   check_outer_form(outer_form(task), task.parameters->where("reconstruct"), *task.op, gauge, errors);
 }
 
@@ -224,7 +224,7 @@ Json histories(const Parameters& study, const std::vector<StudyRow>& rows) {
   return out;
 }
 
-void run(JobRun& job, const TaskSpec& task) {
+void run_study(JobRun& job, const TaskSpec& task) {
   Study study(job, task);
   study.run();
   const Json rows = study_json(study.rows());
@@ -336,9 +336,9 @@ TaskEntry solver_study_task() {
   entry.name = "solver_study";
   entry.table = make_table();
   entry.needs_operator = true;
-  entry.check = check;
-  entry.check_links = check_links;
-  entry.run = run;
+  entry.check = check_study;
+  entry.check_links = check_study_links;
+  entry.run = run_study;
   return entry;
 }
 

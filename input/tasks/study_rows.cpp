@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr std::size_t points_kept = 500;
-constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
 bool converged(const StudyRow& row) {
   return std::all_of(row.reports.begin(), row.reports.end(), [](const SolveReport& r) { return r.converged; });
@@ -165,7 +165,7 @@ Json solved_json(const StudyRow& row) {
 }
 
 void restore_solved(StudyRow& row, const Json& solved) {
-  const auto number = [](const Json& value) { return value.is_null() ? not_known : value.get<double>(); };
+  const auto number = [](const Json& value) { return value.is_null() ? no_number : value.get<double>(); };
   row.setup_seconds = solved.at("setup_seconds").get<double>();
   row.reports.clear();
   for (const Json& one : solved.at("reports")) {

@@ -7,8 +7,6 @@
 
 namespace quadrille::quenched {
 
-using Json = nlohmann::json;
-
 Plan::Plan(const TaskContext& context)
     : action{context.real("beta"), context.real("anisotropy.xi0")},
       thermalization(context.integer("thermalization")),
@@ -23,8 +21,9 @@ Plan::Plan(const TaskContext& context)
   if (context.has("first_sweep")) {
     first = context.integer("first_sweep");
   } else if (const std::string text = context.links_origin(); !text.empty()) {
-    const Json links = Json::parse(text);
-    const Json sweep = links.contains("origin") ? links["origin"].value("sweep", Json()) : Json();
+    const nlohmann::json links = nlohmann::json::parse(text);
+    const nlohmann::json none;
+    const nlohmann::json sweep = links.contains("origin") ? links["origin"].value("sweep", none) : none;
     if (sweep.is_number_integer() && sweep >= 0) {
       first = sweep;
     } else {

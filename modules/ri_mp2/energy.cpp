@@ -6,7 +6,7 @@
 namespace quadrille::ri_mp2 {
 namespace {
 
-constexpr std::int64_t block = 32;  ///< virtual orbitals: two blocks of integrals fit into the first-level cache
+constexpr std::int64_t tile = 32;  ///< virtual orbitals: two blocks of integrals fit into the first-level cache
 
 /// Of one pair. D is symmetric in a and b, so both orders of a and b go together.
 template <class T>
@@ -14,10 +14,10 @@ SpinSums sum_pair(const System& system, const T* x, std::int64_t stride, double 
   const std::int64_t n = system.virtuals;
   const double* e = system.eps_virtual.data();
   SpinSums sums;
-  for (std::int64_t a0 = 0; a0 < n; a0 += block) {
-    for (std::int64_t b0 = 0; b0 <= a0; b0 += block) {
-      for (std::int64_t a = a0; a < std::min(a0 + block, n); ++a) {
-        for (std::int64_t b = b0; b < std::min(b0 + block, a); ++b) {
+  for (std::int64_t a0 = 0; a0 < n; a0 += tile) {
+    for (std::int64_t b0 = 0; b0 <= a0; b0 += tile) {
+      for (std::int64_t a = a0; a < std::min(a0 + tile, n); ++a) {
+        for (std::int64_t b = b0; b < std::min(b0 + tile, a); ++b) {
           const double one = x[a * stride + b], other = x[b * stride + a];
           add_pair(sums, one, other, e_ij - e[a] - e[b]);
         }

@@ -98,7 +98,7 @@ void run_with(const TaskContext& context, const M& h, const M& s) {
   context.result(out.dump());
 }
 
-constexpr const char* methods[] = {"sign", "trs4", "dense", nullptr};
+constexpr const char* density_methods[] = {"sign", "trs4", "dense", nullptr};
 constexpr const char* mu_excludes[] = {"electrons", nullptr};
 constexpr const char* electrons_excludes[] = {"mu", nullptr};
 }  // namespace
@@ -111,7 +111,7 @@ const quadrille_parameter density_parameters[density_parameter_count] = {
     choice("method",
            "sign: matrix sign function, with mu by bisection for a number of electrons; trs4: trace-resetting "
            "purification; dense: eigenvectors by LAPACK, on a GPU by cuSOLVER",
-           "sign", methods),
+           "sign", density_methods),
     {.name = "mu", .type = QUADRILLE_REAL, .help = "the chemical potential", .unit = "as H", .excludes = mu_excludes},
     {.name = "electrons",
      .type = QUADRILLE_REAL,

@@ -230,7 +230,7 @@ void run_with(const TaskContext& context, const SccModel<M>& model, double elect
   context.result(out.dump());
 }
 
-constexpr const char* methods[] = {"trs4", "sign", "dense", "curvy", nullptr};
+constexpr const char* scf_methods[] = {"trs4", "sign", "dense", "curvy", nullptr};
 constexpr const char* directions[] = {"conjugate_gradient", "steepest_descent", nullptr};
 constexpr const char* with_curvy[] = {"curvy", nullptr};
 constexpr const char* with_mixing[] = {"trs4", "sign", "dense", nullptr};
@@ -285,7 +285,7 @@ const quadrille_parameter scf_parameters[scf_parameter_count] = {
     group("cell", "periodic box of the positions; an axis with edge 0 is not periodic", cell_members),
     choice("method",
            "of each density matrix: trs4, sign or dense, with mixing; curvy: curvy steps from one by trs4, no mixing",
-           "trs4", methods),
+           "trs4", scf_methods),
     given(real("mixing", "the fraction of the new charges in those of the next Hamiltonian", "0.3",
                above_and_up_to(0, 1)),
           if_mixing),

@@ -119,13 +119,13 @@ Json study(const TaskContext& context) {
   return rows;
 }
 
-constexpr quadrille_parameter size = integer("size", nullptr, nullptr, within(1, 100000));
+constexpr quadrille_parameter study_size = integer("size", nullptr, nullptr, within(1, 100000));
 constexpr quadrille_parameter share = real("share", nullptr, nullptr, within(0, 1));
 
 }  // namespace
 
 const quadrille_parameter study_parameters[study_parameter_count] = {
-    list("sizes", "numbers of rows", "[500, 1000, 2000]", size),
+    list("sizes", "numbers of rows", "[500, 1000, 2000]", study_size),
     list("shares",
          "fractions of the spectrum whose eigenvectors are computed, from the lowest eigenvalue up; 0: values only",
          "[1, 0.2, 0]", share),

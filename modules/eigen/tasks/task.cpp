@@ -239,7 +239,8 @@ constexpr quadrille_parameter generate = {
         "toeplitz, 2 - 2 cos(pi k / (n + 1)); graded, elements fall from 1 to 1e-12; overlap, 2^-|i - j|, positive "
         "definite",
     .choices = generated_kinds};
-constexpr quadrille_parameter size = integer("size", "rows of a generated matrix", nullptr, within(1, 2147483647));
+constexpr quadrille_parameter generated_size =
+    integer("size", "rows of a generated matrix", nullptr, within(1, 2147483647));
 constexpr quadrille_parameter seed = integer("seed", "seed of a generated matrix", "1", at_least(0));
 constexpr quadrille_parameter complex_ = boolean("complex", "whether a generated matrix is complex", "false");
 constexpr quadrille_parameter triangle = choice(
@@ -247,8 +248,8 @@ constexpr quadrille_parameter triangle = choice(
     "which half of the matrix in a file is used; both: they must agree to 1e-10 of the largest element, and their "
     "average is taken",
     "both", triangles);
-constexpr quadrille_parameter a_members[] = {file, dataset("A"), generate, size, seed, complex_, triangle};
-constexpr quadrille_parameter b_members[] = {file, dataset("B"), generate, size, seed, complex_, triangle};
+constexpr quadrille_parameter a_members[] = {file, dataset("A"), generate, generated_size, seed, complex_, triangle};
+constexpr quadrille_parameter b_members[] = {file, dataset("B"), generate, generated_size, seed, complex_, triangle};
 constexpr const char* sources[] = {"file", "generate", nullptr};
 constexpr const char* const* one_source[] = {sources, nullptr};
 

@@ -69,7 +69,7 @@ class ForceLines {
   std::string lines_ = "forces,exclusions,particle,x,y,z\n";
 };
 
-constexpr const char* ways[] = {"on_the_fly", "afterwards", "both", nullptr};
+constexpr const char* study_ways[] = {"on_the_fly", "afterwards", "both", nullptr};
 
 const quadrille_parameter method = choice("method", nullptr, nullptr, method_letters.data());
 
@@ -83,7 +83,7 @@ const quadrille_parameter forces_parameters[forces_parameter_count] = {
          "[A, B, C, D, E, F, G, int64]", method),
     choice("exclusions",
            "how excluded pairs are left out: masked on the fly, subtracted afterwards, or both, one after the other",
-           "both", ways),
+           "both", study_ways),
     coulomb_parameter,
     coulomb_constant_parameter,
     boolean("scaled_pairs", "include the scaled 1-4 interactions", "false"),

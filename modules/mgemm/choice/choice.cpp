@@ -12,8 +12,6 @@
 namespace quadrille::mgemm {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 class Choice {
  public:
   Choice(Multiplier& multiplier, const AnalysedProduct& product, Known known, const Cutoff& cutoff,

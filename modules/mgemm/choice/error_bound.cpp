@@ -8,9 +8,6 @@
 namespace quadrille::mgemm {
 namespace {
 
-constexpr double single_roundoff = 0x1p-24, double_roundoff = 0x1p-53;
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// A 2-norm from a sum of `terms` squares that was itself rounded: at least the exact one.
 double norm_from_squares(double squares, double terms) {
   return std::sqrt(squares * (1 + gamma_bound(terms + 4, double_roundoff)) + terms * DBL_MIN) *

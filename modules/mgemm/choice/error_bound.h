@@ -18,8 +18,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace quadrille::mgemm {
+
+/// Unit roundoffs.
+inline constexpr double single_roundoff = 0x1p-24, double_roundoff = 0x1p-53;
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// gamma_n = n u / (1 - n u); infinite when n u >= 1.
 QUADRILLE_API double gamma_bound(double n, double unit_roundoff);

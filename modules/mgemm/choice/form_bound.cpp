@@ -10,9 +10,6 @@
 namespace quadrille::mgemm {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double single_roundoff = 0x1p-24, double_roundoff = 0x1p-53;
-
 /// A factor in the measure of the header.
 struct Measures {
   double unit, norm, all;

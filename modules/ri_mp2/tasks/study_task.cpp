@@ -66,7 +66,7 @@ Json row_json(const std::string& name, const System& system, const std::vector<S
           {"of_single", over(1, &StudyRow::seconds)}};
 }
 
-StudyOptions read_options(const TaskContext& context) {
+StudyOptions study_options(const TaskContext& context) {
   StudyOptions options;
   options.deltas = context.reals("deltas");
   options.target_errors = context.has("target_errors") ? context.reals("target_errors") : std::vector<double>();
@@ -81,7 +81,7 @@ StudyOptions read_options(const TaskContext& context) {
 /// Studies one system and appends its rows. Of `count` systems it is number `number`.
 void study_one(const TaskContext& context, const std::string& name, const System& system, std::size_t number,
                std::size_t count, Json& rows) {
-  StudyOptions options = read_options(context);
+  StudyOptions options = study_options(context);
   options.progress = [&](const std::string& what, double fraction) {
     context.progress_or_stop(name + ", " + what, (double(number) + fraction) / double(count));
   };

@@ -1,6 +1,7 @@
 #include "modules/shared/dense/panel_plan.h"
 
 #include "core/error.h"
+#include "core/numbers/divide_up.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +12,6 @@
 
 namespace quadrille {
 namespace {
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Forward in even rounds, backward in odd ones.
 std::int64_t to_and_fro(std::int64_t index, std::int64_t count, std::int64_t round) {

@@ -1,13 +1,13 @@
 #include "modules/shared/dense/strip_plan.h"
 
+#include "core/numbers/divide_up.h"
+
 namespace quadrille {
 namespace {
 
 /// Wider strips would only take longer to fill for the first product.
 constexpr std::int64_t widest = 256, narrowest = 32;
 constexpr std::int64_t most_blocks = 64;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 namespace quadrille {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& message) {
+[[noreturn]] void fail_at_dump(const std::string& path, const std::string& message) {
   throw Error(ErrorCode::file, message, Location{.file = path});
 }
 
@@ -21,7 +21,7 @@ namespace {
 class Cp2kElements final : public ElementSource {
  public:
   Cp2kElements(const std::string& path, bool binary) : path_(path), binary_(binary), stream_(path, std::ios::binary) {
-    if (!stream_) fail(path_, "cannot be opened");
+    if (!stream_) fail_at_dump(path_, "cannot be opened");
   }
 
   std::optional<std::int64_t> size_in_head() const override { return std::nullopt; }
@@ -39,7 +39,8 @@ class Cp2kElements final : public ElementSource {
     }
     rewind();
     if (last_row_ != last_column) {
-      fail(path_, fmt::format("ends early: there are {} columns, but the last row is {}", last_column, last_row_));
+      fail_at_dump(path_,
+                   fmt::format("ends early: there are {} columns, but the last row is {}", last_column, last_row_));
     }
     upper_ = !below;
     return last_row_;

@@ -26,7 +26,7 @@ constexpr std::uint32_t parameter_flags = QUADRILLE_REQUIRED | QUADRILLE_HAS_MIN
 constexpr std::uint32_t task_flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS | QUADRILLE_NEEDS_OPERATOR |
                                      QUADRILLE_NEEDS_SOLVER | QUADRILLE_ON_RANKS;
 
-[[noreturn]] void refuse(const std::string& reason) {
+[[noreturn]] void refuse_descriptor(const std::string& reason) {
   throw Error(ErrorCode::unsupported, "its descriptor: " + reason);
 }
 
@@ -64,12 +64,13 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
 
 void refuse_twins(const std::vector<std::string>& names, const std::string& owner) {
   for (auto name = names.begin(); name != names.end(); ++name) {
-    if (std::find(names.begin(), name, *name) != name) refuse(fmt::format("{} has '{}' twice", owner, *name));
+    if (std::find(names.begin(), name, *name) != name)
+      refuse_descriptor(fmt::format("{} has '{}' twice", owner, *name));
   }
 }
 
 void refuse_unknown_flags(std::uint32_t flags, std::uint32_t known, const std::string& owner) {
-  if ((flags & ~known) != 0) refuse(fmt::format("{} has the unknown flags {:#x}", owner, flags & ~known));
+  if ((flags & ~known) != 0) refuse_descriptor(fmt::format("{} has the unknown flags {:#x}", owner, flags & ~known));
 }
 
 ParameterType type_of(quadrille_parameter_type type, const std::string& owner) {
@@ -89,7 +90,7 @@ ParameterType type_of(quadrille_parameter_type type, const std::string& owner) {
     case QUADRILLE_BOUNDARY: return ParameterType::boundary;
     case QUADRILLE_VARIANT: return ParameterType::variant;
   }
-  refuse(fmt::format("{} has the unknown type {}", owner, int(type)));
+  refuse_descriptor(fmt::format("{} has the unknown type {}", owner, int(type)));
 }
 
 /// Makes the table of a task of its schema.
@@ -110,23 +111,25 @@ class SchemaReader {
       if ((parameter.flags & QUADRILLE_EXTENDS) != 0) extends_.emplace_back(parameter.name);
     }
     if (earlier_.size() != met_) {
-      refuse(owner +
-             " has an earlier task inside a map: it must be a parameter of the task itself, or a list that is one");
+      refuse_descriptor(
+          owner +
+          " has an earlier task inside a map: it must be a parameter of the task itself, or a list that is one");
     }
     if (extends_.size() != extending_) {
-      refuse(owner + " has QUADRILLE_EXTENDS inside a map: it must be a parameter of the task itself");
+      refuse_descriptor(owner + " has QUADRILLE_EXTENDS inside a map: it must be a parameter of the task itself");
     }
     return out;
   }
 
  private:
   std::vector<Parameter> parameters(const quadrille_parameter* array, std::size_t count, const std::string& owner) {
-    if (array == nullptr && count > 0) refuse(fmt::format("{} has {} parameters but no array of them", owner, count));
+    if (array == nullptr && count > 0)
+      refuse_descriptor(fmt::format("{} has {} parameters but no array of them", owner, count));
     std::vector<Parameter> out;
     std::vector<std::string> names;
     for (std::size_t k = 0; k < count; ++k) {
       const quadrille_parameter from = read(array, k, size_);
-      if (!is_name(from.name)) refuse(fmt::format("parameter {} of {} has no valid name", k, owner));
+      if (!is_name(from.name)) refuse_descriptor(fmt::format("parameter {} of {} has no valid name", k, owner));
       names.emplace_back(from.name);
       refuse_twins(names, owner);
       out.push_back(parameter(from, fmt::format("'{}' of {}", from.name, owner)));
@@ -135,7 +138,7 @@ class SchemaReader {
     for (const Parameter& one : out) {
       for (const std::string& other : one.excludes) {
         if (!holds(names, other))
-          refuse(fmt::format("'{}' of {} excludes '{}', which is not a parameter", one.name, owner, other));
+          refuse_descriptor(fmt::format("'{}' of {} excludes '{}', which is not a parameter", one.name, owner, other));
       }
     }
     return out;
@@ -166,7 +169,7 @@ class SchemaReader {
     refuse_unknown_flags(from.flags, parameter_flags, owner);
     const auto flag = [&](std::uint32_t bit) { return (from.flags & bit) != 0; };
     if (flag(QUADRILLE_EXTENDS) && out.type != ParameterType::integer) {
-      refuse(owner + " has QUADRILLE_EXTENDS but is not an integer");
+      refuse_descriptor(owner + " has QUADRILLE_EXTENDS but is not an integer");
     }
     out.required = flag(QUADRILLE_REQUIRED);
     out.even = flag(QUADRILLE_EVEN);
@@ -174,17 +177,17 @@ class SchemaReader {
     if (flag(QUADRILLE_HAS_MAXIMUM)) out.maximum = from.maximum;
     out.minimum_open = flag(QUADRILLE_MINIMUM_OPEN);
     out.maximum_open = flag(QUADRILLE_MAXIMUM_OPEN);
-    if (!(out.minimum <= out.maximum)) refuse(fmt::format("{} has a range that contains no number", owner));
+    if (!(out.minimum <= out.maximum)) refuse_descriptor(fmt::format("{} has a range that contains no number", owner));
     if (from.fewest != 0) out.fewest = from.fewest;
     if (from.most != 0) out.most = from.most;
-    if (out.fewest > out.most) refuse(fmt::format("{} has {} to {} entries", owner, out.fewest, out.most));
+    if (out.fewest > out.most) refuse_descriptor(fmt::format("{} has {} to {} entries", owner, out.fewest, out.most));
   }
 
   static void check_choices(const Parameter& out, const quadrille_parameter& from, const std::string& owner) {
     const bool words = out.type == ParameterType::choice || out.type == ParameterType::number_or_word;
-    if (words && out.choices.empty()) refuse(owner + " is a choice without choices");
+    if (words && out.choices.empty()) refuse_descriptor(owner + " is a choice without choices");
     if (from.type == QUADRILLE_EARLIER_TASK && out.choices.size() != 1) {
-      refuse(owner + " is an earlier task: its only choice must be the kind of that task");
+      refuse_descriptor(owner + " is an earlier task: its only choice must be the kind of that task");
     }
   }
 
@@ -201,26 +204,27 @@ class SchemaReader {
       case ParameterType::variant:
         if (from.selector != nullptr) out.selector = from.selector;
         for (Parameter& entry : members()) out.entries.push_back(entry_of(std::move(entry), out.selector, owner));
-        if (out.entries.empty()) refuse(owner + " is a variant without members");
+        if (out.entries.empty()) refuse_descriptor(owner + " is a variant without members");
         return;
       case ParameterType::list:
         out.element = members();
         if (out.element.size() != 1 || out.element[0].type == ParameterType::list) {
-          refuse(owner + " is a list: it must have one member, which describes an entry and is not a list");
+          refuse_descriptor(owner + " is a list: it must have one member, which describes an entry and is not a list");
         }
         return;
       default:
-        if (from.member_count != 0) refuse(owner + " has members but is neither a map nor a list");
+        if (from.member_count != 0) refuse_descriptor(owner + " has members but is neither a map nor a list");
         if (from.type == QUADRILLE_EARLIER_TASK) ++met_;
     }
   }
 
   static ParameterEntry entry_of(Parameter member, const std::string& selector, const std::string& owner) {
     if (member.type != ParameterType::group) {
-      refuse(fmt::format("{} is a variant: its member '{}' must be a group", owner, member.name));
+      refuse_descriptor(fmt::format("{} is a variant: its member '{}' must be a group", owner, member.name));
     }
     for (const Parameter& inner : member.members) {
-      if (inner.name == selector) refuse(fmt::format("'{}' of {} has its selector as a member", member.name, owner));
+      if (inner.name == selector)
+        refuse_descriptor(fmt::format("'{}' of {} has its selector as a member", member.name, owner));
     }
     ParameterTable table{member.name, member.help, std::move(member.members), std::move(member.exactly_one_of)};
     return {member.name, std::move(table)};
@@ -232,7 +236,7 @@ class SchemaReader {
       for (const std::string& name : names) {
         const auto same = [&](const Parameter& p) { return p.name == name; };
         if (std::none_of(parameters.begin(), parameters.end(), same)) {
-          refuse(fmt::format("{} names '{}', which is not one of its parameters", owner, name));
+          refuse_descriptor(fmt::format("{} names '{}', which is not one of its parameters", owner, name));
         }
       }
     }
@@ -242,8 +246,8 @@ class SchemaReader {
                                const std::string& owner) {
     for (const Condition& condition : parameter.only_if) {
       if (holds(before, condition.parameter)) continue;
-      refuse(fmt::format("'{}' of {} depends on '{}', which must come before it", parameter.name, owner,
-                         condition.parameter));
+      refuse_descriptor(fmt::format("'{}' of {} depends on '{}', which must come before it", parameter.name, owner,
+                                    condition.parameter));
     }
   }
 
@@ -258,7 +262,7 @@ class SchemaReader {
     } catch (const Error& error) {
       errors.push_back(error);
     }
-    if (!errors.empty()) refuse(fmt::format("the default of {}: {}", owner, errors.front().message()));
+    if (!errors.empty()) refuse_descriptor(fmt::format("the default of {}: {}", owner, errors.front().message()));
   }
 
   void note_earlier(const quadrille_parameter& parameter) {
@@ -275,27 +279,27 @@ class SchemaReader {
 
 ModuleTask task_of(const quadrille_module& module, std::size_t index) {
   const quadrille_task from = read(module.tasks, index, module.task_size);
-  if (!is_name(from.name)) refuse(fmt::format("task {} has no valid name", index));
+  if (!is_name(from.name)) refuse_descriptor(fmt::format("task {} has no valid name", index));
   const std::string owner = std::string("task ") + from.name;
-  if (is_program_task(from.name)) refuse(owner + " has the name of a task of the program: choose another");
+  if (is_program_task(from.name)) refuse_descriptor(owner + " has the name of a task of the program: choose another");
   refuse_unknown_flags(from.flags, task_flags, owner);
-  if (from.run == nullptr) refuse(owner + " has no function 'run'");
+  if (from.run == nullptr) refuse_descriptor(owner + " has no function 'run'");
   const auto needs = [&](std::uint32_t bit) { return (from.flags & bit) != 0; };
   if (needs(QUADRILLE_NEEDS_OPERATOR) && !needs(QUADRILLE_NEEDS_LINKS)) {
-    refuse(owner + " needs an operator but no links: add QUADRILLE_NEEDS_LINKS");
+    refuse_descriptor(owner + " needs an operator but no links: add QUADRILLE_NEEDS_LINKS");
   }
   if (needs(QUADRILLE_NEEDS_SOLVER) && !needs(QUADRILLE_NEEDS_OPERATOR)) {
-    refuse(owner + " needs a solver but no operator: add QUADRILLE_NEEDS_OPERATOR");
+    refuse_descriptor(owner + " needs a solver but no operator: add QUADRILLE_NEEDS_OPERATOR");
   }
   ModuleTask task{from.name, {}, {}, {}, from};
   task.table = SchemaReader(module.parameter_size, task).table(from, owner);
   for (const Parameter& parameter : task.table.parameters) {
     if (parameter.name == "task" || parameter.name == "name") {
-      refuse(owner + " has a parameter 'task' or 'name', which every task has already");
+      refuse_descriptor(owner + " has a parameter 'task' or 'name', which every task has already");
     }
     if ((parameter.name == "operator" && needs(QUADRILLE_NEEDS_OPERATOR)) ||
         (parameter.name == "solver" && needs(QUADRILLE_NEEDS_SOLVER))) {
-      refuse(fmt::format("{} has a parameter '{}', which comes with its flags", owner, parameter.name));
+      refuse_descriptor(fmt::format("{} has a parameter '{}', which comes with its flags", owner, parameter.name));
     }
   }
   return task;
@@ -305,8 +309,10 @@ std::vector<std::string> blocks_of(const quadrille_module& module) {
   std::vector<std::string> blocks = texts(module.blocks);
   refuse_twins(blocks, "the list of its blocks");
   for (const std::string& block : blocks) {
-    if (!is_name(block.c_str())) refuse(fmt::format("'{}' is not a valid name for a block of results.json", block));
-    if (is_program_block(block)) refuse(fmt::format("its block '{}' of results.json belongs to the program", block));
+    if (!is_name(block.c_str()))
+      refuse_descriptor(fmt::format("'{}' is not a valid name for a block of results.json", block));
+    if (is_program_block(block))
+      refuse_descriptor(fmt::format("its block '{}' of results.json belongs to the program", block));
   }
   return blocks;
 }
@@ -314,7 +320,7 @@ std::vector<std::string> blocks_of(const quadrille_module& module) {
 }  // namespace
 
 Module read_descriptor(const quadrille_module* descriptor, const std::string& file) {
-  if (descriptor == nullptr) refuse("there is none");
+  if (descriptor == nullptr) refuse_descriptor("there is none");
   if (descriptor->abi_version != QUADRILLE_MODULE_ABI) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("it was built for version {} of the module interface, but this program has version {}: "
@@ -323,18 +329,19 @@ Module read_descriptor(const quadrille_module* descriptor, const std::string& fi
   }
   if (descriptor->struct_size < module_size_1 || descriptor->task_size < task_size_1 ||
       descriptor->parameter_size < parameter_size_1) {
-    refuse("its structs are smaller than those of version 1 of the interface");
+    refuse_descriptor("its structs are smaller than those of version 1 of the interface");
   }
   Module out{read(descriptor, 0, descriptor->struct_size), file, {}, {}};
   const quadrille_module& module = out.descriptor;
-  if (!is_name(module.name)) refuse("the module needs a name (letters, digits and '_', at most 64)");
-  if (module.version == nullptr || module.build_id == nullptr) refuse("it gives no version or no build id");
-  if (module.tasks == nullptr || module.task_count == 0) refuse("it offers no task to run");
+  if (!is_name(module.name)) refuse_descriptor("the module needs a name (letters, digits and '_', at most 64)");
+  if (module.version == nullptr || module.build_id == nullptr) refuse_descriptor("it gives no version or no build id");
+  if (module.tasks == nullptr || module.task_count == 0) refuse_descriptor("it offers no task to run");
   out.blocks = blocks_of(module);
   for (std::size_t k = 0; k < module.task_count; ++k) {
     ModuleTask task = task_of(module, k);
     const auto same = [&](const ModuleTask& t) { return t.name == task.name; };
-    if (std::any_of(out.tasks.begin(), out.tasks.end(), same)) refuse(fmt::format("two tasks '{}'", task.name));
+    if (std::any_of(out.tasks.begin(), out.tasks.end(), same))
+      refuse_descriptor(fmt::format("two tasks '{}'", task.name));
     out.tasks.push_back(std::move(task));
   }
   return out;

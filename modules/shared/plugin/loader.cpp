@@ -29,13 +29,13 @@ struct Modules {
   std::vector<RefusedModule> refused;
 };
 
-[[noreturn]] void refuse(const std::string& reason) { throw Error(ErrorCode::unsupported, reason); }
+[[noreturn]] void refuse_library(const std::string& reason) { throw Error(ErrorCode::unsupported, reason); }
 
 /// Closes a shared object unless it is kept.
 class SharedObject {
  public:
   explicit SharedObject(const std::string& file) : handle_(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (handle_ == nullptr) refuse(fmt::format("cannot be loaded as a shared object: {}", dlerror()));
+    if (handle_ == nullptr) refuse_library(fmt::format("cannot be loaded as a shared object: {}", dlerror()));
   }
   ~SharedObject() {
     if (handle_ != nullptr) (void)dlclose(handle_);
@@ -54,18 +54,18 @@ void require_new_names(const Modules& modules, const Module& module) {
   for (const Module& other : modules.loaded) {
     const std::string whose = other.file.empty() ? "of this program" : "in " + other.file;
     if (std::string(other.descriptor.name) == module.descriptor.name) {
-      refuse(fmt::format("a module '{}' exists already, {}", module.descriptor.name, whose));
+      refuse_library(fmt::format("a module '{}' exists already, {}", module.descriptor.name, whose));
     }
     for (const std::string& block : module.blocks) {
       if (std::find(other.blocks.begin(), other.blocks.end(), block) == other.blocks.end()) continue;
-      refuse(fmt::format("a block '{}' of results.json exists already: that of the module '{}' {}", block,
-                         other.descriptor.name, whose));
+      refuse_library(fmt::format("a block '{}' of results.json exists already: that of the module '{}' {}", block,
+                                 other.descriptor.name, whose));
     }
     for (const ModuleTask& task : module.tasks) {
       const auto same = [&](const ModuleTask& t) { return t.name == task.name; };
       if (std::any_of(other.tasks.begin(), other.tasks.end(), same)) {
-        refuse(fmt::format("a task '{}' exists already: that of the module '{}' {}", task.name, other.descriptor.name,
-                           whose));
+        refuse_library(fmt::format("a task '{}' exists already: that of the module '{}' {}", task.name,
+                                   other.descriptor.name, whose));
       }
     }
   }
@@ -75,7 +75,7 @@ void require_new_names(const Modules& modules, const Module& module) {
 void require_build(const Module& module) {
   const char* theirs = module.descriptor.cpp_build;
   if (theirs == nullptr || std::string(theirs) == build_id()) return;
-  refuse(
+  refuse_library(
       fmt::format("was compiled with the C++ headers of build '{}' of Quadrille, but this is build '{}': compile it "
                   "again with the headers installed beside this program",
                   theirs, build_id()));
@@ -91,7 +91,7 @@ const Module& load(Modules& modules, const std::string& given) {
   try {
     SharedObject object(file);
     void* const symbol = object.symbol(descriptor_symbol);
-    if (symbol == nullptr) refuse(fmt::format("is not a module: it does not export {}", descriptor_symbol));
+    if (symbol == nullptr) refuse_library(fmt::format("is not a module: it does not export {}", descriptor_symbol));
     const auto descriptor = reinterpret_cast<const quadrille_module* (*)()>(symbol);
     Module module = read_descriptor(descriptor(), file);
     require_build(module);
