@@ -1,4 +1,4 @@
-# Compiler settings, dependencies and the two functions every folder's CMakeLists.txt uses.
+# Compiler settings, dependencies and the functions that CMakeLists.txt of folders use.
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
@@ -276,9 +276,16 @@ function(quadrille_add_folder name)
   endif()
 endfunction()
 
-# quadrille_add_module(NAME): the folder NAME, whose sources define the descriptor quadrille_module_NAME (modules/shared/plugin/module.h),
-# and whose report/*.py `quadrille report` runs.
+# quadrille_add_module(NAME [USES MODULE...] [FOR_OTHERS HEADER...]): the folder NAME, whose sources define the descriptor
+# quadrille_module_NAME (modules/shared/plugin/module.h), and whose report/*.py `quadrille report` runs; the modules whose
+# headers it includes; its headers for others.
 function(quadrille_add_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 of "" "" "USES;FOR_OTHERS")
+  foreach(header ${of_FOR_OTHERS})
+    if(quadrille_use_cuda OR NOT header MATCHES "cuda/")
+      set_property(GLOBAL APPEND PROPERTY QUADRILLE_HEADERS_FOR_OTHERS modules/${name}/${header})
+    endif()
+  endforeach()
   add_subdirectory(${name})
   set_property(GLOBAL APPEND PROPERTY QUADRILLE_MODULE_LIST ${name})
   file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/report/*.py)
@@ -328,20 +335,54 @@ function(quadrille_install_documents)
   endforeach()
 endfunction()
 
+# quadrille_install_headers(): the public headers (modules/README.md), and what they include.
+function(quadrille_install_headers)
+  set(public
+    core/backend/backend.h core/backend/transfer_buffer.h core/blas/blas.h core/blas/random_fill.h core/comm/agreement.h
+    core/comm/communicator.h core/dims.h core/error.h core/field/convert.h core/field/field.h core/field/host_field.h
+    core/field/propagator.h core/gauge/gauge_store.h core/gauge/observables.h core/layout/grouped_layout.h
+    core/layout/lattice.h core/layout/vector_layout.h core/numbers/chunked_sum.h core/numbers/precision.h
+    core/operator/normal_operator.h core/operator/operator.h core/parameters/parameters.h core/random/random.h
+    core/simd/isa.h core/su3/su3.h core/su3/su3_project.h core/system/atomic_file.h core/system/csv.h core/system/log.h
+    core/system/memory.h core/system/team.h core/system/thread_count.h core/tuning/kernel_log.h core/tuning/tuning.h
+    dirac/dirac_operator.h dirac/dslash.h dirac/preconditioned.h dirac/registry.h dirac/wilson.h
+    solvers/driver.h solvers/registry.h solvers/solver.h)
+  set(kinds "modules/shared/*/*.h" "modules/*/capi/c_api.h")
+  if(quadrille_use_cuda)
+    list(APPEND public core/backend/cuda/cuda_backend.h core/backend/cuda/device_array.h core/backend/cuda/grouped_access.cuh
+         core/backend/cuda/owned.h core/backend/cuda/reduce.cuh core/backend/cuda/runtime.h)
+    list(APPEND kinds "modules/shared/dense/cuda/*.h")
+  endif()
+  list(TRANSFORM kinds PREPEND ${PROJECT_SOURCE_DIR}/)
+  file(GLOB some RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${kinds})
+  get_property(of_modules GLOBAL PROPERTY QUADRILLE_HEADERS_FOR_OTHERS)
+  set(waiting ${public} ${some} ${of_modules})
+  set(found "")
+  while(waiting)
+    list(POP_FRONT waiting header)
+    if(header IN_LIST found)
+      continue()
+    endif()
+    list(APPEND found ${header})
+    set(file ${PROJECT_SOURCE_DIR}/${header})
+    if(NOT EXISTS ${file})  # made by CMake
+      set(file ${PROJECT_BINARY_DIR}/${header})
+    endif()
+    get_filename_component(folder ${header} DIRECTORY)
+    install(FILES ${file} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quadrille/${folder})
+    file(STRINGS ${file} lines REGEX "^ *# *include \"(core|dirac|solvers|modules)/")
+    list(TRANSFORM lines REPLACE ".*\"(.*)\".*" "\\1")
+    list(APPEND waiting ${lines})
+  endwhile()
+endfunction()
+
 set(QUADRILLE_SOVERSION 0)  # of libquadrille.so; changes with what host codes could no longer link or call
 
 # quadrille_install_package(): headers and what find_package(Quadrille) and pkg-config need, for host codes and for modules
 # built outside the source tree.
 function(quadrille_install_package)
   include(CMakePackageConfigHelpers)
-  set(without_cuda PATTERN cuda EXCLUDE PATTERN "*_cuda.h" EXCLUDE)  # what the library does not have
-  if(quadrille_use_cuda)
-    set(without_cuda "")
-  endif()
-  foreach(folder core dirac solvers modules)
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quadrille
-            FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh" ${without_cuda})
-  endforeach()
+  quadrille_install_headers()
   install(FILES ${PROJECT_SOURCE_DIR}/input/capi/quadrille.h ${PROJECT_SOURCE_DIR}/input/capi/quadrille.hpp
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/quadrille)
   install(FILES ${PROJECT_SOURCE_DIR}/input/capi/quadrille.f90 DESTINATION ${CMAKE_INSTALL_DATADIR}/quadrille/fortran)

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/su3/su3_project.h"
 #include "tests/gauge_testing.h"
+#include "tests/random_seed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,14 +27,8 @@ using quadrille::GaugeObservables;
 using quadrille::HostLinks;
 using quadrille::Matrix3;
 using quadrille::volume;
+using quadrille::testing::fresh_generator;
 using ::testing::HasSubstr;
-
-std::mt19937_64 fresh_generator() {
-  const char* wanted = std::getenv("QUADRILLE_SEED");
-  const std::uint64_t seed = wanted ? std::strtoull(wanted, nullptr, 10) : std::random_device{}();
-  std::printf("seed: QUADRILLE_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return std::mt19937_64(seed);
-}
 
 Matrix3 random_matrix(std::mt19937_64& generator) {
   std::normal_distribution<double> normal;

@@ -1,6 +1,7 @@
 // Tables as data: what a block resolves to, and what each mistake is called, with its place.
 #include "core/parameters/parameters.h"
 #include "core/parameters/parameter_values.h"
+#include "tests/random_seed.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -329,9 +330,7 @@ TEST(ParameterValues, RealsAndIntegersReadExactlyWhatTheyShould) {
 }
 
 TEST(ParameterValues, EveryDoubleReadsBack) {
-  const unsigned seed = std::random_device()();
-  SCOPED_TRACE(fmt::format("seed {}", seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random = testing::fresh_generator();
   std::uniform_real_distribution<double> exponent(-300, 300);
   for (int k = 0; k < 1000; ++k) {
     const double value = std::uniform_real_distribution<double>(-1, 1)(random) * std::pow(10, exponent(random));

@@ -6,6 +6,7 @@
 #include "core/field/host_field.h"
 #include "core/su3/su3_project.h"
 #include "core/system/log.h"
+#include "tests/random_seed.h"
 #include "tests/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -146,15 +147,6 @@ inline std::optional<Error> expect_error(const std::function<void()>& body, cons
   }
   ADD_FAILURE() << "no error";
   return std::nullopt;
-}
-
-/// A generator with a fresh seed, which a failing test prints. QUADRILLE_SEED repeats one.
-inline std::mt19937_64 fresh_generator() {
-  const char* wanted = std::getenv("QUADRILLE_SEED");
-  const std::uint64_t seed = wanted ? std::strtoull(wanted, nullptr, 10) : std::random_device{}();
-  ::testing::Test::RecordProperty("seed", std::to_string(seed));
-  std::printf("seed: QUADRILLE_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  return std::mt19937_64(seed);
 }
 
 inline HostLinks random_links(const Dims& dims, std::mt19937_64& generator) {

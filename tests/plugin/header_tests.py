@@ -17,7 +17,7 @@ import tempfile
 LANES = ["-DQUADRILLE_ISA=generic", "-DQUADRILLE_ISA_BYTES=16", "-Wno-psabi"]
 AS_WRITTEN = ["-ffp-contract=off", "-DQUADRILLE_NO_CONTRACTION"]
 OF_KERNELS = [LANES, LANES + AS_WRITTEN, ["-DQUADRILLE_SCALAR_LANES", "-DQUADRILLE_ISA=generic"]]
-IN_C = re.compile(r"(quadrille|modules/module|modules/handles|modules/\w+/c_api)\.h$")
+IN_C = re.compile(r"(quadrille|modules/shared/plugin/module|modules/shared/plugin/handles|modules/\w+/capi/c_api)\.h$")
 
 
 def installed(build, prefix):

@@ -63,7 +63,7 @@ TEST(BiCGstab, BreaksDownWhenARestartDoesNotHelp) {
 
 // The residual of BiCGstab on a spectrum around the origin rises and does not come back.
 TEST(BiCGstab, SpectrumAroundTheOriginStagnates) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 4, 4});
   const ToyOperator a(lattice, {.smallest = 1e-4, .angle = 3.14}, seed);
   const auto inner = a.converted({Precision::Half, Reconstruct::R12, false});
@@ -80,7 +80,7 @@ TEST(BiCGstab, SpectrumAroundTheOriginStagnates) {
 
 // As much patience as other solves have needed, and no more: a hopeless search ends.
 TEST(BiCGstab, PatienceThatOthersNeededDelaysStagnation) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 4, 4});
   const ToyOperator a(lattice, {.smallest = 1e-4, .angle = 3.14}, seed);
   const Field b = gaussian(a.field_desc(), seed);
@@ -96,7 +96,7 @@ TEST(BiCGstab, PatienceThatOthersNeededDelaysStagnation) {
 }
 
 TEST(BiCGstab, SingularOperatorBreaksDown) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 4, 4});
   const ToyOperator a(lattice, {.zero_modes = 12}, seed);
   const Field b = gaussian(a.field_desc(), seed);
@@ -110,7 +110,7 @@ TEST(BiCGstab, SingularOperatorBreaksDown) {
 }
 
 TEST(BiCGstab, UnitMatrixEndsHalfWay) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 4, 4});
   const ToyOperator a(lattice, {.smallest = 1, .largest = 1}, seed);
   const auto inner = a.converted({Precision::Half, Reconstruct::R12, true});

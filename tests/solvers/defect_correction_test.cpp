@@ -11,8 +11,7 @@ namespace {
 constexpr ToySpectrum right_half{.smallest = 0.05, .angle = 0.5};
 
 struct Problem {
-  explicit Problem(const OperatorForm& form, const ToySpectrum& spectrum = right_half,
-                   std::uint64_t seed = fresh_seed())
+  explicit Problem(const OperatorForm& form, const ToySpectrum& spectrum = right_half, std::uint64_t seed = next_seed())
       : a(lattice, spectrum, seed), inner(a.converted(form)), b(gaussian(a.field_desc(), seed)), x(a.field_desc()) {}
   SolveReport solve(MakeSolver make, double tolerance, int max_iterations = 5000, double delta = 0.1) {
     const auto solver = make_defect_correction(a, *inner, make(*inner, nullptr, 0), delta);
@@ -46,7 +45,7 @@ TEST(DefectCorrection, ReachesDoubleFromEveryForm) {
 }
 
 TEST(DefectCorrection, FewerCyclesWithSmallerDelta) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   Problem problem({Precision::Single, Reconstruct::R12, false}, right_half, seed);
   const SolveReport often = problem.solve(make_cg, 1e-12, 5000, 0.1);
   const SolveReport rarely = problem.solve(make_cg, 1e-12, 5000, 1e-4);

@@ -11,7 +11,7 @@ namespace quadrille::test {
 namespace {
 
 struct Problem {
-  explicit Problem(const ToySpectrum& spectrum = {.smallest = 0.05, .angle = 0.5}, std::uint64_t seed = fresh_seed())
+  explicit Problem(const ToySpectrum& spectrum = {.smallest = 0.05, .angle = 0.5}, std::uint64_t seed = next_seed())
       : system(lattice, spectrum, seed), b(gaussian(system.full_desc(), seed)), x(system.full_desc()) {}
 
   /// |b - M x| / |b| by hand on the host, from the operator's own apply.
@@ -83,7 +83,7 @@ TEST(SystemSolver, AGuessIsImprovedToTheTargetOfTheWholeSystem) {
     SystemSolver solver(problem.system, spec_of("bicgstab", scheme, 1e-11));
     const SolveReport whole = solver.solve(problem.x, problem.b);
     ASSERT_TRUE(whole.converged) << whole.message;
-    const Field noise = gaussian(problem.system.full_desc(), fresh_seed());
+    const Field noise = gaussian(problem.system.full_desc(), next_seed());
     blas::axpy(1e-6 * norm(problem.x) / norm(noise), noise, problem.x);
     const double before = problem.residual();
     EXPECT_GT(before, 1e-8);

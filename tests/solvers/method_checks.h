@@ -33,7 +33,7 @@ inline double norm(const Field& x) { return std::sqrt(blas::norm2(x)); }
 
 /// Uniform in double: converges, the report is true, the history is whole, and the iterated residual is the true one.
 inline void check_uniform_double(MakeSolver make, const ToySpectrum& spectrum) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 6, 4});
   const ToyOperator a(lattice, spectrum, seed);
   const Field b = gaussian(a.field_desc(), seed);
@@ -60,7 +60,7 @@ inline void check_uniform_double(MakeSolver make, const ToySpectrum& spectrum) {
 
 /// Reliable updates reach a residual in double that no inner form has, in every form and gauge.
 inline void check_reliable(MakeSolver make, const ToySpectrum& spectrum) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 6, 4});
   const ToyOperator a(lattice, spectrum, seed);
   const Field b = gaussian(a.field_desc(), seed);
@@ -108,14 +108,14 @@ inline void check_drift(MakeSolver make, const LinearOperator& a, const Operator
 }
 
 inline void check_drift(MakeSolver make, const ToySpectrum& spectrum, const OperatorForm& form, int at_least = 1000) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 4, 4});
   check_drift(make, ToyOperator(lattice, spectrum, seed), form, seed, at_least);
 }
 
 /// Between the third and the last iteration nothing is allocated, neither fields nor anything on the heap.
 inline void check_allocates_nothing(MakeSolver make, const ToySpectrum& spectrum) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 4, 4});
   const ToyOperator a(lattice, spectrum, seed);
   const auto inner = a.converted({Precision::Single, Reconstruct::R12, false});
@@ -141,7 +141,7 @@ inline void check_allocates_nothing(MakeSolver make, const ToySpectrum& spectrum
 
 /// 1, 2 and 3 threads give the same bits; a solver used again gives them too.
 inline void check_threads(MakeSolver make, const ToySpectrum& spectrum) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   const Lattice lattice({8, 4, 6, 12});  // several chunks of 1,024 sites
   const ToyOperator a(lattice, spectrum, seed);
   const auto inner = a.converted({Precision::Single, Reconstruct::R12, true});
@@ -167,7 +167,7 @@ inline void check_threads(MakeSolver make, const ToySpectrum& spectrum) {
 
 /// max_iterations, a NaN from the operator, a zero and a NaN right-hand side.
 inline void check_ends(MakeSolver make, const ToySpectrum& spectrum) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 4, 4});
   ToyOperator a(lattice, spectrum, seed);
   Field b = gaussian(a.field_desc(), seed), x(a.field_desc());
@@ -207,7 +207,7 @@ inline void check_ends(MakeSolver make, const ToySpectrum& spectrum) {
 
 /// A target below what double can give: stagnation, in bounded time.
 inline void check_stagnation(MakeSolver make, const ToySpectrum& spectrum) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 4, 4});
   const ToyOperator a(lattice, spectrum, seed);
   const auto inner = a.converted({Precision::Single, Reconstruct::R12, false});

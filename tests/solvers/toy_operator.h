@@ -9,13 +9,12 @@
 #include "core/field/convert.h"
 #include "core/operator/operator.h"
 #include "core/random/random.h"
+#include "tests/random_seed.h"
 
 #include <array>
 #include <cmath>
 #include <complex>
 #include <cstdint>
-#include <cstdlib>
-#include <iostream>
 #include <limits>
 #include <memory>
 #include <numbers>
@@ -24,13 +23,7 @@
 
 namespace quadrille::test {
 
-/// A seed that differs from run to run and is printed; QUADRILLE_SEED repeats a run.
-inline std::uint64_t fresh_seed() {
-  const char* fixed = std::getenv("QUADRILLE_SEED");
-  const std::uint64_t seed = fixed ? std::strtoull(fixed, nullptr, 10) : std::random_device{}();
-  std::cout << "QUADRILLE_SEED=" << seed << "\n";
-  return seed;
-}
+using testing::next_seed;
 
 /// Eigenvalues e^(i phi) rho: rho log-uniform in [smallest, largest], |phi| up to `angle`.
 struct ToySpectrum {

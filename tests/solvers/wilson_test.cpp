@@ -25,7 +25,7 @@ std::shared_ptr<const DiracOperator> wilson(
 }
 
 struct Rough {
-  explicit Rough(const std::string& mass, std::uint64_t seed = fresh_seed(), const Dims& dims = {4, 6, 4, 8})
+  explicit Rough(const std::string& mass, std::uint64_t seed = next_seed(), const Dims& dims = {4, 6, 4, 8})
       : lattice(dims),
         dirac(wilson(lattice, testing::hot_start(lattice, seed), mass)),
         system(dirac),
@@ -90,7 +90,7 @@ TEST(WilsonSolve, UniformInEveryReconstruction) {
 // Near the critical mass of a hot field, -2: a thousand iterations and more of CG.
 TEST(WilsonSolve, DriftOfCg) {
   for (const Precision precision : {Precision::Single, Precision::Half}) {
-    const std::uint64_t seed = fresh_seed();
+    const std::uint64_t seed = next_seed();
     const Rough rough("mass: -1.95", seed);
     check_drift(make_cg, rough.system.reduced(), {precision, Reconstruct::R12, true}, seed, 1000);
   }
@@ -99,7 +99,7 @@ TEST(WilsonSolve, DriftOfCg) {
 // Gathering the solution in small groups, and updates when rounding asks for them, keep half precision from losing what
 // the search has learnt.
 TEST(WilsonSolve, HalfHardlyCostsIterations) {
-  const std::uint64_t seed = fresh_seed();
+  const std::uint64_t seed = next_seed();
   const Rough rough("mass: -1.93", seed);
   const LinearOperator& a = rough.system.reduced();
   const auto inner = a.converted({Precision::Half, Reconstruct::R12, true});
@@ -118,7 +118,7 @@ TEST(WilsonSolve, HalfHardlyCostsIterations) {
 
 TEST(WilsonSolve, DriftOfBiCGstab) {
   for (const Precision precision : {Precision::Single, Precision::Half}) {
-    const std::uint64_t seed = fresh_seed();
+    const std::uint64_t seed = next_seed();
     const Rough rough("mass: -1.9", seed);
     check_drift(make_bicgstab, rough.system.reduced(), {precision, Reconstruct::R12, true}, seed, 50);
   }
@@ -229,7 +229,7 @@ TEST(WilsonSolve, MethodsAgree) {
 }
 
 TEST(WilsonSolve, AllocatesNothingAndSameBitsForAnyThreads) {
-  Rough rough("mass: -0.5", fresh_seed(), {8, 8, 8, 12});  // three chunks a parity: kernels and sums are shared
+  Rough rough("mass: -0.5", next_seed(), {8, 8, 8, 12});  // three chunks a parity: kernels and sums are shared
   SolverSpec spec;
   spec.sloppy = {Precision::Half, Reconstruct::R12, true};
   const int saved = omp_get_max_threads();
