@@ -443,7 +443,7 @@ function(quadrille_add_ranks)
   install(TARGETS quadrille_ranks DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# quadrille_add_build_id(): the one source that knows the commit (core/build_id.h), brought up to date by each build.
+# quadrille_add_build_id(): the one source that knows the commit (core/system/build_id.h), brought up to date by each build.
 function(quadrille_add_build_id)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/build_id.cpp)
   set(header ${CMAKE_CURRENT_BINARY_DIR}/to_install/quadrille_build.h)  # where nothing of the source tree sees it

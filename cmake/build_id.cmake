@@ -15,7 +15,7 @@ if(status EQUAL 0 AND prefix STREQUAL "")  # a prefix: the sources lie in the wo
   endif()
 endif()
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT "// Generated at each build.
-#include \"core/build_id.h\"
+#include \"core/system/build_id.h\"
 
 const char* quadrille::build_id() { return \"@id@\"; }
 ")

@@ -1,6 +1,6 @@
 #include "core/comm/ranks.h"
 
-#include "core/build_id.h"
+#include "core/system/build_id.h"
 #include "core/error.h"
 
 #include <dlfcn.h>

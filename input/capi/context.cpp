@@ -1,5 +1,5 @@
 // Contexts, and what the library says of itself.
-#include "core/build_id.h"
+#include "core/system/build_id.h"
 #include "core/comm/agreement.h"
 #include "core/comm/process_grid.h"
 #include "core/comm/transport_name.h"

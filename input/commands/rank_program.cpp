@@ -1,6 +1,6 @@
 #include "input/commands/rank_program.h"
 
-#include "core/build_id.h"
+#include "core/system/build_id.h"
 #include "core/comm/agreement.h"
 #include "core/system/host_name.h"
 #include "core/system/log.h"

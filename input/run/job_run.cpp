@@ -1,6 +1,6 @@
 #include "input/run/job_run.h"
 
-#include "core/build_id.h"
+#include "core/system/build_id.h"
 #include "core/comm/agreement.h"
 #include "core/simd/isa.h"
 #include "core/system/log.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Host codes: installs Quadrille, builds tests/hosts/outside and the examples of input/capi/README.md against it, and compares
+"""Host codes: installs Quadrille, builds tests/hosts/outside and the examples of input/capi/EXAMPLES.md against it, and compares
 what they find with jobs.
 
     QUADRILLE_BUILD=build hosts_tests.py [CLASS...]        QUADRILLE_BUILD: the build folder to install from
@@ -26,7 +26,7 @@ import lime_files  # noqa: E402
 from harness import ProgramTest  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-README = os.path.join(HERE, "..", "..", "input", "capi", "README.md")
+README = os.path.join(HERE, "..", "..", "input", "capi", "EXAMPLES.md")
 LEAKS_OF_MPI = os.path.join(HERE, "leaks_of_mpi.txt")
 MPIEXEC = os.environ.get("QUADRILLE_MPIEXEC")
 PLACE = tempfile.mkdtemp(prefix="quadrille-hosts-")
@@ -37,7 +37,7 @@ SOLVER = {"type": "bicgstab", "tolerance": 1e-11, "sloppy": {"precision": "half"
 
 
 def extract_examples():
-    """The code of the README in files of their own."""
+    """The code of EXAMPLES.md in files of their own."""
     os.makedirs(EXAMPLES)
     with open(README) as stream:
         text = stream.read()

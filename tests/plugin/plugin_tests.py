@@ -27,8 +27,8 @@ SUM = {"task": "sample_sum", "terms": [1.5, 2.25, 3]}
 
 
 def extract_example():
-    """The module of modules/README.md in a file of its own."""
-    with open(os.path.join(SOURCES, "..", "..", "..", "modules", "README.md")) as stream:
+    """The module of modules/PLUGINS.md in a file of its own."""
+    with open(os.path.join(SOURCES, "..", "..", "..", "modules", "PLUGINS.md")) as stream:
         code, = re.findall(r"```cpp\n(.*?)```", stream.read(), re.DOTALL)
     with open(os.path.join(PLACE, "readme.cpp"), "w") as stream:
         stream.write(code)

@@ -144,7 +144,7 @@ void add_products(const FilteredProduct<T>& product, const Beginning<T>& beginni
 }
 
 /// Whether the product of whole matrices takes less time. What a product of blocks costs beside its multiply-adds, and
-/// an element that is copied, are as many flops of a dense product as the measurements of README.md say.
+/// an element that is copied, are as many flops of a dense product as the measurements of MEASUREMENTS.md say.
 template <class T>
 bool dense_is_cheaper(const FilteredProduct<T>& product, const ProductPattern& pattern, const BlockMatrix<T>& sum) {
   constexpr double flops_of_a_product = 600, flops_of_an_element = 40, most_memory = 8;

@@ -17,7 +17,7 @@ struct MultiplyOptions {
   /// C keeps its blocks and gets no others, whatever eps.
   bool retain_sparsity = false;
   /// Of matrices in double: a product whose rounding in single precision changes a block of C by less than its share of
-  /// eps, eps / n by a bound from norms, is done in single precision; README.md has the bound.
+  /// eps, eps / n by a bound from norms, is done in single precision; METHODS.md has the bound.
   bool mixed = false;
   Driver driver = Driver::automatic;
   double cache_bytes = 512 << 10;  ///< of A, B and C at the end of multrec

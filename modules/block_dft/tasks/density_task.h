@@ -12,7 +12,7 @@ extern const quadrille_parameter density_parameters[density_parameter_count];
 
 void check_density_task(const TaskContext& context);
 
-/// Gives a block under the task's name in results.json; README.md describes it.
+/// Gives a block under the task's name in results.json; METHODS.md describes it.
 void run_density(const TaskContext& context);
 
 }  // namespace quadrille::block_dft

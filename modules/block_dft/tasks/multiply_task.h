@@ -12,7 +12,7 @@ extern const quadrille_parameter multiply_parameters[multiply_parameter_count];
 
 void check_multiply(const TaskContext& context);
 
-/// Gives `block_products.NAME` of results.json, and the CSV file; README.md describes the rows.
+/// Gives `block_products.NAME` of results.json, and the CSV file; METHODS.md describes the rows.
 void run_multiply(const TaskContext& context);
 
 }  // namespace quadrille::block_dft

@@ -254,7 +254,7 @@ constexpr quadrille_parameter model_members[] = {
     integer("seed", "of block sizes, levels and elements", "1", within(0, 9e15))};
 
 constexpr quadrille_parameter model() {
-  quadrille_parameter out = group("model", "a generated insulator, instead of files: see modules/block_dft/README.md",
+  quadrille_parameter out = group("model", "a generated insulator, instead of files: see modules/block_dft/METHODS.md",
                                   model_members, "atoms");
   out.excludes = model_excludes;
   return out;

@@ -12,7 +12,7 @@ extern const quadrille_parameter scf_parameters[scf_parameter_count];
 
 void check_scf(const TaskContext& context);
 
-/// Gives a block under the task's name in results.json; README.md describes it.
+/// Gives a block under the task's name in results.json; METHODS.md describes it.
 void run_scf(const TaskContext& context);
 
 }  // namespace quadrille::block_dft

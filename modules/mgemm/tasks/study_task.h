@@ -12,7 +12,7 @@ extern const quadrille_parameter study_parameters[study_parameter_count];
 
 void check_study(const TaskContext& context);
 
-/// Gives `matrix_product_studies.NAME` of results.json, and the CSV file; the rows are described in README.md.
+/// Gives `matrix_product_studies.NAME` of results.json, and the CSV file; the rows are described in METHODS.md.
 void run_study(const TaskContext& context);
 
 }  // namespace quadrille::mgemm

@@ -12,7 +12,7 @@ extern const quadrille_parameter study_parameters[study_parameter_count];
 
 void check_study(const TaskContext& context);
 
-/// Gives `ri_mp2_studies.NAME` of results.json, and the CSV file; the rows are described in README.md.
+/// Gives `ri_mp2_studies.NAME` of results.json, and the CSV file; the rows are described in METHODS.md.
 void run_study(const TaskContext& context);
 
 }  // namespace quadrille::ri_mp2

@@ -1,6 +1,6 @@
 #include "modules/shared/plugin/loader.h"
 
-#include "core/build_id.h"
+#include "core/system/build_id.h"
 #include "core/system/log.h"
 #include "modules/shared/plugin/results_blocks.h"
 

@@ -1,4 +1,4 @@
-// A module in C++ with the pieces of the library that modules/README.md names: links, propagators, operators, the
+// A module in C++ with the pieces of the library that modules/PLUGINS.md names: links, propagators, operators, the
 // defect-correction loop, field algebra, layouts, files, matrix products. Whatever the library does not export is
 // missing here.
 #include "core/blas/blas.h"
