@@ -14,8 +14,8 @@
 #include "modules/mgemm/product/cuda/device_product.h"
 #include "modules/mgemm/product/cuda/factor.h"
 #include "modules/shared/dense/cuda/cublas.h"
-#include "tests/backend_under_test.h"
 #include "tests/modules/mgemm/salted.h"
+#include "tests/testing/backend_under_test.h"
 
 #include <algorithm>
 #include <chrono>

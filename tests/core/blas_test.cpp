@@ -7,9 +7,9 @@
 #include "core/field/host_image.h"
 #include "core/field/site_access.h"
 #include "core/simd/isa.h"
-#include "tests/backend_under_test.h"
-#include "tests/extents.h"
-#include "tests/random_seed.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/extents.h"
+#include "tests/testing/random_seed.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>

@@ -8,10 +8,10 @@
 #include "core/layout/grouped_layout.h"
 #include "core/layout/vector_layout.h"
 #include "core/simd/isa.h"
-#include "tests/backend_under_test.h"
-#include "tests/extents.h"
-#include "tests/random_seed.h"
 #include "tests/reference/wilson.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/extents.h"
+#include "tests/testing/random_seed.h"
 
 #include <gtest/gtest.h>
 

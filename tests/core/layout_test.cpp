@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/layout/grouped_layout.h"
 #include "core/simd/isa.h"
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <gtest/gtest.h>
 

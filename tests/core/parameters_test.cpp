@@ -1,7 +1,7 @@
 // Tables as data: what a block resolves to, and what each mistake is called, with its place.
 #include "core/parameters/parameters.h"
 #include "core/parameters/parameter_values.h"
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

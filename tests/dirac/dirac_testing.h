@@ -5,12 +5,12 @@
 #include "core/random/random.h"
 #include "core/simd/isa.h"
 #include "dirac/wilson.h"
-#include "tests/backend_under_test.h"
-#include "tests/extents.h"
-#include "tests/gauge_testing.h"
-#include "tests/host_starts.h"
-#include "tests/random_seed.h"
 #include "tests/reference/wilson.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/extents.h"
+#include "tests/testing/gauge_testing.h"
+#include "tests/testing/host_starts.h"
+#include "tests/testing/random_seed.h"
 
 #include <cmath>
 #include <cstdlib>

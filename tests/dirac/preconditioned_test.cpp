@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/operator/normal_operator.h"
 #include "tests/dirac/dirac_testing.h"
-#include "tests/host_starts.h"
+#include "tests/testing/host_starts.h"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include "core/error.h"
 #include "core/tuning/kernel_log.h"
 #include "dirac/kernel_table.h"
-#include "tests/backend_under_test.h"
 #include "tests/dirac/dirac_testing.h"
-#include "tests/host_starts.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/host_starts.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>

@@ -8,9 +8,9 @@
 #include "core/field/convert.h"
 #include "core/field/host_image.h"
 #include "core/field/site_access.h"
-#include "tests/backend_under_test.h"
-#include "tests/extents.h"
-#include "tests/random_seed.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/extents.h"
+#include "tests/testing/random_seed.h"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #include "modules/block_dft/device.h"
 #include "modules/block_dft/scf/model_system.h"
 #include "modules/block_dft/scf/scf.h"
-#include "tests/backend_under_test.h"
 #include "tests/gpu/poison.h"
 #include "tests/modules/block_dft/dense.h"
+#include "tests/testing/backend_under_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

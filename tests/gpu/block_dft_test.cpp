@@ -2,9 +2,9 @@
 #include "core/error.h"
 #include "modules/block_dft/device.h"
 #include "modules/block_dft/matrix/block_algebra.h"
-#include "tests/backend_under_test.h"
 #include "tests/gpu/block_matrices.h"
 #include "tests/gpu/poison.h"
+#include "tests/testing/backend_under_test.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 
 #include "modules/mgemm/product/cuda/device_product.h"
 #include "modules/shared/dense/cuda/strip_pipeline.h"
-#include "tests/backend_under_test.h"
 #include "tests/modules/mgemm/problem.h"
+#include "tests/testing/backend_under_test.h"
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include "input/commands/program.h"
 #include "modules/eigen/device_needs.h"
 #include "tests/modules/eigen/comparisons.h"
-#include "tests/temporary_folder.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <cuda_runtime.h>
 #include <fmt/format.h>

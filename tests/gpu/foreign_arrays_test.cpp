@@ -1,7 +1,7 @@
 // Arrays of a host in the memory of the GPU: the C API with `where: device` does what it does with arrays of the host.
 #include "core/backend/backend.h"
-#include "tests/backend_under_test.h"
 #include "tests/input/capi/host.h"
+#include "tests/testing/backend_under_test.h"
 
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>

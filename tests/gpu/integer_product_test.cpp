@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/random/random.h"
 #include "tests/gpu/on_device.h"
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include "core/error.h"
 #include "core/simd/isa.h"
 #include "modules/md/dynamics/dynamics.h"
-#include "tests/backend_under_test.h"
-#include "tests/random_seed.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/random_seed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Pair forces on the GPU against exact sums of the CPU, and their bits from launch to launch.
 #include "modules/md/tasks/force_study.h"
-#include "tests/backend_under_test.h"
-#include "tests/random_seed.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/random_seed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

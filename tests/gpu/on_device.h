@@ -2,8 +2,8 @@
 #pragma once
 
 #include "modules/mgemm/product/arguments.h"
-#include "tests/backend_under_test.h"
 #include "tests/modules/mgemm/problem.h"
+#include "tests/testing/backend_under_test.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,8 +3,8 @@
 #include "core/backend/cuda/cuda_backend.h"
 #include "core/backend/cuda/owned.h"
 #include "tests/input/capi/host.h"
-#include "tests/random_seed.h"
-#include "tests/temporary_folder.h"
+#include "tests/testing/random_seed.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

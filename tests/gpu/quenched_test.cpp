@@ -1,10 +1,10 @@
 // Pure gauge updates on the GPU against those of the CPU, from the same links with the same random numbers.
 #include "core/tuning/kernel_log.h"
 #include "modules/quenched/pure_gauge.h"
-#include "tests/backend_under_test.h"
-#include "tests/host_starts.h"
 #include "tests/modules/quenched/link_forms.h"
-#include "tests/random_seed.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/host_starts.h"
+#include "tests/testing/random_seed.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 #include "input/bench/accuracy.h"
 
 #include "core/error.h"
-#include "tests/random_seed.h"
 #include "tests/reference/wilson.h"
+#include "tests/testing/random_seed.h"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 #include "input/bench/bench.h"
 
 #include "core/backend/backend.h"
-#include "tests/input/lime_testing.h"
+#include "tests/input/files/lime_testing.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

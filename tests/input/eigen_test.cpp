@@ -1,9 +1,9 @@
 // The task eigen as the program runs it, on files that are written here and on those of other programs.
 #include "input/commands/program.h"
 #include "modules/shared/hdf5/hdf5_file.h"
-#include "tests/hdf5_testing.h"
 #include "tests/modules/eigen/matrices.h"
-#include "tests/temporary_folder.h"
+#include "tests/testing/hdf5_testing.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -2,7 +2,7 @@
 #include "input/job/gauge.h"
 
 #include "input/files/gauge_file.h"
-#include "lime_testing.h"
+#include "tests/input/files/lime_testing.h"
 
 namespace quadrille {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "input/files/gauge_file.h"
 #include "input/files/propagator_file.h"
-#include "lime_testing.h"
+#include "tests/input/files/lime_testing.h"
 #include "tests/input/host_propagator.h"
 
 #include <array>

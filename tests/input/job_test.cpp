@@ -7,7 +7,7 @@
 #include "input/run/outputs.h"
 #include "input/run/progress.h"
 #include "modules/shared/plugin/results_blocks.h"
-#include "tests/input/lime_testing.h"
+#include "tests/input/files/lime_testing.h"
 
 #include <limits>
 

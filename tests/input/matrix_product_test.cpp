@@ -1,9 +1,9 @@
 // The task matrix_product as the program runs it.
 #include "input/commands/program.h"
 #include "modules/shared/hdf5/hdf5_file.h"
-#include "tests/hdf5_testing.h"
-#include "tests/random_seed.h"
-#include "tests/temporary_folder.h"
+#include "tests/testing/hdf5_testing.h"
+#include "tests/testing/random_seed.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

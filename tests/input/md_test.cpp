@@ -1,7 +1,7 @@
 // The tasks md_run and md_forces as the program checks and runs them.
 #include "input/commands/program.h"
-#include "tests/file_size_limit.h"
-#include "tests/temporary_folder.h"
+#include "tests/testing/file_size_limit.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "input/run/outputs.h"
-#include "tests/file_size_limit.h"
-#include "tests/input/lime_testing.h"
+#include "tests/input/files/lime_testing.h"
+#include "tests/testing/file_size_limit.h"
 
 #include <functional>
 #include <limits>

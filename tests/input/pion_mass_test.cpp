@@ -1,6 +1,6 @@
 // The pion's mass and the critical mass, from correlators whose masses are known.
 #include "input/tasks/pion_mass.h"
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <gtest/gtest.h>
 

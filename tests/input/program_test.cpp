@@ -3,9 +3,9 @@
 
 #include "input/files/gauge_file.h"
 #include "input/files/propagator_file.h"
-#include "tests/file_size_limit.h"
+#include "tests/input/files/lime_testing.h"
 #include "tests/input/host_propagator.h"
-#include "tests/input/lime_testing.h"
+#include "tests/testing/file_size_limit.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,7 @@
 #include "input/run/job_run.h"
 #include "input/run/run.h"
 
-#include "tests/input/lime_testing.h"
+#include "tests/input/files/lime_testing.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 // The task ri_mp2 as the program runs it, on files that are written here.
 #include "input/commands/program.h"
-#include "tests/hdf5_testing.h"
 #include "tests/modules/ri_mp2/systems.h"
-#include "tests/temporary_folder.h"
+#include "tests/testing/hdf5_testing.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

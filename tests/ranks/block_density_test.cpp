@@ -8,8 +8,8 @@
 #include "modules/block_dft/matrix/random_blocks.h"
 #include "modules/block_dft/scf/model_system.h"
 #include "modules/block_dft/scf/scf.h"
-#include "tests/ranks/heap_peak.h"
 #include "tests/ranks/ranks_testing.h"
+#include "tests/ranks/shortage/heap_peak.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -5,7 +5,7 @@
 #include "input/files/propagator_file.h"
 #include "tests/dirac/dirac_testing.h"
 #include "tests/ranks/ranks_testing.h"
-#include "tests/temporary_folder.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include "core/comm/communicator.h"
 #include "core/comm/process_grid.h"
 #include "core/comm/ranks.h"
-#include "tests/backend_under_test.h"
-#include "tests/random_seed.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/random_seed.h"
 
 #include <algorithm>
 #include <cstdint>

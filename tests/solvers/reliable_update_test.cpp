@@ -1,6 +1,6 @@
 #include "solvers/reliable_update.h"
 
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include "core/field/convert.h"
 #include "core/operator/operator.h"
 #include "core/random/random.h"
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <array>
 #include <cmath>

@@ -5,8 +5,8 @@
 #include "method_checks.h"
 #include "solvers/driver.h"
 #include "solvers/methods.h"
-#include "tests/backend_under_test.h"
-#include "tests/host_starts.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/host_starts.h"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,8 @@
 namespace quadrille {
 namespace {
 
-// Bytes of the structs of version 1, as tests/modules/descriptor_test.cpp pins them: nothing of them may be missing.
+// Bytes of the structs of version 1, as tests/modules/shared/descriptor_test.cpp pins them: nothing of them may be
+// missing.
 constexpr std::uint32_t module_size_1 = 72, task_size_1 = 72, parameter_size_1 = 144;
 static_assert(sizeof(quadrille_module) >= module_size_1 && sizeof(quadrille_task) >= task_size_1 &&
               sizeof(quadrille_parameter) >= parameter_size_1);

@@ -5,7 +5,7 @@
 #include "input/job/blocks.h"
 #include "solvers/driver.h"
 #include "tests/input/capi/solving.h"
-#include "tests/temporary_folder.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>

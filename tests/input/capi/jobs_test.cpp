@@ -1,6 +1,6 @@
 // Whole jobs through the C API.
 #include "tests/input/capi/solving.h"
-#include "tests/temporary_folder.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>

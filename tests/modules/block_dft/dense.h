@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "modules/block_dft/matrix/random_blocks.h"
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,9 +3,9 @@
 
 #include "core/error.h"
 #include "modules/block_dft/matrix/block_algebra.h"
-#include "tests/hdf5_testing.h"
 #include "tests/modules/block_dft/dense.h"
-#include "tests/temporary_folder.h"
+#include "tests/testing/hdf5_testing.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "modules/eigen/solve.h"
 #include "modules/eigen/tasks/generated.h"
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <algorithm>
 #include <cmath>

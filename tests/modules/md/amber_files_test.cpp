@@ -1,7 +1,7 @@
 // AMBER coordinates with velocities and boxes, in files made here, for free atoms.
 #include "core/error.h"
 #include "modules/md/system/system_files.h"
-#include "tests/temporary_folder.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
 #include "modules/md/capi/c_api.h"
 #include "core/error.h"
 #include "modules/md/lists/list_forces.h"
-#include "tests/backend_under_test.h"
-#include "tests/random_seed.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/random_seed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

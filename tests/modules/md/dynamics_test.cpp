@@ -2,9 +2,9 @@
 #include "modules/md/dynamics/dynamics.h"
 #include "core/error.h"
 #include "modules/md/dynamics/series.h"
-#include "tests/backend_under_test.h"
-#include "tests/random_seed.h"
 #include "tests/reference/pair_forces.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/random_seed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,9 +3,9 @@
 #include "core/error.h"
 #include "core/simd/isa.h"
 #include "modules/md/tasks/force_study.h"
-#include "tests/backend_under_test.h"
-#include "tests/random_seed.h"
 #include "tests/reference/pair_forces.h"
+#include "tests/testing/backend_under_test.h"
+#include "tests/testing/random_seed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

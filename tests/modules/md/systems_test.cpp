@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "modules/md/bonded/bonded_terms.h"
 #include "modules/md/system/system.h"
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Trajectories byte by byte, and those that go on after an interruption.
 #include "modules/md/dynamics/trajectory.h"
 #include "core/error.h"
-#include "tests/file_size_limit.h"
-#include "tests/temporary_folder.h"
+#include "tests/testing/file_size_limit.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

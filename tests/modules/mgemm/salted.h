@@ -4,7 +4,7 @@
 #include "core/random/random.h"
 #include "modules/mgemm/product/arguments.h"
 #include "modules/shared/dense/dense_view.h"
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include "modules/quenched/autocorrelation.h"
 
 #include "core/random/random.h"
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <gtest/gtest.h>
 

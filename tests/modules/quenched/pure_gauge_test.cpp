@@ -6,10 +6,10 @@
 #include "core/su3/su3.h"
 #include "modules/quenched/autocorrelation.h"
 #include "tests/dirac/dirac_testing.h"
-#include "tests/gauge_testing.h"
-#include "tests/host_starts.h"
 #include "tests/modules/quenched/link_forms.h"
 #include "tests/reference/heatbath.h"
+#include "tests/testing/gauge_testing.h"
+#include "tests/testing/host_starts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

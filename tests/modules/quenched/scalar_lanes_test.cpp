@@ -10,9 +10,9 @@
 #include "modules/quenched/pure_gauge.h"
 #include "modules/quenched/updates/grouped_field.h"
 #include "modules/quenched/updates/link_update.h"
-#include "tests/host_starts.h"
 #include "tests/modules/quenched/link_forms.h"
-#include "tests/random_seed.h"
+#include "tests/testing/host_starts.h"
+#include "tests/testing/random_seed.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include "core/random/random.h"
 #include "core/su3/su3.h"
 #include "core/su3/su3_project.h"
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "modules/quenched/updates/su2_draw.h"
 
 #include "core/random/random.h"
-#include "tests/random_seed.h"
 #include "tests/reference/heatbath.h"
+#include "tests/testing/random_seed.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "modules/ri_mp2/energy.h"
 #include "modules/ri_mp2/ri_mp2.h"
-#include "tests/random_seed.h"
+#include "tests/testing/random_seed.h"
 
 #include <random>
 #include <vector>

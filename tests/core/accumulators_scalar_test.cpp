@@ -1,3 +1,0 @@
-#define QUADRILLE_ISA one_lane
-#define QUADRILLE_SCALAR_LANES
-#include "tests/core/accumulators_cases.h"

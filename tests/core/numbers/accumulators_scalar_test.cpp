@@ -1,0 +1,3 @@
+#define QUADRILLE_ISA one_lane
+#define QUADRILLE_SCALAR_LANES
+#include "tests/core/numbers/accumulators_cases.h"

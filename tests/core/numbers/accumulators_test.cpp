@@ -1,0 +1,3 @@
+#define QUADRILLE_ISA generic
+#define QUADRILLE_ISA_BYTES 16
+#include "tests/core/numbers/accumulators_cases.h"
