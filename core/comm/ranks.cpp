@@ -1,7 +1,7 @@
 #include "core/comm/ranks.h"
 
-#include "core/system/build_id.h"
 #include "core/error.h"
+#include "core/system/build_id.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 // Contexts, and what the library says of itself.
-#include "core/system/build_id.h"
 #include "core/comm/agreement.h"
 #include "core/comm/process_grid.h"
 #include "core/comm/transport_name.h"
 #include "core/simd/isa.h"
+#include "core/system/build_id.h"
 #include "core/system/thread_count.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"

@@ -1,7 +1,7 @@
 #include "input/commands/rank_program.h"
 
-#include "core/system/build_id.h"
 #include "core/comm/agreement.h"
+#include "core/system/build_id.h"
 #include "core/system/host_name.h"
 #include "core/system/log.h"
 #include "input/commands/check.h"

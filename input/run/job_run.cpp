@@ -1,8 +1,8 @@
 #include "input/run/job_run.h"
 
-#include "core/system/build_id.h"
 #include "core/comm/agreement.h"
 #include "core/simd/isa.h"
+#include "core/system/build_id.h"
 #include "core/system/log.h"
 #include "input/job/document.h"
 #include "input/run/outputs.h"

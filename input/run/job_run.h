@@ -78,8 +78,8 @@ class JobRun {
   enum class Threads { same, any };
   /// What an earlier run of the task at hand had done when it was interrupted, with the same instruction set and number
   /// of threads (or any), or what it has kept of its end, with any; null when there is nothing. Warns when there is
-  /// something that cannot be used, and when what is given back is of another build (core/system/build_id.h) or instruction
-  /// set, whose bits this one need not have.
+  /// something that cannot be used, and when what is given back is of another build (core/system/build_id.h) or
+  /// instruction set, whose bits this one need not have.
   nlohmann::ordered_json unfinished(const TaskSpec& task, Threads threads = Threads::same);
   /// Warns that what unfinished() has given is not used, and why.
   void start_over(const TaskSpec& task, const std::string& why);
