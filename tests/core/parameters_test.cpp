@@ -13,7 +13,7 @@
 namespace quadrille {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Type = ParameterType;
 
 /// A block in flow syntax; each key and value stands in column = its number (from 1) among the keys of its map.

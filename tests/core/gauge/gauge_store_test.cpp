@@ -192,7 +192,7 @@ TEST_P(GaugeStoreOn, BytesOfFilesGoThereAndBack) {
       }
       buffer->send(std::size_t(count) * site_bytes);
       other.unpack(buffer->device(), bits, first, count);
-      buffer->mark();
+      buffer->record_use();
       buffer->wait();
       first += count;
     }
@@ -293,8 +293,8 @@ TEST_P(GaugeStoreOn, DefectsAreThoseOfEachLink) {
     std::array<MaxLoc, 2> worst;
     for (std::int64_t link = 0; link < 4 * lattice.volume(); ++link) {
       const Matrix3 u = Matrix3::read(links.link(link / 4, int(link % 4)));
-      worst[0].meet(unitarity_defect(u), link);
-      worst[1].meet(magnitude(difference(determinant(u), 1.0)), link);
+      worst[0].reduce(unitarity_defect(u), link);
+      worst[1].reduce(magnitude(difference(determinant(u), 1.0)), link);
     }
     return worst;
   };
