@@ -33,7 +33,7 @@ def main():
     build, = sys.argv[1:]
     exported = symbols([os.path.join(build, "libquadrille.so")], "--dynamic", "--defined-only")
     library = symbols(objects(build, "**"), "--defined-only", "--extern-only")
-    modules = sorted(name for name in os.listdir(os.path.join(build, "modules")) if objects(build, f"modules/{name}"))
+    modules = sorted(name for name in os.listdir(os.path.join(build, "modules")) if name != "shared" and objects(build, f"modules/{name}"))
     if not exported or not library or not modules:
         print(f"{build} holds no library built from modules")
         return 1

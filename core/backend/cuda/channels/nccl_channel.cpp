@@ -1,5 +1,6 @@
 #include "core/backend/cuda/channels/nccl_channel.h"
 
+#include "core/backend/cuda/channels/transport.h"
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/owned.h"
 #include "core/comm/device_links.h"
@@ -12,9 +13,6 @@
 namespace quadrille::cuda {
 namespace {
 
-constexpr const char* what = "data sent between ranks";
-constexpr const char* advice = "use more ranks, or a smaller lattice";
-
 class NcclChannel final : public DeviceChannel {
  public:
   NcclChannel(const ChannelRequest& request, std::shared_ptr<DeviceLinks> links)
@@ -24,8 +22,8 @@ class NcclChannel final : public DeviceChannel {
         packed_(make_event()),
         arrived_(make_event()),
         exchanges_(make_urgent_stream()),
-        sent_(std::int64_t(leaving_.back()), what, advice),
-        ghosts_(std::int64_t(coming_.back()), what, advice) {
+        sent_(std::int64_t(leaving_.back()), sent_data, sent_data_advice),
+        ghosts_(std::int64_t(coming_.back()), sent_data, sent_data_advice) {
     for (std::size_t k = 0; k < request.messages.size(); ++k) {
       const auto& [direction, bytes] = request.messages[k];
       const int to = request.communicator.neighbour(direction);

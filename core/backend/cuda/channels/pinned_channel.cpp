@@ -1,12 +1,11 @@
 #include "core/backend/cuda/channels/pinned_channel.h"
 
+#include "core/backend/cuda/channels/transport.h"
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/owned.h"
 
 namespace quadrille::cuda {
 namespace {
-
-constexpr const char* what = "data sent between ranks";
 
 class PinnedChannel final : public DeviceChannel {
  public:
@@ -16,9 +15,9 @@ class PinnedChannel final : public DeviceChannel {
         packed_(make_event()),
         arrived_(make_event()),
         copies_(make_stream()),
-        sent_(make_pinned(leaving_.back(), cudaHostAllocMapped, what)),
-        received_(make_pinned(coming_.back(), cudaHostAllocDefault, what)),
-        ghosts_(std::int64_t(coming_.back()), what, "use more ranks, or a smaller lattice") {
+        sent_(make_pinned(leaving_.back(), cudaHostAllocMapped, sent_data)),
+        received_(make_pinned(coming_.back(), cudaHostAllocDefault, sent_data)),
+        ghosts_(std::int64_t(coming_.back()), sent_data, sent_data_advice) {
     std::vector<Message> all;
     for (std::size_t k = 0; k < request.messages.size(); ++k) {
       const DeviceMessage& message = request.messages[k];

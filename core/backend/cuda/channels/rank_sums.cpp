@@ -15,7 +15,7 @@
 namespace quadrille::cuda {
 namespace {
 
-constexpr std::size_t line = 256;  ///< bytes between the count and what other ranks write
+constexpr std::size_t box_line = 256;  ///< bytes between the count and what other ranks write
 constexpr std::size_t box_words = 2 * std::size_t(most_boxes * most_box_words);
 
 struct BoxMemory {
@@ -38,7 +38,7 @@ class PeerSums final : public RankSums {
   BoxMemory memory_;
 };
 
-RankBoxes::Word* words_of(std::byte* memory) { return reinterpret_cast<RankBoxes::Word*>(memory + line); }
+RankBoxes::Word* words_of(std::byte* memory) { return reinterpret_cast<RankBoxes::Word*>(memory + box_line); }
 
 BoxMemory joined_boxes(const Communicator& ranks) {
   BoxMemory memory{.name = new_name(ranks)};
@@ -47,7 +47,8 @@ BoxMemory joined_boxes(const Communicator& ranks) {
   boxes.rank = ranks.rank();
   PeerOffer mine;
   std::byte* here = nullptr;
-  std::string trouble = trouble_with([&] { here = offered_memory(line + box_words * sizeof(RankBoxes::Word), mine); });
+  std::string trouble =
+      trouble_with([&] { here = offered_memory(box_line + box_words * sizeof(RankBoxes::Word), mine); });
   std::vector<PeerOffer> offers(std::size_t(ranks.size()));
   ranks.gather(&mine, sizeof mine, offers.data());
   boxes.done = reinterpret_cast<unsigned*>(here);

@@ -14,6 +14,10 @@
 
 namespace quadrille::cuda {
 
+/// Of memory that runs out.
+inline constexpr const char* sent_data = "data sent between ranks";
+inline constexpr const char* sent_data_advice = "use more ranks, or a smaller lattice";
+
 /// Some of the neighbours of this rank, by direction. A message to a direction leaves over its side, and what comes
 /// instead comes over the opposite side.
 using Sides = std::array<bool, 8>;

@@ -13,10 +13,13 @@
 
 namespace quadrille::cuda {
 
+/// Of device memory that runs out.
+inline constexpr const char* staging_advice = "use a smaller memory cap, or free memory of the device";
+
 QUADRILLE_API void record(const OwnedEvent& event, cudaStream_t stream);
-/// What the stream is asked for from now on waits for the event as it was last recorded.
+/// Later work on `stream` waits for the event as it was last recorded.
 QUADRILLE_API void wait(cudaStream_t stream, const OwnedEvent& event);
-/// What `to` is asked for from now on waits for what `from` has been asked for. The event may be used again at once.
+/// Later work on `to` waits for all work queued on `from`. The event may be used again at once.
 QUADRILLE_API void pass(const OwnedEvent& event, cudaStream_t from, cudaStream_t to);
 
 /// Memory that the driver has pinned (cudaHostAlloc, cudaHostRegister) is copied from and to where it is, unless its

@@ -7,7 +7,6 @@ namespace quadrille::cuda {
 namespace {
 
 constexpr const char* what = "a panel of a staged product";
-constexpr const char* advice = "use a smaller memory cap, or free memory of the device";
 
 }  // namespace
 
@@ -19,9 +18,9 @@ PanelPipeline<T>::PanelPipeline(DenseView<const T> a, DenseView<const T> b, T be
       beta_(beta),
       c_(c),
       plan_(plan),
-      a_panels_(memory.ab_buffers, plan.rows() * plan.depth(), what, advice),
-      b_panels_(memory.ab_buffers, plan.depth() * plan.columns(), what, advice),
-      c_memory_(plan.rows() * plan.columns(), "a block of a staged product", advice),
+      a_panels_(memory.ab_buffers, plan.rows() * plan.depth(), what, staging_advice),
+      b_panels_(memory.ab_buffers, plan.depth() * plan.columns(), what, staging_advice),
+      c_memory_(plan.rows() * plan.columns(), "a block of a staged product", staging_advice),
       made_(make_event()),
       c_sent_(make_event()),
       c_arrived_(make_event()),

@@ -3,11 +3,7 @@
 #include <algorithm>
 
 namespace quadrille::cuda {
-namespace {
-
-constexpr const char* advice = "use a smaller memory cap, or free memory of the device";
-
-}  // namespace
+namespace {}  // namespace
 
 template <class T>
 bool StripPipeline<T>::suits(DenseView<const T> a, DenseView<const T> b, DenseView<T> c, const StripPlan& plan) {
@@ -31,12 +27,14 @@ StripPipeline<T>::StripPipeline(DenseView<const T> a, DenseView<const T> b, T be
       beta_(beta),
       c_(c),
       plan_(plan),
-      a_memory_(plan.rows * plan.depth, "a block of a staged product", advice),
+      a_memory_(plan.rows * plan.depth, "a block of a staged product", staging_advice),
       arrived_(make_event()),
       multiplied_(make_event()) {
   for (int i = 0; i < StripPlan::buffers; ++i) {
-    of_b_.push_back({DeviceArray<T>(plan.depth * plan.columns, "a strip of a staged product", advice), make_event()});
-    of_c_.push_back({DeviceArray<T>(plan.rows * plan.columns, "a strip of a staged product", advice), make_event()});
+    of_b_.push_back(
+        {DeviceArray<T>(plan.depth * plan.columns, "a strip of a staged product", staging_advice), make_event()});
+    of_c_.push_back(
+        {DeviceArray<T>(plan.rows * plan.columns, "a strip of a staged product", staging_advice), make_event()});
   }
   for (std::int64_t strip = 0; strip < plan.strips(); ++strip) written_.push_back(make_event());
   // The pool gives memory in the order of the backend's stream: the others must not use it before.
