@@ -22,13 +22,13 @@ class CudaHalo {
   explicit CudaHalo(const HopSetup& setup);
   ~CudaHalo();
 
-  /// Packs what other ranks need of `x` for a result of parity `p`, and sends it: after all that has been asked for so
+  /// Packs what other ranks need of `x` for a result of parity `p`, and sends it: after all work queued so
   /// far. Collective, as finish() is.
   void start(const Field& x, Parity p, Dagger dagger);
-  /// What is asked for on stream() from now on finds the ghosts that it describes.
+  /// Later work on stream() finds the ghosts that it describes.
   void finish(dirac::CudaEdges& edges);
   cudaStream_t stream() const { return stream_.get(); }
-  /// What this thread asks for from now on comes after all that stream() has been asked for.
+  /// Later work of this thread waits for all work queued on stream().
   void join();
   std::string transport() const { return channel_->transport(); }
 

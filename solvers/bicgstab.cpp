@@ -7,8 +7,8 @@
 //   direction in one pass, since <r0, r> = <r0, s> - omega <r0, t> is known before it: 5 read, 3 written.
 // (<r0, s> is what rounding has left of 0. Without it weak fields no longer converge in double.)
 //
-// Scalars are formed where the fields are, and an iteration is asked for as a whole. Where asking does not wait for the
-// work, the next v = A p is asked for as well before the host looks at what has become of |r|.
+// Scalars are formed where the fields are, and an iteration is queued as a whole. Where queueing does not wait for the
+// work, the next v = A p is queued as well before the host looks at what has become of |r|.
 #include "core/blas/blas.h"
 #include "solvers/groupwise.h"
 #include "solvers/methods.h"
@@ -103,7 +103,7 @@ class BiCGstab final : public Solver {
   SearchPace pace_;
   blas::ResidentScalars<BicgstabScalars> scalars_;
   bool runs_ahead_;     // of the host
-  bool ahead_ = false;  // v = A p is asked for already
+  bool ahead_ = false;  // v = A p is queued already
   double r2_ = 0, r0_norm2_ = 0, target_ = 0, applications_ = 0;
 };
 

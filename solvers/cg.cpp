@@ -7,7 +7,7 @@
 // Traffic of an iteration beside two operator applications: 7 fields read, 3 written
 //   |q|^2: 1 read; r -= alpha q with |r|^2: 2 read, 1 written; |z|^2: 1 read; both updates: 3 read, 2 written.
 //
-// Scalars are formed where the fields are. Where asking does not wait for the work, z = A^+ r is asked for before the
+// Scalars are formed where the fields are. Where queueing does not wait for the work, z = A^+ r is queued before the
 // host looks at what has become of |r|, and the next q = A p after that, so that an operator is at work while sums are
 // formed and looked at; but not where a reliable update may come, after which that z would be of no use.
 #include "core/blas/blas.h"
@@ -72,7 +72,7 @@ class Cg final : public Solver {
   blas::ResidentScalars<blas::CgScalars> scalars_;
   SolutionGain gain_;
   bool runs_ahead_;     // of the host
-  bool ahead_ = false;  // z = A^+ r is asked for already
+  bool ahead_ = false;  // z = A^+ r is queued already
   bool turned_ = true;  // gain_ knows of the last turn
   double alpha_ = 0, r2_ = 0, z2_ = 0, largest_ratio_ = 0, applications_ = 0;
 };

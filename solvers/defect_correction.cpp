@@ -85,7 +85,7 @@ bool DefectCorrection::ended(SolveReport& report, double residual, double before
                 fmt::format("the residual is {:.3g} after {} iterations, the maximum; the target is {:.3g}", residual,
                             report.iterations, stopping.target));
   }
-  // Half of the fall that a cycle is asked for; of delta = 0.1 nearly a factor of 2.
+  // Half of the reduction that a cycle must reach; of delta = 0.1 nearly a factor of 2.
   const bool gained = residual <= 0.5 * (1 + delta_) * before;
   const bool inner_failed =
       last_.stop_reason != StopReason::converged && last_.stop_reason != StopReason::max_iterations;

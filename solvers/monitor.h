@@ -16,9 +16,9 @@ class Monitor {
   Monitor(const char* method, const Stopping& stopping, double delta, Precision inner,
           const ProgressCallback& progress);
 
-  /// From now on the solve has stagnated when |r| finds no new low, by 30 %, in this many iterations, or as many as
-  /// Stopping allows. A low that comes late asks for a reliable update: where that loses touch it was none, and the
-  /// latest low of the true residual counts.
+  /// From now on the solve has stagnated when |r| has no new minimum, by 30 %, in this many iterations, or as many as
+  /// Stopping allows. A late minimum triggers a reliable update; it counts only if the true residual confirms it, else
+  /// the latest minimum of the true residual does.
   void expect_progress(int iterations) { report_.patience = patience_ = std::max(iterations, stopping_.patience); }
   /// |b|, before the first iteration.
   void start(double residual);

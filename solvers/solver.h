@@ -70,8 +70,8 @@ class QUADRILLE_API Solver {
   virtual ~Solver() = default;
 
   /// Solves A x = b from x = 0: x is overwritten, b is left alone. Both fit the outer operator's field_desc().
-  /// Not converging is a report, not an exception; x is then the last that the method has, without what was on its way
-  /// to it in an inner format when it diverged or became not finite.
+  /// Not converging is a report, not an exception; x is then the last iterate. When it diverged or became not finite,
+  /// updates still in the inner precision are dropped.
   virtual SolveReport solve(Field& x, const Field& b, const Stopping& stopping) = 0;
 
   /// Called after every iteration; an empty function turns it off.

@@ -12,6 +12,8 @@ numbers until the sum: `unit` carries the quanta, the norm of the neighbour and 
 A body is a function of a site, which the host can run too: tests do, where there is no GPU.
 """
 
+import typing
+
 from codegen.emit.common import (
     COLORS,
     NUMBER_BYTES,
@@ -73,11 +75,33 @@ def load_lines(kernel, names, load, section, site, section_numbers, site_numbers
     return lines
 
 
+class Quantum(typing.NamedTuple):
+    """Number k (0 or 1) of a word that holds two 16-bit integers."""
+
+    k: int
+    word: str
+
+    def whole(self):
+        return f"whole<{self.k}>({self.word})"
+
+    def begin(self):
+        return f"begin<{self.k}>({self.word})"
+
+    def add(self, sign, to):
+        return f"add<{self.k}, {sign}1>({self.word}, {to})"
+
+
+def quantum(kernel, names, numbers, index):
+    """The number `index` of a section in half precision, loaded as `names`0, `names`1, ..."""
+    g, first = [(g, first) for g, (first, _) in enumerate(groups(kernel, numbers)) if first <= index][-1]
+    return Quantum(index % 2, f"{names}{g}.{'xyzw'[(index - first) // 2]}")
+
+
 def member(kernel, names, numbers, index):
     """The number `index` of a section of `numbers` loaded as `names`0, `names`1, ..."""
-    g, first = [(g, first) for g, (first, _) in enumerate(groups(kernel, numbers)) if first <= index][-1]
     if kernel["precision"] == "half":
-        return f"whole<{index % 2}>({names}{g}.{'xyzw'[(index - first) // 2]})"
+        return quantum(kernel, names, numbers, index).whole()
+    g, first = [(g, first) for g, (first, _) in enumerate(groups(kernel, numbers)) if first <= index][-1]
     return f"{names}{g}.{'xyzw'[index - first]}"
 
 
@@ -86,17 +110,18 @@ def member(kernel, names, numbers, index):
 
 def projections(kernel, hop, a):
     """(name, expression) of the six numbers of spin a of the half spinor of loaded groups p and q."""
+    half = kernel["precision"] == "half"
     found = []
     for c, h in zip(COLORS, spin_names("h", a)):
         parts = ([], [])
         for spin, coefficient in hop.projector.project[a]:
             group = "p" if spin < 2 else "q"
             index = ((spin % 2) * 3 + c) * 2
-            loaded = (member(kernel, group, 12, index), member(kernel, group, 12, index + 1))
+            loaded = [quantum(kernel, group, 12, i) if half else member(kernel, group, 12, i) for i in (index, index + 1)]
             for part, term in zip(parts, times_unit(coefficient, *loaded)):
                 part.append(term)
         for part, suffix in zip(parts, "ri"):
-            found.append((h + suffix, quanta_sum(part) if kernel["precision"] == "half" else joined(part)))
+            found.append((h + suffix, quanta_sum(part) if half else joined(part)))
     return found
 
 
@@ -105,12 +130,12 @@ def projection_lines(kernel, hop, a):
 
 
 def quanta_sum(terms):
-    """The exact sum of 16-bit integers as a float: `begin` puts the first that is added into it (or, where there is none, the
-    sum begins with no number), `add` takes each other from its word."""
+    """The exact sum of (sign, Quantum) terms as a float: `begin` puts the first that is added into it (or, where there is none,
+    the sum begins with no number), `add` takes each other from its word."""
     first = next((i for i, (sign, _) in enumerate(terms) if sign == "+"), None)
-    text = "half::magic" if first is None else terms[first][1].replace("whole<", "begin<")  # a term is "whole<k>(group)"
+    text = "half::magic" if first is None else terms[first][1].begin()
     for sign, term in (each for i, each in enumerate(terms) if i != first):
-        text = term.replace(">(", f", {sign}1>(").replace("whole<", "add<")[:-1] + f", {text})"
+        text = term.add(sign, text)
     return f"from_magic<{sum(int(sign + '1') for sign, _ in terms)}>({text})"
 
 

@@ -50,7 +50,7 @@ const Entry& entry_named(const std::string& name) {
 }
 
 /// The last of `entries` that can be used. One that only says so when it is made (a GPU that another process has for
-/// itself), or whose device is asked for by its number, is passed over with a warning.
+/// itself), or whose device is named by its number, is passed over with a warning.
 Backend& best_backend(int device) {
   for (std::size_t i = std::size(entries); i-- > 1;) {
     std::string trouble = entries[i].trouble(device);

@@ -8,7 +8,7 @@
 namespace quadrille {
 
 /// A piece of host memory and a place of the same size that the backend's kernels see: on the CPU the same memory, so
-/// that nothing travels and nothing waits. What is asked for is done in the order of the calls, as all work of a
+/// that nothing travels and nothing waits. Calls are executed in their order, as all work of a
 /// backend (core/backend/backend.h). The end of its life waits for what is under way.
 ///
 /// Errors of a device surface in any of these calls.
@@ -29,7 +29,7 @@ class QUADRILLE_API TransferBuffer {
   virtual void send(std::size_t bytes) = 0;
   /// The first `bytes` bytes come from device() to host(); returns at once and marks.
   virtual void fetch(std::size_t bytes) = 0;
-  /// Says that the work asked for so far uses this buffer.
+  /// The work queued so far uses this buffer.
   virtual void record_use() = 0;
   /// Returns when all work before the last mark is done.
   virtual void wait() = 0;

@@ -71,7 +71,7 @@ struct Format {
   std::vector<KernelRecord*> records;
 };
 
-/// All records of a format are made when the first is asked for: what a solver comes to late must not allocate.
+/// All records of a format are made with the first: what a solver comes to late must not allocate.
 KernelRecord& record(OpId id, const FieldDesc& desc) {
   std::any& kept = kernel_log().field_algebra;
   if (!kept.has_value()) kept = std::vector<Format>{};

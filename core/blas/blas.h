@@ -44,7 +44,7 @@ QUADRILLE_API double axpy_norm2(double a, const Field& x, Field& y);
 QUADRILLE_API void cxpay(const Field& x, Complex a, Field& y);
 
 // The passes of CG (solvers/cg.cpp) and BiCGstab (solvers/bicgstab.cpp). Their scalars stay where the fields are: these
-// calls take what they need from `now`, leave in it what their line forms, and give the host nothing to wait for; where
+// calls take what they need from `now`, leave in it what their line forms, and do not synchronise with the host; where
 // the host adds up the sums of devices over ranks (core/blas/resident_scalars.h) the scalars are its own, and it waits
 // for each. Once `now` says that the iteration has ended they do nothing, as Ended describes.
 

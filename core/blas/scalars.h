@@ -11,7 +11,7 @@ struct Coefficient {
 /// The scalars of CG, which stay where its fields are (core/blas/resident_scalars.h, core/blas/cg_steps.h). Names are
 /// those of solvers/cg.cpp.
 struct CgScalars {
-  /// Why an iteration went no further; what is asked for after that leaves every field alone.
+  /// Why an iteration went no further; later operations leave every field alone.
   enum class Ended : int {
     no,
     no_alpha,     ///< |q|^2 vanishes
@@ -31,7 +31,7 @@ struct CgScalars {
 /// used by what follows, while the host asks for more (core/blas/bicgstab_steps.h has the formulas). Names are those of
 /// solvers/bicgstab.cpp.
 struct BicgstabScalars {
-  /// Why an iteration went no further; what is asked for after that leaves every field alone, but for an iteration that
+  /// Why an iteration went no further; later operations leave every field alone, but for an iteration that
   /// asks.
   enum class Ended : int {
     no,

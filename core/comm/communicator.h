@@ -96,7 +96,7 @@ class QUADRILLE_API Communicator {
   using Bytes = std::vector<char>;
   std::vector<Bytes> exchange(std::vector<Bytes> for_ranks) const;
   /// What moves data between the devices of ranks that have one each (core/comm/device_links.h): made when it is first
-  /// asked for, for all grids of the same ranks. Null, with the reason, where there is none.
+  /// needed, for all grids of the same ranks. Null, with the reason, where there is none.
   virtual std::shared_ptr<DeviceLinks> device_links(std::string& reason) const;
 
   /// Says that a signal (a positive number) has reached this rank, or that none has: 0. For signal handlers, too.

@@ -20,11 +20,11 @@ struct DevicePiece {
 class DeviceLinks {
  public:
   virtual ~DeviceLinks() = default;
-  /// Sends and receives at once, after what has been asked for on `stream` (a cudaStream_t). Of two ranks the n-th
+  /// Sends and receives at once, after all work queued on `stream` (a cudaStream_t). Of two ranks the n-th
   /// piece that one sends the other is the n-th that the other receives from it. Returns at once: work on other streams
-  /// can be asked for meanwhile.
+  /// can be queued meanwhile.
   virtual void start(std::span<const DevicePiece> send, std::span<const DevicePiece> receive, void* stream) = 0;
-  /// Returns when the device has been asked for the exchange: what is asked for on its stream from now on comes after
+  /// Returns when the exchange is queued: later work on its stream comes after
   /// it.
   virtual void finish() = 0;
   /// Ends the exchanges that this rank waits in, with anything in their memory, and refuses others.

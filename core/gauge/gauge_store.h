@@ -29,10 +29,10 @@ struct LinkFields {
   std::shared_ptr<const TemporalGauge> gauge;  ///< of a form in temporal gauge
 };
 
-/// Owns links as they were read or made, in double with 18 numbers, and makes each form that is asked for once, on the
+/// Owns links as they were read or made, in double with 18 numbers, and makes each form once, on request, on the
 /// same backend, shared by all who hold it. The host holds no copy.
 ///
-/// Links lie once (each at its site) until the form double 18 is asked for: then the store becomes that form, in which
+/// Links lie once (each at its site) until the form double 18 is requested: then the store becomes that form, in which
 /// each lies twice, and stays it. A change brings the forms that somebody holds up to date where they are, so an
 /// operator sees the new links; version() tells others. One thread at a time may change a store, and none may read it
 /// meanwhile. Over several ranks each has the links of its part of the lattice, and all members but backend(),

@@ -28,7 +28,7 @@ class QUADRILLE_API KernelLog {
   KernelRecord& record(const std::string& name, const std::string& isa, double bytes_per_site);
   std::vector<KernelRecord> records() const { return {records_.begin(), records_.end()}; }
 
-  std::any field_algebra;  ///< what core/blas keeps of the records that it has asked for
+  std::any field_algebra;  ///< what core/blas keeps of its records
 
  private:
   std::deque<KernelRecord> records_;  // growing it moves no record

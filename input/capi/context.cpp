@@ -56,7 +56,7 @@ spdlog::level::level_enum level_of(quadrille_log_level level) {
 }
 
 int threads_of(const Parameters& words) {
-  (void)active_isa();  // an instruction set that is asked for and cannot be had is said here
+  (void)active_isa();  // an instruction set that this CPU or build lacks is an error here
   return words.has("threads") ? int(words.integer("threads")) : default_threads();
 }
 

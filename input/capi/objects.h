@@ -94,7 +94,7 @@ struct OperatorObject {
   std::shared_ptr<GaugeObject> gauge;
   std::shared_ptr<const DiracOperator> dirac;
   EvenOddSystem system;
-  std::optional<Field> in, out, scratch, scratch2;  ///< full, made when products are asked for
+  std::optional<Field> in, out, scratch, scratch2;  ///< full, made for the first product
 };
 
 struct SolverObject {

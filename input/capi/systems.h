@@ -24,10 +24,10 @@ struct SystemChoice {
 void apply(const DiracOperator& dirac, const SystemChoice& choice, Field& y, const Field& x, Field& scratch,
            Field& scratch2);
 
-/// Solves all of them with what one SystemSolver is made of. The adjoint's solver is made when it is asked for.
+/// Solves all of them with what one SystemSolver is made of. The adjoint's solver is made on first use.
 ///
 /// With b zero on the other parity, the solution of M x = b on a parity solves the preconditioned system there. M^+ M x
-/// = b is M^+ y = b, then M x = y. A solve whose residual is not that of the system asked for goes on until that one is
+/// = b is M^+ y = b, then M x = y. A solve whose residual is not that of the requested system goes on until that one is
 /// met.
 class Systems {
  public:
@@ -67,7 +67,7 @@ class Systems {
   Normal& normal_like(const Field& x);
   /// residual_->value = b - P x on the parities of the choice, zero elsewhere; gives its norm.
   double true_residual(const SystemChoice& choice, const Field& x, const Field& b);
-  /// Makes the report that of the system asked for.
+  /// Makes the report that of the requested system.
   void conclude(SolveReport& report, double residual, double b_norm) const;
 
   std::shared_ptr<const DiracOperator> dirac_;

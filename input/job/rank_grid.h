@@ -1,4 +1,4 @@
-// The ranks that a command runs on, and the grid of them that its user asked for.
+// The ranks that a command runs on, and the grid that its user gave (--grid).
 #pragma once
 
 #include "core/backend/backend.h"

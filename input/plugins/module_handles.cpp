@@ -72,7 +72,7 @@ quadrille_solver* ModuleHandles::solver() {
 
 quadrille_propagator* ModuleHandles::propagator(const std::string& task) {
   quadrille_propagator*& handle = propagators_[task];
-  const SolvedPropagator& found = job_.propagator(task);  // each time: the one asked for last stays where it is
+  const SolvedPropagator& found = job_.propagator(task);  // each time: the last one stays where it is
   if (handle == nullptr) {
     handle = add<quadrille_propagator>(
         std::make_shared<capi::PropagatorObject>(capi::PropagatorObject{home_, &found.field}));

@@ -28,7 +28,7 @@ class JobClock {
  public:
   JobClock() : begin_(Clock::now()) {}
 
-  /// Counts until the end of its life, what the backend has been asked for meanwhile included; not while another span
+  /// Counts until the end of its life, work queued meanwhile included; not while another span
   /// counts inside of it.
   class Span {
    public:

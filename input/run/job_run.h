@@ -132,7 +132,7 @@ class JobRun {
   const TaskSpec* at_hand_ = nullptr;
   std::map<std::string, LoadedGauge> made_;  ///< by tasks, for later ones
   bool state_stays_ = false;                 ///< of the task at hand
-  bool continues_ = false;                   ///< it has asked for what an interrupted run kept, and got it
+  bool continues_ = false;                   ///< it has taken over what an interrupted run kept
   std::map<std::string, SolvedPropagator> kept_;
   std::string in_use_;                            ///< the kept propagator that the task at hand works on
   std::set<std::string> on_host_;                 ///< propagators that moved to the host

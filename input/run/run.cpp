@@ -123,7 +123,7 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   check_backend(job, backend, errors);
   check_ranks(job, all->size(), errors);
   if (failed()) return 1;
-  active_isa();  // an instruction set that is asked for and cannot be had is said before anything is written
+  active_isa();  // an instruction set that this CPU or build lacks is an error before anything is written
   const StopSignals signals(options.grid.first());
   const std::optional<bool> converged = carry_out(job, place, options.rules, backend, {}, clock, errors, options.grid);
   if (failed()) return 1;

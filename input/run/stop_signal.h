@@ -57,7 +57,7 @@ class Stopped : public std::exception {
   int signal_;
 };
 
-/// Throws Stopped when a signal has asked for it.
+/// Throws Stopped after a signal.
 void stop_if_asked(const std::string& where);
 
 }  // namespace quadrille

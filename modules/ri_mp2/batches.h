@@ -13,7 +13,7 @@
 
 namespace quadrille::ri_mp2 {
 
-/// Who asked for the integrals of each batch, which are in the memory of the host then.
+/// The caller's view of the integrals of each batch, which are in the memory of the host then.
 template <class T>
 const std::function<void(const Batch<T>&)>& viewer(const Options& options) {
   if constexpr (std::is_same_v<T, double>) {
@@ -24,7 +24,7 @@ const std::function<void(const Batch<T>&)>& viewer(const Options& options) {
 }
 
 /// Step 4 and the sums, for batches of occupied orbitals i and of j up to that of i. multiply(batch) makes integrals in
-/// `memory`, (ia|jb) of the batch at [ia][jb]; show(batch) brings them to who asked for them; sum(batch) returns
+/// `memory`, (ia|jb) of the batch at [ia][jb]; show(batch) brings them to the caller; sum(batch) returns
 /// SpinSums. All are done when they return. Tells of progress.
 template <class T, class Multiply, class Show, class Sum>
 void sum_over_batches(const System& system, const Options& options, const T* memory, const Multiply& multiply,

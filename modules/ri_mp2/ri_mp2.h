@@ -92,7 +92,7 @@ QUADRILLE_API std::vector<double> inverse_square_root(const std::vector<double>&
 /// The same of a system, whose file errors name.
 std::vector<double> inverse_square_root(const System& system);
 
-/// B_ia^Q, [occupied][virtuals][auxiliary], by the step 3 that is asked for, whatever the target error of the energy.
+/// B_ia^Q, [occupied][virtuals][auxiliary], by the step 3 of the options, whatever the target error of the energy.
 QUADRILLE_API std::vector<double> make_b(const System& system, const Options& options, Energy& report);
 
 }  // namespace quadrille::ri_mp2

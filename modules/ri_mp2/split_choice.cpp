@@ -92,7 +92,7 @@ class Choice {
       step3_error_ = sensitivity_.error(element_error_of_step3_);
     } else {
       step3_error_ = multiplier_.take_sample(squares, b_errors_.split ? &root_ : nullptr);
-      // With a given cutoff of step 3 integrals are as exact as was asked for.
+      // With a given cutoff of step 3 integrals are as exact as required.
       if (!b_errors_.split) integral_of_single_ = integral_error_of_single(system_, root_, squares);
     }
   }

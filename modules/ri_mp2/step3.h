@@ -24,7 +24,7 @@ struct Step3Errors {
 /// What mgemm is told.
 mgemm::MgemmOptions mgemm_options(const Options& options);
 
-/// Whether step 3 is asked for as a split product.
+/// Whether step 3 is to be a split product.
 bool splits_step3(const Options& options);
 
 /// What is done instead where the errors of a split step 3 are too large.

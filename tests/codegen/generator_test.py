@@ -98,13 +98,13 @@ class QuantaSum(unittest.TestCase):
             for i, sign in enumerate(signs):
                 quanta = [generator.choice((-32767, 32767, generator.randint(-32767, 32767))) for _ in range(2)]
                 words[f"p{i}_x"] = quanta[0] + 32768 | quanta[1] + 32768 << 16
-                terms.append((sign, f"whole<{i % 2}>(p{i}.x)"))
+                terms.append((sign, cuda.Quantum(i % 2, f"p{i}.x")))
                 expected += int(sign + "1") * quanta[i % 2]
             text = cuda.quanta_sum(terms)
             self.assertEqual(self.value(text, words), expected, f"{text}, seed {seed}")
 
     def test_the_first_that_is_added_begins(self):
-        plus, minus = ("+", "whole<0>(p0.x)"), ("-", "whole<1>(q1.y)")
+        plus, minus = ("+", cuda.Quantum(0, "p0.x")), ("-", cuda.Quantum(1, "q1.y"))
         text = "from_magic<0>(add<1, -1>(q1.y, begin<0>(p0.x)))"
         self.assertEqual(cuda.quanta_sum([plus, minus]), text)
         self.assertEqual(cuda.quanta_sum([minus, plus]), text)

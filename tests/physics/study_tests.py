@@ -459,7 +459,7 @@ class Reports(ProgramTest):
         self.assertIn("\n## Time, all 2 runs together\n", self.said({**results, "timing": {**timing, "runs": 2}}))
 
     def test_a_matrix_product_has_words(self):
-        one = {"form": "split", "reason": "a split was asked for", "panel_bytes": 2**20, "large_a": 0.01, "large_b": 0,
+        one = {"form": "split", "reason": "a split was requested", "panel_bytes": 2**20, "large_a": 0.01, "large_b": 0,
                "small_form": "single", "delta": 0.5, "depth": 2048, "bound": 1e-4, "probable_bound": 1e-6, "m": 3, "n": 5,
                "k": 7, "seconds": 0.25, "gflops": 8.4e-7}
         said = self.said({"schema_version": 2, "p": one, "job": {"run": [{"task": "matrix_product", "name": "p"}]},

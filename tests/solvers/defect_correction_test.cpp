@@ -54,7 +54,7 @@ TEST(DefectCorrection, FewerCyclesWithSmallerDelta) {
   EXPECT_GE(rarely.restarts, 3);
 }
 
-// Cycles that are asked for little must gain little: two of a tenth in a row are no stagnation.
+// Cycles with a weak target must gain little: two of a tenth in a row are no stagnation.
 TEST(DefectCorrection, DeltaNearOne) {
   for (const MakeSolver make : {make_cg, make_bicgstab}) {
     Problem problem({Precision::Single, Reconstruct::R12, false});

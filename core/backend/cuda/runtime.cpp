@@ -15,7 +15,7 @@ std::string free_host_memory() {
   return fmt::format("{} of {} bytes are free in the host's memory", bytes(_SC_AVPHYS_PAGES), bytes(_SC_PHYS_PAGES));
 }
 
-/// `more` is asked for when there was too little memory.
+/// `more` is called when memory runs out.
 template <class More>
 void check_or_say(cudaError_t status, const char* call, More&& more) {
   if (status == cudaSuccess) return;

@@ -34,7 +34,7 @@ QUADRILLE_API cudaStream_t stream();
 /// Memory of the backend's pool for work on that stream; its bytes are left as they are. Throws ErrorCode::unsupported
 /// with the bytes needed and free, saying what needs them and what could be done, when there is none.
 QUADRILLE_API void* take(std::size_t bytes, const char* what, const char* advice);
-/// Takes it back when what has been asked for on the stream so far is done.
+/// Frees it when the work queued on the stream so far is done.
 QUADRILLE_API void give_back(void* memory) noexcept;
 /// What take() could have at most.
 QUADRILLE_API std::size_t available_bytes();

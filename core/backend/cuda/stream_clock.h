@@ -1,4 +1,4 @@
-// Times of what is asked for on the backend's stream.
+// Times of work on the backend's stream.
 #pragma once
 
 #include "core/backend/cuda/runtime.h"

@@ -8,7 +8,7 @@
 
 namespace quadrille::cuda {
 
-/// Pinned host memory with memory of the backend's pool beside it; what it is asked for goes onto the backend's stream.
+/// Pinned host memory with memory of the backend's pool beside it; its copies go onto the backend's stream.
 /// Throws ErrorCode::unsupported with the bytes needed and free when there is no memory.
 std::unique_ptr<TransferBuffer> make_transfer_buffer(std::size_t bytes);
 

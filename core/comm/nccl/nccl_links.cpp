@@ -29,7 +29,7 @@ std::string said(ncclResult_t status, ncclComm_t comm) {
 
 bool is_good(ncclResult_t status) { return status == ncclSuccess || status == ncclInProgress; }
 
-/// A communicator that does not block: NCCL's own threads do what it is asked for, and its state says when that is
+/// A communicator that does not block: NCCL's own threads do its work, and its state says when that is
 /// done. A watcher looks for errors, as kernels that wait for a rank that is gone would do so for ever. Any error ends
 /// it.
 ///
@@ -109,7 +109,7 @@ class NcclLinks final : public DeviceLinks {
     return status == ncclSuccess ? now : status;
   }
 
-  /// Until what was asked for is done; false when it is not after `patience`.
+  /// Until that work is done; false when it is not after `patience`.
   bool wait(const char* what, seconds patience) {
     const auto done = [&] {
       const std::unique_lock lock(mutex_);

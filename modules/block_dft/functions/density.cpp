@@ -23,7 +23,7 @@ void check_options(const DensityOptions& options, std::int64_t orbitals) {
   if (!options.electrons) return;
   require_whole_electrons(*options.electrons);
   if (!(*options.electrons > 0 && *options.electrons < double(orbitals))) {
-    refuse(fmt::format("{} electrons: there must be more than 0 and less than one for each of the {} orbitals",
+    refuse(fmt::format("{} electrons: must be > 0 and < {}, the number of orbitals",
                        *options.electrons, orbitals));
   }
 }

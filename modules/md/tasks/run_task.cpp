@@ -120,8 +120,8 @@ std::vector<double> velocities_of(const TaskContext& context, const System& syst
   if (system.velocities.empty()) {
     TaskContext::fail(
         QUADRILLE_INVALID_INPUT,
-        "the system has no velocities: only a LAMMPS file with a section Velocities and an AMBER file with "
-        "velocities after the coordinates have them",
+        "the system has no velocities: use a LAMMPS file with a Velocities section, an AMBER restart, or `velocities: "
+        "thermal`",
         "velocities");
   }
   return system.velocities;

@@ -121,7 +121,7 @@ class Choice {
     report_.bound = best_.bound.certain;
     report_.probable_bound = best_.bound.probable;
     report_.measured = is_measured() ? best_.error : 0;
-    report_.reason = what + (options_.always_split ? "a split was asked for"
+    report_.reason = what + (options_.always_split ? "a split was requested"
                                                    : fmt::format("{:.2f} times as fast as plain double{}", gain,
                                                                  apart ? ", not counting the analysis" : ""));
   }
@@ -141,7 +141,7 @@ class Choice {
 }  // namespace
 
 double Multiplier::measured(const SmallWay&, std::size_t, const ErrorBound&) {
-  throw Error(ErrorCode::internal, "a multiplier that takes no sample was asked for one");
+  throw Error(ErrorCode::internal, "this multiplier takes no sample");
 }
 
 MgemmReport choose(Multiplier& multiplier, const AnalysedProduct& product, Known known, const Cutoff& cutoff,

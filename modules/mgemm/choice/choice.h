@@ -23,7 +23,7 @@ struct SmallWay {
 class QUADRILLE_API Multiplier {
  public:
   virtual ~Multiplier() = default;
-  /// Of each list the first that keeps what is asked for with the smallest cutoff is a candidate.
+  /// Of each list the first that meets the requirement with the smallest cutoff is a candidate.
   virtual std::vector<std::vector<SmallWay>> ways() const = 0;
   /// Of the product with cutoff number `cutoff`.
   virtual ErrorBound bound(const SmallWay& way, std::size_t cutoff) const = 0;
@@ -39,8 +39,8 @@ class QUADRILLE_API Multiplier {
 /// done, and a split is taken that is faster than double from there on.
 enum class Known { sampled, analysed };
 
-/// Of all candidates, each with the largest cutoff of the profiles that keeps what is asked for, the one that costs
-/// least; double where there is none, or where that is faster. What is asked for: of an automatic cutoff its target
+/// Of all candidates, each with the largest cutoff of the profiles that meets the requirement, the one that costs
+/// least; double where there is none, or where that is faster. The requirement: of an automatic cutoff its target
 /// error; of a given one what the form `single` with its usual depth keeps; of a given cutoff and form, that there is a
 /// bound. Fills in all of the report but `panel_bytes`.
 QUADRILLE_API MgemmReport choose(Multiplier& multiplier, const AnalysedProduct& product, Known known,

@@ -11,7 +11,7 @@ namespace quadrille::mgemm {
 
 /// What multiplies the small elements. All but `single` need a GPU.
 enum class SmallForm {
-  automatic,  ///< chosen by the accuracy that is asked for and by cost; on the CPU: single
+  automatic,  ///< chosen by the required accuracy and by cost; on the CPU: single
   single,     ///< products and sums in single precision
   half2,      ///< two parts in half precision each, three products, sums in single precision
   digits3,    ///< fixed point, three digits of 8 bits, six exact products in integers

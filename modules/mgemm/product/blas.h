@@ -9,7 +9,7 @@
 
 namespace quadrille::mgemm {
 
-/// Called between the parts of a product, by the thread that asked for it, where it is not empty. What it throws ends
+/// Called between the parts of a product, by the thread that called it, where it is not empty. What it throws ends
 /// the product; C then holds anything.
 using Pause = std::function<void()>;
 

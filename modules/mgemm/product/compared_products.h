@@ -25,7 +25,7 @@ class ComparedProducts {
   virtual void analyse() = 0;
 
   /// What the calls left: of dgemm, of sgemm, and of panels or mixed, whichever was called last. Each stays until it is
-  /// asked for again.
+  /// requested again.
   virtual const std::vector<double>& of_dgemm() = 0;
   virtual const std::vector<float>& of_sgemm() = 0;
   virtual const std::vector<double>& of_module() = 0;

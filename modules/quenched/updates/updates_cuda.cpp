@@ -89,7 +89,7 @@ class CudaUpdates final : public LinkUpdates {
     backend_.copy_out(products.data(), there.get(), products.size() * sizeof(Matrix3));
     return products;
   }
-  /// Waits for what has been asked for.
+  /// Waits for all queued work.
   DeviceTally tally() const {
     DeviceTally seen{};
     backend_.copy_out(&seen, tally_.get(), sizeof seen);

@@ -1,5 +1,5 @@
 // The entry points of the device code of this module (kernels.cu), as the host's code calls them. All arrays are in the
-// device's memory; everything is asked for on the backend's stream.
+// device's memory; everything runs on the backend's stream.
 #pragma once
 
 #include "modules/ri_mp2/pair_sums.h"

@@ -42,7 +42,7 @@ using ElementSource = MatrixElements<double>;
 
 /// Of a file whose format its first bytes tell; `dataset` counts for HDF5 only. T is double or std::complex<double>;
 /// real matrices can be read as complex ones. Errors, naming the place: ErrorCode::file for files that are damaged or
-/// cut short, and for complex numbers where real ones are asked for; ErrorCode::numerical for elements that are not
+/// cut short, and for complex numbers where real ones are expected; ErrorCode::numerical for elements that are not
 /// finite.
 template <class T = double>
 QUADRILLE_API std::unique_ptr<MatrixElements<T>> elements_of_file(const std::string& path, const std::string& dataset);

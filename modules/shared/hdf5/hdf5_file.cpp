@@ -99,7 +99,7 @@ class Dataset {
   /// Extents of the chunks that it is stored in; empty where it is in one piece.
   const std::vector<std::int64_t>& chunk() const { return chunk_; }
   std::size_t count() const { return count_; }
-  /// Whether there is an index more than asked for, of real and imaginary parts.
+  /// Whether there is one index more than expected, of real and imaginary parts.
   bool pairs() const { return pairs_; }
   bool compound() const { return !parts_.empty(); }
   /// A new type, which its numbers are read as: a double, or two for a compound.

@@ -19,7 +19,7 @@ const char* const operator_words =
     "{type: wilson, mass: 0.137, anisotropy: {xi0: 1.3, nu: 0.9}, "
     "boundary: [periodic, {phase: 0.25}, periodic, antiperiodic]}";
 
-/// What is asked for: a word of quadrille_solver_solve, the same as a product, and the sites of both.
+/// The request: a word of quadrille_solver_solve, the same as a product, and the sites of both.
 struct System {
   const char* word;
   quadrille_product product;

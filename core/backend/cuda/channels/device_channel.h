@@ -28,9 +28,9 @@ struct DeviceMessage {
   std::size_t bytes;
 };
 
-/// Members are called by all ranks in this order: work that writes to outgoing() is asked for on a stream; start() with
+/// Members are called by all ranks in this order: work that writes to outgoing() is queued on a stream; start() with
 /// that stream; other work; finish() with the stream of what then reads at incoming(). What writes for the next
-/// exchange is asked for on that stream, too, or after it.
+/// exchange is queued on that stream, too, or after it.
 class QUADRILLE_API DeviceChannel {
  public:
   virtual ~DeviceChannel() = default;

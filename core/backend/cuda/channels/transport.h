@@ -40,7 +40,7 @@ inline std::vector<std::size_t> places_of(const std::vector<DeviceMessage>& mess
   return places;
 }
 
-/// What a channel is asked for.
+/// The messages of a channel.
 struct ChannelRequest {
   const Communicator& communicator;
   const std::vector<DeviceMessage>& messages;
@@ -48,7 +48,7 @@ struct ChannelRequest {
   Sides sides;                             ///< that are wanted on this rank; every rank knows its own
 };
 
-/// The channel of one transport: for the messages that leave or come over `sides`, some of those asked for, the same at
+/// The channel of one transport: for the messages that leave or come over `sides`, some of those requested, the same at
 /// both ends. It knows messages by their numbers among all. May be null on a rank without sides.
 struct ChannelPart {
   std::unique_ptr<DeviceChannel> channel;

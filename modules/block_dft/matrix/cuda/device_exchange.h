@@ -34,7 +34,7 @@ struct ReceivedPiece {
 /// What all ranks call in the same order.
 class DeviceExchange {
  public:
-  /// That of a grid, made when it is first asked for. QUADRILLE_TRANSPORT counts as for the channels of the backend:
+  /// That of a grid, made on first use. QUADRILLE_TRANSPORT counts as for the channels of the backend:
   /// "pinned" forbids peers, "peer" demands them. Errors: ErrorCode::unsupported, ErrorCode::invalid_input.
   static DeviceExchange& of(const MatrixGrid& grid);
   ~DeviceExchange();
@@ -54,7 +54,7 @@ class DeviceExchange {
   /// panels are cut, and their sums rounded, alike in every run.
   double most_bytes() const;
   /// Moves pieces, and returns when those that are received have come. What is sent must be there, and nothing that the
-  /// device has been asked for may still use the places of the window. Of two ranks the n-th piece that one sends is
+  /// device still has queued may use the places of the window. Of two ranks the n-th piece that one sends is
   /// the n-th that the other receives from it, of as many bytes; a rank may send to itself. What fails on this device
   /// stops no other rank: rethrow() throws it, in the next step that all ranks agree on (every_rank.h).
   void run(const std::vector<SentPiece>& sent, const std::vector<ReceivedPiece>& received);

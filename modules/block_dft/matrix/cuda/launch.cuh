@@ -27,7 +27,7 @@ void launch_warps(std::int64_t items, void (*kernel)(Parameters...), Arguments..
   launch_each(items * 32, kernel, arguments...);
 }
 
-/// A call of CUB, call(memory, bytes): asked for its memory first.
+/// A call of CUB, call(memory, bytes): first for the size of its memory.
 template <class Call>
 void with_cub_memory(Call call) {
   std::size_t bytes = 0;

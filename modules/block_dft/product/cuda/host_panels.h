@@ -30,7 +30,7 @@ struct SentPanel {
   double bytes = 0;
 };
 
-/// Asks for a panel on link.up(), behind what the backend's stream has been asked for: its memory may be in use until
+/// Queues a panel on link.up(), after all work on the backend's stream: its memory may be in use until
 /// then.
 SentPanel send_panel(const HostPanel& panel, cuda::HostLink& link);
 
@@ -40,7 +40,7 @@ class PanelQueue {
   PanelQueue(std::vector<HostPanel> panels, cuda::HostLink& link) : panels_(std::move(panels)), link_(link) {}
   /// Asks for what may be on its way; call it while the backend's stream has nothing to do.
   void send_ahead();
-  /// The next panel: what the backend's stream is asked for from now on waits for it.
+  /// The next panel: later work on the backend's stream waits for it.
   DeviceMatrix take();
   double bytes_sent() const { return bytes_sent_; }
 

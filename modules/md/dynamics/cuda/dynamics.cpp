@@ -1,6 +1,6 @@
 // Dynamics on the device. A step is two kernels: one kicks and moves the particles, one finds the forces; with bonded
 // terms four, to find these and to add them. The host asks for a few steps ahead; where one cannot go on (halt.h) those
-// asked for after it do nothing, and the host does what is needed: mostly, lists of new neighbours.
+// queued after it do nothing, and the host does what is needed: mostly, lists of new neighbours.
 #include "core/backend/cuda/owned.h"
 #include "core/error.h"
 #include "modules/md/bonded/cuda/bonded.h"
@@ -13,7 +13,7 @@
 namespace quadrille::md {
 namespace {
 
-/// Steps that are asked for before the device has begun the one before them.
+/// Steps that are queued before the device has begun the one before them.
 constexpr std::int64_t steps_ahead = 3;
 
 template <class T>
@@ -37,7 +37,7 @@ class CudaDynamics final : public DynamicsEngine {
   void remember(const Dynamics::Memory& memory) override;
 
  private:
-  /// Numbers of this moment on the host, fetched when they are asked for.
+  /// Numbers of this moment on the host, fetched on request.
   using Here = std::optional<std::vector<double>>;
   template <class Fetch>
   static const std::vector<double>& here(Here& numbers, Fetch fetch) {
@@ -74,7 +74,7 @@ class CudaDynamics final : public DynamicsEngine {
   cuda::PinnedMemory word_;
   volatile unsigned long long* seen_;
   std::int64_t step_ = 0, builds_ = 0;
-  // Of the steps asked for: kernel `first_tick_` is the first of `first_step_`, and each has as many.
+  // Of the queued steps: kernel `first_tick_` is the first of `first_step_`, and each has as many.
   unsigned long long tick_ = 1, first_tick_ = 1;
   std::int64_t first_step_ = 0, next_ = 0;
   int kicks_ = 1;  ///< of the next step
@@ -160,7 +160,7 @@ Sighting CudaDynamics<T>::poll() const {
   return sighting.tick < first_tick_ ? Sighting{first_tick_, 0} : sighting;  // of kernels before
 }
 
-/// What there is when all that was asked for is done.
+/// The state when all queued work is done.
 template <class T>
 Sighting CudaDynamics<T>::wait() {
   const Halt halt = lists_.halted();
@@ -196,7 +196,7 @@ void CudaDynamics<T>::run(std::int64_t steps) {
   step_ = last;
 }
 
-/// Goes on with the step that has halted; the following ones are to be asked for again.
+/// Goes on with the step that has halted; the following ones are to be queued again.
 template <class T>
 void CudaDynamics<T>::mend(const Sighting& sighting) {
   const std::int64_t step = step_of(sighting);

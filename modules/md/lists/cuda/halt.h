@@ -1,4 +1,4 @@
-// Kernels that are asked for ahead of time, and what makes those after one of them do nothing until the host has
+// Kernels that are queued ahead of time, and what makes those after one of them do nothing until the host has
 // looked.
 //
 // Each such kernel has a tick, one more than that before it. One that finds that the work cannot go on sets the halt to

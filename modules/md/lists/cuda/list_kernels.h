@@ -1,5 +1,5 @@
 // Between the host's side of neighbour lists and dynamics on the device and their kernels: plain data and launches. All
-// pointers are the device's; everything is asked for on the backend's stream.
+// pointers are the device's; everything runs on the backend's stream.
 #pragma once
 
 #include "modules/md/lists/cell_grid.h"

@@ -12,7 +12,7 @@
 
 namespace quadrille::mgemm {
 
-/// C = alpha A B + beta C by one call of cuBLAS; asked for on the backend's stream.
+/// C = alpha A B + beta C by one call of cuBLAS on the backend's stream.
 template <class T>
 QUADRILLE_API void dense_product_on_device(T alpha, DenseView<const T> a, DenseView<const T> b, T beta, DenseView<T> c);
 

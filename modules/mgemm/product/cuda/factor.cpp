@@ -188,7 +188,7 @@ LargeLines DeviceFactor::large(std::int64_t first_line) const {
 void SplitFactors::load(const DenseView<const double>* a, const DenseView<const double>* b) {
   if (a != nullptr) a_.reset();
   if (b != nullptr) b_.reset();
-  // Both are asked for before the first is waited for.
+  // Both are queued before the first is waited for.
   if (a != nullptr) a_.emplace(*a, Side::left).analyse(delta_);
   if (b != nullptr) b_.emplace(*b, Side::right).analyse(delta_);
   if (a != nullptr) a_->convert(form_);

@@ -50,7 +50,7 @@ class QUADRILLE_API HostLink {
 
   /// Takes what has arrived out of the buffers and asks for what comes next; does not wait. send() does this, too.
   void progress();
-  /// All of what receive() was called for is asked for on down() when this returns.
+  /// All of receive()'s work is queued on down() when this returns.
   void finish_asking();
   /// All of it is where it belongs when this returns.
   void finish_receiving();
@@ -61,7 +61,7 @@ class QUADRILLE_API HostLink {
     OwnedEvent travelled;
     std::function<void(const std::byte*)> unpack;  ///< set while something is on its way down into it
   };
-  /// A piece of a matrix that has not been asked for yet.
+  /// A piece of a matrix that is not queued yet.
   struct Piece {
     const std::byte* from;
     std::size_t bytes;
@@ -74,7 +74,7 @@ class QUADRILLE_API HostLink {
 
   OwnedStream up_, down_;
   std::vector<Buffer> up_buffers_, down_buffers_;
-  std::vector<Piece> waiting_;  ///< to be asked for, in order, from first_waiting_ on
+  std::vector<Piece> waiting_;  ///< to be queued, in order, from first_waiting_ on
   std::size_t first_waiting_ = 0;
   std::size_t up_turn_ = 0, down_turn_ = 0, oldest_down_ = 0;  ///< buffers are used in turn
 };

@@ -1,5 +1,5 @@
 // The large/small split of mixed-precision products (modules/shared/dense/magnitude_split.h) on the device: what the
-// host's code calls. Everything is asked for on the backend's stream; nothing here waits.
+// host's code calls. Everything runs on the backend's stream; nothing here waits.
 #pragma once
 
 #include "core/api.h"

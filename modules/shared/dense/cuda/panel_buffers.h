@@ -15,7 +15,7 @@ namespace quadrille::cuda {
 template <class T>
 class PanelBuffers {
  public:
-  /// A panel without gaps in the matrix's storage order, on its way or there. What the backend's stream is asked for
+  /// A panel without gaps in the matrix's storage order, on its way or there. Work that the backend's stream gets
   /// between begin_reading() and end_reading() sees it; afterwards the buffer may be filled again.
   class Panel {
    public:
@@ -42,7 +42,7 @@ class PanelBuffers {
   }
 
   std::size_t count() const { return panels_.size(); }
-  /// The panel that was asked for last.
+  /// The last panel.
   const Panel& current() const { return panels_[current_]; }
 
   /// Asks for a block of the matrix, in the buffer that was filled longest ago.

@@ -47,7 +47,7 @@ typename PanelPipeline<T>::Sent PanelPipeline<T>::send_panels(const PanelStep& s
 
 template <class T>
 void PanelPipeline<T>::begin_c(const PanelStep& s) {
-  // The block before has been asked for as a whole, so that the event stands behind all of it.
+  // The block before is queued as a whole, so that the event stands behind all of it.
   link_.finish_asking();
   record(c_sent_, link_.down());
   c_panel_ = {c_memory_.get(), s.rows, s.columns, s.rows, false};
@@ -73,7 +73,7 @@ void PanelPipeline<T>::end_c(const PanelStep& s) {
 template <class T>
 PipelineTraffic PanelPipeline<T>::run(const PanelProduct<T>& product) {
   // Panels are sent as many steps ahead as there are buffers. Those of step n overwrite what step n - ahead has read,
-  // for which its product must have been asked for: the link waits for it, and panels are packed while it runs.
+  // for which its product must have been queued: the link waits for it, and panels are packed while it runs.
   const auto ahead = std::int64_t(a_panels_.count());
   std::vector<Sent> sent;
   for (std::int64_t number = 0; number < std::min(ahead, plan_.steps()); ++number) {

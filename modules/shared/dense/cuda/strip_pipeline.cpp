@@ -80,7 +80,7 @@ void StripPipeline<T>::pass_strip(const Block& rows, const Block& depth, std::in
   record(multiplied_, stream());
   wait(link_.down(), multiplied_);
   link_.receive(static_cast<const T*>(c.memory.get()), c_here);
-  // What passes through buffers is asked for, and taken out of them, by this thread.
+  // What passes through buffers is queued, and taken out of them, by this thread.
   if (!HostLink::is_direct(c_here.constant())) link_.finish_receiving();
   record(c.free, link_.down());
   record(written_[std::size_t(strip)], link_.down());
