@@ -1,27 +1,21 @@
 #include "core/numbers/precision.h"
 
-#include "core/error.h"
+#include "core/system/names.h"
 
 namespace quadrille {
+namespace {
 
-std::string to_string(Precision p) {
-  return p == Precision::Double ? "double" : p == Precision::Single ? "single" : "half";
-}
+constexpr Named<Precision> precisions[] = {
+    {Precision::Double, "double"}, {Precision::Single, "single"}, {Precision::Half, "half"}};
+constexpr Named<Reconstruct> reconstructions[] = {
+    {Reconstruct::R18, "18"}, {Reconstruct::R12, "12"}, {Reconstruct::R8, "8"}};
 
-Precision parse_precision(const std::string& name) {
-  for (Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
-    if (name == to_string(p)) return p;
-  }
-  throw Error(ErrorCode::invalid_input, "unknown precision '" + name + "'; the precisions are double, single and half");
-}
+}  // namespace
 
-std::string to_string(Reconstruct r) { return std::to_string(int(r)); }
+std::string to_string(Precision p) { return name_of(precisions, p); }
+Precision parse_precision(const std::string& name) { return value_of(precisions, name, "the precision"); }
 
-Reconstruct parse_reconstruct(const std::string& name) {
-  for (Reconstruct r : {Reconstruct::R18, Reconstruct::R12, Reconstruct::R8}) {
-    if (name == to_string(r)) return r;
-  }
-  throw Error(ErrorCode::invalid_input, "unknown reconstruction '" + name + "'; the reconstructions are 18, 12 and 8");
-}
+std::string to_string(Reconstruct r) { return name_of(reconstructions, r); }
+Reconstruct parse_reconstruct(const std::string& name) { return value_of(reconstructions, name, "the reconstruction"); }
 
 }  // namespace quadrille

@@ -1,7 +1,7 @@
 #include "core/gauge/gauge_store.h"
 #include "core/system/team.h"
 #include "input/bench/measurements.h"
-#include "input/capi/arrays.h"
+#include "input/capi/arrays/arrays.h"
 #include "input/capi/words.h"
 
 #include <memory>

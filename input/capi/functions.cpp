@@ -1,6 +1,6 @@
 #include "input/capi/functions.h"
 
-#include "input/capi/arrays.h"
+#include "input/capi/arrays/arrays.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
 

@@ -1,6 +1,6 @@
 // Gauge fields of the C API: read, made, given by the host; observables; files.
 #include "input/job/gauge.h"
-#include "input/capi/arrays.h"
+#include "input/capi/arrays/arrays.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
 #include "input/files/gauge_file.h"

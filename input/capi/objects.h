@@ -8,7 +8,7 @@
 #include "core/system/log.h"
 #include "core/tuning/kernel_log.h"
 #include "dirac/preconditioned.h"
-#include "input/capi/arrays.h"
+#include "input/capi/arrays/arrays.h"
 #include "input/capi/quadrille.h"
 #include "input/capi/systems.h"
 #include "input/job/rank_grid.h"

@@ -1,7 +1,7 @@
 // Operators of the C API, and their products with a host's spinors.
 #include "core/blas/blas.h"
 #include "dirac/registry.h"
-#include "input/capi/arrays.h"
+#include "input/capi/arrays/arrays.h"
 #include "input/capi/call.h"
 #include "input/capi/systems.h"
 #include "input/capi/words.h"

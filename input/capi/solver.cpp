@@ -1,5 +1,5 @@
 // Solvers of the C API, and what their solves did.
-#include "input/capi/arrays.h"
+#include "input/capi/arrays/arrays.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
 #include "input/job/blocks.h"

@@ -1,5 +1,5 @@
 // openQCD's arrays of links on several ranks, made from the whole lattice by loops that know nothing of the library's.
-#include "input/capi/arrays.h"
+#include "input/capi/arrays/arrays.h"
 #include "core/gauge/gauge_store.h"
 #include "input/capi/words.h"
 #include "tests/ranks/ranks_testing.h"

@@ -45,13 +45,7 @@ void check_count(const char* name, std::int64_t count, std::int64_t least) {
 md::ForceOptions force_options(const quadrille_md_options& given) {
   md::ForceOptions options;
   if (given.method != nullptr) options.method = md::method_named(given.method);
-  const std::string coulomb = given.coulomb == nullptr ? "none" : given.coulomb;
-  if (coulomb != "none" && coulomb != "plain" && coulomb != "reaction_field") {
-    refuse("coulomb = '" + coulomb + "': it must be none, plain or reaction_field");
-  }
-  options.coulomb = coulomb == "none"    ? md::Coulomb::none
-                    : coulomb == "plain" ? md::Coulomb::plain
-                                         : md::Coulomb::reaction_field;
+  if (given.coulomb != nullptr) options.coulomb = value_of(md::coulomb_names, given.coulomb, "coulomb");
   options.cutoff = given.cutoff;
   if (given.dielectric != 0) options.dielectric = given.dielectric;
   if (given.afterwards != 0) options.exclusions = md::ExclusionWay::afterwards;
@@ -60,11 +54,7 @@ md::ForceOptions force_options(const quadrille_md_options& given) {
 }
 
 md::Truncation truncation_of(const quadrille_md_options& given) {
-  const std::string name = given.truncation == nullptr ? "cut" : given.truncation;
-  if (name == "cut") return md::Truncation::cut;
-  if (name == "shifted_potential") return md::Truncation::shifted_potential;
-  if (name == "shifted_force") return md::Truncation::shifted_force;
-  refuse("truncation = '" + name + "': it must be cut, shifted_potential or shifted_force");
+  return value_of(md::truncation_names, given.truncation == nullptr ? "cut" : given.truncation, "truncation");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 // were built (`listed_positions`). GPUs and CPUs with AVX2 or AVX-512 give the same bits in every method.
 #pragma once
 
+#include "core/system/names.h"
 #include "modules/md/pairs/forces.h"
 
 namespace quadrille::md {
@@ -17,6 +18,9 @@ namespace quadrille::md {
 /// What becomes of the interaction at the cutoff rc: cut off; u - u(rc); or also f - f(rc), with the energy whose
 /// negative gradient that is. Of scaled pairs nothing is changed.
 enum class Truncation { cut, shifted_potential, shifted_force };
+inline constexpr Named<Truncation> truncation_names[] = {{Truncation::cut, "cut"},
+                                                         {Truncation::shifted_potential, "shifted_potential"},
+                                                         {Truncation::shifted_force, "shifted_force"}};
 
 struct ListOptions {
   ForceOptions forces;  ///< with a cutoff; of any method but `exact` and `magnitudes`

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "core/api.h"
+#include "core/system/names.h"
 #include "modules/md/pairs/pair_problem.h"
 #include "modules/md/system/system.h"
 
@@ -26,6 +27,8 @@ class Communicator;
 namespace quadrille::md {
 
 enum class Coulomb { none, plain, reaction_field };
+inline constexpr Named<Coulomb> coulomb_names[] = {
+    {Coulomb::none, "none"}, {Coulomb::plain, "plain"}, {Coulomb::reaction_field, "reaction_field"}};
 /// Of excluded pairs: masked while all pairs are summed, or taken away when that is done, in the same arithmetic.
 enum class ExclusionWay { on_the_fly, afterwards };
 

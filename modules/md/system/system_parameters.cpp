@@ -88,8 +88,7 @@ void require_one_system(const Communicator& ranks, const System& system, std::sp
 
 ForceOptions force_options_of(const TaskContext& context) {
   ForceOptions options;
-  const std::string coulomb = context.text("coulomb");
-  options.coulomb = coulomb == "none" ? Coulomb::none : coulomb == "plain" ? Coulomb::plain : Coulomb::reaction_field;
+  options.coulomb = value_of(coulomb_names, context.text("coulomb"), "coulomb");
   options.cutoff = context.real("cutoff");
   options.dielectric = context.real("dielectric");
   return options;

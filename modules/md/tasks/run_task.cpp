@@ -48,10 +48,7 @@ DynamicsOptions options_of(const TaskContext& context) {
   options.lists.forces.ranks = &context.ranks();
   options.lists.forces.exclusions =
       context.text("exclusions") == "on_the_fly" ? ExclusionWay::on_the_fly : ExclusionWay::afterwards;
-  const std::string truncation = context.text("truncation");
-  options.lists.truncation = truncation == "cut"                 ? Truncation::cut
-                             : truncation == "shifted_potential" ? Truncation::shifted_potential
-                                                                 : Truncation::shifted_force;
+  options.lists.truncation = value_of(truncation_names, context.text("truncation"), "truncation");
   options.lists.skin = context.real("skin");
   options.time_step = context.real("time_step");
   options.boltzmann = boltzmann_of(context);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/api.h"
+#include "core/system/names.h"
 #include "modules/mgemm/product/mgemm.h"
 #include "modules/shared/plugin/parameters.h"
 #include "modules/shared/plugin/task.h"
@@ -12,6 +13,8 @@
 namespace quadrille::mgemm {
 
 enum class ProductPrecision { double_, single, mgemm };
+inline constexpr Named<ProductPrecision> product_precision_names[] = {
+    {ProductPrecision::double_, "double"}, {ProductPrecision::single, "single"}, {ProductPrecision::mgemm, "mgemm"}};
 
 struct PrecisionChoice {
   ProductPrecision precision = ProductPrecision::double_;

@@ -126,9 +126,6 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
 
 std::string to_string(MgemmForm form) { return form == MgemmForm::split ? "split" : "plain double"; }
 
-std::string to_string(Assurance assurance) {
-  if (assurance == Assurance::certain) return "certain";
-  return assurance == Assurance::probable ? "probable" : "measured";
-}
+std::string to_string(Assurance assurance) { return name_of(assurance_names, assurance); }
 
 }  // namespace quadrille::mgemm

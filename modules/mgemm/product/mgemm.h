@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/api.h"
+#include "core/system/names.h"
 #include "modules/mgemm/choice/cost_model.h"
 #include "modules/mgemm/choice/device_cost.h"
 #include "modules/mgemm/choice/forms.h"
@@ -31,6 +32,8 @@ enum class MgemmForm {
 /// most products; that of independent rounding errors (error_bound.h); or what a sample of the product shows
 /// (sampled_error.h), which a single product takes on the CPU only.
 enum class Assurance { certain, probable, measured };
+inline constexpr Named<Assurance> assurance_names[] = {
+    {Assurance::certain, "certain"}, {Assurance::probable, "probable"}, {Assurance::measured, "measured"}};
 
 struct Cutoff {
   bool automatic = false;

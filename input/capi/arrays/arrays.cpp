@@ -1,4 +1,4 @@
-#include "input/capi/arrays.h"
+#include "input/capi/arrays/arrays.h"
 
 #include "core/error.h"
 

@@ -1,6 +1,6 @@
 #include "core/error.h"
 #include "dirac/dslash.h"
-#include "input/capi/arrays.h"
+#include "input/capi/arrays/arrays.h"
 #include "input/capi/words.h"
 #include "input/files/gauge_file.h"
 #include "input/job/gauge.h"

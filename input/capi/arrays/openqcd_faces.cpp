@@ -1,4 +1,4 @@
-#include "input/capi/openqcd_faces.h"
+#include "input/capi/arrays/openqcd_faces.h"
 
 #include "core/comm/communicator.h"
 

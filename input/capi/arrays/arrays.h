@@ -6,7 +6,7 @@
 #include "core/field/foreign_spinors.h"
 #include "core/gauge/gauge_store.h"
 #include "core/parameters/parameters.h"
-#include "input/capi/openqcd_faces.h"
+#include "input/capi/arrays/openqcd_faces.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "core/error.h"
 #include "core/field/spinor_work.h"
-#include "input/capi/arrays.h"
+#include "input/capi/arrays/arrays.h"
 #include "input/capi/words.h"
 
 #include <fmt/format.h>
