@@ -399,7 +399,7 @@ class Reports(ProgramTest):
     def test_words_for_fewer_iterations_and_for_failures(self):
         """"At most -13.5 % more" and "of 4 rows 4 do" say nothing."""
         sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", folder)
-                        for folder in ("modules", os.path.join("input", "report"))]
+                        for folder in ("modules/shared/report", "input/report")]
         import tables
         row = {"mass": 0.1, "tolerance": 1e-8, "solver": "cg", "scheme": "uniform", "outer": "double 12", "inner": None,
                "delta": None, "converged": True, "iterations": 100, "iteration_ratio": 1.0, "stop_reason": "converged"}
@@ -576,7 +576,7 @@ if "pairs_offset" in figures:
         with open(self.path("drawn.json"), "w") as stream:
             json.dump(results, stream)
         root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-        folders = [os.path.join(root, folder) for folder in ("modules", "input/report", "modules/md/report")]
+        folders = [os.path.join(root, folder) for folder in ("modules/shared/report", "input/report", "modules/md/report")]
         process = subprocess.run([python, "-c", self.LOOK_AT_FIGURES, self.path("drawn.json"), *scripts], text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env={
                                      **os.environ, "MPLBACKEND": "Agg", "PYTHONPATH": os.pathsep.join(

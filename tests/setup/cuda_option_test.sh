@@ -29,7 +29,7 @@ check() { # WHAT CONDITION...
 }
 has() { [[ $1 == *"$2"* ]]; }
 lacks() { ! has "$@"; }
-built() { grep -q 'cuda_backend\.cpp' "$work/build/compile_commands.json"; }
+built() { grep -q 'backend/cuda/conversions\.cu' "$work/build/compile_commands.json"; }
 not_built() { ! built; }
 
 configured "$work/broken"
@@ -62,7 +62,7 @@ if [ -n "$nvcc" ]; then
   check "ON: for what is asked for" has "$output" "CUDA backend: $nvcc for compute capabilities 90"
   check "ON: with CUDA" built
   if has "$output" "NCCL between the GPUs of ranks"; then
-    check "NCCL: built where it is found" grep -q 'nccl_links\.cpp' "$work/build/compile_commands.json"
+    check "NCCL: built where it is found" grep -q 'comm[/_]nccl' "$work/build/compile_commands.json"
     configured "$nvcc" -DQUADRILLE_CUDA=ON -DQUADRILLE_NCCL=OFF
     check "NCCL OFF: not built" lacks "$(cat "$work/build/compile_commands.json")" nccl_links.cpp
     configured "$nvcc" -DQUADRILLE_CUDA=ON -DQUADRILLE_NCCL=ON -DQUADRILLE_NCCL_LIBRARY="$work/broken"

@@ -6,6 +6,9 @@ set -u
 build=$1 ctest=$2
 export CUDA_VISIBLE_DEVICES=
 unset QUADRILLE_REQUIRE_GPU
+work=$(mktemp -d)  # beside the build, where the log of a ctest that runs this lies
+trap 'rm -rf -- "$work"' EXIT
+printf 'subdirs("%s")\n' "$build" >"$work/CTestTestfile.cmake"
 failures=0
 check() { # WHAT CONDITION...
   local what=$1
@@ -15,7 +18,7 @@ check() { # WHAT CONDITION...
   printf 'FAILED: %s\n%s\n' "$what" "$output"
 }
 has() { [[ $output == *"$1"* ]]; }
-gpu() { output=$(cd -- "$build" && "$ctest" -L '^gpu$' "$@" 2>&1 </dev/null); status=$?; }
+gpu() { output=$(cd -- "$work" && "$ctest" -L '^gpu$' "$@" 2>&1 </dev/null); status=$?; }
 
 gpu --show-only
 check "one case is registered" has "Total Tests: 1"

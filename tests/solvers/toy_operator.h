@@ -130,7 +130,7 @@ class ToyOperator final : public LinearOperator {
       }
     }
     ++applications;
-    if (applications == broken_at) out_.data[std::size_t(12 * original_->sites[0])] = std::nan("");
+    if (broken_at >= 0 && applications >= broken_at) out_.data[std::size_t(12 * original_->sites[0])] = std::nan("");
     import_spinor(y, out_);
   }
 
@@ -143,7 +143,8 @@ class ToyOperator final : public LinearOperator {
   void leave(Field& original, const Field& mine) const override { cross(original, mine, true); }
 
   mutable int applications = 0;
-  int broken_at = -1;  ///< this application gives a NaN
+  int broken_at =
+      -1;  ///< this application and all later ones give a NaN: one alone may be that which is queued ahead and not used
 
  private:
   ToyOperator(const Lattice& lattice, const ToySpectrum& spectrum, std::shared_ptr<const ToyMatrices> original,

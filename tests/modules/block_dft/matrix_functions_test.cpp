@@ -418,7 +418,7 @@ TEST(DensityMatrix, BadInput) {
   EXPECT_THAT(message({}), HasSubstr("mu or a number of electrons"));
   EXPECT_THAT(message({.mu = 0.0, .electrons = 3}), HasSubstr("mu or a number of electrons"));
   EXPECT_THAT(message({.electrons = 0}), HasSubstr("0 electrons"));
-  EXPECT_THAT(message({.electrons = double(n)}), HasSubstr("less than one for each"));
+  EXPECT_THAT(message({.electrons = double(n)}), HasSubstr("must be > 0 and < "));
   EXPECT_THAT(message({.method = DensityMethod::trs4, .mu = 0.0}), HasSubstr("TRS4 needs"));
   for (const DensityMethod method : {DensityMethod::sign, DensityMethod::dense}) {
     EXPECT_THAT(message({.method = method, .mu = -9.0}), HasSubstr("none of the"));
