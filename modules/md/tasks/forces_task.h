@@ -12,7 +12,7 @@ extern const quadrille_parameter forces_parameters[forces_parameter_count];
 
 void check_forces(const TaskContext& context);
 
-/// Gives `md_forces.NAME` of results.json, and the CSV file; the rows are described in METHODS.md.
+/// Gives `pair_forces.NAME` of results.json, and the CSV file; the rows are described in METHODS.md.
 void run_forces(const TaskContext& context);
 
 }  // namespace quadrille::md
