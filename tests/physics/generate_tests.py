@@ -122,7 +122,7 @@ class Generate(ProgramTest):
     # The axis of the plaquette shows the fluctuations behind the thermalization, with the mean, a band of its error and
     # the end of the thermalization; the legends lie beside what they explain.
     MODULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../modules")
-    SCRIPTS = os.pathsep.join([os.path.join(MODULES, folder, "report") for folder in ("shared", "quenched")])
+    SCRIPTS = os.pathsep.join([os.path.join(MODULES, "shared", "report"), os.path.join(MODULES, "quenched", "report")])
     LOOK_AT_FIGURE = """
 import json, sys, chains
 figures = []
