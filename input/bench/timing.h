@@ -10,8 +10,8 @@ namespace quadrille::bench {
 
 /// Median over batches of the seconds of one call. Calls once to warm up (caches, pages, threads, tuning), makes
 /// batches of at least 10 ms, and takes 15 of them, or as many (5 at least) as fit into a second. `finish` ends a
-/// batch: it waits for work that calls have only queued. A first call that took long has tuned kernels. That load puts a
-/// GPU over its power limit, and then its clock falls for some hundred milliseconds (an H200's from 1,980 to 1,230
+/// batch: it waits for work that calls have only queued. A first call that took long has tuned kernels. That load puts
+/// a GPU over its power limit, and then its clock falls for some hundred milliseconds (an H200's from 1,980 to 1,230
 /// MHz): so the device rests before it is timed. `agree` makes one time of those of several ranks, which call together.
 template <class Call, class Finish, class Agree>
 double median_seconds(Call&& call, Finish&& finish, Agree&& agree) {

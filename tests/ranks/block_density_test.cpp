@@ -118,8 +118,7 @@ TEST_F(RankBlockDensity, WhatIsWrongIsSaidOnAllRanks) {
   };
   everywhere(message_of(shared.s, {.mu = 50.0}), "mu = 50 is outside the spectrum: all of the");
   everywhere(message_of(shared.s, {.method = DensityMethod::dense, .mu = -50.0}), "none of the");
-  everywhere(message_of(shared.s, {.electrons = 1e9}),
-             "electrons: must be > 0 and < ");
+  everywhere(message_of(shared.s, {.electrons = 1e9}), "electrons: must be > 0 and < ");
   everywhere(message_of(shared.s, {.electrons = 5.0, .function = {.eps = 0}}), "eps = 0: it must be above 0");
   Matrix indefinite = shared.s;
   add_identity(indefinite, -1.0);

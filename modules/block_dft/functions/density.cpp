@@ -23,8 +23,7 @@ void check_options(const DensityOptions& options, std::int64_t orbitals) {
   if (!options.electrons) return;
   require_whole_electrons(*options.electrons);
   if (!(*options.electrons > 0 && *options.electrons < double(orbitals))) {
-    refuse(fmt::format("{} electrons: must be > 0 and < {}, the number of orbitals",
-                       *options.electrons, orbitals));
+    refuse(fmt::format("{} electrons: must be > 0 and < {}, the number of orbitals", *options.electrons, orbitals));
   }
 }
 

@@ -109,7 +109,8 @@ TEST(PairForcesInC, ComeFromNeighbourListsToo) {
   quadrille_md_forces_destroy(handle);
   options.truncation = "smooth";
   EXPECT_EQ(create(), QUADRILLE_INVALID_INPUT);
-  EXPECT_THAT(quadrille_md_message(), HasSubstr("truncation must be cut, shifted_potential or shifted_force, got 'smooth'"));
+  EXPECT_THAT(quadrille_md_message(),
+              HasSubstr("truncation must be cut, shifted_potential or shifted_force, got 'smooth'"));
   options.truncation = "shifted_force";
   options.skin = 0;
   EXPECT_EQ(create(), QUADRILLE_INVALID_INPUT);
