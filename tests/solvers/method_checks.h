@@ -82,7 +82,7 @@ inline void check_reliable(MakeSolver make, const ToySpectrum& spectrum) {
 }
 
 /// A long solve: without updates the iterated residual leaves the true one behind, with them it cannot. In half
-/// precision about one right-hand side in a hundred ends as stagnated, where SystemSolver begins anew: then others are
+/// precision a rare right-hand side (one in some 70) ends as stagnated, where SystemSolver begins anew: then another is
 /// drawn.
 inline void check_drift(MakeSolver make, const LinearOperator& a, const OperatorForm& form, std::uint64_t seed,
                         int at_least, int more_draws = 2) {
