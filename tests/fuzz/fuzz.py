@@ -31,7 +31,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PROGRAM = os.path.abspath(os.environ.get("QUADRILLE_PROGRAM", "build/quadrille"))
 SEEDS = os.path.abspath(os.environ.get("QUADRILLE_FUZZ_SEEDS", "build/fuzz_seeds"))
 RAW = re.compile(r"json\.exception|Traceback|terminate called|what\(\):|YAML::|std::|basic_string|bad_alloc|vector::|"
-                 r"AddressSanitizer|runtime error|malloc\(\)|free\(\)|double free|smashing|bad conversion|yaml-cpp")
+                 r"ERROR: \w+Sanitizer|runtime error|malloc\(\)|free\(\)|double free|smashing|bad conversion|yaml-cpp")
 SECONDS, PATIENCE, MEMORY = 20, 120, 4 << 30
 NUMBERS = (0, 1, 2, 7, 8, 127, 128, 255, 256, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**63, 2**64 - 1)
 WORDS = ("", "0", "-1", "1", "3", "1e308", "-1e400", "1e-320", "nan", ".inf", "null", "~", "true", "[]", "{}", "[1]", "x", "'",
