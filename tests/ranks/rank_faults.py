@@ -109,7 +109,7 @@ class RankFaults(RankTest):
         """They go on from the last state that was kept, on other numbers of ranks, to the bits of one run."""
         tree = dynamics(system={"source": "fcc", "particles": 864}, steps=500, every=50, keep_every=50)
         one = self.run_job(tree, out="one")
-        self.kill_ten_times(tree, lambda many: self.assert_same_dynamics(one, many, "one", "many"))
+        self.kill_ranks(4, tree, lambda many: self.assert_same_dynamics(one, many, "one", "many"))
 
     def test_different_jobs(self):
         for place, inner in (("here", "single"), ("there", "half")):
@@ -202,15 +202,15 @@ class RankFaults(RankTest):
                 self.run_ranks(2, tree, out="bad")
                 shutil.rmtree(self.path("bad"))
 
-    def kill_ten_times(self, tree, compare):
-        """A rank dies at ten moments of a job, or of one that goes on; compare(results) where it comes to its end."""
+    def kill_ranks(self, times, tree, compare):
+        """A rank dies at so many moments of a job, or of one that goes on; compare(results) where it comes to its end."""
         chance = random.Random(harness.SEED)
         begun = time.monotonic()
         compare(self.run_ranks(3, tree, out="many"))
         seconds = time.monotonic() - begun
         killed = 0
         shutil.rmtree(self.path("many"))
-        while killed < 10:
+        while killed < times:
             process = self.start(chance.choice((2, 3, 4)), "run", self.write_job(tree), "--out", self.path("many"))
             time.sleep(chance.uniform(0, seconds))
             self.kill_one(process, chance)
@@ -228,13 +228,13 @@ class RankFaults(RankTest):
         """Nothing hangs, no half file stays under its name, and the job goes on."""
         tree = job((8, 8, 8, 24), inner="single")
         one = self.run_job(tree, out="one")
-        self.kill_ten_times(tree, lambda many: self.assert_same_physics(one, many, "many"))
+        self.kill_ranks(6, tree, lambda many: self.assert_same_physics(one, many, "many"))
 
     def test_a_chain_whose_ranks_are_killed(self):
         """It goes on from the last state that was kept, on other numbers of ranks, to the links of one run."""
         tree = chain((8, 8, 8, 12), separation=20, keep_every=0)
         one = self.run_job({**tree, "run": [{**tree["run"][0], "keep_every": 300}]}, out="one")["chains"]["g"]
-        self.kill_ten_times(tree, lambda many: self.assert_same_chain(one, many["chains"]["g"], "one", "many"))
+        self.kill_ranks(4, tree, lambda many: self.assert_same_chain(one, many["chains"]["g"], "one", "many"))
 
 
 if __name__ == "__main__":

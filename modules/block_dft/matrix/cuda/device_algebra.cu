@@ -4,7 +4,7 @@
 #include "modules/block_dft/matrix/cuda/launch.cuh"
 #include "modules/block_dft/matrix/every_rank.h"
 
-#include <cub/cub.cuh>
+#include <cub/device/device_scan.cuh>
 
 #include <cmath>
 #include <cstring>

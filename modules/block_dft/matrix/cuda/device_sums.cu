@@ -4,7 +4,8 @@
 #include "modules/block_dft/matrix/cuda/launch.cuh"
 #include "modules/block_dft/matrix/every_rank.h"
 
-#include <cub/cub.cuh>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_reduce.cuh>
 
 #include <algorithm>
 #include <bit>

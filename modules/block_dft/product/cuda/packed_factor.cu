@@ -3,7 +3,7 @@
 #include "core/system/memory.h"
 #include "modules/block_dft/matrix/cuda/launch.cuh"
 
-#include <cub/cub.cuh>
+#include <cub/device/device_radix_sort.cuh>
 
 #include <bit>
 #include <limits>

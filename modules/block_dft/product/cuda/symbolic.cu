@@ -4,7 +4,7 @@
 #include "modules/block_dft/product/csr_level.h"
 #include "modules/block_dft/product/cuda/symbolic_view.cuh"
 
-#include <cub/cub.cuh>
+#include <cub/device/device_reduce.cuh>
 
 #include <limits>
 #include <string>

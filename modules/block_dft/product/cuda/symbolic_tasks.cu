@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "modules/block_dft/product/cuda/symbolic_view.cuh"
 
-#include <cub/cub.cuh>
+#include <cub/device/device_radix_sort.cuh>
 
 #include <string>
 

@@ -3,7 +3,7 @@
 #include "modules/block_dft/matrix/cuda/launch.cuh"
 #include "modules/block_dft/matrix/every_rank.h"
 
-#include <cub/cub.cuh>
+#include <cub/device/device_radix_sort.cuh>
 
 #include <algorithm>
 #include <bit>

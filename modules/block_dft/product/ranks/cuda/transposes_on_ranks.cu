@@ -5,7 +5,7 @@
 #include "modules/block_dft/matrix/every_rank.h"
 #include "modules/block_dft/product/ranks/cuda/device_cannon.h"
 
-#include <cub/cub.cuh>
+#include <cub/device/device_radix_sort.cuh>
 
 #include <bit>
 
