@@ -266,7 +266,7 @@ function(quadrille_add_objects name)
 endfunction()
 
 # quadrille_add_folder(NAME SOURCE... [QUICKLY SOURCE...]): the object library quadrille_NAME, part of libquadrille.so. Those
-# QUICKLY, whose own time is nothing beside what they call (tasks, tables, messages), are compiled by -O1, in Debug by -O0.
+# QUICKLY, whose own time is nothing beside what they call (tasks, tables, messages), are compiled by -O1.
 function(quadrille_add_folder name)
   cmake_parse_arguments(PARSE_ARGV 1 of "" "" QUICKLY)
   quadrille_add_objects(${name} ${of_UNPARSED_ARGUMENTS})
@@ -274,10 +274,9 @@ function(quadrille_add_folder name)
   if(of_QUICKLY)
     quadrille_add_objects(${name}_quickly ${of_QUICKLY})
     target_link_libraries(quadrille_${name}_quickly PUBLIC quadrille_${name})
-    target_compile_options(quadrille_${name}_quickly PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Debug>:-O0>)
+    target_compile_options(quadrille_${name}_quickly PRIVATE $<$<CONFIG:Release>:-O1>)
     quadrille_compile_together(quadrille_${name}_quickly)
-    # Headers that were precompiled by another -O do not serve from g++ 13 on, nor by -O0.
-    if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13 OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+    if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)  # which wants headers that are precompiled by -O1, too
       set_target_properties(quadrille_${name}_quickly PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
     endif()
   endif()
