@@ -510,7 +510,7 @@ function(quadrille_add_kernels name)
     # Vectors wider than the baseline's registers are passed by value between inlined functions only; g++ 12 takes the
     # undefined operand inside its own AVX-512 intrinsics for an uninitialized variable.
     target_compile_options(quadrille_${name}_${isa} PRIVATE ${quadrille_isa_options_${isa}} -Wno-psabi
-                           -Wno-maybe-uninitialized)
+                           -Wno-uninitialized -Wno-maybe-uninitialized)
   endforeach()
 endfunction()
 

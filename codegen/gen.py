@@ -19,7 +19,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from codegen.emit.common import pack_table_source, table_source  # noqa: E402
+from codegen.emit.common import COMPANIONS, companion_name, companion_table_source, name, table_source  # noqa: E402
 
 SPEC = HERE / "kernels.yaml"
 AXES = ("precision", "reconstruct")
@@ -85,8 +85,10 @@ def sources_of(kernels, backend):
         if kernel["backend"] != backend:
             continue
         mathematics = operator[kernel["operator"]]
-        sources[emitter.file_name(kernel)] = emitter.kernel_source(mathematics, kernel)
-        sources[emitter.pack_file_name(kernel)] = emitter.pack_source(mathematics, kernel)  # one for each precision
+        sources[emitter.file_name(name(kernel))] = emitter.kernel_source(mathematics, kernel)
+        for companion in COMPANIONS:
+            stem = companion_name(kernel, companion)
+            sources[emitter.file_name(stem)] = getattr(emitter, f"{companion}_source")(mathematics, kernel, stem)
     return sources
 
 
@@ -94,8 +96,8 @@ def headers_of(texts, root):
     """The headers below `root` that the texts include, and those that these include, sorted."""
     found, waiting = set(), list(texts)
     while waiting:
-        for name in re.findall(r'^ *# *include "([^"]+)"', waiting.pop(), re.MULTILINE):
-            path = root / name
+        for header in re.findall(r'^ *# *include "([^"]+)"', waiting.pop(), re.MULTILINE):
+            path = root / header
             if path not in found and path.is_file():
                 found.add(path)
                 waiting.append(path.read_text())
@@ -104,7 +106,7 @@ def headers_of(texts, root):
 
 def kernel_hash(sources, root):
     """What tells these kernels from others: their text and that of every header of the project in them."""
-    texts = [sources[name] for name in sorted(sources)]
+    texts = [sources[file] for file in sorted(sources)]
     texts += [path.read_text() for path in headers_of(texts, root)]
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
@@ -115,10 +117,12 @@ def generate(output):
     kernels = all_kernels()
     for backend in sorted(KNOWN["backend"]):
         sources = sources_of(kernels, backend)
-        for name, source in sources.items():
-            write_if_changed(output / name, source)
+        for file, source in sources.items():
+            write_if_changed(output / file, source)
         write_if_changed(output / f"{backend}_kernel_table.inc", table_source(kernels, backend))
-        write_if_changed(output / f"{backend}_pack_table.inc", pack_table_source(kernels, backend))
+        for companion in COMPANIONS:
+            table = companion_table_source(kernels, backend, companion)
+            write_if_changed(output / f"{backend}_{companion}_table.inc", table)
         write_if_changed(output / f"{backend}_kernel_hash.inc", f'"{kernel_hash(sources, HERE.parent)}"\n')
     return kernels
 

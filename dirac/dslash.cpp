@@ -33,27 +33,56 @@ Dslash::Dslash(const std::string& op, std::shared_ptr<const GaugeStore> gauge, c
       spinor_(FieldDesc::spinor(gauge_->lattice(), Subset::Even, form.precision, gauge_->backend())) {
   links_ = gauge_->form(form);
   kernel_ = make_kernel({op, form, scalars, spinor_, &links_->spatial, &links_->time});
-  for (bool xpay : {false, true}) {
-    const std::string name = kernel_->name() + (form_.temporal_gauge ? "_temporal_gauge" : "") + (xpay ? "_xpay" : "");
-    records_[xpay] = &kernel_record(name, architecture(), bytes_per_site(xpay));
+  const std::string name = kernel_->name() + (form_.temporal_gauge ? "_temporal_gauge" : "");
+  for (bool blocks : {false, true}) {
+    for (bool z : {false, true}) {
+      const std::string terms = std::string(blocks ? "_blocks" : "") + (z ? "_xpay" : "");
+      records_[z][blocks] = &kernel_record(name + terms, architecture(), bytes_per_site(z, blocks));
+    }
+  }
+  local_ =
+      &kernel_record(op + "_" + to_string(form.precision) + "_local", architecture(), 2 * spinor_.bytes_per_site());
+}
+
+double Dslash::bytes_per_site(bool z, bool blocks) const {
+  const double link = double(number_bytes(form_.precision)) * int(form_.reconstruct);
+  return (form_.temporal_gauge ? 6 : 8) * link + (z ? 3 : 2) * spinor_.bytes_per_site() +
+         (blocks ? blocks_desc().bytes_per_site() : 0);
+}
+
+FieldDesc Dslash::blocks_desc() const {
+  return FieldDesc::of(site_formats::chiral_blocks, *spinor_.lattice, Subset::Full, spinor_.precision,
+                       *spinor_.backend);
+}
+
+void Dslash::check(HopCall& call) const {
+  call.parity = parity_of(call.y->desc().subset);
+  FieldDesc expected = spinor_;
+  expected.subset = subset_of(call.parity);
+  require_same(call.y->desc(), expected, "dslash result");
+  if (call.z != nullptr) require_same(call.z->desc(), expected, "dslash xpay term");
+  expected.subset = subset_of(opposite(call.parity));
+  if (call.x != nullptr) require_same(call.x->desc(), expected, "dslash argument");
+  for (const SiteTerm* term : {&call.on_sum, &call.on_z}) {
+    if (term->blocks != nullptr) require_same(term->blocks->desc(), blocks_desc(), "chiral blocks");
+  }
+  if (call.on_sum.number == 0 || (call.on_sum.blocks != nullptr && call.on_z.blocks != nullptr)) {
+    throw Error(ErrorCode::internal, "dslash: site-local terms that no kernel has");
   }
 }
 
-double Dslash::bytes_per_site(bool xpay) const {
-  const double link = double(number_bytes(form_.precision)) * int(form_.reconstruct);
-  return (form_.temporal_gauge ? 6 : 8) * link + (xpay ? 3 : 2) * spinor_.bytes_per_site();
+void Dslash::run(HopCall call) const {
+  check(call);
+  KernelRecord& record = *records_[call.z != nullptr][call.blocks() != nullptr];
+  const KernelTimer timer(record, spinor_.lattice->half_volume(), spinor_.backend->host_memory());
+  kernel_->run(call);
 }
 
-void Dslash::run(Field& y, const Field& x, Dagger dagger, double b, double a, const Field* z) const {
-  const Parity p = y.desc().subset == Subset::Even ? Parity::Even : Parity::Odd;
-  FieldDesc expected = spinor_;
-  expected.subset = subset_of(p);
-  require_same(y.desc(), expected, "dslash result");
-  if (z != nullptr) require_same(z->desc(), expected, "dslash xpay term");
-  expected.subset = subset_of(opposite(p));
-  require_same(x.desc(), expected, "dslash argument");
-  const KernelTimer timer(*records_[z != nullptr], spinor_.lattice->half_volume(), spinor_.backend->host_memory());
-  kernel_->run({&y, &x, z, p, dagger, b, a});
+void Dslash::apply_local(Field& y, const SiteTerm& r, const Field& z) const {
+  HopCall call{&y, nullptr, &z, {}, Dagger::No, {}, r};
+  check(call);
+  const KernelTimer timer(*local_, spinor_.lattice->half_volume(), spinor_.backend->host_memory());
+  kernel_->run_local(call);
 }
 
 }  // namespace quadrille

@@ -33,17 +33,25 @@ class QUADRILLE_API Dslash {
   std::string kernel_name() const { return kernel_->name(); }
   std::string kernel_resources() const { return kernel_->resources(); }
   std::string architecture() const { return kernel_->architecture(); }
-  /// Compulsory bytes per site: the links loaded, one spinor read and one written, one more with the xpay term.
-  double bytes_per_site(bool xpay) const;
+  /// Compulsory bytes per site: the links loaded, one spinor read and one written, one more with z, and chiral blocks.
+  double bytes_per_site(bool z, bool blocks = false) const;
+  /// What chiral blocks for this hop are: both parities.
+  FieldDesc blocks_desc() const;
 
-  /// y = b D x, or y = b D x + a z. y and x hold one parity each, the opposite ones; y is overwritten and may be z.
-  void apply(Field& y, const Field& x, Dagger dagger, double b) const { run(y, x, dagger, b, 0, nullptr); }
-  void apply(Field& y, const Field& x, Dagger dagger, double b, double a, const Field& z) const {
-    run(y, x, dagger, b, a, &z);
+  /// y = L D x, or y = L D x + R z. y and x hold one parity each, the opposite ones; y is overwritten and may be z.
+  void apply(Field& y, const Field& x, Dagger dagger, const SiteTerm& l) const {
+    run({&y, &x, nullptr, {}, dagger, l, {}});
   }
+  void apply(Field& y, const Field& x, Dagger dagger, const SiteTerm& l, const SiteTerm& r, const Field& z) const {
+    run({&y, &x, &z, {}, dagger, l, r});
+  }
+  /// y = R z on one parity; y is overwritten and may be z.
+  void apply_local(Field& y, const SiteTerm& r, const Field& z) const;
 
  private:
-  void run(Field& y, const Field& x, Dagger dagger, double b, double a, const Field* z) const;
+  void run(HopCall call) const;
+  /// Throws unless the fields of a call fit; sets its parity.
+  void check(HopCall& call) const;
 
   std::shared_ptr<const GaugeStore> gauge_;
   HopScalars scalars_;
@@ -51,7 +59,8 @@ class QUADRILLE_API Dslash {
   FieldDesc spinor_;
   std::shared_ptr<const LinkFields> links_;
   std::unique_ptr<HopKernel> kernel_;
-  KernelRecord* records_[2];  ///< without and with the xpay term
+  KernelRecord* records_[2][2];  ///< without and with z, without and with blocks
+  KernelRecord* local_;
 };
 
 }  // namespace quadrille

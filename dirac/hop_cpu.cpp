@@ -16,6 +16,7 @@ class CpuHop final : public HopKernel {
   explicit CpuHop(const HopSetup& setup)
       : setup_(setup),
         kernel_(dirac::find_kernel(setup.op, setup.form.precision, setup.form.reconstruct, setup.spinor.layout.lanes)),
+        local_(dirac::find_local_kernel(setup.op, setup.form.precision, setup.spinor.layout.lanes)),
         layout_(setup.spinor.lattice->vector_layout(setup.spinor.layout.lanes)) {
     if (setup.spinor.lattice->communicator().size() > 1) halo_ = std::make_unique<CpuHalo>(setup);
     if (setup.form.precision == Precision::Double) {
@@ -28,16 +29,18 @@ class CpuHop final : public HopKernel {
   std::string name() const override { return kernel_.name; }
   std::string architecture() const override { return to_string(kernel_.isa); }
   void run(const HopCall& call) const override;
+  void run_local(const HopCall& call) const override { run_blocks(local_, arguments(call), layout_.blocks()); }
 
  private:
   template <class Real, class Int>
   void make_crossings();
   dirac::DslashArgs arguments(const HopCall& call) const;
   /// On the blocks [0, count), or those that args.blocks lists.
-  void run_blocks(const dirac::DslashArgs& args, std::int64_t count) const;
+  void run_blocks(dirac::DslashKernel kernel, const dirac::DslashArgs& args, std::int64_t count) const;
 
   HopSetup setup_;
   const dirac::KernelInfo& kernel_;
+  dirac::DslashKernel local_;
   const VectorLayout& layout_;
   std::array<std::vector<std::uint8_t>, 2> crossings_;       ///< by parity of the result: DslashArgs::wraps
   std::array<std::shared_ptr<void>, 8> rotations_, phases_;  ///< aligned to 64 bytes
@@ -82,8 +85,10 @@ dirac::DslashArgs CpuHop::arguments(const HopCall& call) const {
   dirac::DslashArgs args{};
   args.out = call.y->numbers(p);
   args.out_norms = call.y->norms(p);
-  args.in = call.x->numbers(opposite(p));
-  args.in_norms = call.x->norms(opposite(p));
+  if (call.x != nullptr) {
+    args.in = call.x->numbers(opposite(p));
+    args.in_norms = call.x->norms(opposite(p));
+  }
   if (call.z != nullptr) {
     args.z = call.z->numbers(p);
     args.z_norms = call.z->norms(p);
@@ -96,8 +101,15 @@ dirac::DslashArgs CpuHop::arguments(const HopCall& call) const {
     args.rotations[d] = rotations_[d].get();
     args.phases[d] = phases_[d].get();
   }
-  args.a = call.a;
-  args.b = call.b;
+  if (const Field* blocks = call.blocks()) {
+    args.chiral = blocks->numbers(p);
+    args.chiral_norms = blocks->norms(p);
+    args.chiral_on_z = blocks == call.on_z.blocks;
+  }
+  args.b = call.on_sum.number;
+  args.sum_twist = call.on_sum.twist / call.on_sum.number;
+  args.a = call.on_z.number;
+  args.z_twist = call.on_z.twist;
   args.spatial = setup_.scalars.spatial;
   args.upper = call.dagger == Dagger::Yes ? site_formats::spinor.section : 0;
   args.lower = site_formats::spinor.section - args.upper;
@@ -106,22 +118,21 @@ dirac::DslashArgs CpuHop::arguments(const HopCall& call) const {
       setup_.spatial_links->desc().bytes() + (setup_.form.temporal_gauge ? 0 : setup_.time_links->desc().bytes());
   args.stream = links + 2 * spinor.bytes() > spinor.backend->cache_bytes();
   args.temporal_gauge = setup_.form.temporal_gauge;
-
   return args;
 }
 
-void CpuHop::run_blocks(const dirac::DslashArgs& args, std::int64_t count) const {
+void CpuHop::run_blocks(dirac::DslashKernel kernel, const dirac::DslashArgs& args, std::int64_t count) const {
   const bool worth_sharing = count * layout_.lanes() >= 1024;  // less takes as long as waking the threads
-  if (!worth_sharing) return kernel_.run(args, layout_.lanes(), 0, count);
-  team_ranges(count, [&](std::int64_t begin, std::int64_t end) { kernel_.run(args, layout_.lanes(), begin, end); });
+  if (!worth_sharing) return kernel(args, layout_.lanes(), 0, count);
+  team_ranges(count, [&](std::int64_t begin, std::int64_t end) { kernel(args, layout_.lanes(), begin, end); });
 }
 
 void CpuHop::run(const HopCall& call) const {
   dirac::DslashArgs args = arguments(call);
-  if (!halo_) return run_blocks(args, layout_.blocks());
+  if (!halo_) return run_blocks(kernel_.run, args, layout_.blocks());
   const auto run_list = [&](const std::vector<std::int32_t>& blocks) {
     args.blocks = blocks.data();
-    run_blocks(args, std::int64_t(blocks.size()));
+    run_blocks(kernel_.run, args, std::int64_t(blocks.size()));
   };
   halo_->start(*call.x, call.parity, call.dagger);
   run_list(halo_->inner_blocks(call.parity));

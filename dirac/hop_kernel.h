@@ -35,14 +35,27 @@ struct HopSetup {
   const Field* time_links;     ///< directions hops::time
 };
 
-/// y = b D x, or y = b D x + a z with z not null: fields as Dslash has checked them.
+/// A site-local operator: number + i twist gamma_5, from the left times Hermitian chiral blocks where they are not null
+/// (a full field of site_formats::chiral_blocks in the form of the spinors). For the dagger of an operator: with
+/// -twist.
+struct SiteTerm {
+  double number = 1, twist = 0;
+  const Field* blocks = nullptr;
+};
+
+/// y = L D x, or y = L D x + R z with z not null, L = on_sum, R = on_z: fields as Dslash has checked them. The number
+/// of L is not 0, and one of the two at most has blocks.
 struct HopCall {
   Field* y;
   const Field* x;
   const Field* z;
   Parity parity;  ///< of y
   Dagger dagger;
-  double b, a;
+  SiteTerm on_sum, on_z;
+
+  /// Whether there is more than numbers.
+  bool has_terms() const { return blocks() != nullptr || on_sum.twist != 0 || on_z.twist != 0; }
+  const Field* blocks() const { return on_sum.blocks != nullptr ? on_sum.blocks : on_z.blocks; }
 };
 
 class HopKernel {
@@ -55,6 +68,8 @@ class HopKernel {
   /// 16x4x2x4/2". Empty on a CPU.
   virtual std::string resources() const { return ""; }
   virtual void run(const HopCall& call) const = 0;
+  /// y = R z; x is not read.
+  virtual void run_local(const HopCall& call) const = 0;
   /// In how many ways it can be launched, which run() chooses from: the bits are the same in each.
   virtual std::size_t ways() const { return 1; }
   virtual void run_in(std::size_t way, const HopCall& call) const { (void)way, run(call); }

@@ -5,8 +5,9 @@
 
 namespace quadrille::dirac {
 
-/// out = b D in (+ a z) on one parity. Numbers are in the kernel's storage format; the layout is that of
-/// core/layout/vector_layout.h. `in` lies on the other parity; out must not overlap in, and may be z.
+/// out = L (b D in) (+ R z) on one parity, with the site-local L and R of codegen/terms.py. Numbers are in the kernel's
+/// storage format; the layout is that of core/layout/vector_layout.h. `in` lies on the other parity; out must not
+/// overlap in, and may be z.
 struct DslashArgs {
   void* out;
   float* out_norms;  ///< half precision only, as the other norms
@@ -24,7 +25,11 @@ struct DslashArgs {
   const std::uint8_t* wraps;  ///< [block], bit d: direction d crosses the edge of the sub-lattices or needs a phase
   const void* rotations[8];   ///< lane permutation of each direction: V integers of the compute type's size
   const void* phases[8];      ///< boundary factor of each direction: V real parts, then V imaginary parts
-  double a, b;
+  const void* chiral;         ///< of the output's sites, chiral blocks (site_formats::chiral_blocks); null: none
+  const float* chiral_norms;
+  bool chiral_on_z;     ///< they act on z's terms, and not on the sum's
+  double b, sum_twist;  ///< L = 1 + i sum_twist gamma_5
+  double a, z_twist;    ///< R = a + i z_twist gamma_5
   double spatial;       ///< factor of the spatial hops: nu / xi0
   int upper, lower;     ///< first number of spins 0, 1 and of 2, 3: (0, 12), or (12, 0) for the dagger
   bool stream;          ///< the result goes past the caches

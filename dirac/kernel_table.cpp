@@ -20,7 +20,32 @@ namespace quadrille::dirac {
 #include "cpu_pack_table.inc"
 #undef X
 
+#define X(name, op, precision) \
+  QUADRILLE_DECLARE_FOR_ISAS(void, name, (const DslashArgs&, int lanes, std::int64_t begin, std::int64_t end))
+#include "cpu_local_table.inc"
+#undef X
+
 namespace {
+
+/// What is made once for each operator and precision.
+template <class Kernel>
+struct Companion {
+  const char* op;
+  Precision precision;
+  Isa isa;
+  Kernel run;
+};
+
+template <class Kernel>
+Kernel find(const std::vector<Companion<Kernel>>& kernels, const char* what, const std::string& op, Precision precision,
+            int lanes) {
+  const Isa isa = rounding_isa_of_lanes(lanes, precision);
+  for (const Companion<Kernel>& kernel : kernels) {
+    if (kernel.op == op && kernel.precision == precision && kernel.isa == isa) return kernel.run;
+  }
+  throw Error(ErrorCode::internal,
+              fmt::format("no kernel {} of {} in {} precision for {}", what, op, to_string(precision), to_string(isa)));
+}
 
 const std::vector<KernelInfo>& table() {
   static const std::vector<KernelInfo> kernels = {
@@ -55,26 +80,21 @@ const KernelInfo& find_kernel(const std::string& op, Precision precision, Recons
                   op, to_string(precision), to_string(reconstruct), to_string(isa), names));
 }
 
-PackKernel find_pack_kernel(const std::string& op, Precision precision, int lanes) {
-  struct Entry {
-    const char* op;
-    Precision precision;
-    Isa isa;
-    PackKernel run;
-  };
-  static const std::vector<Entry> kernels = {
 #define QUADRILLE_ROW(isa, name, op, precision) {op, Precision::precision, Isa::isa, &name##_##isa},
 #define X(name, op, precision) QUADRILLE_BUILT_ISAS(QUADRILLE_ROW, name, op, precision)
+
+PackKernel find_pack_kernel(const std::string& op, Precision precision, int lanes) {
+  static const std::vector<Companion<PackKernel>> kernels = {
 #include "cpu_pack_table.inc"
-#undef X
-#undef QUADRILLE_ROW
   };
-  const Isa isa = rounding_isa_of_lanes(lanes, precision);
-  for (const Entry& kernel : kernels) {
-    if (kernel.op == op && kernel.precision == precision && kernel.isa == isa) return kernel.run;
-  }
-  throw Error(ErrorCode::internal, fmt::format("no kernel to pack half spinors of {} in {} precision for {}", op,
-                                               to_string(precision), to_string(isa)));
+  return find(kernels, "for half spinors", op, precision, lanes);
+}
+
+DslashKernel find_local_kernel(const std::string& op, Precision precision, int lanes) {
+  static const std::vector<Companion<DslashKernel>> kernels = {
+#include "cpu_local_table.inc"
+  };
+  return find(kernels, "for site-local terms", op, precision, lanes);
 }
 
 }  // namespace quadrille::dirac

@@ -24,5 +24,7 @@ const KernelInfo& find_kernel(const std::string& op, Precision precision, Recons
 
 /// What fills the ghost zones of other ranks for this operator; made with its kernels.
 PackKernel find_pack_kernel(const std::string& op, Precision precision, int lanes);
+/// The site-local terms of this operator alone, out = R z of DslashArgs; made with its kernels.
+DslashKernel find_local_kernel(const std::string& op, Precision precision, int lanes);
 
 }  // namespace quadrille::dirac

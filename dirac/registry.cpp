@@ -16,7 +16,27 @@ void check_wilson(const Parameters& parameters) { (void)WilsonOperator::from(par
 
 const std::vector<OperatorEntry>& operator_registry() {
   static const std::vector<OperatorEntry> entries = {
-      {"wilson", "Wilson fermions, isotropic or anisotropic", &WilsonOperator::table, &make_wilson, &check_wilson},
+      {"wilson",
+       "Wilson fermions, isotropic or anisotropic",
+       &WilsonOperator::table,
+       &make_wilson,
+       &check_wilson,
+       "WILSON",
+       {}},
+      {"twisted_mass",
+       "twisted mass fermions: Wilson fermions with i mu gamma_5",
+       &WilsonOperator::twisted_mass_table,
+       &make_wilson,
+       &check_wilson,
+       "TWISTED_MASS",
+       {{"TwistedM", "mu"}}},
+      {"clover",
+       "Wilson fermions with the clover term",
+       &WilsonOperator::clover_table,
+       &make_wilson,
+       &check_wilson,
+       "CLOVER",
+       {{"clovCoeff", "csw"}, {"clovCoeffR", "csw_r"}, {"clovCoeffT", "csw_t"}}},
   };
   return entries;
 }

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace quadrille {
@@ -19,6 +20,10 @@ struct OperatorEntry {
   std::unique_ptr<DiracOperator> (*make)(std::shared_ptr<const GaugeStore> gauge, const Parameters& parameters);
   /// Throws ErrorCode::invalid_input with the place in the job for parameters of which no operator can be made.
   void (*check)(const Parameters& parameters);
+  /// What propagator files call the action (Chroma's <FermAct>), and the parameters that they hold besides the mass, by
+  /// the names of their elements.
+  std::string file_action;
+  std::vector<std::pair<std::string, std::string>> file_elements;
 };
 
 QUADRILLE_API const std::vector<OperatorEntry>& operator_registry();

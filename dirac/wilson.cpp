@@ -10,49 +10,96 @@
 namespace quadrille {
 namespace {
 
-constexpr double hop_flops = 1320, diagonal_flops = 48;  // a site
+constexpr double hop_flops = 1320;
+
+constexpr double number_flops = 48, twist_flops = 48, blocks_flops = 504;  // the last is the standard count
+
+/// Of A on a site, added to the hops.
+double diagonal_flops(const WilsonParameters& parameters) {
+  if (parameters.has_clover()) return blocks_flops + 24;
+  return number_flops + (parameters.mu == 0 ? 0 : twist_flops);
+}
+/// Of A^-1: a number is part of the hops.
+double inverse_flops(const WilsonParameters& parameters) {
+  if (parameters.has_clover()) return blocks_flops;
+  return parameters.mu == 0 ? 0 : 24 + twist_flops;
+}
+
+double sign(Dagger dagger) { return dagger == Dagger::Yes ? -1 : 1; }
+
+std::shared_ptr<CloverBlocks> clover_of(const std::shared_ptr<const GaugeStore>& gauge, const WilsonParameters& w) {
+  return w.has_clover() ? std::make_shared<CloverBlocks>(gauge, w.clover_term()) : nullptr;
+}
 
 }  // namespace
 
 WilsonOperator::WilsonOperator(std::shared_ptr<const GaugeStore> gauge, const WilsonParameters& parameters,
                                const OperatorForm& form)
+    : WilsonOperator(gauge, parameters, form, clover_of(gauge, parameters)) {}
+
+WilsonOperator::WilsonOperator(std::shared_ptr<const GaugeStore> gauge, const WilsonParameters& parameters,
+                               const OperatorForm& form, std::shared_ptr<CloverBlocks> clover)
     : parameters_(parameters),
       dslash_("wilson", std::move(gauge), {parameters.boundary, parameters.nu / parameters.xi0}, form),
-      full_(dslash_.field_desc()) {
+      full_(dslash_.field_desc()),
+      clover_(std::move(clover)) {
   full_.subset = Subset::Full;
+}
+
+SiteTerm WilsonOperator::a(double factor, Dagger dagger) const {
+  if (!clover_) return {factor * parameters_.diagonal(), factor * sign(dagger) * parameters_.mu};
+  clover_->update();
+  return {factor, 0, &clover_->blocks(form())};
+}
+
+// (a + i mu gamma_5)^-1 = (a - i mu gamma_5) / (a^2 + mu^2)
+SiteTerm WilsonOperator::inverse_a(double factor, Dagger dagger) const {
+  if (clover_) {
+    clover_->update();
+    return {factor, 0, &clover_->inverse(form())};
+  }
+  const double diagonal = parameters_.diagonal(), mu = parameters_.mu;
+  if (mu == 0) return {factor / diagonal};
+  const double size = diagonal * diagonal + mu * mu;
+  return {factor * diagonal / size, -factor * sign(dagger) * mu / size};
 }
 
 void WilsonOperator::apply(Field& y, const Field& x, Dagger dagger) const {
   for (Parity p : {Parity::Even, Parity::Odd}) {
     Field result = y.parity(p);
-    dslash_.apply(result, x.parity(opposite(p)), dagger, -0.5, parameters_.diagonal(), x.parity(p));
+    dslash_.apply(result, x.parity(opposite(p)), dagger, {-0.5}, a(1, dagger), x.parity(p));
   }
 }
 
-double WilsonOperator::flops() const { return (hop_flops + diagonal_flops) * double(full_.lattice->volume()); }
-
-double WilsonOperator::preconditioned_flops() const {
-  return (2 * hop_flops + diagonal_flops) * double(full_.lattice->half_volume());
+double WilsonOperator::flops() const {
+  return (hop_flops + diagonal_flops(parameters_)) * double(full_.lattice->volume());
 }
 
-// H = -D/2 and A is a number.
+double WilsonOperator::preconditioned_flops() const {
+  return (2 * hop_flops + diagonal_flops(parameters_) + inverse_flops(parameters_)) *
+         double(full_.lattice->half_volume());
+}
+
+// H = -D/2
 void WilsonOperator::subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const {
-  dslash_.apply(y, x, dagger, 0.5, 1, z);
+  dslash_.apply(y, x, dagger, {0.5}, {1}, z);
 }
 
 void WilsonOperator::inverse_diagonal_hop(Field& y, const Field& x, Dagger dagger) const {
-  dslash_.apply(y, x, dagger, -0.5 / parameters_.diagonal());
+  dslash_.apply(y, x, dagger, inverse_a(-0.5, dagger));
 }
 
 void WilsonOperator::diagonal_minus_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const {
-  dslash_.apply(y, x, dagger, 0.5, parameters_.diagonal(), z);
+  dslash_.apply(y, x, dagger, {0.5}, a(1, dagger), z);
 }
 
-void WilsonOperator::inverse_diagonal(Field& y, Dagger) const { blas::scale(1 / parameters_.diagonal(), y); }
+void WilsonOperator::inverse_diagonal(Field& y, Dagger dagger) const {
+  dslash_.apply_local(y, inverse_a(1, dagger), y);
+}
 
 std::unique_ptr<DiracOperator> WilsonOperator::converted_dirac(const OperatorForm& form) const {
   if (dslash_.form().temporal_gauge) throw Error(ErrorCode::internal, "conversion of a gauge-fixed operator");
-  return std::make_unique<WilsonOperator>(dslash_.gauge(), parameters_, form);
+  return std::unique_ptr<DiracOperator>(new WilsonOperator(dslash_.gauge(), parameters_, form, clover_));
 }
 
 void WilsonOperator::enter(Field& mine, const Field& original) const {
@@ -71,46 +118,91 @@ void WilsonOperator::leave(Field& original, const Field& mine) const {
   }
 }
 
-const ParameterTable& WilsonOperator::table() {
-  static const ParameterTable table = [] {
-    const Parameter mass{.name = "mass", .type = ParameterType::real, .help = "bare quark mass", .unit = "1/a"};
-    const Parameter kappa{.name = "kappa",
-                          .type = ParameterType::real,
-                          .help = "hopping parameter: mass = 1/(2 kappa) - 4",
-                          .minimum = 0,
-                          .minimum_open = true};
-    const Parameter xi0{.name = "xi0",
+namespace {
+
+const char* const hops_help =
+    " with D psi(x) = sum_mu c_mu [(1 - gamma_mu) U_mu(x) psi(x+mu) + (1 + gamma_mu) U_mu(x-mu)^+ psi(x-mu)], c = "
+    "nu/xi0 in "
+    "space, 1 in time; DeGrand-Rossi gamma matrices: gamma_k = [[0, i s_k], [-i s_k, 0]], s = (sigma_1, -sigma_2, "
+    "sigma_3), gamma_t = [[0, 1], [1, 0]]";
+
+/// What all operators with these hops have, `more` after the mass; `help` before and `terms` after the words on the
+/// hops.
+ParameterTable table_with(const std::string& name, const std::string& help, const std::string& terms,
+                          const std::vector<Parameter>& more) {
+  const Parameter mass{.name = "mass", .type = ParameterType::real, .help = "bare quark mass", .unit = "1/a"};
+  const Parameter kappa{.name = "kappa",
                         .type = ParameterType::real,
-                        .help = "bare gauge anisotropy; spatial hopping terms have the factor nu/xi0",
-                        .default_text = "1",
+                        .help = "hopping parameter: mass = 1/(2 kappa) - 4",
                         .minimum = 0,
                         .minimum_open = true};
-    const Parameter nu{.name = "nu",
-                       .type = ParameterType::real,
-                       .help = "bare fermion anisotropy",
-                       .default_text = "1",
-                       .minimum = 0,
-                       .minimum_open = true};
-    const Parameter anisotropy{.name = "anisotropy",
-                               .type = ParameterType::group,
-                               .help = "anisotropic lattice",
-                               .default_text = "{}",
-                               .members = {xi0, nu}};
-    const Parameter boundary{.name = "boundary",
-                             .type = ParameterType::boundary,
-                             .help =
-                                 "fermion boundary conditions in x, y, z, t; {phase: theta/pi} multiplies the forward "
-                                 "link out of the last slice by exp(i theta)",
-                             .required = true};
-    return ParameterTable{
-        .name = "operator wilson",
-        .help =
-            "Wilson fermions: M = (m + 1 + 3 nu/xi0) - D/2 with D psi(x) = sum_mu c_mu [(1 - gamma_mu) "
-            "U_mu(x) psi(x+mu) + (1 + gamma_mu) U_mu(x-mu)^+ psi(x-mu)], c = nu/xi0 in space, 1 in "
-            "time; DeGrand-Rossi gamma matrices: gamma_k = [[0, i s_k], [-i s_k, 0]], s = (sigma_1, "
-            "-sigma_2, sigma_3), gamma_t = [[0, 1], [1, 0]]",
-        .parameters = {mass, kappa, anisotropy, boundary},
-        .exactly_one_of = {{"mass", "kappa"}}};
+  const Parameter xi0{.name = "xi0",
+                      .type = ParameterType::real,
+                      .help = "bare gauge anisotropy; spatial hopping terms have the factor nu/xi0",
+                      .default_text = "1",
+                      .minimum = 0,
+                      .minimum_open = true};
+  const Parameter nu{.name = "nu",
+                     .type = ParameterType::real,
+                     .help = "bare fermion anisotropy",
+                     .default_text = "1",
+                     .minimum = 0,
+                     .minimum_open = true};
+  const Parameter anisotropy{.name = "anisotropy",
+                             .type = ParameterType::group,
+                             .help = "anisotropic lattice",
+                             .default_text = "{}",
+                             .members = {xi0, nu}};
+  const Parameter boundary{.name = "boundary",
+                           .type = ParameterType::boundary,
+                           .help =
+                               "fermion boundary conditions in x, y, z, t; {phase: theta/pi} multiplies the forward "
+                               "link out of the last slice by exp(i theta)",
+                           .required = true};
+  ParameterTable table{.name = "operator " + name,
+                       .help = help + hops_help + terms,
+                       .parameters = {mass, kappa},
+                       .exactly_one_of = {{"mass", "kappa"}}};
+  table.parameters.insert(table.parameters.end(), more.begin(), more.end());
+  table.parameters.insert(table.parameters.end(), {anisotropy, boundary});
+  return table;
+}
+
+}  // namespace
+
+const ParameterTable& WilsonOperator::table() {
+  static const ParameterTable table = table_with("wilson", "Wilson fermions: M = (m + 1 + 3 nu/xi0) - D/2", "", {});
+  return table;
+}
+
+const ParameterTable& WilsonOperator::twisted_mass_table() {
+  const Parameter mu{.name = "mu",
+                     .type = ParameterType::real,
+                     .help = "bare twisted mass; the other flavour of a doublet has -mu",
+                     .unit = "1/a",
+                     .required = true};
+  static const ParameterTable table =
+      table_with("twisted_mass", "twisted mass fermions: M = (m + 1 + 3 nu/xi0) + i mu gamma_5 - D/2", "", {mu});
+  return table;
+}
+
+const ParameterTable& WilsonOperator::clover_table() {
+  static const ParameterTable table = [] {
+    const Parameter csw{.name = "csw", .type = ParameterType::real, .help = "clover coefficient of all planes"};
+    const Parameter csw_r{
+        .name = "csw_r",
+        .type = ParameterType::real,
+        .help = "clover coefficient of planes of two spatial directions, which the anisotropy divides by xi0"};
+    const Parameter csw_t{
+        .name = "csw_t", .type = ParameterType::real, .help = "clover coefficient of planes with t; needed with csw_r"};
+    ParameterTable made = table_with("clover", "Wilson fermions with the clover term: M = A - D/2",
+                                     "; A = m + 1 + 3 nu/xi0 + (i/2) sum_{mu<nu} c_mu nu sigma_mu nu F_mu nu, sigma = "
+                                     "(i/2) [gamma_mu, gamma_nu], F = (Q "
+                                     "- Q^+) / 8 with the sum Q of the four plaquettes around a site, c = csw, or "
+                                     "csw_r / xi0 in space and csw_t with t",
+                                     {csw, csw_r, csw_t});
+    made.exactly_one_of.push_back({"csw", "csw_r"});
+    return made;
   }();
   return table;
 }
@@ -118,6 +210,13 @@ const ParameterTable& WilsonOperator::table() {
 WilsonParameters WilsonOperator::from(const Parameters& job) {
   WilsonParameters parameters;
   parameters.mass = job.has("mass") ? job.real("mass") : 1 / (2 * job.real("kappa")) - 4;
+  if (job.has("mu")) parameters.mu = job.real("mu");
+  if (job.has("csw")) parameters.csw_r = parameters.csw_t = job.real("csw");
+  if (job.has("csw_r") != job.has("csw_t")) {
+    throw Error(ErrorCode::invalid_input, "csw_r and csw_t are needed together",
+                job.where(job.has("csw_r") ? "csw_r" : "csw_t"));
+  }
+  if (job.has("csw_r")) parameters.csw_r = job.real("csw_r"), parameters.csw_t = job.real("csw_t");
   parameters.xi0 = job.group("anisotropy").real("xi0");
   parameters.nu = job.group("anisotropy").real("nu");
   parameters.boundary = job.boundary("boundary");

@@ -5,6 +5,8 @@ u is the link, h the half spinor, v the link times the half spinor, a the accumu
 or imaginary part.
 """
 
+import typing
+
 NUMBER_BYTES = {"double": 8, "single": 4, "half": 2}
 ENUMS = {"double": "Double", "single": "Single", "half": "Half"}
 COLORS = range(3)
@@ -197,12 +199,131 @@ def spinor_pointers(hop):
 # ---- the result ---------------------------------------------------------------------------------------------------------
 
 
-def components():
-    """(name, half of the spinor, index within it) of the 24 result numbers."""
+def components(prefix="a"):
+    """(name, half of the spinor, index within it) of the 24 numbers of a spinor, the result by default."""
     for spin in range(4):
         for c in COLORS:
             for k, part in enumerate("ri"):
-                yield f"a{spin}{c}{part}", "upper" if spin < 2 else "lower", ((spin % 2) * 3 + c) * 2 + k
+                yield f"{prefix}{spin}{c}{part}", "upper" if spin < 2 else "lower", ((spin % 2) * 3 + c) * 2 + k
+
+
+def halves_exchanged(prefix="a"):
+    """(complex number of the upper spins, the one of the lower spins that gamma_5 exchanges it with)."""
+    for spin in range(2):
+        for c in COLORS:
+            yield f"{prefix}{spin}{c}", f"{prefix}{spin + 2}{c}"
+
+
+def twist_lines(prefix, twist):
+    """v += i twist gamma_5 v, in place."""
+    lines = []
+    for upper, lower in halves_exchanged(prefix):
+        lines += [
+            "{",
+            f"  const Real re = {upper}r, im = {upper}i;",
+            f"  {upper}r -= {twist} * {lower}i;",
+            f"  {upper}i += {twist} * {lower}r;",
+            f"  {lower}r -= {twist} * im;",
+            f"  {lower}i += {twist} * re;",
+            "}",
+        ]
+    return lines
+
+
+def declared(names, prefix=""):
+    return f"{prefix}Real {', '.join(names)};"
+
+
+def chirality_lines(number, sign, source="v", target="a", scale=None):
+    """The chiral block of chirality `sign` on `source`, added to `target`: x = upper + sign lower, w = B x, target += (w,
+    sign w). number(k) is the block's k-th number: the six of its diagonal, and then re and im of the rows below it. `scale`
+    multiplies w: what the numbers are relative to."""
+    one = [(f"x{s}{c}", f"w{s}{c}", f"{source}{s}{c}", f"{source}{s + 2}{c}") for s in range(2) for c in COLORS]
+    lines = [f"const Real {x}{part} = {u}{part} {sign} {l}{part};" for x, _, u, l in one for part in "ri"]
+    for i, (x, w, _, _) in enumerate(one):
+        lines += [f"const Real d{i} = {number(i)};"] + [f"Real {w}{part} = d{i} * {x}{part};" for part in "ri"]
+    for i in range(6):
+        for j in range(i):
+            k = 6 + 2 * (i * (i - 1) // 2 + j)
+            (xi, wi, _, _), (xj, wj, _, _) = one[i], one[j]
+            lines += [
+                "{",
+                f"  const Real br = {number(k)}, bi = {number(k + 1)};",
+                f"  {wi}r += br * {xj}r - bi * {xj}i;",
+                f"  {wi}i += br * {xj}i + bi * {xj}r;",
+                f"  {wj}r += br * {xi}r + bi * {xi}i;",
+                f"  {wj}i += br * {xi}i - bi * {xi}r;",
+                "}",
+            ]
+    factor = f"{scale} * " if scale else ""
+    for s in range(2):
+        for c in COLORS:
+            for part in "ri":
+                lines.append(f"{target}{s}{c}{part} += {factor}w{s}{c}{part};")
+                lines.append(f"{target}{s + 2}{c}{part} {sign}= {factor}w{s}{c}{part};")
+    return lines
+
+
+class Site(typing.NamedTuple):
+    """How a target reads what site-local terms need."""
+
+    scalar: typing.Callable  # name of an argument -> expression
+    has_z: str  # a condition
+    blocks_on_z: str  # another: blocks act on z's terms
+    load_z: list  # lines, after which z can be read
+    z: typing.Callable  # (half of the spinor, index) -> expression of a number of z
+    z_scale: typing.Callable  # (name, expression of a number) -> lines and expression of what multiplies z's numbers for it
+    load_blocks: typing.Callable  # chirality -> lines
+    block: typing.Callable  # (chirality, index) -> expression of a number of the block
+    block_unit: str | None
+
+
+def number_lines(operator, site, target, add):
+    """target = number z, or += with `add`."""
+    lines, scale = site.z_scale("scale", site.scalar(operator.ON_Z[0].of))
+    lines += [f"{x} {'+=' if add else '='} {scale} * {site.z(side, index)};" for x, side, index in components(target)]
+    return site.load_z + lines
+
+
+def z_lines(operator, site, target, add):
+    """target = (number + i twist gamma_5) z, or += with `add`."""
+    twist = site.scalar(operator.ON_Z[1].of)
+    twisted, scale = site.z_scale("twist", twist)
+    for k, (upper, lower) in enumerate(halves_exchanged(target)):
+        for x, other in ((upper, "lower"), (lower, "upper")):
+            twisted += [f"{x}r -= {scale} * {site.z(other, 2 * k + 1)};", f"{x}i += {scale} * {site.z(other, 2 * k)};"]
+    return number_lines(operator, site, target, add) + when(f"{twist} != 0", twisted)
+
+
+def local_lines(operator, site):
+    """What follows the hops' sum a: a += z's terms; or with blocks B a += B z's terms, or a = B a + z's terms."""
+    sum_to_v = [f"{v} = {a};" for (v, _, _), (a, _, _) in zip(components("v"), components())]
+    no_z = [" = ".join(x for x, _, _ in components()) + " = Real{};"]
+    lines = [declared(x for x, _, _ in components("v"))]
+    lines += either(site.blocks_on_z, z_lines(operator, site, "v", False),
+                    sum_to_v + either(site.has_z, z_lines(operator, site, "a", False), no_z))
+    for k, sign in enumerate("+-"):
+        chirality = chirality_lines(lambda index: site.block(k, index), sign, scale=site.block_unit)
+        lines += ["{", *indented(site.load_blocks(k) + chirality), "}"]
+    return lines
+
+
+def sum_and_z_lines(operator, site):
+    """The same without blocks."""
+    return when(site.has_z, z_lines(operator, site, "a", True))
+
+
+def indented(lines):
+    return ["  " + line for line in lines]
+
+
+def when(condition, lines):
+    return [f"if ({condition}) {{", *indented(lines), "}"]
+
+
+def either(condition, this, other):
+    head = condition if condition.startswith("constexpr ") else f"({condition})"
+    return [f"if {head} {{", *indented(this), "} else {", *indented(other), "}"]
 
 
 def table_source(kernels, backend):
@@ -217,9 +338,18 @@ def table_source(kernels, backend):
     return "\n".join(lines) + "\n"
 
 
-def pack_table_source(kernels, backend):
+# What is made beside the kernels of an operator, once for each precision: what packs half spinors for other ranks, and the
+# site-local terms alone.
+COMPANIONS = ("pack", "local")
+
+
+def companion_name(kernel, companion):
+    return f"{kernel['operator']}_{kernel['precision']}_{companion}"
+
+
+def companion_table_source(kernels, backend, companion):
     """An X-macro line for each operator and precision of a backend: name, operator, precision."""
-    found = {(k["operator"], k["precision"]): None for k in kernels if k["backend"] == backend}
+    found = {companion_name(k, companion): k for k in kernels if k["backend"] == backend}
     lines = ["// Generated by codegen/gen.py: X(name, operator, precision)."]
-    lines += [f'X({op}_{precision}_pack, "{op}", {ENUMS[precision]})' for op, precision in found]
+    lines += [f'X({stem}, "{k["operator"]}", {ENUMS[k["precision"]]})' for stem, k in found.items()]
     return "\n".join(lines) + "\n"

@@ -15,11 +15,16 @@ filled; `edges` is false in the kernel of all other blocks, and of a single rank
 
 from codegen.emit.common import (
     COLORS,
+    Site,
     accumulation_lines,
     components,
+    declared,
+    either,
+    indented,
     joined,
     link_bytes,
     link_lines,
+    local_lines,
     name,
     product_lines,
     row_2_lines,
@@ -27,15 +32,33 @@ from codegen.emit.common import (
     spinor_bytes,
     spinor_pointers,
     start,
+    sum_and_z_lines,
     times_unit,
+    twist_lines,
     unit_scales,
+    when,
+    z_lines,
 )
 
 STORAGE = {"double": "DoubleStorage", "single": "SingleStorage", "half": "HalfStorage"}
+REAL = {"double": "double", "single": "float", "half": "float"}
+SIDES = ("upper", "lower")
+OPENING = """#include "dirac/kernel_args.h"
+#include "core/simd/simd.h"
+
+namespace quadrille::dirac {
+inline namespace QUADRILLE_ISA {
+namespace {
+
+using namespace simd;
+"""
+CLOSING = """}  // namespace
+}  // namespace QUADRILLE_ISA
+"""
 
 
-def file_name(kernel):
-    return f"{name(kernel)}_cpu.cpp"
+def file_name(stem):
+    return f"{stem}_cpu.cpp"
 
 
 def load_quanta(pointer, index):
@@ -178,22 +201,57 @@ def hop_lines(kernel, hop, started):
 # ---- the kernel ---------------------------------------------------------------------------------------------------------
 
 
-def result_lines(kernel):
-    """out = b a + z_factor z, stored; half precision collects the 24 numbers first."""
-    half = kernel["precision"] == "half"
-    lines = [f"{x} *= T(args.b);" for x, _, _ in components()]
-    lines.append("if (args.z != nullptr) {")
-    for side in ("upper", "lower"):
-        lines.append(f"  const Number* z_{side} = static_cast<const Number*>(args.z) + (block * 24 + args.{side}) * V;")
-    scale = "T(args.a)"
-    if half:
-        lines.append("  const Real scale = load<SingleStorage, V>(args.z_norms + block * V) * (quantum * T(args.a));")
-        scale = "scale"
-    for x, side, index in components():
-        lines.append(f"  {x} += {scale} * {load_number('z_' + side, index)};")
-    lines.append("}")
-    if half:
-        for side in ("upper", "lower"):
+def site(operator, kernel):
+    """How a block of sites reads z and chiral blocks."""
+    half, size, blocks = kernel["precision"] == "half", operator.BLOCKS.numbers, f"args.{operator.BLOCKS.of}"
+    load_z = [f"const Number* z_{side} = static_cast<const Number*>(args.z) + (block * 24 + args.{side}) * V;" for side in SIDES]
+    unit = [f"const Real unit = load<SingleStorage, V>({blocks}_norms + block * V) * quantum;"] if half else []
+    z_norm = "load<SingleStorage, V>(args.z_norms + block * V)"
+    numbers = f"const Number* numbers = static_cast<const Number*>({blocks}) + block * {2 * size} * V;"
+    return Site(
+        scalar=lambda of: f"T(args.{of})",
+        has_z="args.z != nullptr",
+        blocks_on_z=f"{blocks}_on_z",
+        load_z=load_z,
+        z=lambda side, index: load_number(f"z_{side}", index),
+        z_scale=lambda x, of: ([f"const Real {x} = {z_norm} * (quantum * {of});" if half else f"const T {x} = {of};"], x),
+        load_blocks=lambda _: [numbers] + unit,
+        block=lambda k, index: load_number("numbers", k * size + index),
+        block_unit="unit" if half else None,
+    )
+
+
+def with_blocks_source(operator, kernel):
+    """A function of its own, since few calls have blocks: a body is compiled for every number of lanes, with and without edges."""
+    names = [x for x, _, _ in components()]
+    lines = [f"Real {', '.join(f'{x} = sum[{k}]' for k, x in enumerate(names))};"]
+    lines += local_lines(operator, site(operator, kernel)) + [f"sum[{k}] = {x};" for k, x in enumerate(names)]
+    code = "\n".join(indented(lines))
+    return f"""/// Chiral blocks on the hops' sum, which becomes the result, or on z.
+template <int V>
+[[gnu::noinline]] void with_blocks(const DslashArgs& args, std::int64_t block, Vec<{REAL[kernel['precision']]}, V> (&sum)[24]) {{
+  {types(kernel)}
+{code}
+}}
+"""
+
+
+def result_lines(operator, kernel):
+    """The site-local terms on b times the hops' sum and on z; half precision collects the 24 numbers before they are stored."""
+    number, twist = operator.ON_SUM
+    names = [x for x, _, _ in components()]
+    lines = [f"{x} *= T(args.{number.of});" for x in names]
+    lines += when(f"args.{twist.of} != 0", [f"const T twist = T(args.{twist.of});", *twist_lines("a", "twist")])
+    with_blocks = [f"Real sum[24] = {{{', '.join(names)}}};", "with_blocks<V>(args, block, sum);"]
+    with_blocks += [f"{x} = sum[{k}];" for k, x in enumerate(names)]
+    lines += either(f"args.{operator.BLOCKS.of} != nullptr", with_blocks, sum_and_z_lines(operator, site(operator, kernel)))
+    return lines + result_stores(kernel)
+
+
+def result_stores(kernel):
+    if kernel["precision"] == "half":
+        lines = []
+        for side in SIDES:
             names = ", ".join(x for x, s, _ in components() if s == side)
             lines.append(f"const Real {side}_result[] = {{{names}}};")
         lines += [
@@ -202,21 +260,21 @@ def result_lines(kernel):
             "for (int i = 0; i < 12; ++i) result[args.lower + i] = lower_result[i];",
             "Number* numbers = static_cast<Number*>(args.out) + block * 24 * V;",
             "float* norms = args.out_norms + block * V;",
-            "if (args.stream) {",
-            "  store_half<true, V>(numbers, norms, result, 24);",
-            "} else {",
-            "  store_half<false, V>(numbers, norms, result, 24);",
-            "}",
         ]
-        return lines
-    for side in ("upper", "lower"):
-        lines.append(f"Number* out_{side} = static_cast<Number*>(args.out) + (block * 24 + args.{side}) * V;")
-    lines.append("if (args.stream) {")
-    lines += [f"  store<true, T, V>(out_{side} + {index} * V, {x});" for x, side, index in components()]
-    lines.append("} else {")
-    lines += [f"  store<false, T, V>(out_{side} + {index} * V, {x});" for x, side, index in components()]
-    lines.append("}")
-    return lines
+        return lines + either("args.stream", ["store_half<true, V>(numbers, norms, result, 24);"],
+                              ["store_half<false, V>(numbers, norms, result, 24);"])
+    lines = [f"Number* out_{side} = static_cast<Number*>(args.out) + (block * 24 + args.{side}) * V;" for side in SIDES]
+    stores = {past: [f"store<{past}, T, V>(out_{side} + {index} * V, {x});" for x, side, index in components()]
+              for past in ("true", "false")}
+    return lines + either("args.stream", stores["true"], stores["false"])
+
+
+def types(kernel):
+    quantum = "\n  constexpr T quantum = T(1) / T(32767);" if kernel["precision"] == "half" else ""
+    return f"""using S = {STORAGE[kernel['precision']]};
+  using Number = typename S::Number;
+  using T = typename S::Real;
+  using Real [[maybe_unused]] = Vec<T, V>;{quantum}"""
 
 
 def kernel_source(operator, kernel):
@@ -240,34 +298,23 @@ def kernel_source(operator, kernel):
         body += [f"{x} *= T(args.spatial);" for x, _, _ in components()]
     for hop in operator.TIME_HOPS:
         body += hop_lines(kernel, hop, started)
-    body += result_lines(kernel)
+    body += result_lines(operator, kernel)
     code = "\n".join("    " + line for line in body)
-    quantum = "\n  constexpr T quantum = T(1) / T(32767);" if half else ""
     spinor, link = spinor_bytes(kernel), link_bytes(kernel)
     return f"""// {name(kernel)}: generated by codegen/gen.py from line {kernel['line']} of codegen/kernels.yaml. Do not edit.
 //
 // out = b D in (+ a z), over blocks [begin, end) of one parity, or of a list of them, D the hopping term of codegen/operators/{operator.NAME}.py.
 // {operator.FLOPS_PER_SITE} flops per site; bytes per site: {8 * link + 2 * spinor} (8 links of {link}, one spinor of {spinor} read, one written),
 // {spinor} more with z; in temporal gauge {2 * link} fewer.
-#include "dirac/kernel_args.h"
-#include "core/simd/simd.h"
-
-namespace quadrille::dirac {{
-inline namespace QUADRILLE_ISA {{
-namespace {{
-
-using namespace simd;
-
+{OPENING}
 template <class T>
 constexpr T smallest_n = sizeof(T) == 8 ? T(1e-30) : T(1e-14);
 
+{with_blocks_source(operator, kernel)}
 template <int V, bool edges>
 void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {{
-  using S = {STORAGE[kernel['precision']]};
-  using Number = typename S::Number;
-  using T = typename S::Real;
-  using Real = Vec<T, V>;
-  using Mask = Vec<IntOf<T>, V>;{quantum}
+  {types(kernel)}
+  using Mask = Vec<IntOf<T>, V>;
   const Number* const in_upper = static_cast<const Number*>(args.in) + args.upper * V;
   const Number* const in_lower = static_cast<const Number*>(args.in) + args.lower * V;
   const Number* const spatial_links = static_cast<const Number*>(args.spatial_links);
@@ -284,9 +331,7 @@ void run_any(const DslashArgs& args, std::int64_t begin, std::int64_t end) {{
   args.outside != nullptr ? run<V, true>(args, begin, end) : run<V, false>(args, begin, end);
 }}
 
-}}  // namespace
-}}  // namespace QUADRILLE_ISA
-
+{CLOSING}
 {entry(kernel, name(kernel), "DslashArgs", "run_any")}
 }}  // namespace quadrille::dirac
 """
@@ -312,14 +357,6 @@ void QUADRILLE_JOIN({stem}_, QUADRILLE_ISA)(const {args}& args, int lanes, std::
 # ---- what goes to other ranks -------------------------------------------------------------------------------------------
 
 
-def pack_name(kernel):
-    return f"{kernel['operator']}_{kernel['precision']}_pack"
-
-
-def pack_file_name(kernel):
-    return f"{pack_name(kernel)}_cpu.cpp"
-
-
 def pack_lines(kernel, hop):
     half = kernel["precision"] == "half"
     lines = [f"const Number* {side} = in_{side} + there * 24 * V;" for side in spinor_pointers(hop)]
@@ -332,7 +369,7 @@ def pack_lines(kernel, hop):
     return lines + [f"store<false, T, V>(out + (at * 12 + {k}) * V, {expression});" for k, (_, expression) in enumerate(found)]
 
 
-def pack_source(operator, kernel):
+def pack_source(operator, kernel, stem):
     """The kernel that fills the ghost zones of other ranks."""
     hops = operator.SPATIAL_HOPS + operator.TIME_HOPS
     cases = []
@@ -341,24 +378,13 @@ def pack_source(operator, kernel):
         body += ["  " + line for line in pack_lines(kernel, hop)] + ["}", "return;"]
         cases += [f"case {hop.direction}: {{  // for {hop.formula}"] + ["  " + line for line in body] + ["}"]
     code = "\n".join("    " + line for line in cases)
-    half = "\n  using Real = Vec<T, V>;\n  constexpr T quantum = T(1) / T(32767);" if kernel["precision"] == "half" else ""
-    return f"""// {pack_name(kernel)}: generated by codegen/gen.py for codegen/operators/{operator.NAME}.py. Do not edit.
+    return f"""// {stem}: generated by codegen/gen.py for codegen/operators/{operator.NAME}.py. Do not edit.
 //
 // The projected half spinors, 12 real numbers per site, that hops from other ranks find at the blocks [begin, end) of a list.
-#include "dirac/kernel_args.h"
-#include "core/simd/simd.h"
-
-namespace quadrille::dirac {{
-inline namespace QUADRILLE_ISA {{
-namespace {{
-
-using namespace simd;
-
+{OPENING}
 template <int V>
 void pack(const PackArgs& args, std::int64_t begin, std::int64_t end) {{
-  using S = {STORAGE[kernel['precision']]};
-  using Number = typename S::Number;
-  using T = typename S::Real;{half}
+  {types(kernel)}
   const Number* const in_upper = static_cast<const Number*>(args.in) + args.upper * V;
   const Number* const in_lower = static_cast<const Number*>(args.in) + args.lower * V;
   Number* const out = static_cast<Number*>(args.out);
@@ -367,9 +393,37 @@ void pack(const PackArgs& args, std::int64_t begin, std::int64_t end) {{
   }}
 }}
 
-}}  // namespace
-}}  // namespace QUADRILLE_ISA
+{CLOSING}
+{entry(kernel, stem, "PackArgs", "pack")}
+}}  // namespace quadrille::dirac
+"""
 
-{entry(kernel, pack_name(kernel), "PackArgs", "pack")}
+
+# ---- the site-local terms alone -----------------------------------------------------------------------------------------
+
+
+def local_source(operator, kernel, stem):
+    """The kernel of site-local terms on z: with blocks the sum is 0."""
+    names = [x for x, _, _ in components()]
+    with_blocks = ["Real sum[24] = {};", "with_blocks<V>(args, block, sum);", *(f"{x} = sum[{k}];" for k, x in enumerate(names))]
+    without = z_lines(operator, site(operator, kernel), "a", False)
+    lines = [declared(names)] + either(f"args.{operator.BLOCKS.of} != nullptr", with_blocks, without) + result_stores(kernel)
+    code = "\n".join("    " + line for line in lines)
+    return f"""// {stem}: generated by codegen/gen.py for codegen/operators/{operator.NAME}.py. Do not edit.
+//
+// out = R z, R site-local, over blocks [begin, end) of one parity.
+{OPENING}
+{with_blocks_source(operator, kernel)}
+template <int V>
+void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {{
+  {types(kernel)}
+  for (std::int64_t block = begin; block < end; ++block) {{
+{code}
+  }}
+  if (args.stream) stream_fence();
+}}
+
+{CLOSING}
+{entry(kernel, stem, "DslashArgs", "run")}
 }}  // namespace quadrille::dirac
 """

@@ -3,8 +3,9 @@
 Names of temporaries as in emit/common.py; p and q are the groups of a neighbour's upper and lower spins, l those of the
 links. Numbers lie in groups (core/layout/grouped_layout.h), so that consecutive threads read consecutive groups, at known
 distances from the first of their site. The links of all hops lie with the site that they lead to: only spinors are read
-from neighbours. In temporal gauge the time links of inner sites are not loaded; that doubles each kernel. Sites at special edges (dirac/cuda/hop_args.h)
-have a body of their own. `factor` is all that a hop is multiplied by: nu / xi0, b, the projector's 2 and a real boundary factor.
+from neighbours. In temporal gauge the time links of inner sites are not loaded; that doubles each kernel, and so do site-local
+terms other than numbers, which take registers. Sites at special edges (dirac/cuda/hop_args.h) have a body of their own. `factor` is all that a
+hop is multiplied by: nu / xi0, b, the projector's 2 and a real boundary factor.
 In half precision the sum of quanta that a projection makes is formed in integer arithmetic on the bits of a float whose
 mantissa then holds it (core/numbers/half_words.h): the first number is put there by a byte permutation, the second added by a dot
 product of 16-bit numbers. They go through different pipes of the device; dot products alone fill theirs. Quanta stay whole
@@ -17,20 +18,30 @@ import typing
 from codegen.emit.common import (
     COLORS,
     NUMBER_BYTES,
+    Site,
     accumulation_lines,
     components,
+    declared,
+    either,
+    indented,
     joined,
     link_bytes,
     link_lines,
+    local_lines,
     name,
+    number_lines,
     product_lines,
     row_2_lines,
     spin_names,
     spinor_bytes,
     spinor_pointers,
     start,
+    sum_and_z_lines,
     times_unit,
+    twist_lines,
     unit_scales,
+    when,
+    z_lines,
 )
 
 # The type of a group by its numbers, widest first (core/layout/grouped_layout.h).
@@ -51,8 +62,8 @@ ROWS = (0, 2, 1)
 SLICES = {"double": "one", "single": "anew", "half": "stepped", "half_12": "anew"}
 
 
-def file_name(kernel):
-    return f"{name(kernel)}_cuda.cu"
+def file_name(stem):
+    return f"{stem}_cuda.cu"
 
 
 def groups(kernel, numbers):
@@ -219,10 +230,6 @@ def unit_of(norm):
     return f"{norm} * (quantum * factor);"
 
 
-def either(condition, this, other):
-    return [f"if ({condition}) {{"] + ["  " + line for line in this] + ["} else {"] + ["  " + line for line in other] + ["}"]
-
-
 def as_block(hop, lines):
     return [f"{{  // {hop.formula}"] + ["  " + line for line in lines] + ["}"]
 
@@ -271,21 +278,39 @@ def norm_lines(numbers, place):
             f"{place} = norm;"]
 
 
-def result_lines(kernel):
-    """out = a + z_factor z, stored past the caches."""
-    half = kernel["precision"] == "half"
-    lines = ["if (args.z[0] != nullptr) {"]
+def site(operator, kernel):
+    """How a thread reads z and blocks."""
+    half, size = kernel["precision"] == "half", operator.BLOCKS.numbers
+    load_z = []
     for k, names in enumerate("pq"):
-        lines += ["  " + line for line in load_lines(kernel, names, "load_own", f"args.z[{k}]", "site", 12, 24)]
-    scale = "scalars.a"
-    if half:
-        lines.append("  const Real scale = args.z_norms[site] * (quantum * scalars.a);")
-        scale = "scale"
-    for x, side, index in components():
-        lines.append(f"  {x} += {scale} * {member(kernel, 'p' if side == 'upper' else 'q', 12, index)};")
-    lines.append("}")
-    if half:
-        lines += norm_lines([x for x, _, _ in components()], "args.out_norms[site]")
+        load_z += load_lines(kernel, names, "load_own", f"args.z[{k}]", "site", 12, 24)
+    blocks = f"args.terms.{operator.BLOCKS.of}"
+    unit = [f"const Real unit = load_shared({blocks}_norms + site) * quantum;"] if half else []
+    return Site(
+        scalar=lambda of: "scalars.a" if of == operator.ON_Z[0].of else f"T(args.terms.{of})",
+        has_z="args.z[0] != nullptr",
+        blocks_on_z=f"{blocks}_on_z",
+        load_z=load_z,
+        z=lambda side, index: member(kernel, "p" if side == "upper" else "q", 12, index),
+        z_scale=lambda x, of: ([f"const Real {x} = args.z_norms[site] * (quantum * {of});"], x) if half else ([], of),
+        load_blocks=lambda k: unit + load_lines(kernel, "c", "load_once", f"{blocks}[{k}]", "site", size, 2 * size),
+        block=lambda _, index: member(kernel, "c", size, index),
+        block_unit="unit" if half else None,
+    )
+
+
+def result_lines(operator, kernel):
+    """The site-local terms on the hops' sum, which carries b, and on z; the result is stored past the caches."""
+    here = site(operator, kernel)
+    twist = here.scalar(operator.ON_SUM[1].of)
+    terms = when(f"{twist} != 0", twist_lines("a", twist))
+    terms += either(f"args.terms.{operator.BLOCKS.of}[0] != nullptr", local_lines(operator, here), sum_and_z_lines(operator, here))
+    lines = either("constexpr (site_terms)", terms, when(here.has_z, number_lines(operator, here, "a", True)))
+    return lines + result_stores(kernel)
+
+
+def result_stores(kernel):
+    lines = norm_lines([x for x, _, _ in components()], "args.out_norms[site]") if kernel["precision"] == "half" else []
     for k, side in enumerate(("upper", "lower")):
         lines += store_lines(kernel, f"args.out[{k}]", "site", 24, [x for x, s, _ in components() if s == side])
     return lines
@@ -310,7 +335,7 @@ def body(operator, kernel, lines_of_hop):
     lines = ["Real " + ", ".join(x for x, _, _ in components()) + ";"]
     for hop in operator.SPATIAL_HOPS + operator.TIME_HOPS:
         lines += lines_of_hop(kernel, hop, started)
-    return "\n".join("  " + line for line in lines + result_lines(kernel))
+    return "\n".join(indented(lines + result_lines(operator, kernel)))
 
 
 def types(kernel):
@@ -325,7 +350,7 @@ def kernel_source(operator, kernel):
     spinor, link = spinor_bytes(kernel), link_bytes(kernel)
     threads, blocks = BOUNDS[precision]
     slices = SLICES.get(f"{precision}_{kernel['reconstruct']}", SLICES[precision])
-    bodies = "\n".join(f"""template <bool temporal_gauge>
+    bodies = "\n".join(f"""template <bool temporal_gauge, bool site_terms>
 QUADRILLE_HOST_DEVICE void {name(kernel)}_{which}(const CudaHopArgs& args, const GroupedSite& here) {{
   {types(kernel)}
   const unsigned site = unsigned(here.site);
@@ -352,14 +377,6 @@ QUADRILLE_CUDA_HOP({name(kernel)}, {threads}, {blocks}, {slices})
 # ---- what goes to other ranks ----------------------------------------------------------------------------------------
 
 
-def pack_name(kernel):
-    return f"{kernel['operator']}_{kernel['precision']}_pack"
-
-
-def pack_file_name(kernel):
-    return f"{pack_name(kernel)}_cuda.cu"
-
-
 def pack_lines(kernel, hop):
     """Packs site `at` of a face for the hop that leads to it from another rank: it comes from the face behind."""
     lines = [f"const GroupedSite here = GroupedSite::of_face<{(hop.direction + 4) % 8}>(args.geometry, index);",
@@ -378,21 +395,21 @@ def pack_lines(kernel, hop):
     return lines + store_lines(kernel, "face.out", "at", 12, numbers)
 
 
-def pack_source(operator, kernel):
+def pack_source(operator, kernel, stem):
     """The kernel that fills the ghost zones of other ranks."""
     cases = []
     for hop in sorted(operator.SPATIAL_HOPS + operator.TIME_HOPS, key=lambda hop: hop.direction):
         lines = pack_lines(kernel, hop) + ["return;"]
         cases += [f"case {hop.direction}: {{  // for {hop.formula}"] + ["  " + line for line in lines] + ["}"]
     code = "\n".join("    " + line for line in cases)
-    return f"""// {pack_name(kernel)}: generated by codegen/gen.py for codegen/operators/{operator.NAME}.py. Do not edit.
+    return f"""// {stem}: generated by codegen/gen.py for codegen/operators/{operator.NAME}.py. Do not edit.
 //
 // The projected half spinors, 12 real numbers per site, that hops from other ranks find.
 #include "dirac/cuda/hop.cuh"
 
 namespace quadrille::dirac {{
 
-QUADRILLE_HOST_DEVICE void {pack_name(kernel)}_site(const CudaPackArgs& args, int number, int index) {{
+QUADRILLE_HOST_DEVICE void {stem}_site(const CudaPackArgs& args, int number, int index) {{
   {types(kernel)}
   const CudaPackArgs::Face& face = args.faces[number];
   const unsigned at = unsigned(index);
@@ -401,7 +418,36 @@ QUADRILLE_HOST_DEVICE void {pack_name(kernel)}_site(const CudaPackArgs& args, in
   }}
 }}
 
-QUADRILLE_CUDA_PACK({pack_name(kernel)})
+QUADRILLE_CUDA_PACK({stem})
+
+}}  // namespace quadrille::dirac
+"""
+
+
+# ---- the site-local terms alone --------------------------------------------------------------------------------------
+
+
+def local_source(operator, kernel, stem):
+    """The kernel of site-local terms on z: the sum is 0."""
+    here, names = site(operator, kernel), [x for x, _, _ in components()]
+    lines = [declared(f"{x} = 0" for x in names)]
+    lines += either(f"args.terms.{operator.BLOCKS.of}[0] != nullptr", local_lines(operator, here), z_lines(operator, here, "a", False))
+    code = "\n".join(indented(lines + result_stores(kernel)))
+    return f"""// {stem}: generated by codegen/gen.py for codegen/operators/{operator.NAME}.py. Do not edit.
+//
+// out = R z, R site-local, for every site of one parity.
+#include "dirac/cuda/hop.cuh"
+
+namespace quadrille::dirac {{
+
+QUADRILLE_HOST_DEVICE void {stem}_site(const CudaHopArgs& args, int index) {{
+  {types(kernel)}
+  const unsigned site = unsigned(index);
+  const CudaHopScalars<T>& scalars = args.scalars<T>();
+{code}
+}}
+
+QUADRILLE_CUDA_LOCAL({stem})
 
 }}  // namespace quadrille::dirac
 """

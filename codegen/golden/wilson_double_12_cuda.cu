@@ -7,7 +7,7 @@
 
 namespace quadrille::dirac {
 
-template <bool temporal_gauge>
+template <bool temporal_gauge, bool site_terms>
 QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const GroupedSite& here) {
   using T = double;
   using Real = T;
@@ -833,43 +833,671 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
       a12i += factor * h12i;
     }
   }
-  if (args.z[0] != nullptr) {
-    const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
-    const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
-    const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
-    const double2 p3 = load_own(after<48>(groups_of<double2, 192>(args.z[0], site)));
-    const double2 p4 = load_own(after<64>(groups_of<double2, 192>(args.z[0], site)));
-    const double2 p5 = load_own(after<80>(groups_of<double2, 192>(args.z[0], site)));
-    const double2 q0 = load_own(after<0>(groups_of<double2, 192>(args.z[1], site)));
-    const double2 q1 = load_own(after<16>(groups_of<double2, 192>(args.z[1], site)));
-    const double2 q2 = load_own(after<32>(groups_of<double2, 192>(args.z[1], site)));
-    const double2 q3 = load_own(after<48>(groups_of<double2, 192>(args.z[1], site)));
-    const double2 q4 = load_own(after<64>(groups_of<double2, 192>(args.z[1], site)));
-    const double2 q5 = load_own(after<80>(groups_of<double2, 192>(args.z[1], site)));
-    a00r += scalars.a * p0.x;
-    a00i += scalars.a * p0.y;
-    a01r += scalars.a * p1.x;
-    a01i += scalars.a * p1.y;
-    a02r += scalars.a * p2.x;
-    a02i += scalars.a * p2.y;
-    a10r += scalars.a * p3.x;
-    a10i += scalars.a * p3.y;
-    a11r += scalars.a * p4.x;
-    a11i += scalars.a * p4.y;
-    a12r += scalars.a * p5.x;
-    a12i += scalars.a * p5.y;
-    a20r += scalars.a * q0.x;
-    a20i += scalars.a * q0.y;
-    a21r += scalars.a * q1.x;
-    a21i += scalars.a * q1.y;
-    a22r += scalars.a * q2.x;
-    a22i += scalars.a * q2.y;
-    a30r += scalars.a * q3.x;
-    a30i += scalars.a * q3.y;
-    a31r += scalars.a * q4.x;
-    a31i += scalars.a * q4.y;
-    a32r += scalars.a * q5.x;
-    a32i += scalars.a * q5.y;
+  if constexpr (site_terms) {
+    if (T(args.terms.sum_twist) != 0) {
+      {
+        const Real re = a00r, im = a00i;
+        a00r -= T(args.terms.sum_twist) * a20i;
+        a00i += T(args.terms.sum_twist) * a20r;
+        a20r -= T(args.terms.sum_twist) * im;
+        a20i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a01r, im = a01i;
+        a01r -= T(args.terms.sum_twist) * a21i;
+        a01i += T(args.terms.sum_twist) * a21r;
+        a21r -= T(args.terms.sum_twist) * im;
+        a21i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a02r, im = a02i;
+        a02r -= T(args.terms.sum_twist) * a22i;
+        a02i += T(args.terms.sum_twist) * a22r;
+        a22r -= T(args.terms.sum_twist) * im;
+        a22i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a10r, im = a10i;
+        a10r -= T(args.terms.sum_twist) * a30i;
+        a10i += T(args.terms.sum_twist) * a30r;
+        a30r -= T(args.terms.sum_twist) * im;
+        a30i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a11r, im = a11i;
+        a11r -= T(args.terms.sum_twist) * a31i;
+        a11i += T(args.terms.sum_twist) * a31r;
+        a31r -= T(args.terms.sum_twist) * im;
+        a31i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a12r, im = a12i;
+        a12r -= T(args.terms.sum_twist) * a32i;
+        a12i += T(args.terms.sum_twist) * a32r;
+        a32r -= T(args.terms.sum_twist) * im;
+        a32i += T(args.terms.sum_twist) * re;
+      }
+    }
+    if (args.terms.chiral[0] != nullptr) {
+      Real v00r, v00i, v01r, v01i, v02r, v02i, v10r, v10i, v11r, v11i, v12r, v12i, v20r, v20i, v21r, v21i, v22r, v22i, v30r, v30i, v31r, v31i, v32r, v32i;
+      if (args.terms.chiral_on_z) {
+        const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p3 = load_own(after<48>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p4 = load_own(after<64>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p5 = load_own(after<80>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 q0 = load_own(after<0>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q1 = load_own(after<16>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q2 = load_own(after<32>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q3 = load_own(after<48>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q4 = load_own(after<64>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q5 = load_own(after<80>(groups_of<double2, 192>(args.z[1], site)));
+        v00r = scalars.a * p0.x;
+        v00i = scalars.a * p0.y;
+        v01r = scalars.a * p1.x;
+        v01i = scalars.a * p1.y;
+        v02r = scalars.a * p2.x;
+        v02i = scalars.a * p2.y;
+        v10r = scalars.a * p3.x;
+        v10i = scalars.a * p3.y;
+        v11r = scalars.a * p4.x;
+        v11i = scalars.a * p4.y;
+        v12r = scalars.a * p5.x;
+        v12i = scalars.a * p5.y;
+        v20r = scalars.a * q0.x;
+        v20i = scalars.a * q0.y;
+        v21r = scalars.a * q1.x;
+        v21i = scalars.a * q1.y;
+        v22r = scalars.a * q2.x;
+        v22i = scalars.a * q2.y;
+        v30r = scalars.a * q3.x;
+        v30i = scalars.a * q3.y;
+        v31r = scalars.a * q4.x;
+        v31i = scalars.a * q4.y;
+        v32r = scalars.a * q5.x;
+        v32i = scalars.a * q5.y;
+        if (T(args.terms.z_twist) != 0) {
+          v00r -= T(args.terms.z_twist) * q0.y;
+          v00i += T(args.terms.z_twist) * q0.x;
+          v20r -= T(args.terms.z_twist) * p0.y;
+          v20i += T(args.terms.z_twist) * p0.x;
+          v01r -= T(args.terms.z_twist) * q1.y;
+          v01i += T(args.terms.z_twist) * q1.x;
+          v21r -= T(args.terms.z_twist) * p1.y;
+          v21i += T(args.terms.z_twist) * p1.x;
+          v02r -= T(args.terms.z_twist) * q2.y;
+          v02i += T(args.terms.z_twist) * q2.x;
+          v22r -= T(args.terms.z_twist) * p2.y;
+          v22i += T(args.terms.z_twist) * p2.x;
+          v10r -= T(args.terms.z_twist) * q3.y;
+          v10i += T(args.terms.z_twist) * q3.x;
+          v30r -= T(args.terms.z_twist) * p3.y;
+          v30i += T(args.terms.z_twist) * p3.x;
+          v11r -= T(args.terms.z_twist) * q4.y;
+          v11i += T(args.terms.z_twist) * q4.x;
+          v31r -= T(args.terms.z_twist) * p4.y;
+          v31i += T(args.terms.z_twist) * p4.x;
+          v12r -= T(args.terms.z_twist) * q5.y;
+          v12i += T(args.terms.z_twist) * q5.x;
+          v32r -= T(args.terms.z_twist) * p5.y;
+          v32i += T(args.terms.z_twist) * p5.x;
+        }
+      } else {
+        v00r = a00r;
+        v00i = a00i;
+        v01r = a01r;
+        v01i = a01i;
+        v02r = a02r;
+        v02i = a02i;
+        v10r = a10r;
+        v10i = a10i;
+        v11r = a11r;
+        v11i = a11i;
+        v12r = a12r;
+        v12i = a12i;
+        v20r = a20r;
+        v20i = a20i;
+        v21r = a21r;
+        v21i = a21i;
+        v22r = a22r;
+        v22i = a22i;
+        v30r = a30r;
+        v30i = a30i;
+        v31r = a31r;
+        v31i = a31i;
+        v32r = a32r;
+        v32i = a32i;
+        if (args.z[0] != nullptr) {
+          const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
+          const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
+          const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
+          const double2 p3 = load_own(after<48>(groups_of<double2, 192>(args.z[0], site)));
+          const double2 p4 = load_own(after<64>(groups_of<double2, 192>(args.z[0], site)));
+          const double2 p5 = load_own(after<80>(groups_of<double2, 192>(args.z[0], site)));
+          const double2 q0 = load_own(after<0>(groups_of<double2, 192>(args.z[1], site)));
+          const double2 q1 = load_own(after<16>(groups_of<double2, 192>(args.z[1], site)));
+          const double2 q2 = load_own(after<32>(groups_of<double2, 192>(args.z[1], site)));
+          const double2 q3 = load_own(after<48>(groups_of<double2, 192>(args.z[1], site)));
+          const double2 q4 = load_own(after<64>(groups_of<double2, 192>(args.z[1], site)));
+          const double2 q5 = load_own(after<80>(groups_of<double2, 192>(args.z[1], site)));
+          a00r = scalars.a * p0.x;
+          a00i = scalars.a * p0.y;
+          a01r = scalars.a * p1.x;
+          a01i = scalars.a * p1.y;
+          a02r = scalars.a * p2.x;
+          a02i = scalars.a * p2.y;
+          a10r = scalars.a * p3.x;
+          a10i = scalars.a * p3.y;
+          a11r = scalars.a * p4.x;
+          a11i = scalars.a * p4.y;
+          a12r = scalars.a * p5.x;
+          a12i = scalars.a * p5.y;
+          a20r = scalars.a * q0.x;
+          a20i = scalars.a * q0.y;
+          a21r = scalars.a * q1.x;
+          a21i = scalars.a * q1.y;
+          a22r = scalars.a * q2.x;
+          a22i = scalars.a * q2.y;
+          a30r = scalars.a * q3.x;
+          a30i = scalars.a * q3.y;
+          a31r = scalars.a * q4.x;
+          a31i = scalars.a * q4.y;
+          a32r = scalars.a * q5.x;
+          a32i = scalars.a * q5.y;
+          if (T(args.terms.z_twist) != 0) {
+            a00r -= T(args.terms.z_twist) * q0.y;
+            a00i += T(args.terms.z_twist) * q0.x;
+            a20r -= T(args.terms.z_twist) * p0.y;
+            a20i += T(args.terms.z_twist) * p0.x;
+            a01r -= T(args.terms.z_twist) * q1.y;
+            a01i += T(args.terms.z_twist) * q1.x;
+            a21r -= T(args.terms.z_twist) * p1.y;
+            a21i += T(args.terms.z_twist) * p1.x;
+            a02r -= T(args.terms.z_twist) * q2.y;
+            a02i += T(args.terms.z_twist) * q2.x;
+            a22r -= T(args.terms.z_twist) * p2.y;
+            a22i += T(args.terms.z_twist) * p2.x;
+            a10r -= T(args.terms.z_twist) * q3.y;
+            a10i += T(args.terms.z_twist) * q3.x;
+            a30r -= T(args.terms.z_twist) * p3.y;
+            a30i += T(args.terms.z_twist) * p3.x;
+            a11r -= T(args.terms.z_twist) * q4.y;
+            a11i += T(args.terms.z_twist) * q4.x;
+            a31r -= T(args.terms.z_twist) * p4.y;
+            a31i += T(args.terms.z_twist) * p4.x;
+            a12r -= T(args.terms.z_twist) * q5.y;
+            a12i += T(args.terms.z_twist) * q5.x;
+            a32r -= T(args.terms.z_twist) * p5.y;
+            a32i += T(args.terms.z_twist) * p5.x;
+          }
+        } else {
+          a00r = a00i = a01r = a01i = a02r = a02i = a10r = a10i = a11r = a11i = a12r = a12i = a20r = a20i = a21r = a21i = a22r = a22i = a30r = a30i = a31r = a31i = a32r = a32i = Real{};
+        }
+      }
+      {
+        const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const Real x00r = v00r + v20r;
+        const Real x00i = v00i + v20i;
+        const Real x01r = v01r + v21r;
+        const Real x01i = v01i + v21i;
+        const Real x02r = v02r + v22r;
+        const Real x02i = v02i + v22i;
+        const Real x10r = v10r + v30r;
+        const Real x10i = v10i + v30i;
+        const Real x11r = v11r + v31r;
+        const Real x11i = v11i + v31i;
+        const Real x12r = v12r + v32r;
+        const Real x12i = v12i + v32i;
+        const Real d0 = c0.x;
+        Real w00r = d0 * x00r;
+        Real w00i = d0 * x00i;
+        const Real d1 = c0.y;
+        Real w01r = d1 * x01r;
+        Real w01i = d1 * x01i;
+        const Real d2 = c1.x;
+        Real w02r = d2 * x02r;
+        Real w02i = d2 * x02i;
+        const Real d3 = c1.y;
+        Real w10r = d3 * x10r;
+        Real w10i = d3 * x10i;
+        const Real d4 = c2.x;
+        Real w11r = d4 * x11r;
+        Real w11i = d4 * x11i;
+        const Real d5 = c2.y;
+        Real w12r = d5 * x12r;
+        Real w12i = d5 * x12i;
+        {
+          const Real br = c3.x, bi = c3.y;
+          w01r += br * x00r - bi * x00i;
+          w01i += br * x00i + bi * x00r;
+          w00r += br * x01r + bi * x01i;
+          w00i += br * x01i - bi * x01r;
+        }
+        {
+          const Real br = c4.x, bi = c4.y;
+          w02r += br * x00r - bi * x00i;
+          w02i += br * x00i + bi * x00r;
+          w00r += br * x02r + bi * x02i;
+          w00i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = c5.x, bi = c5.y;
+          w02r += br * x01r - bi * x01i;
+          w02i += br * x01i + bi * x01r;
+          w01r += br * x02r + bi * x02i;
+          w01i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = c6.x, bi = c6.y;
+          w10r += br * x00r - bi * x00i;
+          w10i += br * x00i + bi * x00r;
+          w00r += br * x10r + bi * x10i;
+          w00i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = c7.x, bi = c7.y;
+          w10r += br * x01r - bi * x01i;
+          w10i += br * x01i + bi * x01r;
+          w01r += br * x10r + bi * x10i;
+          w01i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = c8.x, bi = c8.y;
+          w10r += br * x02r - bi * x02i;
+          w10i += br * x02i + bi * x02r;
+          w02r += br * x10r + bi * x10i;
+          w02i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = c9.x, bi = c9.y;
+          w11r += br * x00r - bi * x00i;
+          w11i += br * x00i + bi * x00r;
+          w00r += br * x11r + bi * x11i;
+          w00i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c10.x, bi = c10.y;
+          w11r += br * x01r - bi * x01i;
+          w11i += br * x01i + bi * x01r;
+          w01r += br * x11r + bi * x11i;
+          w01i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c11.x, bi = c11.y;
+          w11r += br * x02r - bi * x02i;
+          w11i += br * x02i + bi * x02r;
+          w02r += br * x11r + bi * x11i;
+          w02i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c12.x, bi = c12.y;
+          w11r += br * x10r - bi * x10i;
+          w11i += br * x10i + bi * x10r;
+          w10r += br * x11r + bi * x11i;
+          w10i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c13.x, bi = c13.y;
+          w12r += br * x00r - bi * x00i;
+          w12i += br * x00i + bi * x00r;
+          w00r += br * x12r + bi * x12i;
+          w00i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c14.x, bi = c14.y;
+          w12r += br * x01r - bi * x01i;
+          w12i += br * x01i + bi * x01r;
+          w01r += br * x12r + bi * x12i;
+          w01i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c15.x, bi = c15.y;
+          w12r += br * x02r - bi * x02i;
+          w12i += br * x02i + bi * x02r;
+          w02r += br * x12r + bi * x12i;
+          w02i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c16.x, bi = c16.y;
+          w12r += br * x10r - bi * x10i;
+          w12i += br * x10i + bi * x10r;
+          w10r += br * x12r + bi * x12i;
+          w10i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c17.x, bi = c17.y;
+          w12r += br * x11r - bi * x11i;
+          w12i += br * x11i + bi * x11r;
+          w11r += br * x12r + bi * x12i;
+          w11i += br * x12i - bi * x12r;
+        }
+        a00r += w00r;
+        a20r += w00r;
+        a00i += w00i;
+        a20i += w00i;
+        a01r += w01r;
+        a21r += w01r;
+        a01i += w01i;
+        a21i += w01i;
+        a02r += w02r;
+        a22r += w02r;
+        a02i += w02i;
+        a22i += w02i;
+        a10r += w10r;
+        a30r += w10r;
+        a10i += w10i;
+        a30i += w10i;
+        a11r += w11r;
+        a31r += w11r;
+        a11i += w11i;
+        a31i += w11i;
+        a12r += w12r;
+        a32r += w12r;
+        a12i += w12i;
+        a32i += w12i;
+      }
+      {
+        const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const Real x00r = v00r - v20r;
+        const Real x00i = v00i - v20i;
+        const Real x01r = v01r - v21r;
+        const Real x01i = v01i - v21i;
+        const Real x02r = v02r - v22r;
+        const Real x02i = v02i - v22i;
+        const Real x10r = v10r - v30r;
+        const Real x10i = v10i - v30i;
+        const Real x11r = v11r - v31r;
+        const Real x11i = v11i - v31i;
+        const Real x12r = v12r - v32r;
+        const Real x12i = v12i - v32i;
+        const Real d0 = c0.x;
+        Real w00r = d0 * x00r;
+        Real w00i = d0 * x00i;
+        const Real d1 = c0.y;
+        Real w01r = d1 * x01r;
+        Real w01i = d1 * x01i;
+        const Real d2 = c1.x;
+        Real w02r = d2 * x02r;
+        Real w02i = d2 * x02i;
+        const Real d3 = c1.y;
+        Real w10r = d3 * x10r;
+        Real w10i = d3 * x10i;
+        const Real d4 = c2.x;
+        Real w11r = d4 * x11r;
+        Real w11i = d4 * x11i;
+        const Real d5 = c2.y;
+        Real w12r = d5 * x12r;
+        Real w12i = d5 * x12i;
+        {
+          const Real br = c3.x, bi = c3.y;
+          w01r += br * x00r - bi * x00i;
+          w01i += br * x00i + bi * x00r;
+          w00r += br * x01r + bi * x01i;
+          w00i += br * x01i - bi * x01r;
+        }
+        {
+          const Real br = c4.x, bi = c4.y;
+          w02r += br * x00r - bi * x00i;
+          w02i += br * x00i + bi * x00r;
+          w00r += br * x02r + bi * x02i;
+          w00i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = c5.x, bi = c5.y;
+          w02r += br * x01r - bi * x01i;
+          w02i += br * x01i + bi * x01r;
+          w01r += br * x02r + bi * x02i;
+          w01i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = c6.x, bi = c6.y;
+          w10r += br * x00r - bi * x00i;
+          w10i += br * x00i + bi * x00r;
+          w00r += br * x10r + bi * x10i;
+          w00i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = c7.x, bi = c7.y;
+          w10r += br * x01r - bi * x01i;
+          w10i += br * x01i + bi * x01r;
+          w01r += br * x10r + bi * x10i;
+          w01i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = c8.x, bi = c8.y;
+          w10r += br * x02r - bi * x02i;
+          w10i += br * x02i + bi * x02r;
+          w02r += br * x10r + bi * x10i;
+          w02i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = c9.x, bi = c9.y;
+          w11r += br * x00r - bi * x00i;
+          w11i += br * x00i + bi * x00r;
+          w00r += br * x11r + bi * x11i;
+          w00i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c10.x, bi = c10.y;
+          w11r += br * x01r - bi * x01i;
+          w11i += br * x01i + bi * x01r;
+          w01r += br * x11r + bi * x11i;
+          w01i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c11.x, bi = c11.y;
+          w11r += br * x02r - bi * x02i;
+          w11i += br * x02i + bi * x02r;
+          w02r += br * x11r + bi * x11i;
+          w02i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c12.x, bi = c12.y;
+          w11r += br * x10r - bi * x10i;
+          w11i += br * x10i + bi * x10r;
+          w10r += br * x11r + bi * x11i;
+          w10i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c13.x, bi = c13.y;
+          w12r += br * x00r - bi * x00i;
+          w12i += br * x00i + bi * x00r;
+          w00r += br * x12r + bi * x12i;
+          w00i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c14.x, bi = c14.y;
+          w12r += br * x01r - bi * x01i;
+          w12i += br * x01i + bi * x01r;
+          w01r += br * x12r + bi * x12i;
+          w01i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c15.x, bi = c15.y;
+          w12r += br * x02r - bi * x02i;
+          w12i += br * x02i + bi * x02r;
+          w02r += br * x12r + bi * x12i;
+          w02i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c16.x, bi = c16.y;
+          w12r += br * x10r - bi * x10i;
+          w12i += br * x10i + bi * x10r;
+          w10r += br * x12r + bi * x12i;
+          w10i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c17.x, bi = c17.y;
+          w12r += br * x11r - bi * x11i;
+          w12i += br * x11i + bi * x11r;
+          w11r += br * x12r + bi * x12i;
+          w11i += br * x12i - bi * x12r;
+        }
+        a00r += w00r;
+        a20r -= w00r;
+        a00i += w00i;
+        a20i -= w00i;
+        a01r += w01r;
+        a21r -= w01r;
+        a01i += w01i;
+        a21i -= w01i;
+        a02r += w02r;
+        a22r -= w02r;
+        a02i += w02i;
+        a22i -= w02i;
+        a10r += w10r;
+        a30r -= w10r;
+        a10i += w10i;
+        a30i -= w10i;
+        a11r += w11r;
+        a31r -= w11r;
+        a11i += w11i;
+        a31i -= w11i;
+        a12r += w12r;
+        a32r -= w12r;
+        a12i += w12i;
+        a32i -= w12i;
+      }
+    } else {
+      if (args.z[0] != nullptr) {
+        const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p3 = load_own(after<48>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p4 = load_own(after<64>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p5 = load_own(after<80>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 q0 = load_own(after<0>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q1 = load_own(after<16>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q2 = load_own(after<32>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q3 = load_own(after<48>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q4 = load_own(after<64>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q5 = load_own(after<80>(groups_of<double2, 192>(args.z[1], site)));
+        a00r += scalars.a * p0.x;
+        a00i += scalars.a * p0.y;
+        a01r += scalars.a * p1.x;
+        a01i += scalars.a * p1.y;
+        a02r += scalars.a * p2.x;
+        a02i += scalars.a * p2.y;
+        a10r += scalars.a * p3.x;
+        a10i += scalars.a * p3.y;
+        a11r += scalars.a * p4.x;
+        a11i += scalars.a * p4.y;
+        a12r += scalars.a * p5.x;
+        a12i += scalars.a * p5.y;
+        a20r += scalars.a * q0.x;
+        a20i += scalars.a * q0.y;
+        a21r += scalars.a * q1.x;
+        a21i += scalars.a * q1.y;
+        a22r += scalars.a * q2.x;
+        a22i += scalars.a * q2.y;
+        a30r += scalars.a * q3.x;
+        a30i += scalars.a * q3.y;
+        a31r += scalars.a * q4.x;
+        a31i += scalars.a * q4.y;
+        a32r += scalars.a * q5.x;
+        a32i += scalars.a * q5.y;
+        if (T(args.terms.z_twist) != 0) {
+          a00r -= T(args.terms.z_twist) * q0.y;
+          a00i += T(args.terms.z_twist) * q0.x;
+          a20r -= T(args.terms.z_twist) * p0.y;
+          a20i += T(args.terms.z_twist) * p0.x;
+          a01r -= T(args.terms.z_twist) * q1.y;
+          a01i += T(args.terms.z_twist) * q1.x;
+          a21r -= T(args.terms.z_twist) * p1.y;
+          a21i += T(args.terms.z_twist) * p1.x;
+          a02r -= T(args.terms.z_twist) * q2.y;
+          a02i += T(args.terms.z_twist) * q2.x;
+          a22r -= T(args.terms.z_twist) * p2.y;
+          a22i += T(args.terms.z_twist) * p2.x;
+          a10r -= T(args.terms.z_twist) * q3.y;
+          a10i += T(args.terms.z_twist) * q3.x;
+          a30r -= T(args.terms.z_twist) * p3.y;
+          a30i += T(args.terms.z_twist) * p3.x;
+          a11r -= T(args.terms.z_twist) * q4.y;
+          a11i += T(args.terms.z_twist) * q4.x;
+          a31r -= T(args.terms.z_twist) * p4.y;
+          a31i += T(args.terms.z_twist) * p4.x;
+          a12r -= T(args.terms.z_twist) * q5.y;
+          a12i += T(args.terms.z_twist) * q5.x;
+          a32r -= T(args.terms.z_twist) * p5.y;
+          a32i += T(args.terms.z_twist) * p5.x;
+        }
+      }
+    }
+  } else {
+    if (args.z[0] != nullptr) {
+      const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
+      const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
+      const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
+      const double2 p3 = load_own(after<48>(groups_of<double2, 192>(args.z[0], site)));
+      const double2 p4 = load_own(after<64>(groups_of<double2, 192>(args.z[0], site)));
+      const double2 p5 = load_own(after<80>(groups_of<double2, 192>(args.z[0], site)));
+      const double2 q0 = load_own(after<0>(groups_of<double2, 192>(args.z[1], site)));
+      const double2 q1 = load_own(after<16>(groups_of<double2, 192>(args.z[1], site)));
+      const double2 q2 = load_own(after<32>(groups_of<double2, 192>(args.z[1], site)));
+      const double2 q3 = load_own(after<48>(groups_of<double2, 192>(args.z[1], site)));
+      const double2 q4 = load_own(after<64>(groups_of<double2, 192>(args.z[1], site)));
+      const double2 q5 = load_own(after<80>(groups_of<double2, 192>(args.z[1], site)));
+      a00r += scalars.a * p0.x;
+      a00i += scalars.a * p0.y;
+      a01r += scalars.a * p1.x;
+      a01i += scalars.a * p1.y;
+      a02r += scalars.a * p2.x;
+      a02i += scalars.a * p2.y;
+      a10r += scalars.a * p3.x;
+      a10i += scalars.a * p3.y;
+      a11r += scalars.a * p4.x;
+      a11i += scalars.a * p4.y;
+      a12r += scalars.a * p5.x;
+      a12i += scalars.a * p5.y;
+      a20r += scalars.a * q0.x;
+      a20i += scalars.a * q0.y;
+      a21r += scalars.a * q1.x;
+      a21i += scalars.a * q1.y;
+      a22r += scalars.a * q2.x;
+      a22i += scalars.a * q2.y;
+      a30r += scalars.a * q3.x;
+      a30i += scalars.a * q3.y;
+      a31r += scalars.a * q4.x;
+      a31i += scalars.a * q4.y;
+      a32r += scalars.a * q5.x;
+      a32i += scalars.a * q5.y;
+    }
   }
   store_once(writable(after<0>(groups_of<double2, 192>(args.out[0], site))), make_double2(a00r, a00i));
   store_once(writable(after<16>(groups_of<double2, 192>(args.out[0], site))), make_double2(a01r, a01i));
@@ -885,7 +1513,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
   store_once(writable(after<80>(groups_of<double2, 192>(args.out[1], site))), make_double2(a32r, a32i));
 }
 
-template <bool temporal_gauge>
+template <bool temporal_gauge, bool site_terms>
 QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, const GroupedSite& here) {
   using T = double;
   using Real = T;
@@ -2039,43 +2667,671 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
       a12i += factor * h12i;
     }
   }
-  if (args.z[0] != nullptr) {
-    const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
-    const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
-    const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
-    const double2 p3 = load_own(after<48>(groups_of<double2, 192>(args.z[0], site)));
-    const double2 p4 = load_own(after<64>(groups_of<double2, 192>(args.z[0], site)));
-    const double2 p5 = load_own(after<80>(groups_of<double2, 192>(args.z[0], site)));
-    const double2 q0 = load_own(after<0>(groups_of<double2, 192>(args.z[1], site)));
-    const double2 q1 = load_own(after<16>(groups_of<double2, 192>(args.z[1], site)));
-    const double2 q2 = load_own(after<32>(groups_of<double2, 192>(args.z[1], site)));
-    const double2 q3 = load_own(after<48>(groups_of<double2, 192>(args.z[1], site)));
-    const double2 q4 = load_own(after<64>(groups_of<double2, 192>(args.z[1], site)));
-    const double2 q5 = load_own(after<80>(groups_of<double2, 192>(args.z[1], site)));
-    a00r += scalars.a * p0.x;
-    a00i += scalars.a * p0.y;
-    a01r += scalars.a * p1.x;
-    a01i += scalars.a * p1.y;
-    a02r += scalars.a * p2.x;
-    a02i += scalars.a * p2.y;
-    a10r += scalars.a * p3.x;
-    a10i += scalars.a * p3.y;
-    a11r += scalars.a * p4.x;
-    a11i += scalars.a * p4.y;
-    a12r += scalars.a * p5.x;
-    a12i += scalars.a * p5.y;
-    a20r += scalars.a * q0.x;
-    a20i += scalars.a * q0.y;
-    a21r += scalars.a * q1.x;
-    a21i += scalars.a * q1.y;
-    a22r += scalars.a * q2.x;
-    a22i += scalars.a * q2.y;
-    a30r += scalars.a * q3.x;
-    a30i += scalars.a * q3.y;
-    a31r += scalars.a * q4.x;
-    a31i += scalars.a * q4.y;
-    a32r += scalars.a * q5.x;
-    a32i += scalars.a * q5.y;
+  if constexpr (site_terms) {
+    if (T(args.terms.sum_twist) != 0) {
+      {
+        const Real re = a00r, im = a00i;
+        a00r -= T(args.terms.sum_twist) * a20i;
+        a00i += T(args.terms.sum_twist) * a20r;
+        a20r -= T(args.terms.sum_twist) * im;
+        a20i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a01r, im = a01i;
+        a01r -= T(args.terms.sum_twist) * a21i;
+        a01i += T(args.terms.sum_twist) * a21r;
+        a21r -= T(args.terms.sum_twist) * im;
+        a21i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a02r, im = a02i;
+        a02r -= T(args.terms.sum_twist) * a22i;
+        a02i += T(args.terms.sum_twist) * a22r;
+        a22r -= T(args.terms.sum_twist) * im;
+        a22i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a10r, im = a10i;
+        a10r -= T(args.terms.sum_twist) * a30i;
+        a10i += T(args.terms.sum_twist) * a30r;
+        a30r -= T(args.terms.sum_twist) * im;
+        a30i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a11r, im = a11i;
+        a11r -= T(args.terms.sum_twist) * a31i;
+        a11i += T(args.terms.sum_twist) * a31r;
+        a31r -= T(args.terms.sum_twist) * im;
+        a31i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a12r, im = a12i;
+        a12r -= T(args.terms.sum_twist) * a32i;
+        a12i += T(args.terms.sum_twist) * a32r;
+        a32r -= T(args.terms.sum_twist) * im;
+        a32i += T(args.terms.sum_twist) * re;
+      }
+    }
+    if (args.terms.chiral[0] != nullptr) {
+      Real v00r, v00i, v01r, v01i, v02r, v02i, v10r, v10i, v11r, v11i, v12r, v12i, v20r, v20i, v21r, v21i, v22r, v22i, v30r, v30i, v31r, v31i, v32r, v32i;
+      if (args.terms.chiral_on_z) {
+        const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p3 = load_own(after<48>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p4 = load_own(after<64>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p5 = load_own(after<80>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 q0 = load_own(after<0>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q1 = load_own(after<16>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q2 = load_own(after<32>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q3 = load_own(after<48>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q4 = load_own(after<64>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q5 = load_own(after<80>(groups_of<double2, 192>(args.z[1], site)));
+        v00r = scalars.a * p0.x;
+        v00i = scalars.a * p0.y;
+        v01r = scalars.a * p1.x;
+        v01i = scalars.a * p1.y;
+        v02r = scalars.a * p2.x;
+        v02i = scalars.a * p2.y;
+        v10r = scalars.a * p3.x;
+        v10i = scalars.a * p3.y;
+        v11r = scalars.a * p4.x;
+        v11i = scalars.a * p4.y;
+        v12r = scalars.a * p5.x;
+        v12i = scalars.a * p5.y;
+        v20r = scalars.a * q0.x;
+        v20i = scalars.a * q0.y;
+        v21r = scalars.a * q1.x;
+        v21i = scalars.a * q1.y;
+        v22r = scalars.a * q2.x;
+        v22i = scalars.a * q2.y;
+        v30r = scalars.a * q3.x;
+        v30i = scalars.a * q3.y;
+        v31r = scalars.a * q4.x;
+        v31i = scalars.a * q4.y;
+        v32r = scalars.a * q5.x;
+        v32i = scalars.a * q5.y;
+        if (T(args.terms.z_twist) != 0) {
+          v00r -= T(args.terms.z_twist) * q0.y;
+          v00i += T(args.terms.z_twist) * q0.x;
+          v20r -= T(args.terms.z_twist) * p0.y;
+          v20i += T(args.terms.z_twist) * p0.x;
+          v01r -= T(args.terms.z_twist) * q1.y;
+          v01i += T(args.terms.z_twist) * q1.x;
+          v21r -= T(args.terms.z_twist) * p1.y;
+          v21i += T(args.terms.z_twist) * p1.x;
+          v02r -= T(args.terms.z_twist) * q2.y;
+          v02i += T(args.terms.z_twist) * q2.x;
+          v22r -= T(args.terms.z_twist) * p2.y;
+          v22i += T(args.terms.z_twist) * p2.x;
+          v10r -= T(args.terms.z_twist) * q3.y;
+          v10i += T(args.terms.z_twist) * q3.x;
+          v30r -= T(args.terms.z_twist) * p3.y;
+          v30i += T(args.terms.z_twist) * p3.x;
+          v11r -= T(args.terms.z_twist) * q4.y;
+          v11i += T(args.terms.z_twist) * q4.x;
+          v31r -= T(args.terms.z_twist) * p4.y;
+          v31i += T(args.terms.z_twist) * p4.x;
+          v12r -= T(args.terms.z_twist) * q5.y;
+          v12i += T(args.terms.z_twist) * q5.x;
+          v32r -= T(args.terms.z_twist) * p5.y;
+          v32i += T(args.terms.z_twist) * p5.x;
+        }
+      } else {
+        v00r = a00r;
+        v00i = a00i;
+        v01r = a01r;
+        v01i = a01i;
+        v02r = a02r;
+        v02i = a02i;
+        v10r = a10r;
+        v10i = a10i;
+        v11r = a11r;
+        v11i = a11i;
+        v12r = a12r;
+        v12i = a12i;
+        v20r = a20r;
+        v20i = a20i;
+        v21r = a21r;
+        v21i = a21i;
+        v22r = a22r;
+        v22i = a22i;
+        v30r = a30r;
+        v30i = a30i;
+        v31r = a31r;
+        v31i = a31i;
+        v32r = a32r;
+        v32i = a32i;
+        if (args.z[0] != nullptr) {
+          const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
+          const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
+          const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
+          const double2 p3 = load_own(after<48>(groups_of<double2, 192>(args.z[0], site)));
+          const double2 p4 = load_own(after<64>(groups_of<double2, 192>(args.z[0], site)));
+          const double2 p5 = load_own(after<80>(groups_of<double2, 192>(args.z[0], site)));
+          const double2 q0 = load_own(after<0>(groups_of<double2, 192>(args.z[1], site)));
+          const double2 q1 = load_own(after<16>(groups_of<double2, 192>(args.z[1], site)));
+          const double2 q2 = load_own(after<32>(groups_of<double2, 192>(args.z[1], site)));
+          const double2 q3 = load_own(after<48>(groups_of<double2, 192>(args.z[1], site)));
+          const double2 q4 = load_own(after<64>(groups_of<double2, 192>(args.z[1], site)));
+          const double2 q5 = load_own(after<80>(groups_of<double2, 192>(args.z[1], site)));
+          a00r = scalars.a * p0.x;
+          a00i = scalars.a * p0.y;
+          a01r = scalars.a * p1.x;
+          a01i = scalars.a * p1.y;
+          a02r = scalars.a * p2.x;
+          a02i = scalars.a * p2.y;
+          a10r = scalars.a * p3.x;
+          a10i = scalars.a * p3.y;
+          a11r = scalars.a * p4.x;
+          a11i = scalars.a * p4.y;
+          a12r = scalars.a * p5.x;
+          a12i = scalars.a * p5.y;
+          a20r = scalars.a * q0.x;
+          a20i = scalars.a * q0.y;
+          a21r = scalars.a * q1.x;
+          a21i = scalars.a * q1.y;
+          a22r = scalars.a * q2.x;
+          a22i = scalars.a * q2.y;
+          a30r = scalars.a * q3.x;
+          a30i = scalars.a * q3.y;
+          a31r = scalars.a * q4.x;
+          a31i = scalars.a * q4.y;
+          a32r = scalars.a * q5.x;
+          a32i = scalars.a * q5.y;
+          if (T(args.terms.z_twist) != 0) {
+            a00r -= T(args.terms.z_twist) * q0.y;
+            a00i += T(args.terms.z_twist) * q0.x;
+            a20r -= T(args.terms.z_twist) * p0.y;
+            a20i += T(args.terms.z_twist) * p0.x;
+            a01r -= T(args.terms.z_twist) * q1.y;
+            a01i += T(args.terms.z_twist) * q1.x;
+            a21r -= T(args.terms.z_twist) * p1.y;
+            a21i += T(args.terms.z_twist) * p1.x;
+            a02r -= T(args.terms.z_twist) * q2.y;
+            a02i += T(args.terms.z_twist) * q2.x;
+            a22r -= T(args.terms.z_twist) * p2.y;
+            a22i += T(args.terms.z_twist) * p2.x;
+            a10r -= T(args.terms.z_twist) * q3.y;
+            a10i += T(args.terms.z_twist) * q3.x;
+            a30r -= T(args.terms.z_twist) * p3.y;
+            a30i += T(args.terms.z_twist) * p3.x;
+            a11r -= T(args.terms.z_twist) * q4.y;
+            a11i += T(args.terms.z_twist) * q4.x;
+            a31r -= T(args.terms.z_twist) * p4.y;
+            a31i += T(args.terms.z_twist) * p4.x;
+            a12r -= T(args.terms.z_twist) * q5.y;
+            a12i += T(args.terms.z_twist) * q5.x;
+            a32r -= T(args.terms.z_twist) * p5.y;
+            a32i += T(args.terms.z_twist) * p5.x;
+          }
+        } else {
+          a00r = a00i = a01r = a01i = a02r = a02i = a10r = a10i = a11r = a11i = a12r = a12i = a20r = a20i = a21r = a21i = a22r = a22i = a30r = a30i = a31r = a31i = a32r = a32i = Real{};
+        }
+      }
+      {
+        const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+        const Real x00r = v00r + v20r;
+        const Real x00i = v00i + v20i;
+        const Real x01r = v01r + v21r;
+        const Real x01i = v01i + v21i;
+        const Real x02r = v02r + v22r;
+        const Real x02i = v02i + v22i;
+        const Real x10r = v10r + v30r;
+        const Real x10i = v10i + v30i;
+        const Real x11r = v11r + v31r;
+        const Real x11i = v11i + v31i;
+        const Real x12r = v12r + v32r;
+        const Real x12i = v12i + v32i;
+        const Real d0 = c0.x;
+        Real w00r = d0 * x00r;
+        Real w00i = d0 * x00i;
+        const Real d1 = c0.y;
+        Real w01r = d1 * x01r;
+        Real w01i = d1 * x01i;
+        const Real d2 = c1.x;
+        Real w02r = d2 * x02r;
+        Real w02i = d2 * x02i;
+        const Real d3 = c1.y;
+        Real w10r = d3 * x10r;
+        Real w10i = d3 * x10i;
+        const Real d4 = c2.x;
+        Real w11r = d4 * x11r;
+        Real w11i = d4 * x11i;
+        const Real d5 = c2.y;
+        Real w12r = d5 * x12r;
+        Real w12i = d5 * x12i;
+        {
+          const Real br = c3.x, bi = c3.y;
+          w01r += br * x00r - bi * x00i;
+          w01i += br * x00i + bi * x00r;
+          w00r += br * x01r + bi * x01i;
+          w00i += br * x01i - bi * x01r;
+        }
+        {
+          const Real br = c4.x, bi = c4.y;
+          w02r += br * x00r - bi * x00i;
+          w02i += br * x00i + bi * x00r;
+          w00r += br * x02r + bi * x02i;
+          w00i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = c5.x, bi = c5.y;
+          w02r += br * x01r - bi * x01i;
+          w02i += br * x01i + bi * x01r;
+          w01r += br * x02r + bi * x02i;
+          w01i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = c6.x, bi = c6.y;
+          w10r += br * x00r - bi * x00i;
+          w10i += br * x00i + bi * x00r;
+          w00r += br * x10r + bi * x10i;
+          w00i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = c7.x, bi = c7.y;
+          w10r += br * x01r - bi * x01i;
+          w10i += br * x01i + bi * x01r;
+          w01r += br * x10r + bi * x10i;
+          w01i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = c8.x, bi = c8.y;
+          w10r += br * x02r - bi * x02i;
+          w10i += br * x02i + bi * x02r;
+          w02r += br * x10r + bi * x10i;
+          w02i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = c9.x, bi = c9.y;
+          w11r += br * x00r - bi * x00i;
+          w11i += br * x00i + bi * x00r;
+          w00r += br * x11r + bi * x11i;
+          w00i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c10.x, bi = c10.y;
+          w11r += br * x01r - bi * x01i;
+          w11i += br * x01i + bi * x01r;
+          w01r += br * x11r + bi * x11i;
+          w01i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c11.x, bi = c11.y;
+          w11r += br * x02r - bi * x02i;
+          w11i += br * x02i + bi * x02r;
+          w02r += br * x11r + bi * x11i;
+          w02i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c12.x, bi = c12.y;
+          w11r += br * x10r - bi * x10i;
+          w11i += br * x10i + bi * x10r;
+          w10r += br * x11r + bi * x11i;
+          w10i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c13.x, bi = c13.y;
+          w12r += br * x00r - bi * x00i;
+          w12i += br * x00i + bi * x00r;
+          w00r += br * x12r + bi * x12i;
+          w00i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c14.x, bi = c14.y;
+          w12r += br * x01r - bi * x01i;
+          w12i += br * x01i + bi * x01r;
+          w01r += br * x12r + bi * x12i;
+          w01i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c15.x, bi = c15.y;
+          w12r += br * x02r - bi * x02i;
+          w12i += br * x02i + bi * x02r;
+          w02r += br * x12r + bi * x12i;
+          w02i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c16.x, bi = c16.y;
+          w12r += br * x10r - bi * x10i;
+          w12i += br * x10i + bi * x10r;
+          w10r += br * x12r + bi * x12i;
+          w10i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c17.x, bi = c17.y;
+          w12r += br * x11r - bi * x11i;
+          w12i += br * x11i + bi * x11r;
+          w11r += br * x12r + bi * x12i;
+          w11i += br * x12i - bi * x12r;
+        }
+        a00r += w00r;
+        a20r += w00r;
+        a00i += w00i;
+        a20i += w00i;
+        a01r += w01r;
+        a21r += w01r;
+        a01i += w01i;
+        a21i += w01i;
+        a02r += w02r;
+        a22r += w02r;
+        a02i += w02i;
+        a22i += w02i;
+        a10r += w10r;
+        a30r += w10r;
+        a10i += w10i;
+        a30i += w10i;
+        a11r += w11r;
+        a31r += w11r;
+        a11i += w11i;
+        a31i += w11i;
+        a12r += w12r;
+        a32r += w12r;
+        a12i += w12i;
+        a32i += w12i;
+      }
+      {
+        const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+        const Real x00r = v00r - v20r;
+        const Real x00i = v00i - v20i;
+        const Real x01r = v01r - v21r;
+        const Real x01i = v01i - v21i;
+        const Real x02r = v02r - v22r;
+        const Real x02i = v02i - v22i;
+        const Real x10r = v10r - v30r;
+        const Real x10i = v10i - v30i;
+        const Real x11r = v11r - v31r;
+        const Real x11i = v11i - v31i;
+        const Real x12r = v12r - v32r;
+        const Real x12i = v12i - v32i;
+        const Real d0 = c0.x;
+        Real w00r = d0 * x00r;
+        Real w00i = d0 * x00i;
+        const Real d1 = c0.y;
+        Real w01r = d1 * x01r;
+        Real w01i = d1 * x01i;
+        const Real d2 = c1.x;
+        Real w02r = d2 * x02r;
+        Real w02i = d2 * x02i;
+        const Real d3 = c1.y;
+        Real w10r = d3 * x10r;
+        Real w10i = d3 * x10i;
+        const Real d4 = c2.x;
+        Real w11r = d4 * x11r;
+        Real w11i = d4 * x11i;
+        const Real d5 = c2.y;
+        Real w12r = d5 * x12r;
+        Real w12i = d5 * x12i;
+        {
+          const Real br = c3.x, bi = c3.y;
+          w01r += br * x00r - bi * x00i;
+          w01i += br * x00i + bi * x00r;
+          w00r += br * x01r + bi * x01i;
+          w00i += br * x01i - bi * x01r;
+        }
+        {
+          const Real br = c4.x, bi = c4.y;
+          w02r += br * x00r - bi * x00i;
+          w02i += br * x00i + bi * x00r;
+          w00r += br * x02r + bi * x02i;
+          w00i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = c5.x, bi = c5.y;
+          w02r += br * x01r - bi * x01i;
+          w02i += br * x01i + bi * x01r;
+          w01r += br * x02r + bi * x02i;
+          w01i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = c6.x, bi = c6.y;
+          w10r += br * x00r - bi * x00i;
+          w10i += br * x00i + bi * x00r;
+          w00r += br * x10r + bi * x10i;
+          w00i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = c7.x, bi = c7.y;
+          w10r += br * x01r - bi * x01i;
+          w10i += br * x01i + bi * x01r;
+          w01r += br * x10r + bi * x10i;
+          w01i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = c8.x, bi = c8.y;
+          w10r += br * x02r - bi * x02i;
+          w10i += br * x02i + bi * x02r;
+          w02r += br * x10r + bi * x10i;
+          w02i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = c9.x, bi = c9.y;
+          w11r += br * x00r - bi * x00i;
+          w11i += br * x00i + bi * x00r;
+          w00r += br * x11r + bi * x11i;
+          w00i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c10.x, bi = c10.y;
+          w11r += br * x01r - bi * x01i;
+          w11i += br * x01i + bi * x01r;
+          w01r += br * x11r + bi * x11i;
+          w01i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c11.x, bi = c11.y;
+          w11r += br * x02r - bi * x02i;
+          w11i += br * x02i + bi * x02r;
+          w02r += br * x11r + bi * x11i;
+          w02i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c12.x, bi = c12.y;
+          w11r += br * x10r - bi * x10i;
+          w11i += br * x10i + bi * x10r;
+          w10r += br * x11r + bi * x11i;
+          w10i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = c13.x, bi = c13.y;
+          w12r += br * x00r - bi * x00i;
+          w12i += br * x00i + bi * x00r;
+          w00r += br * x12r + bi * x12i;
+          w00i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c14.x, bi = c14.y;
+          w12r += br * x01r - bi * x01i;
+          w12i += br * x01i + bi * x01r;
+          w01r += br * x12r + bi * x12i;
+          w01i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c15.x, bi = c15.y;
+          w12r += br * x02r - bi * x02i;
+          w12i += br * x02i + bi * x02r;
+          w02r += br * x12r + bi * x12i;
+          w02i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c16.x, bi = c16.y;
+          w12r += br * x10r - bi * x10i;
+          w12i += br * x10i + bi * x10r;
+          w10r += br * x12r + bi * x12i;
+          w10i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = c17.x, bi = c17.y;
+          w12r += br * x11r - bi * x11i;
+          w12i += br * x11i + bi * x11r;
+          w11r += br * x12r + bi * x12i;
+          w11i += br * x12i - bi * x12r;
+        }
+        a00r += w00r;
+        a20r -= w00r;
+        a00i += w00i;
+        a20i -= w00i;
+        a01r += w01r;
+        a21r -= w01r;
+        a01i += w01i;
+        a21i -= w01i;
+        a02r += w02r;
+        a22r -= w02r;
+        a02i += w02i;
+        a22i -= w02i;
+        a10r += w10r;
+        a30r -= w10r;
+        a10i += w10i;
+        a30i -= w10i;
+        a11r += w11r;
+        a31r -= w11r;
+        a11i += w11i;
+        a31i -= w11i;
+        a12r += w12r;
+        a32r -= w12r;
+        a12i += w12i;
+        a32i -= w12i;
+      }
+    } else {
+      if (args.z[0] != nullptr) {
+        const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p3 = load_own(after<48>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p4 = load_own(after<64>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 p5 = load_own(after<80>(groups_of<double2, 192>(args.z[0], site)));
+        const double2 q0 = load_own(after<0>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q1 = load_own(after<16>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q2 = load_own(after<32>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q3 = load_own(after<48>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q4 = load_own(after<64>(groups_of<double2, 192>(args.z[1], site)));
+        const double2 q5 = load_own(after<80>(groups_of<double2, 192>(args.z[1], site)));
+        a00r += scalars.a * p0.x;
+        a00i += scalars.a * p0.y;
+        a01r += scalars.a * p1.x;
+        a01i += scalars.a * p1.y;
+        a02r += scalars.a * p2.x;
+        a02i += scalars.a * p2.y;
+        a10r += scalars.a * p3.x;
+        a10i += scalars.a * p3.y;
+        a11r += scalars.a * p4.x;
+        a11i += scalars.a * p4.y;
+        a12r += scalars.a * p5.x;
+        a12i += scalars.a * p5.y;
+        a20r += scalars.a * q0.x;
+        a20i += scalars.a * q0.y;
+        a21r += scalars.a * q1.x;
+        a21i += scalars.a * q1.y;
+        a22r += scalars.a * q2.x;
+        a22i += scalars.a * q2.y;
+        a30r += scalars.a * q3.x;
+        a30i += scalars.a * q3.y;
+        a31r += scalars.a * q4.x;
+        a31i += scalars.a * q4.y;
+        a32r += scalars.a * q5.x;
+        a32i += scalars.a * q5.y;
+        if (T(args.terms.z_twist) != 0) {
+          a00r -= T(args.terms.z_twist) * q0.y;
+          a00i += T(args.terms.z_twist) * q0.x;
+          a20r -= T(args.terms.z_twist) * p0.y;
+          a20i += T(args.terms.z_twist) * p0.x;
+          a01r -= T(args.terms.z_twist) * q1.y;
+          a01i += T(args.terms.z_twist) * q1.x;
+          a21r -= T(args.terms.z_twist) * p1.y;
+          a21i += T(args.terms.z_twist) * p1.x;
+          a02r -= T(args.terms.z_twist) * q2.y;
+          a02i += T(args.terms.z_twist) * q2.x;
+          a22r -= T(args.terms.z_twist) * p2.y;
+          a22i += T(args.terms.z_twist) * p2.x;
+          a10r -= T(args.terms.z_twist) * q3.y;
+          a10i += T(args.terms.z_twist) * q3.x;
+          a30r -= T(args.terms.z_twist) * p3.y;
+          a30i += T(args.terms.z_twist) * p3.x;
+          a11r -= T(args.terms.z_twist) * q4.y;
+          a11i += T(args.terms.z_twist) * q4.x;
+          a31r -= T(args.terms.z_twist) * p4.y;
+          a31i += T(args.terms.z_twist) * p4.x;
+          a12r -= T(args.terms.z_twist) * q5.y;
+          a12i += T(args.terms.z_twist) * q5.x;
+          a32r -= T(args.terms.z_twist) * p5.y;
+          a32i += T(args.terms.z_twist) * p5.x;
+        }
+      }
+    }
+  } else {
+    if (args.z[0] != nullptr) {
+      const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
+      const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
+      const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
+      const double2 p3 = load_own(after<48>(groups_of<double2, 192>(args.z[0], site)));
+      const double2 p4 = load_own(after<64>(groups_of<double2, 192>(args.z[0], site)));
+      const double2 p5 = load_own(after<80>(groups_of<double2, 192>(args.z[0], site)));
+      const double2 q0 = load_own(after<0>(groups_of<double2, 192>(args.z[1], site)));
+      const double2 q1 = load_own(after<16>(groups_of<double2, 192>(args.z[1], site)));
+      const double2 q2 = load_own(after<32>(groups_of<double2, 192>(args.z[1], site)));
+      const double2 q3 = load_own(after<48>(groups_of<double2, 192>(args.z[1], site)));
+      const double2 q4 = load_own(after<64>(groups_of<double2, 192>(args.z[1], site)));
+      const double2 q5 = load_own(after<80>(groups_of<double2, 192>(args.z[1], site)));
+      a00r += scalars.a * p0.x;
+      a00i += scalars.a * p0.y;
+      a01r += scalars.a * p1.x;
+      a01i += scalars.a * p1.y;
+      a02r += scalars.a * p2.x;
+      a02i += scalars.a * p2.y;
+      a10r += scalars.a * p3.x;
+      a10i += scalars.a * p3.y;
+      a11r += scalars.a * p4.x;
+      a11i += scalars.a * p4.y;
+      a12r += scalars.a * p5.x;
+      a12i += scalars.a * p5.y;
+      a20r += scalars.a * q0.x;
+      a20i += scalars.a * q0.y;
+      a21r += scalars.a * q1.x;
+      a21i += scalars.a * q1.y;
+      a22r += scalars.a * q2.x;
+      a22i += scalars.a * q2.y;
+      a30r += scalars.a * q3.x;
+      a30i += scalars.a * q3.y;
+      a31r += scalars.a * q4.x;
+      a31i += scalars.a * q4.y;
+      a32r += scalars.a * q5.x;
+      a32i += scalars.a * q5.y;
+    }
   }
   store_once(writable(after<0>(groups_of<double2, 192>(args.out[0], site))), make_double2(a00r, a00i));
   store_once(writable(after<16>(groups_of<double2, 192>(args.out[0], site))), make_double2(a01r, a01i));

@@ -7,7 +7,7 @@
 
 namespace quadrille::dirac {
 
-template <bool temporal_gauge>
+template <bool temporal_gauge, bool site_terms>
 QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const GroupedSite& here) {
   using T = float;
   using Real = T;
@@ -754,36 +754,622 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
       a12i += unit * h12i;
     }
   }
-  if (args.z[0] != nullptr) {
-    const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
-    const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
-    const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
-    const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(args.z[1], site)));
-    const Real scale = args.z_norms[site] * (quantum * scalars.a);
-    a00r += scale * whole<0>(p0.x);
-    a00i += scale * whole<1>(p0.x);
-    a01r += scale * whole<0>(p0.y);
-    a01i += scale * whole<1>(p0.y);
-    a02r += scale * whole<0>(p0.z);
-    a02i += scale * whole<1>(p0.z);
-    a10r += scale * whole<0>(p0.w);
-    a10i += scale * whole<1>(p0.w);
-    a11r += scale * whole<0>(p1.x);
-    a11i += scale * whole<1>(p1.x);
-    a12r += scale * whole<0>(p1.y);
-    a12i += scale * whole<1>(p1.y);
-    a20r += scale * whole<0>(q0.x);
-    a20i += scale * whole<1>(q0.x);
-    a21r += scale * whole<0>(q0.y);
-    a21i += scale * whole<1>(q0.y);
-    a22r += scale * whole<0>(q0.z);
-    a22i += scale * whole<1>(q0.z);
-    a30r += scale * whole<0>(q0.w);
-    a30i += scale * whole<1>(q0.w);
-    a31r += scale * whole<0>(q1.x);
-    a31i += scale * whole<1>(q1.x);
-    a32r += scale * whole<0>(q1.y);
-    a32i += scale * whole<1>(q1.y);
+  if constexpr (site_terms) {
+    if (T(args.terms.sum_twist) != 0) {
+      {
+        const Real re = a00r, im = a00i;
+        a00r -= T(args.terms.sum_twist) * a20i;
+        a00i += T(args.terms.sum_twist) * a20r;
+        a20r -= T(args.terms.sum_twist) * im;
+        a20i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a01r, im = a01i;
+        a01r -= T(args.terms.sum_twist) * a21i;
+        a01i += T(args.terms.sum_twist) * a21r;
+        a21r -= T(args.terms.sum_twist) * im;
+        a21i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a02r, im = a02i;
+        a02r -= T(args.terms.sum_twist) * a22i;
+        a02i += T(args.terms.sum_twist) * a22r;
+        a22r -= T(args.terms.sum_twist) * im;
+        a22i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a10r, im = a10i;
+        a10r -= T(args.terms.sum_twist) * a30i;
+        a10i += T(args.terms.sum_twist) * a30r;
+        a30r -= T(args.terms.sum_twist) * im;
+        a30i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a11r, im = a11i;
+        a11r -= T(args.terms.sum_twist) * a31i;
+        a11i += T(args.terms.sum_twist) * a31r;
+        a31r -= T(args.terms.sum_twist) * im;
+        a31i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a12r, im = a12i;
+        a12r -= T(args.terms.sum_twist) * a32i;
+        a12i += T(args.terms.sum_twist) * a32r;
+        a32r -= T(args.terms.sum_twist) * im;
+        a32i += T(args.terms.sum_twist) * re;
+      }
+    }
+    if (args.terms.chiral[0] != nullptr) {
+      Real v00r, v00i, v01r, v01i, v02r, v02i, v10r, v10i, v11r, v11i, v12r, v12i, v20r, v20i, v21r, v21i, v22r, v22i, v30r, v30i, v31r, v31i, v32r, v32i;
+      if (args.terms.chiral_on_z) {
+        const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
+        const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
+        const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
+        const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(args.z[1], site)));
+        const Real scale = args.z_norms[site] * (quantum * scalars.a);
+        v00r = scale * whole<0>(p0.x);
+        v00i = scale * whole<1>(p0.x);
+        v01r = scale * whole<0>(p0.y);
+        v01i = scale * whole<1>(p0.y);
+        v02r = scale * whole<0>(p0.z);
+        v02i = scale * whole<1>(p0.z);
+        v10r = scale * whole<0>(p0.w);
+        v10i = scale * whole<1>(p0.w);
+        v11r = scale * whole<0>(p1.x);
+        v11i = scale * whole<1>(p1.x);
+        v12r = scale * whole<0>(p1.y);
+        v12i = scale * whole<1>(p1.y);
+        v20r = scale * whole<0>(q0.x);
+        v20i = scale * whole<1>(q0.x);
+        v21r = scale * whole<0>(q0.y);
+        v21i = scale * whole<1>(q0.y);
+        v22r = scale * whole<0>(q0.z);
+        v22i = scale * whole<1>(q0.z);
+        v30r = scale * whole<0>(q0.w);
+        v30i = scale * whole<1>(q0.w);
+        v31r = scale * whole<0>(q1.x);
+        v31i = scale * whole<1>(q1.x);
+        v32r = scale * whole<0>(q1.y);
+        v32i = scale * whole<1>(q1.y);
+        if (T(args.terms.z_twist) != 0) {
+          const Real twist = args.z_norms[site] * (quantum * T(args.terms.z_twist));
+          v00r -= twist * whole<1>(q0.x);
+          v00i += twist * whole<0>(q0.x);
+          v20r -= twist * whole<1>(p0.x);
+          v20i += twist * whole<0>(p0.x);
+          v01r -= twist * whole<1>(q0.y);
+          v01i += twist * whole<0>(q0.y);
+          v21r -= twist * whole<1>(p0.y);
+          v21i += twist * whole<0>(p0.y);
+          v02r -= twist * whole<1>(q0.z);
+          v02i += twist * whole<0>(q0.z);
+          v22r -= twist * whole<1>(p0.z);
+          v22i += twist * whole<0>(p0.z);
+          v10r -= twist * whole<1>(q0.w);
+          v10i += twist * whole<0>(q0.w);
+          v30r -= twist * whole<1>(p0.w);
+          v30i += twist * whole<0>(p0.w);
+          v11r -= twist * whole<1>(q1.x);
+          v11i += twist * whole<0>(q1.x);
+          v31r -= twist * whole<1>(p1.x);
+          v31i += twist * whole<0>(p1.x);
+          v12r -= twist * whole<1>(q1.y);
+          v12i += twist * whole<0>(q1.y);
+          v32r -= twist * whole<1>(p1.y);
+          v32i += twist * whole<0>(p1.y);
+        }
+      } else {
+        v00r = a00r;
+        v00i = a00i;
+        v01r = a01r;
+        v01i = a01i;
+        v02r = a02r;
+        v02i = a02i;
+        v10r = a10r;
+        v10i = a10i;
+        v11r = a11r;
+        v11i = a11i;
+        v12r = a12r;
+        v12i = a12i;
+        v20r = a20r;
+        v20i = a20i;
+        v21r = a21r;
+        v21i = a21i;
+        v22r = a22r;
+        v22i = a22i;
+        v30r = a30r;
+        v30i = a30i;
+        v31r = a31r;
+        v31i = a31i;
+        v32r = a32r;
+        v32i = a32i;
+        if (args.z[0] != nullptr) {
+          const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
+          const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
+          const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
+          const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(args.z[1], site)));
+          const Real scale = args.z_norms[site] * (quantum * scalars.a);
+          a00r = scale * whole<0>(p0.x);
+          a00i = scale * whole<1>(p0.x);
+          a01r = scale * whole<0>(p0.y);
+          a01i = scale * whole<1>(p0.y);
+          a02r = scale * whole<0>(p0.z);
+          a02i = scale * whole<1>(p0.z);
+          a10r = scale * whole<0>(p0.w);
+          a10i = scale * whole<1>(p0.w);
+          a11r = scale * whole<0>(p1.x);
+          a11i = scale * whole<1>(p1.x);
+          a12r = scale * whole<0>(p1.y);
+          a12i = scale * whole<1>(p1.y);
+          a20r = scale * whole<0>(q0.x);
+          a20i = scale * whole<1>(q0.x);
+          a21r = scale * whole<0>(q0.y);
+          a21i = scale * whole<1>(q0.y);
+          a22r = scale * whole<0>(q0.z);
+          a22i = scale * whole<1>(q0.z);
+          a30r = scale * whole<0>(q0.w);
+          a30i = scale * whole<1>(q0.w);
+          a31r = scale * whole<0>(q1.x);
+          a31i = scale * whole<1>(q1.x);
+          a32r = scale * whole<0>(q1.y);
+          a32i = scale * whole<1>(q1.y);
+          if (T(args.terms.z_twist) != 0) {
+            const Real twist = args.z_norms[site] * (quantum * T(args.terms.z_twist));
+            a00r -= twist * whole<1>(q0.x);
+            a00i += twist * whole<0>(q0.x);
+            a20r -= twist * whole<1>(p0.x);
+            a20i += twist * whole<0>(p0.x);
+            a01r -= twist * whole<1>(q0.y);
+            a01i += twist * whole<0>(q0.y);
+            a21r -= twist * whole<1>(p0.y);
+            a21i += twist * whole<0>(p0.y);
+            a02r -= twist * whole<1>(q0.z);
+            a02i += twist * whole<0>(q0.z);
+            a22r -= twist * whole<1>(p0.z);
+            a22i += twist * whole<0>(p0.z);
+            a10r -= twist * whole<1>(q0.w);
+            a10i += twist * whole<0>(q0.w);
+            a30r -= twist * whole<1>(p0.w);
+            a30i += twist * whole<0>(p0.w);
+            a11r -= twist * whole<1>(q1.x);
+            a11i += twist * whole<0>(q1.x);
+            a31r -= twist * whole<1>(p1.x);
+            a31i += twist * whole<0>(p1.x);
+            a12r -= twist * whole<1>(q1.y);
+            a12i += twist * whole<0>(q1.y);
+            a32r -= twist * whole<1>(p1.y);
+            a32i += twist * whole<0>(p1.y);
+          }
+        } else {
+          a00r = a00i = a01r = a01i = a02r = a02i = a10r = a10i = a11r = a11i = a12r = a12i = a20r = a20i = a21r = a21i = a22r = a22i = a30r = a30i = a31r = a31i = a32r = a32i = Real{};
+        }
+      }
+      {
+        const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
+        const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+        const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+        const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+        const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+        const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[0], site)));
+        const Real x00r = v00r + v20r;
+        const Real x00i = v00i + v20i;
+        const Real x01r = v01r + v21r;
+        const Real x01i = v01i + v21i;
+        const Real x02r = v02r + v22r;
+        const Real x02i = v02i + v22i;
+        const Real x10r = v10r + v30r;
+        const Real x10i = v10i + v30i;
+        const Real x11r = v11r + v31r;
+        const Real x11i = v11i + v31i;
+        const Real x12r = v12r + v32r;
+        const Real x12i = v12i + v32i;
+        const Real d0 = whole<0>(c0.x);
+        Real w00r = d0 * x00r;
+        Real w00i = d0 * x00i;
+        const Real d1 = whole<1>(c0.x);
+        Real w01r = d1 * x01r;
+        Real w01i = d1 * x01i;
+        const Real d2 = whole<0>(c0.y);
+        Real w02r = d2 * x02r;
+        Real w02i = d2 * x02i;
+        const Real d3 = whole<1>(c0.y);
+        Real w10r = d3 * x10r;
+        Real w10i = d3 * x10i;
+        const Real d4 = whole<0>(c0.z);
+        Real w11r = d4 * x11r;
+        Real w11i = d4 * x11i;
+        const Real d5 = whole<1>(c0.z);
+        Real w12r = d5 * x12r;
+        Real w12i = d5 * x12i;
+        {
+          const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
+          w01r += br * x00r - bi * x00i;
+          w01i += br * x00i + bi * x00r;
+          w00r += br * x01r + bi * x01i;
+          w00i += br * x01i - bi * x01r;
+        }
+        {
+          const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
+          w02r += br * x00r - bi * x00i;
+          w02i += br * x00i + bi * x00r;
+          w00r += br * x02r + bi * x02i;
+          w00i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
+          w02r += br * x01r - bi * x01i;
+          w02i += br * x01i + bi * x01r;
+          w01r += br * x02r + bi * x02i;
+          w01i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
+          w10r += br * x00r - bi * x00i;
+          w10i += br * x00i + bi * x00r;
+          w00r += br * x10r + bi * x10i;
+          w00i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
+          w10r += br * x01r - bi * x01i;
+          w10i += br * x01i + bi * x01r;
+          w01r += br * x10r + bi * x10i;
+          w01i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
+          w10r += br * x02r - bi * x02i;
+          w10i += br * x02i + bi * x02r;
+          w02r += br * x10r + bi * x10i;
+          w02i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
+          w11r += br * x00r - bi * x00i;
+          w11i += br * x00i + bi * x00r;
+          w00r += br * x11r + bi * x11i;
+          w00i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
+          w11r += br * x01r - bi * x01i;
+          w11i += br * x01i + bi * x01r;
+          w01r += br * x11r + bi * x11i;
+          w01i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
+          w11r += br * x02r - bi * x02i;
+          w11i += br * x02i + bi * x02r;
+          w02r += br * x11r + bi * x11i;
+          w02i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
+          w11r += br * x10r - bi * x10i;
+          w11i += br * x10i + bi * x10r;
+          w10r += br * x11r + bi * x11i;
+          w10i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
+          w12r += br * x00r - bi * x00i;
+          w12i += br * x00i + bi * x00r;
+          w00r += br * x12r + bi * x12i;
+          w00i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
+          w12r += br * x01r - bi * x01i;
+          w12i += br * x01i + bi * x01r;
+          w01r += br * x12r + bi * x12i;
+          w01i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
+          w12r += br * x02r - bi * x02i;
+          w12i += br * x02i + bi * x02r;
+          w02r += br * x12r + bi * x12i;
+          w02i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
+          w12r += br * x10r - bi * x10i;
+          w12i += br * x10i + bi * x10r;
+          w10r += br * x12r + bi * x12i;
+          w10i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
+          w12r += br * x11r - bi * x11i;
+          w12i += br * x11i + bi * x11r;
+          w11r += br * x12r + bi * x12i;
+          w11i += br * x12i - bi * x12r;
+        }
+        a00r += unit * w00r;
+        a20r += unit * w00r;
+        a00i += unit * w00i;
+        a20i += unit * w00i;
+        a01r += unit * w01r;
+        a21r += unit * w01r;
+        a01i += unit * w01i;
+        a21i += unit * w01i;
+        a02r += unit * w02r;
+        a22r += unit * w02r;
+        a02i += unit * w02i;
+        a22i += unit * w02i;
+        a10r += unit * w10r;
+        a30r += unit * w10r;
+        a10i += unit * w10i;
+        a30i += unit * w10i;
+        a11r += unit * w11r;
+        a31r += unit * w11r;
+        a11i += unit * w11i;
+        a31i += unit * w11i;
+        a12r += unit * w12r;
+        a32r += unit * w12r;
+        a12i += unit * w12i;
+        a32i += unit * w12i;
+      }
+      {
+        const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
+        const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+        const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+        const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+        const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+        const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[1], site)));
+        const Real x00r = v00r - v20r;
+        const Real x00i = v00i - v20i;
+        const Real x01r = v01r - v21r;
+        const Real x01i = v01i - v21i;
+        const Real x02r = v02r - v22r;
+        const Real x02i = v02i - v22i;
+        const Real x10r = v10r - v30r;
+        const Real x10i = v10i - v30i;
+        const Real x11r = v11r - v31r;
+        const Real x11i = v11i - v31i;
+        const Real x12r = v12r - v32r;
+        const Real x12i = v12i - v32i;
+        const Real d0 = whole<0>(c0.x);
+        Real w00r = d0 * x00r;
+        Real w00i = d0 * x00i;
+        const Real d1 = whole<1>(c0.x);
+        Real w01r = d1 * x01r;
+        Real w01i = d1 * x01i;
+        const Real d2 = whole<0>(c0.y);
+        Real w02r = d2 * x02r;
+        Real w02i = d2 * x02i;
+        const Real d3 = whole<1>(c0.y);
+        Real w10r = d3 * x10r;
+        Real w10i = d3 * x10i;
+        const Real d4 = whole<0>(c0.z);
+        Real w11r = d4 * x11r;
+        Real w11i = d4 * x11i;
+        const Real d5 = whole<1>(c0.z);
+        Real w12r = d5 * x12r;
+        Real w12i = d5 * x12i;
+        {
+          const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
+          w01r += br * x00r - bi * x00i;
+          w01i += br * x00i + bi * x00r;
+          w00r += br * x01r + bi * x01i;
+          w00i += br * x01i - bi * x01r;
+        }
+        {
+          const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
+          w02r += br * x00r - bi * x00i;
+          w02i += br * x00i + bi * x00r;
+          w00r += br * x02r + bi * x02i;
+          w00i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
+          w02r += br * x01r - bi * x01i;
+          w02i += br * x01i + bi * x01r;
+          w01r += br * x02r + bi * x02i;
+          w01i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
+          w10r += br * x00r - bi * x00i;
+          w10i += br * x00i + bi * x00r;
+          w00r += br * x10r + bi * x10i;
+          w00i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
+          w10r += br * x01r - bi * x01i;
+          w10i += br * x01i + bi * x01r;
+          w01r += br * x10r + bi * x10i;
+          w01i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
+          w10r += br * x02r - bi * x02i;
+          w10i += br * x02i + bi * x02r;
+          w02r += br * x10r + bi * x10i;
+          w02i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
+          w11r += br * x00r - bi * x00i;
+          w11i += br * x00i + bi * x00r;
+          w00r += br * x11r + bi * x11i;
+          w00i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
+          w11r += br * x01r - bi * x01i;
+          w11i += br * x01i + bi * x01r;
+          w01r += br * x11r + bi * x11i;
+          w01i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
+          w11r += br * x02r - bi * x02i;
+          w11i += br * x02i + bi * x02r;
+          w02r += br * x11r + bi * x11i;
+          w02i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
+          w11r += br * x10r - bi * x10i;
+          w11i += br * x10i + bi * x10r;
+          w10r += br * x11r + bi * x11i;
+          w10i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
+          w12r += br * x00r - bi * x00i;
+          w12i += br * x00i + bi * x00r;
+          w00r += br * x12r + bi * x12i;
+          w00i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
+          w12r += br * x01r - bi * x01i;
+          w12i += br * x01i + bi * x01r;
+          w01r += br * x12r + bi * x12i;
+          w01i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
+          w12r += br * x02r - bi * x02i;
+          w12i += br * x02i + bi * x02r;
+          w02r += br * x12r + bi * x12i;
+          w02i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
+          w12r += br * x10r - bi * x10i;
+          w12i += br * x10i + bi * x10r;
+          w10r += br * x12r + bi * x12i;
+          w10i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
+          w12r += br * x11r - bi * x11i;
+          w12i += br * x11i + bi * x11r;
+          w11r += br * x12r + bi * x12i;
+          w11i += br * x12i - bi * x12r;
+        }
+        a00r += unit * w00r;
+        a20r -= unit * w00r;
+        a00i += unit * w00i;
+        a20i -= unit * w00i;
+        a01r += unit * w01r;
+        a21r -= unit * w01r;
+        a01i += unit * w01i;
+        a21i -= unit * w01i;
+        a02r += unit * w02r;
+        a22r -= unit * w02r;
+        a02i += unit * w02i;
+        a22i -= unit * w02i;
+        a10r += unit * w10r;
+        a30r -= unit * w10r;
+        a10i += unit * w10i;
+        a30i -= unit * w10i;
+        a11r += unit * w11r;
+        a31r -= unit * w11r;
+        a11i += unit * w11i;
+        a31i -= unit * w11i;
+        a12r += unit * w12r;
+        a32r -= unit * w12r;
+        a12i += unit * w12i;
+        a32i -= unit * w12i;
+      }
+    } else {
+      if (args.z[0] != nullptr) {
+        const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
+        const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
+        const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
+        const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(args.z[1], site)));
+        const Real scale = args.z_norms[site] * (quantum * scalars.a);
+        a00r += scale * whole<0>(p0.x);
+        a00i += scale * whole<1>(p0.x);
+        a01r += scale * whole<0>(p0.y);
+        a01i += scale * whole<1>(p0.y);
+        a02r += scale * whole<0>(p0.z);
+        a02i += scale * whole<1>(p0.z);
+        a10r += scale * whole<0>(p0.w);
+        a10i += scale * whole<1>(p0.w);
+        a11r += scale * whole<0>(p1.x);
+        a11i += scale * whole<1>(p1.x);
+        a12r += scale * whole<0>(p1.y);
+        a12i += scale * whole<1>(p1.y);
+        a20r += scale * whole<0>(q0.x);
+        a20i += scale * whole<1>(q0.x);
+        a21r += scale * whole<0>(q0.y);
+        a21i += scale * whole<1>(q0.y);
+        a22r += scale * whole<0>(q0.z);
+        a22i += scale * whole<1>(q0.z);
+        a30r += scale * whole<0>(q0.w);
+        a30i += scale * whole<1>(q0.w);
+        a31r += scale * whole<0>(q1.x);
+        a31i += scale * whole<1>(q1.x);
+        a32r += scale * whole<0>(q1.y);
+        a32i += scale * whole<1>(q1.y);
+        if (T(args.terms.z_twist) != 0) {
+          const Real twist = args.z_norms[site] * (quantum * T(args.terms.z_twist));
+          a00r -= twist * whole<1>(q0.x);
+          a00i += twist * whole<0>(q0.x);
+          a20r -= twist * whole<1>(p0.x);
+          a20i += twist * whole<0>(p0.x);
+          a01r -= twist * whole<1>(q0.y);
+          a01i += twist * whole<0>(q0.y);
+          a21r -= twist * whole<1>(p0.y);
+          a21i += twist * whole<0>(p0.y);
+          a02r -= twist * whole<1>(q0.z);
+          a02i += twist * whole<0>(q0.z);
+          a22r -= twist * whole<1>(p0.z);
+          a22i += twist * whole<0>(p0.z);
+          a10r -= twist * whole<1>(q0.w);
+          a10i += twist * whole<0>(q0.w);
+          a30r -= twist * whole<1>(p0.w);
+          a30i += twist * whole<0>(p0.w);
+          a11r -= twist * whole<1>(q1.x);
+          a11i += twist * whole<0>(q1.x);
+          a31r -= twist * whole<1>(p1.x);
+          a31i += twist * whole<0>(p1.x);
+          a12r -= twist * whole<1>(q1.y);
+          a12i += twist * whole<0>(q1.y);
+          a32r -= twist * whole<1>(p1.y);
+          a32i += twist * whole<0>(p1.y);
+        }
+      }
+    }
+  } else {
+    if (args.z[0] != nullptr) {
+      const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
+      const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
+      const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
+      const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(args.z[1], site)));
+      const Real scale = args.z_norms[site] * (quantum * scalars.a);
+      a00r += scale * whole<0>(p0.x);
+      a00i += scale * whole<1>(p0.x);
+      a01r += scale * whole<0>(p0.y);
+      a01i += scale * whole<1>(p0.y);
+      a02r += scale * whole<0>(p0.z);
+      a02i += scale * whole<1>(p0.z);
+      a10r += scale * whole<0>(p0.w);
+      a10i += scale * whole<1>(p0.w);
+      a11r += scale * whole<0>(p1.x);
+      a11i += scale * whole<1>(p1.x);
+      a12r += scale * whole<0>(p1.y);
+      a12i += scale * whole<1>(p1.y);
+      a20r += scale * whole<0>(q0.x);
+      a20i += scale * whole<1>(q0.x);
+      a21r += scale * whole<0>(q0.y);
+      a21i += scale * whole<1>(q0.y);
+      a22r += scale * whole<0>(q0.z);
+      a22i += scale * whole<1>(q0.z);
+      a30r += scale * whole<0>(q0.w);
+      a30i += scale * whole<1>(q0.w);
+      a31r += scale * whole<0>(q1.x);
+      a31i += scale * whole<1>(q1.x);
+      a32r += scale * whole<0>(q1.y);
+      a32i += scale * whole<1>(q1.y);
+    }
   }
   Real norm = 0;
   norm = largest(norm, a00r);
@@ -818,7 +1404,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
   store_once(writable(after<16>(groups_of<uint2, 48>(args.out[1], site))), make_uint2(packed(rounded_once(a31r, quanta), rounded_once(a31i, quanta)), packed(rounded_once(a32r, quanta), rounded_once(a32i, quanta))));
 }
 
-template <bool temporal_gauge>
+template <bool temporal_gauge, bool site_terms>
 QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, const GroupedSite& here) {
   using T = float;
   using Real = T;
@@ -1909,36 +2495,622 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, con
       a12i += unit * h12i;
     }
   }
-  if (args.z[0] != nullptr) {
-    const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
-    const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
-    const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
-    const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(args.z[1], site)));
-    const Real scale = args.z_norms[site] * (quantum * scalars.a);
-    a00r += scale * whole<0>(p0.x);
-    a00i += scale * whole<1>(p0.x);
-    a01r += scale * whole<0>(p0.y);
-    a01i += scale * whole<1>(p0.y);
-    a02r += scale * whole<0>(p0.z);
-    a02i += scale * whole<1>(p0.z);
-    a10r += scale * whole<0>(p0.w);
-    a10i += scale * whole<1>(p0.w);
-    a11r += scale * whole<0>(p1.x);
-    a11i += scale * whole<1>(p1.x);
-    a12r += scale * whole<0>(p1.y);
-    a12i += scale * whole<1>(p1.y);
-    a20r += scale * whole<0>(q0.x);
-    a20i += scale * whole<1>(q0.x);
-    a21r += scale * whole<0>(q0.y);
-    a21i += scale * whole<1>(q0.y);
-    a22r += scale * whole<0>(q0.z);
-    a22i += scale * whole<1>(q0.z);
-    a30r += scale * whole<0>(q0.w);
-    a30i += scale * whole<1>(q0.w);
-    a31r += scale * whole<0>(q1.x);
-    a31i += scale * whole<1>(q1.x);
-    a32r += scale * whole<0>(q1.y);
-    a32i += scale * whole<1>(q1.y);
+  if constexpr (site_terms) {
+    if (T(args.terms.sum_twist) != 0) {
+      {
+        const Real re = a00r, im = a00i;
+        a00r -= T(args.terms.sum_twist) * a20i;
+        a00i += T(args.terms.sum_twist) * a20r;
+        a20r -= T(args.terms.sum_twist) * im;
+        a20i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a01r, im = a01i;
+        a01r -= T(args.terms.sum_twist) * a21i;
+        a01i += T(args.terms.sum_twist) * a21r;
+        a21r -= T(args.terms.sum_twist) * im;
+        a21i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a02r, im = a02i;
+        a02r -= T(args.terms.sum_twist) * a22i;
+        a02i += T(args.terms.sum_twist) * a22r;
+        a22r -= T(args.terms.sum_twist) * im;
+        a22i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a10r, im = a10i;
+        a10r -= T(args.terms.sum_twist) * a30i;
+        a10i += T(args.terms.sum_twist) * a30r;
+        a30r -= T(args.terms.sum_twist) * im;
+        a30i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a11r, im = a11i;
+        a11r -= T(args.terms.sum_twist) * a31i;
+        a11i += T(args.terms.sum_twist) * a31r;
+        a31r -= T(args.terms.sum_twist) * im;
+        a31i += T(args.terms.sum_twist) * re;
+      }
+      {
+        const Real re = a12r, im = a12i;
+        a12r -= T(args.terms.sum_twist) * a32i;
+        a12i += T(args.terms.sum_twist) * a32r;
+        a32r -= T(args.terms.sum_twist) * im;
+        a32i += T(args.terms.sum_twist) * re;
+      }
+    }
+    if (args.terms.chiral[0] != nullptr) {
+      Real v00r, v00i, v01r, v01i, v02r, v02i, v10r, v10i, v11r, v11i, v12r, v12i, v20r, v20i, v21r, v21i, v22r, v22i, v30r, v30i, v31r, v31i, v32r, v32i;
+      if (args.terms.chiral_on_z) {
+        const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
+        const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
+        const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
+        const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(args.z[1], site)));
+        const Real scale = args.z_norms[site] * (quantum * scalars.a);
+        v00r = scale * whole<0>(p0.x);
+        v00i = scale * whole<1>(p0.x);
+        v01r = scale * whole<0>(p0.y);
+        v01i = scale * whole<1>(p0.y);
+        v02r = scale * whole<0>(p0.z);
+        v02i = scale * whole<1>(p0.z);
+        v10r = scale * whole<0>(p0.w);
+        v10i = scale * whole<1>(p0.w);
+        v11r = scale * whole<0>(p1.x);
+        v11i = scale * whole<1>(p1.x);
+        v12r = scale * whole<0>(p1.y);
+        v12i = scale * whole<1>(p1.y);
+        v20r = scale * whole<0>(q0.x);
+        v20i = scale * whole<1>(q0.x);
+        v21r = scale * whole<0>(q0.y);
+        v21i = scale * whole<1>(q0.y);
+        v22r = scale * whole<0>(q0.z);
+        v22i = scale * whole<1>(q0.z);
+        v30r = scale * whole<0>(q0.w);
+        v30i = scale * whole<1>(q0.w);
+        v31r = scale * whole<0>(q1.x);
+        v31i = scale * whole<1>(q1.x);
+        v32r = scale * whole<0>(q1.y);
+        v32i = scale * whole<1>(q1.y);
+        if (T(args.terms.z_twist) != 0) {
+          const Real twist = args.z_norms[site] * (quantum * T(args.terms.z_twist));
+          v00r -= twist * whole<1>(q0.x);
+          v00i += twist * whole<0>(q0.x);
+          v20r -= twist * whole<1>(p0.x);
+          v20i += twist * whole<0>(p0.x);
+          v01r -= twist * whole<1>(q0.y);
+          v01i += twist * whole<0>(q0.y);
+          v21r -= twist * whole<1>(p0.y);
+          v21i += twist * whole<0>(p0.y);
+          v02r -= twist * whole<1>(q0.z);
+          v02i += twist * whole<0>(q0.z);
+          v22r -= twist * whole<1>(p0.z);
+          v22i += twist * whole<0>(p0.z);
+          v10r -= twist * whole<1>(q0.w);
+          v10i += twist * whole<0>(q0.w);
+          v30r -= twist * whole<1>(p0.w);
+          v30i += twist * whole<0>(p0.w);
+          v11r -= twist * whole<1>(q1.x);
+          v11i += twist * whole<0>(q1.x);
+          v31r -= twist * whole<1>(p1.x);
+          v31i += twist * whole<0>(p1.x);
+          v12r -= twist * whole<1>(q1.y);
+          v12i += twist * whole<0>(q1.y);
+          v32r -= twist * whole<1>(p1.y);
+          v32i += twist * whole<0>(p1.y);
+        }
+      } else {
+        v00r = a00r;
+        v00i = a00i;
+        v01r = a01r;
+        v01i = a01i;
+        v02r = a02r;
+        v02i = a02i;
+        v10r = a10r;
+        v10i = a10i;
+        v11r = a11r;
+        v11i = a11i;
+        v12r = a12r;
+        v12i = a12i;
+        v20r = a20r;
+        v20i = a20i;
+        v21r = a21r;
+        v21i = a21i;
+        v22r = a22r;
+        v22i = a22i;
+        v30r = a30r;
+        v30i = a30i;
+        v31r = a31r;
+        v31i = a31i;
+        v32r = a32r;
+        v32i = a32i;
+        if (args.z[0] != nullptr) {
+          const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
+          const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
+          const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
+          const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(args.z[1], site)));
+          const Real scale = args.z_norms[site] * (quantum * scalars.a);
+          a00r = scale * whole<0>(p0.x);
+          a00i = scale * whole<1>(p0.x);
+          a01r = scale * whole<0>(p0.y);
+          a01i = scale * whole<1>(p0.y);
+          a02r = scale * whole<0>(p0.z);
+          a02i = scale * whole<1>(p0.z);
+          a10r = scale * whole<0>(p0.w);
+          a10i = scale * whole<1>(p0.w);
+          a11r = scale * whole<0>(p1.x);
+          a11i = scale * whole<1>(p1.x);
+          a12r = scale * whole<0>(p1.y);
+          a12i = scale * whole<1>(p1.y);
+          a20r = scale * whole<0>(q0.x);
+          a20i = scale * whole<1>(q0.x);
+          a21r = scale * whole<0>(q0.y);
+          a21i = scale * whole<1>(q0.y);
+          a22r = scale * whole<0>(q0.z);
+          a22i = scale * whole<1>(q0.z);
+          a30r = scale * whole<0>(q0.w);
+          a30i = scale * whole<1>(q0.w);
+          a31r = scale * whole<0>(q1.x);
+          a31i = scale * whole<1>(q1.x);
+          a32r = scale * whole<0>(q1.y);
+          a32i = scale * whole<1>(q1.y);
+          if (T(args.terms.z_twist) != 0) {
+            const Real twist = args.z_norms[site] * (quantum * T(args.terms.z_twist));
+            a00r -= twist * whole<1>(q0.x);
+            a00i += twist * whole<0>(q0.x);
+            a20r -= twist * whole<1>(p0.x);
+            a20i += twist * whole<0>(p0.x);
+            a01r -= twist * whole<1>(q0.y);
+            a01i += twist * whole<0>(q0.y);
+            a21r -= twist * whole<1>(p0.y);
+            a21i += twist * whole<0>(p0.y);
+            a02r -= twist * whole<1>(q0.z);
+            a02i += twist * whole<0>(q0.z);
+            a22r -= twist * whole<1>(p0.z);
+            a22i += twist * whole<0>(p0.z);
+            a10r -= twist * whole<1>(q0.w);
+            a10i += twist * whole<0>(q0.w);
+            a30r -= twist * whole<1>(p0.w);
+            a30i += twist * whole<0>(p0.w);
+            a11r -= twist * whole<1>(q1.x);
+            a11i += twist * whole<0>(q1.x);
+            a31r -= twist * whole<1>(p1.x);
+            a31i += twist * whole<0>(p1.x);
+            a12r -= twist * whole<1>(q1.y);
+            a12i += twist * whole<0>(q1.y);
+            a32r -= twist * whole<1>(p1.y);
+            a32i += twist * whole<0>(p1.y);
+          }
+        } else {
+          a00r = a00i = a01r = a01i = a02r = a02i = a10r = a10i = a11r = a11i = a12r = a12i = a20r = a20i = a21r = a21i = a22r = a22i = a30r = a30i = a31r = a31i = a32r = a32i = Real{};
+        }
+      }
+      {
+        const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
+        const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+        const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+        const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+        const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+        const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[0], site)));
+        const Real x00r = v00r + v20r;
+        const Real x00i = v00i + v20i;
+        const Real x01r = v01r + v21r;
+        const Real x01i = v01i + v21i;
+        const Real x02r = v02r + v22r;
+        const Real x02i = v02i + v22i;
+        const Real x10r = v10r + v30r;
+        const Real x10i = v10i + v30i;
+        const Real x11r = v11r + v31r;
+        const Real x11i = v11i + v31i;
+        const Real x12r = v12r + v32r;
+        const Real x12i = v12i + v32i;
+        const Real d0 = whole<0>(c0.x);
+        Real w00r = d0 * x00r;
+        Real w00i = d0 * x00i;
+        const Real d1 = whole<1>(c0.x);
+        Real w01r = d1 * x01r;
+        Real w01i = d1 * x01i;
+        const Real d2 = whole<0>(c0.y);
+        Real w02r = d2 * x02r;
+        Real w02i = d2 * x02i;
+        const Real d3 = whole<1>(c0.y);
+        Real w10r = d3 * x10r;
+        Real w10i = d3 * x10i;
+        const Real d4 = whole<0>(c0.z);
+        Real w11r = d4 * x11r;
+        Real w11i = d4 * x11i;
+        const Real d5 = whole<1>(c0.z);
+        Real w12r = d5 * x12r;
+        Real w12i = d5 * x12i;
+        {
+          const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
+          w01r += br * x00r - bi * x00i;
+          w01i += br * x00i + bi * x00r;
+          w00r += br * x01r + bi * x01i;
+          w00i += br * x01i - bi * x01r;
+        }
+        {
+          const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
+          w02r += br * x00r - bi * x00i;
+          w02i += br * x00i + bi * x00r;
+          w00r += br * x02r + bi * x02i;
+          w00i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
+          w02r += br * x01r - bi * x01i;
+          w02i += br * x01i + bi * x01r;
+          w01r += br * x02r + bi * x02i;
+          w01i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
+          w10r += br * x00r - bi * x00i;
+          w10i += br * x00i + bi * x00r;
+          w00r += br * x10r + bi * x10i;
+          w00i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
+          w10r += br * x01r - bi * x01i;
+          w10i += br * x01i + bi * x01r;
+          w01r += br * x10r + bi * x10i;
+          w01i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
+          w10r += br * x02r - bi * x02i;
+          w10i += br * x02i + bi * x02r;
+          w02r += br * x10r + bi * x10i;
+          w02i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
+          w11r += br * x00r - bi * x00i;
+          w11i += br * x00i + bi * x00r;
+          w00r += br * x11r + bi * x11i;
+          w00i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
+          w11r += br * x01r - bi * x01i;
+          w11i += br * x01i + bi * x01r;
+          w01r += br * x11r + bi * x11i;
+          w01i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
+          w11r += br * x02r - bi * x02i;
+          w11i += br * x02i + bi * x02r;
+          w02r += br * x11r + bi * x11i;
+          w02i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
+          w11r += br * x10r - bi * x10i;
+          w11i += br * x10i + bi * x10r;
+          w10r += br * x11r + bi * x11i;
+          w10i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
+          w12r += br * x00r - bi * x00i;
+          w12i += br * x00i + bi * x00r;
+          w00r += br * x12r + bi * x12i;
+          w00i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
+          w12r += br * x01r - bi * x01i;
+          w12i += br * x01i + bi * x01r;
+          w01r += br * x12r + bi * x12i;
+          w01i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
+          w12r += br * x02r - bi * x02i;
+          w12i += br * x02i + bi * x02r;
+          w02r += br * x12r + bi * x12i;
+          w02i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
+          w12r += br * x10r - bi * x10i;
+          w12i += br * x10i + bi * x10r;
+          w10r += br * x12r + bi * x12i;
+          w10i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
+          w12r += br * x11r - bi * x11i;
+          w12i += br * x11i + bi * x11r;
+          w11r += br * x12r + bi * x12i;
+          w11i += br * x12i - bi * x12r;
+        }
+        a00r += unit * w00r;
+        a20r += unit * w00r;
+        a00i += unit * w00i;
+        a20i += unit * w00i;
+        a01r += unit * w01r;
+        a21r += unit * w01r;
+        a01i += unit * w01i;
+        a21i += unit * w01i;
+        a02r += unit * w02r;
+        a22r += unit * w02r;
+        a02i += unit * w02i;
+        a22i += unit * w02i;
+        a10r += unit * w10r;
+        a30r += unit * w10r;
+        a10i += unit * w10i;
+        a30i += unit * w10i;
+        a11r += unit * w11r;
+        a31r += unit * w11r;
+        a11i += unit * w11i;
+        a31i += unit * w11i;
+        a12r += unit * w12r;
+        a32r += unit * w12r;
+        a12i += unit * w12i;
+        a32i += unit * w12i;
+      }
+      {
+        const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
+        const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+        const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+        const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+        const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+        const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[1], site)));
+        const Real x00r = v00r - v20r;
+        const Real x00i = v00i - v20i;
+        const Real x01r = v01r - v21r;
+        const Real x01i = v01i - v21i;
+        const Real x02r = v02r - v22r;
+        const Real x02i = v02i - v22i;
+        const Real x10r = v10r - v30r;
+        const Real x10i = v10i - v30i;
+        const Real x11r = v11r - v31r;
+        const Real x11i = v11i - v31i;
+        const Real x12r = v12r - v32r;
+        const Real x12i = v12i - v32i;
+        const Real d0 = whole<0>(c0.x);
+        Real w00r = d0 * x00r;
+        Real w00i = d0 * x00i;
+        const Real d1 = whole<1>(c0.x);
+        Real w01r = d1 * x01r;
+        Real w01i = d1 * x01i;
+        const Real d2 = whole<0>(c0.y);
+        Real w02r = d2 * x02r;
+        Real w02i = d2 * x02i;
+        const Real d3 = whole<1>(c0.y);
+        Real w10r = d3 * x10r;
+        Real w10i = d3 * x10i;
+        const Real d4 = whole<0>(c0.z);
+        Real w11r = d4 * x11r;
+        Real w11i = d4 * x11i;
+        const Real d5 = whole<1>(c0.z);
+        Real w12r = d5 * x12r;
+        Real w12i = d5 * x12i;
+        {
+          const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
+          w01r += br * x00r - bi * x00i;
+          w01i += br * x00i + bi * x00r;
+          w00r += br * x01r + bi * x01i;
+          w00i += br * x01i - bi * x01r;
+        }
+        {
+          const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
+          w02r += br * x00r - bi * x00i;
+          w02i += br * x00i + bi * x00r;
+          w00r += br * x02r + bi * x02i;
+          w00i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
+          w02r += br * x01r - bi * x01i;
+          w02i += br * x01i + bi * x01r;
+          w01r += br * x02r + bi * x02i;
+          w01i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
+          w10r += br * x00r - bi * x00i;
+          w10i += br * x00i + bi * x00r;
+          w00r += br * x10r + bi * x10i;
+          w00i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
+          w10r += br * x01r - bi * x01i;
+          w10i += br * x01i + bi * x01r;
+          w01r += br * x10r + bi * x10i;
+          w01i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
+          w10r += br * x02r - bi * x02i;
+          w10i += br * x02i + bi * x02r;
+          w02r += br * x10r + bi * x10i;
+          w02i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
+          w11r += br * x00r - bi * x00i;
+          w11i += br * x00i + bi * x00r;
+          w00r += br * x11r + bi * x11i;
+          w00i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
+          w11r += br * x01r - bi * x01i;
+          w11i += br * x01i + bi * x01r;
+          w01r += br * x11r + bi * x11i;
+          w01i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
+          w11r += br * x02r - bi * x02i;
+          w11i += br * x02i + bi * x02r;
+          w02r += br * x11r + bi * x11i;
+          w02i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
+          w11r += br * x10r - bi * x10i;
+          w11i += br * x10i + bi * x10r;
+          w10r += br * x11r + bi * x11i;
+          w10i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
+          w12r += br * x00r - bi * x00i;
+          w12i += br * x00i + bi * x00r;
+          w00r += br * x12r + bi * x12i;
+          w00i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
+          w12r += br * x01r - bi * x01i;
+          w12i += br * x01i + bi * x01r;
+          w01r += br * x12r + bi * x12i;
+          w01i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
+          w12r += br * x02r - bi * x02i;
+          w12i += br * x02i + bi * x02r;
+          w02r += br * x12r + bi * x12i;
+          w02i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
+          w12r += br * x10r - bi * x10i;
+          w12i += br * x10i + bi * x10r;
+          w10r += br * x12r + bi * x12i;
+          w10i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
+          w12r += br * x11r - bi * x11i;
+          w12i += br * x11i + bi * x11r;
+          w11r += br * x12r + bi * x12i;
+          w11i += br * x12i - bi * x12r;
+        }
+        a00r += unit * w00r;
+        a20r -= unit * w00r;
+        a00i += unit * w00i;
+        a20i -= unit * w00i;
+        a01r += unit * w01r;
+        a21r -= unit * w01r;
+        a01i += unit * w01i;
+        a21i -= unit * w01i;
+        a02r += unit * w02r;
+        a22r -= unit * w02r;
+        a02i += unit * w02i;
+        a22i -= unit * w02i;
+        a10r += unit * w10r;
+        a30r -= unit * w10r;
+        a10i += unit * w10i;
+        a30i -= unit * w10i;
+        a11r += unit * w11r;
+        a31r -= unit * w11r;
+        a11i += unit * w11i;
+        a31i -= unit * w11i;
+        a12r += unit * w12r;
+        a32r -= unit * w12r;
+        a12i += unit * w12i;
+        a32i -= unit * w12i;
+      }
+    } else {
+      if (args.z[0] != nullptr) {
+        const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
+        const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
+        const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
+        const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(args.z[1], site)));
+        const Real scale = args.z_norms[site] * (quantum * scalars.a);
+        a00r += scale * whole<0>(p0.x);
+        a00i += scale * whole<1>(p0.x);
+        a01r += scale * whole<0>(p0.y);
+        a01i += scale * whole<1>(p0.y);
+        a02r += scale * whole<0>(p0.z);
+        a02i += scale * whole<1>(p0.z);
+        a10r += scale * whole<0>(p0.w);
+        a10i += scale * whole<1>(p0.w);
+        a11r += scale * whole<0>(p1.x);
+        a11i += scale * whole<1>(p1.x);
+        a12r += scale * whole<0>(p1.y);
+        a12i += scale * whole<1>(p1.y);
+        a20r += scale * whole<0>(q0.x);
+        a20i += scale * whole<1>(q0.x);
+        a21r += scale * whole<0>(q0.y);
+        a21i += scale * whole<1>(q0.y);
+        a22r += scale * whole<0>(q0.z);
+        a22i += scale * whole<1>(q0.z);
+        a30r += scale * whole<0>(q0.w);
+        a30i += scale * whole<1>(q0.w);
+        a31r += scale * whole<0>(q1.x);
+        a31i += scale * whole<1>(q1.x);
+        a32r += scale * whole<0>(q1.y);
+        a32i += scale * whole<1>(q1.y);
+        if (T(args.terms.z_twist) != 0) {
+          const Real twist = args.z_norms[site] * (quantum * T(args.terms.z_twist));
+          a00r -= twist * whole<1>(q0.x);
+          a00i += twist * whole<0>(q0.x);
+          a20r -= twist * whole<1>(p0.x);
+          a20i += twist * whole<0>(p0.x);
+          a01r -= twist * whole<1>(q0.y);
+          a01i += twist * whole<0>(q0.y);
+          a21r -= twist * whole<1>(p0.y);
+          a21i += twist * whole<0>(p0.y);
+          a02r -= twist * whole<1>(q0.z);
+          a02i += twist * whole<0>(q0.z);
+          a22r -= twist * whole<1>(p0.z);
+          a22i += twist * whole<0>(p0.z);
+          a10r -= twist * whole<1>(q0.w);
+          a10i += twist * whole<0>(q0.w);
+          a30r -= twist * whole<1>(p0.w);
+          a30i += twist * whole<0>(p0.w);
+          a11r -= twist * whole<1>(q1.x);
+          a11i += twist * whole<0>(q1.x);
+          a31r -= twist * whole<1>(p1.x);
+          a31i += twist * whole<0>(p1.x);
+          a12r -= twist * whole<1>(q1.y);
+          a12i += twist * whole<0>(q1.y);
+          a32r -= twist * whole<1>(p1.y);
+          a32i += twist * whole<0>(p1.y);
+        }
+      }
+    }
+  } else {
+    if (args.z[0] != nullptr) {
+      const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
+      const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
+      const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
+      const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(args.z[1], site)));
+      const Real scale = args.z_norms[site] * (quantum * scalars.a);
+      a00r += scale * whole<0>(p0.x);
+      a00i += scale * whole<1>(p0.x);
+      a01r += scale * whole<0>(p0.y);
+      a01i += scale * whole<1>(p0.y);
+      a02r += scale * whole<0>(p0.z);
+      a02i += scale * whole<1>(p0.z);
+      a10r += scale * whole<0>(p0.w);
+      a10i += scale * whole<1>(p0.w);
+      a11r += scale * whole<0>(p1.x);
+      a11i += scale * whole<1>(p1.x);
+      a12r += scale * whole<0>(p1.y);
+      a12i += scale * whole<1>(p1.y);
+      a20r += scale * whole<0>(q0.x);
+      a20i += scale * whole<1>(q0.x);
+      a21r += scale * whole<0>(q0.y);
+      a21i += scale * whole<1>(q0.y);
+      a22r += scale * whole<0>(q0.z);
+      a22i += scale * whole<1>(q0.z);
+      a30r += scale * whole<0>(q0.w);
+      a30i += scale * whole<1>(q0.w);
+      a31r += scale * whole<0>(q1.x);
+      a31i += scale * whole<1>(q1.x);
+      a32r += scale * whole<0>(q1.y);
+      a32i += scale * whole<1>(q1.y);
+    }
   }
   Real norm = 0;
   norm = largest(norm, a00r);

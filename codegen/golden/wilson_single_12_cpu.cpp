@@ -15,12 +15,510 @@ using namespace simd;
 template <class T>
 constexpr T smallest_n = sizeof(T) == 8 ? T(1e-30) : T(1e-14);
 
+/// Chiral blocks on the hops' sum, which becomes the result, or on z.
+template <int V>
+[[gnu::noinline]] void with_blocks(const DslashArgs& args, std::int64_t block, Vec<float, V> (&sum)[24]) {
+  using S = SingleStorage;
+  using Number = typename S::Number;
+  using T = typename S::Real;
+  using Real [[maybe_unused]] = Vec<T, V>;
+  Real a00r = sum[0], a00i = sum[1], a01r = sum[2], a01i = sum[3], a02r = sum[4], a02i = sum[5], a10r = sum[6], a10i = sum[7], a11r = sum[8], a11i = sum[9], a12r = sum[10], a12i = sum[11], a20r = sum[12], a20i = sum[13], a21r = sum[14], a21i = sum[15], a22r = sum[16], a22i = sum[17], a30r = sum[18], a30i = sum[19], a31r = sum[20], a31i = sum[21], a32r = sum[22], a32i = sum[23];
+  Real v00r, v00i, v01r, v01i, v02r, v02i, v10r, v10i, v11r, v11i, v12r, v12i, v20r, v20i, v21r, v21i, v22r, v22i, v30r, v30i, v31r, v31i, v32r, v32i;
+  if (args.chiral_on_z) {
+    const Number* z_upper = static_cast<const Number*>(args.z) + (block * 24 + args.upper) * V;
+    const Number* z_lower = static_cast<const Number*>(args.z) + (block * 24 + args.lower) * V;
+    const T scale = T(args.a);
+    v00r = scale * load<S, V>(z_upper + 0 * V);
+    v00i = scale * load<S, V>(z_upper + 1 * V);
+    v01r = scale * load<S, V>(z_upper + 2 * V);
+    v01i = scale * load<S, V>(z_upper + 3 * V);
+    v02r = scale * load<S, V>(z_upper + 4 * V);
+    v02i = scale * load<S, V>(z_upper + 5 * V);
+    v10r = scale * load<S, V>(z_upper + 6 * V);
+    v10i = scale * load<S, V>(z_upper + 7 * V);
+    v11r = scale * load<S, V>(z_upper + 8 * V);
+    v11i = scale * load<S, V>(z_upper + 9 * V);
+    v12r = scale * load<S, V>(z_upper + 10 * V);
+    v12i = scale * load<S, V>(z_upper + 11 * V);
+    v20r = scale * load<S, V>(z_lower + 0 * V);
+    v20i = scale * load<S, V>(z_lower + 1 * V);
+    v21r = scale * load<S, V>(z_lower + 2 * V);
+    v21i = scale * load<S, V>(z_lower + 3 * V);
+    v22r = scale * load<S, V>(z_lower + 4 * V);
+    v22i = scale * load<S, V>(z_lower + 5 * V);
+    v30r = scale * load<S, V>(z_lower + 6 * V);
+    v30i = scale * load<S, V>(z_lower + 7 * V);
+    v31r = scale * load<S, V>(z_lower + 8 * V);
+    v31i = scale * load<S, V>(z_lower + 9 * V);
+    v32r = scale * load<S, V>(z_lower + 10 * V);
+    v32i = scale * load<S, V>(z_lower + 11 * V);
+    if (T(args.z_twist) != 0) {
+      const T twist = T(args.z_twist);
+      v00r -= twist * load<S, V>(z_lower + 1 * V);
+      v00i += twist * load<S, V>(z_lower + 0 * V);
+      v20r -= twist * load<S, V>(z_upper + 1 * V);
+      v20i += twist * load<S, V>(z_upper + 0 * V);
+      v01r -= twist * load<S, V>(z_lower + 3 * V);
+      v01i += twist * load<S, V>(z_lower + 2 * V);
+      v21r -= twist * load<S, V>(z_upper + 3 * V);
+      v21i += twist * load<S, V>(z_upper + 2 * V);
+      v02r -= twist * load<S, V>(z_lower + 5 * V);
+      v02i += twist * load<S, V>(z_lower + 4 * V);
+      v22r -= twist * load<S, V>(z_upper + 5 * V);
+      v22i += twist * load<S, V>(z_upper + 4 * V);
+      v10r -= twist * load<S, V>(z_lower + 7 * V);
+      v10i += twist * load<S, V>(z_lower + 6 * V);
+      v30r -= twist * load<S, V>(z_upper + 7 * V);
+      v30i += twist * load<S, V>(z_upper + 6 * V);
+      v11r -= twist * load<S, V>(z_lower + 9 * V);
+      v11i += twist * load<S, V>(z_lower + 8 * V);
+      v31r -= twist * load<S, V>(z_upper + 9 * V);
+      v31i += twist * load<S, V>(z_upper + 8 * V);
+      v12r -= twist * load<S, V>(z_lower + 11 * V);
+      v12i += twist * load<S, V>(z_lower + 10 * V);
+      v32r -= twist * load<S, V>(z_upper + 11 * V);
+      v32i += twist * load<S, V>(z_upper + 10 * V);
+    }
+  } else {
+    v00r = a00r;
+    v00i = a00i;
+    v01r = a01r;
+    v01i = a01i;
+    v02r = a02r;
+    v02i = a02i;
+    v10r = a10r;
+    v10i = a10i;
+    v11r = a11r;
+    v11i = a11i;
+    v12r = a12r;
+    v12i = a12i;
+    v20r = a20r;
+    v20i = a20i;
+    v21r = a21r;
+    v21i = a21i;
+    v22r = a22r;
+    v22i = a22i;
+    v30r = a30r;
+    v30i = a30i;
+    v31r = a31r;
+    v31i = a31i;
+    v32r = a32r;
+    v32i = a32i;
+    if (args.z != nullptr) {
+      const Number* z_upper = static_cast<const Number*>(args.z) + (block * 24 + args.upper) * V;
+      const Number* z_lower = static_cast<const Number*>(args.z) + (block * 24 + args.lower) * V;
+      const T scale = T(args.a);
+      a00r = scale * load<S, V>(z_upper + 0 * V);
+      a00i = scale * load<S, V>(z_upper + 1 * V);
+      a01r = scale * load<S, V>(z_upper + 2 * V);
+      a01i = scale * load<S, V>(z_upper + 3 * V);
+      a02r = scale * load<S, V>(z_upper + 4 * V);
+      a02i = scale * load<S, V>(z_upper + 5 * V);
+      a10r = scale * load<S, V>(z_upper + 6 * V);
+      a10i = scale * load<S, V>(z_upper + 7 * V);
+      a11r = scale * load<S, V>(z_upper + 8 * V);
+      a11i = scale * load<S, V>(z_upper + 9 * V);
+      a12r = scale * load<S, V>(z_upper + 10 * V);
+      a12i = scale * load<S, V>(z_upper + 11 * V);
+      a20r = scale * load<S, V>(z_lower + 0 * V);
+      a20i = scale * load<S, V>(z_lower + 1 * V);
+      a21r = scale * load<S, V>(z_lower + 2 * V);
+      a21i = scale * load<S, V>(z_lower + 3 * V);
+      a22r = scale * load<S, V>(z_lower + 4 * V);
+      a22i = scale * load<S, V>(z_lower + 5 * V);
+      a30r = scale * load<S, V>(z_lower + 6 * V);
+      a30i = scale * load<S, V>(z_lower + 7 * V);
+      a31r = scale * load<S, V>(z_lower + 8 * V);
+      a31i = scale * load<S, V>(z_lower + 9 * V);
+      a32r = scale * load<S, V>(z_lower + 10 * V);
+      a32i = scale * load<S, V>(z_lower + 11 * V);
+      if (T(args.z_twist) != 0) {
+        const T twist = T(args.z_twist);
+        a00r -= twist * load<S, V>(z_lower + 1 * V);
+        a00i += twist * load<S, V>(z_lower + 0 * V);
+        a20r -= twist * load<S, V>(z_upper + 1 * V);
+        a20i += twist * load<S, V>(z_upper + 0 * V);
+        a01r -= twist * load<S, V>(z_lower + 3 * V);
+        a01i += twist * load<S, V>(z_lower + 2 * V);
+        a21r -= twist * load<S, V>(z_upper + 3 * V);
+        a21i += twist * load<S, V>(z_upper + 2 * V);
+        a02r -= twist * load<S, V>(z_lower + 5 * V);
+        a02i += twist * load<S, V>(z_lower + 4 * V);
+        a22r -= twist * load<S, V>(z_upper + 5 * V);
+        a22i += twist * load<S, V>(z_upper + 4 * V);
+        a10r -= twist * load<S, V>(z_lower + 7 * V);
+        a10i += twist * load<S, V>(z_lower + 6 * V);
+        a30r -= twist * load<S, V>(z_upper + 7 * V);
+        a30i += twist * load<S, V>(z_upper + 6 * V);
+        a11r -= twist * load<S, V>(z_lower + 9 * V);
+        a11i += twist * load<S, V>(z_lower + 8 * V);
+        a31r -= twist * load<S, V>(z_upper + 9 * V);
+        a31i += twist * load<S, V>(z_upper + 8 * V);
+        a12r -= twist * load<S, V>(z_lower + 11 * V);
+        a12i += twist * load<S, V>(z_lower + 10 * V);
+        a32r -= twist * load<S, V>(z_upper + 11 * V);
+        a32i += twist * load<S, V>(z_upper + 10 * V);
+      }
+    } else {
+      a00r = a00i = a01r = a01i = a02r = a02i = a10r = a10i = a11r = a11i = a12r = a12i = a20r = a20i = a21r = a21i = a22r = a22i = a30r = a30i = a31r = a31i = a32r = a32i = Real{};
+    }
+  }
+  {
+    const Number* numbers = static_cast<const Number*>(args.chiral) + block * 72 * V;
+    const Real x00r = v00r + v20r;
+    const Real x00i = v00i + v20i;
+    const Real x01r = v01r + v21r;
+    const Real x01i = v01i + v21i;
+    const Real x02r = v02r + v22r;
+    const Real x02i = v02i + v22i;
+    const Real x10r = v10r + v30r;
+    const Real x10i = v10i + v30i;
+    const Real x11r = v11r + v31r;
+    const Real x11i = v11i + v31i;
+    const Real x12r = v12r + v32r;
+    const Real x12i = v12i + v32i;
+    const Real d0 = load<S, V>(numbers + 0 * V);
+    Real w00r = d0 * x00r;
+    Real w00i = d0 * x00i;
+    const Real d1 = load<S, V>(numbers + 1 * V);
+    Real w01r = d1 * x01r;
+    Real w01i = d1 * x01i;
+    const Real d2 = load<S, V>(numbers + 2 * V);
+    Real w02r = d2 * x02r;
+    Real w02i = d2 * x02i;
+    const Real d3 = load<S, V>(numbers + 3 * V);
+    Real w10r = d3 * x10r;
+    Real w10i = d3 * x10i;
+    const Real d4 = load<S, V>(numbers + 4 * V);
+    Real w11r = d4 * x11r;
+    Real w11i = d4 * x11i;
+    const Real d5 = load<S, V>(numbers + 5 * V);
+    Real w12r = d5 * x12r;
+    Real w12i = d5 * x12i;
+    {
+      const Real br = load<S, V>(numbers + 6 * V), bi = load<S, V>(numbers + 7 * V);
+      w01r += br * x00r - bi * x00i;
+      w01i += br * x00i + bi * x00r;
+      w00r += br * x01r + bi * x01i;
+      w00i += br * x01i - bi * x01r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 8 * V), bi = load<S, V>(numbers + 9 * V);
+      w02r += br * x00r - bi * x00i;
+      w02i += br * x00i + bi * x00r;
+      w00r += br * x02r + bi * x02i;
+      w00i += br * x02i - bi * x02r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 10 * V), bi = load<S, V>(numbers + 11 * V);
+      w02r += br * x01r - bi * x01i;
+      w02i += br * x01i + bi * x01r;
+      w01r += br * x02r + bi * x02i;
+      w01i += br * x02i - bi * x02r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 12 * V), bi = load<S, V>(numbers + 13 * V);
+      w10r += br * x00r - bi * x00i;
+      w10i += br * x00i + bi * x00r;
+      w00r += br * x10r + bi * x10i;
+      w00i += br * x10i - bi * x10r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 14 * V), bi = load<S, V>(numbers + 15 * V);
+      w10r += br * x01r - bi * x01i;
+      w10i += br * x01i + bi * x01r;
+      w01r += br * x10r + bi * x10i;
+      w01i += br * x10i - bi * x10r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 16 * V), bi = load<S, V>(numbers + 17 * V);
+      w10r += br * x02r - bi * x02i;
+      w10i += br * x02i + bi * x02r;
+      w02r += br * x10r + bi * x10i;
+      w02i += br * x10i - bi * x10r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 18 * V), bi = load<S, V>(numbers + 19 * V);
+      w11r += br * x00r - bi * x00i;
+      w11i += br * x00i + bi * x00r;
+      w00r += br * x11r + bi * x11i;
+      w00i += br * x11i - bi * x11r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 20 * V), bi = load<S, V>(numbers + 21 * V);
+      w11r += br * x01r - bi * x01i;
+      w11i += br * x01i + bi * x01r;
+      w01r += br * x11r + bi * x11i;
+      w01i += br * x11i - bi * x11r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 22 * V), bi = load<S, V>(numbers + 23 * V);
+      w11r += br * x02r - bi * x02i;
+      w11i += br * x02i + bi * x02r;
+      w02r += br * x11r + bi * x11i;
+      w02i += br * x11i - bi * x11r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 24 * V), bi = load<S, V>(numbers + 25 * V);
+      w11r += br * x10r - bi * x10i;
+      w11i += br * x10i + bi * x10r;
+      w10r += br * x11r + bi * x11i;
+      w10i += br * x11i - bi * x11r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 26 * V), bi = load<S, V>(numbers + 27 * V);
+      w12r += br * x00r - bi * x00i;
+      w12i += br * x00i + bi * x00r;
+      w00r += br * x12r + bi * x12i;
+      w00i += br * x12i - bi * x12r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 28 * V), bi = load<S, V>(numbers + 29 * V);
+      w12r += br * x01r - bi * x01i;
+      w12i += br * x01i + bi * x01r;
+      w01r += br * x12r + bi * x12i;
+      w01i += br * x12i - bi * x12r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 30 * V), bi = load<S, V>(numbers + 31 * V);
+      w12r += br * x02r - bi * x02i;
+      w12i += br * x02i + bi * x02r;
+      w02r += br * x12r + bi * x12i;
+      w02i += br * x12i - bi * x12r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 32 * V), bi = load<S, V>(numbers + 33 * V);
+      w12r += br * x10r - bi * x10i;
+      w12i += br * x10i + bi * x10r;
+      w10r += br * x12r + bi * x12i;
+      w10i += br * x12i - bi * x12r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 34 * V), bi = load<S, V>(numbers + 35 * V);
+      w12r += br * x11r - bi * x11i;
+      w12i += br * x11i + bi * x11r;
+      w11r += br * x12r + bi * x12i;
+      w11i += br * x12i - bi * x12r;
+    }
+    a00r += w00r;
+    a20r += w00r;
+    a00i += w00i;
+    a20i += w00i;
+    a01r += w01r;
+    a21r += w01r;
+    a01i += w01i;
+    a21i += w01i;
+    a02r += w02r;
+    a22r += w02r;
+    a02i += w02i;
+    a22i += w02i;
+    a10r += w10r;
+    a30r += w10r;
+    a10i += w10i;
+    a30i += w10i;
+    a11r += w11r;
+    a31r += w11r;
+    a11i += w11i;
+    a31i += w11i;
+    a12r += w12r;
+    a32r += w12r;
+    a12i += w12i;
+    a32i += w12i;
+  }
+  {
+    const Number* numbers = static_cast<const Number*>(args.chiral) + block * 72 * V;
+    const Real x00r = v00r - v20r;
+    const Real x00i = v00i - v20i;
+    const Real x01r = v01r - v21r;
+    const Real x01i = v01i - v21i;
+    const Real x02r = v02r - v22r;
+    const Real x02i = v02i - v22i;
+    const Real x10r = v10r - v30r;
+    const Real x10i = v10i - v30i;
+    const Real x11r = v11r - v31r;
+    const Real x11i = v11i - v31i;
+    const Real x12r = v12r - v32r;
+    const Real x12i = v12i - v32i;
+    const Real d0 = load<S, V>(numbers + 36 * V);
+    Real w00r = d0 * x00r;
+    Real w00i = d0 * x00i;
+    const Real d1 = load<S, V>(numbers + 37 * V);
+    Real w01r = d1 * x01r;
+    Real w01i = d1 * x01i;
+    const Real d2 = load<S, V>(numbers + 38 * V);
+    Real w02r = d2 * x02r;
+    Real w02i = d2 * x02i;
+    const Real d3 = load<S, V>(numbers + 39 * V);
+    Real w10r = d3 * x10r;
+    Real w10i = d3 * x10i;
+    const Real d4 = load<S, V>(numbers + 40 * V);
+    Real w11r = d4 * x11r;
+    Real w11i = d4 * x11i;
+    const Real d5 = load<S, V>(numbers + 41 * V);
+    Real w12r = d5 * x12r;
+    Real w12i = d5 * x12i;
+    {
+      const Real br = load<S, V>(numbers + 42 * V), bi = load<S, V>(numbers + 43 * V);
+      w01r += br * x00r - bi * x00i;
+      w01i += br * x00i + bi * x00r;
+      w00r += br * x01r + bi * x01i;
+      w00i += br * x01i - bi * x01r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 44 * V), bi = load<S, V>(numbers + 45 * V);
+      w02r += br * x00r - bi * x00i;
+      w02i += br * x00i + bi * x00r;
+      w00r += br * x02r + bi * x02i;
+      w00i += br * x02i - bi * x02r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 46 * V), bi = load<S, V>(numbers + 47 * V);
+      w02r += br * x01r - bi * x01i;
+      w02i += br * x01i + bi * x01r;
+      w01r += br * x02r + bi * x02i;
+      w01i += br * x02i - bi * x02r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 48 * V), bi = load<S, V>(numbers + 49 * V);
+      w10r += br * x00r - bi * x00i;
+      w10i += br * x00i + bi * x00r;
+      w00r += br * x10r + bi * x10i;
+      w00i += br * x10i - bi * x10r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 50 * V), bi = load<S, V>(numbers + 51 * V);
+      w10r += br * x01r - bi * x01i;
+      w10i += br * x01i + bi * x01r;
+      w01r += br * x10r + bi * x10i;
+      w01i += br * x10i - bi * x10r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 52 * V), bi = load<S, V>(numbers + 53 * V);
+      w10r += br * x02r - bi * x02i;
+      w10i += br * x02i + bi * x02r;
+      w02r += br * x10r + bi * x10i;
+      w02i += br * x10i - bi * x10r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 54 * V), bi = load<S, V>(numbers + 55 * V);
+      w11r += br * x00r - bi * x00i;
+      w11i += br * x00i + bi * x00r;
+      w00r += br * x11r + bi * x11i;
+      w00i += br * x11i - bi * x11r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 56 * V), bi = load<S, V>(numbers + 57 * V);
+      w11r += br * x01r - bi * x01i;
+      w11i += br * x01i + bi * x01r;
+      w01r += br * x11r + bi * x11i;
+      w01i += br * x11i - bi * x11r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 58 * V), bi = load<S, V>(numbers + 59 * V);
+      w11r += br * x02r - bi * x02i;
+      w11i += br * x02i + bi * x02r;
+      w02r += br * x11r + bi * x11i;
+      w02i += br * x11i - bi * x11r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 60 * V), bi = load<S, V>(numbers + 61 * V);
+      w11r += br * x10r - bi * x10i;
+      w11i += br * x10i + bi * x10r;
+      w10r += br * x11r + bi * x11i;
+      w10i += br * x11i - bi * x11r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 62 * V), bi = load<S, V>(numbers + 63 * V);
+      w12r += br * x00r - bi * x00i;
+      w12i += br * x00i + bi * x00r;
+      w00r += br * x12r + bi * x12i;
+      w00i += br * x12i - bi * x12r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 64 * V), bi = load<S, V>(numbers + 65 * V);
+      w12r += br * x01r - bi * x01i;
+      w12i += br * x01i + bi * x01r;
+      w01r += br * x12r + bi * x12i;
+      w01i += br * x12i - bi * x12r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 66 * V), bi = load<S, V>(numbers + 67 * V);
+      w12r += br * x02r - bi * x02i;
+      w12i += br * x02i + bi * x02r;
+      w02r += br * x12r + bi * x12i;
+      w02i += br * x12i - bi * x12r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 68 * V), bi = load<S, V>(numbers + 69 * V);
+      w12r += br * x10r - bi * x10i;
+      w12i += br * x10i + bi * x10r;
+      w10r += br * x12r + bi * x12i;
+      w10i += br * x12i - bi * x12r;
+    }
+    {
+      const Real br = load<S, V>(numbers + 70 * V), bi = load<S, V>(numbers + 71 * V);
+      w12r += br * x11r - bi * x11i;
+      w12i += br * x11i + bi * x11r;
+      w11r += br * x12r + bi * x12i;
+      w11i += br * x12i - bi * x12r;
+    }
+    a00r += w00r;
+    a20r -= w00r;
+    a00i += w00i;
+    a20i -= w00i;
+    a01r += w01r;
+    a21r -= w01r;
+    a01i += w01i;
+    a21i -= w01i;
+    a02r += w02r;
+    a22r -= w02r;
+    a02i += w02i;
+    a22i -= w02i;
+    a10r += w10r;
+    a30r -= w10r;
+    a10i += w10i;
+    a30i -= w10i;
+    a11r += w11r;
+    a31r -= w11r;
+    a11i += w11i;
+    a31i -= w11i;
+    a12r += w12r;
+    a32r -= w12r;
+    a12i += w12i;
+    a32i -= w12i;
+  }
+  sum[0] = a00r;
+  sum[1] = a00i;
+  sum[2] = a01r;
+  sum[3] = a01i;
+  sum[4] = a02r;
+  sum[5] = a02i;
+  sum[6] = a10r;
+  sum[7] = a10i;
+  sum[8] = a11r;
+  sum[9] = a11i;
+  sum[10] = a12r;
+  sum[11] = a12i;
+  sum[12] = a20r;
+  sum[13] = a20i;
+  sum[14] = a21r;
+  sum[15] = a21i;
+  sum[16] = a22r;
+  sum[17] = a22i;
+  sum[18] = a30r;
+  sum[19] = a30i;
+  sum[20] = a31r;
+  sum[21] = a31i;
+  sum[22] = a32r;
+  sum[23] = a32i;
+}
+
 template <int V, bool edges>
 void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
   using S = SingleStorage;
   using Number = typename S::Number;
   using T = typename S::Real;
-  using Real = Vec<T, V>;
+  using Real [[maybe_unused]] = Vec<T, V>;
   using Mask = Vec<IntOf<T>, V>;
   const Number* const in_upper = static_cast<const Number*>(args.in) + args.upper * V;
   const Number* const in_lower = static_cast<const Number*>(args.in) + args.lower * V;
@@ -1256,33 +1754,135 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
     a31i *= T(args.b);
     a32r *= T(args.b);
     a32i *= T(args.b);
-    if (args.z != nullptr) {
-      const Number* z_upper = static_cast<const Number*>(args.z) + (block * 24 + args.upper) * V;
-      const Number* z_lower = static_cast<const Number*>(args.z) + (block * 24 + args.lower) * V;
-      a00r += T(args.a) * load<S, V>(z_upper + 0 * V);
-      a00i += T(args.a) * load<S, V>(z_upper + 1 * V);
-      a01r += T(args.a) * load<S, V>(z_upper + 2 * V);
-      a01i += T(args.a) * load<S, V>(z_upper + 3 * V);
-      a02r += T(args.a) * load<S, V>(z_upper + 4 * V);
-      a02i += T(args.a) * load<S, V>(z_upper + 5 * V);
-      a10r += T(args.a) * load<S, V>(z_upper + 6 * V);
-      a10i += T(args.a) * load<S, V>(z_upper + 7 * V);
-      a11r += T(args.a) * load<S, V>(z_upper + 8 * V);
-      a11i += T(args.a) * load<S, V>(z_upper + 9 * V);
-      a12r += T(args.a) * load<S, V>(z_upper + 10 * V);
-      a12i += T(args.a) * load<S, V>(z_upper + 11 * V);
-      a20r += T(args.a) * load<S, V>(z_lower + 0 * V);
-      a20i += T(args.a) * load<S, V>(z_lower + 1 * V);
-      a21r += T(args.a) * load<S, V>(z_lower + 2 * V);
-      a21i += T(args.a) * load<S, V>(z_lower + 3 * V);
-      a22r += T(args.a) * load<S, V>(z_lower + 4 * V);
-      a22i += T(args.a) * load<S, V>(z_lower + 5 * V);
-      a30r += T(args.a) * load<S, V>(z_lower + 6 * V);
-      a30i += T(args.a) * load<S, V>(z_lower + 7 * V);
-      a31r += T(args.a) * load<S, V>(z_lower + 8 * V);
-      a31i += T(args.a) * load<S, V>(z_lower + 9 * V);
-      a32r += T(args.a) * load<S, V>(z_lower + 10 * V);
-      a32i += T(args.a) * load<S, V>(z_lower + 11 * V);
+    if (args.sum_twist != 0) {
+      const T twist = T(args.sum_twist);
+      {
+        const Real re = a00r, im = a00i;
+        a00r -= twist * a20i;
+        a00i += twist * a20r;
+        a20r -= twist * im;
+        a20i += twist * re;
+      }
+      {
+        const Real re = a01r, im = a01i;
+        a01r -= twist * a21i;
+        a01i += twist * a21r;
+        a21r -= twist * im;
+        a21i += twist * re;
+      }
+      {
+        const Real re = a02r, im = a02i;
+        a02r -= twist * a22i;
+        a02i += twist * a22r;
+        a22r -= twist * im;
+        a22i += twist * re;
+      }
+      {
+        const Real re = a10r, im = a10i;
+        a10r -= twist * a30i;
+        a10i += twist * a30r;
+        a30r -= twist * im;
+        a30i += twist * re;
+      }
+      {
+        const Real re = a11r, im = a11i;
+        a11r -= twist * a31i;
+        a11i += twist * a31r;
+        a31r -= twist * im;
+        a31i += twist * re;
+      }
+      {
+        const Real re = a12r, im = a12i;
+        a12r -= twist * a32i;
+        a12i += twist * a32r;
+        a32r -= twist * im;
+        a32i += twist * re;
+      }
+    }
+    if (args.chiral != nullptr) {
+      Real sum[24] = {a00r, a00i, a01r, a01i, a02r, a02i, a10r, a10i, a11r, a11i, a12r, a12i, a20r, a20i, a21r, a21i, a22r, a22i, a30r, a30i, a31r, a31i, a32r, a32i};
+      with_blocks<V>(args, block, sum);
+      a00r = sum[0];
+      a00i = sum[1];
+      a01r = sum[2];
+      a01i = sum[3];
+      a02r = sum[4];
+      a02i = sum[5];
+      a10r = sum[6];
+      a10i = sum[7];
+      a11r = sum[8];
+      a11i = sum[9];
+      a12r = sum[10];
+      a12i = sum[11];
+      a20r = sum[12];
+      a20i = sum[13];
+      a21r = sum[14];
+      a21i = sum[15];
+      a22r = sum[16];
+      a22i = sum[17];
+      a30r = sum[18];
+      a30i = sum[19];
+      a31r = sum[20];
+      a31i = sum[21];
+      a32r = sum[22];
+      a32i = sum[23];
+    } else {
+      if (args.z != nullptr) {
+        const Number* z_upper = static_cast<const Number*>(args.z) + (block * 24 + args.upper) * V;
+        const Number* z_lower = static_cast<const Number*>(args.z) + (block * 24 + args.lower) * V;
+        const T scale = T(args.a);
+        a00r += scale * load<S, V>(z_upper + 0 * V);
+        a00i += scale * load<S, V>(z_upper + 1 * V);
+        a01r += scale * load<S, V>(z_upper + 2 * V);
+        a01i += scale * load<S, V>(z_upper + 3 * V);
+        a02r += scale * load<S, V>(z_upper + 4 * V);
+        a02i += scale * load<S, V>(z_upper + 5 * V);
+        a10r += scale * load<S, V>(z_upper + 6 * V);
+        a10i += scale * load<S, V>(z_upper + 7 * V);
+        a11r += scale * load<S, V>(z_upper + 8 * V);
+        a11i += scale * load<S, V>(z_upper + 9 * V);
+        a12r += scale * load<S, V>(z_upper + 10 * V);
+        a12i += scale * load<S, V>(z_upper + 11 * V);
+        a20r += scale * load<S, V>(z_lower + 0 * V);
+        a20i += scale * load<S, V>(z_lower + 1 * V);
+        a21r += scale * load<S, V>(z_lower + 2 * V);
+        a21i += scale * load<S, V>(z_lower + 3 * V);
+        a22r += scale * load<S, V>(z_lower + 4 * V);
+        a22i += scale * load<S, V>(z_lower + 5 * V);
+        a30r += scale * load<S, V>(z_lower + 6 * V);
+        a30i += scale * load<S, V>(z_lower + 7 * V);
+        a31r += scale * load<S, V>(z_lower + 8 * V);
+        a31i += scale * load<S, V>(z_lower + 9 * V);
+        a32r += scale * load<S, V>(z_lower + 10 * V);
+        a32i += scale * load<S, V>(z_lower + 11 * V);
+        if (T(args.z_twist) != 0) {
+          const T twist = T(args.z_twist);
+          a00r -= twist * load<S, V>(z_lower + 1 * V);
+          a00i += twist * load<S, V>(z_lower + 0 * V);
+          a20r -= twist * load<S, V>(z_upper + 1 * V);
+          a20i += twist * load<S, V>(z_upper + 0 * V);
+          a01r -= twist * load<S, V>(z_lower + 3 * V);
+          a01i += twist * load<S, V>(z_lower + 2 * V);
+          a21r -= twist * load<S, V>(z_upper + 3 * V);
+          a21i += twist * load<S, V>(z_upper + 2 * V);
+          a02r -= twist * load<S, V>(z_lower + 5 * V);
+          a02i += twist * load<S, V>(z_lower + 4 * V);
+          a22r -= twist * load<S, V>(z_upper + 5 * V);
+          a22i += twist * load<S, V>(z_upper + 4 * V);
+          a10r -= twist * load<S, V>(z_lower + 7 * V);
+          a10i += twist * load<S, V>(z_lower + 6 * V);
+          a30r -= twist * load<S, V>(z_upper + 7 * V);
+          a30i += twist * load<S, V>(z_upper + 6 * V);
+          a11r -= twist * load<S, V>(z_lower + 9 * V);
+          a11i += twist * load<S, V>(z_lower + 8 * V);
+          a31r -= twist * load<S, V>(z_upper + 9 * V);
+          a31i += twist * load<S, V>(z_upper + 8 * V);
+          a12r -= twist * load<S, V>(z_lower + 11 * V);
+          a12i += twist * load<S, V>(z_lower + 10 * V);
+          a32r -= twist * load<S, V>(z_upper + 11 * V);
+          a32i += twist * load<S, V>(z_upper + 10 * V);
+        }
+      }
     }
     Number* out_upper = static_cast<Number*>(args.out) + (block * 24 + args.upper) * V;
     Number* out_lower = static_cast<Number*>(args.out) + (block * 24 + args.lower) * V;

@@ -1,15 +1,20 @@
-"""The hopping term of the Wilson operator.
+"""The Wilson operator and those that differ from it in what acts on a site: twisted mass, clover.
 
-    D psi(x) = sum_mu  c_mu [ (1 - g_mu) U_mu(x) psi(x+mu) + (1 + g_mu) U_mu(x-mu)^+ psi(x-mu) ]
+    M = A - D/2,   D psi(x) = sum_mu  c_mu [ (1 - g_mu) U_mu(x) psi(x+mu) + (1 + g_mu) U_mu(x-mu)^+ psi(x-mu) ]
 
-c_mu is `spatial` (nu / xi0, 1 when isotropic) for x, y, z and 1 for t. The operator is M = A - D/2 with a site-local A.
+c_mu is `spatial` (nu / xi0, 1 when isotropic) for x, y, z and 1 for t. A is site-local: a number, with i mu g_5 for a twisted
+mass, Hermitian chiral blocks for the clover term. Even-odd preconditioning wants A z - H x and A^-1 H x: the terms below.
 D^+ = g_5 D g_5, and g_5 exchanges the upper and lower two spin components: the dagger is an exchange of addresses.
 """
 
 from codegen.spin import AXES, GAMMA, Projector, one_plus
+from codegen.terms import ChiralBlocks, Number, Twist
 
 NAME = "wilson"
 FLOPS_PER_SITE = 1320  # the standard count: 8 x (12 projection + 132 link times half spinor) + 7 x 24 accumulation
+ON_SUM = (Number("b"), Twist("sum_twist"))  # the twist in units of b
+ON_Z = (Number("a"), Twist("z_twist"))
+BLOCKS = ChiralBlocks("chiral")  # on either of these
 
 
 class Hop:

@@ -27,6 +27,8 @@ namespace site_formats {
 constexpr SiteFormat spinor{"spinors", 2, 12, true};
 /// [spin 2][color 3][re, im]: what a projector leaves of a spinor.
 constexpr SiteFormat half_spinor{"half spinors", 1, 12, true};
+/// A Hermitian 6 x 6 matrix for each chirality, + first: the diagonal, and then [re, im] of the rows below it.
+constexpr SiteFormat chiral_blocks{"chiral blocks", 2, 36, true};
 /// `count` links of a site.
 constexpr SiteFormat links(int count, Reconstruct reconstruct) { return {"links", count, int(reconstruct), false}; }
 

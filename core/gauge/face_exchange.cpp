@@ -83,6 +83,19 @@ void FaceExchange::copy(const LinkView& to, const LinkView& from, const LinkView
   }
 }
 
+void FaceExchange::add_transported(const LinkView& to, const LinkView& from, const LinkView& links, int mu) {
+  const LinkWork& work = link_work(backend_);
+  const double* face = nullptr;
+  if (edges_.split[mu]) {
+    const std::size_t numbers = face_numbers(mu);
+    double *const mine = allocate(numbers), *const theirs = allocate(numbers);
+    work.transported_face(mine, from, links, mu);
+    exchange(mu, mine, theirs, numbers);
+    face = theirs;
+  }
+  work.add_transported(to, from, links, face, mu);
+}
+
 bool FaceExchange::fix_time(const LinkView& g, const LinkView& links) {
   const Communicator& communicator = lattice_.communicator();
   const LinkWork& work = link_work(backend_);

@@ -27,6 +27,8 @@ class FaceExchange {
   /// Every link of `to` from the forward ones of `from`, as LinkWork::copy(), those of backward hops included that
   /// enter from other ranks.
   void copy(const LinkView& to, const LinkView& from, const LinkView* g);
+  /// to(x) = from(x) + U_mu(x-mu)^+ from(x-mu) U_mu(x-mu): fields of one matrix a site, which differ.
+  void add_transported(const LinkView& to, const LinkView& from, const LinkView& links, int mu);
   /// LinkWork::fix_time() along the whole of t. False on every rank when it is on one.
   bool fix_time(const LinkView& g, const LinkView& links);
 

@@ -33,6 +33,11 @@ class LinkWork {
   virtual void entering(const LinkView& to, const double* face, int mu) const = 0;
   /// face[site of the face][matrix][18] = the first `matrices` forward links at the first face at right angles to mu.
   virtual void first_face(double* face, const LinkView& links, int matrices, int mu) const = 0;
+  /// The bodies of core/gauge/site_leaves.h; matrices are one link a site in double with 18 numbers.
+  virtual void plaquettes(const LinkView& to, const LinkView& links, const LinkEdges& edges, int mu, int nu) const = 0;
+  virtual void transported_face(double* face, const LinkView& matrices, const LinkView& links, int mu) const = 0;
+  virtual void add_transported(const LinkView& to, const LinkView& from, const LinkView& links, const double* face,
+                               int mu) const = 0;
   /// Forward links of the sites [first, first + count), lexicographic, from and to the bytes that they have in a file,
   /// in memory of the backend: numbers of `bits` (32 or 64) bits. `to` is in double with 18 numbers.
   virtual void unpack(const LinkView& to, const void* bytes, int bits, std::int64_t first,

@@ -4,47 +4,13 @@
 #include "core/backend/of_backend.h"
 #include "core/gauge/link_tiles.h"
 #include "core/gauge/link_work_of.h"
-#include "core/numbers/chunked_sum.h"
+#include "core/gauge/site_loops.h"
 #include "core/simd/isa.h"
 #include "core/simd/of_isa.h"
 
 namespace quadrille {
 
 namespace {
-
-struct HostLoops {
-  /// Fields of the grouped layout are worked on too: what devices do with them is tested so.
-  template <class F>
-  static void with_layout(const LinkView& view, F&& f) {
-    if (view.lanes > 0) {
-      f(std::false_type{});
-    } else {
-      f(std::true_type{});
-    }
-  }
-  template <class Body>
-  static void run(std::int64_t count, const Body& body) {
-#pragma omp parallel for schedule(static)
-    for (std::int64_t item = 0; item < count; ++item) body(item);
-  }
-  template <int N, class Body>
-  static std::array<double, N> sums(std::int64_t count, const Body& body) {
-    return chunked_sum<N>(count, [&](std::int64_t item, std::array<double, N>& sum) { body(item, sum.data()); });
-  }
-  template <int N, class Body>
-  static std::array<MaxLoc, N> worst(std::int64_t count, const Body& body) {
-    std::array<MaxLoc, N> all{};
-#pragma omp parallel
-    {
-      std::array<MaxLoc, N> mine{};
-#pragma omp for schedule(static) nowait
-      for (std::int64_t item = 0; item < count; ++item) body(item, mine.data());
-#pragma omp critical(quadrille_max_loc)
-      for (int n = 0; n < N; ++n) all[std::size_t(n)].reduce(mine[std::size_t(n)].value, mine[std::size_t(n)].item);
-    }
-    return all;
-  }
-};
 
 constexpr int most_lanes = 64 / int(sizeof(double));
 

@@ -7,8 +7,8 @@
 
 #include "core/error.h"
 #include "core/gauge/link_work.h"
+#include "core/gauge/site_leaves.h"
 #include "core/gauge/site_links.h"
-#include "core/gauge/site_planes.h"
 #include "core/layout/lattice.h"
 #include "core/layout/piece_slots.h"
 
@@ -99,6 +99,28 @@ class LinkWorkOf : public LinkWork {
     on_readable(links, [&](const auto& from) {
       Loops::run(face_sites(links.extents, mu),
                  site_links::FirstFace<std::decay_t<decltype(from)>>{from, mu, matrices, face});
+    });
+  }
+
+  void plaquettes(const LinkView& to, const LinkView& links, const LinkEdges& edges, int mu, int nu) const override {
+    on_double_18(to, [&](const auto& matrices) {
+      using Double = std::decay_t<decltype(matrices)>;
+      over_sites(to, site_links::Plaquettes<Double, Double>{matrices, Double(links), edges, mu, nu});
+    });
+  }
+  void transported_face(double* face, const LinkView& matrices, const LinkView& links, int mu) const override {
+    on_double_18(matrices, [&](const auto& from) {
+      using Double = std::decay_t<decltype(from)>;
+      Loops::run(face_sites(links.extents, mu),
+                 site_links::TransportedFace<Double, Double>{Double(links), from, mu, face});
+    });
+  }
+  void add_transported(const LinkView& to, const LinkView& from, const LinkView& links, const double* face,
+                       int mu) const override {
+    on_double_18(to, [&](const auto& matrices) {
+      using Double = std::decay_t<decltype(matrices)>;
+      over_sites(to,
+                 site_links::AddTransported<Double, Double, Double>{matrices, Double(links), Double(from), mu, face});
     });
   }
 

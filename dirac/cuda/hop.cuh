@@ -218,27 +218,28 @@ __device__ __forceinline__ void for_each_index(int count, Body&& body) {
 
 /// The kernels of generated bodies, and how the host finds them.
 #define QUADRILLE_CUDA_HOP(name, threads, blocks, slices)                                                        \
-  template <bool temporal_gauge, bool inner>                                                                     \
+  template <bool temporal_gauge, bool site_terms, bool inner>                                                    \
   __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {   \
     for_each_site<Slices::slices>(args.geometry, [&](const GroupedSite& here) {                                  \
-      if (!inner || args.edges.inner(here)) name##_site<temporal_gauge>(args, here);                             \
+      if (!inner || args.edges.inner(here)) name##_site<temporal_gauge, site_terms>(args, here);                 \
     });                                                                                                          \
   }                                                                                                              \
-  template <bool temporal_gauge>                                                                                 \
+  template <bool temporal_gauge, bool site_terms>                                                                \
   __global__ void __launch_bounds__(edge_threads) name##_edge_kernel(const __grid_constant__ CudaHopArgs args) { \
     for_each_index(args.edges.count, [&](int index) {                                                            \
-      name##_edge_site<temporal_gauge>(args, GroupedSite(args.geometry, args.edges.sites[index]));               \
+      name##_edge_site<temporal_gauge, site_terms>(args, GroupedSite(args.geometry, args.edges.sites[index]));   \
     });                                                                                                          \
   }                                                                                                              \
-  CudaHopKernels name##_cuda(bool temporal_gauge) {                                                              \
+  template <bool temporal_gauge, bool site_terms>                                                                \
+  CudaHopKernels name##_kernels() {                                                                              \
     const auto pointer = [](auto* kernel) { return reinterpret_cast<const void*>(kernel); };                     \
-    const bool walks = Slices::slices != Slices::one;                                                            \
-    if (temporal_gauge) {                                                                                        \
-      return {pointer(&name##_kernel<true, false>), pointer(&name##_kernel<true, true>),                         \
-              pointer(&name##_edge_kernel<true>), walks};                                                        \
-    }                                                                                                            \
-    return {pointer(&name##_kernel<false, false>), pointer(&name##_kernel<false, true>),                         \
-            pointer(&name##_edge_kernel<false>), walks};                                                         \
+    return {pointer(&name##_kernel<temporal_gauge, site_terms, false>),                                          \
+            pointer(&name##_kernel<temporal_gauge, site_terms, true>),                                           \
+            pointer(&name##_edge_kernel<temporal_gauge, site_terms>), Slices::slices != Slices::one};            \
+  }                                                                                                              \
+  CudaHopKernels name##_cuda(bool temporal_gauge, bool site_terms) {                                             \
+    if (temporal_gauge) return site_terms ? name##_kernels<true, true>() : name##_kernels<true, false>();        \
+    return site_terms ? name##_kernels<false, true>() : name##_kernels<false, false>();                          \
   }
 
 #define QUADRILLE_CUDA_PACK(name)                                                                                \
@@ -246,7 +247,15 @@ __device__ __forceinline__ void for_each_index(int count, Body&& body) {
     for_each_index(args.faces[blockIdx.y].sites, [&](int index) { name##_site(args, int(blockIdx.y), index); }); \
   }                                                                                                              \
   CudaPackKernel name##_cuda() { return {reinterpret_cast<const void*>(&name##_kernel)}; }
+
+#define QUADRILLE_CUDA_LOCAL(name)                                                                          \
+  __global__ void __launch_bounds__(edge_threads) name##_kernel(const __grid_constant__ CudaHopArgs args) { \
+    const GroupedGeometry& g = args.geometry;                                                               \
+    for_each_index(g.half_x* g.y* g.z* g.t, [&](int index) { name##_site(args, index); });                  \
+  }                                                                                                         \
+  CudaLocalKernel name##_cuda() { return {reinterpret_cast<const void*>(&name##_kernel)}; }
 #else
 #define QUADRILLE_CUDA_HOP(name, threads, blocks, slices)
 #define QUADRILLE_CUDA_PACK(name)
+#define QUADRILLE_CUDA_LOCAL(name)
 #endif

@@ -29,10 +29,18 @@ void fill(CudaHopScalars<T>& scalars, const HopSetup& setup) {
 }
 
 template <class T>
-void scale(CudaHopScalars<T>& scalars, double b) {
+void set_terms(CudaHopScalars<T>& scalars, const HopCall& call) {
   for (auto& factors : scalars.factors) {
-    for (T& factor : factors) factor = T(b * factor);
+    for (T& factor : factors) factor = T(call.on_sum.number * factor);
   }
+  scalars.a = T(call.on_z.number);
+}
+
+/// Where a section of the sites of a parity begins.
+void* section_of(const Field& field, Parity p, int section) {
+  const FieldDesc& desc = field.desc();
+  const std::size_t bytes = std::size_t(desc.section()) * Layout::block * number_bytes(desc.precision);
+  return static_cast<char*>(const_cast<void*>(field.numbers(p))) + std::size_t(section) * bytes;
 }
 
 CudaEdges edges_of(const HopSetup& setup) {
@@ -55,12 +63,9 @@ CudaEdges edges_of(const HopSetup& setup) {
 }  // namespace
 
 void point_to_halves(void* (&to)[2], const Field& field, Parity p, Dagger dagger) {
-  const FieldDesc& desc = field.desc();
-  const std::size_t section_bytes = std::size_t(desc.section()) * Layout::block * number_bytes(desc.precision);
-  char* const first = static_cast<char*>(const_cast<void*>(field.numbers(p)));
   const int upper = dagger == Dagger::Yes ? 1 : 0;
-  to[upper] = first;
-  to[1 - upper] = first + section_bytes;
+  to[upper] = section_of(field, p, 0);
+  to[1 - upper] = section_of(field, p, 1);
 }
 
 CudaHopArgs unbound_args(const HopSetup& setup) {
@@ -74,19 +79,28 @@ CudaHopArgs unbound_args(const HopSetup& setup) {
 CudaHopArgs bound(CudaHopArgs args, const HopSetup& setup, const HopCall& call) {
   const Parity p = call.parity;
   point_to_halves(args.out, *call.y, p, call.dagger);
-  point_to_halves(args.in, *call.x, opposite(p), call.dagger);
   args.out_norms = call.y->norms(p);
-  args.in_norms = call.x->norms(opposite(p));
+  if (call.x != nullptr) {
+    point_to_halves(args.in, *call.x, opposite(p), call.dagger);
+    args.in_norms = call.x->norms(opposite(p));
+  }
   if (call.z != nullptr) {
     point_to_halves(args.z, *call.z, p, call.dagger);
     args.z_norms = call.z->norms(p);
   }
   args.spatial_links = setup.spatial_links->numbers(p);
   args.time_links = setup.time_links->numbers(p);
-  scale(args.in_double, call.b);
-  scale(args.in_float, call.b);
-  args.in_double.a = call.a;
-  args.in_float.a = float(call.a);
+  if (const Field* blocks = call.blocks()) {
+    for (int chirality = 0; chirality < 2; ++chirality) {
+      args.terms.chiral[chirality] = section_of(*blocks, p, chirality);
+    }
+    args.terms.chiral_norms = blocks->norms(p);
+    args.terms.chiral_on_z = blocks == call.on_z.blocks;
+  }
+  args.terms.sum_twist = call.on_sum.twist / call.on_sum.number;
+  args.terms.z_twist = call.on_z.twist;
+  set_terms(args.in_double, call);
+  set_terms(args.in_float, call);
   return args;
 }
 

@@ -24,6 +24,14 @@ struct CudaHopScalars {
   T phases[8][2];  ///< real and imaginary part of a boundary factor that is not
 };
 
+/// What site-local terms other than numbers read. Behind all other arguments: kernels without them keep their places.
+struct CudaSiteTerms {
+  double z_twist, sum_twist;  ///< a + i z_twist gamma_5 on z, 1 + i sum_twist gamma_5 on the sum
+  const void* chiral[2];      ///< blocks of the chiralities + and -, at the output's sites; chiral[0] null: none
+  const float* chiral_norms;  ///< half precision only
+  bool chiral_on_z;           ///< they act on z's terms, and not on the sum's
+};
+
 /// Edges of this rank's part of the lattice. What hops across some of them find is not what inner sites find: half
 /// spinors of another rank, or a boundary factor that is not real. The sites there have a kernel of their own.
 struct CudaEdges {
@@ -44,13 +52,14 @@ struct CudaEdges {
   }
 };
 
-/// out = b D in (+ a z) on one parity of fields in the grouped layout; `in` lies on the other parity. out must not
-/// overlap in, and may be z. The links are those of the output's sites.
+/// out = L (b D in) (+ R z), with the site-local L and R of codegen/terms.py, on one parity of fields in the grouped
+/// layout; `in` lies on the other parity. out must not overlap in, and may be z. The links are those of the output's
+/// sites.
 struct CudaHopArgs {
   // The sections of the upper and the lower spins; for the dagger the lower ones come first.
   void* out[2];
   void* in[2];
-  void* z[2];                 ///< z[0] null: no xpay term
+  void* z[2];                 ///< z[0] null: no term with z
   const void* spatial_links;  ///< directions hops::spatial
   const void* time_links;     ///< directions hops::time
   float* out_norms;           ///< half precision only, as the other norms
@@ -60,6 +69,7 @@ struct CudaHopArgs {
   CudaEdges edges;
   CudaHopScalars<double> in_double;
   CudaHopScalars<float> in_float;
+  CudaSiteTerms terms;
 
   template <class T>
   QUADRILLE_HOST_DEVICE const CudaHopScalars<T>& scalars() const {
@@ -95,6 +105,11 @@ struct CudaPackArgs {
 
 /// The kernel that packs, a thread for each site of a face in blocks of edge_threads; the faces are along grid y.
 struct CudaPackKernel {
+  const void* function;
+};
+
+/// The kernel of site-local terms alone, a thread for each site in blocks of edge_threads: out = R z of CudaHopArgs.
+struct CudaLocalKernel {
   const void* function;
 };
 

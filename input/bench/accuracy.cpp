@@ -51,7 +51,7 @@ AccuracyStudy::Product AccuracyStudy::product(const OperatorForm& form) const {
   wilson.enter(x, original);
   for (Parity parity : {Parity::Even, Parity::Odd}) {
     Field result = y.parity(parity);
-    wilson.dslash().apply(result, x.parity(opposite(parity)), Dagger::No, 1);
+    wilson.dslash().apply(result, x.parity(opposite(parity)), Dagger::No, {1});
   }
   wilson.leave(original, y);
   Product out{HostSpinor(lattice_->dims()), wilson.dslash().architecture()};

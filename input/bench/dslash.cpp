@@ -3,6 +3,9 @@
 #include "core/blas/random_fill.h"
 #include "core/field/convert.h"
 #include "core/gauge/start.h"
+#include "core/tuning/kernel_log.h"
+#include "dirac/preconditioned.h"
+#include "dirac/wilson.h"
 #include "input/bench/measurements.h"
 
 #include <deque>
@@ -64,9 +67,9 @@ void apply(const Dslash& dslash, Pair& pair, Parity result, bool xpay) {
   Field y = pair.out.parity(result);
   const Field x = pair.in.parity(opposite(result));
   if (xpay) {
-    dslash.apply(y, x, Dagger::No, -0.5, 4.1, pair.in.parity(result));
+    dslash.apply(y, x, Dagger::No, {-0.5}, {4.1}, pair.in.parity(result));
   } else {
-    dslash.apply(y, x, Dagger::No, -0.5);
+    dslash.apply(y, x, Dagger::No, {-0.5});
   }
 }
 
@@ -108,6 +111,69 @@ void measure_dslash_full(const Bench& bench) {
                    });
                    bench.add(row);
                  });
+}
+
+namespace {
+
+struct NamedOperator {
+  const char* name;
+  WilsonParameters parameters;
+};
+/// With numbers as of production runs.
+const NamedOperator operators[] = {
+    {"wilson", {.mass = 0.1, .boundary = {0, 0, 0, 1}}},
+    {"twisted_mass", {.mass = 0.1, .mu = 0.05, .boundary = {0, 0, 0, 1}}},
+    {"clover", {.mass = 0.1, .csw_r = 1.769, .csw_t = 1.769, .boundary = {0, 0, 0, 1}}},
+};
+
+/// What the kernels of one call read and write, per site of the result.
+double bytes_of(const std::vector<KernelRecord>& kernels, const Lattice& lattice) {
+  double bytes = 0;
+  for (const KernelRecord& kernel : kernels) bytes += kernel.bytes_per_site * double(kernel.sites);
+  return bytes / double(lattice.half_volume());
+}
+
+void measure_one(const Bench& bench, const NamedOperator& named, const EvenOddOperator& a, const WilsonOperator& m,
+                 std::deque<Pair>& pairs) {
+  Row row = bench.row(named.name, m.form().precision);
+  row.reconstruct = int(m.form().reconstruct);
+  row.temporal_gauge = m.form().temporal_gauge;
+  row.isa = m.dslash().architecture();
+  row.flops_per_site = a.flops() / double(bench.lattice.half_volume());
+  unsigned turn = 0;
+  const auto apply_once = [&] {
+    Pair& pair = pairs[turn++ % 4];
+    Field y = pair.out.parity(Parity::Even);
+    a.apply(y, pair.in.parity(Parity::Even), Dagger::No);
+  };
+  const auto before = kernel_records();
+  apply_once();
+  row.bytes_per_site = bytes_of(kernel_records_since(before), bench.lattice);
+  row.seconds = bench.time(apply_once);
+  row.resources = m.dslash().kernel_resources();
+  bench.add(row);
+}
+
+}  // namespace
+
+void measure_operator(const Bench& bench) {
+  // Links as rough as thermal ones: a clover term of random links cannot be inverted on some sites.
+  const auto gauge =
+      std::make_shared<const GaugeStore>(bench.lattice, GaugeStart::weak(dslash_seed, 0.4), bench.backend);
+  for (const NamedOperator& named : operators) {
+    const WilsonOperator outer(gauge, named.parameters, {});
+    for (Precision precision : bench.precisions()) {
+      std::deque<Pair> pairs = random_pairs(bench, precision, 4);
+      for (Reconstruct reconstruct : bench.reconstructs()) {
+        for (const bool temporal_gauge : {false, true}) {
+          const std::shared_ptr<const DiracOperator> dirac =
+              outer.converted_dirac({precision, reconstruct, temporal_gauge});
+          const EvenOddOperator a(dirac);
+          measure_one(bench, named, a, static_cast<const WilsonOperator&>(*dirac), pairs);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace quadrille::bench

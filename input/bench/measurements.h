@@ -45,6 +45,9 @@ void measure_dslash(const Bench& bench);
 /// Even from odd, the same two fields again and again, part of which may stay in a cache: what other programs'
 /// benchmarks on a GPU do.
 void measure_dslash_same(const Bench& bench);
+/// The even-odd preconditioned operator of every operator there is, over four pairs of fields in turn: two hops with
+/// their site-local terms.
+void measure_operator(const Bench& bench);
 /// Both parities, the same two fields again and again: what other programs' benchmarks of the Wilson operator do.
 void measure_dslash_full(const Bench& bench);
 /// Every fused operation of core/blas on one parity, over fields that rotate through four times their number.

@@ -52,8 +52,10 @@ std::string action_xml(const PropagatorHeader& header) {
   if (header.xi0 != 1 || header.nu != 1)
     aniso = "<AnisoParam>\n" + element("anisoP", "true") + element("t_dir", 3) + element("xi_0", header.xi0) +
             element("nu", header.nu) + "</AnisoParam>\n";
-  return "<FermionAction>\n" + element("FermAct", "WILSON") + element("Mass", header.mass) + aniso + "<FermState>\n" +
-         element("Name", "SIMPLE_FERM_STATE") + "<FermionBC>\n" + boundary_xml(header.boundary) +
+  std::string numbers;
+  for (const auto& [name, value] : header.action_numbers) numbers += element(name.c_str(), value);
+  return "<FermionAction>\n" + element("FermAct", header.action) + element("Mass", header.mass) + numbers + aniso +
+         "<FermState>\n" + element("Name", "SIMPLE_FERM_STATE") + "<FermionBC>\n" + boundary_xml(header.boundary) +
          "</FermionBC>\n</FermState>\n</FermionAction>\n";
 }
 

@@ -14,6 +14,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace quadrille {
@@ -23,10 +24,12 @@ struct PropagatorHeader {
   Dims source{};                      ///< x, y, z, t of the source (<t_srce>)
   std::string source_type = "point";  ///< "point"; other names are written in capitals with _SOURCE after them
   int decay_direction = 3;            ///< <j_decay>
-  double mass = 0;                    ///< bare mass of the Wilson operator
-  double xi0 = 1, nu = 1;             ///< anisotropy; <AnisoParam> is written when one of them is not 1
-  std::array<double, 4> boundary{};   ///< theta/pi for x, y, z, t: 0 periodic, 1 antiperiodic
-  std::string solver = "bicgstab";    ///< "bicgstab" or "cg"
+  std::string action = "WILSON";      ///< <FermAct>
+  double mass = 0;                    ///< bare mass, <Mass>
+  std::vector<std::pair<std::string, double>> action_numbers{};  ///< further elements of the action and their values
+  double xi0 = 1, nu = 1;            ///< anisotropy; <AnisoParam> is written when one of them is not 1
+  std::array<double, 4> boundary{};  ///< theta/pi for x, y, z, t: 0 periodic, 1 antiperiodic
+  std::string solver = "bicgstab";   ///< "bicgstab" or "cg"
   double tolerance = 0;
   int max_iterations = 0;
   std::string gauge_file{};  ///< as information in <Config_info>

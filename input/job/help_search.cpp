@@ -120,9 +120,6 @@ struct Term {
 };
 
 constexpr Term absent_terms[] = {
-    {"clover", "operator"},
-    {"csw", "operator"},
-    {"twisted mass", "operator"},
     {"twisted clover", "operator"},
     {"staggered", "operator"},
     {"asqtad", "operator"},

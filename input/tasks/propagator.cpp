@@ -159,7 +159,11 @@ PropagatorHeader header_of(const JobRun& job, const TaskSpec& task, double mass)
   PropagatorHeader header;
   header.source = source_entry(source).position(source);
   header.source_type = source.text("type");
+  const OperatorEntry& entry = find_operator(task.op->text("type"));
+  header.action = entry.file_action;
   header.mass = mass;
+  for (const auto& [element, parameter] : entry.file_elements)
+    if (task.op->has(parameter)) header.action_numbers.emplace_back(element, task.op->real(parameter));
   if (task.op->has("anisotropy")) {
     header.xi0 = task.op->group("anisotropy").real("xi0");
     header.nu = task.op->group("anisotropy").real("nu");

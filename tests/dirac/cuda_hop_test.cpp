@@ -4,19 +4,22 @@
 #include "core/layout/grouped_layout.h"
 #include "dirac/cuda/tiles.h"
 #include "dirac/hop_kernel.h"
-#include "tests/dirac/dirac_testing.h"
+#include "tests/dirac/site_terms_testing.h"
 
 #include "wilson_double_12_cuda.cu"
 #include "wilson_double_18_cuda.cu"
 #include "wilson_double_8_cuda.cu"
+#include "wilson_double_local_cuda.cu"
 #include "wilson_double_pack_cuda.cu"
 #include "wilson_half_12_cuda.cu"
 #include "wilson_half_18_cuda.cu"
 #include "wilson_half_8_cuda.cu"
+#include "wilson_half_local_cuda.cu"
 #include "wilson_half_pack_cuda.cu"
 #include "wilson_single_12_cuda.cu"
 #include "wilson_single_18_cuda.cu"
 #include "wilson_single_8_cuda.cu"
+#include "wilson_single_local_cuda.cu"
 #include "wilson_single_pack_cuda.cu"
 
 #include <gtest/gtest.h>
@@ -40,12 +43,16 @@ struct Bodies {
   Body site, edge_site;
 };
 
-Bodies bodies_of(const OperatorForm& form) {
+Bodies bodies_of(const OperatorForm& form, bool site_terms) {
   const bool t = form.temporal_gauge;
 #define X(name, op, precision_, reconstruct_, line)                                               \
   if (form.precision == Precision::precision_ && form.reconstruct == Reconstruct::reconstruct_) { \
-    return {t ? &dirac::name##_site<true> : &dirac::name##_site<false>,                           \
-            t ? &dirac::name##_edge_site<true> : &dirac::name##_edge_site<false>};                \
+    if (site_terms) {                                                                             \
+      return {t ? &dirac::name##_site<true, true> : &dirac::name##_site<false, true>,             \
+              t ? &dirac::name##_edge_site<true, true> : &dirac::name##_edge_site<false, true>};  \
+    }                                                                                             \
+    return {t ? &dirac::name##_site<true, false> : &dirac::name##_site<false, false>,             \
+            t ? &dirac::name##_edge_site<true, false> : &dirac::name##_edge_site<false, false>};  \
   }
 #include "cuda_kernel_table.inc"
 #undef X
@@ -182,12 +189,19 @@ class OwnGhosts {
   std::vector<float> norms_[8];
 };
 
+/// Which terms: L (D x) + R x, with blocks on neither, on the sum or on x.
+struct Terms {
+  SiteTerm l, r;
+  enum { none, on_sum, on_z } blocks = none;
+};
+
 /// Against the reference, for every form, with boundary factors as in the scene and ghosts in the directions of
 /// `divided`.
-void every_body_agrees(const Scene& scene, unsigned divided) {
+void every_body_agrees(const Scene& scene, unsigned divided, Terms terms) {
   const Dims dims = scene.lattice.dims();
   const WilsonParameters& w = scene.parameters;
   const HostSpinor psi = random_spinor(dims);
+  const std::vector<SiteBlocks> site_blocks = random_blocks(scene.lattice.volume());
   const auto double_18 = [&](std::uint8_t directions) {
     return Field(
         in_groups(FieldDesc::links(scene.lattice, Precision::Double, Reconstruct::R18, cpu_backend(), directions)));
@@ -206,52 +220,70 @@ void every_body_agrees(const Scene& scene, unsigned divided) {
     };
     const Field spatial = links(hops::spatial);
     Field time = links(hops::time);
-    HostLinks stored(dims);
-    export_links(stored, spatial);
-    export_links(stored, time);
+    HostLinks links_read(dims);
+    export_links(links_read, spatial);
+    export_links(links_read, time);
     if (form.temporal_gauge) spoil_inner_time_links(time, form);
     const FieldDesc full = in_groups(FieldDesc::spinor(scene.lattice, Subset::Full, form.precision));
+    const Field blocks =
+        stored(in_groups(FieldDesc::of(site_formats::chiral_blocks, scene.lattice, Subset::Full, form.precision)),
+               site_blocks);
+    terms.l.blocks = terms.blocks == Terms::on_sum ? &blocks : nullptr;
+    terms.r.blocks = terms.blocks == Terms::on_z ? &blocks : nullptr;
     const HopSetup setup{"wilson", form, {w.boundary, w.nu / w.xi0}, full, &spatial, &time};
     for (const Dagger dagger : {Dagger::No, Dagger::Yes}) {
       Field x(full), y(full);
       import_spinor(x, psi);
-      for (Parity p : {Parity::Even, Parity::Odd}) {  // y = (m + ...) x - D x / 2
-        const HopCall call{&y, &x, &x, p, dagger, -0.5, w.diagonal()};
+      for (Parity p : {Parity::Even, Parity::Odd}) {
+        const HopCall call{&y, &x, &x, p, dagger, terms.l, terms.r};
         const dirac::TiledLaunch launch(dims, p, dirac::possible_walks(dims, 128, [](int) { return 7; }).back());
         CudaHopArgs args = dirac::bound(dirac::unbound_args(setup), setup, call);
         args.geometry = launch.geometry;
         const OwnGhosts ghosts(setup, call, launch.geometry, divided);
         ghosts.describe(args.edges);
-        const Bodies bodies = bodies_of(form);
+        const Bodies bodies = bodies_of(form, call.has_terms());
         for_each_thread(launch, [&](const GroupedSite& here, const GroupedSite&) {
           (args.edges.inner(here) ? bodies.site : bodies.edge_site)(args, here);
         });
       }
       HostSpinor got(dims);
       export_spinor(got, y);
-      const HostSpinor expected = reference::wilson(stored, scene.setup(), psi, dagger == Dagger::Yes);
+      const HostSpinor expected =
+          sum(term(terms.l, site_blocks, hopped(scene, links_read, psi, dagger)), term(terms.r, site_blocks, psi));
       const bool eight = form.reconstruct == Reconstruct::R8;
       const double error = relative_distance(got, expected);
-      const double bound = form.precision == Precision::Double   ? (eight ? 1e-12 : 3e-15)
+      const double bound = form.precision == Precision::Double   ? (eight ? 1e-12 : 1e-14)
                            : form.precision == Precision::Single ? (eight ? 1e-4 : 1e-6)
                                                                  : 1e-3;
-      EXPECT_LT(error, bound) << to_string(form) << " dagger " << int(dagger) << " divided " << divided;
+      EXPECT_LT(error, terms.blocks == Terms::none ? bound : 3 * bound)
+          << to_string(form) << " dagger " << int(dagger) << " divided " << divided;
     }
   }
 }
 
 TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnItsOwnLinks) {
   Scene scene = Scene::hot(GetParam());
-  every_body_agrees(scene, 0);
+  const Terms m{{-0.5}, {4.1}};
+  every_body_agrees(scene, 0, m);
   scene.parameters.boundary = {0, 1, 0, 1};
-  every_body_agrees(scene, 0);
+  every_body_agrees(scene, 0, m);
 }
 
 TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnGhosts) {
   Scene scene = Scene::hot(GetParam());
-  for (const unsigned divided : {1u, 2u, 4u, 8u, 15u}) every_body_agrees(scene, divided);
+  const Terms m{{-0.5}, {4.1}};
+  for (const unsigned divided : {1u, 2u, 4u, 8u, 15u}) every_body_agrees(scene, divided, m);
   scene.parameters.boundary = {0, 1, 0, 1};
-  every_body_agrees(scene, 10);
+  every_body_agrees(scene, 10, m);
+}
+
+TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnSiteTerms) {
+  const Scene scene = Scene::hot(GetParam());
+  const SiteTerm l{-0.7, 0.4}, r{1.3, -0.6};
+  every_body_agrees(scene, 0, {l, r});
+  every_body_agrees(scene, 2, {{l.number}, r});
+  every_body_agrees(scene, 0, {l, r, Terms::on_sum});
+  every_body_agrees(scene, 8, {l, r, Terms::on_z});
 }
 
 }  // namespace

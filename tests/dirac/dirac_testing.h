@@ -72,9 +72,17 @@ struct Scene {
   std::shared_ptr<const GaugeStore> gauge;
   WilsonParameters parameters;
 
-  Scene(const Dims& dims, const HostLinks& links)
+  /// What operators have besides the mass and the anisotropy.
+  struct Terms {
+    double mu = 0, csw_r = 0, csw_t = 0;
+  };
+  Scene(const Dims& dims, const HostLinks& links) : Scene(dims, links, Terms{}) {}
+  Scene(const Dims& dims, const HostLinks& links, const Terms& terms)
       : lattice(dims), gauge(std::make_shared<const GaugeStore>(lattice, links, backend())) {
     parameters.mass = 0.137;
+    parameters.mu = terms.mu;
+    parameters.csw_r = terms.csw_r;
+    parameters.csw_t = terms.csw_t;
     parameters.xi0 = 2.464;
     parameters.nu = 0.95;
     parameters.boundary = {0.3, 1, -0.55, 0.125};
@@ -85,7 +93,10 @@ struct Scene {
   }
   Scene(const Scene&) = delete;
 
-  reference::WilsonSetup setup() const { return {parameters.mass, parameters.xi0, parameters.nu, parameters.boundary}; }
+  reference::WilsonSetup setup() const {
+    return {parameters.mass,     parameters.mu,    parameters.xi0,  parameters.nu,
+            parameters.boundary, parameters.csw_r, parameters.csw_t};
+  }
   WilsonOperator wilson(const OperatorForm& form = {}) const { return WilsonOperator(gauge, parameters, form); }
   std::shared_ptr<const WilsonOperator> shared_wilson(const OperatorForm& form = {}) const {
     return std::make_shared<const WilsonOperator>(gauge, parameters, form);

@@ -9,11 +9,13 @@ import subprocess
 import sys
 
 SKIPPED = 77
-KERNELS_OF_AN_OBJECT = 6  # with and without temporal gauge: for all sites, inner ones, those at edges; or one that packs
-# Bytes of a thread in local memory at most, by architecture and precision: what ptxas spills of 168 registers.
+# With and without temporal gauge and site-local terms: for all sites, inner ones, those at edges; or one that packs, or of terms
+# alone.
+KERNELS_OF_AN_OBJECT = 12
+# Bytes of a thread in local memory at most, by architecture and precision: what ptxas spills of 168 and 128 registers.
 MOST_BYTES = {
-    "sm_90": {"double": 0, "single": 0, "half": 0},
-    "sm_80": {"double": 40, "single": 0, "half": 0},
+    "sm_90": {"double": 0, "single": 0, "half": 0, "double terms": 128, "single terms": 16, "half terms": 0},
+    "sm_80": {"double": 40, "single": 8, "half": 0, "double terms": 160, "single terms": 32, "half terms": 0},
 }
 
 
@@ -39,14 +41,15 @@ def main(cuobjdump, *objects):
         text = subprocess.run([cuobjdump, "--dump-resource-usage", path], check=True, capture_output=True, text=True).stdout
         number = {}
         for architecture, kernel, size in usage(text):
-            precision = re.search(r"_(double|single|half)_(?:\d+|\d+_edge|pack)_kernel", kernel)[1]
+            name = re.search(r"_(double|single|half)_(?:\d+|\d+_edge|pack|local)_kernel(ILb[01]ELb1E)?", kernel)
+            precision = name[1] + (" terms" if name[2] else "")
             number[architecture] = number.get(architecture, 0) + 1
             if architecture not in MOST_BYTES:
                 continue
             checked += 1
             if size > MOST_BYTES[architecture][precision]:
                 failures.append(f"{kernel} ({architecture}) has {size} bytes in local memory")
-        expected = 1 if "_pack_" in path else KERNELS_OF_AN_OBJECT
+        expected = 1 if re.search("_(pack|local)_", path) else KERNELS_OF_AN_OBJECT
         if not number or set(number.values()) != {expected}:
             failures.append(f"{path}: {expected} kernels were expected for each architecture, found {number}")
     print("\n".join(failures) or f"{checked} kernels, all within their limits")

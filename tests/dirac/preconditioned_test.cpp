@@ -10,14 +10,23 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 
 namespace quadrille {
 namespace {
 
 using namespace testing;
 
-class Preconditioned : public ::testing::TestWithParam<Dims> {};
-INSTANTIATE_TEST_SUITE_P(Extents, Preconditioned, ::testing::ValuesIn(test_extents));
+/// Extents and a twisted mass.
+class Preconditioned : public ::testing::TestWithParam<std::tuple<Dims, double>> {
+ protected:
+  static Dims dims() { return std::get<0>(GetParam()); }
+  Scene twisted(const HostLinks& links) const { return Scene(dims(), links, {.mu = std::get<1>(GetParam())}); }
+  Scene hot() const { return twisted(hot_start(Lattice(dims()), next_seed())); }
+  Scene weak() const { return twisted(weak_start(Lattice(dims()), next_seed(), 0.4)); }
+};
+INSTANTIATE_TEST_SUITE_P(Extents, Preconditioned,
+                         ::testing::Combine(::testing::ValuesIn(test_extents), ::testing::Values(0, -0.37)));
 
 double norm(const Field& x) { return std::sqrt(blas::norm2(x)); }
 
@@ -29,10 +38,10 @@ double distance(const Field& a, const Field& b) {
 }
 
 TEST_P(Preconditioned, ReducesAndReconstructsTheFullSystem) {
-  const Scene scene = Scene::hot(GetParam());
+  const Scene scene = hot();
   const EvenOddSystem system(scene.shared_wilson());
   Field x(system.full_desc()), b(system.full_desc()), again(system.full_desc()), residual(system.full_desc());
-  import_spinor(x, random_spinor(GetParam()));
+  import_spinor(x, random_spinor(dims()));
   system.dirac().apply(b, x, Dagger::No);
   Field rhs(system.reduced().field_desc()), reduced(system.reduced().field_desc());
   system.prepare(rhs, b);
@@ -44,12 +53,12 @@ TEST_P(Preconditioned, ReducesAndReconstructsTheFullSystem) {
 }
 
 TEST_P(Preconditioned, HasTheResidualOfTheFullSystem) {
-  const Scene scene = Scene::hot(GetParam());
+  const Scene scene = hot();
   const EvenOddSystem system(scene.shared_wilson());
   Field x(system.full_desc()), b(system.full_desc()), residual(system.full_desc());
   Field guess(system.reduced().field_desc()), rhs(guess.desc()), r(guess.desc());
-  import_spinor(b, random_spinor(GetParam()));
-  import_spinor(guess, random_spinor(GetParam()));
+  import_spinor(b, random_spinor(dims()));
+  import_spinor(guess, random_spinor(dims()));
   system.prepare(rhs, b);
   system.reduced().apply(r, guess, Dagger::No);
   const double reduced_residual = std::sqrt(blas::subtract_norm2(rhs, r));
@@ -58,13 +67,13 @@ TEST_P(Preconditioned, HasTheResidualOfTheFullSystem) {
 }
 
 TEST_P(Preconditioned, DaggerIsTheAdjointInEveryForm) {
-  const Scene scene = Scene::weak(GetParam(), 0.4);
+  const Scene scene = weak();
   const EvenOddOperator outer(scene.shared_wilson());
   for (const OperatorForm& form : all_forms()) {
     const auto a = outer.converted(form);
     Field x(a->field_desc()), y(a->field_desc()), ax(a->field_desc()), ay(a->field_desc());
-    import_spinor(x, random_spinor(GetParam()));
-    import_spinor(y, random_spinor(GetParam()));
+    import_spinor(x, random_spinor(dims()));
+    import_spinor(y, random_spinor(dims()));
     a->apply(ax, x, Dagger::No);
     a->apply(ay, y, Dagger::Yes);
     const double tolerance = form.precision == Precision::Double   ? 1e-14
@@ -75,15 +84,15 @@ TEST_P(Preconditioned, DaggerIsTheAdjointInEveryForm) {
 }
 
 TEST_P(Preconditioned, NormalOperatorIsHermitianAndPositive) {
-  const Scene scene = Scene::hot(GetParam());
+  const Scene scene = hot();
   const auto a = std::make_shared<const EvenOddOperator>(scene.shared_wilson());
   const NormalOperator outer(a);
   for (const OperatorForm& form : {OperatorForm{}, OperatorForm{Precision::Single, Reconstruct::R12, true}}) {
     const auto normal = outer.converted(form);
     const auto plain = a->converted(form);
     Field x(normal->field_desc()), y(x.desc()), nx(x.desc()), ny(x.desc()), ax(x.desc());
-    import_spinor(x, random_spinor(GetParam()));
-    import_spinor(y, random_spinor(GetParam()));
+    import_spinor(x, random_spinor(dims()));
+    import_spinor(y, random_spinor(dims()));
     normal->apply(nx, x, Dagger::No);
     normal->apply(ny, y, Dagger::Yes);
     plain->apply(ax, x, Dagger::No);

@@ -85,6 +85,22 @@ TEST_P(Wilson, EveryKernelAgreesWithTheReferenceOnItsOwnLinks) {
   every_kernel_agrees(scene);
 }
 
+TEST_P(Wilson, ATwistedMassAgreesWithTheReference) {
+  Scene scene = Scene::hot(GetParam());
+  scene.parameters.mu = -0.43;
+  every_kernel_agrees(scene);
+}
+
+TEST_P(Wilson, ATwistedMassIsOfTheOtherFlavourBehindGamma5) {
+  Scene scene = Scene::hot(GetParam());
+  scene.parameters.mu = 0.31;
+  const HostSpinor x = random_spinor(GetParam());
+  const HostSpinor adjoint = apply(scene.wilson(), x, Dagger::Yes);
+  EXPECT_GT(relative_distance(reference::gamma5(apply(scene.wilson(), reference::gamma5(x))), adjoint), 0.01);
+  scene.parameters.mu = -0.31;
+  EXPECT_LT(relative_distance(reference::gamma5(apply(scene.wilson(), reference::gamma5(x))), adjoint), 1e-14);
+}
+
 /// y = b D x + a z on both parities, or b D x where z is null.
 HostSpinor hop(const Dslash& dslash, const HostSpinor& x, Dagger dagger, double b, double a, const HostSpinor* z,
                bool in_place) {
@@ -97,11 +113,11 @@ HostSpinor hop(const Dslash& dslash, const HostSpinor& x, Dagger dagger, double 
     Field y = out.parity(p);
     const Field opposite_x = in.parity(opposite(p));
     if (z == nullptr) {
-      dslash.apply(y, opposite_x, dagger, b);
+      dslash.apply(y, opposite_x, dagger, {b});
     } else if (in_place) {
-      dslash.apply(y, opposite_x, dagger, b, a, y);
+      dslash.apply(y, opposite_x, dagger, {b}, {a}, y);
     } else {
-      dslash.apply(y, opposite_x, dagger, b, a, other.parity(p));
+      dslash.apply(y, opposite_x, dagger, {b}, {a}, other.parity(p));
     }
   }
   HostSpinor result(x.dims);
@@ -228,6 +244,15 @@ TEST_P(Wilson, UnitLinksStayRegularInEightNumbers) {
   }
 }
 
+TEST_P(Wilson, DaggerIsTheAdjointOfATwistedMass) {
+  Scene scene = Scene::hot(GetParam());
+  scene.parameters.mu = 0.7;
+  const WilsonOperator m = scene.wilson();
+  const HostSpinor x = random_spinor(GetParam()), y = random_spinor(GetParam());
+  const Complex left = dot(y, apply(m, x)), right = dot(apply(m, y, Dagger::Yes), x);
+  EXPECT_LT(std::abs(left - right), 1e-12 * std::sqrt(std::abs(dot(x, x) * dot(y, y))));
+}
+
 TEST_P(Wilson, DaggerIsTheAdjointAndGamma5Conjugate) {
   const Scene scene = Scene::hot(GetParam());
   const WilsonOperator m = scene.wilson();
@@ -251,7 +276,8 @@ TEST_P(Wilson, IsGaugeCovariant) {
 
 TEST_P(Wilson, FreePlaneWavesAreEigenvectors) {
   const Dims dims = GetParam();
-  const Scene scene(dims, testing::cold_start(Lattice(dims)));
+  Scene scene(dims, testing::cold_start(Lattice(dims)));
+  scene.parameters.mu = 0.23;
   const WilsonParameters& w = scene.parameters;
   SiteRandom random(next_seed(), RandomPurpose::Test, 0);
   std::array<double, 4> p;
@@ -261,11 +287,11 @@ TEST_P(Wilson, FreePlaneWavesAreEigenvectors) {
   }
   Complex chi[12];
   for (Complex& c : chi) c = {random.normal(), random.normal()};
-  // M exp(ipx) chi = exp(ipx) [A - sum w_mu cos p_mu + i sum w_mu gamma_mu sin p_mu] chi
+  // M exp(ipx) chi = exp(ipx) [a + i mu gamma_5 - sum w_mu cos p_mu + i sum w_mu gamma_mu sin p_mu] chi
   Complex expected_chi[12];
   double diagonal = w.diagonal();
   for (int mu = 0; mu < 4; ++mu) diagonal -= (mu < 3 ? w.nu / w.xi0 : 1) * std::cos(p[mu]);
-  for (int i = 0; i < 12; ++i) expected_chi[i] = diagonal * chi[i];
+  for (int i = 0; i < 12; ++i) expected_chi[i] = Complex(diagonal, i < 6 ? w.mu : -w.mu) * chi[i];
   for (int mu = 0; mu < 4; ++mu) {
     const auto g = reference::gamma(mu);
     const Complex factor = Complex(0, 1) * (mu < 3 ? w.nu / w.xi0 : 1) * std::sin(p[mu]);
@@ -378,7 +404,7 @@ TEST(WilsonKernels, EveryWayToLaunchThemGivesTheSameBits) {
           Field out(in.desc());
           import_spinor(out, z);
           Field y = out.parity(Parity::Even);
-          kernel.run_in(way, {&y, &odd, xpay ? &y : nullptr, Parity::Even, Dagger::No, -0.7, 1.3});
+          kernel.run_in(way, {&y, &odd, xpay ? &y : nullptr, Parity::Even, Dagger::No, {-0.7}, {1.3}});
           HostSpinor result(dims);
           export_spinor(result, out);
           return result.data;

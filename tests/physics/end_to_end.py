@@ -132,10 +132,11 @@ class Thorough(ExpectedCase):
 class Independent(Solved):
     """The same against the independent program, on a lattice of unequal extents with a phase in each direction."""
 
+    PARAMS = {"mass": -0.3, "phase": [0.3, 0.5, -0.2, 1.0], "xi0": 1.7, "nu": 0.9}
+
     @classmethod
     def setUpClass(cls):
-        params = {"mass": -0.3, "phase": [0.3, 0.5, -0.2, 1.0], "xi0": 1.7, "nu": 0.9}
-        cls.reference = harness.Reference((4, 2, 6, 8), 0.4, params, (3, 1, 2, 5), harness.SEED)
+        cls.reference = harness.Reference((4, 2, 6, 8), 0.4, cls.PARAMS, (3, 1, 2, 5), harness.SEED)
         assert cls.reference.residual < 1e-14, cls.reference.residual
 
     def setUp(self):
@@ -255,6 +256,75 @@ class IndependentSloppy(Independent):
         for solve in results["solves"]:
             # Half precision holds a factor of about 1e-3 of the residual: 1e-10 cannot be reached without updates.
             self.assertGreaterEqual(solve["reliable_updates"], 2)
+
+
+class EveryMethod(Independent):
+    """What operators besides Wilson's have in common."""
+
+    METHODS = ((uniform(), 1e-11), (uniform("cg", reconstruct=12), 1e-11), (sloppy("cg", "reliable", "half", 12, True), 1e-8),
+               (sloppy("bicgstab", "reliable", "single", 8, False), 1e-8), (sloppy("bicgstab", "defect", "half", 18, True), 1e-8))
+
+    def agree_with_reference(self):
+        for solver, bound in self.METHODS:
+            with self.subTest(solver=solver_name(solver)):
+                self.check_against_reference(self.solve(solver, out=solver_name(solver)), bound, solver_name(solver))
+
+    def refuse(self, change, words):
+        job = job_for(self.file, self.PARAMS, (3, 1, 2, 5), uniform())
+        operator = {key: value for key, value in {**job["operator"], **change}.items() if value is not None}
+        with self.subTest(**change):
+            process = self.call("check", self.write_job({**job, "operator": operator}))
+            self.assertEqual(process.returncode, 1, process.stderr)
+            self.assertRegex(process.stderr, rf"job.yaml:\d+:\d+: .*{words}")
+
+
+class TwistedMass(EveryMethod):
+    PARAMS = {**Independent.PARAMS, "mu": -0.21}
+
+    def test_every_method(self):
+        self.agree_with_reference()
+
+    def test_no_twist_is_wilson(self):
+        seen = []
+        for operator in ({"type": "twisted_mass", "mu": 0}, {"type": "wilson"}):
+            job = job_for(self.file, {key: value for key, value in self.PARAMS.items() if key != "mu"}, (3, 1, 2, 5), uniform())
+            job["operator"].update(operator)
+            results = self.run_job(job, out=operator["type"])
+            seen.append((self.saved_propagator(results, operator["type"]).tobytes(), results["correlators"]["mesons"]["pion"]))
+        self.assertEqual(seen[0], seen[1])
+
+    def test_bad_jobs(self):
+        for change, words in (({"type": "wilson"}, "mu"), ({"mu": None}, "mu"), ({"mu": "much"}, "mu")):
+            self.refuse(change, words)
+
+
+class Clover(EveryMethod):
+    PARAMS = {**Independent.PARAMS, "csw_r": 0.91, "csw_t": 1.07}
+
+    def test_every_method(self):
+        self.agree_with_reference()
+
+    def test_one_coefficient_is_that_of_all_planes(self):
+        pions = []
+        for coefficients in ({"csw": 1.3}, {"csw_r": 1.3, "csw_t": 1.3}):
+            job = job_for(self.file, {"mass": 0.1, "phase": [0, 0, 0, 1]}, (3, 1, 2, 5), uniform())
+            job["operator"].update({"type": "clover", **coefficients})
+            out = "_".join(coefficients)
+            pions.append(self.run_job(job, out=out)["correlators"]["mesons"]["pion"])
+        self.assertEqual(pions[0], pions[1])
+
+    def test_no_clover_term_is_wilson(self):
+        pions = []
+        for operator in ({"type": "clover", "csw": 0}, {"type": "wilson"}):
+            job = job_for(self.file, {"mass": 0.1, "phase": [0, 0.5, 0, 1]}, (3, 1, 2, 5), uniform())
+            job["operator"].update(operator)
+            pions.append(self.run_job(job, out=operator["type"])["correlators"]["mesons"]["pion"])
+        self.assertEqual(pions[0], pions[1])
+
+    def test_bad_jobs(self):
+        for change, words in (({"type": "wilson"}, "csw"), ({"csw_t": None}, "csw_t"), ({"csw": 1}, "csw"), ({"mu": 1}, "mu"),
+                              ({"csw_r": None, "csw_t": None}, "csw")):
+            self.refuse(change, words)
 
 
 class Tuning(Solved):
@@ -393,7 +463,7 @@ class IndependentProgram(unittest.TestCase):
         self.assertEqual(independent.compare_with_expected(harness.DATA), 0)
 
 
-del Solved, ExpectedCase, Independent  # the bases hold no tests of their own
+del Solved, ExpectedCase, Independent, EveryMethod  # the bases hold no tests of their own
 
 if __name__ == "__main__":
     sys.exit(harness.main(sys.modules[__name__]))

@@ -118,8 +118,12 @@ class ProgramTest(unittest.TestCase):
 
 
 def job_for(file, params, site, solver, precision="double"):
-    """The job that solves one point propagator and its pion. `params` has mass, phase (theta/pi), perhaps xi0 and nu."""
+    """The job that solves one point propagator and its pion. `params` has mass, phase (theta/pi), perhaps xi0 and nu, mu, or csw_r and csw_t."""
     operator = {"type": "wilson", "mass": params["mass"]}
+    if "mu" in params:
+        operator.update({"type": "twisted_mass", "mu": params["mu"]})
+    if "csw_r" in params:
+        operator.update({"type": "clover", "csw_r": params["csw_r"], "csw_t": params["csw_t"]})
     operator["boundary"] = [
         "periodic" if phase == 0 else "antiperiodic" if phase == 1 else {"phase": phase} for phase in params["phase"]
     ]

@@ -6,11 +6,13 @@ columns at once, iterative refinement), so that agreement between the two proves
 
     independent.py write FILE --dims 4 2 6 8 --seed 1 --epsilon 0.4 [--precision 32] [--order tmlqcd]
     independent.py check FILE                     checksums, plaquettes, link trace as JSON
-    independent.py propagator FILE --mass 0.1 --site 1 0 3 2 --boundary 0.3 0.5 0 1 [--xi0 2.464 --nu 0.95]
+    independent.py propagator FILE --mass 0.1 --site 1 0 3 2 --boundary 0.3 0.5 0 1 [--xi0 2.464 --nu 0.95] [--mu 0.2]
+                                                  [--csw-r 0.91 --csw-t 1.07]
     independent.py expected FOLDER                compares itself with FOLDER/expected.json
 
-Conventions: M = (m + 1 + 3 nu/xi0) - 1/2 sum_mu c_mu [(1 - g_mu) U_mu(x) psi(x+mu) + (1 + g_mu) U_mu(x-mu)^+ psi(x-mu)],
-c = nu/xi0 in space and 1 in time; the factor exp(i pi phase_mu) multiplies the forward link that leaves the last slice;
+Conventions: M = (m + 1 + 3 nu/xi0) + i mu g_5 + C - 1/2 sum_mu c_mu [(1 - g_mu) U_mu(x) psi(x+mu) + (1 + g_mu) U_mu(x-mu)^+ psi(x-mu)],
+c = nu/xi0 in space and 1 in time; the clover term C = (i/2) sum_{mu<nu} c_mu nu sigma_mu nu F_mu nu with sigma = (i/2) [g_mu,
+g_nu], F = (Q - Q^+) / 8, Q the four plaquettes around a site, c = csw_r / xi0 in space and csw_t with t; the factor exp(i pi phase_mu) multiplies the forward link that leaves the last slice;
 gammas in the DeGrand-Rossi basis; every 4-vector is x, y, z, t.
 """
 
@@ -77,10 +79,30 @@ def observables(links):
     return {"plaquette": sum(planes.values()) / 6, "planes": planes, "link_trace": trace_average(links)}
 
 
-class Wilson:
-    """The full Wilson matrix on fields [t, z, y, x, color, spin, column]. `phase` is theta/pi for x, y, z, t."""
+def field_strength(links, mu, nu):
+    """(Q - Q^+) / 8 of a plane, [t, z, y, x, 3, 3]."""
+    u, v = links[..., mu, :, :], links[..., nu, :, :]
+    u_back, v_back = behind(u, mu), behind(v, nu)  # U_mu(x - mu), U_nu(x - nu)
+    q = u @ ahead(v, mu) @ adjoint(ahead(u, nu)) @ adjoint(v)
+    q = q + v @ adjoint(ahead(u_back, nu)) @ adjoint(behind(v, mu)) @ u_back
+    q = q + adjoint(u_back) @ adjoint(behind(v_back, mu)) @ behind(u_back, nu) @ v_back
+    q = q + adjoint(v_back) @ behind(u, nu) @ ahead(v_back, mu) @ adjoint(u)
+    return (q - adjoint(q)) / 8
 
-    def __init__(self, links, mass, phase, xi0=1.0, nu=1.0):
+
+class Wilson:
+    """The full Wilson matrix on fields [t, z, y, x, color, spin, column]. `phase` is theta/pi for x, y, z, t; `mu` the twisted
+    mass, csw_r and csw_t the clover coefficients."""
+
+    def __init__(self, links, mass, phase, xi0=1.0, nu=1.0, mu=0.0, csw_r=0.0, csw_t=0.0):
+        self.twist = 1j * mu * GAMMA5
+        self.planes = []  # (spin matrix, color matrices), of which the clover term is the sum of products
+        for a in range(4):
+            for b in range(a + 1, 4):
+                c = csw_t if b == 3 else csw_r / xi0
+                if c != 0:
+                    sigma = 0.5j * (GAMMA[a] @ GAMMA[b] - GAMMA[b] @ GAMMA[a])
+                    self.planes.append((0.5j * c * sigma, field_strength(links, a, b)))
         space = nu / xi0
         self.diagonal = mass + 1 + 3 * space
         self.forward = []
@@ -93,9 +115,11 @@ class Wilson:
         self.backward = [behind(adjoint(link), mu) for mu, link in enumerate(self.forward)]
 
     def __call__(self, psi, sign=1):
-        """M psi; with sign -1 the adjoint of M (the projectors exchanged)."""
-        result = self.diagonal * psi
+        """M psi; with sign -1 the adjoint of M (the projectors exchanged, mu -> -mu)."""
+        result = self.diagonal * psi + sign * (self.twist @ psi)
         merged = psi.shape[:5] + (-1,)
+        for spin, colors in self.planes:
+            result += spin @ (colors @ psi.reshape(merged)).reshape(psi.shape)
         for mu in range(4):
             for link, hopped, side in (
                 (self.forward[mu], ahead(psi, mu), -sign),
@@ -139,9 +163,9 @@ def solve(matrix, source, goal=1e-15, refinements=6, iterations=5000):
     return x
 
 
-def point_propagator(links, mass, phase, site, xi0=1.0, nu=1.0):
+def point_propagator(links, mass, phase, site, **terms):
     """S [t, z, y, x, sink spin, source spin, sink color, source color] and its true relative residual."""
-    matrix = Wilson(links, mass, phase, xi0, nu)
+    matrix = Wilson(links, mass, phase, **terms)
     source = np.zeros(links.shape[:4] + (3, 4, 12), dtype=complex)
     x, y, z, t = site
     source[t, z, y, x] = np.eye(12).reshape(3, 4, 12)  # column 4 color + spin
@@ -219,6 +243,9 @@ def main():
     point.add_argument("--boundary", type=float, nargs=4, default=(0, 0, 0, 1), help="theta/pi for x, y, z, t")
     point.add_argument("--xi0", type=float, default=1.0)
     point.add_argument("--nu", type=float, default=1.0)
+    point.add_argument("--mu", type=float, default=0.0)
+    point.add_argument("--csw-r", type=float, default=0.0)
+    point.add_argument("--csw-t", type=float, default=0.0)
     commands.add_parser("expected").add_argument("folder")
     args = parser.parse_args()
 
@@ -233,7 +260,8 @@ def main():
         facts["checksum"] = [f"{word:x}" for word in facts["checksum"]]
         print(json.dumps({**facts, **observables(links)}, indent=1))
         return 0
-    propagator, residual = point_propagator(links, args.mass, args.boundary, args.site, args.xi0, args.nu)
+    propagator, residual = point_propagator(links, args.mass, args.boundary, args.site,
+                                            **{name: getattr(args, name) for name in ("xi0", "nu", "mu", "csw_r", "csw_t")})
     print(json.dumps({"residual": residual, "pion": list(pion(propagator))}, indent=1))
     return 0
 

@@ -29,14 +29,14 @@ struct Fields {
   static FieldDesc desc(const Lattice& lattice, Precision precision) {
     return FieldDesc::spinor(lattice, Subset::Full, precision, testing::backend());
   }
-  /// y = b D x (+ a z) on both parities.
+  /// y = L D x (+ R z) on both parities.
   HostSpinor apply(const Dslash& dslash, Dagger dagger, bool xpay) {
     for (const Parity p : {Parity::Even, Parity::Odd}) {
       Field result = y.parity(p);
       if (xpay) {
-        dslash.apply(result, x.parity(opposite(p)), dagger, -0.5, 4.1, z.parity(p));
+        dslash.apply(result, x.parity(opposite(p)), dagger, {-0.5, 0.2}, {4.1, -0.3}, z.parity(p));
       } else {
-        dslash.apply(result, x.parity(opposite(p)), dagger, -0.5);
+        dslash.apply(result, x.parity(opposite(p)), dagger, {-0.5});
       }
     }
     HostSpinor out(y.lattice().dims());
@@ -110,6 +110,42 @@ INSTANTIATE_TEST_SUITE_P(Forms, RankDslash, ::testing::ValuesIn(testing::all_for
                            return to_string(info.param.precision) + "_" + to_string(info.param.reconstruct) +
                                   (info.param.temporal_gauge ? "_temporal_gauge" : "");
                          });
+
+/// Clover leaves reach over faces and the edges between them.
+TEST(RankClover, IsThatOfOneProcess) {
+  const std::uint64_t seed = testing::shared_seed();
+  const Lattice whole(divided_dims);
+  const HostSpinor in = testing::random_spinor(divided_dims, seed);
+  const WilsonParameters parameters{.mass = 0.1, .csw_r = 1.1, .csw_t = 0.9, .xi0 = 1.3, .boundary = scalars.boundary};
+  const auto links_of = [&](const Lattice& lattice) {
+    return std::make_shared<const GaugeStore>(lattice, GaugeStart::hot(seed), testing::backend());
+  };
+  const auto applied = [&](const Lattice& lattice, const OperatorForm& form) {
+    const WilsonOperator m(links_of(lattice), parameters, form);
+    Fields fields(lattice, part_of(in, lattice), part_of(in, lattice), form.precision);
+    m.apply(fields.y, fields.x, Dagger::No);
+    HostSpinor out(lattice.dims());
+    export_spinor(out, fields.y);
+    return out;
+  };
+  for (const Dims& grid : testing::some_grids(3)) {
+    const Lattice lattice(divided_dims, ranks().communicator(grid));
+    for (const OperatorForm& form : {OperatorForm{Precision::Double, Reconstruct::R18, false},
+                                     OperatorForm{Precision::Single, Reconstruct::R12, true},
+                                     OperatorForm{Precision::Half, Reconstruct::R12, true}}) {
+      EXPECT_LE(largest_deviation(applied(lattice, form), part_of(applied(whole, form), lattice)),
+                most_deviation(form.precision))
+          << grid_text(grid) << " " << to_string(form);
+    }
+    const auto log_det = [&](const Lattice& of) {
+      return CloverBlocks(links_of(of), parameters.clover_term()).log_det();
+    };
+    const auto mine = log_det(lattice), alone = log_det(whole);
+    for (const std::size_t p : {0u, 1u}) {
+      EXPECT_LE(std::abs(mine[p] / alone[p] - 1), testing::has_bits_of_one_process() ? 0 : 1e-13);
+    }
+  }
+}
 
 /// Lattices whose parts are so small that a divided direction is cut into lanes, too.
 TEST(RankDslashOfSmallParts, IsThatOfOneProcess) {

@@ -46,7 +46,10 @@ HostSpinor wilson(const HostLinks& links, const WilsonSetup& setup, const HostSp
       rest /= dims[mu];
     }
     Complex* result = out.data.data() + site * 12;
-    for (int k = 0; k < 12; ++k) result[k] = diagonal * psi.data[site * 12 + k];
+    for (int k = 0; k < 12; ++k) {
+      const Complex twist(0, (dagger ? -setup.mu : setup.mu) * (k < 6 ? 1 : -1));  // gamma_5 = diag(1, 1, -1, -1)
+      result[k] = (diagonal + twist) * psi.data[site * 12 + k];
+    }
     for (int mu = 0; mu < 4; ++mu) {
       const double weight = mu < 3 ? setup.nu / setup.xi0 : 1.0;
       const Complex phase = std::polar(1.0, std::numbers::pi * setup.boundary[mu]);
@@ -73,6 +76,100 @@ HostSpinor wilson(const HostLinks& links, const WilsonSetup& setup, const HostSp
       }
     }
   }
+  return out;
+}
+
+namespace {
+
+using ColorMatrix = std::array<std::array<Complex, 3>, 3>;
+
+/// The link from x in direction mu, or with `step` -1 the adjoint of the one that leads to x from behind; x moves
+/// along.
+ColorMatrix step_along(const HostLinks& links, Dims& x, int mu, int step) {
+  const Dims& dims = links.dims;
+  if (step < 0) x[mu] = (x[mu] + dims[mu] - 1) % dims[mu];
+  const Complex* u = links.link(site_index(dims, x), mu);
+  if (step > 0) x[mu] = (x[mu] + 1) % dims[mu];
+  ColorMatrix m;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) m[i][j] = step > 0 ? u[3 * i + j] : std::conj(u[3 * j + i]);
+  }
+  return m;
+}
+
+ColorMatrix product(const ColorMatrix& a, const ColorMatrix& b) {
+  ColorMatrix c{};
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      for (int k = 0; k < 3; ++k) c[i][j] += a[i][k] * b[k][j];
+    }
+  }
+  return c;
+}
+
+/// (Q - Q^+) / 8, Q the four closed paths of four links in the sense from mu to nu that begin and end at x.
+ColorMatrix field_strength(const HostLinks& links, const Dims& x, int mu, int nu) {
+  ColorMatrix q{};
+  const std::array<std::array<int, 2>, 4> corners{{{mu, 1}, {nu, 1}, {mu, -1}, {nu, -1}}};
+  for (int first = 0; first < 4; ++first) {  // mu nu -mu -nu and its cyclic permutations
+    Dims at = x;
+    ColorMatrix path = step_along(links, at, corners[std::size_t(first)][0], corners[std::size_t(first)][1]);
+    for (int k = 1; k < 4; ++k) {
+      const auto& [direction, step] = corners[std::size_t((first + k) % 4)];
+      path = product(path, step_along(links, at, direction, step));
+    }
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) q[i][j] += path[i][j];
+    }
+  }
+  ColorMatrix f;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) f[i][j] = (q[i][j] - std::conj(q[j][i])) / 8.0;
+  }
+  return f;
+}
+
+}  // namespace
+
+HostSpinor clover_site_term(const HostLinks& leaves, const WilsonSetup& setup, const HostSpinor& psi) {
+  const Complex i_unit(0, 1);
+  HostSpinor out(psi.dims);
+  for (std::int64_t site = 0; site < volume(psi.dims); ++site) {
+    Dims x;
+    std::int64_t rest = site;
+    for (int mu = 0; mu < 4; ++mu) {
+      x[mu] = int(rest % psi.dims[mu]);
+      rest /= psi.dims[mu];
+    }
+    const Complex* in = psi.data.data() + site * 12;
+    Complex* result = out.data.data() + site * 12;
+    for (int k = 0; k < 12; ++k) result[k] = (setup.mass + 1 + 3 * setup.nu / setup.xi0) * in[k];
+    for (int mu = 0; mu < 4; ++mu) {
+      for (int nu = 0; nu < 4; ++nu) {
+        if (nu == mu) continue;
+        const double c = mu < 3 && nu < 3 ? setup.csw_r / setup.xi0 : setup.csw_t;
+        const ColorMatrix f = field_strength(leaves, x, mu, nu);
+        const SpinMatrix one = product(gamma(mu), gamma(nu)), other = product(gamma(nu), gamma(mu));
+        for (int s = 0; s < 4; ++s) {
+          for (int r = 0; r < 4; ++r) {
+            const Complex sigma = 0.5 * i_unit * (one[s][r] - other[s][r]);
+            for (int i = 0; i < 3; ++i) {
+              for (int j = 0; j < 3; ++j) result[3 * s + i] += 0.25 * i_unit * c * sigma * f[i][j] * in[3 * r + j];
+            }
+          }
+        }
+      }
+    }
+  }
+  return out;
+}
+
+HostSpinor clover(const HostLinks& links, const HostLinks& leaves, const WilsonSetup& setup, const HostSpinor& psi,
+                  bool dagger) {
+  HostSpinor out = wilson(links, setup, psi, dagger);
+  const HostSpinor local = clover_site_term(leaves, setup, psi);
+  const double number = setup.mass + 1 + 3 * setup.nu / setup.xi0;
+  for (std::size_t n = 0; n < out.data.size(); ++n) out.data[n] += local.data[n] - number * psi.data[n];
   return out;
 }
 

@@ -13,10 +13,10 @@ using namespace testing;
 using ::testing::HasSubstr;
 
 constexpr Dims dims{4, 6, 2, 8};
-const reference::WilsonSetup setup{.mass = 0.137, .xi0 = 1.3, .nu = 0.9, .boundary = {0, 0.25, 0, 1}};
-const double diagonal = setup.mass + 1 + 3 * setup.nu / setup.xi0;
+// Twisted, so that A is neither a number nor its own adjoint.
+const reference::WilsonSetup setup{.mass = 0.137, .mu = -0.41, .xi0 = 1.3, .nu = 0.9, .boundary = {0, 0.25, 0, 1}};
 const char* const operator_words =
-    "{type: wilson, mass: 0.137, anisotropy: {xi0: 1.3, nu: 0.9}, "
+    "{type: twisted_mass, mass: 0.137, mu: -0.41, anisotropy: {xi0: 1.3, nu: 0.9}, "
     "boundary: [periodic, {phase: 0.25}, periodic, antiperiodic]}";
 
 /// The request: a word of quadrille_solver_solve, the same as a product, and the sites of both.
@@ -51,9 +51,20 @@ HostSpinor masked(const HostSpinor& psi, int parity) {
   return out;
 }
 
-HostSpinor combined(double a, const HostSpinor& x, double b, const HostSpinor& y) {
+HostSpinor difference(const HostSpinor& x, const HostSpinor& y) {
   HostSpinor out(dims);
-  for (std::size_t i = 0; i < out.data.size(); ++i) out.data[i] = a * x.data[i] + b * y.data[i];
+  for (std::size_t i = 0; i < out.data.size(); ++i) out.data[i] = x.data[i] - y.data[i];
+  return out;
+}
+
+/// A psi or A^-1 psi, A = m + 1 + 3 nu/xi0 + i mu gamma_5, or of A^+.
+HostSpinor site_local(const HostSpinor& psi, bool dagger, bool inverse) {
+  HostSpinor out(dims);
+  for (std::size_t i = 0; i < out.data.size(); ++i) {
+    const double chirality = i % 12 < 6 ? 1 : -1;
+    const Complex a(setup.mass + 1 + 3 * setup.nu / setup.xi0, (dagger ? -1 : 1) * chirality * setup.mu);
+    out.data[i] = inverse ? psi.data[i] / a : a * psi.data[i];
+  }
   return out;
 }
 
@@ -64,8 +75,9 @@ HostSpinor naive(const HostLinks& links, const System& system, const HostSpinor&
     const int there = 1 - system.parity;
     // M of a field on one parity is A of it there and H of it on the other.
     const HostSpinor hop = masked(reference::wilson(links, setup, psi, dagger), there);
-    const HostSpinor back = masked(reference::wilson(links, setup, hop, dagger), system.parity);
-    return combined(diagonal, psi, -1 / diagonal, back);
+    const HostSpinor between = site_local(hop, dagger, true);
+    const HostSpinor back = masked(reference::wilson(links, setup, between, dagger), system.parity);
+    return difference(site_local(psi, dagger, false), back);
   };
   if (system.normal) return once(once(x, false), true);
   return once(x, system.dagger);

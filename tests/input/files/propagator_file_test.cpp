@@ -91,7 +91,9 @@ TEST_F(PropagatorFileTest, RecordsAreThoseOfQio) {
 /// What Chroma's readers of a propagator's header look up (its lib/io/qprop_io.cc): each path must be there.
 TEST_F(PropagatorFileTest, TheHeaderHasWhatChromaLooksUp) {
   const PropagatorHeader header{.source = {1, 2, 3, 4},
+                                .action = "TWISTED_MASS",
                                 .mass = -0.0625,
+                                .action_numbers = {{"TwistedM", 0.5}},
                                 .xi0 = 2.464,
                                 .nu = 0.95,
                                 .boundary = {0, 0, 0, 1},
@@ -108,8 +110,9 @@ TEST_F(PropagatorFileTest, TheHeaderHasWhatChromaLooksUp) {
       {"Propagator/ForwardProp/version", "9"},
       {"Propagator/ForwardProp/quarkSpinType", "FULL"},
       {"Propagator/ForwardProp/obsvP", "false"},
-      {"Propagator/ForwardProp/FermionAction/FermAct", "WILSON"},
+      {"Propagator/ForwardProp/FermionAction/FermAct", "TWISTED_MASS"},
       {"Propagator/ForwardProp/FermionAction/Mass", "-0.0625"},
+      {"Propagator/ForwardProp/FermionAction/TwistedM", "0.5"},
       {"Propagator/ForwardProp/FermionAction/AnisoParam/anisoP", "true"},
       {"Propagator/ForwardProp/FermionAction/AnisoParam/t_dir", "3"},
       {"Propagator/ForwardProp/FermionAction/FermState/FermionBC/boundary", "1 1 1 -1"},

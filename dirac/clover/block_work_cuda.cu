@@ -1,0 +1,11 @@
+#include "core/gauge/site_loops.cuh"
+#include "dirac/clover/block_work_of.h"
+
+namespace quadrille {
+
+const BlockWork& block_work_cuda() {
+  static const BlockWorkOf<DeviceLoops> work;
+  return work;
+}
+
+}  // namespace quadrille

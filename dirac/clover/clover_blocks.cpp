@@ -1,0 +1,106 @@
+#include "dirac/clover/clover_blocks.h"
+
+#include "core/error.h"
+#include "core/gauge/clover_leaves.h"
+#include "core/gauge/observables.h"
+#include "dirac/clover/block_work.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace quadrille {
+namespace {
+
+std::unique_ptr<Field> made(const GaugeStore& gauge, Precision precision) {
+  return std::make_unique<Field>(
+      FieldDesc::of(site_formats::chiral_blocks, gauge.lattice(), Subset::Full, precision, gauge.backend()));
+}
+
+/// All ranks throw, or none.
+void require_invertible(const GaugeStore& gauge, const MaxLoc& worst) {
+  // An inverse has lost all digits there.
+  constexpr double largest = 1 / std::numeric_limits<double>::epsilon();
+  double all = worst.value <= largest ? 0 : 1;
+  gauge.lattice().communicator().maximum(&all, 1);
+  if (all == 0) return;
+  const Lattice& lattice = gauge.lattice();
+  std::string where = "on another rank";
+  if (!(worst.value <= largest)) {
+    const Dims x = lattice.coordinates(worst.item), &origin = lattice.origin();
+    where =
+        fmt::format("at site ({},{},{},{})", x[0] + origin[0], x[1] + origin[1], x[2] + origin[2], x[3] + origin[3]);
+  }
+  throw Error(
+      ErrorCode::numerical,
+      fmt::format("the clover term {} cannot be inverted, and even-odd preconditioning divides by it: choose another "
+                  "mass or csw",
+                  where));
+}
+
+}  // namespace
+
+CloverBlocks::CloverBlocks(std::shared_ptr<const GaugeStore> gauge, const CloverTerm& term)
+    : gauge_(std::move(gauge)), term_(term) {
+  for (Forms* forms : {&a_, &inverse_}) (*forms)[0][std::size_t(Precision::Double)] = made(*gauge_, Precision::Double);
+  compute();
+}
+
+// In the UKQCD basis sigma_ij = -epsilon_ijk s_k for both chiralities and sigma_kt = +-s_k for chirality +-: directions
+// i and j follow k in the order xyz, and the plane (j, i) has minus the F of (i, j).
+void CloverBlocks::compute() {
+  Field &a = *a_[0][std::size_t(Precision::Double)], &inverse = *inverse_[0][std::size_t(Precision::Double)];
+  const BlockWork& work = block_work(gauge_->backend());
+  CloverLeaves leaves(*gauge_);
+  work.set(a, term_.number);
+  for (int k = 0; k < 3; ++k) {
+    const int i = (k + 1) % 3, j = (k + 2) % 3;
+    const double spatial = (i < j ? -0.5 : 0.5) * term_.spatial, temporal = 0.5 * term_.temporal;
+    work.add_plane(a, leaves.plane(std::min(i, j), std::max(i, j)), k, {spatial, spatial});
+    work.add_plane(a, leaves.plane(k, 3), k, {temporal, -temporal});
+  }
+  require_invertible(*gauge_, work.invert(inverse, a));
+  version_ = gauge_->version();
+  for (const Forms* forms : {&a_, &inverse_}) {
+    for (const bool temporal : {false, true}) {
+      for (const std::unique_ptr<Field>& form : (*forms)[temporal]) {
+        if (form && form.get() != &master(*forms)) fill(*form, master(*forms), temporal);
+      }
+    }
+  }
+}
+
+void CloverBlocks::update() {
+  if (version_ != gauge_->version()) compute();
+}
+
+void CloverBlocks::fill(Field& to, const Field& from, bool temporal_gauge) const {
+  const BlockWork& work = block_work(gauge_->backend());
+  if (!temporal_gauge) return work.copy(to, from);
+  const std::shared_ptr<const TemporalGauge> gauge = gauge_->temporal_gauge();
+  const std::unique_ptr<Field> rotated = made(*gauge_, Precision::Double);
+  work.rotate(*rotated, from, gauge->matrices());
+  work.copy(to, *rotated);
+}
+
+const Field& CloverBlocks::of_form(Forms& forms, const OperatorForm& form) const {
+  std::unique_ptr<Field>& made_form = forms[form.temporal_gauge][std::size_t(form.precision)];
+  if (!made_form) {
+    std::unique_ptr<Field> field = made(*gauge_, form.precision);
+    fill(*field, master(forms), form.temporal_gauge);
+    made_form = std::move(field);
+  }
+  return *made_form;
+}
+
+std::array<double, 2> CloverBlocks::log_det() const {
+  const Lattice& lattice = gauge_->lattice();
+  const double all_sites = double(lattice.half_volume()) * lattice.communicator().size();
+  std::array<double, 4> sums = block_work(gauge_->backend()).log_det(master(a_), all_sites);
+  lattice.communicator().sum(sums.data(), sums.size());
+  return {sums[0] + sums[1], sums[2] + sums[3]};
+}
+
+}  // namespace quadrille

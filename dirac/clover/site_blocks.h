@@ -1,0 +1,235 @@
+// Chiral blocks at one site: bodies that the host's loops and the devices' kernels share. A block is a Hermitian 6 x 6
+// matrix of one chirality on [spin 2][color 3], stored halved: the six real numbers of its diagonal and then re and im
+// of the rows below it (site_formats::chiral_blocks).
+#pragma once
+
+#include "core/field/site_numbers.h"
+#include "core/gauge/max_loc.h"
+#include "core/numbers/exact_sum.h"
+#include "core/su3/su3.h"
+
+#include <cmath>
+#include <cstdint>
+
+namespace quadrille::site_blocks {
+
+constexpr int size = 6, numbers = 36, both = 2 * numbers;
+/// Where element (i, j), i > j, begins among the numbers of a block.
+QUADRILLE_HOST_DEVICE constexpr int below(int i, int j) { return size + 2 * (i * (i - 1) / 2 + j); }
+
+/// blocks = a number.
+template <class Blocks>
+struct SetNumber {
+  Blocks blocks;
+  double number;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site) const {
+    double b[both] = {};
+    for (int c = 0; c < 2; ++c) {
+      for (int i = 0; i < size; ++i) b[c * numbers + i] = 0.5 * number;
+    }
+    blocks.store(parity, site, b);
+  }
+};
+
+/// blocks of chirality c += coefficient[c] s_k (x) i F, F = (Q - Q^+) / 8, s_k a Pauli matrix (k = 0, 1, 2).
+template <class Blocks, class Leaves>
+struct AddPlane {
+  Blocks blocks;
+  Leaves leaves;
+  int k;
+  double coefficient[2];
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site) const {
+    double b[both];
+    blocks.load(parity, site, b);
+    const Matrix3 q = leaves.matrix(0, parity, site);
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) {
+        // i (Q - Q^+) / 8
+        const double re = -0.125 * (q(i, j).imag() + q(j, i).imag()), im = 0.125 * (q(i, j).real() - q(j, i).real());
+        for (int c = 0; c < 2; ++c) add(b + c * numbers, i, j, 0.5 * coefficient[c] * re, 0.5 * coefficient[c] * im);
+      }
+    }
+    blocks.store(parity, site, b);
+  }
+
+ private:
+  /// What element (i, j) of i F adds: [[s_3, s_1 - i s_2], [s_1 + i s_2, -s_3]], of which only the part below the
+  /// diagonal is kept.
+  QUADRILLE_HOST_DEVICE void add(double* b, int i, int j, double re, double im) const {
+    if (k == 2) {
+      if (i == j) {
+        b[i] += re;
+        b[3 + i] -= re;
+      } else if (i > j) {
+        b[below(i, j)] += re;
+        b[below(i, j) + 1] += im;
+        b[below(3 + i, 3 + j)] -= re;
+        b[below(3 + i, 3 + j) + 1] -= im;
+      }
+      return;
+    }
+    double* const element = b + below(3 + i, j);
+    element[0] += k == 0 ? re : -im;
+    element[1] += k == 0 ? im : re;
+  }
+};
+
+/// A Hermitian 6 x 6 matrix, and its inverse by elimination with the largest pivots on the diagonal.
+struct Hermitian6 {
+  Complex e[size][size];
+
+  QUADRILLE_HOST_DEVICE static Hermitian6 of(const double* b) {
+    Hermitian6 m;
+    for (int i = 0; i < size; ++i) {
+      m.e[i][i] = Complex(2 * b[i], 0);
+      for (int j = 0; j < i; ++j) {
+        m.e[i][j] = Complex(2 * b[below(i, j)], 2 * b[below(i, j) + 1]);
+        m.e[j][i] = std::conj(m.e[i][j]);
+      }
+    }
+    return m;
+  }
+  QUADRILLE_HOST_DEVICE void store(double* b) const {
+    for (int i = 0; i < size; ++i) {
+      b[i] = 0.5 * e[i][i].real();
+      for (int j = 0; j < i; ++j) {
+        b[below(i, j)] = 0.25 * (e[i][j].real() + e[j][i].real());
+        b[below(i, j) + 1] = 0.25 * (e[i][j].imag() - e[j][i].imag());
+      }
+    }
+  }
+};
+
+/// Replaces m by its inverse (Gauss and Jordan, pivots of rows). Gives log |det m|, and in `worst` the largest element
+/// of m over the smallest pivot: infinite for a singular matrix.
+QUADRILLE_HOST_DEVICE double invert(Hermitian6& m, double& worst) {
+  Complex a[size][size], x[size][size];
+  double largest = 0, smallest = 0, log_det = 0;
+  for (int i = 0; i < size; ++i) {
+    for (int j = 0; j < size; ++j) {
+      a[i][j] = m.e[i][j];
+      x[i][j] = Complex(i == j ? 1 : 0, 0);
+      largest = fmax(largest, magnitude(a[i][j]));
+    }
+  }
+  for (int k = 0; k < size; ++k) {
+    int pivot = k;
+    for (int i = k + 1; i < size; ++i) {
+      if (magnitude(a[i][k]) > magnitude(a[pivot][k])) pivot = i;
+    }
+    for (int j = 0; j < size; ++j) {
+      const Complex t = a[k][j], u = x[k][j];
+      a[k][j] = a[pivot][j], a[pivot][j] = t;
+      x[k][j] = x[pivot][j], x[pivot][j] = u;
+    }
+    const double modulus = magnitude(a[k][k]);
+    smallest = k == 0 ? modulus : fmin(smallest, modulus);
+    log_det += log(modulus);
+    const double square = modulus * modulus;
+    const Complex inverse = Complex(a[k][k].real() / square, -a[k][k].imag() / square);
+    for (int j = 0; j < size; ++j) {
+      a[k][j] = product(a[k][j], inverse);
+      x[k][j] = product(x[k][j], inverse);
+    }
+    for (int i = 0; i < size; ++i) {
+      if (i == k) continue;
+      const Complex factor = a[i][k];
+      for (int j = 0; j < size; ++j) {
+        a[i][j] = difference(a[i][j], product(factor, a[k][j]));
+        x[i][j] = difference(x[i][j], product(factor, x[k][j]));
+      }
+    }
+  }
+  for (int i = 0; i < size; ++i) {
+    for (int j = 0; j < size; ++j) m.e[i][j] = x[i][j];
+  }
+  worst = largest / smallest;
+  return log_det;
+}
+
+/// to = from^-1; the largest of invert()'s `worst` with its site (lexicographic).
+template <class Blocks>
+struct Invert {
+  Blocks to, from;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, MaxLoc* worst) const {
+    double b[both];
+    from.load(parity, site, b);
+    for (int c = 0; c < 2; ++c) {
+      Hermitian6 m = Hermitian6::of(b + c * numbers);
+      double largest = 0;
+      invert(m, largest);
+      m.store(b + c * numbers);
+      const Extents& extents = from.view().extents;
+      worst->reduce(largest, SitePlace(extents, parity, site).lexicographic(extents));
+    }
+    to.store(parity, site, b);
+  }
+};
+
+/// Adds log |det| of the sites of both parities: sums[0], [1] the coarse and fine part of even sites, [2], [3] of odd
+/// ones.
+template <class Blocks>
+struct AddLogDet {
+  Blocks blocks;
+  ExactQuanta quanta;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, double* sums) const {
+    double b[both], worst = 0;
+    blocks.load(parity, site, b);
+    ExactSum sum{sums[2 * parity], sums[2 * parity + 1]};
+    for (int c = 0; c < 2; ++c) {
+      Hermitian6 m = Hermitian6::of(b + c * numbers);
+      sum.add(invert(m, worst), quanta);
+    }
+    sums[2 * parity] = sum.coarse;
+    sums[2 * parity + 1] = sum.fine;
+  }
+};
+
+/// to = g from g^+, as `from` is between spinors that g has been applied to.
+template <class Blocks, class Matrices>
+struct Rotate {
+  Blocks to, from;
+  Matrices g;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site) const {
+    double b[both];
+    from.load(parity, site, b);
+    const Matrix3 u = g.matrix(0, parity, site);
+    for (int c = 0; c < 2; ++c) {
+      Hermitian6 m = Hermitian6::of(b + c * numbers);
+      for (int s = 0; s < 2; ++s) {
+        for (int r = 0; r < 2; ++r) {
+          Matrix3 x;
+          for (int i = 0; i < 3; ++i) {
+            for (int j = 0; j < 3; ++j) x(i, j) = m.e[3 * s + i][3 * r + j];
+          }
+          x = u * x * adjoint(u);
+          for (int i = 0; i < 3; ++i) {
+            for (int j = 0; j < 3; ++j) m.e[3 * s + i][3 * r + j] = x(i, j);
+          }
+        }
+      }
+      m.store(b + c * numbers);
+    }
+    to.store(parity, site, b);
+  }
+};
+
+/// to = from, in another precision.
+template <class To, class From>
+struct Copy {
+  To to;
+  From from;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site) const {
+    double b[both];
+    from.load(parity, site, b);
+    to.store(parity, site, b);
+  }
+};
+
+}  // namespace quadrille::site_blocks
