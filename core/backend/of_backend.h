@@ -37,10 +37,11 @@ std::invoke_result_t<Call> with_cuda(Call&& call) {
 #define QUADRILLE_DECLARE_FOR_BACKEND(backend, type, name, parameters) type name##_##backend parameters;
 
 /// The function `name_BACKEND` of the backend of this name; ErrorCode::unsupported where there is none.
-#define QUADRILLE_OF_BACKEND(which, name)                                                                         \
-  [](const std::string& backend_) {                                                                               \
-    QUADRILLE_BUILT_BACKENDS(QUADRILLE_CASE_OF_BACKEND, name)                                                     \
-    throw ::quadrille::Error(::quadrille::ErrorCode::unsupported, #name ": nothing for the backend " + backend_); \
+#define QUADRILLE_OF_BACKEND(which, name)                                          \
+  [](const std::string& backend_) {                                                \
+    QUADRILLE_BUILT_BACKENDS(QUADRILLE_CASE_OF_BACKEND, name)                      \
+    throw ::quadrille::Error(::quadrille::ErrorCode::unsupported,                  \
+                             #name ": there is none for the backend " + backend_); \
   }(which)
 #define QUADRILLE_CASE_OF_BACKEND(backend, name) \
   if (backend_ == #backend) return &name##_##backend;

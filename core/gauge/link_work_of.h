@@ -2,7 +2,8 @@
 // core/gauge/site_links.h. Included by one source of each backend.
 //
 // `Loops` says which layouts it works on (with_layout) and has, for a body f called with an item of [0, count):
-//   run(count, f); sums<N>(count, f): f(item, double sums[N]) adds; worst<N>(count, f): f(item, MaxLoc worst[N]) meets.
+//   run(count, f); sums<N>(count, f): f(item, double sums[N]) adds; worst<N>(count, f): f(item, MaxLoc worst[N]) keeps
+//   the largest.
 #pragma once
 
 #include "core/error.h"

@@ -28,7 +28,7 @@ class Generator(unittest.TestCase):
         with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
             first, second = generated(pathlib.Path(a)), generated(pathlib.Path(b))
         self.assertEqual(first, second)
-        golden = sorted((ROOT / "codegen" / "golden").glob("wilson_*"))
+        golden = sorted((ROOT / "tests" / "codegen" / "golden").glob("wilson_*"))
         self.assertEqual({path.stem.split("_")[-1] for path in golden}, gen.KNOWN["backend"])
         for path in golden:
             self.assertEqual(first[path.name], path.read_text(), f"{path.name} differs: see codegen/README.md")
