@@ -3,6 +3,7 @@
 #include "core/backend/of_backend.h"
 #include "core/error.h"
 
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <utility>
@@ -34,20 +35,21 @@ Dslash::Dslash(const std::string& op, std::shared_ptr<const GaugeStore> gauge, c
   links_ = gauge_->form(form);
   kernel_ = make_kernel({op, form, scalars, spinor_, &links_->spatial, &links_->time});
   const std::string name = kernel_->name() + (form_.temporal_gauge ? "_temporal_gauge" : "");
-  for (bool blocks : {false, true}) {
+  for (int blocks : {0, 1, 2}) {
     for (bool z : {false, true}) {
-      const std::string terms = std::string(blocks ? "_blocks" : "") + (z ? "_xpay" : "");
-      records_[z][blocks] = &kernel_record(name + terms, architecture(), bytes_per_site(z, blocks));
+      const std::string terms = std::array{"", "_blocks", "_two_blocks"}[std::size_t(blocks)];
+      records_[z][blocks] =
+          &kernel_record(name + terms + (z ? "_xpay" : ""), architecture(), bytes_per_site(z, blocks));
     }
   }
   local_ =
       &kernel_record(op + "_" + to_string(form.precision) + "_local", architecture(), 2 * spinor_.bytes_per_site());
 }
 
-double Dslash::bytes_per_site(bool z, bool blocks) const {
+double Dslash::bytes_per_site(bool z, int block_fields) const {
   const double link = double(number_bytes(form_.precision)) * int(form_.reconstruct);
   return (form_.temporal_gauge ? 6 : 8) * link + (z ? 3 : 2) * spinor_.bytes_per_site() +
-         (blocks ? blocks_desc().bytes_per_site() : 0);
+         block_fields * double(blocks_desc().bytes_per_site());
 }
 
 FieldDesc Dslash::blocks_desc() const {
@@ -63,17 +65,21 @@ void Dslash::check(HopCall& call) const {
   if (call.z != nullptr) require_same(call.z->desc(), expected, "dslash xpay term");
   expected.subset = subset_of(opposite(call.parity));
   if (call.x != nullptr) require_same(call.x->desc(), expected, "dslash argument");
+  bool known = call.on_sum.number != 0 && (call.on_sum.blocks == nullptr || call.on_z.blocks == nullptr);
   for (const SiteTerm* term : {&call.on_sum, &call.on_z}) {
-    if (term->blocks != nullptr) require_same(term->blocks->desc(), blocks_desc(), "chiral blocks");
+    for (const Field* blocks : {term->blocks, term->twist_blocks}) {
+      if (blocks != nullptr) require_same(blocks->desc(), blocks_desc(), "chiral blocks");
+    }
+    known = known && (term->blocks != nullptr ? term->number != 0 : term->twist_blocks == nullptr);
   }
-  if (call.on_sum.number == 0 || (call.on_sum.blocks != nullptr && call.on_z.blocks != nullptr)) {
+  if (!known) {
     throw Error(ErrorCode::internal, "dslash: site-local terms that no kernel has");
   }
 }
 
 void Dslash::run(HopCall call) const {
   check(call);
-  KernelRecord& record = *records_[call.z != nullptr][call.blocks() != nullptr];
+  KernelRecord& record = *records_[call.z != nullptr][call.block_fields()];
   const KernelTimer timer(record, spinor_.lattice->half_volume(), spinor_.backend->host_memory());
   kernel_->run(call);
 }

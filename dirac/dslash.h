@@ -33,8 +33,9 @@ class QUADRILLE_API Dslash {
   std::string kernel_name() const { return kernel_->name(); }
   std::string kernel_resources() const { return kernel_->resources(); }
   std::string architecture() const { return kernel_->architecture(); }
-  /// Compulsory bytes per site: the links loaded, one spinor read and one written, one more with z, and chiral blocks.
-  double bytes_per_site(bool z, bool blocks = false) const;
+  /// Compulsory bytes per site: the links loaded, one spinor read and one written, one more with z, and fields of
+  /// chiral blocks.
+  double bytes_per_site(bool z, int block_fields = 0) const;
   /// What chiral blocks for this hop are: both parities.
   FieldDesc blocks_desc() const;
 
@@ -59,7 +60,7 @@ class QUADRILLE_API Dslash {
   FieldDesc spinor_;
   std::shared_ptr<const LinkFields> links_;
   std::unique_ptr<HopKernel> kernel_;
-  KernelRecord* records_[2][2];  ///< without and with z, without and with blocks
+  KernelRecord* records_[2][3];  ///< without and with z, by fields of blocks
   KernelRecord* local_;
 };
 

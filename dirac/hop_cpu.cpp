@@ -101,15 +101,20 @@ dirac::DslashArgs CpuHop::arguments(const HopCall& call) const {
     args.rotations[d] = rotations_[d].get();
     args.phases[d] = phases_[d].get();
   }
-  if (const Field* blocks = call.blocks()) {
-    args.chiral = blocks->numbers(p);
-    args.chiral_norms = blocks->norms(p);
-    args.chiral_on_z = blocks == call.on_z.blocks;
+  if (const SiteTerm* term = call.with_blocks()) {
+    args.chiral = term->blocks->numbers(p);
+    args.chiral_norms = term->blocks->norms(p);
+    if (term->twist_blocks != nullptr) {
+      args.twist_chiral = term->twist_blocks->numbers(p);
+      args.twist_chiral_norms = term->twist_blocks->norms(p);
+    }
+    args.chiral_on_z = term == &call.on_z;
+    args.chiral_twist = term->twist / term->number;
   }
   args.b = call.on_sum.number;
-  args.sum_twist = call.on_sum.twist / call.on_sum.number;
+  args.sum_twist = call.on_sum.number_twist() / call.on_sum.number;
   args.a = call.on_z.number;
-  args.z_twist = call.on_z.twist;
+  args.z_twist = call.on_z.number_twist();
   args.spatial = setup_.scalars.spatial;
   args.upper = call.dagger == Dagger::Yes ? site_formats::spinor.section : 0;
   args.lower = site_formats::spinor.section - args.upper;

@@ -35,16 +35,19 @@ struct HopSetup {
   const Field* time_links;     ///< directions hops::time
 };
 
-/// A site-local operator: number + i twist gamma_5, from the left times Hermitian chiral blocks where they are not null
-/// (a full field of site_formats::chiral_blocks in the form of the spinors). For the dagger of an operator: with
-/// -twist.
+/// A site-local operator: number B + i twist gamma_5 C with Hermitian chiral blocks B = `blocks` and C =
+/// `twist_blocks`, full fields of site_formats::chiral_blocks in the form of the spinors; each is 1 where it is null,
+/// and C is null where B is. For the dagger of an operator: with -twist.
 struct SiteTerm {
   double number = 1, twist = 0;
-  const Field* blocks = nullptr;
+  const Field *blocks = nullptr, *twist_blocks = nullptr;
+
+  /// What kernels do without blocks.
+  double number_twist() const { return blocks == nullptr ? twist : 0; }
 };
 
 /// y = L D x, or y = L D x + R z with z not null, L = on_sum, R = on_z: fields as Dslash has checked them. The number
-/// of L is not 0, and one of the two at most has blocks.
+/// of L is not 0, nor that of R with blocks, and one of the two at most has blocks.
 struct HopCall {
   Field* y;
   const Field* x;
@@ -54,8 +57,15 @@ struct HopCall {
   SiteTerm on_sum, on_z;
 
   /// Whether there is more than numbers.
-  bool has_terms() const { return blocks() != nullptr || on_sum.twist != 0 || on_z.twist != 0; }
-  const Field* blocks() const { return on_sum.blocks != nullptr ? on_sum.blocks : on_z.blocks; }
+  bool has_terms() const { return with_blocks() != nullptr || on_sum.twist != 0 || on_z.twist != 0; }
+  const SiteTerm* with_blocks() const {
+    return on_sum.blocks != nullptr ? &on_sum : on_z.blocks != nullptr ? &on_z : nullptr;
+  }
+  /// Fields of blocks that the kernel reads.
+  int block_fields() const {
+    const SiteTerm* term = with_blocks();
+    return term == nullptr ? 0 : term->twist_blocks == nullptr || term->twist == 0 ? 1 : 2;
+  }
 };
 
 class HopKernel {

@@ -25,9 +25,13 @@ struct DslashArgs {
   const std::uint8_t* wraps;  ///< [block], bit d: direction d crosses the edge of the sub-lattices or needs a phase
   const void* rotations[8];   ///< lane permutation of each direction: V integers of the compute type's size
   const void* phases[8];      ///< boundary factor of each direction: V real parts, then V imaginary parts
-  const void* chiral;         ///< of the output's sites, chiral blocks (site_formats::chiral_blocks); null: none
+  // Chiral blocks (site_formats::chiral_blocks) B and C of the output's sites.
+  const void* chiral;  ///< null: there are none
   const float* chiral_norms;
-  bool chiral_on_z;     ///< they act on z's terms, and not on the sum's
+  const void* twist_chiral;  ///< null: C = 1
+  const float* twist_chiral_norms;
+  bool chiral_on_z;     ///< B + i chiral_twist gamma_5 C acts on a z, and not on the sum
+  double chiral_twist;  ///< 0: C is not read
   double b, sum_twist;  ///< L = 1 + i sum_twist gamma_5
   double a, z_twist;    ///< R = a + i z_twist gamma_5
   double spatial;       ///< factor of the spatial hops: nu / xi0

@@ -12,6 +12,10 @@ std::unique_ptr<DiracOperator> make_wilson(std::shared_ptr<const GaugeStore> gau
 
 void check_wilson(const Parameters& parameters) { (void)WilsonOperator::from(parameters); }
 
+std::string clover_action(const std::string& before, const Parameters& job) {
+  return before + (job.boolean("exponential") ? "EXP_CLOVER" : "CLOVER");
+}
+
 }  // namespace
 
 const std::vector<OperatorEntry>& operator_registry() {
@@ -21,22 +25,29 @@ const std::vector<OperatorEntry>& operator_registry() {
        &WilsonOperator::table,
        &make_wilson,
        &check_wilson,
-       "WILSON",
+       [](const Parameters&) { return std::string("WILSON"); },
        {}},
       {"twisted_mass",
        "twisted mass fermions: Wilson fermions with i mu gamma_5",
        &WilsonOperator::twisted_mass_table,
        &make_wilson,
        &check_wilson,
-       "TWISTED_MASS",
+       [](const Parameters&) { return std::string("TWISTED_MASS"); },
        {{"TwistedM", "mu"}}},
       {"clover",
        "Wilson fermions with the clover term",
        &WilsonOperator::clover_table,
        &make_wilson,
        &check_wilson,
-       "CLOVER",
+       [](const Parameters& job) { return clover_action("", job); },
        {{"clovCoeff", "csw"}, {"clovCoeffR", "csw_r"}, {"clovCoeffT", "csw_t"}}},
+      {"twisted_clover",
+       "twisted mass fermions with the clover term",
+       &WilsonOperator::twisted_clover_table,
+       &make_wilson,
+       &check_wilson,
+       [](const Parameters& job) { return clover_action("TWISTED_", job); },
+       {{"TwistedM", "mu"}, {"clovCoeff", "csw"}, {"clovCoeffR", "csw_r"}, {"clovCoeffT", "csw_t"}}},
   };
   return entries;
 }

@@ -22,7 +22,7 @@ struct OperatorEntry {
   void (*check)(const Parameters& parameters);
   /// What propagator files call the action (Chroma's <FermAct>), and the parameters that they hold besides the mass, by
   /// the names of their elements.
-  std::string file_action;
+  std::string (*file_action)(const Parameters& parameters);
   std::vector<std::pair<std::string, std::string>> file_elements;
 };
 

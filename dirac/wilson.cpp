@@ -16,13 +16,13 @@ constexpr double number_flops = 48, twist_flops = 48, blocks_flops = 504;  // th
 
 /// Of A on a site, added to the hops.
 double diagonal_flops(const WilsonParameters& parameters) {
-  if (parameters.has_clover()) return blocks_flops + 24;
-  return number_flops + (parameters.mu == 0 ? 0 : twist_flops);
+  const double twist = parameters.mu == 0 ? 0 : twist_flops;
+  return twist + (parameters.has_clover() ? blocks_flops + 24 : number_flops);
 }
 /// Of A^-1: a number is part of the hops.
 double inverse_flops(const WilsonParameters& parameters) {
-  if (parameters.has_clover()) return blocks_flops;
-  return parameters.mu == 0 ? 0 : 24 + twist_flops;
+  if (!parameters.has_clover()) return parameters.mu == 0 ? 0 : 24 + twist_flops;
+  return parameters.mu == 0 ? blocks_flops : 2 * blocks_flops + twist_flops;
 }
 
 double sign(Dagger dagger) { return dagger == Dagger::Yes ? -1 : 1; }
@@ -47,18 +47,20 @@ WilsonOperator::WilsonOperator(std::shared_ptr<const GaugeStore> gauge, const Wi
 }
 
 SiteTerm WilsonOperator::a(double factor, Dagger dagger) const {
-  if (!clover_) return {factor * parameters_.diagonal(), factor * sign(dagger) * parameters_.mu};
+  const double twist = factor * sign(dagger) * parameters_.mu;
+  if (!clover_) return {factor * parameters_.diagonal(), twist};
   clover_->update();
-  return {factor, 0, &clover_->blocks(form())};
+  return {factor, twist, &clover_->blocks(form())};
 }
 
-// (a + i mu gamma_5)^-1 = (a - i mu gamma_5) / (a^2 + mu^2)
+// (a + i mu gamma_5)^-1 = (a - i mu gamma_5) / (a^2 + mu^2), and so with matrices a
 SiteTerm WilsonOperator::inverse_a(double factor, Dagger dagger) const {
+  const double diagonal = parameters_.diagonal(), mu = parameters_.mu;
   if (clover_) {
     clover_->update();
-    return {factor, 0, &clover_->inverse(form())};
+    if (mu == 0) return {factor, 0, &clover_->inverse(form())};
+    return {factor, -factor * sign(dagger), &clover_->inverse(form()), &clover_->twisted_inverse(form())};
   }
-  const double diagonal = parameters_.diagonal(), mu = parameters_.mu;
   if (mu == 0) return {factor / diagonal};
   const double size = diagonal * diagonal + mu * mu;
   return {factor * diagonal / size, -factor * sign(dagger) * mu / size};
@@ -168,6 +170,38 @@ ParameterTable table_with(const std::string& name, const std::string& help, cons
   return table;
 }
 
+Parameter mu_parameter() {
+  return {.name = "mu",
+          .type = ParameterType::real,
+          .help = "bare twisted mass; the other flavour of a doublet has -mu",
+          .unit = "1/a",
+          .required = true};
+}
+
+ParameterTable table_with_clover(const std::string& name, const std::string& help, std::vector<Parameter> more) {
+  const Parameter csw{.name = "csw", .type = ParameterType::real, .help = "clover coefficient of all planes"};
+  const Parameter csw_r{
+      .name = "csw_r",
+      .type = ParameterType::real,
+      .help = "clover coefficient of planes of two spatial directions, which the anisotropy divides by xi0"};
+  const Parameter csw_t{
+      .name = "csw_t", .type = ParameterType::real, .help = "clover coefficient of planes with t; needed with csw_r"};
+  const Parameter exponential{.name = "exponential",
+                              .type = ParameterType::boolean,
+                              .help = "exponentiated clover term: A = d exp(C / d)",
+                              .default_text = "false"};
+  more.insert(more.end(), {csw, csw_r, csw_t, exponential});
+  ParameterTable table = table_with(
+      name, help,
+      "; A = d + C with d = m + 1 + 3 nu/xi0 and C = (i/2) sum_{mu<nu} c_mu nu sigma_mu nu F_mu nu, sigma = (i/2) "
+      "[gamma_mu, gamma_nu], F = (Q - Q^+) / 8 with the sum Q of the four plaquettes around a site, c = csw, or csw_r "
+      "/ "
+      "xi0 in space and csw_t with t",
+      more);
+  table.exactly_one_of.push_back({"csw", "csw_r"});
+  return table;
+}
+
 }  // namespace
 
 const ParameterTable& WilsonOperator::table() {
@@ -176,34 +210,20 @@ const ParameterTable& WilsonOperator::table() {
 }
 
 const ParameterTable& WilsonOperator::twisted_mass_table() {
-  const Parameter mu{.name = "mu",
-                     .type = ParameterType::real,
-                     .help = "bare twisted mass; the other flavour of a doublet has -mu",
-                     .unit = "1/a",
-                     .required = true};
-  static const ParameterTable table =
-      table_with("twisted_mass", "twisted mass fermions: M = (m + 1 + 3 nu/xi0) + i mu gamma_5 - D/2", "", {mu});
+  static const ParameterTable table = table_with(
+      "twisted_mass", "twisted mass fermions: M = (m + 1 + 3 nu/xi0) + i mu gamma_5 - D/2", "", {mu_parameter()});
   return table;
 }
 
 const ParameterTable& WilsonOperator::clover_table() {
-  static const ParameterTable table = [] {
-    const Parameter csw{.name = "csw", .type = ParameterType::real, .help = "clover coefficient of all planes"};
-    const Parameter csw_r{
-        .name = "csw_r",
-        .type = ParameterType::real,
-        .help = "clover coefficient of planes of two spatial directions, which the anisotropy divides by xi0"};
-    const Parameter csw_t{
-        .name = "csw_t", .type = ParameterType::real, .help = "clover coefficient of planes with t; needed with csw_r"};
-    ParameterTable made = table_with("clover", "Wilson fermions with the clover term: M = A - D/2",
-                                     "; A = m + 1 + 3 nu/xi0 + (i/2) sum_{mu<nu} c_mu nu sigma_mu nu F_mu nu, sigma = "
-                                     "(i/2) [gamma_mu, gamma_nu], F = (Q "
-                                     "- Q^+) / 8 with the sum Q of the four plaquettes around a site, c = csw, or "
-                                     "csw_r / xi0 in space and csw_t with t",
-                                     {csw, csw_r, csw_t});
-    made.exactly_one_of.push_back({"csw", "csw_r"});
-    return made;
-  }();
+  static const ParameterTable table =
+      table_with_clover("clover", "Wilson fermions with the clover term: M = A - D/2", {});
+  return table;
+}
+
+const ParameterTable& WilsonOperator::twisted_clover_table() {
+  static const ParameterTable table = table_with_clover(
+      "twisted_clover", "twisted mass fermions with the clover term: M = A + i mu gamma_5 - D/2", {mu_parameter()});
   return table;
 }
 
@@ -217,6 +237,7 @@ WilsonParameters WilsonOperator::from(const Parameters& job) {
                 job.where(job.has("csw_r") ? "csw_r" : "csw_t"));
   }
   if (job.has("csw_r")) parameters.csw_r = job.real("csw_r"), parameters.csw_t = job.real("csw_t");
+  if (job.has("exponential")) parameters.exponential = job.boolean("exponential");
   parameters.xi0 = job.group("anisotropy").real("xi0");
   parameters.nu = job.group("anisotropy").real("nu");
   parameters.boundary = job.boundary("boundary");

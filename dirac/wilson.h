@@ -18,12 +18,13 @@ struct WilsonParameters {
   double mass = 0;
   double mu = 0;                     ///< twisted mass
   double csw_r = 0, csw_t = 0;       ///< clover coefficients of planes of two spatial directions and of those with t
+  bool exponential = false;          ///< A is an exponential of the clover term (CloverTerm)
   double xi0 = 1, nu = 1;            ///< bare anisotropy and its fermion renormalization
   std::array<double, 4> boundary{};  ///< theta/pi for x, y, z, t
 
   double diagonal() const { return mass + 1 + 3 * nu / xi0; }
   bool has_clover() const { return csw_r != 0 || csw_t != 0; }
-  CloverTerm clover_term() const { return {diagonal(), csw_r / xi0, csw_t}; }
+  CloverTerm clover_term() const { return {diagonal(), csw_r / xi0, csw_t, exponential, mu}; }
 };
 
 class WilsonOperator final : public DiracOperator {
@@ -48,11 +49,13 @@ class WilsonOperator final : public DiracOperator {
   void enter(Field& mine, const Field& original) const override;
   void leave(Field& original, const Field& mine) const override;
 
-  /// The parameters of `operator: {type: wilson}` in a job, and of `{type: twisted_mass}`.
+  /// The parameters of `operator: {type: wilson}` in a job, and of the types `twisted_mass`, `clover`,
+  /// `twisted_clover`.
   static const ParameterTable& table();
   static const ParameterTable& twisted_mass_table();
   static const ParameterTable& clover_table();
-  /// What either says.
+  static const ParameterTable& twisted_clover_table();
+  /// What any of them says.
   static WilsonParameters from(const Parameters& job);
 
  private:

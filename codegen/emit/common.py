@@ -234,33 +234,25 @@ def declared(names, prefix=""):
     return f"{prefix}Real {', '.join(names)};"
 
 
-def chirality_lines(number, sign, source="v", target="a", scale=None):
-    """The chiral block of chirality `sign` on `source`, added to `target`: x = upper + sign lower, w = B x, target += (w,
-    sign w). number(k) is the block's k-th number: the six of its diagonal, and then re and im of the rows below it. `scale`
-    multiplies w: what the numbers are relative to."""
-    one = [(f"x{s}{c}", f"w{s}{c}", f"{source}{s}{c}", f"{source}{s + 2}{c}") for s in range(2) for c in COLORS]
-    lines = [f"const Real {x}{part} = {u}{part} {sign} {l}{part};" for x, _, u, l in one for part in "ri"]
-    for i, (x, w, _, _) in enumerate(one):
-        lines += [f"const Real d{i} = {number(i)};"] + [f"Real {w}{part} = d{i} * {x}{part};" for part in "ri"]
+def block_lines(number, x, w, add=False):
+    """w = B x, or += with `add`, on six complex names each. number(k) is the k-th number of B: the six of its diagonal, and then
+    re and im of the rows below it."""
+    lines = []
+    for i in range(6):
+        lines.append(f"const Real d{i} = {number(i)};")
+        lines += [f"{w[i]}{part} {'+=' if add else '='} d{i} * {x[i]}{part};" for part in "ri"]
     for i in range(6):
         for j in range(i):
             k = 6 + 2 * (i * (i - 1) // 2 + j)
-            (xi, wi, _, _), (xj, wj, _, _) = one[i], one[j]
             lines += [
                 "{",
                 f"  const Real br = {number(k)}, bi = {number(k + 1)};",
-                f"  {wi}r += br * {xj}r - bi * {xj}i;",
-                f"  {wi}i += br * {xj}i + bi * {xj}r;",
-                f"  {wj}r += br * {xi}r + bi * {xi}i;",
-                f"  {wj}i += br * {xi}i - bi * {xi}r;",
+                f"  {w[i]}r += br * {x[j]}r - bi * {x[j]}i;",
+                f"  {w[i]}i += br * {x[j]}i + bi * {x[j]}r;",
+                f"  {w[j]}r += br * {x[i]}r + bi * {x[i]}i;",
+                f"  {w[j]}i += br * {x[i]}i - bi * {x[i]}r;",
                 "}",
             ]
-    factor = f"{scale} * " if scale else ""
-    for s in range(2):
-        for c in COLORS:
-            for part in "ri":
-                lines.append(f"{target}{s}{c}{part} += {factor}w{s}{c}{part};")
-                lines.append(f"{target}{s + 2}{c}{part} {sign}= {factor}w{s}{c}{part};")
     return lines
 
 
@@ -273,9 +265,10 @@ class Site(typing.NamedTuple):
     load_z: list  # lines, after which z can be read
     z: typing.Callable  # (half of the spinor, index) -> expression of a number of z
     z_scale: typing.Callable  # (name, expression of a number) -> lines and expression of what multiplies z's numbers for it
-    load_blocks: typing.Callable  # chirality -> lines
-    block: typing.Callable  # (chirality, index) -> expression of a number of the block
-    block_unit: str | None
+    has_blocks: typing.Callable  # name of blocks -> a condition
+    load_blocks: typing.Callable  # (name of blocks, chirality) -> lines
+    block: typing.Callable  # (chirality, index) -> expression of a number of the blocks loaded
+    block_unit: str | None  # what multiplies them
 
 
 def number_lines(operator, site, target, add):
@@ -296,16 +289,50 @@ def z_lines(operator, site, target, add):
 
 
 def local_lines(operator, site):
-    """What follows the hops' sum a: a += z's terms; or with blocks B a += B z's terms, or a = B a + z's terms."""
+    """What follows the hops' sum a where there are blocks: a += (B + i twist gamma_5 C) z's number, or a = (the same) a + z's
+    terms."""
     sum_to_v = [f"{v} = {a};" for (v, _, _), (a, _, _) in zip(components("v"), components())]
     no_z = [" = ".join(x for x, _, _ in components()) + " = Real{};"]
     lines = [declared(x for x, _, _ in components("v"))]
     lines += either(site.blocks_on_z, z_lines(operator, site, "v", False),
                     sum_to_v + either(site.has_z, z_lines(operator, site, "a", False), no_z))
-    for k, sign in enumerate("+-"):
-        chirality = chirality_lines(lambda index: site.block(k, index), sign, scale=site.block_unit)
-        lines += ["{", *indented(site.load_blocks(k) + chirality), "}"]
+    for chirality in range(2):
+        lines += ["{", *indented(chirality_lines(operator, site, chirality)), "}"]
     return lines
+
+
+def chirality_lines(operator, site, chirality):
+    """The blocks of one chirality on v, added to a: x = upper + sign lower, w = B x + sign i twist C x, a += (w, sign w)."""
+    sign, both = "+-"[chirality], [f"{s}{c}" for s in range(2) for c in COLORS]
+    x, w = [f"x{k}" for k in both], [f"w{k}" for k in both]
+    lines = [f"Real x{s}{c}{part} = v{s}{c}{part} {sign} v{s + 2}{c}{part};" for s in range(2) for c in COLORS for part in "ri"]
+    lines.append(declared(f"{name}{part}" for name in w for part in "ri"))
+    blocks = block_lines(lambda index: site.block(chirality, index), x, w)
+    if site.block_unit:
+        blocks += [f"{name}{part} *= {site.block_unit};" for name in w for part in "ri"]
+    lines += ["{", *indented(site.load_blocks(operator.BLOCKS.of, chirality) + blocks), "}"]
+    twist = site.scalar(operator.BLOCKS_TWIST.of)
+    lines += when(f"{twist} != 0", twisted_block_lines(operator, site, chirality, x, w, twist))
+    for s in range(2):
+        for c in COLORS:
+            for part in "ri":
+                lines += [f"a{s}{c}{part} += w{s}{c}{part};", f"a{s + 2}{c}{part} {sign}= w{s}{c}{part};"]
+    return lines
+
+
+def twisted_block_lines(operator, site, chirality, x, w, twist):
+    """w += sign i twist C x; overwrites x by what C multiplies."""
+    def turned(factor):
+        lines = [f"const auto turn = {'-' if chirality == 1 else ''}{factor};"]
+        for name in x:
+            lines += ["{", f"  const Real re = {name}r;", f"  {name}r = -turn * {name}i;", f"  {name}i = turn * re;", "}"]
+        return lines
+
+    unit = f"{site.block_unit} * " if site.block_unit else ""
+    blocks = site.load_blocks(operator.TWIST_BLOCKS.of, chirality) + turned(f"({unit}{twist})")
+    blocks += block_lines(lambda index: site.block(chirality, index), x, w, add=True)
+    one = turned(f"(T(0.5) * {twist})") + [f"{a}{part} += {b}{part};" for a, b in zip(w, x) for part in "ri"]
+    return either(site.has_blocks(operator.TWIST_BLOCKS.of), blocks, one)
 
 
 def sum_and_z_lines(operator, site):

@@ -3,7 +3,8 @@
     M = A - D/2,   D psi(x) = sum_mu  c_mu [ (1 - g_mu) U_mu(x) psi(x+mu) + (1 + g_mu) U_mu(x-mu)^+ psi(x-mu) ]
 
 c_mu is `spatial` (nu / xi0, 1 when isotropic) for x, y, z and 1 for t. A is site-local: a number, with i mu g_5 for a twisted
-mass, Hermitian chiral blocks for the clover term. Even-odd preconditioning wants A z - H x and A^-1 H x: the terms below.
+mass, Hermitian chiral blocks for the clover term, or both. Even-odd preconditioning wants A z - H x and A^-1 H x: the terms
+below.
 D^+ = g_5 D g_5, and g_5 exchanges the upper and lower two spin components: the dagger is an exchange of addresses.
 """
 
@@ -14,7 +15,10 @@ NAME = "wilson"
 FLOPS_PER_SITE = 1320  # the standard count: 8 x (12 projection + 132 link times half spinor) + 7 x 24 accumulation
 ON_SUM = (Number("b"), Twist("sum_twist"))  # the twist in units of b
 ON_Z = (Number("a"), Twist("z_twist"))
-BLOCKS = ChiralBlocks("chiral")  # on either of these
+# On either of these, with its twist in units of its number: a twist without blocks of its own is that of a number.
+BLOCKS = ChiralBlocks("chiral")
+BLOCKS_TWIST = Twist("chiral_twist")
+TWIST_BLOCKS = ChiralBlocks("twist_chiral")
 
 
 class Hop:

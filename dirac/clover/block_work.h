@@ -19,12 +19,14 @@ class BlockWork {
   virtual void set(Field& blocks, double number) const = 0;
   /// Blocks of chirality + and - += coefficient[0] and [1] s_k (x) i F, with F of the leaves of a plane (CloverLeaves).
   virtual void add_plane(Field& blocks, const Field& leaves, int k, std::array<double, 2> coefficient) const = 0;
-  /// to = from^-1. Gives the largest |element| over the smallest pivot of a site, and the lexicographic index of that
-  /// site.
-  virtual MaxLoc invert(Field& to, const Field& from) const = 0;
-  /// Sums of log |det| over the sites of each parity of this rank, coarse and fine part, for `all_sites` sites of the
-  /// whole lattice: core/numbers/exact_sum.h.
-  virtual std::array<double, 4> log_det(const Field& blocks, double all_sites) const = 0;
+  /// blocks = number exp(blocks / number).
+  virtual void exponentiate(Field& blocks, double number) const = 0;
+  /// (from + i mu gamma_5)^-1 = to - i gamma_5 twisted, where mu is not 0; else to = from^-1, and `twisted` may be
+  /// null. Gives the largest |element| over the smallest pivot of a site, and the lexicographic index of that site.
+  virtual MaxLoc invert(Field& to, Field* twisted, const Field& from, double mu) const = 0;
+  /// Sums of log |det (blocks + i mu gamma_5)| over the sites of each parity of this rank, coarse and fine part, for
+  /// `all_sites` sites of the whole lattice: core/numbers/exact_sum.h.
+  virtual std::array<double, 4> log_det(const Field& blocks, double mu, double all_sites) const = 0;
   /// to = g from g^+, with one matrix a site in double with 18 numbers.
   virtual void rotate(Field& to, const Field& from, const Field& g) const = 0;
   /// to = from in any precision.

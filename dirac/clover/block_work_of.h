@@ -39,21 +39,26 @@ class BlockWorkOf final : public BlockWork {
           site_blocks::AddPlane<Access, Leaves>{access, Leaves(plane), k, {coefficient[0], coefficient[1]}});
     });
   }
-  MaxLoc invert(Field& to, const Field& from) const override {
+  void exponentiate(Field& blocks, double number) const override {
+    on_double(blocks, [&]<class Access>(const Access& access) {
+      run(access.view(), site_blocks::Exponentiate<Access>{access, number});
+    });
+  }
+  MaxLoc invert(Field& to, Field* twisted, const Field& from, double mu) const override {
     MaxLoc worst;
     on_double(from, [&]<class Access>(const Access& access) {
       using Body = site_blocks::Invert<Access>;
-      const Body body{Access(SiteView::of(to)), access};
+      const Body body{Access(SiteView::of(to)), Access(SiteView::of(twisted != nullptr ? *twisted : to)), access, mu};
       worst = Loops::template worst<1>(count(access.view()), ForEachBlock<Body>{body, access.view()})[0];
     });
     return worst;
   }
-  std::array<double, 4> log_det(const Field& blocks, double all_sites) const override {
+  std::array<double, 4> log_det(const Field& blocks, double mu, double all_sites) const override {
     constexpr double largest = 1024;  // of twelve eigenvalues in double
     std::array<double, 4> sums{};
     on_double(blocks, [&]<class Access>(const Access& access) {
       using Body = site_blocks::AddLogDet<Access>;
-      const Body body{access, ExactQuanta::of(2 * all_sites, largest)};
+      const Body body{access, mu, ExactQuanta::of(2 * all_sites, largest)};
       sums = Loops::template sums<4>(count(access.view()), ForEachBlock<Body>{body, access.view()});
     });
     return sums;

@@ -44,26 +44,32 @@ void require_invertible(const GaugeStore& gauge, const MaxLoc& worst) {
 
 CloverBlocks::CloverBlocks(std::shared_ptr<const GaugeStore> gauge, const CloverTerm& term)
     : gauge_(std::move(gauge)), term_(term) {
-  for (Forms* forms : {&a_, &inverse_}) (*forms)[0][std::size_t(Precision::Double)] = made(*gauge_, Precision::Double);
+  const auto make_master = [&](Forms& forms) {
+    forms[0][std::size_t(Precision::Double)] = made(*gauge_, Precision::Double);
+  };
+  make_master(a_), make_master(inverse_);
+  if (term_.mu != 0) make_master(twisted_inverse_);
   compute();
 }
 
 // In the UKQCD basis sigma_ij = -epsilon_ijk s_k for both chiralities and sigma_kt = +-s_k for chirality +-: directions
 // i and j follow k in the order xyz, and the plane (j, i) has minus the F of (i, j).
 void CloverBlocks::compute() {
-  Field &a = *a_[0][std::size_t(Precision::Double)], &inverse = *inverse_[0][std::size_t(Precision::Double)];
+  const auto master_of = [](Forms& forms) { return forms[0][std::size_t(Precision::Double)].get(); };
+  Field& a = *master_of(a_);
   const BlockWork& work = block_work(gauge_->backend());
   CloverLeaves leaves(*gauge_);
-  work.set(a, term_.number);
+  work.set(a, term_.exponential ? 0 : term_.number);
   for (int k = 0; k < 3; ++k) {
     const int i = (k + 1) % 3, j = (k + 2) % 3;
     const double spatial = (i < j ? -0.5 : 0.5) * term_.spatial, temporal = 0.5 * term_.temporal;
     work.add_plane(a, leaves.plane(std::min(i, j), std::max(i, j)), k, {spatial, spatial});
     work.add_plane(a, leaves.plane(k, 3), k, {temporal, -temporal});
   }
-  require_invertible(*gauge_, work.invert(inverse, a));
+  if (term_.exponential) work.exponentiate(a, term_.number);
+  require_invertible(*gauge_, work.invert(*master_of(inverse_), master_of(twisted_inverse_), a, term_.mu));
   version_ = gauge_->version();
-  for (const Forms* forms : {&a_, &inverse_}) {
+  for (const Forms* forms : {&a_, &inverse_, &twisted_inverse_}) {
     for (const bool temporal : {false, true}) {
       for (const std::unique_ptr<Field>& form : (*forms)[temporal]) {
         if (form && form.get() != &master(*forms)) fill(*form, master(*forms), temporal);
@@ -98,7 +104,7 @@ const Field& CloverBlocks::of_form(Forms& forms, const OperatorForm& form) const
 std::array<double, 2> CloverBlocks::log_det() const {
   const Lattice& lattice = gauge_->lattice();
   const double all_sites = double(lattice.half_volume()) * lattice.communicator().size();
-  std::array<double, 4> sums = block_work(gauge_->backend()).log_det(master(a_), all_sites);
+  std::array<double, 4> sums = block_work(gauge_->backend()).log_det(master(a_), term_.mu, all_sites);
   lattice.communicator().sum(sums.data(), sums.size());
   return {sums[0] + sums[1], sums[2] + sums[3]};
 }

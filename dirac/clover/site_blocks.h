@@ -76,14 +76,14 @@ struct AddPlane {
   }
 };
 
-/// A Hermitian 6 x 6 matrix, and its inverse by elimination with the largest pivots on the diagonal.
-struct Hermitian6 {
+struct Matrix6 {
   Complex e[size][size];
 
-  QUADRILLE_HOST_DEVICE static Hermitian6 of(const double* b) {
-    Hermitian6 m;
+  /// The Hermitian matrix of a block + i mu.
+  QUADRILLE_HOST_DEVICE static Matrix6 of(const double* b, double mu = 0) {
+    Matrix6 m;
     for (int i = 0; i < size; ++i) {
-      m.e[i][i] = Complex(2 * b[i], 0);
+      m.e[i][i] = Complex(2 * b[i], mu);
       for (int j = 0; j < i; ++j) {
         m.e[i][j] = Complex(2 * b[below(i, j)], 2 * b[below(i, j) + 1]);
         m.e[j][i] = std::conj(m.e[i][j]);
@@ -91,6 +91,7 @@ struct Hermitian6 {
     }
     return m;
   }
+  /// As a block the Hermitian part of it.
   QUADRILLE_HOST_DEVICE void store(double* b) const {
     for (int i = 0; i < size; ++i) {
       b[i] = 0.5 * e[i][i].real();
@@ -102,9 +103,20 @@ struct Hermitian6 {
   }
 };
 
+QUADRILLE_HOST_DEVICE Matrix6 operator*(const Matrix6& a, const Matrix6& b) {
+  Matrix6 c;
+  for (int i = 0; i < size; ++i) {
+    for (int j = 0; j < size; ++j) {
+      c.e[i][j] = Complex(0, 0);
+      for (int k = 0; k < size; ++k) c.e[i][j] = sum(c.e[i][j], product(a.e[i][k], b.e[k][j]));
+    }
+  }
+  return c;
+}
+
 /// Replaces m by its inverse (Gauss and Jordan, pivots of rows). Gives log |det m|, and in `worst` the largest element
 /// of m over the smallest pivot: infinite for a singular matrix.
-QUADRILLE_HOST_DEVICE double invert(Hermitian6& m, double& worst) {
+QUADRILLE_HOST_DEVICE double invert(Matrix6& m, double& worst) {
   Complex a[size][size], x[size][size];
   double largest = 0, smallest = 0, log_det = 0;
   for (int i = 0; i < size; ++i) {
@@ -146,34 +158,86 @@ QUADRILLE_HOST_DEVICE double invert(Hermitian6& m, double& worst) {
     for (int j = 0; j < size; ++j) m.e[i][j] = x[i][j];
   }
   worst = largest / smallest;
+  if (!(worst <= HUGE_VAL)) worst = HUGE_VAL;  // not a number
   return log_det;
 }
 
-/// to = from^-1; the largest of invert()'s `worst` with its site (lexicographic).
+/// exp(m) by 2^n-th powers of the Taylor series where the rows' sums are at most a half: 14 terms leave 1e-17.
+QUADRILLE_HOST_DEVICE Matrix6 exponential(const Matrix6& m) {
+  double largest = 0;
+  for (int i = 0; i < size; ++i) {
+    double sum = 0;
+    for (int j = 0; j < size; ++j) sum += magnitude(m.e[i][j]);
+    largest = fmax(largest, sum);
+  }
+  int squares = 0;
+  double scale = 1;
+  for (; largest * scale > 0.5 && squares < 64; ++squares) scale *= 0.5;
+  Matrix6 x = m, e{};
+  for (int i = 0; i < size; ++i) {
+    e.e[i][i] = Complex(1, 0);
+    for (int j = 0; j < size; ++j) x.e[i][j] = product(scale, m.e[i][j]);
+  }
+  for (int n = 14; n > 0; --n) {  // 1 + x / n e
+    e = x * e;
+    for (int i = 0; i < size; ++i) {
+      for (int j = 0; j < size; ++j) e.e[i][j] = sum(Complex(i == j ? 1 : 0, 0), product(1.0 / n, e.e[i][j]));
+    }
+  }
+  for (; squares > 0; --squares) e = e * e;
+  return e;
+}
+
+/// blocks = number exp(blocks / number).
+template <class Blocks>
+struct Exponentiate {
+  Blocks blocks;
+  double number;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site) const {
+    double b[both];
+    blocks.load(parity, site, b);
+    for (double& x : b) x /= number;
+    for (int c = 0; c < 2; ++c) exponential(Matrix6::of(b + c * numbers)).store(b + c * numbers);
+    for (double& x : b) x *= number;
+    blocks.store(parity, site, b);
+  }
+};
+
+/// (from + i mu gamma_5)^-1 = to - i gamma_5 twisted, which is 0 and not stored for mu = 0; the largest of invert()'s
+/// `worst` with its site (lexicographic).
 template <class Blocks>
 struct Invert {
-  Blocks to, from;
+  Blocks to, twisted, from;
+  double mu;
 
   QUADRILLE_HOST_DEVICE void operator()(int parity, int site, MaxLoc* worst) const {
-    double b[both];
+    double b[both], t[both];
     from.load(parity, site, b);
     for (int c = 0; c < 2; ++c) {
-      Hermitian6 m = Hermitian6::of(b + c * numbers);
+      const double sign = c == 0 ? 1 : -1;
+      Matrix6 m = Matrix6::of(b + c * numbers, sign * mu);
       double largest = 0;
       invert(m, largest);
       m.store(b + c * numbers);
+      for (int i = 0; i < size; ++i) {
+        for (int j = 0; j < size; ++j) m.e[i][j] = Complex(-sign * m.e[i][j].imag(), sign * m.e[i][j].real());
+      }
+      m.store(t + c * numbers);
       const Extents& extents = from.view().extents;
       worst->reduce(largest, SitePlace(extents, parity, site).lexicographic(extents));
     }
     to.store(parity, site, b);
+    if (mu != 0) twisted.store(parity, site, t);
   }
 };
 
-/// Adds log |det| of the sites of both parities: sums[0], [1] the coarse and fine part of even sites, [2], [3] of odd
-/// ones.
+/// Adds log |det (blocks + i mu gamma_5)| of the sites of both parities: sums[0], [1] the coarse and fine part of even
+/// sites, [2], [3] of odd ones.
 template <class Blocks>
 struct AddLogDet {
   Blocks blocks;
+  double mu;
   ExactQuanta quanta;
 
   QUADRILLE_HOST_DEVICE void operator()(int parity, int site, double* sums) const {
@@ -181,7 +245,7 @@ struct AddLogDet {
     blocks.load(parity, site, b);
     ExactSum sum{sums[2 * parity], sums[2 * parity + 1]};
     for (int c = 0; c < 2; ++c) {
-      Hermitian6 m = Hermitian6::of(b + c * numbers);
+      Matrix6 m = Matrix6::of(b + c * numbers, mu);  // -mu has the same modulus
       sum.add(invert(m, worst), quanta);
     }
     sums[2 * parity] = sum.coarse;
@@ -200,7 +264,7 @@ struct Rotate {
     from.load(parity, site, b);
     const Matrix3 u = g.matrix(0, parity, site);
     for (int c = 0; c < 2; ++c) {
-      Hermitian6 m = Hermitian6::of(b + c * numbers);
+      Matrix6 m = Matrix6::of(b + c * numbers);
       for (int s = 0; s < 2; ++s) {
         for (int r = 0; r < 2; ++r) {
           Matrix3 x;

@@ -90,15 +90,19 @@ CudaHopArgs bound(CudaHopArgs args, const HopSetup& setup, const HopCall& call) 
   }
   args.spatial_links = setup.spatial_links->numbers(p);
   args.time_links = setup.time_links->numbers(p);
-  if (const Field* blocks = call.blocks()) {
+  if (const SiteTerm* term = call.with_blocks()) {
     for (int chirality = 0; chirality < 2; ++chirality) {
-      args.terms.chiral[chirality] = section_of(*blocks, p, chirality);
+      args.terms.chiral[chirality] = section_of(*term->blocks, p, chirality);
+      if (term->twist_blocks == nullptr) continue;
+      args.terms.twist_chiral[chirality] = section_of(*term->twist_blocks, p, chirality);
     }
-    args.terms.chiral_norms = blocks->norms(p);
-    args.terms.chiral_on_z = blocks == call.on_z.blocks;
+    args.terms.chiral_norms = term->blocks->norms(p);
+    if (term->twist_blocks != nullptr) args.terms.twist_chiral_norms = term->twist_blocks->norms(p);
+    args.terms.chiral_on_z = term == &call.on_z;
+    args.terms.chiral_twist = term->twist / term->number;
   }
-  args.terms.sum_twist = call.on_sum.twist / call.on_sum.number;
-  args.terms.z_twist = call.on_z.twist;
+  args.terms.sum_twist = call.on_sum.number_twist() / call.on_sum.number;
+  args.terms.z_twist = call.on_z.number_twist();
   set_terms(args.in_double, call);
   set_terms(args.in_float, call);
   return args;

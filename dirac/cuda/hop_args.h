@@ -27,9 +27,11 @@ struct CudaHopScalars {
 /// What site-local terms other than numbers read. Behind all other arguments: kernels without them keep their places.
 struct CudaSiteTerms {
   double z_twist, sum_twist;  ///< a + i z_twist gamma_5 on z, 1 + i sum_twist gamma_5 on the sum
-  const void* chiral[2];      ///< blocks of the chiralities + and -, at the output's sites; chiral[0] null: none
-  const float* chiral_norms;  ///< half precision only
-  bool chiral_on_z;           ///< they act on z's terms, and not on the sum's
+  /// Blocks B and C of the chiralities + and -, at the output's sites; B null: there are none; C null: 1.
+  const void *chiral[2], *twist_chiral[2];
+  const float *chiral_norms, *twist_chiral_norms;  ///< half precision only
+  double chiral_twist;                             ///< 0: C is not read
+  bool chiral_on_z;                                ///< B + i chiral_twist gamma_5 C acts on a z, and not on the sum
 };
 
 /// Edges of this rank's part of the lattice. What hops across some of them find is not what inner sites find: half

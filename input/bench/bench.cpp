@@ -117,7 +117,8 @@ Json timed_entry(const BenchOptions& options, std::ostream& out) {
 constexpr Entry entries[] = {
     {"memory", "memory bandwidth: read, copy, triad", &timed_entry<nullptr>},
     {"dslash", "hopping term on one parity, with changing fields", &timed_entry<&measure_dslash>},
-    {"operator", "even-odd preconditioned operators: Wilson, twisted mass, clover", &timed_entry<&measure_operator>},
+    {"operator", "even-odd preconditioned operators: Wilson, twisted mass, clover, both",
+     &timed_entry<&measure_operator>},
     {"dslash_same", "hopping term on one parity, with the same fields in each call",
      &timed_entry<&measure_dslash_same>},
     {"dslash_full", "hopping term on both parities, with the same fields in each call",

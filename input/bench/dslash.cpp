@@ -124,6 +124,9 @@ const NamedOperator operators[] = {
     {"wilson", {.mass = 0.1, .boundary = {0, 0, 0, 1}}},
     {"twisted_mass", {.mass = 0.1, .mu = 0.05, .boundary = {0, 0, 0, 1}}},
     {"clover", {.mass = 0.1, .csw_r = 1.769, .csw_t = 1.769, .boundary = {0, 0, 0, 1}}},
+    {"exponential_clover",
+     {.mass = 0.1, .csw_r = 1.769, .csw_t = 1.769, .exponential = true, .boundary = {0, 0, 0, 1}}},
+    {"twisted_clover", {.mass = 0.1, .mu = 0.05, .csw_r = 1.769, .csw_t = 1.769, .boundary = {0, 0, 0, 1}}},
 };
 
 /// What the kernels of one call read and write, per site of the result.

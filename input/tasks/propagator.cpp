@@ -160,7 +160,7 @@ PropagatorHeader header_of(const JobRun& job, const TaskSpec& task, double mass)
   header.source = source_entry(source).position(source);
   header.source_type = source.text("type");
   const OperatorEntry& entry = find_operator(task.op->text("type"));
-  header.action = entry.file_action;
+  header.action = entry.file_action(*task.op);
   header.mass = mass;
   for (const auto& [element, parameter] : entry.file_elements)
     if (task.op->has(parameter)) header.action_numbers.emplace_back(element, task.op->real(parameter));

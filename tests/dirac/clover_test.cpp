@@ -6,6 +6,7 @@
 #include "dirac/preconditioned.h"
 #include "tests/dirac/site_terms_testing.h"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,13 +19,38 @@ namespace {
 using namespace testing;
 using ::testing::HasSubstr;
 
-class Clover : public ::testing::TestWithParam<Dims> {
- protected:
-  static Scene scene_of(const HostLinks& links) { return Scene(GetParam(), links, {.csw_r = 1.1, .csw_t = 0.87}); }
-  static Scene rough() { return scene_of(hot_start(Lattice(GetParam()), next_seed())); }
-  static Scene smooth(double epsilon) { return scene_of(weak_start(Lattice(GetParam()), next_seed(), epsilon)); }
+struct CloverCase {
+  std::string name;
+  Scene::Terms terms;
+  Dims dims;
 };
-INSTANTIATE_TEST_SUITE_P(Extents, Clover, ::testing::ValuesIn(test_extents));
+
+/// Every extent with the clover term, and some with an exponential of it and a twisted mass.
+std::vector<CloverCase> cases() {
+  std::vector<CloverCase> all;
+  const auto add = [&](const std::string& name, double mu, bool exponential, const std::vector<Dims>& extents) {
+    for (const Dims& dims : extents) {
+      const std::string text = fmt::format("{}_{}", name, fmt::join(dims, "_"));
+      all.push_back({text, {.mu = mu, .csw_r = 1.1, .csw_t = 0.87, .exponential = exponential}, dims});
+    }
+  };
+  add("clover", 0, false, test_extents);
+  add("exponential", 0, true, {{4, 4, 4, 4}, {12, 4, 2, 6}});
+  add("twisted", -0.43, false, {{4, 4, 4, 4}, {12, 4, 2, 6}});
+  add("twisted_exponential", 0.37, true, {{6, 6, 6, 6}});
+  return all;
+}
+
+class Clover : public ::testing::TestWithParam<CloverCase> {
+ protected:
+  static const Dims& dims() { return GetParam().dims; }
+  static Scene scene_of(const HostLinks& links) { return Scene(dims(), links, GetParam().terms); }
+  static HostLinks rough_links() { return hot_start(Lattice(dims()), next_seed()); }
+  static Scene rough() { return scene_of(rough_links()); }
+  static Scene smooth(double epsilon) { return scene_of(weak_start(Lattice(dims()), next_seed(), epsilon)); }
+};
+INSTANTIATE_TEST_SUITE_P(Cases, Clover, ::testing::ValuesIn(cases()),
+                         [](const ::testing::TestParamInfo<CloverCase>& info) { return info.param.name; });
 
 double bound_of(const OperatorForm& form) {
   const bool eight = form.reconstruct == Reconstruct::R8;
@@ -47,7 +73,7 @@ HostSpinor apply_inside(const WilsonOperator& m, const HostSpinor& psi, Dagger d
 
 TEST_P(Clover, EveryKernelAgreesWithTheReferenceOnItsOwnLinks) {
   const Scene scene = rough();
-  const HostSpinor psi = random_spinor(GetParam());
+  const HostSpinor psi = random_spinor(dims());
   for (const bool temporal : {false, true}) {
     const HostLinks exact = links_of(scene.wilson({Precision::Double, Reconstruct::R18, temporal}).dslash());
     for (const OperatorForm& form : all_forms()) {
@@ -66,10 +92,13 @@ TEST_P(Clover, EveryKernelAgreesWithTheReferenceOnItsOwnLinks) {
 TEST_P(Clover, DaggerIsTheAdjointAndGamma5Conjugate) {
   const Scene scene = rough();
   const WilsonOperator m = scene.wilson();
-  const HostSpinor x = random_spinor(GetParam()), y = random_spinor(GetParam());
+  const HostSpinor x = random_spinor(dims()), y = random_spinor(dims());
   const Complex left = dot(y, apply(m, x)), right = dot(apply(m, y, Dagger::Yes), x);
   EXPECT_LT(std::abs(left - right), 1e-12 * std::sqrt(std::abs(dot(x, x) * dot(y, y))));
-  const HostSpinor conjugated = reference::gamma5(apply(m, reference::gamma5(x)));
+  Scene::Terms other = GetParam().terms;
+  other.mu = -other.mu;
+  const Scene conjugate(dims(), scene.gauge->host_links(), other);
+  const HostSpinor conjugated = reference::gamma5(apply(conjugate.wilson(), reference::gamma5(x)));
   EXPECT_LT(relative_distance(conjugated, apply(m, x, Dagger::Yes)), 1e-14);
 }
 
@@ -77,7 +106,7 @@ TEST_P(Clover, IsGaugeCovariant) {
   const Scene scene = rough();
   const std::vector<Complex> g = random_transformation(scene.lattice, next_seed());
   const Scene rotated = scene_of(gauge_transformed(scene.lattice, scene.gauge->host_links(), g));
-  const HostSpinor psi = random_spinor(GetParam());
+  const HostSpinor psi = random_spinor(dims());
   const HostSpinor before = gauge_transformed(apply(scene.wilson(), psi), g);
   const HostSpinor after = apply(rotated.wilson(), gauge_transformed(psi, g));
   EXPECT_LT(relative_distance(after, before), 1e-13);
@@ -85,9 +114,9 @@ TEST_P(Clover, IsGaugeCovariant) {
 }
 
 TEST_P(Clover, IsWilsonOnUnitLinks) {
-  const Scene clover = scene_of(cold_start(Lattice(GetParam())));
-  const Scene wilson(GetParam(), cold_start(Lattice(GetParam())));
-  const HostSpinor psi = random_spinor(GetParam());
+  const Scene clover = scene_of(cold_start(Lattice(dims())));
+  const Scene wilson(dims(), cold_start(Lattice(dims())), {.mu = GetParam().terms.mu});
+  const HostSpinor psi = random_spinor(dims());
   EXPECT_LT(relative_distance(apply(clover.wilson(), psi), apply(wilson.wilson(), psi)), 1e-15);
 }
 
@@ -95,7 +124,7 @@ TEST_P(Clover, EvenOddSolvesTheFullSystem) {
   const Scene scene = smooth(0.4);
   const EvenOddSystem system(scene.shared_wilson());
   Field x(system.full_desc()), b(system.full_desc()), again(system.full_desc()), residual(system.full_desc());
-  import_spinor(x, random_spinor(GetParam()));
+  import_spinor(x, random_spinor(dims()));
   system.dirac().apply(b, x, Dagger::No);
   Field rhs(system.reduced().field_desc()), reduced(system.reduced().field_desc());
   system.prepare(rhs, b);
@@ -107,7 +136,7 @@ TEST_P(Clover, EvenOddSolvesTheFullSystem) {
 
 TEST_P(Clover, FollowsTheLinks) {
   const Scene scene = rough(), other = rough();
-  const HostSpinor psi = random_spinor(GetParam());
+  const HostSpinor psi = random_spinor(dims());
   const auto store = std::make_shared<GaugeStore>(scene.lattice, scene.gauge->host_links(), backend());
   const WilsonOperator changing(store, scene.parameters, {Precision::Single, Reconstruct::R12, true});
   const HostSpinor before = apply(changing, psi);
@@ -116,7 +145,8 @@ TEST_P(Clover, FollowsTheLinks) {
   EXPECT_LT(relative_distance(apply(changing, psi), apply(other.wilson(), psi)), 1e-5);
 }
 
-/// log |det A| of both parities from the blocks of the reference, by Gaussian elimination of 12 x 12 matrices.
+/// log |det (A + i mu gamma_5)| of both parities from the blocks of the reference, by Gaussian elimination of 12 x 12
+/// matrices.
 std::array<double, 2> reference_log_det(const Scene& scene) {
   const Dims& dims = scene.lattice.dims();
   const HostLinks links = scene.gauge->host_links();
@@ -125,6 +155,9 @@ std::array<double, 2> reference_log_det(const Scene& scene) {
     HostSpinor unit(dims);
     for (std::size_t site = 0; site < unit.data.size() / 12; ++site) unit.data[site * 12 + std::size_t(n)] = 1;
     columns.push_back(reference::clover_site_term(links, scene.setup(), unit).data);
+    const Complex twist = Complex(0, scene.parameters.mu);
+    const std::vector<Complex> chirality = reference::gamma5(unit).data;
+    for (std::size_t i = 0; i < chirality.size(); ++i) columns.back()[i] += twist * chirality[i];
   }
   std::array<double, 2> sums{};
   for (std::int64_t site = 0; site < scene.lattice.volume(); ++site) {
@@ -154,6 +187,28 @@ TEST_P(Clover, DeterminantsOfTheSiteTerm) {
   const CloverBlocks blocks(scene.gauge, scene.parameters.clover_term());
   const auto found = blocks.log_det(), expected = reference_log_det(scene);
   for (std::size_t p : {0u, 1u}) EXPECT_NEAR(found[p] / expected[p], 1, 1e-13);
+}
+
+/// d exp(X) and d exp(-X) are d^2 times inverse to each other: the term with the other sign of csw.
+TEST(CloverExponential, TheInverseIsThatOfTheOtherSign) {
+  const Dims dims{4, 4, 6, 4};
+  const Scene scene(dims, hot_start(Lattice(dims), next_seed()), {.csw_r = 0.8, .csw_t = 0.7, .exponential = true});
+  const WilsonOperator m = scene.wilson();
+  const CloverTerm term = scene.parameters.clover_term();
+  CloverTerm other = term;
+  other.spatial *= -1, other.temporal *= -1;
+  const CloverBlocks a(scene.gauge, term), b(scene.gauge, other);
+  const HostSpinor psi = random_spinor(dims);
+  Field x(m.field_desc()), y(m.field_desc());
+  import_spinor(x, psi);
+  for (const Parity p : {Parity::Even, Parity::Odd}) {
+    Field part = y.parity(p);
+    m.dslash().apply_local(part, {1 / term.number, 0, &a.blocks({})}, x.parity(p));
+    m.dslash().apply_local(part, {1 / term.number, 0, &b.blocks({})}, part);
+  }
+  HostSpinor back(dims);
+  export_spinor(back, y);
+  EXPECT_LT(relative_distance(back, psi), 1e-13);
 }
 
 TEST(CloverErrors, ATermThatCannotBeInvertedNamesItsSite) {

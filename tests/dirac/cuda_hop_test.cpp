@@ -189,10 +189,11 @@ class OwnGhosts {
   std::vector<float> norms_[8];
 };
 
-/// Which terms: L (D x) + R x, with blocks on neither, on the sum or on x.
+/// Which terms: L (D x) + R x, with blocks on neither, on the sum or on x, and with others for the twist there.
 struct Terms {
   SiteTerm l, r;
   enum { none, on_sum, on_z } blocks = none;
+  bool twist_blocks = false;
 };
 
 /// Against the reference, for every form, with boundary factors as in the scene and ghosts in the directions of
@@ -201,7 +202,7 @@ void every_body_agrees(const Scene& scene, unsigned divided, Terms terms) {
   const Dims dims = scene.lattice.dims();
   const WilsonParameters& w = scene.parameters;
   const HostSpinor psi = random_spinor(dims);
-  const std::vector<SiteBlocks> site_blocks = random_blocks(scene.lattice.volume());
+  const std::vector<SiteBlocks> b = random_blocks(scene.lattice.volume()), c = random_blocks(scene.lattice.volume());
   const auto double_18 = [&](std::uint8_t directions) {
     return Field(
         in_groups(FieldDesc::links(scene.lattice, Precision::Double, Reconstruct::R18, cpu_backend(), directions)));
@@ -225,11 +226,14 @@ void every_body_agrees(const Scene& scene, unsigned divided, Terms terms) {
     export_links(links_read, time);
     if (form.temporal_gauge) spoil_inner_time_links(time, form);
     const FieldDesc full = in_groups(FieldDesc::spinor(scene.lattice, Subset::Full, form.precision));
-    const Field blocks =
-        stored(in_groups(FieldDesc::of(site_formats::chiral_blocks, scene.lattice, Subset::Full, form.precision)),
-               site_blocks);
-    terms.l.blocks = terms.blocks == Terms::on_sum ? &blocks : nullptr;
-    terms.r.blocks = terms.blocks == Terms::on_z ? &blocks : nullptr;
+    const FieldDesc blocks =
+        in_groups(FieldDesc::of(site_formats::chiral_blocks, scene.lattice, Subset::Full, form.precision));
+    const Field of_b = stored(blocks, b), of_c = stored(blocks, c);
+    if (terms.blocks != Terms::none) {
+      SiteTerm& term = terms.blocks == Terms::on_sum ? terms.l : terms.r;
+      term.blocks = &of_b;
+      term.twist_blocks = terms.twist_blocks ? &of_c : nullptr;
+    }
     const HopSetup setup{"wilson", form, {w.boundary, w.nu / w.xi0}, full, &spatial, &time};
     for (const Dagger dagger : {Dagger::No, Dagger::Yes}) {
       Field x(full), y(full);
@@ -249,7 +253,7 @@ void every_body_agrees(const Scene& scene, unsigned divided, Terms terms) {
       HostSpinor got(dims);
       export_spinor(got, y);
       const HostSpinor expected =
-          sum(term(terms.l, site_blocks, hopped(scene, links_read, psi, dagger)), term(terms.r, site_blocks, psi));
+          sum(term(terms.l, b, c, hopped(scene, links_read, psi, dagger)), term(terms.r, b, c, psi));
       const bool eight = form.reconstruct == Reconstruct::R8;
       const double error = relative_distance(got, expected);
       const double bound = form.precision == Precision::Double   ? (eight ? 1e-12 : 1e-14)
@@ -284,6 +288,8 @@ TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnSiteTerms) {
   every_body_agrees(scene, 2, {{l.number}, r});
   every_body_agrees(scene, 0, {l, r, Terms::on_sum});
   every_body_agrees(scene, 8, {l, r, Terms::on_z});
+  every_body_agrees(scene, 0, {l, r, Terms::on_sum, true});
+  every_body_agrees(scene, 8, {l, r, Terms::on_z, true});
 }
 
 }  // namespace

@@ -75,6 +75,7 @@ struct Scene {
   /// What operators have besides the mass and the anisotropy.
   struct Terms {
     double mu = 0, csw_r = 0, csw_t = 0;
+    bool exponential = false;
   };
   Scene(const Dims& dims, const HostLinks& links) : Scene(dims, links, Terms{}) {}
   Scene(const Dims& dims, const HostLinks& links, const Terms& terms)
@@ -83,6 +84,7 @@ struct Scene {
     parameters.mu = terms.mu;
     parameters.csw_r = terms.csw_r;
     parameters.csw_t = terms.csw_t;
+    parameters.exponential = terms.exponential;
     parameters.xi0 = 2.464;
     parameters.nu = 0.95;
     parameters.boundary = {0.3, 1, -0.55, 0.125};
@@ -94,8 +96,8 @@ struct Scene {
   Scene(const Scene&) = delete;
 
   reference::WilsonSetup setup() const {
-    return {parameters.mass,     parameters.mu,    parameters.xi0,  parameters.nu,
-            parameters.boundary, parameters.csw_r, parameters.csw_t};
+    return {parameters.mass,     parameters.mu,    parameters.xi0,   parameters.nu,
+            parameters.boundary, parameters.csw_r, parameters.csw_t, parameters.exponential};
   }
   WilsonOperator wilson(const OperatorForm& form = {}) const { return WilsonOperator(gauge, parameters, form); }
   std::shared_ptr<const WilsonOperator> shared_wilson(const OperatorForm& form = {}) const {

@@ -50,20 +50,22 @@ TEST_P(SiteTerms, EveryFormAgreesWithTermsOnTheHost) {
   const Dims dims = GetParam();
   const Scene scene = Scene::hot(dims);
   const HostSpinor x = random_spinor(dims), z = random_spinor(dims);
-  const std::vector<SiteBlocks> blocks = random_blocks(scene.lattice.volume());
+  const std::vector<SiteBlocks> b = random_blocks(scene.lattice.volume()), c = random_blocks(scene.lattice.volume());
   for (const OperatorForm& form : all_forms()) {
     const HostLinks links = links_of(scene.wilson(form).dslash());
     const HostSpinor dx[] = {hopped(scene, links, x, Dagger::No), hopped(scene, links, x, Dagger::Yes)};
     for (Isa isa : available_isas()) {
       const ForcedIsa forced(isa);
       const WilsonOperator m = scene.wilson(form);
-      const Field field = stored(m.dslash().blocks_desc(), blocks);
+      const Field of_b = stored(m.dslash().blocks_desc(), b), of_c = stored(m.dslash().blocks_desc(), c);
       const SiteTerm plain{-0.7}, twisted{-0.7, 0.4}, of_z{1.3}, twisted_z{1.3, -0.6};
-      const SiteTerm blocks_on_sum{-0.7, 0.4, &field}, blocks_on_z{1.3, -0.6, &field};
+      const SiteTerm blocks_on_sum{-0.7, 0, &of_b}, blocks_on_z{1.3, 0, &of_b};
+      const SiteTerm twisted_blocks_on_sum{-0.7, 0.4, &of_b}, twisted_blocks_on_z{1.3, -0.6, &of_b};
+      const SiteTerm two_on_sum{-0.7, 0.4, &of_b, &of_c}, two_on_z{1.3, -0.6, &of_b, &of_c};
       const auto check = [&](const SiteTerm& l, const SiteTerm* r, const char* what) {
         for (const Dagger dagger : {Dagger::No, Dagger::Yes}) {
-          HostSpinor expected = term(l, blocks, dx[int(dagger)]);
-          if (r != nullptr) expected = sum(expected, term(*r, blocks, z));
+          HostSpinor expected = term(l, b, c, dx[int(dagger)]);
+          if (r != nullptr) expected = sum(expected, term(*r, b, c, z));
           const bool in_place = dagger == Dagger::Yes;
           const HostSpinor got = by_kernel(m.dslash(), dagger, &x, r != nullptr ? &z : nullptr, l,
                                            r != nullptr ? *r : SiteTerm{}, in_place);
@@ -78,12 +80,18 @@ TEST_P(SiteTerms, EveryFormAgreesWithTermsOnTheHost) {
       check(blocks_on_sum, nullptr, "blocks on the sum");
       check(blocks_on_sum, &of_z, "blocks on the sum, a number on z");
       check(plain, &blocks_on_z, "blocks on z");
+      check(twisted, &twisted_blocks_on_z, "a twist on the sum, blocks and a twist on z");
+      check(twisted_blocks_on_sum, &twisted_z, "blocks and a twist on the sum, a twist on z");
+      check(two_on_sum, nullptr, "two blocks on the sum");
+      check(two_on_sum, &twisted_z, "two blocks on the sum, a twist on z");
+      check(plain, &two_on_z, "two blocks on z");
       if (form.reconstruct != Reconstruct::R18 || form.temporal_gauge) continue;  // no links in what follows
-      for (const SiteTerm& r : {of_z, twisted_z, blocks_on_z}) {
+      for (const SiteTerm& r : {of_z, twisted_z, blocks_on_z, twisted_blocks_on_z, two_on_z}) {
         for (const bool in_place : {false, true}) {
           const HostSpinor got = by_kernel(m.dslash(), Dagger::No, nullptr, &z, {}, r, in_place);
-          EXPECT_LT(relative_distance(got, term(r, blocks, z)), bound_of(form))
-              << "alone, " << to_string(form) << " " << to_string(isa) << " twist " << r.twist;
+          EXPECT_LT(relative_distance(got, term(r, b, c, z)), bound_of(form))
+              << "alone, " << to_string(form) << " " << to_string(isa) << " twist " << r.twist << " blocks "
+              << (r.blocks != nullptr);
         }
       }
     }

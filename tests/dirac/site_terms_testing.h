@@ -73,18 +73,23 @@ inline Field stored(const FieldDesc& desc, const std::vector<SiteBlocks>& sites)
   return field;
 }
 
-/// number v + i twist gamma_5 v, then blocks of it.
-inline HostSpinor term(const SiteTerm& t, const std::vector<SiteBlocks>& blocks, const HostSpinor& v) {
+/// number B v + i twist gamma_5 C v, B and C where the term has them.
+inline HostSpinor term(const SiteTerm& t, const std::vector<SiteBlocks>& b, const std::vector<SiteBlocks>& c,
+                       const HostSpinor& v) {
   HostSpinor out(v.dims);
   for (std::size_t site = 0; site < v.data.size() / 12; ++site) {
     for (int chirality = 0; chirality < 2; ++chirality) {
       const Complex* in = v.data.data() + site * 12 + 6 * chirality;
       Complex* result = out.data.data() + site * 12 + 6 * chirality;
-      const Complex factor(t.number, chirality == 0 ? t.twist : -t.twist);
-      for (int i = 0; i < 6; ++i) {
-        if (t.blocks == nullptr) result[i] = factor * in[i];
-        for (int j = 0; j < 6 && t.blocks != nullptr; ++j) result[i] += factor * blocks[site][chirality][i][j] * in[j];
-      }
+      const auto add = [&](Complex factor, const std::vector<SiteBlocks>* blocks) {
+        for (int i = 0; i < 6; ++i) {
+          if (blocks == nullptr) result[i] += factor * in[i];
+          for (int j = 0; j < 6 && blocks != nullptr; ++j)
+            result[i] += factor * (*blocks)[site][chirality][i][j] * in[j];
+        }
+      };
+      add(t.number, t.blocks != nullptr ? &b : nullptr);
+      add({0, chirality == 0 ? t.twist : -t.twist}, t.twist_blocks != nullptr ? &c : nullptr);
     }
   }
   return out;

@@ -157,10 +157,9 @@ TEST_F(JobTest, MistakesNameTheirPlace) {
   EXPECT_THAT(
       errors_of(gauge + "operator:\n  type: wilson\n  mas: 1\n  boundary: [periodic, periodic, periodic, periodic]\n"),
       HasSubstr("job.yaml:4:3: unknown key 'mas' in operator wilson; did you mean 'mass'?"));
-  EXPECT_THAT(
-      errors_of(gauge + "operator: {type: wilsen}\n"),
-      HasSubstr(
-          "job.yaml:2:18: 'type' must be one of wilson, twisted_mass, clover, got 'wilsen'; did you mean 'wilson'?"));
+  EXPECT_THAT(errors_of(gauge + "operator: {type: wilsen}\n"),
+              HasSubstr("job.yaml:2:18: 'type' must be one of wilson, twisted_mass, clover, twisted_clover, got "
+                        "'wilsen'; did you mean 'wilson'?"));
   EXPECT_THAT(errors_of(gauge + "operator: {type: wilson, kappa: 0.1, mass: 0.2, "
                                 "boundary: [periodic, periodic, periodic, periodic]}\n"),
               HasSubstr("operator wilson takes exactly one of"));
@@ -360,7 +359,9 @@ TEST_F(JobTest, HelpFindsAnyWordOfATable) {
            {"BiCGstab", "solver bicgstab: "},
            {"point", "source point: "},
            {"solver_study", "task solver_study: "},
-           {"kappa", "in operator wilson, operator twisted_mass, operator clover:\n  kappa: real number"},
+           {"kappa",
+            "in operator wilson, operator twisted_mass, operator clover, operator twisted_clover:\n  kappa: real "
+            "number"},
            {"temporal_gauge", "in solver cg sloppy, solver bicgstab sloppy"},
            {"antiperiodic", "boundary: four of periodic | antiperiodic"},
            {"reliable", "scheme: "},
@@ -384,10 +385,12 @@ TEST_F(JobTest, HelpSaysWhatIsNotThereYet) {
     }
   };
   EXPECT_EQ(said({"staggered"}),
-            "'staggered' is not implemented in this version; available operators: wilson, twisted_mass, clover");
+            "'staggered' is not implemented in this version; available operators: wilson, twisted_mass, clover, "
+            "twisted_clover");
   EXPECT_EQ(said({"operator", "staggered"}), said({"staggered"}));
   EXPECT_EQ(said({"domain", "wall"}),
-            "'domain wall' is not implemented in this version; available operators: wilson, twisted_mass, clover");
+            "'domain wall' is not implemented in this version; available operators: wilson, twisted_mass, clover, "
+            "twisted_clover");
   EXPECT_EQ(said({"domain-wall"}), said({"domain", "wall"}));
   EXPECT_EQ(said({"Multigrid"}), "'multigrid' is not implemented in this version; available solvers: cg, bicgstab");
   EXPECT_THAT(said({"hmc"}), HasSubstr("'hmc' is not implemented in this version; available tasks: propagator, "));

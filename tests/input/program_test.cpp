@@ -121,11 +121,10 @@ TEST_F(ProgramTest, HelpKnowsCommandsAndSaysWhatThereIs) {
   EXPECT_EQ(call({"help", "operater"}), 2);
   EXPECT_THAT(err(), HasSubstr("there is no 'operater'; did you mean 'operator'?"));
   EXPECT_EQ(call({"help", "kappa"}), 0);
-  EXPECT_THAT(out(), HasSubstr("in operator wilson, operator twisted_mass, operator clover:"));
+  EXPECT_THAT(out(), HasSubstr("in operator wilson, operator twisted_mass, operator clover, operator twisted_clover:"));
   EXPECT_EQ(call({"help", "staggered"}), 2);
-  EXPECT_THAT(
-      err(),
-      HasSubstr("'staggered' is not implemented in this version; available operators: wilson, twisted_mass, clover\n"));
+  EXPECT_THAT(err(), HasSubstr("'staggered' is not implemented in this version; available operators: wilson, "
+                               "twisted_mass, clover, twisted_clover\n"));
 }
 
 TEST_F(ProgramTest, AGridThatCannotBeIsNamedByItsOption) {

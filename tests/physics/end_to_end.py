@@ -327,6 +327,24 @@ class Clover(EveryMethod):
             self.refuse(change, words)
 
 
+class ExponentialClover(EveryMethod):
+    PARAMS = {**Independent.PARAMS, "csw_r": 0.91, "csw_t": 1.07, "exponential": True}
+
+    def test_every_method(self):
+        self.agree_with_reference()
+
+
+class TwistedClover(EveryMethod):
+    PARAMS = {**Independent.PARAMS, "csw_r": 0.91, "csw_t": 1.07, "mu": 0.17}
+
+    def test_every_method(self):
+        self.agree_with_reference()
+
+    def test_bad_jobs(self):
+        for change, words in (({"type": "clover"}, "mu"), ({"mu": None}, "mu"), ({"exponential": 2}, "exponential")):
+            self.refuse(change, words)
+
+
 class Tuning(Solved):
     """Tuning chooses how kernels are launched, never what they give: the same bits without it, with it, with what an
     earlier run kept, with any candidate, and beside a file of choices that is none."""

@@ -118,12 +118,11 @@ class ProgramTest(unittest.TestCase):
 
 
 def job_for(file, params, site, solver, precision="double"):
-    """The job that solves one point propagator and its pion. `params` has mass, phase (theta/pi), perhaps xi0 and nu, mu, or csw_r and csw_t."""
+    """The job that solves one point propagator and its pion. `params` has mass, phase (theta/pi), perhaps xi0 and nu, mu, csw_r and csw_t, exponential."""
     operator = {"type": "wilson", "mass": params["mass"]}
-    if "mu" in params:
-        operator.update({"type": "twisted_mass", "mu": params["mu"]})
-    if "csw_r" in params:
-        operator.update({"type": "clover", "csw_r": params["csw_r"], "csw_t": params["csw_t"]})
+    terms = {name: params[name] for name in ("mu", "csw_r", "csw_t", "exponential") if name in params}
+    operator.update({"type": ("twisted_clover" if "mu" in terms else "clover") if "csw_r" in terms else
+                     "twisted_mass" if "mu" in terms else "wilson", **terms})
     operator["boundary"] = [
         "periodic" if phase == 0 else "antiperiodic" if phase == 1 else {"phase": phase} for phase in params["phase"]
     ]

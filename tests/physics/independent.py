@@ -7,12 +7,12 @@ columns at once, iterative refinement), so that agreement between the two proves
     independent.py write FILE --dims 4 2 6 8 --seed 1 --epsilon 0.4 [--precision 32] [--order tmlqcd]
     independent.py check FILE                     checksums, plaquettes, link trace as JSON
     independent.py propagator FILE --mass 0.1 --site 1 0 3 2 --boundary 0.3 0.5 0 1 [--xi0 2.464 --nu 0.95] [--mu 0.2]
-                                                  [--csw-r 0.91 --csw-t 1.07]
+                                                  [--csw-r 0.91 --csw-t 1.07 [--exponential]]
     independent.py expected FOLDER                compares itself with FOLDER/expected.json
 
 Conventions: M = (m + 1 + 3 nu/xi0) + i mu g_5 + C - 1/2 sum_mu c_mu [(1 - g_mu) U_mu(x) psi(x+mu) + (1 + g_mu) U_mu(x-mu)^+ psi(x-mu)],
 c = nu/xi0 in space and 1 in time; the clover term C = (i/2) sum_{mu<nu} c_mu nu sigma_mu nu F_mu nu with sigma = (i/2) [g_mu,
-g_nu], F = (Q - Q^+) / 8, Q the four plaquettes around a site, c = csw_r / xi0 in space and csw_t with t; the factor exp(i pi phase_mu) multiplies the forward link that leaves the last slice;
+g_nu], F = (Q - Q^+) / 8, Q the four plaquettes around a site, c = csw_r / xi0 in space and csw_t with t (or, exponentiated, d exp(C / d) with d = m + 1 + 3 nu/xi0 in place of d + C); the factor exp(i pi phase_mu) multiplies the forward link that leaves the last slice;
 gammas in the DeGrand-Rossi basis; every 4-vector is x, y, z, t.
 """
 
@@ -92,19 +92,25 @@ def field_strength(links, mu, nu):
 
 class Wilson:
     """The full Wilson matrix on fields [t, z, y, x, color, spin, column]. `phase` is theta/pi for x, y, z, t; `mu` the twisted
-    mass, csw_r and csw_t the clover coefficients."""
+    mass, csw_r and csw_t the clover coefficients; `exponential`: d exp(C / d) in place of d + C, d the diagonal."""
 
-    def __init__(self, links, mass, phase, xi0=1.0, nu=1.0, mu=0.0, csw_r=0.0, csw_t=0.0):
+    def __init__(self, links, mass, phase, xi0=1.0, nu=1.0, mu=0.0, csw_r=0.0, csw_t=0.0, exponential=False):
         self.twist = 1j * mu * GAMMA5
-        self.planes = []  # (spin matrix, color matrices), of which the clover term is the sum of products
+        space = nu / xi0
+        diagonal = mass + 1 + 3 * space
+        clover = np.zeros(links.shape[:4] + (12, 12), dtype=complex)
         for a in range(4):
             for b in range(a + 1, 4):
                 c = csw_t if b == 3 else csw_r / xi0
                 if c != 0:
                     sigma = 0.5j * (GAMMA[a] @ GAMMA[b] - GAMMA[b] @ GAMMA[a])
-                    self.planes.append((0.5j * c * sigma, field_strength(links, a, b)))
-        space = nu / xi0
-        self.diagonal = mass + 1 + 3 * space
+                    colors = field_strength(links, a, b)
+                    clover += np.einsum("...ij,ab->...iajb", colors, 0.5j * c * sigma).reshape(clover.shape)
+        self.site = diagonal * np.eye(12) + clover
+        power = clover
+        for n in range(2, 40 if exponential else 2):
+            power = power @ clover / (n * diagonal)
+            self.site += power
         self.forward = []
         for mu in range(4):
             link = links[..., mu, :, :].copy()
@@ -116,10 +122,9 @@ class Wilson:
 
     def __call__(self, psi, sign=1):
         """M psi; with sign -1 the adjoint of M (the projectors exchanged, mu -> -mu)."""
-        result = self.diagonal * psi + sign * (self.twist @ psi)
+        columns = psi.shape[:4] + (12, -1)
+        result = (self.site @ psi.reshape(columns)).reshape(psi.shape) + sign * (self.twist @ psi)
         merged = psi.shape[:5] + (-1,)
-        for spin, colors in self.planes:
-            result += spin @ (colors @ psi.reshape(merged)).reshape(psi.shape)
         for mu in range(4):
             for link, hopped, side in (
                 (self.forward[mu], ahead(psi, mu), -sign),
@@ -246,6 +251,7 @@ def main():
     point.add_argument("--mu", type=float, default=0.0)
     point.add_argument("--csw-r", type=float, default=0.0)
     point.add_argument("--csw-t", type=float, default=0.0)
+    point.add_argument("--exponential", action="store_true")
     commands.add_parser("expected").add_argument("folder")
     args = parser.parse_args()
 
@@ -261,7 +267,7 @@ def main():
         print(json.dumps({**facts, **observables(links)}, indent=1))
         return 0
     propagator, residual = point_propagator(links, args.mass, args.boundary, args.site,
-                                            **{name: getattr(args, name) for name in ("xi0", "nu", "mu", "csw_r", "csw_t")})
+                                            **{name: getattr(args, name) for name in ("xi0", "nu", "mu", "csw_r", "csw_t", "exponential")})
     print(json.dumps({"residual": residual, "pion": list(pion(propagator))}, indent=1))
     return 0
 

@@ -131,8 +131,46 @@ ColorMatrix field_strength(const HostLinks& links, const Dims& x, int mu, int nu
 
 }  // namespace
 
-HostSpinor clover_site_term(const HostLinks& leaves, const WilsonSetup& setup, const HostSpinor& psi) {
+namespace {
+
+using SiteMatrix = std::array<std::array<Complex, 12>, 12>;
+
+/// The clover term at x on [spin][color].
+SiteMatrix clover_matrix(const HostLinks& leaves, const WilsonSetup& setup, const Dims& x) {
   const Complex i_unit(0, 1);
+  SiteMatrix out{};
+  for (int mu = 0; mu < 4; ++mu) {
+    for (int nu = 0; nu < 4; ++nu) {
+      if (nu == mu) continue;
+      const double c = mu < 3 && nu < 3 ? setup.csw_r / setup.xi0 : setup.csw_t;
+      const ColorMatrix f = field_strength(leaves, x, mu, nu);
+      const SpinMatrix one = product(gamma(mu), gamma(nu)), other = product(gamma(nu), gamma(mu));
+      for (int s = 0; s < 4; ++s) {
+        for (int r = 0; r < 4; ++r) {
+          const Complex sigma = 0.5 * i_unit * (one[s][r] - other[s][r]);
+          for (int i = 0; i < 3; ++i) {
+            for (int j = 0; j < 3; ++j) out[3 * s + i][3 * r + j] += 0.25 * i_unit * c * sigma * f[i][j];
+          }
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::array<Complex, 12> product(const SiteMatrix& a, const std::array<Complex, 12>& v) {
+  std::array<Complex, 12> out{};
+  for (std::size_t i = 0; i < 12; ++i) {
+    for (std::size_t j = 0; j < 12; ++j) out[i] += a[i][j] * v[j];
+  }
+  return out;
+}
+
+}  // namespace
+
+HostSpinor clover_site_term(const HostLinks& leaves, const WilsonSetup& setup, const HostSpinor& psi) {
+  const double d = setup.mass + 1 + 3 * setup.nu / setup.xi0;
+  const int terms = setup.exponential ? 60 : 1;  // of the series of d exp(C / d)
   HostSpinor out(psi.dims);
   for (std::int64_t site = 0; site < volume(psi.dims); ++site) {
     Dims x;
@@ -141,23 +179,15 @@ HostSpinor clover_site_term(const HostLinks& leaves, const WilsonSetup& setup, c
       x[mu] = int(rest % psi.dims[mu]);
       rest /= psi.dims[mu];
     }
-    const Complex* in = psi.data.data() + site * 12;
-    Complex* result = out.data.data() + site * 12;
-    for (int k = 0; k < 12; ++k) result[k] = (setup.mass + 1 + 3 * setup.nu / setup.xi0) * in[k];
-    for (int mu = 0; mu < 4; ++mu) {
-      for (int nu = 0; nu < 4; ++nu) {
-        if (nu == mu) continue;
-        const double c = mu < 3 && nu < 3 ? setup.csw_r / setup.xi0 : setup.csw_t;
-        const ColorMatrix f = field_strength(leaves, x, mu, nu);
-        const SpinMatrix one = product(gamma(mu), gamma(nu)), other = product(gamma(nu), gamma(mu));
-        for (int s = 0; s < 4; ++s) {
-          for (int r = 0; r < 4; ++r) {
-            const Complex sigma = 0.5 * i_unit * (one[s][r] - other[s][r]);
-            for (int i = 0; i < 3; ++i) {
-              for (int j = 0; j < 3; ++j) result[3 * s + i] += 0.25 * i_unit * c * sigma * f[i][j] * in[3 * r + j];
-            }
-          }
-        }
+    const SiteMatrix c = clover_matrix(leaves, setup, x);
+    Complex* const result = out.data.data() + site * 12;
+    std::array<Complex, 12> power;
+    for (std::size_t k = 0; k < 12; ++k) result[k] = power[k] = d * psi.data[std::size_t(site) * 12 + k];
+    for (int n = 1; n <= terms; ++n) {
+      power = product(c, power);
+      for (std::size_t k = 0; k < 12; ++k) {
+        power[k] /= d * n;
+        result[k] += power[k];
       }
     }
   }

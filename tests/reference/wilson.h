@@ -12,6 +12,7 @@ struct WilsonSetup {
   double xi0 = 1, nu = 1;
   std::array<double, 4> boundary{};  ///< theta/pi
   double csw_r = 0, csw_t = 0;       ///< clover coefficients in space, divided by xi0, and with t
+  bool exponential = false;          ///< A = d exp(C / d) with C the clover term
 };
 
 /// The DeGrand-Rossi gamma matrices, 0..3 = x, y, z, t, and 4 = gamma_5 = their product.
@@ -26,7 +27,7 @@ HostSpinor wilson(const HostLinks& links, const WilsonSetup& setup, const HostSp
 HostSpinor clover(const HostLinks& links, const HostLinks& leaves, const WilsonSetup& setup, const HostSpinor& psi,
                   bool dagger);
 
-/// A psi of the clover operator.
+/// A psi of the clover operator, without i mu gamma_5.
 HostSpinor clover_site_term(const HostLinks& leaves, const WilsonSetup& setup, const HostSpinor& psi);
 
 /// gamma_5 psi.

@@ -1036,158 +1036,381 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
         }
       }
       {
-        const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const Real x00r = v00r + v20r;
-        const Real x00i = v00i + v20i;
-        const Real x01r = v01r + v21r;
-        const Real x01i = v01i + v21i;
-        const Real x02r = v02r + v22r;
-        const Real x02i = v02i + v22i;
-        const Real x10r = v10r + v30r;
-        const Real x10i = v10i + v30i;
-        const Real x11r = v11r + v31r;
-        const Real x11i = v11i + v31i;
-        const Real x12r = v12r + v32r;
-        const Real x12i = v12i + v32i;
-        const Real d0 = c0.x;
-        Real w00r = d0 * x00r;
-        Real w00i = d0 * x00i;
-        const Real d1 = c0.y;
-        Real w01r = d1 * x01r;
-        Real w01i = d1 * x01i;
-        const Real d2 = c1.x;
-        Real w02r = d2 * x02r;
-        Real w02i = d2 * x02i;
-        const Real d3 = c1.y;
-        Real w10r = d3 * x10r;
-        Real w10i = d3 * x10i;
-        const Real d4 = c2.x;
-        Real w11r = d4 * x11r;
-        Real w11i = d4 * x11i;
-        const Real d5 = c2.y;
-        Real w12r = d5 * x12r;
-        Real w12i = d5 * x12i;
+        Real x00r = v00r + v20r;
+        Real x00i = v00i + v20i;
+        Real x01r = v01r + v21r;
+        Real x01i = v01i + v21i;
+        Real x02r = v02r + v22r;
+        Real x02i = v02i + v22i;
+        Real x10r = v10r + v30r;
+        Real x10i = v10i + v30i;
+        Real x11r = v11r + v31r;
+        Real x11i = v11i + v31i;
+        Real x12r = v12r + v32r;
+        Real x12i = v12i + v32i;
+        Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const Real br = c3.x, bi = c3.y;
-          w01r += br * x00r - bi * x00i;
-          w01i += br * x00i + bi * x00r;
-          w00r += br * x01r + bi * x01i;
-          w00i += br * x01i - bi * x01r;
+          const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const Real d0 = c0.x;
+          w00r = d0 * x00r;
+          w00i = d0 * x00i;
+          const Real d1 = c0.y;
+          w01r = d1 * x01r;
+          w01i = d1 * x01i;
+          const Real d2 = c1.x;
+          w02r = d2 * x02r;
+          w02i = d2 * x02i;
+          const Real d3 = c1.y;
+          w10r = d3 * x10r;
+          w10i = d3 * x10i;
+          const Real d4 = c2.x;
+          w11r = d4 * x11r;
+          w11i = d4 * x11i;
+          const Real d5 = c2.y;
+          w12r = d5 * x12r;
+          w12i = d5 * x12i;
+          {
+            const Real br = c3.x, bi = c3.y;
+            w01r += br * x00r - bi * x00i;
+            w01i += br * x00i + bi * x00r;
+            w00r += br * x01r + bi * x01i;
+            w00i += br * x01i - bi * x01r;
+          }
+          {
+            const Real br = c4.x, bi = c4.y;
+            w02r += br * x00r - bi * x00i;
+            w02i += br * x00i + bi * x00r;
+            w00r += br * x02r + bi * x02i;
+            w00i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = c5.x, bi = c5.y;
+            w02r += br * x01r - bi * x01i;
+            w02i += br * x01i + bi * x01r;
+            w01r += br * x02r + bi * x02i;
+            w01i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = c6.x, bi = c6.y;
+            w10r += br * x00r - bi * x00i;
+            w10i += br * x00i + bi * x00r;
+            w00r += br * x10r + bi * x10i;
+            w00i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = c7.x, bi = c7.y;
+            w10r += br * x01r - bi * x01i;
+            w10i += br * x01i + bi * x01r;
+            w01r += br * x10r + bi * x10i;
+            w01i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = c8.x, bi = c8.y;
+            w10r += br * x02r - bi * x02i;
+            w10i += br * x02i + bi * x02r;
+            w02r += br * x10r + bi * x10i;
+            w02i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = c9.x, bi = c9.y;
+            w11r += br * x00r - bi * x00i;
+            w11i += br * x00i + bi * x00r;
+            w00r += br * x11r + bi * x11i;
+            w00i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c10.x, bi = c10.y;
+            w11r += br * x01r - bi * x01i;
+            w11i += br * x01i + bi * x01r;
+            w01r += br * x11r + bi * x11i;
+            w01i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c11.x, bi = c11.y;
+            w11r += br * x02r - bi * x02i;
+            w11i += br * x02i + bi * x02r;
+            w02r += br * x11r + bi * x11i;
+            w02i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c12.x, bi = c12.y;
+            w11r += br * x10r - bi * x10i;
+            w11i += br * x10i + bi * x10r;
+            w10r += br * x11r + bi * x11i;
+            w10i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c13.x, bi = c13.y;
+            w12r += br * x00r - bi * x00i;
+            w12i += br * x00i + bi * x00r;
+            w00r += br * x12r + bi * x12i;
+            w00i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c14.x, bi = c14.y;
+            w12r += br * x01r - bi * x01i;
+            w12i += br * x01i + bi * x01r;
+            w01r += br * x12r + bi * x12i;
+            w01i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c15.x, bi = c15.y;
+            w12r += br * x02r - bi * x02i;
+            w12i += br * x02i + bi * x02r;
+            w02r += br * x12r + bi * x12i;
+            w02i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c16.x, bi = c16.y;
+            w12r += br * x10r - bi * x10i;
+            w12i += br * x10i + bi * x10r;
+            w10r += br * x12r + bi * x12i;
+            w10i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c17.x, bi = c17.y;
+            w12r += br * x11r - bi * x11i;
+            w12i += br * x11i + bi * x11r;
+            w11r += br * x12r + bi * x12i;
+            w11i += br * x12i - bi * x12r;
+          }
         }
-        {
-          const Real br = c4.x, bi = c4.y;
-          w02r += br * x00r - bi * x00i;
-          w02i += br * x00i + bi * x00r;
-          w00r += br * x02r + bi * x02i;
-          w00i += br * x02i - bi * x02r;
-        }
-        {
-          const Real br = c5.x, bi = c5.y;
-          w02r += br * x01r - bi * x01i;
-          w02i += br * x01i + bi * x01r;
-          w01r += br * x02r + bi * x02i;
-          w01i += br * x02i - bi * x02r;
-        }
-        {
-          const Real br = c6.x, bi = c6.y;
-          w10r += br * x00r - bi * x00i;
-          w10i += br * x00i + bi * x00r;
-          w00r += br * x10r + bi * x10i;
-          w00i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = c7.x, bi = c7.y;
-          w10r += br * x01r - bi * x01i;
-          w10i += br * x01i + bi * x01r;
-          w01r += br * x10r + bi * x10i;
-          w01i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = c8.x, bi = c8.y;
-          w10r += br * x02r - bi * x02i;
-          w10i += br * x02i + bi * x02r;
-          w02r += br * x10r + bi * x10i;
-          w02i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = c9.x, bi = c9.y;
-          w11r += br * x00r - bi * x00i;
-          w11i += br * x00i + bi * x00r;
-          w00r += br * x11r + bi * x11i;
-          w00i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c10.x, bi = c10.y;
-          w11r += br * x01r - bi * x01i;
-          w11i += br * x01i + bi * x01r;
-          w01r += br * x11r + bi * x11i;
-          w01i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c11.x, bi = c11.y;
-          w11r += br * x02r - bi * x02i;
-          w11i += br * x02i + bi * x02r;
-          w02r += br * x11r + bi * x11i;
-          w02i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c12.x, bi = c12.y;
-          w11r += br * x10r - bi * x10i;
-          w11i += br * x10i + bi * x10r;
-          w10r += br * x11r + bi * x11i;
-          w10i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c13.x, bi = c13.y;
-          w12r += br * x00r - bi * x00i;
-          w12i += br * x00i + bi * x00r;
-          w00r += br * x12r + bi * x12i;
-          w00i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c14.x, bi = c14.y;
-          w12r += br * x01r - bi * x01i;
-          w12i += br * x01i + bi * x01r;
-          w01r += br * x12r + bi * x12i;
-          w01i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c15.x, bi = c15.y;
-          w12r += br * x02r - bi * x02i;
-          w12i += br * x02i + bi * x02r;
-          w02r += br * x12r + bi * x12i;
-          w02i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c16.x, bi = c16.y;
-          w12r += br * x10r - bi * x10i;
-          w12i += br * x10i + bi * x10r;
-          w10r += br * x12r + bi * x12i;
-          w10i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c17.x, bi = c17.y;
-          w12r += br * x11r - bi * x11i;
-          w12i += br * x11i + bi * x11r;
-          w11r += br * x12r + bi * x12i;
-          w11i += br * x12i - bi * x12r;
+        if (T(args.terms.chiral_twist) != 0) {
+          if (args.terms.twist_chiral[0] != nullptr) {
+            const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const auto turn = (T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            const Real d0 = c0.x;
+            w00r += d0 * x00r;
+            w00i += d0 * x00i;
+            const Real d1 = c0.y;
+            w01r += d1 * x01r;
+            w01i += d1 * x01i;
+            const Real d2 = c1.x;
+            w02r += d2 * x02r;
+            w02i += d2 * x02i;
+            const Real d3 = c1.y;
+            w10r += d3 * x10r;
+            w10i += d3 * x10i;
+            const Real d4 = c2.x;
+            w11r += d4 * x11r;
+            w11i += d4 * x11i;
+            const Real d5 = c2.y;
+            w12r += d5 * x12r;
+            w12i += d5 * x12i;
+            {
+              const Real br = c3.x, bi = c3.y;
+              w01r += br * x00r - bi * x00i;
+              w01i += br * x00i + bi * x00r;
+              w00r += br * x01r + bi * x01i;
+              w00i += br * x01i - bi * x01r;
+            }
+            {
+              const Real br = c4.x, bi = c4.y;
+              w02r += br * x00r - bi * x00i;
+              w02i += br * x00i + bi * x00r;
+              w00r += br * x02r + bi * x02i;
+              w00i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = c5.x, bi = c5.y;
+              w02r += br * x01r - bi * x01i;
+              w02i += br * x01i + bi * x01r;
+              w01r += br * x02r + bi * x02i;
+              w01i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = c6.x, bi = c6.y;
+              w10r += br * x00r - bi * x00i;
+              w10i += br * x00i + bi * x00r;
+              w00r += br * x10r + bi * x10i;
+              w00i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = c7.x, bi = c7.y;
+              w10r += br * x01r - bi * x01i;
+              w10i += br * x01i + bi * x01r;
+              w01r += br * x10r + bi * x10i;
+              w01i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = c8.x, bi = c8.y;
+              w10r += br * x02r - bi * x02i;
+              w10i += br * x02i + bi * x02r;
+              w02r += br * x10r + bi * x10i;
+              w02i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = c9.x, bi = c9.y;
+              w11r += br * x00r - bi * x00i;
+              w11i += br * x00i + bi * x00r;
+              w00r += br * x11r + bi * x11i;
+              w00i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c10.x, bi = c10.y;
+              w11r += br * x01r - bi * x01i;
+              w11i += br * x01i + bi * x01r;
+              w01r += br * x11r + bi * x11i;
+              w01i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c11.x, bi = c11.y;
+              w11r += br * x02r - bi * x02i;
+              w11i += br * x02i + bi * x02r;
+              w02r += br * x11r + bi * x11i;
+              w02i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c12.x, bi = c12.y;
+              w11r += br * x10r - bi * x10i;
+              w11i += br * x10i + bi * x10r;
+              w10r += br * x11r + bi * x11i;
+              w10i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c13.x, bi = c13.y;
+              w12r += br * x00r - bi * x00i;
+              w12i += br * x00i + bi * x00r;
+              w00r += br * x12r + bi * x12i;
+              w00i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c14.x, bi = c14.y;
+              w12r += br * x01r - bi * x01i;
+              w12i += br * x01i + bi * x01r;
+              w01r += br * x12r + bi * x12i;
+              w01i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c15.x, bi = c15.y;
+              w12r += br * x02r - bi * x02i;
+              w12i += br * x02i + bi * x02r;
+              w02r += br * x12r + bi * x12i;
+              w02i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c16.x, bi = c16.y;
+              w12r += br * x10r - bi * x10i;
+              w12i += br * x10i + bi * x10r;
+              w10r += br * x12r + bi * x12i;
+              w10i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c17.x, bi = c17.y;
+              w12r += br * x11r - bi * x11i;
+              w12i += br * x11i + bi * x11r;
+              w11r += br * x12r + bi * x12i;
+              w11i += br * x12i - bi * x12r;
+            }
+          } else {
+            const auto turn = (T(0.5) * T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            w00r += x00r;
+            w00i += x00i;
+            w01r += x01r;
+            w01i += x01i;
+            w02r += x02r;
+            w02i += x02i;
+            w10r += x10r;
+            w10i += x10i;
+            w11r += x11r;
+            w11i += x11i;
+            w12r += x12r;
+            w12i += x12i;
+          }
         }
         a00r += w00r;
         a20r += w00r;
@@ -1215,158 +1438,381 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
         a32i += w12i;
       }
       {
-        const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const Real x00r = v00r - v20r;
-        const Real x00i = v00i - v20i;
-        const Real x01r = v01r - v21r;
-        const Real x01i = v01i - v21i;
-        const Real x02r = v02r - v22r;
-        const Real x02i = v02i - v22i;
-        const Real x10r = v10r - v30r;
-        const Real x10i = v10i - v30i;
-        const Real x11r = v11r - v31r;
-        const Real x11i = v11i - v31i;
-        const Real x12r = v12r - v32r;
-        const Real x12i = v12i - v32i;
-        const Real d0 = c0.x;
-        Real w00r = d0 * x00r;
-        Real w00i = d0 * x00i;
-        const Real d1 = c0.y;
-        Real w01r = d1 * x01r;
-        Real w01i = d1 * x01i;
-        const Real d2 = c1.x;
-        Real w02r = d2 * x02r;
-        Real w02i = d2 * x02i;
-        const Real d3 = c1.y;
-        Real w10r = d3 * x10r;
-        Real w10i = d3 * x10i;
-        const Real d4 = c2.x;
-        Real w11r = d4 * x11r;
-        Real w11i = d4 * x11i;
-        const Real d5 = c2.y;
-        Real w12r = d5 * x12r;
-        Real w12i = d5 * x12i;
+        Real x00r = v00r - v20r;
+        Real x00i = v00i - v20i;
+        Real x01r = v01r - v21r;
+        Real x01i = v01i - v21i;
+        Real x02r = v02r - v22r;
+        Real x02i = v02i - v22i;
+        Real x10r = v10r - v30r;
+        Real x10i = v10i - v30i;
+        Real x11r = v11r - v31r;
+        Real x11i = v11i - v31i;
+        Real x12r = v12r - v32r;
+        Real x12i = v12i - v32i;
+        Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const Real br = c3.x, bi = c3.y;
-          w01r += br * x00r - bi * x00i;
-          w01i += br * x00i + bi * x00r;
-          w00r += br * x01r + bi * x01i;
-          w00i += br * x01i - bi * x01r;
+          const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const Real d0 = c0.x;
+          w00r = d0 * x00r;
+          w00i = d0 * x00i;
+          const Real d1 = c0.y;
+          w01r = d1 * x01r;
+          w01i = d1 * x01i;
+          const Real d2 = c1.x;
+          w02r = d2 * x02r;
+          w02i = d2 * x02i;
+          const Real d3 = c1.y;
+          w10r = d3 * x10r;
+          w10i = d3 * x10i;
+          const Real d4 = c2.x;
+          w11r = d4 * x11r;
+          w11i = d4 * x11i;
+          const Real d5 = c2.y;
+          w12r = d5 * x12r;
+          w12i = d5 * x12i;
+          {
+            const Real br = c3.x, bi = c3.y;
+            w01r += br * x00r - bi * x00i;
+            w01i += br * x00i + bi * x00r;
+            w00r += br * x01r + bi * x01i;
+            w00i += br * x01i - bi * x01r;
+          }
+          {
+            const Real br = c4.x, bi = c4.y;
+            w02r += br * x00r - bi * x00i;
+            w02i += br * x00i + bi * x00r;
+            w00r += br * x02r + bi * x02i;
+            w00i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = c5.x, bi = c5.y;
+            w02r += br * x01r - bi * x01i;
+            w02i += br * x01i + bi * x01r;
+            w01r += br * x02r + bi * x02i;
+            w01i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = c6.x, bi = c6.y;
+            w10r += br * x00r - bi * x00i;
+            w10i += br * x00i + bi * x00r;
+            w00r += br * x10r + bi * x10i;
+            w00i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = c7.x, bi = c7.y;
+            w10r += br * x01r - bi * x01i;
+            w10i += br * x01i + bi * x01r;
+            w01r += br * x10r + bi * x10i;
+            w01i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = c8.x, bi = c8.y;
+            w10r += br * x02r - bi * x02i;
+            w10i += br * x02i + bi * x02r;
+            w02r += br * x10r + bi * x10i;
+            w02i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = c9.x, bi = c9.y;
+            w11r += br * x00r - bi * x00i;
+            w11i += br * x00i + bi * x00r;
+            w00r += br * x11r + bi * x11i;
+            w00i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c10.x, bi = c10.y;
+            w11r += br * x01r - bi * x01i;
+            w11i += br * x01i + bi * x01r;
+            w01r += br * x11r + bi * x11i;
+            w01i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c11.x, bi = c11.y;
+            w11r += br * x02r - bi * x02i;
+            w11i += br * x02i + bi * x02r;
+            w02r += br * x11r + bi * x11i;
+            w02i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c12.x, bi = c12.y;
+            w11r += br * x10r - bi * x10i;
+            w11i += br * x10i + bi * x10r;
+            w10r += br * x11r + bi * x11i;
+            w10i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c13.x, bi = c13.y;
+            w12r += br * x00r - bi * x00i;
+            w12i += br * x00i + bi * x00r;
+            w00r += br * x12r + bi * x12i;
+            w00i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c14.x, bi = c14.y;
+            w12r += br * x01r - bi * x01i;
+            w12i += br * x01i + bi * x01r;
+            w01r += br * x12r + bi * x12i;
+            w01i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c15.x, bi = c15.y;
+            w12r += br * x02r - bi * x02i;
+            w12i += br * x02i + bi * x02r;
+            w02r += br * x12r + bi * x12i;
+            w02i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c16.x, bi = c16.y;
+            w12r += br * x10r - bi * x10i;
+            w12i += br * x10i + bi * x10r;
+            w10r += br * x12r + bi * x12i;
+            w10i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c17.x, bi = c17.y;
+            w12r += br * x11r - bi * x11i;
+            w12i += br * x11i + bi * x11r;
+            w11r += br * x12r + bi * x12i;
+            w11i += br * x12i - bi * x12r;
+          }
         }
-        {
-          const Real br = c4.x, bi = c4.y;
-          w02r += br * x00r - bi * x00i;
-          w02i += br * x00i + bi * x00r;
-          w00r += br * x02r + bi * x02i;
-          w00i += br * x02i - bi * x02r;
-        }
-        {
-          const Real br = c5.x, bi = c5.y;
-          w02r += br * x01r - bi * x01i;
-          w02i += br * x01i + bi * x01r;
-          w01r += br * x02r + bi * x02i;
-          w01i += br * x02i - bi * x02r;
-        }
-        {
-          const Real br = c6.x, bi = c6.y;
-          w10r += br * x00r - bi * x00i;
-          w10i += br * x00i + bi * x00r;
-          w00r += br * x10r + bi * x10i;
-          w00i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = c7.x, bi = c7.y;
-          w10r += br * x01r - bi * x01i;
-          w10i += br * x01i + bi * x01r;
-          w01r += br * x10r + bi * x10i;
-          w01i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = c8.x, bi = c8.y;
-          w10r += br * x02r - bi * x02i;
-          w10i += br * x02i + bi * x02r;
-          w02r += br * x10r + bi * x10i;
-          w02i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = c9.x, bi = c9.y;
-          w11r += br * x00r - bi * x00i;
-          w11i += br * x00i + bi * x00r;
-          w00r += br * x11r + bi * x11i;
-          w00i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c10.x, bi = c10.y;
-          w11r += br * x01r - bi * x01i;
-          w11i += br * x01i + bi * x01r;
-          w01r += br * x11r + bi * x11i;
-          w01i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c11.x, bi = c11.y;
-          w11r += br * x02r - bi * x02i;
-          w11i += br * x02i + bi * x02r;
-          w02r += br * x11r + bi * x11i;
-          w02i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c12.x, bi = c12.y;
-          w11r += br * x10r - bi * x10i;
-          w11i += br * x10i + bi * x10r;
-          w10r += br * x11r + bi * x11i;
-          w10i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c13.x, bi = c13.y;
-          w12r += br * x00r - bi * x00i;
-          w12i += br * x00i + bi * x00r;
-          w00r += br * x12r + bi * x12i;
-          w00i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c14.x, bi = c14.y;
-          w12r += br * x01r - bi * x01i;
-          w12i += br * x01i + bi * x01r;
-          w01r += br * x12r + bi * x12i;
-          w01i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c15.x, bi = c15.y;
-          w12r += br * x02r - bi * x02i;
-          w12i += br * x02i + bi * x02r;
-          w02r += br * x12r + bi * x12i;
-          w02i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c16.x, bi = c16.y;
-          w12r += br * x10r - bi * x10i;
-          w12i += br * x10i + bi * x10r;
-          w10r += br * x12r + bi * x12i;
-          w10i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c17.x, bi = c17.y;
-          w12r += br * x11r - bi * x11i;
-          w12i += br * x11i + bi * x11r;
-          w11r += br * x12r + bi * x12i;
-          w11i += br * x12i - bi * x12r;
+        if (T(args.terms.chiral_twist) != 0) {
+          if (args.terms.twist_chiral[0] != nullptr) {
+            const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const auto turn = -(T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            const Real d0 = c0.x;
+            w00r += d0 * x00r;
+            w00i += d0 * x00i;
+            const Real d1 = c0.y;
+            w01r += d1 * x01r;
+            w01i += d1 * x01i;
+            const Real d2 = c1.x;
+            w02r += d2 * x02r;
+            w02i += d2 * x02i;
+            const Real d3 = c1.y;
+            w10r += d3 * x10r;
+            w10i += d3 * x10i;
+            const Real d4 = c2.x;
+            w11r += d4 * x11r;
+            w11i += d4 * x11i;
+            const Real d5 = c2.y;
+            w12r += d5 * x12r;
+            w12i += d5 * x12i;
+            {
+              const Real br = c3.x, bi = c3.y;
+              w01r += br * x00r - bi * x00i;
+              w01i += br * x00i + bi * x00r;
+              w00r += br * x01r + bi * x01i;
+              w00i += br * x01i - bi * x01r;
+            }
+            {
+              const Real br = c4.x, bi = c4.y;
+              w02r += br * x00r - bi * x00i;
+              w02i += br * x00i + bi * x00r;
+              w00r += br * x02r + bi * x02i;
+              w00i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = c5.x, bi = c5.y;
+              w02r += br * x01r - bi * x01i;
+              w02i += br * x01i + bi * x01r;
+              w01r += br * x02r + bi * x02i;
+              w01i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = c6.x, bi = c6.y;
+              w10r += br * x00r - bi * x00i;
+              w10i += br * x00i + bi * x00r;
+              w00r += br * x10r + bi * x10i;
+              w00i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = c7.x, bi = c7.y;
+              w10r += br * x01r - bi * x01i;
+              w10i += br * x01i + bi * x01r;
+              w01r += br * x10r + bi * x10i;
+              w01i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = c8.x, bi = c8.y;
+              w10r += br * x02r - bi * x02i;
+              w10i += br * x02i + bi * x02r;
+              w02r += br * x10r + bi * x10i;
+              w02i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = c9.x, bi = c9.y;
+              w11r += br * x00r - bi * x00i;
+              w11i += br * x00i + bi * x00r;
+              w00r += br * x11r + bi * x11i;
+              w00i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c10.x, bi = c10.y;
+              w11r += br * x01r - bi * x01i;
+              w11i += br * x01i + bi * x01r;
+              w01r += br * x11r + bi * x11i;
+              w01i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c11.x, bi = c11.y;
+              w11r += br * x02r - bi * x02i;
+              w11i += br * x02i + bi * x02r;
+              w02r += br * x11r + bi * x11i;
+              w02i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c12.x, bi = c12.y;
+              w11r += br * x10r - bi * x10i;
+              w11i += br * x10i + bi * x10r;
+              w10r += br * x11r + bi * x11i;
+              w10i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c13.x, bi = c13.y;
+              w12r += br * x00r - bi * x00i;
+              w12i += br * x00i + bi * x00r;
+              w00r += br * x12r + bi * x12i;
+              w00i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c14.x, bi = c14.y;
+              w12r += br * x01r - bi * x01i;
+              w12i += br * x01i + bi * x01r;
+              w01r += br * x12r + bi * x12i;
+              w01i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c15.x, bi = c15.y;
+              w12r += br * x02r - bi * x02i;
+              w12i += br * x02i + bi * x02r;
+              w02r += br * x12r + bi * x12i;
+              w02i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c16.x, bi = c16.y;
+              w12r += br * x10r - bi * x10i;
+              w12i += br * x10i + bi * x10r;
+              w10r += br * x12r + bi * x12i;
+              w10i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c17.x, bi = c17.y;
+              w12r += br * x11r - bi * x11i;
+              w12i += br * x11i + bi * x11r;
+              w11r += br * x12r + bi * x12i;
+              w11i += br * x12i - bi * x12r;
+            }
+          } else {
+            const auto turn = -(T(0.5) * T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            w00r += x00r;
+            w00i += x00i;
+            w01r += x01r;
+            w01i += x01i;
+            w02r += x02r;
+            w02i += x02i;
+            w10r += x10r;
+            w10i += x10i;
+            w11r += x11r;
+            w11i += x11i;
+            w12r += x12r;
+            w12i += x12i;
+          }
         }
         a00r += w00r;
         a20r -= w00r;
@@ -2870,158 +3316,381 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
         }
       }
       {
-        const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-        const Real x00r = v00r + v20r;
-        const Real x00i = v00i + v20i;
-        const Real x01r = v01r + v21r;
-        const Real x01i = v01i + v21i;
-        const Real x02r = v02r + v22r;
-        const Real x02i = v02i + v22i;
-        const Real x10r = v10r + v30r;
-        const Real x10i = v10i + v30i;
-        const Real x11r = v11r + v31r;
-        const Real x11i = v11i + v31i;
-        const Real x12r = v12r + v32r;
-        const Real x12i = v12i + v32i;
-        const Real d0 = c0.x;
-        Real w00r = d0 * x00r;
-        Real w00i = d0 * x00i;
-        const Real d1 = c0.y;
-        Real w01r = d1 * x01r;
-        Real w01i = d1 * x01i;
-        const Real d2 = c1.x;
-        Real w02r = d2 * x02r;
-        Real w02i = d2 * x02i;
-        const Real d3 = c1.y;
-        Real w10r = d3 * x10r;
-        Real w10i = d3 * x10i;
-        const Real d4 = c2.x;
-        Real w11r = d4 * x11r;
-        Real w11i = d4 * x11i;
-        const Real d5 = c2.y;
-        Real w12r = d5 * x12r;
-        Real w12i = d5 * x12i;
+        Real x00r = v00r + v20r;
+        Real x00i = v00i + v20i;
+        Real x01r = v01r + v21r;
+        Real x01i = v01i + v21i;
+        Real x02r = v02r + v22r;
+        Real x02i = v02i + v22i;
+        Real x10r = v10r + v30r;
+        Real x10i = v10i + v30i;
+        Real x11r = v11r + v31r;
+        Real x11i = v11i + v31i;
+        Real x12r = v12r + v32r;
+        Real x12i = v12i + v32i;
+        Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const Real br = c3.x, bi = c3.y;
-          w01r += br * x00r - bi * x00i;
-          w01i += br * x00i + bi * x00r;
-          w00r += br * x01r + bi * x01i;
-          w00i += br * x01i - bi * x01r;
+          const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const Real d0 = c0.x;
+          w00r = d0 * x00r;
+          w00i = d0 * x00i;
+          const Real d1 = c0.y;
+          w01r = d1 * x01r;
+          w01i = d1 * x01i;
+          const Real d2 = c1.x;
+          w02r = d2 * x02r;
+          w02i = d2 * x02i;
+          const Real d3 = c1.y;
+          w10r = d3 * x10r;
+          w10i = d3 * x10i;
+          const Real d4 = c2.x;
+          w11r = d4 * x11r;
+          w11i = d4 * x11i;
+          const Real d5 = c2.y;
+          w12r = d5 * x12r;
+          w12i = d5 * x12i;
+          {
+            const Real br = c3.x, bi = c3.y;
+            w01r += br * x00r - bi * x00i;
+            w01i += br * x00i + bi * x00r;
+            w00r += br * x01r + bi * x01i;
+            w00i += br * x01i - bi * x01r;
+          }
+          {
+            const Real br = c4.x, bi = c4.y;
+            w02r += br * x00r - bi * x00i;
+            w02i += br * x00i + bi * x00r;
+            w00r += br * x02r + bi * x02i;
+            w00i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = c5.x, bi = c5.y;
+            w02r += br * x01r - bi * x01i;
+            w02i += br * x01i + bi * x01r;
+            w01r += br * x02r + bi * x02i;
+            w01i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = c6.x, bi = c6.y;
+            w10r += br * x00r - bi * x00i;
+            w10i += br * x00i + bi * x00r;
+            w00r += br * x10r + bi * x10i;
+            w00i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = c7.x, bi = c7.y;
+            w10r += br * x01r - bi * x01i;
+            w10i += br * x01i + bi * x01r;
+            w01r += br * x10r + bi * x10i;
+            w01i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = c8.x, bi = c8.y;
+            w10r += br * x02r - bi * x02i;
+            w10i += br * x02i + bi * x02r;
+            w02r += br * x10r + bi * x10i;
+            w02i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = c9.x, bi = c9.y;
+            w11r += br * x00r - bi * x00i;
+            w11i += br * x00i + bi * x00r;
+            w00r += br * x11r + bi * x11i;
+            w00i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c10.x, bi = c10.y;
+            w11r += br * x01r - bi * x01i;
+            w11i += br * x01i + bi * x01r;
+            w01r += br * x11r + bi * x11i;
+            w01i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c11.x, bi = c11.y;
+            w11r += br * x02r - bi * x02i;
+            w11i += br * x02i + bi * x02r;
+            w02r += br * x11r + bi * x11i;
+            w02i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c12.x, bi = c12.y;
+            w11r += br * x10r - bi * x10i;
+            w11i += br * x10i + bi * x10r;
+            w10r += br * x11r + bi * x11i;
+            w10i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c13.x, bi = c13.y;
+            w12r += br * x00r - bi * x00i;
+            w12i += br * x00i + bi * x00r;
+            w00r += br * x12r + bi * x12i;
+            w00i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c14.x, bi = c14.y;
+            w12r += br * x01r - bi * x01i;
+            w12i += br * x01i + bi * x01r;
+            w01r += br * x12r + bi * x12i;
+            w01i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c15.x, bi = c15.y;
+            w12r += br * x02r - bi * x02i;
+            w12i += br * x02i + bi * x02r;
+            w02r += br * x12r + bi * x12i;
+            w02i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c16.x, bi = c16.y;
+            w12r += br * x10r - bi * x10i;
+            w12i += br * x10i + bi * x10r;
+            w10r += br * x12r + bi * x12i;
+            w10i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c17.x, bi = c17.y;
+            w12r += br * x11r - bi * x11i;
+            w12i += br * x11i + bi * x11r;
+            w11r += br * x12r + bi * x12i;
+            w11i += br * x12i - bi * x12r;
+          }
         }
-        {
-          const Real br = c4.x, bi = c4.y;
-          w02r += br * x00r - bi * x00i;
-          w02i += br * x00i + bi * x00r;
-          w00r += br * x02r + bi * x02i;
-          w00i += br * x02i - bi * x02r;
-        }
-        {
-          const Real br = c5.x, bi = c5.y;
-          w02r += br * x01r - bi * x01i;
-          w02i += br * x01i + bi * x01r;
-          w01r += br * x02r + bi * x02i;
-          w01i += br * x02i - bi * x02r;
-        }
-        {
-          const Real br = c6.x, bi = c6.y;
-          w10r += br * x00r - bi * x00i;
-          w10i += br * x00i + bi * x00r;
-          w00r += br * x10r + bi * x10i;
-          w00i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = c7.x, bi = c7.y;
-          w10r += br * x01r - bi * x01i;
-          w10i += br * x01i + bi * x01r;
-          w01r += br * x10r + bi * x10i;
-          w01i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = c8.x, bi = c8.y;
-          w10r += br * x02r - bi * x02i;
-          w10i += br * x02i + bi * x02r;
-          w02r += br * x10r + bi * x10i;
-          w02i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = c9.x, bi = c9.y;
-          w11r += br * x00r - bi * x00i;
-          w11i += br * x00i + bi * x00r;
-          w00r += br * x11r + bi * x11i;
-          w00i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c10.x, bi = c10.y;
-          w11r += br * x01r - bi * x01i;
-          w11i += br * x01i + bi * x01r;
-          w01r += br * x11r + bi * x11i;
-          w01i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c11.x, bi = c11.y;
-          w11r += br * x02r - bi * x02i;
-          w11i += br * x02i + bi * x02r;
-          w02r += br * x11r + bi * x11i;
-          w02i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c12.x, bi = c12.y;
-          w11r += br * x10r - bi * x10i;
-          w11i += br * x10i + bi * x10r;
-          w10r += br * x11r + bi * x11i;
-          w10i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c13.x, bi = c13.y;
-          w12r += br * x00r - bi * x00i;
-          w12i += br * x00i + bi * x00r;
-          w00r += br * x12r + bi * x12i;
-          w00i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c14.x, bi = c14.y;
-          w12r += br * x01r - bi * x01i;
-          w12i += br * x01i + bi * x01r;
-          w01r += br * x12r + bi * x12i;
-          w01i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c15.x, bi = c15.y;
-          w12r += br * x02r - bi * x02i;
-          w12i += br * x02i + bi * x02r;
-          w02r += br * x12r + bi * x12i;
-          w02i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c16.x, bi = c16.y;
-          w12r += br * x10r - bi * x10i;
-          w12i += br * x10i + bi * x10r;
-          w10r += br * x12r + bi * x12i;
-          w10i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c17.x, bi = c17.y;
-          w12r += br * x11r - bi * x11i;
-          w12i += br * x11i + bi * x11r;
-          w11r += br * x12r + bi * x12i;
-          w11i += br * x12i - bi * x12r;
+        if (T(args.terms.chiral_twist) != 0) {
+          if (args.terms.twist_chiral[0] != nullptr) {
+            const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
+            const auto turn = (T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            const Real d0 = c0.x;
+            w00r += d0 * x00r;
+            w00i += d0 * x00i;
+            const Real d1 = c0.y;
+            w01r += d1 * x01r;
+            w01i += d1 * x01i;
+            const Real d2 = c1.x;
+            w02r += d2 * x02r;
+            w02i += d2 * x02i;
+            const Real d3 = c1.y;
+            w10r += d3 * x10r;
+            w10i += d3 * x10i;
+            const Real d4 = c2.x;
+            w11r += d4 * x11r;
+            w11i += d4 * x11i;
+            const Real d5 = c2.y;
+            w12r += d5 * x12r;
+            w12i += d5 * x12i;
+            {
+              const Real br = c3.x, bi = c3.y;
+              w01r += br * x00r - bi * x00i;
+              w01i += br * x00i + bi * x00r;
+              w00r += br * x01r + bi * x01i;
+              w00i += br * x01i - bi * x01r;
+            }
+            {
+              const Real br = c4.x, bi = c4.y;
+              w02r += br * x00r - bi * x00i;
+              w02i += br * x00i + bi * x00r;
+              w00r += br * x02r + bi * x02i;
+              w00i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = c5.x, bi = c5.y;
+              w02r += br * x01r - bi * x01i;
+              w02i += br * x01i + bi * x01r;
+              w01r += br * x02r + bi * x02i;
+              w01i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = c6.x, bi = c6.y;
+              w10r += br * x00r - bi * x00i;
+              w10i += br * x00i + bi * x00r;
+              w00r += br * x10r + bi * x10i;
+              w00i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = c7.x, bi = c7.y;
+              w10r += br * x01r - bi * x01i;
+              w10i += br * x01i + bi * x01r;
+              w01r += br * x10r + bi * x10i;
+              w01i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = c8.x, bi = c8.y;
+              w10r += br * x02r - bi * x02i;
+              w10i += br * x02i + bi * x02r;
+              w02r += br * x10r + bi * x10i;
+              w02i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = c9.x, bi = c9.y;
+              w11r += br * x00r - bi * x00i;
+              w11i += br * x00i + bi * x00r;
+              w00r += br * x11r + bi * x11i;
+              w00i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c10.x, bi = c10.y;
+              w11r += br * x01r - bi * x01i;
+              w11i += br * x01i + bi * x01r;
+              w01r += br * x11r + bi * x11i;
+              w01i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c11.x, bi = c11.y;
+              w11r += br * x02r - bi * x02i;
+              w11i += br * x02i + bi * x02r;
+              w02r += br * x11r + bi * x11i;
+              w02i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c12.x, bi = c12.y;
+              w11r += br * x10r - bi * x10i;
+              w11i += br * x10i + bi * x10r;
+              w10r += br * x11r + bi * x11i;
+              w10i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c13.x, bi = c13.y;
+              w12r += br * x00r - bi * x00i;
+              w12i += br * x00i + bi * x00r;
+              w00r += br * x12r + bi * x12i;
+              w00i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c14.x, bi = c14.y;
+              w12r += br * x01r - bi * x01i;
+              w12i += br * x01i + bi * x01r;
+              w01r += br * x12r + bi * x12i;
+              w01i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c15.x, bi = c15.y;
+              w12r += br * x02r - bi * x02i;
+              w12i += br * x02i + bi * x02r;
+              w02r += br * x12r + bi * x12i;
+              w02i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c16.x, bi = c16.y;
+              w12r += br * x10r - bi * x10i;
+              w12i += br * x10i + bi * x10r;
+              w10r += br * x12r + bi * x12i;
+              w10i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c17.x, bi = c17.y;
+              w12r += br * x11r - bi * x11i;
+              w12i += br * x11i + bi * x11r;
+              w11r += br * x12r + bi * x12i;
+              w11i += br * x12i - bi * x12r;
+            }
+          } else {
+            const auto turn = (T(0.5) * T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            w00r += x00r;
+            w00i += x00i;
+            w01r += x01r;
+            w01i += x01i;
+            w02r += x02r;
+            w02i += x02i;
+            w10r += x10r;
+            w10i += x10i;
+            w11r += x11r;
+            w11i += x11i;
+            w12r += x12r;
+            w12i += x12i;
+          }
         }
         a00r += w00r;
         a20r += w00r;
@@ -3049,158 +3718,381 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
         a32i += w12i;
       }
       {
-        const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-        const Real x00r = v00r - v20r;
-        const Real x00i = v00i - v20i;
-        const Real x01r = v01r - v21r;
-        const Real x01i = v01i - v21i;
-        const Real x02r = v02r - v22r;
-        const Real x02i = v02i - v22i;
-        const Real x10r = v10r - v30r;
-        const Real x10i = v10i - v30i;
-        const Real x11r = v11r - v31r;
-        const Real x11i = v11i - v31i;
-        const Real x12r = v12r - v32r;
-        const Real x12i = v12i - v32i;
-        const Real d0 = c0.x;
-        Real w00r = d0 * x00r;
-        Real w00i = d0 * x00i;
-        const Real d1 = c0.y;
-        Real w01r = d1 * x01r;
-        Real w01i = d1 * x01i;
-        const Real d2 = c1.x;
-        Real w02r = d2 * x02r;
-        Real w02i = d2 * x02i;
-        const Real d3 = c1.y;
-        Real w10r = d3 * x10r;
-        Real w10i = d3 * x10i;
-        const Real d4 = c2.x;
-        Real w11r = d4 * x11r;
-        Real w11i = d4 * x11i;
-        const Real d5 = c2.y;
-        Real w12r = d5 * x12r;
-        Real w12i = d5 * x12i;
+        Real x00r = v00r - v20r;
+        Real x00i = v00i - v20i;
+        Real x01r = v01r - v21r;
+        Real x01i = v01i - v21i;
+        Real x02r = v02r - v22r;
+        Real x02i = v02i - v22i;
+        Real x10r = v10r - v30r;
+        Real x10i = v10i - v30i;
+        Real x11r = v11r - v31r;
+        Real x11i = v11i - v31i;
+        Real x12r = v12r - v32r;
+        Real x12i = v12i - v32i;
+        Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const Real br = c3.x, bi = c3.y;
-          w01r += br * x00r - bi * x00i;
-          w01i += br * x00i + bi * x00r;
-          w00r += br * x01r + bi * x01i;
-          w00i += br * x01i - bi * x01r;
+          const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const Real d0 = c0.x;
+          w00r = d0 * x00r;
+          w00i = d0 * x00i;
+          const Real d1 = c0.y;
+          w01r = d1 * x01r;
+          w01i = d1 * x01i;
+          const Real d2 = c1.x;
+          w02r = d2 * x02r;
+          w02i = d2 * x02i;
+          const Real d3 = c1.y;
+          w10r = d3 * x10r;
+          w10i = d3 * x10i;
+          const Real d4 = c2.x;
+          w11r = d4 * x11r;
+          w11i = d4 * x11i;
+          const Real d5 = c2.y;
+          w12r = d5 * x12r;
+          w12i = d5 * x12i;
+          {
+            const Real br = c3.x, bi = c3.y;
+            w01r += br * x00r - bi * x00i;
+            w01i += br * x00i + bi * x00r;
+            w00r += br * x01r + bi * x01i;
+            w00i += br * x01i - bi * x01r;
+          }
+          {
+            const Real br = c4.x, bi = c4.y;
+            w02r += br * x00r - bi * x00i;
+            w02i += br * x00i + bi * x00r;
+            w00r += br * x02r + bi * x02i;
+            w00i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = c5.x, bi = c5.y;
+            w02r += br * x01r - bi * x01i;
+            w02i += br * x01i + bi * x01r;
+            w01r += br * x02r + bi * x02i;
+            w01i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = c6.x, bi = c6.y;
+            w10r += br * x00r - bi * x00i;
+            w10i += br * x00i + bi * x00r;
+            w00r += br * x10r + bi * x10i;
+            w00i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = c7.x, bi = c7.y;
+            w10r += br * x01r - bi * x01i;
+            w10i += br * x01i + bi * x01r;
+            w01r += br * x10r + bi * x10i;
+            w01i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = c8.x, bi = c8.y;
+            w10r += br * x02r - bi * x02i;
+            w10i += br * x02i + bi * x02r;
+            w02r += br * x10r + bi * x10i;
+            w02i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = c9.x, bi = c9.y;
+            w11r += br * x00r - bi * x00i;
+            w11i += br * x00i + bi * x00r;
+            w00r += br * x11r + bi * x11i;
+            w00i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c10.x, bi = c10.y;
+            w11r += br * x01r - bi * x01i;
+            w11i += br * x01i + bi * x01r;
+            w01r += br * x11r + bi * x11i;
+            w01i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c11.x, bi = c11.y;
+            w11r += br * x02r - bi * x02i;
+            w11i += br * x02i + bi * x02r;
+            w02r += br * x11r + bi * x11i;
+            w02i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c12.x, bi = c12.y;
+            w11r += br * x10r - bi * x10i;
+            w11i += br * x10i + bi * x10r;
+            w10r += br * x11r + bi * x11i;
+            w10i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = c13.x, bi = c13.y;
+            w12r += br * x00r - bi * x00i;
+            w12i += br * x00i + bi * x00r;
+            w00r += br * x12r + bi * x12i;
+            w00i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c14.x, bi = c14.y;
+            w12r += br * x01r - bi * x01i;
+            w12i += br * x01i + bi * x01r;
+            w01r += br * x12r + bi * x12i;
+            w01i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c15.x, bi = c15.y;
+            w12r += br * x02r - bi * x02i;
+            w12i += br * x02i + bi * x02r;
+            w02r += br * x12r + bi * x12i;
+            w02i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c16.x, bi = c16.y;
+            w12r += br * x10r - bi * x10i;
+            w12i += br * x10i + bi * x10r;
+            w10r += br * x12r + bi * x12i;
+            w10i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = c17.x, bi = c17.y;
+            w12r += br * x11r - bi * x11i;
+            w12i += br * x11i + bi * x11r;
+            w11r += br * x12r + bi * x12i;
+            w11i += br * x12i - bi * x12r;
+          }
         }
-        {
-          const Real br = c4.x, bi = c4.y;
-          w02r += br * x00r - bi * x00i;
-          w02i += br * x00i + bi * x00r;
-          w00r += br * x02r + bi * x02i;
-          w00i += br * x02i - bi * x02r;
-        }
-        {
-          const Real br = c5.x, bi = c5.y;
-          w02r += br * x01r - bi * x01i;
-          w02i += br * x01i + bi * x01r;
-          w01r += br * x02r + bi * x02i;
-          w01i += br * x02i - bi * x02r;
-        }
-        {
-          const Real br = c6.x, bi = c6.y;
-          w10r += br * x00r - bi * x00i;
-          w10i += br * x00i + bi * x00r;
-          w00r += br * x10r + bi * x10i;
-          w00i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = c7.x, bi = c7.y;
-          w10r += br * x01r - bi * x01i;
-          w10i += br * x01i + bi * x01r;
-          w01r += br * x10r + bi * x10i;
-          w01i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = c8.x, bi = c8.y;
-          w10r += br * x02r - bi * x02i;
-          w10i += br * x02i + bi * x02r;
-          w02r += br * x10r + bi * x10i;
-          w02i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = c9.x, bi = c9.y;
-          w11r += br * x00r - bi * x00i;
-          w11i += br * x00i + bi * x00r;
-          w00r += br * x11r + bi * x11i;
-          w00i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c10.x, bi = c10.y;
-          w11r += br * x01r - bi * x01i;
-          w11i += br * x01i + bi * x01r;
-          w01r += br * x11r + bi * x11i;
-          w01i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c11.x, bi = c11.y;
-          w11r += br * x02r - bi * x02i;
-          w11i += br * x02i + bi * x02r;
-          w02r += br * x11r + bi * x11i;
-          w02i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c12.x, bi = c12.y;
-          w11r += br * x10r - bi * x10i;
-          w11i += br * x10i + bi * x10r;
-          w10r += br * x11r + bi * x11i;
-          w10i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = c13.x, bi = c13.y;
-          w12r += br * x00r - bi * x00i;
-          w12i += br * x00i + bi * x00r;
-          w00r += br * x12r + bi * x12i;
-          w00i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c14.x, bi = c14.y;
-          w12r += br * x01r - bi * x01i;
-          w12i += br * x01i + bi * x01r;
-          w01r += br * x12r + bi * x12i;
-          w01i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c15.x, bi = c15.y;
-          w12r += br * x02r - bi * x02i;
-          w12i += br * x02i + bi * x02r;
-          w02r += br * x12r + bi * x12i;
-          w02i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c16.x, bi = c16.y;
-          w12r += br * x10r - bi * x10i;
-          w12i += br * x10i + bi * x10r;
-          w10r += br * x12r + bi * x12i;
-          w10i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = c17.x, bi = c17.y;
-          w12r += br * x11r - bi * x11i;
-          w12i += br * x11i + bi * x11r;
-          w11r += br * x12r + bi * x12i;
-          w11i += br * x12i - bi * x12r;
+        if (T(args.terms.chiral_twist) != 0) {
+          if (args.terms.twist_chiral[0] != nullptr) {
+            const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
+            const auto turn = -(T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            const Real d0 = c0.x;
+            w00r += d0 * x00r;
+            w00i += d0 * x00i;
+            const Real d1 = c0.y;
+            w01r += d1 * x01r;
+            w01i += d1 * x01i;
+            const Real d2 = c1.x;
+            w02r += d2 * x02r;
+            w02i += d2 * x02i;
+            const Real d3 = c1.y;
+            w10r += d3 * x10r;
+            w10i += d3 * x10i;
+            const Real d4 = c2.x;
+            w11r += d4 * x11r;
+            w11i += d4 * x11i;
+            const Real d5 = c2.y;
+            w12r += d5 * x12r;
+            w12i += d5 * x12i;
+            {
+              const Real br = c3.x, bi = c3.y;
+              w01r += br * x00r - bi * x00i;
+              w01i += br * x00i + bi * x00r;
+              w00r += br * x01r + bi * x01i;
+              w00i += br * x01i - bi * x01r;
+            }
+            {
+              const Real br = c4.x, bi = c4.y;
+              w02r += br * x00r - bi * x00i;
+              w02i += br * x00i + bi * x00r;
+              w00r += br * x02r + bi * x02i;
+              w00i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = c5.x, bi = c5.y;
+              w02r += br * x01r - bi * x01i;
+              w02i += br * x01i + bi * x01r;
+              w01r += br * x02r + bi * x02i;
+              w01i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = c6.x, bi = c6.y;
+              w10r += br * x00r - bi * x00i;
+              w10i += br * x00i + bi * x00r;
+              w00r += br * x10r + bi * x10i;
+              w00i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = c7.x, bi = c7.y;
+              w10r += br * x01r - bi * x01i;
+              w10i += br * x01i + bi * x01r;
+              w01r += br * x10r + bi * x10i;
+              w01i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = c8.x, bi = c8.y;
+              w10r += br * x02r - bi * x02i;
+              w10i += br * x02i + bi * x02r;
+              w02r += br * x10r + bi * x10i;
+              w02i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = c9.x, bi = c9.y;
+              w11r += br * x00r - bi * x00i;
+              w11i += br * x00i + bi * x00r;
+              w00r += br * x11r + bi * x11i;
+              w00i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c10.x, bi = c10.y;
+              w11r += br * x01r - bi * x01i;
+              w11i += br * x01i + bi * x01r;
+              w01r += br * x11r + bi * x11i;
+              w01i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c11.x, bi = c11.y;
+              w11r += br * x02r - bi * x02i;
+              w11i += br * x02i + bi * x02r;
+              w02r += br * x11r + bi * x11i;
+              w02i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c12.x, bi = c12.y;
+              w11r += br * x10r - bi * x10i;
+              w11i += br * x10i + bi * x10r;
+              w10r += br * x11r + bi * x11i;
+              w10i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = c13.x, bi = c13.y;
+              w12r += br * x00r - bi * x00i;
+              w12i += br * x00i + bi * x00r;
+              w00r += br * x12r + bi * x12i;
+              w00i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c14.x, bi = c14.y;
+              w12r += br * x01r - bi * x01i;
+              w12i += br * x01i + bi * x01r;
+              w01r += br * x12r + bi * x12i;
+              w01i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c15.x, bi = c15.y;
+              w12r += br * x02r - bi * x02i;
+              w12i += br * x02i + bi * x02r;
+              w02r += br * x12r + bi * x12i;
+              w02i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c16.x, bi = c16.y;
+              w12r += br * x10r - bi * x10i;
+              w12i += br * x10i + bi * x10r;
+              w10r += br * x12r + bi * x12i;
+              w10i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = c17.x, bi = c17.y;
+              w12r += br * x11r - bi * x11i;
+              w12i += br * x11i + bi * x11r;
+              w11r += br * x12r + bi * x12i;
+              w11i += br * x12i - bi * x12r;
+            }
+          } else {
+            const auto turn = -(T(0.5) * T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            w00r += x00r;
+            w00i += x00i;
+            w01r += x01r;
+            w01i += x01i;
+            w02r += x02r;
+            w02i += x02i;
+            w10r += x10r;
+            w10i += x10i;
+            w11r += x11r;
+            w11i += x11i;
+            w12r += x12r;
+            w12i += x12i;
+          }
         }
         a00r += w00r;
         a20r -= w00r;

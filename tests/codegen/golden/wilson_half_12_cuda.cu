@@ -945,338 +945,784 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
         }
       }
       {
-        const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
-        const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-        const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-        const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-        const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-        const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[0], site)));
-        const Real x00r = v00r + v20r;
-        const Real x00i = v00i + v20i;
-        const Real x01r = v01r + v21r;
-        const Real x01i = v01i + v21i;
-        const Real x02r = v02r + v22r;
-        const Real x02i = v02i + v22i;
-        const Real x10r = v10r + v30r;
-        const Real x10i = v10i + v30i;
-        const Real x11r = v11r + v31r;
-        const Real x11i = v11i + v31i;
-        const Real x12r = v12r + v32r;
-        const Real x12i = v12i + v32i;
-        const Real d0 = whole<0>(c0.x);
-        Real w00r = d0 * x00r;
-        Real w00i = d0 * x00i;
-        const Real d1 = whole<1>(c0.x);
-        Real w01r = d1 * x01r;
-        Real w01i = d1 * x01i;
-        const Real d2 = whole<0>(c0.y);
-        Real w02r = d2 * x02r;
-        Real w02i = d2 * x02i;
-        const Real d3 = whole<1>(c0.y);
-        Real w10r = d3 * x10r;
-        Real w10i = d3 * x10i;
-        const Real d4 = whole<0>(c0.z);
-        Real w11r = d4 * x11r;
-        Real w11i = d4 * x11i;
-        const Real d5 = whole<1>(c0.z);
-        Real w12r = d5 * x12r;
-        Real w12i = d5 * x12i;
+        Real x00r = v00r + v20r;
+        Real x00i = v00i + v20i;
+        Real x01r = v01r + v21r;
+        Real x01i = v01i + v21i;
+        Real x02r = v02r + v22r;
+        Real x02i = v02i + v22i;
+        Real x10r = v10r + v30r;
+        Real x10i = v10i + v30i;
+        Real x11r = v11r + v31r;
+        Real x11i = v11i + v31i;
+        Real x12r = v12r + v32r;
+        Real x12i = v12i + v32i;
+        Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
-          w01r += br * x00r - bi * x00i;
-          w01i += br * x00i + bi * x00r;
-          w00r += br * x01r + bi * x01i;
-          w00i += br * x01i - bi * x01r;
+          const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
+          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[0], site)));
+          const Real d0 = whole<0>(c0.x);
+          w00r = d0 * x00r;
+          w00i = d0 * x00i;
+          const Real d1 = whole<1>(c0.x);
+          w01r = d1 * x01r;
+          w01i = d1 * x01i;
+          const Real d2 = whole<0>(c0.y);
+          w02r = d2 * x02r;
+          w02i = d2 * x02i;
+          const Real d3 = whole<1>(c0.y);
+          w10r = d3 * x10r;
+          w10i = d3 * x10i;
+          const Real d4 = whole<0>(c0.z);
+          w11r = d4 * x11r;
+          w11i = d4 * x11i;
+          const Real d5 = whole<1>(c0.z);
+          w12r = d5 * x12r;
+          w12i = d5 * x12i;
+          {
+            const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
+            w01r += br * x00r - bi * x00i;
+            w01i += br * x00i + bi * x00r;
+            w00r += br * x01r + bi * x01i;
+            w00i += br * x01i - bi * x01r;
+          }
+          {
+            const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
+            w02r += br * x00r - bi * x00i;
+            w02i += br * x00i + bi * x00r;
+            w00r += br * x02r + bi * x02i;
+            w00i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
+            w02r += br * x01r - bi * x01i;
+            w02i += br * x01i + bi * x01r;
+            w01r += br * x02r + bi * x02i;
+            w01i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
+            w10r += br * x00r - bi * x00i;
+            w10i += br * x00i + bi * x00r;
+            w00r += br * x10r + bi * x10i;
+            w00i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
+            w10r += br * x01r - bi * x01i;
+            w10i += br * x01i + bi * x01r;
+            w01r += br * x10r + bi * x10i;
+            w01i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
+            w10r += br * x02r - bi * x02i;
+            w10i += br * x02i + bi * x02r;
+            w02r += br * x10r + bi * x10i;
+            w02i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
+            w11r += br * x00r - bi * x00i;
+            w11i += br * x00i + bi * x00r;
+            w00r += br * x11r + bi * x11i;
+            w00i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
+            w11r += br * x01r - bi * x01i;
+            w11i += br * x01i + bi * x01r;
+            w01r += br * x11r + bi * x11i;
+            w01i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
+            w11r += br * x02r - bi * x02i;
+            w11i += br * x02i + bi * x02r;
+            w02r += br * x11r + bi * x11i;
+            w02i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
+            w11r += br * x10r - bi * x10i;
+            w11i += br * x10i + bi * x10r;
+            w10r += br * x11r + bi * x11i;
+            w10i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
+            w12r += br * x00r - bi * x00i;
+            w12i += br * x00i + bi * x00r;
+            w00r += br * x12r + bi * x12i;
+            w00i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
+            w12r += br * x01r - bi * x01i;
+            w12i += br * x01i + bi * x01r;
+            w01r += br * x12r + bi * x12i;
+            w01i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
+            w12r += br * x02r - bi * x02i;
+            w12i += br * x02i + bi * x02r;
+            w02r += br * x12r + bi * x12i;
+            w02i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
+            w12r += br * x10r - bi * x10i;
+            w12i += br * x10i + bi * x10r;
+            w10r += br * x12r + bi * x12i;
+            w10i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
+            w12r += br * x11r - bi * x11i;
+            w12i += br * x11i + bi * x11r;
+            w11r += br * x12r + bi * x12i;
+            w11i += br * x12i - bi * x12r;
+          }
+          w00r *= unit;
+          w00i *= unit;
+          w01r *= unit;
+          w01i *= unit;
+          w02r *= unit;
+          w02i *= unit;
+          w10r *= unit;
+          w10i *= unit;
+          w11r *= unit;
+          w11i *= unit;
+          w12r *= unit;
+          w12i *= unit;
         }
-        {
-          const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
-          w02r += br * x00r - bi * x00i;
-          w02i += br * x00i + bi * x00r;
-          w00r += br * x02r + bi * x02i;
-          w00i += br * x02i - bi * x02r;
+        if (T(args.terms.chiral_twist) != 0) {
+          if (args.terms.twist_chiral[0] != nullptr) {
+            const Real unit = load_shared(args.terms.twist_chiral_norms + site) * quantum;
+            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
+            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
+            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
+            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
+            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.twist_chiral[0], site)));
+            const auto turn = (unit * T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            const Real d0 = whole<0>(c0.x);
+            w00r += d0 * x00r;
+            w00i += d0 * x00i;
+            const Real d1 = whole<1>(c0.x);
+            w01r += d1 * x01r;
+            w01i += d1 * x01i;
+            const Real d2 = whole<0>(c0.y);
+            w02r += d2 * x02r;
+            w02i += d2 * x02i;
+            const Real d3 = whole<1>(c0.y);
+            w10r += d3 * x10r;
+            w10i += d3 * x10i;
+            const Real d4 = whole<0>(c0.z);
+            w11r += d4 * x11r;
+            w11i += d4 * x11i;
+            const Real d5 = whole<1>(c0.z);
+            w12r += d5 * x12r;
+            w12i += d5 * x12i;
+            {
+              const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
+              w01r += br * x00r - bi * x00i;
+              w01i += br * x00i + bi * x00r;
+              w00r += br * x01r + bi * x01i;
+              w00i += br * x01i - bi * x01r;
+            }
+            {
+              const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
+              w02r += br * x00r - bi * x00i;
+              w02i += br * x00i + bi * x00r;
+              w00r += br * x02r + bi * x02i;
+              w00i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
+              w02r += br * x01r - bi * x01i;
+              w02i += br * x01i + bi * x01r;
+              w01r += br * x02r + bi * x02i;
+              w01i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
+              w10r += br * x00r - bi * x00i;
+              w10i += br * x00i + bi * x00r;
+              w00r += br * x10r + bi * x10i;
+              w00i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
+              w10r += br * x01r - bi * x01i;
+              w10i += br * x01i + bi * x01r;
+              w01r += br * x10r + bi * x10i;
+              w01i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
+              w10r += br * x02r - bi * x02i;
+              w10i += br * x02i + bi * x02r;
+              w02r += br * x10r + bi * x10i;
+              w02i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
+              w11r += br * x00r - bi * x00i;
+              w11i += br * x00i + bi * x00r;
+              w00r += br * x11r + bi * x11i;
+              w00i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
+              w11r += br * x01r - bi * x01i;
+              w11i += br * x01i + bi * x01r;
+              w01r += br * x11r + bi * x11i;
+              w01i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
+              w11r += br * x02r - bi * x02i;
+              w11i += br * x02i + bi * x02r;
+              w02r += br * x11r + bi * x11i;
+              w02i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
+              w11r += br * x10r - bi * x10i;
+              w11i += br * x10i + bi * x10r;
+              w10r += br * x11r + bi * x11i;
+              w10i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
+              w12r += br * x00r - bi * x00i;
+              w12i += br * x00i + bi * x00r;
+              w00r += br * x12r + bi * x12i;
+              w00i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
+              w12r += br * x01r - bi * x01i;
+              w12i += br * x01i + bi * x01r;
+              w01r += br * x12r + bi * x12i;
+              w01i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
+              w12r += br * x02r - bi * x02i;
+              w12i += br * x02i + bi * x02r;
+              w02r += br * x12r + bi * x12i;
+              w02i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
+              w12r += br * x10r - bi * x10i;
+              w12i += br * x10i + bi * x10r;
+              w10r += br * x12r + bi * x12i;
+              w10i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
+              w12r += br * x11r - bi * x11i;
+              w12i += br * x11i + bi * x11r;
+              w11r += br * x12r + bi * x12i;
+              w11i += br * x12i - bi * x12r;
+            }
+          } else {
+            const auto turn = (T(0.5) * T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            w00r += x00r;
+            w00i += x00i;
+            w01r += x01r;
+            w01i += x01i;
+            w02r += x02r;
+            w02i += x02i;
+            w10r += x10r;
+            w10i += x10i;
+            w11r += x11r;
+            w11i += x11i;
+            w12r += x12r;
+            w12i += x12i;
+          }
         }
-        {
-          const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
-          w02r += br * x01r - bi * x01i;
-          w02i += br * x01i + bi * x01r;
-          w01r += br * x02r + bi * x02i;
-          w01i += br * x02i - bi * x02r;
-        }
-        {
-          const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
-          w10r += br * x00r - bi * x00i;
-          w10i += br * x00i + bi * x00r;
-          w00r += br * x10r + bi * x10i;
-          w00i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
-          w10r += br * x01r - bi * x01i;
-          w10i += br * x01i + bi * x01r;
-          w01r += br * x10r + bi * x10i;
-          w01i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
-          w10r += br * x02r - bi * x02i;
-          w10i += br * x02i + bi * x02r;
-          w02r += br * x10r + bi * x10i;
-          w02i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
-          w11r += br * x00r - bi * x00i;
-          w11i += br * x00i + bi * x00r;
-          w00r += br * x11r + bi * x11i;
-          w00i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
-          w11r += br * x01r - bi * x01i;
-          w11i += br * x01i + bi * x01r;
-          w01r += br * x11r + bi * x11i;
-          w01i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
-          w11r += br * x02r - bi * x02i;
-          w11i += br * x02i + bi * x02r;
-          w02r += br * x11r + bi * x11i;
-          w02i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
-          w11r += br * x10r - bi * x10i;
-          w11i += br * x10i + bi * x10r;
-          w10r += br * x11r + bi * x11i;
-          w10i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
-          w12r += br * x00r - bi * x00i;
-          w12i += br * x00i + bi * x00r;
-          w00r += br * x12r + bi * x12i;
-          w00i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
-          w12r += br * x01r - bi * x01i;
-          w12i += br * x01i + bi * x01r;
-          w01r += br * x12r + bi * x12i;
-          w01i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
-          w12r += br * x02r - bi * x02i;
-          w12i += br * x02i + bi * x02r;
-          w02r += br * x12r + bi * x12i;
-          w02i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
-          w12r += br * x10r - bi * x10i;
-          w12i += br * x10i + bi * x10r;
-          w10r += br * x12r + bi * x12i;
-          w10i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
-          w12r += br * x11r - bi * x11i;
-          w12i += br * x11i + bi * x11r;
-          w11r += br * x12r + bi * x12i;
-          w11i += br * x12i - bi * x12r;
-        }
-        a00r += unit * w00r;
-        a20r += unit * w00r;
-        a00i += unit * w00i;
-        a20i += unit * w00i;
-        a01r += unit * w01r;
-        a21r += unit * w01r;
-        a01i += unit * w01i;
-        a21i += unit * w01i;
-        a02r += unit * w02r;
-        a22r += unit * w02r;
-        a02i += unit * w02i;
-        a22i += unit * w02i;
-        a10r += unit * w10r;
-        a30r += unit * w10r;
-        a10i += unit * w10i;
-        a30i += unit * w10i;
-        a11r += unit * w11r;
-        a31r += unit * w11r;
-        a11i += unit * w11i;
-        a31i += unit * w11i;
-        a12r += unit * w12r;
-        a32r += unit * w12r;
-        a12i += unit * w12i;
-        a32i += unit * w12i;
+        a00r += w00r;
+        a20r += w00r;
+        a00i += w00i;
+        a20i += w00i;
+        a01r += w01r;
+        a21r += w01r;
+        a01i += w01i;
+        a21i += w01i;
+        a02r += w02r;
+        a22r += w02r;
+        a02i += w02i;
+        a22i += w02i;
+        a10r += w10r;
+        a30r += w10r;
+        a10i += w10i;
+        a30i += w10i;
+        a11r += w11r;
+        a31r += w11r;
+        a11i += w11i;
+        a31i += w11i;
+        a12r += w12r;
+        a32r += w12r;
+        a12i += w12i;
+        a32i += w12i;
       }
       {
-        const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
-        const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-        const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-        const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-        const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-        const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[1], site)));
-        const Real x00r = v00r - v20r;
-        const Real x00i = v00i - v20i;
-        const Real x01r = v01r - v21r;
-        const Real x01i = v01i - v21i;
-        const Real x02r = v02r - v22r;
-        const Real x02i = v02i - v22i;
-        const Real x10r = v10r - v30r;
-        const Real x10i = v10i - v30i;
-        const Real x11r = v11r - v31r;
-        const Real x11i = v11i - v31i;
-        const Real x12r = v12r - v32r;
-        const Real x12i = v12i - v32i;
-        const Real d0 = whole<0>(c0.x);
-        Real w00r = d0 * x00r;
-        Real w00i = d0 * x00i;
-        const Real d1 = whole<1>(c0.x);
-        Real w01r = d1 * x01r;
-        Real w01i = d1 * x01i;
-        const Real d2 = whole<0>(c0.y);
-        Real w02r = d2 * x02r;
-        Real w02i = d2 * x02i;
-        const Real d3 = whole<1>(c0.y);
-        Real w10r = d3 * x10r;
-        Real w10i = d3 * x10i;
-        const Real d4 = whole<0>(c0.z);
-        Real w11r = d4 * x11r;
-        Real w11i = d4 * x11i;
-        const Real d5 = whole<1>(c0.z);
-        Real w12r = d5 * x12r;
-        Real w12i = d5 * x12i;
+        Real x00r = v00r - v20r;
+        Real x00i = v00i - v20i;
+        Real x01r = v01r - v21r;
+        Real x01i = v01i - v21i;
+        Real x02r = v02r - v22r;
+        Real x02i = v02i - v22i;
+        Real x10r = v10r - v30r;
+        Real x10i = v10i - v30i;
+        Real x11r = v11r - v31r;
+        Real x11i = v11i - v31i;
+        Real x12r = v12r - v32r;
+        Real x12i = v12i - v32i;
+        Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
-          w01r += br * x00r - bi * x00i;
-          w01i += br * x00i + bi * x00r;
-          w00r += br * x01r + bi * x01i;
-          w00i += br * x01i - bi * x01r;
+          const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
+          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[1], site)));
+          const Real d0 = whole<0>(c0.x);
+          w00r = d0 * x00r;
+          w00i = d0 * x00i;
+          const Real d1 = whole<1>(c0.x);
+          w01r = d1 * x01r;
+          w01i = d1 * x01i;
+          const Real d2 = whole<0>(c0.y);
+          w02r = d2 * x02r;
+          w02i = d2 * x02i;
+          const Real d3 = whole<1>(c0.y);
+          w10r = d3 * x10r;
+          w10i = d3 * x10i;
+          const Real d4 = whole<0>(c0.z);
+          w11r = d4 * x11r;
+          w11i = d4 * x11i;
+          const Real d5 = whole<1>(c0.z);
+          w12r = d5 * x12r;
+          w12i = d5 * x12i;
+          {
+            const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
+            w01r += br * x00r - bi * x00i;
+            w01i += br * x00i + bi * x00r;
+            w00r += br * x01r + bi * x01i;
+            w00i += br * x01i - bi * x01r;
+          }
+          {
+            const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
+            w02r += br * x00r - bi * x00i;
+            w02i += br * x00i + bi * x00r;
+            w00r += br * x02r + bi * x02i;
+            w00i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
+            w02r += br * x01r - bi * x01i;
+            w02i += br * x01i + bi * x01r;
+            w01r += br * x02r + bi * x02i;
+            w01i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
+            w10r += br * x00r - bi * x00i;
+            w10i += br * x00i + bi * x00r;
+            w00r += br * x10r + bi * x10i;
+            w00i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
+            w10r += br * x01r - bi * x01i;
+            w10i += br * x01i + bi * x01r;
+            w01r += br * x10r + bi * x10i;
+            w01i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
+            w10r += br * x02r - bi * x02i;
+            w10i += br * x02i + bi * x02r;
+            w02r += br * x10r + bi * x10i;
+            w02i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
+            w11r += br * x00r - bi * x00i;
+            w11i += br * x00i + bi * x00r;
+            w00r += br * x11r + bi * x11i;
+            w00i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
+            w11r += br * x01r - bi * x01i;
+            w11i += br * x01i + bi * x01r;
+            w01r += br * x11r + bi * x11i;
+            w01i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
+            w11r += br * x02r - bi * x02i;
+            w11i += br * x02i + bi * x02r;
+            w02r += br * x11r + bi * x11i;
+            w02i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
+            w11r += br * x10r - bi * x10i;
+            w11i += br * x10i + bi * x10r;
+            w10r += br * x11r + bi * x11i;
+            w10i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
+            w12r += br * x00r - bi * x00i;
+            w12i += br * x00i + bi * x00r;
+            w00r += br * x12r + bi * x12i;
+            w00i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
+            w12r += br * x01r - bi * x01i;
+            w12i += br * x01i + bi * x01r;
+            w01r += br * x12r + bi * x12i;
+            w01i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
+            w12r += br * x02r - bi * x02i;
+            w12i += br * x02i + bi * x02r;
+            w02r += br * x12r + bi * x12i;
+            w02i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
+            w12r += br * x10r - bi * x10i;
+            w12i += br * x10i + bi * x10r;
+            w10r += br * x12r + bi * x12i;
+            w10i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
+            w12r += br * x11r - bi * x11i;
+            w12i += br * x11i + bi * x11r;
+            w11r += br * x12r + bi * x12i;
+            w11i += br * x12i - bi * x12r;
+          }
+          w00r *= unit;
+          w00i *= unit;
+          w01r *= unit;
+          w01i *= unit;
+          w02r *= unit;
+          w02i *= unit;
+          w10r *= unit;
+          w10i *= unit;
+          w11r *= unit;
+          w11i *= unit;
+          w12r *= unit;
+          w12i *= unit;
         }
-        {
-          const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
-          w02r += br * x00r - bi * x00i;
-          w02i += br * x00i + bi * x00r;
-          w00r += br * x02r + bi * x02i;
-          w00i += br * x02i - bi * x02r;
+        if (T(args.terms.chiral_twist) != 0) {
+          if (args.terms.twist_chiral[0] != nullptr) {
+            const Real unit = load_shared(args.terms.twist_chiral_norms + site) * quantum;
+            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
+            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
+            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
+            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
+            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.twist_chiral[1], site)));
+            const auto turn = -(unit * T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            const Real d0 = whole<0>(c0.x);
+            w00r += d0 * x00r;
+            w00i += d0 * x00i;
+            const Real d1 = whole<1>(c0.x);
+            w01r += d1 * x01r;
+            w01i += d1 * x01i;
+            const Real d2 = whole<0>(c0.y);
+            w02r += d2 * x02r;
+            w02i += d2 * x02i;
+            const Real d3 = whole<1>(c0.y);
+            w10r += d3 * x10r;
+            w10i += d3 * x10i;
+            const Real d4 = whole<0>(c0.z);
+            w11r += d4 * x11r;
+            w11i += d4 * x11i;
+            const Real d5 = whole<1>(c0.z);
+            w12r += d5 * x12r;
+            w12i += d5 * x12i;
+            {
+              const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
+              w01r += br * x00r - bi * x00i;
+              w01i += br * x00i + bi * x00r;
+              w00r += br * x01r + bi * x01i;
+              w00i += br * x01i - bi * x01r;
+            }
+            {
+              const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
+              w02r += br * x00r - bi * x00i;
+              w02i += br * x00i + bi * x00r;
+              w00r += br * x02r + bi * x02i;
+              w00i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
+              w02r += br * x01r - bi * x01i;
+              w02i += br * x01i + bi * x01r;
+              w01r += br * x02r + bi * x02i;
+              w01i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
+              w10r += br * x00r - bi * x00i;
+              w10i += br * x00i + bi * x00r;
+              w00r += br * x10r + bi * x10i;
+              w00i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
+              w10r += br * x01r - bi * x01i;
+              w10i += br * x01i + bi * x01r;
+              w01r += br * x10r + bi * x10i;
+              w01i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
+              w10r += br * x02r - bi * x02i;
+              w10i += br * x02i + bi * x02r;
+              w02r += br * x10r + bi * x10i;
+              w02i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
+              w11r += br * x00r - bi * x00i;
+              w11i += br * x00i + bi * x00r;
+              w00r += br * x11r + bi * x11i;
+              w00i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
+              w11r += br * x01r - bi * x01i;
+              w11i += br * x01i + bi * x01r;
+              w01r += br * x11r + bi * x11i;
+              w01i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
+              w11r += br * x02r - bi * x02i;
+              w11i += br * x02i + bi * x02r;
+              w02r += br * x11r + bi * x11i;
+              w02i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
+              w11r += br * x10r - bi * x10i;
+              w11i += br * x10i + bi * x10r;
+              w10r += br * x11r + bi * x11i;
+              w10i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
+              w12r += br * x00r - bi * x00i;
+              w12i += br * x00i + bi * x00r;
+              w00r += br * x12r + bi * x12i;
+              w00i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
+              w12r += br * x01r - bi * x01i;
+              w12i += br * x01i + bi * x01r;
+              w01r += br * x12r + bi * x12i;
+              w01i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
+              w12r += br * x02r - bi * x02i;
+              w12i += br * x02i + bi * x02r;
+              w02r += br * x12r + bi * x12i;
+              w02i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
+              w12r += br * x10r - bi * x10i;
+              w12i += br * x10i + bi * x10r;
+              w10r += br * x12r + bi * x12i;
+              w10i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
+              w12r += br * x11r - bi * x11i;
+              w12i += br * x11i + bi * x11r;
+              w11r += br * x12r + bi * x12i;
+              w11i += br * x12i - bi * x12r;
+            }
+          } else {
+            const auto turn = -(T(0.5) * T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            w00r += x00r;
+            w00i += x00i;
+            w01r += x01r;
+            w01i += x01i;
+            w02r += x02r;
+            w02i += x02i;
+            w10r += x10r;
+            w10i += x10i;
+            w11r += x11r;
+            w11i += x11i;
+            w12r += x12r;
+            w12i += x12i;
+          }
         }
-        {
-          const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
-          w02r += br * x01r - bi * x01i;
-          w02i += br * x01i + bi * x01r;
-          w01r += br * x02r + bi * x02i;
-          w01i += br * x02i - bi * x02r;
-        }
-        {
-          const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
-          w10r += br * x00r - bi * x00i;
-          w10i += br * x00i + bi * x00r;
-          w00r += br * x10r + bi * x10i;
-          w00i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
-          w10r += br * x01r - bi * x01i;
-          w10i += br * x01i + bi * x01r;
-          w01r += br * x10r + bi * x10i;
-          w01i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
-          w10r += br * x02r - bi * x02i;
-          w10i += br * x02i + bi * x02r;
-          w02r += br * x10r + bi * x10i;
-          w02i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
-          w11r += br * x00r - bi * x00i;
-          w11i += br * x00i + bi * x00r;
-          w00r += br * x11r + bi * x11i;
-          w00i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
-          w11r += br * x01r - bi * x01i;
-          w11i += br * x01i + bi * x01r;
-          w01r += br * x11r + bi * x11i;
-          w01i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
-          w11r += br * x02r - bi * x02i;
-          w11i += br * x02i + bi * x02r;
-          w02r += br * x11r + bi * x11i;
-          w02i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
-          w11r += br * x10r - bi * x10i;
-          w11i += br * x10i + bi * x10r;
-          w10r += br * x11r + bi * x11i;
-          w10i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
-          w12r += br * x00r - bi * x00i;
-          w12i += br * x00i + bi * x00r;
-          w00r += br * x12r + bi * x12i;
-          w00i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
-          w12r += br * x01r - bi * x01i;
-          w12i += br * x01i + bi * x01r;
-          w01r += br * x12r + bi * x12i;
-          w01i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
-          w12r += br * x02r - bi * x02i;
-          w12i += br * x02i + bi * x02r;
-          w02r += br * x12r + bi * x12i;
-          w02i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
-          w12r += br * x10r - bi * x10i;
-          w12i += br * x10i + bi * x10r;
-          w10r += br * x12r + bi * x12i;
-          w10i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
-          w12r += br * x11r - bi * x11i;
-          w12i += br * x11i + bi * x11r;
-          w11r += br * x12r + bi * x12i;
-          w11i += br * x12i - bi * x12r;
-        }
-        a00r += unit * w00r;
-        a20r -= unit * w00r;
-        a00i += unit * w00i;
-        a20i -= unit * w00i;
-        a01r += unit * w01r;
-        a21r -= unit * w01r;
-        a01i += unit * w01i;
-        a21i -= unit * w01i;
-        a02r += unit * w02r;
-        a22r -= unit * w02r;
-        a02i += unit * w02i;
-        a22i -= unit * w02i;
-        a10r += unit * w10r;
-        a30r -= unit * w10r;
-        a10i += unit * w10i;
-        a30i -= unit * w10i;
-        a11r += unit * w11r;
-        a31r -= unit * w11r;
-        a11i += unit * w11i;
-        a31i -= unit * w11i;
-        a12r += unit * w12r;
-        a32r -= unit * w12r;
-        a12i += unit * w12i;
-        a32i -= unit * w12i;
+        a00r += w00r;
+        a20r -= w00r;
+        a00i += w00i;
+        a20i -= w00i;
+        a01r += w01r;
+        a21r -= w01r;
+        a01i += w01i;
+        a21i -= w01i;
+        a02r += w02r;
+        a22r -= w02r;
+        a02i += w02i;
+        a22i -= w02i;
+        a10r += w10r;
+        a30r -= w10r;
+        a10i += w10i;
+        a30i -= w10i;
+        a11r += w11r;
+        a31r -= w11r;
+        a11i += w11i;
+        a31i -= w11i;
+        a12r += w12r;
+        a32r -= w12r;
+        a12i += w12i;
+        a32i -= w12i;
       }
     } else {
       if (args.z[0] != nullptr) {
@@ -2686,338 +3132,784 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, con
         }
       }
       {
-        const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
-        const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-        const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-        const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-        const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-        const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[0], site)));
-        const Real x00r = v00r + v20r;
-        const Real x00i = v00i + v20i;
-        const Real x01r = v01r + v21r;
-        const Real x01i = v01i + v21i;
-        const Real x02r = v02r + v22r;
-        const Real x02i = v02i + v22i;
-        const Real x10r = v10r + v30r;
-        const Real x10i = v10i + v30i;
-        const Real x11r = v11r + v31r;
-        const Real x11i = v11i + v31i;
-        const Real x12r = v12r + v32r;
-        const Real x12i = v12i + v32i;
-        const Real d0 = whole<0>(c0.x);
-        Real w00r = d0 * x00r;
-        Real w00i = d0 * x00i;
-        const Real d1 = whole<1>(c0.x);
-        Real w01r = d1 * x01r;
-        Real w01i = d1 * x01i;
-        const Real d2 = whole<0>(c0.y);
-        Real w02r = d2 * x02r;
-        Real w02i = d2 * x02i;
-        const Real d3 = whole<1>(c0.y);
-        Real w10r = d3 * x10r;
-        Real w10i = d3 * x10i;
-        const Real d4 = whole<0>(c0.z);
-        Real w11r = d4 * x11r;
-        Real w11i = d4 * x11i;
-        const Real d5 = whole<1>(c0.z);
-        Real w12r = d5 * x12r;
-        Real w12i = d5 * x12i;
+        Real x00r = v00r + v20r;
+        Real x00i = v00i + v20i;
+        Real x01r = v01r + v21r;
+        Real x01i = v01i + v21i;
+        Real x02r = v02r + v22r;
+        Real x02i = v02i + v22i;
+        Real x10r = v10r + v30r;
+        Real x10i = v10i + v30i;
+        Real x11r = v11r + v31r;
+        Real x11i = v11i + v31i;
+        Real x12r = v12r + v32r;
+        Real x12i = v12i + v32i;
+        Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
-          w01r += br * x00r - bi * x00i;
-          w01i += br * x00i + bi * x00r;
-          w00r += br * x01r + bi * x01i;
-          w00i += br * x01i - bi * x01r;
+          const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
+          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
+          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[0], site)));
+          const Real d0 = whole<0>(c0.x);
+          w00r = d0 * x00r;
+          w00i = d0 * x00i;
+          const Real d1 = whole<1>(c0.x);
+          w01r = d1 * x01r;
+          w01i = d1 * x01i;
+          const Real d2 = whole<0>(c0.y);
+          w02r = d2 * x02r;
+          w02i = d2 * x02i;
+          const Real d3 = whole<1>(c0.y);
+          w10r = d3 * x10r;
+          w10i = d3 * x10i;
+          const Real d4 = whole<0>(c0.z);
+          w11r = d4 * x11r;
+          w11i = d4 * x11i;
+          const Real d5 = whole<1>(c0.z);
+          w12r = d5 * x12r;
+          w12i = d5 * x12i;
+          {
+            const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
+            w01r += br * x00r - bi * x00i;
+            w01i += br * x00i + bi * x00r;
+            w00r += br * x01r + bi * x01i;
+            w00i += br * x01i - bi * x01r;
+          }
+          {
+            const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
+            w02r += br * x00r - bi * x00i;
+            w02i += br * x00i + bi * x00r;
+            w00r += br * x02r + bi * x02i;
+            w00i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
+            w02r += br * x01r - bi * x01i;
+            w02i += br * x01i + bi * x01r;
+            w01r += br * x02r + bi * x02i;
+            w01i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
+            w10r += br * x00r - bi * x00i;
+            w10i += br * x00i + bi * x00r;
+            w00r += br * x10r + bi * x10i;
+            w00i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
+            w10r += br * x01r - bi * x01i;
+            w10i += br * x01i + bi * x01r;
+            w01r += br * x10r + bi * x10i;
+            w01i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
+            w10r += br * x02r - bi * x02i;
+            w10i += br * x02i + bi * x02r;
+            w02r += br * x10r + bi * x10i;
+            w02i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
+            w11r += br * x00r - bi * x00i;
+            w11i += br * x00i + bi * x00r;
+            w00r += br * x11r + bi * x11i;
+            w00i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
+            w11r += br * x01r - bi * x01i;
+            w11i += br * x01i + bi * x01r;
+            w01r += br * x11r + bi * x11i;
+            w01i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
+            w11r += br * x02r - bi * x02i;
+            w11i += br * x02i + bi * x02r;
+            w02r += br * x11r + bi * x11i;
+            w02i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
+            w11r += br * x10r - bi * x10i;
+            w11i += br * x10i + bi * x10r;
+            w10r += br * x11r + bi * x11i;
+            w10i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
+            w12r += br * x00r - bi * x00i;
+            w12i += br * x00i + bi * x00r;
+            w00r += br * x12r + bi * x12i;
+            w00i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
+            w12r += br * x01r - bi * x01i;
+            w12i += br * x01i + bi * x01r;
+            w01r += br * x12r + bi * x12i;
+            w01i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
+            w12r += br * x02r - bi * x02i;
+            w12i += br * x02i + bi * x02r;
+            w02r += br * x12r + bi * x12i;
+            w02i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
+            w12r += br * x10r - bi * x10i;
+            w12i += br * x10i + bi * x10r;
+            w10r += br * x12r + bi * x12i;
+            w10i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
+            w12r += br * x11r - bi * x11i;
+            w12i += br * x11i + bi * x11r;
+            w11r += br * x12r + bi * x12i;
+            w11i += br * x12i - bi * x12r;
+          }
+          w00r *= unit;
+          w00i *= unit;
+          w01r *= unit;
+          w01i *= unit;
+          w02r *= unit;
+          w02i *= unit;
+          w10r *= unit;
+          w10i *= unit;
+          w11r *= unit;
+          w11i *= unit;
+          w12r *= unit;
+          w12i *= unit;
         }
-        {
-          const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
-          w02r += br * x00r - bi * x00i;
-          w02i += br * x00i + bi * x00r;
-          w00r += br * x02r + bi * x02i;
-          w00i += br * x02i - bi * x02r;
+        if (T(args.terms.chiral_twist) != 0) {
+          if (args.terms.twist_chiral[0] != nullptr) {
+            const Real unit = load_shared(args.terms.twist_chiral_norms + site) * quantum;
+            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
+            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
+            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
+            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
+            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.twist_chiral[0], site)));
+            const auto turn = (unit * T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            const Real d0 = whole<0>(c0.x);
+            w00r += d0 * x00r;
+            w00i += d0 * x00i;
+            const Real d1 = whole<1>(c0.x);
+            w01r += d1 * x01r;
+            w01i += d1 * x01i;
+            const Real d2 = whole<0>(c0.y);
+            w02r += d2 * x02r;
+            w02i += d2 * x02i;
+            const Real d3 = whole<1>(c0.y);
+            w10r += d3 * x10r;
+            w10i += d3 * x10i;
+            const Real d4 = whole<0>(c0.z);
+            w11r += d4 * x11r;
+            w11i += d4 * x11i;
+            const Real d5 = whole<1>(c0.z);
+            w12r += d5 * x12r;
+            w12i += d5 * x12i;
+            {
+              const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
+              w01r += br * x00r - bi * x00i;
+              w01i += br * x00i + bi * x00r;
+              w00r += br * x01r + bi * x01i;
+              w00i += br * x01i - bi * x01r;
+            }
+            {
+              const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
+              w02r += br * x00r - bi * x00i;
+              w02i += br * x00i + bi * x00r;
+              w00r += br * x02r + bi * x02i;
+              w00i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
+              w02r += br * x01r - bi * x01i;
+              w02i += br * x01i + bi * x01r;
+              w01r += br * x02r + bi * x02i;
+              w01i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
+              w10r += br * x00r - bi * x00i;
+              w10i += br * x00i + bi * x00r;
+              w00r += br * x10r + bi * x10i;
+              w00i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
+              w10r += br * x01r - bi * x01i;
+              w10i += br * x01i + bi * x01r;
+              w01r += br * x10r + bi * x10i;
+              w01i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
+              w10r += br * x02r - bi * x02i;
+              w10i += br * x02i + bi * x02r;
+              w02r += br * x10r + bi * x10i;
+              w02i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
+              w11r += br * x00r - bi * x00i;
+              w11i += br * x00i + bi * x00r;
+              w00r += br * x11r + bi * x11i;
+              w00i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
+              w11r += br * x01r - bi * x01i;
+              w11i += br * x01i + bi * x01r;
+              w01r += br * x11r + bi * x11i;
+              w01i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
+              w11r += br * x02r - bi * x02i;
+              w11i += br * x02i + bi * x02r;
+              w02r += br * x11r + bi * x11i;
+              w02i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
+              w11r += br * x10r - bi * x10i;
+              w11i += br * x10i + bi * x10r;
+              w10r += br * x11r + bi * x11i;
+              w10i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
+              w12r += br * x00r - bi * x00i;
+              w12i += br * x00i + bi * x00r;
+              w00r += br * x12r + bi * x12i;
+              w00i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
+              w12r += br * x01r - bi * x01i;
+              w12i += br * x01i + bi * x01r;
+              w01r += br * x12r + bi * x12i;
+              w01i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
+              w12r += br * x02r - bi * x02i;
+              w12i += br * x02i + bi * x02r;
+              w02r += br * x12r + bi * x12i;
+              w02i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
+              w12r += br * x10r - bi * x10i;
+              w12i += br * x10i + bi * x10r;
+              w10r += br * x12r + bi * x12i;
+              w10i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
+              w12r += br * x11r - bi * x11i;
+              w12i += br * x11i + bi * x11r;
+              w11r += br * x12r + bi * x12i;
+              w11i += br * x12i - bi * x12r;
+            }
+          } else {
+            const auto turn = (T(0.5) * T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            w00r += x00r;
+            w00i += x00i;
+            w01r += x01r;
+            w01i += x01i;
+            w02r += x02r;
+            w02i += x02i;
+            w10r += x10r;
+            w10i += x10i;
+            w11r += x11r;
+            w11i += x11i;
+            w12r += x12r;
+            w12i += x12i;
+          }
         }
-        {
-          const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
-          w02r += br * x01r - bi * x01i;
-          w02i += br * x01i + bi * x01r;
-          w01r += br * x02r + bi * x02i;
-          w01i += br * x02i - bi * x02r;
-        }
-        {
-          const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
-          w10r += br * x00r - bi * x00i;
-          w10i += br * x00i + bi * x00r;
-          w00r += br * x10r + bi * x10i;
-          w00i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
-          w10r += br * x01r - bi * x01i;
-          w10i += br * x01i + bi * x01r;
-          w01r += br * x10r + bi * x10i;
-          w01i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
-          w10r += br * x02r - bi * x02i;
-          w10i += br * x02i + bi * x02r;
-          w02r += br * x10r + bi * x10i;
-          w02i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
-          w11r += br * x00r - bi * x00i;
-          w11i += br * x00i + bi * x00r;
-          w00r += br * x11r + bi * x11i;
-          w00i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
-          w11r += br * x01r - bi * x01i;
-          w11i += br * x01i + bi * x01r;
-          w01r += br * x11r + bi * x11i;
-          w01i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
-          w11r += br * x02r - bi * x02i;
-          w11i += br * x02i + bi * x02r;
-          w02r += br * x11r + bi * x11i;
-          w02i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
-          w11r += br * x10r - bi * x10i;
-          w11i += br * x10i + bi * x10r;
-          w10r += br * x11r + bi * x11i;
-          w10i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
-          w12r += br * x00r - bi * x00i;
-          w12i += br * x00i + bi * x00r;
-          w00r += br * x12r + bi * x12i;
-          w00i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
-          w12r += br * x01r - bi * x01i;
-          w12i += br * x01i + bi * x01r;
-          w01r += br * x12r + bi * x12i;
-          w01i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
-          w12r += br * x02r - bi * x02i;
-          w12i += br * x02i + bi * x02r;
-          w02r += br * x12r + bi * x12i;
-          w02i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
-          w12r += br * x10r - bi * x10i;
-          w12i += br * x10i + bi * x10r;
-          w10r += br * x12r + bi * x12i;
-          w10i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
-          w12r += br * x11r - bi * x11i;
-          w12i += br * x11i + bi * x11r;
-          w11r += br * x12r + bi * x12i;
-          w11i += br * x12i - bi * x12r;
-        }
-        a00r += unit * w00r;
-        a20r += unit * w00r;
-        a00i += unit * w00i;
-        a20i += unit * w00i;
-        a01r += unit * w01r;
-        a21r += unit * w01r;
-        a01i += unit * w01i;
-        a21i += unit * w01i;
-        a02r += unit * w02r;
-        a22r += unit * w02r;
-        a02i += unit * w02i;
-        a22i += unit * w02i;
-        a10r += unit * w10r;
-        a30r += unit * w10r;
-        a10i += unit * w10i;
-        a30i += unit * w10i;
-        a11r += unit * w11r;
-        a31r += unit * w11r;
-        a11i += unit * w11i;
-        a31i += unit * w11i;
-        a12r += unit * w12r;
-        a32r += unit * w12r;
-        a12i += unit * w12i;
-        a32i += unit * w12i;
+        a00r += w00r;
+        a20r += w00r;
+        a00i += w00i;
+        a20i += w00i;
+        a01r += w01r;
+        a21r += w01r;
+        a01i += w01i;
+        a21i += w01i;
+        a02r += w02r;
+        a22r += w02r;
+        a02i += w02i;
+        a22i += w02i;
+        a10r += w10r;
+        a30r += w10r;
+        a10i += w10i;
+        a30i += w10i;
+        a11r += w11r;
+        a31r += w11r;
+        a11i += w11i;
+        a31i += w11i;
+        a12r += w12r;
+        a32r += w12r;
+        a12i += w12i;
+        a32i += w12i;
       }
       {
-        const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
-        const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-        const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-        const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-        const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-        const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[1], site)));
-        const Real x00r = v00r - v20r;
-        const Real x00i = v00i - v20i;
-        const Real x01r = v01r - v21r;
-        const Real x01i = v01i - v21i;
-        const Real x02r = v02r - v22r;
-        const Real x02i = v02i - v22i;
-        const Real x10r = v10r - v30r;
-        const Real x10i = v10i - v30i;
-        const Real x11r = v11r - v31r;
-        const Real x11i = v11i - v31i;
-        const Real x12r = v12r - v32r;
-        const Real x12i = v12i - v32i;
-        const Real d0 = whole<0>(c0.x);
-        Real w00r = d0 * x00r;
-        Real w00i = d0 * x00i;
-        const Real d1 = whole<1>(c0.x);
-        Real w01r = d1 * x01r;
-        Real w01i = d1 * x01i;
-        const Real d2 = whole<0>(c0.y);
-        Real w02r = d2 * x02r;
-        Real w02i = d2 * x02i;
-        const Real d3 = whole<1>(c0.y);
-        Real w10r = d3 * x10r;
-        Real w10i = d3 * x10i;
-        const Real d4 = whole<0>(c0.z);
-        Real w11r = d4 * x11r;
-        Real w11i = d4 * x11i;
-        const Real d5 = whole<1>(c0.z);
-        Real w12r = d5 * x12r;
-        Real w12i = d5 * x12i;
+        Real x00r = v00r - v20r;
+        Real x00i = v00i - v20i;
+        Real x01r = v01r - v21r;
+        Real x01i = v01i - v21i;
+        Real x02r = v02r - v22r;
+        Real x02i = v02i - v22i;
+        Real x10r = v10r - v30r;
+        Real x10i = v10i - v30i;
+        Real x11r = v11r - v31r;
+        Real x11i = v11i - v31i;
+        Real x12r = v12r - v32r;
+        Real x12i = v12i - v32i;
+        Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
-          w01r += br * x00r - bi * x00i;
-          w01i += br * x00i + bi * x00r;
-          w00r += br * x01r + bi * x01i;
-          w00i += br * x01i - bi * x01r;
+          const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
+          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
+          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[1], site)));
+          const Real d0 = whole<0>(c0.x);
+          w00r = d0 * x00r;
+          w00i = d0 * x00i;
+          const Real d1 = whole<1>(c0.x);
+          w01r = d1 * x01r;
+          w01i = d1 * x01i;
+          const Real d2 = whole<0>(c0.y);
+          w02r = d2 * x02r;
+          w02i = d2 * x02i;
+          const Real d3 = whole<1>(c0.y);
+          w10r = d3 * x10r;
+          w10i = d3 * x10i;
+          const Real d4 = whole<0>(c0.z);
+          w11r = d4 * x11r;
+          w11i = d4 * x11i;
+          const Real d5 = whole<1>(c0.z);
+          w12r = d5 * x12r;
+          w12i = d5 * x12i;
+          {
+            const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
+            w01r += br * x00r - bi * x00i;
+            w01i += br * x00i + bi * x00r;
+            w00r += br * x01r + bi * x01i;
+            w00i += br * x01i - bi * x01r;
+          }
+          {
+            const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
+            w02r += br * x00r - bi * x00i;
+            w02i += br * x00i + bi * x00r;
+            w00r += br * x02r + bi * x02i;
+            w00i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
+            w02r += br * x01r - bi * x01i;
+            w02i += br * x01i + bi * x01r;
+            w01r += br * x02r + bi * x02i;
+            w01i += br * x02i - bi * x02r;
+          }
+          {
+            const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
+            w10r += br * x00r - bi * x00i;
+            w10i += br * x00i + bi * x00r;
+            w00r += br * x10r + bi * x10i;
+            w00i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
+            w10r += br * x01r - bi * x01i;
+            w10i += br * x01i + bi * x01r;
+            w01r += br * x10r + bi * x10i;
+            w01i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
+            w10r += br * x02r - bi * x02i;
+            w10i += br * x02i + bi * x02r;
+            w02r += br * x10r + bi * x10i;
+            w02i += br * x10i - bi * x10r;
+          }
+          {
+            const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
+            w11r += br * x00r - bi * x00i;
+            w11i += br * x00i + bi * x00r;
+            w00r += br * x11r + bi * x11i;
+            w00i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
+            w11r += br * x01r - bi * x01i;
+            w11i += br * x01i + bi * x01r;
+            w01r += br * x11r + bi * x11i;
+            w01i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
+            w11r += br * x02r - bi * x02i;
+            w11i += br * x02i + bi * x02r;
+            w02r += br * x11r + bi * x11i;
+            w02i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
+            w11r += br * x10r - bi * x10i;
+            w11i += br * x10i + bi * x10r;
+            w10r += br * x11r + bi * x11i;
+            w10i += br * x11i - bi * x11r;
+          }
+          {
+            const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
+            w12r += br * x00r - bi * x00i;
+            w12i += br * x00i + bi * x00r;
+            w00r += br * x12r + bi * x12i;
+            w00i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
+            w12r += br * x01r - bi * x01i;
+            w12i += br * x01i + bi * x01r;
+            w01r += br * x12r + bi * x12i;
+            w01i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
+            w12r += br * x02r - bi * x02i;
+            w12i += br * x02i + bi * x02r;
+            w02r += br * x12r + bi * x12i;
+            w02i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
+            w12r += br * x10r - bi * x10i;
+            w12i += br * x10i + bi * x10r;
+            w10r += br * x12r + bi * x12i;
+            w10i += br * x12i - bi * x12r;
+          }
+          {
+            const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
+            w12r += br * x11r - bi * x11i;
+            w12i += br * x11i + bi * x11r;
+            w11r += br * x12r + bi * x12i;
+            w11i += br * x12i - bi * x12r;
+          }
+          w00r *= unit;
+          w00i *= unit;
+          w01r *= unit;
+          w01i *= unit;
+          w02r *= unit;
+          w02i *= unit;
+          w10r *= unit;
+          w10i *= unit;
+          w11r *= unit;
+          w11i *= unit;
+          w12r *= unit;
+          w12i *= unit;
         }
-        {
-          const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
-          w02r += br * x00r - bi * x00i;
-          w02i += br * x00i + bi * x00r;
-          w00r += br * x02r + bi * x02i;
-          w00i += br * x02i - bi * x02r;
+        if (T(args.terms.chiral_twist) != 0) {
+          if (args.terms.twist_chiral[0] != nullptr) {
+            const Real unit = load_shared(args.terms.twist_chiral_norms + site) * quantum;
+            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
+            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
+            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
+            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
+            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.twist_chiral[1], site)));
+            const auto turn = -(unit * T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            const Real d0 = whole<0>(c0.x);
+            w00r += d0 * x00r;
+            w00i += d0 * x00i;
+            const Real d1 = whole<1>(c0.x);
+            w01r += d1 * x01r;
+            w01i += d1 * x01i;
+            const Real d2 = whole<0>(c0.y);
+            w02r += d2 * x02r;
+            w02i += d2 * x02i;
+            const Real d3 = whole<1>(c0.y);
+            w10r += d3 * x10r;
+            w10i += d3 * x10i;
+            const Real d4 = whole<0>(c0.z);
+            w11r += d4 * x11r;
+            w11i += d4 * x11i;
+            const Real d5 = whole<1>(c0.z);
+            w12r += d5 * x12r;
+            w12i += d5 * x12i;
+            {
+              const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
+              w01r += br * x00r - bi * x00i;
+              w01i += br * x00i + bi * x00r;
+              w00r += br * x01r + bi * x01i;
+              w00i += br * x01i - bi * x01r;
+            }
+            {
+              const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
+              w02r += br * x00r - bi * x00i;
+              w02i += br * x00i + bi * x00r;
+              w00r += br * x02r + bi * x02i;
+              w00i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
+              w02r += br * x01r - bi * x01i;
+              w02i += br * x01i + bi * x01r;
+              w01r += br * x02r + bi * x02i;
+              w01i += br * x02i - bi * x02r;
+            }
+            {
+              const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
+              w10r += br * x00r - bi * x00i;
+              w10i += br * x00i + bi * x00r;
+              w00r += br * x10r + bi * x10i;
+              w00i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
+              w10r += br * x01r - bi * x01i;
+              w10i += br * x01i + bi * x01r;
+              w01r += br * x10r + bi * x10i;
+              w01i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
+              w10r += br * x02r - bi * x02i;
+              w10i += br * x02i + bi * x02r;
+              w02r += br * x10r + bi * x10i;
+              w02i += br * x10i - bi * x10r;
+            }
+            {
+              const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
+              w11r += br * x00r - bi * x00i;
+              w11i += br * x00i + bi * x00r;
+              w00r += br * x11r + bi * x11i;
+              w00i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
+              w11r += br * x01r - bi * x01i;
+              w11i += br * x01i + bi * x01r;
+              w01r += br * x11r + bi * x11i;
+              w01i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
+              w11r += br * x02r - bi * x02i;
+              w11i += br * x02i + bi * x02r;
+              w02r += br * x11r + bi * x11i;
+              w02i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
+              w11r += br * x10r - bi * x10i;
+              w11i += br * x10i + bi * x10r;
+              w10r += br * x11r + bi * x11i;
+              w10i += br * x11i - bi * x11r;
+            }
+            {
+              const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
+              w12r += br * x00r - bi * x00i;
+              w12i += br * x00i + bi * x00r;
+              w00r += br * x12r + bi * x12i;
+              w00i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
+              w12r += br * x01r - bi * x01i;
+              w12i += br * x01i + bi * x01r;
+              w01r += br * x12r + bi * x12i;
+              w01i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
+              w12r += br * x02r - bi * x02i;
+              w12i += br * x02i + bi * x02r;
+              w02r += br * x12r + bi * x12i;
+              w02i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
+              w12r += br * x10r - bi * x10i;
+              w12i += br * x10i + bi * x10r;
+              w10r += br * x12r + bi * x12i;
+              w10i += br * x12i - bi * x12r;
+            }
+            {
+              const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
+              w12r += br * x11r - bi * x11i;
+              w12i += br * x11i + bi * x11r;
+              w11r += br * x12r + bi * x12i;
+              w11i += br * x12i - bi * x12r;
+            }
+          } else {
+            const auto turn = -(T(0.5) * T(args.terms.chiral_twist));
+            {
+              const Real re = x00r;
+              x00r = -turn * x00i;
+              x00i = turn * re;
+            }
+            {
+              const Real re = x01r;
+              x01r = -turn * x01i;
+              x01i = turn * re;
+            }
+            {
+              const Real re = x02r;
+              x02r = -turn * x02i;
+              x02i = turn * re;
+            }
+            {
+              const Real re = x10r;
+              x10r = -turn * x10i;
+              x10i = turn * re;
+            }
+            {
+              const Real re = x11r;
+              x11r = -turn * x11i;
+              x11i = turn * re;
+            }
+            {
+              const Real re = x12r;
+              x12r = -turn * x12i;
+              x12i = turn * re;
+            }
+            w00r += x00r;
+            w00i += x00i;
+            w01r += x01r;
+            w01i += x01i;
+            w02r += x02r;
+            w02i += x02i;
+            w10r += x10r;
+            w10i += x10i;
+            w11r += x11r;
+            w11i += x11i;
+            w12r += x12r;
+            w12i += x12i;
+          }
         }
-        {
-          const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
-          w02r += br * x01r - bi * x01i;
-          w02i += br * x01i + bi * x01r;
-          w01r += br * x02r + bi * x02i;
-          w01i += br * x02i - bi * x02r;
-        }
-        {
-          const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
-          w10r += br * x00r - bi * x00i;
-          w10i += br * x00i + bi * x00r;
-          w00r += br * x10r + bi * x10i;
-          w00i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
-          w10r += br * x01r - bi * x01i;
-          w10i += br * x01i + bi * x01r;
-          w01r += br * x10r + bi * x10i;
-          w01i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
-          w10r += br * x02r - bi * x02i;
-          w10i += br * x02i + bi * x02r;
-          w02r += br * x10r + bi * x10i;
-          w02i += br * x10i - bi * x10r;
-        }
-        {
-          const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
-          w11r += br * x00r - bi * x00i;
-          w11i += br * x00i + bi * x00r;
-          w00r += br * x11r + bi * x11i;
-          w00i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
-          w11r += br * x01r - bi * x01i;
-          w11i += br * x01i + bi * x01r;
-          w01r += br * x11r + bi * x11i;
-          w01i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
-          w11r += br * x02r - bi * x02i;
-          w11i += br * x02i + bi * x02r;
-          w02r += br * x11r + bi * x11i;
-          w02i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
-          w11r += br * x10r - bi * x10i;
-          w11i += br * x10i + bi * x10r;
-          w10r += br * x11r + bi * x11i;
-          w10i += br * x11i - bi * x11r;
-        }
-        {
-          const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
-          w12r += br * x00r - bi * x00i;
-          w12i += br * x00i + bi * x00r;
-          w00r += br * x12r + bi * x12i;
-          w00i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
-          w12r += br * x01r - bi * x01i;
-          w12i += br * x01i + bi * x01r;
-          w01r += br * x12r + bi * x12i;
-          w01i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
-          w12r += br * x02r - bi * x02i;
-          w12i += br * x02i + bi * x02r;
-          w02r += br * x12r + bi * x12i;
-          w02i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
-          w12r += br * x10r - bi * x10i;
-          w12i += br * x10i + bi * x10r;
-          w10r += br * x12r + bi * x12i;
-          w10i += br * x12i - bi * x12r;
-        }
-        {
-          const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
-          w12r += br * x11r - bi * x11i;
-          w12i += br * x11i + bi * x11r;
-          w11r += br * x12r + bi * x12i;
-          w11i += br * x12i - bi * x12r;
-        }
-        a00r += unit * w00r;
-        a20r -= unit * w00r;
-        a00i += unit * w00i;
-        a20i -= unit * w00i;
-        a01r += unit * w01r;
-        a21r -= unit * w01r;
-        a01i += unit * w01i;
-        a21i -= unit * w01i;
-        a02r += unit * w02r;
-        a22r -= unit * w02r;
-        a02i += unit * w02i;
-        a22i -= unit * w02i;
-        a10r += unit * w10r;
-        a30r -= unit * w10r;
-        a10i += unit * w10i;
-        a30i -= unit * w10i;
-        a11r += unit * w11r;
-        a31r -= unit * w11r;
-        a11i += unit * w11i;
-        a31i -= unit * w11i;
-        a12r += unit * w12r;
-        a32r -= unit * w12r;
-        a12i += unit * w12i;
-        a32i -= unit * w12i;
+        a00r += w00r;
+        a20r -= w00r;
+        a00i += w00i;
+        a20i -= w00i;
+        a01r += w01r;
+        a21r -= w01r;
+        a01i += w01i;
+        a21i -= w01i;
+        a02r += w02r;
+        a22r -= w02r;
+        a02i += w02i;
+        a22i -= w02i;
+        a10r += w10r;
+        a30r -= w10r;
+        a10i += w10i;
+        a30i -= w10i;
+        a11r += w11r;
+        a31r -= w11r;
+        a11i += w11i;
+        a31i -= w11i;
+        a12r += w12r;
+        a32r -= w12r;
+        a12i += w12i;
+        a32i -= w12i;
       }
     } else {
       if (args.z[0] != nullptr) {

@@ -164,141 +164,347 @@ template <int V>
     }
   }
   {
-    const Number* numbers = static_cast<const Number*>(args.chiral) + block * 72 * V;
-    const Real x00r = v00r + v20r;
-    const Real x00i = v00i + v20i;
-    const Real x01r = v01r + v21r;
-    const Real x01i = v01i + v21i;
-    const Real x02r = v02r + v22r;
-    const Real x02i = v02i + v22i;
-    const Real x10r = v10r + v30r;
-    const Real x10i = v10i + v30i;
-    const Real x11r = v11r + v31r;
-    const Real x11i = v11i + v31i;
-    const Real x12r = v12r + v32r;
-    const Real x12i = v12i + v32i;
-    const Real d0 = load<S, V>(numbers + 0 * V);
-    Real w00r = d0 * x00r;
-    Real w00i = d0 * x00i;
-    const Real d1 = load<S, V>(numbers + 1 * V);
-    Real w01r = d1 * x01r;
-    Real w01i = d1 * x01i;
-    const Real d2 = load<S, V>(numbers + 2 * V);
-    Real w02r = d2 * x02r;
-    Real w02i = d2 * x02i;
-    const Real d3 = load<S, V>(numbers + 3 * V);
-    Real w10r = d3 * x10r;
-    Real w10i = d3 * x10i;
-    const Real d4 = load<S, V>(numbers + 4 * V);
-    Real w11r = d4 * x11r;
-    Real w11i = d4 * x11i;
-    const Real d5 = load<S, V>(numbers + 5 * V);
-    Real w12r = d5 * x12r;
-    Real w12i = d5 * x12i;
+    Real x00r = v00r + v20r;
+    Real x00i = v00i + v20i;
+    Real x01r = v01r + v21r;
+    Real x01i = v01i + v21i;
+    Real x02r = v02r + v22r;
+    Real x02i = v02i + v22i;
+    Real x10r = v10r + v30r;
+    Real x10i = v10i + v30i;
+    Real x11r = v11r + v31r;
+    Real x11i = v11i + v31i;
+    Real x12r = v12r + v32r;
+    Real x12i = v12i + v32i;
+    Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
     {
-      const Real br = load<S, V>(numbers + 6 * V), bi = load<S, V>(numbers + 7 * V);
-      w01r += br * x00r - bi * x00i;
-      w01i += br * x00i + bi * x00r;
-      w00r += br * x01r + bi * x01i;
-      w00i += br * x01i - bi * x01r;
+      const Number* numbers = static_cast<const Number*>(args.chiral) + block * 72 * V;
+      const Real d0 = load<S, V>(numbers + 0 * V);
+      w00r = d0 * x00r;
+      w00i = d0 * x00i;
+      const Real d1 = load<S, V>(numbers + 1 * V);
+      w01r = d1 * x01r;
+      w01i = d1 * x01i;
+      const Real d2 = load<S, V>(numbers + 2 * V);
+      w02r = d2 * x02r;
+      w02i = d2 * x02i;
+      const Real d3 = load<S, V>(numbers + 3 * V);
+      w10r = d3 * x10r;
+      w10i = d3 * x10i;
+      const Real d4 = load<S, V>(numbers + 4 * V);
+      w11r = d4 * x11r;
+      w11i = d4 * x11i;
+      const Real d5 = load<S, V>(numbers + 5 * V);
+      w12r = d5 * x12r;
+      w12i = d5 * x12i;
+      {
+        const Real br = load<S, V>(numbers + 6 * V), bi = load<S, V>(numbers + 7 * V);
+        w01r += br * x00r - bi * x00i;
+        w01i += br * x00i + bi * x00r;
+        w00r += br * x01r + bi * x01i;
+        w00i += br * x01i - bi * x01r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 8 * V), bi = load<S, V>(numbers + 9 * V);
+        w02r += br * x00r - bi * x00i;
+        w02i += br * x00i + bi * x00r;
+        w00r += br * x02r + bi * x02i;
+        w00i += br * x02i - bi * x02r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 10 * V), bi = load<S, V>(numbers + 11 * V);
+        w02r += br * x01r - bi * x01i;
+        w02i += br * x01i + bi * x01r;
+        w01r += br * x02r + bi * x02i;
+        w01i += br * x02i - bi * x02r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 12 * V), bi = load<S, V>(numbers + 13 * V);
+        w10r += br * x00r - bi * x00i;
+        w10i += br * x00i + bi * x00r;
+        w00r += br * x10r + bi * x10i;
+        w00i += br * x10i - bi * x10r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 14 * V), bi = load<S, V>(numbers + 15 * V);
+        w10r += br * x01r - bi * x01i;
+        w10i += br * x01i + bi * x01r;
+        w01r += br * x10r + bi * x10i;
+        w01i += br * x10i - bi * x10r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 16 * V), bi = load<S, V>(numbers + 17 * V);
+        w10r += br * x02r - bi * x02i;
+        w10i += br * x02i + bi * x02r;
+        w02r += br * x10r + bi * x10i;
+        w02i += br * x10i - bi * x10r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 18 * V), bi = load<S, V>(numbers + 19 * V);
+        w11r += br * x00r - bi * x00i;
+        w11i += br * x00i + bi * x00r;
+        w00r += br * x11r + bi * x11i;
+        w00i += br * x11i - bi * x11r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 20 * V), bi = load<S, V>(numbers + 21 * V);
+        w11r += br * x01r - bi * x01i;
+        w11i += br * x01i + bi * x01r;
+        w01r += br * x11r + bi * x11i;
+        w01i += br * x11i - bi * x11r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 22 * V), bi = load<S, V>(numbers + 23 * V);
+        w11r += br * x02r - bi * x02i;
+        w11i += br * x02i + bi * x02r;
+        w02r += br * x11r + bi * x11i;
+        w02i += br * x11i - bi * x11r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 24 * V), bi = load<S, V>(numbers + 25 * V);
+        w11r += br * x10r - bi * x10i;
+        w11i += br * x10i + bi * x10r;
+        w10r += br * x11r + bi * x11i;
+        w10i += br * x11i - bi * x11r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 26 * V), bi = load<S, V>(numbers + 27 * V);
+        w12r += br * x00r - bi * x00i;
+        w12i += br * x00i + bi * x00r;
+        w00r += br * x12r + bi * x12i;
+        w00i += br * x12i - bi * x12r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 28 * V), bi = load<S, V>(numbers + 29 * V);
+        w12r += br * x01r - bi * x01i;
+        w12i += br * x01i + bi * x01r;
+        w01r += br * x12r + bi * x12i;
+        w01i += br * x12i - bi * x12r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 30 * V), bi = load<S, V>(numbers + 31 * V);
+        w12r += br * x02r - bi * x02i;
+        w12i += br * x02i + bi * x02r;
+        w02r += br * x12r + bi * x12i;
+        w02i += br * x12i - bi * x12r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 32 * V), bi = load<S, V>(numbers + 33 * V);
+        w12r += br * x10r - bi * x10i;
+        w12i += br * x10i + bi * x10r;
+        w10r += br * x12r + bi * x12i;
+        w10i += br * x12i - bi * x12r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 34 * V), bi = load<S, V>(numbers + 35 * V);
+        w12r += br * x11r - bi * x11i;
+        w12i += br * x11i + bi * x11r;
+        w11r += br * x12r + bi * x12i;
+        w11i += br * x12i - bi * x12r;
+      }
     }
-    {
-      const Real br = load<S, V>(numbers + 8 * V), bi = load<S, V>(numbers + 9 * V);
-      w02r += br * x00r - bi * x00i;
-      w02i += br * x00i + bi * x00r;
-      w00r += br * x02r + bi * x02i;
-      w00i += br * x02i - bi * x02r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 10 * V), bi = load<S, V>(numbers + 11 * V);
-      w02r += br * x01r - bi * x01i;
-      w02i += br * x01i + bi * x01r;
-      w01r += br * x02r + bi * x02i;
-      w01i += br * x02i - bi * x02r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 12 * V), bi = load<S, V>(numbers + 13 * V);
-      w10r += br * x00r - bi * x00i;
-      w10i += br * x00i + bi * x00r;
-      w00r += br * x10r + bi * x10i;
-      w00i += br * x10i - bi * x10r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 14 * V), bi = load<S, V>(numbers + 15 * V);
-      w10r += br * x01r - bi * x01i;
-      w10i += br * x01i + bi * x01r;
-      w01r += br * x10r + bi * x10i;
-      w01i += br * x10i - bi * x10r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 16 * V), bi = load<S, V>(numbers + 17 * V);
-      w10r += br * x02r - bi * x02i;
-      w10i += br * x02i + bi * x02r;
-      w02r += br * x10r + bi * x10i;
-      w02i += br * x10i - bi * x10r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 18 * V), bi = load<S, V>(numbers + 19 * V);
-      w11r += br * x00r - bi * x00i;
-      w11i += br * x00i + bi * x00r;
-      w00r += br * x11r + bi * x11i;
-      w00i += br * x11i - bi * x11r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 20 * V), bi = load<S, V>(numbers + 21 * V);
-      w11r += br * x01r - bi * x01i;
-      w11i += br * x01i + bi * x01r;
-      w01r += br * x11r + bi * x11i;
-      w01i += br * x11i - bi * x11r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 22 * V), bi = load<S, V>(numbers + 23 * V);
-      w11r += br * x02r - bi * x02i;
-      w11i += br * x02i + bi * x02r;
-      w02r += br * x11r + bi * x11i;
-      w02i += br * x11i - bi * x11r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 24 * V), bi = load<S, V>(numbers + 25 * V);
-      w11r += br * x10r - bi * x10i;
-      w11i += br * x10i + bi * x10r;
-      w10r += br * x11r + bi * x11i;
-      w10i += br * x11i - bi * x11r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 26 * V), bi = load<S, V>(numbers + 27 * V);
-      w12r += br * x00r - bi * x00i;
-      w12i += br * x00i + bi * x00r;
-      w00r += br * x12r + bi * x12i;
-      w00i += br * x12i - bi * x12r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 28 * V), bi = load<S, V>(numbers + 29 * V);
-      w12r += br * x01r - bi * x01i;
-      w12i += br * x01i + bi * x01r;
-      w01r += br * x12r + bi * x12i;
-      w01i += br * x12i - bi * x12r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 30 * V), bi = load<S, V>(numbers + 31 * V);
-      w12r += br * x02r - bi * x02i;
-      w12i += br * x02i + bi * x02r;
-      w02r += br * x12r + bi * x12i;
-      w02i += br * x12i - bi * x12r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 32 * V), bi = load<S, V>(numbers + 33 * V);
-      w12r += br * x10r - bi * x10i;
-      w12i += br * x10i + bi * x10r;
-      w10r += br * x12r + bi * x12i;
-      w10i += br * x12i - bi * x12r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 34 * V), bi = load<S, V>(numbers + 35 * V);
-      w12r += br * x11r - bi * x11i;
-      w12i += br * x11i + bi * x11r;
-      w11r += br * x12r + bi * x12i;
-      w11i += br * x12i - bi * x12r;
+    if (T(args.chiral_twist) != 0) {
+      if (args.twist_chiral != nullptr) {
+        const Number* numbers = static_cast<const Number*>(args.twist_chiral) + block * 72 * V;
+        const auto turn = (T(args.chiral_twist));
+        {
+          const Real re = x00r;
+          x00r = -turn * x00i;
+          x00i = turn * re;
+        }
+        {
+          const Real re = x01r;
+          x01r = -turn * x01i;
+          x01i = turn * re;
+        }
+        {
+          const Real re = x02r;
+          x02r = -turn * x02i;
+          x02i = turn * re;
+        }
+        {
+          const Real re = x10r;
+          x10r = -turn * x10i;
+          x10i = turn * re;
+        }
+        {
+          const Real re = x11r;
+          x11r = -turn * x11i;
+          x11i = turn * re;
+        }
+        {
+          const Real re = x12r;
+          x12r = -turn * x12i;
+          x12i = turn * re;
+        }
+        const Real d0 = load<S, V>(numbers + 0 * V);
+        w00r += d0 * x00r;
+        w00i += d0 * x00i;
+        const Real d1 = load<S, V>(numbers + 1 * V);
+        w01r += d1 * x01r;
+        w01i += d1 * x01i;
+        const Real d2 = load<S, V>(numbers + 2 * V);
+        w02r += d2 * x02r;
+        w02i += d2 * x02i;
+        const Real d3 = load<S, V>(numbers + 3 * V);
+        w10r += d3 * x10r;
+        w10i += d3 * x10i;
+        const Real d4 = load<S, V>(numbers + 4 * V);
+        w11r += d4 * x11r;
+        w11i += d4 * x11i;
+        const Real d5 = load<S, V>(numbers + 5 * V);
+        w12r += d5 * x12r;
+        w12i += d5 * x12i;
+        {
+          const Real br = load<S, V>(numbers + 6 * V), bi = load<S, V>(numbers + 7 * V);
+          w01r += br * x00r - bi * x00i;
+          w01i += br * x00i + bi * x00r;
+          w00r += br * x01r + bi * x01i;
+          w00i += br * x01i - bi * x01r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 8 * V), bi = load<S, V>(numbers + 9 * V);
+          w02r += br * x00r - bi * x00i;
+          w02i += br * x00i + bi * x00r;
+          w00r += br * x02r + bi * x02i;
+          w00i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 10 * V), bi = load<S, V>(numbers + 11 * V);
+          w02r += br * x01r - bi * x01i;
+          w02i += br * x01i + bi * x01r;
+          w01r += br * x02r + bi * x02i;
+          w01i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 12 * V), bi = load<S, V>(numbers + 13 * V);
+          w10r += br * x00r - bi * x00i;
+          w10i += br * x00i + bi * x00r;
+          w00r += br * x10r + bi * x10i;
+          w00i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 14 * V), bi = load<S, V>(numbers + 15 * V);
+          w10r += br * x01r - bi * x01i;
+          w10i += br * x01i + bi * x01r;
+          w01r += br * x10r + bi * x10i;
+          w01i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 16 * V), bi = load<S, V>(numbers + 17 * V);
+          w10r += br * x02r - bi * x02i;
+          w10i += br * x02i + bi * x02r;
+          w02r += br * x10r + bi * x10i;
+          w02i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 18 * V), bi = load<S, V>(numbers + 19 * V);
+          w11r += br * x00r - bi * x00i;
+          w11i += br * x00i + bi * x00r;
+          w00r += br * x11r + bi * x11i;
+          w00i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 20 * V), bi = load<S, V>(numbers + 21 * V);
+          w11r += br * x01r - bi * x01i;
+          w11i += br * x01i + bi * x01r;
+          w01r += br * x11r + bi * x11i;
+          w01i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 22 * V), bi = load<S, V>(numbers + 23 * V);
+          w11r += br * x02r - bi * x02i;
+          w11i += br * x02i + bi * x02r;
+          w02r += br * x11r + bi * x11i;
+          w02i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 24 * V), bi = load<S, V>(numbers + 25 * V);
+          w11r += br * x10r - bi * x10i;
+          w11i += br * x10i + bi * x10r;
+          w10r += br * x11r + bi * x11i;
+          w10i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 26 * V), bi = load<S, V>(numbers + 27 * V);
+          w12r += br * x00r - bi * x00i;
+          w12i += br * x00i + bi * x00r;
+          w00r += br * x12r + bi * x12i;
+          w00i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 28 * V), bi = load<S, V>(numbers + 29 * V);
+          w12r += br * x01r - bi * x01i;
+          w12i += br * x01i + bi * x01r;
+          w01r += br * x12r + bi * x12i;
+          w01i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 30 * V), bi = load<S, V>(numbers + 31 * V);
+          w12r += br * x02r - bi * x02i;
+          w12i += br * x02i + bi * x02r;
+          w02r += br * x12r + bi * x12i;
+          w02i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 32 * V), bi = load<S, V>(numbers + 33 * V);
+          w12r += br * x10r - bi * x10i;
+          w12i += br * x10i + bi * x10r;
+          w10r += br * x12r + bi * x12i;
+          w10i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 34 * V), bi = load<S, V>(numbers + 35 * V);
+          w12r += br * x11r - bi * x11i;
+          w12i += br * x11i + bi * x11r;
+          w11r += br * x12r + bi * x12i;
+          w11i += br * x12i - bi * x12r;
+        }
+      } else {
+        const auto turn = (T(0.5) * T(args.chiral_twist));
+        {
+          const Real re = x00r;
+          x00r = -turn * x00i;
+          x00i = turn * re;
+        }
+        {
+          const Real re = x01r;
+          x01r = -turn * x01i;
+          x01i = turn * re;
+        }
+        {
+          const Real re = x02r;
+          x02r = -turn * x02i;
+          x02i = turn * re;
+        }
+        {
+          const Real re = x10r;
+          x10r = -turn * x10i;
+          x10i = turn * re;
+        }
+        {
+          const Real re = x11r;
+          x11r = -turn * x11i;
+          x11i = turn * re;
+        }
+        {
+          const Real re = x12r;
+          x12r = -turn * x12i;
+          x12i = turn * re;
+        }
+        w00r += x00r;
+        w00i += x00i;
+        w01r += x01r;
+        w01i += x01i;
+        w02r += x02r;
+        w02i += x02i;
+        w10r += x10r;
+        w10i += x10i;
+        w11r += x11r;
+        w11i += x11i;
+        w12r += x12r;
+        w12i += x12i;
+      }
     }
     a00r += w00r;
     a20r += w00r;
@@ -326,141 +532,347 @@ template <int V>
     a32i += w12i;
   }
   {
-    const Number* numbers = static_cast<const Number*>(args.chiral) + block * 72 * V;
-    const Real x00r = v00r - v20r;
-    const Real x00i = v00i - v20i;
-    const Real x01r = v01r - v21r;
-    const Real x01i = v01i - v21i;
-    const Real x02r = v02r - v22r;
-    const Real x02i = v02i - v22i;
-    const Real x10r = v10r - v30r;
-    const Real x10i = v10i - v30i;
-    const Real x11r = v11r - v31r;
-    const Real x11i = v11i - v31i;
-    const Real x12r = v12r - v32r;
-    const Real x12i = v12i - v32i;
-    const Real d0 = load<S, V>(numbers + 36 * V);
-    Real w00r = d0 * x00r;
-    Real w00i = d0 * x00i;
-    const Real d1 = load<S, V>(numbers + 37 * V);
-    Real w01r = d1 * x01r;
-    Real w01i = d1 * x01i;
-    const Real d2 = load<S, V>(numbers + 38 * V);
-    Real w02r = d2 * x02r;
-    Real w02i = d2 * x02i;
-    const Real d3 = load<S, V>(numbers + 39 * V);
-    Real w10r = d3 * x10r;
-    Real w10i = d3 * x10i;
-    const Real d4 = load<S, V>(numbers + 40 * V);
-    Real w11r = d4 * x11r;
-    Real w11i = d4 * x11i;
-    const Real d5 = load<S, V>(numbers + 41 * V);
-    Real w12r = d5 * x12r;
-    Real w12i = d5 * x12i;
+    Real x00r = v00r - v20r;
+    Real x00i = v00i - v20i;
+    Real x01r = v01r - v21r;
+    Real x01i = v01i - v21i;
+    Real x02r = v02r - v22r;
+    Real x02i = v02i - v22i;
+    Real x10r = v10r - v30r;
+    Real x10i = v10i - v30i;
+    Real x11r = v11r - v31r;
+    Real x11i = v11i - v31i;
+    Real x12r = v12r - v32r;
+    Real x12i = v12i - v32i;
+    Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
     {
-      const Real br = load<S, V>(numbers + 42 * V), bi = load<S, V>(numbers + 43 * V);
-      w01r += br * x00r - bi * x00i;
-      w01i += br * x00i + bi * x00r;
-      w00r += br * x01r + bi * x01i;
-      w00i += br * x01i - bi * x01r;
+      const Number* numbers = static_cast<const Number*>(args.chiral) + block * 72 * V;
+      const Real d0 = load<S, V>(numbers + 36 * V);
+      w00r = d0 * x00r;
+      w00i = d0 * x00i;
+      const Real d1 = load<S, V>(numbers + 37 * V);
+      w01r = d1 * x01r;
+      w01i = d1 * x01i;
+      const Real d2 = load<S, V>(numbers + 38 * V);
+      w02r = d2 * x02r;
+      w02i = d2 * x02i;
+      const Real d3 = load<S, V>(numbers + 39 * V);
+      w10r = d3 * x10r;
+      w10i = d3 * x10i;
+      const Real d4 = load<S, V>(numbers + 40 * V);
+      w11r = d4 * x11r;
+      w11i = d4 * x11i;
+      const Real d5 = load<S, V>(numbers + 41 * V);
+      w12r = d5 * x12r;
+      w12i = d5 * x12i;
+      {
+        const Real br = load<S, V>(numbers + 42 * V), bi = load<S, V>(numbers + 43 * V);
+        w01r += br * x00r - bi * x00i;
+        w01i += br * x00i + bi * x00r;
+        w00r += br * x01r + bi * x01i;
+        w00i += br * x01i - bi * x01r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 44 * V), bi = load<S, V>(numbers + 45 * V);
+        w02r += br * x00r - bi * x00i;
+        w02i += br * x00i + bi * x00r;
+        w00r += br * x02r + bi * x02i;
+        w00i += br * x02i - bi * x02r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 46 * V), bi = load<S, V>(numbers + 47 * V);
+        w02r += br * x01r - bi * x01i;
+        w02i += br * x01i + bi * x01r;
+        w01r += br * x02r + bi * x02i;
+        w01i += br * x02i - bi * x02r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 48 * V), bi = load<S, V>(numbers + 49 * V);
+        w10r += br * x00r - bi * x00i;
+        w10i += br * x00i + bi * x00r;
+        w00r += br * x10r + bi * x10i;
+        w00i += br * x10i - bi * x10r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 50 * V), bi = load<S, V>(numbers + 51 * V);
+        w10r += br * x01r - bi * x01i;
+        w10i += br * x01i + bi * x01r;
+        w01r += br * x10r + bi * x10i;
+        w01i += br * x10i - bi * x10r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 52 * V), bi = load<S, V>(numbers + 53 * V);
+        w10r += br * x02r - bi * x02i;
+        w10i += br * x02i + bi * x02r;
+        w02r += br * x10r + bi * x10i;
+        w02i += br * x10i - bi * x10r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 54 * V), bi = load<S, V>(numbers + 55 * V);
+        w11r += br * x00r - bi * x00i;
+        w11i += br * x00i + bi * x00r;
+        w00r += br * x11r + bi * x11i;
+        w00i += br * x11i - bi * x11r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 56 * V), bi = load<S, V>(numbers + 57 * V);
+        w11r += br * x01r - bi * x01i;
+        w11i += br * x01i + bi * x01r;
+        w01r += br * x11r + bi * x11i;
+        w01i += br * x11i - bi * x11r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 58 * V), bi = load<S, V>(numbers + 59 * V);
+        w11r += br * x02r - bi * x02i;
+        w11i += br * x02i + bi * x02r;
+        w02r += br * x11r + bi * x11i;
+        w02i += br * x11i - bi * x11r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 60 * V), bi = load<S, V>(numbers + 61 * V);
+        w11r += br * x10r - bi * x10i;
+        w11i += br * x10i + bi * x10r;
+        w10r += br * x11r + bi * x11i;
+        w10i += br * x11i - bi * x11r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 62 * V), bi = load<S, V>(numbers + 63 * V);
+        w12r += br * x00r - bi * x00i;
+        w12i += br * x00i + bi * x00r;
+        w00r += br * x12r + bi * x12i;
+        w00i += br * x12i - bi * x12r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 64 * V), bi = load<S, V>(numbers + 65 * V);
+        w12r += br * x01r - bi * x01i;
+        w12i += br * x01i + bi * x01r;
+        w01r += br * x12r + bi * x12i;
+        w01i += br * x12i - bi * x12r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 66 * V), bi = load<S, V>(numbers + 67 * V);
+        w12r += br * x02r - bi * x02i;
+        w12i += br * x02i + bi * x02r;
+        w02r += br * x12r + bi * x12i;
+        w02i += br * x12i - bi * x12r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 68 * V), bi = load<S, V>(numbers + 69 * V);
+        w12r += br * x10r - bi * x10i;
+        w12i += br * x10i + bi * x10r;
+        w10r += br * x12r + bi * x12i;
+        w10i += br * x12i - bi * x12r;
+      }
+      {
+        const Real br = load<S, V>(numbers + 70 * V), bi = load<S, V>(numbers + 71 * V);
+        w12r += br * x11r - bi * x11i;
+        w12i += br * x11i + bi * x11r;
+        w11r += br * x12r + bi * x12i;
+        w11i += br * x12i - bi * x12r;
+      }
     }
-    {
-      const Real br = load<S, V>(numbers + 44 * V), bi = load<S, V>(numbers + 45 * V);
-      w02r += br * x00r - bi * x00i;
-      w02i += br * x00i + bi * x00r;
-      w00r += br * x02r + bi * x02i;
-      w00i += br * x02i - bi * x02r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 46 * V), bi = load<S, V>(numbers + 47 * V);
-      w02r += br * x01r - bi * x01i;
-      w02i += br * x01i + bi * x01r;
-      w01r += br * x02r + bi * x02i;
-      w01i += br * x02i - bi * x02r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 48 * V), bi = load<S, V>(numbers + 49 * V);
-      w10r += br * x00r - bi * x00i;
-      w10i += br * x00i + bi * x00r;
-      w00r += br * x10r + bi * x10i;
-      w00i += br * x10i - bi * x10r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 50 * V), bi = load<S, V>(numbers + 51 * V);
-      w10r += br * x01r - bi * x01i;
-      w10i += br * x01i + bi * x01r;
-      w01r += br * x10r + bi * x10i;
-      w01i += br * x10i - bi * x10r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 52 * V), bi = load<S, V>(numbers + 53 * V);
-      w10r += br * x02r - bi * x02i;
-      w10i += br * x02i + bi * x02r;
-      w02r += br * x10r + bi * x10i;
-      w02i += br * x10i - bi * x10r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 54 * V), bi = load<S, V>(numbers + 55 * V);
-      w11r += br * x00r - bi * x00i;
-      w11i += br * x00i + bi * x00r;
-      w00r += br * x11r + bi * x11i;
-      w00i += br * x11i - bi * x11r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 56 * V), bi = load<S, V>(numbers + 57 * V);
-      w11r += br * x01r - bi * x01i;
-      w11i += br * x01i + bi * x01r;
-      w01r += br * x11r + bi * x11i;
-      w01i += br * x11i - bi * x11r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 58 * V), bi = load<S, V>(numbers + 59 * V);
-      w11r += br * x02r - bi * x02i;
-      w11i += br * x02i + bi * x02r;
-      w02r += br * x11r + bi * x11i;
-      w02i += br * x11i - bi * x11r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 60 * V), bi = load<S, V>(numbers + 61 * V);
-      w11r += br * x10r - bi * x10i;
-      w11i += br * x10i + bi * x10r;
-      w10r += br * x11r + bi * x11i;
-      w10i += br * x11i - bi * x11r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 62 * V), bi = load<S, V>(numbers + 63 * V);
-      w12r += br * x00r - bi * x00i;
-      w12i += br * x00i + bi * x00r;
-      w00r += br * x12r + bi * x12i;
-      w00i += br * x12i - bi * x12r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 64 * V), bi = load<S, V>(numbers + 65 * V);
-      w12r += br * x01r - bi * x01i;
-      w12i += br * x01i + bi * x01r;
-      w01r += br * x12r + bi * x12i;
-      w01i += br * x12i - bi * x12r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 66 * V), bi = load<S, V>(numbers + 67 * V);
-      w12r += br * x02r - bi * x02i;
-      w12i += br * x02i + bi * x02r;
-      w02r += br * x12r + bi * x12i;
-      w02i += br * x12i - bi * x12r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 68 * V), bi = load<S, V>(numbers + 69 * V);
-      w12r += br * x10r - bi * x10i;
-      w12i += br * x10i + bi * x10r;
-      w10r += br * x12r + bi * x12i;
-      w10i += br * x12i - bi * x12r;
-    }
-    {
-      const Real br = load<S, V>(numbers + 70 * V), bi = load<S, V>(numbers + 71 * V);
-      w12r += br * x11r - bi * x11i;
-      w12i += br * x11i + bi * x11r;
-      w11r += br * x12r + bi * x12i;
-      w11i += br * x12i - bi * x12r;
+    if (T(args.chiral_twist) != 0) {
+      if (args.twist_chiral != nullptr) {
+        const Number* numbers = static_cast<const Number*>(args.twist_chiral) + block * 72 * V;
+        const auto turn = -(T(args.chiral_twist));
+        {
+          const Real re = x00r;
+          x00r = -turn * x00i;
+          x00i = turn * re;
+        }
+        {
+          const Real re = x01r;
+          x01r = -turn * x01i;
+          x01i = turn * re;
+        }
+        {
+          const Real re = x02r;
+          x02r = -turn * x02i;
+          x02i = turn * re;
+        }
+        {
+          const Real re = x10r;
+          x10r = -turn * x10i;
+          x10i = turn * re;
+        }
+        {
+          const Real re = x11r;
+          x11r = -turn * x11i;
+          x11i = turn * re;
+        }
+        {
+          const Real re = x12r;
+          x12r = -turn * x12i;
+          x12i = turn * re;
+        }
+        const Real d0 = load<S, V>(numbers + 36 * V);
+        w00r += d0 * x00r;
+        w00i += d0 * x00i;
+        const Real d1 = load<S, V>(numbers + 37 * V);
+        w01r += d1 * x01r;
+        w01i += d1 * x01i;
+        const Real d2 = load<S, V>(numbers + 38 * V);
+        w02r += d2 * x02r;
+        w02i += d2 * x02i;
+        const Real d3 = load<S, V>(numbers + 39 * V);
+        w10r += d3 * x10r;
+        w10i += d3 * x10i;
+        const Real d4 = load<S, V>(numbers + 40 * V);
+        w11r += d4 * x11r;
+        w11i += d4 * x11i;
+        const Real d5 = load<S, V>(numbers + 41 * V);
+        w12r += d5 * x12r;
+        w12i += d5 * x12i;
+        {
+          const Real br = load<S, V>(numbers + 42 * V), bi = load<S, V>(numbers + 43 * V);
+          w01r += br * x00r - bi * x00i;
+          w01i += br * x00i + bi * x00r;
+          w00r += br * x01r + bi * x01i;
+          w00i += br * x01i - bi * x01r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 44 * V), bi = load<S, V>(numbers + 45 * V);
+          w02r += br * x00r - bi * x00i;
+          w02i += br * x00i + bi * x00r;
+          w00r += br * x02r + bi * x02i;
+          w00i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 46 * V), bi = load<S, V>(numbers + 47 * V);
+          w02r += br * x01r - bi * x01i;
+          w02i += br * x01i + bi * x01r;
+          w01r += br * x02r + bi * x02i;
+          w01i += br * x02i - bi * x02r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 48 * V), bi = load<S, V>(numbers + 49 * V);
+          w10r += br * x00r - bi * x00i;
+          w10i += br * x00i + bi * x00r;
+          w00r += br * x10r + bi * x10i;
+          w00i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 50 * V), bi = load<S, V>(numbers + 51 * V);
+          w10r += br * x01r - bi * x01i;
+          w10i += br * x01i + bi * x01r;
+          w01r += br * x10r + bi * x10i;
+          w01i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 52 * V), bi = load<S, V>(numbers + 53 * V);
+          w10r += br * x02r - bi * x02i;
+          w10i += br * x02i + bi * x02r;
+          w02r += br * x10r + bi * x10i;
+          w02i += br * x10i - bi * x10r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 54 * V), bi = load<S, V>(numbers + 55 * V);
+          w11r += br * x00r - bi * x00i;
+          w11i += br * x00i + bi * x00r;
+          w00r += br * x11r + bi * x11i;
+          w00i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 56 * V), bi = load<S, V>(numbers + 57 * V);
+          w11r += br * x01r - bi * x01i;
+          w11i += br * x01i + bi * x01r;
+          w01r += br * x11r + bi * x11i;
+          w01i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 58 * V), bi = load<S, V>(numbers + 59 * V);
+          w11r += br * x02r - bi * x02i;
+          w11i += br * x02i + bi * x02r;
+          w02r += br * x11r + bi * x11i;
+          w02i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 60 * V), bi = load<S, V>(numbers + 61 * V);
+          w11r += br * x10r - bi * x10i;
+          w11i += br * x10i + bi * x10r;
+          w10r += br * x11r + bi * x11i;
+          w10i += br * x11i - bi * x11r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 62 * V), bi = load<S, V>(numbers + 63 * V);
+          w12r += br * x00r - bi * x00i;
+          w12i += br * x00i + bi * x00r;
+          w00r += br * x12r + bi * x12i;
+          w00i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 64 * V), bi = load<S, V>(numbers + 65 * V);
+          w12r += br * x01r - bi * x01i;
+          w12i += br * x01i + bi * x01r;
+          w01r += br * x12r + bi * x12i;
+          w01i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 66 * V), bi = load<S, V>(numbers + 67 * V);
+          w12r += br * x02r - bi * x02i;
+          w12i += br * x02i + bi * x02r;
+          w02r += br * x12r + bi * x12i;
+          w02i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 68 * V), bi = load<S, V>(numbers + 69 * V);
+          w12r += br * x10r - bi * x10i;
+          w12i += br * x10i + bi * x10r;
+          w10r += br * x12r + bi * x12i;
+          w10i += br * x12i - bi * x12r;
+        }
+        {
+          const Real br = load<S, V>(numbers + 70 * V), bi = load<S, V>(numbers + 71 * V);
+          w12r += br * x11r - bi * x11i;
+          w12i += br * x11i + bi * x11r;
+          w11r += br * x12r + bi * x12i;
+          w11i += br * x12i - bi * x12r;
+        }
+      } else {
+        const auto turn = -(T(0.5) * T(args.chiral_twist));
+        {
+          const Real re = x00r;
+          x00r = -turn * x00i;
+          x00i = turn * re;
+        }
+        {
+          const Real re = x01r;
+          x01r = -turn * x01i;
+          x01i = turn * re;
+        }
+        {
+          const Real re = x02r;
+          x02r = -turn * x02i;
+          x02i = turn * re;
+        }
+        {
+          const Real re = x10r;
+          x10r = -turn * x10i;
+          x10i = turn * re;
+        }
+        {
+          const Real re = x11r;
+          x11r = -turn * x11i;
+          x11i = turn * re;
+        }
+        {
+          const Real re = x12r;
+          x12r = -turn * x12i;
+          x12i = turn * re;
+        }
+        w00r += x00r;
+        w00i += x00i;
+        w01r += x01r;
+        w01i += x01i;
+        w02r += x02r;
+        w02i += x02i;
+        w10r += x10r;
+        w10i += x10i;
+        w11r += x11r;
+        w11i += x11i;
+        w12r += x12r;
+        w12i += x12i;
+      }
     }
     a00r += w00r;
     a20r -= w00r;
