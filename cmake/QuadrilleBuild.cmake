@@ -351,7 +351,7 @@ function(quadrille_install_headers)
     core/operator/normal_operator.h core/operator/operator.h core/parameters/parameters.h core/random/random.h
     core/simd/isa.h core/su3/su3.h core/su3/su3_project.h core/system/atomic_file.h core/system/csv.h core/system/log.h
     core/system/memory.h core/system/team.h core/system/thread_count.h core/tuning/kernel_log.h core/tuning/tuning.h
-    dirac/dirac_operator.h dirac/dslash.h dirac/preconditioned.h dirac/registry.h dirac/wilson.h
+    dirac/dirac_operator.h dirac/dslash.h dirac/systems/even_odd.h dirac/registry.h dirac/wilson.h
     solvers/driver.h solvers/registry.h solvers/solver.h)
   set(kinds "modules/shared/*/*.h" "modules/*/capi/c_api.h")
   if(quadrille_use_cuda)

@@ -26,10 +26,12 @@ class QUADRILLE_API DiracOperator : public LinearOperator {
   virtual void inverse_diagonal_hop(Field& y, const Field& x, Dagger dagger) const = 0;
   /// y = A z - H x
   virtual void diagonal_minus_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const = 0;
-  /// y = A^-1 y
-  virtual void inverse_diagonal(Field& y, Dagger dagger) const = 0;
-  /// Flops of one even-odd preconditioned application, by the standard count.
-  virtual double preconditioned_flops() const = 0;
+  /// y = z - A^-1 H x
+  virtual void subtract_inverse_diagonal_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const = 0;
+  /// y = A^-1 z
+  virtual void inverse_diagonal(Field& y, const Field& z, Dagger dagger) const = 0;
+  /// Flops of A - H A^-1 H, or of 1 - A^-1 H A^-1 H when `symmetric`, by the standard count.
+  virtual double preconditioned_flops(bool symmetric) const = 0;
 
   virtual std::unique_ptr<DiracOperator> converted_dirac(const OperatorForm& form) const = 0;
   std::unique_ptr<LinearOperator> converted(const OperatorForm& form) const final { return converted_dirac(form); }

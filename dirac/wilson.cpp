@@ -77,8 +77,9 @@ double WilsonOperator::flops() const {
   return (hop_flops + diagonal_flops(parameters_)) * double(full_.lattice->volume());
 }
 
-double WilsonOperator::preconditioned_flops() const {
-  return (2 * hop_flops + diagonal_flops(parameters_) + inverse_flops(parameters_)) *
+double WilsonOperator::preconditioned_flops(bool symmetric) const {
+  const double inverse = inverse_flops(parameters_);
+  return (2 * hop_flops + inverse + (symmetric ? inverse + number_flops : diagonal_flops(parameters_))) *
          double(full_.lattice->half_volume());
 }
 
@@ -95,8 +96,12 @@ void WilsonOperator::diagonal_minus_hop(Field& y, const Field& z, const Field& x
   dslash_.apply(y, x, dagger, {0.5}, a(1, dagger), z);
 }
 
-void WilsonOperator::inverse_diagonal(Field& y, Dagger dagger) const {
-  dslash_.apply_local(y, inverse_a(1, dagger), y);
+void WilsonOperator::subtract_inverse_diagonal_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const {
+  dslash_.apply(y, x, dagger, inverse_a(0.5, dagger), {1}, z);
+}
+
+void WilsonOperator::inverse_diagonal(Field& y, const Field& z, Dagger dagger) const {
+  dslash_.apply_local(y, inverse_a(1, dagger), z);
 }
 
 std::unique_ptr<DiracOperator> WilsonOperator::converted_dirac(const OperatorForm& form) const {

@@ -35,7 +35,7 @@ class WilsonOperator final : public DiracOperator {
   const OperatorForm& form() const override { return dslash_.form(); }
   void apply(Field& y, const Field& x, Dagger dagger) const override;
   double flops() const override;
-  double preconditioned_flops() const override;
+  double preconditioned_flops(bool symmetric) const override;
   double mass() const override { return parameters_.mass; }
   const GaugeStore& gauge() const override { return *dslash_.gauge(); }
   const Dslash& dslash() const { return dslash_; }
@@ -43,7 +43,8 @@ class WilsonOperator final : public DiracOperator {
   void subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override;
   void inverse_diagonal_hop(Field& y, const Field& x, Dagger dagger) const override;
   void diagonal_minus_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override;
-  void inverse_diagonal(Field& y, Dagger dagger) const override;
+  void subtract_inverse_diagonal_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override;
+  void inverse_diagonal(Field& y, const Field& z, Dagger dagger) const override;
 
   std::unique_ptr<DiracOperator> converted_dirac(const OperatorForm& form) const override;
   void enter(Field& mine, const Field& original) const override;

@@ -15,6 +15,9 @@ namespace quadrille {
 namespace {
 
 constexpr int most_idle_restarts = 2;
+// Where residuals of the reduced and of the full system are not the same, their ratio changes by some percent during a
+// solve.
+constexpr double margin_of_ratio = 0.9;
 // In rounding units of the precision: where true residuals relative to |b| end, near a critical mass, too.
 constexpr double limit_of_precision = 1000;
 
@@ -92,16 +95,17 @@ double SystemSolver::attempt(SolveReport& report, Field& x, const Field& b, doub
   }
   Field& sum = low_x_ ? *low_x_ : x;
   Field& part = low_e_ ? *low_e_ : correction_;
-  outer().prepare(rhs_, *what_remains);
-  watch(report, unit * b_norm);
-  last_ = solver_->solve(reduced_, rhs_,
-                         {spec_.tolerance * unit * b_norm, spec_.max_iterations - report.iterations, patience_});
-  accumulate(report, last_, 1 / (unit * b_norm));
+  const double ratio = outer().prepare(rhs_, *what_remains);
+  const double reduced_norm = unit * b_norm / ratio;  // what |b| is in the reduced system
+  watch(report, reduced_norm);
+  const double target = (ratio == 1 ? 1 : margin_of_ratio) * spec_.tolerance * reduced_norm;
+  last_ = solver_->solve(reduced_, rhs_, {target, spec_.max_iterations - report.iterations, patience_});
+  accumulate(report, last_, 1 / reduced_norm);
   // prepare, reconstruct and full_residual together are two applications of the reduced operator by their hops.
   report.flops += 2 * system_.reduced().flops();
   report.patience = last_.patience;
   if (!first) ++report.restarts;
-  if (!(last_.residual < unit * residual)) {
+  if (!(last_.residual * ratio < unit * residual)) {
     rescale(1 / unit, residual_);
     return residual;
   }

@@ -62,6 +62,20 @@ Parameter sloppy_group() {
   return group;
 }
 
+Parameter preconditioning_group() {
+  Parameter group;
+  group.name = "preconditioning";
+  group.type = ParameterType::group;
+  group.help = "even-odd preconditioning of M = A + H, A local to a site";
+  group.default_text = "{}";
+  group.members = {
+      choice("form", "asymmetric", {"asymmetric", "symmetric"},
+             "asymmetric: A - H A^-1 H; symmetric: 1 - A^-1 H A^-1 H, often fewer iterations for clover fermions"),
+      choice("parity", "even", {"even", "odd"}, "the sites that the solver works on"),
+  };
+  return group;
+}
+
 ParameterTable make_table() {
   Parameter type = choice("type", "", names(), "the method");
   for (const SolverEntry& entry : registry) type.help += fmt::format("; {}: {}", entry.name, entry.help);
@@ -95,6 +109,7 @@ ParameterTable make_table() {
                "reliable: an update when |r| has fallen by this factor (CG: earlier where rounding requires it; "
                "BiCGstab in half: at 0.1 at the latest); defect: by how much one inner solve reduces the residual"),
       sloppy_group(),
+      preconditioning_group(),
   };
   return table;
 }
@@ -156,6 +171,9 @@ SolverSpec solver_spec(const Parameters& block) {
   spec.reconstruct = parse_reconstruct(block.text("reconstruct"));
   spec.delta = block.real("delta");
   spec.sloppy = operator_form(block.group("sloppy"));
+  const Parameters& preconditioning = block.group("preconditioning");
+  spec.preconditioning.symmetric = preconditioning.text("form") == "symmetric";
+  spec.preconditioning.kept = preconditioning.text("parity") == "odd" ? Parity::Odd : Parity::Even;
   if (spec.scheme != Scheme::uniform && spec.precision != Precision::Double) {
     throw Error(
         ErrorCode::invalid_input,

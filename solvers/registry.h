@@ -32,6 +32,7 @@ struct SolverSpec {
   Reconstruct reconstruct = Reconstruct::R18;  ///< of the outer operator
   double delta = 0.1;                          ///< of reliable updates, or of one cycle of defect correction
   OperatorForm sloppy{Precision::Single, Reconstruct::R12, false};  ///< of the inner operator
+  EvenOddForm preconditioning;
 
   OperatorForm outer_form() const { return {precision, reconstruct, false}; }
 };

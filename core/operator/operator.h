@@ -46,6 +46,12 @@ class QUADRILLE_API LinearOperator {
   virtual void leave(Field& original, const Field& mine) const = 0;
 };
 
+/// Even-odd preconditioning: which of the equivalent reduced systems of M = A + H, A local to a site.
+struct EvenOddForm {
+  Parity kept = Parity::Even;  ///< the sites that the solver works on
+  bool symmetric = false;      ///< 1 - A^-1 H A^-1 H in place of A - H A^-1 H
+};
+
 /// M x = b on the full lattice, reduced to a smaller system for the solver (even-odd preconditioning).
 class LinearSystem {
  public:
@@ -54,9 +60,9 @@ class LinearSystem {
   /// The reduced operator.
   virtual const LinearOperator& reduced() const = 0;
   virtual const FieldDesc& full_desc() const = 0;
-  /// rhs of the reduced system from b; rhs is overwritten. |residual| of the reduced system is |residual| of the full
-  /// one.
-  virtual void prepare(Field& rhs, const Field& b) const = 0;
+  /// rhs of the reduced system from b; rhs is overwritten. Gives how much larger |residual| of the full system is than
+  /// that of the reduced one: exactly 1 where they are the same, else what it is for a solution of 0.
+  virtual double prepare(Field& rhs, const Field& b) const = 0;
   /// The full solution from the reduced one; x is overwritten.
   virtual void reconstruct(Field& x, const Field& reduced, const Field& b) const = 0;
   /// r = b - M x on the full lattice; r is overwritten; gives |r|.

@@ -4,7 +4,7 @@
 #include "core/field/convert.h"
 #include "core/gauge/start.h"
 #include "core/tuning/kernel_log.h"
-#include "dirac/preconditioned.h"
+#include "dirac/systems/even_odd.h"
 #include "dirac/wilson.h"
 #include "input/bench/measurements.h"
 

@@ -7,7 +7,7 @@
 #include "core/layout/lattice.h"
 #include "core/system/log.h"
 #include "core/tuning/kernel_log.h"
-#include "dirac/preconditioned.h"
+#include "dirac/systems/even_odd.h"
 #include "input/capi/arrays/arrays.h"
 #include "input/capi/quadrille.h"
 #include "input/capi/systems.h"
@@ -88,22 +88,18 @@ struct GaugeObject {
 struct OperatorObject {
   static constexpr Kind kind = Kind::op;
   OperatorObject(std::shared_ptr<GaugeObject> on, std::shared_ptr<const DiracOperator> with)
-      : gauge(std::move(on)), dirac(std::move(with)), system(dirac) {}
+      : gauge(std::move(on)), dirac(std::move(with)) {}
   Context& context() { return gauge->context(); }
 
   std::shared_ptr<GaugeObject> gauge;
   std::shared_ptr<const DiracOperator> dirac;
-  EvenOddSystem system;
   std::optional<Field> in, out, scratch, scratch2;  ///< full, made for the first product
 };
 
 struct SolverObject {
   static constexpr Kind kind = Kind::solver;
   SolverObject(std::shared_ptr<OperatorObject> with, const SolverSpec& spec)
-      : op(std::move(with)),
-        systems(op->dirac, op->system, spec),
-        x(op->system.full_desc()),
-        b(op->system.full_desc()) {}
+      : op(std::move(with)), systems(op->dirac, spec), x(op->dirac->field_desc()), b(op->dirac->field_desc()) {}
   Context& context() { return op->context(); }
 
   std::shared_ptr<OperatorObject> op;

@@ -1,7 +1,7 @@
 #include "input/capi/systems.h"
 
 #include "core/blas/blas.h"
-#include "dirac/adjoint.h"
+#include "dirac/systems/adjoint.h"
 
 #include <fmt/format.h>
 
@@ -59,19 +59,22 @@ void apply(const DiracOperator& dirac, const SystemChoice& choice, Field& y, con
   }
 }
 
-Systems::Adjoint::Adjoint(const std::shared_ptr<const DiracOperator>& of, const SolverSpec& spec)
-    : dirac(std::make_shared<AdjointOperator>(of)), system(dirac), solver(system, spec) {}
-
-Systems::Systems(std::shared_ptr<const DiracOperator> dirac, const EvenOddSystem& system, const SolverSpec& spec)
-    : dirac_(std::move(dirac)), spec_(spec), direct_(system, spec) {}
-
-Systems::Adjoint& Systems::adjoint() {
-  if (!adjoint_) adjoint_ = std::make_unique<Adjoint>(dirac_, spec_);
-  return *adjoint_;
+Systems::Systems(std::shared_ptr<const DiracOperator> dirac, const SolverSpec& spec)
+    : dirac_(std::move(dirac)), spec_(spec) {
+  (void)one({}, false);
 }
 
-SolveReport Systems::solve_one(bool of_adjoint, Field& x, const Field& b, Start start, double tolerance) {
-  SystemSolver& solver = of_adjoint ? adjoint().solver : direct_;
+Systems::One& Systems::one(const SystemChoice& choice, bool of_adjoint) {
+  SolverSpec spec = spec_;
+  if (choice.even_odd) spec.preconditioning.kept = parity_of(choice.subset);
+  std::unique_ptr<One>& made = ones_[of_adjoint][int(spec.preconditioning.kept)];
+  if (!made) made = std::make_unique<One>(of_adjoint ? std::make_shared<AdjointOperator>(dirac_) : dirac_, spec);
+  return *made;
+}
+
+SolveReport Systems::solve_one(const SystemChoice& choice, bool of_adjoint, Field& x, const Field& b, Start start,
+                               double tolerance) {
+  SystemSolver& solver = one(choice, of_adjoint).solver;
   solver.set_tolerance(tolerance);
   solver.set_progress(progress_);
   return solver.solve(x, b, start);
@@ -86,23 +89,7 @@ SolveReport Systems::solve(const SystemChoice& choice, Field& x, Field& b, Start
     dirac_->inverse_diagonal_hop(rest, x.parity(here), choice.adjoint ? Dagger::Yes : Dagger::No);
     blas::scale(-1, rest);
   }
-  if (choice.subset == Subset::Odd) return solve_odd(choice, x, b, start);
-  return solve_one(choice.adjoint, x, b, start, spec_.tolerance);
-}
-
-/// What remains of the full system lies on even sites; of the system of the odd ones it is H A^-1 of that.
-SolveReport Systems::solve_odd(const SystemChoice& choice, Field& x, Field& b, Start start) {
-  const double b_norm = norm_of_rhs(b, spec_.tolerance, residual_like(x).value), target = spec_.tolerance * b_norm;
-  double tolerance = spec_.tolerance;
-  SolveReport report = solve_one(choice.adjoint, x, b, start, tolerance);
-  double residual = true_residual(choice, x, b);
-  while (report.converged && residual > target) {
-    tolerance *= std::min(0.5, 0.5 * target / residual);
-    report = sum(report, solve_one(choice.adjoint, x, b, Start::given, tolerance));
-    residual = true_residual(choice, x, b);
-  }
-  conclude(report, residual, b_norm);
-  return report;
+  return solve_one(choice, choice.adjoint, x, b, start, spec_.tolerance);
 }
 
 Systems::Residual& Systems::residual_like(const Field& x) {
@@ -139,12 +126,12 @@ SolveReport Systems::solve_normal(const SystemChoice& choice, Field& x, Field& b
   report.stop_reason = StopReason::converged;
   // b = r + M^+ M x0: a correction e with M^+ y = r, M e = y, in which each solve leaves half of what is allowed.
   if (residual > target) {
-    report = solve_one(true, f.y, r, Start::zero, 0.5 * target / residual);
+    report = solve_one(choice, true, f.y, r, Start::zero, 0.5 * target / residual);
     clear_others(choice, f.y);
     double tolerance = 0.5 * target / residual;
     blas::copy(f.guess, x);
     for (Start go_on = Start::zero; report.converged; go_on = Start::given) {
-      report = sum(report, solve_one(false, f.correction, f.y, go_on, tolerance));
+      report = sum(report, solve_one(choice, false, f.correction, f.y, go_on, tolerance));
       blas::copy(x, f.guess);
       blas::axpy(1, f.correction, x);
       residual = true_residual(choice, x, b);

@@ -2,7 +2,7 @@
 // parity, and the normal equations of both.
 #pragma once
 
-#include "dirac/preconditioned.h"
+#include "dirac/systems/even_odd.h"
 #include "input/capi/quadrille.h"
 #include "solvers/driver.h"
 
@@ -24,14 +24,14 @@ struct SystemChoice {
 void apply(const DiracOperator& dirac, const SystemChoice& choice, Field& y, const Field& x, Field& scratch,
            Field& scratch2);
 
-/// Solves all of them with what one SystemSolver is made of. The adjoint's solver is made on first use.
+/// Solves all of them, each with a SystemSolver that is made on first use, but for that of M, which is there at once.
 ///
-/// With b zero on the other parity, the solution of M x = b on a parity solves the preconditioned system there. M^+ M x
-/// = b is M^+ y = b, then M x = y. A solve whose residual is not that of the requested system goes on until that one is
-/// met.
+/// With b zero on the other parity, the solution of M x = b on a parity solves the preconditioned system there, and the
+/// residual of M x = b is that of this system where the solver keeps that parity. M^+ M x = b is M^+ y = b, then M x =
+/// y, which goes on until its own residual is met.
 class Systems {
  public:
-  Systems(std::shared_ptr<const DiracOperator> dirac, const EvenOddSystem& system, const SolverSpec& spec);
+  Systems(std::shared_ptr<const DiracOperator> dirac, const SolverSpec& spec);
 
   /// x and b are full fields of which the parities of `choice` count; the others of b are overwritten by zero, those of
   /// x hold anything. The residual of the report is that of the system, |b - P x| / |b|, in double. With Start::given x
@@ -40,14 +40,15 @@ class Systems {
 
   void set_progress(ProgressCallback callback) { progress_ = std::move(callback); }
   const SolverSpec& spec() const { return spec_; }
-  SystemSolver& direct() { return direct_; }
+  /// That of M.
+  SystemSolver& direct() { return one({}, false).solver; }
 
  private:
-  struct Adjoint {
-    std::shared_ptr<const DiracOperator> dirac;
+  struct One {
     EvenOddSystem system;
     SystemSolver solver;
-    Adjoint(const std::shared_ptr<const DiracOperator>& of, const SolverSpec& spec);
+    One(std::shared_ptr<const DiracOperator> dirac, const SolverSpec& spec)
+        : system(std::move(dirac), spec.preconditioning), solver(system, spec) {}
   };
   struct Residual {
     Field value, scratch, scratch2;
@@ -58,10 +59,10 @@ class Systems {
     explicit Normal(const FieldDesc& desc) : y(desc), correction(desc), guess(desc) {}
   };
 
-  Adjoint& adjoint();
-  SolveReport solve_one(bool adjoint, Field& x, const Field& b, SystemSolver::Start start, double tolerance);
+  One& one(const SystemChoice& choice, bool adjoint);
+  SolveReport solve_one(const SystemChoice& choice, bool adjoint, Field& x, const Field& b, SystemSolver::Start start,
+                        double tolerance);
   SolveReport solve_normal(const SystemChoice& choice, Field& x, Field& b, SystemSolver::Start start);
-  SolveReport solve_odd(const SystemChoice& choice, Field& x, Field& b, SystemSolver::Start start);
   /// Made when they are first needed.
   Residual& residual_like(const Field& x);
   Normal& normal_like(const Field& x);
@@ -72,8 +73,7 @@ class Systems {
 
   std::shared_ptr<const DiracOperator> dirac_;
   SolverSpec spec_;
-  SystemSolver direct_;
-  std::unique_ptr<Adjoint> adjoint_;
+  std::unique_ptr<One> ones_[2][2];  ///< of M and of M^+, by the parity kept
   std::unique_ptr<Residual> residual_;
   std::unique_ptr<Normal> normal_;
   ProgressCallback progress_;

@@ -1,7 +1,7 @@
 #include "input/tasks/checks.h"
 
-#include "dirac/preconditioned.h"
 #include "dirac/registry.h"
+#include "dirac/systems/even_odd.h"
 
 namespace quadrille {
 

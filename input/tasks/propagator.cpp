@@ -4,8 +4,8 @@
 #include "core/field/propagator.h"
 #include "core/system/log.h"
 #include "core/tuning/kernel_log.h"
-#include "dirac/preconditioned.h"
 #include "dirac/registry.h"
+#include "dirac/systems/even_odd.h"
 #include "input/files/propagator_file.h"
 #include "input/job/blocks.h"
 #include "input/job/job.h"
@@ -229,7 +229,8 @@ void run_propagator(JobRun& job, const TaskSpec& task) {
     const OperatorEntry& entry = find_operator(task.op->text("type"));
     const std::shared_ptr<const DiracOperator> dirac = entry.make(job.gauge().links, *task.op);
     mass = dirac->mass();
-    return solve_all(job, task, *dirac, EvenOddSystem(dirac), before, failures);
+    return solve_all(job, task, *dirac, EvenOddSystem(dirac, solver_spec(*task.solver).preconditioning), before,
+                     failures);
   }();
   log_solves(job, task);
   warn_of_failures(job, task, failures);

@@ -4,8 +4,8 @@
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "core/system/log.h"
-#include "dirac/preconditioned.h"
 #include "dirac/registry.h"
+#include "dirac/systems/even_odd.h"
 #include "input/job/job.h"
 #include "input/run/job_run.h"
 #include "input/run/progress.h"
@@ -130,14 +130,13 @@ class Study {
   void run_mass(const Parameters::Item& mass) {
     const Parameters op = operator_at(task_, mass);
     const std::shared_ptr<const DiracOperator> dirac = find_operator(op.text("type")).make(job_.gauge().links, op);
-    const EvenOddSystem system(dirac);  // cheap: forms other than the outer one are made where they are used
     for (const double tolerance : study_.real_list("tolerances")) {
       for (const SolverSpec& spec : ways_to_solve(study_, tolerance)) {
         StudyRow row{dirac->mass(), dirac->kappa(), spec, 0, {}};
         if (rows_.size() < earlier_.size()) {
           restore_solved(row, earlier_.at(rows_.size()));
         } else {
-          solve(row, system);
+          solve(row, EvenOddSystem(dirac, row.spec.preconditioning));
         }
         log_row(row);
         rows_.push_back(std::move(row));

@@ -1,7 +1,7 @@
 // CG and BiCGstab over several ranks against one process, also where devices form their sums themselves; and how ranks
 // hear of each other's signals meanwhile.
 #include "core/field/convert.h"
-#include "dirac/preconditioned.h"
+#include "dirac/systems/even_odd.h"
 #include "dirac/wilson.h"
 #include "solvers/methods.h"
 #include "tests/dirac/dirac_testing.h"

@@ -197,9 +197,10 @@ class ToySystem final : public LinearSystem {
 
   const LinearOperator& reduced() const override { return *reduced_; }
   const FieldDesc& full_desc() const override { return full_; }
-  void prepare(Field& rhs, const Field& b) const override {
+  double prepare(Field& rhs, const Field& b) const override {
     const Field even = b.parity(Parity::Even);
     blas::copy(rhs, even);
+    return 1;
   }
   void reconstruct(Field& x, const Field& reduced, const Field& b) const override {
     Field even = x.parity(Parity::Even), odd = x.parity(Parity::Odd);

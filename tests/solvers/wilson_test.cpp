@@ -1,7 +1,7 @@
 // The solvers on the Wilson operator of a rough gauge field: every scheme, method and form that a job can name.
 #include "core/parameters/parameter_values.h"
-#include "dirac/preconditioned.h"
 #include "dirac/registry.h"
+#include "dirac/systems/even_odd.h"
 #include "method_checks.h"
 #include "solvers/driver.h"
 #include "solvers/methods.h"

@@ -1,6 +1,6 @@
 // Calls of the C API: solves, words, reports, callbacks, and every way to get them wrong.
-#include "dirac/preconditioned.h"
 #include "dirac/registry.h"
+#include "dirac/systems/even_odd.h"
 #include "input/capi/words.h"
 #include "input/job/blocks.h"
 #include "solvers/driver.h"

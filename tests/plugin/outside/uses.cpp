@@ -7,7 +7,7 @@
 #include "core/layout/vector_layout.h"
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
-#include "dirac/preconditioned.h"
+#include "dirac/systems/even_odd.h"
 #include "modules/mgemm/choice/precision.h"
 #include "modules/mgemm/product/mgemm.h"
 #include "modules/shared/hdf5/hdf5_file.h"

@@ -15,7 +15,7 @@ class AdjointOperator final : public DiracOperator {
   const OperatorForm& form() const override { return of_->form(); }
   void apply(Field& y, const Field& x, Dagger dagger) const override { of_->apply(y, x, other(dagger)); }
   double flops() const override { return of_->flops(); }
-  double preconditioned_flops() const override { return of_->preconditioned_flops(); }
+  double preconditioned_flops(bool symmetric) const override { return of_->preconditioned_flops(symmetric); }
   double mass() const override { return of_->mass(); }
   const GaugeStore& gauge() const override { return of_->gauge(); }
 
@@ -28,7 +28,12 @@ class AdjointOperator final : public DiracOperator {
   void diagonal_minus_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override {
     of_->diagonal_minus_hop(y, z, x, other(dagger));
   }
-  void inverse_diagonal(Field& y, Dagger dagger) const override { of_->inverse_diagonal(y, other(dagger)); }
+  void subtract_inverse_diagonal_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override {
+    of_->subtract_inverse_diagonal_hop(y, z, x, other(dagger));
+  }
+  void inverse_diagonal(Field& y, const Field& z, Dagger dagger) const override {
+    of_->inverse_diagonal(y, z, other(dagger));
+  }
 
   std::unique_ptr<DiracOperator> converted_dirac(const OperatorForm& form) const override {
     return std::make_unique<AdjointOperator>(of_->converted_dirac(form));

@@ -2,7 +2,8 @@
 //
 // M = [[A, H_eo], [H_oe, A]], so M x = b is (A - H_eo A^-1 H_oe) x_e = b_e - H_eo A^-1 b_o, and
 // x_o = A^-1 (b_o - H_oe x_e). With x_o from that line the full residual is zero on odd sites, and on even sites it is
-// the residual of the reduced system: both have the same norm.
+// the residual of the reduced system: both have the same norm. The symmetric form is A^-1 times that equation, its
+// residual A^-1 times that of the full system. Either parity may be kept.
 #pragma once
 
 #include "core/api.h"
@@ -10,18 +11,19 @@
 #include "dirac/dirac_operator.h"
 
 #include <memory>
+#include <optional>
 
 namespace quadrille {
 
-/// A - H_eo A^-1 H_oe on even sites.
+/// A - H A^-1 H on the sites of the parity kept, or 1 - A^-1 H A^-1 H.
 class QUADRILLE_API EvenOddOperator final : public LinearOperator {
  public:
-  explicit EvenOddOperator(std::shared_ptr<const DiracOperator> dirac);
+  explicit EvenOddOperator(std::shared_ptr<const DiracOperator> dirac, const EvenOddForm& form = {});
 
-  const FieldDesc& field_desc() const override { return even_; }
+  const FieldDesc& field_desc() const override { return kept_; }
   const OperatorForm& form() const override { return dirac_->form(); }
   void apply(Field& y, const Field& x, Dagger dagger) const override;
-  double flops() const override { return dirac_->preconditioned_flops(); }
+  double flops() const override { return dirac_->preconditioned_flops(kind_.symmetric); }
   std::unique_ptr<LinearOperator> converted(const OperatorForm& form) const override;
   void enter(Field& mine, const Field& original) const override { dirac_->enter(mine, original); }
   void leave(Field& original, const Field& mine) const override { dirac_->leave(original, mine); }
@@ -29,18 +31,21 @@ class QUADRILLE_API EvenOddOperator final : public LinearOperator {
 
  private:
   std::shared_ptr<const DiracOperator> dirac_;
-  FieldDesc even_;
-  mutable Field odd_;  ///< scratch of apply()
+  EvenOddForm kind_;
+  FieldDesc kept_;
+  // Scratch of apply(); `here_` for the dagger of the symmetric form.
+  mutable Field other_;
+  mutable std::optional<Field> here_;
 };
 
 /// M x = b by way of EvenOddOperator.
 class QUADRILLE_API EvenOddSystem final : public LinearSystem {
  public:
-  explicit EvenOddSystem(std::shared_ptr<const DiracOperator> dirac);
+  explicit EvenOddSystem(std::shared_ptr<const DiracOperator> dirac, const EvenOddForm& form = {});
 
   const LinearOperator& reduced() const override { return reduced_; }
   const FieldDesc& full_desc() const override { return dirac_->field_desc(); }
-  void prepare(Field& rhs, const Field& b) const override;
+  double prepare(Field& rhs, const Field& b) const override;
   void reconstruct(Field& x, const Field& reduced, const Field& b) const override;
   double full_residual(Field& r, const Field& x, const Field& b) const override;
   /// A form with 12 or 8 numbers stands for the outer operator here, so the links as read must be unitary to 1e-13
@@ -49,9 +54,12 @@ class QUADRILLE_API EvenOddSystem final : public LinearSystem {
   const DiracOperator& dirac() const { return *dirac_; }
 
  private:
+  Parity other() const { return opposite(kind_.kept); }
+
   std::shared_ptr<const DiracOperator> dirac_;
+  EvenOddForm kind_;
   EvenOddOperator reduced_;
-  mutable Field odd_;  ///< scratch
+  mutable Field other_;  ///< scratch
 };
 
 }  // namespace quadrille
