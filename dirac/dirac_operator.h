@@ -20,6 +20,8 @@ class QUADRILLE_API DiracOperator : public LinearOperator {
   /// The gauge field that the operator was made from.
   virtual const GaugeStore& gauge() const = 0;
 
+  /// Whether A is more than numbers on chiralities.
+  virtual bool has_site_matrices() const = 0;
   /// y = z - H x
   virtual void subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const = 0;
   /// y = A^-1 H x

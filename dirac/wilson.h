@@ -38,6 +38,7 @@ class WilsonOperator final : public DiracOperator {
   double preconditioned_flops(bool symmetric) const override;
   double mass() const override { return parameters_.mass; }
   const GaugeStore& gauge() const override { return *dslash_.gauge(); }
+  bool has_site_matrices() const override { return parameters_.has_clover(); }
   const Dslash& dslash() const { return dslash_; }
 
   void subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override;

@@ -19,6 +19,7 @@ enum class Scheme {
   uniform,   ///< everything on one operator
 };
 std::string to_string(Scheme scheme);
+std::string to_string(EvenOddForm::Kind kind);
 /// The inverse; ErrorCode::internal for what no table allows.
 Scheme parse_scheme(const std::string& name);
 
@@ -32,7 +33,7 @@ struct SolverSpec {
   Reconstruct reconstruct = Reconstruct::R18;  ///< of the outer operator
   double delta = 0.1;                          ///< of reliable updates, or of one cycle of defect correction
   OperatorForm sloppy{Precision::Single, Reconstruct::R12, false};  ///< of the inner operator
-  EvenOddForm preconditioning;
+  EvenOddForm preconditioning{Parity::Even, EvenOddForm::Kind::automatic};
 
   OperatorForm outer_form() const { return {precision, reconstruct, false}; }
 };

@@ -48,8 +48,13 @@ class QUADRILLE_API LinearOperator {
 
 /// Even-odd preconditioning: which of the equivalent reduced systems of M = A + H, A local to a site.
 struct EvenOddForm {
+  enum class Kind {
+    asymmetric,  ///< A - H A^-1 H
+    symmetric,   ///< 1 - A^-1 H A^-1 H
+    automatic,   ///< symmetric where A has matrices (clover)
+  };
   Parity kept = Parity::Even;  ///< the sites that the solver works on
-  bool symmetric = false;      ///< 1 - A^-1 H A^-1 H in place of A - H A^-1 H
+  Kind kind = Kind::asymmetric;
 };
 
 /// M x = b on the full lattice, reduced to a smaller system for the solver (even-odd preconditioning).

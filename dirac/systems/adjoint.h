@@ -18,6 +18,7 @@ class AdjointOperator final : public DiracOperator {
   double preconditioned_flops(bool symmetric) const override { return of_->preconditioned_flops(symmetric); }
   double mass() const override { return of_->mass(); }
   const GaugeStore& gauge() const override { return of_->gauge(); }
+  bool has_site_matrices() const override { return of_->has_site_matrices(); }
 
   void subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override {
     of_->subtract_hop(y, z, x, other(dagger));

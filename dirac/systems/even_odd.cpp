@@ -37,16 +37,22 @@ void require_unitary(const GaugeStore& gauge, const OperatorForm& form) {
 
 }  // namespace
 
+EvenOddForm resolved(const EvenOddForm& form, const DiracOperator& dirac) {
+  using Kind = EvenOddForm::Kind;
+  if (form.kind != Kind::automatic) return form;
+  return {form.kept, dirac.has_site_matrices() ? Kind::symmetric : Kind::asymmetric};
+}
+
 EvenOddOperator::EvenOddOperator(std::shared_ptr<const DiracOperator> dirac, const EvenOddForm& form)
     : dirac_(std::move(dirac)),
-      kind_(form),
+      form_(resolved(form, *dirac_)),
       kept_(with_subset(dirac_->field_desc(), subset_of(form.kept))),
       other_(with_subset(dirac_->field_desc(), subset_of(opposite(form.kept)))) {
-  if (form.symmetric) here_.emplace(kept_);
+  if (symmetric()) here_.emplace(kept_);
 }
 
 void EvenOddOperator::apply(Field& y, const Field& x, Dagger dagger) const {
-  if (!kind_.symmetric) {
+  if (!symmetric()) {
     dirac_->inverse_diagonal_hop(other_, x, dagger);   // other = A^-1 H x
     dirac_->diagonal_minus_hop(y, x, other_, dagger);  // y = A x - H other
   } else if (dagger == Dagger::No) {
@@ -60,19 +66,19 @@ void EvenOddOperator::apply(Field& y, const Field& x, Dagger dagger) const {
 }
 
 std::unique_ptr<LinearOperator> EvenOddOperator::converted(const OperatorForm& form) const {
-  return std::make_unique<EvenOddOperator>(dirac_->converted_dirac(form), kind_);
+  return std::make_unique<EvenOddOperator>(dirac_->converted_dirac(form), form_);
 }
 
 EvenOddSystem::EvenOddSystem(std::shared_ptr<const DiracOperator> dirac, const EvenOddForm& form)
     : dirac_(std::move(dirac)),
-      kind_(form),
-      reduced_(dirac_, form),
+      form_(resolved(form, *dirac_)),
+      reduced_(dirac_, form_),
       other_(with_subset(dirac_->field_desc(), subset_of(opposite(form.kept)))) {}
 
 double EvenOddSystem::prepare(Field& rhs, const Field& b) const {
   dirac_->inverse_diagonal(other_, b.parity(other()), Dagger::No);      // other = A^-1 b_other
-  dirac_->subtract_hop(rhs, b.parity(kind_.kept), other_, Dagger::No);  // rhs = b_kept - H other
-  if (!kind_.symmetric) return 1;
+  dirac_->subtract_hop(rhs, b.parity(form_.kept), other_, Dagger::No);  // rhs = b_kept - H other
+  if (form_.kind == EvenOddForm::Kind::asymmetric) return 1;
   const double before = blas::norm2(rhs);
   dirac_->inverse_diagonal(rhs, rhs, Dagger::No);
   const double after = blas::norm2(rhs);
@@ -80,7 +86,7 @@ double EvenOddSystem::prepare(Field& rhs, const Field& b) const {
 }
 
 void EvenOddSystem::reconstruct(Field& x, const Field& reduced, const Field& b) const {
-  Field kept = x.parity(kind_.kept), rest = x.parity(other());
+  Field kept = x.parity(form_.kept), rest = x.parity(other());
   blas::copy(kept, reduced);
   dirac_->subtract_hop(rest, b.parity(other()), kept, Dagger::No);  // rest = b_other - H kept
   dirac_->inverse_diagonal(rest, rest, Dagger::No);                 // rest = A^-1 rest
@@ -93,7 +99,7 @@ double EvenOddSystem::full_residual(Field& r, const Field& x, const Field& b) co
 
 std::unique_ptr<LinearSystem> EvenOddSystem::converted(const OperatorForm& form) const {
   if (form.reconstruct != Reconstruct::R18) require_unitary(dirac_->gauge(), form);
-  return std::make_unique<EvenOddSystem>(dirac_->converted_dirac(form), kind_);
+  return std::make_unique<EvenOddSystem>(dirac_->converted_dirac(form), form_);
 }
 
 }  // namespace quadrille

@@ -15,6 +15,9 @@
 
 namespace quadrille {
 
+/// A form of this operator that is not automatic.
+QUADRILLE_API EvenOddForm resolved(const EvenOddForm& form, const DiracOperator& dirac);
+
 /// A - H A^-1 H on the sites of the parity kept, or 1 - A^-1 H A^-1 H.
 class QUADRILLE_API EvenOddOperator final : public LinearOperator {
  public:
@@ -23,15 +26,17 @@ class QUADRILLE_API EvenOddOperator final : public LinearOperator {
   const FieldDesc& field_desc() const override { return kept_; }
   const OperatorForm& form() const override { return dirac_->form(); }
   void apply(Field& y, const Field& x, Dagger dagger) const override;
-  double flops() const override { return dirac_->preconditioned_flops(kind_.symmetric); }
+  double flops() const override { return dirac_->preconditioned_flops(symmetric()); }
   std::unique_ptr<LinearOperator> converted(const OperatorForm& form) const override;
   void enter(Field& mine, const Field& original) const override { dirac_->enter(mine, original); }
   void leave(Field& original, const Field& mine) const override { dirac_->leave(original, mine); }
   const DiracOperator& dirac() const { return *dirac_; }
 
  private:
+  bool symmetric() const { return form_.kind == EvenOddForm::Kind::symmetric; }
+
   std::shared_ptr<const DiracOperator> dirac_;
-  EvenOddForm kind_;
+  EvenOddForm form_;
   FieldDesc kept_;
   // Scratch of apply(); `here_` for the dagger of the symmetric form.
   mutable Field other_;
@@ -54,10 +59,10 @@ class QUADRILLE_API EvenOddSystem final : public LinearSystem {
   const DiracOperator& dirac() const { return *dirac_; }
 
  private:
-  Parity other() const { return opposite(kind_.kept); }
+  Parity other() const { return opposite(form_.kept); }
 
   std::shared_ptr<const DiracOperator> dirac_;
-  EvenOddForm kind_;
+  EvenOddForm form_;
   EvenOddOperator reduced_;
   mutable Field other_;  ///< scratch
 };

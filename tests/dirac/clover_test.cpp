@@ -135,8 +135,8 @@ void solves_full_system(const Scene& scene, const EvenOddForm& form) {
 
 TEST_P(Clover, EvenOddSolvesTheFullSystem) {
   const Scene scene = smooth(0.4);
-  for (const bool symmetric : {false, true}) {
-    for (const Parity kept : {Parity::Even, Parity::Odd}) solves_full_system(scene, {kept, symmetric});
+  for (const auto kind : {EvenOddForm::Kind::asymmetric, EvenOddForm::Kind::automatic}) {
+    for (const Parity kept : {Parity::Even, Parity::Odd}) solves_full_system(scene, {kept, kind});
   }
 }
 

@@ -16,23 +16,25 @@ namespace quadrille {
 namespace {
 
 using namespace testing;
+using Kind = EvenOddForm::Kind;
 
 /// Extents, a twisted mass, which reduced system.
 class EvenOdd : public ::testing::TestWithParam<std::tuple<Dims, double, EvenOddForm>> {
  protected:
   static Dims dims() { return std::get<0>(GetParam()); }
-  static EvenOddForm kind() { return std::get<2>(GetParam()); }
+  static EvenOddForm form() { return std::get<2>(GetParam()); }
   Scene twisted(const HostLinks& links) const { return Scene(dims(), links, {.mu = std::get<1>(GetParam())}); }
   Scene hot() const { return twisted(hot_start(Lattice(dims()), next_seed())); }
   Scene weak() const { return twisted(weak_start(Lattice(dims()), next_seed(), 0.4)); }
 };
 INSTANTIATE_TEST_SUITE_P(Extents, EvenOdd,
                          ::testing::Combine(::testing::ValuesIn(test_extents), ::testing::Values(0, -0.37),
-                                            ::testing::Values(EvenOddForm{}, EvenOddForm{Parity::Odd, true})));
+                                            ::testing::Values(EvenOddForm{},
+                                                              EvenOddForm{Parity::Odd, Kind::symmetric})));
 INSTANTIATE_TEST_SUITE_P(Forms, EvenOdd,
                          ::testing::Combine(::testing::Values(Dims{4, 6, 8, 10}), ::testing::Values(-0.37),
-                                            ::testing::Values(EvenOddForm{Parity::Even, true},
-                                                              EvenOddForm{Parity::Odd, false})));
+                                            ::testing::Values(EvenOddForm{Parity::Even, Kind::symmetric},
+                                                              EvenOddForm{Parity::Odd, Kind::asymmetric})));
 
 double norm(const Field& x) { return std::sqrt(blas::norm2(x)); }
 
@@ -45,22 +47,22 @@ double distance(const Field& a, const Field& b) {
 
 TEST_P(EvenOdd, ReducesAndReconstructsTheFullSystem) {
   const Scene scene = hot();
-  const EvenOddSystem system(scene.shared_wilson(), kind());
+  const EvenOddSystem system(scene.shared_wilson(), form());
   Field x(system.full_desc()), b(system.full_desc()), again(system.full_desc()), residual(system.full_desc());
   import_spinor(x, random_spinor(dims()));
   system.dirac().apply(b, x, Dagger::No);
   Field rhs(system.reduced().field_desc()), reduced(system.reduced().field_desc());
   system.prepare(rhs, b);
-  system.reduced().apply(reduced, x.parity(kind().kept), Dagger::No);
+  system.reduced().apply(reduced, x.parity(form().kept), Dagger::No);
   EXPECT_LT(distance(reduced, rhs), 1e-13);
-  system.reconstruct(again, x.parity(kind().kept), b);
+  system.reconstruct(again, x.parity(form().kept), b);
   EXPECT_LT(distance(again, x), 1e-13);
   EXPECT_LT(system.full_residual(residual, again, b), 1e-13 * norm(b));
 }
 
 TEST_P(EvenOdd, TellsTheResidualOfTheFullSystem) {
   const Scene scene = hot();
-  const EvenOddSystem system(scene.shared_wilson(), kind());
+  const EvenOddSystem system(scene.shared_wilson(), form());
   Field x(system.full_desc()), b(system.full_desc()), residual(system.full_desc());
   Field guess(system.reduced().field_desc()), rhs(guess.desc()), r(guess.desc());
   import_spinor(b, random_spinor(dims()));
@@ -68,8 +70,8 @@ TEST_P(EvenOdd, TellsTheResidualOfTheFullSystem) {
   const double ratio = system.prepare(rhs, b);
   system.reduced().apply(r, guess, Dagger::No);
   double reduced = std::sqrt(blas::subtract_norm2(rhs, r));
-  if (kind().symmetric) {  // A times it
-    Field image(r.desc()), none = x.parity(opposite(kind().kept));
+  if (form().kind == Kind::symmetric) {  // A times it
+    Field image(r.desc()), none = x.parity(opposite(form().kept));
     blas::zero(none);
     system.dirac().diagonal_minus_hop(image, r, none, Dagger::No);
     reduced = norm(image);
@@ -86,7 +88,7 @@ TEST_P(EvenOdd, TellsTheResidualOfTheFullSystem) {
 
 TEST_P(EvenOdd, DaggerIsTheAdjointInEveryForm) {
   const Scene scene = weak();
-  const EvenOddOperator outer(scene.shared_wilson(), kind());
+  const EvenOddOperator outer(scene.shared_wilson(), form());
   for (const OperatorForm& form : all_forms()) {
     const auto a = outer.converted(form);
     Field x(a->field_desc()), y(a->field_desc()), ax(a->field_desc()), ay(a->field_desc());
@@ -103,7 +105,7 @@ TEST_P(EvenOdd, DaggerIsTheAdjointInEveryForm) {
 
 TEST_P(EvenOdd, NormalOperatorIsHermitianAndPositive) {
   const Scene scene = hot();
-  const auto a = std::make_shared<const EvenOddOperator>(scene.shared_wilson(), kind());
+  const auto a = std::make_shared<const EvenOddOperator>(scene.shared_wilson(), form());
   const NormalOperator outer(a);
   for (const OperatorForm& form : {OperatorForm{}, OperatorForm{Precision::Single, Reconstruct::R12, true}}) {
     const auto normal = outer.converted(form);

@@ -269,6 +269,15 @@ class EveryMethod(Independent):
             with self.subTest(solver=solver_name(solver)):
                 self.check_against_reference(self.solve(solver, out=solver_name(solver)), bound, solver_name(solver))
 
+    def even_odd_forms_agree_with_reference(self):
+        for form in ("asymmetric", "symmetric"):
+            for parity in ("even", "odd"):
+                for solver, bound in ((uniform("cg"), 1e-11), (sloppy("bicgstab", "reliable", "half", 12, True), 1e-8)):
+                    name = f"{form} {parity} {solver_name(solver)}"
+                    with self.subTest(name):
+                        results = self.solve({**solver, "preconditioning": {"form": form, "parity": parity}}, out=name)
+                        self.check_against_reference(results, bound, name)
+
     def refuse(self, change, words):
         job = job_for(self.file, self.PARAMS, (3, 1, 2, 5), uniform())
         operator = {key: value for key, value in {**job["operator"], **change}.items() if value is not None}
@@ -283,6 +292,9 @@ class TwistedMass(EveryMethod):
 
     def test_every_method(self):
         self.agree_with_reference()
+
+    def test_every_even_odd_form(self):
+        self.even_odd_forms_agree_with_reference()
 
     def test_no_twist_is_wilson(self):
         seen = []
@@ -303,6 +315,9 @@ class Clover(EveryMethod):
 
     def test_every_method(self):
         self.agree_with_reference()
+
+    def test_every_even_odd_form(self):
+        self.even_odd_forms_agree_with_reference()
 
     def test_one_coefficient_is_that_of_all_planes(self):
         pions = []

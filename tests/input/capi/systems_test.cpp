@@ -150,7 +150,8 @@ TEST(CApiSystems, SolutionsMeetTheirTargetWithTheNaiveOperator) {
   constexpr double tolerance = 1e-10;
   const Asked asked;
   for (const char* words : {"{type: bicgstab, tolerance: 1e-10, sloppy: {precision: half, reconstruct: 12}}",
-                            "{type: cg, tolerance: 1e-10, sloppy: {precision: single}}"}) {
+                            "{type: cg, tolerance: 1e-10, sloppy: {precision: single}}",
+                            "{type: cg, tolerance: 1e-10, preconditioning: {form: symmetric, parity: odd}}"}) {
     quadrille_solver* solver = asked.host.solver(asked.op, words);
     for (const System& system : all_systems) {
       SCOPED_TRACE(name_of(system) + " " + words);
