@@ -7,15 +7,6 @@
 
 namespace quadrille {
 
-namespace {
-
-// Iterations in one group in half precision. The partial solution of many is so much larger than what one adds that 15
-// bits lose it, and the iterated residual with it: near a critical mass CG takes ten times as many iterations without
-// this, and hardly more than in double with it. In single and double a group may last until the reliable update.
-constexpr int half_group = 16;
-
-}  // namespace
-
 GroupwiseSolution::GroupwiseSolution(const LinearOperator& outer, const LinearOperator* inner, bool updates)
     : outer_(outer), inner_(inner == &outer ? nullptr : inner), work_(outer.field_desc()) {
   if (!inner_ && !updates) return;
@@ -47,7 +38,8 @@ double GroupwiseSolution::start(Field& x, const Field& b, Field& r) {
 }
 
 void GroupwiseSolution::gather() {
-  if (partial_ && partial_->desc().precision == Precision::Half && ++iterations_in_group_ == half_group) end_group();
+  if (partial_ && partial_->desc().precision == Precision::Half && ++iterations_in_group_ == iterations_of_half_group)
+    end_group();
 }
 
 void GroupwiseSolution::end_group() {

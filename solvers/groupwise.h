@@ -17,6 +17,11 @@ namespace quadrille {
 class Monitor;
 struct SolveReport;
 
+/// Iterations in one group in half precision. The partial solution of many is so much larger than what one adds that 15
+/// bits lose it, and the iterated residual with it: near a critical mass CG takes ten times as many iterations without
+/// this, and hardly more than in double with it. In single and double a group may last until the reliable update.
+constexpr int iterations_of_half_group = 16;
+
 class GroupwiseSolution {
  public:
   /// inner = nullptr: the outer operator iterates. Without an inner operator and without `updates`, x itself takes

@@ -1,0 +1,160 @@
+// CG for many shifts at once: against solves of each shift, in every inner form.
+#include "solvers/shifted_cg.h"
+
+#include "core/error.h"
+#include "core/operator/normal_operator.h"
+#include "dirac/systems/even_odd.h"
+#include "dirac/wilson.h"
+#include "method_checks.h"
+#include "tests/testing/host_starts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace quadrille {
+namespace {
+
+using namespace test;
+using ::testing::HasSubstr;
+
+constexpr ToySpectrum spectrum{.smallest = 1e-3};
+constexpr double tolerance = 1e-10;
+
+std::vector<ShiftedCg::Shift> ten_shifts(double target) {
+  std::vector<ShiftedCg::Shift> shifts;
+  for (int k = 0; k < 10; ++k) shifts.push_back({2e-3 * (std::pow(2.5, k) - 1), target});
+  return shifts;
+}
+
+double shifted_residual(const LinearOperator& a, double shift, const Field& x, const Field& b) {
+  Field r(a.field_desc());
+  a.apply(r, x, Dagger::No);
+  blas::axpy(shift, x, r);
+  return std::sqrt(blas::subtract_norm2(b, r)) / norm(b);
+}
+
+std::vector<Field> fields_like(const Field& b, std::size_t count) {
+  std::vector<Field> all;
+  for (std::size_t k = 0; k < count; ++k) all.push_back(gaussian(b.desc(), next_seed()));  // to be overwritten
+  return all;
+}
+
+TEST(ShiftedCg, AllShiftsTakeTheIterationsOfTheSmallest) {
+  const Lattice lattice({4, 4, 6, 4});
+  const ToyOperator a(lattice, spectrum, next_seed());
+  const Field b = gaussian(a.field_desc(), next_seed());
+  const auto shifts = ten_shifts(tolerance * norm(b));
+  std::vector<Field> x = fields_like(b, shifts.size()), alone = fields_like(b, 1);
+  ShiftedCg solver(a, nullptr, 0, shifts.size());
+  const auto report = solver.solve(x, b, shifts, 5000);
+  EXPECT_TRUE(report.converged);
+  int last = report.shifts[0].iterations;
+  for (std::size_t k = 0; k < shifts.size(); ++k) {
+    const double residual = shifted_residual(a, shifts[k].value, x[k], b);
+    EXPECT_LE(residual, tolerance) << k;
+    EXPECT_NEAR(report.shifts[k].residual / norm(b), residual, 1e-3 * tolerance);
+    const auto one = solver.solve(alone, b, {shifts[k]}, 5000);
+    EXPECT_LE(report.shifts[k].iterations, one.iterations + 3);
+    EXPECT_LE(report.shifts[k].iterations, last);
+    last = report.shifts[k].iterations;
+    blas::axpy(-1, x[k], alone[0]);
+    EXPECT_LT(norm(alone[0]), 2 * tolerance * norm(b) / (spectrum.smallest + shifts[k].value));
+    if (k == 0) EXPECT_EQ(report.shifts[0].iterations, one.iterations);
+  }
+  EXPECT_LT(last, report.shifts[0].iterations / 4);
+}
+
+TEST(ShiftedCg, EveryInnerFormMeetsEachTarget) {
+  const Lattice lattice({4, 4, 6, 4});
+  const ToyOperator a(lattice, spectrum, next_seed());
+  const Field b = gaussian(a.field_desc(), next_seed());
+  const auto shifts = ten_shifts(tolerance * norm(b));
+  std::vector<Field> x = fields_like(b, shifts.size());
+  for (const OperatorForm& form : sloppy_forms) {
+    const auto inner = a.converted(form);
+    ShiftedCg solver(a, inner.get(), 0.1, shifts.size());
+    const auto report = solver.solve(x, b, shifts, 20000);
+    EXPECT_TRUE(report.converged) << to_string(form);
+    for (std::size_t k = 0; k < shifts.size(); ++k) {
+      EXPECT_LE(shifted_residual(a, shifts[k].value, x[k], b), 1.0001 * tolerance) << to_string(form) << " " << k;
+    }
+    int refining = 0;
+    for (const int more : report.refining) refining += more;
+    std::cout << to_string(form) << ": " << report.shifts[0].iterations << " iterations, " << refining
+              << " of refinement\n";
+  }
+}
+
+TEST(ShiftedCg, ShiftsThatCannotBeAreNamed) {
+  const Lattice lattice({4, 4, 4, 4});
+  const ToyOperator a(lattice, spectrum, next_seed());
+  const Field b = gaussian(a.field_desc(), next_seed());
+  std::vector<Field> x = fields_like(b, 2);
+  ShiftedCg solver(a, nullptr, 0, 2);
+  const auto message = [&](double first, double second) -> std::string {
+    try {
+      solver.solve(x, b, {{first, 1e-8}, {second, 1e-8}}, 100);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+      return error.message();
+    }
+    return "";
+  };
+  EXPECT_THAT(message(-0.1, 1), HasSubstr("shift 0 is -0.1: shifts are not negative"));
+  EXPECT_THAT(message(0.2, 0.1), HasSubstr("shift 1 is 0.1 after 0.2: give shifts in ascending order"));
+  EXPECT_THAT(message(0.2, 0.2), HasSubstr("ascending"));
+  EXPECT_THAT(message(0.2, std::nan("")), HasSubstr("shift 1 is nan"));
+}
+
+TEST(ShiftedCg, NotPositiveAndSingularOperatorsAreSaid) {
+  const Lattice lattice({4, 4, 4, 4});
+  const Field b = gaussian(FieldDesc::spinor(lattice, Subset::Even, Precision::Double), next_seed());
+  std::vector<Field> x = fields_like(b, 1);
+  const ToyOperator singular(lattice, {.smallest = 0.1, .zero_modes = 2}, next_seed());
+  const auto report = ShiftedCg(singular, nullptr, 0, 1).solve(x, b, {{0, tolerance * norm(b)}}, 300);
+  EXPECT_FALSE(report.converged);
+  EXPECT_NE(report.shifts[0].message, "");
+  const auto shifted = ShiftedCg(singular, nullptr, 0, 1).solve(x, b, {{0.05, tolerance * norm(b)}}, 300);
+  EXPECT_TRUE(shifted.converged) << "the shift lifts the zero modes";
+}
+
+TEST(ShiftedCg, AnIterationAllocatesNothing) {
+  const Lattice lattice({4, 4, 4, 4});
+  const ToyOperator a(lattice, spectrum, next_seed());
+  const auto inner = a.converted({Precision::Half, Reconstruct::R12, true});
+  const Field b = gaussian(a.field_desc(), next_seed());
+  const auto shifts = ten_shifts(tolerance * norm(b));
+  std::vector<Field> x = fields_like(b, shifts.size());
+  ShiftedCg solver(a, inner.get(), 0.1, shifts.size());
+  const std::size_t before = cpu_backend().allocations();
+  (void)solver.solve(x, b, shifts, 5000);
+  EXPECT_EQ(cpu_backend().allocations(), before);
+}
+
+/// The normal equations of quarks, where the smallest eigenvalues are what shifts are for.
+TEST(ShiftedCg, NormalEquationsOfWilsonQuarks) {
+  const Lattice lattice({4, 4, 4, 8});
+  const auto gauge =
+      std::make_shared<const GaugeStore>(lattice, testing::weak_start(lattice, next_seed(), 0.4), cpu_backend());
+  const auto dirac = std::make_shared<const WilsonOperator>(
+      gauge, WilsonParameters{.mass = -0.3, .boundary = {0, 0, 0, 1}}, OperatorForm{});
+  const NormalOperator a(std::make_shared<const EvenOddOperator>(dirac));
+  const Field b = gaussian(a.field_desc(), next_seed());
+  const auto shifts = ten_shifts(tolerance * norm(b));
+  std::vector<Field> x = fields_like(b, shifts.size());
+  for (const OperatorForm& form : {OperatorForm{Precision::Single, Reconstruct::R12, true},
+                                   OperatorForm{Precision::Half, Reconstruct::R12, true}}) {
+    const auto inner = a.converted(form);
+    const auto report = ShiftedCg(a, inner.get(), 0.1, shifts.size()).solve(x, b, shifts, 20000);
+    EXPECT_TRUE(report.converged) << to_string(form);
+    int refining = 0;
+    for (const int more : report.refining) refining += more;
+    std::cout << to_string(form) << ": " << report.shifts[0].iterations << " iterations, " << refining
+              << " of refinement\n";
+    for (std::size_t k = 0; k < shifts.size(); ++k)
+      EXPECT_LE(shifted_residual(a, shifts[k].value, x[k], b), 1.0001 * tolerance);
+  }
+}
+
+}  // namespace
+}  // namespace quadrille
