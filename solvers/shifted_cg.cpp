@@ -192,8 +192,11 @@ ShiftedCg::Report ShiftedCg::solve(std::vector<Field>& x, const Field& b, const 
   report.iterations = first.iterations;
   report.shifts.push_back(first);
   for (std::size_t k = 1; k < shifts.size(); ++k) {
-    SolveReport of_shift = first;
-    of_shift.history.clear();
+    SolveReport of_shift;
+    of_shift.outer_form = first.outer_form;
+    of_shift.inner_form = first.inner_form;
+    of_shift.stop_reason = first.stop_reason;
+    of_shift.message = first.message;
     of_shift.iterations = further_[k - 1]->iterations;
     report.shifts.push_back(std::move(of_shift));
   }
@@ -210,6 +213,7 @@ ShiftedCg::Report ShiftedCg::solve(std::vector<Field>& x, const Field& b, const 
       report.refining[k] += refined.iterations;
       of_shift.reliable_updates += refined.reliable_updates;
       of_shift.flops += refined.flops;
+      of_shift.seconds += refined.seconds;
       if (!(refined.residual < residual)) {
         of_shift.stop_reason = refined.stop_reason;
         of_shift.message = refined.message;

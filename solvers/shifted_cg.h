@@ -36,7 +36,8 @@ class QUADRILLE_API ShiftedCg {
     double target = 0;  ///< of |b - (A + value) x|
   };
   /// One report for each shift, in their order, residuals absolute and true. Their iterations are those of the common
-  /// space in which the shift took part; those of its refinement are in `refining`.
+  /// space in which the shift took part; those of its refinement are in `refining`. Seconds and flops of the common space
+  /// are in the first, those of the others are of their refinement.
   struct Report {
     std::vector<SolveReport> shifts;
     std::vector<int> refining;

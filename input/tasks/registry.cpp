@@ -4,6 +4,7 @@
 #include "input/tasks/critical_mass.h"
 #include "input/tasks/mesons.h"
 #include "input/tasks/propagator.h"
+#include "input/tasks/shifted_solves.h"
 #include "input/tasks/solver_study.h"
 #include "modules/shared/plugin/loader.h"
 
@@ -20,7 +21,8 @@ std::mutex modules_lock;  ///< held where modules are counted or loaded: context
 
 std::vector<const TaskEntry*> task_registry() {
   const std::lock_guard lock(modules_lock);
-  static std::deque<TaskEntry> entries = {propagator_task(), mesons_task(), critical_mass_task(), solver_study_task()};
+  static std::deque<TaskEntry> entries = {propagator_task(), mesons_task(), critical_mass_task(), solver_study_task(),
+                                          shifted_solves_task()};
   static std::size_t taken = 0;  // modules whose tasks are among them
   for (; taken < modules().size(); ++taken) {
     const Module& module = modules()[taken];

@@ -1,6 +1,5 @@
 #include "input/tasks/solver_study.h"
 
-#include "core/blas/random_fill.h"
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "core/system/log.h"
@@ -10,7 +9,7 @@
 #include "input/run/job_run.h"
 #include "input/run/progress.h"
 #include "input/run/stop_signal.h"
-#include "input/sources/point.h"
+#include "input/sources/right_hand_sides.h"
 #include "input/tasks/checks.h"
 #include "input/tasks/study_rows.h"
 #include "solvers/driver.h"
@@ -36,8 +35,7 @@ OperatorForm outer_form(const TaskSpec& task) {
 }
 
 void check_study(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
-  const Parameters& source = task.parameters->group("source");
-  if (source.text("type") == "point") gather(errors, [&] { point_source().check(source, dims); });
+  gather(errors, [&] { check_right_hand_sides(task.parameters->group("source"), dims); });
   const OperatorEntry& entry = find_operator(task.op->text("type"));
   for (const auto& mass : task.parameters->list("masses")) {
     gather(errors, [&] { entry.check(operator_at(task, mass)); });
@@ -77,15 +75,6 @@ std::vector<SolverSpec> ways_to_solve(const Parameters& study, double tolerance)
     }
   }
   return out;
-}
-
-/// b = right-hand side number `k` of the study.
-void make_source(Field& b, const Parameters& source, int k) {
-  if (source.text("type") == "gaussian") {
-    fill_gaussian(b, std::uint64_t(source.integer("seed")) + std::uint64_t(k));
-  } else {
-    point_source().make(source, b, k / 3, k % 3);
-  }
 }
 
 constexpr std::chrono::seconds between_keeping(1);
@@ -148,7 +137,7 @@ class Study {
   void solve(StudyRow& row, const EvenOddSystem& system) {
     const JobClock::Span setup = job_.count(Phase::setup);
     Field b(system.full_desc()), x(system.full_desc());
-    make_source(b, study_.group("source"), 0);
+    make_right_hand_side(b, study_.group("source"), 0);
     warm_up(system, row.spec, x, b);
     const auto begin = std::chrono::steady_clock::now();
     SystemSolver solver(system, row.spec);
@@ -158,7 +147,7 @@ class Study {
       stop_if_asked(fmt::format("after {} rows", rows_.size()));
     });
     for (int k = 0; k < sources_; ++k) {
-      if (k > 0) make_source(b, study_.group("source"), k);
+      if (k > 0) make_right_hand_side(b, study_.group("source"), k);
       line_.begin_solve();
       const JobClock::Span solving = job_.count(Phase::solves);
       SolveReport report = solver.solve(x, b);
@@ -257,35 +246,6 @@ Parameter choice_of(std::vector<std::string> choices) {
   return {.name = "choice", .type = ParameterType::choice, .choices = std::move(choices)};
 }
 
-Parameter source_variant() {
-  Parameter count{.name = "count",
-                  .type = ParameterType::integer,
-                  .help = "number of right-hand sides to average over, the first of the 12 spins and colors",
-                  .default_text = "1",
-                  .minimum = 1,
-                  .maximum = 12};
-  ParameterTable point = point_source().table;
-  point.parameters.push_back(count);
-  count.help = "number of right-hand sides to average over";
-  count.maximum = 1000;
-  ParameterTable gaussian;
-  gaussian.name = "source gaussian";
-  gaussian.help = "Gaussian random numbers on all sites, spins and colors";
-  gaussian.parameters = {{.name = "seed",
-                          .type = ParameterType::integer,
-                          .help = "seed of the first right-hand side; each further one takes the next seed",
-                          .default_text = "1",
-                          .minimum = 0},
-                         count};
-  Parameter source;
-  source.name = "source";
-  source.type = ParameterType::variant;
-  source.help = "the right-hand sides";
-  source.default_text = "{type: gaussian}";
-  source.entries = {{"point", std::move(point)}, {"gaussian", std::move(gaussian)}};
-  return source;
-}
-
 ParameterTable make_table() {
   Parameter reconstruct = solver_parameter("reconstruct");
   reconstruct.default_text = "12";
@@ -308,7 +268,7 @@ ParameterTable make_table() {
       list_of(solver_parameter("delta"), "deltas", solver_parameter("delta").help, "[0.1, 0.01, 0.001]"),
       reconstruct,
       solver_parameter("max_iterations"),
-      source_variant(),
+      right_hand_sides(),
       {.name = "repeats",
        .type = ParameterType::integer,
        .help = "how often each solve is repeated; the fastest counts",
