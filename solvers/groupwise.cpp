@@ -37,6 +37,22 @@ double GroupwiseSolution::start(Field& x, const Field& b, Field& r) {
   return b2;
 }
 
+void GroupwiseSolution::go_on(const Field& residual, Field& r) {
+  iterations_in_group_ = 0;
+  if (partial_) {
+    blas::zero(*partial_);
+    blas::zero(*gathered_);
+    blas::copy(*residual_, residual);
+  }
+  if (inner_) {
+    inner_->enter(r, residual);
+  } else {
+    blas::copy(r, residual);
+  }
+  known_residual_ = std::sqrt(blas::norm2(residual));
+  residual_computed_ = true;
+}
+
 void GroupwiseSolution::gather() {
   if (partial_ && partial_->desc().precision == Precision::Half && ++iterations_in_group_ == iterations_of_half_group)
     end_group();

@@ -39,6 +39,8 @@ class Monitor {
   bool update_near() const { return update_near_; }
   /// The method wants one now.
   void ask_for_update() { due_ = due_ || (reliable_.enabled() && !failed()); }
+  /// It needs none yet: the iterated residual is as good as a true one.
+  void needs_no_update() { due_ = false, reliable_.reset(residual_); }
   /// The update is done, and gave this true residual.
   void updated(double true_residual);
   /// At the last update the true residual was more than twice the iterated one: below what the inner format resolves,

@@ -13,6 +13,7 @@ class ShiftedOperator final : public LinearOperator {
   explicit ShiftedOperator(const LinearOperator& a) : a_(a) {}
 
   void set_shift(double shift) { shift_ = shift; }
+  double shift() const { return shift_; }
 
   const FieldDesc& field_desc() const override { return a_.field_desc(); }
   const OperatorForm& form() const override { return a_.form(); }

@@ -125,7 +125,6 @@ constexpr Term absent_terms[] = {
     {"mobius", "operator"},    {"overlap fermions", "operator"},
     {"multigrid", "solver"},   {"gcr", "solver"},
     {"gmres", "solver"},       {"minres", "solver"},
-    {"multishift", "solver"},  {"multi shift", "solver"},
     {"deflation", "solver"},   {"schwarz", "solver"},
     {"wall", "source"},        {"momentum source", "source"},
     {"sequential", "source"},  {"stochastic", "source"},
@@ -142,10 +141,19 @@ constexpr Term absent_terms[] = {
     {"iwasaki", "task"},       {"dbw2", "task"},
 };
 
+/// What other programs call something that a table has.
+struct OtherName {
+  const char *name, *here;
+};
+constexpr OtherName other_names[] = {{"multishift", "shifted_solves"}, {"multi shift", "shifted_solves"}};
+
 }  // namespace
 
 std::string help_search(const std::vector<Parameter>& topics, const std::vector<std::string>& words) {
   const std::string name = as_name(fmt::format("{}", fmt::join(words, " ")));
+  for (const OtherName& other : other_names) {
+    if (name == as_name(other.name)) return search(topics, other.here, {});
+  }
   std::string found = search(topics, name, {});
   if (found.empty() && words.size() > 1) {
     Path within;

@@ -187,11 +187,11 @@ TaskEntry shifted_solves_task() {
   entry.name = "shifted_solves";
   entry.table.name = "task shifted_solves";
   entry.table.help =
-      "solve (S^+ S + shift) x = b for all shifts at once, S the even-odd preconditioned operator of "
-      "solver.preconditioning: CG in one Krylov space; tolerance is that of |b - (S^+ S + shift) x| / |b|";
+      "multishift CG: solve (S^+ S + shift) x = b for all shifts at once, S the even-odd preconditioned operator of "
+      "solver.preconditioning, in one Krylov space; tolerance is that of |b - (S^+ S + shift) x| / |b|";
   entry.table.parameters = {{.name = "shifts",
                              .type = ParameterType::list,
-                             .help = "shifts in ascending order; S^+ S has the eigenvalues of M in mass normalization",
+                             .help = "added to S^+ S, whose M is in mass normalization; in ascending order",
                              .required = true,
                              .element = {shift}},
                             right_hand_sides()};

@@ -359,6 +359,7 @@ TEST_F(JobTest, HelpFindsAnyWordOfATable) {
            {"BiCGstab", "solver bicgstab: "},
            {"point", "source point: "},
            {"solver_study", "task solver_study: "},
+           {"multishift", "task shifted_solves: "},
            {"kappa",
             "in operator wilson, operator twisted_mass, operator clover, operator twisted_clover:\n  kappa: real "
             "number"},

@@ -360,6 +360,57 @@ class TwistedClover(EveryMethod):
             self.refuse(change, words)
 
 
+class ShiftedSolves(Independent):
+    """<b, x> of (S^+ S + shift) x = b, b 1 in one number, for even-odd preconditioned operators of all kinds."""
+
+    SHIFTS = [0.0, 0.002, 0.05, 1.5]
+    OPERATORS = ({}, {"mu": 0.17, "csw_r": 0.91, "csw_t": 1.07}, {"csw_r": 0.91, "csw_t": 1.07, "exponential": True})
+
+    def solve_shifts(self, params, site, solver, out, shifts=SHIFTS):
+        job = job_for(self.file, params, site, solver)
+        job["run"] = [{"task": "shifted_solves", "shifts": shifts, "source": {"type": "point", "site": site}}]
+        return self.run_job(job, out=out)["solves"]
+
+    def expected(self, params, site, symmetric):
+        links = self.reference.links
+        matrix = independent.Wilson(links, **params)
+        operator = independent.EvenOdd(matrix, links.shape[:4], sum(site) % 2, symmetric)
+        source = np.zeros(links.shape[:4] + (3, 4, 1), dtype=complex)
+        x, y, z, t = site
+        source[t, z, y, x, 0, 0, 0] = 1
+        return [independent.shifted_solution(operator, shift, source)[t, z, y, x, 0, 0, 0].real for shift in self.SHIFTS]
+
+    def test_agrees_with_numpy(self):
+        for number, terms in enumerate(self.OPERATORS):
+            params, site = {**self.PARAMS, **terms}, ((3, 1, 2, 5), (2, 1, 2, 4), (0, 1, 5, 0))[number]
+            for form in ("asymmetric", "symmetric"):
+                expected = self.expected(params, site, form == "symmetric")
+                where = {"preconditioning": {"form": form, "parity": "odd" if sum(site) % 2 else "even"}}
+                for solver, bound in ((uniform("cg", 1e-13), 1e-11), (sloppy("cg", "reliable", "half", 12, True), 1e-7),
+                                      (sloppy("cg", "reliable", "single", 8, False), 1e-7)):
+                    name = f"{number} {form} {solver_name(solver)}"
+                    with self.subTest(name):
+                        solves = self.solve_shifts(params, site, {**solver, **where}, name)
+                        self.assertEqual([solve["shift"] for solve in solves], self.SHIFTS)
+                        for solve, product in zip(solves, expected):
+                            self.assertTrue(solve["converged"])
+                            self.assertLessEqual(solve["residual"], solver["tolerance"])
+                            self.assertAlmostEqual(solve["product"] / product, 1, delta=bound)
+
+    def test_bad_jobs(self):
+        good = uniform("cg", 1e-10)
+        for site, solver, shifts, words in (
+                ((3, 1, 2, 5), good, [0.0], "the site is odd, the solver works on even ones"),
+                ((3, 1, 2, 4), good, [0.2, 0.1], "ascending order"), ((3, 1, 2, 4), good, [-0.2], "shifts"),
+                ((3, 1, 2, 4), uniform("bicgstab", 1e-10), [0.2], "type: cg"),
+                ((3, 1, 2, 4), sloppy("cg", "defect", "half", 12, True), [0.2], "scheme: reliable")):
+            job = job_for(self.file, self.PARAMS, site, solver)
+            job["run"] = [{"task": "shifted_solves", "shifts": shifts, "source": {"type": "point", "site": site}}]
+            process = self.call("check", self.write_job(job))
+            self.assertEqual(process.returncode, 1, process.stderr)
+            self.assertRegex(process.stderr, rf"job.yaml:\d+:\d+: .*{words}")
+
+
 class Tuning(Solved):
     """Tuning chooses how kernels are launched, never what they give: the same bits without it, with it, with what an
     earlier run kept, with any candidate, and beside a file of choices that is none."""

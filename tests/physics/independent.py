@@ -120,6 +120,12 @@ class Wilson:
             self.forward.append(link * (space if mu < 3 else 1.0))
         self.backward = [behind(adjoint(link), mu) for mu, link in enumerate(self.forward)]
 
+    def inverse_site(self, psi, sign=1):
+        """A^-1 psi, A what of M is local to a site; with sign -1 of the adjoint."""
+        columns = psi.shape[:4] + (12, -1)
+        local = self.site + sign * np.kron(np.eye(3), self.twist)
+        return np.linalg.solve(local, psi.reshape(columns)).reshape(psi.shape)
+
     def __call__(self, psi, sign=1):
         """M psi; with sign -1 the adjoint of M (the projectors exchanged, mu -> -mu)."""
         columns = psi.shape[:4] + (12, -1)
@@ -133,6 +139,39 @@ class Wilson:
                 moved = (link @ hopped.reshape(merged)).reshape(psi.shape)
                 result -= (0.5 * (np.eye(4) + side * GAMMA[mu])) @ moved
         return result
+
+
+class EvenOdd:
+    """A - H A^-1 H of a Wilson matrix on the sites of one parity, or when `symmetric` 1 - A^-1 H A^-1 H."""
+
+    def __init__(self, matrix, shape, parity, symmetric):
+        t, z, y, x = np.indices(shape)
+        self.kept = ((t + z + y + x) % 2 == parity)[..., None, None, None]
+        self.matrix, self.symmetric = matrix, symmetric
+
+    def __call__(self, psi, sign=1):
+        if self.symmetric and sign < 0:
+            psi = self.matrix.inverse_site(psi, sign)
+        hop = self.matrix(psi, sign) * ~self.kept
+        result = self.matrix(psi - self.matrix.inverse_site(hop, sign), sign) * self.kept
+        return self.matrix.inverse_site(result, sign) if self.symmetric and sign > 0 else result
+
+
+def shifted_solution(operator, shift, source, goal=1e-13, iterations=20000):
+    """(S^+ S + shift) x = source by CG."""
+    x, residual = np.zeros_like(source), source.copy()
+    direction, square = residual.copy(), dots(residual, residual)
+    stop = square * goal**2
+    for _ in range(iterations):
+        image = operator(operator(direction), -1) + shift * direction
+        alpha = square / dots(direction, image)
+        x += alpha * direction
+        residual -= alpha * image
+        before, square = square, dots(residual, residual)
+        if np.all(square <= stop):
+            break
+        direction = residual + (square / before) * direction
+    return x
 
 
 def dots(a, b):

@@ -64,25 +64,28 @@ TEST(ShiftedCg, AllShiftsTakeTheIterationsOfTheSmallest) {
   EXPECT_LT(last, report.shifts[0].iterations / 4);
 }
 
+/// Each shift meets its target, at hardly more iterations than the smallest takes alone in double.
+void check_inner_form(const LinearOperator& a, const OperatorForm& form) {
+  const Field b = gaussian(a.field_desc(), next_seed());
+  const auto shifts = ten_shifts(tolerance * norm(b));
+  std::vector<Field> x = fields_like(b, shifts.size()), alone = fields_like(b, 1);
+  const int least = ShiftedCg(a, nullptr, 0, 1).solve(alone, b, {shifts[0]}, 20000).iterations;
+  const auto inner = a.converted(form);
+  const auto report = ShiftedCg(a, inner.get(), 0.1, shifts.size()).solve(x, b, shifts, 20000);
+  EXPECT_TRUE(report.converged) << to_string(form);
+  EXPECT_LE(report.iterations, 1.15 * least + 5) << to_string(form);
+  EXPECT_LT(report.outer_iterations, report.iterations);
+  for (std::size_t k = 0; k < shifts.size(); ++k) {
+    EXPECT_LE(shifted_residual(a, shifts[k].value, x[k], b), 1.0001 * tolerance) << to_string(form) << " " << k;
+  }
+  std::cout << to_string(form) << ": " << report.iterations << " iterations, " << report.outer_iterations
+            << " in double; the smallest alone " << least << "\n";
+}
+
 TEST(ShiftedCg, EveryInnerFormMeetsEachTarget) {
   const Lattice lattice({4, 4, 6, 4});
   const ToyOperator a(lattice, spectrum, next_seed());
-  const Field b = gaussian(a.field_desc(), next_seed());
-  const auto shifts = ten_shifts(tolerance * norm(b));
-  std::vector<Field> x = fields_like(b, shifts.size());
-  for (const OperatorForm& form : sloppy_forms) {
-    const auto inner = a.converted(form);
-    ShiftedCg solver(a, inner.get(), 0.1, shifts.size());
-    const auto report = solver.solve(x, b, shifts, 20000);
-    EXPECT_TRUE(report.converged) << to_string(form);
-    for (std::size_t k = 0; k < shifts.size(); ++k) {
-      EXPECT_LE(shifted_residual(a, shifts[k].value, x[k], b), 1.0001 * tolerance) << to_string(form) << " " << k;
-    }
-    int refining = 0;
-    for (const int more : report.refining) refining += more;
-    std::cout << to_string(form) << ": " << report.shifts[0].iterations << " iterations, " << refining
-              << " of refinement\n";
-  }
+  for (const OperatorForm& form : sloppy_forms) check_inner_form(a, form);
 }
 
 TEST(ShiftedCg, ShiftsThatCannotBeAreNamed) {
@@ -139,20 +142,9 @@ TEST(ShiftedCg, NormalEquationsOfWilsonQuarks) {
   const auto dirac = std::make_shared<const WilsonOperator>(
       gauge, WilsonParameters{.mass = -0.3, .boundary = {0, 0, 0, 1}}, OperatorForm{});
   const NormalOperator a(std::make_shared<const EvenOddOperator>(dirac));
-  const Field b = gaussian(a.field_desc(), next_seed());
-  const auto shifts = ten_shifts(tolerance * norm(b));
-  std::vector<Field> x = fields_like(b, shifts.size());
   for (const OperatorForm& form : {OperatorForm{Precision::Single, Reconstruct::R12, true},
                                    OperatorForm{Precision::Half, Reconstruct::R12, true}}) {
-    const auto inner = a.converted(form);
-    const auto report = ShiftedCg(a, inner.get(), 0.1, shifts.size()).solve(x, b, shifts, 20000);
-    EXPECT_TRUE(report.converged) << to_string(form);
-    int refining = 0;
-    for (const int more : report.refining) refining += more;
-    std::cout << to_string(form) << ": " << report.shifts[0].iterations << " iterations, " << refining
-              << " of refinement\n";
-    for (std::size_t k = 0; k < shifts.size(); ++k)
-      EXPECT_LE(shifted_residual(a, shifts[k].value, x[k], b), 1.0001 * tolerance);
+    check_inner_form(a, form);
   }
 }
 
