@@ -19,25 +19,11 @@ double GroupwiseSolution::start(Field& x, const Field& b, Field& r) {
   require_same(x.desc(), outer_.field_desc(), "the solution and the outer operator");
   require_same(b.desc(), outer_.field_desc(), "the right-hand side and the outer operator");
   outer_applications_ = 0;
-  iterations_in_group_ = 0;
   blas::zero(x);
-  if (partial_) {
-    blas::zero(*partial_);
-    blas::zero(*gathered_);
-    blas::copy(*residual_, b);
-  }
-  if (inner_) {
-    inner_->enter(r, b);
-  } else {
-    blas::copy(r, b);
-  }
-  const double b2 = blas::norm2(b);
-  known_residual_ = std::sqrt(b2);
-  residual_computed_ = true;  // x = 0
-  return b2;
+  return go_on(b, r);
 }
 
-void GroupwiseSolution::go_on(const Field& residual, Field& r) {
+double GroupwiseSolution::go_on(const Field& residual, Field& r) {
   iterations_in_group_ = 0;
   if (partial_) {
     blas::zero(*partial_);
@@ -49,8 +35,10 @@ void GroupwiseSolution::go_on(const Field& residual, Field& r) {
   } else {
     blas::copy(r, residual);
   }
-  known_residual_ = std::sqrt(blas::norm2(residual));
+  const double r2 = blas::norm2(residual);
+  known_residual_ = std::sqrt(r2);
   residual_computed_ = true;
+  return r2;
 }
 
 void GroupwiseSolution::gather() {

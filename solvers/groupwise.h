@@ -36,8 +36,9 @@ class GroupwiseSolution {
 
   /// x = 0, partial solution = 0, r = b in the inner format. x, r overwritten. Gives |b|^2.
   double start(Field& x, const Field& b, Field& r);
-  /// The same from an x that is there and its true residual, in the outer format: x stays.
-  void go_on(const Field& residual, Field& r);
+  /// The same from an x that is there, which stays, and its true residual in the outer format. Gives the square of its
+  /// norm.
+  double go_on(const Field& residual, Field& r);
   /// Called after every iteration that has added to target(): ends a group when rounding in the inner format asks for
   /// it. Leaves r alone.
   void gather();

@@ -174,6 +174,7 @@ bool ShiftedCg::Search::update() {
     return false;
   } else {
     next_ = std::pow(with_.true_residual(*x_[0], b_, now_->a.shift()), 2);
+    ++outer_applications_;
     blas::copy(now_->r, with_.work_);
   }
   monitor_.updated(std::sqrt(next_));
@@ -222,7 +223,7 @@ void ShiftedCg::Search::enter() {
   } else {
     (void)with_.true_residual(*x_[0], b_, now_->a.shift());
     ++outer_applications_;
-    with_.solution_.go_on(with_.work_, inner.r);
+    (void)with_.solution_.go_on(with_.work_, inner.r);
   }
   inner.a.enter(inner.p, now_->p);
   for (std::size_t k = 0; k < further_.size(); ++k) {
