@@ -11,8 +11,10 @@ namespace quadrille {
 namespace {
 
 const std::vector<SolverEntry> registry = {
-    {"cg", "conjugate gradients on the normal equations; stops on the residual of M x = b", make_cg, nullptr},
-    {"bicgstab", "BiCGstab applied directly to M", make_bicgstab, bicgstab_delta},
+    {"cg", "conjugate gradients on the normal equations; stops on the residual of M x = b", make_cg, nullptr,
+     "CG_INVERTER", "RsdCG", "MaxCG"},
+    {"bicgstab", "BiCGstab applied directly to M", make_bicgstab, bicgstab_delta, "BICGSTAB_INVERTER", "RsdBiCGStab",
+     "MaxBiCGStab"},
 };
 
 std::vector<std::string> names() {
@@ -204,25 +206,27 @@ SolverSpec solver_spec(const Parameters& block) {
   return spec;
 }
 
-double delta_used(const SolverSpec& spec) {
+const SolverEntry& find_solver(const std::string& name) {
   for (const SolverEntry& entry : registry) {
-    if (entry.name != spec.type || spec.scheme != Scheme::reliable || entry.delta_used == nullptr) continue;
-    return entry.delta_used(spec.delta, spec.sloppy.precision);
+    if (entry.name == name) return entry;
   }
-  return spec.delta;
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("unknown solver '{}'; the solvers are {}", name, fmt::join(names(), ", ")));
+}
+
+double delta_used(const SolverSpec& spec) {
+  const SolverEntry& entry = find_solver(spec.type);
+  if (spec.scheme != Scheme::reliable || entry.delta_used == nullptr) return spec.delta;
+  return entry.delta_used(spec.delta, spec.sloppy.precision);
 }
 
 std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer, const LinearOperator* inner) {
-  for (const SolverEntry& entry : registry) {
-    if (entry.name != spec.type) continue;
-    if (spec.scheme == Scheme::uniform) return entry.make(outer, nullptr, 0);
-    if (!inner)
-      throw Error(ErrorCode::internal, fmt::format("scheme {} needs an inner operator", to_string(spec.scheme)));
-    if (spec.scheme == Scheme::reliable) return entry.make(outer, inner, spec.delta);
-    return make_defect_correction(outer, *inner, entry.make(*inner, nullptr, 0), spec.delta);
-  }
-  throw Error(ErrorCode::invalid_input,
-              fmt::format("unknown solver '{}'; the solvers are {}", spec.type, fmt::join(names(), ", ")));
+  const SolverEntry& entry = find_solver(spec.type);
+  if (spec.scheme == Scheme::uniform) return entry.make(outer, nullptr, 0);
+  if (!inner)
+    throw Error(ErrorCode::internal, fmt::format("scheme {} needs an inner operator", to_string(spec.scheme)));
+  if (spec.scheme == Scheme::reliable) return entry.make(outer, inner, spec.delta);
+  return make_defect_correction(outer, *inner, entry.make(*inner, nullptr, 0), spec.delta);
 }
 
 }  // namespace quadrille

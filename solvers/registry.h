@@ -58,14 +58,20 @@ struct SolverEntry {
   /// See solvers/methods.h.
   std::unique_ptr<Solver> (*make)(const LinearOperator& outer, const LinearOperator* inner, double delta);
   double (*delta_used)(double delta, Precision inner);  ///< of reliable updates; null: as it is given
+  /// What propagator files call the method, its tolerance and its limit (Chroma's <invType> and the elements beside
+  /// it).
+  std::string file_type, file_tolerance, file_limit;
 };
 QUADRILLE_API const std::vector<SolverEntry>& solver_registry();
+
+/// The entry of this name; ErrorCode::invalid_input with the known names otherwise.
+QUADRILLE_API const SolverEntry& find_solver(const std::string& name);
 
 /// The delta that this solver uses in place of the one that is given.
 QUADRILLE_API double delta_used(const SolverSpec& spec);
 
 /// The solver that a spec describes. `inner` is ignored by the uniform scheme and needed by the others. Both operators
-/// outlive the solver. An unknown type is ErrorCode::invalid_input with the names there are.
+/// outlive the solver. For an unknown type what find_solver() throws.
 QUADRILLE_API std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer,
                                                   const LinearOperator* inner);
 

@@ -27,9 +27,11 @@ std::string propagator_real_name(const Dims& dims, std::int64_t real) {
                      x[2], x[3], n / 36, n / 9 % 4, n / 3 % 3, n % 3);
 }
 
-std::string element(const char* name, const std::string& text) { return fmt::format("<{0}>{1}</{0}>\n", name, text); }
-std::string element(const char* name, double value) { return element(name, fmt::format("{:.17g}", value)); }
-std::string element(const char* name, int value) { return element(name, std::to_string(value)); }
+std::string element(const std::string& name, const std::string& text) {
+  return fmt::format("<{0}>{1}</{0}>\n", name, text);
+}
+std::string element(const std::string& name, double value) { return element(name, fmt::format("{:.17g}", value)); }
+std::string element(const std::string& name, int value) { return element(name, std::to_string(value)); }
 
 std::string upper_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return char(std::toupper(c)); });
@@ -53,17 +55,15 @@ std::string action_xml(const PropagatorHeader& header) {
     aniso = "<AnisoParam>\n" + element("anisoP", "true") + element("t_dir", 3) + element("xi_0", header.xi0) +
             element("nu", header.nu) + "</AnisoParam>\n";
   std::string numbers;
-  for (const auto& [name, value] : header.action_numbers) numbers += element(name.c_str(), value);
+  for (const auto& [name, value] : header.action_numbers) numbers += element(name, value);
   return "<FermionAction>\n" + element("FermAct", header.action) + element("Mass", header.mass) + numbers + aniso +
          "<FermState>\n" + element("Name", "SIMPLE_FERM_STATE") + "<FermionBC>\n" + boundary_xml(header.boundary) +
          "</FermionBC>\n</FermState>\n</FermionAction>\n";
 }
 
 std::string inverter_xml(const PropagatorHeader& header) {
-  const bool cg = header.solver == "cg";
-  return "<InvertParam>\n" + element("invType", cg ? "CG_INVERTER" : "BICGSTAB_INVERTER") +
-         element(cg ? "RsdCG" : "RsdBiCGStab", header.tolerance) +
-         element(cg ? "MaxCG" : "MaxBiCGStab", header.max_iterations) + "</InvertParam>\n";
+  return "<InvertParam>\n" + element("invType", header.inverter) + element(header.tolerance_element, header.tolerance) +
+         element(header.limit_element, header.max_iterations) + "</InvertParam>\n";
 }
 
 std::string source_xml(const PropagatorHeader& header) {

@@ -29,7 +29,8 @@ struct PropagatorHeader {
   std::vector<std::pair<std::string, double>> action_numbers{};  ///< further elements of the action and their values
   double xi0 = 1, nu = 1;            ///< anisotropy; <AnisoParam> is written when one of them is not 1
   std::array<double, 4> boundary{};  ///< theta/pi for x, y, z, t: 0 periodic, 1 antiperiodic
-  std::string solver = "bicgstab";   ///< "bicgstab" or "cg"
+  /// What the solver is called, and the elements of its tolerance and of its limit.
+  std::string inverter = "BICGSTAB_INVERTER", tolerance_element = "RsdBiCGStab", limit_element = "MaxBiCGStab";
   double tolerance = 0;
   int max_iterations = 0;
   std::string gauge_file{};  ///< as information in <Config_info>

@@ -169,7 +169,10 @@ PropagatorHeader header_of(const JobRun& job, const TaskSpec& task, double mass)
     header.nu = task.op->group("anisotropy").real("nu");
   }
   header.boundary = task.op->boundary("boundary");
-  header.solver = task.solver->text("type");
+  const SolverEntry& solver = find_solver(task.solver->text("type"));
+  header.inverter = solver.file_type;
+  header.tolerance_element = solver.file_tolerance;
+  header.limit_element = solver.file_limit;
   header.tolerance = task.solver->real("tolerance");
   header.max_iterations = int(task.solver->integer("max_iterations"));
   if (!task.links_from.empty()) {
