@@ -1,5 +1,5 @@
 // A backend owns the memory of fields and the streams of their kernels. What the kernels do is in tables beside it, one
-// for each subject: core/field/spinor_work.h, core/gauge/link_work.h and dirac/hop_kernel.h.
+// for each subject: core/field/spinor_work.h, core/gauge/work/link_work.h and dirac/hop_kernel.h.
 #pragma once
 
 #include "core/api.h"

@@ -1,7 +1,7 @@
 #include "core/gauge/clover_leaves.h"
 
 #include "core/gauge/face_exchange.h"
-#include "core/gauge/link_work.h"
+#include "core/gauge/work/link_work.h"
 
 namespace quadrille {
 namespace {

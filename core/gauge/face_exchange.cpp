@@ -2,7 +2,7 @@
 
 #include "core/backend/backend.h"
 #include "core/error.h"
-#include "core/gauge/link_work.h"
+#include "core/gauge/work/link_work.h"
 
 #include <utility>
 #include <vector>

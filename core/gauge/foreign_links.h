@@ -1,4 +1,4 @@
-// Links as another program keeps them in its memory, as plain data: the bodies of core/gauge/site_links.h read and
+// Links as another program keeps them in its memory, as plain data: the bodies of core/gauge/work/site_links.h read and
 // write them on the host and on devices.
 #pragma once
 

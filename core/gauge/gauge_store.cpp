@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/field/convert.h"
 #include "core/gauge/face_exchange.h"
-#include "core/gauge/link_work.h"
+#include "core/gauge/work/link_work.h"
 
 #include <fmt/format.h>
 

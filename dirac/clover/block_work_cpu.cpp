@@ -1,4 +1,4 @@
-#include "core/gauge/site_loops.h"
+#include "core/gauge/work/site_loops.h"
 #include "dirac/clover/block_work_of.h"
 
 namespace quadrille {

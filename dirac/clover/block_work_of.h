@@ -1,4 +1,4 @@
-// BlockWork from a backend's loops (core/gauge/site_loops.h, .cuh). Included by one source of each backend.
+// BlockWork from a backend's loops (core/gauge/work/site_loops.h, .cuh). Included by one source of each backend.
 #pragma once
 
 #include "core/error.h"

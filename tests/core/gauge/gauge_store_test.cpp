@@ -6,7 +6,7 @@
 #include "core/backend/transfer_buffer.h"
 #include "core/error.h"
 #include "core/field/convert.h"
-#include "core/gauge/link_work.h"
+#include "core/gauge/work/link_work.h"
 #include "core/layout/grouped_layout.h"
 #include "core/simd/isa.h"
 #include "tests/testing/backend_under_test.h"

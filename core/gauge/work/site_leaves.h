@@ -1,8 +1,8 @@
 // Plaquettes and clover leaves at one site: bodies that the host's loops and the devices' kernels share, as those of
-// core/gauge/site_links.h. A field of matrices has one link a site, as hop 0, in double with 18 numbers.
+// core/gauge/work/site_links.h. A field of matrices has one link a site, as hop 0, in double with 18 numbers.
 #pragma once
 
-#include "core/gauge/site_planes.h"
+#include "core/gauge/work/site_planes.h"
 
 namespace quadrille::site_links::inline QUADRILLE_ISA {
 

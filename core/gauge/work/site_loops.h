@@ -1,4 +1,4 @@
-// Loops over items on the host: threads share them, in the order of memory. `Loops` of core/gauge/link_work_of.h.
+// Loops over items on the host: threads share them, in the order of memory. `Loops` of core/gauge/work/link_work_of.h.
 #pragma once
 
 #include "core/gauge/max_loc.h"

@@ -1,7 +1,8 @@
 // What a backend does with links in its own memory: forms of them, files, starts, sums.
 //
-// The work on a site or a line is in core/gauge/site_links.h, once for all backends; core/gauge/link_work_of.h calls it
-// for every form and layout; a backend brings the loops (link_work_cpu.cpp, link_work_cuda.cu).
+// The work on a site or a line is in core/gauge/work/site_links.h, once for all backends;
+// core/gauge/work/link_work_of.h calls it for every form and layout; a backend brings the loops (link_work_cpu.cpp,
+// link_work_cuda.cu).
 #pragma once
 
 #include "core/backend/backend.h"
@@ -33,7 +34,7 @@ class LinkWork {
   virtual void entering(const LinkView& to, const double* face, int mu) const = 0;
   /// face[site of the face][matrix][18] = the first `matrices` forward links at the first face at right angles to mu.
   virtual void first_face(double* face, const LinkView& links, int matrices, int mu) const = 0;
-  /// The bodies of core/gauge/site_leaves.h; matrices are one link a site in double with 18 numbers.
+  /// The bodies of core/gauge/work/site_leaves.h; matrices are one link a site in double with 18 numbers.
   virtual void plaquettes(const LinkView& to, const LinkView& links, const LinkEdges& edges, int mu, int nu) const = 0;
   virtual void transported_face(double* face, const LinkView& matrices, const LinkView& links, int mu) const = 0;
   virtual void add_transported(const LinkView& to, const LinkView& from, const LinkView& links, const double* face,

@@ -1,5 +1,5 @@
 // Plaquettes at one site of links in any form that can be read: what the host's loops and the devices' kernels share,
-// as core/gauge/site_links.h.
+// as core/gauge/work/site_links.h.
 #pragma once
 
 #include "core/gauge/link_edges.h"

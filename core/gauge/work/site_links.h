@@ -1,6 +1,6 @@
 // What is done to the links of one site, or of one line in t: the bodies that the host's loops and the devices' kernels
-// share (core/gauge/link_work_of.h). Accesses are those of core/gauge/link_view.h; every body works on the site with
-// even-odd index `site` of parity `parity`.
+// share (core/gauge/work/link_work_of.h). Accesses are those of core/gauge/link_view.h; every body works on the site
+// with even-odd index `site` of parity `parity`.
 #pragma once
 
 #include "core/gauge/foreign_links.h"

@@ -1,5 +1,5 @@
 // LinkWork from a backend's loops: chooses the accesses for the form and layout of links and calls the bodies of
-// core/gauge/site_links.h. Included by one source of each backend.
+// core/gauge/work/site_links.h. Included by one source of each backend.
 //
 // `Loops` says which layouts it works on (with_layout) and has, for a body f called with an item of [0, count):
 //   run(count, f); sums<N>(count, f): f(item, double sums[N]) adds; worst<N>(count, f): f(item, MaxLoc worst[N]) keeps
@@ -7,9 +7,9 @@
 #pragma once
 
 #include "core/error.h"
-#include "core/gauge/link_work.h"
-#include "core/gauge/site_leaves.h"
-#include "core/gauge/site_links.h"
+#include "core/gauge/work/link_work.h"
+#include "core/gauge/work/site_leaves.h"
+#include "core/gauge/work/site_links.h"
 #include "core/layout/lattice.h"
 #include "core/layout/piece_slots.h"
 

@@ -1,7 +1,7 @@
 // Work on links on the GPU: one thread per item.
 #define QUADRILLE_ISA device
-#include "core/gauge/link_work_of.h"
-#include "core/gauge/site_loops.cuh"
+#include "core/gauge/work/link_work_of.h"
+#include "core/gauge/work/site_loops.cuh"
 
 namespace quadrille {
 

@@ -1,4 +1,4 @@
-// Loops over items on the GPU, one thread per item. `Loops` of core/gauge/link_work_of.h.
+// Loops over items on the GPU, one thread per item. `Loops` of core/gauge/work/link_work_of.h.
 #pragma once
 
 #include "core/backend/cuda/cuda_backend.h"

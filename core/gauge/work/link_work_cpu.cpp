@@ -3,8 +3,8 @@
 #define QUADRILLE_SCALAR_LANES
 #include "core/backend/of_backend.h"
 #include "core/gauge/link_tiles.h"
-#include "core/gauge/link_work_of.h"
-#include "core/gauge/site_loops.h"
+#include "core/gauge/work/link_work_of.h"
+#include "core/gauge/work/site_loops.h"
 #include "core/simd/isa.h"
 #include "core/simd/of_isa.h"
 
