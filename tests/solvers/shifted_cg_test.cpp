@@ -59,7 +59,9 @@ TEST(ShiftedCg, AllShiftsTakeTheIterationsOfTheSmallest) {
     last = report.shifts[k].iterations;
     blas::axpy(-1, x[k], alone[0]);
     EXPECT_LT(norm(alone[0]), 2 * tolerance * norm(b) / (spectrum.smallest + shifts[k].value));
-    if (k == 0) EXPECT_EQ(report.shifts[0].iterations, one.iterations);
+    if (k == 0) {
+      EXPECT_EQ(report.shifts[0].iterations, one.iterations);
+    }
   }
   EXPECT_LT(last, report.shifts[0].iterations / 4);
 }
