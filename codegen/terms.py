@@ -4,9 +4,10 @@ The result of a kernel is
 
     y = L (b D x) + R z,     L and R one of:  number + i twist gamma_5,  or  number B + i twist gamma_5 C
 
-with chiral blocks B and C, or C = 1. One of the two at most has blocks. D is the hopping term. Which of them acts is a matter of the call (SiteTerm in dirac/hop_kernel.h), not of the kernel: a
-term that a call does not name costs a comparison. All commute with the exchange of the upper and lower spins, which is gamma_5 in the
-UKQCD basis, so that the dagger is an exchange of addresses for them, too, with -twist.
+with chiral blocks B and C, or C = 1. One of the two at most has blocks. D is the hopping term. Which of them acts is a
+matter of the call (SiteTerm in dirac/hop_kernel.h), not of the kernel: a term that a call does not name costs a comparison.
+All commute with the exchange of the upper and lower spins, which is gamma_5 in the UKQCD basis, so that the dagger is an
+exchange of addresses for them, too, with -twist.
 """
 
 import typing

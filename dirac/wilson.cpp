@@ -199,9 +199,8 @@ ParameterTable table_with_clover(const std::string& name, const std::string& hel
   ParameterTable table = table_with(
       name, help,
       "; A = d + C with d = m + 1 + 3 nu/xi0 and C = (i/2) sum_{mu<nu} c_mu nu sigma_mu nu F_mu nu, sigma = (i/2) "
-      "[gamma_mu, gamma_nu], F = (Q - Q^+) / 8 with the sum Q of the four plaquettes around a site, c = csw, or csw_r "
-      "/ "
-      "xi0 in space and csw_t with t",
+      "[gamma_mu, gamma_nu], F = (Q - Q^+) / 8 with the sum Q of the four plaquettes around a site, c = csw, or "
+      "csw_r / xi0 in space and csw_t with t",
       more);
   table.exactly_one_of.push_back({"csw", "csw_r"});
   return table;

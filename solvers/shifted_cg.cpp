@@ -295,9 +295,14 @@ void ShiftedCg::refine(Report& report, std::size_t k, Field& x, const Field& b, 
   }
   of_shift.residual = residual;
   of_shift.converged = residual <= shift.target;
-  if (!of_shift.converged) return;
-  of_shift.stop_reason = StopReason::converged;
-  of_shift.message.clear();
+  if (of_shift.converged) {
+    of_shift.stop_reason = StopReason::converged;
+    of_shift.message.clear();
+  } else if (of_shift.stop_reason == StopReason::converged) {  // of the smallest shift
+    of_shift.stop_reason = StopReason::stagnated;
+    of_shift.message = stagnated_text(residual, of_shift.iterations + report.refining[k],
+                                      "refinement did not bring the true residual to its target");
+  }
 }
 
 ShiftedCg::Report ShiftedCg::solve(std::vector<Field>& x, const Field& b, const std::vector<Shift>& shifts,
