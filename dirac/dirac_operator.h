@@ -12,7 +12,7 @@ namespace quadrille {
 
 /// A Dirac operator on full fields; apply() is M or M^dagger. With Dagger::Yes every block below is that of M^dagger.
 /// y is overwritten; the parity of the result is that of y; x and y must not overlap; z may be y.
-class QUADRILLE_API DiracOperator : public LinearOperator {
+class QUADRILLE_API DiracOperator : public GaugeOperator {
  public:
   /// The mass in M's normalization, and kappa = 1 / (2 (mass + 4)).
   virtual double mass() const = 0;
@@ -36,7 +36,7 @@ class QUADRILLE_API DiracOperator : public LinearOperator {
   virtual double preconditioned_flops(bool symmetric) const = 0;
 
   virtual std::unique_ptr<DiracOperator> converted_dirac(const OperatorForm& form) const = 0;
-  std::unique_ptr<LinearOperator> converted(const OperatorForm& form) const final { return converted_dirac(form); }
+  std::unique_ptr<GaugeOperator> converted(const OperatorForm& form) const final { return converted_dirac(form); }
 };
 
 }  // namespace quadrille

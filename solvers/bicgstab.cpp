@@ -13,6 +13,7 @@
 #include "solvers/groupwise.h"
 #include "solvers/methods.h"
 #include "solvers/monitor.h"
+#include "solvers/patience.h"
 #include "solvers/search_pace.h"
 
 #include <algorithm>
@@ -40,22 +41,12 @@ double rounding_of_dot(const FieldDesc& desc) {
   return rounding_unit(desc.precision) / std::sqrt(numbers);
 }
 
-/// Iterations in which |r| must reach a new low: of a singular system it never does, near a critical mass the search
-/// may be on a plateau. At worst 263 iterations were seen on 8^3 x 16, where 316 are allowed; the number of slow modes
-/// grows with the volume. Beyond the critical mass there is no such bound: Stopping says what other solves have needed.
-int patience(const FieldDesc& desc) {
-  constexpr double least = 224, for_root_of_volume = 3.5;
-  double volume = 1;
-  for (const int extent : desc.lattice->global_dims()) volume *= extent;
-  return int(std::max(least, for_root_of_volume * std::sqrt(volume)));
-}
-
 class BiCGstab final : public Solver {
  public:
-  BiCGstab(const LinearOperator& outer, const LinearOperator* inner, double delta)
-      : solution_(outer, inner, delta > 0),
+  explicit BiCGstab(const SolverParts& parts)
+      : solution_(parts.outer, parts.inner, parts.delta > 0),
         a_(solution_.iterating()),
-        delta_(bicgstab_delta(delta, a_.field_desc().precision)),
+        delta_(bicgstab_delta(parts.delta, a_.field_desc().precision)),
         vanishing_(vanishing(a_.field_desc().precision)),
         rounding_(rounding_of_dot(a_.field_desc())),
         p_(a_.field_desc()),
@@ -230,8 +221,6 @@ double bicgstab_delta(double delta, Precision inner) {
   return delta > 0 && inner == Precision::Half ? std::max(delta, half_delta) : delta;
 }
 
-std::unique_ptr<Solver> make_bicgstab(const LinearOperator& outer, const LinearOperator* inner, double delta) {
-  return std::make_unique<BiCGstab>(outer, inner, delta);
-}
+std::unique_ptr<Solver> make_bicgstab(const SolverParts& parts) { return std::make_unique<BiCGstab>(parts); }
 
 }  // namespace quadrille

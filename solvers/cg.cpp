@@ -27,9 +27,9 @@ double singular_ratio(Precision precision) { return std::max(1e-15, 2 * rounding
 
 class Cg final : public Solver {
  public:
-  Cg(const LinearOperator& outer, const LinearOperator* inner, double delta)
-      : delta_(delta),
-        solution_(outer, inner, delta > 0),
+  explicit Cg(const SolverParts& parts)
+      : delta_(parts.delta),
+        solution_(parts.outer, parts.inner, parts.delta > 0),
         a_(solution_.iterating()),
         singular_(singular_ratio(a_.field_desc().precision)),
         p_(a_.field_desc()),
@@ -193,8 +193,6 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
 
 }  // namespace
 
-std::unique_ptr<Solver> make_cg(const LinearOperator& outer, const LinearOperator* inner, double delta) {
-  return std::make_unique<Cg>(outer, inner, delta);
-}
+std::unique_ptr<Solver> make_cg(const SolverParts& parts) { return std::make_unique<Cg>(parts); }
 
 }  // namespace quadrille

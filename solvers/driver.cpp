@@ -14,7 +14,6 @@ namespace quadrille {
 
 namespace {
 
-constexpr int most_idle_restarts = 2;
 // Where residuals of the reduced and of the full system are not the same, their ratio changes by some percent during a
 // solve.
 constexpr double margin_of_ratio = 0.9;
@@ -117,38 +116,6 @@ double SystemSolver::attempt(SolveReport& report, Field& x, const Field& b, doub
   return residual;
 }
 
-bool SystemSolver::ended(SolveReport& report, double residual, double before) const {
-  const auto stop = [&](StopReason reason, std::string message) {
-    report.stop_reason = reason;
-    report.message = std::move(message);
-    return true;
-  };
-  if (residual <= spec_.tolerance) return stop(StopReason::converged, "");
-  if (last_.stop_reason == StopReason::not_finite && report.iterations == 0) {  // b is finite: solve() has seen it
-    return stop(StopReason::not_finite, "the operator gives numbers that are not finite: are its links finite?");
-  }
-  if (!std::isfinite(residual) || last_.stop_reason == StopReason::not_finite) {
-    return stop(StopReason::not_finite,
-                last_.message.empty()
-                    ? fmt::format("the true residual is not finite after {} iterations", report.iterations)
-                    : last_.message);
-  }
-  if (report.iterations >= spec_.max_iterations) {
-    return stop(StopReason::max_iterations,
-                fmt::format("the residual is {:.3g} after {} iterations, the maximum; the tolerance is {:.3g}",
-                            residual, report.iterations, spec_.tolerance));
-  }
-  const bool broken = last_.stop_reason == StopReason::breakdown || last_.stop_reason == StopReason::diverged;
-  if (broken && !(residual <= 0.5 * before)) return stop(last_.stop_reason, last_.message);
-  const auto stagnate = [&](std::string cause) {
-    report.cause = std::move(cause);
-    return stop(StopReason::stagnated, stagnated_text(residual, report.iterations, report.cause));
-  };
-  if (last_.stop_reason == StopReason::stagnated) return stagnate(last_.cause);
-  if (idle_restarts_ < most_idle_restarts) return false;
-  return stagnate(fmt::format("{} restarts in a row reduced the residual by less than a factor of 2", idle_restarts_));
-}
-
 std::string SystemSolver::way_out(const SolveReport& report) const {
   const StopReason reason = report.stop_reason;
   if (reason != StopReason::stagnated && reason != StopReason::breakdown && reason != StopReason::diverged) return {};
@@ -156,7 +123,7 @@ std::string SystemSolver::way_out(const SolveReport& report) const {
     return fmt::format("; this is the limit of {} precision", to_string(spec_.outer_form().precision));
   }
   const bool half = spec_.scheme != Scheme::uniform && spec_.sloppy.precision == Precision::Half;
-  if (spec_.type == "bicgstab") {
+  if (spec_.type != "cg") {
     return half ? "; type: cg, or sloppy precision single, may converge" : "; type: cg may converge";
   }
   return half ? "; sloppy precision single may converge" : "";
@@ -188,14 +155,17 @@ SolveReport SystemSolver::solve(Field& x, const Field& b, Start start) {
   report.outer_form = to_string(outer().reduced().form());
   if (inner_) report.inner_form = to_string(inner_->form());
   double residual = begin(x, b, b_norm, start);
-  idle_restarts_ = 0;
+  refinement_.begin();
   bool done = residual <= (start == Start::given ? spec_.tolerance * b_norm : 0);
   if (done) report.stop_reason = StopReason::converged;
-  for (bool first = true; !done; first = false) {
+  while (!done) {
     const double before = residual;
     residual = attempt(report, x, b, b_norm, residual);
-    idle_restarts_ = first || residual <= 0.5 * before ? 0 : idle_restarts_ + 1;
-    done = ended(report, residual / b_norm, before / b_norm);
+    done = refinement_.ended(report, last_, residual / b_norm, before / b_norm,
+                             {spec_.tolerance, spec_.max_iterations, patience_});
+    if (last_.stop_reason == StopReason::not_finite && report.iterations == 0) {  // b is finite: it was looked at
+      report.message = "the operator gives numbers that are not finite: are its links finite?";
+    }
   }
   report.converged = report.stop_reason == StopReason::converged;
   report.residual = b_norm > 0 ? residual / b_norm : 0;

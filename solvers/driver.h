@@ -3,6 +3,7 @@
 
 #include "core/api.h"
 #include "core/operator/operator.h"
+#include "solvers/refinement.h"
 #include "solvers/registry.h"
 #include "solvers/solver.h"
 
@@ -60,21 +61,21 @@ class QUADRILLE_API SystemSolver {
   double attempt(SolveReport& report, Field& x, const Field& b, double b_norm, double residual);
   /// x as the solve begins with it, and residual_ = b - M x; gives its norm.
   double begin(Field& x, const Field& b, double b_norm, Start start);
-  bool ended(SolveReport& report, double residual, double before) const;
   /// What else may converge, after a solve that was lost; empty for any other.
   std::string way_out(const SolveReport& report) const;
   void watch(const SolveReport& report, double b_norm);
 
   const LinearSystem& system_;
   SolverSpec spec_;
-  std::unique_ptr<LinearSystem> outer_;    // when its form is not the system's
-  std::unique_ptr<LinearOperator> inner_;  // when the scheme has one
+  std::unique_ptr<LinearSystem> outer_;   // when its form is not the system's
+  std::unique_ptr<GaugeOperator> inner_;  // when the scheme has one
   std::unique_ptr<Solver> solver_;
   Field residual_, correction_;                 // full lattice, double
   Field rhs_, reduced_;                         // of the outer reduced operator
   std::optional<Field> low_x_, low_b_, low_e_;  // full lattice, uniform in another precision
   SolveReport last_;                            // of the latest attempt
-  int idle_restarts_ = 0, patience_ = 0;
+  Refinement refinement_{{.round = "restart", .too_little = "less than a factor of 2", .target = "tolerance"}};
+  int patience_ = 0;
   ProgressCallback progress_;
 };
 

@@ -98,8 +98,8 @@ SolveReport GroupwiseSolution::finish(Monitor& monitor, Field& x, const Field& b
   if (!residual_computed_) true_residual(x, b);
   monitor.count_flops(applications * iterating().flops() + outer_applications_ * outer_.flops());
   SolveReport report = monitor.finish(known_residual_);
-  report.outer_form = to_string(outer_.form());
-  if (inner_) report.inner_form = to_string(inner_->form());
+  report.outer_form = outer_.form_name();
+  if (inner_) report.inner_form = inner_->form_name();
   return report;
 }
 

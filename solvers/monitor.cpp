@@ -46,10 +46,10 @@ void Monitor::start(double residual) {
   }
 }
 
-void Monitor::iterated(double residual, double gain) {
+void Monitor::iterated(double residual, double gain, int count) {
   residual_ = residual;
   update_was_last_ = false;
-  ++report_.iterations;
+  report_.iterations += count;
   record(report_.history, {report_.iterations, residual, not_known});
   reliable_.observe(residual, gain);
   due_ = reliable_.due();

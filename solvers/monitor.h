@@ -27,9 +27,10 @@ class Monitor {
   bool failed() const { return failed_; }
   double target() const { return stopping_.target; }
 
-  /// One more iteration has ended with this iterated |r|. Stops the solve when it should. `gain`: |A| |d| of
-  /// reliable_update.h, 0 where the method does not know it.
-  void iterated(double residual, double gain = 0);
+  /// One more iteration has ended with this iterated |r|, or `count` of which only the last one knows it. Stops the
+  /// solve when it should. `gain`: |A| |d| of reliable_update.h, 0 where the method does not know it.
+  void iterated(double residual, double gain = 0, int count = 1);
+  int iterations() const { return report_.iterations; }
   /// Whether the iteration that has just ended asks for a reliable update (also when it was the last one allowed).
   bool update_due() const { return due_; }
   /// After the next iteration none will be, unless |r| is no larger than this. `method`: the method will want none

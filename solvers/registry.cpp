@@ -2,6 +2,7 @@
 
 #include "solvers/defect_correction.h"
 #include "solvers/methods.h"
+#include "solvers/preconditioners.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,19 +10,6 @@
 namespace quadrille {
 
 namespace {
-
-const std::vector<SolverEntry> registry = {
-    {"cg", "conjugate gradients on the normal equations; stops on the residual of M x = b", make_cg, nullptr,
-     "CG_INVERTER", "RsdCG", "MaxCG"},
-    {"bicgstab", "BiCGstab applied directly to M", make_bicgstab, bicgstab_delta, "BICGSTAB_INVERTER", "RsdBiCGStab",
-     "MaxBiCGStab"},
-};
-
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const SolverEntry& entry : registry) all.push_back(entry.name);
-  return all;
-}
 
 Parameter choice(std::string name, std::string default_text, std::vector<std::string> choices, std::string help) {
   Parameter p;
@@ -43,6 +31,30 @@ Parameter fraction(std::string name, std::string default_text, std::string help)
   p.maximum = 1;
   p.minimum_open = p.maximum_open = true;
   return p;
+}
+
+Parameter count(std::string name, double most, std::string default_text, std::string help) {
+  return {.name = std::move(name),
+          .type = ParameterType::integer,
+          .help = std::move(help),
+          .default_text = std::move(default_text),
+          .minimum = 1,
+          .maximum = most};
+}
+
+std::unique_ptr<Solver> of_cg(const SolverParts& parts, const Parameters&) { return make_cg(parts); }
+std::unique_ptr<Solver> of_bicgstab(const SolverParts& parts, const Parameters&) { return make_bicgstab(parts); }
+std::unique_ptr<Solver> of_bicgstab_l(const SolverParts& parts, const Parameters& parameters) {
+  return make_bicgstab_l(parts, int(parameters.integer("l")));
+}
+std::unique_ptr<Solver> of_gcr(const SolverParts& parts, const Parameters& parameters) {
+  return make_gcr(parts, int(parameters.integer("restart_length")));
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const SolverEntry& entry : solver_registry()) all.push_back(entry.name);
+  return all;
 }
 
 const std::vector<std::string> precisions = {"double", "single", "half"};
@@ -89,27 +101,13 @@ EvenOddForm::Kind parse_form(const std::string& name) {
 }
 
 ParameterTable make_table() {
-  Parameter type = choice("type", "", names(), "the method");
-  for (const SolverEntry& entry : registry) type.help += fmt::format("; {}: {}", entry.name, entry.help);
-  type.default_text.reset();
-  type.required = true;
-
-  Parameter iterations;
-  iterations.name = "max_iterations";
-  iterations.type = ParameterType::integer;
-  iterations.help = "limit on the iterations for one right-hand side, restarts included";
-  iterations.default_text = "10000";
-  iterations.minimum = 1;
-  iterations.maximum = 1e9;
-
   ParameterTable table;
   table.name = "solver";
   table.help = "how linear systems are solved";
   table.parameters = {
-      type,
       fraction("tolerance", "1.0e-10",
                "a solve has converged when |b - M x| / |b| of the full system, in double, is at most this"),
-      iterations,
+      count("max_iterations", 1e9, "10000", "limit on the iterations for one right-hand side, restarts included"),
       choice("scheme", "reliable", {"reliable", "defect", "uniform"},
              "reliable: iterate in sloppy precision with reliable updates of the residual; defect: defect correction, "
              "an outer loop in double around sloppy solves; uniform: everything in `precision`"),
@@ -158,7 +156,81 @@ const ParameterTable& solver_table() {
   return table;
 }
 
-const std::vector<SolverEntry>& solver_registry() { return registry; }
+namespace {
+
+Parameter make_block() {
+  Parameter block;
+  block.name = "solver";
+  block.type = ParameterType::variant;
+  block.help = solver_table().help;
+  for (const SolverEntry& entry : solver_registry()) {
+    ParameterTable table = solver_table();
+    table.name = "solver " + entry.name;
+    table.help = entry.help;
+    table.parameters.insert(table.parameters.end(), entry.own.begin(), entry.own.end());
+    block.entries.push_back({entry.name, std::move(table)});
+  }
+  return block;
+}
+
+Parameters defaults(const SolverEntry& entry) {
+  std::vector<Error> errors;
+  return resolve({.name = entry.name, .parameters = entry.own}, Value{}, errors);
+}
+
+}  // namespace
+
+const Parameter& solver_variant() {
+  static const Parameter block = make_block();
+  return block;
+}
+
+const std::vector<SolverEntry>& solver_registry() {
+  static const std::vector<SolverEntry> registry = {
+      {"cg",
+       "conjugate gradients on the normal equations; stops on the residual of M x = b",
+       {},
+       of_cg,
+       nullptr,
+       "CG_INVERTER",
+       "RsdCG",
+       "MaxCG"},
+      {"bicgstab",
+       "BiCGstab applied directly to M",
+       {},
+       of_bicgstab,
+       bicgstab_delta,
+       "BICGSTAB_INVERTER",
+       "RsdBiCGStab",
+       "MaxBiCGStab"},
+      {"bicgstab_l",
+       "BiCGstab(L) applied directly to M: for spectra that BiCGstab has trouble with",
+       {count("l", 8, "2", "degree of the minimal-residual polynomials")},
+       of_bicgstab_l,
+       bicgstab_delta,
+       "BICGSTAB_INVERTER",
+       "RsdBiCGStab",
+       "MaxBiCGStab"},
+      {"gcr",
+       "generalised conjugate residuals with restarts, applied directly to M; takes a preconditioner",
+       {count("restart_length", 1000, "16", "directions that are kept, each with two fields; then it starts anew"),
+        preconditioner_parameter()},
+       of_gcr,
+       nullptr,
+       "GCR_INVERTER",
+       "RsdGCR",
+       "MaxGCR"},
+  };
+  return registry;
+}
+
+std::unique_ptr<Solver> make_method(const SolverEntry& entry, SolverParts parts, const Parameters& own) {
+  const Parameters& parameters = own.items().empty() ? defaults(entry) : own;
+  if (parameters.has("preconditioner")) {
+    parts.preconditioner = make_preconditioner(parts.iterating(), parameters.group("preconditioner"));
+  }
+  return entry.make(parts, parameters);
+}
 
 const Parameter& solver_parameter(const std::string& name) {
   for (const Parameter& parameter : solver_table().parameters) {
@@ -195,6 +267,7 @@ SolverSpec solver_spec(const Parameters& block) {
   const Parameters& preconditioning = block.group("preconditioning");
   spec.preconditioning.kind = parse_form(preconditioning.text("form"));
   spec.preconditioning.kept = preconditioning.text("parity") == "odd" ? Parity::Odd : Parity::Even;
+  spec.own = block;
   if (spec.scheme != Scheme::uniform && spec.precision != Precision::Double) {
     throw Error(
         ErrorCode::invalid_input,
@@ -207,7 +280,7 @@ SolverSpec solver_spec(const Parameters& block) {
 }
 
 const SolverEntry& find_solver(const std::string& name) {
-  for (const SolverEntry& entry : registry) {
+  for (const SolverEntry& entry : solver_registry()) {
     if (entry.name == name) return entry;
   }
   throw Error(ErrorCode::invalid_input,
@@ -222,11 +295,11 @@ double delta_used(const SolverSpec& spec) {
 
 std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer, const LinearOperator* inner) {
   const SolverEntry& entry = find_solver(spec.type);
-  if (spec.scheme == Scheme::uniform) return entry.make(outer, nullptr, 0);
+  if (spec.scheme == Scheme::uniform) return make_method(entry, {outer}, spec.own);
   if (!inner)
     throw Error(ErrorCode::internal, fmt::format("scheme {} needs an inner operator", to_string(spec.scheme)));
-  if (spec.scheme == Scheme::reliable) return entry.make(outer, inner, spec.delta);
-  return make_defect_correction(outer, *inner, entry.make(*inner, nullptr, 0), spec.delta);
+  if (spec.scheme == Scheme::reliable) return make_method(entry, {outer, inner, spec.delta}, spec.own);
+  return make_defect_correction(outer, *inner, make_method(entry, {*inner}, spec.own), spec.delta);
 }
 
 }  // namespace quadrille

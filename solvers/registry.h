@@ -4,6 +4,7 @@
 #include "core/api.h"
 #include "core/operator/operator.h"
 #include "core/parameters/parameters.h"
+#include "solvers/methods.h"
 #include "solvers/solver.h"
 
 #include <memory>
@@ -34,11 +35,15 @@ struct SolverSpec {
   double delta = 0.1;                          ///< of reliable updates, or of one cycle of defect correction
   OperatorForm sloppy{Precision::Single, Reconstruct::R12, false};  ///< of the inner operator
   EvenOddForm preconditioning{Parity::Even, EvenOddForm::Kind::automatic};
+  Parameters own;  ///< the method's own; empty: its defaults
 
   OperatorForm outer_form() const { return {precision, reconstruct, false}; }
 };
 
-/// The parameters of a `solver` block: the same for every method.
+/// The `solver` block of a job, whose `type` names a method: for each, solver_table() and its own parameters.
+const Parameter& solver_variant();
+
+/// The parameters that all methods have.
 const ParameterTable& solver_table();
 
 /// What resolved parameters say. ErrorCode::invalid_input with the place when they contradict each other.
@@ -55,14 +60,19 @@ OperatorForm operator_form(const Parameters& sloppy);
 struct SolverEntry {
   std::string name;
   std::string help;
-  /// See solvers/methods.h.
-  std::unique_ptr<Solver> (*make)(const LinearOperator& outer, const LinearOperator* inner, double delta);
+  std::vector<Parameter> own;  ///< parameters beside those of solver_table()
+  /// `parameters` has what `own` says.
+  std::unique_ptr<Solver> (*make)(const SolverParts& parts, const Parameters& parameters);
   double (*delta_used)(double delta, Precision inner);  ///< of reliable updates; null: as it is given
   /// What propagator files call the method, its tolerance and its limit (Chroma's <invType> and the elements beside
   /// it).
   std::string file_type, file_tolerance, file_limit;
 };
 QUADRILLE_API const std::vector<SolverEntry>& solver_registry();
+
+/// The solver of an entry with the parameters that it is given, or with its defaults where these are empty. A
+/// `preconditioner` among them is made for the operator that iterates.
+std::unique_ptr<Solver> make_method(const SolverEntry& entry, SolverParts parts, const Parameters& own);
 
 /// The entry of this name; ErrorCode::invalid_input with the known names otherwise.
 QUADRILLE_API const SolverEntry& find_solver(const std::string& name);

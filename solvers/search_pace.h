@@ -23,10 +23,10 @@ class SearchPace {
   /// After the next iteration it cannot have slowed down, unless |r| is below this.
   double asks_below() const { return fall * largest_; }
 
-  /// Takes the |r| of one more iteration. True when |r| has fallen by another order of magnitude, more slowly than
-  /// `slow` times the mean pace of this space, whose mean pace is that of a space with little to learn.
-  bool slowed(double residual) {
-    ++iterations_;
+  /// Takes the |r| after one more iteration, or `count`. True when |r| has fallen by another order of magnitude, more
+  /// slowly than `slow` times the mean pace of this space, whose mean pace is that of a space with little to learn.
+  bool slowed(double residual, int count = 1) {
+    iterations_ += count;
     largest_ = std::max(largest_, residual);
     if (!(residual < fall * largest_)) return false;
     const double lately = std::log(seen_ / residual) / (iterations_ - seen_at_);

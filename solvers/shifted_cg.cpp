@@ -260,7 +260,7 @@ SolveReport ShiftedCg::Search::run() {
   monitor_.count_flops(outer_applications_ * with_.outer_.a.flops());
   if (inside()) return with_.solution_.finish(monitor_, *x_[0], b_, inner_applications_);
   SolveReport report = monitor_.finish(with_.true_residual(*x_[0], b_, now_->a.shift()));
-  report.outer_form = to_string(with_.outer_.a.form());
+  report.outer_form = with_.outer_.a.form_name();
   return report;
 }
 

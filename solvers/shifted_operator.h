@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/blas/blas.h"
-#include "core/error.h"
 #include "core/operator/operator.h"
 
 namespace quadrille {
@@ -16,16 +15,12 @@ class ShiftedOperator final : public LinearOperator {
   double shift() const { return shift_; }
 
   const FieldDesc& field_desc() const override { return a_.field_desc(); }
-  const OperatorForm& form() const override { return a_.form(); }
+  std::string form_name() const override { return a_.form_name(); }
   void apply(Field& y, const Field& x, Dagger dagger) const override {
     a_.apply(y, x, dagger);
     if (shift_ != 0) blas::axpy(shift_, x, y);
   }
   double flops() const override { return a_.flops(); }
-  /// Owns nothing that could outlive a conversion: its user converts A.
-  std::unique_ptr<LinearOperator> converted(const OperatorForm&) const override {
-    throw Error(ErrorCode::internal, "conversion of a shifted operator");
-  }
   void enter(Field& mine, const Field& original) const override { a_.enter(mine, original); }
   void leave(Field& original, const Field& mine) const override { a_.leave(original, mine); }
 

@@ -5,6 +5,7 @@
 #include "core/blas/bicgstab_steps.h"
 #include "core/blas/call.h"
 #include "core/blas/cg_steps.h"
+#include "core/blas/mr_steps.h"
 #include "core/blas/ops.h"
 #include "core/error.h"
 #include "core/numbers/chunked_sum.h"
@@ -147,6 +148,18 @@ void launch_held(OpId id, Op op, std::array<const Field*, Op::fields> fields, Re
 
 Coefficient coefficient(Complex a) { return {a.real(), a.imag()}; }
 
+constexpr std::size_t in_a_pass = 4;  // fields of Dots and Caxpys beside the last
+
+/// Fields first.. of x and y. Where fewer than a pass has are left, the last one stands for the others too, in the
+/// cache.
+std::array<const Field*, in_a_pass + 1> fields_of_pass(std::span<const Field* const> x, std::size_t first,
+                                                       const Field& y) {
+  std::array<const Field*, in_a_pass + 1> fields;
+  for (std::size_t i = 0; i < in_a_pass; ++i) fields[i] = x[std::min(first + i, x.size() - 1)];
+  fields[in_a_pass] = &y;
+  return fields;
+}
+
 }  // namespace
 
 Sums run_on_cpu(const Call& call) {
@@ -195,6 +208,40 @@ double axpy_norm2(double a, const Field& x, Field& y) { return launch(OpId::Axpy
 
 void cxpay(const Field& x, Complex a, Field& y) { launch(OpId::Cxpay, Cxpay{coefficient(a)}, {&x, &y}); }
 
+double caxpy_norm2(Complex a, const Field& x, Field& y) {
+  return launch(OpId::CaxpyNorm2, CaxpyNorm2{coefficient(a)}, {&x, &y})[0];
+}
+
+DotNorm2 dot_norm2(const Field& x, const Field& y) {
+  const auto sums = launch(OpId::MrAlpha, MrAlpha{}, {&x, &y});
+  return {{sums[0], sums[1]}, sums[2]};
+}
+
+void dots(std::span<const Field* const> x, const Field& y, Complex* out) {
+  for (std::size_t first = 0; first < x.size(); first += in_a_pass) {
+    if (first + 1 == x.size()) {
+      out[first] = dot(*x[first], y);
+      continue;
+    }
+    const auto sums = launch(OpId::Dots, Dots{}, fields_of_pass(x, first, y));
+    for (std::size_t i = 0; first + i < std::min(first + in_a_pass, x.size()); ++i) {
+      out[first + i] = {sums[2 * i], sums[2 * i + 1]};
+    }
+  }
+}
+
+void caxpys(std::span<const Complex> a, std::span<const Field* const> x, Field& y) {
+  for (std::size_t first = 0; first < x.size(); first += in_a_pass) {
+    if (first + 1 == x.size()) {
+      caxpy(a[first], *x[first], y);
+      continue;
+    }
+    Caxpys op{};
+    for (std::size_t i = 0; first + i < std::min(first + in_a_pass, x.size()); ++i) op.a[i] = coefficient(a[first + i]);
+    launch(OpId::Caxpys, op, fields_of_pass(x, first, y));
+  }
+}
+
 void cg_alpha(const Field& q, ResidentScalars<CgScalars>& now) { launch_held(OpId::CgAlpha, CgAlpha{}, {&q}, now); }
 
 void cg_residual(const Field& q, Field& r, ResidentScalars<CgScalars>& now) {
@@ -223,6 +270,14 @@ void bicgstab_omega(const Field& t, const Field& s, const Field& r0, double ask_
 void bicgstab_update(Field& p, const Field& t, const Field& v, Field& y, Field& r,
                      ResidentScalars<BicgstabScalars>& now) {
   launch_held(OpId::BicgstabUpdate, BicgstabUpdate{}, {&p, &t, &v, &y, &r}, now);
+}
+
+void mr_alpha(const Field& t, const Field& r, ResidentScalars<MrScalars>& now) {
+  launch_held(OpId::MrAlpha, MrAlpha{}, {&t, &r}, now);
+}
+
+void mr_update(const Field& t, Field& r, Field& y, ResidentScalars<MrScalars>& now) {
+  launch_held(OpId::MrUpdate, MrUpdate{}, {&t, &r, &y}, now);
 }
 
 }  // namespace quadrille::blas

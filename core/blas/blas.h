@@ -15,6 +15,7 @@
 #include "core/field/field.h"
 
 #include <complex>
+#include <span>
 
 namespace quadrille::blas {
 
@@ -43,10 +44,24 @@ QUADRILLE_API double axpy_norm2(double a, const Field& x, Field& y);
 /// y = x + a y, a complex
 QUADRILLE_API void cxpay(const Field& x, Complex a, Field& y);
 
-// The passes of CG (solvers/cg.cpp) and BiCGstab (solvers/bicgstab.cpp). Their scalars stay where the fields are: these
-// calls take what they need from `now`, leave in it what their line forms, and do not synchronise with the host; where
-// the host adds up the sums of devices over ranks (core/blas/resident_scalars.h) the scalars are its own, and it waits
-// for each. Once `now` says that the iteration has ended they do nothing, as Ended describes.
+/// y = y + a x, a complex, gives |y|^2
+QUADRILLE_API double caxpy_norm2(Complex a, const Field& x, Field& y);
+
+struct DotNorm2 {
+  Complex dot;
+  double norm2;
+};
+/// <x, y> and |x|^2
+QUADRILLE_API DotNorm2 dot_norm2(const Field& x, const Field& y);
+/// <x_i, y> for any number of fields x_i, four in a pass.
+QUADRILLE_API void dots(std::span<const Field* const> x, const Field& y, Complex* out);
+/// y = y + sum over a_i x_i, four in a pass.
+QUADRILLE_API void caxpys(std::span<const Complex> a, std::span<const Field* const> x, Field& y);
+
+// The passes of CG (solvers/cg.cpp), BiCGstab (solvers/bicgstab.cpp) and MR (solvers/mr.cpp). Their scalars stay where
+// the fields are: these calls take what they need from `now`, leave in it what their line forms, and do not synchronise
+// with the host; where the host adds up the sums of devices over ranks (core/blas/resident_scalars.h) the scalars are
+// its own, and it waits for each. Once `now` says that the iteration has ended they do nothing, as Ended describes.
 
 /// alpha = |z|^2 / |q|^2, |z|^2 as it stands
 QUADRILLE_API void cg_alpha(const Field& q, ResidentScalars<CgScalars>& now);
@@ -68,5 +83,10 @@ QUADRILLE_API void bicgstab_omega(const Field& t, const Field& s, const Field& r
 /// the scalars.
 QUADRILLE_API void bicgstab_update(Field& p, const Field& t, const Field& v, Field& y, Field& r,
                                    ResidentScalars<BicgstabScalars>& now);
+
+/// alpha = omega <t, r> / |t|^2
+QUADRILLE_API void mr_alpha(const Field& t, const Field& r, ResidentScalars<MrScalars>& now);
+/// y = y + alpha r, r = r - alpha t
+QUADRILLE_API void mr_update(const Field& t, Field& r, Field& y, ResidentScalars<MrScalars>& now);
 
 }  // namespace quadrille::blas

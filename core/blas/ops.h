@@ -120,8 +120,29 @@ struct Cxpay {  // f1 = f0 + a f1
   }
 };
 
-// The passes of an iteration of CG and of BiCGstab, whose coefficients are formed where the fields are:
-// core/blas/cg_steps.h, core/blas/bicgstab_steps.h. After one that `shows` them, the host may look at the scalars.
+struct CaxpyNorm2 {  // f1 += a f0, |f1|^2
+  Coefficient a;
+  QUADRILLE_BLAS_OP(0b11, 0b10, 2, 1) {
+    add_product(f[1], a, f[0]);
+    add_norm2<A, T, V>(sum[0], f[1]);
+  }
+};
+
+struct Dots {  // <f0, f4>, <f1, f4>, <f2, f4>, <f3, f4>
+  QUADRILLE_BLAS_OP(0b11111, 0b00000, 5, 8) {
+    for (int i = 0; i < 4; ++i) add_dot<A, T, V>(sum + 2 * i, f[i], f[4]);
+  }
+};
+
+struct Caxpys {  // f4 += a0 f0 + a1 f1 + a2 f2 + a3 f3
+  Coefficient a[4];
+  QUADRILLE_BLAS_OP(0b11111, 0b10000, 5, 0) {
+    for (int i = 0; i < 4; ++i) add_product(f[4], a[i], f[i]);
+  }
+};
+
+// The passes of an iteration, whose coefficients are formed where the fields are: core/blas/cg_steps.h,
+// core/blas/bicgstab_steps.h, core/blas/mr_steps.h. After one that `shows` them, the host may look at the scalars.
 
 struct CgAlpha : Norm2 {  // q: |q|^2
   using Scalars = CgScalars;
@@ -191,6 +212,23 @@ struct BicgstabUpdate {  // p, t, v, y, r: y += alpha p + omega r, r -= omega t,
     add_product(p, beta, f[0]);
     f[0] = p;
     add_norm2<A, T, V>(sum[0], f[4]);
+  }
+};
+
+struct MrAlpha {  // t, r: <t, r>, |t|^2
+  using Scalars = MrScalars;
+  QUADRILLE_BLAS_OP(0b11, 0b00, 2, 3) {
+    add_dot<A, T, V>(sum, f[0], f[1]);
+    add_norm2<A, T, V>(sum[2], f[0]);
+  }
+};
+
+struct MrUpdate {  // t, r, y: y += alpha r, r -= alpha t
+  using Scalars = MrScalars;
+  Coefficient alpha;
+  QUADRILLE_BLAS_OP(0b111, 0b110, 3, 0) {
+    add_product(f[2], alpha, f[1]);
+    add_product(f[1], Coefficient{-alpha.re, -alpha.im}, f[0]);
   }
 };
 

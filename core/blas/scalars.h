@@ -53,4 +53,10 @@ struct BicgstabScalars {
   Ended ended = Ended::no;
 };
 
+/// The scalars of MR, which stay where its fields are (core/blas/mr_steps.h).
+struct MrScalars {
+  double omega = 1;  ///< relaxation
+  Coefficient alpha{};
+};
+
 }  // namespace quadrille::blas

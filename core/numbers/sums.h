@@ -5,7 +5,7 @@
 
 namespace quadrille::blas {
 
-inline constexpr int max_sums = 7;
+inline constexpr int max_sums = 8;
 using Sums = std::array<double, max_sums>;
 
 }  // namespace quadrille::blas

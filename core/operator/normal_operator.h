@@ -8,9 +8,9 @@
 
 namespace quadrille {
 
-class NormalOperator final : public LinearOperator {
+class NormalOperator final : public GaugeOperator {
  public:
-  explicit NormalOperator(std::shared_ptr<const LinearOperator> a) : a_(std::move(a)), between_(a_->field_desc()) {}
+  explicit NormalOperator(std::shared_ptr<const GaugeOperator> a) : a_(std::move(a)), between_(a_->field_desc()) {}
 
   const FieldDesc& field_desc() const override { return a_->field_desc(); }
   const OperatorForm& form() const override { return a_->form(); }
@@ -20,14 +20,14 @@ class NormalOperator final : public LinearOperator {
     a_->apply(y, between_, Dagger::Yes);
   }
   double flops() const override { return 2 * a_->flops(); }
-  std::unique_ptr<LinearOperator> converted(const OperatorForm& form) const override {
+  std::unique_ptr<GaugeOperator> converted(const OperatorForm& form) const override {
     return std::make_unique<NormalOperator>(a_->converted(form));
   }
   void enter(Field& mine, const Field& original) const override { a_->enter(mine, original); }
   void leave(Field& original, const Field& mine) const override { a_->leave(original, mine); }
 
  private:
-  std::shared_ptr<const LinearOperator> a_;
+  std::shared_ptr<const GaugeOperator> a_;
   mutable Field between_;  ///< scratch of apply()
 };
 

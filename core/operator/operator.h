@@ -23,27 +23,35 @@ struct OperatorForm {
 /// "half 12", "half 12 temporal gauge".
 QUADRILLE_API std::string to_string(const OperatorForm& form);
 
-/// A linear map of spinor fields. apply() allocates nothing and may be called from one thread at a time.
+/// A linear map of fields that are vectors of complex numbers at each site. apply() allocates nothing and may be called
+/// from one thread at a time.
 class QUADRILLE_API LinearOperator {
  public:
   virtual ~LinearOperator() = default;
 
   /// The description of the fields that apply() takes and gives.
   virtual const FieldDesc& field_desc() const = 0;
-  virtual const OperatorForm& form() const = 0;
   /// y = A x, or A^dagger x. y is overwritten; y and x must not overlap.
   virtual void apply(Field& y, const Field& x, Dagger dagger) const = 0;
   /// Floating-point operations of one apply(), by the standard count.
   virtual double flops() const = 0;
+  /// Its form as reports name it: the precision, unless it is made from links.
+  virtual std::string form_name() const;
 
+  /// Carry a field into this operator's own format (and gauge, where it has one), and back. The destination is
+  /// overwritten. Here: convert().
+  virtual void enter(Field& mine, const Field& original) const;
+  virtual void leave(Field& original, const Field& mine) const;
+};
+
+/// A linear operator made from links, which it holds in one of several forms.
+class QUADRILLE_API GaugeOperator : public LinearOperator {
+ public:
+  virtual const OperatorForm& form() const = 0;
+  std::string form_name() const override { return to_string(form()); }
   /// The same operator in another form. Only an operator in the original gauge can be converted
   /// (ErrorCode::internal otherwise).
-  virtual std::unique_ptr<LinearOperator> converted(const OperatorForm& form) const = 0;
-
-  /// Carry a field from the original gauge into this operator's own gauge and format, and back. The destination is
-  /// overwritten. Without gauge fixing this is convert().
-  virtual void enter(Field& mine, const Field& original) const = 0;
-  virtual void leave(Field& original, const Field& mine) const = 0;
+  virtual std::unique_ptr<GaugeOperator> converted(const OperatorForm& form) const = 0;
 };
 
 /// Even-odd preconditioning: which of the equivalent reduced systems of M = A + H, A local to a site.
@@ -63,7 +71,7 @@ class LinearSystem {
   virtual ~LinearSystem() = default;
 
   /// The reduced operator.
-  virtual const LinearOperator& reduced() const = 0;
+  virtual const GaugeOperator& reduced() const = 0;
   virtual const FieldDesc& full_desc() const = 0;
   /// rhs of the reduced system from b; rhs is overwritten. Gives how much larger |residual| of the full system is than
   /// that of the reduced one: exactly 1 where they are the same, else what it is for a solution of 0.

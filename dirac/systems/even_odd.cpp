@@ -65,7 +65,7 @@ void EvenOddOperator::apply(Field& y, const Field& x, Dagger dagger) const {
   }
 }
 
-std::unique_ptr<LinearOperator> EvenOddOperator::converted(const OperatorForm& form) const {
+std::unique_ptr<GaugeOperator> EvenOddOperator::converted(const OperatorForm& form) const {
   return std::make_unique<EvenOddOperator>(dirac_->converted_dirac(form), form_);
 }
 

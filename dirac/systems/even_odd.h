@@ -19,7 +19,7 @@ namespace quadrille {
 QUADRILLE_API EvenOddForm resolved(const EvenOddForm& form, const DiracOperator& dirac);
 
 /// A - H A^-1 H on the sites of the parity kept, or 1 - A^-1 H A^-1 H.
-class QUADRILLE_API EvenOddOperator final : public LinearOperator {
+class QUADRILLE_API EvenOddOperator final : public GaugeOperator {
  public:
   explicit EvenOddOperator(std::shared_ptr<const DiracOperator> dirac, const EvenOddForm& form = {});
 
@@ -27,7 +27,7 @@ class QUADRILLE_API EvenOddOperator final : public LinearOperator {
   const OperatorForm& form() const override { return dirac_->form(); }
   void apply(Field& y, const Field& x, Dagger dagger) const override;
   double flops() const override { return dirac_->preconditioned_flops(symmetric()); }
-  std::unique_ptr<LinearOperator> converted(const OperatorForm& form) const override;
+  std::unique_ptr<GaugeOperator> converted(const OperatorForm& form) const override;
   void enter(Field& mine, const Field& original) const override { dirac_->enter(mine, original); }
   void leave(Field& original, const Field& mine) const override { dirac_->leave(original, mine); }
   const DiracOperator& dirac() const { return *dirac_; }
@@ -48,7 +48,7 @@ class QUADRILLE_API EvenOddSystem final : public LinearSystem {
  public:
   explicit EvenOddSystem(std::shared_ptr<const DiracOperator> dirac, const EvenOddForm& form = {});
 
-  const LinearOperator& reduced() const override { return reduced_; }
+  const GaugeOperator& reduced() const override { return reduced_; }
   const FieldDesc& full_desc() const override { return dirac_->field_desc(); }
   double prepare(Field& rhs, const Field& b) const override;
   void reconstruct(Field& x, const Field& reduced, const Field& b) const override;

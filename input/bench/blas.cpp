@@ -5,6 +5,7 @@
 #include "core/tuning/kernel_log.h"
 #include "input/bench/measurements.h"
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -38,6 +39,13 @@ blas::ResidentScalars<blas::BicgstabScalars>& bicgstab(const Field& x) {
       x, {.rho = {1, 0}, .r2 = 1, .r0_norm2 = 1, .alpha = {1e-3, 0}, .omega = {1e-3, 0}, .beta = {0.5, 0}});
 }
 
+blas::ResidentScalars<blas::MrScalars>& mr(const Field& x) {
+  return held<blas::MrScalars>(x, {.omega = 1e-3, .alpha = {1e-3, 0}});
+}
+
+std::array<const Field*, 4> first_four(const Fields& f) { return {f[0], f[1], f[2], f[3]}; }
+std::array<Complex, 4> dots;
+
 /// Coefficients that neither grow nor vanish over many calls.
 const std::vector<Operation>& operations() {
   static const Complex w{0.6, 0.8};
@@ -61,6 +69,13 @@ const std::vector<Operation>& operations() {
       {[](const Fields& f) { blas::bicgstab_half_step(*f[0], *f[1], bicgstab(*f[0])); }},
       {[](const Fields& f) { blas::bicgstab_omega(*f[0], *f[1], *f[2], 0, bicgstab(*f[0])); }, false},
       {[](const Fields& f) { blas::bicgstab_update(*f[0], *f[1], *f[2], *f[3], *f[4], bicgstab(*f[0])); }},
+      {[](const Fields& f) { blas::caxpy_norm2(1e-3 * w, *f[0], *f[1]); }},
+      {[](const Fields& f) { blas::dots(first_four(f), *f[4], dots.data()); }, false},
+      {[](const Fields& f) {
+        blas::caxpys(std::array<Complex, 4>{1e-3, 2e-3, -1e-3, -2e-3}, first_four(f), *f[4]);
+      }},
+      {[](const Fields& f) { blas::mr_alpha(*f[0], *f[1], mr(*f[0])); }, false},
+      {[](const Fields& f) { blas::mr_update(*f[0], *f[1], *f[2], mr(*f[0])); }},
   };
   return all;
 }

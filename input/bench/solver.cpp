@@ -59,12 +59,12 @@ void count_traffic(Row& row, const Lattice& lattice, const std::vector<KernelRec
 }
 
 void measure(const Bench& bench, const EvenOddSystem& system, const SolverEntry& entry) {
-  const LinearOperator& a = system.reduced();
+  const GaugeOperator& a = system.reduced();
   Field gaussian(FieldDesc::spinor(bench.lattice, Subset::Even, Precision::Double, bench.backend));
   fill_gaussian(gaussian, 3);
   Field b(a.field_desc()), x(a.field_desc());
   convert(b, gaussian);
-  const auto solver = entry.make(a, nullptr, 0);
+  const auto solver = make_method(entry, {a}, {});
   const auto before = kernel_records();
   const SolveReport report = solver->solve(x, b, {0, iterations});
   Row row = bench.row(entry.name, a.form().precision);

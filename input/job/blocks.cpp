@@ -110,21 +110,9 @@ Parameter make_source_block() {
   return block;
 }
 
-/// The solvers share one table, whose `type` is the selector here.
 Parameter make_solver_block() {
-  Parameter block;
-  block.name = "solver";
-  block.type = Type::variant;
-  block.help = fmt::format("{}; if it is left out: {}", solver_table().help, solver_by_default);
-  for (const SolverEntry& entry : solver_registry()) {
-    ParameterTable table = solver_table();
-    table.name = "solver " + entry.name;
-    table.help = entry.help;
-    auto& keys = table.parameters;
-    keys.erase(std::remove_if(keys.begin(), keys.end(), [](const Parameter& p) { return p.name == "type"; }),
-               keys.end());
-    block.entries.push_back({entry.name, std::move(table)});
-  }
+  Parameter block = solver_variant();
+  block.help = fmt::format("{}; if it is left out: {}", block.help, solver_by_default);
   return block;
 }
 

@@ -115,8 +115,8 @@ class ShiftedSolves {
 
  private:
   /// The reduced operator, as long as its system lives.
-  std::shared_ptr<const LinearOperator> shared_reduced() const {
-    return {std::shared_ptr<const LinearOperator>(), &system_->reduced()};
+  std::shared_ptr<const GaugeOperator> shared_reduced() const {
+    return {std::shared_ptr<const GaugeOperator>(), &system_->reduced()};
   }
 
   void solve() {
@@ -168,7 +168,7 @@ class ShiftedSolves {
   std::shared_ptr<const DiracOperator> dirac_;
   std::unique_ptr<LinearSystem> system_;
   NormalOperator outer_;
-  std::unique_ptr<LinearOperator> inner_;
+  std::unique_ptr<GaugeOperator> inner_;
   ShiftedCg solver_;
   Field full_, b_;
   std::vector<Field> x_;

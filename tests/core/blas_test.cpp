@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace quadrille {
@@ -179,6 +180,59 @@ TEST_F(Blas, UpdatesWithSums) {
     sum = blas::subtract_norm2(f[0], f[3]);
     expect_field(f[3], combine(1, x, -1, y), tolerance);
     EXPECT_NEAR(sum / norm2(combine(1, x, -1, y)), 1, 10 * tolerance);
+  });
+}
+
+TEST_F(Blas, SeveralFieldsInAPass) {
+  for_all([&](std::vector<Field>& f, double tolerance) {
+    std::vector<Array> x;
+    std::vector<const Field*> fields;
+    for (const Field& field : f) {
+      x.push_back(values(field));
+      fields.push_back(&field);
+    }
+    const std::vector<Complex> coefficients{a, b, w, a * b, b * w};
+    for (const std::size_t count : {1, 2, 4, 5}) {
+      std::vector<Complex> sums(count);
+      const auto some = std::span(fields).first(count);
+      blas::dots(some, f[2], sums.data());
+      Field y(f[2].desc());
+      blas::copy(y, f[3]);
+      blas::caxpys(std::span(coefficients).first(count), some, y);
+      Array expected = x[3];
+      for (std::size_t i = 0; i < count; ++i) {
+        expect_sum(sums[i], dot(x[i], x[2]), std::sqrt(norm2(x[i]) * norm2(x[2])), 1e-6);
+        expected = combine(1, expected, coefficients[i], x[i]);
+      }
+      expect_field(y, expected, 5 * tolerance);
+    }
+    const blas::DotNorm2 both = blas::dot_norm2(f[0], f[1]);
+    expect_sum(both.dot, dot(x[0], x[1]), std::sqrt(norm2(x[0]) * norm2(x[1])), 1e-6);
+    EXPECT_NEAR(both.norm2 / norm2(x[0]), 1, 1e-6);
+    const double sum = blas::caxpy_norm2(a, f[0], f[1]);
+    expect_field(f[1], combine(a, x[0], 1, x[1]), tolerance);
+    EXPECT_NEAR(sum / norm2(combine(a, x[0], 1, x[1])), 1, 10 * tolerance);
+  });
+}
+
+/// A step of MR: alpha = omega <t, r> / |t|^2 moves r and y; a t that vanishes leaves both alone.
+TEST_F(Blas, MrPasses) {
+  for_all([&](std::vector<Field>& f, double tolerance) {
+    blas::caxpy({0.5, 1}, f[0], f[1]);
+    const Array t = values(f[0]), r = values(f[1]), y = values(f[2]);
+    blas::ResidentScalars<blas::MrScalars> held(testing::backend(), f[0].desc().lattice->communicator());
+    held.set({.omega = 0.8});
+    blas::mr_alpha(f[0], f[1], held);
+    blas::mr_update(f[0], f[1], f[2], held);
+    const Complex alpha = 0.8 * dot(t, r) / norm2(t);
+    expect_field(f[1], combine(1, r, -alpha, t), 10 * tolerance);
+    expect_field(f[2], combine(1, y, alpha, r), 10 * tolerance);
+    const Array left[2] = {values(f[1]), values(f[2])};
+    blas::zero(f[0]);
+    blas::mr_alpha(f[0], f[1], held);
+    blas::mr_update(f[0], f[1], f[2], held);
+    expect_field(f[1], left[0], tolerance);
+    expect_field(f[2], left[1], tolerance);
   });
 }
 

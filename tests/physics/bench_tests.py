@@ -14,6 +14,7 @@ import harness
 from harness import ProgramTest
 
 SMALL = ("--dims", "4", "4", "4", "8")
+METHODS = ("cg", "bicgstab", "bicgstab_l", "gcr")
 KEYS = ["kernel", "precision", "reconstruct", "temporal_gauge", "xpay", "parity", "dims", "grid", "sites", "bytes_per_site",
         "backend", "isa", "threads", "seconds", "gflops", "gbs", "fraction"]
 NUMBER_BYTES = {"double": 8, "single": 4, "half": 2}
@@ -58,7 +59,7 @@ class Bench(BenchTest):
         sites = dims[0] * dims[1] * dims[2] * dims[3] // 2
         for row in results["kernels"]:
             with self.subTest(row=row):
-                more = {"cg": ["traffic_seconds"], "bicgstab": ["traffic_seconds"],
+                more = {**{method: ["traffic_seconds"] for method in METHODS},
                         "heatbath": ["link_updates_per_second"], "overrelaxation": ["link_updates_per_second"]}
                 keys = KEYS + more.get(row["kernel"], [])
                 if row["backend"] == "cuda" and row["kernel"].startswith("dslash"):
@@ -71,8 +72,8 @@ class Bench(BenchTest):
                 self.assertGreater(row["seconds"], 0)
                 gigabytes = row["bytes_per_site"] * row["sites"] * 1e-9
                 self.assertAlmostEqual(row["gbs"] * row["seconds"] / gigabytes, 1, delta=1e-9)
-                reads = row["reconstruct"] or row["kernel"] in ("norm2", "dot", "cg_alpha", "cg_beta", "bicgstab_alpha",
-                                                                "bicgstab_omega")
+                reads = row["reconstruct"] or row["kernel"] in ("norm2", "dot", "dots", "mr_alpha", "cg_alpha", "cg_beta",
+                                                                "bicgstab_alpha", "bicgstab_omega")
                 rate = results["memory"]["read_gbs" if reads else "copy_gbs"]
                 self.assertAlmostEqual(row["fraction"] * rate / row["gbs"], 1, delta=1e-9)
                 self.assertIn(f" {row['gbs']:.2f} {row['fraction']:8.3f}", said)
@@ -115,7 +116,8 @@ class Bench(BenchTest):
         self.check_rows(results, said)
         # Numbers per site in and out.
         fields = {"zero": 1, "copy": 2, "scale": 2, "axpy": 3, "xpay": 3, "caxpy": 3, "norm2": 1, "dot": 2,
-                  "axpy_norm2": 3, "cg_alpha": 1, "cg_residual": 3, "cg_beta": 1, "cg_update": 5}
+                  "axpy_norm2": 3, "caxpy_norm2": 3, "dots": 5, "caxpys": 6, "mr_alpha": 2, "mr_update": 5,
+                  "cg_alpha": 1, "cg_residual": 3, "cg_beta": 1, "cg_update": 5}
         found = {row["kernel"]: row for row in results["kernels"]}
         self.assertEqual(len(found), len(results["kernels"]))
         for name, count in fields.items():
@@ -127,12 +129,13 @@ class Bench(BenchTest):
         said, results = self.bench("solver", *SMALL, "--precision", "double", "--reconstruct", "18")
         self.check_rows(results, said)
         self.assertEqual([(row["kernel"], row["temporal_gauge"]) for row in results["kernels"]],
-                         [(kernel, temporal) for kernel in ("cg", "bicgstab") for temporal in (False, True)])
+                         [(kernel, temporal) for kernel in METHODS for temporal in (False, True)])
         for row in results["kernels"]:
-            # An iteration applies M^+ M, or M twice: four hopping terms, and field algebra on top of them.
+            # An iteration applies M^+ M, or M twice (GCR: M): four hopping terms, and field algebra on top of them.
+            hops = 2 if row["kernel"] == "gcr" else 4
             hop = dslash_bytes({**row, "xpay": False})
-            self.assertGreater(row["gflops"] * row["seconds"] * 1e9, 4 * DSLASH_FLOPS * row["sites"])
-            self.assertGreater(row["bytes_per_site"], 4 * hop)
+            self.assertGreater(row["gflops"] * row["seconds"] * 1e9, hops * DSLASH_FLOPS * row["sites"])
+            self.assertGreater(row["bytes_per_site"], hops * hop)
             self.assertLess(row["bytes_per_site"], 8 * hop)
 
     def test_gauge_updates(self):

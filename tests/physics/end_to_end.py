@@ -260,6 +260,37 @@ class IndependentSloppy(Independent):
             self.assertGreaterEqual(solve["reliable_updates"], 2)
 
 
+class IndependentMethods(Independent):
+    """Methods with parameters of their own, on a rough field (the lightest eigenvalues are far from 1)."""
+
+    WAYS = ({"type": "bicgstab_l"}, {"type": "bicgstab_l", "l": 4},
+            {"type": "gcr"}, {"type": "gcr", "restart_length": 5}, {"type": "gcr", "preconditioner": {"type": "mr"}},
+            {"type": "gcr", "restart_length": 8, "preconditioner": {"type": "mr", "steps": 2, "omega": 1.1}},
+            {"type": "gcr", "preconditioner": {"type": "bicgstab", "tolerance": 0.2}})
+
+    def test_uniform(self):
+        for number, way in enumerate(self.WAYS):
+            with self.subTest(way=way):
+                results = self.solve({**uniform(), **way}, out=str(number))
+                self.check_against_reference(results, 1e-11, str(number))
+
+    def test_sloppy(self):
+        forms = [("reliable", "half", 12, True), ("reliable", "single", 8, False), ("defect", "half", 18, False)]
+        for number, way in enumerate(self.WAYS):
+            for form in forms:
+                with self.subTest(way=way, form=form):
+                    out = f"{number} {form[0]} {form[1]}"
+                    results = self.solve({**sloppy(way["type"], *form), **way}, out=out)
+                    self.check_against_reference(results, 1e-8, out)
+
+    def test_a_preconditioner_saves_iterations(self):
+        def iterations(**more):
+            results = self.solve(uniform("gcr", 1e-10, **more), out=str(len(more)))
+            return sum(solve["iterations"] for solve in results["solves"])
+
+        self.assertLess(2 * iterations(preconditioner={"type": "mr", "steps": 6}), iterations())
+
+
 class EveryMethod(Independent):
     """What operators besides Wilson's have in common."""
 

@@ -4,11 +4,13 @@
 #include "dirac/systems/even_odd.h"
 #include "dirac/wilson.h"
 #include "solvers/methods.h"
+#include "solvers/mr.h"
 #include "tests/dirac/dirac_testing.h"
 #include "tests/ranks/ranks_testing.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <csignal>
 
@@ -18,7 +20,15 @@ namespace {
 using testing::divided_dims;
 using testing::ranks;
 
-using MakeSolver = std::unique_ptr<Solver> (*)(const LinearOperator&, const LinearOperator*, double);
+using MakeSolver = std::unique_ptr<Solver> (*)(const SolverParts& parts);
+
+std::unique_ptr<Solver> make_bicgstab_2(const SolverParts& parts) { return make_bicgstab_l(parts, 2); }
+/// With steps of MR as preconditioner.
+std::unique_ptr<Solver> make_smoothed_gcr(const SolverParts& parts) {
+  SolverParts smoothed = parts;
+  smoothed.preconditioner = std::make_shared<MinimalResidual>(parts.iterating(), 2, 0.85);
+  return make_gcr(smoothed, 8);
+}
 
 /// The even-odd system on a random field, and a random right-hand side.
 struct Problem {
@@ -46,7 +56,7 @@ struct Problem {
   /// `form`: of the iterations; null: uniform.
   SolveReport solve(MakeSolver make, const OperatorForm* form, const ProgressCallback& progress = {}) {
     const auto inner = form != nullptr ? system.reduced().converted(*form) : nullptr;
-    const auto solver = make(system.reduced(), inner.get(), form != nullptr ? 0.1 : 0);
+    const auto solver = make({system.reduced(), inner.get(), form != nullptr ? 0.1 : 0});
     solver->set_progress(progress);
     return solver->solve(x, b, {1e-10 * std::sqrt(double(lattice.volume())), 500});
   }
@@ -120,10 +130,11 @@ TEST_P(RankSolver, RanksHearOfSignals) {
   communicator.forget_signals();
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, RankSolver, ::testing::Values(&make_cg, &make_bicgstab),
-                         [](const ::testing::TestParamInfo<MakeSolver>& info) {
-                           return std::string(info.index == 0 ? "Cg" : "Bicgstab");
-                         });
+std::string name_of(const ::testing::TestParamInfo<MakeSolver>& info) {
+  return std::array{"Cg", "Bicgstab", "Bicgstab2", "SmoothedGcr"}.at(info.index);
+}
+INSTANTIATE_TEST_SUITE_P(Methods, RankSolver,
+                         ::testing::Values(&make_cg, &make_bicgstab, &make_bicgstab_2, &make_smoothed_gcr), name_of);
 
 }  // namespace
 }  // namespace quadrille

@@ -34,7 +34,7 @@ SolveReport solve_small(const std::array<double, 3>& second, double& residual) {
   for (std::size_t site = 0; site < std::size_t(lattice.volume()); ++site) host.data[12 * site] = 1;
   Field b(a.field_desc()), x(a.field_desc());
   import_spinor(b, host);
-  const SolveReport report = make_bicgstab(a, nullptr, 0)->solve(x, b, {1e-10 * norm(b), 100});
+  const SolveReport report = make_bicgstab({a})->solve(x, b, {1e-10 * norm(b), 100});
   residual = relative_residual(a, x, b);
   return report;
 }
@@ -69,7 +69,7 @@ TEST(BiCGstab, SpectrumAroundTheOriginStagnates) {
   const auto inner = a.converted({Precision::Half, Reconstruct::R12, false});
   const Field b = gaussian(a.field_desc(), seed);
   Field x(b.desc());
-  const SolveReport report = make_bicgstab(a, inner.get(), 0)->solve(x, b, {1e-10 * norm(b), 100000});
+  const SolveReport report = make_bicgstab({a, inner.get(), 0})->solve(x, b, {1e-10 * norm(b), 100000});
   EXPECT_EQ(report.stop_reason, StopReason::stagnated);
   EXPECT_LT(report.iterations, 5000);
   EXPECT_NE(report.message.find("|r| has not fallen by 30 %"), std::string::npos) << report.message;
@@ -85,7 +85,7 @@ TEST(BiCGstab, PatienceThatOthersNeededDelaysStagnation) {
   const ToyOperator a(lattice, {.smallest = 1e-4, .angle = 3.14}, seed);
   const Field b = gaussian(a.field_desc(), seed);
   Field x(b.desc());
-  const auto solver = make_bicgstab(a, nullptr, 0);
+  const auto solver = make_bicgstab({a});
   const SolveReport usual = solver->solve(x, b, {1e-10 * norm(b), 100000});
   EXPECT_EQ(usual.patience, 224);
   const SolveReport patient = solver->solve(x, b, {1e-10 * norm(b), 100000, 1000});
@@ -101,7 +101,7 @@ TEST(BiCGstab, SingularOperatorBreaksDown) {
   const ToyOperator a(lattice, {.zero_modes = 12}, seed);
   const Field b = gaussian(a.field_desc(), seed);
   Field x(b.desc());
-  const SolveReport report = make_bicgstab(a, nullptr, 0)->solve(x, b, {1e-10 * norm(b), 2000});
+  const SolveReport report = make_bicgstab({a})->solve(x, b, {1e-10 * norm(b), 2000});
   EXPECT_EQ(report.stop_reason, StopReason::breakdown);
   EXPECT_NE(report.message.find("BiCGstab broke down at iteration 1: <r0, A p> = "), std::string::npos)
       << report.message;
@@ -116,10 +116,10 @@ TEST(BiCGstab, UnitMatrixEndsHalfWay) {
   const auto inner = a.converted({Precision::Half, Reconstruct::R12, true});
   const Field b = gaussian(a.field_desc(), seed);
   Field x(b.desc());
-  const SolveReport uniform = make_bicgstab(a, nullptr, 0)->solve(x, b, {1e-10 * norm(b), 2000});
+  const SolveReport uniform = make_bicgstab({a})->solve(x, b, {1e-10 * norm(b), 2000});
   EXPECT_TRUE(uniform.converged) << uniform.message;
   EXPECT_EQ(uniform.iterations, 1) << "s = 0 after half an iteration";
-  const SolveReport reliable = make_bicgstab(a, inner.get(), 0.1)->solve(x, b, {1e-10 * norm(b), 2000});
+  const SolveReport reliable = make_bicgstab({a, inner.get(), 0.1})->solve(x, b, {1e-10 * norm(b), 2000});
   EXPECT_TRUE(reliable.converged) << reliable.message;
   EXPECT_LE(relative_residual(a, x, b), 1.0001e-10);
   EXPECT_GE(reliable.reliable_updates, 2);

@@ -28,7 +28,7 @@ TEST(Cg, ResidualNeverGrows) {
   const ToyOperator a(lattice, anywhere, seed);
   const Field b = gaussian(a.field_desc(), seed);
   Field x(a.field_desc());
-  const SolveReport report = make_cg(a, nullptr, 0)->solve(x, b, {1e-10 * norm(b), 2000});
+  const SolveReport report = make_cg({a})->solve(x, b, {1e-10 * norm(b), 2000});
   for (std::size_t i = 1; i < report.history.size(); ++i) {
     EXPECT_LE(report.history[i].iterated, report.history[i - 1].iterated);
   }
@@ -43,8 +43,8 @@ TEST(Cg, UpdatesHardlyCostIterations) {
   const Field b = gaussian(a.field_desc(), seed);
   Field x(a.field_desc());
   const Stopping stopping{1e-10 * norm(b), 5000};
-  const SolveReport uniform = make_cg(a, nullptr, 0)->solve(x, b, stopping);
-  const SolveReport reliable = make_cg(a, inner.get(), 0.1)->solve(x, b, stopping);
+  const SolveReport uniform = make_cg({a})->solve(x, b, stopping);
+  const SolveReport reliable = make_cg({a, inner.get(), 0.1})->solve(x, b, stopping);
   EXPECT_TRUE(uniform.converged);
   EXPECT_TRUE(reliable.converged);
   EXPECT_LT(reliable.iterations, 1.2 * uniform.iterations) << "uniform " << uniform.iterations;
@@ -60,9 +60,9 @@ TEST(Cg, HalfKeepsThePaceOfDoubleAtAnyDelta) {
   const Field b = gaussian(a.field_desc(), seed);
   Field x(a.field_desc());
   const Stopping stopping{1e-10 * norm(b), 5000};
-  const SolveReport uniform = make_cg(a, nullptr, 0)->solve(x, b, stopping);
+  const SolveReport uniform = make_cg({a})->solve(x, b, stopping);
   for (const double delta : {0.1, 0.01, 0.001}) {
-    const SolveReport report = make_cg(a, inner.get(), delta)->solve(x, b, stopping);
+    const SolveReport report = make_cg({a, inner.get(), delta})->solve(x, b, stopping);
     EXPECT_TRUE(report.converged) << report.message;
     EXPECT_LT(report.iterations, 1.12 * uniform.iterations) << "delta " << delta << ", uniform " << uniform.iterations;
     EXPECT_LT(report.reliable_updates, 20) << "delta " << delta;
@@ -77,13 +77,13 @@ TEST(Cg, SingularOperatorBreaksDown) {
   const Field b = gaussian(FieldDesc::spinor(lattice, Subset::Even, Precision::Double), seed);
   Field x(b.desc());
   const ToyOperator nothing(lattice, {.zero_modes = 12}, seed);
-  SolveReport report = make_cg(nothing, nullptr, 0)->solve(x, b, {1e-10 * norm(b), 2000});
+  SolveReport report = make_cg({nothing})->solve(x, b, {1e-10 * norm(b), 2000});
   EXPECT_EQ(report.stop_reason, StopReason::breakdown);
   EXPECT_NE(report.message.find("CG broke down at iteration 1: |A^+ r|^2 = 0"), std::string::npos) << report.message;
   EXPECT_EQ(report.residual, norm(b));
 
   const ToyOperator some(lattice, {.smallest = 0.2, .angle = 3.14, .zero_modes = 2}, seed);
-  report = make_cg(some, nullptr, 0)->solve(x, b, {1e-10 * norm(b), 2000});
+  report = make_cg({some})->solve(x, b, {1e-10 * norm(b), 2000});
   EXPECT_FALSE(report.converged);
   EXPECT_NEAR(report.residual / norm(b), std::sqrt(2. / 12), 0.05) << "the least-squares solution";
 }
@@ -94,7 +94,7 @@ TEST(Cg, WrongAdjointDiverges) {
   const ToyOperator a(lattice, {.smallest = 0.05, .dagger_factor = -1e5}, seed);
   const Field b = gaussian(a.field_desc(), seed);
   Field x(b.desc());
-  const SolveReport report = make_cg(a, nullptr, 0)->solve(x, b, {1e-10 * norm(b), 2000});
+  const SolveReport report = make_cg({a})->solve(x, b, {1e-10 * norm(b), 2000});
   EXPECT_EQ(report.stop_reason, StopReason::diverged);
   EXPECT_NE(report.message.find("has grown from"), std::string::npos) << report.message;
 }

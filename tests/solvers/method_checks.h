@@ -1,19 +1,21 @@
-// What every Krylov method must show, whatever it is: called from cg_test.cpp and bicgstab_test.cpp.
+// What every Krylov method must show, whatever it is: called from the tests of each.
 #pragma once
 
 #include "allocation_count.h"
-#include "solvers/solver.h"
+#include "solvers/methods.h"
 #include "toy_operator.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <vector>
 
 namespace quadrille::test {
 
-using MakeSolver = std::unique_ptr<Solver> (*)(const LinearOperator&, const LinearOperator*, double);
+using MakeSolver = std::function<std::unique_ptr<Solver>(const SolverParts&)>;
 
 constexpr OperatorForm double18{Precision::Double, Reconstruct::R18, false};
 inline const std::vector<OperatorForm> sloppy_forms = {
@@ -32,13 +34,14 @@ inline Field gaussian(const FieldDesc& desc, std::uint64_t seed) {
 inline double norm(const Field& x) { return std::sqrt(blas::norm2(x)); }
 
 /// Uniform in double: converges, the report is true, the history is whole, and the iterated residual is the true one.
-inline void check_uniform_double(MakeSolver make, const ToySpectrum& spectrum) {
+/// `sweep`: iterations from one known residual to the next.
+inline void check_uniform_double(const MakeSolver& make, const ToySpectrum& spectrum, int sweep = 1) {
   const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 6, 4});
   const ToyOperator a(lattice, spectrum, seed);
   const Field b = gaussian(a.field_desc(), seed);
   Field x = gaussian(a.field_desc(), seed + 1);  // must be overwritten
-  const auto solver = make(a, nullptr, 0);
+  const auto solver = make({a});
   a.applications = 0;
   const SolveReport report = solver->solve(x, b, {1e-12 * norm(b), 5000});
   const int applications = a.applications;
@@ -52,14 +55,16 @@ inline void check_uniform_double(MakeSolver make, const ToySpectrum& spectrum) {
   EXPECT_EQ(report.outer_form, "double 18");
   EXPECT_EQ(report.inner_form, "");
   EXPECT_DOUBLE_EQ(report.flops, applications * a.flops());
-  ASSERT_EQ(report.history.size(), std::size_t(report.iterations) + 1);
+  ASSERT_EQ(report.history.size(), std::size_t((report.iterations + sweep - 1) / sweep) + 1);
   EXPECT_EQ(report.history.front().iterated, norm(b));
-  for (int i = 0; i <= report.iterations; ++i) EXPECT_EQ(report.history[std::size_t(i)].iteration, i);
+  for (std::size_t i = 0; i < report.history.size(); ++i) {
+    EXPECT_EQ(report.history[i].iteration, std::min(int(i) * sweep, report.iterations));
+  }
   EXPECT_EQ(report.history.back().true_residual, report.residual);
 }
 
 /// Reliable updates reach a residual in double that no inner form has, in every form and gauge.
-inline void check_reliable(MakeSolver make, const ToySpectrum& spectrum) {
+inline void check_reliable(const MakeSolver& make, const ToySpectrum& spectrum) {
   const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 6, 4});
   const ToyOperator a(lattice, spectrum, seed);
@@ -68,7 +73,7 @@ inline void check_reliable(MakeSolver make, const ToySpectrum& spectrum) {
   for (const OperatorForm& form : sloppy_forms) {
     SCOPED_TRACE(to_string(form));
     const auto inner = a.converted(form);
-    const auto solver = make(a, inner.get(), 0.1);
+    const auto solver = make({a, inner.get(), 0.1});
     const SolveReport report = solver->solve(x, b, {1e-12 * norm(b), 5000});
     EXPECT_TRUE(report.converged) << report.message;
     EXPECT_LE(report.residual, 1e-12 * norm(b)) << "judged on the true residual";
@@ -84,21 +89,21 @@ inline void check_reliable(MakeSolver make, const ToySpectrum& spectrum) {
 /// A long solve: without updates the iterated residual leaves the true one behind, with them it cannot. In half
 /// precision a rare right-hand side (one in some 70) ends as stagnated, where SystemSolver begins anew: then another is
 /// drawn.
-inline void check_drift(MakeSolver make, const LinearOperator& a, const OperatorForm& form, std::uint64_t seed,
+inline void check_drift(const MakeSolver& make, const GaugeOperator& a, const OperatorForm& form, std::uint64_t seed,
                         int at_least, int more_draws = 2) {
   const auto inner = a.converted(form);
   const Field b = gaussian(a.field_desc(), seed);
   Field x(a.field_desc());
   const Stopping stopping{1e-10 * norm(b), 30000};
 
-  const SolveReport off = make(a, inner.get(), 0)->solve(x, b, stopping);
+  const SolveReport off = make({a, inner.get(), 0})->solve(x, b, stopping);
   EXPECT_GE(off.iterations, at_least);
   EXPECT_EQ(off.reliable_updates, 0);
   EXPECT_LE(off.iterated_residual, stopping.target) << "it believes to have converged";
   EXPECT_GT(off.residual, 100 * off.iterated_residual);
   EXPECT_NEAR(off.residual / norm(b), relative_residual(a, x, b), 1e-12);
 
-  const SolveReport on = make(a, inner.get(), 0.1)->solve(x, b, stopping);
+  const SolveReport on = make({a, inner.get(), 0.1})->solve(x, b, stopping);
   if (on.stop_reason == StopReason::stagnated && form.precision == Precision::Half && more_draws > 0) {
     return check_drift(make, a, form, next_seed(), at_least, more_draws - 1);
   }
@@ -112,14 +117,15 @@ inline void check_drift(MakeSolver make, const LinearOperator& a, const Operator
             << " iterations, " << on.reliable_updates << " updates, true " << on.residual / norm(b) << "\n";
 }
 
-inline void check_drift(MakeSolver make, const ToySpectrum& spectrum, const OperatorForm& form, int at_least = 1000) {
+inline void check_drift(const MakeSolver& make, const ToySpectrum& spectrum, const OperatorForm& form,
+                        int at_least = 1000) {
   const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 4, 4});
   check_drift(make, ToyOperator(lattice, spectrum, seed), form, seed, at_least);
 }
 
 /// Between the third and the last iteration nothing is allocated, neither fields nor anything on the heap.
-inline void check_allocates_nothing(MakeSolver make, const ToySpectrum& spectrum) {
+inline void check_allocates_nothing(const MakeSolver& make, const ToySpectrum& spectrum) {
   const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 4, 4});
   const ToyOperator a(lattice, spectrum, seed);
@@ -127,7 +133,7 @@ inline void check_allocates_nothing(MakeSolver make, const ToySpectrum& spectrum
   const Field b = gaussian(a.field_desc(), seed);
   Field x(a.field_desc());
   for (const bool reliable : {false, true}) {
-    const auto solver = make(a, reliable ? inner.get() : nullptr, reliable ? 0.1 : 0);
+    const auto solver = make({a, reliable ? inner.get() : nullptr, reliable ? 0.1 : 0});
     const std::size_t before = cpu_backend().allocations();
     std::size_t heap[2] = {};
     int last = 0;
@@ -145,13 +151,13 @@ inline void check_allocates_nothing(MakeSolver make, const ToySpectrum& spectrum
 }
 
 /// 1, 2 and 3 threads give the same bits; a solver used again gives them too.
-inline void check_threads(MakeSolver make, const ToySpectrum& spectrum) {
+inline void check_threads(const MakeSolver& make, const ToySpectrum& spectrum) {
   const std::uint64_t seed = next_seed();
   const Lattice lattice({8, 4, 6, 12});  // several chunks of 1,024 sites
   const ToyOperator a(lattice, spectrum, seed);
   const auto inner = a.converted({Precision::Single, Reconstruct::R12, true});
   const Field b = gaussian(a.field_desc(), seed);
-  const auto solver = make(a, inner.get(), 0.1);
+  const auto solver = make({a, inner.get(), 0.1});
   const int saved = omp_get_max_threads();
   Field first(a.field_desc()), other(a.field_desc());
   SolveReport one;
@@ -171,15 +177,15 @@ inline void check_threads(MakeSolver make, const ToySpectrum& spectrum) {
 }
 
 /// max_iterations, a NaN from the operator, a zero and a NaN right-hand side.
-inline void check_ends(MakeSolver make, const ToySpectrum& spectrum) {
+inline void check_ends(const MakeSolver& make, const ToySpectrum& spectrum) {
   const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 4, 4});
   ToyOperator a(lattice, spectrum, seed);
   Field b = gaussian(a.field_desc(), seed), x(a.field_desc());
-  const std::unique_ptr<LinearOperator> inner = a.converted({Precision::Single, Reconstruct::R12, false});
+  const std::unique_ptr<GaugeOperator> inner = a.converted({Precision::Single, Reconstruct::R12, false});
   for (const bool reliable : {false, true}) {
     SCOPED_TRACE(reliable ? "reliable" : "uniform");
-    const auto solver = make(a, reliable ? inner.get() : nullptr, reliable ? 0.1 : 0);
+    const auto solver = make({a, reliable ? inner.get() : nullptr, reliable ? 0.1 : 0});
     SolveReport report = solver->solve(x, b, {1e-12 * norm(b), 7});
     EXPECT_FALSE(report.converged);
     EXPECT_EQ(report.stop_reason, StopReason::max_iterations);
@@ -211,14 +217,14 @@ inline void check_ends(MakeSolver make, const ToySpectrum& spectrum) {
 }
 
 /// A target below what double can give: stagnation, in bounded time.
-inline void check_stagnation(MakeSolver make, const ToySpectrum& spectrum) {
+inline void check_stagnation(const MakeSolver& make, const ToySpectrum& spectrum) {
   const std::uint64_t seed = next_seed();
   const Lattice lattice({4, 4, 4, 4});
   const ToyOperator a(lattice, spectrum, seed);
   const auto inner = a.converted({Precision::Single, Reconstruct::R12, false});
   const Field b = gaussian(a.field_desc(), seed);
   Field x(a.field_desc());
-  const SolveReport report = make(a, inner.get(), 0.1)->solve(x, b, {1e-18 * norm(b), 20000});
+  const SolveReport report = make({a, inner.get(), 0.1})->solve(x, b, {1e-18 * norm(b), 20000});
   EXPECT_EQ(report.stop_reason, StopReason::stagnated);
   EXPECT_NE(report.message.find("stagnated at "), std::string::npos) << report.message;
   EXPECT_LT(report.residual, 1e-13 * norm(b));
@@ -226,12 +232,12 @@ inline void check_stagnation(MakeSolver make, const ToySpectrum& spectrum) {
 
   // A solve that ends with an update that missed the target: the recurrence of the updates has left b - A x behind.
   const double never = 1e-60 * norm(b);
-  const SolveReport longer = make(a, inner.get(), 0.1)->solve(x, b, {never, 400});
+  const SolveReport longer = make({a, inner.get(), 0.1})->solve(x, b, {never, 400});
   int last_update = 0;
   for (const HistoryEntry& entry : longer.history) {
     if (entry.iteration < longer.iterations && std::isfinite(entry.true_residual)) last_update = entry.iteration;
   }
-  const SolveReport ended = make(a, inner.get(), 0.1)->solve(x, b, {never, last_update});
+  const SolveReport ended = make({a, inner.get(), 0.1})->solve(x, b, {never, last_update});
   EXPECT_EQ(ended.iterations, last_update);
   EXPECT_NEAR(ended.residual / norm(b), relative_residual(a, x, b), 1e-3 * relative_residual(a, x, b));
 }

@@ -67,7 +67,7 @@ TEST(ShiftedCg, AllShiftsTakeTheIterationsOfTheSmallest) {
 }
 
 /// Each shift meets its target, at hardly more iterations than the smallest takes alone in double.
-void check_inner_form(const LinearOperator& a, const OperatorForm& form) {
+void check_inner_form(const GaugeOperator& a, const OperatorForm& form) {
   const Field b = gaussian(a.field_desc(), next_seed());
   const auto shifts = ten_shifts(tolerance * norm(b));
   std::vector<Field> x = fields_like(b, shifts.size()), alone = fields_like(b, 1);

@@ -95,7 +95,7 @@ inline double rounded(double x, Precision precision) {
   return precision == Precision::Single ? double(float(x)) : std::nearbyint(x * 32767) / 32767;
 }
 
-class ToyOperator final : public LinearOperator {
+class ToyOperator final : public GaugeOperator {
  public:
   ToyOperator(const Lattice& lattice, const ToySpectrum& spectrum, std::uint64_t seed,
               const OperatorForm& form = {Precision::Double, Reconstruct::R18, false})
@@ -134,9 +134,9 @@ class ToyOperator final : public LinearOperator {
     import_spinor(y, out_);
   }
 
-  std::unique_ptr<LinearOperator> converted(const OperatorForm& form) const override {
+  std::unique_ptr<GaugeOperator> converted(const OperatorForm& form) const override {
     if (form_.temporal_gauge) throw Error(ErrorCode::internal, "not in the original gauge");
-    return std::unique_ptr<LinearOperator>(new ToyOperator(*desc_.lattice, spectrum_, original_, form));
+    return std::unique_ptr<GaugeOperator>(new ToyOperator(*desc_.lattice, spectrum_, original_, form));
   }
 
   void enter(Field& mine, const Field& original) const override { cross(mine, original, false); }
@@ -195,7 +195,7 @@ class ToySystem final : public LinearSystem {
   ToySystem(const Lattice& lattice, const ToySpectrum& spectrum, std::uint64_t seed)
       : ToySystem(lattice, std::make_unique<ToyOperator>(lattice, spectrum, seed)) {}
 
-  const LinearOperator& reduced() const override { return *reduced_; }
+  const GaugeOperator& reduced() const override { return *reduced_; }
   const FieldDesc& full_desc() const override { return full_; }
   double prepare(Field& rhs, const Field& b) const override {
     const Field even = b.parity(Parity::Even);
@@ -222,10 +222,10 @@ class ToySystem final : public LinearSystem {
   }
 
  private:
-  ToySystem(const Lattice& lattice, std::unique_ptr<LinearOperator> reduced)
+  ToySystem(const Lattice& lattice, std::unique_ptr<GaugeOperator> reduced)
       : reduced_(std::move(reduced)), full_(FieldDesc::spinor(lattice, Subset::Full, reduced_->form().precision)) {}
 
-  std::unique_ptr<LinearOperator> reduced_;
+  std::unique_ptr<GaugeOperator> reduced_;
   FieldDesc full_;
 };
 

@@ -101,14 +101,14 @@ TEST(WilsonSolve, DriftOfCg) {
 TEST(WilsonSolve, HalfHardlyCostsIterations) {
   const std::uint64_t seed = next_seed();
   const Rough rough("mass: -1.93", seed);
-  const LinearOperator& a = rough.system.reduced();
+  const GaugeOperator& a = rough.system.reduced();
   const auto inner = a.converted({Precision::Half, Reconstruct::R12, true});
   const Field b = gaussian(a.field_desc(), seed);
   Field x(a.field_desc());
   const Stopping stopping{1e-10 * norm(b), 10000};
-  const SolveReport uniform = make_cg(a, nullptr, 0)->solve(x, b, stopping);
+  const SolveReport uniform = make_cg({a})->solve(x, b, stopping);
   for (const double delta : {0.1, 0.01, 0.001}) {
-    const SolveReport reliable = make_cg(a, inner.get(), delta)->solve(x, b, stopping);
+    const SolveReport reliable = make_cg({a, inner.get(), delta})->solve(x, b, stopping);
     EXPECT_TRUE(reliable.converged) << reliable.message;
     EXPECT_LT(reliable.iterations, 1.4 * uniform.iterations) << "delta " << delta << ", uniform " << uniform.iterations;
     std::cout << "delta " << delta << ": " << reliable.iterations << " iterations, " << reliable.reliable_updates
@@ -130,13 +130,13 @@ TEST(WilsonSolve, DriftOfBiCGstab) {
 TEST(WilsonSolve, BiCGstabKeepsThePaceOfDouble) {
   const Lattice lattice({8, 8, 8, 16});
   const EvenOddSystem system(wilson(lattice, testing::weak_start(lattice, 11, 0.4), "mass: -0.42"));
-  const LinearOperator& a = system.reduced();
+  const GaugeOperator& a = system.reduced();
   Field x(a.field_desc());
   const auto iterations = [&](const LinearOperator* inner) {
     int sum = 0;
     for (const std::uint64_t seed : {1, 2, 3, 4}) {
       const Field b = gaussian(a.field_desc(), seed);
-      const SolveReport report = make_bicgstab(a, inner, inner ? 0.1 : 0)->solve(x, b, {1e-10 * norm(b), 2000});
+      const SolveReport report = make_bicgstab({a, inner, inner ? 0.1 : 0})->solve(x, b, {1e-10 * norm(b), 2000});
       EXPECT_TRUE(report.converged) << report.message;
       sum += report.iterations;
     }
@@ -157,19 +157,19 @@ TEST(WilsonSolve, BiCGstabBeginsAnewOnSmoothFields) {
   const Lattice lattice({8, 8, 8, 16});
   const EvenOddSystem system(wilson(lattice, testing::weak_start(lattice, 1, 0.3), "mass: -0.25",
                                     "[periodic, periodic, periodic, antiperiodic]"));
-  const LinearOperator& a = system.reduced();
+  const GaugeOperator& a = system.reduced();
   HostSpinor host(lattice.dims());
   host.data[0] = 1;
   Field source(system.full_desc()), b(a.field_desc()), x(a.field_desc());
   import_spinor(source, host);
   system.prepare(b, source);
   const Stopping stopping{1e-10, 1000};
-  const SolveReport uniform = make_bicgstab(a, nullptr, 0)->solve(x, b, stopping);
+  const SolveReport uniform = make_bicgstab({a})->solve(x, b, stopping);
   EXPECT_TRUE(uniform.converged) << uniform.message;
   for (const Precision precision : {Precision::Single, Precision::Half}) {
     const auto inner = a.converted({precision, Reconstruct::R12, true});
     for (const double delta : {0.1, 0.01}) {
-      const SolveReport report = make_bicgstab(a, inner.get(), delta)->solve(x, b, stopping);
+      const SolveReport report = make_bicgstab({a, inner.get(), delta})->solve(x, b, stopping);
       EXPECT_TRUE(report.converged) << report.message;
       EXPECT_GE(report.restarts, 1);
       EXPECT_LE(report.iterations, 1.05 * uniform.iterations) << to_string(inner->form()) << ", delta " << delta;

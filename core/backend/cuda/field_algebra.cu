@@ -10,6 +10,7 @@
 #include "core/backend/cuda/runtime.h"
 #include "core/blas/bicgstab_steps.h"
 #include "core/blas/cg_steps.h"
+#include "core/blas/mr_steps.h"
 #include "core/blas/ops.h"
 #include "core/error.h"
 
@@ -22,7 +23,6 @@ namespace quadrille::cuda {
 namespace {
 
 using blas::Lanes;
-using blas::max_sums;
 using simd::Widened;
 
 constexpr int threads = 256;
@@ -45,6 +45,8 @@ template <class Op>
 constexpr bool writes(int field) {
   return (Op::writes >> field & 1u) != 0;
 }
+template <class Op>
+constexpr int places = Op::sums > 0 ? Op::sums : 1;  // of sums
 
 /// The largest divisor of `groups` that is at most `wanted`.
 constexpr int even_batch(int groups, int wanted) {
@@ -136,7 +138,7 @@ struct SiteOf<Access, Op, std::int16_t> {
       Access::Words::load(fields.numbers[parity][i], site, words[i]);
     }
     float result[Op::fields][Access::components];
-    Widened<float, float, 1> of_site[max_sums] = {};
+    Widened<float, float, 1> of_site[places<Op>] = {};
 #pragma unroll
     for (int k = 0; k < Access::count; ++k) {
       Lanes<float, 1> f[Op::fields];
@@ -207,7 +209,7 @@ __global__ void __launch_bounds__(threads, least_blocks<typename Access::Number,
   const int parity = int(block) / chunks;
   const std::int64_t begin = std::int64_t(int(block) - parity * chunks) * chunk;
   const std::int64_t end = begin + chunk < sites ? begin + chunk : sites;
-  Widened<double, typename Access::Real, 1> sums[max_sums] = {};
+  Widened<double, typename Access::Real, 1> sums[places<Op>] = {};
   for (std::int64_t site = begin + threadIdx.x; site < end; site += threads) {
     SiteOf<Access, Op>::run(op, fields, parity, site, sums);
   }

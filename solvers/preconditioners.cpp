@@ -1,0 +1,78 @@
+#include "solvers/preconditioners.h"
+
+#include "core/error.h"
+#include "solvers/methods.h"
+#include "solvers/mr.h"
+#include "solvers/solver_operator.h"
+
+#include <fmt/format.h>
+
+namespace quadrille {
+
+namespace {
+
+Parameter count(std::string name, std::string by_default, std::string help) {
+  return {.name = std::move(name),
+          .type = ParameterType::integer,
+          .help = std::move(help),
+          .default_text = std::move(by_default),
+          .minimum = 1,
+          .maximum = 1000};
+}
+
+Parameter between(std::string name, double least, double most, std::string by_default, std::string help) {
+  return {.name = std::move(name),
+          .type = ParameterType::real,
+          .help = std::move(help),
+          .default_text = std::move(by_default),
+          .minimum = least,
+          .maximum = most,
+          .minimum_open = true,
+          .maximum_open = true};
+}
+
+std::shared_ptr<const LinearOperator> make_mr(const LinearOperator& a, const Parameters& p) {
+  return std::make_shared<MinimalResidual>(a, int(p.integer("steps")), p.real("omega"));
+}
+
+std::shared_ptr<const LinearOperator> make_bicgstab_steps(const LinearOperator& a, const Parameters& p) {
+  return std::make_shared<SolverOperator>(a, make_bicgstab({a}), p.real("tolerance"), int(p.integer("max_iterations")));
+}
+
+}  // namespace
+
+const std::vector<PreconditionerEntry>& preconditioner_registry() {
+  static const std::vector<PreconditionerEntry> registry = {
+      {"mr",
+       {.name = "preconditioner mr",
+        .help = "a few steps of MR, in the precision of the iterations",
+        .parameters = {count("steps", "4", "operator applications in one application of the preconditioner"),
+                       between("omega", 0, 2, "0.85", "relaxation")}},
+       make_mr},
+      {"bicgstab",
+       {.name = "preconditioner bicgstab",
+        .help = "an incomplete solve by BiCGstab, in the precision of the iterations",
+        .parameters = {between("tolerance", 0, 1, "0.1", "relative residual at which it ends"),
+                       count("max_iterations", "10", "or iterations after which it does")}},
+       make_bicgstab_steps},
+  };
+  return registry;
+}
+
+Parameter preconditioner_parameter() {
+  Parameter p;
+  p.name = "preconditioner";
+  p.type = ParameterType::variant;
+  p.help = "an approximate inverse applied in each iteration; without it: none";
+  for (const PreconditionerEntry& entry : preconditioner_registry()) p.entries.push_back({entry.name, entry.table});
+  return p;
+}
+
+std::shared_ptr<const LinearOperator> make_preconditioner(const LinearOperator& a, const Parameters& parameters) {
+  for (const PreconditionerEntry& entry : preconditioner_registry()) {
+    if (entry.name == parameters.text("type")) return entry.make(a, parameters);
+  }
+  throw Error(ErrorCode::internal, fmt::format("preconditioner '{}' is in no table", parameters.text("type")));
+}
+
+}  // namespace quadrille
