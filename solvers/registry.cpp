@@ -204,7 +204,7 @@ const std::vector<SolverEntry>& solver_registry() {
        "RsdBiCGStab",
        "MaxBiCGStab"},
       {"bicgstab_l",
-       "BiCGstab(L) applied directly to M: for spectra that BiCGstab has trouble with",
+       "BiCGstab(L) applied directly to M: for eigenvalues with large imaginary parts",
        {count("l", 8, "2", "degree of the minimal-residual polynomials")},
        of_bicgstab_l,
        bicgstab_delta,

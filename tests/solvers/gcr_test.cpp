@@ -18,7 +18,7 @@ std::unique_ptr<Solver> smoothed_gcr(const SolverParts& parts) {
 
 TEST(Gcr, UniformDouble) { check_uniform_double(gcr, right_half); }
 TEST(Gcr, Reliable) { check_reliable(gcr, right_half); }
-TEST(Gcr, ReliablePreconditioned) { check_reliable(smoothed_gcr, right_half); }
+TEST(Gcr, ReliablePreconditioned) { check_reliable(smoothed_gcr, right_half, 8); }
 TEST(Gcr, AllocatesNothing) { check_allocates_nothing(gcr, right_half); }
 TEST(Gcr, AllocatesNothingPreconditioned) { check_allocates_nothing(smoothed_gcr, right_half); }
 TEST(Gcr, SameBitsForAnyThreads) { check_threads(smoothed_gcr, right_half); }
