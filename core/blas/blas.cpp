@@ -22,6 +22,7 @@
 #include <cctype>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace quadrille::blas {
@@ -148,15 +149,25 @@ void launch_held(OpId id, Op op, std::array<const Field*, Op::fields> fields, Re
 
 Coefficient coefficient(Complex a) { return {a.real(), a.imag()}; }
 
-constexpr std::size_t in_a_pass = 4;  // fields of Dots and Caxpys beside the last
+/// Calls pass(first, count) for the fields first to first + count, four at a time; count is a constant.
+template <class Pass>
+void in_passes(std::size_t fields, const Pass& pass) {
+  constexpr std::size_t most = 4;
+  for (std::size_t first = 0; first < fields; first += most) {
+    switch (std::min(most, fields - first)) {
+      case 1: pass(first, std::integral_constant<int, 1>{}); break;
+      case 2: pass(first, std::integral_constant<int, 2>{}); break;
+      case 3: pass(first, std::integral_constant<int, 3>{}); break;
+      default: pass(first, std::integral_constant<int, 4>{});
+    }
+  }
+}
 
-/// Fields first.. of x and y. Where fewer than a pass has are left, the last one stands for the others too, in the
-/// cache.
-std::array<const Field*, in_a_pass + 1> fields_of_pass(std::span<const Field* const> x, std::size_t first,
-                                                       const Field& y) {
-  std::array<const Field*, in_a_pass + 1> fields;
-  for (std::size_t i = 0; i < in_a_pass; ++i) fields[i] = x[std::min(first + i, x.size() - 1)];
-  fields[in_a_pass] = &y;
+template <int count>
+std::array<const Field*, count + 1> fields_of_pass(std::span<const Field* const> x, std::size_t first, const Field& y) {
+  std::array<const Field*, count + 1> fields;
+  std::copy_n(x.begin() + std::ptrdiff_t(first), count, fields.begin());
+  fields.back() = &y;
   return fields;
 }
 
@@ -218,28 +229,30 @@ DotNorm2 dot_norm2(const Field& x, const Field& y) {
 }
 
 void dots(std::span<const Field* const> x, const Field& y, Complex* out) {
-  for (std::size_t first = 0; first < x.size(); first += in_a_pass) {
-    if (first + 1 == x.size()) {
+  in_passes(x.size(), [&](std::size_t first, auto constant) {
+    constexpr int count = constant;
+    if constexpr (count == 1) {
       out[first] = dot(*x[first], y);
-      continue;
+    } else {
+      constexpr OpId ids[] = {OpId::Dots2, OpId::Dots3, OpId::Dots4};
+      const Sums sums = launch(ids[count - 2], Dots<count>{}, fields_of_pass<count>(x, first, y));
+      for (std::size_t i = 0; i < count; ++i) out[first + i] = {sums[2 * i], sums[2 * i + 1]};
     }
-    const auto sums = launch(OpId::Dots, Dots{}, fields_of_pass(x, first, y));
-    for (std::size_t i = 0; first + i < std::min(first + in_a_pass, x.size()); ++i) {
-      out[first + i] = {sums[2 * i], sums[2 * i + 1]};
-    }
-  }
+  });
 }
 
 void caxpys(std::span<const Complex> a, std::span<const Field* const> x, Field& y) {
-  for (std::size_t first = 0; first < x.size(); first += in_a_pass) {
-    if (first + 1 == x.size()) {
+  in_passes(x.size(), [&](std::size_t first, auto constant) {
+    constexpr int count = constant;
+    if constexpr (count == 1) {
       caxpy(a[first], *x[first], y);
-      continue;
+    } else {
+      constexpr OpId ids[] = {OpId::Caxpys2, OpId::Caxpys3, OpId::Caxpys4};
+      Caxpys<count> op{};
+      for (std::size_t i = 0; i < count; ++i) op.a[i] = coefficient(a[first + i]);
+      launch(ids[count - 2], op, fields_of_pass<count>(x, first, y));
     }
-    Caxpys op{};
-    for (std::size_t i = 0; first + i < std::min(first + in_a_pass, x.size()); ++i) op.a[i] = coefficient(a[first + i]);
-    launch(OpId::Caxpys, op, fields_of_pass(x, first, y));
-  }
+  });
 }
 
 void cg_alpha(const Field& q, ResidentScalars<CgScalars>& now) { launch_held(OpId::CgAlpha, CgAlpha{}, {&q}, now); }

@@ -11,7 +11,7 @@
 // clang-format off
 #define QUADRILLE_BLAS_OPS(X)                                                                                  \
   X(Zero) X(Copy) X(Scale) X(Axpy) X(Xpay) X(Caxpy) X(Cxpay) X(SubtractNorm2) X(Norm2) X(Dot) X(AxpyNorm2)   \
-  X(CaxpyNorm2) X(Dots) X(Caxpys) X(MrAlpha) X(MrUpdate)                                                     \
+  X(CaxpyNorm2) X(Dots2) X(Dots3) X(Dots4) X(Caxpys2) X(Caxpys3) X(Caxpys4) X(MrAlpha) X(MrUpdate)           \
   X(CgAlpha) X(CgResidual) X(CgBeta) X(CgUpdate)                                                             \
   X(BicgstabAlpha) X(BicgstabHalfStep) X(BicgstabOmega) X(BicgstabUpdate)
 // clang-format on

@@ -128,18 +128,26 @@ struct CaxpyNorm2 {  // f1 += a f0, |f1|^2
   }
 };
 
-struct Dots {  // <f0, f4>, <f1, f4>, <f2, f4>, <f3, f4>
-  QUADRILLE_BLAS_OP(0b11111, 0b00000, 5, 8) {
-    for (int i = 0; i < 4; ++i) add_dot<A, T, V>(sum + 2 * i, f[i], f[4]);
+template <int count>
+struct Dots {  // <f_i, f_count> for i < count
+  QUADRILLE_BLAS_OP((1u << (count + 1)) - 1, 0, count + 1, 2 * count) {
+    for (int i = 0; i < count; ++i) add_dot<A, T, V>(sum + 2 * i, f[i], f[count]);
   }
 };
+using Dots2 = Dots<2>;
+using Dots3 = Dots<3>;
+using Dots4 = Dots<4>;
 
-struct Caxpys {  // f4 += a0 f0 + a1 f1 + a2 f2 + a3 f3
-  Coefficient a[4];
-  QUADRILLE_BLAS_OP(0b11111, 0b10000, 5, 0) {
-    for (int i = 0; i < 4; ++i) add_product(f[4], a[i], f[i]);
+template <int count>
+struct Caxpys {  // f_count += sum over i < count of a_i f_i
+  Coefficient a[count];
+  QUADRILLE_BLAS_OP((1u << (count + 1)) - 1, 1u << count, count + 1, 0) {
+    for (int i = 0; i < count; ++i) add_product(f[count], a[i], f[i]);
   }
 };
+using Caxpys2 = Caxpys<2>;
+using Caxpys3 = Caxpys<3>;
+using Caxpys4 = Caxpys<4>;
 
 // The passes of an iteration, whose coefficients are formed where the fields are: core/blas/cg_steps.h,
 // core/blas/bicgstab_steps.h, core/blas/mr_steps.h. After one that `shows` them, the host may look at the scalars.

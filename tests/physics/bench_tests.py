@@ -72,7 +72,7 @@ class Bench(BenchTest):
                 self.assertGreater(row["seconds"], 0)
                 gigabytes = row["bytes_per_site"] * row["sites"] * 1e-9
                 self.assertAlmostEqual(row["gbs"] * row["seconds"] / gigabytes, 1, delta=1e-9)
-                reads = row["reconstruct"] or row["kernel"] in ("norm2", "dot", "dots", "mr_alpha", "cg_alpha", "cg_beta",
+                reads = row["reconstruct"] or row["kernel"] in ("norm2", "dot", "dots4", "mr_alpha", "cg_alpha", "cg_beta",
                                                                 "bicgstab_alpha", "bicgstab_omega")
                 rate = results["memory"]["read_gbs" if reads else "copy_gbs"]
                 self.assertAlmostEqual(row["fraction"] * rate / row["gbs"], 1, delta=1e-9)
@@ -116,7 +116,7 @@ class Bench(BenchTest):
         self.check_rows(results, said)
         # Numbers per site in and out.
         fields = {"zero": 1, "copy": 2, "scale": 2, "axpy": 3, "xpay": 3, "caxpy": 3, "norm2": 1, "dot": 2,
-                  "axpy_norm2": 3, "caxpy_norm2": 3, "dots": 5, "caxpys": 6, "mr_alpha": 2, "mr_update": 5,
+                  "axpy_norm2": 3, "caxpy_norm2": 3, "dots4": 5, "caxpys4": 6, "mr_alpha": 2, "mr_update": 5,
                   "cg_alpha": 1, "cg_residual": 3, "cg_beta": 1, "cg_update": 5}
         found = {row["kernel"]: row for row in results["kernels"]}
         self.assertEqual(len(found), len(results["kernels"]))
