@@ -1,7 +1,6 @@
 #include "input/tasks/shifted_solves.h"
 
 #include "core/blas/blas.h"
-#include "core/operator/normal_operator.h"
 #include "core/system/log.h"
 #include "core/tuning/kernel_log.h"
 #include "dirac/registry.h"
@@ -13,13 +12,12 @@
 #include "input/sources/right_hand_sides.h"
 #include "input/tasks/checks.h"
 #include "input/tasks/solve_report.h"
-#include "solvers/shifted_cg.h"
+#include "solvers/shifted_solver.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 namespace quadrille {
 
@@ -85,16 +83,12 @@ class ShiftedSolves {
       : job_(job),
         task_(task),
         spec_(solver_spec(*task.solver)),
-        shifts_(task.parameters->real_list("shifts")),
         count_(int(task.parameters->group("source").integer("count"))),
         dirac_(find_operator(task.op->text("type")).make(job.gauge().links, *task.op)),
-        system_(EvenOddSystem(dirac_, spec_.preconditioning).converted(spec_.outer_form())),
-        outer_(shared_reduced()),
-        inner_(spec_.scheme == Scheme::uniform ? nullptr : outer_.converted(spec_.sloppy)),
-        solver_(outer_, inner_.get(), inner_ ? spec_.delta : 0, shifts_.size()),
+        solver_(EvenOddSystem(dirac_, spec_.preconditioning), spec_, task.parameters->real_list("shifts")),
         full_(dirac_->field_desc()),
-        b_(outer_.field_desc()) {
-    for (std::size_t k = 0; k < shifts_.size(); ++k) x_.emplace_back(outer_.field_desc());
+        b_(solver_.field_desc()) {
+    for (std::size_t k = 0; k < solver_.shifts().size(); ++k) x_.emplace_back(solver_.field_desc());
   }
 
   void run() {
@@ -110,66 +104,50 @@ class ShiftedSolves {
     log().info(
         "{}: {} right-hand sides, {} shifts: {} iterations, {} of them of refinement, {:.2f} s, largest true "
         "residual {:.2e}",
-        task_.name, count_, shifts_.size(), iterations_, refining_, seconds_, worst_);
+        task_.name, count_, x_.size(), iterations_, refining_, seconds_, worst_);
   }
 
  private:
-  /// The reduced operator, as long as its system lives.
-  std::shared_ptr<const GaugeOperator> shared_reduced() const {
-    return {std::shared_ptr<const GaugeOperator>(), &system_->reduced()};
-  }
-
   void solve() {
     make_right_hand_side(full_, task_.parameters->group("source"), done_);
     blas::copy(b_, full_.parity(spec_.preconditioning.kept));
-    const double b_norm = std::sqrt(blas::norm2(b_));
-    std::vector<ShiftedCg::Shift> shifts;
-    for (const double shift : shifts_) shifts.push_back({shift, spec_.tolerance * b_norm});
     const auto earlier = kernel_records();
     const auto begin = std::chrono::steady_clock::now();
     const ShiftedCg::Report report = [&] {
       const JobClock::Span solving = job_.count(Phase::solves);
-      return solver_.solve(x_, b_, shifts, spec_.max_iterations);
+      return solver_.solve(x_, b_);
     }();
     seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     iterations_ += report.iterations;
     const std::vector<KernelRecord> kernels = kernel_records_since(earlier);
-    for (std::size_t k = 0; k < shifts_.size(); ++k) {
+    for (std::size_t k = 0; k < x_.size(); ++k) {
       refining_ += report.refining[k];
-      add(k, report, b_norm, k == 0 ? kernels : std::vector<KernelRecord>{});
+      add(k, report, k == 0 ? kernels : std::vector<KernelRecord>{});
     }
   }
 
-  void add(std::size_t k, const ShiftedCg::Report& report, double b_norm, const std::vector<KernelRecord>& kernels) {
-    SolveReport relative = report.shifts[k];
-    relative.residual /= b_norm;
-    for (HistoryEntry& entry : relative.history) {
-      entry.iterated /= b_norm;
-      entry.true_residual /= b_norm;
-    }
-    worst_ = std::max(worst_, relative.residual);
-    Json entry = solve_json({task_.name, 0, 0, dirac_->mass(), dirac_->kappa()}, spec_, relative, kernels);
+  void add(std::size_t k, const ShiftedCg::Report& report, const std::vector<KernelRecord>& kernels) {
+    const SolveReport& of_shift = report.shifts[k];
+    const double shift = solver_.shifts()[k];
+    worst_ = std::max(worst_, of_shift.residual);
+    Json entry = solve_json({task_.name, 0, 0, dirac_->mass(), dirac_->kappa()}, spec_, of_shift, kernels);
     for (const char* of_a_column : {"spin", "color"}) entry.erase(of_a_column);
     entry["right_hand_side"] = done_;
-    entry["shift"] = shifts_[k];
+    entry["shift"] = shift;
     entry["refining_iterations"] = report.refining[k];
     entry["product"] = blas::dot(b_, x_[k]).real();
     job_.record().solves.push_back(std::move(entry));
-    if (!relative.converged)
-      job_.warn(fmt::format("shift {}: {} ({})", shifts_[k], relative.message, to_string(relative.stop_reason)));
+    if (!of_shift.converged)
+      job_.warn(fmt::format("shift {}: {} ({})", shift, of_shift.message, to_string(of_shift.stop_reason)));
   }
 
   JobRun& job_;
   const TaskSpec& task_;
   SolverSpec spec_;
-  std::vector<double> shifts_;
   int count_, done_ = 0, iterations_ = 0, refining_ = 0;
   double seconds_ = 0, worst_ = 0;
   std::shared_ptr<const DiracOperator> dirac_;
-  std::unique_ptr<LinearSystem> system_;
-  NormalOperator outer_;
-  std::unique_ptr<GaugeOperator> inner_;
-  ShiftedCg solver_;
+  ShiftedSolver solver_;
   Field full_, b_;
   std::vector<Field> x_;
 };

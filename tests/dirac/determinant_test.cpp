@@ -40,7 +40,7 @@ double log_det(std::vector<std::vector<Complex>> a) {
 std::vector<std::size_t> places(const Lattice& lattice, Subset subset) {
   std::vector<std::size_t> found;
   for (std::int64_t site = 0; site < lattice.volume(); ++site) {
-    if (subset != Subset::Full && Lattice::parity(lattice.coordinates(site)) != parity_of(subset)) continue;
+    if (subset != Subset::Full && Lattice::parity(lattice.coordinates(site)) != int(parity_of(subset))) continue;
     for (std::size_t n = 0; n < 12; ++n) found.push_back(std::size_t(site) * 12 + n);
   }
   return found;

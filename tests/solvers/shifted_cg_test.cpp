@@ -6,6 +6,7 @@
 #include "dirac/systems/even_odd.h"
 #include "dirac/wilson.h"
 #include "method_checks.h"
+#include "solvers/shifted_solver.h"
 #include "tests/testing/host_starts.h"
 
 #include <gmock/gmock.h>
@@ -134,6 +135,60 @@ TEST(ShiftedCg, AnIterationAllocatesNothing) {
   const std::size_t before = cpu_backend().allocations();
   (void)solver.solve(x, b, shifts, 5000);
   EXPECT_EQ(cpu_backend().allocations(), before);
+}
+
+/// b of any size: the same iterations, residuals relative to |b| in reports and messages.
+TEST(ShiftedSolver, TheSizeOfTheRightHandSideDoesNotMatter) {
+  const Lattice lattice({4, 4, 4, 4});
+  const ToySystem system(lattice, {.smallest = 0.05, .angle = 1}, next_seed());
+  SolverSpec spec;
+  spec.type = "cg";
+  spec.max_iterations = 5000;
+  for (const Precision precision : {Precision::Single, Precision::Half}) {
+    spec.sloppy = {precision, Reconstruct::R12, false};
+    ShiftedSolver solver(system, spec, {0, 0.01, 0.1, 1});
+    Field b = gaussian(solver.field_desc(), next_seed());
+    std::vector<Field> x = fields_like(b, 4);
+    const NormalOperator a(std::shared_ptr<const GaugeOperator>(std::shared_ptr<void>(), &system.reduced()));
+    int iterations = 0;
+    for (const int exponent : {0, -300, 300}) {
+      if (exponent != 0) blas::scale(std::ldexp(1.0, exponent - (exponent > 0 ? -300 : 0)), b);
+      const auto report = solver.solve(x, b);
+      EXPECT_TRUE(report.converged);
+      if (exponent == 0) iterations = report.iterations;
+      EXPECT_NEAR(report.iterations, iterations, 1 + iterations / 20);
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        EXPECT_LE(report.shifts[k].residual, spec.tolerance);
+        EXPECT_NEAR(shifted_residual(a, solver.shifts()[k], x[k], b), report.shifts[k].residual, 1e-14);
+      }
+    }
+    blas::zero(b);
+    EXPECT_TRUE(solver.solve(x, b).converged);
+    for (const Field& solution : x) EXPECT_EQ(norm(solution), 0);
+    blas::scale(std::nan(""), b);
+    EXPECT_THROW(solver.solve(x, b), Error);
+  }
+}
+
+/// A shift that misses its target when iterations are spent says so, relative to |b|.
+TEST(ShiftedSolver, AShiftThatMissesItsTargetSaysSo) {
+  const Lattice lattice({4, 4, 4, 4});
+  const ToySystem system(lattice, {.smallest = 0.05, .angle = 1}, next_seed());
+  SolverSpec spec;
+  spec.type = "cg";
+  spec.scheme = Scheme::uniform;
+  spec.max_iterations = 6;
+  ShiftedSolver solver(system, spec, {0, 0.01});
+  Field b = gaussian(solver.field_desc(), next_seed());
+  blas::scale(1e6, b);
+  std::vector<Field> x = fields_like(b, 2);
+  const auto report = solver.solve(x, b);
+  EXPECT_FALSE(report.converged);
+  for (const SolveReport& of_shift : report.shifts) {
+    EXPECT_EQ(of_shift.stop_reason, StopReason::max_iterations);
+    EXPECT_THAT(of_shift.message, HasSubstr("after 6 iterations, the maximum; the target is 1e-10"));
+    EXPECT_LT(of_shift.residual, 1);
+  }
 }
 
 /// The normal equations of quarks, where the smallest eigenvalues are what shifts are for.
