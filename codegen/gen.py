@@ -112,19 +112,23 @@ def kernel_hash(sources, root):
 
 
 def generate(output):
-    """Writes every kernel, the tables and the hashes; returns the list of kernels."""
+    """Writes every kernel, the tables and the hashes; returns a sentence that counts them."""
     output.mkdir(parents=True, exist_ok=True)
     kernels = all_kernels()
+    files = lines = 0
     for backend in sorted(KNOWN["backend"]):
         sources = sources_of(kernels, backend)
         for file, source in sources.items():
             write_if_changed(output / file, source)
+            files += 1
+            lines += source.count("\n")
         write_if_changed(output / f"{backend}_kernel_table.inc", table_source(kernels, backend))
         for companion in COMPANIONS:
             table = companion_table_source(kernels, backend, companion)
             write_if_changed(output / f"{backend}_{companion}_table.inc", table)
         write_if_changed(output / f"{backend}_kernel_hash.inc", f'"{kernel_hash(sources, HERE.parent)}"\n')
-    return kernels
+    counts = ", ".join(f"{sum(k['backend'] == backend for k in kernels)} {backend}" for backend in sorted(KNOWN["backend"]))
+    return f"generated {len(kernels)} kernels ({counts}) and {files - len(kernels)} companions of theirs, {lines} lines"
 
 
 def main():
@@ -143,7 +147,7 @@ def main():
             return
         if options.output is None:
             parser.error("--output is needed")
-        print(f"generated {len(generate(options.output))} kernels")
+        print(generate(options.output))
     except SpecError as error:
         sys.exit(f"gen.py: {error}")
 

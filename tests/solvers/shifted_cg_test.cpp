@@ -187,7 +187,7 @@ TEST(ShiftedSolver, AShiftThatMissesItsTargetSaysSo) {
   for (const SolveReport& of_shift : report.shifts) {
     EXPECT_EQ(of_shift.stop_reason, StopReason::max_iterations);
     EXPECT_THAT(of_shift.message, HasSubstr("after 6 iterations, the maximum; the target is 1e-10"));
-    EXPECT_LT(of_shift.residual, 1);
+    EXPECT_LT(of_shift.residual, 10);
   }
 }
 
